@@ -1,0 +1,228 @@
+#pragma once
+// The definitions of Multicopter's members; include propwash/vehicle/multicopter.hpp.
+
+#include "propwash/vehicle/multicopter.hpp"
+
+namespace propwash {
+
+template <int N, class T>
+Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
+                               const MulticopterOptions& options)
+    : parameters_(parameters), options_(options) {
+  validate(parameters);
+  const int count = static_cast<int>(parameters.rotors.size());
+  if (N != Dynamic && count != N) {
+    throw ParameterError("vehicle '" + parameters.name + "': rotors, their number = " +
+                         std::to_string(count) + ": expected " + std::to_string(N) +
+                         ", the template argument of Multicopter");
+  }
+  parallel_ = is_parallel(parameters);
+  if (parallel_) {
+    parallel_model_ = make_model<T, N, ParallelShape>(parameters);
+  } else {
+    general_model_ = make_model<T, N, GeneralShape>(parameters);
+  }
+  allocation_ = make_allocation<T, N>(parameters.rotors, parameters.motor);
+  imu_ = make_imu_device<T>(parameters.imu);
+
+  const auto& noise = parameters.process_noise;
+  const auto& imu = parameters.imu;
+  noisy_ = options.noise &&
+           (noise.force > 0 || noise.torque > 0 || imu.accelerometer_noise_density > 0 ||
+            imu.gyroscope_noise_density > 0 || imu.accelerometer_bias_walk > 0 ||
+            imu.gyroscope_bias_walk > 0 || imu.accelerometer_bias_initial > 0 ||
+            imu.gyroscope_bias_initial > 0);
+  memory_.voltage = parameters.battery.nominal_voltage;
+  memory_.dt = 1.0 / 960.0;
+  reset();
+}
+
+template <int N, class T>
+typename Multicopter<N, T>::State Multicopter<N, T>::trim() const {
+  State state;
+  const T weight = T(parameters_.body.mass * norm(parameters_.body.gravity));
+  state.rotor_speeds = allocate(allocation_, Wrench<T>{{}, weight});
+  return state;
+}
+
+template <int N, class T>
+void Multicopter<N, T>::reset(const State& state) {
+  Snapshot fresh{};
+  fresh.state = state;
+  fresh.input.wind = memory_.input.wind;
+  fresh.voltage = memory_.voltage;
+  fresh.dt = memory_.dt;
+  memory_ = fresh;
+  memory_.input.command = state.rotor_speeds;
+  memory_.delay.fill(state.rotor_speeds);
+  if (noisy_) {
+    const SixNormals z = six_normals(options_.seed, options_.id, 0, Stream::initial_bias);
+    memory_.bias.accelerometer =
+        Vec3<T>{T(z[0]), T(z[1]), T(z[2])} * T(parameters_.imu.accelerometer_bias_initial);
+    memory_.bias.gyroscope =
+        Vec3<T>{T(z[3]), T(z[4]), T(z[5])} * T(parameters_.imu.gyroscope_bias_initial);
+  }
+  constants_.dt = 0.0;
+  prepare(memory_.dt);
+}
+
+template <int N, class T>
+void Multicopter<N, T>::restore(const Snapshot& snapshot) {
+  memory_ = snapshot;
+  constants_.dt = 0.0;
+  prepare(memory_.dt);
+}
+
+template <int N, class T>
+void Multicopter<N, T>::prepare(double dt) {
+  if (dt == constants_.dt) return;
+  memory_.dt = dt;
+  const auto& imu = parameters_.imu;
+  const auto& noise = parameters_.process_noise;
+  constants_.dt = dt;
+  constants_.imu_is_slower = imu.rate > 0.0 && imu.rate * dt < 1.0 - 1e-9;
+  const double on = options_.noise ? 1.0 : 0.0;
+  const double per_reading = on * std::sqrt(constants_.imu_is_slower ? imu.rate : 1.0 / dt);
+  constants_.force_deviation = T(on * held_noise_deviation(noise.force, dt));
+  constants_.torque_deviation = T(on * held_noise_deviation(noise.torque, dt));
+  constants_.accelerometer_deviation = T(per_reading * imu.accelerometer_noise_density);
+  constants_.gyroscope_deviation = T(per_reading * imu.gyroscope_noise_density);
+  constants_.accelerometer_walk = T(on * imu.accelerometer_bias_walk * std::sqrt(dt));
+  constants_.gyroscope_walk = T(on * imu.gyroscope_bias_walk * std::sqrt(dt));
+  constants_.delay =
+      step_delay(parameters_.motor.command_delay, dt, Snapshot::delay_capacity);
+  constants_.law = make_rate_control_law<T>(parameters_.rate_controller,
+                                            cast<T>(parameters_.body.inertia), dt);
+  draw_imu_noise();
+  if (memory_.steps == 0) memory_.held_reading = measured();
+}
+
+template <int N, class T>
+SmallArray<T, N> Multicopter<N, T>::rate_controlled(const RateThrust<T>& command) {
+  const Vec3<T> reading_S =
+      constants_.imu_is_slower ? memory_.held_reading.angular_rate : gyroscope();
+  const Vec3<T> reading_B =
+      imu_.is_turned ? rotate(imu_.parameters.attitude, reading_S) : reading_S;
+  const Vec3<T> torque =
+      rate_control(constants_.law, memory_.controller, reading_B, command.rates);
+  return allocate(allocation_, Wrench<T>{torque, command.thrust});
+}
+
+/// The speeds that the motors are driven to: the command within limits, delayed, at the battery's
+/// voltage.
+template <int N, class T>
+SmallArray<T, N> Multicopter<N, T>::driven(const SmallArray<T, N>& command) {
+  const auto limited = [this](const T& speed) {
+    return clamp(speed, allocation_.speed_min, allocation_.speed_max);
+  };
+  SmallArray<T, N> speeds = map(command, limited);
+  if (parameters_.motor.command_delay > 0.0) {
+    speeds = memory_.delay.push(speeds, constants_.delay.steps, T(constants_.delay.fraction));
+  }
+  if (parameters_.battery.nominal_voltage > 0.0) {
+    const T ratio(memory_.voltage / parameters_.battery.nominal_voltage);
+    speeds = map(
+        speeds, [&](const T& speed) { return limited(command_at_voltage(speed, ratio)); });
+  }
+  return speeds;
+}
+
+template <int N, class T>
+template <class Shape>
+void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& shared_model) {
+  // copies: the compiler must not fear that writing the state changes them
+  const auto model = shared_model;
+  const auto input = memory_.input;
+  const State x = memory_.state;
+  const T dt = T(constants_.dt);
+  const auto f = [&](const State& s) PROPWASH_LAMBDA {
+    return multicopter_derivative(model, s, input);
+  };
+  switch (options_.integrator) {
+    case Integrator::euler:
+      memory_.state = projected(model, Euler{}(f, x, dt));
+      break;
+    case Integrator::rk4:
+      memory_.state = projected(model, Rk4{}(f, x, dt));
+      break;
+    case Integrator::symplectic_euler:
+      memory_.state = projected(model, SymplecticEuler{}(f, x, dt));
+      break;
+  }
+}
+
+template <int N, class T>
+void Multicopter<N, T>::advance(const SmallArray<T, N>& command) {
+  memory_.input.command = driven(command);
+  if (noisy_) draw_noise();
+  if (parallel_) {
+    integrate(parallel_model_);
+  } else {
+    integrate(general_model_);
+  }
+  ++memory_.steps;
+  memory_.time += constants_.dt;
+  if (constants_.imu_is_slower) sample_slow_imu();
+}
+
+/// All normals of a step at once: process noise and bias walk of the step, white noise of the
+/// reading at its end.
+template <int N, class T>
+void Multicopter<N, T>::draw_noise() {
+  const std::uint64_t n = memory_.steps;
+  const StepNormals z =
+      step_normals(options_.seed, options_.id,
+                   {{{n, Stream::process_noise}, {n, Stream::imu_bias_walk},
+                     {n + 1, Stream::imu_noise}, {n, Stream::user}}});
+  const auto triple = [&z](int stream, int from) {
+    return Vec3<T>{T(z[stream][from]), T(z[stream][from + 1]), T(z[stream][from + 2])};
+  };
+  memory_.input.noise_force = triple(0, 0) * constants_.force_deviation;
+  memory_.input.noise_torque = triple(0, 3) * constants_.torque_deviation;
+  memory_.bias.accelerometer =
+      walked(memory_.bias.accelerometer, constants_.accelerometer_walk, triple(1, 0));
+  memory_.bias.gyroscope =
+      walked(memory_.bias.gyroscope, constants_.gyroscope_walk, triple(1, 3));
+  accelerometer_noise_ = triple(2, 0) * constants_.accelerometer_deviation;
+  gyroscope_noise_ = triple(2, 3) * constants_.gyroscope_deviation;
+}
+
+/// The white noise of the reading at the present number of steps, drawn again.
+template <int N, class T>
+void Multicopter<N, T>::draw_imu_noise() {
+  if (!noisy_) return;
+  const SixNormals z =
+      six_normals(options_.seed, options_.id, memory_.steps, Stream::imu_noise);
+  accelerometer_noise_ =
+      Vec3<T>{T(z[0]), T(z[1]), T(z[2])} * constants_.accelerometer_deviation;
+  gyroscope_noise_ = Vec3<T>{T(z[3]), T(z[4]), T(z[5])} * constants_.gyroscope_deviation;
+}
+
+template <int N, class T>
+void Multicopter<N, T>::sample_slow_imu() {
+  memory_.imu_phase += constants_.dt * parameters_.imu.rate;
+  if (memory_.imu_phase < 1.0 - 1e-9) return;
+  memory_.imu_phase -= 1.0;
+  memory_.held_reading = measured();
+}
+
+template <int N, class T>
+Vec3<T> Multicopter<N, T>::gyroscope() const {
+  return gyroscope_reading(imu_, angular_rate_at_sensor(imu_, memory_.state.body_rates),
+                           memory_.bias, gyroscope_noise_);
+}
+
+template <int N, class T>
+ImuReading<T> Multicopter<N, T>::measured() const {
+  const State& x = memory_.state;
+  const Vec3<T> force_B = parallel_ ? specific_force(parallel_model_, x, memory_.input)
+                                    : specific_force(general_model_, x, memory_.input);
+  Vec3<T> angular_acceleration_B;
+  if (imu_.has_lever_arm) angular_acceleration_B = derivative().body_rates;
+  const Vec3<T> force_S =
+      specific_force_at_sensor(imu_, force_B, x.body_rates, angular_acceleration_B);
+  return {accelerometer_reading(imu_, force_S, memory_.bias, accelerometer_noise_), gyroscope(),
+          memory_.time};
+}
+
+}  // namespace propwash

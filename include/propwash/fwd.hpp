@@ -1,0 +1,29 @@
+#pragma once
+/// @file
+/// Declarations only, for headers that name the library's types.
+
+namespace propwash {
+
+template <class T>
+struct Vec3;
+template <class T>
+struct Quat;
+template <class T>
+struct Mat3;
+template <class T, int N>
+struct SmallArray;
+
+struct VehicleParameters;
+struct CarParameters;
+
+template <class T, int N>
+struct MulticopterState;
+template <int N, class T>
+class Multicopter;
+
+template <class T>
+struct CarState;
+template <class T>
+class Car;
+
+}  // namespace propwash

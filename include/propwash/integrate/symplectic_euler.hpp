@@ -1,0 +1,22 @@
+#pragma once
+/// @file
+/// The symplectic (semi-implicit) Euler method. See docs/integrate.md.
+
+#include "propwash/math/scalar.hpp"
+
+namespace propwash {
+
+/// Velocities first, then positions with the new velocities: first order, keeps the energy of an
+/// oscillation bounded. Besides what Euler takes, the state has, found by argument-dependent lookup,
+///
+///     kick(x, k, dt)   -> x with its velocities advanced by k dt
+///     drift(x, k, dt)  -> x with its positions advanced by k dt
+struct SymplecticEuler {
+  template <class Derivative, class State, class Time>
+  PROPWASH_FN State operator()(const Derivative& f, const State& x, const Time& dt) const {
+    const State kicked = kick(x, f(x), dt);
+    return drift(kicked, f(kicked), dt);
+  }
+};
+
+}  // namespace propwash

@@ -1,0 +1,129 @@
+#pragma once
+/// @file
+/// The hooks through which the models reach mathematics.
+///
+/// Every model is a template over a scalar type T. T may be `float`, `double`, or any type that
+/// provides, found by argument-dependent lookup in its own namespace:
+///
+///     T + T, T - T, T * T, T / T, -T, and the same mixed with value_type on either side
+///     T < T, T > T             -> a mask (bool, or one truth value per lane)
+///     select(mask, T, T)       -> T, lane by lane, without a branch
+///     sqrt abs min max fma sin cos round
+///
+/// and a specialisation of ScalarTraits that names its value_type, the plain floating-point type of
+/// its constants. A SIMD pack and a dual number fit; nothing else of T is used in math/, model/,
+/// integrate/ and control/.
+
+#include <cmath>
+#include <type_traits>
+
+/// Marks a function for host and device and asks for inlining: packs and dual numbers must stay in
+/// registers across the calls.
+#if defined(__CUDACC__)
+#define PROPWASH_FN __host__ __device__ inline
+#elif defined(__GNUC__) || defined(__clang__)
+#define PROPWASH_FN inline __attribute__((always_inline))
+#elif defined(_MSC_VER)
+#define PROPWASH_FN __forceinline
+#else
+#define PROPWASH_FN inline
+#endif
+
+/// Asks for a lambda to be inlined: `[&](int i) PROPWASH_LAMBDA { … }`.
+#if !defined(__CUDACC__) && (defined(__GNUC__) || defined(__clang__))
+#define PROPWASH_LAMBDA __attribute__((always_inline))
+#else
+#define PROPWASH_LAMBDA
+#endif
+
+namespace propwash {
+
+/// Names the plain floating-point type behind a scalar type; specialise it for packs and duals.
+template <class T>
+struct ScalarTraits {
+  static_assert(std::is_floating_point_v<T>,
+                "specialise propwash::ScalarTraits for this scalar type");
+  using value_type = T;
+};
+
+template <class T>
+using value_type_t = typename ScalarTraits<T>::value_type;
+
+/// A constant for use beside values of type T, in T's plain type: `constant<T>(0.5) * x`.
+template <class T>
+PROPWASH_FN constexpr value_type_t<T> constant(double value) {
+  return static_cast<value_type_t<T>>(value);
+}
+
+template <class F>
+using IfFloatingPoint = std::enable_if_t<std::is_floating_point_v<F>, F>;
+
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> sqrt(F x) {
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__CUDACC__)
+  // the builtin is one instruction where errno is not asked for
+  if constexpr (std::is_same_v<F, float>) {
+    return __builtin_sqrtf(x);
+  } else if constexpr (std::is_same_v<F, double>) {
+    return __builtin_sqrt(x);
+  } else {
+    return std::sqrt(x);
+  }
+#else
+  return std::sqrt(x);
+#endif
+}
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> abs(F x) {
+  return std::fabs(x);
+}
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> min(F a, F b) {
+  return b < a ? b : a;
+}
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> max(F a, F b) {
+  return a < b ? b : a;
+}
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> fma(F a, F b, F c) {
+  return std::fma(a, b, c);
+}
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> sin(F x) {
+  return std::sin(x);
+}
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> cos(F x) {
+  return std::cos(x);
+}
+/// To the nearest integer, halves to even (the mode in which vector units round).
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> round(F x) {
+  return std::nearbyint(x);
+}
+template <class F>
+PROPWASH_FN IfFloatingPoint<F> select(bool mask, F if_true, F if_false) {
+  return mask ? if_true : if_false;
+}
+
+/// x limited to [low, high]. A NaN passes through.
+template <class T, class P>
+PROPWASH_FN T clamp(const T& x, const P& low, const P& high) {
+  return max(min(x, T(high)), T(low));
+}
+
+/// The square that keeps its sign, x |x|: thrust against rotor speed.
+template <class T>
+PROPWASH_FN T signed_square(const T& x) {
+  return x * abs(x);
+}
+
+/// The inverse of signed_square.
+template <class T>
+PROPWASH_FN T signed_sqrt(const T& x) {
+  const T root = sqrt(abs(x));
+  return select(x < T(constant<T>(0)), -root, root);
+}
+
+}  // namespace propwash

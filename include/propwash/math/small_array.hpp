@@ -1,0 +1,125 @@
+#pragma once
+/// @file
+/// A short array of scalars that lives in its owner: one value per rotor.
+
+#include <cassert>
+#include <initializer_list>
+#include <utility>
+
+#include "propwash/math/scalar.hpp"
+
+namespace propwash {
+
+/// The size that is known only at run time.
+inline constexpr int Dynamic = -1;
+
+/// The most elements that an array of Dynamic size holds.
+inline constexpr int max_size = 12;
+
+namespace detail {
+template <class F, int... I>
+PROPWASH_FN void each_index(std::integer_sequence<int, I...>, F&& f) {
+  (f(I), ...);
+}
+}  // namespace detail
+
+/// Calls f(i) for i = 0 … size - 1. With N known there is no loop for the compiler to keep: a loop
+/// that is unrolled late leaves the arrays in memory, at twice the cost of a whole step.
+template <int N, class F>
+PROPWASH_FN void for_each_index([[maybe_unused]] int size, F&& f) {
+  if constexpr (N == Dynamic) {
+    for (int i = 0; i < size; ++i) f(i);
+  } else {
+    detail::each_index(std::make_integer_sequence<int, N>{}, f);
+  }
+}
+
+/// N scalars, N known at compile time: an aggregate, `SmallArray<double, 4>{a, b, c, d}`.
+template <class T, int N = Dynamic>
+struct SmallArray {
+  static_assert(N > 0 && N <= max_size, "1 to 12 elements, or propwash::Dynamic");
+  T values[N];
+
+  static constexpr int capacity = N;
+  /// All elements equal to `value`. `size` must be N.
+  static SmallArray filled([[maybe_unused]] int size, const T& value) {
+    assert(size == N);
+    SmallArray a{};
+    for (T& v : a.values) v = value;
+    return a;
+  }
+  PROPWASH_FN static constexpr int size() { return N; }
+  PROPWASH_FN void resize([[maybe_unused]] int size) { assert(size == N); }
+
+  PROPWASH_FN T& operator[](int i) { return values[i]; }
+  PROPWASH_FN const T& operator[](int i) const { return values[i]; }
+  PROPWASH_FN T* begin() { return values; }
+  PROPWASH_FN T* end() { return values + N; }
+  PROPWASH_FN const T* begin() const { return values; }
+  PROPWASH_FN const T* end() const { return values + N; }
+};
+
+/// Up to max_size scalars, their number known at run time. Copies no heap memory.
+template <class T>
+struct SmallArray<T, Dynamic> {
+  T values[max_size];
+  int count;
+
+  static constexpr int capacity = max_size;
+  PROPWASH_FN SmallArray() : values{}, count(0) {}
+  SmallArray(std::initializer_list<T> list) : values{}, count(static_cast<int>(list.size())) {
+    assert(count <= max_size);
+    int i = 0;
+    for (const T& v : list) values[i++] = v;
+  }
+  /// `size` elements equal to `value`.
+  static SmallArray filled(int size, const T& value) {
+    assert(size <= max_size);
+    SmallArray a;
+    a.count = size;
+    for (T& v : a) v = value;
+    return a;
+  }
+  PROPWASH_FN int size() const { return count; }
+  /// Sets the number of elements, at most max_size; those beyond are forgotten.
+  PROPWASH_FN void resize(int size) {
+    assert(size <= max_size);
+    count = size;
+  }
+
+  PROPWASH_FN T& operator[](int i) { return values[i]; }
+  PROPWASH_FN const T& operator[](int i) const { return values[i]; }
+  PROPWASH_FN T* begin() { return values; }
+  PROPWASH_FN T* end() { return values + count; }
+  PROPWASH_FN const T* begin() const { return values; }
+  PROPWASH_FN const T* end() const { return values + count; }
+};
+
+/// Applies f to each element: an array of the same size.
+template <class T, int N, class F>
+PROPWASH_FN auto map(const SmallArray<T, N>& a, F&& f) {
+  SmallArray<decltype(f(a[0])), N> result;
+  result.resize(a.size());
+  for_each_index<N>(a.size(), [&](int i) PROPWASH_LAMBDA { result[i] = f(a[i]); });
+  return result;
+}
+
+/// Applies f to each pair of elements of two arrays of the same size.
+template <class A, class B, int N, class F>
+PROPWASH_FN auto map(const SmallArray<A, N>& a, const SmallArray<B, N>& b, F&& f) {
+  SmallArray<decltype(f(a[0], b[0])), N> result;
+  result.resize(a.size());
+  for_each_index<N>(a.size(), [&](int i) PROPWASH_LAMBDA { result[i] = f(a[i], b[i]); });
+  return result;
+}
+
+template <class A, class B, int N>
+PROPWASH_FN auto operator+(const SmallArray<A, N>& a, const SmallArray<B, N>& b) {
+  return map(a, b, [](const A& x, const B& y) PROPWASH_LAMBDA { return x + y; });
+}
+template <class T, int N, class S>
+PROPWASH_FN auto operator*(const SmallArray<T, N>& a, const S& factor) {
+  return map(a, [&factor](const T& x) PROPWASH_LAMBDA { return x * factor; });
+}
+
+}  // namespace propwash

@@ -1,0 +1,79 @@
+#pragma once
+/// @file
+/// Matrices and vectors whose zeros are known to the type.
+///
+/// A quadcopter in X configuration has a diagonal inertia and rotors that all push along body z.
+/// The equations are written once; where a vehicle's matrices have that structure, the model is
+/// instantiated with the types of this file and the compiler drops the products with zero.
+
+#include "propwash/math/mat3.hpp"
+#include "propwash/math/vec3.hpp"
+
+namespace propwash {
+
+/// A diagonal matrix.
+template <class T>
+struct Diag3 {
+  using Scalar = T;
+  T x{}, y{}, z{};
+};
+
+template <class A, class B>
+PROPWASH_FN auto operator*(const Diag3<A>& m, const Vec3<B>& v) {
+  return make_vec3(m.x * v.x, m.y * v.y, m.z * v.z);
+}
+template <class T>
+PROPWASH_FN Diag3<T> inverse(const Diag3<T>& m) {
+  const T one(constant<T>(1));
+  return {one / m.x, one / m.y, one / m.z};
+}
+
+/// A vector along the z axis.
+template <class T>
+struct AlongZ {
+  using Scalar = T;
+  T z{};
+
+  PROPWASH_FN AlongZ& operator+=(const AlongZ& b) {
+    z = z + b.z;
+    return *this;
+  }
+};
+template <class T>
+AlongZ(T) -> AlongZ<T>;
+
+template <class A, class B>
+PROPWASH_FN auto operator+(const AlongZ<A>& a, const AlongZ<B>& b) {
+  return AlongZ{a.z + b.z};
+}
+template <class A, class B>
+PROPWASH_FN auto operator+(const Vec3<A>& a, const AlongZ<B>& b) {
+  return make_vec3(a.x, a.y, a.z + b.z);
+}
+template <class A, class B>
+PROPWASH_FN auto operator+(const AlongZ<A>& a, const Vec3<B>& b) {
+  return b + a;
+}
+template <class T, class S>
+PROPWASH_FN auto operator*(const AlongZ<T>& a, const S& s) {
+  return AlongZ{a.z * s};
+}
+template <class A, class B>
+PROPWASH_FN auto cross(const Vec3<A>& a, const AlongZ<B>& b) {
+  using T = decltype(a.x * b.z);
+  return Vec3<T>{a.y * b.z, -(a.x * b.z), T{}};
+}
+
+/// The unit vector along z, without storage.
+struct UnitZ {};
+
+template <class S>
+PROPWASH_FN AlongZ<S> operator*(UnitZ, const S& s) {
+  return {s};
+}
+template <class T>
+PROPWASH_FN T dot(UnitZ, const Vec3<T>& v) {
+  return v.z;
+}
+
+}  // namespace propwash

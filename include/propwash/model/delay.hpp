@@ -1,0 +1,48 @@
+#pragma once
+/// @file
+/// Dead time of a command. See docs/model/delay.md.
+
+#include "propwash/math/scalar.hpp"
+
+namespace propwash {
+
+/// A command held for the whole of a step takes effect `steps + fraction` steps later.
+struct StepDelay {
+  int steps = 0;          ///< whole steps
+  double fraction = 0.0;  ///< of a step, in [0, 1)
+};
+
+/// Remembers the last Capacity commands. Command is anything with +, * scalar: a SmallArray.
+template <class Command, int Capacity>
+struct DelayLine {
+  static constexpr int capacity = Capacity;
+  Command history[Capacity]{};
+  int newest = 0;
+
+  /// Forgets everything: as if `command` had been given for ever.
+  PROPWASH_FN void fill(const Command& command) {
+    for (Command& past : history) past = command;
+  }
+
+  /// Takes the command of this step, returns the one that acts in it: with a delay of a fraction of a
+  /// step, the mean of the two that are held during it. `delay.steps` is at most Capacity - 2.
+  template <class P>
+  PROPWASH_FN Command push(const Command& command, int steps, const P& fraction) {
+    newest = (newest + 1) % Capacity;
+    history[newest] = command;
+    const Command& later = history[(newest + Capacity - steps) % Capacity];
+    const Command& earlier = history[(newest + Capacity - steps - 1) % Capacity];
+    return later * (constant<P>(1) - fraction) + earlier * fraction;
+  }
+};
+
+/// The delay of `seconds` in steps of `dt`, limited to what a line of `capacity` holds.
+inline StepDelay step_delay(double seconds, double dt, int capacity) {
+  double steps = seconds / dt;
+  const double most = capacity - 2;
+  if (steps > most) steps = most;
+  const double whole = std::floor(steps);
+  return {static_cast<int>(whole), steps - whole};
+}
+
+}  // namespace propwash

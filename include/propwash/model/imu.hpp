@@ -1,0 +1,158 @@
+#pragma once
+/// @file
+/// The inertial measurement unit: specific force and angular rate, with lever arm, mounting, scale,
+/// bias, noise, quantisation and saturation.
+///
+/// Equations (15) to (18) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), and the device model
+/// of Laechele et al., "SwarmSimX" (SIMPAR 2012), steps 1 to 3; see docs/model/imu.md. Sensor frame
+/// S: its origin is p_BS_B from the body's, its axes are turned by q_BS. The accelerometer measures
+/// specific force: in hover it reads +9.81 m/s^2 along body z.
+
+#include <limits>
+
+#include "propwash/math/quat.hpp"
+#include "propwash/math/vec3.hpp"
+
+namespace propwash {
+
+/// Noise is given as densities, so that its effect does not depend on the rate of measuring.
+template <class P>
+struct ImuParameters {
+  P accelerometer_noise_density{};  ///< m/s^2/sqrt(Hz), white
+  P gyroscope_noise_density{};      ///< rad/s/sqrt(Hz), white
+  P accelerometer_bias_walk{};      ///< m/s^3/sqrt(Hz), random walk of the bias
+  P gyroscope_bias_walk{};          ///< rad/s^2/sqrt(Hz), random walk of the bias
+  P accelerometer_bias_initial{};   ///< m/s^2, standard deviation of the bias at reset
+  P gyroscope_bias_initial{};       ///< rad/s, standard deviation of the bias at reset
+
+  Vec3<P> position{};                        ///< m, p_BS_B: lever arm from the centre of mass
+  Quat<P> attitude{P(1), P(0), P(0), P(0)};  ///< q_BS: turns sensor components into the body frame
+  Vec3<P> accelerometer_scale{P(1), P(1), P(1)};  ///< scale factors s_a
+  Vec3<P> gyroscope_scale{P(1), P(1), P(1)};      ///< scale factors s_W
+  P accelerometer_resolution{};                   ///< m/s^2, least step; 0: none
+  P gyroscope_resolution{};                       ///< rad/s, least step; 0: none
+  P accelerometer_range = std::numeric_limits<P>::infinity();  ///< m/s^2, reads at most +-range
+  P gyroscope_range = std::numeric_limits<P>::infinity();      ///< rad/s, reads at most +-range
+  P rate{};  ///< Hz, measurements a second; 0: one at every physics step
+};
+
+/// The part of the device that moves: its biases.
+template <class T>
+struct ImuBias {
+  Vec3<T> accelerometer{};  ///< m/s^2, b_a, sensor axes
+  Vec3<T> gyroscope{};      ///< rad/s, b_W, sensor axes
+};
+
+/// One measurement, in sensor axes.
+template <class T>
+struct ImuReading {
+  Vec3<T> specific_force{};  ///< m/s^2
+  Vec3<T> angular_rate{};    ///< rad/s
+  double time = 0.0;         ///< s, when it was taken
+};
+
+/// The device and what of it is not trivial, so that an ideal mounting costs nothing.
+template <class P>
+struct ImuDevice {
+  ImuParameters<P> parameters{};
+  bool has_lever_arm = false;  ///< position is not zero: angular acceleration matters
+  bool is_turned = false;      ///< attitude is not the identity
+  bool is_digital = false;     ///< a resolution or a range is set
+};
+
+/// The device of a vehicle file.
+template <class P>
+ImuDevice<P> make_imu_device(const ImuParameters<double>& from) {
+  ImuDevice<P> device;
+  auto& p = device.parameters;
+  p.accelerometer_noise_density = P(from.accelerometer_noise_density);
+  p.gyroscope_noise_density = P(from.gyroscope_noise_density);
+  p.accelerometer_bias_walk = P(from.accelerometer_bias_walk);
+  p.gyroscope_bias_walk = P(from.gyroscope_bias_walk);
+  p.accelerometer_bias_initial = P(from.accelerometer_bias_initial);
+  p.gyroscope_bias_initial = P(from.gyroscope_bias_initial);
+  p.position = cast<P>(from.position);
+  p.attitude = cast<P>(from.attitude);
+  p.accelerometer_scale = cast<P>(from.accelerometer_scale);
+  p.gyroscope_scale = cast<P>(from.gyroscope_scale);
+  p.accelerometer_resolution = P(from.accelerometer_resolution);
+  p.gyroscope_resolution = P(from.gyroscope_resolution);
+  p.accelerometer_range = P(from.accelerometer_range);
+  p.gyroscope_range = P(from.gyroscope_range);
+  p.rate = P(from.rate);
+  device.has_lever_arm = squared_norm(from.position) > 0;
+  device.is_turned = from.attitude.x != 0 || from.attitude.y != 0 || from.attitude.z != 0;
+  device.is_digital = from.accelerometer_resolution > 0 || from.gyroscope_resolution > 0 ||
+                      from.accelerometer_range < std::numeric_limits<double>::infinity() ||
+                      from.gyroscope_range < std::numeric_limits<double>::infinity();
+  return device;
+}
+
+/// (15) without bias and noise, at the sensor and in its axes, m/s^2: step 1 of SwarmSimX.
+/// `specific_force_B` is that of the centre of mass, all force but gravity over the mass.
+template <class T, class P>
+PROPWASH_FN Vec3<T> specific_force_at_sensor(const ImuDevice<P>& imu,
+                                             const Vec3<T>& specific_force_B,
+                                             const Vec3<T>& rates_B,
+                                             const Vec3<T>& angular_acceleration_B) {
+  Vec3<T> force_B = specific_force_B;
+  if (imu.has_lever_arm) {
+    const Vec3<P>& p_BS_B = imu.parameters.position;
+    const Vec3<T> centripetal_B = cross(rates_B, cross(rates_B, p_BS_B));
+    force_B = force_B + centripetal_B + cross(angular_acceleration_B, p_BS_B);
+  }
+  return imu.is_turned ? rotate_inverse(imu.parameters.attitude, force_B) : force_B;
+}
+
+/// (16) without bias and noise, in sensor axes, rad/s.
+template <class T, class P>
+PROPWASH_FN Vec3<T> angular_rate_at_sensor(const ImuDevice<P>& imu, const Vec3<T>& rates_B) {
+  return imu.is_turned ? rotate_inverse(imu.parameters.attitude, rates_B) : rates_B;
+}
+
+/// Step 2 of SwarmSimX: scale, bias and a sample of the white noise, whose standard deviation is
+/// density * sqrt(rate).
+template <class T, class P>
+PROPWASH_FN Vec3<T> with_errors(const Vec3<T>& truth_S, const Vec3<P>& scale, const Vec3<T>& bias,
+                                const Vec3<T>& noise) {
+  return cwise_product(truth_S, scale) + bias + noise;
+}
+
+/// Step 3 of SwarmSimX: rounds to the resolution (0: not at all), then limits to +-range.
+template <class T, class P>
+PROPWASH_FN Vec3<T> digitised(const Vec3<T>& value, const P& resolution, const P& range) {
+  return map(value, [&](const T& x) PROPWASH_LAMBDA {
+    const T step(max(resolution, P(constant<P>(1e-30))));
+    const T rounded = select(T(resolution) > T(constant<T>(0)), round(x / step) * step, x);
+    return max(min(rounded, T(range)), T(-range));
+  });
+}
+
+/// The accelerometer's reading of a specific force in sensor axes, m/s^2.
+template <class T, class P>
+PROPWASH_FN Vec3<T> accelerometer_reading(const ImuDevice<P>& imu, const Vec3<T>& truth_S,
+                                          const ImuBias<T>& bias, const Vec3<T>& noise) {
+  const auto& p = imu.parameters;
+  const Vec3<T> value = with_errors(truth_S, p.accelerometer_scale, bias.accelerometer, noise);
+  if (!imu.is_digital) return value;
+  return digitised(value, p.accelerometer_resolution, p.accelerometer_range);
+}
+
+/// The gyroscope's reading of an angular rate in sensor axes, rad/s.
+template <class T, class P>
+PROPWASH_FN Vec3<T> gyroscope_reading(const ImuDevice<P>& imu, const Vec3<T>& truth_S,
+                                      const ImuBias<T>& bias, const Vec3<T>& noise) {
+  const auto& p = imu.parameters;
+  const Vec3<T> value = with_errors(truth_S, p.gyroscope_scale, bias.gyroscope, noise);
+  if (!imu.is_digital) return value;
+  return digitised(value, p.gyroscope_resolution, p.gyroscope_range);
+}
+
+/// (17), (18) a step of the random walk: increments of variance walk^2 dt. `deviation` is
+/// walk * sqrt(dt), `normal` three standard normals.
+template <class T, class P>
+PROPWASH_FN Vec3<T> walked(const Vec3<T>& bias, const P& deviation, const Vec3<T>& normal) {
+  return bias + normal * deviation;
+}
+
+}  // namespace propwash

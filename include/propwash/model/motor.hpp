@@ -1,0 +1,47 @@
+#pragma once
+/// @file
+/// Motor lag: a rotor's speed follows its command with a first-order lag.
+///
+/// Equation (1) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see docs/model/motor.md.
+
+#include "propwash/math/scalar.hpp"
+
+namespace propwash {
+
+/// What a vehicle file says of its motors.
+template <class P>
+struct MotorParameters {
+  P time_constant_up{};    ///< s, tau_m while the speed rises
+  P time_constant_down{};  ///< s, tau_m while the speed falls
+  P speed_min{};           ///< rad/s, lowest speed; the command is limited to it first
+  P speed_max{};           ///< rad/s, highest speed
+  P command_delay{};       ///< s, dead time between command and lag; beyond the papers, 0 there
+};
+
+/// The same time constant up and down, as in the paper.
+template <class P>
+struct MotorLag {
+  P rate{};  ///< 1/s, 1 / tau_m
+};
+
+/// Different time constants for spinning up and down, as brushed motors have.
+template <class P>
+struct AsymmetricMotorLag {
+  P rate_up{};    ///< 1/s
+  P rate_down{};  ///< 1/s
+};
+
+/// (1) dw/dt = (w_c - w) / tau_m, rad/s^2.
+template <class T, class P>
+PROPWASH_FN T rotor_acceleration(const MotorLag<P>& lag, const T& speed, const T& command) {
+  return (command - speed) * lag.rate;
+}
+template <class T, class P>
+PROPWASH_FN T rotor_acceleration(const AsymmetricMotorLag<P>& lag, const T& speed,
+                                 const T& command) {
+  const T difference = command - speed;
+  return difference *
+         select(difference > T(constant<T>(0)), T(lag.rate_up), T(lag.rate_down));
+}
+
+}  // namespace propwash

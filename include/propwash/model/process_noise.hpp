@@ -1,0 +1,25 @@
+#pragma once
+/// @file
+/// Process noise: continuous white noise in force and torque, sampled once a step and held over it.
+///
+/// Equation (10) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
+/// docs/model/process_noise.md.
+
+#include "propwash/math/vec3.hpp"
+
+namespace propwash {
+
+template <class P>
+struct ProcessNoiseParameters {
+  P force{};   ///< N^2 s, W_f: intensity of the white force on each world axis
+  P torque{};  ///< (N m)^2 s, W_mu: intensity of the white torque on each body axis
+};
+
+/// (10) the standard deviation of a sample that is held for dt, sqrt(W / dt): the integral's variance
+/// after a time t is W t, whatever the step.
+template <class P>
+PROPWASH_FN P held_noise_deviation(const P& intensity, const P& dt) {
+  return sqrt(intensity / dt);
+}
+
+}  // namespace propwash

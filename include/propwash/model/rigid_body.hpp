@@ -1,0 +1,68 @@
+#pragma once
+/// @file
+/// The rigid body with rotor momentum.
+///
+/// Equations (8), (9), (12), (13) and (14) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
+/// docs/model/rigid_body.md. World frame W: z up, right-handed. Body frame B: origin at the centre of
+/// mass, x forward, y left, z up.
+
+#include "propwash/math/mat3.hpp"
+#include "propwash/math/quat.hpp"
+#include "propwash/math/structured.hpp"
+
+namespace propwash {
+
+/// What a vehicle file says of the body.
+template <class P>
+struct RigidBodyParameters {
+  P mass{};           ///< kg
+  Mat3<P> inertia{};  ///< kg m^2, J about the centre of mass, body axes
+  Vec3<P> gravity{P(0), P(0), P(-9.81)};  ///< m/s^2, in the world frame
+};
+
+/// The constants that the equations use. Inertia is Mat3<P> or, where it is diagonal, Diag3<P>.
+template <class P, class Inertia = Mat3<P>>
+struct RigidBody {
+  P mass{};                   ///< kg
+  P inverse_mass{};           ///< 1/kg
+  Inertia inertia{};          ///< kg m^2
+  Inertia inertia_inverse{};  ///< 1/(kg m^2)
+  Vec3<P> gravity_W{};        ///< m/s^2
+};
+
+/// (8) dx/dt = v.
+template <class T>
+PROPWASH_FN Vec3<T> position_rate(const Vec3<T>& velocity_W) {
+  return velocity_W;
+}
+
+/// (9) dv/dt = g + f / m, m/s^2; `force_W` is all force but gravity, world frame.
+template <class T, class P, class Inertia>
+PROPWASH_FN Vec3<T> linear_acceleration(const RigidBody<P, Inertia>& body,
+                                        const Vec3<T>& force_W) {
+  return force_W * body.inverse_mass + body.gravity_W;
+}
+
+/// (12) dq/dt = 1/2 q o [0, W].
+template <class T>
+PROPWASH_FN Quat<T> attitude_rate(const Quat<T>& q_WB, const Vec3<T>& rates_B) {
+  return q_WB * (rates_B * constant<T>(0.5));
+}
+
+/// (14) H = J W + the rotors' momentum, kg m^2/s in the body frame.
+template <class T, class P, class Inertia, class Momentum>
+PROPWASH_FN Vec3<T> angular_momentum(const RigidBody<P, Inertia>& body, const Vec3<T>& rates_B,
+                                     const Momentum& rotor_momentum_B) {
+  return body.inertia * rates_B + rotor_momentum_B;
+}
+
+/// (13) dW/dt = J^-1 (mu - W x H), rad/s^2.
+template <class T, class P, class Inertia, class Momentum>
+PROPWASH_FN Vec3<T> angular_acceleration(const RigidBody<P, Inertia>& body,
+                                         const Vec3<T>& torque_B, const Vec3<T>& rates_B,
+                                         const Momentum& rotor_momentum_B) {
+  const Vec3<T> momentum_B = angular_momentum(body, rates_B, rotor_momentum_B);
+  return body.inertia_inverse * (torque_B - cross(rates_B, momentum_B));
+}
+
+}  // namespace propwash

@@ -1,0 +1,32 @@
+#pragma once
+/// @file
+/// Linear rotor drag and the blow-back moment of flapping rotors: terms beyond the FlightGoggles
+/// papers, zero for the published vehicles. See docs/model/rotor_drag.md.
+///
+/// Linear drag: Faessler, Franchi and Scaramuzza, RA-L 2018, eq. (3), with constant coefficients.
+
+#include "propwash/math/vec3.hpp"
+
+namespace propwash {
+
+template <class P>
+struct RotorDragParameters {
+  Vec3<P> linear{};  ///< 1/s, d_x, d_y, d_z: drag per mass and speed along the body axes
+  P blow_back{};     ///< N m/(m/s), c: moment per lateral speed
+};
+
+/// f_B = -m diag(d) v_B, N; `air_velocity_B` is the velocity through the air in the body frame.
+template <class T, class P>
+PROPWASH_FN Vec3<T> rotor_drag_force(const RotorDragParameters<P>& drag, const P& mass,
+                                     const Vec3<T>& air_velocity_B) {
+  return cwise_product(air_velocity_B, drag.linear) * (-mass);
+}
+
+/// mu_B = -c e_z x v_B, N m: turns the thrust away from the direction of flight.
+template <class T, class P>
+PROPWASH_FN Vec3<T> blow_back_torque(const RotorDragParameters<P>& drag,
+                                     const Vec3<T>& air_velocity_B) {
+  return Vec3<T>{air_velocity_B.y * drag.blow_back, air_velocity_B.x * (-drag.blow_back), T{}};
+}
+
+}  // namespace propwash

@@ -1,0 +1,95 @@
+#pragma once
+/// @file
+/// One Dubins car.
+
+#include <cmath>
+#include <cstdint>
+
+#include "propwash/integrate/integrate.hpp"
+#include "propwash/model/car.hpp"
+#include "propwash/model/process_noise.hpp"
+#include "propwash/random/normal.hpp"
+#include "propwash/vehicle/validate.hpp"
+
+namespace propwash {
+
+/// A command: speed along the heading [m/s] and yaw rate [rad/s].
+template <class T = double>
+struct SpeedYawRate {
+  T speed{};     ///< m/s
+  T yaw_rate{};  ///< rad/s, counter-clockwise positive
+};
+template <class T>
+SpeedYawRate(T, T) -> SpeedYawRate<T>;
+
+struct CarOptions {
+  Integrator integrator = Integrator::rk4;  ///< euler or rk4
+  std::uint64_t seed = 0;                   ///< key of the noise
+  std::uint32_t id = 0;                     ///< number of the vehicle
+  bool noise = true;                        ///< false: process noise is off
+};
+
+/// The FlightGoggles car, equations (24) to (26): commands act at once, within the limits.
+template <class T = double>
+class Car {
+ public:
+  using State = CarState<T>;
+  struct Snapshot {
+    State state{};
+    double time = 0.0;        ///< s
+    std::uint64_t steps = 0;  ///< counter of the noise
+  };
+
+  /// @throws ParameterError for limits that cannot be, or symplectic_euler.
+  explicit Car(const CarParameters& parameters, const CarOptions& options = {})
+      : parameters_(parameters), options_(options) {
+    validate(parameters);
+    if (options.integrator == Integrator::symplectic_euler) {
+      throw ParameterError("integrator = symplectic_euler: expected euler or rk4, a car has no "
+                           "velocity in its state");
+    }
+  }
+
+  const State& state() const { return memory_.state; }
+  /// Replaces the state; time and noise go on.
+  void set_state(const State& state) { memory_.state = state; }
+  /// Starts again at time 0.
+  void reset(const State& state = {}) { memory_ = {state, 0.0, 0}; }
+
+  /// Advances by dt [s] > 0; the command is limited to the vehicle's range and held.
+  template <class U>
+  void step(const SpeedYawRate<U>& command, double dt) {
+    const T speed = clamp(T(command.speed), T(parameters_.speed_min), T(parameters_.speed_max));
+    const T limit(parameters_.yaw_rate_limit);
+    const T yaw_rate = clamp(T(command.yaw_rate), -limit, limit);
+    T forward{};
+    T left{};
+    if (options_.noise) {  // (26)
+      const SixNormals z =
+          six_normals(options_.seed, options_.id, memory_.steps, Stream::process_noise);
+      forward = T(z[0]) * T(held_noise_deviation(parameters_.process_noise_forward, dt));
+      left = T(z[1]) * T(held_noise_deviation(parameters_.process_noise_left, dt));
+    }
+    const auto f = [&](const State& x) PROPWASH_LAMBDA {
+      return car_derivative(x, speed, yaw_rate, forward, left);
+    };
+    memory_.state = options_.integrator == Integrator::euler ? Euler{}(f, memory_.state, T(dt))
+                                                             : Rk4{}(f, memory_.state, T(dt));
+    ++memory_.steps;
+    memory_.time += dt;
+  }
+
+  double time() const { return memory_.time; }           ///< s, since reset
+  std::uint64_t steps() const { return memory_.steps; }  ///< since reset
+  const CarParameters& parameters() const { return parameters_; }
+  const CarOptions& options() const { return options_; }
+  const Snapshot& snapshot() const { return memory_; }
+  void restore(const Snapshot& snapshot) { memory_ = snapshot; }
+
+ private:
+  CarParameters parameters_;
+  CarOptions options_;
+  Snapshot memory_{};
+};
+
+}  // namespace propwash

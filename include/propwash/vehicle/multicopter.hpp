@@ -1,0 +1,173 @@
+#pragma once
+/// @file
+/// One multicopter: command -> rate controller -> motors -> forces -> rigid body -> IMU.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "propwash/integrate/integrate.hpp"
+#include "propwash/model/delay.hpp"
+#include "propwash/random/normal.hpp"
+#include "propwash/vehicle/multicopter_model.hpp"
+#include "propwash/vehicle/validate.hpp"
+
+namespace propwash {
+
+/// A command: rotor speeds [rad/s], in the vehicle's order of rotors.
+template <int N = Dynamic, class T = double>
+struct RotorSpeeds {
+  SmallArray<T, N> speeds{};
+};
+template <class... U>
+RotorSpeeds(U...) -> RotorSpeeds<static_cast<int>(sizeof...(U)), std::common_type_t<U...>>;
+template <class T, int N>
+RotorSpeeds(SmallArray<T, N>) -> RotorSpeeds<N, T>;
+
+struct MulticopterOptions {
+  Integrator integrator = Integrator::rk4;
+  std::uint64_t seed = 0;  ///< key of all noise
+  std::uint32_t id = 0;    ///< number of the vehicle: vehicles with one seed differ by it
+  bool noise = true;       ///< false: process noise, IMU noise and bias are off
+};
+
+/// All that the future of a multicopter depends on; `restore` continues bit for bit.
+template <int N, class T>
+struct MulticopterSnapshot {
+  static constexpr int delay_capacity = 64;
+
+  MulticopterState<T, N> state{};
+  RateControllerState<T> controller{};
+  ImuBias<T> bias{};
+  MulticopterInput<T, N> input{};  ///< what acted during the last step
+  DelayLine<SmallArray<T, N>, delay_capacity> delay{};
+  ImuReading<T> held_reading{};  ///< where the IMU is slower than the physics
+  double imu_phase = 0.0;        ///< of an IMU sampling interval, in [0, 1)
+  double voltage = 0.0;          ///< V, of the battery
+  double dt = 0.0;               ///< s, of the last step: the rate of an IMU that reads every step
+  double time = 0.0;             ///< s
+  std::uint64_t steps = 0;       ///< counter of the noise
+};
+
+/// The FlightGoggles multicopter with N rotors, or with any number (Dynamic) up to twelve.
+///
+///     Multicopter<4> uav{vehicles::flightgoggles()};
+///     for (int i = 0; i < 960; ++i) uav.step(RateThrust{rates, thrust}, 1.0 / 960);
+///
+/// Not modelled: contact, ground effect, flexibility, the air's own dynamics. A step allocates nothing,
+/// throws nothing and checks nothing: non-finite commands give a non-finite state.
+template <int N = Dynamic, class T = double>
+class Multicopter {
+ public:
+  using State = MulticopterState<T, N>;
+  using Snapshot = MulticopterSnapshot<N, T>;
+
+  /// @throws ParameterError for a vehicle that cannot be, or whose number of rotors is not N.
+  explicit Multicopter(const VehicleParameters& parameters, const MulticopterOptions& options = {});
+
+  /// At rest in level attitude at the origin, rotors at hover speed.
+  State trim() const;
+
+  /// The physical state after the last step.
+  const State& state() const { return memory_.state; }
+  /// Replaces the physical state; time, controller, biases and noise go on.
+  void set_state(const State& state) { memory_.state = state; }
+  /// Starts again at time 0 from `state`: controller, biases, delays and the noise counter too.
+  void reset(const State& state);
+  void reset() { reset(trim()); }
+
+  /// Advances by dt [s] > 0 under a command that is held.
+  ///
+  /// With RateThrust, the rate controller takes the gyroscope reading of the end of the previous step,
+  /// as in the published node. Rotor speeds are limited to the motors' range.
+  template <class U>
+  void step(const RateThrust<U>& command, double dt) {
+    prepare(dt);
+    advance(rate_controlled(command));
+  }
+  template <int M, class U>
+  void step(const RotorSpeeds<M, U>& command, double dt) {
+    prepare(dt);
+    SmallArray<T, N> speeds;
+    speeds.resize(rotors());
+    for_each_index<N>(rotors(), [&](int i) PROPWASH_LAMBDA { speeds[i] = T(command.speeds[i]); });
+    advance(speeds);
+  }
+
+  /// The IMU's reading for the present state; the last one taken where the IMU is slower than the
+  /// physics.
+  ImuReading<T> imu() const { return constants_.imu_is_slower ? memory_.held_reading : measured(); }
+  /// d/dt of the state under what acted during the last step.
+  State derivative() const {
+    return parallel_ ? multicopter_derivative(parallel_model_, memory_.state, memory_.input)
+                     : multicopter_derivative(general_model_, memory_.state, memory_.input);
+  }
+
+  double time() const { return memory_.time; }              ///< s, since reset
+  std::uint64_t steps() const { return memory_.steps; }     ///< since reset
+  int rotors() const { return allocation_.rotors(); }
+  const VehicleParameters& parameters() const { return parameters_; }
+  const MulticopterOptions& options() const { return options_; }
+  const Allocation<T, N>& allocation() const { return allocation_; }
+  const ImuBias<T>& imu_bias() const { return memory_.bias; }
+  /// rad/s, the rotor speeds that the motors were driven to in the last step.
+  const SmallArray<T, N>& rotor_command() const { return memory_.input.command; }
+  const RateControllerState<T>& controller() const { return memory_.controller; }
+  void set_controller(const RateControllerState<T>& state) { memory_.controller = state; }
+
+  const Vec3<T>& wind() const { return memory_.input.wind; }  ///< m/s, world frame
+  void set_wind(const Vec3<T>& wind_W) { memory_.input.wind = wind_W; }
+  double battery_voltage() const { return memory_.voltage; }  ///< V
+  /// Without effect on a vehicle whose battery.nominal_voltage is 0.
+  void set_battery_voltage(double voltage) { memory_.voltage = voltage; }
+
+  /// Everything that affects the future, and back.
+  const Snapshot& snapshot() const { return memory_; }
+  void restore(const Snapshot& snapshot);
+
+ private:
+  /// What follows from the parameters for one dt.
+  struct StepConstants {
+    double dt = 0.0;
+    T force_deviation{}, torque_deviation{};            // process noise, held over dt
+    T accelerometer_deviation{}, gyroscope_deviation{};  // white noise of a reading
+    T accelerometer_walk{}, gyroscope_walk{};            // increments of the biases
+    bool imu_is_slower = false;
+    StepDelay delay;
+    RateControlLaw<T> law;
+  };
+
+  void prepare(double dt);
+  SmallArray<T, N> rate_controlled(const RateThrust<T>& command);
+  template <class U>
+  SmallArray<T, N> rate_controlled(const RateThrust<U>& command) {
+    return rate_controlled(RateThrust<T>{cast<T>(command.rates), T(command.thrust)});
+  }
+  SmallArray<T, N> driven(const SmallArray<T, N>& command);
+  void advance(const SmallArray<T, N>& command);
+  template <class Shape>
+  void integrate(const MulticopterModel<T, N, Shape>& model);
+  void draw_noise();
+  void draw_imu_noise();
+  void sample_slow_imu();
+  Vec3<T> gyroscope() const;
+  ImuReading<T> measured() const;
+
+  VehicleParameters parameters_;
+  MulticopterOptions options_;
+  bool parallel_ = false;
+  bool noisy_ = false;
+  MulticopterModel<T, N, ParallelShape> parallel_model_{};
+  MulticopterModel<T, N, GeneralShape> general_model_{};
+  Allocation<T, N> allocation_{};
+  ImuDevice<T> imu_{};
+  StepConstants constants_{};
+  Vec3<T> accelerometer_noise_{}, gyroscope_noise_{};  // of the present reading; from memory_.steps
+  Snapshot memory_{};
+};
+
+}  // namespace propwash
+
+#include "propwash/detail/multicopter_impl.hpp"

@@ -1,0 +1,48 @@
+#pragma once
+/// @file
+/// The state of a multicopter, as a vector that integrators add and scale.
+
+#include "propwash/math/quat.hpp"
+#include "propwash/math/small_array.hpp"
+#include "propwash/math/vec3.hpp"
+
+namespace propwash {
+
+/// World frame W: z up, right-handed. Body frame B: origin at the centre of mass, x forward, y left,
+/// z up.
+template <class T, int N>
+struct MulticopterState {
+  Vec3<T> position{};                       ///< m, of the centre of mass, world frame
+  Vec3<T> velocity{};                       ///< m/s, world frame
+  Quat<T> attitude = Quat<T>::identity();   ///< q_WB, unit: turns body components into the world
+  Vec3<T> body_rates{};                     ///< rad/s, body frame
+  SmallArray<T, N> rotor_speeds{};          ///< rad/s, positive for thrust along the rotor's axis
+};
+
+template <class T, int N>
+PROPWASH_FN MulticopterState<T, N> operator+(const MulticopterState<T, N>& a,
+                                             const MulticopterState<T, N>& b) {
+  return {a.position + b.position, a.velocity + b.velocity, a.attitude + b.attitude,
+          a.body_rates + b.body_rates, a.rotor_speeds + b.rotor_speeds};
+}
+template <class T, int N, class S>
+PROPWASH_FN MulticopterState<T, N> operator*(const MulticopterState<T, N>& a, const S& s) {
+  return {a.position * s, a.velocity * s, a.attitude * s, a.body_rates * s, a.rotor_speeds * s};
+}
+
+/// Velocities advanced by k dt, for symplectic methods.
+template <class T, int N, class S>
+PROPWASH_FN MulticopterState<T, N> kick(const MulticopterState<T, N>& x,
+                                        const MulticopterState<T, N>& k, const S& dt) {
+  return {x.position, x.velocity + k.velocity * dt, x.attitude, x.body_rates + k.body_rates * dt,
+          x.rotor_speeds + k.rotor_speeds * dt};
+}
+/// Position and attitude advanced by k dt, for symplectic methods.
+template <class T, int N, class S>
+PROPWASH_FN MulticopterState<T, N> drift(const MulticopterState<T, N>& x,
+                                         const MulticopterState<T, N>& k, const S& dt) {
+  return {x.position + k.position * dt, x.velocity, x.attitude + k.attitude * dt, x.body_rates,
+          x.rotor_speeds};
+}
+
+}  // namespace propwash

@@ -1,0 +1,45 @@
+#pragma once
+/// @file
+/// What a vehicle is, in plain double: the parameter structs of each model, put together. Fields
+/// have the same names in vehicle files and in Python.
+
+#include <string>
+#include <vector>
+
+#include "propwash/control/rate_controller.hpp"
+#include "propwash/model/battery.hpp"
+#include "propwash/model/drag.hpp"
+#include "propwash/model/imu.hpp"
+#include "propwash/model/motor.hpp"
+#include "propwash/model/process_noise.hpp"
+#include "propwash/model/rigid_body.hpp"
+#include "propwash/model/rotor.hpp"
+#include "propwash/model/rotor_drag.hpp"
+
+namespace propwash {
+
+/// A multicopter.
+struct VehicleParameters {
+  std::string name;
+  RigidBodyParameters<double> body;
+  std::vector<RotorParameters<double>> rotors;  ///< 1 to 12
+  MotorParameters<double> motor;
+  DragParameters<double> drag;
+  RotorDragParameters<double> rotor_drag;  ///< zero for the papers' vehicles
+  BatteryParameters<double> battery;       ///< zero for the papers' vehicles
+  ProcessNoiseParameters<double> process_noise;
+  ImuParameters<double> imu;
+  RateControllerParameters<double> rate_controller;
+};
+
+/// A Dubins car.
+struct CarParameters {
+  std::string name;
+  double speed_min{};             ///< m/s
+  double speed_max{};             ///< m/s
+  double yaw_rate_limit{};        ///< rad/s, the command is limited to +-limit
+  double process_noise_forward{};  ///< m^2/s, W_v along the heading
+  double process_noise_left{};     ///< m^2/s, W_v across the heading
+};
+
+}  // namespace propwash

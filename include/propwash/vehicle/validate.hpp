@@ -1,0 +1,250 @@
+#pragma once
+/// @file
+/// Validation at the edge, once, before the first step. The step itself checks nothing.
+
+#include <Eigen/Dense>
+#include <cmath>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "propwash/control/allocation.hpp"
+#include "propwash/integrate/integrate.hpp"
+#include "propwash/math/eigen.hpp"
+#include "propwash/vehicle/parameters.hpp"
+
+namespace propwash {
+
+/// A parameter, command or time step that no vehicle can have; the message names the field, the
+/// value and the allowed range.
+class ParameterError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+};
+
+namespace detail {
+
+/// Collects complaints in the form "field = value: expected …".
+class Complaints {
+ public:
+  template <class Value>
+  void add(const std::string& field, const Value& value, const std::string& expected) {
+    std::ostringstream text;
+    text.precision(9);
+    text << field << " = " << value << ": expected " << expected;
+    texts_.push_back(text.str());
+  }
+  void positive(const std::string& field, double value, const std::string& unit) {
+    if (!(value > 0.0) || !std::isfinite(value)) add(field, value, "a finite value > 0 " + unit);
+  }
+  void not_negative(const std::string& field, double value, const std::string& unit) {
+    if (!(value >= 0.0) || !std::isfinite(value)) add(field, value, "a finite value >= 0 " + unit);
+  }
+  void not_negative(const std::string& field, const Vec3<double>& v, const std::string& unit) {
+    for (int i = 0; i < 3; ++i) not_negative(field + "[" + std::to_string(i) + "]", v[i], unit);
+  }
+  void finite(const std::string& field, const Vec3<double>& v, const std::string& unit) {
+    for (int i = 0; i < 3; ++i) {
+      if (!std::isfinite(v[i])) add(field + "[" + std::to_string(i) + "]", v[i], "a number " + unit);
+    }
+  }
+  std::vector<std::string> texts_;
+};
+
+inline std::string formatted(const Vec3<double>& v) {
+  std::ostringstream text;
+  text.precision(9);
+  text << "(" << v.x << ", " << v.y << ", " << v.z << ")";
+  return text.str();
+}
+
+inline void check_body(const RigidBodyParameters<double>& body, Complaints& complaints) {
+  complaints.positive("body.mass", body.mass, "kg");
+  complaints.finite("body.gravity", body.gravity, "m/s^2");
+  const Eigen::Matrix3d inertia = to_eigen(body.inertia);
+  if (!inertia.allFinite() || !inertia.isApprox(inertia.transpose(), 1e-9)) {
+    complaints.add("body.inertia", inertia.format(Eigen::IOFormat(9, 0, ", ", "; ")),
+                   "a symmetric matrix kg m^2");
+    return;
+  }
+  const Eigen::Vector3d principal =
+      Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
+  const std::string value = formatted({principal[0], principal[1], principal[2]});
+  if (principal[0] <= 0.0) {
+    complaints.add("body.inertia, principal moments", value, "all > 0 kg m^2");
+  } else if (principal[2] > (principal[0] + principal[1]) * (1.0 + 1e-9)) {
+    complaints.add("body.inertia, principal moments", value,
+                   "that none exceeds the sum of the other two: no body has such an inertia");
+  }
+}
+
+inline void check_rotors(const VehicleParameters& vehicle, Complaints& complaints) {
+  const auto count = vehicle.rotors.size();
+  if (count < 1 || count > static_cast<std::size_t>(max_size)) {
+    complaints.add("rotors, their number", count, "1 to " + std::to_string(max_size));
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& rotor = vehicle.rotors[i];
+    const std::string at = "rotors[" + std::to_string(i) + "].";
+    complaints.finite(at + "position", rotor.position, "m");
+    if (!(std::abs(norm(rotor.axis) - 1.0) < 1e-6)) {
+      complaints.add(at + "axis", formatted(rotor.axis), "a unit vector");
+    }
+    if (std::abs(rotor.spin) != 1.0) {
+      complaints.add(at + "spin", rotor.spin, "+1 (counter-clockwise) or -1 (clockwise)");
+    }
+    complaints.positive(at + "thrust_coefficient", rotor.thrust_coefficient, "N/(rad/s)^2");
+    complaints.not_negative(at + "torque_coefficient", rotor.torque_coefficient, "N m/(rad/s)^2");
+    complaints.not_negative(at + "inertia", rotor.inertia, "kg m^2");
+  }
+}
+
+inline void check_motor(const MotorParameters<double>& motor, Complaints& complaints) {
+  complaints.positive("motor.time_constant_up", motor.time_constant_up, "s");
+  complaints.positive("motor.time_constant_down", motor.time_constant_down, "s");
+  complaints.positive("motor.speed_max", motor.speed_max, "rad/s");
+  complaints.not_negative("motor.command_delay", motor.command_delay, "s");
+  if (!(motor.speed_min < motor.speed_max)) {
+    complaints.add("motor.speed_min", motor.speed_min,
+                   "less than motor.speed_max = " + std::to_string(motor.speed_max) + " rad/s");
+  }
+}
+
+/// The thrust at full speed against the component of gravity that it must hold.
+inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaints) {
+  double lift = 0.0;
+  for (const auto& rotor : vehicle.rotors) {
+    lift += rotor_thrust(rotor, vehicle.motor.speed_max) * rotor.axis.z;
+  }
+  const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
+  if (!(lift > weight)) {
+    complaints.add("rotors, their thrust at motor.speed_max", lift,
+                   "more than the weight, " + std::to_string(weight) + " N");
+  }
+}
+
+inline void check_air(const VehicleParameters& vehicle, Complaints& complaints) {
+  complaints.not_negative("drag.translational", vehicle.drag.translational, "N/(m/s)^2");
+  const Eigen::Matrix3d k = to_eigen(vehicle.drag.rotational);
+  const Eigen::Matrix3d symmetric = 0.5 * (k + k.transpose());
+  if (!k.allFinite() ||
+      symmetric.selfadjointView<Eigen::Lower>().eigenvalues().minCoeff() < -1e-12 * k.norm()) {
+    complaints.add("drag.rotational", k.format(Eigen::IOFormat(9, 0, ", ", "; ")),
+                   "a positive semi-definite matrix N m/(rad/s)^2");
+  }
+  complaints.not_negative("rotor_drag.linear", vehicle.rotor_drag.linear, "1/s");
+  complaints.not_negative("rotor_drag.blow_back", vehicle.rotor_drag.blow_back, "N m/(m/s)");
+  complaints.not_negative("battery.nominal_voltage", vehicle.battery.nominal_voltage, "V");
+  complaints.not_negative("process_noise.force", vehicle.process_noise.force, "N^2 s");
+  complaints.not_negative("process_noise.torque", vehicle.process_noise.torque, "(N m)^2 s");
+}
+
+inline void check_imu(const ImuParameters<double>& imu, Complaints& complaints) {
+  complaints.not_negative("imu.accelerometer_noise_density", imu.accelerometer_noise_density,
+                          "m/s^2/sqrt(Hz)");
+  complaints.not_negative("imu.gyroscope_noise_density", imu.gyroscope_noise_density,
+                          "rad/s/sqrt(Hz)");
+  complaints.not_negative("imu.accelerometer_bias_walk", imu.accelerometer_bias_walk,
+                          "m/s^3/sqrt(Hz)");
+  complaints.not_negative("imu.gyroscope_bias_walk", imu.gyroscope_bias_walk, "rad/s^2/sqrt(Hz)");
+  complaints.not_negative("imu.accelerometer_bias_initial", imu.accelerometer_bias_initial,
+                          "m/s^2");
+  complaints.not_negative("imu.gyroscope_bias_initial", imu.gyroscope_bias_initial, "rad/s");
+  complaints.finite("imu.position", imu.position, "m");
+  if (!(std::abs(squared_norm(imu.attitude) - 1.0) < 1e-6)) {
+    complaints.add("imu.attitude, squared norm", squared_norm(imu.attitude), "a unit quaternion");
+  }
+  complaints.finite("imu.accelerometer_scale", imu.accelerometer_scale, "");
+  complaints.finite("imu.gyroscope_scale", imu.gyroscope_scale, "");
+  complaints.not_negative("imu.accelerometer_resolution", imu.accelerometer_resolution, "m/s^2");
+  complaints.not_negative("imu.gyroscope_resolution", imu.gyroscope_resolution, "rad/s");
+  complaints.not_negative("imu.rate", imu.rate, "Hz");
+  if (!(imu.accelerometer_range > 0.0)) {
+    complaints.add("imu.accelerometer_range", imu.accelerometer_range, "a value > 0 m/s^2, or inf");
+  }
+  if (!(imu.gyroscope_range > 0.0)) {
+    complaints.add("imu.gyroscope_range", imu.gyroscope_range, "a value > 0 rad/s, or inf");
+  }
+}
+
+inline void check_controller(const RateControllerParameters<double>& controller,
+                             Complaints& complaints) {
+  complaints.not_negative("rate_controller.proportional", controller.proportional, "1/s");
+  complaints.not_negative("rate_controller.integral", controller.integral, "1/s^2");
+  complaints.not_negative("rate_controller.derivative", controller.derivative, "");
+  complaints.not_negative("rate_controller.integral_bound", controller.integral_bound, "rad");
+  complaints.positive("rate_controller.filter.stiffness", controller.filter.stiffness, "1/s^2");
+  complaints.not_negative("rate_controller.filter.damping", controller.filter.damping, "1/s");
+}
+
+[[noreturn]] inline void refuse(const std::string& name, const std::vector<std::string>& texts) {
+  std::string message = "vehicle '" + name + "':";
+  for (const auto& text : texts) message += (texts.size() == 1 ? " " : "\n  ") + text;
+  throw ParameterError(message);
+}
+
+}  // namespace detail
+
+/// Throws ParameterError that lists every field out of its range: mass, inertia (symmetric, positive
+/// definite, triangle inequality), rotors, motors, thrust against weight, drag, noise, IMU, gains.
+inline void validate(const VehicleParameters& vehicle) {
+  detail::Complaints complaints;
+  detail::check_body(vehicle.body, complaints);
+  detail::check_rotors(vehicle, complaints);
+  detail::check_motor(vehicle.motor, complaints);
+  if (complaints.texts_.empty()) detail::check_thrust(vehicle, complaints);
+  detail::check_air(vehicle, complaints);
+  detail::check_imu(vehicle.imu, complaints);
+  detail::check_controller(vehicle.rate_controller, complaints);
+  if (!complaints.texts_.empty()) detail::refuse(vehicle.name, complaints.texts_);
+}
+
+/// Throws ParameterError that lists every field out of its range.
+inline void validate(const CarParameters& car) {
+  detail::Complaints complaints;
+  if (!(car.speed_min <= car.speed_max) || !std::isfinite(car.speed_min) ||
+      !std::isfinite(car.speed_max)) {
+    complaints.add("speed_min", car.speed_min,
+                   "at most speed_max = " + std::to_string(car.speed_max) + " m/s");
+  }
+  complaints.positive("yaw_rate_limit", car.yaw_rate_limit, "rad/s");
+  complaints.not_negative("process_noise[0]", car.process_noise_forward, "m^2/s");
+  complaints.not_negative("process_noise[1]", car.process_noise_left, "m^2/s");
+  if (!complaints.texts_.empty()) detail::refuse(car.name, complaints.texts_);
+}
+
+/// Whether body rates and thrust can all be commanded: throws ParameterError where the rotors' geometry
+/// leaves the allocation matrix (23) with a rank below four.
+inline void validate_allocation(const VehicleParameters& vehicle) {
+  const int rank = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor).rank;
+  if (rank == 4) return;
+  detail::Complaints complaints;
+  complaints.add("rotors, rank of their allocation matrix", rank,
+                 "4, so that torque on three axes and thrust can be commanded; command RotorSpeeds, "
+                 "or change the rotors' positions, spins or axes");
+  detail::refuse(vehicle.name, complaints.texts_);
+}
+
+/// Throws ParameterError where dt [s] is not a positive number. Returns a warning, or an empty text:
+/// Euler's method with a step beyond the motor time constant does not follow the motors.
+inline std::string validate_time_step(const VehicleParameters& vehicle, Integrator integrator,
+                                      double dt) {
+  if (!(dt > 0.0) || !std::isfinite(dt)) {
+    std::ostringstream text;
+    text << "dt = " << dt << ": expected a finite value > 0 s";
+    throw ParameterError(text.str());
+  }
+  const double fastest =
+      std::min(vehicle.motor.time_constant_up, vehicle.motor.time_constant_down);
+  std::ostringstream warning;
+  const double limit = integrator == Integrator::rk4 ? 2.78 * fastest : fastest;
+  if (dt > limit) {
+    warning << "dt = " << dt << " s is larger than " << limit << " s, what the motor time constant of "
+            << fastest << " s allows: the rotor speeds will oscillate or diverge";
+  }
+  return warning.str();
+}
+
+}  // namespace propwash
