@@ -91,4 +91,45 @@ RateControlLaw<P, Inertia> make_rate_control_law(
   return law;
 }
 
+/// What one tick of the controller asks for, and what its rotors can give.
+template <int N, class T>
+struct RotorCommand {
+  SmallArray<T, N> speeds{};  ///< rad/s, after the limits
+  Wrench<T> wanted{};         ///< what the control law asked for
+  Wrench<T> attained{};       ///< what the limited speeds give in steady state
+};
+
+/// The whole controller by itself, for a caller with a gyroscope and motors of their own:
+/// filter -> PID -> inversion -> allocation -> limits.
+///
+///     RateController<4> controller{vehicles::flightgoggles(), 1.0 / 960};
+///     auto speeds = controller.update(gyroscope, RateThrust{rates, thrust}).speeds;
+template <int N = Dynamic, class T = double>
+class RateController {
+ public:
+  /// `vehicle` is a VehicleParameters that has passed validate(), dt [s] > 0 the time between ticks.
+  template <class Vehicle>
+  RateController(const Vehicle& vehicle, double dt)
+      : law_(make_rate_control_law<T>(vehicle.rate_controller, cast<T>(vehicle.body.inertia), dt)),
+        allocation_(make_allocation<T, N>(vehicle.rotors, vehicle.motor)) {}
+
+  /// One tick: `gyroscope` in body axes, rad/s.
+  RotorCommand<N, T> update(const Vec3<T>& gyroscope, const RateThrust<T>& command) {
+    RotorCommand<N, T> result;
+    result.wanted = {rate_control(law_, state_, gyroscope, command.rates), command.thrust};
+    result.speeds = allocate(allocation_, result.wanted);
+    result.attained = attained_wrench(allocation_, result.speeds);
+    return result;
+  }
+  void reset() { state_ = {}; }
+  const RateControllerState<T>& state() const { return state_; }
+  void set_state(const RateControllerState<T>& state) { state_ = state; }
+  const Allocation<T, N>& allocation() const { return allocation_; }
+
+ private:
+  RateControlLaw<T> law_;
+  Allocation<T, N> allocation_;
+  RateControllerState<T> state_{};
+};
+
 }  // namespace propwash

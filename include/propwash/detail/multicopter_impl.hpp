@@ -120,7 +120,7 @@ SmallArray<T, N> Multicopter<N, T>::driven(const SmallArray<T, N>& command) {
     speeds = memory_.delay.push(speeds, constants_.delay.steps, T(constants_.delay.fraction));
   }
   if (parameters_.battery.nominal_voltage > 0.0) {
-    const T ratio(memory_.voltage / parameters_.battery.nominal_voltage);
+    const T ratio = static_cast<T>(memory_.voltage / parameters_.battery.nominal_voltage);
     speeds = map(
         speeds, [&](const T& speed) { return limited(command_at_voltage(speed, ratio)); });
   }
