@@ -14,7 +14,7 @@
 class Table {
  public:
   explicit Table(const std::string& file) {
-    const std::string path = std::string(PROPWASH_TEST_DATA) + "/" + file;
+    const std::string path = std::string(PROPWASH_SOURCE_DIR) + "/tests/data/" + file;
     std::ifstream stream(path);
     if (!stream) throw std::runtime_error("cannot read " + path);
     std::string line;

@@ -1,0 +1,110 @@
+# The front door. On a machine with Python >= 3.11 (venv, headers), a C++17 compiler, make and git,
+# each target sets up what it needs: Python packages in .venv, builds in build/. `make help` lists them.
+#
+#   PYTHON           the Python that .venv is made with (python3)
+#   JOBS             parallel compile jobs (the number of cores, less where memory is short)
+#   SYSTEM_PACKAGES  no: do not install what PyPI lacks with apt
+# CMAKE_PREFIX_PATH, CXX, CXXFLAGS and the rest of the environment are the user's and are passed on.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+SYSTEM_PACKAGES ?= yes
+JOBS ?= $(shell sh tools/jobs.sh)
+
+venv := .venv
+bin := $(CURDIR)/$(venv)/bin
+export PATH := $(bin):$(PATH)
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
+export CTEST_PARALLEL_LEVEL ?= $(JOBS)
+export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+# CMake is to find the packages of .venv after those that the user points to
+prefix_path = $(if $(CMAKE_PREFIX_PATH),$(CMAKE_PREFIX_PATH):)$(shell \
+  $(bin)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+with_prefix = CMAKE_PREFIX_PATH="$(prefix_path)"
+
+sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell find include bindings cmake \
+  python -name __pycache__ -prune -o -not -name '*.py[cod]' -print)
+
+.PHONY: help demo test bench stubs lint format tidy wheel clean check-python
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(venv)/.demo ## fly the default quadcopter for 10 s, print what flew, write demo.png
+	$(bin)/python -m propwash demo --output demo.png
+
+test: $(venv)/.test $(venv)/.package $(venv)/.system ## every C++ and Python test, then the style
+	@$(with_prefix) $(bin)/python tools/test.py
+
+bench: $(venv)/.build-tools $(venv)/.system ## the benchmarks, built for this machine
+	@$(with_prefix) cmake --preset bench
+	@cmake --build --preset bench
+	@if [ -x build/bench/bench/propwash_bench ]; then build/bench/bench/propwash_bench $(ARGS); \
+	  else echo "bench: nothing ran; the message of CMake above says what is missing"; exit 1; fi
+
+stubs: $(venv)/.test $(venv)/.package ## write the type stubs of the extension anew
+	$(bin)/python tools/stubs.py
+
+lint: $(venv)/.test ## ruff, mypy and clang-format, without changing anything
+	@$(bin)/python tools/lint.py
+
+format: $(venv)/.test ## format C++ and Python
+	@$(bin)/python tools/lint.py --fix
+
+tidy: $(venv)/.test $(venv)/.tidy ## clang-tidy over the C++ tests and what they include (minutes)
+	@$(with_prefix) cmake --preset test
+	@$(bin)/run-clang-tidy -quiet -j $(JOBS) -p build/test '/tests/cpp/test_.*\.cpp$$' '/examples/.*'
+
+wheel: $(venv)/.build-tools ## a wheel and a source distribution in dist/
+	$(bin)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist \
+	  --config-settings=build-dir=build/python .
+	$(bin)/python -c "import scikit_build_core.build as b; print(b.build_sdist('dist'))"
+
+clean: ## remove all that make has made
+	rm -rf $(venv) build dist demo.png .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Set-up: one stamp per stage, so that a second run does nothing.
+
+$(venv)/bin/python:
+	@$(PYTHON) tools/check_python.py
+	$(PYTHON) -m venv $(venv)
+
+$(venv)/.build-tools: pyproject.toml tools/requirements.py | $(venv)/bin/python
+	@echo "make: build tools from PyPI into $(venv)"
+	@$(bin)/python tools/requirements.py --build > $(venv)/build.txt
+	@$(bin)/python -m pip install --quiet -r $(venv)/build.txt cmake ninja
+	@touch $@
+
+$(venv)/.run-tools: $(venv)/.build-tools
+	@echo "make: Python dependencies of propwash into $(venv)"
+	@$(bin)/python tools/requirements.py --runtime viz > $(venv)/run.txt
+	@$(bin)/python -m pip install --quiet -r $(venv)/run.txt
+	@touch $@
+
+$(venv)/.test: $(venv)/.run-tools
+	@echo "make: test tools into $(venv)"
+	@$(bin)/python tools/requirements.py --runtime test > $(venv)/test.txt
+	@$(bin)/python -m pip install --quiet -r $(venv)/test.txt
+	@touch $@
+
+$(venv)/.tidy: | $(venv)/.test
+	$(bin)/python -m pip install --quiet 'clang-tidy==23.*'
+	@touch $@
+
+$(venv)/.package: $(venv)/.run-tools $(sources)
+	@echo "make: building and installing propwash into $(venv) with $(JOBS) job(s)"
+	@$(bin)/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
+	  --config-settings=build-dir=build/python .
+	@touch $@
+
+$(venv)/.demo: $(venv)/.package
+	@touch $@
+
+$(venv)/.system: tools/system_packages.sh | $(venv)/bin/python
+	@SYSTEM_PACKAGES=$(SYSTEM_PACKAGES) bash tools/system_packages.sh
+	@touch $@

@@ -1,0 +1,230 @@
+#include <pybind11/eigen.h>
+
+#include <vector>
+
+#include "arrays.hpp"
+#include "commands.hpp"
+#include "parameters.hpp"
+#include "propwash/control/rate_controller.hpp"
+#include "propwash/vehicle/validate.hpp"
+#include "rooms.hpp"
+
+namespace propwash::bindings {
+
+namespace {
+
+constexpr const char* dt_expected = "a finite number > 0 [s]";
+
+double positive(const py::object& value, const char* name, const char* expected) {
+  const double number = finite_number(value, name, expected);
+  if (number <= 0.0) refuse(name, expected, value);
+  return number;
+}
+
+double not_negative(const py::object& value, const char* name) {
+  const char* expected = "a finite number >= 0";
+  const double number = finite_number(value, name, expected);
+  if (number < 0.0) refuse(name, expected, value);
+  return number;
+}
+
+/// Low-pass filters side by side, one for each channel of a signal.
+class PyLowPass {
+ public:
+  PyLowPass(const py::object& stiffness, const py::object& damping, const py::object& dt,
+            bool exact, py::ssize_t channels)
+      : filters_(static_cast<std::size_t>(channels),
+                 LowPass({positive(stiffness, "stiffness", "a finite number > 0 [1/s^2]"),
+                          not_negative(damping, "damping")},
+                         positive(dt, "dt", dt_expected),
+                         exact ? Discretisation::exact : Discretisation::backward_euler)) {}
+
+  /// One row of the signal for each step, shape (T, channels).
+  Array apply(const py::object& signal) {
+    const std::string expected =
+        "an array of shape (T, " + std::to_string(filters_.size()) + ")";
+    const Array in = finite_array(signal, "signal", expected);
+    if (in.ndim() != 2 || in.shape(1) != static_cast<py::ssize_t>(filters_.size())) {
+      refuse("signal", expected, signal);
+    }
+    Array out({in.shape(0), in.shape(1)});
+    const double* from = in.data();
+    double* to = out.mutable_data();
+    for (py::ssize_t row = 0; row < in.shape(0); ++row) {
+      for (auto& filter : filters_) *to++ = filter.update(*from++);
+    }
+    return out;
+  }
+  void reset(double value) {
+    for (auto& filter : filters_) filter.reset(value);
+  }
+  Array derivative() const {
+    std::vector<double> values;
+    for (const auto& filter : filters_) values.push_back(filter.state().derivative);
+    return to_array_of(values);
+  }
+
+ private:
+  std::vector<LowPass> filters_;
+};
+
+/// One axis of the PID with its integral.
+class PyPid {
+ public:
+  PyPid(const py::object& proportional, const py::object& integral, const py::object& derivative,
+        const py::object& integral_bound, const py::object& dt)
+      : parameters_{not_negative(proportional, "proportional"), not_negative(integral, "integral"),
+                    not_negative(derivative, "derivative"),
+                    not_negative(integral_bound, "integral_bound")},
+        dt_(positive(dt, "dt", dt_expected)) {}
+
+  double update(const py::object& error, const py::object& measurement_derivative) {
+    const double e = finite_number(error, "error", "a finite number");
+    const double slope = finite_number(measurement_derivative, "measurement_derivative",
+                                       "a finite number, per second");
+    integral_ = pid_integral(parameters_, integral_, e, dt_);
+    return pid_output(parameters_, e, integral_, slope);
+  }
+  double integral() const { return integral_; }
+  void reset() { integral_ = 0.0; }
+
+ private:
+  PidParameters<double> parameters_;
+  double dt_;
+  double integral_ = 0.0;
+};
+
+VehicleParameters checked_vehicle(const py::object& parameters) {
+  const VehicleParameters vehicle = vehicle_parameters(parameters);
+  validate(vehicle);
+  return vehicle;
+}
+
+using PyAllocation = Allocation<double, Dynamic>;
+
+py::tuple tuple_of(const Wrench<double>& wrench) {
+  return py::make_tuple(to_array(wrench.torque), wrench.thrust);
+}
+
+Eigen::MatrixXd matrix_of(const PyAllocation& allocation, bool inverse) {
+  const auto& rows = inverse ? allocation.squares_from_wrench : allocation.wrench_from_squares;
+  Eigen::MatrixXd matrix(4, allocation.rotors());
+  for (int row = 0; row < 4; ++row) {
+    for (int i = 0; i < allocation.rotors(); ++i) matrix(row, i) = rows[row][i];
+  }
+  return inverse ? Eigen::MatrixXd(matrix.transpose()) : matrix;
+}
+
+py::tuple update(RateController<>& controller, const py::object& gyroscope,
+                 const py::object& command) {
+  if (!py::isinstance<RateThrustCommand>(command)) {
+    throw py::type_error("command: expected a RateThrust, got " + described(command));
+  }
+  const auto& rates = command.cast<const RateThrustCommand&>();
+  if (rates.rows() >= 0) throw py::value_error("command: expected one command, got rows");
+  const auto result = controller.update(vec3(gyroscope, "gyroscope", "rad/s, body frame"),
+                                        rates.row(0));
+  return py::make_tuple(to_array_of(result.speeds), tuple_of(result.wanted),
+                        tuple_of(result.attained));
+}
+
+void bind_filters(py::module_& m) {
+  py::class_<PyLowPass>(m, "LowPass", "See propwash.LowPass.")
+      .def(py::init<const py::object&, const py::object&, const py::object&, bool, py::ssize_t>(),
+           py::arg("stiffness"), py::arg("damping"), py::arg("dt"), py::arg("exact"),
+           py::arg("channels"))
+      .def("apply", &PyLowPass::apply, py::arg("signal"))
+      .def("reset", &PyLowPass::reset, py::arg("value"))
+      .def("derivative", &PyLowPass::derivative);
+
+  py::class_<PyPid>(m, "Pid",
+                    "PID of one axis: derivative on the measurement, bounded integral.\n\n"
+                    "Guerra et al., arXiv 1905.11377, eq. (20). dt [s] is the time between "
+                    "updates; integral_bound bounds the integral of the error.\n"
+                    "Raises ValueError for a gain < 0 or a dt that is not > 0.")
+      .def(py::init<const py::object&, const py::object&, const py::object&, const py::object&,
+                    const py::object&>(),
+           py::arg("proportional"), py::arg("integral") = py::float_(0.0),
+           py::arg("derivative") = py::float_(0.0),
+           py::arg("integral_bound") = py::float_(1000.0),
+           py::arg("dt") = py::float_(1.0 / 960.0))
+      .def("update", &PyPid::update, py::arg("error"),
+           py::arg("measurement_derivative") = py::float_(0.0),
+           "Advances the integral and returns the output.")
+      .def("reset", &PyPid::reset, "Forgets the integral.")
+      .def_property_readonly("integral", &PyPid::integral, "of the error, unit of the error times s");
+}
+
+}  // namespace
+
+void bind_control(py::module_& m) {
+  bind_filters(m);
+
+  py::class_<PyAllocation>(m, "Allocation", "See propwash.Allocation.")
+      .def(py::init([](const py::object& parameters) {
+             const VehicleParameters vehicle = checked_vehicle(parameters);
+             return make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+           }),
+           py::arg("parameters"))
+      .def_property_readonly(
+          "matrix", [](const PyAllocation& a) { return matrix_of(a, false); },
+          "(4, N): torque x, y, z [N m] and thrust [N] from the signed squares of rotor speeds "
+          "[(rad/s)^2], eq. (23)")
+      .def_property_readonly(
+          "inverse", [](const PyAllocation& a) { return matrix_of(a, true); },
+          "(N, 4): the inverse, or the pseudo-inverse where there are not four rotors")
+      .def_property_readonly(
+          "rank", [](const PyAllocation& a) { return a.rank; },
+          "of the matrix; 4: torque on every axis and thrust can be commanded")
+      .def(
+          "allocate",
+          [](const PyAllocation& a, const py::object& torque, const py::object& thrust) {
+            return to_array_of(allocate(
+                a, Wrench<double>{vec3(torque, "torque", "N m, body frame"),
+                                  finite_number(thrust, "thrust", "a finite number [N]")}));
+          },
+          py::arg("torque"), py::arg("thrust"),
+          "Rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N], each limited to the "
+          "motors' range.")
+      .def(
+          "_attained",
+          [](const PyAllocation& a, const py::object& speeds) {
+            const std::string expected =
+                std::to_string(a.rotors()) + " finite rotor speeds [rad/s]";
+            const Array array = finite_array(speeds, "speeds", expected);
+            if (array.ndim() != 1 || array.shape(0) != a.rotors()) {
+              refuse("speeds", expected, speeds);
+            }
+            SmallArray<double> values;
+            values.resize(a.rotors());
+            for (int i = 0; i < a.rotors(); ++i) values[i] = array.data()[i];
+            return tuple_of(attained_wrench(a, values));
+          },
+          py::arg("speeds"));
+
+  py::class_<RateController<>>(m, "RateController", "See propwash.RateController.")
+      .def(py::init([](const py::object& parameters, const py::object& dt) {
+             const VehicleParameters vehicle = checked_vehicle(parameters);
+             validate_allocation(vehicle);
+             return RateController<>(vehicle, positive(dt, "dt", dt_expected));
+           }),
+           py::arg("parameters"), py::arg("dt"))
+      .def("_update", &update, py::arg("gyroscope"), py::arg("command"))
+      .def("reset", &RateController<>::reset, "Forgets filter and integrals.")
+      .def_property_readonly(
+          "filtered_rates",
+          [](const RateController<>& c) { return to_array(c.state().filter.value); },
+          "(3,) rad/s, what the low-pass makes of the gyroscope's readings")
+      .def_property_readonly(
+          "integral", [](const RateController<>& c) { return to_array(c.state().integral); },
+          "(3,) rad, the bounded integrals of the rate error");
+
+  m.def(
+      "validate_vehicle", [](const py::object& parameters) { checked_vehicle(parameters); },
+      py::arg("parameters"));
+  m.def(
+      "validate_car", [](const py::object& parameters) { validate(car_parameters(parameters)); },
+      py::arg("parameters"));
+}
+
+}  // namespace propwash::bindings

@@ -1,0 +1,352 @@
+#include <cstring>
+#include <variant>
+
+#include "arrays.hpp"
+#include "commands.hpp"
+#include "parameters.hpp"
+#include "propwash/vehicle/multicopter.hpp"
+#include "rooms.hpp"
+#include "stepping.hpp"
+
+namespace propwash::bindings {
+
+namespace {
+
+template <int N>
+using State = MulticopterState<double, N>;
+
+/// Rows of a rollout, each array of shape (rows, …).
+struct Recorder {
+  Recorder(py::ssize_t rows, py::ssize_t rotors)
+      : time(rows),
+        position({rows, py::ssize_t{3}}),
+        velocity({rows, py::ssize_t{3}}),
+        attitude({rows, py::ssize_t{4}}),
+        body_rates({rows, py::ssize_t{3}}),
+        rotor_speeds({rows, rotors}),
+        rotor_command({rows, rotors}),
+        specific_force({rows, py::ssize_t{3}}),
+        angular_rate({rows, py::ssize_t{3}}),
+        pointers{time.mutable_data(),         position.mutable_data(),
+                 velocity.mutable_data(),     attitude.mutable_data(),
+                 body_rates.mutable_data(),   rotor_speeds.mutable_data(),
+                 rotor_command.mutable_data(), specific_force.mutable_data(),
+                 angular_rate.mutable_data()} {}
+
+  /// Writes the next row; needs no Python.
+  template <class Vehicle>
+  void record(const Vehicle& vehicle) {
+    const auto& state = vehicle.state();
+    const auto imu = vehicle.imu();
+    *pointers.time++ = vehicle.time();
+    put(pointers.position, state.position);
+    put(pointers.velocity, state.velocity);
+    for (const double value : {state.attitude.w, state.attitude.x, state.attitude.y,
+                               state.attitude.z}) {
+      *pointers.attitude++ = value;
+    }
+    put(pointers.body_rates, state.body_rates);
+    for (const double speed : state.rotor_speeds) *pointers.rotor_speeds++ = speed;
+    for (const double speed : vehicle.rotor_command()) *pointers.rotor_command++ = speed;
+    put(pointers.specific_force, imu.specific_force);
+    put(pointers.angular_rate, imu.angular_rate);
+  }
+
+  py::dict arrays() const {
+    py::dict result;
+    result["time"] = time;
+    result["position"] = position;
+    result["velocity"] = velocity;
+    result["attitude"] = attitude;
+    result["body_rates"] = body_rates;
+    result["rotor_speeds"] = rotor_speeds;
+    result["rotor_command"] = rotor_command;
+    result["specific_force"] = specific_force;
+    result["angular_rate"] = angular_rate;
+    return result;
+  }
+
+ private:
+  static void put(double*& to, const Vec3<double>& v) {
+    *to++ = v.x;
+    *to++ = v.y;
+    *to++ = v.z;
+  }
+
+  Array time, position, velocity, attitude, body_rates, rotor_speeds, rotor_command,
+      specific_force, angular_rate;
+  struct {
+    double *time, *position, *velocity, *attitude, *body_rates, *rotor_speeds, *rotor_command,
+        *specific_force, *angular_rate;
+  } pointers;
+};
+
+/// Multicopter of four rotors, or of any number, behind one Python class.
+class PyMulticopter {
+ public:
+  PyMulticopter(const py::object& parameters, const std::string& integrator, std::uint64_t seed,
+                std::uint32_t id, bool noise)
+      : vehicle_(make(vehicle_parameters(parameters),
+                      MulticopterOptions{integrator_named(integrator), seed, id, noise})) {}
+
+  template <class F>
+  decltype(auto) visit(F&& f) const {
+    return std::visit(std::forward<F>(f), vehicle_);
+  }
+  template <class F>
+  decltype(auto) visit(F&& f) {
+    return std::visit(std::forward<F>(f), vehicle_);
+  }
+
+  py::tuple state() const {
+    return visit([](const auto& vehicle) { return tuple_of(vehicle.state()); });
+  }
+  py::tuple trim() const {
+    return visit([](const auto& vehicle) { return tuple_of(vehicle.trim()); });
+  }
+  py::tuple derivative() const {
+    return visit([](const auto& vehicle) { return tuple_of(vehicle.derivative()); });
+  }
+  void set_state(const py::tuple& fields) {
+    visit([&](auto& vehicle) { vehicle.set_state(state_from(vehicle, fields)); });
+  }
+  void reset(const py::tuple& fields) {
+    visit([&](auto& vehicle) { vehicle.reset(state_from(vehicle, fields)); });
+  }
+
+  py::tuple imu() const {
+    return visit([](const auto& vehicle) {
+      const auto reading = vehicle.imu();
+      return py::make_tuple(to_array(reading.specific_force), to_array(reading.angular_rate),
+                            reading.time);
+    });
+  }
+
+  void step(const py::object& command, const py::object& dt, const py::object& steps) {
+    const py::ssize_t count = whole_number(steps, "steps", 0);
+    with_command(command, [&](auto& vehicle, const auto& row_of, py::ssize_t rows) {
+      if (rows >= 0) {
+        throw py::value_error("command: expected one command for step(), got " +
+                              std::to_string(rows) + " rows; rollout() takes rows");
+      }
+      const double seconds = checked_time_step(vehicle, dt);
+      const auto held = row_of(0);
+      interruptible(count, [&](py::ssize_t) { vehicle.step(held, seconds); });
+    });
+  }
+
+  py::dict rollout(const py::object& command, const py::object& dt, const py::object& steps,
+                   const py::object& substeps) {
+    const py::ssize_t each = whole_number(substeps, "substeps", 1);
+    py::dict result;
+    with_command(command, [&](auto& vehicle, const auto& row_of, py::ssize_t rows) {
+      const py::ssize_t count = record_count(rows, steps);
+      const double seconds = checked_time_step(vehicle, dt);
+      Recorder recorder(count, vehicle.rotors());
+      interruptible(count, [&](py::ssize_t row) {
+        const auto held = row_of(row);
+        for (py::ssize_t i = 0; i < each; ++i) vehicle.step(held, seconds);
+        recorder.record(vehicle);
+      });
+      result = recorder.arrays();
+    });
+    return result;
+  }
+
+  py::bytes get_state() const {
+    return visit([](const auto& vehicle) {
+      const auto& snapshot = vehicle.snapshot();
+      std::string data = header_of(vehicle);
+      data.append(reinterpret_cast<const char*>(&snapshot), sizeof(snapshot));
+      return py::bytes(data);
+    });
+  }
+  void restore(const py::bytes& bytes) {
+    const auto data = static_cast<std::string>(bytes);
+    visit([&](auto& vehicle) {
+      using Snapshot = typename std::decay_t<decltype(vehicle)>::Snapshot;
+      static_assert(std::is_trivially_copyable_v<Snapshot>);
+      const std::string header = header_of(vehicle);
+      if (data.size() != header.size() + sizeof(Snapshot) ||
+          data.compare(0, header.size(), header) != 0) {
+        throw py::value_error(
+            "snapshot: expected the bytes that get_state() of a multicopter with " +
+            std::to_string(vehicle.rotors()) + " rotors gave in this version of propwash, got " +
+            std::to_string(data.size()) + " other bytes");
+      }
+      Snapshot snapshot;
+      std::memcpy(static_cast<void*>(&snapshot), data.data() + header.size(), sizeof(Snapshot));
+      vehicle.restore(snapshot);
+    });
+  }
+
+ private:
+  using Variant = std::variant<Multicopter<4>, Multicopter<>>;
+
+  static Variant make(const VehicleParameters& parameters, const MulticopterOptions& options) {
+    if (parameters.rotors.size() == 4) return Multicopter<4>(parameters, options);
+    return Multicopter<>(parameters, options);
+  }
+
+  template <class Vehicle>
+  static std::string header_of(const Vehicle& vehicle) {
+    return "propwash multicopter " + std::to_string(vehicle.rotors()) + " ";
+  }
+
+  template <int N>
+  static py::tuple tuple_of(const State<N>& state) {
+    return py::make_tuple(to_array(state.position), to_array(state.velocity),
+                          to_array(state.attitude), to_array(state.body_rates),
+                          to_array_of(state.rotor_speeds));
+  }
+
+  template <class Vehicle>
+  static typename Vehicle::State state_from(const Vehicle& vehicle, const py::tuple& fields) {
+    auto state = vehicle.state();
+    state.position = vec3(fields[0], "position", "m, world frame");
+    state.velocity = vec3(fields[1], "velocity", "m/s, world frame");
+    state.attitude = attitude(fields[2], "attitude");
+    state.body_rates = vec3(fields[3], "body_rates", "rad/s, body frame");
+    const auto& motor = vehicle.parameters().motor;
+    const std::string expected = std::to_string(vehicle.rotors()) + " rotor speeds in [" +
+                                 std::to_string(motor.speed_min) + ", " +
+                                 std::to_string(motor.speed_max) + "] rad/s";
+    const Array speeds = finite_array(fields[4], "rotor_speeds", expected);
+    if (speeds.ndim() != 1 || speeds.shape(0) != vehicle.rotors()) {
+      refuse("rotor_speeds", expected, fields[4]);
+    }
+    for (int i = 0; i < vehicle.rotors(); ++i) {
+      const double speed = speeds.data()[i];
+      if (speed < motor.speed_min || speed > motor.speed_max) {
+        refuse("rotor_speeds", expected, fields[4]);
+      }
+      state.rotor_speeds[i] = speed;
+    }
+    return state;
+  }
+
+  /// Calls f(vehicle, function from row to command, number of rows) after checking the command
+  /// against the vehicle.
+  template <class F>
+  void with_command(const py::object& command, F&& f) {
+    if (py::isinstance<RateThrustCommand>(command)) {
+      const auto& rates = command.cast<const RateThrustCommand&>();
+      visit([&](auto& vehicle) {
+        if (vehicle.allocation().rank < 4) validate_allocation(vehicle.parameters());
+        f(vehicle, [&](py::ssize_t row) { return rates.row(row); }, rates.rows());
+      });
+    } else if (py::isinstance<RotorSpeedsCommand>(command)) {
+      const auto& speeds = command.cast<const RotorSpeedsCommand&>();
+      visit([&](auto& vehicle) { with_speeds(vehicle, speeds, std::forward<F>(f)); });
+    } else {
+      throw py::type_error("command: expected a RateThrust or RotorSpeeds, got " +
+                           described(command));
+    }
+  }
+
+  template <int N, class F>
+  static void with_speeds(Multicopter<N>& vehicle, const RotorSpeedsCommand& command, F&& f) {
+    if (command.rotors() != vehicle.rotors()) {
+      refuse("speeds", std::to_string(vehicle.rotors()) + " rotor speeds [rad/s]",
+             command.speeds());
+    }
+    const auto row_of = [&](py::ssize_t row) {
+      RotorSpeeds<N, double> speeds;
+      speeds.speeds.resize(vehicle.rotors());
+      const double* from = command.row(row);
+      for (int i = 0; i < vehicle.rotors(); ++i) speeds.speeds[i] = from[i];
+      return speeds;
+    };
+    f(vehicle, row_of, command.rows());
+  }
+
+  template <class Vehicle>
+  double checked_time_step(const Vehicle& vehicle, const py::object& dt) {
+    const double seconds = finite_number(dt, "dt", "a finite number > 0 [s]");
+    if (seconds == checked_dt_) return seconds;
+    const std::string warning =
+        validate_time_step(vehicle.parameters(), vehicle.options().integrator, seconds);
+    warn(warning);
+    checked_dt_ = seconds;
+    return seconds;
+  }
+
+  Variant vehicle_;
+  double checked_dt_ = 0.0;
+};
+
+}  // namespace
+
+void bind_multicopter(py::module_& m) {
+  using Self = PyMulticopter;
+  py::class_<Self>(m, "Multicopter", "See propwash.Multicopter.")
+      .def(py::init<const py::object&, const std::string&, std::uint64_t, std::uint32_t, bool>(),
+           py::arg("parameters"), py::arg("integrator"), py::arg("seed"), py::arg("id"),
+           py::arg("noise"))
+      .def("step", &Self::step, py::arg("command"), py::arg("dt") = py::float_(1.0 / 960.0),
+           py::arg("steps") = py::int_(1),
+           "Advances `steps` steps of dt [s] under a held RateThrust or RotorSpeeds.\n\n"
+           "With RateThrust the rate controller runs at every step, on the gyroscope reading of "
+           "the step before; rotor speeds are limited to the motors' range.\n"
+           "Raises ValueError or TypeError for a command, dt or steps that cannot be; the state is "
+           "then unchanged. Warns where dt is too long for the motors. Ctrl-C stops between steps.")
+      .def("_rollout", &Self::rollout, py::arg("command"), py::arg("dt"), py::arg("steps"),
+           py::arg("substeps"))
+      .def("_state", &Self::state)
+      .def("_trim", &Self::trim)
+      .def("_derivative", &Self::derivative)
+      .def("_set_state", &Self::set_state, py::arg("fields"))
+      .def("_reset", &Self::reset, py::arg("fields"))
+      .def("_imu", &Self::imu)
+      .def("get_state", &Self::get_state,
+           "Everything that affects the future, as bytes: state, filters, integrators, biases, "
+           "delays, time and noise counter.")
+      .def("set_state", &Self::restore, py::arg("snapshot"),
+           "Continues, bit for bit, from what get_state() gave for the same vehicle, seed and id.\n\n"
+           "Raises ValueError for a snapshot of another kind of vehicle; nothing changes then.")
+      .def_property_readonly(
+          "time", [](const Self& s) { return s.visit([](auto& v) { return v.time(); }); },
+          "s, since reset")
+      .def_property_readonly(
+          "steps", [](const Self& s) { return s.visit([](auto& v) { return v.steps(); }); },
+          "number of steps since reset")
+      .def_property_readonly(
+          "rotors", [](const Self& s) { return s.visit([](auto& v) { return v.rotors(); }); },
+          "number of rotors")
+      .def_property_readonly(
+          "rotor_command",
+          [](const Self& s) {
+            return s.visit([](auto& v) { return to_array_of(v.rotor_command()); });
+          },
+          "(N,) rad/s, what the motors were driven to in the last step")
+      .def_property_readonly(
+          "accelerometer_bias",
+          [](const Self& s) {
+            return s.visit([](auto& v) { return to_array(v.imu_bias().accelerometer); });
+          },
+          "(3,) m/s^2, sensor axes")
+      .def_property_readonly(
+          "gyroscope_bias",
+          [](const Self& s) {
+            return s.visit([](auto& v) { return to_array(v.imu_bias().gyroscope); });
+          },
+          "(3,) rad/s, sensor axes")
+      .def_property(
+          "wind", [](const Self& s) { return s.visit([](auto& v) { return to_array(v.wind()); }); },
+          [](Self& s, const py::object& value) {
+            const Vec3<double> wind_W = vec3(value, "wind", "m/s, world frame");
+            s.visit([&](auto& v) { v.set_wind(wind_W); });
+          },
+          "(3,) m/s, velocity of the air, world frame; kept by reset()")
+      .def_property(
+          "battery_voltage",
+          [](const Self& s) { return s.visit([](auto& v) { return v.battery_voltage(); }); },
+          [](Self& s, const py::object& value) {
+            const double voltage = finite_number(value, "battery_voltage", "a number >= 0 [V]");
+            if (voltage < 0.0) refuse("battery_voltage", "a number >= 0 [V]", value);
+            s.visit([&](auto& v) { v.set_battery_voltage(voltage); });
+          },
+          "V; without effect on a vehicle whose battery.nominal_voltage is 0");
+}
+
+}  // namespace propwash::bindings

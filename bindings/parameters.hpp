@@ -1,0 +1,22 @@
+#pragma once
+/// @file
+/// From the Python parameter classes (propwash.parameters) to the C++ ones, field by field.
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "propwash/integrate/integrate.hpp"
+#include "propwash/vehicle/parameters.hpp"
+
+namespace propwash::bindings {
+
+/// From a resolved propwash.parameters.VehicleParameters. Raises ValueError for a field of another
+/// type or shape; the range of values is for validate().
+VehicleParameters vehicle_parameters(pybind11::handle object);
+CarParameters car_parameters(pybind11::handle object);
+
+/// "euler", "rk4" or "symplectic_euler"; raises ValueError for another text.
+Integrator integrator_named(const std::string& name);
+
+}  // namespace propwash::bindings

@@ -1,0 +1,15 @@
+#pragma once
+/// @file
+/// One function for each file of bindings.
+
+#include <pybind11/pybind11.h>
+
+namespace propwash::bindings {
+
+void bind_commands(pybind11::module_& m);
+void bind_control(pybind11::module_& m);
+void bind_integrate(pybind11::module_& m);
+void bind_multicopter(pybind11::module_& m);
+void bind_car(pybind11::module_& m);
+
+}  // namespace propwash::bindings

@@ -1,0 +1,39 @@
+#pragma once
+/// @file
+/// What every stepped vehicle needs at Python's edge.
+
+#include <pybind11/pybind11.h>
+
+#include <algorithm>
+#include <string>
+
+namespace propwash::bindings {
+
+/// Calls f(i) for i = 0 … count - 1, long runs without the GIL; Ctrl-C is heard between chunks.
+template <class F>
+void interruptible(pybind11::ssize_t count, F&& f) {
+  constexpr pybind11::ssize_t worth_releasing = 16;
+  constexpr pybind11::ssize_t chunk = 50000;
+  if (count <= worth_releasing) {
+    for (pybind11::ssize_t i = 0; i < count; ++i) f(i);
+    return;
+  }
+  for (pybind11::ssize_t start = 0; start < count; start += chunk) {
+    {
+      const pybind11::gil_scoped_release release;
+      const pybind11::ssize_t end = std::min(start + chunk, count);
+      for (pybind11::ssize_t i = start; i < end; ++i) f(i);
+    }
+    if (PyErr_CheckSignals() != 0) throw pybind11::error_already_set();
+  }
+}
+
+/// A RuntimeWarning, unless the text is empty; throws where the user has made warnings errors.
+inline void warn(const std::string& text) {
+  if (text.empty()) return;
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) {
+    throw pybind11::error_already_set();
+  }
+}
+
+}  // namespace propwash::bindings

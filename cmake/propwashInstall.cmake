@@ -1,0 +1,29 @@
+# Headers, CMake package, pkg-config file and licence. All paths inside are relative to the files
+# themselves, so that the tree may be moved; in the wheel its root is the Python package.
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/propwash" DESTINATION include
+        FILES_MATCHING PATTERN "*.hpp")
+
+set(_propwash_cmake_dir share/cmake/propwash)
+install(TARGETS propwash EXPORT propwashTargets)
+install(EXPORT propwashTargets NAMESPACE propwash:: DESTINATION ${_propwash_cmake_dir})
+configure_package_config_file(
+  "${PROJECT_SOURCE_DIR}/cmake/propwashConfig.cmake.in" "${PROJECT_BINARY_DIR}/propwashConfig.cmake"
+  INSTALL_DESTINATION ${_propwash_cmake_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(
+  "${PROJECT_BINARY_DIR}/propwashConfigVersion.cmake" COMPATIBILITY SameMinorVersion
+  ARCH_INDEPENDENT)
+install(
+  FILES "${PROJECT_BINARY_DIR}/propwashConfig.cmake"
+        "${PROJECT_BINARY_DIR}/propwashConfigVersion.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/propwashEigen.cmake"
+  DESTINATION ${_propwash_cmake_dir})
+
+configure_file("${PROJECT_SOURCE_DIR}/cmake/propwash.pc.in" "${PROJECT_BINARY_DIR}/propwash.pc"
+               @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/propwash.pc" DESTINATION share/pkgconfig)
+
+if(NOT SKBUILD) # the wheel carries the licence in its metadata
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION share/licenses/propwash)
+endif()

@@ -1,0 +1,257 @@
+#pragma once
+/// @file
+/// Standard normal numbers as a pure function of (seed, id, step, stream): six from one block of
+/// Threefry4x32-20, by the method of Box and Muller, "A note on the generation of random normal
+/// deviates", Ann. Math. Statist. 29 (1958).
+///
+/// For u uniform in (0, 1] and φ uniform in (−π/4, π/4), with two fair signs,
+///
+///     z_1 = ± √(−ln u) (cos φ + sin φ),    z_2 = ± √(−ln u) (cos φ − sin φ)
+///
+/// are independent standard normals: cos φ ± sin φ is √2 times the cosine and the sine of π/4 − φ,
+/// an angle of the first quadrant, and the signs choose the quadrant.
+///
+/// The bits of a result do not depend on compiler, flags, lane width or platform, as long as floats
+/// are IEEE single precision rounded to nearest: logarithm, cosine and sine are polynomials below,
+/// the square root is the correctly rounded instruction, and every product that a sum consumes goes
+/// through Lanes::product, which no compiler merges with the sum into one rounding.
+
+#include <cstdint>
+#include <cstring>
+
+#include "propwash/math/scalar.hpp"
+#include "propwash/random/threefry.hpp"
+
+/// 1 where four lanes go through one vector register of the GCC and Clang vector extension.
+#if !defined(PROPWASH_RANDOM_LANES)
+#if !defined(__CUDACC__) && defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
+#define PROPWASH_RANDOM_LANES 1
+#else
+#define PROPWASH_RANDOM_LANES 0
+#endif
+#endif
+
+#if !defined(__CUDACC__) && defined(__SSE2__)
+#include <emmintrin.h>
+#elif !defined(__CUDACC__) && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace propwash {
+
+/// What a number is for; different streams are independent. Values from `user` on are free.
+enum class Stream : std::uint32_t {
+  process_noise = 0,
+  imu_noise = 1,
+  imu_bias_walk = 2,
+  initial_bias = 3,
+  user = 16
+};
+
+/// Six standard normals, F a float or a pack of floats.
+template <class F>
+struct NormalsOf {
+  F value[6];
+
+  PROPWASH_FN const F& operator[](int i) const { return value[i]; }
+};
+using SixNormals = NormalsOf<float>;
+
+namespace detail {
+
+/// Hides a product from the optimiser, so that it is rounded by itself.
+template <class F>
+PROPWASH_FN F rounded(F x) {
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__) && (defined(__SSE2__) || defined(__AVX__))
+  __asm__("" : "+x"(x));
+#elif defined(__GNUC__) && !defined(__CUDA_ARCH__) && defined(__aarch64__)
+  __asm__("" : "+w"(x));
+#endif
+  return x;
+}
+
+/// The operations that the normals need of a lane type; this one is a lane of its own. A wider pack
+/// brings its own policy with the same members.
+struct ScalarLanes {
+  using U = std::uint32_t;
+  using F = float;
+
+  /// The words of a lane type read as signed integers, exact below 2^24.
+  PROPWASH_FN static F to_float(U x) { return static_cast<float>(static_cast<std::int32_t>(x)); }
+  PROPWASH_FN static U bits(F x) {
+    U word;
+    std::memcpy(&word, &x, sizeof word);
+    return word;
+  }
+  PROPWASH_FN static F from_bits(U word) {
+    F x;
+    std::memcpy(&x, &word, sizeof x);
+    return x;
+  }
+  PROPWASH_FN static F sqrt(F x) {
+#if !defined(__CUDACC__) && defined(__SSE2__)
+    // the instruction by name: -ffast-math would vectorise another by an estimate
+    return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
+#else
+    return propwash::sqrt(x);
+#endif
+  }
+  /// a b, rounded before anything else happens to it.
+  PROPWASH_FN static F product(F a, F b) {
+#if defined(__CUDA_ARCH__)
+    return __fmul_rn(a, b);
+#else
+    return rounded(a * b);
+#endif
+  }
+};
+
+#if PROPWASH_RANDOM_LANES
+struct FourLanes {
+  typedef std::uint32_t U __attribute__((vector_size(16)));
+  typedef std::int32_t I __attribute__((vector_size(16)));
+  typedef float F __attribute__((vector_size(16)));
+
+  PROPWASH_FN static F to_float(U x) { return __builtin_convertvector((I)x, F); }
+  PROPWASH_FN static U bits(F x) { return (U)x; }
+  PROPWASH_FN static F from_bits(U word) { return (F)word; }
+  PROPWASH_FN static F sqrt(F x) {
+#if defined(__aarch64__)
+    return (F)vsqrtq_f32((float32x4_t)x);
+#else
+    return (F)_mm_sqrt_ps((__m128)x);
+#endif
+  }
+  PROPWASH_FN static F product(F a, F b) { return rounded(a * b); }
+};
+#endif
+
+/// c_0 + x (c_1 + x (c_2 + …)).
+template <class Lanes, class F>
+PROPWASH_FN F polynomial(const F&, float last) {
+  return F{} + last;
+}
+template <class Lanes, class F, class... Floats>
+PROPWASH_FN F polynomial(const F& x, float first, Floats... rest) {
+  return Lanes::product(polynomial<Lanes>(x, rest...), x) + first;
+}
+
+/// −ln(k 2^−24) for whole k from 1 to 2^24, within 1.2e-6 of itself.
+template <class Lanes, class U>
+PROPWASH_FN typename Lanes::F minus_log(const U& k) {
+  // k = m 2^e with m in [√½, √2): near k = 2^24 the result is small and must stay exact
+  constexpr std::uint32_t sqrt_half = 0x3f3504f3;
+  const U word = Lanes::bits(Lanes::to_float(k));
+  const U exponent = (word + (std::uint32_t{0} - sqrt_half)) >> 23;
+  const auto f = Lanes::from_bits(word - (exponent << 23)) - 1.0f;
+  const auto halvings = Lanes::to_float(std::uint32_t{24} - exponent);
+  // minimax of ln(1 + f) / f over the range of m
+  const auto slope =
+      polynomial<Lanes>(f, 1.00000097f, -0.500011129f, 0.333145089f, -0.249097438f, 0.2049633f,
+                        -0.186678595f, 0.1189611f);
+  return Lanes::product(halvings, typename Lanes::F{} + 0.693147181f) - Lanes::product(f, slope);
+}
+
+/// Two normals: the radius from k 2^−24, the angle from the odd number `angle` in (−2^16, 2^16),
+/// φ = (π/4) 2^−16 angle; the signs in the top bits of `signs` and of `signs` one place up.
+template <class Lanes, class U, class F>
+PROPWASH_FN void box_muller(const U& k, const U& angle, const U& signs, F& first, F& second) {
+  constexpr std::uint32_t top = 0x80000000;
+  const F radius = Lanes::sqrt(minus_log<Lanes>(k));
+  const F t = Lanes::to_float(angle) * (1.0f / 65536.0f);
+  const F square = Lanes::product(t, t);
+  // minimax over t in [−1, 1] of sin(π t / 4) / t and cos(π t / 4), in t²
+  const F sine =
+      Lanes::product(polynomial<Lanes>(square, 0.785394552f, -0.0807150591f, 0.00242788149f), t);
+  const F cosine = polynomial<Lanes>(square, 0.999999972f, -0.308424254f, 0.0158499153f,
+                                     -0.000318880508f);
+  first = Lanes::from_bits(Lanes::bits(radius * (cosine + sine)) ^ (signs & top));
+  second = Lanes::from_bits(Lanes::bits(radius * (cosine - sine)) ^ ((signs << 1) & top));
+}
+
+/// 128 bits -> six normals. Word i < 3 gives the 24-bit radius of pair i and the high half of its
+/// 16-bit angle; word 3 gives the low halves in its low three bytes and six signs in bits 24 to 29.
+template <class Lanes>
+PROPWASH_FN NormalsOf<typename Lanes::F> normals_of_block(const Words<typename Lanes::U>& block) {
+  NormalsOf<typename Lanes::F> z;
+  const auto& shared = block[3];
+  const auto pair = [&](int i) PROPWASH_LAMBDA {
+    const auto k = (block[i] >> 8) + std::uint32_t{1};
+    const auto angle = ((block[i] & std::uint32_t{0xff}) << 9) +
+                       (((shared >> (8 * i)) & std::uint32_t{0xff}) << 1) +
+                       (std::uint32_t{1} - std::uint32_t{65536});
+    box_muller<Lanes>(k, angle, shared << (6 - 2 * i), z.value[2 * i], z.value[2 * i + 1]);
+  };
+  pair(0);
+  pair(1);
+  pair(2);
+  return z;
+}
+
+/// Lane by lane: key (seed, 0, 0), counter (id, step, stream), low words first.
+template <class Lanes, class U>
+PROPWASH_FN NormalsOf<typename Lanes::F> normals(std::uint64_t seed, const U& id,
+                                                 const U& step_low, const U& step_high,
+                                                 const U& stream) {
+  const Words<U> key{{U{} + static_cast<std::uint32_t>(seed),
+                      U{} + static_cast<std::uint32_t>(seed >> 32), U{}, U{}}};
+  return normals_of_block<Lanes>(
+      threefry4x32(key, Words<U>{{id, step_low, step_high, stream}}));
+}
+
+}  // namespace detail
+
+/// The six normals of one (seed, id, step, stream).
+PROPWASH_FN SixNormals six_normals(std::uint64_t seed, std::uint32_t id, std::uint64_t step,
+                                   Stream stream) {
+  return detail::normals<detail::ScalarLanes>(seed, id, static_cast<std::uint32_t>(step),
+                                              static_cast<std::uint32_t>(step >> 32),
+                                              static_cast<std::uint32_t>(stream));
+}
+
+/// One of the blocks that step_normals draws.
+struct Draw {
+  std::uint64_t step;
+  Stream stream;
+};
+struct FourDraws {
+  Draw draw[4];
+};
+
+/// Four times six standard normals: z[draw][i].
+struct StepNormals {
+  struct Row {
+    const float* first;
+    PROPWASH_FN float operator[](int i) const { return first[4 * i]; }
+  };
+
+  alignas(16) float value[6][4];  ///< [i][draw], the order in which the lanes leave
+
+  PROPWASH_FN Row operator[](int draw) const { return {&value[0][draw]}; }
+};
+
+/// The normals of four draws of one vehicle at the price of little more than one. Bit for bit,
+/// z[n] is six_normals(seed, id, draws[n].step, draws[n].stream).
+PROPWASH_FN StepNormals step_normals(std::uint64_t seed, std::uint32_t id,
+                                     const FourDraws& draws) {
+  StepNormals z;
+#if PROPWASH_RANDOM_LANES
+  using U = detail::FourLanes::U;
+  const auto lanes = [&draws](auto&& of) PROPWASH_LAMBDA {
+    return U{of(draws.draw[0]), of(draws.draw[1]), of(draws.draw[2]), of(draws.draw[3])};
+  };
+  const U step_low = lanes([](const Draw& d) { return static_cast<std::uint32_t>(d.step); });
+  const U step_high = lanes([](const Draw& d) { return static_cast<std::uint32_t>(d.step >> 32); });
+  const U stream = lanes([](const Draw& d) { return static_cast<std::uint32_t>(d.stream); });
+  const auto six = detail::normals<detail::FourLanes>(seed, U{} + id, step_low, step_high, stream);
+  std::memcpy(z.value, six.value, sizeof z.value);
+#else
+  for (int n = 0; n < 4; ++n) {
+    const SixNormals six = six_normals(seed, id, draws.draw[n].step, draws.draw[n].stream);
+    for (int i = 0; i < 6; ++i) z.value[i][n] = six[i];
+  }
+#endif
+  return z;
+}
+
+}  // namespace propwash

@@ -1,0 +1,204 @@
+"""Turns what a caller or a vehicle file gives into the values that parameters hold.
+
+Every function takes the value and the key that it stands under, and raises ParameterError where
+the value has not the form that the key asks for. Ranges are not looked at here: the C++ function
+`validate` does that, once, for files and for parameters made in code.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
+from typing import Any, NamedTuple
+
+Vector2 = tuple[float, float]
+Vector3 = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+Matrix3 = tuple[Vector3, Vector3, Vector3]
+
+
+class ParameterError(ValueError):
+    """A parameter, key or vehicle that cannot be; the message says what was expected."""
+
+
+class Field(NamedTuple):
+    """What a field means; stands in its annotation."""
+
+    unit: str
+    meaning: str
+
+
+def refusal(key: str, value: object, expected: str) -> ParameterError:
+    """The error for a value that has not the expected form."""
+    text = repr(value)
+    if len(text) > 80:
+        text = text[:77] + "..."
+    return ParameterError(f"{key} = {text}: expected {expected}")
+
+
+def _in_unit(unit: str) -> str:
+    return f" in {unit}" if unit else ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _items(value: object) -> list[Any] | None:
+    """The items of a list, tuple or array; None for anything else."""
+    if isinstance(value, str | bytes):
+        return None
+    if isinstance(value, Sequence):
+        return list(value)
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and len(shape) > 0:
+        return list(value)  # type: ignore[call-overload, no-any-return]
+    return None
+
+
+def number(value: object, key: str, unit: str = "") -> float:
+    """A number; texts and booleans are refused."""
+    if not _is_number(value):
+        raise refusal(key, value, f"a number{_in_unit(unit)}")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _numbers(value: object, key: str, count: int, unit: str) -> tuple[float, ...]:
+    items = _items(value)
+    if items is None or len(items) != count or not all(_is_number(item) for item in items):
+        raise refusal(key, value, f"{count} numbers{_in_unit(unit)}")
+    return tuple(float(item) for item in items)
+
+
+def vector2(value: object, key: str, unit: str = "") -> Vector2:
+    """Two numbers."""
+    a, b = _numbers(value, key, 2, unit)
+    return (a, b)
+
+
+def vector3(value: object, key: str, unit: str = "") -> Vector3:
+    """Three numbers."""
+    a, b, c = _numbers(value, key, 3, unit)
+    return (a, b, c)
+
+
+def quaternion(value: object, key: str, unit: str = "") -> Quaternion:
+    """Four numbers, scalar first."""
+    w, x, y, z = _numbers(value, key, 4, unit)
+    return (w, x, y, z)
+
+
+def vector3_or_number(value: object, key: str, unit: str = "") -> Vector3:
+    """Three numbers, or one that stands for all three."""
+    if _is_number(value):
+        a = number(value, key, unit)
+        return (a, a, a)
+    try:
+        return vector3(value, key, unit)
+    except ParameterError:
+        raise refusal(key, value, f"a number or 3 numbers{_in_unit(unit)}") from None
+
+
+def matrix3(value: object, key: str, unit: str = "") -> Matrix3:
+    """Three rows of three numbers, or the three of the diagonal."""
+    expected = f"3 numbers (the diagonal) or 3 rows of 3 numbers{_in_unit(unit)}"
+    rows = _items(value)
+    if rows is None or len(rows) != 3:
+        raise refusal(key, value, expected)
+    try:
+        if all(_is_number(row) for row in rows):
+            return diagonal(*(float(row) for row in rows))
+        a, b, c = (vector3(row, key) for row in rows)
+    except ParameterError:
+        raise refusal(key, value, expected) from None
+    return (a, b, c)
+
+
+def matrix3_or_number(value: object, key: str, unit: str = "") -> Matrix3:
+    """As matrix3, or one number that stands for all three of the diagonal."""
+    if _is_number(value):
+        a = number(value, key, unit)
+        return diagonal(a, a, a)
+    return matrix3(value, key, unit)
+
+
+def spin(value: object, key: str, _unit: str = "") -> float:
+    """+1 for "ccw", -1 for "cw", seen from the tip of the rotor's axis."""
+    if value == "ccw" or (_is_number(value) and value == 1):
+        return 1.0
+    if value == "cw" or (_is_number(value) and value == -1):
+        return -1.0
+    raise refusal(key, value, '"ccw" (counter-clockwise seen from above) or "cw"')
+
+
+def boolean(value: object, key: str, _unit: str = "") -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise refusal(key, value, "true or false")
+    return value
+
+
+def text(value: object, key: str, _unit: str = "") -> str:
+    """A text."""
+    if not isinstance(value, str):
+        raise refusal(key, value, "a text")
+    return value
+
+
+def discretisation(value: object, key: str, _unit: str = "") -> str:
+    """How the low-pass filter is brought to discrete time."""
+    if value not in ("exact", "backward_euler"):
+        raise refusal(key, value, '"exact" or "backward_euler"')
+    return str(value)
+
+
+def diagonal(a: float, b: float, c: float) -> Matrix3:
+    """The 3x3 matrix with this diagonal."""
+    return ((a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c))
+
+
+def is_diagonal(matrix: Matrix3) -> bool:
+    """Whether all but the diagonal is +0.0: what `diagonal` gives back in full."""
+    return all(
+        matrix[i][j] == 0.0 and math.copysign(1.0, matrix[i][j]) > 0.0
+        for i in range(3)
+        for j in range(3)
+        if i != j
+    )
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """"A question after the nearest known name, or nothing where none is near."""
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {found[0]!r}?" if found else ""
+
+
+Conversion = Callable[[object, str, str], Any]
+
+
+def group(kind: type[Any]) -> Conversion:
+    """Lets only an object of this class pass."""
+
+    def convert(value: object, key: str, _unit: str) -> Any:
+        if not isinstance(value, kind):
+            raise refusal(key, value, kind.__name__)
+        return value
+
+    return convert
+
+
+def groups(kind: type[Any]) -> Conversion:
+    """Makes a tuple of objects of this class."""
+
+    def convert(value: object, key: str, _unit: str) -> Any:
+        items = _items(value)
+        if items is None:
+            raise refusal(key, value, f"a list of {kind.__name__}")
+        for i, item in enumerate(items):
+            if not isinstance(item, kind):
+                raise refusal(f"{key}[{i}]", item, kind.__name__)
+        return tuple(items)
+
+    return convert

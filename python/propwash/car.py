@@ -1,0 +1,122 @@
+"""One Dubins car."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Literal
+
+from propwash import _core
+from propwash._core import SpeedYawRate
+from propwash.multicopter import DEFAULT_DT, Array, _check_key
+from propwash.parameters import CarParameters, load_car
+
+
+@dataclass
+class CarState:
+    """The state of a car in the world's plane."""
+
+    x: float = 0.0
+    """m."""
+    y: float = 0.0
+    """m."""
+    heading: float = 0.0
+    """rad, from world x, counter-clockwise, not wrapped."""
+
+
+@dataclass(frozen=True)
+class CarTrajectory:
+    """What a rollout recorded, one row after each command: arrays of shape (T,)."""
+
+    time: Array
+    """s."""
+    x: Array
+    """m."""
+    y: Array
+    """m."""
+    heading: Array
+    """rad."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+class Car(_core.Car):
+    """The FlightGoggles car (Guerra et al., arXiv 1905.11377, eqs. 24 to 26).
+
+    vehicle: a name of `propwash.names()`, the path of a TOML file, or CarParameters.
+    integrator: "rk4" or "euler". seed, id: of the noise. noise: False turns it off.
+    """
+
+    parameters: CarParameters
+
+    def __init__(
+        self,
+        vehicle: str | PathLike[str] | CarParameters = "car",
+        integrator: Literal["euler", "rk4"] = "rk4",
+        seed: int = 0,
+        id: int = 0,
+        noise: bool = True,
+    ) -> None:
+        parameters = load_car(vehicle)
+        _check_key("seed", seed, 64)
+        _check_key("id", id, 32)
+        super().__init__(parameters, integrator, seed, id, noise)
+        self.parameters = parameters
+        self._options: tuple[Literal["euler", "rk4"], int, int, bool] = (
+            integrator,
+            seed,
+            id,
+            noise,
+        )
+
+    def rollout(
+        self,
+        command: SpeedYawRate,
+        dt: float = DEFAULT_DT,
+        steps: int | None = None,
+        substeps: int = 1,
+    ) -> CarTrajectory:
+        """Drives and records: one row after each command, held for `substeps` steps of dt [s].
+
+        command: with T rows, or one for all of `steps` rows. Raises ValueError as step() does.
+        """
+        return CarTrajectory(**self._rollout(command, dt, steps, substeps))
+
+    def reset(self, state: CarState | None = None) -> None:
+        """Starts again at time 0, at the origin or at `state`."""
+        self._reset(_fields(state if state is not None else CarState()))
+
+    @property
+    def state(self) -> CarState:
+        """The state after the last step, copied. Setting it leaves time and noise."""
+        return CarState(*self._state())
+
+    @state.setter
+    def state(self, state: CarState) -> None:
+        self._set_state(_fields(state))
+
+    def __reduce__(self) -> tuple[Callable[..., Car], tuple[Any, ...]]:
+        return _rebuilt, (self.parameters, self._options, self.get_state())
+
+    def __repr__(self) -> str:
+        integrator, seed, number, noise = self._options
+        return (
+            f"Car({self.parameters.name!r}, integrator={integrator!r}, seed={seed}, id={number}, "
+            f"noise={noise}) at {self.time:.6g} s"
+        )
+
+
+def _fields(state: CarState) -> tuple[float, float, float]:
+    return (state.x, state.y, state.heading)
+
+
+def _rebuilt(
+    parameters: CarParameters,
+    options: tuple[Literal["euler", "rk4"], int, int, bool],
+    snapshot: tuple[Any, ...],
+) -> Car:
+    car = Car(parameters, *options)
+    car.set_state(snapshot)
+    return car

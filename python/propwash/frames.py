@@ -1,0 +1,75 @@
+"""Converters between the conventions of other programs and propwash's own.
+
+propwash's world is right-handed with z up, its body axes are forward, left, up (FLU), and its
+quaternions are Hamilton, scalar first, from body to world. Every function takes arrays with any
+number of leading dimensions and returns a new float64 array of the same shape; each raises
+ValueError for a last dimension of another size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+__all__ = [
+    "enu_to_ned",
+    "flu_to_frd",
+    "frd_to_flu",
+    "ned_to_enu",
+    "quaternion_enu_flu_to_ned_frd",
+    "quaternion_ned_frd_to_enu_flu",
+    "wxyz_to_xyzw",
+    "xyzw_to_wxyz",
+]
+
+
+def ned_to_enu(vector: ArrayLike) -> Array:
+    """(…, 3) of a north-east-down world in the east-north-up world."""
+    v = _with_last(vector, 3)
+    return np.stack([v[..., 1], v[..., 0], -v[..., 2]], axis=-1)
+
+
+def enu_to_ned(vector: ArrayLike) -> Array:
+    """(…, 3) of an east-north-up world in the north-east-down world."""
+    return ned_to_enu(vector)
+
+
+def frd_to_flu(vector: ArrayLike) -> Array:
+    """(…, 3) of forward-right-down body axes in forward-left-up ones."""
+    return _with_last(vector, 3) * np.array([1.0, -1.0, -1.0])
+
+
+def flu_to_frd(vector: ArrayLike) -> Array:
+    """(…, 3) of forward-left-up body axes in forward-right-down ones."""
+    return frd_to_flu(vector)
+
+
+def xyzw_to_wxyz(quaternion: ArrayLike) -> Array:
+    """(…, 4), scalar last to scalar first."""
+    return np.roll(_with_last(quaternion, 4), 1, axis=-1)
+
+
+def wxyz_to_xyzw(quaternion: ArrayLike) -> Array:
+    """(…, 4), scalar first to scalar last."""
+    return np.roll(_with_last(quaternion, 4), -1, axis=-1)
+
+
+def quaternion_ned_frd_to_enu_flu(quaternion: ArrayLike) -> Array:
+    """(…, 4) scalar first: from FRD body to NED world, into from FLU body to ENU world."""
+    # q_ENU_NED o q o q_FRD_FLU with q_ENU_NED = (0, 1, 1, 0)/sqrt(2), q_FRD_FLU = (0, 1, 0, 0)
+    w, x, y, z = np.moveaxis(_with_last(quaternion, 4), -1, 0)
+    return np.stack([-(w + z), -(x + y), y - x, z - w], axis=-1) * np.sqrt(0.5)
+
+
+def quaternion_enu_flu_to_ned_frd(quaternion: ArrayLike) -> Array:
+    """(…, 4) scalar first: from FLU body to ENU world, into from FRD body to NED world."""
+    return quaternion_ned_frd_to_enu_flu(quaternion)
+
+
+def _with_last(values: ArrayLike, size: int) -> Array:
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim < 1 or array.shape[-1] != size:
+        raise ValueError(f"expected an array of shape (…, {size}), got shape {array.shape}")
+    return array

@@ -1,0 +1,230 @@
+"""One multicopter: rate controller, motors, forces, rigid body, inertial sensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propwash import _core
+from propwash._core import RateThrust, RotorSpeeds
+from propwash.parameters import VehicleParameters, load_vehicle
+
+Integrator = Literal["euler", "rk4", "symplectic_euler"]
+Array = NDArray[np.float64]
+
+DEFAULT_DT = 1.0 / 960.0
+"""s, the papers' time step."""
+
+
+@dataclass
+class MulticopterState:
+    """The physical state of a multicopter.
+
+    World frame: z up, right-handed. Body frame: origin at the centre of mass, x forward, y left,
+    z up.
+    """
+
+    position: ArrayLike
+    """(3,) m, of the centre of mass, world frame."""
+    velocity: ArrayLike
+    """(3,) m/s, world frame."""
+    attitude: ArrayLike
+    """(4,) unit quaternion, scalar first: turns body components into the world."""
+    body_rates: ArrayLike
+    """(3,) rad/s, body frame."""
+    rotor_speeds: ArrayLike
+    """(N,) rad/s, positive for thrust along the rotor's axis."""
+
+
+@dataclass(frozen=True)
+class ImuReading:
+    """One measurement of the inertial sensor, in its own axes."""
+
+    specific_force: Array
+    """(3,) m/s^2; (0, 0, 9.81) in hover."""
+    angular_rate: Array
+    """(3,) rad/s."""
+    time: float
+    """s, when it was taken."""
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """What a rollout recorded, one row after each command: arrays of shape (T, …)."""
+
+    time: Array
+    """(T,) s."""
+    position: Array
+    """(T, 3) m, world frame."""
+    velocity: Array
+    """(T, 3) m/s, world frame."""
+    attitude: Array
+    """(T, 4) unit quaternions, scalar first."""
+    body_rates: Array
+    """(T, 3) rad/s, body frame."""
+    rotor_speeds: Array
+    """(T, N) rad/s."""
+    rotor_command: Array
+    """(T, N) rad/s, what the motors were driven to."""
+    specific_force: Array
+    """(T, 3) m/s^2, the IMU's readings."""
+    angular_rate: Array
+    """(T, 3) rad/s, the IMU's readings."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+class Multicopter(_core.Multicopter):
+    """A multicopter of the FlightGoggles papers, with one to twelve rotors.
+
+    vehicle: a name of `propwash.names()`, the path of a TOML file, or VehicleParameters.
+    integrator: "rk4", "euler" or "symplectic_euler".
+    seed, id: of the noise: vehicles with one seed differ by their id.
+    noise: False turns process noise, IMU noise and IMU biases off.
+
+    It starts at the origin in hover trim. Raises ParameterError for a vehicle that cannot be.
+
+    >>> uav = Multicopter("blackbird", seed=1)
+    >>> uav.step(RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, steps=960)
+    """
+
+    parameters: VehicleParameters
+
+    def __init__(
+        self,
+        vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
+        integrator: Integrator = "rk4",
+        seed: int = 0,
+        id: int = 0,
+        noise: bool = True,
+    ) -> None:
+        parameters = load_vehicle(vehicle)
+        _check_key("seed", seed, 64)
+        _check_key("id", id, 32)
+        super().__init__(parameters, integrator, seed, id, noise)
+        self.parameters = parameters
+        self._options: tuple[Integrator, int, int, bool] = (integrator, seed, id, noise)
+
+    def rollout(
+        self,
+        command: RateThrust | RotorSpeeds,
+        dt: float = DEFAULT_DT,
+        steps: int | None = None,
+        substeps: int = 1,
+    ) -> Trajectory:
+        """Flies and records: one row of arrays after each command.
+
+        command: with T rows, each held for `substeps` steps of dt [s]; or one for all of `steps`
+        rows. Raises ValueError as step() does; the state is then unchanged.
+        """
+        return Trajectory(**self._rollout(command, dt, steps, substeps))
+
+    def trim(self) -> MulticopterState:
+        """At rest at the origin, level, rotors at hover speed."""
+        return MulticopterState(*self._trim())
+
+    def derivative(self) -> MulticopterState:
+        """d/dt of the state under what acted during the last step."""
+        return MulticopterState(*self._derivative())
+
+    def reset(
+        self,
+        state: MulticopterState | None = None,
+        *,
+        position: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        attitude: ArrayLike | None = None,
+        body_rates: ArrayLike | None = None,
+        rotor_speeds: ArrayLike | None = None,
+    ) -> None:
+        """Starts again at time 0: from `state`, or from hover trim, with the given parts replaced.
+
+        Controller, biases, delays and the noise counter start again; wind and battery voltage
+        stay. Raises ValueError for parts of a wrong shape or not finite; nothing changes then.
+        """
+        start = self.trim() if state is None else state
+        parts: dict[str, Any] = {
+            "position": position,
+            "velocity": velocity,
+            "attitude": attitude,
+            "body_rates": body_rates,
+            "rotor_speeds": rotor_speeds,
+        }
+        start = replace(start, **{k: v for k, v in parts.items() if v is not None})
+        self._reset(_fields(start))
+
+    @property
+    def state(self) -> MulticopterState:
+        """The state after the last step, copied. Setting it leaves time, controller and noise."""
+        return MulticopterState(*self._state())
+
+    @state.setter
+    def state(self, state: MulticopterState) -> None:
+        self._set_state(_fields(state))
+
+    @property
+    def position(self) -> Array:
+        """(3,) m, world frame."""
+        return np.asarray(self._state()[0])
+
+    @property
+    def velocity(self) -> Array:
+        """(3,) m/s, world frame."""
+        return np.asarray(self._state()[1])
+
+    @property
+    def attitude(self) -> Array:
+        """(4,) unit quaternion, scalar first: turns body components into the world."""
+        return np.asarray(self._state()[2])
+
+    @property
+    def body_rates(self) -> Array:
+        """(3,) rad/s, body frame."""
+        return np.asarray(self._state()[3])
+
+    @property
+    def rotor_speeds(self) -> Array:
+        """(N,) rad/s."""
+        return np.asarray(self._state()[4])
+
+    @property
+    def imu(self) -> ImuReading:
+        """The IMU's reading for the present state, or its last where it is slower than the steps."""
+        return ImuReading(*self._imu())
+
+    def __reduce__(
+        self,
+    ) -> tuple[Callable[..., Multicopter], tuple[Any, ...]]:
+        return _rebuilt, (self.parameters, self._options, self.get_state())
+
+    def __repr__(self) -> str:
+        integrator, seed, number, noise = self._options
+        return (
+            f"Multicopter({self.parameters.name!r}, integrator={integrator!r}, seed={seed}, "
+            f"id={number}, noise={noise}) at {self.time:.6g} s"
+        )
+
+
+def _fields(state: MulticopterState) -> tuple[ArrayLike, ...]:
+    return (state.position, state.velocity, state.attitude, state.body_rates, state.rotor_speeds)
+
+
+def _rebuilt(
+    parameters: VehicleParameters,
+    options: tuple[Integrator, int, int, bool],
+    snapshot: bytes,
+) -> Multicopter:
+    vehicle = Multicopter(parameters, *options)
+    vehicle.set_state(snapshot)
+    return vehicle
+
+
+def _check_key(name: str, value: int, bits: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**bits:
+        raise ValueError(f"{name}: expected a whole number in [0, 2**{bits}), got {value!r}")

@@ -1,0 +1,366 @@
+"""What a vehicle is: parameters in SI units, with the names that the C++ structs have.
+
+Parameters come from a vehicle file (`load`) or are made in code:
+
+    vehicle = VehicleParameters(
+        name="mine",
+        body=BodyParameters(mass=1.0, inertia=diagonal(0.005, 0.005, 0.007)),
+        rotors=(RotorParameters(position=(0.1, 0.1, 0.0), spin=1, thrust_coefficient=2e-6), ...),
+        motor=MotorParameters(time_constant_up=0.02, time_constant_down=0.02, speed_max=2000.0),
+    )
+
+They are frozen: `replace` makes a changed copy. Vectors are tuples; lists and arrays are taken and
+turned into tuples, an inertia of three numbers into a matrix. A wrong type or shape raises
+ParameterError at once; ranges are checked by the vehicle that is made from the parameters.
+"""
+
+# Annotations are read at run time (units, file format), so they are not postponed here.
+import math
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import msgspec
+
+from . import _parameter_values as values
+from ._parameter_values import (
+    Conversion,
+    Field,
+    Matrix3,
+    ParameterError,
+    Quaternion,
+    Vector2,
+    Vector3,
+    diagonal,
+)
+
+__all__ = [
+    "BatteryParameters",
+    "BodyParameters",
+    "CarParameters",
+    "DragParameters",
+    "ImuParameters",
+    "LowPassParameters",
+    "MotorParameters",
+    "ParameterError",
+    "ProcessNoiseParameters",
+    "RateControllerParameters",
+    "RotorDragParameters",
+    "RotorParameters",
+    "VehicleParameters",
+    "diagonal",
+    "json_schema",
+    "load",
+    "load_car",
+    "load_vehicle",
+    "names",
+    "sources",
+]
+
+_ZERO: Vector3 = (0.0, 0.0, 0.0)
+_ONE: Vector3 = (1.0, 1.0, 1.0)
+
+
+class ParameterSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A group of parameters; converts and checks the form of what it is made from."""
+
+    table: ClassVar[str] = ""
+    """The table of a vehicle file that holds the group."""
+    conversions: ClassVar[dict[str, Conversion]] = {}
+    """Fields that are not plain numbers, and what converts them."""
+
+    def __post_init__(self) -> None:
+        prefix = f"{self.table}." if self.table else ""
+        for name in self.__struct_fields__:
+            convert = self.conversions.get(name, values.number)
+            value = convert(getattr(self, name), prefix + name, self.field(name).unit)
+            msgspec.structs.force_setattr(self, name, value)
+
+    @classmethod
+    def field(cls, name: str) -> Field:
+        """Unit and meaning of a field."""
+        for item in getattr(cls.__annotations__[name], "__metadata__", ()):
+            if isinstance(item, Field):
+                return item
+        return Field("", "")
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed; a dict changes fields of the group that it names.
+
+        `vehicle.replace(name="heavier", body={"mass": 1.2})`. Raises ParameterError for a field
+        that does not exist or a value of the wrong form.
+        """
+        for name, value in changes.items():
+            if name not in self.__struct_fields__:
+                raise ParameterError(
+                    f"{type(self).__name__} has no field {name!r}"
+                    + values.nearest(name, self.__struct_fields__)
+                )
+            group = getattr(self, name)
+            if isinstance(value, dict) and isinstance(group, ParameterSet):
+                changes[name] = group.replace(**value)
+        return msgspec.structs.replace(self, **changes)
+
+
+class BodyParameters(ParameterSet, frozen=True, kw_only=True):
+    """The rigid body."""
+
+    table = "body"
+    conversions = {"inertia": values.matrix3, "gravity": values.vector3}
+
+    mass: Annotated[float, Field("kg", "mass of the whole vehicle")]
+    inertia: Annotated[
+        Matrix3, Field("kg m^2", "about the centre of mass, body axes: the diagonal or 3x3")
+    ]
+    gravity: Annotated[Vector3, Field("m/s^2", "in the world frame")] = (0.0, 0.0, -9.81)
+
+
+class RotorParameters(ParameterSet, frozen=True, kw_only=True):
+    """One rotor: place, direction and coefficients."""
+
+    table = "rotor"
+    conversions = {"position": values.vector3, "axis": values.vector3, "spin": values.spin}
+
+    position: Annotated[Vector3, Field("m", "from the centre of mass to the rotor, body frame")]
+    axis: Annotated[Vector3, Field("", "unit vector of positive thrust, body frame")] = (0, 0, 1)
+    spin: Annotated[
+        float, Field("", '"ccw" (+1) or "cw" (-1), seen from the tip of the axis: from above')
+    ]
+    thrust_coefficient: Annotated[float, Field("N/(rad/s)^2", "thrust = k w |w|")]
+    torque_coefficient: Annotated[
+        float, Field("N m/(rad/s)^2", "torque about the axis = k w |w|, against the spin")
+    ] = 0.0
+    inertia: Annotated[float, Field("kg m^2", "of rotor and propeller about the axis")] = 0.0
+
+
+class MotorParameters(ParameterSet, frozen=True, kw_only=True):
+    """The motors' lag and limits; the same for every rotor."""
+
+    table = "motor"
+
+    time_constant_up: Annotated[float, Field("s", "of the lag while the speed rises")]
+    time_constant_down: Annotated[float, Field("s", "of the lag while the speed falls")]
+    speed_min: Annotated[float, Field("rad/s", "lowest speed, limits the command")] = 0.0
+    speed_max: Annotated[float, Field("rad/s", "highest speed, limits the command")]
+    command_delay: Annotated[float, Field("s", "dead time before the lag")] = 0.0
+
+
+class DragParameters(ParameterSet, frozen=True, kw_only=True):
+    """Quadratic drag of the body."""
+
+    table = "drag"
+    conversions = {"rotational": values.matrix3_or_number}
+
+    translational: Annotated[float, Field("N/(m/s)^2", "force = -k |v| v")] = 0.0
+    rotational: Annotated[
+        Matrix3, Field("N m/(rad/s)^2", "torque = -K |W| W: a number, the diagonal or 3x3")
+    ] = diagonal(0.0, 0.0, 0.0)
+
+
+class RotorDragParameters(ParameterSet, frozen=True, kw_only=True):
+    """Terms of the rotors that are linear in the speed through the air."""
+
+    table = "rotor_drag"
+    conversions = {"linear": values.vector3}
+
+    linear: Annotated[Vector3, Field("1/s", "force = -m diag(d) v along the body axes")] = _ZERO
+    blow_back: Annotated[float, Field("N m/(m/s)", "torque = -c e_z x v")] = 0.0
+
+
+class BatteryParameters(ParameterSet, frozen=True, kw_only=True):
+    """How rotor speed depends on voltage."""
+
+    table = "battery"
+
+    nominal_voltage: Annotated[
+        float, Field("V", "voltage at which commanded speeds are reached; 0: no dependence")
+    ] = 0.0
+
+
+class ProcessNoiseParameters(ParameterSet, frozen=True, kw_only=True):
+    """White force and torque, as intensities in continuous time."""
+
+    table = "process_noise"
+
+    force: Annotated[float, Field("N^2 s", "on each world axis")] = 0.0
+    torque: Annotated[float, Field("(N m)^2 s", "on each body axis")] = 0.0
+
+
+class ImuParameters(ParameterSet, frozen=True, kw_only=True):
+    """The inertial measurement unit; an ideal one by default."""
+
+    table = "imu"
+    conversions = {
+        "position": values.vector3,
+        "attitude": values.quaternion,
+        "accelerometer_scale": values.vector3,
+        "gyroscope_scale": values.vector3,
+    }
+
+    accelerometer_noise_density: Annotated[float, Field("m/s^2/sqrt(Hz)", "white noise")] = 0.0
+    gyroscope_noise_density: Annotated[float, Field("rad/s/sqrt(Hz)", "white noise")] = 0.0
+    accelerometer_bias_walk: Annotated[float, Field("m/s^3/sqrt(Hz)", "walk of the bias")] = 0.0
+    gyroscope_bias_walk: Annotated[float, Field("rad/s^2/sqrt(Hz)", "walk of the bias")] = 0.0
+    accelerometer_bias_initial: Annotated[float, Field("m/s^2", "std. dev. at reset")] = 0.0
+    gyroscope_bias_initial: Annotated[float, Field("rad/s", "std. dev. at reset")] = 0.0
+    position: Annotated[Vector3, Field("m", "from the centre of mass, body frame")] = _ZERO
+    attitude: Annotated[
+        Quaternion, Field("", "(w, x, y, z), turns sensor components into the body frame")
+    ] = (1.0, 0.0, 0.0, 0.0)
+    accelerometer_scale: Annotated[Vector3, Field("", "scale factors")] = _ONE
+    gyroscope_scale: Annotated[Vector3, Field("", "scale factors")] = _ONE
+    accelerometer_resolution: Annotated[float, Field("m/s^2", "least step; 0: none")] = 0.0
+    gyroscope_resolution: Annotated[float, Field("rad/s", "least step; 0: none")] = 0.0
+    accelerometer_range: Annotated[float, Field("m/s^2", "reads at most +-range")] = math.inf
+    gyroscope_range: Annotated[float, Field("rad/s", "reads at most +-range")] = math.inf
+    rate: Annotated[float, Field("Hz", "measurements a second; 0: one a step")] = 0.0
+
+
+class LowPassParameters(ParameterSet, frozen=True, kw_only=True):
+    """The second-order low-pass y'' = -damping y' + stiffness (u - y)."""
+
+    table = "rate_controller.filter"
+
+    stiffness: Annotated[float, Field("1/s^2", "p of equation (19)")]
+    damping: Annotated[float, Field("1/s", "q of equation (19)")]
+
+    @classmethod
+    def butterworth(cls, cutoff: float) -> Self:
+        """The Butterworth filter with its -3 dB point at `cutoff` [Hz]."""
+        omega = 2.0 * math.pi * cutoff
+        return cls(stiffness=omega * omega, damping=math.sqrt(2.0) * omega)
+
+
+class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
+    """The rate controller. Without gains it turns thrust into rotor speeds and nothing else."""
+
+    table = "rate_controller"
+    conversions = {
+        "proportional": values.vector3_or_number,
+        "integral": values.vector3_or_number,
+        "derivative": values.vector3_or_number,
+        "integral_bound": values.vector3_or_number,
+        "filter": values.group(LowPassParameters),
+        "discretisation": values.discretisation,
+        "gyroscopic_term": values.boolean,
+    }
+
+    proportional: Annotated[Vector3, Field("1/s", "gain on the error of the rates")] = _ZERO
+    integral: Annotated[Vector3, Field("1/s^2", "gain on the integral of the error")] = _ZERO
+    derivative: Annotated[Vector3, Field("", "gain on the filtered rates' derivative")] = _ZERO
+    integral_bound: Annotated[Vector3, Field("rad", "bound of the integral")] = _ZERO
+    filter: LowPassParameters = LowPassParameters.butterworth(30.0)
+    discretisation: Annotated[
+        Literal["exact", "backward_euler"], Field("", "of the filter")
+    ] = "exact"
+    gyroscopic_term: Annotated[bool, Field("", "whether the torque has the term W x J W")] = True
+
+
+class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
+    """A multicopter. What is not given is zero, the IMU is ideal."""
+
+    conversions = {
+        "name": values.text,
+        "body": values.group(BodyParameters),
+        "rotors": values.groups(RotorParameters),
+        "motor": values.group(MotorParameters),
+        "drag": values.group(DragParameters),
+        "rotor_drag": values.group(RotorDragParameters),
+        "battery": values.group(BatteryParameters),
+        "process_noise": values.group(ProcessNoiseParameters),
+        "imu": values.group(ImuParameters),
+        "rate_controller": values.group(RateControllerParameters),
+    }
+
+    name: str = "vehicle"
+    body: BodyParameters
+    rotors: tuple[RotorParameters, ...]
+    motor: MotorParameters
+    drag: DragParameters = DragParameters()
+    rotor_drag: RotorDragParameters = RotorDragParameters()
+    battery: BatteryParameters = BatteryParameters()
+    process_noise: ProcessNoiseParameters = ProcessNoiseParameters()
+    imu: ImuParameters = ImuParameters()
+    rate_controller: RateControllerParameters = RateControllerParameters()
+
+    def without_noise(self) -> Self:
+        """A copy without process noise, measurement noise and IMU biases."""
+        quiet = dict.fromkeys(
+            (name for name in self.imu.__struct_fields__ if "_noise_" in name or "_bias_" in name),
+            0.0,
+        )
+        return self.replace(process_noise=ProcessNoiseParameters(), imu=quiet)
+
+    def to_toml(self) -> str:
+        """The text of a vehicle file that `load` reads back to the same parameters, bit for bit."""
+        return _vehicle_files.to_toml(self)
+
+
+class CarParameters(ParameterSet, frozen=True, kw_only=True):
+    """A Dubins car."""
+
+    conversions = {"name": values.text, "process_noise": values.vector2}
+
+    name: str = "car"
+    speed_min: Annotated[float, Field("m/s", "lowest speed that a command can ask for")] = 0.0
+    speed_max: Annotated[float, Field("m/s", "highest speed that a command can ask for")]
+    yaw_rate_limit: Annotated[float, Field("rad/s", "commands are limited to +-limit")]
+    process_noise: Annotated[
+        Vector2, Field("m^2/s", "intensity of the white velocity along and across the heading")
+    ] = (0.0, 0.0)
+
+    def without_noise(self) -> Self:
+        """A copy without process noise."""
+        return self.replace(process_noise=(0.0, 0.0))
+
+    def to_toml(self) -> str:
+        """The text of a vehicle file that `load` reads back to the same parameters, bit for bit."""
+        return _vehicle_files.to_toml(self)
+
+
+def load(vehicle: str | PathLike[str]) -> VehicleParameters | CarParameters:
+    """The parameters of a shipped vehicle, by name, or of a vehicle file, by path.
+
+    A text that ends in `.toml` or holds a path separator is a path. Raises ParameterError, which
+    names file, key, value and what was expected.
+    """
+    return _vehicle_files.read(_vehicle_files.find(vehicle))
+
+
+def load_vehicle(vehicle: str | PathLike[str]) -> VehicleParameters:
+    """As `load`, for a multicopter; raises ParameterError for a car."""
+    found = load(vehicle)
+    if not isinstance(found, VehicleParameters):
+        raise ParameterError(f"{vehicle!s}: expected a multicopter, this is a car")
+    return found
+
+
+def load_car(vehicle: str | PathLike[str]) -> CarParameters:
+    """As `load`, for a car; raises ParameterError for a multicopter."""
+    found = load(vehicle)
+    if not isinstance(found, CarParameters):
+        raise ParameterError(f"{vehicle!s}: expected a car, this is a multicopter")
+    return found
+
+
+def names() -> list[str]:
+    """The names of the shipped vehicles."""
+    return _vehicle_files.names()
+
+
+def sources(vehicle: str | PathLike[str]) -> dict[str, str]:
+    """Where the numbers of a vehicle file come from: dotted key, or table, to text."""
+    return _vehicle_files.read_sources(_vehicle_files.find(vehicle))
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a vehicle file, for editors and other tools."""
+    return _vehicle_files.json_schema()
+
+
+def vehicle_path(name: str) -> Path:
+    """The file of a shipped vehicle."""
+    return _vehicle_files.find(name)
+
+
+from . import _vehicle_files  # noqa: E402  it reads the classes above

@@ -1,0 +1,18 @@
+"""Ranges of parameters, checked by the C++ function of the same name."""
+
+from __future__ import annotations
+
+from propwash import _core
+from propwash.parameters import CarParameters, VehicleParameters
+
+
+def validate(parameters: VehicleParameters | CarParameters) -> None:
+    """Raises ParameterError that lists every field out of its range.
+
+    Mass, inertia (symmetric, positive definite, triangle inequality), rotors, motors, thrust
+    against weight, drag, noise, IMU, gains.
+    """
+    if isinstance(parameters, CarParameters):
+        _core.validate_car(parameters)
+    else:
+        _core.validate_vehicle(parameters)

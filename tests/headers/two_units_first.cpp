@@ -1,0 +1,21 @@
+/// @file
+/// One of two translation units that include and use all of propwash: nothing may be defined twice.
+
+#include <propwash/propwash.hpp>
+
+double height_after_a_second_elsewhere();
+
+double height_after_a_second() {
+  propwash::Multicopter<4> uav{propwash::vehicles::flightgoggles()};
+  const propwash::Vec3<double> rates{0.0, 0.0, 1.0};
+  for (int i = 0; i < 960; ++i) {
+    uav.step(propwash::RateThrust<double>{rates, 9.81}, 1.0 / 960);
+  }
+  return uav.state().position.z;
+}
+
+int main() {
+  const double here = height_after_a_second();
+  const double there = height_after_a_second_elsewhere();
+  return here == there ? 0 : 1;
+}

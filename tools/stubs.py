@@ -1,0 +1,74 @@
+"""Writes the type stubs of propwash._core, or with --check compares them with the committed ones.
+
+The stubs are generated from the installed extension by pybind11-stubgen and formatted by ruff, so
+that the same extension gives the same text.
+"""
+
+import argparse
+import difflib
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[1] / "python" / "propwash"
+
+
+def generate(folder: Path) -> Path:
+    """Generate the stubs below `folder`; returns the folder that mirrors the package."""
+    python = [sys.executable, "-m"]
+    subprocess.run(
+        [*python, "pybind11_stubgen", "propwash._core", "--output-dir", str(folder),
+         "--numpy-array-use-type-var", "--exit-code"],
+        check=True, cwd=folder, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    configuration = PACKAGE.parents[1] / "pyproject.toml"
+    for command in (["check", "--fix", "--select=I,F401"], ["format"]):
+        subprocess.run(
+            [*python, "ruff", *command, "--quiet", "--isolated", "--line-length=100", str(folder)],
+            check=True, cwd=configuration.parent,
+        )  # fmt: skip
+    return folder / "propwash"
+
+
+def contents(folder: Path) -> dict[str, list[str]]:
+    """The lines of the stubs of _core below `folder`, by relative path."""
+    return {
+        str(path.relative_to(folder)): path.read_text().splitlines(keepends=True)
+        for path in sorted(folder.rglob("*.pyi"))
+        if path.relative_to(folder).parts[0].startswith("_core")
+    }
+
+
+def main() -> int:
+    """Write or compare."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="compare only; 1 where they differ")
+    check = parser.parse_args().check
+    with tempfile.TemporaryDirectory() as temporary:
+        made = generate(Path(temporary))
+        new, old = contents(made), contents(PACKAGE)
+        if check:
+            difference = [
+                line
+                for name in sorted({*new, *old})
+                for line in difflib.unified_diff(
+                    old.get(name, []), new.get(name, []), f"committed {name}", f"generated {name}"
+                )
+            ]
+            sys.stdout.writelines(difference)
+            if difference:
+                print("The committed stubs are not those of the extension: run `make stubs`.")
+            return 1 if difference else 0
+        for name in old:
+            (PACKAGE / name).unlink()
+        for name in new:
+            (PACKAGE / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(made / name, PACKAGE / name)
+            print(f"wrote python/propwash/{name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

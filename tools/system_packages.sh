@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What the tests and benchmarks want and PyPI lacks: Catch2, Google Benchmark and a second compiler.
+# Installs what is missing with apt where that is possible; otherwise says what is missing and what
+# will be skipped for it. Never fails: without these packages everything else still works.
+set -uo pipefail
+
+has_header() { # in the compiler's path, or in a prefix that the user points CMake to
+  local prefix
+  echo "#include <$1>" | "${CXX:-c++}" -x c++ -E - >/dev/null 2>&1 && return 0
+  for prefix in $(tr ':;' '  ' <<<"${CMAKE_PREFIX_PATH:-}"); do
+    [ -e "$prefix/include/$1" ] && return 0
+  done
+  return 1
+}
+has_clang() { compgen -c clang++ | grep -qE '^clang\+\+(-[0-9]+)?$'; }
+has_catch2() { has_header catch2/catch.hpp || has_header catch2/catch_all.hpp; }
+has_benchmark() { has_header benchmark/benchmark.h; }
+
+missing() {
+  has_catch2 || echo catch2
+  has_benchmark || echo libbenchmark-dev
+  has_clang || echo clang
+}
+consequence() {
+  case $1 in
+    catch2) echo "Catch2 (Debian: catch2): CMake tries to download it; without, the C++ tests are skipped" ;;
+    libbenchmark-dev) echo "Google Benchmark (Debian: libbenchmark-dev): make bench cannot run" ;;
+    clang) echo "clang++ (Debian: clang): headers are checked with one compiler only" ;;
+  esac
+}
+
+wanted=$(missing)
+[ -n "$wanted" ] || exit 0
+
+root=()
+can_install=no
+if [ "${SYSTEM_PACKAGES:-yes}" != no ] && command -v apt-get >/dev/null 2>&1; then
+  if [ "$(id -u)" = 0 ]; then
+    can_install=yes
+  elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    can_install=yes
+    root=(sudo -n)
+  fi
+fi
+if [ "$can_install" = yes ]; then
+  echo "make: installing with apt:" $wanted
+  log=$(mktemp)
+  apt=(timeout 300 "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
+  # each package by itself, so that one without a candidate does not stop the others
+  "${apt[@]}" update >"$log" 2>&1
+  for package in $wanted; do
+    "${apt[@]}" install --no-install-recommends "$package" >>"$log" 2>&1 ||
+      { echo "make: apt could not install $package:"; tail -n 2 "$log"; }
+  done
+  rm -f "$log"
+fi
+
+for package in $(missing); do
+  echo "make: missing: $(consequence "$package")"
+done
+exit 0
