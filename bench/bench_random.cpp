@@ -89,5 +89,3 @@ void standard_library_24(benchmark::State& state) {
 BENCHMARK(standard_library_24);
 
 }  // namespace
-
-BENCHMARK_MAIN();

@@ -27,11 +27,19 @@ struct Recorder {
         rotor_command({rows, rotors}),
         specific_force({rows, py::ssize_t{3}}),
         angular_rate({rows, py::ssize_t{3}}),
-        pointers{time.mutable_data(),         position.mutable_data(),
-                 velocity.mutable_data(),     attitude.mutable_data(),
-                 body_rates.mutable_data(),   rotor_speeds.mutable_data(),
-                 rotor_command.mutable_data(), specific_force.mutable_data(),
-                 angular_rate.mutable_data()} {}
+        accelerometer_bias({rows, py::ssize_t{3}}),
+        gyroscope_bias({rows, py::ssize_t{3}}),
+        pointers{time.mutable_data(),
+                 position.mutable_data(),
+                 velocity.mutable_data(),
+                 attitude.mutable_data(),
+                 body_rates.mutable_data(),
+                 rotor_speeds.mutable_data(),
+                 rotor_command.mutable_data(),
+                 specific_force.mutable_data(),
+                 angular_rate.mutable_data(),
+                 accelerometer_bias.mutable_data(),
+                 gyroscope_bias.mutable_data()} {}
 
   /// Writes the next row; needs no Python.
   template <class Vehicle>
@@ -50,6 +58,8 @@ struct Recorder {
     for (const double speed : vehicle.rotor_command()) *pointers.rotor_command++ = speed;
     put(pointers.specific_force, imu.specific_force);
     put(pointers.angular_rate, imu.angular_rate);
+    put(pointers.accelerometer_bias, vehicle.imu_bias().accelerometer);
+    put(pointers.gyroscope_bias, vehicle.imu_bias().gyroscope);
   }
 
   py::dict arrays() const {
@@ -63,6 +73,8 @@ struct Recorder {
     result["rotor_command"] = rotor_command;
     result["specific_force"] = specific_force;
     result["angular_rate"] = angular_rate;
+    result["accelerometer_bias"] = accelerometer_bias;
+    result["gyroscope_bias"] = gyroscope_bias;
     return result;
   }
 
@@ -74,10 +86,10 @@ struct Recorder {
   }
 
   Array time, position, velocity, attitude, body_rates, rotor_speeds, rotor_command,
-      specific_force, angular_rate;
+      specific_force, angular_rate, accelerometer_bias, gyroscope_bias;
   struct {
     double *time, *position, *velocity, *attitude, *body_rates, *rotor_speeds, *rotor_command,
-        *specific_force, *angular_rate;
+        *specific_force, *angular_rate, *accelerometer_bias, *gyroscope_bias;
   } pointers;
 };
 

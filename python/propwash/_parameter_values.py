@@ -23,6 +23,9 @@ class ParameterError(ValueError):
     """A parameter, key or vehicle that cannot be; the message says what was expected."""
 
 
+ParameterError.__module__ = "propwash.parameters"  # where users find it
+
+
 class Field(NamedTuple):
     """What a field means; stands in its annotation."""
 
@@ -170,7 +173,7 @@ def is_diagonal(matrix: Matrix3) -> bool:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """"A question after the nearest known name, or nothing where none is near."""
+    """A question after the nearest known name, or nothing where none is near."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean {found[0]!r}?" if found else ""
 

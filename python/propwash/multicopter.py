@@ -75,6 +75,10 @@ class Trajectory:
     """(T, 3) m/s^2, the IMU's readings."""
     angular_rate: Array
     """(T, 3) rad/s, the IMU's readings."""
+    accelerometer_bias: Array
+    """(T, 3) m/s^2, in the readings."""
+    gyroscope_bias: Array
+    """(T, 3) rad/s, in the readings."""
 
     def __len__(self) -> int:
         return len(self.time)

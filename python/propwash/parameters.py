@@ -250,9 +250,9 @@ class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
     derivative: Annotated[Vector3, Field("", "gain on the filtered rates' derivative")] = _ZERO
     integral_bound: Annotated[Vector3, Field("rad", "bound of the integral")] = _ZERO
     filter: LowPassParameters = LowPassParameters.butterworth(30.0)
-    discretisation: Annotated[
-        Literal["exact", "backward_euler"], Field("", "of the filter")
-    ] = "exact"
+    discretisation: Annotated[Literal["exact", "backward_euler"], Field("", "of the filter")] = (
+        "exact"
+    )
     gyroscopic_term: Annotated[bool, Field("", "whether the torque has the term W x J W")] = True
 
 
@@ -318,16 +318,20 @@ class CarParameters(ParameterSet, frozen=True, kw_only=True):
         return _vehicle_files.to_toml(self)
 
 
-def load(vehicle: str | PathLike[str]) -> VehicleParameters | CarParameters:
+def load(
+    vehicle: str | PathLike[str] | VehicleParameters | CarParameters,
+) -> VehicleParameters | CarParameters:
     """The parameters of a shipped vehicle, by name, or of a vehicle file, by path.
 
-    A text that ends in `.toml` or holds a path separator is a path. Raises ParameterError, which
-    names file, key, value and what was expected.
+    A text that ends in `.toml` or holds a path separator is a path; parameters are given back as
+    they are. Raises ParameterError, which names file, key, value and what was expected.
     """
+    if isinstance(vehicle, VehicleParameters | CarParameters):
+        return vehicle
     return _vehicle_files.read(_vehicle_files.find(vehicle))
 
 
-def load_vehicle(vehicle: str | PathLike[str]) -> VehicleParameters:
+def load_vehicle(vehicle: str | PathLike[str] | VehicleParameters) -> VehicleParameters:
     """As `load`, for a multicopter; raises ParameterError for a car."""
     found = load(vehicle)
     if not isinstance(found, VehicleParameters):
@@ -335,7 +339,7 @@ def load_vehicle(vehicle: str | PathLike[str]) -> VehicleParameters:
     return found
 
 
-def load_car(vehicle: str | PathLike[str]) -> CarParameters:
+def load_car(vehicle: str | PathLike[str] | CarParameters) -> CarParameters:
     """As `load`, for a car; raises ParameterError for a multicopter."""
     found = load(vehicle)
     if not isinstance(found, CarParameters):

@@ -1,0 +1,106 @@
+"""`python -m propwash`: the demonstration, replays of real flights, and where the headers are."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import propwash
+from propwash import demo, flights, install_paths, replay
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; returns the exit status: 0, or 2 where the input cannot be used."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.path is not None:
+        print(options.path())
+        return 0
+    if options.run is None:
+        parser.print_help()
+        return 2
+    try:
+        options.run(options)
+    except (OSError, ValueError, ImportError) as error:
+        print(f"propwash: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m propwash", description=propwash.__doc__)
+    parser.set_defaults(run=None, path=None)
+    parser.add_argument("--version", action="version", version=propwash.__version__)
+    for name, function, what in [
+        ("--cmakedir", install_paths.cmake_dir, "the folder of propwashConfig.cmake"),
+        ("--includedir", install_paths.include_dir, "the folder of the C++ headers"),
+        ("--pkgconfigdir", install_paths.pkgconfig_dir, "the folder of propwash.pc"),
+    ]:
+        parser.add_argument(
+            name, dest="path", action="store_const", const=function, help=f"print {what}"
+        )
+    commands = parser.add_subparsers(title="commands")
+
+    flown = commands.add_parser("demo", help="fly 10 s under rate control and plot it")
+    flown.add_argument("--vehicle", default="flightgoggles", help="a name or a TOML file")
+    flown.add_argument("--seed", type=int, default=1)
+    flown.add_argument("--out", type=Path, default=Path("demo.png"), help="the plot's file")
+    flown.set_defaults(run=_demo)
+
+    replayed = commands.add_parser(
+        "replay", help="predict a real flight from its motor commands, and compare"
+    )
+    replayed.add_argument("flight", nargs="+", help="CSV logs (docs/replay.md)")
+    replayed.add_argument("--vehicle", default="crazyflie", help="a name or a TOML file")
+    replayed.add_argument(
+        "--horizons",
+        type=_horizons,
+        default=replay.HORIZONS,
+        help="s, separated by commas (default: %(default)s)",
+    )
+    replayed.add_argument("--every", type=float, default=0.1, help="s, between windows")
+    replayed.add_argument(
+        "--out", type=Path, default=Path(), help="the folder for the plots (default: this one)"
+    )
+    replayed.set_defaults(run=_replay)
+    return parser
+
+
+def _horizons(text: str) -> tuple[float, ...]:
+    horizons = tuple(float(part) for part in text.split(","))
+    if not all(0.002 <= horizon <= 60.0 for horizon in horizons):
+        raise argparse.ArgumentTypeError("expected seconds between 0.002 and 60")
+    return horizons
+
+
+def _demo(options: argparse.Namespace) -> None:
+    from propwash import plots
+
+    flown = demo.fly(options.vehicle, options.seed)
+    print(demo.report(flown))
+    plots.save(plots.demo_figure(flown), options.out)
+    print(f"  plot          {options.out}")
+
+
+def _replay(options: argparse.Namespace) -> None:
+    from propwash import plots
+
+    if options.every <= 0.0:
+        raise ValueError(f"--every: expected a number > 0 [s], got {options.every:g}")
+    for number, path in enumerate(options.flight):
+        flight = flights.read_flight(path)
+        result = replay.replay(flight, options.vehicle, max(options.horizons), options.every)
+        windows = len(result.predictions["model"].time)
+        span = flight.time[-1]
+        print(f"{'' if number == 0 else chr(10)}{flight.path}: {span:.1f} s, {windows} windows in the air")
+        print(replay.table(result, options.horizons))
+        file = options.out / f"replay_{flight.path.stem}.png"
+        options.out.mkdir(parents=True, exist_ok=True)
+        plots.save(plots.replay_figure(result), file)
+        print(f"plot: {file}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,226 @@
+"""Reads logs of real flights.
+
+Two formats of the Crazyflie are known, told apart by their columns (docs/replay.md):
+motion capture with motor commands and voltage (NanoBench, arXiv 2603.09908), and the on-board log
+of about 1 kHz (Eschmann et al., arXiv 2404.07837). Flights are not part of the package.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import frames
+
+Array = NDArray[np.float64]
+
+STANDARD_GRAVITY = 9.80665
+"""m/s^2 in one g, the unit of accelerometer logs."""
+PWM_FULL = 65536.0
+"""Motor command of full duty cycle."""
+
+_MOTION_CAPTURE = {
+    "time": ["t"],
+    "position": ["px", "py", "pz"],
+    "attitude": ["qx", "qy", "qz", "qw"],
+    "velocity": ["vx", "vy", "vz"],
+    "body_rates": ["wx_vicon", "wy_vicon", "wz_vicon"],
+    "specific_force": ["imu_acc_x", "imu_acc_y", "imu_acc_z"],
+    "motors": [f"motor_motor_m{i}" for i in range(1, 5)],
+    "voltage": ["pwr_pm_vbat"],
+}
+_ON_BOARD = {
+    "time": ["timestamp"],
+    "specific_force": ["acc.x", "acc.y", "acc.z"],
+    "body_rates": ["gyro.x", "gyro.y", "gyro.z"],
+    "motors": [f"motor.m{i}" for i in range(1, 5)],
+}
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A recorded flight, K rows, in SI units and propwash's frames."""
+
+    path: Path
+    time: Array
+    """(K,) s, from 0, increasing."""
+    duty: Array
+    """(K, N) motor commands as duty cycles in [0, 1]."""
+    body_rates: Array
+    """(K, 3) rad/s, body frame."""
+    specific_force: Array
+    """(K, 3) m/s^2, body frame."""
+    voltage: Array | None = None
+    """(K,) V, of the battery."""
+    position: Array | None = None
+    """(K, 3) m, world frame."""
+    velocity: Array | None = None
+    """(K, 3) m/s, world frame."""
+    attitude: Array | None = None
+    """(K, 4) unit quaternions, scalar first, their signs continuous."""
+
+    def resampled(self, period: float) -> Flight:
+        """The flight on a uniform grid of `period` [s], interpolated linearly."""
+        time = np.arange(self.time[0], self.time[-1], period)
+
+        def on_grid(values: Array | None) -> Array | None:
+            if values is None:
+                return None
+            columns = values.reshape(len(values), -1).T
+            grid = np.stack([np.interp(time, self.time, column) for column in columns], axis=-1)
+            return grid.reshape(len(time), *values.shape[1:])
+
+        def required(values: Array) -> Array:
+            grid = on_grid(values)
+            assert grid is not None
+            return grid
+
+        attitude = on_grid(self.attitude)
+        if attitude is not None:
+            attitude = attitude / np.linalg.norm(attitude, axis=1, keepdims=True)
+        return Flight(
+            path=self.path,
+            time=time,
+            duty=required(self.duty),
+            body_rates=required(self.body_rates),
+            specific_force=required(self.specific_force),
+            voltage=on_grid(self.voltage),
+            position=on_grid(self.position),
+            velocity=on_grid(self.velocity),
+            attitude=attitude,
+        )
+
+
+def flight_folders() -> list[Path]:
+    """Where flights are looked for: $PROPWASH_FLIGHTS, then ../shared/flights."""
+    named = os.environ.get("PROPWASH_FLIGHTS")
+    folders = [Path(named)] if named else []
+    return [*folders, Path("../shared/flights")]
+
+
+def find_flight(path: str | PathLike[str]) -> Path:
+    """The file itself, or the file of that name in one of flight_folders().
+
+    Raises FileNotFoundError that names every place looked at.
+    """
+    given = Path(path)
+    places = [given, *(folder / given.name for folder in flight_folders())]
+    for place in places:
+        if place.is_file():
+            return place
+    raise FileNotFoundError(
+        f"no flight log {str(path)!r}; looked for {', '.join(str(p) for p in places)}. The data "
+        f"sets are published at github.com/syediu/nanobench-iros2026 and "
+        f"github.com/arplaboratory/data-driven-system-identification; set PROPWASH_FLIGHTS to the "
+        f"folder that holds them"
+    )
+
+
+def read_flight(path: str | PathLike[str]) -> Flight:
+    """Reads a flight log of either format.
+
+    Raises FileNotFoundError; ValueError naming file, columns or row where it is not such a log.
+    """
+    file = find_flight(path)
+    columns = _read_columns(file)
+    if "timestamp" in columns and "t" not in columns:
+        return _on_board(file, columns)
+    return _motion_capture(file, columns)
+
+
+def _read_columns(path: Path) -> dict[str, Array]:
+    with path.open(newline="") as stream:
+        reader = csv.reader(stream)
+        header = [name.strip() for name in next(reader, [])]
+        rows: list[list[float]] = []
+        for cells in reader:
+            if not cells:
+                continue
+            try:
+                row = [float(cell) for cell in cells]
+            except ValueError as error:
+                raise ValueError(f"{path}, line {reader.line_num}: expected numbers, {error}") from None
+            if len(row) != len(header):
+                raise ValueError(
+                    f"{path}, line {reader.line_num}: expected {len(header)} columns, got {len(row)}"
+                )
+            rows.append(row)
+    if len(rows) < 2:
+        raise ValueError(f"{path}: expected a line of names and at least two rows, got {len(rows)}")
+    table = np.array(rows)
+    bad = np.argwhere(~np.isfinite(table))
+    if len(bad):
+        row_number, column = bad[0]
+        raise ValueError(f"{path}, row {row_number + 1}: {header[column]} is not a finite number")
+    return dict(zip(header, table.T, strict=True))
+
+
+def _table(path: Path, columns: dict[str, Array], names: Sequence[str]) -> Array:
+    return np.stack([columns[name] for name in names], axis=-1)
+
+
+def _require(path: Path, columns: dict[str, Array], wanted: dict[str, list[str]]) -> None:
+    missing = [name for names in wanted.values() for name in names if name not in columns]
+    if missing:
+        raise ValueError(
+            f"{path}: missing columns {', '.join(missing)}; found {', '.join(columns) or 'none'}. "
+            f"docs/replay.md lists the two formats that are read"
+        )
+
+
+def _checked_time(path: Path, time: Array) -> Array:
+    if np.any(np.diff(time) <= 0.0):
+        row = int(np.argmax(np.diff(time) <= 0.0)) + 2
+        raise ValueError(f"{path}, row {row}: expected time to increase")
+    return time - time[0]
+
+
+def _duty(path: Path, commands: Array) -> Array:
+    if commands.min() < 0.0 or commands.max() > PWM_FULL:
+        raise ValueError(
+            f"{path}: expected motor commands in [0, {PWM_FULL:.0f}], got "
+            f"[{commands.min():g}, {commands.max():g}]"
+        )
+    return commands / PWM_FULL
+
+
+def _motion_capture(path: Path, columns: dict[str, Array]) -> Flight:
+    _require(path, columns, _MOTION_CAPTURE)
+    part = {key: _table(path, columns, names) for key, names in _MOTION_CAPTURE.items()}
+    attitude = frames.xyzw_to_wxyz(part["attitude"])
+    flips = np.sign(np.sum(attitude[1:] * attitude[:-1], axis=1))
+    attitude[1:] *= np.cumprod(np.where(flips < 0.0, -1.0, 1.0))[:, np.newaxis]
+    norms = np.linalg.norm(attitude, axis=1, keepdims=True)
+    if np.any(np.abs(norms - 1.0) > 1e-2):
+        row = int(np.argmax(np.abs(norms - 1.0) > 1e-2)) + 1
+        raise ValueError(f"{path}, row {row}: expected qx, qy, qz, qw to be a unit quaternion")
+    return Flight(
+        path=path,
+        time=_checked_time(path, part["time"][:, 0]),
+        duty=_duty(path, part["motors"]),
+        body_rates=part["body_rates"],
+        specific_force=part["specific_force"] * STANDARD_GRAVITY,
+        voltage=part["voltage"][:, 0],
+        position=part["position"],
+        velocity=part["velocity"],
+        attitude=attitude / norms,
+    )
+
+
+def _on_board(path: Path, columns: dict[str, Array]) -> Flight:
+    _require(path, columns, _ON_BOARD)
+    part = {key: _table(path, columns, names) for key, names in _ON_BOARD.items()}
+    return Flight(
+        path=path,
+        time=_checked_time(path, part["time"][:, 0] * 1e-6),
+        duty=_duty(path, part["motors"]),
+        body_rates=np.deg2rad(part["body_rates"]),
+        specific_force=part["specific_force"] * STANDARD_GRAVITY,
+    )

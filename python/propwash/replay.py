@@ -1,0 +1,241 @@
+"""Feeds the motor commands of a real flight to the model, from measured initial states.
+
+The motors of the model run along with the whole log; at the start of each window the body is set
+to the measured state, and what the model makes of the next second is compared with what was
+measured. With pose measurements a second prediction is given the measured attitude all along, so
+that only forces are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash._core import RotorSpeeds
+from propwash.flights import Flight
+from propwash.multicopter import Multicopter, MulticopterState
+from propwash.parameters import VehicleParameters
+
+Array = NDArray[np.float64]
+
+HORIZONS = (0.1, 0.25, 0.5, 1.0)
+"""s, at which predictions are compared."""
+
+_STEP = 1e-3
+_IDLE_DUTY = 0.2
+_CLEARANCE = 0.1
+
+
+@dataclass
+class Prediction:
+    """What the model made of the flight in one mode, W windows of H samples."""
+
+    time: Array
+    """(W, H) s."""
+    values: dict[str, Array] = field(default_factory=dict)
+    """By quantity, (W, H, …)."""
+    errors: dict[str, Array] = field(default_factory=dict)
+    """By quantity, (W, H): distance between predicted and measured."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A flight and its predictions."""
+
+    flight: Flight
+    vehicle: VehicleParameters
+    period: float
+    """s, between the samples of the flight and of the predictions."""
+    predictions: dict[str, Prediction]
+    """By mode: "model" and, where the flight has poses, "attitude given"."""
+
+    def error(self, mode: str, quantity: str, horizon: float) -> Array:
+        """(W,) errors of a quantity `horizon` [s] after the start of each window."""
+        errors = self.predictions[mode].errors[quantity]
+        return errors[:, round(horizon / self.period) - 1]
+
+
+UNITS = {
+    "position": "m",
+    "velocity": "m/s",
+    "attitude": "deg",
+    "body rates": "rad/s",
+    "vertical specific force": "m/s^2",
+}
+"""The quantities that are compared, and the units of their errors."""
+
+
+def replay(
+    flight: Flight,
+    vehicle: str | VehicleParameters = "crazyflie",
+    longest: float = HORIZONS[-1],
+    every: float = 0.1,
+) -> Replay:
+    """Predicts windows of `longest` [s] that start `every` [s] of the flight.
+
+    Raises ValueError where the vehicle has another number of rotors than the log has motors, or no
+    window of the flight is in the air.
+    """
+    has_pose = flight.attitude is not None
+    period = 0.010 if has_pose else 0.002
+    uav = Multicopter(vehicle, noise=False)
+    if uav.rotors != flight.duty.shape[1]:
+        raise ValueError(
+            f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle "
+            f"{uav.parameters.name!r} has {uav.rotors} rotors"
+        )
+    grid = flight.resampled(period)
+    starts = _window_starts(grid, period, longest, every)
+    if len(starts) == 0:
+        raise ValueError(
+            f"{flight.path}: no {longest:g} s in the air (every motor above "
+            f"{_IDLE_DUTY:.0%} duty cycle); expected a flight"
+        )
+    commands = _rotor_commands(grid, uav)
+    snapshots = _motor_memory(grid, uav, commands, period, starts)
+    samples = round(longest / period)
+    modes = {"model": False, "attitude given": True} if has_pose else {"model": False}
+    predictions = {
+        mode: _predict(grid, uav, commands, period, snapshots, samples, given)
+        for mode, given in modes.items()
+    }
+    return Replay(grid, uav.parameters, period, predictions)
+
+
+def _window_starts(grid: Flight, period: float, longest: float, every: float) -> list[int]:
+    flying = grid.duty.min(axis=1) > _IDLE_DUTY
+    if grid.position is not None:
+        height = grid.position[:, 2]
+        flying &= height > height[: max(1, round(1.0 / period))].min() + _CLEARANCE
+    samples = round(longest / period)
+    stride = max(1, round(every / period))
+    return [
+        start
+        for start in range(0, len(grid.time) - samples - 1, stride)
+        if flying[start : start + samples + 1].all()
+    ]
+
+
+def _rotor_commands(grid: Flight, uav: Multicopter) -> list[RotorSpeeds]:
+    # a command is held for a period: the mean of its two ends
+    duty = 0.5 * (grid.duty[:-1] + grid.duty[1:])
+    return [RotorSpeeds(row * uav.parameters.motor.speed_max) for row in duty]
+
+
+def _set_voltage(grid: Flight, uav: Multicopter, row: int) -> None:
+    # without a record of it the thrust curve's own voltage is the best guess
+    if grid.voltage is not None:
+        uav.battery_voltage = grid.voltage[row]
+
+
+def _measured(grid: Flight, row: int, uav: Multicopter) -> MulticopterState:
+    state = uav.trim()
+    state.rotor_speeds = uav.rotor_speeds
+    state.body_rates = grid.body_rates[row]
+    if grid.position is not None and grid.velocity is not None and grid.attitude is not None:
+        state.position = grid.position[row]
+        state.velocity = grid.velocity[row]
+        state.attitude = grid.attitude[row]
+    return state
+
+
+def _motor_memory(
+    grid: Flight,
+    uav: Multicopter,
+    commands: list[RotorSpeeds],
+    period: float,
+    starts: list[int],
+) -> dict[int, bytes]:
+    """Rotor speeds and delays at each start, of motors that ran along with the log."""
+    uav.reset(rotor_speeds=np.full(uav.rotors, uav.parameters.motor.speed_min))
+    wanted = set(starts)
+    snapshots = {}
+    for row, command in enumerate(commands):
+        if row in wanted:
+            uav.state = _measured(grid, row, uav)
+            snapshots[row] = uav.get_state()
+        # the body is held where it was measured: only the motors' memory is of interest
+        uav.state = replace(uav.trim(), rotor_speeds=uav.rotor_speeds)
+        _set_voltage(grid, uav, row)
+        uav.step(command, dt=_STEP, steps=round(period / _STEP))
+    return snapshots
+
+
+def _predict(
+    grid: Flight,
+    uav: Multicopter,
+    commands: list[RotorSpeeds],
+    period: float,
+    snapshots: dict[int, bytes],
+    samples: int,
+    attitude_given: bool,
+) -> Prediction:
+    substeps = round(period / _STEP)
+    starts = np.array(sorted(snapshots))
+    rows = starts[:, np.newaxis] + np.arange(1, samples + 1)
+    shape = rows.shape
+    position, velocity, body_rates, force = (np.empty((*shape, 3)) for _ in range(4))
+    attitude = np.empty((*shape, 4))
+    for window, start in enumerate(starts):
+        uav.set_state(snapshots[int(start)])
+        for k in range(samples):
+            row = int(start) + k
+            _set_voltage(grid, uav, row)
+            uav.step(commands[row], dt=_STEP, steps=substeps)
+            state = uav.state
+            if attitude_given and grid.attitude is not None:
+                state.attitude = grid.attitude[row + 1]
+                state.body_rates = grid.body_rates[row + 1]
+                uav.state = state
+            position[window, k] = state.position
+            velocity[window, k] = state.velocity
+            attitude[window, k] = state.attitude
+            body_rates[window, k] = state.body_rates
+            force[window, k] = uav.imu.specific_force
+    prediction = Prediction(grid.time[rows])
+    prediction.values["body rates"] = body_rates
+    prediction.values["vertical specific force"] = force[..., 2]
+    if not attitude_given:
+        prediction.errors["body rates"] = _distance(body_rates, grid.body_rates[rows])
+        if grid.position is None:
+            # the radio log's accelerometer is too late for a comparison sample by sample
+            prediction.errors["vertical specific force"] = np.abs(
+                force[..., 2] - grid.specific_force[rows][..., 2]
+            )
+    if grid.position is not None and grid.velocity is not None and grid.attitude is not None:
+        prediction.values |= {"position": position, "velocity": velocity, "attitude": attitude}
+        prediction.errors["position"] = _distance(position, grid.position[rows])
+        prediction.errors["velocity"] = _distance(velocity, grid.velocity[rows])
+        if not attitude_given:
+            prediction.errors["attitude"] = _angle(attitude, grid.attitude[rows])
+    return prediction
+
+
+def _distance(a: Array, b: Array) -> Array:
+    return np.asarray(np.linalg.norm(a - b, axis=-1))
+
+
+def _angle(a: Array, b: Array) -> Array:
+    """Degrees between two attitudes."""
+    alignment = np.abs(np.sum(a * b, axis=-1))
+    return np.asarray(np.rad2deg(2.0 * np.arccos(np.clip(alignment, 0.0, 1.0))))
+
+
+def table(result: Replay, horizons: Sequence[float] = HORIZONS) -> str:
+    """Median and 90th percentile of every error at every horizon, as text."""
+    head = f"{'':34s}" + "".join(f"{f'{h:g} s ahead':>19s}" for h in horizons)
+    lines = [head, f"{'':34s}" + f"{'median / 90 %':>19s}" * len(horizons)]
+    for mode, prediction in result.predictions.items():
+        lines.append(f"{mode}:")
+        for quantity in UNITS:
+            if quantity not in prediction.errors:
+                continue
+            cells = ""
+            for horizon in horizons:
+                errors = result.error(mode, quantity, horizon)
+                cells += f"{f'{np.median(errors):.3g} / {np.percentile(errors, 90):.3g}':>19s}"
+            lines.append(f"  {f'{quantity} [{UNITS[quantity]}]':32s}{cells}")
+    return "\n".join(lines)

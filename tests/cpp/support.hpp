@@ -1,0 +1,65 @@
+#pragma once
+/// @file
+/// Seeded random inputs and the few helpers that several tests share.
+
+#include <propwash/math/mat3.hpp>
+#include <propwash/math/quat.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+
+/// Numbers that are the same on every platform: the engine's bits are standardised, the standard
+/// library's distributions are not.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : engine_(seed) {}
+
+  double uniform(double low, double high) {
+    return low + (high - low) * (static_cast<double>(engine_() >> 11) * 0x1p-53);
+  }
+  propwash::Vec3<double> vec3(double scale = 1.0) {
+    const double x = uniform(-scale, scale);
+    const double y = uniform(-scale, scale);
+    return {x, y, uniform(-scale, scale)};
+  }
+  propwash::Vec3<double> unit_vec3() {
+    for (;;) {
+      const auto v = vec3();
+      const double n = norm(v);
+      if (n > 0.1 && n < 1.0) return v * (1.0 / n);
+    }
+  }
+  propwash::Quat<double> unit_quat() {
+    return propwash::from_axis_angle(unit_vec3(), uniform(-3.1, 3.1));
+  }
+  propwash::Mat3<double> mat3(double scale = 1.0) {
+    propwash::Mat3<double> m;
+    for (double& element : m.elements) element = uniform(-scale, scale);
+    return m;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+inline double distance(const propwash::Vec3<double>& a, const propwash::Vec3<double>& b) {
+  return norm(a - b);
+}
+
+/// R m R^T: a matrix of one frame in the axes of another.
+inline propwash::Mat3<double> turned(const propwash::Quat<double>& q,
+                                     const propwash::Mat3<double>& m) {
+  const auto r = to_matrix(q);
+  propwash::Mat3<double> out;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      for (int k = 0; k < 3; ++k) {
+        for (int l = 0; l < 3; ++l) out(i, j) += r(i, k) * m(k, l) * r(j, l);
+      }
+    }
+  }
+  return out;
+}
+
+inline double pi() { return 3.14159265358979323846; }

@@ -1,0 +1,25 @@
+/// @file
+/// control/ in device code.
+
+#include <propwash/control/rate_controller.hpp>
+
+namespace pw = propwash;
+
+template <class T>
+__global__ void control(const pw::RateControlLaw<T>* laws, const pw::Allocation<T, 4>* allocations,
+                        pw::RateControllerState<T>* states, const pw::Vec3<T>* gyroscope,
+                        pw::SmallArray<T, 4>* speeds, pw::Wrench<T>* attained) {
+  const int i = static_cast<int>(threadIdx.x);
+  const pw::Vec3<T> wanted{T(0), T(0), T(1)};
+  const auto torque = pw::rate_control(laws[i], states[i], gyroscope[i], wanted);
+  speeds[i] = pw::allocate(allocations[i], pw::Wrench<T>{torque, T(9.81)});
+  attained[i] = pw::attained_wrench(allocations[i], speeds[i]);
+}
+
+template __global__ void control(const pw::RateControlLaw<float>*, const pw::Allocation<float, 4>*,
+                                 pw::RateControllerState<float>*, const pw::Vec3<float>*,
+                                 pw::SmallArray<float, 4>*, pw::Wrench<float>*);
+template __global__ void control(const pw::RateControlLaw<double>*,
+                                 const pw::Allocation<double, 4>*,
+                                 pw::RateControllerState<double>*, const pw::Vec3<double>*,
+                                 pw::SmallArray<double, 4>*, pw::Wrench<double>*);

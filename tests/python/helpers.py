@@ -1,0 +1,111 @@
+"""What several of the Python tests need."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import propwash as pw
+import pytest
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+DATA = Path(__file__).resolve().parents[1] / "data"
+MULTICOPTERS = [
+    name for name in pw.names() if isinstance(pw.load(name), pw.VehicleParameters)
+]  # every shipped one
+
+
+def read_columns(path: Path) -> dict[str, Array]:
+    """The columns of a CSV file with a header line, as numbers."""
+    with path.open(newline="") as file:
+        rows = csv.reader(file)
+        header = next(rows)
+        table = np.array([[float(cell) for cell in row] for row in rows])
+    return {name: table[:, i] for i, name in enumerate(header)}
+
+
+def group(columns: dict[str, Array], *names: str) -> Array:
+    """Columns of one unit side by side, shape (T, k)."""
+    return np.stack([columns[name] for name in names], axis=1)
+
+
+def relative_difference(computed: Array, recorded: Array) -> float:
+    """The largest difference, relative to the largest recorded value."""
+    scale = float(np.abs(recorded).max())
+    assert scale > 0.0
+    assert computed.shape == recorded.shape
+    return float(np.abs(computed - recorded).max()) / scale
+
+
+def tilted_hexacopter() -> pw.VehicleParameters:
+    """A vehicle that uses every term of the model: no matrix of it is diagonal."""
+    rotors = []
+    for i in range(6):
+        angle = math.radians(60.0 * i + 11.0)
+        tilt = math.radians(12.0 if i % 2 else -9.0)
+        axis = (
+            -math.sin(angle) * math.sin(tilt),
+            math.cos(angle) * math.sin(tilt),
+            math.cos(tilt),
+        )
+        rotors.append(
+            pw.RotorParameters(
+                position=(0.21 * math.cos(angle), 0.19 * math.sin(angle), 0.01 * i - 0.02),
+                axis=axis,
+                spin=1 if i % 2 else -1,
+                thrust_coefficient=8.5e-6 * (1.0 + 0.02 * i),
+                torque_coefficient=1.4e-7 * (1.0 + 0.03 * i),
+                inertia=4.0e-6,
+            )
+        )
+    return pw.VehicleParameters(
+        name="tilted",
+        body=pw.BodyParameters(
+            mass=1.6,
+            inertia=((0.035, 0.002, -0.001), (0.002, 0.046, 0.003), (-0.001, 0.003, 0.070)),
+            gravity=(0.3, -0.2, -9.7),
+        ),
+        rotors=tuple(rotors),
+        motor=pw.MotorParameters(
+            time_constant_up=0.03, time_constant_down=0.05, speed_min=0.0, speed_max=1200.0
+        ),
+        drag=pw.DragParameters(
+            translational=0.08,
+            rotational=((0.004, 0.0005, 0.0), (0.0005, 0.003, -0.0002), (0.0, -0.0002, 0.005)),
+        ),
+        rotor_drag=pw.RotorDragParameters(linear=(0.35, 0.25, 0.1), blow_back=0.004),
+        imu=pw.ImuParameters(position=(0.05, -0.03, 0.02), attitude=(0.5, 0.5, -0.5, 0.5)),
+        rate_controller=pw.load_vehicle("hexacopter").rate_controller,
+    )
+
+
+def published(vehicle: pw.VehicleParameters) -> pw.VehicleParameters:
+    """A vehicle with the rate controller of the published node."""
+    return vehicle.replace(
+        rate_controller={"discretisation": "backward_euler", "gyroscopic_term": False}
+    )
+
+
+def in_flight(uav: pw.Multicopter) -> pw.Multicopter:
+    """A vehicle in the middle of an aggressive manoeuvre, with all its memories full."""
+    thrust = 1.1 * uav.parameters.body.mass * 9.81
+    uav.reset(position=[1.0, -2.0, 30.0], velocity=[3.0, 1.0, -0.5])
+    uav.step(pw.RateThrust([1.5, -1.0, 0.7], thrust), steps=97)
+    return uav
+
+
+@contextmanager
+def refused(argument: str, value: object, *types: type[Exception]) -> Iterator[None]:
+    """Demands ValueError or TypeError that names the argument and tells what came."""
+    with pytest.raises(types or (ValueError, TypeError)) as caught:
+        yield
+    message = str(caught.value)
+    assert argument in message, f"{argument!r} is not named in: {message}"
+    told = str(value) if isinstance(value, str) else repr(value)
+    assert told[:20] in message or "shape" in message, f"{told} is not told in: {message}"

@@ -1,0 +1,152 @@
+"""The multicopter's equations in plain numpy, as an oracle: written from the papers alone.
+
+Equations (1) to (15) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), with linear rotor drag
+and blow-back moment; nothing here is shared with the library but the names of the parameters. The
+state is one array: position, velocity, attitude (w, x, y, z), body rates, rotor speeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from propwash import MulticopterState, Trajectory, VehicleParameters
+from scipy.integrate import solve_ivp
+
+Array = NDArray[np.float64]
+
+POSITION, VELOCITY, ATTITUDE, RATES = slice(0, 3), slice(3, 6), slice(6, 10), slice(10, 13)
+ROTORS = slice(13, None)
+GROUPS = {
+    "position": POSITION,
+    "velocity": VELOCITY,
+    "attitude": ATTITUDE,
+    "body rates": RATES,
+    "rotor speeds": ROTORS,
+}
+
+
+def rotation(q: Array) -> Array:
+    """The matrix that turns body components into the world; of |q|^2 times unit length."""
+    w, v = q[0], q[1:]
+    return np.asarray((w * w - v @ v) * np.eye(3) + 2.0 * np.outer(v, v) + 2.0 * w * skew(v))
+
+
+def skew(v: Array) -> Array:
+    """The matrix of the cross product, v x."""
+    return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
+
+
+def packed(state: MulticopterState | Trajectory) -> Array:
+    """A state as one array (n,), a trajectory as one of shape (T, n)."""
+    parts = (state.position, state.velocity, state.attitude, state.body_rates, state.rotor_speeds)
+    return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts], axis=-1)
+
+
+@dataclass
+class PlainModel:
+    """The equations of motion of one vehicle."""
+
+    vehicle: VehicleParameters
+    wind: Array = field(default_factory=lambda: np.zeros(3))
+    noise_force: Array = field(default_factory=lambda: np.zeros(3))
+    noise_torque: Array = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        self.mass = self.vehicle.body.mass
+        self.inertia = np.array(self.vehicle.body.inertia)
+        self.axes = np.array([rotor.axis for rotor in self.vehicle.rotors])
+        self.places = np.array([rotor.position for rotor in self.vehicle.rotors])
+        # s_i is -1 for a rotor whose positive speed is a positive rotation about its axis
+        self.signs = -np.array([rotor.spin for rotor in self.vehicle.rotors])
+        self.k_thrust = np.array([rotor.thrust_coefficient for rotor in self.vehicle.rotors])
+        self.k_torque = np.array([rotor.torque_coefficient for rotor in self.vehicle.rotors])
+        self.rotor_inertia = np.array([rotor.inertia for rotor in self.vehicle.rotors])
+
+    def rotor_acceleration(self, speeds: Array, command: Array) -> Array:
+        """(1), with a time constant for each direction."""
+        motor = self.vehicle.motor
+        rising = command > speeds
+        tau = np.where(rising, motor.time_constant_up, motor.time_constant_down)
+        return np.asarray((command - speeds) / tau)
+
+    def air_force_body(self, x: Array) -> Array:
+        """(6) and the linear rotor drag, in body components."""
+        r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
+        v = x[VELOCITY] - self.wind
+        quadratic = -self.vehicle.drag.translational * np.linalg.norm(v) * v
+        linear = -self.mass * np.array(self.vehicle.rotor_drag.linear) * (r_wb.T @ v)
+        return np.asarray(r_wb.T @ quadratic + linear)
+
+    def thrust_body(self, x: Array) -> Array:
+        """(2) and (4)."""
+        squares = x[ROTORS] * np.abs(x[ROTORS])
+        return np.asarray((self.k_thrust * squares) @ self.axes)
+
+    def torque_body(self, x: Array, acceleration: Array) -> Array:
+        """(3), (5), (7), the blow-back moment and the noise."""
+        squares = x[ROTORS] * np.abs(x[ROTORS])
+        thrusts = (self.k_thrust * squares)[:, np.newaxis] * self.axes
+        about_axis = self.signs * (self.k_torque * squares + self.rotor_inertia * acceleration)
+        torque = np.cross(self.places, thrusts).sum(axis=0) + about_axis @ self.axes
+        torque -= (
+            np.array(self.vehicle.drag.rotational) @ x[RATES] * float(np.linalg.norm(x[RATES]))
+        )
+        r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
+        v_body = r_wb.T @ (x[VELOCITY] - self.wind)
+        blow_back = -self.vehicle.rotor_drag.blow_back * np.cross([0.0, 0.0, 1.0], v_body)
+        return np.asarray(torque + blow_back + self.noise_torque)
+
+    def momentum(self, x: Array) -> Array:
+        """(14), body components."""
+        of_rotors = (self.signs * self.rotor_inertia * x[ROTORS]) @ self.axes
+        return np.asarray(self.inertia @ x[RATES] - of_rotors)
+
+    def derivative(self, x: Array, command: Array) -> Array:
+        """(1), (8), (9), (12) and (13)."""
+        q, rates = x[ATTITUDE], x[RATES]
+        acceleration = self.rotor_acceleration(x[ROTORS], command)
+        r_wb = rotation(q / np.linalg.norm(q))
+        force = r_wb @ (self.thrust_body(x) + self.air_force_body(x)) + self.noise_force
+        dv = np.array(self.vehicle.body.gravity) + force / self.mass
+        dq = 0.5 * np.array([-q[1:] @ rates, *(q[0] * rates + np.cross(q[1:], rates))])
+        torque = self.torque_body(x, acceleration) - np.cross(rates, self.momentum(x))
+        return np.concatenate(
+            [x[VELOCITY], dv, dq, np.linalg.solve(self.inertia, torque), acceleration]
+        )
+
+    def imu(self, x: Array, command: Array) -> tuple[Array, Array]:
+        """(15) and (16) without bias and noise, at the sensor's place and in its axes.
+
+        Laechele et al., SIMPAR 2012: a + W x (W x T) + dW/dt x T - g, turned into the sensor.
+        """
+        r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
+        force = self.thrust_body(x) + self.air_force_body(x) + r_wb.T @ self.noise_force
+        lever = np.array(self.vehicle.imu.position)
+        turning = self.derivative(x, command)[RATES]
+        at_sensor = force / self.mass + np.cross(x[RATES], np.cross(x[RATES], lever))
+        at_sensor += np.cross(turning, lever)
+        r_bs = rotation(np.array(self.vehicle.imu.attitude))
+        return np.asarray(r_bs.T @ at_sensor), np.asarray(r_bs.T @ x[RATES])
+
+    def fly(self, x: Array, commands: Array, held: float) -> Array:
+        """The state after each of the commands (T, N), held for `held` s; nearly exact.
+
+        scipy's DOP853, one run for each command, so that it never meets a jump.
+        """
+        states = []
+        for command in commands:
+            solution = solve_ivp(
+                lambda _, y, c=command: self.derivative(y, c),
+                (0.0, held),
+                x,
+                method="DOP853",
+                rtol=1e-13,
+                atol=1e-13,
+            )
+            x = solution.y[:, -1]
+            states.append(x)
+        flown = np.array(states)
+        flown[:, ATTITUDE] /= np.linalg.norm(flown[:, ATTITUDE], axis=1, keepdims=True)
+        return flown

@@ -1,0 +1,184 @@
+"""The package as a stranger meets it: version, wheel, source distribution, CMake consumer."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import propwash
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADER = ROOT / "include" / "propwash" / "version.hpp"
+
+needs_checkout = pytest.mark.skipif(
+    not HEADER.exists(), reason="the tests do not lie in a source tree of propwash"
+)
+pytestmark = needs_checkout
+
+
+def tool(name: str) -> str:
+    """A program from beside this Python or from the path; skips where there is none."""
+    path = shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if path is None:
+        pytest.skip(f"{name} is missing (pip install {name})")
+    return path
+
+
+def run(*command: str | Path, cwd: Path = ROOT) -> str:
+    """The output of a command that must succeed, run with this Python's programs first."""
+    programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, "PATH": programs},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def directory_of(flag: str, tmp_path: Path) -> Path:
+    """What `python -m propwash FLAG` prints, asked from outside the source tree."""
+    return Path(run(sys.executable, "-m", "propwash", flag, cwd=tmp_path).strip())
+
+
+def version_macros() -> dict[str, str]:
+    """The macros of version.hpp."""
+    return dict(re.findall(r'#define (PROPWASH_VERSION\w*) "?([\d.]+)"?', HEADER.read_text()))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """A wheel built from the source tree; compiles only what has changed since `make` did."""
+    pytest.importorskip("scikit_build_core", reason="a wheel is built with scikit-build-core")
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps",
+        "--config-settings=build-dir=build/python", "--wheel-dir", folder, ".")  # fmt: skip
+    (path,) = folder.glob("*.whl")
+    return zipfile.ZipFile(path)
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The names in a source distribution made without git, relative to its root."""
+    pytest.importorskip("scikit_build_core", reason="the archive is made by scikit-build-core")
+    folder = tmp_path_factory.mktemp("sdist")
+    make = "import sys, scikit_build_core.build as b; b.build_sdist(sys.argv[1])"
+    run(sys.executable, "-c", make, folder)
+    (path,) = folder.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
+def test_version_is_stated_once() -> None:
+    macros = version_macros()
+    parts = [macros[f"PROPWASH_VERSION_{part}"] for part in ("MAJOR", "MINOR", "PATCH")]
+    assert macros["PROPWASH_VERSION"] == ".".join(parts)
+    assert propwash.__version__ == macros["PROPWASH_VERSION"]
+    assert importlib.metadata.version("propwash") == macros["PROPWASH_VERSION"]
+
+
+def test_version_is_that_of_the_citation_and_the_changelog() -> None:
+    version = version_macros()["PROPWASH_VERSION"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.slow
+def test_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    names = set(wheel.namelist())
+    headers = {
+        f"propwash/include/{path.relative_to(ROOT / 'include')}"
+        for path in (ROOT / "include").rglob("*.hpp")
+    }
+    vehicles = {
+        f"propwash/vehicles/{path.name}"
+        for path in (ROOT / "python" / "propwash" / "vehicles").glob("*.toml")
+    }
+    wanted = {
+        "propwash/__init__.py",
+        "propwash/py.typed",
+        "propwash/share/cmake/propwash/propwashConfig.cmake",
+        "propwash/share/cmake/propwash/propwashConfigVersion.cmake",
+        "propwash/share/cmake/propwash/propwashTargets.cmake",
+        "propwash/share/pkgconfig/propwash.pc",
+    }
+    assert vehicles
+    assert wanted | headers | vehicles <= names
+    assert any(re.fullmatch(r"propwash/_core(/.+)?\.pyi", name) for name in names)
+    assert len([name for name in names if re.search(r"/_core\..*(so|pyd)$", name)]) == 1
+    assert any(re.search(r"\.dist-info/licenses/LICENSE$", name) for name in names)
+    strays = [name for name in names if not re.match(r"propwash(/|-[\d.]+\.dist-info/)", name)]
+    assert not strays
+    assert not [name for name in names if name.endswith((".cpp", ".in", ".pyc", ".csv"))]
+
+
+@pytest.mark.slow
+def test_wheel_is_below_ten_megabytes(wheel: zipfile.ZipFile) -> None:
+    assert wheel.filename is not None
+    assert Path(wheel.filename).stat().st_size < 10e6
+
+
+@pytest.mark.slow
+def test_wheel_asks_for_little(wheel: zipfile.ZipFile) -> None:
+    (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+    lines = wheel.read(metadata).decode().splitlines()
+    base = [line for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line]
+    names = {re.split(r"[<>=!~ ;]", line.split(": ")[1])[0] for line in base}
+    assert names == {"numpy", "msgspec"}
+
+
+def test_source_distribution_is_enough_to_build(sdist: set[str]) -> None:
+    wanted = {"CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md", "PKG-INFO"}
+    folders = ("include", "cmake", "bindings", "python")
+    sources = {
+        str(path.relative_to(ROOT))
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".hpp", ".cpp", ".in", ".cmake", ".py", ".pyi", ".toml", ".typed")
+    }
+    assert wanted | sources <= sdist
+
+
+def test_source_distribution_holds_nothing_made_or_foreign(sdist: set[str]) -> None:
+    foreign = re.compile(
+        r"(^|/)(\.git|\.venv|build|dist|shared|__pycache__|\.[a-z]+_cache)(/|$)"
+        r"|\.(so|pyc|whl|o|a)$|(^|/)demo\.png$"
+    )
+    assert not [name for name in sdist if foreign.search(name)]
+
+
+def test_directories_of_the_package_exist(tmp_path: Path) -> None:
+    assert (directory_of("--cmakedir", tmp_path) / "propwashConfig.cmake").is_file()
+    assert (directory_of("--includedir", tmp_path) / "propwash" / "propwash.hpp").is_file()
+    assert (directory_of("--pkgconfigdir", tmp_path) / "propwash.pc").is_file()
+
+
+@pytest.mark.slow
+def test_consumer_finds_propwash_through_the_python_package(tmp_path: Path) -> None:
+    cmake = tool("cmake")
+    build = tmp_path / "build"
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+    run(cmake, "-S", ROOT / "tests" / "consumers" / "cmakedir", "-B", build, *generator,
+        f"-DPython3_EXECUTABLE={sys.executable}", cwd=tmp_path)  # fmt: skip
+    run(cmake, "--build", build, cwd=tmp_path)
+    printed = run(build / "consumer", cwd=tmp_path)
+    position = [float(number) for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", printed)[:3]]
+    # thrust equal to the weight from hover: a second later it is still near where it was put
+    assert position == pytest.approx([0.0, 0.0, 1.0], abs=1.0)
+
+
+@pytest.mark.slow
+def test_stubs_are_those_of_the_extension() -> None:
+    pytest.importorskip("pybind11_stubgen", reason="stubs are generated by pybind11-stubgen")
+    run(sys.executable, ROOT / "tools" / "stubs.py", "--check")
