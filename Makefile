@@ -10,6 +10,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
+# the stages share one .venv; CMake and pip work in parallel inside each
+.NOTPARALLEL:
 
 PYTHON ?= python3
 SYSTEM_PACKAGES ?= yes
@@ -34,8 +36,8 @@ sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell f
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(venv)/.demo ## fly the default quadcopter for 10 s, print what flew, write demo.png
-	$(bin)/python -m propwash demo --output demo.png
+demo: $(venv)/.package ## fly the default quadcopter for 10 s, print what flew, write demo.png
+	$(bin)/python -m propwash demo --out demo.png
 
 test: $(venv)/.test $(venv)/.package $(venv)/.system ## every C++ and Python test, then the style
 	@$(with_prefix) $(bin)/python tools/test.py
@@ -77,19 +79,19 @@ $(venv)/bin/python:
 $(venv)/.build-tools: pyproject.toml tools/requirements.py | $(venv)/bin/python
 	@echo "make: build tools from PyPI into $(venv)"
 	@$(bin)/python tools/requirements.py --build > $(venv)/build.txt
-	@$(bin)/python -m pip install --quiet -r $(venv)/build.txt cmake ninja
+	@$(bin)/python -m pip install --quiet --quiet -r $(venv)/build.txt cmake ninja
 	@touch $@
 
 $(venv)/.run-tools: $(venv)/.build-tools
 	@echo "make: Python dependencies of propwash into $(venv)"
 	@$(bin)/python tools/requirements.py --runtime viz > $(venv)/run.txt
-	@$(bin)/python -m pip install --quiet -r $(venv)/run.txt
+	@$(bin)/python -m pip install --quiet --quiet -r $(venv)/run.txt
 	@touch $@
 
 $(venv)/.test: $(venv)/.run-tools
 	@echo "make: test tools into $(venv)"
 	@$(bin)/python tools/requirements.py --runtime test > $(venv)/test.txt
-	@$(bin)/python -m pip install --quiet -r $(venv)/test.txt
+	@$(bin)/python -m pip install --quiet --quiet -r $(venv)/test.txt
 	@touch $@
 
 $(venv)/.tidy: | $(venv)/.test
@@ -100,9 +102,6 @@ $(venv)/.package: $(venv)/.run-tools $(sources)
 	@echo "make: building and installing propwash into $(venv) with $(JOBS) job(s)"
 	@$(bin)/python -m pip install --quiet --no-build-isolation --no-deps --force-reinstall \
 	  --config-settings=build-dir=build/python .
-	@touch $@
-
-$(venv)/.demo: $(venv)/.package
 	@touch $@
 
 $(venv)/.system: tools/system_packages.sh | $(venv)/bin/python

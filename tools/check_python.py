@@ -6,7 +6,7 @@ import sys
 import sysconfig
 
 
-def main():
+def main() -> None:
     """Exit with one message per thing that is missing."""
     problems = []
     if sys.version_info < (3, 11):

@@ -91,8 +91,9 @@ def main() -> int:
     for suite in suites:
         for case in suite.failed:
             print(f"failed: {case}")
-        print(suite.summary())
     print(f"{lint.name}: {'passed' if lint.returncode == 0 else 'FAILED'}")
+    for suite in suites:
+        print(suite.summary())
     return 0 if lint.returncode == 0 and all(s.returncode == 0 for s in suites) else 1
 
 

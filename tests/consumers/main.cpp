@@ -2,7 +2,6 @@
 /// A stranger's first ten lines, the program of every consumer project beside this file.
 
 #include <iostream>
-
 #include <propwash/propwash.hpp>
 namespace pw = propwash;
 

@@ -29,9 +29,9 @@ inline int& skipped_tests() {
 [[noreturn]] void end_test_case();
 
 /// Ends the test case as skipped; the argument may be a chain of <<.
-#define PROPWASH_SKIP(reason)                         \
-  do {                                                \
-    std::cout << "SKIPPED: " << reason << std::endl;  \
-    ++skipped_tests();                                \
-    end_test_case();                                  \
+#define PROPWASH_SKIP(reason)                        \
+  do {                                               \
+    std::cout << "SKIPPED: " << reason << std::endl; \
+    ++skipped_tests();                               \
+    end_test_case();                                 \
   } while (false)

@@ -7,6 +7,7 @@
 #include <propwash/vehicle/multicopter_model.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 
+#include <functional>
 #include <vector>
 
 #include "catch.hpp"
@@ -219,7 +220,9 @@ struct Flight {
     input.command = bench.array<T, N>(4, 500.0, 2500.0);
     input.wind = bench.vec3<T>(), input.noise_force = bench.vec3<T>(0.1);
     input.noise_torque = bench.vec3<T>(1e-3);
-    const auto f = [&](const pw::MulticopterState<T, N>& s) {
+    // behind std::function, the compiler builds one copy of the equations for all integrators
+    using State = pw::MulticopterState<T, N>;
+    const std::function<State(const State&)> f = [&](const State& s) {
       return pw::multicopter_derivative(model, s, input);
     };
     bench.out(f(x)), bench.out(pw::specific_force(model, x, input));
@@ -297,11 +300,9 @@ TEST_CASE("a vehicle of one's own needs the hooks alone", "[hooks]") {
 }
 TEST_CASE("the parallel multicopter needs the hooks alone", "[hooks]") {
   require_scalars_agree(Flight<4, pw::ParallelShape, true>{});
-  require_scalars_agree(Flight<4, pw::ParallelShape, false>{});
-  require_scalars_agree(Flight<pw::Dynamic, pw::ParallelShape, true>{});
+  require_scalars_agree(Flight<pw::Dynamic, pw::ParallelShape, false>{});
 }
 TEST_CASE("the general multicopter needs the hooks alone", "[hooks]") {
-  require_scalars_agree(Flight<4, pw::GeneralShape, true>{});
   require_scalars_agree(Flight<4, pw::GeneralShape, false>{});
   require_scalars_agree(Flight<pw::Dynamic, pw::GeneralShape, true>{});
 }

@@ -20,6 +20,6 @@ template __global__ void control(const pw::RateControlLaw<float>*, const pw::All
                                  pw::RateControllerState<float>*, const pw::Vec3<float>*,
                                  pw::SmallArray<float, 4>*, pw::Wrench<float>*);
 template __global__ void control(const pw::RateControlLaw<double>*,
-                                 const pw::Allocation<double, 4>*,
-                                 pw::RateControllerState<double>*, const pw::Vec3<double>*,
-                                 pw::SmallArray<double, 4>*, pw::Wrench<double>*);
+                                 const pw::Allocation<double, 4>*, pw::RateControllerState<double>*,
+                                 const pw::Vec3<double>*, pw::SmallArray<double, 4>*,
+                                 pw::Wrench<double>*);

@@ -27,16 +27,14 @@ __global__ void acceleration(const Model<T>* models, const pw::SmallArray<T, 4>*
                              const pw::Vec3<T>* rates, pw::ImuReading<T>* readings) {
   const int i = static_cast<int>(threadIdx.x);
   const Model<T>& model = models[i];
-  const auto rotor_rates = pw::map(speeds[i], [&](const T& speed) {
-    return pw::rotor_acceleration(model.motor, speed, T(1));
-  });
+  const auto rotor_rates = pw::map(
+      speeds[i], [&](const T& speed) { return pw::rotor_acceleration(model.motor, speed, T(1)); });
   const auto wrench = pw::rotor_wrench(model.rotors, speeds[i], rotor_rates);
   const pw::Vec3<T> force_B =
       wrench.force_B + pw::rotor_drag_force(model.rotor_drag, model.body.mass, rates[i]);
   const pw::Vec3<T> torque_B = wrench.torque_B + pw::drag_torque(model.drag, rates[i]) +
                                pw::blow_back_torque(model.rotor_drag, rates[i]);
-  const auto turning =
-      pw::angular_acceleration(model.body, torque_B, rates[i], wrench.momentum_B);
+  const auto turning = pw::angular_acceleration(model.body, torque_B, rates[i], wrench.momentum_B);
   const auto moving =
       pw::linear_acceleration(model.body, force_B + pw::drag_force(model.drag, rates[i]));
   const auto force_S = pw::specific_force_at_sensor(model.imu, moving, rates[i], turning);

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import propwash as pw
@@ -100,6 +101,11 @@ def in_flight(uav: pw.Multicopter) -> pw.Multicopter:
     return uav
 
 
+def wrong(*values: Any) -> list[Any]:
+    """Values of any type, for arguments that do not take them."""
+    return list(values)
+
+
 @contextmanager
 def refused(argument: str, value: object, *types: type[Exception]) -> Iterator[None]:
     """Demands ValueError or TypeError that names the argument and tells what came."""
@@ -108,4 +114,5 @@ def refused(argument: str, value: object, *types: type[Exception]) -> Iterator[N
     message = str(caught.value)
     assert argument in message, f"{argument!r} is not named in: {message}"
     told = str(value) if isinstance(value, str) else repr(value)
-    assert told[:20] in message or "shape" in message, f"{told} is not told in: {message}"
+    short = f"{value:g}" if isinstance(value, float) else told[:20]
+    assert short in message or "shape" in message, f"{told} is not told in: {message}"

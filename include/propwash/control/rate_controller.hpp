@@ -29,7 +29,7 @@ struct RateControllerParameters {
   Vec3<P> integral{};           ///< 1/s^2, K_I
   Vec3<P> derivative{};         ///< -, K_D on the filtered rates' derivative
   Vec3<P> integral_bound{};     ///< rad, bound of the integral of the rate error
-  LowPassParameters<P> filter;  ///< (19)
+  LowPassParameters<P> filter{P(35530.5758439217), P(266.572976289502)};  ///< (19), 30 Hz
   Discretisation discretisation = Discretisation::exact;
   bool gyroscopic_term = true;  ///< whether (22) has W x J W; the published node leaves it out
 };

@@ -129,11 +129,9 @@ SmallArray<T, N> Multicopter<N, T>::driven(const SmallArray<T, N>& command) {
 
 template <int N, class T>
 template <class Shape>
-void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& shared_model) {
-  // copies: the compiler must not fear that writing the state changes them
-  const auto model = shared_model;
-  const auto input = memory_.input;
-  const State x = memory_.state;
+void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
+  const auto& input = memory_.input;
+  const State& x = memory_.state;
   const T dt = T(constants_.dt);
   const auto f = [&](const State& s) PROPWASH_LAMBDA {
     return multicopter_derivative(model, s, input);

@@ -17,6 +17,10 @@
 #include <cmath>
 #include <type_traits>
 
+#if defined(__SSE2__) && !defined(__CUDACC__)
+#include <emmintrin.h>
+#endif
+
 /// Marks a function for host and device and asks for inlining: packs and dual numbers must stay in
 /// registers across the calls.
 #if defined(__CUDACC__)
@@ -60,12 +64,13 @@ using IfFloatingPoint = std::enable_if_t<std::is_floating_point_v<F>, F>;
 
 template <class F>
 PROPWASH_FN IfFloatingPoint<F> sqrt(F x) {
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__CUDACC__)
-  // the builtin is one instruction where errno is not asked for
+#if defined(__SSE2__) && !defined(__CUDACC__)
+  // one instruction, whatever the consumer's flags: std::sqrt may branch to set errno
   if constexpr (std::is_same_v<F, float>) {
-    return __builtin_sqrtf(x);
+    return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
   } else if constexpr (std::is_same_v<F, double>) {
-    return __builtin_sqrt(x);
+    const __m128d v = _mm_set_sd(x);
+    return _mm_cvtsd_f64(_mm_sqrt_sd(v, v));
   } else {
     return std::sqrt(x);
   }

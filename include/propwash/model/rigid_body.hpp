@@ -36,11 +36,12 @@ PROPWASH_FN Vec3<T> position_rate(const Vec3<T>& velocity_W) {
   return velocity_W;
 }
 
-/// (9) dv/dt = g + f / m, m/s^2; `force_W` is all force but gravity, world frame.
+/// (9) dv/dt = g + (f + f_D) / m, m/s^2, in the world frame. Drag stands by itself, here and in (13),
+/// and is added last: behind its square root is the longest path through a derivative.
 template <class T, class P, class Inertia>
-PROPWASH_FN Vec3<T> linear_acceleration(const RigidBody<P, Inertia>& body,
-                                        const Vec3<T>& force_W) {
-  return force_W * body.inverse_mass + body.gravity_W;
+PROPWASH_FN Vec3<T> linear_acceleration(const RigidBody<P, Inertia>& body, const Vec3<T>& force_W,
+                                        const Vec3<T>& drag_W = {}) {
+  return (force_W * body.inverse_mass + body.gravity_W) + drag_W * body.inverse_mass;
 }
 
 /// (12) dq/dt = 1/2 q o [0, W].
@@ -56,13 +57,14 @@ PROPWASH_FN Vec3<T> angular_momentum(const RigidBody<P, Inertia>& body, const Ve
   return body.inertia * rates_B + rotor_momentum_B;
 }
 
-/// (13) dW/dt = J^-1 (mu - W x H), rad/s^2.
+/// (13) dW/dt = J^-1 (mu + mu_D - W x H), rad/s^2; `torque_B` is all torque but drag's.
 template <class T, class P, class Inertia, class Momentum>
 PROPWASH_FN Vec3<T> angular_acceleration(const RigidBody<P, Inertia>& body,
                                          const Vec3<T>& torque_B, const Vec3<T>& rates_B,
-                                         const Momentum& rotor_momentum_B) {
+                                         const Momentum& rotor_momentum_B,
+                                         const Vec3<T>& drag_torque_B = {}) {
   const Vec3<T> momentum_B = angular_momentum(body, rates_B, rotor_momentum_B);
-  return body.inertia_inverse * (torque_B - cross(rates_B, momentum_B));
+  return body.inertia_inverse * ((torque_B - cross(rates_B, momentum_B)) + drag_torque_B);
 }
 
 }  // namespace propwash

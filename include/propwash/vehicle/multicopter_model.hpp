@@ -100,22 +100,21 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
   const auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, rate.rotor_speeds);
   const auto air = detail::air_forces(model, state, input.wind);
 
-  auto force_B = rotors.force_B;
-  Vec3<T> torque_B =
-      rotors.torque_B + drag_torque(model.drag, state.body_rates) + input.noise_torque;
+  Vec3<T> torque_B = rotors.torque_B + input.noise_torque;
   Vec3<T> force_W;
   if constexpr (Shape::has_rotor_drag) {
-    force_W = rotate(state.attitude, force_B + air.rotor_drag_B) + air.drag_W + input.noise_force;
+    force_W = rotate(state.attitude, rotors.force_B + air.rotor_drag_B) + input.noise_force;
     torque_B = torque_B + air.blow_back_B;
   } else {
-    force_W = rotate(state.attitude, force_B) + air.drag_W + input.noise_force;
+    force_W = rotate(state.attitude, rotors.force_B) + input.noise_force;
   }
 
   rate.position = position_rate(state.velocity);
-  rate.velocity = linear_acceleration(model.body, force_W);
+  rate.velocity = linear_acceleration(model.body, force_W, air.drag_W);
   rate.attitude = attitude_rate(state.attitude, state.body_rates);
   rate.body_rates =
-      angular_acceleration(model.body, torque_B, state.body_rates, rotors.momentum_B);
+      angular_acceleration(model.body, torque_B, state.body_rates, rotors.momentum_B,
+                           drag_torque(model.drag, state.body_rates));
   return rate;
 }
 

@@ -1,0 +1,235 @@
+// Bad parameters: one error naming field, value and allowed range.
+#include <propwash/vehicle/car.hpp>
+#include <propwash/vehicle/validate.hpp>
+#include <propwash/vehicle/vehicles.hpp>
+
+#include <functional>
+#include <limits>
+
+#include "catch.hpp"
+
+namespace pw = propwash;
+
+namespace {
+
+using Vehicle = pw::VehicleParameters;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+/// What is thrown, or nothing.
+template <class F>
+std::string complaint(F&& f) {
+  try {
+    f();
+  } catch (const pw::ParameterError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+bool mentions(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+struct Fault {
+  std::function<void(Vehicle&)> make;
+  const char* field;
+  const char* value;
+  const char* expected;
+};
+
+void require_refused(const std::vector<Fault>& faults) {
+  for (const auto& fault : faults) {
+    INFO(fault.field << " = " << fault.value);
+    auto vehicle = pw::vehicles::flightgoggles();
+    fault.make(vehicle);
+    const auto text = complaint([&] { pw::validate(vehicle); });
+    CAPTURE(text);
+    CHECK(mentions(text, "vehicle 'flightgoggles'"));
+    CHECK(mentions(text, fault.field + std::string(" = ") + fault.value));
+    CHECK(mentions(text, fault.expected));
+    // one fault, one complaint
+    CHECK(text.find(": expected") == text.rfind(": expected"));
+  }
+}
+
+/// A number that must be finite and >= 0, or > 0, refused in all the ways it can be wrong.
+void require_range(const std::string& field, const std::function<double&(Vehicle&)>& at,
+                   bool zero_allowed, bool infinity_allowed = false) {
+  INFO(field);
+  std::vector<std::pair<double, std::string>> bad = {{-1.5, "-1.5"}, {nan, "nan"}, {-inf, "-inf"}};
+  if (!zero_allowed) bad.emplace_back(0.0, "0");
+  if (!infinity_allowed) bad.emplace_back(inf, "inf");
+  for (const auto& [value, shown] : bad) {
+    auto vehicle = pw::vehicles::flightgoggles();
+    at(vehicle) = value;
+    const auto text = complaint([&] { pw::validate(vehicle); });
+    CAPTURE(text);
+    CHECK(mentions(text, field + " = " + shown + ": expected"));
+    CHECK(mentions(text, zero_allowed ? ">= 0" : "> 0"));
+  }
+  auto vehicle = pw::vehicles::flightgoggles();
+  if (zero_allowed) {
+    at(vehicle) = 0.0;
+    CHECK(complaint([&] { pw::validate(vehicle); }).empty());
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every shipped vehicle is valid and can be rate controlled", "[validate]") {
+  for (const auto& vehicle :
+       {pw::vehicles::flightgoggles(), pw::vehicles::penguin(), pw::vehicles::blackbird(),
+        pw::vehicles::crazyflie(), pw::vehicles::hexacopter()}) {
+    CHECK(complaint([&] { pw::validate(vehicle); }) == "");
+    CHECK(complaint([&] { pw::validate_allocation(vehicle); }) == "");
+    CHECK(pw::validate_time_step(vehicle, pw::Integrator::euler, 1.0 / 960) == "");
+  }
+  CHECK(complaint([] { pw::validate(pw::vehicles::car()); }) == "");
+}
+
+TEST_CASE("numbers out of their range are named with it", "[validate]") {
+#define FIELD(name) #name, [](Vehicle& v) -> double& { return v.name; }
+  require_range(FIELD(body.mass), false);
+  require_range(FIELD(motor.time_constant_up), false);
+  require_range(FIELD(motor.time_constant_down), false);
+  require_range(FIELD(motor.command_delay), true);
+  require_range(FIELD(rotors[2].thrust_coefficient), false);
+  require_range(FIELD(rotors[2].torque_coefficient), true);
+  require_range(FIELD(rotors[2].inertia), true);
+  require_range(FIELD(drag.translational), true);
+  require_range(FIELD(rotor_drag.linear[1]), true);
+  require_range(FIELD(rotor_drag.blow_back), true);
+  require_range(FIELD(battery.nominal_voltage), true);
+  require_range(FIELD(process_noise.force), true);
+  require_range(FIELD(process_noise.torque), true);
+  require_range(FIELD(imu.accelerometer_noise_density), true);
+  require_range(FIELD(imu.gyroscope_noise_density), true);
+  require_range(FIELD(imu.accelerometer_bias_walk), true);
+  require_range(FIELD(imu.gyroscope_bias_walk), true);
+  require_range(FIELD(imu.accelerometer_bias_initial), true);
+  require_range(FIELD(imu.gyroscope_bias_initial), true);
+  require_range(FIELD(imu.accelerometer_resolution), true);
+  require_range(FIELD(imu.gyroscope_resolution), true);
+  require_range(FIELD(imu.rate), true);
+  require_range(FIELD(imu.accelerometer_range), false, true);
+  require_range(FIELD(imu.gyroscope_range), false, true);
+  require_range(FIELD(rate_controller.proportional[0]), true);
+  require_range(FIELD(rate_controller.integral[1]), true);
+  require_range(FIELD(rate_controller.derivative[2]), true);
+  require_range(FIELD(rate_controller.integral_bound[0]), true);
+  require_range(FIELD(rate_controller.filter.stiffness), false);
+  require_range(FIELD(rate_controller.filter.damping), true);
+#undef FIELD
+}
+
+TEST_CASE("an inertia that no body can have is refused", "[validate]") {
+  using Mat3 = pw::Mat3<double>;
+  require_refused({
+      {[](Vehicle& v) { v.body.inertia(0, 1) = 1e-3; }, "body.inertia", "", "symmetric"},
+      {[](Vehicle& v) { v.body.inertia(2, 2) = nan; }, "body.inertia", "", "symmetric"},
+      {[](Vehicle& v) { v.body.inertia = Mat3::diagonal(0.01, -0.01, 0.01); },
+       "body.inertia, principal moments", "(-0.01, 0.01, 0.01)", "all > 0"},
+      {[](Vehicle& v) { v.body.inertia = Mat3{}; }, "body.inertia, principal moments",
+       "(0, 0, 0)", "all > 0"},
+      {[](Vehicle& v) { v.body.inertia = Mat3::diagonal(0.001, 0.001, 0.01); },
+       "body.inertia, principal moments", "(0.001, 0.001, 0.01)", "sum of the other two"},
+      // diagonal in range, but not its principal moments
+      {[](Vehicle& v) { v.body.inertia(0, 1) = v.body.inertia(1, 0) = 0.0049; },
+       "body.inertia, principal moments", "(", "> 0"},
+  });
+  auto plate = pw::vehicles::flightgoggles();  // the limit of flat bodies is allowed
+  plate.body.inertia = Mat3::diagonal(0.004, 0.005, 0.009);
+  CHECK(complaint([&] { pw::validate(plate); }) == "");
+}
+
+TEST_CASE("rotors and motors that cannot be are refused", "[validate]") {
+  require_refused({
+      {[](Vehicle& v) { v.rotors.clear(); }, "rotors, their number", "0", "1 to 12"},
+      {[](Vehicle& v) { v.rotors.resize(13); }, "rotors, their number", "13", "1 to 12"},
+      {[](Vehicle& v) { v.rotors[1].axis = {0.0, 0.0, 2.0}; }, "rotors[1].axis", "(0, 0, 2)",
+       "unit vector"},
+      {[](Vehicle& v) { v.rotors[1].axis = {0.0, nan, 1.0}; }, "rotors[1].axis", "(0, nan, 1)",
+       "unit vector"},
+      {[](Vehicle& v) { v.rotors[3].spin = 0.5; }, "rotors[3].spin", "0.5", "+1"},
+      {[](Vehicle& v) { v.rotors[3].spin = nan; }, "rotors[3].spin", "nan", "+1"},
+      {[](Vehicle& v) { v.rotors[0].position.y = inf; }, "rotors[0].position[1]", "inf", "m"},
+      {[](Vehicle& v) { v.motor.speed_min = 3000.0; }, "motor.speed_min", "3000",
+       "less than motor.speed_max = 2200"},
+      {[](Vehicle& v) { v.motor.speed_min = nan; }, "motor.speed_min", "nan", "less than"},
+      {[](Vehicle& v) { v.body.mass = 4.0; }, "rotors, their thrust at motor.speed_max", "36.97",
+       "more than the weight, 39.24"},
+      {[](Vehicle& v) { v.body.gravity.x = nan; }, "body.gravity[0]", "nan", "m/s^2"},
+  });
+}
+
+TEST_CASE("the rest of the body and of the sensor", "[validate]") {
+  require_refused({
+      {[](Vehicle& v) { v.drag.rotational(1, 1) = -0.1; }, "drag.rotational", "", "semi-definite"},
+      {[](Vehicle& v) { v.drag.rotational(1, 2) = nan; }, "drag.rotational", "", "semi-definite"},
+      {[](Vehicle& v) { v.imu.attitude = {1.0, 1.0, 0.0, 0.0}; }, "imu.attitude, squared norm",
+       "2", "unit quaternion"},
+      {[](Vehicle& v) { v.imu.attitude.x = nan; }, "imu.attitude, squared norm", "nan",
+       "unit quaternion"},
+      {[](Vehicle& v) { v.imu.position.z = nan; }, "imu.position[2]", "nan", "m"},
+      {[](Vehicle& v) { v.imu.gyroscope_scale.x = inf; }, "imu.gyroscope_scale[0]", "inf", ""},
+      {[](Vehicle& v) { v.imu.accelerometer_scale.y = nan; }, "imu.accelerometer_scale[1]", "nan",
+       ""},
+  });
+}
+
+TEST_CASE("all faults are listed at once", "[validate]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.body.mass = -1.0;
+  vehicle.imu.rate = -5.0;
+  vehicle.rotors[3].spin = 2.0;
+  const auto text = complaint([&] { pw::validate(vehicle); });
+  for (const char* part : {"body.mass = -1", "imu.rate = -5", "rotors[3].spin = 2"}) {
+    CHECK(mentions(text, part));
+  }
+}
+
+TEST_CASE("rotors that cannot command every axis are refused for rate control", "[validate]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  for (auto& rotor : vehicle.rotors) rotor.spin = 1.0;
+  CHECK(complaint([&] { pw::validate(vehicle); }) == "");  // it flies on rotor speeds
+  const auto text = complaint([&] { pw::validate_allocation(vehicle); });
+  CHECK(mentions(text, "rank of their allocation matrix = 3: expected 4"));
+}
+
+TEST_CASE("time steps", "[validate]") {
+  const auto vehicle = pw::vehicles::flightgoggles();  // time constant 0.02 s
+  for (const double dt : {0.0, -0.001, nan, inf}) {
+    const auto text =
+        complaint([&] { pw::validate_time_step(vehicle, pw::Integrator::rk4, dt); });
+    CHECK(mentions(text, "dt = "));
+    CHECK(mentions(text, "expected a finite value > 0 s"));
+  }
+  CHECK(pw::validate_time_step(vehicle, pw::Integrator::euler, 0.019) == "");
+  const auto warning = pw::validate_time_step(vehicle, pw::Integrator::euler, 0.021);
+  CHECK(mentions(warning, "dt = 0.021"));
+  CHECK(mentions(warning, "0.02 s"));
+  CHECK(pw::validate_time_step(vehicle, pw::Integrator::rk4, 0.05) == "");
+  CHECK(pw::validate_time_step(vehicle, pw::Integrator::rk4, 0.06) != "");
+}
+
+TEST_CASE("cars", "[validate]") {
+  const auto refused = [](const std::function<void(pw::CarParameters&)>& make, const char* part) {
+    auto car = pw::vehicles::car();
+    make(car);
+    const auto text = complaint([&] { pw::Car<>{car}; });
+    INFO(part << " in " << text);
+    CHECK(mentions(text, part));
+    CHECK(mentions(text, "expected"));
+  };
+  refused([](auto& c) { c.speed_min = 9.0; }, "speed_min = 9: expected at most speed_max = 5");
+  refused([](auto& c) { c.speed_max = nan; }, "speed_max = nan");
+  refused([](auto& c) { c.speed_max = inf; }, "speed_max = inf");
+  refused([](auto& c) { c.yaw_rate_limit = 0.0; }, "yaw_rate_limit = 0");
+  refused([](auto& c) { c.process_noise_forward = -1.0; }, "process_noise[0] = -1");
+  refused([](auto& c) { c.process_noise_left = nan; }, "process_noise[1] = nan");
+  pw::CarOptions options;
+  options.integrator = pw::Integrator::symplectic_euler;
+  CHECK(mentions(complaint([&] { pw::Car<>(pw::vehicles::car(), options); }),
+                 "integrator = symplectic_euler"));
+}

@@ -1,0 +1,233 @@
+"""The car: its circle, its limits, its noise, its memory."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from typing import Any, Literal
+
+import numpy as np
+import propwash as pw
+import pytest
+from helpers import Array, refused, wrong
+from scipy import stats
+
+DT = 1.0 / 960.0
+
+
+def rows(trajectory: pw.CarTrajectory) -> Array:
+    """(T, 4): time, x, y, heading."""
+    return np.stack([trajectory.time, trajectory.x, trajectory.y, trajectory.heading], axis=1)
+
+
+def state_of(car: pw.Car) -> tuple[float, float, float]:
+    """x, y and heading."""
+    return (car.state.x, car.state.y, car.state.heading)
+
+
+def circle(speed: float, yaw_rate: float, t: Array) -> Array:
+    """(24), (25) in closed form, from the origin: (T, 3)."""
+    radius = speed / yaw_rate
+    angle = yaw_rate * t
+    return np.stack([radius * np.sin(angle), radius * (1.0 - np.cos(angle)), angle], axis=1)
+
+
+@pytest.mark.parametrize(("integrator", "order"), [("euler", 1.0), ("rk4", 4.0)])
+def test_circle_and_order_of_convergence(integrator: Literal["euler", "rk4"], order: float) -> None:
+    errors = []
+    counts = [20, 40, 80, 160]
+    for count in counts:
+        car = pw.Car(integrator=integrator, noise=False)
+        driven = car.rollout(pw.SpeedYawRate(2.0, 0.8), 3.0 / count, steps=count)
+        errors.append(np.abs(rows(driven)[:, 1:] - circle(2.0, 0.8, driven.time)).max())
+    slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
+    assert slope == pytest.approx(order, abs=0.05 if order == 1.0 else 0.2)
+    assert errors[-1] < (1e-1 if order == 1.0 else 1e-8)
+
+
+def test_commands_are_limited() -> None:
+    wild, most = pw.Car(noise=False), pw.Car(noise=False)
+    limits = pw.load_car("car")
+    wild.step(pw.SpeedYawRate(1e9, -1e9), DT, 100)
+    most.step(pw.SpeedYawRate(limits.speed_max, -limits.yaw_rate_limit), DT, 100)
+    assert wild.state == most.state
+    wild.step(pw.SpeedYawRate(-1e9, 0.0), DT, 100)
+    assert (wild.state.x, wild.state.y) == (most.state.x, most.state.y)
+
+
+def test_noise_is_of_the_body_and_does_not_depend_on_the_step() -> None:
+    """(26): displacement along and across has the variance W_v t; two-sided at 1e-4."""
+    vehicle = pw.CarParameters(speed_max=1.0, yaw_rate_limit=1.0, process_noise=(4e-3, 1e-3))
+    heading = 0.6
+    along = np.array([math.cos(heading), math.sin(heading)])
+    across = np.array([-along[1], along[0]])
+    for dt in (1 / 960, 1 / 100):
+        moved = []
+        for number in range(300):
+            car = pw.Car(vehicle, seed=2, id=number)
+            car.reset(pw.CarState(heading=heading))
+            car.step(pw.SpeedYawRate(0.0, 0.0), dt, round(0.5 / dt))
+            moved.append([car.state.x, car.state.y])
+        for direction, intensity in ((along, 4e-3), (across, 1e-3)):
+            squares = np.sum((np.array(moved) @ direction) ** 2) / (intensity * 0.5)
+            assert 0.5e-4 < stats.chi2.cdf(squares, 300) < 1.0 - 0.5e-4
+
+
+def test_same_seed_same_bits_and_another_id_other_noise() -> None:
+    command = pw.SpeedYawRate(np.linspace(0.0, 4.0, 50), np.linspace(-1.0, 1.0, 50))
+    driven = [
+        rows(pw.Car(seed=seed, id=number).rollout(command, DT, substeps=3))
+        for seed, number in [(1, 0), (1, 0), (1, 1), (2, 0)]
+    ]
+    assert np.array_equal(driven[0], driven[1])
+    assert not np.array_equal(driven[0], driven[2])
+    assert not np.array_equal(driven[0], driven[3])
+
+
+def test_rollout_is_the_loop_of_steps() -> None:
+    a, b, c = (pw.Car(seed=4) for _ in range(3))
+    speeds, turns = np.linspace(0.0, 4.0, 50), np.linspace(-1.0, 1.0, 50)
+    driven = a.rollout(pw.SpeedYawRate(speeds, turns), DT, substeps=3)
+    assert len(driven) == 50
+    for i, (speed, turn) in enumerate(zip(speeds, turns, strict=True)):
+        b.step(pw.SpeedYawRate(speed, turn), DT, steps=3)
+        for _ in range(3):
+            c.step(pw.SpeedYawRate(speed, turn), DT)
+        assert (b.time, *state_of(b)) == tuple(rows(driven)[i])
+    assert a.get_state() == b.get_state() == c.get_state()
+    assert a.steps == 150
+
+
+def test_copies_continue_bit_for_bit() -> None:
+    car = pw.Car(seed=6, id=2)
+    car.step(pw.SpeedYawRate(3.0, 0.5), DT, 77)
+    fresh = pw.Car(seed=6, id=2)
+    fresh.set_state(car.get_state())
+    others = [copy.deepcopy(car), pickle.loads(pickle.dumps(car)), fresh]
+    expected = rows(car.rollout(pw.SpeedYawRate(2.0, -0.3), DT, steps=30))
+    for other in others:
+        assert np.array_equal(rows(other.rollout(pw.SpeedYawRate(2.0, -0.3), DT, 30)), expected)
+
+
+def test_reset_and_setting_the_state() -> None:
+    car = pw.Car(seed=1)
+    command = pw.SpeedYawRate(2.0, -0.3)
+    first = rows(car.rollout(command, DT, steps=20))
+    car.state = pw.CarState(1.0, 2.0, 3.0)
+    assert state_of(car) == (1.0, 2.0, 3.0)
+    assert car.steps == 20
+    car.reset()
+    assert (car.time, car.steps, car.state) == (0.0, 0, pw.CarState())
+    assert np.array_equal(rows(car.rollout(command, DT, steps=20)), first)
+    car.reset(pw.CarState(x=4.0))
+    assert state_of(car) == (4.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, "a", None, [1.0, 2.0]])
+def test_bad_state_is_refused(value: Any) -> None:
+    car = pw.Car(seed=1)
+    before = car.get_state()
+    for argument in wrong("x", "y", "heading"):
+        state = pw.CarState(**{argument: value})
+        with refused(argument, value):
+            car.state = state
+        with refused(argument, value):
+            car.reset(state)
+    assert car.get_state() == before
+
+
+@pytest.mark.parametrize("value", ["a", None, 3, (1.0, 2.0, 3.0)])
+def test_what_is_no_state_is_refused(value: Any) -> None:
+    car = pw.Car(seed=1)
+    before = car.get_state()
+    with refused("state", value):
+        car.state = value
+    if value is not None:
+        with refused("state", value):
+            car.reset(value)
+    with refused("snapshot", value):
+        car.set_state(value)
+    assert car.get_state() == before
+
+
+@pytest.mark.parametrize("dt", [0.0, -0.1, math.nan, math.inf, "1", None, [0.1], True])
+def test_bad_time_step_is_refused(dt: Any) -> None:
+    car = pw.Car(seed=1)
+    before = car.get_state()
+    with refused("dt", dt):
+        car.step(pw.SpeedYawRate(1.0, 0.0), dt)
+    with refused("dt", dt):
+        car.rollout(pw.SpeedYawRate(1.0, 0.0), dt, steps=2)
+    assert car.get_state() == before
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, math.nan, "1", [1], 10**30])
+def test_bad_count_is_refused(count: Any) -> None:
+    car = pw.Car(seed=1)
+    before = car.get_state()
+    command = pw.SpeedYawRate(1.0, 0.0)
+    with refused("steps", count):
+        car.step(command, DT, count)
+    with refused("steps", count):
+        car.rollout(command, DT, count)
+    with refused("substeps", count):
+        car.rollout(command, DT, 2, count)
+    assert car.get_state() == before
+
+
+def test_bad_command_is_refused() -> None:
+    car = pw.Car(seed=1)
+    before = car.get_state()
+    other = pw.RateThrust([0.0, 0.0, 0.0], 1.0)
+    for value in wrong(other, "ahead", None, (1.0, 0.0)):
+        with refused("command", value, TypeError):
+            car.step(value)
+        with refused("command", value, TypeError):
+            car.rollout(value, steps=3)
+    many = pw.SpeedYawRate([1.0, 2.0], 0.0)
+    with pytest.raises(ValueError, match=r"command: expected one command for step.*got 2 rows"):
+        car.step(many)
+    with pytest.raises(ValueError, match=r"steps: expected 2.*got 3"):
+        car.rollout(many, steps=3)
+    with pytest.raises(ValueError, match=r"steps: expected.*got None"):
+        car.rollout(pw.SpeedYawRate(1.0, 0.0))
+    assert car.get_state() == before
+
+
+def test_bad_options_are_refused() -> None:
+    for name in wrong("symplectic_euler", "heun", 3, None):
+        with refused("integrator", name):
+            pw.Car(integrator=name)
+    for number in wrong(-1, 1.5, "1", None, 2**64):
+        with refused("seed", number):
+            pw.Car(seed=number)
+        with refused("id", number):
+            pw.Car(id=number)
+    for noise in wrong("yes", None, math.nan, 2):
+        with refused("noise", noise):
+            pw.Car(noise=noise)
+    with pytest.raises(pw.ParameterError, match="expected a car, this is a multicopter"):
+        pw.Car("penguin")
+    for vehicle in wrong(5, None, b"car"):
+        with refused("vehicle", vehicle):
+            pw.Car(vehicle)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("speed_min", 6.0),
+        ("speed_min", math.nan),
+        ("speed_max", math.inf),
+        ("yaw_rate_limit", 0.0),
+        ("yaw_rate_limit", -1.0),
+        ("process_noise", (-1e-3, 0.0)),
+        ("process_noise", (0.0, math.nan)),
+    ],
+)
+def test_car_that_cannot_be_is_refused(field: str, value: Any) -> None:
+    vehicle = pw.load_car("car").replace(**{field: value})
+    for make in (pw.Car, pw.validate):
+        with pytest.raises(pw.ParameterError, match=field):
+            make(vehicle)

@@ -1,0 +1,370 @@
+"""Filter, PID, allocation and rate controller by themselves."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from typing import Any, Literal
+
+import numpy as np
+import propwash as pw
+import pytest
+from helpers import MULTICOPTERS, Array, published, refused, tilted_hexacopter, wrong
+from scipy import signal
+
+DT = 1.0 / 960.0
+ALL = {**{name: pw.load_vehicle(name) for name in MULTICOPTERS}, "tilted": tilted_hexacopter()}
+
+
+def pickled(part: Any) -> Any:
+    """Through the bytes that another process would get."""
+    return pickle.loads(pickle.dumps(part))
+
+
+def noise(rows: int, *shape: int) -> Array:
+    """A test signal."""
+    return np.random.default_rng(3).normal(size=(rows, *shape))
+
+
+def response(cutoff: float, frequency: float, dt: float) -> complex:
+    """The filter's answer to a sine, in steady state."""
+    periods = 60
+    t = np.arange(round(periods / frequency / dt)) * dt
+    filtered = pw.LowPass(cutoff, dt).apply(np.sin(2 * np.pi * frequency * t))
+    late = t > t[-1] / 2
+    wave = np.exp(-2j * np.pi * frequency * t[late])
+    basis = np.stack([wave.real, -wave.imag], axis=1)
+    cosine, sine = np.linalg.lstsq(basis, filtered[late], rcond=None)[0]
+    return complex(sine, cosine)
+
+
+@pytest.mark.parametrize("cutoff", [5.0, 30.0, 60.0])
+def test_butterworth_is_down_3_db_at_its_cutoff(cutoff: float) -> None:
+    found = response(cutoff, cutoff, DT)
+    assert abs(found) == pytest.approx(math.sqrt(0.5), rel=0.01)
+    # 90 degrees of the filter, and half a step of the hold
+    hold = math.pi * cutoff * DT
+    assert np.angle(found) == pytest.approx(-math.pi / 2 + hold, abs=2.5 * hold)
+
+
+@pytest.mark.parametrize("cutoff", [0.5, 30.0, 300.0, 2000.0])
+@pytest.mark.parametrize("rate", [100.0, 960.0, 8000.0])
+def test_exact_discretisation_is_that_of_scipy(cutoff: float, rate: float) -> None:
+    w = 2.0 * math.pi * cutoff
+    system = signal.cont2discrete(([w * w], [1.0, math.sqrt(2.0) * w, w * w]), 1 / rate, "zoh")
+    samples = noise(400)
+    # the library's output already knows the sample that comes in, held from now on
+    expected = signal.lfilter(system[0][0], system[1], np.append(samples, 0.0))[1:]
+    found = pw.LowPass(cutoff, 1.0 / rate).apply(samples)
+    assert np.allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("damping", [0.0, 10.0, 400.0, 5000.0])
+def test_exact_discretisation_at_any_damping(damping: float) -> None:
+    """From undamped to heavily overdamped, the critical case among them."""
+    stiffness = 200.0**2
+    system = signal.cont2discrete(([stiffness], [1.0, damping, stiffness]), DT, "zoh")
+    samples = noise(300)
+    expected = signal.lfilter(system[0][0], system[1], np.append(samples, 0.0))[1:]
+    found = pw.LowPass(stiffness=stiffness, damping=damping, dt=DT).apply(samples)
+    assert np.allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+
+
+def test_backward_euler_is_that_of_the_published_node() -> None:
+    p, q = 35530.5758439217, 266.572976289502
+    found = pw.LowPass(30.0, DT, discretisation="backward_euler").apply(noise(200))
+    value = slope = 0.0
+    d = 1.0 + q * DT + p * DT * DT
+    for sample, ours in zip(noise(200), found, strict=True):
+        slope, value = (
+            (slope + p * DT * (sample - value)) / d,
+            (DT * (slope + p * DT * sample) + (1.0 + q * DT) * value) / d,
+        )
+        assert ours == pytest.approx(value, rel=1e-12, abs=1e-14)
+
+
+@pytest.mark.parametrize("method", ["exact", "backward_euler"])
+def test_filter_goes_on_from_the_last_sample(method: pw.control.Discretisation) -> None:
+    samples = noise(50, 3)
+    whole = pw.LowPass(30.0, channels=3, discretisation=method).apply(samples)
+    parts = pw.LowPass(30.0, channels=3, discretisation=method)
+    assert np.array_equal(np.vstack([parts.apply(samples[:20]), parts.apply(samples[20:])]), whole)
+    one = pw.LowPass(30.0, channels=3, discretisation=method)
+    assert np.array_equal([one.update(row) for row in samples], whole)
+    single = pw.LowPass(30.0, discretisation=method)
+    assert np.array_equal([single.update(float(row[1])) for row in samples], whole[:, 1])
+
+
+def test_filter_at_rest_stays_at_rest() -> None:
+    lowpass = pw.LowPass(30.0)
+    lowpass.update(5.0)
+    lowpass.reset(2.5)
+    assert np.allclose(lowpass.apply(np.full(50, 2.5)), 2.5, rtol=1e-14)
+    lowpass.reset()
+    assert lowpass.update(0.0) == 0.0
+
+
+def test_bad_filters_are_refused() -> None:
+    for cutoff in wrong(0.0, -1.0, math.nan, math.inf, "30", [30.0], True, 1e200):
+        with refused("cutoff", cutoff):
+            pw.LowPass(cutoff)
+    for dt in wrong(0.0, -1.0, math.nan, math.inf, "1", None, [1.0]):
+        with refused("dt", dt):
+            pw.LowPass(30.0, dt)
+    for channels in wrong(0, -1, 1.5, "3", True):
+        with refused("channels", channels):
+            pw.LowPass(30.0, channels=channels)
+    for method in wrong("tustin", None, 3):
+        with refused("discretisation", method):
+            pw.LowPass(30.0, discretisation=method)
+    for stiffness in wrong(0.0, -1.0, math.nan, "1"):
+        with refused("stiffness", stiffness):
+            pw.LowPass(stiffness=stiffness, damping=1.0)
+    for damping in wrong(-1.0, math.nan, "1"):
+        with refused("damping", damping):
+            pw.LowPass(stiffness=1.0, damping=damping)
+    with pytest.raises(ValueError, match="cutoff"):
+        pw.LowPass()
+    with pytest.raises(ValueError, match="stiffness"):
+        pw.LowPass(stiffness=1.0)
+    with pytest.raises(ValueError, match=r"either cutoff, or stiffness and damping"):
+        pw.LowPass(30.0, stiffness=1.0, damping=1.0)
+
+
+def test_bad_samples_are_refused_and_change_nothing() -> None:
+    lowpass, other = pw.LowPass(30.0, channels=2), pw.LowPass(30.0, channels=2)
+    for each in wrong(lowpass, other):
+        each.update([1.0, 2.0])
+    for value in wrong([1.0], [1.0, math.nan], "ab", None, [[1.0, 2.0]], 3.0):
+        with pytest.raises((ValueError, TypeError), match=r"signal|sample"):
+            lowpass.update(value)
+    for value in wrong([[1.0, 2.0], [3.0, math.inf]], [1.0, 2.0], "ab", None, 3.0):
+        with refused("signal", value):
+            lowpass.apply(value)
+    for start in wrong(math.nan, math.inf, "a", None):
+        with refused("value", start):
+            lowpass.reset(start)
+    assert np.array_equal(lowpass.update([0.0, 0.0]), other.update([0.0, 0.0]))
+
+
+def test_pid_is_its_equation() -> None:
+    pid = pw.Pid(2.0, 3.0, 0.5, integral_bound=0.02, dt=0.01)
+    integral = 0.0
+    for error, slope in noise(60, 2):
+        integral = min(max(integral + error * 0.01, -0.02), 0.02)
+        assert pid.update(error, slope) == pytest.approx(
+            2.0 * error + 3.0 * integral - 0.5 * slope, rel=1e-14
+        )
+        assert pid.integral == pytest.approx(integral, rel=1e-14)
+    pid.reset()
+    assert pid.integral == 0.0
+
+
+def test_pid_integral_stops_at_its_bound_and_comes_back() -> None:
+    pid = pw.Pid(0.0, 1.0, integral_bound=0.5, dt=0.1)
+    assert [pid.update(1.0) for _ in range(10)][4:] == [pytest.approx(0.5)] * 6
+    assert pid.update(-1.0) == pytest.approx(0.4)
+
+
+def test_bad_pid_is_refused() -> None:
+    for argument in wrong("proportional", "integral", "derivative", "integral_bound"):
+        for value in wrong(-1.0, math.nan, math.inf, "1", None, [1.0]):
+            told = {"proportional": 1.0, argument: value}
+            with refused(argument, value):
+                pw.Pid(**told)
+    for dt in wrong(0.0, -0.1, math.nan, "1"):
+        with refused("dt", dt):
+            pw.Pid(1.0, dt=dt)
+    pid = pw.Pid(1.0, 1.0)
+    pid.update(1.0)
+    before = pid.integral
+    for value in wrong(math.nan, math.inf, "1", None, [1.0]):
+        with refused("error", value):
+            pid.update(value)
+        with refused("measurement_derivative", value):
+            pid.update(0.0, value)
+    assert pid.integral == before
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_allocation_matrix_is_that_of_the_equations(name: str) -> None:
+    """(2) to (5) at constant speed, column by column."""
+    allocation = pw.Allocation(ALL[name])
+    for column, rotor in zip(allocation.matrix.T, ALL[name].rotors, strict=True):
+        thrust = rotor.thrust_coefficient * np.array(rotor.axis)
+        drag = -rotor.spin * rotor.torque_coefficient * np.array(rotor.axis)
+        assert np.allclose(column[:3], np.cross(rotor.position, thrust) + drag, rtol=1e-13, atol=0)
+        assert column[3] == pytest.approx(thrust[2], rel=1e-14)
+    assert allocation.rank == 4
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_allocation_is_the_least_that_gives_the_wrench(name: str) -> None:
+    allocation = pw.Allocation(ALL[name])
+    matrix, inverse = allocation.matrix, allocation.inverse
+    assert np.allclose(matrix @ inverse, np.eye(4), rtol=0, atol=1e-12)
+    # of all right inverses the one whose columns lie in the rows of the matrix is the least
+    assert np.allclose(inverse @ matrix, (inverse @ matrix).T, rtol=0, atol=1e-12)
+    scale = np.linalg.norm(matrix, axis=1)
+    least = np.linalg.pinv(matrix / scale[:, np.newaxis]) / scale
+    assert np.allclose(inverse, least, rtol=1e-11, atol=1e-12 * np.abs(least).max())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_allocated_wrench_is_attained(name: str) -> None:
+    vehicle = ALL[name]
+    allocation = pw.Allocation(vehicle)
+    weight = vehicle.body.mass * 9.81
+    arm = max(math.hypot(*rotor.position[:2]) for rotor in vehicle.rotors)
+    for draw in noise(20, 4).clip(-2, 2) * 0.02 * weight:
+        torque = draw[:3] * [arm, arm, 0.05 * arm]
+        speeds = allocation.allocate(torque, weight + draw[3])
+        attained = allocation.attained(speeds)
+        assert np.allclose(attained.torque, torque, rtol=0, atol=1e-12 * weight * arm)
+        assert attained.thrust == pytest.approx(weight + draw[3], rel=1e-12)
+
+
+def test_allocation_clips_each_rotor_and_reports_what_is_left() -> None:
+    vehicle = pw.load_vehicle("flightgoggles")
+    allocation = pw.Allocation(vehicle)
+    speeds = allocation.allocate([0.0, 0.0, 0.0], 1e6)
+    assert np.array_equal(speeds, np.full(4, vehicle.motor.speed_max))
+    most = 4 * vehicle.rotors[0].thrust_coefficient * vehicle.motor.speed_max**2
+    assert allocation.attained(speeds).thrust == pytest.approx(most)
+    assert np.array_equal(allocation.allocate([0.0, 0.0, 0.0], -5.0), np.zeros(4))
+    both_ways = pw.Allocation(vehicle.replace(motor={"speed_min": -2200.0}))
+    down = both_ways.allocate([0.0, 0.0, 0.0], -5.0)
+    assert np.all(down < 0.0)
+    assert both_ways.attained(down).thrust == pytest.approx(-5.0)
+
+
+@pytest.mark.parametrize("gyroscopic_term", [True, False])
+@pytest.mark.parametrize("method", ["exact", "backward_euler"])
+def test_rate_controller_is_its_equations(
+    method: Literal["exact", "backward_euler"], gyroscopic_term: bool
+) -> None:
+    """(19) to (22) in the published order, from this package's own parts."""
+    vehicle = tilted_hexacopter().replace(
+        rate_controller={
+            "proportional": (9.0, 8.0, 4.0),
+            "integral": (3.0, 2.0, 1.0),
+            "derivative": (0.3, 0.2, 0.1),
+            "integral_bound": 0.001,
+            "discretisation": method,
+            "gyroscopic_term": gyroscopic_term,
+        }
+    )
+    gains, inertia = vehicle.rate_controller, np.array(vehicle.body.inertia)
+    controller, dt = pw.RateController(vehicle, 0.002), 0.002
+    allocation = pw.Allocation(vehicle)
+    p, q = gains.filter.stiffness, gains.filter.damping
+    lowpass = pw.LowPass(stiffness=p, damping=q, dt=dt, discretisation=method, channels=3)
+    step = signal.cont2discrete(
+        (np.array([[0, 1], [-p, -q]]), np.array([[0], [p]]), np.eye(2), np.zeros((2, 1))), dt
+    )
+    state, integral = np.zeros((2, 3)), np.zeros(3)
+    for reading in 0.3 * noise(40, 3):
+        rates = np.asarray(lowpass.update(reading))
+        if method == "exact":
+            state = step[0] @ state + step[1] * reading
+        else:
+            slope = (state[1] + p * dt * (reading - state[0])) / (1 + q * dt + p * dt * dt)
+            state = np.stack([rates, slope])
+        assert np.allclose(state[0], rates, rtol=1e-9, atol=1e-12)
+        command = pw.RateThrust([0.5, -0.4, 0.3], 17.0)
+        error = command.rates - rates
+        integral = np.clip(integral + error * dt, -0.001, 0.001)
+        wanted = np.array(gains.proportional) * error + np.array(gains.integral) * integral
+        torque = inertia @ (wanted - np.array(gains.derivative) * state[1])
+        if gyroscopic_term:
+            torque += np.cross(rates, inertia @ rates)
+        found = controller.update(reading, command)
+        assert np.allclose(found.wanted.torque, torque, rtol=1e-8, atol=1e-10)
+        assert found.wanted.thrust == 17.0
+        assert np.array_equal(
+            found.speeds, allocation.allocate(found.wanted.torque, found.wanted.thrust)
+        )
+        assert np.allclose(found.attained.torque, allocation.attained(found.speeds).torque)
+        assert np.allclose(controller.filtered_rates, rates, rtol=1e-12, atol=1e-14)
+        assert np.allclose(controller.integral, integral, rtol=1e-12, atol=1e-14)
+    controller.reset()
+    assert np.array_equal(controller.integral, np.zeros(3))
+    assert np.array_equal(controller.filtered_rates, np.zeros(3))
+
+
+def test_step_response_of_the_rate_loop() -> None:
+    """Both discretisations settle on the command, quickly and with little overshoot."""
+    for vehicle in (pw.load_vehicle("flightgoggles"), published(pw.load_vehicle("flightgoggles"))):
+        vehicle = vehicle.replace(drag=pw.DragParameters())
+        uav = pw.Multicopter(vehicle, noise=False)
+        flown = uav.rollout(pw.RateThrust([1.0, 0.0, 0.0], 9.81), DT, steps=960 * 4)
+        rate = flown.body_rates[:, 0]
+        rises = flown.time[np.argmax(rate > 0.9)] - flown.time[np.argmax(rate > 0.1)]
+        assert rises < 0.35
+        assert rate.max() < 1.25
+        assert rate[-1] == pytest.approx(1.0, abs=0.02)
+        assert np.abs(flown.body_rates[:, 1:]).max() < 1e-3
+
+
+def test_bad_controllers_are_refused() -> None:
+    for dt in wrong(0.0, -1.0, math.nan, math.inf, "1", None):
+        with refused("dt", dt):
+            pw.RateController("flightgoggles", dt)
+    for make in wrong(pw.Allocation, pw.RateController):
+        with refused("vehicle", 5):
+            make(5)
+        with pytest.raises(pw.ParameterError, match=r"body\.mass = -1"):
+            make(pw.load_vehicle("penguin").replace(body={"mass": -1.0}))
+    two = pw.load_vehicle("flightgoggles").replace(motor={"speed_max": 9000.0})
+    with pytest.raises(pw.ParameterError, match=r"rank of their allocation matrix"):
+        pw.RateController(two.replace(rotors=two.rotors[:2]))
+
+
+def test_bad_readings_are_refused_and_change_nothing() -> None:
+    controller = pw.RateController("flightgoggles")
+    good = pw.RateThrust([0.1, 0.2, 0.3], 10.0)
+    controller.update([0.3, 0.2, 0.1], good)
+    before = (controller.filtered_rates.tolist(), controller.integral.tolist())
+    for gyroscope in wrong([1.0, 2.0], [1.0, 2.0, math.nan], "abc", None, np.zeros((3, 1))):
+        with refused("gyroscope", gyroscope):
+            controller.update(gyroscope, good)
+    for command in wrong("x", None, [0.0, 0.0, 0.0, 1.0], pw.RotorSpeeds([1.0] * 4)):
+        with refused("command", command, TypeError):
+            controller.update([0.0, 0.0, 0.0], command)
+    with pytest.raises(ValueError, match="command: expected one command"):
+        controller.update([0.0, 0.0, 0.0], pw.RateThrust(np.zeros((2, 3)), 1.0))
+    assert (controller.filtered_rates.tolist(), controller.integral.tolist()) == before
+    allocation = pw.Allocation("flightgoggles")
+    for torque in wrong([1.0, 2.0], [1.0, 2.0, math.inf], "abc", None):
+        with refused("torque", torque):
+            allocation.allocate(torque, 1.0)
+    for thrust in wrong(math.nan, "1", None, [1.0]):
+        with refused("thrust", thrust):
+            allocation.allocate([0.0, 0.0, 0.0], thrust)
+    for speeds in wrong([1.0, 2.0], [1.0, 2.0, 3.0, math.nan], "abcd", None):
+        with refused("speeds", speeds):
+            allocation.attained(speeds)
+
+
+def test_parts_can_be_copied_with_their_memory() -> None:
+    controller = pw.RateController("flightgoggles")
+    lowpass = pw.LowPass(30.0, channels=3)
+    pid = pw.Pid(1.0, 2.0)
+    command = pw.RateThrust([0.1, 0.2, 0.3], 10.0)
+    controller.update([0.3, 0.2, 0.1], command)
+    lowpass.update([1.0, 2.0, 3.0])
+    pid.update(0.4)
+    for copied in wrong(copy.deepcopy, pickled):
+        again, other = copy.deepcopy(controller), copied(controller)
+        assert np.array_equal(other.integral, controller.integral)
+        assert np.array_equal(
+            again.update([1.0, 1.0, 1.0], command).speeds,
+            other.update([1.0, 1.0, 1.0], command).speeds,
+        )
+        filters = [copy.deepcopy(lowpass), copied(lowpass)]
+        ours, theirs = (each.apply(np.ones((5, 3))) for each in filters)
+        assert np.array_equal(ours, theirs)
+        assert copied(pid).integral == pid.integral
+        allocation = pw.Allocation("penguin")
+        assert np.array_equal(copied(allocation).matrix, allocation.matrix)

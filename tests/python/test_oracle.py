@@ -1,0 +1,148 @@
+"""The model against an independent plain one, integrated nearly exactly by scipy's DOP853."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import propwash as pw
+import pytest
+from helpers import MULTICOPTERS, Array, tilted_hexacopter
+from plain_model import ATTITUDE, GROUPS, RATES, PlainModel, packed
+
+HELD = 0.05  # s, of every command: the jumps between them fall on steps of every dt below
+
+
+@dataclass(frozen=True)
+class Flight:
+    """A flight from tumbling at speed, with commands that jump between idle and nearly full."""
+
+    vehicle: pw.VehicleParameters
+    start: Array
+    commands: Array
+    wind: Array
+    exact: Array
+
+
+@cache
+def flight(name: str) -> Flight:
+    """The flight of one vehicle, and its states after each command as the plain model has them."""
+    vehicle = tilted_hexacopter() if name == "tilted" else pw.load_vehicle(name)
+    vehicle = vehicle.replace(motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0})
+    count = len(vehicle.rotors)
+    draw = np.random.default_rng(7)
+    motor = vehicle.motor
+    middle, span = 0.5 * (motor.speed_max + motor.speed_min), motor.speed_max - motor.speed_min
+    commands = middle + span * draw.uniform(-0.35, 0.35, (6, count))
+    start = np.concatenate(
+        [
+            [1.0, -2.0, 3.0],
+            [4.0, -3.0, 2.0],
+            np.array([0.8, 0.2, -0.4, 0.4]),
+            [2.0, -1.5, 1.0],
+            middle + span * draw.uniform(-0.2, 0.2, count),
+        ]
+    )
+    start[ATTITUDE] /= np.linalg.norm(start[ATTITUDE])
+    wind = np.array([-2.0, 1.5, 0.5])
+    exact = PlainModel(vehicle, wind).fly(start, commands, HELD)
+    return Flight(vehicle, start, commands, wind, exact)
+
+
+def flown(told: Flight, integrator: pw.multicopter.Integrator, substeps: int) -> pw.Trajectory:
+    """The library's flight, `substeps` steps for each command."""
+    uav = pw.Multicopter(told.vehicle, integrator=integrator, noise=False)
+    uav.wind = told.wind
+    p, v, q, w = (told.start[GROUPS[name]] for name in list(GROUPS)[:4])
+    uav.reset(pw.MulticopterState(p, v, q, w, told.start[GROUPS["rotor speeds"]]))
+    return uav.rollout(pw.RotorSpeeds(told.commands), HELD / substeps, substeps=substeps)
+
+
+def errors(told: Flight, integrator: pw.multicopter.Integrator, substeps: int) -> dict[str, float]:
+    """The largest error of each group of the state, over the largest value of the group."""
+    difference = np.abs(packed(flown(told, integrator, substeps)) - told.exact)
+    return {
+        name: float(difference[:, part].max() / np.abs(told.exact[:, part]).max())
+        for name, part in GROUPS.items()
+    }
+
+
+VEHICLES = [*MULTICOPTERS, "tilted"]
+EXPECTED: list[tuple[Literal["euler", "rk4", "symplectic_euler"], float, float, list[int]]] = [
+    ("euler", 1.0, 0.05, [400, 800, 1600, 3200]),
+    ("symplectic_euler", 1.0, 0.05, [400, 800, 1600, 3200]),
+    ("rk4", 4.0, 0.2, [16, 24, 32, 48]),
+]
+
+
+@pytest.mark.parametrize("name", VEHICLES)
+@pytest.mark.parametrize(("integrator", "order", "tolerance", "substeps"), EXPECTED)
+def test_order_of_convergence(
+    name: str,
+    integrator: Literal["euler", "rk4", "symplectic_euler"],
+    order: float,
+    tolerance: float,
+    substeps: list[int],
+) -> None:
+    found = [errors(flight(name), integrator, n) for n in substeps]
+    for part in GROUPS:
+        sizes = np.log([error[part] for error in found])
+        slope = -np.polyfit(np.log(substeps), sizes, 1)[0]
+        assert abs(slope - order) < tolerance, f"{part}: {slope:.3f}, errors {np.exp(sizes)}"
+
+
+@pytest.mark.parametrize("name", VEHICLES)
+def test_rk4_reaches_the_exact_flight(name: str) -> None:
+    for part, error in errors(flight(name), "rk4", 400).items():
+        assert error < 1e-10, part
+
+
+@pytest.mark.parametrize("name", VEHICLES)
+def test_derivative_is_that_of_the_equations(name: str) -> None:
+    told = flight(name)
+    model = PlainModel(told.vehicle, told.wind)
+    uav = pw.Multicopter(told.vehicle, noise=False)
+    uav.wind = told.wind
+    for command in told.commands:
+        uav.step(pw.RotorSpeeds(command), dt=0.01)
+        plain = model.derivative(packed(uav.state), command)
+        ours = packed(uav.derivative())
+        for part in GROUPS.values():
+            assert np.abs(ours - plain)[part].max() <= 1e-12 * np.abs(plain)[part].max()
+
+
+@pytest.mark.parametrize("name", VEHICLES)
+def test_imu_is_that_of_the_equations(name: str) -> None:
+    told = flight(name)
+    told_imu = {"position": (0.04, -0.06, 0.03), "attitude": (0.5, -0.5, 0.5, 0.5)}
+    vehicle = told.vehicle.replace(imu=told_imu)
+    model = PlainModel(vehicle, told.wind)
+    uav = pw.Multicopter(vehicle, noise=False)
+    uav.wind = told.wind
+    for command in told.commands:
+        uav.step(pw.RotorSpeeds(command), dt=0.01, steps=2)
+        force, rates = model.imu(packed(uav.state), command)
+        assert np.abs(uav.imu.specific_force - force).max() < 1e-12 * np.abs(force).max()
+        assert np.abs(uav.imu.angular_rate - rates).max() < 1e-13 * max(1.0, np.abs(rates).max())
+
+
+def test_noise_enters_as_a_held_force_and_torque() -> None:
+    """(9), (10), (13), (15): what the IMU reads of a step's noise is what moved the vehicle."""
+    noise = {"force": 0.02, "torque": 1e-5}
+    vehicle = tilted_hexacopter().replace(
+        process_noise=noise, imu={"position": (0, 0, 0), "attitude": (1, 0, 0, 0)}
+    )
+    uav = pw.Multicopter(vehicle, seed=5, integrator="euler")
+    for _ in range(20):
+        before = packed(uav.state)
+        command = np.asarray(uav.state.rotor_speeds) + 30.0
+        uav.step(pw.RotorSpeeds(command), dt=0.002)
+        quiet = PlainModel(vehicle).derivative(before, command)
+        rate = (packed(uav.state) - before) / 0.002
+        force = (rate - quiet)[GROUPS["velocity"]] * vehicle.body.mass
+        read, _ = PlainModel(vehicle, noise_force=force).imu(packed(uav.state), command)
+        assert np.abs(force).max() > 1e-3
+        assert np.abs((rate - quiet)[RATES]).max() > 1e-3
+        assert np.allclose(uav.imu.specific_force, read, rtol=0, atol=1e-9)

@@ -1,0 +1,356 @@
+"""Whatever is given: a vehicle flies on, or says what was wrong; it never breaks."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any
+
+import numpy as np
+import propwash as pw
+from helpers import MULTICOPTERS, Array, tilted_hexacopter
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from plain_model import packed
+
+VEHICLES = {**{name: pw.load_vehicle(name) for name in MULTICOPTERS}, "tilted": tilted_hexacopter()}
+
+integrators: st.SearchStrategy[Any] = st.sampled_from(["euler", "rk4", "symplectic_euler"])
+vehicles = st.sampled_from(list(VEHICLES.values()))
+keys = st.integers(0, 2**32 - 1)
+
+
+def numbers(low: float, high: float) -> st.SearchStrategy[float]:
+    """Numbers of a range, its ends among them."""
+    return st.floats(low, high, allow_subnormal=False)
+
+
+def vectors(size: int, bound: float) -> st.SearchStrategy[Array]:
+    """Vectors with components in [-bound, bound]."""
+    return hnp.arrays(np.float64, size, elements=numbers(-bound, bound))
+
+
+@st.composite
+def attitudes(draw: st.DrawFn) -> Array:
+    """Unit quaternions."""
+    q = draw(vectors(4, 1.0))
+    assume(np.linalg.norm(q) > 1e-3)
+    return np.asarray(q / np.linalg.norm(q))
+
+
+@st.composite
+def states(draw: st.DrawFn, vehicle: pw.VehicleParameters) -> pw.MulticopterState:
+    """What a vehicle may meet in flight, and a good deal beyond."""
+    motor = vehicle.motor
+    share = draw(hnp.arrays(np.float64, len(vehicle.rotors), elements=numbers(0.0, 1.0)))
+    return pw.MulticopterState(
+        position=draw(vectors(3, 1e6)),
+        velocity=draw(vectors(3, 50.0)),
+        attitude=draw(attitudes()),
+        body_rates=draw(vectors(3, 30.0)),
+        rotor_speeds=np.clip(
+            motor.speed_min + share * (motor.speed_max - motor.speed_min),
+            motor.speed_min,
+            motor.speed_max,
+        ),
+    )
+
+
+@st.composite
+def commands(draw: st.DrawFn, vehicle: pw.VehicleParameters) -> pw.RateThrust | pw.RotorSpeeds:
+    """Any finite command, mostly moderate ones."""
+    bound = draw(st.sampled_from([10.0, 1e4, 1e100]))
+    if draw(st.booleans()):
+        return pw.RotorSpeeds(draw(vectors(len(vehicle.rotors), bound)))
+    return pw.RateThrust(draw(vectors(3, bound)), draw(numbers(-bound, bound)))
+
+
+@st.composite
+def flights(draw: st.DrawFn) -> tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds]:
+    """A vehicle somewhere in the air, and its next command."""
+    vehicle = draw(vehicles)
+    uav = pw.Multicopter(vehicle, draw(integrators), draw(keys), draw(keys), draw(st.booleans()))
+    uav.reset(draw(states(vehicle)))
+    uav.wind = draw(vectors(3, 20.0))
+    return uav, draw(commands(vehicle))
+
+
+def is_sound(uav: pw.Multicopter) -> None:
+    """Finite, of unit attitude, rotors within limits."""
+    assert np.all(np.isfinite(packed(uav.state)))
+    assert np.all(np.isfinite(uav.imu.specific_force))
+    assert np.all(np.isfinite(uav.imu.angular_rate))
+    assert abs(np.linalg.norm(uav.attitude) - 1.0) < 1e-14
+    motor = uav.parameters.motor
+    for speeds in (uav.rotor_speeds, uav.rotor_command):
+        assert np.all((speeds >= motor.speed_min) & (speeds <= motor.speed_max))
+
+
+@given(flights(), numbers(1e-6, 4e-3), st.integers(0, 50))
+def test_sound_states_stay_sound(
+    flight: tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds], dt: float, steps: int
+) -> None:
+    uav, command = flight
+    is_sound(uav)
+    uav.step(command, dt, steps)
+    is_sound(uav)
+    assert uav.steps == steps
+    assert math.isclose(uav.time, dt * steps, rel_tol=1e-12)
+
+
+@given(flights(), numbers(1e-4, 4e-3), st.integers(1, 8), st.integers(1, 4))
+def test_steps_rollouts_and_copies_agree(
+    flight: tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds],
+    dt: float,
+    rows: int,
+    substeps: int,
+) -> None:
+    uav, command = flight
+    other, looped = copy.deepcopy(uav), copy.deepcopy(uav)
+    told = uav.rollout(command, dt, rows, substeps)
+    other.step(command, dt, rows * substeps)
+    for _ in range(rows * substeps):
+        looped.step(command, dt)
+    for each in (other, looped):
+        assert np.array_equal(packed(each.state), packed(told)[-1])
+        assert np.array_equal(each.imu.specific_force, told.specific_force[-1])
+        assert np.array_equal(each.imu.angular_rate, told.angular_rate[-1])
+
+
+@given(
+    flights(),
+    st.sampled_from(["euler", "symplectic_euler"]),
+    st.floats(-math.pi, math.pi),
+    numbers(1e-4, 4e-3),
+)
+def test_a_world_turned_about_gravity_makes_no_difference(
+    flight: tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds],
+    integrator: Any,
+    yaw: float,
+    dt: float,
+) -> None:
+    """The same flight, seen from axes turned about z.
+
+    To roundoff with the two methods that evaluate forces at unit attitudes only; on rotor speeds,
+    because the allocation's root makes much of a roundoff where a rotor is to stand still.
+    """
+    uav, command = flight
+    if not isinstance(command, pw.RotorSpeeds):
+        command = pw.RotorSpeeds(uav.rotor_speeds[::-1])
+    gravity = uav.parameters.body.gravity
+    vehicle = uav.parameters.without_noise().replace(body={"gravity": (0.0, 0.0, gravity[2])})
+    still, turned = (pw.Multicopter(vehicle, integrator) for _ in range(2))
+    c, s = math.cos(yaw), math.sin(yaw)
+    axes = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    start = uav.state
+    start.position = np.zeros(3)
+    still.reset(start)
+    half = np.array([math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)])
+    w, x, y, z = np.asarray(start.attitude)
+    a, d = half[0], half[3]
+    turned.reset(
+        position=np.zeros(3),
+        velocity=axes @ np.asarray(start.velocity),
+        attitude=[a * w - d * z, a * x - d * y, a * y + d * x, a * z + d * w],
+        body_rates=start.body_rates,
+        rotor_speeds=start.rotor_speeds,
+    )
+    still.wind, turned.wind = uav.wind, axes @ uav.wind
+    for each in (still, turned):
+        each.step(command, dt, 10)
+    size = 1.0 + np.abs(still.velocity).max()
+    assert np.allclose(axes @ still.velocity, turned.velocity, rtol=0, atol=1e-10 * size)
+    assert np.allclose(axes @ still.position, turned.position, rtol=0, atol=1e-10 * size)
+    size = 1.0 + np.abs(still.body_rates).max()
+    assert np.allclose(still.body_rates, turned.body_rates, rtol=0, atol=1e-9 * size)
+
+
+@given(
+    numbers(-1e6, 1e6), numbers(-1e6, 1e6), numbers(1e-6, 1.0), st.sampled_from(["euler", "rk4"])
+)
+def test_cars_stay_sound(speed: float, turn: float, dt: float, integrator: Any) -> None:
+    car = pw.Car(integrator=integrator)
+    car.step(pw.SpeedYawRate(speed, turn), dt, 20)
+    limits = car.parameters
+    assert math.isfinite(car.state.x)
+    assert math.isfinite(car.state.y)
+    assert abs(car.state.heading) <= limits.yaw_rate_limit * 20 * dt * (1 + 1e-12)
+
+
+@given(
+    numbers(1e-3, 1e5),
+    numbers(1e-6, 1e2),
+    st.sampled_from(["exact", "backward_euler"]),
+    vectors(20, 1e6),
+)
+def test_filters_are_stable_at_any_rate(
+    cutoff: float, dt: float, method: pw.control.Discretisation, samples: Array
+) -> None:
+    """A Butterworth filter overshoots by 4.3 % of a step, so by no more of any bounded signal."""
+    filtered = pw.LowPass(cutoff, dt, discretisation=method).apply(samples)
+    # the L1 norm of its impulse response is (1 + e^-pi) / (1 - e^-pi), at most
+    gain = (1.0 + math.exp(-math.pi)) / (1.0 - math.exp(-math.pi))
+    assert np.all(np.abs(filtered) <= gain * np.abs(samples).max() * (1 + 1e-9))
+
+
+@given(vehicles, vectors(3, 1e3), numbers(-1e4, 1e4))
+def test_allocation_is_always_within_the_limits(
+    vehicle: pw.VehicleParameters, torque: Array, thrust: float
+) -> None:
+    allocation = pw.Allocation(vehicle)
+    speeds = allocation.allocate(torque, thrust)
+    assert np.all((speeds >= vehicle.motor.speed_min) & (speeds <= vehicle.motor.speed_max))
+    given_back = allocation.matrix @ (speeds * np.abs(speeds))
+    attained = allocation.attained(speeds)
+    expected = np.append(attained.torque, attained.thrust)
+    assert np.allclose(given_back, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
+arrays = hnp.arrays(
+    st.sampled_from(["f8", "f4", "i8", "?", "c16", "U3", "O", "M8[s]"]),
+    hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=5),
+)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.complex_numbers()
+    | st.text(max_size=10)
+    | st.binary(max_size=10)
+    | st.sampled_from([object(), pw, pw.Multicopter, b"", (), {}, 10**400, -0.0])
+)
+garbage = (
+    scalars
+    | arrays
+    | st.recursive(scalars, lambda inner: st.lists(inner, max_size=5), max_leaves=8)
+    | st.dictionaries(st.text(max_size=3), scalars, max_size=2)
+)
+# counts that would only take for ever are no garbage
+no_counts = garbage.filter(lambda x: not (isinstance(x, int) and x > 100)).filter(
+    lambda x: not (isinstance(x, np.ndarray) and x.ndim == 0 and x.dtype.kind in "iu")
+)
+
+
+def tolerates(call: Any, *arguments: Any, **named: Any) -> bool:
+    """Calls; False where that was refused in words. Other errors than these two go on."""
+    try:
+        call(*arguments, **named)
+    except (ValueError, TypeError) as error:
+        return not str(error)
+    return True
+
+
+@given(garbage, garbage, garbage)
+def test_commands_of_garbage(a: Any, b: Any, c: Any) -> None:
+    tolerates(pw.RateThrust, a, b)
+    tolerates(pw.RotorSpeeds, c)
+    tolerates(pw.SpeedYawRate, b, c)
+
+
+@given(garbage, garbage, garbage, garbage)
+def test_constructors_of_garbage(a: Any, b: Any, c: Any, d: Any) -> None:
+    for make in (pw.Multicopter, pw.Car):
+        tolerates(make, a)
+        tolerates(make, integrator=a)
+        tolerates(make, seed=b)
+        tolerates(make, id=c)
+        tolerates(make, noise=d)
+    tolerates(pw.Allocation, a)
+    tolerates(pw.RateController, a)
+    tolerates(pw.RateController, "penguin", b)
+    tolerates(pw.validate, c)
+    tolerates(pw.load, d)
+    tolerates(pw.Pid, a, b, c, d)
+    tolerates(pw.Pid, 1.0, dt=d)
+
+
+@given(garbage, garbage, garbage)
+def test_filters_of_garbage(a: Any, b: Any, c: Any) -> None:
+    tolerates(pw.LowPass, a, b)
+    tolerates(pw.LowPass, stiffness=a, damping=b)
+    tolerates(pw.LowPass, 30.0, discretisation=c)
+    assume(not (isinstance(a, int) and a > 100))
+    tolerates(pw.LowPass, 30.0, channels=a)
+    lowpass = pw.LowPass(30.0, channels=2)
+    tolerates(lowpass.update, a)
+    tolerates(lowpass.apply, b)
+    tolerates(lowpass.reset, c)
+    assert np.all(np.isfinite(lowpass.update([0.0, 0.0])))
+
+
+FLYING = pw.Multicopter("crazyflie", seed=1)
+FLYING.step(pw.RateThrust([0.3, 0.2, 0.1], 0.3), steps=50)
+
+
+@given(garbage, no_counts, no_counts)
+def test_steps_of_garbage_change_nothing(command: Any, dt: Any, steps: Any) -> None:
+    good = pw.RotorSpeeds([1500.0] * 4)
+    before = FLYING.get_state()
+    for call in (FLYING.step, FLYING.rollout):
+        for arguments in ((command,), (good, dt, 1), (good, 1 / 960, steps), (command, dt, steps)):
+            if tolerates(call, *arguments):
+                FLYING.set_state(before)
+            assert FLYING.get_state() == before
+    if tolerates(FLYING.rollout, good, 1 / 960, 2, steps):
+        FLYING.set_state(before)
+    assert FLYING.get_state() == before
+
+
+@given(garbage, st.sampled_from(list(vars(FLYING.trim()))))
+def test_states_of_garbage_change_nothing(value: Any, part: str) -> None:
+    before = FLYING.get_state()
+    state = FLYING.state
+    setattr(state, part, value)
+    wind = FLYING.wind
+
+    def assign(name: str, what: Any) -> None:
+        setattr(FLYING, name, what)
+
+    refused_all = True
+    for name, what in (("state", value), ("state", state), ("wind", value)):
+        refused_all &= not tolerates(assign, name, what)
+    refused_all &= not tolerates(assign, "battery_voltage", value)
+    refused_all &= not tolerates(FLYING.set_state, value)
+    if refused_all:
+        assert FLYING.get_state() == before
+    reset_was_refused = not tolerates(FLYING.reset, **{part: value})
+    assert tolerates(FLYING.reset, value) <= (value is None)
+    is_sound(FLYING) if reset_was_refused or part == "rotor_speeds" else None
+    FLYING.set_state(before)
+    assert np.array_equal(FLYING.wind, wind)
+    assert FLYING.get_state() == before
+
+
+@given(garbage, garbage)
+def test_controllers_of_garbage_change_nothing(a: Any, b: Any) -> None:
+    controller = pw.RateController("penguin")
+    good = pw.RateThrust([0.0, 0.0, 0.0], 10.0)
+    if not (tolerates(controller.update, a, good) or tolerates(controller.update, b, a)):
+        assert np.array_equal(controller.filtered_rates, np.zeros(3))
+        assert np.array_equal(controller.integral, np.zeros(3))
+    allocation = pw.Allocation("penguin")
+    tolerates(allocation.allocate, a, b)
+    tolerates(allocation.attained, a)
+    pid = pw.Pid(1.0, 1.0)
+    if not tolerates(pid.update, a, b):
+        assert pid.integral == 0.0
+
+
+@given(garbage, garbage, no_counts, garbage)
+def test_integration_of_garbage(vehicle: Any, state: Any, steps: Any, result: Any) -> None:
+    class Vehicle:
+        def derivative(self, x: Array, command: Any) -> Any:
+            return result
+
+    tolerates(pw.step, vehicle, [1.0], None, 0.1)
+    tolerates(pw.step, Vehicle(), state, None, 0.1)
+    tolerates(pw.step, Vehicle(), [1.0, 2.0], None, 0.1, steps)
+    tolerates(pw.step, Vehicle(), [1.0], None, state)
+
+
+@given(garbage)
+def test_frames_of_garbage(value: Any) -> None:
+    for name in pw.frames.__all__:
+        tolerates(getattr(pw.frames, name), value)

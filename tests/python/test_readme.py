@@ -1,0 +1,95 @@
+"""The README's code runs: its Python blocks in order, its C++ programs through a compiler."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+
+pytestmark = pytest.mark.skipif(
+    not README.exists(), reason="the tests do not lie beside a README.md"
+)
+
+
+def blocks(language: str) -> list[tuple[int, str]]:
+    """The fenced code of one language, each with the line that it begins at."""
+    text = README.read_text(encoding="utf-8") if README.exists() else ""
+    found = re.finditer(rf"^```{re.escape(language)}[^\S\n]*\n(.*?)^```", text, re.M | re.S)
+    return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in found]
+
+
+def programs() -> list[tuple[int, str]]:
+    """The C++ blocks that are whole programs."""
+    return [(line, code) for line, code in blocks("cpp") if "int main" in code]
+
+
+def eigen() -> list[str]:
+    """The compiler's flags for Eigen; skips where it is nowhere to be found."""
+    if (places := os.environ.get("CPLUS_INCLUDE_PATH")) and any(
+        (Path(place) / "Eigen" / "Core").exists() for place in places.split(os.pathsep)
+    ):
+        return []
+    for place in sys.path:
+        header = Path(place) / "cmeel.prefix" / "include" / "eigen3"
+        if (header / "Eigen" / "Core").exists():
+            return ["-isystem", str(header)]
+    for name in ("pkg-config", "pkgconf"):
+        if (tool := shutil.which(name)) is None:
+            continue
+        told = subprocess.run(
+            [tool, "--cflags", "eigen3"], capture_output=True, text=True, check=False
+        )
+        if told.returncode == 0:
+            return told.stdout.split()
+    for place in ("/usr/include", "/usr/local/include", "/opt/homebrew/include"):
+        if (Path(place) / "eigen3" / "Eigen" / "Core").exists():
+            return ["-isystem", f"{place}/eigen3"]
+    pytest.skip("Eigen's headers are missing (pip install cmeel-eigen)")
+
+
+def compiler() -> str:
+    """A C++ compiler; skips where there is none."""
+    for name in (os.environ.get("CXX", ""), "c++", "g++", "clang++"):
+        if name and (path := shutil.which(name)):
+            return path
+    pytest.skip("a C++ compiler is missing (none of $CXX, c++, g++, clang++)")
+
+
+def test_there_is_code_to_run() -> None:
+    assert blocks("python")
+    assert blocks("cpp")
+
+
+def test_python_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    namespace: dict[str, Any] = {"__name__": "__readme__"}
+    for line, code in blocks("python"):
+        source = compile("\n" * (line - 1) + code, str(README), "exec")
+        exec(source, namespace)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "code"), programs(), ids=[f"line {line}" for line, _ in programs()]
+)
+def test_cpp_programs_compile_and_run(line: int, code: str, tmp_path: Path) -> None:
+    command = [compiler(), "-std=c++17", "-I", str(ROOT / "include"), *eigen()]
+    source, program = tmp_path / "main.cpp", tmp_path / "program"
+    source.write_text(f'#line {line} "README.md"\n{code}', encoding="utf-8")
+    command += ["-Wall", "-Wextra", "-Wpedantic", "-Werror", str(source), "-o", str(program)]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    ran = subprocess.run(
+        [str(program)], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
