@@ -3,9 +3,8 @@
 /// Two scalars that have the hooks of propwash/math/scalar.hpp and nothing else: what compiles and
 /// agrees with them uses nothing else either.
 
-#include <propwash/math/scalar.hpp>
-
 #include <cmath>
+#include <propwash/math/scalar.hpp>
 
 /// A number that counts what is done with it. No conversion from or to double but the explicit
 /// construction from one.
@@ -145,9 +144,7 @@ class Pair {
   }
   friend Pair sin(const Pair& a) { return {std::sin(a.first_), std::sin(a.second_)}; }
   friend Pair cos(const Pair& a) { return {std::cos(a.first_), std::cos(a.second_)}; }
-  friend Pair round(const Pair& a) {
-    return {std::nearbyint(a.first_), std::nearbyint(a.second_)};
-  }
+  friend Pair round(const Pair& a) { return {std::nearbyint(a.first_), std::nearbyint(a.second_)}; }
 
  private:
   double first_ = 0.0, second_ = 0.0;

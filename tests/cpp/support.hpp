@@ -2,11 +2,10 @@
 /// @file
 /// Seeded random inputs and the few helpers that several tests share.
 
-#include <propwash/math/mat3.hpp>
-#include <propwash/math/quat.hpp>
-
 #include <cmath>
 #include <cstdint>
+#include <propwash/math/mat3.hpp>
+#include <propwash/math/quat.hpp>
 #include <random>
 
 /// Numbers that are the same on every platform: the engine's bits are standardised, the standard

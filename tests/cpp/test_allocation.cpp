@@ -1,11 +1,9 @@
 // Allocation (23): inverse of the wrench, minimum norm, clipping, rank.
+#include <Eigen/SVD>
 #include <propwash/control/allocation.hpp>
 #include <propwash/math/eigen.hpp>
 #include <propwash/model/motor.hpp>
 #include <propwash/model/rotor.hpp>
-
-#include <Eigen/SVD>
-
 #include <vector>
 
 #include "catch.hpp"
@@ -53,9 +51,7 @@ Eigen::Vector4d vector(const pw::Wrench<double>& w) {
   return {w.torque.x, w.torque.y, w.torque.z, w.thrust};
 }
 
-pw::Wrench<double> random_wrench(Dice& dice) {
-  return {dice.vec3(0.3), dice.uniform(5.0, 15.0)};
-}
+pw::Wrench<double> random_wrench(Dice& dice) { return {dice.vec3(0.3), dice.uniform(5.0, 15.0)}; }
 
 double largest(const Eigen::MatrixXd& m) { return m.cwiseAbs().maxCoeff(); }
 
@@ -87,9 +83,8 @@ void require_identity(const Rotors& rotors) {
 /// u = w |w| that a wrench is allocated to.
 Eigen::VectorXd squares(const pw::Allocation<double, pw::Dynamic>& allocation,
                         const pw::Wrench<double>& wrench) {
-  return pw::to_eigen(map(pw::allocate(allocation, wrench), [](double w) {
-    return pw::signed_square(w);
-  }));
+  return pw::to_eigen(
+      map(pw::allocate(allocation, wrench), [](double w) { return pw::signed_square(w); }));
 }
 
 }  // namespace

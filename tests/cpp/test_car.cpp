@@ -1,9 +1,8 @@
 // The Dubins car (24) to (26): straight lines, circles, limits, noise.
-#include <propwash/vehicle/car.hpp>
-#include <propwash/vehicle/vehicles.hpp>
-
 #include <algorithm>
 #include <cstring>
+#include <propwash/vehicle/car.hpp>
+#include <propwash/vehicle/vehicles.hpp>
 
 #include "catch.hpp"
 #include "support.hpp"

@@ -95,8 +95,8 @@ TEST_CASE("drag opposes the motion and takes energy, whatever the direction", "[
     for (int i = 0; i < 3; ++i) drag.rotational(i, i) = 1.0;
     const auto rates = dice.vec3(5.0);
     CHECK(dot(pw::drag_torque(drag, rates), rates) < 0.0);
-    CHECK(distance(pw::drag_torque(drag, rates),
-                   (drag.rotational * rates) * -norm(rates)) <= 1e-11);
+    CHECK(distance(pw::drag_torque(drag, rates), (drag.rotational * rates) * -norm(rates)) <=
+          1e-11);
   }
   CHECK(norm(pw::drag_force(drag, pw::Vec3<double>{})) == 0.0);
 }
@@ -119,7 +119,8 @@ TEST_CASE("a spin about one axis decays as the quadratic law says", "[drag]") {
   }
 }
 
-TEST_CASE("under linear rotor drag speed decays as exp(-d t), each body axis for itself", "[drag]") {
+TEST_CASE("under linear rotor drag speed decays as exp(-d t), each body axis for itself",
+          "[drag]") {
   auto vehicle = adrift();
   vehicle.drag.translational = 0.0;
   vehicle.rotor_drag.linear = {0.4, 0.3, 0.1};

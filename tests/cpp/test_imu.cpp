@@ -1,7 +1,6 @@
 // The IMU: lever arm, mounting, scale, quantisation, saturation, rate of measuring.
-#include <propwash/vehicle/vehicles.hpp>
-
 #include <limits>
+#include <propwash/vehicle/vehicles.hpp>
 
 #include "catch.hpp"
 #include "quiet.hpp"
@@ -119,8 +118,7 @@ TEST_CASE("a sensor at the lever arm's end reads the acceleration of that point"
   CHECK(distance(reading, rotate_inverse(q, acceleration - vehicle.body.gravity)) <= 1e-4);
 }
 
-TEST_CASE("a turned sensor reads the same vectors in its own axes, a scaled one scaled",
-          "[imu]") {
+TEST_CASE("a turned sensor reads the same vectors in its own axes, a scaled one scaled", "[imu]") {
   Dice dice(72);
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.imu.position = {0.1, 0.0, 0.02};
@@ -154,8 +152,7 @@ TEST_CASE("the rate controller reads a turned sensor in body axes", "[imu]") {
   CHECK(distance(plain.state().body_rates, turned_uav.state().body_rates) <= 1e-10);
 }
 
-TEST_CASE("a digital reading lies on the grid, within half a step, and within the range",
-          "[imu]") {
+TEST_CASE("a digital reading lies on the grid, within half a step, and within the range", "[imu]") {
   auto vehicle = pw::vehicles::flightgoggles();
   auto digital = vehicle;
   digital.imu.accelerometer_resolution = 0.05;

@@ -1,7 +1,6 @@
-// The IMU's noise is a density: the same at 960 and at 240 Hz, in white noise, walk and initial bias.
-// Three sigma everywhere; seeds are fixed.
+// The IMU's noise is a density: the same at 960 and at 240 Hz, in white noise, walk and initial
+// bias. Three sigma everywhere; seeds are fixed.
 #include <propwash/vehicle/vehicles.hpp>
-
 #include <vector>
 
 #include "catch.hpp"
@@ -104,8 +103,7 @@ TEST_CASE("white noise has one Allan deviation at 960 and at 240 Hz, of slope -1
       INFO("tau " << tau << " s");
       CHECK(std::abs(a.deviation / (density / std::sqrt(tau)) - 1.0) < 3.0 * sigma(a.clusters));
       CHECK(std::abs(b.deviation / (density / std::sqrt(tau)) - 1.0) < 3.0 * sigma(b.clusters));
-      CHECK(std::abs(a.deviation / b.deviation - 1.0) <
-            3.0 * std::sqrt(2.0) * sigma(a.clusters));
+      CHECK(std::abs(a.deviation / b.deviation - 1.0) < 3.0 * std::sqrt(2.0) * sigma(a.clusters));
       if (size == 1) shortest = a;
       longest = a;
     }
@@ -169,8 +167,8 @@ TEST_CASE("the Allan deviation of a walk is K sqrt(tau/3), of slope +1/2", "[imu
   auto vehicle = calm();
   vehicle.imu.gyroscope_bias_walk = 1e-3;
   const auto walk = record(vehicle, 85, 240.0, 600.0).gyroscope;
-  const Allan a = allan(walk, 60);    // 0.25 s
-  const Allan b = allan(walk, 960);   // 4 s
+  const Allan a = allan(walk, 60);   // 0.25 s
+  const Allan b = allan(walk, 960);  // 4 s
   // of a walk, neighbouring differences correlate by 1/4: the variance of the estimate is less than
   // that of white noise, whose band is used
   CHECK(std::abs(a.deviation / (1e-3 * std::sqrt(0.25 / 3.0)) - 1.0) < 3.0 * sigma(a.clusters));

@@ -1,11 +1,9 @@
 // The integrators' orders of convergence, and step() for a vehicle of the user's own.
+#include <Eigen/Core>
+#include <algorithm>
 #include <propwash/integrate/integrate.hpp>
 #include <propwash/vehicle/multicopter_model.hpp>
 #include <propwash/vehicle/vehicles.hpp>
-
-#include <Eigen/Core>
-
-#include <algorithm>
 
 #include "catch.hpp"
 #include "support.hpp"
@@ -47,9 +45,7 @@ struct LimitedOscillator : Oscillator {
   }
 };
 
-double energy(const Swing& x) {
-  return 0.5 * (x.position * x.position + x.velocity * x.velocity);
-}
+double energy(const Swing& x) { return 0.5 * (x.position * x.position + x.velocity * x.velocity); }
 
 template <class Method>
 Swing swing(int steps, double duration) {
@@ -72,8 +68,7 @@ using State = pw::MulticopterState<double, 4>;
 
 template <class Method>
 State fly(int steps) {
-  const auto model =
-      pw::make_model<double, 4, pw::GeneralShape>(pw::vehicles::flightgoggles());
+  const auto model = pw::make_model<double, 4, pw::GeneralShape>(pw::vehicles::flightgoggles());
   pw::MulticopterInput<double, 4> input;
   input.command = {{1160.0, 1120.0, 1140.0, 1135.0}};
   input.wind = {1.0, -0.5, 0.2};
@@ -98,8 +93,7 @@ double apart(const State& a, const State& b) {
 template <class Method>
 double flight_order(int steps) {
   static const State reference = fly<pw::Rk4>(8000);
-  return std::log2(apart(fly<Method>(steps), reference) /
-                   apart(fly<Method>(2 * steps), reference));
+  return std::log2(apart(fly<Method>(steps), reference) / apart(fly<Method>(2 * steps), reference));
 }
 
 }  // namespace
@@ -107,8 +101,7 @@ double flight_order(int steps) {
 TEST_CASE("orders of convergence on the oscillator", "[integrate]") {
   CHECK(std::log2(swing_error<pw::Euler>(2000) / swing_error<pw::Euler>(4000)) ==
         Approx(1.0).margin(0.05));
-  CHECK(std::log2(swing_error<pw::Rk4>(50) / swing_error<pw::Rk4>(100)) ==
-        Approx(4.0).margin(0.2));
+  CHECK(std::log2(swing_error<pw::Rk4>(50) / swing_error<pw::Rk4>(100)) == Approx(4.0).margin(0.2));
   CHECK(std::log2(swing_error<pw::SymplecticEuler>(500) / swing_error<pw::SymplecticEuler>(1000)) ==
         Approx(1.0).margin(0.05));
 }

@@ -1,11 +1,9 @@
-// The second-order low-pass (19): exact for held inputs at any rate, Butterworth's cut-off and phase,
-// and the published backward Euler.
+// The second-order low-pass (19): exact for held inputs at any rate, Butterworth's cut-off and
+// phase, and the published backward Euler.
+#include <Eigen/Core>
+#include <complex>
 #include <propwash/control/low_pass.hpp>
 #include <propwash/integrate/rk4.hpp>
-
-#include <Eigen/Core>
-
-#include <complex>
 
 #include "catch.hpp"
 #include "support.hpp"

@@ -1,10 +1,8 @@
 // The algebra of math/ against Eigen's, on random inputs.
+#include <Eigen/LU>
+#include <limits>
 #include <propwash/math/eigen.hpp>
 #include <propwash/math/structured.hpp>
-
-#include <Eigen/LU>
-
-#include <limits>
 
 #include "catch.hpp"
 #include "support.hpp"

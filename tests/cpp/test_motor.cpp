@@ -56,8 +56,7 @@ TEST_CASE("rise and fall have their own time constants", "[motor]") {
   for (int n = 1; n <= 100; ++n) {
     up.step(all(1400.0), dt);
     down.step(all(600.0), dt);
-    CHECK(up.state().rotor_speeds[0] ==
-          Approx(lagged(1000.0, 1400.0, 0.05, n * dt)).epsilon(1e-9));
+    CHECK(up.state().rotor_speeds[0] == Approx(lagged(1000.0, 1400.0, 0.05, n * dt)).epsilon(1e-9));
     CHECK(down.state().rotor_speeds[0] ==
           Approx(lagged(1000.0, 600.0, 0.08, n * dt)).epsilon(1e-9));
   }
@@ -117,8 +116,9 @@ TEST_CASE("a command arrives after its dead time", "[motor]") {
     }
     // the same as the undelayed exponential, later; the mean in the mixed step is of second order
     const double t = 60 * dt - delay;
-    CHECK(uav.state().rotor_speeds[0] ==
-          Approx(lagged(1000.0, 1400.0, 0.02, t)).margin(400.0 * std::pow(dt / 0.02, 2) / 8 + 1e-3));
+    CHECK(
+        uav.state().rotor_speeds[0] ==
+        Approx(lagged(1000.0, 1400.0, 0.02, t)).margin(400.0 * std::pow(dt / 0.02, 2) / 8 + 1e-3));
   }
 }
 

@@ -1,7 +1,6 @@
 // Laws of the whole vehicle: trim, free fall, symmetries of space, momentum balance, energy.
-#include <propwash/vehicle/vehicles.hpp>
-
 #include <algorithm>
+#include <propwash/vehicle/vehicles.hpp>
 
 #include "catch.hpp"
 #include "quiet.hpp"
@@ -17,8 +16,7 @@ using Uav = pw::Multicopter<4>;
 pw::VehicleParameters everything() {
   auto vehicle = pw::vehicles::flightgoggles();
   Dice dice(51);
-  vehicle.body.inertia =
-      turned(dice.unit_quat(), pw::Mat3<double>::diagonal(0.004, 0.005, 0.007));
+  vehicle.body.inertia = turned(dice.unit_quat(), pw::Mat3<double>::diagonal(0.004, 0.005, 0.007));
   for (auto& rotor : vehicle.rotors) {
     const auto axis = dice.vec3(0.2) + pw::Vec3<double>{0.0, 0.0, 1.0};
     rotor.axis = axis * (1.0 / norm(axis));
@@ -92,8 +90,8 @@ TEST_CASE("without thrust and air everything falls alike", "[multicopter]") {
   for (int n = 1; n <= 2000; ++n) {
     uav.step(pw::RotorSpeeds<4>{}, 1e-3);
     const double t = n * 1e-3;
-    const auto parabola = start.position + start.velocity * t +
-                          pw::Vec3<double>{0.0, 0.0, -9.81} * (0.5 * t * t);
+    const auto parabola =
+        start.position + start.velocity * t + pw::Vec3<double>{0.0, 0.0, -9.81} * (0.5 * t * t);
     REQUIRE(distance(uav.state().position, parabola) <= 1e-11);
     REQUIRE(norm(uav.imu().specific_force) == 0.0);  // weightless
   }
@@ -129,8 +127,8 @@ TEST_CASE("the physics does not know where the world's axes point", "[multicopte
   Dice dice(52);
   for (int n = 0; n < 6; ++n) {
     // a turn about the vertical leaves gravity alone; any other turns it too
-    const auto r = n < 3 ? pw::from_axis_angle(pw::Vec3<double>{0.0, 0.0, 1.0}, 1.0 + n)
-                         : dice.unit_quat();
+    const auto r =
+        n < 3 ? pw::from_axis_angle(pw::Vec3<double>{0.0, 0.0, 1.0}, 1.0 + n) : dice.unit_quat();
     auto turned_vehicle = n % 2 == 0 ? vehicle : pw::vehicles::flightgoggles();
     const auto plain_vehicle = turned_vehicle;
     turned_vehicle.body.gravity = rotate(r, turned_vehicle.body.gravity);

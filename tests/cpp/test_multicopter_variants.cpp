@@ -1,8 +1,10 @@
 // One vehicle in its variants: number of rotors fixed or dynamic, float or double, restored or not,
 // seed and id.
-#include <propwash/vehicle/vehicles.hpp>
-
 #include <cstring>
+#include <limits>
+#include <propwash/vehicle/vehicles.hpp>
+#include <string>
+#include <vector>
 
 #include "catch.hpp"
 #include "quiet.hpp"
@@ -182,4 +184,35 @@ TEST_CASE("float flies what double flies, to its precision, noise included", "[v
   CHECK(norm(uav.state().velocity) > 0.5);
   require_near(uav, single, 2e-3);
   CHECK(single.time() == uav.time());
+}
+
+TEST_CASE("a vehicle that cannot be is refused before it is built", "[variants]") {
+  const auto complaint = [](auto&& build) -> std::string {
+    try {
+      build();
+    } catch (const pw::ParameterError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const auto six = complaint([] { pw::Multicopter<4>{pw::vehicles::hexacopter()}; });
+  CHECK(six.find("number = 6: expected 4") != std::string::npos);
+  auto heavy = pw::vehicles::flightgoggles();
+  heavy.body.mass = 0.0;
+  const auto massless = complaint([&] { pw::Multicopter<4>{heavy}; });
+  CHECK(massless.find("body.mass = 0: expected a finite value > 0 kg") != std::string::npos);
+}
+
+TEST_CASE("a command that is no number shows in the state, one that is too large does not",
+          "[variants]") {
+  pw::Multicopter<4> uav(pw::vehicles::flightgoggles(), quiet());
+  const double infinite = std::numeric_limits<double>::infinity();
+  uav.step(pw::RotorSpeeds{infinite, 0.0, 0.0, -infinite}, 1e-3);
+  CHECK(std::isfinite(norm(uav.state().velocity)));
+  uav.step(pw::RotorSpeeds{std::nan(""), 0.0, 0.0, 0.0}, 1e-3);
+  CHECK(std::isnan(uav.state().rotor_speeds[0]));
+  CHECK_FALSE(std::isnan(uav.state().rotor_speeds[1]));
+  CHECK(std::isnan(uav.state().velocity.z));
+  uav.reset();
+  CHECK(std::isfinite(norm(uav.imu().specific_force)));
 }

@@ -1,11 +1,12 @@
-// A step allocates nothing: operator new is replaced, and malloc intercepted where that can be done.
-#include <propwash/vehicle/car.hpp>
-#include <propwash/vehicle/vehicles.hpp>
-
+// A step allocates nothing: operator new is replaced, and malloc intercepted where that can be
+// done.
 #include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <propwash/vehicle/car.hpp>
+#include <propwash/vehicle/vehicles.hpp>
+#include <string>
 
 #include "catch.hpp"
 #include "quiet.hpp"

@@ -1,7 +1,6 @@
-// Process noise (10): a white force whose effect does not depend on the time step. Three sigma of the
-// chi-square distribution; seeds are fixed.
+// Process noise (10): a white force whose effect does not depend on the time step. Three sigma of
+// the chi-square distribution; seeds are fixed.
 #include <propwash/vehicle/vehicles.hpp>
-
 #include <vector>
 
 #include "catch.hpp"

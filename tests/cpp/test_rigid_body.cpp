@@ -1,9 +1,9 @@
-// Rigid body with rotor momentum, (8), (9), (12) to (14): conservation, closed forms, choice of axes.
+// Rigid body with rotor momentum, (8), (9), (12) to (14): conservation, closed forms, choice of
+// axes.
+#include <algorithm>
 #include <propwash/integrate/integrate.hpp>
 #include <propwash/vehicle/multicopter_model.hpp>
 #include <propwash/vehicle/vehicles.hpp>
-
-#include <algorithm>
 
 #include "catch.hpp"
 #include "support.hpp"

@@ -89,9 +89,12 @@ TEST_CASE("rotors along body z give the same with and without the knowledge of i
   for (int i = 0; i < 5; ++i) {
     general[i] = random_rotor(dice);
     general[i].axis = {0.0, 0.0, 1.0};
-    parallel[i] = {general[i].position,           {},
-                   general[i].spin,               general[i].thrust_coefficient,
-                   general[i].torque_coefficient, general[i].inertia};
+    parallel[i] = {general[i].position,
+                   {},
+                   general[i].spin,
+                   general[i].thrust_coefficient,
+                   general[i].torque_coefficient,
+                   general[i].inertia};
     speeds[i] = dice.uniform(-500.0, 2000.0);
     accelerations[i] = dice.uniform(-1e4, 1e4);
   }

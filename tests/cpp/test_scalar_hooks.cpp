@@ -1,13 +1,12 @@
-// Every template of math/, model/, integrate/, control/ and the multicopter's equations with scalars
-// that have the documented hooks alone: they give the numbers of double, lane by lane.
+// Every template of math/, model/, integrate/, control/ and the multicopter's equations with
+// scalars that have the documented hooks alone: they give the numbers of double, lane by lane.
+#include <functional>
 #include <propwash/control/rate_controller.hpp>
 #include <propwash/integrate/integrate.hpp>
 #include <propwash/model/car.hpp>
 #include <propwash/model/delay.hpp>
 #include <propwash/vehicle/multicopter_model.hpp>
 #include <propwash/vehicle/vehicles.hpp>
-
-#include <functional>
 #include <vector>
 
 #include "catch.hpp"

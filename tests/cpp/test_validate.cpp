@@ -1,10 +1,9 @@
 // Bad parameters: one error naming field, value and allowed range.
+#include <functional>
+#include <limits>
 #include <propwash/vehicle/car.hpp>
 #include <propwash/vehicle/validate.hpp>
 #include <propwash/vehicle/vehicles.hpp>
-
-#include <functional>
-#include <limits>
 
 #include "catch.hpp"
 
@@ -13,7 +12,7 @@ namespace pw = propwash;
 namespace {
 
 using Vehicle = pw::VehicleParameters;
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double inf = std::numeric_limits<double>::infinity();
 
 /// What is thrown, or nothing.
@@ -57,7 +56,8 @@ void require_refused(const std::vector<Fault>& faults) {
 void require_range(const std::string& field, const std::function<double&(Vehicle&)>& at,
                    bool zero_allowed, bool infinity_allowed = false) {
   INFO(field);
-  std::vector<std::pair<double, std::string>> bad = {{-1.5, "-1.5"}, {nan, "nan"}, {-inf, "-inf"}};
+  std::vector<std::pair<double, std::string>> bad = {
+      {-1.5, "-1.5"}, {not_a_number, "nan"}, {-inf, "-inf"}};
   if (!zero_allowed) bad.emplace_back(0.0, "0");
   if (!infinity_allowed) bad.emplace_back(inf, "inf");
   for (const auto& [value, shown] : bad) {
@@ -127,11 +127,11 @@ TEST_CASE("an inertia that no body can have is refused", "[validate]") {
   using Mat3 = pw::Mat3<double>;
   require_refused({
       {[](Vehicle& v) { v.body.inertia(0, 1) = 1e-3; }, "body.inertia", "", "symmetric"},
-      {[](Vehicle& v) { v.body.inertia(2, 2) = nan; }, "body.inertia", "", "symmetric"},
+      {[](Vehicle& v) { v.body.inertia(2, 2) = not_a_number; }, "body.inertia", "", "symmetric"},
       {[](Vehicle& v) { v.body.inertia = Mat3::diagonal(0.01, -0.01, 0.01); },
        "body.inertia, principal moments", "(-0.01, 0.01, 0.01)", "all > 0"},
-      {[](Vehicle& v) { v.body.inertia = Mat3{}; }, "body.inertia, principal moments",
-       "(0, 0, 0)", "all > 0"},
+      {[](Vehicle& v) { v.body.inertia = Mat3{}; }, "body.inertia, principal moments", "(0, 0, 0)",
+       "all > 0"},
       {[](Vehicle& v) { v.body.inertia = Mat3::diagonal(0.001, 0.001, 0.01); },
        "body.inertia, principal moments", "(0.001, 0.001, 0.01)", "sum of the other two"},
       // diagonal in range, but not its principal moments
@@ -149,32 +149,33 @@ TEST_CASE("rotors and motors that cannot be are refused", "[validate]") {
       {[](Vehicle& v) { v.rotors.resize(13); }, "rotors, their number", "13", "1 to 12"},
       {[](Vehicle& v) { v.rotors[1].axis = {0.0, 0.0, 2.0}; }, "rotors[1].axis", "(0, 0, 2)",
        "unit vector"},
-      {[](Vehicle& v) { v.rotors[1].axis = {0.0, nan, 1.0}; }, "rotors[1].axis", "(0, nan, 1)",
-       "unit vector"},
+      {[](Vehicle& v) { v.rotors[1].axis = {0.0, not_a_number, 1.0}; }, "rotors[1].axis",
+       "(0, nan, 1)", "unit vector"},
       {[](Vehicle& v) { v.rotors[3].spin = 0.5; }, "rotors[3].spin", "0.5", "+1"},
-      {[](Vehicle& v) { v.rotors[3].spin = nan; }, "rotors[3].spin", "nan", "+1"},
+      {[](Vehicle& v) { v.rotors[3].spin = not_a_number; }, "rotors[3].spin", "nan", "+1"},
       {[](Vehicle& v) { v.rotors[0].position.y = inf; }, "rotors[0].position[1]", "inf", "m"},
       {[](Vehicle& v) { v.motor.speed_min = 3000.0; }, "motor.speed_min", "3000",
        "less than motor.speed_max = 2200"},
-      {[](Vehicle& v) { v.motor.speed_min = nan; }, "motor.speed_min", "nan", "less than"},
+      {[](Vehicle& v) { v.motor.speed_min = not_a_number; }, "motor.speed_min", "nan", "less than"},
       {[](Vehicle& v) { v.body.mass = 4.0; }, "rotors, their thrust at motor.speed_max", "36.97",
        "more than the weight, 39.24"},
-      {[](Vehicle& v) { v.body.gravity.x = nan; }, "body.gravity[0]", "nan", "m/s^2"},
+      {[](Vehicle& v) { v.body.gravity.x = not_a_number; }, "body.gravity[0]", "nan", "m/s^2"},
   });
 }
 
 TEST_CASE("the rest of the body and of the sensor", "[validate]") {
   require_refused({
       {[](Vehicle& v) { v.drag.rotational(1, 1) = -0.1; }, "drag.rotational", "", "semi-definite"},
-      {[](Vehicle& v) { v.drag.rotational(1, 2) = nan; }, "drag.rotational", "", "semi-definite"},
-      {[](Vehicle& v) { v.imu.attitude = {1.0, 1.0, 0.0, 0.0}; }, "imu.attitude, squared norm",
-       "2", "unit quaternion"},
-      {[](Vehicle& v) { v.imu.attitude.x = nan; }, "imu.attitude, squared norm", "nan",
+      {[](Vehicle& v) { v.drag.rotational(1, 2) = not_a_number; }, "drag.rotational", "",
+       "semi-definite"},
+      {[](Vehicle& v) { v.imu.attitude = {1.0, 1.0, 0.0, 0.0}; }, "imu.attitude, squared norm", "2",
        "unit quaternion"},
-      {[](Vehicle& v) { v.imu.position.z = nan; }, "imu.position[2]", "nan", "m"},
+      {[](Vehicle& v) { v.imu.attitude.x = not_a_number; }, "imu.attitude, squared norm", "nan",
+       "unit quaternion"},
+      {[](Vehicle& v) { v.imu.position.z = not_a_number; }, "imu.position[2]", "nan", "m"},
       {[](Vehicle& v) { v.imu.gyroscope_scale.x = inf; }, "imu.gyroscope_scale[0]", "inf", ""},
-      {[](Vehicle& v) { v.imu.accelerometer_scale.y = nan; }, "imu.accelerometer_scale[1]", "nan",
-       ""},
+      {[](Vehicle& v) { v.imu.accelerometer_scale.y = not_a_number; }, "imu.accelerometer_scale[1]",
+       "nan", ""},
   });
 }
 
@@ -199,9 +200,8 @@ TEST_CASE("rotors that cannot command every axis are refused for rate control", 
 
 TEST_CASE("time steps", "[validate]") {
   const auto vehicle = pw::vehicles::flightgoggles();  // time constant 0.02 s
-  for (const double dt : {0.0, -0.001, nan, inf}) {
-    const auto text =
-        complaint([&] { pw::validate_time_step(vehicle, pw::Integrator::rk4, dt); });
+  for (const double dt : {0.0, -0.001, not_a_number, inf}) {
+    const auto text = complaint([&] { pw::validate_time_step(vehicle, pw::Integrator::rk4, dt); });
     CHECK(mentions(text, "dt = "));
     CHECK(mentions(text, "expected a finite value > 0 s"));
   }
@@ -223,11 +223,11 @@ TEST_CASE("cars", "[validate]") {
     CHECK(mentions(text, "expected"));
   };
   refused([](auto& c) { c.speed_min = 9.0; }, "speed_min = 9: expected at most speed_max = 5");
-  refused([](auto& c) { c.speed_max = nan; }, "speed_max = nan");
+  refused([](auto& c) { c.speed_max = not_a_number; }, "speed_max = nan");
   refused([](auto& c) { c.speed_max = inf; }, "speed_max = inf");
   refused([](auto& c) { c.yaw_rate_limit = 0.0; }, "yaw_rate_limit = 0");
   refused([](auto& c) { c.process_noise_forward = -1.0; }, "process_noise[0] = -1");
-  refused([](auto& c) { c.process_noise_left = nan; }, "process_noise[1] = nan");
+  refused([](auto& c) { c.process_noise_left = not_a_number; }, "process_noise[1] = nan");
   pw::CarOptions options;
   options.integrator = pw::Integrator::symplectic_euler;
   CHECK(mentions(complaint([&] { pw::Car<>(pw::vehicles::car(), options); }),

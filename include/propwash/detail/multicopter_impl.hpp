@@ -128,24 +128,35 @@ SmallArray<T, N> Multicopter<N, T>::driven(const SmallArray<T, N>& command) {
 }
 
 template <int N, class T>
-template <class Shape>
+template <class Noise, class Shape>
 void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
-  const auto& input = memory_.input;
-  const State& x = memory_.state;
+  MulticopterInput<T, N, Zero3, Noise> input;
+  input.command = memory_.input.command;
+  if constexpr (!std::is_same_v<Noise, Zero3>) {
+    input.noise_force = memory_.input.noise_force;
+    input.noise_torque = memory_.input.noise_torque;
+  }
+  // seen from the air, whose velocity is held over the step, there is no wind
+  const Vec3<T> wind_W = memory_.input.wind;
+  State x = memory_.state;
+  x.velocity -= wind_W;
   const T dt = T(constants_.dt);
   const auto f = [&](const State& s) PROPWASH_LAMBDA {
     return multicopter_derivative(model, s, input);
   };
+  const auto finish = [&](const State& end) PROPWASH_LAMBDA {
+    State next = projected(model, end);
+    next.velocity += wind_W;
+    next.position += wind_W * dt;
+    memory_.state = next;
+  };
   switch (options_.integrator) {
     case Integrator::euler:
-      memory_.state = projected(model, Euler{}(f, x, dt));
-      break;
+      return finish(Euler{}(f, x, dt));
     case Integrator::rk4:
-      memory_.state = projected(model, Rk4{}(f, x, dt));
-      break;
+      return finish(Rk4{}(f, x, dt));
     case Integrator::symplectic_euler:
-      memory_.state = projected(model, SymplecticEuler{}(f, x, dt));
-      break;
+      return finish(SymplecticEuler{}(f, x, dt));
   }
 }
 
@@ -153,10 +164,12 @@ template <int N, class T>
 void Multicopter<N, T>::advance(const SmallArray<T, N>& command) {
   memory_.input.command = driven(command);
   if (noisy_) draw_noise();
-  if (parallel_) {
-    integrate(parallel_model_);
+  if (parallel_ && !noisy_) {
+    integrate<Zero3>(parallel_model_);
+  } else if (parallel_) {
+    integrate<Vec3<T>>(parallel_model_);
   } else {
-    integrate(general_model_);
+    integrate<Vec3<T>>(general_model_);
   }
   ++memory_.steps;
   memory_.time += constants_.dt;
@@ -168,10 +181,11 @@ void Multicopter<N, T>::advance(const SmallArray<T, N>& command) {
 template <int N, class T>
 void Multicopter<N, T>::draw_noise() {
   const std::uint64_t n = memory_.steps;
-  const StepNormals z =
-      step_normals(options_.seed, options_.id,
-                   {{{n, Stream::process_noise}, {n, Stream::imu_bias_walk},
-                     {n + 1, Stream::imu_noise}, {n, Stream::user}}});
+  const StepNormals z = step_normals(options_.seed, options_.id,
+                                     {{{n, Stream::process_noise},
+                                       {n, Stream::imu_bias_walk},
+                                       {n + 1, Stream::imu_noise},
+                                       {n, Stream::user}}});
   const auto triple = [&z](int stream, int from) {
     return Vec3<T>{T(z[stream][from]), T(z[stream][from + 1]), T(z[stream][from + 2])};
   };

@@ -17,20 +17,20 @@ inline constexpr int Dynamic = -1;
 inline constexpr int max_size = 12;
 
 namespace detail {
-template <class F, int... I>
+template <int From, class F, int... I>
 PROPWASH_FN void each_index(std::integer_sequence<int, I...>, F&& f) {
-  (f(I), ...);
+  (f(From + I), ...);
 }
 }  // namespace detail
 
-/// Calls f(i) for i = 0 … size - 1. With N known there is no loop for the compiler to keep: a loop
+/// Calls f(i) for i = From … size - 1. With N known there is no loop for the compiler to keep: a loop
 /// that is unrolled late leaves the arrays in memory, at twice the cost of a whole step.
-template <int N, class F>
+template <int N, int From = 0, class F>
 PROPWASH_FN void for_each_index([[maybe_unused]] int size, F&& f) {
   if constexpr (N == Dynamic) {
-    for (int i = 0; i < size; ++i) f(i);
+    for (int i = From; i < size; ++i) f(i);
   } else {
-    detail::each_index(std::make_integer_sequence<int, N>{}, f);
+    detail::each_index<From>(std::make_integer_sequence<int, N - From>{}, f);
   }
 }
 

@@ -28,6 +28,27 @@ PROPWASH_FN Diag3<T> inverse(const Diag3<T>& m) {
   return {one / m.x, one / m.y, one / m.z};
 }
 
+/// The zero vector, without storage: adding it is no operation.
+struct Zero3 {};
+
+template <class T>
+PROPWASH_FN Vec3<T> operator+(const Vec3<T>& a, Zero3) {
+  return a;
+}
+template <class T>
+PROPWASH_FN Vec3<T> operator-(const Vec3<T>& a, Zero3) {
+  return a;
+}
+
+template <class T>
+PROPWASH_FN Vec3<T> operator+(Zero3, const Vec3<T>& a) {
+  return a;
+}
+template <class S>
+PROPWASH_FN Zero3 operator*(Zero3, const S&) {
+  return {};
+}
+
 /// A vector along the z axis.
 template <class T>
 struct AlongZ {
@@ -58,10 +79,31 @@ template <class T, class S>
 PROPWASH_FN auto operator*(const AlongZ<T>& a, const S& s) {
   return AlongZ{a.z * s};
 }
+
+/// A vector in the x-y plane.
+template <class T>
+struct AcrossZ {
+  using Scalar = T;
+  T x{}, y{};
+};
+template <class T>
+AcrossZ(T, T) -> AcrossZ<T>;
+
+template <class A, class B>
+PROPWASH_FN auto operator+(const AcrossZ<A>& a, const AlongZ<B>& b) {
+  return make_vec3(a.x, a.y, b.z);
+}
+template <class T>
+PROPWASH_FN AcrossZ<T> operator+(Zero3, const AcrossZ<T>& a) {
+  return a;
+}
+template <class A, class B>
+PROPWASH_FN auto operator+(const Vec3<A>& a, const AcrossZ<B>& b) {
+  return make_vec3(a.x + b.x, a.y + b.y, a.z);
+}
 template <class A, class B>
 PROPWASH_FN auto cross(const Vec3<A>& a, const AlongZ<B>& b) {
-  using T = decltype(a.x * b.z);
-  return Vec3<T>{a.y * b.z, -(a.x * b.z), T{}};
+  return AcrossZ{a.y * b.z, -(a.x * b.z)};
 }
 
 /// The unit vector along z, without storage.

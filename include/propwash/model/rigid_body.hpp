@@ -36,12 +36,15 @@ PROPWASH_FN Vec3<T> position_rate(const Vec3<T>& velocity_W) {
   return velocity_W;
 }
 
-/// (9) dv/dt = g + (f + f_D) / m, m/s^2, in the world frame. Drag stands by itself, here and in (13),
-/// and is added last: behind its square root is the longest path through a derivative.
-template <class T, class P, class Inertia>
+/// (9) dv/dt = g + (f + f_D + w_f) / m, m/s^2, in the world frame. Drag stands by itself, here and in
+/// (13), and is added last: behind its square root is the longest path through a derivative.
+/// `held_force_W`, Vec3<T> or Zero3, is constant over a step.
+template <class T, class P, class Inertia, class Held = Zero3>
 PROPWASH_FN Vec3<T> linear_acceleration(const RigidBody<P, Inertia>& body, const Vec3<T>& force_W,
-                                        const Vec3<T>& drag_W = {}) {
-  return (force_W * body.inverse_mass + body.gravity_W) + drag_W * body.inverse_mass;
+                                        const Vec3<T>& drag_W = {},
+                                        const Held& held_force_W = {}) {
+  const auto held = body.gravity_W + held_force_W * body.inverse_mass;
+  return (force_W * body.inverse_mass + held) + drag_W * body.inverse_mass;
 }
 
 /// (12) dq/dt = 1/2 q o [0, W].

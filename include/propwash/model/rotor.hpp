@@ -6,6 +6,8 @@
 /// (arXiv 1905.11377); see docs/model/rotor.md. A rotor turns about its own z axis, `axis`; positive
 /// speed gives thrust along +axis. The paper's sign s_i is -spin.
 
+#include <type_traits>
+
 #include "propwash/math/small_array.hpp"
 #include "propwash/math/structured.hpp"
 
@@ -50,19 +52,29 @@ struct RotorWrench {
   Force momentum_B{};   ///< kg m^2/s, the rotors' part of (14)
 };
 
-/// Sums (2), (3) and the rotors' momentum, from speeds [rad/s] and accelerations [rad/s^2].
-template <class T, int N, class Rotor>
+/// Sums (2), (3) and the rotors' momentum over all rotors, of which there is at least one.
+/// `torque_B` [N m], Vec3<T> or Zero3, is what the sum of the torques begins with.
+template <class T, int N, class Rotor, class Torque = Zero3>
 PROPWASH_FN auto rotor_wrench(const SmallArray<Rotor, N>& rotors, const SmallArray<T, N>& speeds,
-                              const SmallArray<T, N>& accelerations) {
-  using Force = decltype(rotors[0].axis * speeds[0]);
-  RotorWrench<Force, Vec3<T>> sum;
-  for_each_index<N>(speeds.size(), [&](int i) PROPWASH_LAMBDA {
-    const auto& rotor = rotors[i];
-    const Force thrust_B = rotor.axis * rotor_thrust(rotor, speeds[i]);
-    sum.force_B += thrust_B;
-    sum.torque_B += cross(rotor.position, thrust_B);
-    sum.torque_B += rotor.axis * rotor_torque(rotor, speeds[i], accelerations[i]);
-    sum.momentum_B += rotor.axis * rotor_momentum(rotor, speeds[i]);
+                              const SmallArray<T, N>& accelerations,
+                              const Torque& torque_B = {}) {
+  const auto thrust_B = [&](int i) PROPWASH_LAMBDA {
+    return rotors[i].axis * rotor_thrust(rotors[i], speeds[i]);
+  };
+  const auto plus_torque = [&](const auto& sum, int i) PROPWASH_LAMBDA {
+    return (sum + cross(rotors[i].position, thrust_B(i))) +
+           rotors[i].axis * rotor_torque(rotors[i], speeds[i], accelerations[i]);
+  };
+  const auto momentum_B = [&](int i) PROPWASH_LAMBDA {
+    return rotors[i].axis * rotor_momentum(rotors[i], speeds[i]);
+  };
+  // from the first rotor on, not from zero: adding to zero is an operation
+  RotorWrench<std::decay_t<decltype(thrust_B(0))>, Vec3<T>> sum{
+      thrust_B(0), plus_torque(torque_B, 0), momentum_B(0)};
+  for_each_index<N, 1>(speeds.size(), [&](int i) PROPWASH_LAMBDA {
+    sum.force_B += thrust_B(i);
+    sum.torque_B = plus_torque(sum.torque_B, i);
+    sum.momentum_B += momentum_B(i);
   });
   return sum;
 }

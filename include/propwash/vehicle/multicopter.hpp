@@ -147,7 +147,7 @@ class Multicopter {
   }
   SmallArray<T, N> driven(const SmallArray<T, N>& command);
   void advance(const SmallArray<T, N>& command);
-  template <class Shape>
+  template <class Noise, class Shape>
   void integrate(const MulticopterModel<T, N, Shape>& model);
   void draw_noise();
   void draw_imu_noise();

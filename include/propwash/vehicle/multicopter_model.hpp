@@ -53,13 +53,14 @@ struct MulticopterModel {
   RotorDragParameters<P> rotor_drag{};
 };
 
-/// What acts on the vehicle from outside and is held over a step.
-template <class T, int N>
+/// What acts on the vehicle from outside and is held over a step. Wind and Noise are Vec3<T>, or
+/// Zero3 where there is none.
+template <class T, int N, class Wind = Vec3<T>, class Noise = Vec3<T>>
 struct MulticopterInput {
   SmallArray<T, N> command{};  ///< rad/s, rotor speeds, within the limits
-  Vec3<T> wind{};              ///< m/s, velocity of the air, world frame
-  Vec3<T> noise_force{};       ///< N, sample of (10), world frame
-  Vec3<T> noise_torque{};      ///< N m, sample of (10), body frame
+  Wind wind{};                 ///< m/s, velocity of the air, world frame
+  Noise noise_force{};         ///< N, sample of (10), world frame
+  Noise noise_torque{};        ///< N m, sample of (10), body frame
 };
 
 namespace detail {
@@ -72,9 +73,9 @@ struct AirForces {
   Vec3<T> blow_back_B{};   ///< N m
 };
 
-template <class T, int N, class P, class Shape>
+template <class T, int N, class P, class Shape, class Wind>
 PROPWASH_FN AirForces<T> air_forces(const MulticopterModel<P, N, Shape>& model,
-                                    const MulticopterState<T, N>& state, const Vec3<T>& wind_W) {
+                                    const MulticopterState<T, N>& state, const Wind& wind_W) {
   AirForces<T> forces;
   const Vec3<T> air_velocity_W = state.velocity - wind_W;
   forces.drag_W = drag_force(model.drag, air_velocity_W);
@@ -89,28 +90,29 @@ PROPWASH_FN AirForces<T> air_forces(const MulticopterModel<P, N, Shape>& model,
 }  // namespace detail
 
 /// d/dt of the state: (1), (8), (9), (12) and (13).
-template <class T, int N, class P, class Shape>
+template <class T, int N, class P, class Shape, class Wind, class Noise>
 PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
     const MulticopterModel<P, N, Shape>& model, const MulticopterState<T, N>& state,
-    const MulticopterInput<T, N>& input) {
+    const MulticopterInput<T, N, Wind, Noise>& input) {
   MulticopterState<T, N> rate;
   rate.rotor_speeds = map(state.rotor_speeds, input.command, [&](const T& speed, const T& command) PROPWASH_LAMBDA {
     return rotor_acceleration(model.motor, speed, command);
   });
-  const auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, rate.rotor_speeds);
+  const auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, rate.rotor_speeds,
+                                   input.noise_torque);
   const auto air = detail::air_forces(model, state, input.wind);
 
-  Vec3<T> torque_B = rotors.torque_B + input.noise_torque;
   Vec3<T> force_W;
+  Vec3<T> torque_B = rotors.torque_B;
   if constexpr (Shape::has_rotor_drag) {
-    force_W = rotate(state.attitude, rotors.force_B + air.rotor_drag_B) + input.noise_force;
+    force_W = rotate(state.attitude, rotors.force_B + air.rotor_drag_B);
     torque_B = torque_B + air.blow_back_B;
   } else {
-    force_W = rotate(state.attitude, rotors.force_B) + input.noise_force;
+    force_W = rotate(state.attitude, rotors.force_B);
   }
 
   rate.position = position_rate(state.velocity);
-  rate.velocity = linear_acceleration(model.body, force_W, air.drag_W);
+  rate.velocity = linear_acceleration(model.body, force_W, air.drag_W, input.noise_force);
   rate.attitude = attitude_rate(state.attitude, state.body_rates);
   rate.body_rates =
       angular_acceleration(model.body, torque_B, state.body_rates, rotors.momentum_B,
@@ -119,10 +121,10 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
 }
 
 /// Specific force at the centre of mass, body frame, m/s^2: all force but gravity over the mass.
-template <class T, int N, class P, class Shape>
+template <class T, int N, class P, class Shape, class Wind, class Noise>
 PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
                                    const MulticopterState<T, N>& state,
-                                   const MulticopterInput<T, N>& input) {
+                                   const MulticopterInput<T, N, Wind, Noise>& input) {
   const auto air = detail::air_forces(model, state, input.wind);
   Vec3<T> force_B = rotate_inverse(state.attitude, air.drag_W + input.noise_force);
   if constexpr (Shape::has_rotor_drag) force_B = force_B + air.rotor_drag_B;
