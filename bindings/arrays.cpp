@@ -60,6 +60,7 @@ Quat<double> attitude(py::handle value, const std::string& name) {
 
 py::ssize_t whole_number(py::handle value, const std::string& name, py::ssize_t least) {
   const std::string expected = "a whole number of at least " + std::to_string(least);
+  if (PyBool_Check(value.ptr())) refuse(name, expected, value);
   const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
   if (!number) {
     PyErr_Clear();

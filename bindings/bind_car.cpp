@@ -106,11 +106,13 @@ void bind_car(py::module_& m) {
            [](const Car<>& car) {
              return py::make_tuple(car.state().x, car.state().y, car.state().heading);
            })
-      .def("_set_state",
-           [](Car<>& car, const py::tuple& fields) { car.set_state(state_from(fields)); },
-           py::arg("fields"))
-      .def("_reset", [](Car<>& car, const py::tuple& fields) { car.reset(state_from(fields)); },
-           py::arg("fields"))
+      .def(
+          "_set_state",
+          [](Car<>& car, const py::tuple& fields) { car.set_state(state_from(fields)); },
+          py::arg("fields"))
+      .def(
+          "_reset", [](Car<>& car, const py::tuple& fields) { car.reset(state_from(fields)); },
+          py::arg("fields"))
       .def("get_state", &get_state,
            "Everything that affects the future: (x, y, heading, time, steps).")
       .def("set_state", &set_state, py::arg("snapshot"),

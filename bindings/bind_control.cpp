@@ -33,16 +33,17 @@ class PyLowPass {
  public:
   PyLowPass(const py::object& stiffness, const py::object& damping, const py::object& dt,
             bool exact, py::ssize_t channels)
-      : filters_(static_cast<std::size_t>(channels),
-                 LowPass({positive(stiffness, "stiffness", "a finite number > 0 [1/s^2]"),
-                          not_negative(damping, "damping")},
-                         positive(dt, "dt", dt_expected),
+      : stiffness_(positive(stiffness, "stiffness", "a finite number > 0 [1/s^2]")),
+        damping_(not_negative(damping, "damping")),
+        dt_(positive(dt, "dt", dt_expected)),
+        exact_(exact),
+        filters_(static_cast<std::size_t>(channels),
+                 LowPass({stiffness_, damping_}, dt_,
                          exact ? Discretisation::exact : Discretisation::backward_euler)) {}
 
   /// One row of the signal for each step, shape (T, channels).
   Array apply(const py::object& signal) {
-    const std::string expected =
-        "an array of shape (T, " + std::to_string(filters_.size()) + ")";
+    const std::string expected = "an array of shape (T, " + std::to_string(filters_.size()) + ")";
     const Array in = finite_array(signal, "signal", expected);
     if (in.ndim() != 2 || in.shape(1) != static_cast<py::ssize_t>(filters_.size())) {
       refuse("signal", expected, signal);
@@ -55,8 +56,25 @@ class PyLowPass {
     }
     return out;
   }
-  void reset(double value) {
-    for (auto& filter : filters_) filter.reset(value);
+  void reset(const py::object& value) {
+    const double start = finite_number(value, "value", "a finite number");
+    for (auto& filter : filters_) filter.reset(start);
+  }
+  /// What the constructor takes, and value and derivative of each filter.
+  py::tuple pickled() const {
+    std::vector<double> values;
+    for (const auto& filter : filters_) values.push_back(filter.state().value);
+    return py::make_tuple(stiffness_, damping_, dt_, exact_, to_array_of(values), derivative());
+  }
+  static PyLowPass unpickled(const py::tuple& t) {
+    const Array values = finite_array(t[4], "values", "finite numbers");
+    const Array derivatives = finite_array(t[5], "derivatives", "finite numbers");
+    if (values.size() != derivatives.size()) refuse("values", "one for each channel", t[4]);
+    PyLowPass filter(t[0], t[1], t[2], t[3].cast<bool>(), values.size());
+    for (std::size_t i = 0; i < filter.filters_.size(); ++i) {
+      filter.filters_[i].set_state({values.data()[i], derivatives.data()[i]});
+    }
+    return filter;
   }
   Array derivative() const {
     std::vector<double> values;
@@ -65,6 +83,10 @@ class PyLowPass {
   }
 
  private:
+  double stiffness_;
+  double damping_;
+  double dt_;
+  bool exact_;
   std::vector<LowPass> filters_;
 };
 
@@ -87,6 +109,16 @@ class PyPid {
   }
   double integral() const { return integral_; }
   void reset() { integral_ = 0.0; }
+  /// What the constructor takes, and the integral.
+  py::tuple pickled() const {
+    return py::make_tuple(parameters_.proportional, parameters_.integral, parameters_.derivative,
+                          parameters_.integral_bound, dt_, integral_);
+  }
+  static PyPid unpickled(const py::tuple& t) {
+    PyPid pid(t[0], t[1], t[2], t[3], t[4]);
+    pid.integral_ = finite_number(t[5], "integral", "a finite number");
+    return pid;
+  }
 
  private:
   PidParameters<double> parameters_;
@@ -122,8 +154,8 @@ py::tuple update(RateController<>& controller, const py::object& gyroscope,
   }
   const auto& rates = command.cast<const RateThrustCommand&>();
   if (rates.rows() >= 0) throw py::value_error("command: expected one command, got rows");
-  const auto result = controller.update(vec3(gyroscope, "gyroscope", "rad/s, body frame"),
-                                        rates.row(0));
+  const auto result =
+      controller.update(vec3(gyroscope, "gyroscope", "rad/s, body frame"), rates.row(0));
   return py::make_tuple(to_array_of(result.speeds), tuple_of(result.wanted),
                         tuple_of(result.attained));
 }
@@ -135,7 +167,9 @@ void bind_filters(py::module_& m) {
            py::arg("channels"))
       .def("apply", &PyLowPass::apply, py::arg("signal"))
       .def("reset", &PyLowPass::reset, py::arg("value"))
-      .def("derivative", &PyLowPass::derivative);
+      .def("derivative", &PyLowPass::derivative)
+      .def(py::pickle([](const PyLowPass& filter) { return filter.pickled(); },
+                      &PyLowPass::unpickled));
 
   py::class_<PyPid>(m, "Pid",
                     "PID of one axis: derivative on the measurement, bounded integral.\n\n"
@@ -145,14 +179,15 @@ void bind_filters(py::module_& m) {
       .def(py::init<const py::object&, const py::object&, const py::object&, const py::object&,
                     const py::object&>(),
            py::arg("proportional"), py::arg("integral") = py::float_(0.0),
-           py::arg("derivative") = py::float_(0.0),
-           py::arg("integral_bound") = py::float_(1000.0),
+           py::arg("derivative") = py::float_(0.0), py::arg("integral_bound") = py::float_(1000.0),
            py::arg("dt") = py::float_(1.0 / 960.0))
       .def("update", &PyPid::update, py::arg("error"),
            py::arg("measurement_derivative") = py::float_(0.0),
            "Advances the integral and returns the output.")
       .def("reset", &PyPid::reset, "Forgets the integral.")
-      .def_property_readonly("integral", &PyPid::integral, "of the error, unit of the error times s");
+      .def(py::pickle([](const PyPid& pid) { return pid.pickled(); }, &PyPid::unpickled))
+      .def_property_readonly("integral", &PyPid::integral,
+                             "of the error, unit of the error times s");
 }
 
 }  // namespace
@@ -211,6 +246,26 @@ void bind_control(py::module_& m) {
            py::arg("parameters"), py::arg("dt"))
       .def("_update", &update, py::arg("gyroscope"), py::arg("command"))
       .def("reset", &RateController<>::reset, "Forgets filter and integrals.")
+      .def(
+          "get_state",
+          [](const RateController<>& c) {
+            return py::make_tuple(to_array(c.state().filter.value),
+                                  to_array(c.state().filter.derivative),
+                                  to_array(c.state().integral));
+          },
+          "Everything that affects the future: filtered rates [rad/s], their derivative "
+          "[rad/s^2] and the integrals [rad], each (3,).")
+      .def(
+          "set_state",
+          [](RateController<>& c, const py::tuple& snapshot) {
+            if (snapshot.size() != 3) {
+              refuse("snapshot", "what get_state() of a rate controller gave", snapshot);
+            }
+            c.set_state({{vec3(snapshot[0], "snapshot[0]", "rad/s"),
+                          vec3(snapshot[1], "snapshot[1]", "rad/s^2")},
+                         vec3(snapshot[2], "snapshot[2]", "rad")});
+          },
+          py::arg("snapshot"), "Continues, bit for bit, from what get_state() gave.")
       .def_property_readonly(
           "filtered_rates",
           [](const RateController<>& c) { return to_array(c.state().filter.value); },

@@ -27,8 +27,8 @@ Eigen::VectorXd integrate_step(const py::function& derivative, const py::object&
 
   const auto f = [&](const Eigen::VectorXd& at) -> Eigen::VectorXd {
     const py::object rate = derivative(at);
-    const std::string shape = "an array of shape (" + std::to_string(x.size()) +
-                              ",) like the state, of finite numbers";
+    const std::string shape =
+        "an array of shape (" + std::to_string(x.size()) + ",) like the state, of finite numbers";
     const Array array = finite_array(rate, "derivative's result", shape);
     if (array.ndim() != 1 || array.size() != x.size()) {
       refuse("derivative's result", shape, rate);

@@ -29,16 +29,11 @@ struct Recorder {
         angular_rate({rows, py::ssize_t{3}}),
         accelerometer_bias({rows, py::ssize_t{3}}),
         gyroscope_bias({rows, py::ssize_t{3}}),
-        pointers{time.mutable_data(),
-                 position.mutable_data(),
-                 velocity.mutable_data(),
-                 attitude.mutable_data(),
-                 body_rates.mutable_data(),
-                 rotor_speeds.mutable_data(),
-                 rotor_command.mutable_data(),
-                 specific_force.mutable_data(),
-                 angular_rate.mutable_data(),
-                 accelerometer_bias.mutable_data(),
+        pointers{time.mutable_data(),          position.mutable_data(),
+                 velocity.mutable_data(),      attitude.mutable_data(),
+                 body_rates.mutable_data(),    rotor_speeds.mutable_data(),
+                 rotor_command.mutable_data(), specific_force.mutable_data(),
+                 angular_rate.mutable_data(),  accelerometer_bias.mutable_data(),
                  gyroscope_bias.mutable_data()} {}
 
   /// Writes the next row; needs no Python.
@@ -49,8 +44,8 @@ struct Recorder {
     *pointers.time++ = vehicle.time();
     put(pointers.position, state.position);
     put(pointers.velocity, state.velocity);
-    for (const double value : {state.attitude.w, state.attitude.x, state.attitude.y,
-                               state.attitude.z}) {
+    for (const double value :
+         {state.attitude.w, state.attitude.x, state.attitude.y, state.attitude.z}) {
       *pointers.attitude++ = value;
     }
     put(pointers.body_rates, state.body_rates);
@@ -85,8 +80,8 @@ struct Recorder {
     *to++ = v.z;
   }
 
-  Array time, position, velocity, attitude, body_rates, rotor_speeds, rotor_command,
-      specific_force, angular_rate, accelerometer_bias, gyroscope_bias;
+  Array time, position, velocity, attitude, body_rates, rotor_speeds, rotor_command, specific_force,
+      angular_rate, accelerometer_bias, gyroscope_bias;
   struct {
     double *time, *position, *velocity, *attitude, *body_rates, *rotor_speeds, *rotor_command,
         *specific_force, *angular_rate, *accelerometer_bias, *gyroscope_bias;
@@ -188,6 +183,10 @@ class PyMulticopter {
       }
       Snapshot snapshot;
       std::memcpy(static_cast<void*>(&snapshot), data.data() + header.size(), sizeof(Snapshot));
+      if (!is_sound(snapshot, vehicle.rotors())) {
+        throw py::value_error(
+            "snapshot: expected the bytes that get_state() gave, got damaged ones");
+      }
       vehicle.restore(snapshot);
     });
   }
@@ -203,6 +202,21 @@ class PyMulticopter {
   template <class Vehicle>
   static std::string header_of(const Vehicle& vehicle) {
     return "propwash multicopter " + std::to_string(vehicle.rotors()) + " ";
+  }
+
+  /// Whether a step from here stays within its arrays, from a state of finite numbers.
+  template <int N>
+  static bool is_sound(const MulticopterSnapshot<N, double>& s, int rotors) {
+    bool sound = s.state.rotor_speeds.size() == rotors && s.input.command.size() == rotors &&
+                 s.delay.newest >= 0 && s.delay.newest < s.delay.capacity && s.dt > 0.0 &&
+                 std::isfinite(s.dt) && std::isfinite(s.time);
+    for (const auto& past : s.delay.history) sound = sound && past.size() == rotors;
+    if (!sound) return false;
+    const auto& x = s.state;
+    double sum =
+        norm(x.position) + norm(x.velocity) + norm(x.body_rates) + squared_norm(x.attitude);
+    for (const double speed : x.rotor_speeds) sum += speed;
+    return std::isfinite(sum);
   }
 
   template <int N>
@@ -314,7 +328,8 @@ void bind_multicopter(py::module_& m) {
            "Everything that affects the future, as bytes: state, filters, integrators, biases, "
            "delays, time and noise counter.")
       .def("set_state", &Self::restore, py::arg("snapshot"),
-           "Continues, bit for bit, from what get_state() gave for the same vehicle, seed and id.\n\n"
+           "Continues, bit for bit, from what get_state() gave for the same vehicle, seed and "
+           "id.\n\n"
            "Raises ValueError for a snapshot of another kind of vehicle; nothing changes then.")
       .def_property_readonly(
           "time", [](const Self& s) { return s.visit([](auto& v) { return v.time(); }); },

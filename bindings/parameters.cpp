@@ -42,9 +42,7 @@ class Group {
   bool flag(const char* field) const { return object_.attr(field).cast<bool>(); }
 
  private:
-  std::string key(const char* field) const {
-    return name_.empty() ? field : name_ + "." + field;
-  }
+  std::string key(const char* field) const { return name_.empty() ? field : name_ + "." + field; }
   Array array(const char* field, const std::vector<py::ssize_t>& shape,
               const char* expected) const {
     const py::object value = object_.attr(field);

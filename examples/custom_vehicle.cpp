@@ -2,10 +2,9 @@
 //
 // Any type with `derivative(state, command)` is a vehicle; its state needs `+` and `* number`.
 // `project`, where there is one, is applied once after each step.
-#include <propwash/integrate/integrate.hpp>
-
 #include <cmath>
 #include <cstdio>
+#include <propwash/integrate/integrate.hpp>
 
 namespace {
 
@@ -34,11 +33,11 @@ struct Command {
 };
 
 struct Aircraft {
-  double mass = 2.0;                 // kg
-  double area = 0.5;                 // m^2
-  double air_density = 1.225;        // kg/m^3
-  double zero_lift_drag = 0.03;      // -
-  double induced_drag = 0.05;        // -
+  double mass = 2.0;             // kg
+  double area = 0.5;             // m^2
+  double air_density = 1.225;    // kg/m^3
+  double zero_lift_drag = 0.03;  // -
+  double induced_drag = 0.05;    // -
 
   double force(double speed, double coefficient) const {
     return 0.5 * air_density * speed * speed * area * coefficient;

@@ -7,9 +7,8 @@ applied once after each step.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-
 import propwash as pw
+from numpy.typing import NDArray
 
 GRAVITY = 9.81
 State = NDArray[np.float64]

@@ -94,7 +94,9 @@ def _replay(options: argparse.Namespace) -> None:
         result = replay.replay(flight, options.vehicle, max(options.horizons), options.every)
         windows = len(result.predictions["model"].time)
         span = flight.time[-1]
-        print(f"{'' if number == 0 else chr(10)}{flight.path}: {span:.1f} s, {windows} windows in the air")
+        if number > 0:
+            print()
+        print(f"{flight.path}: {span:.1f} s, {windows} windows in the air")
         print(replay.table(result, options.horizons))
         file = options.out / f"replay_{flight.path.stem}.png"
         options.out.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from propwash import _core
 from propwash._core import SpeedYawRate
-from propwash.multicopter import DEFAULT_DT, Array, _check_key
+from propwash.multicopter import DEFAULT_DT, Array, _flag, _key
 from propwash.parameters import CarParameters, load_car
 
 
@@ -60,8 +60,7 @@ class Car(_core.Car):
         noise: bool = True,
     ) -> None:
         parameters = load_car(vehicle)
-        _check_key("seed", seed, 64)
-        _check_key("id", id, 32)
+        seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), _flag("noise", noise)
         super().__init__(parameters, integrator, seed, id, noise)
         self.parameters = parameters
         self._options: tuple[Literal["euler", "rk4"], int, int, bool] = (
@@ -109,6 +108,8 @@ class Car(_core.Car):
 
 
 def _fields(state: CarState) -> tuple[float, float, float]:
+    if not isinstance(state, CarState):
+        raise TypeError(f"state: expected a CarState, got {state!r:.100}")
     return (state.x, state.y, state.heading)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,7 +50,11 @@ class Allocation(_core.Allocation):
     """
 
     def __init__(self, vehicle: str | PathLike[str] | VehicleParameters) -> None:
-        super().__init__(load_vehicle(vehicle))
+        self.parameters = load_vehicle(vehicle)
+        super().__init__(self.parameters)
+
+    def __reduce__(self) -> tuple[Callable[..., Allocation], tuple[Any, ...]]:
+        return Allocation, (self.parameters,)
 
     def attained(self, speeds: ArrayLike) -> Wrench:
         """The wrench that rotor speeds (N,) [rad/s] give in steady state."""
@@ -66,7 +71,12 @@ class RateController(_core.RateController):
     def __init__(
         self, vehicle: str | PathLike[str] | VehicleParameters, dt: float = DEFAULT_DT
     ) -> None:
-        super().__init__(load_vehicle(vehicle), dt)
+        self.parameters = load_vehicle(vehicle)
+        super().__init__(self.parameters, dt)
+        self._dt = dt
+
+    def __reduce__(self) -> tuple[Callable[..., RateController], tuple[Any, ...]]:
+        return _rebuilt, (self.parameters, self._dt, self.get_state())
 
     def update(self, gyroscope: ArrayLike, command: RateThrust) -> RotorCommand:
         """One tick. gyroscope: (3,) rad/s, body frame.
@@ -76,6 +86,14 @@ class RateController(_core.RateController):
         """
         speeds, wanted, attained = self._update(gyroscope, command)
         return RotorCommand(speeds, Wrench(*wanted), Wrench(*attained))
+
+
+def _rebuilt(
+    parameters: VehicleParameters, dt: float, snapshot: tuple[Array, Array, Array]
+) -> RateController:
+    controller = RateController(parameters, dt)
+    controller.set_state(snapshot)
+    return controller
 
 
 class LowPass:
@@ -101,13 +119,16 @@ class LowPass:
             raise ValueError(
                 f"discretisation: expected 'exact' or 'backward_euler', got {discretisation!r}"
             )
-        if channels is not None and (not isinstance(channels, int) or channels < 1):
+        if channels is not None and (
+            isinstance(channels, bool) or not isinstance(channels, int) or channels < 1
+        ):
             raise ValueError(f"channels: expected None or a whole number >= 1, got {channels!r}")
         if cutoff is not None:
             if stiffness is not None or damping is not None:
                 raise ValueError("expected either cutoff, or stiffness and damping, got both")
-            if not (isinstance(cutoff, int | float) and 0 < cutoff < math.inf):
-                raise ValueError(f"cutoff: expected a finite number > 0 [Hz], got {cutoff!r}")
+            number = isinstance(cutoff, int | float | np.floating | np.integer)
+            if isinstance(cutoff, bool) or not number or not 1e-100 < cutoff < 1e100:
+                raise ValueError(f"cutoff: expected a finite number > 0 [Hz], got {cutoff!r:.100}")
             omega = 2.0 * math.pi * cutoff
             stiffness, damping = omega**2, math.sqrt(2.0) * omega
         if stiffness is None or damping is None:
@@ -139,5 +160,5 @@ class LowPass:
         return self._filter.apply(array[:, np.newaxis])[:, 0]
 
     def reset(self, value: float = 0.0) -> None:
-        """Starts again at rest at `value`."""
+        """Starts again at rest at `value`; raises ValueError where it is not finite."""
         self._filter.reset(value)

@@ -49,7 +49,7 @@ def fly(vehicle: str = "flightgoggles", seed: int = 1) -> Demo:
 
 
 def figure_of_eight(mass: float) -> tuple[RateThrust, NDArray[np.float64]]:
-    """Body rates and thrust that tilt the vehicle through a figure of eight, and its first velocity.
+    """Rates and thrust that tilt the vehicle through a figure of eight, and its first velocity.
 
     Nothing steers the position: roll a sin(w t) and pitch b sin(2 w t) accelerate it along two
     axes, and noise and drag carry it away from the figure as they like.

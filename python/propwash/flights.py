@@ -143,14 +143,13 @@ def _read_columns(path: Path) -> dict[str, Array]:
         for cells in reader:
             if not cells:
                 continue
+            where = f"{path}, line {reader.line_num}"
             try:
                 row = [float(cell) for cell in cells]
             except ValueError as error:
-                raise ValueError(f"{path}, line {reader.line_num}: expected numbers, {error}") from None
+                raise ValueError(f"{where}: expected numbers, {error}") from None
             if len(row) != len(header):
-                raise ValueError(
-                    f"{path}, line {reader.line_num}: expected {len(header)} columns, got {len(row)}"
-                )
+                raise ValueError(f"{where}: expected {len(header)} columns, got {len(row)}")
             rows.append(row)
     if len(rows) < 2:
         raise ValueError(f"{path}: expected a line of names and at least two rows, got {len(rows)}")
@@ -179,7 +178,7 @@ def _checked_time(path: Path, time: Array) -> Array:
     if np.any(np.diff(time) <= 0.0):
         row = int(np.argmax(np.diff(time) <= 0.0)) + 2
         raise ValueError(f"{path}, row {row}: expected time to increase")
-    return time - time[0]
+    return np.asarray(time - time[0])
 
 
 def _duty(path: Path, commands: Array) -> Array:

@@ -38,7 +38,7 @@ def enu_to_ned(vector: ArrayLike) -> Array:
 
 def frd_to_flu(vector: ArrayLike) -> Array:
     """(…, 3) of forward-right-down body axes in forward-left-up ones."""
-    return _with_last(vector, 3) * np.array([1.0, -1.0, -1.0])
+    return np.asarray(_with_last(vector, 3) * np.array([1.0, -1.0, -1.0]))
 
 
 def flu_to_frd(vector: ArrayLike) -> Array:
@@ -48,19 +48,20 @@ def flu_to_frd(vector: ArrayLike) -> Array:
 
 def xyzw_to_wxyz(quaternion: ArrayLike) -> Array:
     """(…, 4), scalar last to scalar first."""
-    return np.roll(_with_last(quaternion, 4), 1, axis=-1)
+    return np.asarray(np.roll(_with_last(quaternion, 4), 1, axis=-1))
 
 
 def wxyz_to_xyzw(quaternion: ArrayLike) -> Array:
     """(…, 4), scalar first to scalar last."""
-    return np.roll(_with_last(quaternion, 4), -1, axis=-1)
+    return np.asarray(np.roll(_with_last(quaternion, 4), -1, axis=-1))
 
 
 def quaternion_ned_frd_to_enu_flu(quaternion: ArrayLike) -> Array:
     """(…, 4) scalar first: from FRD body to NED world, into from FLU body to ENU world."""
     # q_ENU_NED o q o q_FRD_FLU with q_ENU_NED = (0, 1, 1, 0)/sqrt(2), q_FRD_FLU = (0, 1, 0, 0)
     w, x, y, z = np.moveaxis(_with_last(quaternion, 4), -1, 0)
-    return np.stack([-(w + z), -(x + y), y - x, z - w], axis=-1) * np.sqrt(0.5)
+    turned = np.stack([-(w + z), -(x + y), y - x, z - w], axis=-1)
+    return np.asarray(turned * np.sqrt(0.5))
 
 
 def quaternion_enu_flu_to_ned_frd(quaternion: ArrayLike) -> Array:
@@ -69,7 +70,13 @@ def quaternion_enu_flu_to_ned_frd(quaternion: ArrayLike) -> Array:
 
 
 def _with_last(values: ArrayLike, size: int) -> Array:
-    array = np.asarray(values, dtype=np.float64)
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiu":
+            raise TypeError("not numbers")
+        array = array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"expected an array of shape (…, {size}), got {values!r:.100}") from error
     if array.ndim < 1 or array.shape[-1] != size:
         raise ValueError(f"expected an array of shape (…, {size}), got shape {array.shape}")
     return array

@@ -40,14 +40,41 @@ def step(
     """
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
         raise ValueError(f"steps: expected a whole number >= 0, got {steps!r}")
+    if not isinstance(vehicle, Vehicle):
+        raise TypeError(
+            f"vehicle: expected an object with derivative(state, command), got {vehicle!r:.100}"
+        )
+    if method not in ("euler", "rk4"):
+        raise ValueError(
+            f"method: expected 'euler' or 'rk4', got {method!r:.100}; an array does not say which "
+            "of its elements are velocities, as 'symplectic_euler' would ask"
+        )
     project: Callable[[Array], ArrayLike] | None = getattr(vehicle, "project", None)
 
     def derivative(x: Array) -> ArrayLike:
         return vehicle.derivative(x, command)
 
-    x = np.array(state, dtype=np.float64)
+    x = _numbers(state, "state")
     for _ in range(steps):
         x = _core.integrate_step(derivative, x, dt, method)
         if project is not None:
-            x = np.asarray(project(x), dtype=np.float64)
+            x = _numbers(project(x), "project's result", x.shape)
     return x
+
+
+def _numbers(values: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> Array:
+    """A copy of a vector; raises ValueError for what is not finite or of another shape."""
+    expected = "(n,)" if shape is None else f"{shape} like the state"
+    try:
+        array = np.array(values)
+        fits = array.dtype.kind in "fiu" and (
+            array.ndim == 1 if shape is None else array.shape == shape
+        )
+        array = array.astype(np.float64) if fits else np.zeros(0)
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    if not fits or not np.all(np.isfinite(array)):
+        raise ValueError(
+            f"{name}: expected finite numbers of shape {expected}, got {values!r:.100}"
+        )
+    return array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import index
 from os import PathLike
 from typing import Any, Literal
 
@@ -109,8 +110,7 @@ class Multicopter(_core.Multicopter):
         noise: bool = True,
     ) -> None:
         parameters = load_vehicle(vehicle)
-        _check_key("seed", seed, 64)
-        _check_key("id", id, 32)
+        seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), _flag("noise", noise)
         super().__init__(parameters, integrator, seed, id, noise)
         self.parameters = parameters
         self._options: tuple[Integrator, int, int, bool] = (integrator, seed, id, noise)
@@ -152,7 +152,7 @@ class Multicopter(_core.Multicopter):
         Controller, biases, delays and the noise counter start again; wind and battery voltage
         stay. Raises ValueError for parts of a wrong shape or not finite; nothing changes then.
         """
-        start = self.trim() if state is None else state
+        start = self.trim() if state is None else _checked(state)
         parts: dict[str, Any] = {
             "position": position,
             "velocity": velocity,
@@ -199,7 +199,7 @@ class Multicopter(_core.Multicopter):
 
     @property
     def imu(self) -> ImuReading:
-        """The IMU's reading for the present state, or its last where it is slower than the steps."""
+        """The IMU's reading now, or its last one where it is slower than the steps."""
         return ImuReading(*self._imu())
 
     def __reduce__(
@@ -216,7 +216,14 @@ class Multicopter(_core.Multicopter):
 
 
 def _fields(state: MulticopterState) -> tuple[ArrayLike, ...]:
+    _checked(state)
     return (state.position, state.velocity, state.attitude, state.body_rates, state.rotor_speeds)
+
+
+def _checked(state: MulticopterState) -> MulticopterState:
+    if not isinstance(state, MulticopterState):
+        raise TypeError(f"state: expected a MulticopterState, got {state!r:.100}")
+    return state
 
 
 def _rebuilt(
@@ -229,6 +236,17 @@ def _rebuilt(
     return vehicle
 
 
-def _check_key(name: str, value: int, bits: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**bits:
-        raise ValueError(f"{name}: expected a whole number in [0, 2**{bits}), got {value!r}")
+def _key(name: str, value: int, bits: int) -> int:
+    try:
+        number = -1 if isinstance(value, bool) else index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 2**bits:
+        raise ValueError(f"{name}: expected a whole number in [0, 2**{bits}), got {value!r:.100}")
+    return number
+
+
+def _flag(name: str, value: bool) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}: expected True or False, got {value!r:.100}")
+    return bool(value)

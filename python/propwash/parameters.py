@@ -227,7 +227,7 @@ class LowPassParameters(ParameterSet, frozen=True, kw_only=True):
     @classmethod
     def butterworth(cls, cutoff: float) -> Self:
         """The Butterworth filter with its -3 dB point at `cutoff` [Hz]."""
-        omega = 2.0 * math.pi * cutoff
+        omega = 2.0 * math.pi * values.number(cutoff, "cutoff", "Hz")
         return cls(stiffness=omega * omega, damping=math.sqrt(2.0) * omega)
 
 

@@ -93,7 +93,7 @@ def demo_figure(demo: Demo) -> Figure:
 def replay_figure(result: Replay) -> Figure:
     """Measured against predicted, and how the errors grow with the horizon."""
     quantities = [q for q in UNITS if q in result.predictions["model"].errors]
-    vectors = [q for q in ("position", "velocity", "body rates") if q in quantities]
+    vectors: list[str] = [q for q in ("position", "velocity", "body rates") if q in quantities]
     if "vertical specific force" in quantities:
         vectors.append("vertical specific force")
     figure = _figure(14, 3.0 * max(len(vectors), 2))

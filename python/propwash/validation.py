@@ -14,5 +14,9 @@ def validate(parameters: VehicleParameters | CarParameters) -> None:
     """
     if isinstance(parameters, CarParameters):
         _core.validate_car(parameters)
-    else:
+    elif isinstance(parameters, VehicleParameters):
         _core.validate_vehicle(parameters)
+    else:
+        raise TypeError(
+            f"parameters: expected VehicleParameters or CarParameters, got {parameters!r:.100}"
+        )

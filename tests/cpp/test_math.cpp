@@ -111,7 +111,14 @@ TEST_CASE("types with known zeros equal the full ones", "[math]") {
     const pw::AlongZ<double> along = pw::UnitZ{} * s;
     const pw::Vec3<double> spelled{0.0, 0.0, s};
     CHECK(distance(rotate(q, along), rotate(q, spelled)) <= tight);
-    CHECK(distance(cross(v, along), cross(v, spelled)) <= tight);
+    const pw::AcrossZ<double> across = cross(v, along);
+    const auto spelled_cross = cross(v, spelled);
+    CHECK(distance(across + along, spelled_cross + spelled) <= tight);
+    CHECK(distance(v + across, v + spelled_cross) <= tight);
+    CHECK(distance(pw::Zero3{} + across + along, across + along) == 0.0);
+    CHECK(distance(v + pw::Zero3{}, v) == 0.0);
+    CHECK(distance(v - pw::Zero3{}, v) == 0.0);
+    CHECK(distance(pw::Zero3{} + v, v) == 0.0);
     CHECK(distance(v + along, v + spelled) <= tight);
     CHECK(distance(along + v, v + spelled) <= tight);
     CHECK((along * t).z == s * t);

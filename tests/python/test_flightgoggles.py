@@ -6,9 +6,8 @@ import math
 import sys
 from pathlib import Path
 
-import pytest
-
 import propwash as pw
+import pytest
 from propwash.flightgoggles import PUBLISHED_CONTROLLER, import_flightgoggles
 
 DRONE = """

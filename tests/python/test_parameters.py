@@ -17,11 +17,10 @@ from typing import Any
 
 import jsonschema
 import numpy as np
+import propwash as pw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import propwash as pw
 from propwash import parameters
 
 ROOT = Path(__file__).resolve().parents[2]

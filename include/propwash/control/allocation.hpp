@@ -6,6 +6,8 @@
 /// docs/control/allocation.md.
 
 #include <Eigen/Dense>
+#include <stdexcept>
+#include <string>
 
 #include "propwash/math/small_array.hpp"
 #include "propwash/math/vec3.hpp"
@@ -34,15 +36,21 @@ struct Allocation {
 
 /// A from the rotors' geometry, by equations (2) to (5) at constant speed. `rotors` is a container
 /// of RotorParameters<double>, `motor` a MotorParameters<double>. Computed once, by Eigen.
+/// @throws std::invalid_argument for another number of rotors than N, or more than max_size.
 template <class P, int N, class Rotors, class Motor>
 Allocation<P, N> make_allocation(const Rotors& rotors, const Motor& motor) {
   const int count = static_cast<int>(rotors.size());
+  if (N == Dynamic ? count < 1 || count > max_size : count != N) {
+    throw std::invalid_argument("rotors, their number = " + std::to_string(count) + ": expected " +
+                                (N == Dynamic ? "1 to " + std::to_string(max_size)
+                                              : std::to_string(N) + ", the template argument"));
+  }
   Eigen::Matrix<double, 4, Eigen::Dynamic> a(4, count);
   int column = 0;
   for (const auto& rotor : rotors) {
     const auto thrust_B = rotor.axis * rotor.thrust_coefficient;
-    const auto torque_B = cross(rotor.position, thrust_B) +
-                          rotor.axis * (-rotor.spin * rotor.torque_coefficient);
+    const auto torque_B =
+        cross(rotor.position, thrust_B) + rotor.axis * (-rotor.spin * rotor.torque_coefficient);
     a.col(column++) << torque_B.x, torque_B.y, torque_B.z, thrust_B.z;
   }
   // rows have different units: scaled to one length before their rank is judged
@@ -71,10 +79,10 @@ Allocation<P, N> make_allocation(const Rotors& rotors, const Motor& motor) {
   return result;
 }
 
-/// (23) with the paper's clipping: the wanted u, sign and root, each rotor limited by itself. rad/s.
+/// (23) with the paper's clipping: the wanted u, sign and root, each rotor limited by itself.
+/// rad/s.
 template <class T, class P, int N>
-PROPWASH_FN SmallArray<T, N> allocate(const Allocation<P, N>& allocation,
-                                      const Wrench<T>& wrench) {
+PROPWASH_FN SmallArray<T, N> allocate(const Allocation<P, N>& allocation, const Wrench<T>& wrench) {
   SmallArray<T, N> speeds;
   speeds.resize(allocation.rotors());
   for_each_index<N>(allocation.rotors(), [&](int i) PROPWASH_LAMBDA {
@@ -87,7 +95,8 @@ PROPWASH_FN SmallArray<T, N> allocate(const Allocation<P, N>& allocation,
   return speeds;
 }
 
-/// The wrench that the rotors give at constant speeds: what is left of the wanted one after clipping.
+/// The wrench that the rotors give at constant speeds: what is left of the wanted one after
+/// clipping.
 template <class T, class P, int N>
 PROPWASH_FN Wrench<T> attained_wrench(const Allocation<P, N>& allocation,
                                       const SmallArray<T, N>& speeds) {

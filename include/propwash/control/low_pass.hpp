@@ -2,7 +2,8 @@
 /// @file
 /// A second-order low-pass filter, discretised exactly or by backward Euler.
 ///
-/// Equation (19) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see docs/control/low_pass.md.
+/// Equation (19) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
+/// docs/control/low_pass.md.
 
 #include <cmath>
 
@@ -107,6 +108,7 @@ class LowPass {
   /// Starts again at rest at `value`.
   void reset(double value = 0.0) { state_ = {value, 0.0}; }
   const LowPassState<double>& state() const { return state_; }
+  void set_state(const LowPassState<double>& state) { state_ = state; }
   const LowPassCoefficients<double>& coefficients() const { return coefficients_; }
 
  private:

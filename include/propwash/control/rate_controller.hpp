@@ -25,10 +25,10 @@ RateThrust(Vec3<T>, T) -> RateThrust<T>;
 /// What a vehicle file says of its rate controller.
 template <class P>
 struct RateControllerParameters {
-  Vec3<P> proportional{};       ///< 1/s, K_P on each axis
-  Vec3<P> integral{};           ///< 1/s^2, K_I
-  Vec3<P> derivative{};         ///< -, K_D on the filtered rates' derivative
-  Vec3<P> integral_bound{};     ///< rad, bound of the integral of the rate error
+  Vec3<P> proportional{};    ///< 1/s, K_P on each axis
+  Vec3<P> integral{};        ///< 1/s^2, K_I
+  Vec3<P> derivative{};      ///< -, K_D on the filtered rates' derivative
+  Vec3<P> integral_bound{};  ///< rad, bound of the integral of the rate error
   LowPassParameters<P> filter{P(35530.5758439217), P(266.572976289502)};  ///< (19), 30 Hz
   Discretisation discretisation = Discretisation::exact;
   bool gyroscopic_term = true;  ///< whether (22) has W x J W; the published node leaves it out
@@ -51,8 +51,8 @@ struct RateControlLaw {
   bool gyroscopic_term = true;
 };
 
-/// One tick of (19) to (22): takes a gyroscope reading (body axes, rad/s), updates the filter, advances and
-/// bounds the integrals, and gives the torque [N m] for (23).
+/// One tick of (19) to (22): takes a gyroscope reading (body axes, rad/s), updates the filter,
+/// advances and bounds the integrals, and gives the torque [N m] for (23).
 template <class T, class P, class Inertia>
 PROPWASH_FN Vec3<T> rate_control(const RateControlLaw<P, Inertia>& law,
                                  RateControllerState<T>& state, const Vec3<T>& gyroscope,
@@ -62,10 +62,9 @@ PROPWASH_FN Vec3<T> rate_control(const RateControlLaw<P, Inertia>& law,
   const Vec3<T> error = rates_command - rates;
   Vec3<T> acceleration;
   for_each_index<3>(3, [&](int axis) PROPWASH_LAMBDA {
-    state.integral[axis] =
-        pid_integral(law.pid[axis], state.integral[axis], error[axis], law.dt);
-    acceleration[axis] = pid_output(law.pid[axis], error[axis], state.integral[axis],
-                                    state.filter.derivative[axis]);
+    state.integral[axis] = pid_integral(law.pid[axis], state.integral[axis], error[axis], law.dt);
+    acceleration[axis] =
+        pid_output(law.pid[axis], error[axis], state.integral[axis], state.filter.derivative[axis]);
   });
   const Vec3<T> torque = law.inertia * acceleration;  // (22)
   if (!law.gyroscopic_term) return torque;
@@ -74,16 +73,16 @@ PROPWASH_FN Vec3<T> rate_control(const RateControlLaw<P, Inertia>& law,
 
 /// The constants for a step of dt [s] > 0.
 template <class P, class Inertia>
-RateControlLaw<P, Inertia> make_rate_control_law(
-    const RateControllerParameters<double>& parameters, const Inertia& inertia, double dt) {
+RateControlLaw<P, Inertia> make_rate_control_law(const RateControllerParameters<double>& parameters,
+                                                 const Inertia& inertia, double dt) {
   RateControlLaw<P, Inertia> law;
   for (int axis = 0; axis < 3; ++axis) {
     law.pid[axis] = {P(parameters.proportional[axis]), P(parameters.integral[axis]),
                      P(parameters.derivative[axis]), P(parameters.integral_bound[axis])};
   }
   const auto k = discretise(parameters.filter, dt, parameters.discretisation);
-  law.filter = {P(k.value_from_value),      P(k.value_from_derivative),
-                P(k.value_from_input),      P(k.derivative_from_value),
+  law.filter = {P(k.value_from_value),           P(k.value_from_derivative),
+                P(k.value_from_input),           P(k.derivative_from_value),
                 P(k.derivative_from_derivative), P(k.derivative_from_input)};
   law.dt = P(dt);
   law.inertia = inertia;
@@ -107,7 +106,8 @@ struct RotorCommand {
 template <int N = Dynamic, class T = double>
 class RateController {
  public:
-  /// `vehicle` is a VehicleParameters that has passed validate(), dt [s] > 0 the time between ticks.
+  /// `vehicle` is a VehicleParameters that has passed validate(), dt [s] > 0 the time between
+  /// ticks.
   template <class Vehicle>
   RateController(const Vehicle& vehicle, double dt)
       : law_(make_rate_control_law<T>(vehicle.rate_controller, cast<T>(vehicle.body.inertia), dt)),

@@ -12,9 +12,9 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
   validate(parameters);
   const int count = static_cast<int>(parameters.rotors.size());
   if (N != Dynamic && count != N) {
-    throw ParameterError("vehicle '" + parameters.name + "': rotors, their number = " +
-                         std::to_string(count) + ": expected " + std::to_string(N) +
-                         ", the template argument of Multicopter");
+    throw ParameterError("vehicle '" + parameters.name +
+                         "': rotors, their number = " + std::to_string(count) + ": expected " +
+                         std::to_string(N) + ", the template argument of Multicopter");
   }
   parallel_ = is_parallel(parameters);
   if (parallel_) {
@@ -27,11 +27,11 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
 
   const auto& noise = parameters.process_noise;
   const auto& imu = parameters.imu;
-  noisy_ = options.noise &&
-           (noise.force > 0 || noise.torque > 0 || imu.accelerometer_noise_density > 0 ||
-            imu.gyroscope_noise_density > 0 || imu.accelerometer_bias_walk > 0 ||
-            imu.gyroscope_bias_walk > 0 || imu.accelerometer_bias_initial > 0 ||
-            imu.gyroscope_bias_initial > 0);
+  noisy_ =
+      options.noise && (noise.force > 0 || noise.torque > 0 ||
+                        imu.accelerometer_noise_density > 0 || imu.gyroscope_noise_density > 0 ||
+                        imu.accelerometer_bias_walk > 0 || imu.gyroscope_bias_walk > 0 ||
+                        imu.accelerometer_bias_initial > 0 || imu.gyroscope_bias_initial > 0);
   memory_.voltage = parameters.battery.nominal_voltage;
   memory_.dt = 1.0 / 960.0;
   reset();
@@ -62,15 +62,19 @@ void Multicopter<N, T>::reset(const State& state) {
     memory_.bias.gyroscope =
         Vec3<T>{T(z[3]), T(z[4]), T(z[5])} * T(parameters_.imu.gyroscope_bias_initial);
   }
-  constants_.dt = 0.0;
+  constants_ = {};
   prepare(memory_.dt);
+  draw_imu_noise();
+  memory_.held_reading = measured();
 }
 
 template <int N, class T>
 void Multicopter<N, T>::restore(const Snapshot& snapshot) {
+  // the readings, present and held, are those of the snapshot: preparing must not take new ones
+  constants_ = {};
+  prepare(snapshot.dt);
   memory_ = snapshot;
-  constants_.dt = 0.0;
-  prepare(memory_.dt);
+  draw_imu_noise();
 }
 
 template <int N, class T>
@@ -80,6 +84,7 @@ void Multicopter<N, T>::prepare(double dt) {
   const auto& imu = parameters_.imu;
   const auto& noise = parameters_.process_noise;
   constants_.dt = dt;
+  const bool was_slower = constants_.imu_is_slower;
   constants_.imu_is_slower = imu.rate > 0.0 && imu.rate * dt < 1.0 - 1e-9;
   const double on = options_.noise ? 1.0 : 0.0;
   const double per_reading = on * std::sqrt(constants_.imu_is_slower ? imu.rate : 1.0 / dt);
@@ -89,12 +94,13 @@ void Multicopter<N, T>::prepare(double dt) {
   constants_.gyroscope_deviation = T(per_reading * imu.gyroscope_noise_density);
   constants_.accelerometer_walk = T(on * imu.accelerometer_bias_walk * std::sqrt(dt));
   constants_.gyroscope_walk = T(on * imu.gyroscope_bias_walk * std::sqrt(dt));
-  constants_.delay =
-      step_delay(parameters_.motor.command_delay, dt, Snapshot::delay_capacity);
-  constants_.law = make_rate_control_law<T>(parameters_.rate_controller,
-                                            cast<T>(parameters_.body.inertia), dt);
-  draw_imu_noise();
-  if (memory_.steps == 0) memory_.held_reading = measured();
+  constants_.delay = step_delay(parameters_.motor.command_delay, dt, Snapshot::delay_capacity);
+  constants_.law =
+      make_rate_control_law<T>(parameters_.rate_controller, cast<T>(parameters_.body.inertia), dt);
+  if (constants_.imu_is_slower && !was_slower) {
+    memory_.held_reading = measured();
+    memory_.imu_phase = 0.0;
+  }
 }
 
 template <int N, class T>
@@ -103,8 +109,7 @@ SmallArray<T, N> Multicopter<N, T>::rate_controlled(const RateThrust<T>& command
       constants_.imu_is_slower ? memory_.held_reading.angular_rate : gyroscope();
   const Vec3<T> reading_B =
       imu_.is_turned ? rotate(imu_.parameters.attitude, reading_S) : reading_S;
-  const Vec3<T> torque =
-      rate_control(constants_.law, memory_.controller, reading_B, command.rates);
+  const Vec3<T> torque = rate_control(constants_.law, memory_.controller, reading_B, command.rates);
   return allocate(allocation_, Wrench<T>{torque, command.thrust});
 }
 
@@ -121,8 +126,7 @@ SmallArray<T, N> Multicopter<N, T>::driven(const SmallArray<T, N>& command) {
   }
   if (parameters_.battery.nominal_voltage > 0.0) {
     const T ratio = static_cast<T>(memory_.voltage / parameters_.battery.nominal_voltage);
-    speeds = map(
-        speeds, [&](const T& speed) { return limited(command_at_voltage(speed, ratio)); });
+    speeds = map(speeds, [&](const T& speed) { return limited(command_at_voltage(speed, ratio)); });
   }
   return speeds;
 }
@@ -141,9 +145,8 @@ void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
   State x = memory_.state;
   x.velocity -= wind_W;
   const T dt = T(constants_.dt);
-  const auto f = [&](const State& s) PROPWASH_LAMBDA {
-    return multicopter_derivative(model, s, input);
-  };
+  const auto f = [&](const State& s)
+                     PROPWASH_LAMBDA { return multicopter_derivative(model, s, input); };
   const auto finish = [&](const State& end) PROPWASH_LAMBDA {
     State next = projected(model, end);
     next.velocity += wind_W;
@@ -193,8 +196,7 @@ void Multicopter<N, T>::draw_noise() {
   memory_.input.noise_torque = triple(0, 3) * constants_.torque_deviation;
   memory_.bias.accelerometer =
       walked(memory_.bias.accelerometer, constants_.accelerometer_walk, triple(1, 0));
-  memory_.bias.gyroscope =
-      walked(memory_.bias.gyroscope, constants_.gyroscope_walk, triple(1, 3));
+  memory_.bias.gyroscope = walked(memory_.bias.gyroscope, constants_.gyroscope_walk, triple(1, 3));
   accelerometer_noise_ = triple(2, 0) * constants_.accelerometer_deviation;
   gyroscope_noise_ = triple(2, 3) * constants_.gyroscope_deviation;
 }
@@ -203,10 +205,8 @@ void Multicopter<N, T>::draw_noise() {
 template <int N, class T>
 void Multicopter<N, T>::draw_imu_noise() {
   if (!noisy_) return;
-  const SixNormals z =
-      six_normals(options_.seed, options_.id, memory_.steps, Stream::imu_noise);
-  accelerometer_noise_ =
-      Vec3<T>{T(z[0]), T(z[1]), T(z[2])} * constants_.accelerometer_deviation;
+  const SixNormals z = six_normals(options_.seed, options_.id, memory_.steps, Stream::imu_noise);
+  accelerometer_noise_ = Vec3<T>{T(z[0]), T(z[1]), T(z[2])} * constants_.accelerometer_deviation;
   gyroscope_noise_ = Vec3<T>{T(z[3]), T(z[4]), T(z[5])} * constants_.gyroscope_deviation;
 }
 

@@ -18,9 +18,10 @@ namespace detail {
 template <class Vehicle, class State, class = void>
 struct HasProject : std::false_type {};
 template <class Vehicle, class State>
-struct HasProject<Vehicle, State,
-                  std::void_t<decltype(std::declval<const Vehicle&>().project(
-                      std::declval<const State&>()))>> : std::true_type {};
+struct HasProject<
+    Vehicle, State,
+    std::void_t<decltype(std::declval<const Vehicle&>().project(std::declval<const State&>()))>>
+    : std::true_type {};
 }  // namespace detail
 
 /// Advances a vehicle of the caller's own by dt [s].
@@ -31,7 +32,8 @@ struct HasProject<Vehicle, State,
 template <class Method = Rk4, class Vehicle, class State, class Command, class Time>
 PROPWASH_FN State step(const Vehicle& vehicle, const State& state, const Command& command,
                        const Time& dt, Method method = {}) {
-  const auto f = [&](const State& x) PROPWASH_LAMBDA -> State { return vehicle.derivative(x, command); };
+  const auto f = [&](const State& x)
+                     PROPWASH_LAMBDA -> State { return vehicle.derivative(x, command); };
   const State next = method(f, state, dt);
   if constexpr (detail::HasProject<Vehicle, State>::value) {
     return vehicle.project(next);

@@ -7,7 +7,8 @@
 namespace propwash {
 
 /// Velocities first, then positions with the new velocities: first order, keeps the energy of an
-/// oscillation bounded. Besides what Euler takes, the state has, found by argument-dependent lookup,
+/// oscillation bounded. Besides what Euler takes, the state has, found by argument-dependent
+/// lookup,
 ///
 ///     kick(x, k, dt)   -> x with its velocities advanced by k dt
 ///     drift(x, k, dt)  -> x with its positions advanced by k dt

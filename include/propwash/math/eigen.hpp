@@ -25,8 +25,10 @@ using EigenVector = Eigen::Matrix<T, N == Dynamic ? Eigen::Dynamic : N, 1>;
 }  // namespace detail
 
 // the maps below rely on it: no padding, components in order
-static_assert(sizeof(Vec3<double>) == 3 * sizeof(double) && std::is_standard_layout_v<Vec3<double>>);
-static_assert(sizeof(Mat3<double>) == 9 * sizeof(double) && std::is_standard_layout_v<Mat3<double>>);
+static_assert(sizeof(Vec3<double>) == 3 * sizeof(double) &&
+              std::is_standard_layout_v<Vec3<double>>);
+static_assert(sizeof(Mat3<double>) == 9 * sizeof(double) &&
+              std::is_standard_layout_v<Mat3<double>>);
 
 /// Views the vector's own memory; valid as long as the vector.
 template <class T>

@@ -38,10 +38,9 @@ PROPWASH_FN auto operator*(const Quat<T>& q, const S& s) {
 /// The Hamilton product a o b.
 template <class A, class B>
 PROPWASH_FN auto operator*(const Quat<A>& a, const Quat<B>& b) {
-  return make_quat(a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
-                   a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-                   a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-                   a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w);
+  return make_quat(
+      a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z, a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+      a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x, a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w);
 }
 /// The product q o [0, v].
 template <class A, class B>

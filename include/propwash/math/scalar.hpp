@@ -2,8 +2,9 @@
 /// @file
 /// The hooks through which the models reach mathematics.
 ///
-/// Every model is a template over a scalar type T. T may be `float`, `double`, or any type that
-/// provides, found by argument-dependent lookup in its own namespace:
+/// Every model is a template over a scalar type T. T may be `float`, `double`, or any type that can
+/// be copied, made from its plain type (`T(value_type)`) and zero (`T{}`), and that provides, found
+/// by argument-dependent lookup in its own namespace:
 ///
 ///     T + T, T - T, T * T, T / T, -T, and the same mixed with value_type on either side
 ///     T < T, T > T             -> a mask (bool, or one truth value per lane)

@@ -3,6 +3,7 @@
 /// A short array of scalars that lives in its owner: one value per rotor.
 
 #include <cassert>
+#include <cstdint>
 #include <initializer_list>
 #include <utility>
 
@@ -23,8 +24,8 @@ PROPWASH_FN void each_index(std::integer_sequence<int, I...>, F&& f) {
 }
 }  // namespace detail
 
-/// Calls f(i) for i = From … size - 1. With N known there is no loop for the compiler to keep: a loop
-/// that is unrolled late leaves the arrays in memory, at twice the cost of a whole step.
+/// Calls f(i) for i = From … size - 1. With N known there is no loop for the compiler to keep: a
+/// loop that is unrolled late leaves the arrays in memory, at twice the cost of a whole step.
 template <int N, int From = 0, class F>
 PROPWASH_FN void for_each_index([[maybe_unused]] int size, F&& f) {
   if constexpr (N == Dynamic) {
@@ -63,7 +64,7 @@ struct SmallArray {
 template <class T>
 struct SmallArray<T, Dynamic> {
   T values[max_size];
-  int count;
+  std::int64_t count;  // as wide as a double: no padding whose bytes would be anything
 
   static constexpr int capacity = max_size;
   PROPWASH_FN SmallArray() : values{}, count(0) {}
@@ -80,7 +81,7 @@ struct SmallArray<T, Dynamic> {
     for (T& v : a) v = value;
     return a;
   }
-  PROPWASH_FN int size() const { return count; }
+  PROPWASH_FN int size() const { return static_cast<int>(count); }
   /// Sets the number of elements, at most max_size; those beyond are forgotten.
   PROPWASH_FN void resize(int size) {
     assert(size <= max_size);

@@ -2,7 +2,8 @@
 /// @file
 /// The Dubins car: a point that moves along its heading at the commanded speed.
 ///
-/// Equations (24) to (26) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see docs/model/car.md.
+/// Equations (24) to (26) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
+/// docs/model/car.md.
 
 #include "propwash/math/scalar.hpp"
 

@@ -2,6 +2,9 @@
 /// @file
 /// Dead time of a command. See docs/model/delay.md.
 
+#include <cmath>
+#include <cstdint>
+
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
@@ -12,20 +15,23 @@ struct StepDelay {
   double fraction = 0.0;  ///< of a step, in [0, 1)
 };
 
+/// The longest delay that a vehicle remembers, in steps.
+inline constexpr int max_delay_steps = 62;
+
 /// Remembers the last Capacity commands. Command is anything with +, * scalar: a SmallArray.
 template <class Command, int Capacity>
 struct DelayLine {
   static constexpr int capacity = Capacity;
   Command history[Capacity]{};
-  int newest = 0;
+  std::int64_t newest = 0;  // as wide as a double: no padding whose bytes would be anything
 
   /// Forgets everything: as if `command` had been given for ever.
   PROPWASH_FN void fill(const Command& command) {
     for (Command& past : history) past = command;
   }
 
-  /// Takes the command of this step, returns the one that acts in it: with a delay of a fraction of a
-  /// step, the mean of the two that are held during it. `delay.steps` is at most Capacity - 2.
+  /// Takes the command of this step, returns the one that acts in it: with a delay of a fraction of
+  /// a step, the mean of the two that are held during it. `delay.steps` is at most Capacity - 2.
   template <class P>
   PROPWASH_FN Command push(const Command& command, int steps, const P& fraction) {
     newest = (newest + 1) % Capacity;

@@ -17,7 +17,8 @@ struct DragParameters {
   Rotational rotational{};  ///< N m/(rad/s)^2, K_muD
 };
 
-/// (6) drag force in the world frame, N; `air_velocity_W` is the velocity through the air, v - v_wind.
+/// (6) drag force in the world frame, N; `air_velocity_W` is the velocity through the air, v -
+/// v_wind.
 template <class T, class P, class Rotational>
 PROPWASH_FN Vec3<T> drag_force(const DragParameters<P, Rotational>& drag,
                                const Vec3<T>& air_velocity_W) {
@@ -26,8 +27,7 @@ PROPWASH_FN Vec3<T> drag_force(const DragParameters<P, Rotational>& drag,
 
 /// (7) drag torque in the body frame, N m.
 template <class T, class P, class Rotational>
-PROPWASH_FN Vec3<T> drag_torque(const DragParameters<P, Rotational>& drag,
-                                const Vec3<T>& rates_B) {
+PROPWASH_FN Vec3<T> drag_torque(const DragParameters<P, Rotational>& drag, const Vec3<T>& rates_B) {
   return (drag.rotational * rates_B) * (-norm(rates_B));
 }
 

@@ -3,10 +3,10 @@
 /// The inertial measurement unit: specific force and angular rate, with lever arm, mounting, scale,
 /// bias, noise, quantisation and saturation.
 ///
-/// Equations (15) to (18) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), and the device model
-/// of Laechele et al., "SwarmSimX" (SIMPAR 2012), steps 1 to 3; see docs/model/imu.md. Sensor frame
-/// S: its origin is p_BS_B from the body's, its axes are turned by q_BS. The accelerometer measures
-/// specific force: in hover it reads +9.81 m/s^2 along body z.
+/// Equations (15) to (18) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), and the device
+/// model of Laechele et al., "SwarmSimX" (SIMPAR 2012), steps 1 to 3; see docs/model/imu.md. Sensor
+/// frame S: its origin is p_BS_B from the body's, its axes are turned by q_BS. The accelerometer
+/// measures specific force: in hover it reads +9.81 m/s^2 along body z.
 
 #include <limits>
 
@@ -31,8 +31,10 @@ struct ImuParameters {
   Vec3<P> gyroscope_scale{P(1), P(1), P(1)};      ///< scale factors s_W
   P accelerometer_resolution{};                   ///< m/s^2, least step; 0: none
   P gyroscope_resolution{};                       ///< rad/s, least step; 0: none
-  P accelerometer_range = std::numeric_limits<P>::infinity();  ///< m/s^2, reads at most +-range
-  P gyroscope_range = std::numeric_limits<P>::infinity();      ///< rad/s, reads at most +-range
+  P accelerometer_range{
+      std::numeric_limits<value_type_t<P>>::infinity()};  ///< m/s^2, reads at most +-range
+  P gyroscope_range{
+      std::numeric_limits<value_type_t<P>>::infinity()};  ///< rad/s, reads at most +-range
   P rate{};  ///< Hz, measurements a second; 0: one at every physics step
 };
 

@@ -40,8 +40,7 @@ template <class T, class P>
 PROPWASH_FN T rotor_acceleration(const AsymmetricMotorLag<P>& lag, const T& speed,
                                  const T& command) {
   const T difference = command - speed;
-  return difference *
-         select(difference > T(constant<T>(0)), T(lag.rate_up), T(lag.rate_down));
+  return difference * select(difference > T(constant<T>(0)), T(lag.rate_up), T(lag.rate_down));
 }
 
 }  // namespace propwash

@@ -15,8 +15,8 @@ struct ProcessNoiseParameters {
   P torque{};  ///< (N m)^2 s, W_mu: intensity of the white torque on each body axis
 };
 
-/// (10) the standard deviation of a sample that is held for dt, sqrt(W / dt): the integral's variance
-/// after a time t is W t, whatever the step.
+/// (10) the standard deviation of a sample that is held for dt, sqrt(W / dt): the integral's
+/// variance after a time t is W t, whatever the step.
 template <class P>
 PROPWASH_FN P held_noise_deviation(const P& intensity, const P& dt) {
   return sqrt(intensity / dt);

@@ -2,9 +2,9 @@
 /// @file
 /// The rigid body with rotor momentum.
 ///
-/// Equations (8), (9), (12), (13) and (14) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
-/// docs/model/rigid_body.md. World frame W: z up, right-handed. Body frame B: origin at the centre of
-/// mass, x forward, y left, z up.
+/// Equations (8), (9), (12), (13) and (14) of Guerra et al., "FlightGoggles" (arXiv 1905.11377);
+/// see docs/model/rigid_body.md. World frame W: z up, right-handed. Body frame B: origin at the
+/// centre of mass, x forward, y left, z up.
 
 #include "propwash/math/mat3.hpp"
 #include "propwash/math/quat.hpp"
@@ -15,8 +15,8 @@ namespace propwash {
 /// What a vehicle file says of the body.
 template <class P>
 struct RigidBodyParameters {
-  P mass{};           ///< kg
-  Mat3<P> inertia{};  ///< kg m^2, J about the centre of mass, body axes
+  P mass{};                               ///< kg
+  Mat3<P> inertia{};                      ///< kg m^2, J about the centre of mass, body axes
   Vec3<P> gravity{P(0), P(0), P(-9.81)};  ///< m/s^2, in the world frame
 };
 
@@ -36,13 +36,12 @@ PROPWASH_FN Vec3<T> position_rate(const Vec3<T>& velocity_W) {
   return velocity_W;
 }
 
-/// (9) dv/dt = g + (f + f_D + w_f) / m, m/s^2, in the world frame. Drag stands by itself, here and in
-/// (13), and is added last: behind its square root is the longest path through a derivative.
+/// (9) dv/dt = g + (f + f_D + w_f) / m, m/s^2, in the world frame. Drag stands by itself, here and
+/// in (13), and is added last: behind its square root is the longest path through a derivative.
 /// `held_force_W`, Vec3<T> or Zero3, is constant over a step.
 template <class T, class P, class Inertia, class Held = Zero3>
 PROPWASH_FN Vec3<T> linear_acceleration(const RigidBody<P, Inertia>& body, const Vec3<T>& force_W,
-                                        const Vec3<T>& drag_W = {},
-                                        const Held& held_force_W = {}) {
+                                        const Vec3<T>& drag_W = {}, const Held& held_force_W = {}) {
   const auto held = body.gravity_W + held_force_W * body.inverse_mass;
   return (force_W * body.inverse_mass + held) + drag_W * body.inverse_mass;
 }
@@ -62,9 +61,8 @@ PROPWASH_FN Vec3<T> angular_momentum(const RigidBody<P, Inertia>& body, const Ve
 
 /// (13) dW/dt = J^-1 (mu + mu_D - W x H), rad/s^2; `torque_B` is all torque but drag's.
 template <class T, class P, class Inertia, class Momentum>
-PROPWASH_FN Vec3<T> angular_acceleration(const RigidBody<P, Inertia>& body,
-                                         const Vec3<T>& torque_B, const Vec3<T>& rates_B,
-                                         const Momentum& rotor_momentum_B,
+PROPWASH_FN Vec3<T> angular_acceleration(const RigidBody<P, Inertia>& body, const Vec3<T>& torque_B,
+                                         const Vec3<T>& rates_B, const Momentum& rotor_momentum_B,
                                          const Vec3<T>& drag_torque_B = {}) {
   const Vec3<T> momentum_B = angular_momentum(body, rates_B, rotor_momentum_B);
   return body.inertia_inverse * ((torque_B - cross(rates_B, momentum_B)) + drag_torque_B);

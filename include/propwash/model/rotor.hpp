@@ -3,8 +3,8 @@
 /// Rotor thrust and torque for any number, position, orientation and spin of rotors.
 ///
 /// Equations (2) to (5) and the rotors' part of (14) of Guerra et al., "FlightGoggles"
-/// (arXiv 1905.11377); see docs/model/rotor.md. A rotor turns about its own z axis, `axis`; positive
-/// speed gives thrust along +axis. The paper's sign s_i is -spin.
+/// (arXiv 1905.11377); see docs/model/rotor.md. A rotor turns about its own z axis, `axis`;
+/// positive speed gives thrust along +axis. The paper's sign s_i is -spin.
 
 #include <type_traits>
 
@@ -47,17 +47,16 @@ PROPWASH_FN T rotor_momentum(const RotorParameters<P, Axis>& rotor, const T& spe
 /// What all rotors together do to the body, in the body frame.
 template <class Force, class Torque>
 struct RotorWrench {
-  Force force_B{};      ///< N, (2)
-  Torque torque_B{};    ///< N m, (3)
-  Force momentum_B{};   ///< kg m^2/s, the rotors' part of (14)
+  Force force_B{};     ///< N, (2)
+  Torque torque_B{};   ///< N m, (3)
+  Force momentum_B{};  ///< kg m^2/s, the rotors' part of (14)
 };
 
 /// Sums (2), (3) and the rotors' momentum over all rotors, of which there is at least one.
 /// `torque_B` [N m], Vec3<T> or Zero3, is what the sum of the torques begins with.
 template <class T, int N, class Rotor, class Torque = Zero3>
 PROPWASH_FN auto rotor_wrench(const SmallArray<Rotor, N>& rotors, const SmallArray<T, N>& speeds,
-                              const SmallArray<T, N>& accelerations,
-                              const Torque& torque_B = {}) {
+                              const SmallArray<T, N>& accelerations, const Torque& torque_B = {}) {
   const auto thrust_B = [&](int i) PROPWASH_LAMBDA {
     return rotors[i].axis * rotor_thrust(rotors[i], speeds[i]);
   };

@@ -45,8 +45,9 @@ class Car {
       : parameters_(parameters), options_(options) {
     validate(parameters);
     if (options.integrator == Integrator::symplectic_euler) {
-      throw ParameterError("integrator = symplectic_euler: expected euler or rk4, a car has no "
-                           "velocity in its state");
+      throw ParameterError(
+          "integrator = symplectic_euler: expected euler or rk4, a car has no "
+          "velocity in its state");
     }
   }
 
@@ -60,7 +61,7 @@ class Car {
   template <class U>
   void step(const SpeedYawRate<U>& command, double dt) {
     const T speed = clamp(T(command.speed), T(parameters_.speed_min), T(parameters_.speed_max));
-    const T limit(parameters_.yaw_rate_limit);
+    const T limit = static_cast<T>(parameters_.yaw_rate_limit);
     const T yaw_rate = clamp(T(command.yaw_rate), -limit, limit);
     T forward{};
     T left{};

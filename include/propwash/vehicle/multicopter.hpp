@@ -2,7 +2,7 @@
 /// @file
 /// One multicopter: command -> rate controller -> motors -> forces -> rigid body -> IMU.
 
-#include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -36,7 +36,7 @@ struct MulticopterOptions {
 /// All that the future of a multicopter depends on; `restore` continues bit for bit.
 template <int N, class T>
 struct MulticopterSnapshot {
-  static constexpr int delay_capacity = 64;
+  static constexpr int delay_capacity = max_delay_steps + 2;
 
   MulticopterState<T, N> state{};
   RateControllerState<T> controller{};
@@ -56,8 +56,8 @@ struct MulticopterSnapshot {
 ///     Multicopter<4> uav{vehicles::flightgoggles()};
 ///     for (int i = 0; i < 960; ++i) uav.step(RateThrust{rates, thrust}, 1.0 / 960);
 ///
-/// Not modelled: contact, ground effect, flexibility, the air's own dynamics. A step allocates nothing,
-/// throws nothing and checks nothing: non-finite commands give a non-finite state.
+/// Not modelled: contact, ground effect, flexibility, the air's own dynamics. A step allocates
+/// nothing, throws nothing and checks nothing: non-finite commands give a non-finite state.
 template <int N = Dynamic, class T = double>
 class Multicopter {
  public:
@@ -80,8 +80,8 @@ class Multicopter {
 
   /// Advances by dt [s] > 0 under a command that is held.
   ///
-  /// With RateThrust, the rate controller takes the gyroscope reading of the end of the previous step,
-  /// as in the published node. Rotor speeds are limited to the motors' range.
+  /// With RateThrust, the rate controller takes the gyroscope reading of the end of the previous
+  /// step, as in the published node. Rotor speeds are limited to the motors' range.
   template <class U>
   void step(const RateThrust<U>& command, double dt) {
     prepare(dt);
@@ -89,6 +89,8 @@ class Multicopter {
   }
   template <int M, class U>
   void step(const RotorSpeeds<M, U>& command, double dt) {
+    static_assert(M == N || M == Dynamic || N == Dynamic, "expected as many speeds as rotors");
+    assert(command.speeds.size() == rotors());
     prepare(dt);
     SmallArray<T, N> speeds;
     speeds.resize(rotors());
@@ -105,8 +107,8 @@ class Multicopter {
                      : multicopter_derivative(general_model_, memory_.state, memory_.input);
   }
 
-  double time() const { return memory_.time; }              ///< s, since reset
-  std::uint64_t steps() const { return memory_.steps; }     ///< since reset
+  double time() const { return memory_.time; }           ///< s, since reset
+  std::uint64_t steps() const { return memory_.steps; }  ///< since reset
   int rotors() const { return allocation_.rotors(); }
   const VehicleParameters& parameters() const { return parameters_; }
   const MulticopterOptions& options() const { return options_; }
@@ -131,7 +133,7 @@ class Multicopter {
   /// What follows from the parameters for one dt.
   struct StepConstants {
     double dt = 0.0;
-    T force_deviation{}, torque_deviation{};            // process noise, held over dt
+    T force_deviation{}, torque_deviation{};             // process noise, held over dt
     T accelerometer_deviation{}, gyroscope_deviation{};  // white noise of a reading
     T accelerometer_walk{}, gyroscope_walk{};            // increments of the biases
     bool imu_is_slower = false;

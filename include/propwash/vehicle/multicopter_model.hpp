@@ -95,11 +95,12 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
     const MulticopterModel<P, N, Shape>& model, const MulticopterState<T, N>& state,
     const MulticopterInput<T, N, Wind, Noise>& input) {
   MulticopterState<T, N> rate;
-  rate.rotor_speeds = map(state.rotor_speeds, input.command, [&](const T& speed, const T& command) PROPWASH_LAMBDA {
-    return rotor_acceleration(model.motor, speed, command);
-  });
-  const auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, rate.rotor_speeds,
-                                   input.noise_torque);
+  rate.rotor_speeds =
+      map(state.rotor_speeds, input.command, [&](const T& speed, const T& command) PROPWASH_LAMBDA {
+        return rotor_acceleration(model.motor, speed, command);
+      });
+  const auto rotors =
+      rotor_wrench(model.rotors, state.rotor_speeds, rate.rotor_speeds, input.noise_torque);
   const auto air = detail::air_forces(model, state, input.wind);
 
   Vec3<T> force_W;
@@ -114,9 +115,8 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
   rate.position = position_rate(state.velocity);
   rate.velocity = linear_acceleration(model.body, force_W, air.drag_W, input.noise_force);
   rate.attitude = attitude_rate(state.attitude, state.body_rates);
-  rate.body_rates =
-      angular_acceleration(model.body, torque_B, state.body_rates, rotors.momentum_B,
-                           drag_torque(model.drag, state.body_rates));
+  rate.body_rates = angular_acceleration(model.body, torque_B, state.body_rates, rotors.momentum_B,
+                                         drag_torque(model.drag, state.body_rates));
   return rate;
 }
 
@@ -158,8 +158,8 @@ inline bool is_parallel(const VehicleParameters& vehicle) {
   }
   const auto& air = vehicle.rotor_drag;
   return diagonal(vehicle.body.inertia) && diagonal(vehicle.drag.rotational) &&
-         vehicle.motor.time_constant_up == vehicle.motor.time_constant_down &&
-         air.blow_back == 0 && air.linear.x == 0 && air.linear.y == 0 && air.linear.z == 0;
+         vehicle.motor.time_constant_up == vehicle.motor.time_constant_down && air.blow_back == 0 &&
+         air.linear.x == 0 && air.linear.y == 0 && air.linear.z == 0;
 }
 
 namespace detail {
@@ -209,8 +209,7 @@ MulticopterModel<P, N, Shape> make_model(const VehicleParameters& vehicle) {
   model.speed_min = P(motor.speed_min);
   model.speed_max = P(motor.speed_max);
   model.drag.translational = P(vehicle.drag.translational);
-  model.drag.rotational =
-      detail::to_matrix_of<typename Model::Inertia>(vehicle.drag.rotational);
+  model.drag.rotational = detail::to_matrix_of<typename Model::Inertia>(vehicle.drag.rotational);
   model.rotor_drag = {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)};
   return model;
 }

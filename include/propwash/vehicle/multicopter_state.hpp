@@ -8,15 +8,15 @@
 
 namespace propwash {
 
-/// World frame W: z up, right-handed. Body frame B: origin at the centre of mass, x forward, y left,
-/// z up.
+/// World frame W: z up, right-handed. Body frame B: origin at the centre of mass, x forward, y
+/// left, z up.
 template <class T, int N>
 struct MulticopterState {
-  Vec3<T> position{};                       ///< m, of the centre of mass, world frame
-  Vec3<T> velocity{};                       ///< m/s, world frame
-  Quat<T> attitude = Quat<T>::identity();   ///< q_WB, unit: turns body components into the world
-  Vec3<T> body_rates{};                     ///< rad/s, body frame
-  SmallArray<T, N> rotor_speeds{};          ///< rad/s, positive for thrust along the rotor's axis
+  Vec3<T> position{};                      ///< m, of the centre of mass, world frame
+  Vec3<T> velocity{};                      ///< m/s, world frame
+  Quat<T> attitude = Quat<T>::identity();  ///< q_WB, unit: turns body components into the world
+  Vec3<T> body_rates{};                    ///< rad/s, body frame
+  SmallArray<T, N> rotor_speeds{};         ///< rad/s, positive for thrust along the rotor's axis
 };
 
 template <class T, int N>

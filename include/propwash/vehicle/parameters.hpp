@@ -1,7 +1,8 @@
 #pragma once
 /// @file
 /// What a vehicle is, in plain double: the parameter structs of each model, put together. Fields
-/// have the same names in vehicle files and in Python.
+/// have the same names in vehicle files and in Python; there a car's two process noises are one
+/// pair.
 
 #include <string>
 #include <vector>
@@ -35,9 +36,9 @@ struct VehicleParameters {
 /// A Dubins car.
 struct CarParameters {
   std::string name;
-  double speed_min{};             ///< m/s
-  double speed_max{};             ///< m/s
-  double yaw_rate_limit{};        ///< rad/s, the command is limited to +-limit
+  double speed_min{};              ///< m/s
+  double speed_max{};              ///< m/s
+  double yaw_rate_limit{};         ///< rad/s, the command is limited to +-limit
   double process_noise_forward{};  ///< m^2/s, W_v along the heading
   double process_noise_left{};     ///< m^2/s, W_v across the heading
 };

@@ -12,6 +12,7 @@
 #include "propwash/control/allocation.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/eigen.hpp"
+#include "propwash/model/delay.hpp"
 #include "propwash/vehicle/parameters.hpp"
 
 namespace propwash {
@@ -33,7 +34,7 @@ class Complaints {
     std::ostringstream text;
     text.precision(9);
     text << field << " = " << value << ": expected " << expected;
-    texts_.push_back(text.str());
+    texts.push_back(text.str());
   }
   void positive(const std::string& field, double value, const std::string& unit) {
     if (!(value > 0.0) || !std::isfinite(value)) add(field, value, "a finite value > 0 " + unit);
@@ -46,10 +47,11 @@ class Complaints {
   }
   void finite(const std::string& field, const Vec3<double>& v, const std::string& unit) {
     for (int i = 0; i < 3; ++i) {
-      if (!std::isfinite(v[i])) add(field + "[" + std::to_string(i) + "]", v[i], "a number " + unit);
+      if (!std::isfinite(v[i]))
+        add(field + "[" + std::to_string(i) + "]", v[i], "a number " + unit);
     }
   }
-  std::vector<std::string> texts_;
+  std::vector<std::string> texts;
 };
 
 inline std::string formatted(const Vec3<double>& v) {
@@ -106,9 +108,10 @@ inline void check_motor(const MotorParameters<double>& motor, Complaints& compla
   complaints.positive("motor.time_constant_down", motor.time_constant_down, "s");
   complaints.positive("motor.speed_max", motor.speed_max, "rad/s");
   complaints.not_negative("motor.command_delay", motor.command_delay, "s");
-  if (!(motor.speed_min < motor.speed_max)) {
-    complaints.add("motor.speed_min", motor.speed_min,
-                   "less than motor.speed_max = " + std::to_string(motor.speed_max) + " rad/s");
+  if (!(motor.speed_min < motor.speed_max) || !std::isfinite(motor.speed_min)) {
+    complaints.add(
+        "motor.speed_min", motor.speed_min,
+        "a finite value less than motor.speed_max = " + std::to_string(motor.speed_max) + " rad/s");
   }
 }
 
@@ -187,18 +190,19 @@ inline void check_controller(const RateControllerParameters<double>& controller,
 
 }  // namespace detail
 
-/// Throws ParameterError that lists every field out of its range: mass, inertia (symmetric, positive
-/// definite, triangle inequality), rotors, motors, thrust against weight, drag, noise, IMU, gains.
+/// Throws ParameterError that lists every field out of its range: mass, inertia (symmetric,
+/// positive definite, triangle inequality), rotors, motors, thrust against weight, drag, noise,
+/// IMU, gains.
 inline void validate(const VehicleParameters& vehicle) {
   detail::Complaints complaints;
   detail::check_body(vehicle.body, complaints);
   detail::check_rotors(vehicle, complaints);
   detail::check_motor(vehicle.motor, complaints);
-  if (complaints.texts_.empty()) detail::check_thrust(vehicle, complaints);
+  if (complaints.texts.empty()) detail::check_thrust(vehicle, complaints);
   detail::check_air(vehicle, complaints);
   detail::check_imu(vehicle.imu, complaints);
   detail::check_controller(vehicle.rate_controller, complaints);
-  if (!complaints.texts_.empty()) detail::refuse(vehicle.name, complaints.texts_);
+  if (!complaints.texts.empty()) detail::refuse(vehicle.name, complaints.texts);
 }
 
 /// Throws ParameterError that lists every field out of its range.
@@ -212,23 +216,24 @@ inline void validate(const CarParameters& car) {
   complaints.positive("yaw_rate_limit", car.yaw_rate_limit, "rad/s");
   complaints.not_negative("process_noise[0]", car.process_noise_forward, "m^2/s");
   complaints.not_negative("process_noise[1]", car.process_noise_left, "m^2/s");
-  if (!complaints.texts_.empty()) detail::refuse(car.name, complaints.texts_);
+  if (!complaints.texts.empty()) detail::refuse(car.name, complaints.texts);
 }
 
-/// Whether body rates and thrust can all be commanded: throws ParameterError where the rotors' geometry
-/// leaves the allocation matrix (23) with a rank below four.
+/// Whether body rates and thrust can all be commanded: throws ParameterError where the rotors'
+/// geometry leaves the allocation matrix (23) with a rank below four.
 inline void validate_allocation(const VehicleParameters& vehicle) {
   const int rank = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor).rank;
   if (rank == 4) return;
   detail::Complaints complaints;
-  complaints.add("rotors, rank of their allocation matrix", rank,
-                 "4, so that torque on three axes and thrust can be commanded; command RotorSpeeds, "
-                 "or change the rotors' positions, spins or axes");
-  detail::refuse(vehicle.name, complaints.texts_);
+  complaints.add(
+      "rotors, rank of their allocation matrix", rank,
+      "4, so that torque on three axes and thrust can be commanded; command RotorSpeeds, "
+      "or change the rotors' positions, spins or axes");
+  detail::refuse(vehicle.name, complaints.texts);
 }
 
-/// Throws ParameterError where dt [s] is not a positive number. Returns a warning, or an empty text:
-/// Euler's method with a step beyond the motor time constant does not follow the motors.
+/// Throws ParameterError where dt [s] is not a positive number. Returns a warning, or an empty
+/// text: Euler's method with a step beyond the motor time constant does not follow the motors.
 inline std::string validate_time_step(const VehicleParameters& vehicle, Integrator integrator,
                                       double dt) {
   if (!(dt > 0.0) || !std::isfinite(dt)) {
@@ -236,13 +241,19 @@ inline std::string validate_time_step(const VehicleParameters& vehicle, Integrat
     text << "dt = " << dt << ": expected a finite value > 0 s";
     throw ParameterError(text.str());
   }
-  const double fastest =
-      std::min(vehicle.motor.time_constant_up, vehicle.motor.time_constant_down);
+  if (vehicle.motor.command_delay > max_delay_steps * dt) {
+    std::ostringstream text;
+    text << "motor.command_delay = " << vehicle.motor.command_delay << ": expected at most "
+         << max_delay_steps << " steps of dt = " << dt << " s, " << max_delay_steps * dt << " s";
+    throw ParameterError(text.str());
+  }
+  const double fastest = std::min(vehicle.motor.time_constant_up, vehicle.motor.time_constant_down);
   std::ostringstream warning;
   const double limit = integrator == Integrator::rk4 ? 2.78 * fastest : fastest;
   if (dt > limit) {
-    warning << "dt = " << dt << " s is larger than " << limit << " s, what the motor time constant of "
-            << fastest << " s allows: the rotor speeds will oscillate or diverge";
+    warning << "dt = " << dt << " s is larger than " << limit
+            << " s, what the motor time constant of " << fastest
+            << " s allows: the rotor speeds will oscillate or diverge";
   }
   return warning.str();
 }

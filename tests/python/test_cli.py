@@ -1,0 +1,76 @@
+"""`python -m propwash` as a user types it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import propwash as pw
+import pytest
+from propwash.__main__ import main
+from test_replay import _write_simulated_flight
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def test_demo_prints_what_flew_and_writes_the_plot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "demo.png"
+    assert main(["demo", "--out", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "9600 steps of RK4 at 960 Hz" in text
+    speed = re.search(r"([\d.]+) million steps/s", text)
+    assert speed is not None
+    assert float(speed.group(1)) > 0.0
+    assert out.read_bytes().startswith(PNG)
+
+
+def test_replay_prints_a_table_and_writes_the_plot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "flight.csv"
+    _write_simulated_flight(log)
+    arguments = ["replay", str(log), "--horizons", "0.1,0.3", "--every", "0.5"]
+    assert main([*arguments, "--out", str(tmp_path / "plots")]) == 0
+    text = capsys.readouterr().out
+    assert "windows in the air" in text
+    assert "0.3 s ahead" in text
+    assert (tmp_path / "plots" / "replay_flight.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["replay", "no_such.csv"], "no flight log 'no_such.csv'"),
+        (["demo", "--vehicle", "fligtgoggles"], "did you mean 'flightgoggles'"),
+        (["demo", "--seed", "-1"], r"seed: expected a whole number"),
+    ],
+)
+def test_errors_are_one_line_and_a_status(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.search(message, captured.err)
+    assert captured.err.startswith("propwash: ")
+
+
+def test_paths_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    for option, file in [
+        ("--includedir", "propwash/propwash.hpp"),
+        ("--cmakedir", "propwashConfig.cmake"),
+        ("--pkgconfigdir", "propwash.pc"),
+    ]:
+        assert main([option]) == 0
+        assert (Path(capsys.readouterr().out.strip()) / file).is_file()
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out.strip() == pw.__version__
+    assert main([]) == 2
+    assert "replay" in capsys.readouterr().out
