@@ -108,14 +108,9 @@ TEST_CASE("types with known zeros equal the full ones", "[math]") {
 
     const double s = dice.uniform(-2.0, 2.0);
     const double t = dice.uniform(-2.0, 2.0);
-    const pw::AlongZ<double> along = pw::UnitZ{} * s;
+    const pw::AlongZ<double> along{s};
     const pw::Vec3<double> spelled{0.0, 0.0, s};
     CHECK(distance(rotate(q, along), rotate(q, spelled)) <= tight);
-    const pw::AcrossZ<double> across = cross(v, along);
-    const auto spelled_cross = cross(v, spelled);
-    CHECK(distance(across + along, spelled_cross + spelled) <= tight);
-    CHECK(distance(v + across, v + spelled_cross) <= tight);
-    CHECK(distance(pw::Zero3{} + across + along, across + along) == 0.0);
     CHECK(distance(v + pw::Zero3{}, v) == 0.0);
     CHECK(distance(v - pw::Zero3{}, v) == 0.0);
     CHECK(distance(pw::Zero3{} + v, v) == 0.0);
@@ -123,7 +118,7 @@ TEST_CASE("types with known zeros equal the full ones", "[math]") {
     CHECK(distance(along + v, v + spelled) <= tight);
     CHECK((along * t).z == s * t);
     CHECK((along + pw::AlongZ<double>{t}).z == s + t);
-    CHECK(dot(pw::UnitZ{}, v) == v.z);
+    CHECK((pw::Zero3{} + along).z == s);
     auto sum = along;
     sum += pw::AlongZ<double>{t};
     CHECK(sum.z == s + t);

@@ -39,7 +39,6 @@ template <class T>
 PROPWASH_FN Vec3<T> operator-(const Vec3<T>& a, Zero3) {
   return a;
 }
-
 template <class T>
 PROPWASH_FN Vec3<T> operator+(Zero3, const Vec3<T>& a) {
   return a;
@@ -67,6 +66,10 @@ template <class A, class B>
 PROPWASH_FN auto operator+(const AlongZ<A>& a, const AlongZ<B>& b) {
   return AlongZ{a.z + b.z};
 }
+template <class T>
+PROPWASH_FN AlongZ<T> operator+(Zero3, const AlongZ<T>& a) {
+  return a;
+}
 template <class A, class B>
 PROPWASH_FN auto operator+(const Vec3<A>& a, const AlongZ<B>& b) {
   return make_vec3(a.x, a.y, a.z + b.z);
@@ -78,44 +81,6 @@ PROPWASH_FN auto operator+(const AlongZ<A>& a, const Vec3<B>& b) {
 template <class T, class S>
 PROPWASH_FN auto operator*(const AlongZ<T>& a, const S& s) {
   return AlongZ{a.z * s};
-}
-
-/// A vector in the x-y plane.
-template <class T>
-struct AcrossZ {
-  using Scalar = T;
-  T x{}, y{};
-};
-template <class T>
-AcrossZ(T, T) -> AcrossZ<T>;
-
-template <class A, class B>
-PROPWASH_FN auto operator+(const AcrossZ<A>& a, const AlongZ<B>& b) {
-  return make_vec3(a.x, a.y, b.z);
-}
-template <class T>
-PROPWASH_FN AcrossZ<T> operator+(Zero3, const AcrossZ<T>& a) {
-  return a;
-}
-template <class A, class B>
-PROPWASH_FN auto operator+(const Vec3<A>& a, const AcrossZ<B>& b) {
-  return make_vec3(a.x + b.x, a.y + b.y, a.z);
-}
-template <class A, class B>
-PROPWASH_FN auto cross(const Vec3<A>& a, const AlongZ<B>& b) {
-  return AcrossZ{a.y * b.z, -(a.x * b.z)};
-}
-
-/// The unit vector along z, without storage.
-struct UnitZ {};
-
-template <class S>
-PROPWASH_FN AlongZ<S> operator*(UnitZ, const S& s) {
-  return {s};
-}
-template <class T>
-PROPWASH_FN T dot(UnitZ, const Vec3<T>& v) {
-  return v.z;
 }
 
 }  // namespace propwash

@@ -6,18 +6,16 @@
 /// (arXiv 1905.11377); see docs/model/rotor.md. A rotor turns about its own z axis, `axis`;
 /// positive speed gives thrust along +axis. The paper's sign s_i is -spin.
 
-#include <type_traits>
-
 #include "propwash/math/small_array.hpp"
 #include "propwash/math/structured.hpp"
 
 namespace propwash {
 
-/// One rotor. Axis is Vec3<P> in general, UnitZ where all rotors push along body z.
-template <class P, class Axis = Vec3<P>>
+/// What a vehicle file says of one rotor.
+template <class P>
 struct RotorParameters {
   Vec3<P> position{};      ///< m, r_i = p_BR_B: from the centre of mass to the rotor, body frame
-  Axis axis{};             ///< unit vector of positive thrust, body frame (R_b^mi e_z)
+  Vec3<P> axis{};          ///< unit vector of positive thrust, body frame (R_b^mi e_z)
   P spin{};                ///< +1 counter-clockwise seen against the axis, -1 clockwise; -s_i
   P thrust_coefficient{};  ///< N/(rad/s)^2, k_fT
   P torque_coefficient{};  ///< N m/(rad/s)^2, k_muT
@@ -25,22 +23,21 @@ struct RotorParameters {
 };
 
 /// (4) thrust along the rotor's axis, N.
-template <class T, class P, class Axis>
-PROPWASH_FN T rotor_thrust(const RotorParameters<P, Axis>& rotor, const T& speed) {
+template <class T, class P>
+PROPWASH_FN T rotor_thrust(const RotorParameters<P>& rotor, const T& speed) {
   return signed_square(speed) * rotor.thrust_coefficient;
 }
 
 /// (5) torque on the body about the rotor's axis, N m: aerodynamic and of the motor's acceleration.
-template <class T, class P, class Axis>
-PROPWASH_FN T rotor_torque(const RotorParameters<P, Axis>& rotor, const T& speed,
-                           const T& acceleration) {
+template <class T, class P>
+PROPWASH_FN T rotor_torque(const RotorParameters<P>& rotor, const T& speed, const T& acceleration) {
   return (signed_square(speed) * rotor.torque_coefficient + acceleration * rotor.inertia) *
          (-rotor.spin);
 }
 
 /// A rotor's angular momentum relative to the body along its axis, kg m^2/s; part of (14).
-template <class T, class P, class Axis>
-PROPWASH_FN T rotor_momentum(const RotorParameters<P, Axis>& rotor, const T& speed) {
+template <class T, class P>
+PROPWASH_FN T rotor_momentum(const RotorParameters<P>& rotor, const T& speed) {
   return speed * (rotor.inertia * rotor.spin);
 }
 
@@ -52,30 +49,63 @@ struct RotorWrench {
   Force momentum_B{};  ///< kg m^2/s, the rotors' part of (14)
 };
 
-/// Sums (2), (3) and the rotors' momentum over all rotors, of which there is at least one.
-/// `torque_B` [N m], Vec3<T> or Zero3, is what the sum of the torques begins with.
-template <class T, int N, class Rotor, class Torque = Zero3>
+template <class Force, class Torque>
+PROPWASH_FN RotorWrench<Force, Torque> make_rotor_wrench(const Force& force_B,
+                                                         const Torque& torque_B,
+                                                         const Force& momentum_B) {
+  return {force_B, torque_B, momentum_B};
+}
+
+/// One rotor as the sums below use it: the products of its constants, made once. Force is Vec3<P>,
+/// or AlongZ<P> where the rotor pushes along body z.
+template <class P, class Force = Vec3<P>>
+struct RotorCoefficients {
+  Force force_B{};     ///< N/(rad/s)^2, of the signed square of speed, (2) and (4)
+  Vec3<P> torque_B{};  ///< N m/(rad/s)^2, of the signed square of speed, (3) to (5)
+  Force
+      reaction_B{};  ///< kg m^2, torque of the rotor's acceleration, (5); momentum of -speed, (14)
+};
+
+/// What one rotor at `speed` [rad/s] and `acceleration` [rad/s^2] adds to a sum.
+template <class Force, class Torque, class T, class P>
+PROPWASH_FN auto plus_rotor(const RotorWrench<Force, Torque>& sum, const RotorParameters<P>& rotor,
+                            const T& speed, const T& acceleration) {
+  const auto thrust_B = rotor.axis * rotor_thrust(rotor, speed);
+  return make_rotor_wrench(sum.force_B + thrust_B,
+                           (sum.torque_B + cross(rotor.position, thrust_B)) +
+                               rotor.axis * rotor_torque(rotor, speed, acceleration),
+                           sum.momentum_B + rotor.axis * rotor_momentum(rotor, speed));
+}
+template <class Force, class Torque, class T, class P, class Coefficient>
+PROPWASH_FN auto plus_rotor(const RotorWrench<Force, Torque>& sum,
+                            const RotorCoefficients<P, Coefficient>& rotor, const T& speed,
+                            const T& acceleration) {
+  const T square = signed_square(speed);
+  return make_rotor_wrench(
+      sum.force_B + rotor.force_B * square,
+      (sum.torque_B + rotor.torque_B * square) + rotor.reaction_B * acceleration,
+      sum.momentum_B + rotor.reaction_B * (-speed));
+}
+
+/// Sums (2), (3) and the rotors' momentum over all rotors, of which there is at least one; Rotor is
+/// RotorParameters or RotorCoefficients.
+template <class T, int N, class Rotor>
 PROPWASH_FN auto rotor_wrench(const SmallArray<Rotor, N>& rotors, const SmallArray<T, N>& speeds,
-                              const SmallArray<T, N>& accelerations, const Torque& torque_B = {}) {
-  const auto thrust_B = [&](int i) PROPWASH_LAMBDA {
-    return rotors[i].axis * rotor_thrust(rotors[i], speeds[i]);
-  };
-  const auto plus_torque = [&](const auto& sum, int i) PROPWASH_LAMBDA {
-    return (sum + cross(rotors[i].position, thrust_B(i))) +
-           rotors[i].axis * rotor_torque(rotors[i], speeds[i], accelerations[i]);
-  };
-  const auto momentum_B = [&](int i) PROPWASH_LAMBDA {
-    return rotors[i].axis * rotor_momentum(rotors[i], speeds[i]);
-  };
-  // from the first rotor on, not from zero: adding to zero is an operation
-  RotorWrench<std::decay_t<decltype(thrust_B(0))>, Vec3<T>> sum{
-      thrust_B(0), plus_torque(torque_B, 0), momentum_B(0)};
+                              const SmallArray<T, N>& accelerations) {
+  // from nothing, not from zero: adding to zero is an operation
+  auto sum = plus_rotor(RotorWrench<Zero3, Zero3>{}, rotors[0], speeds[0], accelerations[0]);
   for_each_index<N, 1>(speeds.size(), [&](int i) PROPWASH_LAMBDA {
-    sum.force_B += thrust_B(i);
-    sum.torque_B = plus_torque(sum.torque_B, i);
-    sum.momentum_B += momentum_B(i);
+    sum = plus_rotor(sum, rotors[i], speeds[i], accelerations[i]);
   });
   return sum;
+}
+
+/// The coefficients of a rotor: its equations at unit speed and at unit acceleration.
+inline RotorCoefficients<double> rotor_coefficients(const RotorParameters<double>& rotor) {
+  const RotorWrench<Zero3, Zero3> nothing{};
+  const auto turning = plus_rotor(nothing, rotor, 1.0, 0.0);
+  const auto accelerating = plus_rotor(nothing, rotor, 0.0, 1.0);
+  return {turning.force_B, turning.torque_B, accelerating.torque_B};
 }
 
 }  // namespace propwash

@@ -21,7 +21,7 @@ struct ParallelShape {
   template <class P>
   using Matrix = Diag3<P>;
   template <class P>
-  using Axis = UnitZ;
+  using Force = AlongZ<P>;
   template <class P>
   using Lag = MotorLag<P>;
   static constexpr bool has_rotor_drag = false;
@@ -32,7 +32,7 @@ struct GeneralShape {
   template <class P>
   using Matrix = Mat3<P>;
   template <class P>
-  using Axis = Vec3<P>;
+  using Force = Vec3<P>;
   template <class P>
   using Lag = AsymmetricMotorLag<P>;
   static constexpr bool has_rotor_drag = true;
@@ -42,10 +42,10 @@ struct GeneralShape {
 template <class P, int N, class Shape>
 struct MulticopterModel {
   using Inertia = typename Shape::template Matrix<P>;
-  using Axis = typename Shape::template Axis<P>;
+  using Rotor = RotorCoefficients<P, typename Shape::template Force<P>>;
 
   RigidBody<P, Inertia> body{};
-  SmallArray<RotorParameters<P, Axis>, N> rotors{};
+  SmallArray<Rotor, N> rotors{};
   typename Shape::template Lag<P> motor{};
   P speed_min{};  ///< rad/s
   P speed_max{};  ///< rad/s
@@ -99,12 +99,11 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
       map(state.rotor_speeds, input.command, [&](const T& speed, const T& command) PROPWASH_LAMBDA {
         return rotor_acceleration(model.motor, speed, command);
       });
-  const auto rotors =
-      rotor_wrench(model.rotors, state.rotor_speeds, rate.rotor_speeds, input.noise_torque);
+  const auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, rate.rotor_speeds);
   const auto air = detail::air_forces(model, state, input.wind);
 
   Vec3<T> force_W;
-  Vec3<T> torque_B = rotors.torque_B;
+  Vec3<T> torque_B = rotors.torque_B + input.noise_torque;
   if constexpr (Shape::has_rotor_drag) {
     force_W = rotate(state.attitude, rotors.force_B + air.rotor_drag_B);
     torque_B = torque_B + air.blow_back_B;
@@ -129,8 +128,7 @@ PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
   Vec3<T> force_B = rotate_inverse(state.attitude, air.drag_W + input.noise_force);
   if constexpr (Shape::has_rotor_drag) force_B = force_B + air.rotor_drag_B;
   for_each_index<N>(state.rotor_speeds.size(), [&](int i) PROPWASH_LAMBDA {
-    const auto& rotor = model.rotors[i];
-    force_B = force_B + rotor.axis * rotor_thrust(rotor, state.rotor_speeds[i]);
+    force_B = force_B + model.rotors[i].force_B * signed_square(state.rotor_speeds[i]);
   });
   return force_B * model.body.inverse_mass;
 }
@@ -190,14 +188,16 @@ MulticopterModel<P, N, Shape> make_model(const VehicleParameters& vehicle) {
 
   model.rotors.resize(static_cast<int>(vehicle.rotors.size()));
   for (int i = 0; i < model.rotors.size(); ++i) {
-    const auto& from = vehicle.rotors[static_cast<std::size_t>(i)];
+    const auto from = rotor_coefficients(vehicle.rotors[static_cast<std::size_t>(i)]);
     auto& rotor = model.rotors[i];
-    rotor.position = cast<P>(from.position);
-    if constexpr (!std::is_same_v<typename Model::Axis, UnitZ>) rotor.axis = cast<P>(from.axis);
-    rotor.spin = P(from.spin);
-    rotor.thrust_coefficient = P(from.thrust_coefficient);
-    rotor.torque_coefficient = P(from.torque_coefficient);
-    rotor.inertia = P(from.inertia);
+    rotor.torque_B = cast<P>(from.torque_B);
+    if constexpr (std::is_same_v<Shape, ParallelShape>) {
+      rotor.force_B = {P(from.force_B.z)};
+      rotor.reaction_B = {P(from.reaction_B.z)};
+    } else {
+      rotor.force_B = cast<P>(from.force_B);
+      rotor.reaction_B = cast<P>(from.reaction_B);
+    }
   }
 
   const auto& motor = vehicle.motor;
