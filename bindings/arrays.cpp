@@ -36,6 +36,10 @@ Array finite_array(py::handle value, const std::string& name, const std::string&
 }
 
 double finite_number(py::handle value, const std::string& name, const std::string& expected) {
+  if (PyFloat_CheckExact(value.ptr())) {  // what nearly every call brings, at a tenth of the price
+    const double number = PyFloat_AS_DOUBLE(value.ptr());
+    if (std::isfinite(number)) return number;
+  }
   const Array array = finite_array(value, name, expected);
   if (array.ndim() != 0) refuse(name, expected, value);
   return *array.data();

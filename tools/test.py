@@ -44,8 +44,8 @@ class Suite:
         """One line of totals."""
         state = "passed" if self.returncode == 0 and not self.failed else "FAILED"
         return (
-            f"{self.name}: {state} ({self.passed} passed, {len(self.failed)} failed, "
-            f"{len(self.skipped)} skipped)"
+            f"{self.name}: {state}: {self.passed} passed, {len(self.failed)} failed, "
+            f"{len(self.skipped)} skipped"
         )
 
 
@@ -77,12 +77,12 @@ def main() -> int:
     """Run everything; 0 when nothing failed."""
     os.environ.setdefault("MPLBACKEND", "Agg")
     python = [sys.executable, "-m"]
+    lint = run("Style (ruff, mypy, clang-format)", [[sys.executable, "tools/lint.py"]], None)
     suites = [
         run("C++ (ctest)", [["cmake", "--workflow", "--preset", "test"]], CTEST_REPORT),
         run("Python (pytest)", [[*python, "pytest", "-q", f"--junitxml={PYTEST_REPORT}"]],
             PYTEST_REPORT),
     ]  # fmt: skip
-    lint = run("Style (ruff, mypy, clang-format)", [[sys.executable, "tools/lint.py"]], None)
 
     print("\n== summary ==")
     for suite in suites:
