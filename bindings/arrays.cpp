@@ -30,7 +30,9 @@ Array finite_array(py::handle value, const std::string& name, const std::string&
   if (!array) refuse(name, expected, value);
   const double* data = array.data();
   for (py::ssize_t i = 0; i < array.size(); ++i) {
-    if (!std::isfinite(data[i])) refuse(name, expected + ", all finite", value);
+    if (!std::isfinite(data[i])) {
+      refuse(name, array.ndim() > 0 ? expected + ", all finite" : expected, value);
+    }
   }
   return array;
 }

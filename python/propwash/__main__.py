@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import propwash
-from propwash import demo, flights, install_paths, replay
+from propwash import demo, flights, install_paths, plots, replay
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -30,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m propwash", description=propwash.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m propwash", description=(propwash.__doc__ or "").split("\n", 1)[0]
+    )
     parser.set_defaults(run=None, path=None)
     parser.add_argument("--version", action="version", version=propwash.__version__)
     for name, function, what in [
@@ -44,23 +49,31 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands")
 
     flown = commands.add_parser("demo", help="fly 10 s under rate control and plot it")
-    flown.add_argument("--vehicle", default="flightgoggles", help="a name or a TOML file")
-    flown.add_argument("--seed", type=int, default=1)
-    flown.add_argument("--out", type=Path, default=Path("demo.png"), help="the plot's file")
+    flown.add_argument(
+        "--vehicle", default="flightgoggles", help="a name or a TOML file (default: %(default)s)"
+    )
+    flown.add_argument("--seed", type=int, default=1, help="of the noise (default: 1)")
+    flown.add_argument(
+        "--out", type=Path, default=Path("demo.png"), help="the plot's file (default: %(default)s)"
+    )
     flown.set_defaults(run=_demo)
 
     replayed = commands.add_parser(
         "replay", help="predict a real flight from its motor commands, and compare"
     )
     replayed.add_argument("flight", nargs="+", help="CSV logs (docs/replay.md)")
-    replayed.add_argument("--vehicle", default="crazyflie", help="a name or a TOML file")
+    replayed.add_argument(
+        "--vehicle", default="crazyflie", help="a name or a TOML file (default: %(default)s)"
+    )
     replayed.add_argument(
         "--horizons",
         type=_horizons,
         default=replay.HORIZONS,
         help="s, separated by commas (default: %(default)s)",
     )
-    replayed.add_argument("--every", type=float, default=0.1, help="s, between windows")
+    replayed.add_argument(
+        "--every", type=float, default=0.1, help="s, between windows (default: 0.1)"
+    )
     replayed.add_argument(
         "--out", type=Path, default=Path(), help="the folder for the plots (default: this one)"
     )
@@ -69,39 +82,47 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _horizons(text: str) -> tuple[float, ...]:
-    horizons = tuple(float(part) for part in text.split(","))
+    expected = "expected seconds between 0.002 and 60, separated by commas"
+    try:
+        horizons = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}") from None
     if not all(0.002 <= horizon <= 60.0 for horizon in horizons):
-        raise argparse.ArgumentTypeError("expected seconds between 0.002 and 60")
+        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
     return horizons
 
 
-def _demo(options: argparse.Namespace) -> None:
-    from propwash import plots
+def _save(make: Callable[[], Any], file: Path) -> str:
+    """Writes a figure; tells where, or what is missing for it."""
+    try:
+        plots.save(make(), file)
+    except ImportError as error:
+        return f"none: {error}"
+    return str(file)
 
+
+def _demo(options: argparse.Namespace) -> None:
+    if options.out.is_dir() or not options.out.resolve().parent.is_dir():
+        raise ValueError(f"--out {options.out}: expected a file in a folder that exists")
     flown = demo.fly(options.vehicle, options.seed)
     print(demo.report(flown))
-    plots.save(plots.demo_figure(flown), options.out)
-    print(f"  plot          {options.out}")
+    print(f"  plot          {_save(lambda: plots.demo_figure(flown), options.out)}")
 
 
 def _replay(options: argparse.Namespace) -> None:
-    from propwash import plots
-
-    if options.every <= 0.0:
-        raise ValueError(f"--every: expected a number > 0 [s], got {options.every:g}")
+    if not 0.0 < options.every < math.inf:
+        raise ValueError(f"--every: expected a finite number > 0 [s], got {options.every:g}")
+    options.out.mkdir(parents=True, exist_ok=True)
     for number, path in enumerate(options.flight):
         flight = flights.read_flight(path)
         result = replay.replay(flight, options.vehicle, max(options.horizons), options.every)
         windows = len(result.predictions["model"].time)
-        span = flight.time[-1]
         if number > 0:
             print()
-        print(f"{flight.path}: {span:.1f} s, {windows} windows in the air")
+        print(f"{flight.path}: {flight.time[-1]:.1f} s, {windows} windows in the air")
         print(replay.table(result, options.horizons))
         file = options.out / f"replay_{flight.path.stem}.png"
-        options.out.mkdir(parents=True, exist_ok=True)
-        plots.save(plots.replay_figure(result), file)
-        print(f"plot: {file}", flush=True)
+        print(f"plot: {_save(partial(plots.replay_figure, result), file)}", flush=True)
 
 
 if __name__ == "__main__":

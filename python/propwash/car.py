@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from propwash import _core
 from propwash._core import SpeedYawRate
 from propwash.multicopter import DEFAULT_DT, Array, _flag, _key
 from propwash.parameters import CarParameters, load_car
+from propwash.validation import located
 
 
 @dataclass
@@ -25,7 +26,7 @@ class CarState:
     """rad, from world x, counter-clockwise, not wrapped."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CarTrajectory:
     """What a rollout recorded, one row after each command: arrays of shape (T,)."""
 
@@ -61,7 +62,10 @@ class Car(_core.Car):
     ) -> None:
         parameters = load_car(vehicle)
         seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), _flag("noise", noise)
-        super().__init__(parameters, integrator, seed, id, noise)
+        if integrator not in ("rk4", "euler"):
+            raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")
+        with located(vehicle):
+            super().__init__(parameters, integrator, seed, id, noise)
         self.parameters = parameters
         self._options: tuple[Literal["euler", "rk4"], int, int, bool] = (
             integrator,
@@ -69,6 +73,11 @@ class Car(_core.Car):
             id,
             noise,
         )
+
+    if TYPE_CHECKING:
+
+        def step(self, command: SpeedYawRate, dt: float = DEFAULT_DT, steps: int = 1) -> None:
+            """Advances `steps` steps of dt [s] under a held command."""
 
     def rollout(
         self,
@@ -96,8 +105,9 @@ class Car(_core.Car):
     def state(self, state: CarState) -> None:
         self._set_state(_fields(state))
 
-    def __reduce__(self) -> tuple[Callable[..., Car], tuple[Any, ...]]:
-        return _rebuilt, (self.parameters, self._options, self.get_state())
+    def __reduce__(self) -> tuple[Callable[..., Car], tuple[Any, ...], dict[str, Any]]:
+        arguments = (type(self), self.parameters, self._options, self.get_state())
+        return _rebuilt, arguments, vars(self)
 
     def __repr__(self) -> str:
         integrator, seed, number, noise = self._options
@@ -114,10 +124,12 @@ def _fields(state: CarState) -> tuple[float, float, float]:
 
 
 def _rebuilt(
+    kind: type[Car],
     parameters: CarParameters,
     options: tuple[Literal["euler", "rk4"], int, int, bool],
     snapshot: tuple[Any, ...],
 ) -> Car:
-    car = Car(parameters, *options)
+    car = kind.__new__(kind)
+    Car.__init__(car, parameters, *options)
     car.set_state(snapshot)
     return car

@@ -15,6 +15,7 @@ from propwash import _core
 from propwash._core import Pid, RateThrust
 from propwash.multicopter import DEFAULT_DT, Array
 from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.validation import located
 
 __all__ = ["Allocation", "LowPass", "Pid", "RateController", "RotorCommand", "Wrench"]
 
@@ -51,7 +52,8 @@ class Allocation(_core.Allocation):
 
     def __init__(self, vehicle: str | PathLike[str] | VehicleParameters) -> None:
         self.parameters = load_vehicle(vehicle)
-        super().__init__(self.parameters)
+        with located(vehicle):
+            super().__init__(self.parameters)
 
     def __reduce__(self) -> tuple[Callable[..., Allocation], tuple[Any, ...]]:
         return Allocation, (self.parameters,)
@@ -72,7 +74,8 @@ class RateController(_core.RateController):
         self, vehicle: str | PathLike[str] | VehicleParameters, dt: float = DEFAULT_DT
     ) -> None:
         self.parameters = load_vehicle(vehicle)
-        super().__init__(self.parameters, dt)
+        with located(vehicle):
+            super().__init__(self.parameters, dt)
         self._dt = dt
 
     def __reduce__(self) -> tuple[Callable[..., RateController], tuple[Any, ...]]:

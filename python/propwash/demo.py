@@ -76,8 +76,8 @@ def report(demo: Demo) -> str:
     end, bias = uav.position, uav.gyroscope_bias
     return "\n".join(
         [
-            f"{uav.parameters.name}: {uav.time:.1f} s, {uav.steps} steps of RK4 at 960 Hz; rate "
-            f"controller, motors, drag, process noise, IMU noise and bias",
+            f"{uav.parameters.name}: {uav.time:.1f} s, {uav.steps} steps of RK4 at 960 Hz under "
+            f"rate control, with all the noise that the vehicle has",
             f"  at the end    position ({end[0]:.2f}, {end[1]:.2f}, {end[2]:.2f}) m, "
             f"fastest {speed.max():.2f} m/s",
             f"  rate error    RMS ({rms[0]:.3f}, {rms[1]:.3f}, {rms[2]:.3f}) rad/s after 0.5 s",

@@ -11,6 +11,7 @@ import csv
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import StringIO
 from os import PathLike
 from pathlib import Path
 
@@ -136,7 +137,11 @@ def read_flight(path: str | PathLike[str]) -> Flight:
 
 
 def _read_columns(path: Path) -> dict[str, Array]:
-    with path.open(newline="") as stream:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: expected a CSV file of text, {error}") from None
+    with StringIO(text, newline="") as stream:
         reader = csv.reader(stream)
         header = [name.strip() for name in next(reader, [])]
         rows: list[list[float]] = []

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import index
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _core
 from propwash._core import RateThrust, RotorSpeeds
 from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.validation import located
 
 Integrator = Literal["euler", "rk4", "symplectic_euler"]
 Array = NDArray[np.float64]
@@ -22,7 +24,7 @@ DEFAULT_DT = 1.0 / 960.0
 """s, the papers' time step."""
 
 
-@dataclass
+@dataclass(eq=False)
 class MulticopterState:
     """The physical state of a multicopter.
 
@@ -30,19 +32,25 @@ class MulticopterState:
     z up.
     """
 
-    position: ArrayLike
+    position: Array
     """(3,) m, of the centre of mass, world frame."""
-    velocity: ArrayLike
+    velocity: Array
     """(3,) m/s, world frame."""
-    attitude: ArrayLike
+    attitude: Array
     """(4,) unit quaternion, scalar first: turns body components into the world."""
-    body_rates: ArrayLike
+    body_rates: Array
     """(3,) rad/s, body frame."""
-    rotor_speeds: ArrayLike
+    rotor_speeds: Array
     """(N,) rad/s, positive for thrust along the rotor's axis."""
 
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            # what is no array of numbers is left for the vehicle to refuse by its name
+            with suppress(TypeError, ValueError, OverflowError):
+                setattr(self, name, np.array(value, dtype=np.float64))
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class ImuReading:
     """One measurement of the inertial sensor, in its own axes."""
 
@@ -54,7 +62,7 @@ class ImuReading:
     """s, when it was taken."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trajectory:
     """What a rollout recorded, one row after each command: arrays of shape (T, …)."""
 
@@ -111,9 +119,20 @@ class Multicopter(_core.Multicopter):
     ) -> None:
         parameters = load_vehicle(vehicle)
         seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), _flag("noise", noise)
-        super().__init__(parameters, integrator, seed, id, noise)
+        if integrator not in ("rk4", "euler", "symplectic_euler"):
+            expected = "'rk4', 'euler' or 'symplectic_euler'"
+            raise ValueError(f"integrator: expected {expected}, got {integrator!r:.100}")
+        with located(vehicle):
+            super().__init__(parameters, integrator, seed, id, noise)
         self.parameters = parameters
         self._options: tuple[Integrator, int, int, bool] = (integrator, seed, id, noise)
+
+    if TYPE_CHECKING:
+
+        def step(
+            self, command: RateThrust | RotorSpeeds, dt: float = DEFAULT_DT, steps: int = 1
+        ) -> None:
+            """Advances `steps` steps of dt [s] under a held command."""
 
     def rollout(
         self,
@@ -202,10 +221,9 @@ class Multicopter(_core.Multicopter):
         """The IMU's reading now, or its last one where it is slower than the steps."""
         return ImuReading(*self._imu())
 
-    def __reduce__(
-        self,
-    ) -> tuple[Callable[..., Multicopter], tuple[Any, ...]]:
-        return _rebuilt, (self.parameters, self._options, self.get_state())
+    def __reduce__(self) -> tuple[Callable[..., Multicopter], tuple[Any, ...], dict[str, Any]]:
+        arguments = (type(self), self.parameters, self._options, self.get_state())
+        return _rebuilt, arguments, vars(self)
 
     def __repr__(self) -> str:
         integrator, seed, number, noise = self._options
@@ -227,11 +245,13 @@ def _checked(state: MulticopterState) -> MulticopterState:
 
 
 def _rebuilt(
+    kind: type[Multicopter],
     parameters: VehicleParameters,
     options: tuple[Integrator, int, int, bool],
     snapshot: bytes,
 ) -> Multicopter:
-    vehicle = Multicopter(parameters, *options)
+    vehicle = kind.__new__(kind)
+    Multicopter.__init__(vehicle, parameters, *options)
     vehicle.set_state(snapshot)
     return vehicle
 

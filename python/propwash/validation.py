@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+
 from propwash import _core
-from propwash.parameters import CarParameters, VehicleParameters
+from propwash.parameters import CarParameters, ParameterError, VehicleParameters
+
+
+@contextmanager
+def located(vehicle: str | PathLike[str] | VehicleParameters | CarParameters) -> Iterator[None]:
+    """Puts the name of the file in front of a ParameterError, where the vehicle came from one."""
+    try:
+        yield
+    except ParameterError as error:
+        if isinstance(vehicle, VehicleParameters | CarParameters):
+            raise
+        raise ParameterError(f"{vehicle}: {error}") from None
 
 
 def validate(parameters: VehicleParameters | CarParameters) -> None:

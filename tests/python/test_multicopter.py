@@ -6,6 +6,7 @@ import copy
 import pickle
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import propwash as pw
@@ -323,7 +324,7 @@ def test_setting_the_state_keeps_time_and_memories() -> None:
     uav = in_flight(pw.Multicopter("flightgoggles", seed=8))
     time, bias = uav.time, uav.gyroscope_bias
     start = uav.trim()
-    start.position = [5.0, 6.0, 7.0]
+    start.position = np.array([5.0, 6.0, 7.0])
     uav.state = start
     assert np.array_equal(uav.position, [5.0, 6.0, 7.0])
     assert uav.time == time
@@ -401,3 +402,31 @@ def test_vehicle_that_cannot_be_controlled_flies_on_rotor_speeds_only() -> None:
 def test_repr_says_what_it_is() -> None:
     uav = pw.Multicopter("penguin", seed=3, id=2)
     assert repr(uav).startswith("Multicopter('penguin', integrator='rk4', seed=3, id=2, noise=True")
+
+
+class Subclass(pw.Multicopter):
+    """What users make of it."""
+
+
+def test_copies_keep_class_and_attributes() -> None:
+    uav = Subclass("blackbird", seed=3)
+    uav.step(pw.RateThrust([0.1, 0.2, 0.3], thrust=9.0), steps=10)
+    vars(uav)["label"] = "mine"
+    for twin in (copy.deepcopy(uav), pickle.loads(pickle.dumps(uav))):
+        assert type(twin) is Subclass
+        assert vars(twin)["label"] == "mine"
+        assert twin.get_state() == uav.get_state()
+
+
+def test_a_vehicle_that_cannot_hover_is_refused_with_its_file(tmp_path: Path) -> None:
+    vehicle = pw.load_vehicle("flightgoggles")
+    shifted = [
+        rotor.replace(position=(rotor.position[0] + 0.3, *rotor.position[1:]))
+        for rotor in vehicle.rotors
+    ]
+    with pytest.raises(pw.ParameterError, match="between the rotors"):
+        pw.Multicopter(vehicle.replace(rotors=shifted))
+    path = tmp_path / "shifted.toml"
+    path.write_text(vehicle.replace(rotors=shifted).to_toml())
+    with pytest.raises(pw.ParameterError, match=r"shifted\.toml: .*torque"):
+        pw.Multicopter(path)

@@ -3,6 +3,7 @@
 /// Validation at the edge, once, before the first step. The step itself checks nothing.
 
 #include <Eigen/Dense>
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
@@ -53,6 +54,13 @@ class Complaints {
   }
   std::vector<std::string> texts;
 };
+
+inline std::string formatted(double value) {
+  std::ostringstream text;
+  text.precision(9);
+  text << value;
+  return text.str();
+}
 
 inline std::string formatted(const Vec3<double>& v) {
   std::ostringstream text;
@@ -111,11 +119,11 @@ inline void check_motor(const MotorParameters<double>& motor, Complaints& compla
   if (!(motor.speed_min < motor.speed_max) || !std::isfinite(motor.speed_min)) {
     complaints.add(
         "motor.speed_min", motor.speed_min,
-        "a finite value less than motor.speed_max = " + std::to_string(motor.speed_max) + " rad/s");
+        "a finite value less than motor.speed_max = " + formatted(motor.speed_max) + " rad/s");
   }
 }
 
-/// The thrust at full speed against the component of gravity that it must hold.
+/// The thrust at full speed against the weight that it must hold, and whether it holds it upright.
 inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaints) {
   double lift = 0.0;
   for (const auto& rotor : vehicle.rotors) {
@@ -124,7 +132,22 @@ inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaint
   const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
   if (!(lift > weight)) {
     complaints.add("rotors, their thrust at motor.speed_max", lift,
-                   "more than the weight, " + std::to_string(weight) + " N");
+                   "more than the weight, " + formatted(weight) +
+                       " N; see body.mass, rotor.thrust_coefficient and motor.speed_max");
+    return;
+  }
+  const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+  if (allocation.rank < 4 || weight == 0.0) return;
+  const auto hover = attained_wrench(allocation, allocate(allocation, Wrench<double>{{}, weight}));
+  double reach = 0.0;
+  for (const auto& rotor : vehicle.rotors) reach = std::max(reach, norm(rotor.position));
+  if (norm(hover.torque) > 1e-6 * weight * reach ||
+      std::abs(hover.thrust - weight) > 1e-6 * weight) {
+    complaints.add("rotors, torque " + formatted(hover.torque) + " N m and thrust in hover",
+                   hover.thrust,
+                   "no torque and the weight, " + formatted(weight) +
+                       " N, each rotor between motor.speed_min and motor.speed_max; is the centre "
+                       "of mass between the rotors?");
   }
 }
 
@@ -211,7 +234,7 @@ inline void validate(const CarParameters& car) {
   if (!(car.speed_min <= car.speed_max) || !std::isfinite(car.speed_min) ||
       !std::isfinite(car.speed_max)) {
     complaints.add("speed_min", car.speed_min,
-                   "at most speed_max = " + std::to_string(car.speed_max) + " m/s");
+                   "at most speed_max = " + detail::formatted(car.speed_max) + " m/s");
   }
   complaints.positive("yaw_rate_limit", car.yaw_rate_limit, "rad/s");
   complaints.not_negative("process_noise[0]", car.process_noise_forward, "m^2/s");
@@ -253,7 +276,7 @@ inline std::string validate_time_step(const VehicleParameters& vehicle, Integrat
   if (dt > limit) {
     warning << "dt = " << dt << " s is larger than " << limit
             << " s, what the motor time constant of " << fastest
-            << " s allows: the rotor speeds will oscillate or diverge";
+            << " s allows: the rotor speeds will oscillate or diverge; take a shorter dt";
   }
   return warning.str();
 }
