@@ -45,14 +45,17 @@ py::dict rollout(Car<>& car, const py::object& command, const py::object& dt,
   Array y(count);
   Array heading(count);
   double* to[] = {time.mutable_data(), x.mutable_data(), y.mutable_data(), heading.mutable_data()};
-  interruptible(count, [&](py::ssize_t row) {
-    const SpeedYawRate<double> held{c.speed_at(row), c.yaw_rate_at(row)};
-    for (py::ssize_t i = 0; i < each; ++i) car.step(held, seconds);
-    to[0][row] = car.time();
-    to[1][row] = car.state().x;
-    to[2][row] = car.state().y;
-    to[3][row] = car.state().heading;
-  });
+  interruptible(
+      count,
+      [&](py::ssize_t row) {
+        const SpeedYawRate<double> held{c.speed_at(row), c.yaw_rate_at(row)};
+        for (py::ssize_t i = 0; i < each; ++i) car.step(held, seconds);
+        to[0][row] = car.time();
+        to[1][row] = car.state().x;
+        to[2][row] = car.state().y;
+        to[3][row] = car.state().heading;
+      },
+      each);
   py::dict result;
   result["time"] = time;
   result["x"] = x;
@@ -68,7 +71,7 @@ CarState<double> state_from(const py::tuple& fields) {
 }
 
 py::tuple get_state(const Car<>& car) {
-  const auto& s = car.snapshot();
+  const auto s = car.snapshot();
   return py::make_tuple(s.state.x, s.state.y, s.state.heading, s.time, s.steps);
 }
 

@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/multicopter.hpp"
+#include "propwash/version.hpp"
 #include "rooms.hpp"
 #include "stepping.hpp"
 
@@ -150,11 +151,14 @@ class PyMulticopter {
       const py::ssize_t count = record_count(rows, steps);
       const double seconds = checked_time_step(vehicle, dt);
       Recorder recorder(count, vehicle.rotors());
-      interruptible(count, [&](py::ssize_t row) {
-        const auto held = row_of(row);
-        for (py::ssize_t i = 0; i < each; ++i) vehicle.step(held, seconds);
-        recorder.record(vehicle);
-      });
+      interruptible(
+          count,
+          [&](py::ssize_t row) {
+            const auto held = row_of(row);
+            for (py::ssize_t i = 0; i < each; ++i) vehicle.step(held, seconds);
+            recorder.record(vehicle);
+          },
+          each);
       result = recorder.arrays();
     });
     return result;
@@ -162,7 +166,7 @@ class PyMulticopter {
 
   py::bytes get_state() const {
     return visit([](const auto& vehicle) {
-      const auto& snapshot = vehicle.snapshot();
+      const auto snapshot = vehicle.snapshot();
       std::string data = header_of(vehicle);
       data.append(reinterpret_cast<const char*>(&snapshot), sizeof(snapshot));
       return py::bytes(data);
@@ -201,7 +205,7 @@ class PyMulticopter {
 
   template <class Vehicle>
   static std::string header_of(const Vehicle& vehicle) {
-    return "propwash multicopter " + std::to_string(vehicle.rotors()) + " ";
+    return "propwash " PROPWASH_VERSION " multicopter " + std::to_string(vehicle.rotors()) + " ";
   }
 
   /// Whether a step from here stays within its arrays, from a state of finite numbers.

@@ -1,6 +1,6 @@
 #include "parameters.hpp"
 
-#include <limits>
+#include <algorithm>
 
 #include "arrays.hpp"
 

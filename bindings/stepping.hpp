@@ -9,12 +9,13 @@
 
 namespace propwash::bindings {
 
-/// Calls f(i) for i = 0 … count - 1, long runs without the GIL; Ctrl-C is heard between chunks.
+/// Calls f(i) for i = 0 … count - 1, each of `steps` steps, long runs without the GIL; Ctrl-C is
+/// heard between chunks of some ten thousand steps, and after each call.
 template <class F>
-void interruptible(pybind11::ssize_t count, F&& f) {
+void interruptible(pybind11::ssize_t count, F&& f, pybind11::ssize_t steps = 1) {
   constexpr pybind11::ssize_t worth_releasing = 16;
-  constexpr pybind11::ssize_t chunk = 50000;
-  if (count <= worth_releasing) {
+  const pybind11::ssize_t chunk = std::max<pybind11::ssize_t>(1, 50000 / steps);
+  if (count <= worth_releasing / steps) {
     for (pybind11::ssize_t i = 0; i < count; ++i) f(i);
     return;
   }

@@ -5,6 +5,8 @@
 /// Equations (19) to (23) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), in the order of the
 /// published node's tick; see docs/control/rate_controller.md.
 
+#include <stdexcept>
+
 #include "propwash/control/allocation.hpp"
 #include "propwash/control/low_pass.hpp"
 #include "propwash/control/pid.hpp"
@@ -106,12 +108,20 @@ struct RotorCommand {
 template <int N = Dynamic, class T = double>
 class RateController {
  public:
-  /// `vehicle` is a VehicleParameters that has passed validate(), dt [s] > 0 the time between
-  /// ticks.
+  /// `vehicle` is a VehicleParameters that has passed validate(), dt [s] the time between ticks.
+  /// @throws std::invalid_argument where the rotors cannot control rates and thrust, or are not N,
+  /// or dt is not > 0.
   template <class Vehicle>
   RateController(const Vehicle& vehicle, double dt)
       : law_(make_rate_control_law<T>(vehicle.rate_controller, cast<T>(vehicle.body.inertia), dt)),
-        allocation_(make_allocation<T, N>(vehicle.rotors, vehicle.motor)) {}
+        allocation_(make_allocation<T, N>(vehicle.rotors, vehicle.motor)) {
+    if (allocation_.rank < 4) {
+      throw std::invalid_argument(
+          "rotors, rank of their allocation matrix: expected 4, so that torque on three axes and "
+          "thrust can be commanded");
+    }
+    if (!(dt > 0.0)) throw std::invalid_argument("dt: expected a value > 0 s");
+  }
 
   /// One tick: `gyroscope` in body axes, rad/s.
   RotorCommand<N, T> update(const Vec3<T>& gyroscope, const RateThrust<T>& command) {

@@ -5,6 +5,11 @@
 
 namespace propwash {
 
+namespace detail {
+/// s, the papers' step: what a vehicle expects until its first step tells.
+inline constexpr double first_dt = 1.0 / 960.0;
+}  // namespace detail
+
 template <int N, class T>
 Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
                                const MulticopterOptions& options)
@@ -33,7 +38,6 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
                         imu.accelerometer_bias_walk > 0 || imu.gyroscope_bias_walk > 0 ||
                         imu.accelerometer_bias_initial > 0 || imu.gyroscope_bias_initial > 0);
   memory_.voltage = parameters.battery.nominal_voltage;
-  memory_.dt = 1.0 / 960.0;
   reset();
 }
 
@@ -47,11 +51,12 @@ typename Multicopter<N, T>::State Multicopter<N, T>::trim() const {
 
 template <int N, class T>
 void Multicopter<N, T>::reset(const State& state) {
+  require_rotors(state.rotor_speeds.size());
   Snapshot fresh{};
   fresh.state = state;
   fresh.input.wind = memory_.input.wind;
   fresh.voltage = memory_.voltage;
-  fresh.dt = memory_.dt;
+  fresh.dt = detail::first_dt;
   memory_ = fresh;
   memory_.input.command = state.rotor_speeds;
   memory_.delay.fill(state.rotor_speeds);
@@ -66,10 +71,12 @@ void Multicopter<N, T>::reset(const State& state) {
   prepare(memory_.dt);
   draw_imu_noise();
   memory_.held_reading = measured();
+  constants_.dt = 0.0;  // the first step's own is still to be checked
 }
 
 template <int N, class T>
 void Multicopter<N, T>::restore(const Snapshot& snapshot) {
+  require_rotors(snapshot.state.rotor_speeds.size());
   // the readings, present and held, are those of the snapshot: preparing must not take new ones
   constants_ = {};
   prepare(snapshot.dt);
@@ -78,8 +85,23 @@ void Multicopter<N, T>::restore(const Snapshot& snapshot) {
 }
 
 template <int N, class T>
+void Multicopter<N, T>::require_rotors(int count) const {
+  if (count == rotors()) return;
+  throw std::invalid_argument("rotor speeds, their number = " + std::to_string(count) +
+                              ": expected " + std::to_string(rotors()));
+}
+
+template <int N, class T>
+void Multicopter<N, T>::require_time_step(double dt) const {
+  // asked first, because the text of a warning would be an allocation in a step
+  if (dt > 0.0 && std::isfinite(dt) && parameters_.motor.command_delay <= max_delay_steps * dt) {
+    return;
+  }
+  validate_time_step(parameters_, options_.integrator, dt);
+}
+
+template <int N, class T>
 void Multicopter<N, T>::prepare(double dt) {
-  if (dt == constants_.dt) return;
   memory_.dt = dt;
   const auto& imu = parameters_.imu;
   const auto& noise = parameters_.process_noise;

@@ -44,7 +44,7 @@ struct DelayLine {
 
 /// The delay of `seconds` in steps of `dt`, limited to what a line of `capacity` holds.
 inline StepDelay step_delay(double seconds, double dt, int capacity) {
-  double steps = seconds / dt;
+  double steps = seconds > 0.0 && dt > 0.0 ? seconds / dt : 0.0;
   const double most = capacity - 2;
   if (steps > most) steps = most;
   const double whole = std::floor(steps);

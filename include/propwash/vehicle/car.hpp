@@ -84,7 +84,7 @@ class Car {
   std::uint64_t steps() const { return memory_.steps; }  ///< since reset
   const CarParameters& parameters() const { return parameters_; }
   const CarOptions& options() const { return options_; }
-  const Snapshot& snapshot() const { return memory_; }
+  Snapshot snapshot() const { return memory_; }
   void restore(const Snapshot& snapshot) { memory_ = snapshot; }
 
  private:

@@ -2,11 +2,11 @@
 /// @file
 /// One multicopter: command -> rate controller -> motors -> forces -> rigid body -> IMU.
 
-#include <cassert>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/model/delay.hpp"
@@ -57,7 +57,10 @@ struct MulticopterSnapshot {
 ///     for (int i = 0; i < 960; ++i) uav.step(RateThrust{rates, thrust}, 1.0 / 960);
 ///
 /// Not modelled: contact, ground effect, flexibility, the air's own dynamics. A step allocates
-/// nothing, throws nothing and checks nothing: non-finite commands give a non-finite state.
+/// nothing. It throws only before anything has changed: ParameterError for a dt that
+/// validate_time_step refuses or rates that the rotors cannot control, std::invalid_argument for
+/// another number of rotors. Commands are not looked at: what is not finite gives a state that is
+/// not finite.
 template <int N = Dynamic, class T = double>
 class Multicopter {
  public:
@@ -73,7 +76,10 @@ class Multicopter {
   /// The physical state after the last step.
   const State& state() const { return memory_.state; }
   /// Replaces the physical state; time, controller, biases and noise go on.
-  void set_state(const State& state) { memory_.state = state; }
+  void set_state(const State& state) {
+    require_rotors(state.rotor_speeds.size());
+    memory_.state = state;
+  }
   /// Starts again at time 0 from `state`: controller, biases, delays and the noise counter too.
   void reset(const State& state);
   void reset() { reset(trim()); }
@@ -84,14 +90,15 @@ class Multicopter {
   /// step, as in the published node. Rotor speeds are limited to the motors' range.
   template <class U>
   void step(const RateThrust<U>& command, double dt) {
-    prepare(dt);
+    if (allocation_.rank < 4) validate_allocation(parameters_);
+    prepare_step(dt);
     advance(rate_controlled(command));
   }
   template <int M, class U>
   void step(const RotorSpeeds<M, U>& command, double dt) {
     static_assert(M == N || M == Dynamic || N == Dynamic, "expected as many speeds as rotors");
-    assert(command.speeds.size() == rotors());
-    prepare(dt);
+    if constexpr (M != N || N == Dynamic) require_rotors(command.speeds.size());
+    prepare_step(dt);
     SmallArray<T, N> speeds;
     speeds.resize(rotors());
     for_each_index<N>(rotors(), [&](int i) PROPWASH_LAMBDA { speeds[i] = T(command.speeds[i]); });
@@ -126,7 +133,7 @@ class Multicopter {
   void set_battery_voltage(double voltage) { memory_.voltage = voltage; }
 
   /// Everything that affects the future, and back.
-  const Snapshot& snapshot() const { return memory_; }
+  Snapshot snapshot() const { return memory_; }
   void restore(const Snapshot& snapshot);
 
  private:
@@ -141,6 +148,13 @@ class Multicopter {
     RateControlLaw<T> law;
   };
 
+  void require_rotors(int count) const;
+  void prepare_step(double dt) {
+    if (dt == constants_.dt) return;
+    require_time_step(dt);
+    prepare(dt);
+  }
+  void require_time_step(double dt) const;
   void prepare(double dt);
   SmallArray<T, N> rate_controlled(const RateThrust<T>& command);
   template <class U>

@@ -6,6 +6,9 @@
 /// vehicle (diagonal inertia and drag, parallel rotors, one motor time constant, no rotor drag) is
 /// not charged for products with zero.
 
+#include <cstddef>
+#include <type_traits>
+
 #include "propwash/model/drag.hpp"
 #include "propwash/model/motor.hpp"
 #include "propwash/model/rigid_body.hpp"
