@@ -181,7 +181,8 @@ class Multicopter {
   ImuDevice<T> imu_{};
   StepConstants constants_{};
   Vec3<T> accelerometer_noise_{}, gyroscope_noise_{};  // of the present reading; from memory_.steps
-  Snapshot memory_{};
+  // on lines of the cache by itself: a state that straddles them can cost half a step more
+  alignas(64) Snapshot memory_{};
 };
 
 }  // namespace propwash
