@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Validation at the edge, once, before the first step. The step itself checks nothing.
+/// Validation at the edge, once, before the first step. A step asks again only for a new dt.
 
 #include <Eigen/Dense>
 #include <algorithm>
