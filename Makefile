@@ -31,7 +31,7 @@ with_prefix = CMAKE_PREFIX_PATH="$(prefix_path)"
 sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell find include bindings cmake \
   python -name __pycache__ -prune -o -not -name '*.py[cod]' -print)
 
-.PHONY: help demo test bench stubs lint format tidy wheel clean check-python
+.PHONY: help demo test bench stubs lint format sanitize tidy wheel clean check-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,11 +42,17 @@ demo: $(venv)/.package ## fly the default quadcopter for 10 s, print what flew, 
 test: $(venv)/.test $(venv)/.package $(venv)/.system ## every C++ and Python test, then the style
 	@$(with_prefix) $(bin)/python tools/test.py
 
-bench: $(venv)/.build-tools $(venv)/.system ## the benchmarks, built for this machine
+bench_program := build/bench/bench/propwash_bench
+
+bench: $(venv)/.package $(venv)/.system ## the benchmarks: C++, then Python, then the ratios that last
 	@$(with_prefix) cmake --preset bench
 	@cmake --build --preset bench
-	@if [ -x build/bench/bench/propwash_bench ]; then build/bench/bench/propwash_bench $(ARGS); \
-	  else echo "bench: nothing ran; the message of CMake above says what is missing"; exit 1; fi
+	@if [ ! -x $(bench_program) ]; then \
+	  echo "bench: nothing ran; the message of CMake above says what is missing"; exit 1; fi
+	@build/bench/bench/propwash_operations
+	@$(bench_program) $(ARGS)
+	@$(bin)/python -m propwash bench --quick
+	@$(bin)/python bench/ratios.py $(bench_program)
 
 stubs: $(venv)/.test $(venv)/.package ## write the type stubs of the extension anew
 	$(bin)/python tools/stubs.py
@@ -56,6 +62,9 @@ lint: $(venv)/.test ## ruff, mypy and clang-format, without changing anything
 
 format: $(venv)/.test ## format C++ and Python
 	@$(bin)/python tools/lint.py --fix
+
+sanitize: $(venv)/.build-tools $(venv)/.system ## the fleet's tests under address, undefined-behaviour and thread sanitizers
+	@$(with_prefix) $(bin)/python tools/sanitize.py
 
 tidy: $(venv)/.test $(venv)/.tidy ## clang-tidy over the C++ tests and what they include (minutes)
 	@$(with_prefix) cmake --preset test

@@ -1,60 +1,119 @@
 #pragma once
 /// @file
-/// Commands as Python holds them: one, or one for each row of a rollout.
+/// Commands as Python holds them: one, or one for each row of a rollout, or one for each vehicle of
+/// a fleet and each row.
+
+#include <cstddef>
+#include <memory>
 
 #include "arrays.hpp"
 #include "propwash/control/rate_controller.hpp"
 
 namespace propwash::bindings {
 
-/// Body rates of shape (3,) or (T, 3) and thrust of shape () or (T,).
+/// Finite numbers of the caller's, copied, in float32 where they came in it and float64 otherwise:
+/// what a fleet can take as it lies in memory.
+class Numbers {
+ public:
+  static constexpr int most_axes = 3;
+
+  /// At least `least_axes` and at most `axes` axes, the last of `columns` numbers (0: any but
+  /// none). Raises ValueError.
+  Numbers(py::handle value, const char* name, const char* expected, int least_axes, int axes,
+          py::ssize_t columns);
+
+  bool is_float() const { return is_float_; }
+  int ndim() const { return ndim_; }
+  py::ssize_t shape(int axis) const { return shape_[axis]; }
+  py::ssize_t size() const { return size_; }
+  const float* floats() const { return reinterpret_cast<const float*>(data()); }
+  const double* doubles() const { return reinterpret_cast<const double*>(data()); }
+  double operator[](py::ssize_t i) const {
+    return is_float_ ? static_cast<double>(floats()[i]) : doubles()[i];
+  }
+  /// A read-only array of the numbers, which `owner` keeps alive.
+  py::array view(py::handle owner) const;
+  /// A read-only copy.
+  py::array copy() const { return view(py::none()); }
+  /// "(4096, 3)".
+  std::string shape_text() const;
+  /// "[7, 2]", where the i-th number stands.
+  std::string place_text(py::ssize_t i) const;
+
+ private:
+  std::byte* data() { return large_ ? large_.get() : small_; }
+  const std::byte* data() const { return large_ ? large_.get() : small_; }
+  std::size_t bytes() const {
+    return static_cast<std::size_t>(size_) * (is_float_ ? sizeof(float) : sizeof(double));
+  }
+  void take(const py::array& array);
+
+  bool is_float_ = false;
+  int ndim_ = 0;
+  py::ssize_t shape_[most_axes]{};
+  py::ssize_t size_ = 1;
+  // an allocation would be a fair part of what a command of one vehicle costs
+  alignas(double) std::byte small_[12 * sizeof(double)];
+  std::unique_ptr<std::byte[]> large_;
+};
+
+/// Index of the first number that is not finite, or -1.
+py::ssize_t first_not_finite(const float* numbers, py::ssize_t count);
+py::ssize_t first_not_finite(const double* numbers, py::ssize_t count);
+
+/// Body rates of shape (…, 3) and thrust of shape (…), where … is nothing, (T,) or (n,), or (T, n).
 class RateThrustCommand {
  public:
   RateThrustCommand(py::handle rates, py::handle thrust);
 
-  const Array& rates() const { return rates_; }
-  const Array& thrust() const { return thrust_; }
-  /// Number of rows, or -1 where it is one command for all.
+  const Numbers& rates() const { return rates_; }
+  const Numbers& thrust() const { return thrust_; }
+  /// Number of rows for one vehicle, or -1 where it is one command for all. Raises ValueError for
+  /// the command of a fleet's rollout.
   py::ssize_t rows() const;
   RateThrust<double> row(py::ssize_t i) const;
 
  private:
-  Array rates_;
-  Array thrust_;
+  Numbers rates_;
+  Numbers thrust_;
 };
 
-/// Rotor speeds of shape (N,) or (T, N).
+/// Rotor speeds of shape (N,), (T, N) or (n, N), or (T, n, N).
 class RotorSpeedsCommand {
  public:
   explicit RotorSpeedsCommand(py::handle speeds);
 
-  const Array& speeds() const { return speeds_; }
-  py::ssize_t rows() const { return speeds_.ndim() == 2 ? speeds_.shape(0) : -1; }
+  const Numbers& numbers() const { return speeds_; }
+  /// A read-only copy.
+  py::array speeds() const { return speeds_.copy(); }
   py::ssize_t rotors() const { return speeds_.shape(speeds_.ndim() - 1); }
+  /// As RateThrustCommand::rows(); call it before row(), which needs the numbers in double.
+  py::ssize_t rows() const;
   const double* row(py::ssize_t i) const {
-    return speeds_.data() + (speeds_.ndim() == 2 ? i * rotors() : 0);
+    const double* first = speeds_.is_float() ? doubles_.data() : speeds_.doubles();
+    return first + (speeds_.ndim() == 2 ? i * rotors() : 0);
   }
 
  private:
-  Array speeds_;
+  Numbers speeds_;
+  mutable std::vector<double> doubles_;  // of one vehicle's command that came in float32
 };
 
-/// Speed and yaw rate, each of shape () or (T,).
+/// Speed and yaw rate, each of shape (), (T,) or (n,), or (T, n).
 class SpeedYawRateCommand {
  public:
   SpeedYawRateCommand(py::handle speed, py::handle yaw_rate);
 
-  const Array& speed() const { return speed_; }
-  const Array& yaw_rate() const { return yaw_rate_; }
+  const Numbers& speed() const { return speed_; }
+  const Numbers& yaw_rate() const { return yaw_rate_; }
+  /// As RateThrustCommand::rows().
   py::ssize_t rows() const;
-  double speed_at(py::ssize_t i) const { return speed_.data()[speed_.ndim() == 1 ? i : 0]; }
-  double yaw_rate_at(py::ssize_t i) const {
-    return yaw_rate_.data()[yaw_rate_.ndim() == 1 ? i : 0];
-  }
+  double speed_at(py::ssize_t i) const { return speed_[speed_.ndim() == 1 ? i : 0]; }
+  double yaw_rate_at(py::ssize_t i) const { return yaw_rate_[yaw_rate_.ndim() == 1 ? i : 0]; }
 
  private:
-  Array speed_;
-  Array yaw_rate_;
+  Numbers speed_;
+  Numbers yaw_rate_;
 };
 
 /// How many records a rollout makes: the command's rows, or `steps` for one command for all.

@@ -27,4 +27,6 @@ PYBIND11_MODULE(_core, m) {
   propwash::bindings::bind_integrate(m);
   propwash::bindings::bind_multicopter(m);
   propwash::bindings::bind_car(m);
+  propwash::bindings::bind_fleet(m);
+  propwash::bindings::bind_car_fleet(m);
 }

@@ -7,8 +7,12 @@
 
 from propwash import frames
 from propwash._core import RateThrust, RotorSpeeds, SpeedYawRate, __version__
+from propwash._fleet_parameters import FleetParameters
+from propwash._fleet_types import Dryden, FleetImuReading, FleetTrajectory, ThreadPool
 from propwash.car import Car, CarState, CarTrajectory
+from propwash.car_fleet import CarFleet, CarFleetTrajectory
 from propwash.control import Allocation, LowPass, Pid, RateController, RotorCommand, Wrench
+from propwash.fleet import Fleet, build_info
 from propwash.integrate import Vehicle, step
 from propwash.multicopter import (
     DEFAULT_DT,
@@ -46,10 +50,17 @@ __all__ = [
     "BatteryParameters",
     "BodyParameters",
     "Car",
+    "CarFleet",
+    "CarFleetTrajectory",
     "CarParameters",
     "CarState",
     "CarTrajectory",
     "DragParameters",
+    "Dryden",
+    "Fleet",
+    "FleetImuReading",
+    "FleetParameters",
+    "FleetTrajectory",
     "ImuParameters",
     "ImuReading",
     "LowPass",
@@ -68,11 +79,13 @@ __all__ = [
     "RotorParameters",
     "RotorSpeeds",
     "SpeedYawRate",
+    "ThreadPool",
     "Trajectory",
     "Vehicle",
     "VehicleParameters",
     "Wrench",
     "__version__",
+    "build_info",
     "diagonal",
     "frames",
     "json_schema",

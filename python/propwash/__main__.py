@@ -1,4 +1,4 @@
-"""`python -m propwash`: the demonstration, replays of real flights, and where the headers are."""
+"""`python -m propwash`: demonstration, replays of real flights, benchmark, path of the headers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import propwash
-from propwash import demo, flights, install_paths, plots, replay
+from propwash import bench, demo, flights, install_paths, plots, replay
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; returns the exit status: 0, or 2 where the input cannot be used."""
+    """Runs a command; returns the exit status.
+
+    0, 2 where the input cannot be used, or 130 where Ctrl-C ended the command.
+    """
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.path is not None:
@@ -29,6 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, ValueError, ImportError) as error:
         print(f"propwash: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("propwash: stopped", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -78,7 +84,29 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=Path(), help="the folder for the plots (default: this one)"
     )
     replayed.set_defaults(run=_replay)
+
+    timed = commands.add_parser(
+        "bench", help="how many vehicle-steps a second a fleet makes here (docs/performance.md)"
+    )
+    timed.add_argument(
+        "--quick", action="store_true", help="RK4 of 4096 vehicles on one thread, some ten seconds"
+    )
+    timed.add_argument(
+        "--threads", type=_threads, help="numbers separated by commas (default: 1,2; quick: 1)"
+    )
+    form = timed.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="rows as JSON instead of the table")
+    form.add_argument("--markdown", action="store_true", help="the table as Markdown")
+    timed.add_argument("--out", type=Path, help="a file to write to (default: standard output)")
+    timed.set_defaults(run=_bench)
     return parser
+
+
+def _threads(text: str) -> tuple[int, ...]:
+    try:
+        return bench.checked_threads([int(part) for part in text.split(",")])
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{bench.THREADS_EXPECTED}, got {text!r}") from None
 
 
 def _horizons(text: str) -> tuple[float, ...]:
@@ -101,9 +129,13 @@ def _save(make: Callable[[], Any], file: Path) -> str:
     return str(file)
 
 
+def _check_file(out: Path) -> None:
+    if out.is_dir() or not out.resolve().parent.is_dir():
+        raise ValueError(f"--out {out}: expected a file in a folder that exists")
+
+
 def _demo(options: argparse.Namespace) -> None:
-    if options.out.is_dir() or not options.out.resolve().parent.is_dir():
-        raise ValueError(f"--out {options.out}: expected a file in a folder that exists")
+    _check_file(options.out)
     flown = demo.fly(options.vehicle, options.seed)
     print(demo.report(flown))
     print(f"  plot          {_save(lambda: plots.demo_figure(flown), options.out)}")
@@ -123,6 +155,40 @@ def _replay(options: argparse.Namespace) -> None:
         print(replay.table(result, options.horizons))
         file = options.out / f"replay_{flight.path.stem}.png"
         print(f"plot: {_save(partial(plots.replay_figure, result), file)}", flush=True)
+
+
+def _bench(options: argparse.Namespace) -> None:
+    if options.out is not None:
+        _check_file(options.out)
+    make = bench.quick if options.quick else bench.full
+    cases = make(options.threads) if options.threads else make()
+    rows: list[bench.Row] = []
+    stopped = False
+    try:
+        for row in bench.measure(cases, progress=_counter(len(cases))):
+            rows.append(row)
+    except KeyboardInterrupt:  # what is there is worth having
+        stopped = True
+    text = bench.as_json(rows) if options.json else bench.table(rows, options.markdown)
+    if options.out is None:
+        print(text, flush=True)
+    else:
+        options.out.write_text(text + "\n", encoding="utf-8")
+    if stopped:
+        print(f"{len(rows)} of {len(cases)} rows", file=sys.stderr)
+        raise KeyboardInterrupt
+
+
+def _counter(rows: int) -> Callable[[int], None]:
+    """A line that counts, where somebody can see it."""
+    if not sys.stderr.isatty():
+        return lambda done: None
+
+    def show(done: int) -> None:
+        end = "\r" if done < rows else "\n"
+        print(f"bench: {done} of {rows} rows", end=end, file=sys.stderr, flush=True)
+
+    return show
 
 
 if __name__ == "__main__":

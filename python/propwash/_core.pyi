@@ -13,6 +13,8 @@ import numpy.typing
 __all__: list[str] = [
     "Allocation",
     "Car",
+    "FleetFloat32",
+    "FleetFloat64",
     "LowPass",
     "Multicopter",
     "Pid",
@@ -20,7 +22,11 @@ __all__: list[str] = [
     "RateThrust",
     "RotorSpeeds",
     "SpeedYawRate",
+    "ThreadPool",
+    "build_info",
+    "fma_peak",
     "integrate_step",
+    "parameter_table",
     "validate_car",
     "validate_vehicle",
 ]
@@ -29,22 +35,25 @@ class RateThrust:
     """
     Body rates and thrust, for the rate controller.
 
-    rates: (3,) or, for a rollout, (T, 3), rad/s, body frame. thrust: number or (T,), N, along body z.
+    rates: (3,) rad/s, body frame; for a rollout (T, 3); for a fleet (n, 3) or (T, n, 3). thrust: number, N, along body z; or (T,), (n,) or (T, n). For a fleet, what has no n is for all vehicles alike. Numbers in float32 stay so.
     Raises ValueError for another shape or a number that is not finite.
     """
     def __getstate__(
         self,
-    ) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]: ...
+    ) -> tuple[
+        numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    ]: ...
     def __init__(self, rates: typing.Any, thrust: typing.Any) -> None: ...
     def __repr__(self) -> str: ...
     def __setstate__(self, arg0: tuple) -> None: ...
     @property
-    def rates(self) -> numpy.typing.NDArray[numpy.float64]:
+    def rates(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         rad/s, read-only
         """
     @property
-    def thrust(self) -> numpy.typing.NDArray[numpy.float64]:
+    def thrust(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         N, read-only
         """
@@ -53,15 +62,15 @@ class RotorSpeeds:
     """
     Rotor speeds, in the vehicle's order of rotors.
 
-    speeds: (N,) or, for a rollout, (T, N), rad/s; positive speed gives thrust along the rotor's axis.
+    speeds: (N,) rad/s; for a rollout (T, N); for a fleet (n, N) or (T, n, N); positive speed gives thrust along the rotor's axis. Numbers in float32 stay so.
     Raises ValueError for another shape or a number that is not finite.
     """
-    def __getstate__(self) -> tuple[numpy.typing.NDArray[numpy.float64]]: ...
+    def __getstate__(self) -> tuple[numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]]: ...
     def __init__(self, speeds: typing.Any) -> None: ...
     def __repr__(self) -> str: ...
     def __setstate__(self, arg0: tuple) -> None: ...
     @property
-    def speeds(self) -> numpy.typing.NDArray[numpy.float64]:
+    def speeds(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         rad/s, read-only
         """
@@ -75,17 +84,20 @@ class SpeedYawRate:
     """
     def __getstate__(
         self,
-    ) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64]]: ...
+    ) -> tuple[
+        numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    ]: ...
     def __init__(self, speed: typing.Any, yaw_rate: typing.Any) -> None: ...
     def __repr__(self) -> str: ...
     def __setstate__(self, arg0: tuple) -> None: ...
     @property
-    def speed(self) -> numpy.typing.NDArray[numpy.float64]:
+    def speed(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         m/s, read-only
         """
     @property
-    def yaw_rate(self) -> numpy.typing.NDArray[numpy.float64]:
+    def yaw_rate(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         rad/s, read-only
         """
@@ -332,6 +344,245 @@ class Car:
         s, since reset
         """
 
+class ThreadPool:
+    """
+    See propwash.ThreadPool.
+    """
+    def __init__(self, threads: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def threads(self) -> int:
+        """
+        the caller's thread included
+        """
+
+class FleetFloat32:
+    """
+    See propwash.Fleet.
+    """
+    def __init__(
+        self,
+        parameters: typing.Any,
+        size: typing.SupportsInt | typing.SupportsIndex,
+        integrator: str,
+        dt: typing.SupportsFloat | typing.SupportsIndex,
+        seed: typing.SupportsInt | typing.SupportsIndex,
+        first_id: typing.SupportsInt | typing.SupportsIndex,
+        noise: bool,
+        floor: typing.SupportsFloat | typing.SupportsIndex,
+        turbulence: tuple,
+        max_action_delay: typing.SupportsInt | typing.SupportsIndex,
+        pool: ThreadPool | None,
+        reproducible: bool,
+    ) -> None: ...
+    def get_state(self) -> bytes: ...
+    def imu(self) -> tuple: ...
+    def own_parameters(self) -> list[int]: ...
+    def parameter(
+        self, field: typing.SupportsInt | typing.SupportsIndex
+    ) -> numpy.typing.NDArray[numpy.float64]: ...
+    def place(self, parts: tuple, mask: typing.Any) -> None: ...
+    def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
+    def rollout(
+        self,
+        command: typing.Any,
+        steps: typing.Any,
+        substeps: typing.Any,
+        record: collections.abc.Sequence[str],
+    ) -> dict: ...
+    def set_action_delay(self, steps: numpy.typing.NDArray[numpy.uint32]) -> None: ...
+    def set_battery_voltage(self, voltage: numpy.typing.NDArray[numpy.float32]) -> None: ...
+    def set_parameters(self, values: dict) -> None: ...
+    def set_state(self, snapshot: bytes) -> None: ...
+    def set_wind(self, wind: numpy.typing.NDArray[numpy.float32]) -> None: ...
+    def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
+    @property
+    def accelerometer_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) m/s^2, sensor axes
+        """
+    @property
+    def attitude(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 4) unit quaternions, scalar first
+        """
+    @property
+    def body_rates(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) rad/s, body frame
+        """
+    @property
+    def bytes_per_vehicle(self) -> float: ...
+    @property
+    def contact(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n,) whether the floor was touched in the last call
+        """
+    @property
+    def diverged(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n,) whether a number of the state is not finite
+        """
+    @property
+    def gyroscope_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) rad/s, sensor axes
+        """
+    @property
+    def isa(self) -> str: ...
+    @property
+    def position(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) m, world frame
+        """
+    @property
+    def rotor_command(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, N) rad/s, what the motors were driven to in the last step
+        """
+    @property
+    def rotor_speeds(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, N) rad/s
+        """
+    @property
+    def seed(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def time(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n,) s, since each vehicle's reset
+        """
+    @property
+    def velocity(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) m/s, world frame
+        """
+    @property
+    def wind(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) m/s, mean wind, world frame
+        """
+
+class FleetFloat64:
+    """
+    See propwash.Fleet.
+    """
+    def __init__(
+        self,
+        parameters: typing.Any,
+        size: typing.SupportsInt | typing.SupportsIndex,
+        integrator: str,
+        dt: typing.SupportsFloat | typing.SupportsIndex,
+        seed: typing.SupportsInt | typing.SupportsIndex,
+        first_id: typing.SupportsInt | typing.SupportsIndex,
+        noise: bool,
+        floor: typing.SupportsFloat | typing.SupportsIndex,
+        turbulence: tuple,
+        max_action_delay: typing.SupportsInt | typing.SupportsIndex,
+        pool: ThreadPool | None,
+        reproducible: bool,
+    ) -> None: ...
+    def get_state(self) -> bytes: ...
+    def imu(self) -> tuple: ...
+    def own_parameters(self) -> list[int]: ...
+    def parameter(
+        self, field: typing.SupportsInt | typing.SupportsIndex
+    ) -> numpy.typing.NDArray[numpy.float64]: ...
+    def place(self, parts: tuple, mask: typing.Any) -> None: ...
+    def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
+    def rollout(
+        self,
+        command: typing.Any,
+        steps: typing.Any,
+        substeps: typing.Any,
+        record: collections.abc.Sequence[str],
+    ) -> dict: ...
+    def set_action_delay(self, steps: numpy.typing.NDArray[numpy.uint32]) -> None: ...
+    def set_battery_voltage(self, voltage: numpy.typing.NDArray[numpy.float64]) -> None: ...
+    def set_parameters(self, values: dict) -> None: ...
+    def set_state(self, snapshot: bytes) -> None: ...
+    def set_wind(self, wind: numpy.typing.NDArray[numpy.float64]) -> None: ...
+    def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
+    @property
+    def accelerometer_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) m/s^2, sensor axes
+        """
+    @property
+    def attitude(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 4) unit quaternions, scalar first
+        """
+    @property
+    def body_rates(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) rad/s, body frame
+        """
+    @property
+    def bytes_per_vehicle(self) -> float: ...
+    @property
+    def contact(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n,) whether the floor was touched in the last call
+        """
+    @property
+    def diverged(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n,) whether a number of the state is not finite
+        """
+    @property
+    def gyroscope_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) rad/s, sensor axes
+        """
+    @property
+    def isa(self) -> str: ...
+    @property
+    def position(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) m, world frame
+        """
+    @property
+    def rotor_command(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, N) rad/s, what the motors were driven to in the last step
+        """
+    @property
+    def rotor_speeds(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, N) rad/s
+        """
+    @property
+    def seed(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def time(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n,) s, since each vehicle's reset
+        """
+    @property
+    def velocity(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) m/s, world frame
+        """
+    @property
+    def wind(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) m/s, mean wind, world frame
+        """
+
+def build_info() -> dict: ...
+def fma_peak(dtype: str) -> float:
+    """
+    GFLOP/s of one core in multiply-adds, measured for about a tenth of a second.
+    """
+
 def integrate_step(
     derivative: collections.abc.Callable, state: typing.Any, dt: typing.Any, method: str
 ) -> typing.Annotated[numpy.typing.NDArray[numpy.float64], "[m, 1]"]:
@@ -339,6 +590,7 @@ def integrate_step(
     One step of dt [s] from a state (n,) with derivative(state) -> (n,); method 'euler' or 'rk4'.
     """
 
+def parameter_table(parameters: typing.Any) -> list: ...
 def validate_car(parameters: typing.Any) -> None: ...
 def validate_vehicle(parameters: typing.Any) -> None: ...
 

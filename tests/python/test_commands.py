@@ -45,7 +45,7 @@ def test_commands_keep_a_copy_that_cannot_be_written() -> None:
         [1.0, 2.0],
         [1.0, 2.0, math.nan],
         [[1.0, 2.0, math.inf]],
-        np.zeros((2, 2, 3)),
+        np.zeros((2, 2, 2, 3)),
         np.zeros((3, 2)),
         [[1.0, 2.0], [3.0]],
         "abc",
@@ -64,7 +64,7 @@ def test_bad_rates_are_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [math.nan, -math.inf, [[1.0]], "1", None, True, 1j, [1.0, math.nan], {}, object()]
+    "value", [math.nan, -math.inf, [[[1.0]]], "1", None, True, 1j, [1.0, math.nan], {}, object()]
 )
 def test_bad_numbers_are_refused(value: Any) -> None:
     with refused("thrust", value):
@@ -76,7 +76,8 @@ def test_bad_numbers_are_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [[], [[]], 3.0, None, "1234", [math.nan], np.zeros((1, 1, 4)), [True], [[1.0], [1, 2]]]
+    "value",
+    [[], [[]], 3.0, None, "1234", [math.nan], np.zeros((1, 1, 1, 4)), [True], [[1.0], [1, 2]]],
 )
 def test_bad_rotor_speeds_are_refused(value: Any) -> None:
     with refused("speeds", value):

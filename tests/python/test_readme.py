@@ -1,4 +1,4 @@
-"""The README's code runs: its Python blocks in order, its C++ programs through a compiler."""
+"""The code of README and guide runs: Python blocks in order, C++ programs through a compiler."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-README = ROOT / "README.md"
+PAGES = ("README.md", "docs/fleet.md")
 
 pytestmark = pytest.mark.skipif(
-    not README.exists(), reason="the tests do not lie beside a README.md"
+    not (ROOT / "README.md").exists(), reason="the tests do not lie beside a README.md"
 )
 
 
-def blocks(language: str) -> list[tuple[int, str]]:
+def blocks(page: str, language: str) -> list[tuple[int, str]]:
     """The fenced code of one language, each with the line that it begins at."""
-    text = README.read_text(encoding="utf-8") if README.exists() else ""
+    path = ROOT / page
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
     found = re.finditer(rf"^```{re.escape(language)}[^\S\n]*\n(.*?)^```", text, re.M | re.S)
     return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in found]
 
 
-def programs() -> list[tuple[int, str]]:
-    """The C++ blocks that are whole programs."""
-    return [(line, code) for line, code in blocks("cpp") if "int main" in code]
+def programs() -> list[tuple[str, int, str]]:
+    """The C++ blocks that are whole programs, with page and line."""
+    return [
+        (page, line, code)
+        for page in PAGES
+        for line, code in blocks(page, "cpp")
+        if "int main" in code
+    ]
 
 
 def eigen() -> list[str]:
@@ -64,28 +70,34 @@ def compiler() -> str:
     pytest.skip("a C++ compiler is missing (none of $CXX, c++, g++, clang++)")
 
 
-def test_there_is_code_to_run() -> None:
-    assert blocks("python")
-    assert blocks("cpp")
+@pytest.mark.parametrize("page", PAGES)
+def test_there_is_code_to_run(page: str) -> None:
+    assert blocks(page, "python")
+    assert blocks(page, "cpp")
 
 
-def test_python_blocks_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_python_blocks_run_in_order(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace: dict[str, Any] = {"__name__": "__readme__"}
-    for line, code in blocks("python"):
-        source = compile("\n" * (line - 1) + code, str(README), "exec")
+    for line, code in blocks(page, "python"):
+        source = compile("\n" * (line - 1) + code, page, "exec")
         exec(source, namespace)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("line", "code"), programs(), ids=[f"line {line}" for line, _ in programs()]
+    ("page", "line", "code"),
+    programs(),
+    ids=[f"{page} line {line}" for page, line, _ in programs()],
 )
-def test_cpp_programs_compile_and_run(line: int, code: str, tmp_path: Path) -> None:
+def test_cpp_programs_compile_and_run(page: str, line: int, code: str, tmp_path: Path) -> None:
     command = [compiler(), "-std=c++17", "-I", str(ROOT / "include"), *eigen()]
     source, program = tmp_path / "main.cpp", tmp_path / "program"
-    source.write_text(f'#line {line} "README.md"\n{code}', encoding="utf-8")
+    source.write_text(f'#line {line} "{page}"\n{code}', encoding="utf-8")
     command += ["-Wall", "-Wextra", "-Wpedantic", "-Werror", str(source), "-o", str(program)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr

@@ -1,96 +1,16 @@
 #pragma once
 /// @file
-/// The rate controller: low-pass on the gyroscope, PID, inversion of the body's dynamics.
+/// The rate controller by itself: the law of rate_control.hpp and the allocation (23).
 ///
-/// Equations (19) to (23) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), in the order of the
-/// published node's tick; see docs/control/rate_controller.md.
+/// Equations (19) to (23) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
+/// docs/control/rate_controller.md.
 
 #include <stdexcept>
 
-#include "propwash/control/allocation.hpp"
-#include "propwash/control/low_pass.hpp"
-#include "propwash/control/pid.hpp"
-#include "propwash/math/mat3.hpp"
-#include "propwash/math/structured.hpp"
+#include "propwash/control/make_allocation.hpp"
+#include "propwash/control/rate_control.hpp"
 
 namespace propwash {
-
-/// A command: body rates [rad/s] and thrust along body z [N].
-template <class T = double>
-struct RateThrust {
-  Vec3<T> rates{};  ///< rad/s, body frame
-  T thrust{};       ///< N
-};
-template <class T>
-RateThrust(Vec3<T>, T) -> RateThrust<T>;
-
-/// What a vehicle file says of its rate controller.
-template <class P>
-struct RateControllerParameters {
-  Vec3<P> proportional{};    ///< 1/s, K_P on each axis
-  Vec3<P> integral{};        ///< 1/s^2, K_I
-  Vec3<P> derivative{};      ///< -, K_D on the filtered rates' derivative
-  Vec3<P> integral_bound{};  ///< rad, bound of the integral of the rate error
-  LowPassParameters<P> filter{P(35530.5758439217), P(266.572976289502)};  ///< (19), 30 Hz
-  Discretisation discretisation = Discretisation::exact;
-  bool gyroscopic_term = true;  ///< whether (22) has W x J W; the published node leaves it out
-};
-
-/// The controller's memory.
-template <class T>
-struct RateControllerState {
-  LowPassState<Vec3<T>> filter{};  ///< filtered body rates [rad/s] and their derivative [rad/s^2]
-  Vec3<T> integral{};              ///< rad, integral of the rate error
-};
-
-/// The controller's constants for one time step. Inertia is Mat3<P> or Diag3<P>.
-template <class P, class Inertia = Mat3<P>>
-struct RateControlLaw {
-  PidParameters<P> pid[3];        ///< x, y, z
-  LowPassCoefficients<P> filter;  ///< for a step of dt
-  P dt{};                         ///< s
-  Inertia inertia{};              ///< kg m^2
-  bool gyroscopic_term = true;
-};
-
-/// One tick of (19) to (22): takes a gyroscope reading (body axes, rad/s), updates the filter,
-/// advances and bounds the integrals, and gives the torque [N m] for (23).
-template <class T, class P, class Inertia>
-PROPWASH_FN Vec3<T> rate_control(const RateControlLaw<P, Inertia>& law,
-                                 RateControllerState<T>& state, const Vec3<T>& gyroscope,
-                                 const Vec3<T>& rates_command) {
-  state.filter = low_pass(law.filter, state.filter, gyroscope);
-  const Vec3<T>& rates = state.filter.value;
-  const Vec3<T> error = rates_command - rates;
-  Vec3<T> acceleration;
-  for_each_index<3>(3, [&](int axis) PROPWASH_LAMBDA {
-    state.integral[axis] = pid_integral(law.pid[axis], state.integral[axis], error[axis], law.dt);
-    acceleration[axis] =
-        pid_output(law.pid[axis], error[axis], state.integral[axis], state.filter.derivative[axis]);
-  });
-  const Vec3<T> torque = law.inertia * acceleration;  // (22)
-  if (!law.gyroscopic_term) return torque;
-  return torque + cross(rates, law.inertia * rates);
-}
-
-/// The constants for a step of dt [s] > 0.
-template <class P, class Inertia>
-RateControlLaw<P, Inertia> make_rate_control_law(const RateControllerParameters<double>& parameters,
-                                                 const Inertia& inertia, double dt) {
-  RateControlLaw<P, Inertia> law;
-  for (int axis = 0; axis < 3; ++axis) {
-    law.pid[axis] = {P(parameters.proportional[axis]), P(parameters.integral[axis]),
-                     P(parameters.derivative[axis]), P(parameters.integral_bound[axis])};
-  }
-  const auto k = discretise(parameters.filter, dt, parameters.discretisation);
-  law.filter = {P(k.value_from_value),           P(k.value_from_derivative),
-                P(k.value_from_input),           P(k.derivative_from_value),
-                P(k.derivative_from_derivative), P(k.derivative_from_input)};
-  law.dt = P(dt);
-  law.inertia = inertia;
-  law.gyroscopic_term = parameters.gyroscopic_term;
-  return law;
-}
 
 /// What one tick of the controller asks for, and what its rotors can give.
 template <int N, class T>

@@ -167,21 +167,19 @@ void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
   State x = memory_.state;
   x.velocity -= wind_W;
   const T dt = T(constants_.dt);
-  const auto f = [&](const State& s)
-                     PROPWASH_LAMBDA { return multicopter_derivative(model, s, input); };
-  const auto finish = [&](const State& end) PROPWASH_LAMBDA {
-    State next = projected(model, end);
+  const auto step = [&](auto method) PROPWASH_LAMBDA {
+    State next = multicopter_step(method, model, x, input, dt);
     next.velocity += wind_W;
     next.position += wind_W * dt;
     memory_.state = next;
   };
   switch (options_.integrator) {
     case Integrator::euler:
-      return finish(Euler{}(f, x, dt));
+      return step(Euler{});
     case Integrator::rk4:
-      return finish(Rk4{}(f, x, dt));
+      return step(Rk4{});
     case Integrator::symplectic_euler:
-      return finish(SymplecticEuler{}(f, x, dt));
+      return step(SymplecticEuler{});
   }
 }
 

@@ -82,5 +82,17 @@ template <class T, class S>
 PROPWASH_FN auto operator*(const AlongZ<T>& a, const S& s) {
   return AlongZ{a.z * s};
 }
+template <class T>
+PROPWASH_FN AlongZ<T> operator-(const AlongZ<T>& a) {
+  return {-a.z};
+}
+
+/// The number one, without storage: multiplying by it is no operation.
+struct One {};
+
+template <class T>
+PROPWASH_FN Vec3<T> operator*(const Vec3<T>& a, One) {
+  return a;
+}
 
 }  // namespace propwash

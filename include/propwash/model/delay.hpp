@@ -18,6 +18,12 @@ struct StepDelay {
 /// The longest delay that a vehicle remembers, in steps.
 inline constexpr int max_delay_steps = 62;
 
+/// What acts in a step of which a fraction is still held by the command before: their mean.
+template <class Command, class P>
+PROPWASH_FN Command held_between(const Command& later, const Command& earlier, const P& fraction) {
+  return later * (constant<P>(1) - fraction) + earlier * fraction;
+}
+
 /// Remembers the last Capacity commands. Command is anything with +, * scalar: a SmallArray.
 template <class Command, int Capacity>
 struct DelayLine {
@@ -38,7 +44,7 @@ struct DelayLine {
     history[newest] = command;
     const Command& later = history[(newest + Capacity - steps) % Capacity];
     const Command& earlier = history[(newest + Capacity - steps - 1) % Capacity];
-    return later * (constant<P>(1) - fraction) + earlier * fraction;
+    return held_between(later, earlier, fraction);
   }
 };
 

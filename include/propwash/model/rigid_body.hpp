@@ -23,11 +23,25 @@ struct RigidBodyParameters {
 /// The constants that the equations use. Inertia is Mat3<P> or, where it is diagonal, Diag3<P>.
 template <class P, class Inertia = Mat3<P>>
 struct RigidBody {
+  using Scalar = P;
   P mass{};                   ///< kg
   P inverse_mass{};           ///< 1/kg
   Inertia inertia{};          ///< kg m^2
   Inertia inertia_inverse{};  ///< 1/(kg m^2)
   Vec3<P> gravity_W{};        ///< m/s^2
+};
+
+/// A body of diagonal inertia in units of its own, in which (9), (12) and (13) have fewer products:
+/// forces are per mass, torques per twice the moment of inertia of their axis, the rotors' momentum
+/// per twice J_z, and rates are half rates, which takes the 1/2 out of (12). See docs/fleet.md.
+template <class P>
+struct PrincipalBody {
+  using Scalar = P;
+  One inverse_mass{};
+  Vec3<P> gyroscopic{};  ///< of (13): the rate of each half rate from the product of the others
+  P precession_x{};      ///< of (13): of half rate y and the rotors' momentum
+  P precession_y{};      ///< of half rate x and the rotors' momentum
+  Vec3<P> gravity_W{};   ///< m/s^2
 };
 
 /// (8) dx/dt = v.
@@ -38,9 +52,9 @@ PROPWASH_FN Vec3<T> position_rate(const Vec3<T>& velocity_W) {
 
 /// (9) dv/dt = g + (f + f_D + w_f) / m, m/s^2, in the world frame. Drag stands by itself, here and
 /// in (13), and is added last: behind its square root is the longest path through a derivative.
-/// `held_force_W`, Vec3<T> or Zero3, is constant over a step.
-template <class T, class P, class Inertia, class Held = Zero3>
-PROPWASH_FN Vec3<T> linear_acceleration(const RigidBody<P, Inertia>& body, const Vec3<T>& force_W,
+/// `held_force_W`, Vec3<T> or Zero3, is constant over a step. Body is RigidBody or PrincipalBody.
+template <class T, class Body, class Held = Zero3>
+PROPWASH_FN Vec3<T> linear_acceleration(const Body& body, const Vec3<T>& force_W,
                                         const Vec3<T>& drag_W = {}, const Held& held_force_W = {}) {
   const auto held = body.gravity_W + held_force_W * body.inverse_mass;
   return (force_W * body.inverse_mass + held) + drag_W * body.inverse_mass;
@@ -50,6 +64,18 @@ PROPWASH_FN Vec3<T> linear_acceleration(const RigidBody<P, Inertia>& body, const
 template <class T>
 PROPWASH_FN Quat<T> attitude_rate(const Quat<T>& q_WB, const Vec3<T>& rates_B) {
   return q_WB * (rates_B * constant<T>(0.5));
+}
+
+/// (12) of a body of either kind, from rates in its own unit.
+template <class T, class P, class Inertia>
+PROPWASH_FN Quat<T> attitude_rate(const RigidBody<P, Inertia>&, const Quat<T>& q_WB,
+                                  const Vec3<T>& rates_B) {
+  return attitude_rate(q_WB, rates_B);
+}
+template <class T, class P>
+PROPWASH_FN Quat<T> attitude_rate(const PrincipalBody<P>&, const Quat<T>& q_WB,
+                                  const Vec3<T>& half_rates_B) {
+  return q_WB * half_rates_B;
 }
 
 /// (14) H = J W + the rotors' momentum, kg m^2/s in the body frame.
@@ -66,6 +92,36 @@ PROPWASH_FN Vec3<T> angular_acceleration(const RigidBody<P, Inertia>& body, cons
                                          const Vec3<T>& drag_torque_B = {}) {
   const Vec3<T> momentum_B = angular_momentum(body, rates_B, rotor_momentum_B);
   return body.inertia_inverse * ((torque_B - cross(rates_B, momentum_B)) + drag_torque_B);
+}
+
+/// (13) in the units of PrincipalBody.
+template <class T, class P, class Momentum>
+PROPWASH_FN Vec3<T> angular_acceleration(const PrincipalBody<P>& body, const Vec3<T>& torque_B,
+                                         const Vec3<T>& half_rates_B,
+                                         const AlongZ<Momentum>& rotor_momentum_B,
+                                         const Vec3<T>& drag_torque_B = {}) {
+  const auto& u = half_rates_B;
+  const auto& h = rotor_momentum_B.z;
+  const Vec3<T> turned{u.y * (u.z * body.gyroscopic.x - h * body.precession_x),
+                       u.x * (u.z * body.gyroscopic.y + h * body.precession_y),
+                       (u.x * u.y) * body.gyroscopic.z};
+  return (torque_B + turned) + drag_torque_B;
+}
+
+/// The constants of a diagonal body in its own units: (13) at unit half rates.
+inline PrincipalBody<double> principal_body(const RigidBody<double, Diag3<double>>& body) {
+  const Vec3<double> none{};
+  const auto half_rate = [&](const Vec3<double>& rates_B, double momentum) {
+    return angular_acceleration(body, none, rates_B, AlongZ{momentum}) * 0.5;
+  };
+  const double no_spin = 0.0;
+  const double unit = 2.0 * body.inertia.z;
+  return {{},
+          {half_rate({0.0, 2.0, 2.0}, no_spin).x, half_rate({2.0, 0.0, 2.0}, no_spin).y,
+           half_rate({2.0, 2.0, 0.0}, no_spin).z},
+          -half_rate({0.0, 2.0, 0.0}, unit).x,
+          half_rate({2.0, 0.0, 0.0}, unit).y,
+          body.gravity_W};
 }
 
 }  // namespace propwash

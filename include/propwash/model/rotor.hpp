@@ -76,21 +76,11 @@ PROPWASH_FN auto plus_rotor(const RotorWrench<Force, Torque>& sum, const RotorPa
                                rotor.axis * rotor_torque(rotor, speed, acceleration),
                            sum.momentum_B + rotor.axis * rotor_momentum(rotor, speed));
 }
-template <class Force, class Torque, class T, class P, class Coefficient>
-PROPWASH_FN auto plus_rotor(const RotorWrench<Force, Torque>& sum,
-                            const RotorCoefficients<P, Coefficient>& rotor, const T& speed,
-                            const T& acceleration) {
-  const T square = signed_square(speed);
-  return make_rotor_wrench(
-      sum.force_B + rotor.force_B * square,
-      (sum.torque_B + rotor.torque_B * square) + rotor.reaction_B * acceleration,
-      sum.momentum_B + rotor.reaction_B * (-speed));
-}
 
-/// Sums (2), (3) and the rotors' momentum over all rotors, of which there is at least one; Rotor is
-/// RotorParameters or RotorCoefficients.
-template <class T, int N, class Rotor>
-PROPWASH_FN auto rotor_wrench(const SmallArray<Rotor, N>& rotors, const SmallArray<T, N>& speeds,
+/// Sums (2), (3) and the rotors' momentum over all rotors, of which there is at least one.
+template <class T, int N, class P>
+PROPWASH_FN auto rotor_wrench(const SmallArray<RotorParameters<P>, N>& rotors,
+                              const SmallArray<T, N>& speeds,
                               const SmallArray<T, N>& accelerations) {
   // from nothing, not from zero: adding to zero is an operation
   auto sum = plus_rotor(RotorWrench<Zero3, Zero3>{}, rotors[0], speeds[0], accelerations[0]);
@@ -98,6 +88,42 @@ PROPWASH_FN auto rotor_wrench(const SmallArray<Rotor, N>& rotors, const SmallArr
     sum = plus_rotor(sum, rotors[i], speeds[i], accelerations[i]);
   });
   return sum;
+}
+
+/// What is linear in the rotors' `values`: torque of their accelerations (5), or, of their speeds
+/// with the sign turned, their momentum (14).
+template <class T, int N, class P, class Force>
+PROPWASH_FN auto rotor_reaction(const SmallArray<RotorCoefficients<P, Force>, N>& rotors,
+                                const SmallArray<T, N>& values) {
+  auto sum = rotors[0].reaction_B * values[0];
+  for_each_index<N, 1>(values.size(),
+                       [&](int i) PROPWASH_LAMBDA { sum = sum + rotors[i].reaction_B * values[i]; });
+  return sum;
+}
+
+/// The wrench of rotors at `speeds` whose reaction torque and momentum are known.
+template <class T, int N, class P, class Force, class Reaction>
+PROPWASH_FN auto rotor_wrench(const SmallArray<RotorCoefficients<P, Force>, N>& rotors,
+                              const SmallArray<T, N>& speeds, const Reaction& reaction_B,
+                              const Reaction& momentum_B) {
+  const T first = signed_square(speeds[0]);
+  auto force_B = rotors[0].force_B * first;
+  auto torque_B = rotors[0].torque_B * first;
+  for_each_index<N, 1>(speeds.size(), [&](int i) PROPWASH_LAMBDA {
+    const T square = signed_square(speeds[i]);
+    force_B = force_B + rotors[i].force_B * square;
+    torque_B = torque_B + rotors[i].torque_B * square;
+  });
+  return make_rotor_wrench(force_B, torque_B + reaction_B, momentum_B);
+}
+
+/// The sums of rotor_wrench from coefficients.
+template <class T, int N, class P, class Force>
+PROPWASH_FN auto rotor_wrench(const SmallArray<RotorCoefficients<P, Force>, N>& rotors,
+                              const SmallArray<T, N>& speeds,
+                              const SmallArray<T, N>& accelerations) {
+  return rotor_wrench(rotors, speeds, rotor_reaction(rotors, accelerations),
+                      -rotor_reaction(rotors, speeds));
 }
 
 /// The coefficients of a rotor: its equations at unit speed and at unit acceleration.

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "propwash/math/pack.hpp"
 #include "propwash/math/scalar.hpp"
 #include "propwash/random/threefry.hpp"
 
@@ -31,12 +32,6 @@
 #endif
 #endif
 
-#if !defined(__CUDACC__) && defined(__SSE2__)
-#include <emmintrin.h>
-#elif !defined(__CUDACC__) && defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
 namespace propwash {
 
 /// What a number is for; different streams are independent. Values from `user` on are free.
@@ -45,6 +40,8 @@ enum class Stream : std::uint32_t {
   imu_noise = 1,
   imu_bias_walk = 2,
   initial_bias = 3,
+  turbulence = 4,
+  initial_turbulence = 5,
   user = 16
 };
 
@@ -62,7 +59,9 @@ namespace detail {
 /// Hides a result from the optimiser, so that it is rounded before anything else happens to it.
 template <class F>
 PROPWASH_FN F rounded(F x) {
-#if defined(__GNUC__) && !defined(__CUDA_ARCH__) && (defined(__SSE2__) || defined(__AVX__))
+#if defined(__GNUC__) && !defined(__CUDA_ARCH__) && defined(__AVX512F__)
+  __asm__("" : "+v"(x));
+#elif defined(__GNUC__) && !defined(__CUDA_ARCH__) && (defined(__SSE2__) || defined(__AVX__))
   __asm__("" : "+x"(x));
 #elif defined(__GNUC__) && !defined(__CUDA_ARCH__) && defined(__aarch64__)
   __asm__("" : "+w"(x));
@@ -110,24 +109,28 @@ struct ScalarLanes {
 };
 
 #if PROPWASH_RANDOM_LANES
-struct FourLanes {
-  typedef std::uint32_t U __attribute__((vector_size(16)));
-  typedef std::int32_t I __attribute__((vector_size(16)));
-  typedef float F __attribute__((vector_size(16)));
+/// N lanes of one vector register. Contract leaves it to the compiler's flags whether a product and
+/// a sum are fused: fewer instructions, and other last bits than ScalarLanes where they are.
+template <int N, bool Contract = false>
+struct VectorLanes {
+  using F = typename VectorOf<float, N>::Value;
+  using I = typename VectorOf<float, N>::Bits;
+  using U = typename VectorOf<float, N>::Words;
 
   PROPWASH_FN static F to_float(U x) { return __builtin_convertvector((I)x, F); }
   PROPWASH_FN static U bits(F x) { return (U)x; }
   PROPWASH_FN static F from_bits(U word) { return (F)word; }
-  PROPWASH_FN static F sqrt(F x) {
-#if defined(__aarch64__)
-    return (F)vsqrtq_f32((float32x4_t)x);
-#else
-    return (F)_mm_sqrt_ps((__m128)x);
-#endif
+  PROPWASH_FN static F sqrt(F x) { return vector_sqrt<float, N>(x); }
+  PROPWASH_FN static F product(F a, F b) {
+    if constexpr (Contract) return a * b;
+    return rounded(a * b);
   }
-  PROPWASH_FN static F product(F a, F b) { return rounded(a * b); }
-  PROPWASH_FN static F sum(F a, F b) { return rounded(a + b); }
+  PROPWASH_FN static F sum(F a, F b) {
+    if constexpr (Contract) return a + b;
+    return rounded(a + b);
+  }
 };
+using FourLanes = VectorLanes<4>;
 #endif
 
 /// c_0 + x (c_1 + x (c_2 + …)).
@@ -159,13 +162,12 @@ PROPWASH_FN typename Lanes::F minus_log(const U& k) {
   return Lanes::product(halvings, typename Lanes::F{} + 0.693147181f) - Lanes::product(f, slope);
 }
 
-/// Two normals: the radius from k 2^−24, the angle from the odd number `angle` in (−2^16, 2^16),
-/// φ = (π/4) 2^−16 angle; the signs in the top bits of `signs` and of `signs` one place up.
+/// Two normals: the radius from k 2^−24, the angle φ = π t / 4, −1 < t < 1; the signs in the top
+/// bits of `signs` and of `signs` one place up.
 template <class Lanes, class U, class F>
-PROPWASH_FN void box_muller(const U& k, const U& angle, const U& signs, F& first, F& second) {
+PROPWASH_FN void box_muller(const U& k, const F& t, const U& signs, F& first, F& second) {
   constexpr std::uint32_t top = 0x80000000;
   const F radius = Lanes::sqrt(minus_log<Lanes>(k));
-  const F t = Lanes::to_float(angle) * (1.0f / 65536.0f);
   const F square = Lanes::product(t, t);
   // minimax over t in [−1, 1] of sin(π t / 4) / t and cos(π t / 4), in t²
   const F sine =
@@ -176,6 +178,17 @@ PROPWASH_FN void box_muller(const U& k, const U& angle, const U& signs, F& first
   second = Lanes::from_bits(Lanes::bits(radius * (cosine - sine)) ^ ((signs << 1) & top));
 }
 
+/// The odd multiple 2a + 1 − 2^16 of 2^−16, a having its high byte in the low byte of `high` and
+/// its low byte in byte `place` of `low`: written into the fraction of a float in [2, 4), less 3.
+template <class Lanes, class U>
+PROPWASH_FN typename Lanes::F odd_fraction(const U& high, const U& low, int place) {
+  const int up = 7 - 8 * place;
+  const U byte = up >= 0 ? low << up : low >> -up;
+  const U word = ((high << 15) & std::uint32_t{0x007f8000}) | std::uint32_t{0x40000040} |
+                 (byte & std::uint32_t{0x00007f80});
+  return Lanes::from_bits(word) - 3.0f;
+}
+
 /// 128 bits -> six normals. Word i < 3 gives the 24-bit radius of pair i and the high half of its
 /// 16-bit angle; word 3 gives the low halves in its low three bytes and six signs in bits 24 to 29.
 template <class Lanes>
@@ -184,10 +197,8 @@ PROPWASH_FN NormalsOf<typename Lanes::F> normals_of_block(const Words<typename L
   const auto& shared = block[3];
   const auto pair = [&](int i) PROPWASH_LAMBDA {
     const auto k = (block[i] >> 8) + std::uint32_t{1};
-    const auto angle = ((block[i] & std::uint32_t{0xff}) << 9) +
-                       (((shared >> (8 * i)) & std::uint32_t{0xff}) << 1) +
-                       (std::uint32_t{1} - std::uint32_t{65536});
-    box_muller<Lanes>(k, angle, shared << (6 - 2 * i), z.value[2 * i], z.value[2 * i + 1]);
+    const auto t = odd_fraction<Lanes>(block[i], shared, i);
+    box_muller<Lanes>(k, t, shared << (6 - 2 * i), z.value[2 * i], z.value[2 * i + 1]);
   };
   pair(0);
   pair(1);

@@ -11,7 +11,7 @@
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/random/normal.hpp"
-#include "propwash/vehicle/multicopter_model.hpp"
+#include "propwash/vehicle/multicopter_step.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {

@@ -22,16 +22,29 @@ namespace propwash {
 /// The papers' vehicles: diagonal matrices, rotors along body z.
 struct ParallelShape {
   template <class P>
+  using Body = RigidBody<P, Diag3<P>>;
+  template <class P>
   using Matrix = Diag3<P>;
   template <class P>
   using Force = AlongZ<P>;
   template <class P>
   using Lag = MotorLag<P>;
   static constexpr bool has_rotor_drag = false;
+  static constexpr double rate_unit = 1.0;  ///< rad/s, of the model's body rates
+};
+
+/// ParallelShape in units of the vehicle's own (PrincipalBody): forces per mass, torques per moment
+/// of inertia, rates in half radians. The same motion with fewer products; what the fleet steps.
+struct PrincipalShape : ParallelShape {
+  template <class P>
+  using Body = PrincipalBody<P>;
+  static constexpr double rate_unit = 2.0;
 };
 
 /// Any vehicle: full matrices, tilted rotors, all terms.
 struct GeneralShape {
+  template <class P>
+  using Body = RigidBody<P, Mat3<P>>;
   template <class P>
   using Matrix = Mat3<P>;
   template <class P>
@@ -39,20 +52,21 @@ struct GeneralShape {
   template <class P>
   using Lag = AsymmetricMotorLag<P>;
   static constexpr bool has_rotor_drag = true;
+  static constexpr double rate_unit = 1.0;
 };
 
 /// The constants of the equations of motion; P is shared by all lanes (scalar) or one per lane.
 template <class P, int N, class Shape>
 struct MulticopterModel {
-  using Inertia = typename Shape::template Matrix<P>;
+  using Matrix = typename Shape::template Matrix<P>;
   using Rotor = RotorCoefficients<P, typename Shape::template Force<P>>;
 
-  RigidBody<P, Inertia> body{};
+  typename Shape::template Body<P> body{};
   SmallArray<Rotor, N> rotors{};
   typename Shape::template Lag<P> motor{};
   P speed_min{};  ///< rad/s
   P speed_max{};  ///< rad/s
-  DragParameters<P, typename Shape::template Matrix<P>> drag{};
+  DragParameters<P, Matrix> drag{};
   RotorDragParameters<P> rotor_drag{};
 };
 
@@ -78,12 +92,13 @@ struct AirForces {
 
 template <class T, int N, class P, class Shape, class Wind>
 PROPWASH_FN AirForces<T> air_forces(const MulticopterModel<P, N, Shape>& model,
-                                    const MulticopterState<T, N>& state, const Wind& wind_W) {
+                                    const Vec3<T>& velocity_W, const Quat<T>& q_WB,
+                                    const Wind& wind_W) {
   AirForces<T> forces;
-  const Vec3<T> air_velocity_W = state.velocity - wind_W;
+  const Vec3<T> air_velocity_W = velocity_W - wind_W;
   forces.drag_W = drag_force(model.drag, air_velocity_W);
   if constexpr (Shape::has_rotor_drag) {
-    const Vec3<T> air_velocity_B = rotate_inverse(state.attitude, air_velocity_W);
+    const Vec3<T> air_velocity_B = rotate_inverse(q_WB, air_velocity_W);
     forces.rotor_drag_B = rotor_drag_force(model.rotor_drag, model.body.mass, air_velocity_B);
     forces.blow_back_B = blow_back_torque(model.rotor_drag, air_velocity_B);
   }
@@ -92,19 +107,12 @@ PROPWASH_FN AirForces<T> air_forces(const MulticopterModel<P, N, Shape>& model,
 
 }  // namespace detail
 
-/// d/dt of the state: (1), (8), (9), (12) and (13).
-template <class T, int N, class P, class Shape, class Wind, class Noise>
-PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
-    const MulticopterModel<P, N, Shape>& model, const MulticopterState<T, N>& state,
-    const MulticopterInput<T, N, Wind, Noise>& input) {
-  MulticopterState<T, N> rate;
-  rate.rotor_speeds =
-      map(state.rotor_speeds, input.command, [&](const T& speed, const T& command) PROPWASH_LAMBDA {
-        return rotor_acceleration(model.motor, speed, command);
-      });
-  const auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, rate.rotor_speeds);
-  const auto air = detail::air_forces(model, state, input.wind);
-
+/// d/dt of the rigid body: (8), (9), (12) and (13), for what the rotors do to it.
+template <class T, int N, class P, class Shape, class Wrench, class Wind, class Noise>
+PROPWASH_FN RigidBodyState<T> rigid_body_derivative(
+    const MulticopterModel<P, N, Shape>& model, const RigidBodyState<T>& state,
+    const Wrench& rotors, const MulticopterInput<T, N, Wind, Noise>& input) {
+  const auto air = detail::air_forces(model, state.velocity, state.attitude, input.wind);
   Vec3<T> force_W;
   Vec3<T> torque_B = rotors.torque_B + input.noise_torque;
   if constexpr (Shape::has_rotor_drag) {
@@ -114,12 +122,26 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
     force_W = rotate(state.attitude, rotors.force_B);
   }
 
+  RigidBodyState<T> rate;
   rate.position = position_rate(state.velocity);
   rate.velocity = linear_acceleration(model.body, force_W, air.drag_W, input.noise_force);
-  rate.attitude = attitude_rate(state.attitude, state.body_rates);
+  rate.attitude = attitude_rate(model.body, state.attitude, state.body_rates);
   rate.body_rates = angular_acceleration(model.body, torque_B, state.body_rates, rotors.momentum_B,
                                          drag_torque(model.drag, state.body_rates));
   return rate;
+}
+
+/// d/dt of the state: (1), (8), (9), (12) and (13).
+template <class T, int N, class P, class Shape, class Wind, class Noise>
+PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
+    const MulticopterModel<P, N, Shape>& model, const MulticopterState<T, N>& state,
+    const MulticopterInput<T, N, Wind, Noise>& input) {
+  const auto accelerations =
+      map(state.rotor_speeds, input.command, [&](const T& speed, const T& command) PROPWASH_LAMBDA {
+        return rotor_acceleration(model.motor, speed, command);
+      });
+  const auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, accelerations);
+  return with_rotors(rigid_body_derivative(model, rigid_body(state), rotors, input), accelerations);
 }
 
 /// Specific force at the centre of mass, body frame, m/s^2: all force but gravity over the mass.
@@ -127,7 +149,7 @@ template <class T, int N, class P, class Shape, class Wind, class Noise>
 PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
                                    const MulticopterState<T, N>& state,
                                    const MulticopterInput<T, N, Wind, Noise>& input) {
-  const auto air = detail::air_forces(model, state, input.wind);
+  const auto air = detail::air_forces(model, state.velocity, state.attitude, input.wind);
   Vec3<T> force_B = rotate_inverse(state.attitude, air.drag_W + input.noise_force);
   if constexpr (Shape::has_rotor_drag) force_B = force_B + air.rotor_drag_B;
   for_each_index<N>(state.rotor_speeds.size(), [&](int i) PROPWASH_LAMBDA {
@@ -140,12 +162,11 @@ PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
 template <class T, int N, class P, class Shape>
 PROPWASH_FN MulticopterState<T, N> projected(const MulticopterModel<P, N, Shape>& model,
                                              const MulticopterState<T, N>& state) {
-  MulticopterState<T, N> next = state;
-  next.attitude = normalized(state.attitude);
-  next.rotor_speeds = map(state.rotor_speeds, [&](const T& speed) PROPWASH_LAMBDA {
+  const auto limited = [&](const T& speed) PROPWASH_LAMBDA {
     return clamp(speed, model.speed_min, model.speed_max);
-  });
-  return next;
+  };
+  return {state.position, state.velocity, normalized(state.attitude), state.body_rates,
+          map(state.rotor_speeds, limited)};
 }
 
 /// Whether a vehicle has the structure of ParallelShape.
@@ -165,14 +186,30 @@ inline bool is_parallel(const VehicleParameters& vehicle) {
 
 namespace detail {
 
-template <class Matrix>
-Matrix to_matrix_of(const Mat3<double>& m) {
-  using P = typename Matrix::Scalar;
-  if constexpr (std::is_same_v<Matrix, Diag3<P>>) {
-    return {P(m(0, 0)), P(m(1, 1)), P(m(2, 2))};
-  } else {
-    return cast<P>(m);
-  }
+template <class P>
+Diag3<P> diagonal_of(const Mat3<double>& m) {
+  return {P(m(0, 0)), P(m(1, 1)), P(m(2, 2))};
+}
+
+template <class P>
+void make_rotor(const RotorCoefficients<double>& from, RotorCoefficients<P, Vec3<P>>& to) {
+  to = {cast<P>(from.force_B), cast<P>(from.torque_B), cast<P>(from.reaction_B)};
+}
+template <class P>
+void make_rotor(const RotorCoefficients<double>& from, RotorCoefficients<P, AlongZ<P>>& to) {
+  to = {{P(from.force_B.z)}, cast<P>(from.torque_B), {P(from.reaction_B.z)}};
+}
+
+/// A body as its shape holds it.
+template <class P>
+void make_body(const RigidBodyParameters<double>& from, RigidBody<P, Mat3<P>>& to) {
+  to = {P(from.mass), P(1.0 / from.mass), cast<P>(from.inertia), cast<P>(inverse(from.inertia)),
+        cast<P>(from.gravity)};
+}
+template <class P>
+void make_body(const RigidBodyParameters<double>& from, RigidBody<P, Diag3<P>>& to) {
+  to = {P(from.mass), P(1.0 / from.mass), diagonal_of<P>(from.inertia),
+        diagonal_of<P>(inverse(from.inertia)), cast<P>(from.gravity)};
 }
 
 }  // namespace detail
@@ -180,41 +217,65 @@ Matrix to_matrix_of(const Mat3<double>& m) {
 /// The constants for a vehicle; its structure must be that of Shape.
 template <class P, int N, class Shape>
 MulticopterModel<P, N, Shape> make_model(const VehicleParameters& vehicle) {
-  using Model = MulticopterModel<P, N, Shape>;
-  Model model;
-  const auto& body = vehicle.body;
-  model.body.mass = P(body.mass);
-  model.body.inverse_mass = P(1.0 / body.mass);
-  model.body.inertia = detail::to_matrix_of<typename Model::Inertia>(body.inertia);
-  model.body.inertia_inverse = detail::to_matrix_of<typename Model::Inertia>(inverse(body.inertia));
-  model.body.gravity_W = cast<P>(body.gravity);
-
+  MulticopterModel<P, N, Shape> model;
+  detail::make_body(vehicle.body, model.body);
   model.rotors.resize(static_cast<int>(vehicle.rotors.size()));
   for (int i = 0; i < model.rotors.size(); ++i) {
-    const auto from = rotor_coefficients(vehicle.rotors[static_cast<std::size_t>(i)]);
-    auto& rotor = model.rotors[i];
-    rotor.torque_B = cast<P>(from.torque_B);
-    if constexpr (std::is_same_v<Shape, ParallelShape>) {
-      rotor.force_B = {P(from.force_B.z)};
-      rotor.reaction_B = {P(from.reaction_B.z)};
-    } else {
-      rotor.force_B = cast<P>(from.force_B);
-      rotor.reaction_B = cast<P>(from.reaction_B);
-    }
+    detail::make_rotor(rotor_coefficients(vehicle.rotors[static_cast<std::size_t>(i)]),
+                       model.rotors[i]);
   }
 
   const auto& motor = vehicle.motor;
   if constexpr (std::is_same_v<Shape, ParallelShape>) {
     model.motor.rate = P(1.0 / motor.time_constant_up);
+    model.drag.rotational = detail::diagonal_of<P>(vehicle.drag.rotational);
   } else {
     model.motor = {P(1.0 / motor.time_constant_up), P(1.0 / motor.time_constant_down)};
+    model.drag.rotational = cast<P>(vehicle.drag.rotational);
   }
   model.speed_min = P(motor.speed_min);
   model.speed_max = P(motor.speed_max);
   model.drag.translational = P(vehicle.drag.translational);
-  model.drag.rotational = detail::to_matrix_of<typename Model::Inertia>(vehicle.drag.rotational);
   model.rotor_drag = {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)};
   return model;
+}
+
+/// The constants in the units of PrincipalShape, for a vehicle of parallel structure: `per_force`
+/// and `per_torque` bring a force [N] and a torque [N m] into them.
+template <int N>
+struct PrincipalModel {
+  MulticopterModel<double, N, PrincipalShape> model{};
+  double per_force{};         ///< 1/kg
+  Vec3<double> per_torque{};  ///< 1/(kg m^2), half an inverse moment of inertia
+};
+
+template <int N>
+PrincipalModel<N> make_principal_model(const VehicleParameters& vehicle) {
+  const auto plain = make_model<double, N, ParallelShape>(vehicle);
+  const auto& inverse_inertia = plain.body.inertia_inverse;
+  PrincipalModel<N> principal;
+  auto& model = principal.model;
+  principal.per_force = plain.body.inverse_mass;
+  principal.per_torque =
+      Vec3<double>{inverse_inertia.x, inverse_inertia.y, inverse_inertia.z} * 0.5;
+  model.body = principal_body(plain.body);
+  model.rotors.resize(plain.rotors.size());
+  for (int i = 0; i < model.rotors.size(); ++i) {
+    auto& to = model.rotors[i];
+    const auto& from = plain.rotors[i];
+    to.force_B = from.force_B * principal.per_force;
+    to.torque_B = cwise_product(from.torque_B, principal.per_torque);
+    to.reaction_B = from.reaction_B * principal.per_torque.z;
+  }
+  model.motor = plain.motor;
+  model.speed_min = plain.speed_min;
+  model.speed_max = plain.speed_max;
+  model.drag.translational = plain.drag.translational * principal.per_force;
+  // (7) is of second degree in the rates, which are half as large
+  model.drag.rotational = {plain.drag.rotational.x * principal.per_torque.x * 4.0,
+                           plain.drag.rotational.y * principal.per_torque.y * 4.0,
+                           plain.drag.rotational.z * principal.per_torque.z * 4.0};
+  return principal;
 }
 
 }  // namespace propwash

@@ -8,6 +8,25 @@
 
 namespace propwash {
 
+/// The rigid body alone; frames and units as in MulticopterState.
+template <class T>
+struct RigidBodyState {
+  Vec3<T> position{};                      ///< m
+  Vec3<T> velocity{};                      ///< m/s
+  Quat<T> attitude = Quat<T>::identity();  ///< q_WB
+  Vec3<T> body_rates{};                    ///< rad/s
+};
+
+template <class T>
+PROPWASH_FN RigidBodyState<T> operator+(const RigidBodyState<T>& a, const RigidBodyState<T>& b) {
+  return {a.position + b.position, a.velocity + b.velocity, a.attitude + b.attitude,
+          a.body_rates + b.body_rates};
+}
+template <class T, class S>
+PROPWASH_FN RigidBodyState<T> operator*(const RigidBodyState<T>& a, const S& s) {
+  return {a.position * s, a.velocity * s, a.attitude * s, a.body_rates * s};
+}
+
 /// World frame W: z up, right-handed. Body frame B: origin at the centre of mass, x forward, y
 /// left, z up.
 template <class T, int N>
@@ -28,6 +47,16 @@ PROPWASH_FN MulticopterState<T, N> operator+(const MulticopterState<T, N>& a,
 template <class T, int N, class S>
 PROPWASH_FN MulticopterState<T, N> operator*(const MulticopterState<T, N>& a, const S& s) {
   return {a.position * s, a.velocity * s, a.attitude * s, a.body_rates * s, a.rotor_speeds * s};
+}
+
+template <class T, int N>
+PROPWASH_FN RigidBodyState<T> rigid_body(const MulticopterState<T, N>& state) {
+  return {state.position, state.velocity, state.attitude, state.body_rates};
+}
+template <class T, int N>
+PROPWASH_FN MulticopterState<T, N> with_rotors(const RigidBodyState<T>& body,
+                                               const SmallArray<T, N>& rotor_speeds) {
+  return {body.position, body.velocity, body.attitude, body.body_rates, rotor_speeds};
 }
 
 /// Velocities advanced by k dt, for symplectic methods.

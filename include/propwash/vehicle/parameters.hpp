@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "propwash/control/rate_controller.hpp"
+#include "propwash/control/rate_control.hpp"
 #include "propwash/model/battery.hpp"
 #include "propwash/model/drag.hpp"
 #include "propwash/model/imu.hpp"

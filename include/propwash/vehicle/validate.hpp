@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "propwash/control/allocation.hpp"
+#include "propwash/control/make_allocation.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/eigen.hpp"
 #include "propwash/model/delay.hpp"
@@ -27,6 +27,23 @@ class ParameterError : public std::invalid_argument {
 
 namespace detail {
 
+/// The name of a field, put together only where it is complained of: a fleet asks for every
+/// vehicle.
+class FieldName {
+ public:
+  FieldName(const char* name) : name_(name) {}  // implicit, as the type of an argument
+  FieldName(std::size_t rotor, const char* name) : name_(name), rotor_(static_cast<int>(rotor)) {}
+
+  std::string text() const {
+    return rotor_ < 0 ? name_ : "rotors[" + std::to_string(rotor_) + "]." + name_;
+  }
+  std::string text(int component) const { return text() + "[" + std::to_string(component) + "]"; }
+
+ private:
+  const char* name_;
+  int rotor_ = -1;
+};
+
 /// Collects complaints in the form "field = value: expected …".
 class Complaints {
  public:
@@ -37,22 +54,28 @@ class Complaints {
     text << field << " = " << value << ": expected " << expected;
     texts.push_back(text.str());
   }
-  void positive(const std::string& field, double value, const std::string& unit) {
-    if (!(value > 0.0) || !std::isfinite(value)) add(field, value, "a finite value > 0 " + unit);
+  void positive(const FieldName& field, double value, const char* unit) {
+    if (!(value > 0.0) || !std::isfinite(value)) add(field.text(), value, wanted(" > 0 ", unit));
   }
-  void not_negative(const std::string& field, double value, const std::string& unit) {
-    if (!(value >= 0.0) || !std::isfinite(value)) add(field, value, "a finite value >= 0 " + unit);
+  void not_negative(const FieldName& field, double value, const char* unit) {
+    if (!(value >= 0.0) || !std::isfinite(value)) add(field.text(), value, wanted(" >= 0 ", unit));
   }
-  void not_negative(const std::string& field, const Vec3<double>& v, const std::string& unit) {
-    for (int i = 0; i < 3; ++i) not_negative(field + "[" + std::to_string(i) + "]", v[i], unit);
-  }
-  void finite(const std::string& field, const Vec3<double>& v, const std::string& unit) {
+  void not_negative(const FieldName& field, const Vec3<double>& v, const char* unit) {
     for (int i = 0; i < 3; ++i) {
-      if (!std::isfinite(v[i]))
-        add(field + "[" + std::to_string(i) + "]", v[i], "a number " + unit);
+      if (!(v[i] >= 0.0) || !std::isfinite(v[i])) add(field.text(i), v[i], wanted(" >= 0 ", unit));
+    }
+  }
+  void finite(const FieldName& field, const Vec3<double>& v, const char* unit) {
+    for (int i = 0; i < 3; ++i) {
+      if (!std::isfinite(v[i])) add(field.text(i), v[i], std::string("a number ") + unit);
     }
   }
   std::vector<std::string> texts;
+
+ private:
+  static std::string wanted(const char* range, const char* unit) {
+    return std::string("a finite value") + range + unit;
+  }
 };
 
 inline std::string formatted(double value) {
@@ -80,11 +103,11 @@ inline void check_body(const RigidBodyParameters<double>& body, Complaints& comp
   }
   const Eigen::Vector3d principal =
       Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
-  const std::string value = formatted({principal[0], principal[1], principal[2]});
+  const auto value = [&] { return formatted({principal[0], principal[1], principal[2]}); };
   if (principal[0] <= 0.0) {
-    complaints.add("body.inertia, principal moments", value, "all > 0 kg m^2");
+    complaints.add("body.inertia, principal moments", value(), "all > 0 kg m^2");
   } else if (principal[2] > (principal[0] + principal[1]) * (1.0 + 1e-9)) {
-    complaints.add("body.inertia, principal moments", value,
+    complaints.add("body.inertia, principal moments", value(),
                    "that none exceeds the sum of the other two: no body has such an inertia");
   }
 }
@@ -97,17 +120,17 @@ inline void check_rotors(const VehicleParameters& vehicle, Complaints& complaint
   }
   for (std::size_t i = 0; i < count; ++i) {
     const auto& rotor = vehicle.rotors[i];
-    const std::string at = "rotors[" + std::to_string(i) + "].";
-    complaints.finite(at + "position", rotor.position, "m");
+    const auto named = [&](const char* name) { return FieldName(i, name); };
+    complaints.finite(named("position"), rotor.position, "m");
     if (!(std::abs(norm(rotor.axis) - 1.0) < 1e-6)) {
-      complaints.add(at + "axis", formatted(rotor.axis), "a unit vector");
+      complaints.add(named("axis").text(), formatted(rotor.axis), "a unit vector");
     }
     if (std::abs(rotor.spin) != 1.0) {
-      complaints.add(at + "spin", rotor.spin, "+1 (counter-clockwise) or -1 (clockwise)");
+      complaints.add(named("spin").text(), rotor.spin, "+1 (counter-clockwise) or -1 (clockwise)");
     }
-    complaints.positive(at + "thrust_coefficient", rotor.thrust_coefficient, "N/(rad/s)^2");
-    complaints.not_negative(at + "torque_coefficient", rotor.torque_coefficient, "N m/(rad/s)^2");
-    complaints.not_negative(at + "inertia", rotor.inertia, "kg m^2");
+    complaints.positive(named("thrust_coefficient"), rotor.thrust_coefficient, "N/(rad/s)^2");
+    complaints.not_negative(named("torque_coefficient"), rotor.torque_coefficient, "N m/(rad/s)^2");
+    complaints.not_negative(named("inertia"), rotor.inertia, "kg m^2");
   }
 }
 

@@ -1,0 +1,95 @@
+#include "fleet_class.hpp"
+#include "rooms.hpp"
+
+namespace propwash::bindings {
+
+namespace {
+
+/// What Python says of a fleet beside its vehicle.
+FleetOptions options_from(const std::string& integrator, double dt, std::uint64_t seed,
+                          std::uint32_t first_id, bool noise, double floor, const py::tuple& air,
+                          int max_action_delay) {
+  FleetOptions options;
+  options.integrator = integrator_named(integrator);
+  options.dt = dt;
+  options.seed = seed;
+  options.first_id = first_id;
+  options.noise = noise;
+  options.floor = floor;
+  options.turbulence = {air[0].cast<double>(), air[1].cast<double>(), air[2].cast<double>()};
+  options.turbulence_heading = air[3].cast<double>();
+  options.max_action_delay = max_action_delay;
+  return options;
+}
+
+/// Name, shape of one vehicle's numbers and whether all vehicles share it, for each field.
+py::list parameter_table(const py::object& parameters) {
+  const VehicleParameters vehicle = vehicle_parameters(parameters);
+  py::list table;
+  for (const auto& field : fields(vehicle)) {
+    py::list shape;
+    for (const int extent : field.shape) shape.append(extent);
+    table.append(py::make_tuple(std::string(field.name), py::tuple(shape), field.structural));
+  }
+  return table;
+}
+
+template <class T>
+void bind_fleet_of(py::module_& m, const char* name) {
+  using Self = PyFleet<T>;
+  py::class_<Self> fleet(m, name, "See propwash.Fleet.");
+  fleet
+      .def(py::init([](const py::object& parameters, py::ssize_t size,
+                       const std::string& integrator, double dt, std::uint64_t seed,
+                       std::uint32_t first_id, bool noise, double floor, const py::tuple& air,
+                       int max_action_delay, std::optional<Pool> pool, bool reproducible) {
+             const auto options =
+                 options_from(integrator, dt, seed, first_id, noise, floor, air, max_action_delay);
+             return std::make_unique<Self>(parameters, size, options, pool.value_or(nullptr),
+                                           reproducible);
+           }),
+           py::arg("parameters"), py::arg("size"), py::arg("integrator"), py::arg("dt"),
+           py::arg("seed"), py::arg("first_id"), py::arg("noise"), py::arg("floor"),
+           py::arg("turbulence"), py::arg("max_action_delay"), py::arg("pool"),
+           py::arg("reproducible"))
+      .def("step", &Self::step, py::arg("command"), py::arg("substeps"))
+      .def("rollout", &Self::rollout, py::arg("command"), py::arg("steps"), py::arg("substeps"),
+           py::arg("record"))
+      .def("reset", &Self::reset, py::arg("parts"), py::arg("mask"), py::arg("seed"))
+      .def("place", &Self::place, py::arg("parts"), py::arg("mask"))
+      .def("set_wind", &Self::set_wind, py::arg("wind").noconvert())
+      .def("set_battery_voltage", &Self::set_battery_voltage, py::arg("voltage").noconvert())
+      .def("set_action_delay", &Self::set_action_delay, py::arg("steps").noconvert())
+      .def("get_state", &Self::get_state)
+      .def("set_state", &Self::set_state, py::arg("snapshot"))
+      .def("parameter", &Self::parameter, py::arg("field"))
+      .def("set_parameters", &Self::set_parameters, py::arg("values"))
+      .def("own_parameters", &Self::own_parameters)
+      .def("imu", &Self::imu)
+      .def_property_readonly("time", &Self::time, "(n,) s, since each vehicle's reset")
+      .def_property_readonly("isa", &Self::isa)
+      .def_property_readonly("threads", &Self::threads)
+      .def_property_readonly("steps", &Self::steps)
+      .def_property_readonly("seed", &Self::seed)
+      .def_property_readonly("bytes_per_vehicle", &Self::bytes_per_vehicle);
+  for (const auto& named : named_fields) {
+    fleet.def_property_readonly(
+        named.name, [&named](const Self& self) { return self.read(named); }, named.meaning);
+  }
+}
+
+}  // namespace
+
+void bind_fleet(py::module_& m) {
+  py::class_<ThreadPool, Pool>(m, "ThreadPool", "See propwash.ThreadPool.")
+      .def(py::init<int>(), py::arg("threads"))
+      .def_property_readonly("threads", &ThreadPool::threads, "the caller's thread included");
+  bind_fleet_of<float>(m, "FleetFloat32");
+  bind_fleet_of<double>(m, "FleetFloat64");
+  m.def("parameter_table", &parameter_table, py::arg("parameters"));
+  m.def("build_info", &build_info);
+  m.def("fma_peak", &fma_peak, py::arg("dtype"),
+        "GFLOP/s of one core in multiply-adds, measured for about a tenth of a second.");
+}
+
+}  // namespace propwash::bindings

@@ -1,0 +1,390 @@
+#pragma once
+/// @file
+/// What stands behind Python's Fleet: a fleet with its command's room, its threads and its lock.
+
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "fleet_commands.hpp"
+#include "kernels/dispatch.hpp"
+#include "parameters.hpp"
+#include "propwash/fleet/thread_pool.hpp"
+#include "stepping.hpp"
+
+namespace propwash::bindings {
+
+using Pool = std::shared_ptr<ThreadPool>;
+
+struct NamedField {
+  const char* name;
+  FleetField field;
+  bool is_flag;
+  const char* meaning;
+};
+
+inline constexpr NamedField named_fields[] = {
+    {"position", FleetField::position, false, "(n, 3) m, world frame"},
+    {"velocity", FleetField::velocity, false, "(n, 3) m/s, world frame"},
+    {"attitude", FleetField::attitude, false, "(n, 4) unit quaternions, scalar first"},
+    {"body_rates", FleetField::body_rates, false, "(n, 3) rad/s, body frame"},
+    {"rotor_speeds", FleetField::rotor_speeds, false, "(n, N) rad/s"},
+    {"rotor_command", FleetField::rotor_command, false,
+     "(n, N) rad/s, what the motors were driven to in the last step"},
+    {"wind", FleetField::wind, false, "(n, 3) m/s, mean wind, world frame"},
+    {"accelerometer_bias", FleetField::accelerometer_bias, false, "(n, 3) m/s^2, sensor axes"},
+    {"gyroscope_bias", FleetField::gyroscope_bias, false, "(n, 3) rad/s, sensor axes"},
+    {"contact", FleetField::contact, true, "(n,) whether the floor was touched in the last call"},
+    {"diverged", FleetField::diverged, true, "(n,) whether a number of the state is not finite"},
+};
+
+inline const NamedField* find_named(const std::string& name) {
+  for (const auto& field : named_fields) {
+    if (name == field.name) return &field;
+  }
+  return nullptr;
+}
+
+/// A fleet that Python's threads may share: one at a time is inside.
+template <class T>
+class PyFleet {
+ public:
+  using Rows = py::array_t<T, py::array::c_style>;
+
+  PyFleet(const py::object& parameters, py::ssize_t size, const FleetOptions& options, Pool pool,
+          bool reproducible)
+      : kernels_(kernel_set(reproducible)),
+        fleet_(vehicle_parameters(parameters), static_cast<std::size_t>(size), options, source()),
+        pool_(std::move(pool)) {
+    warn(validate_time_step(fleet_.vehicle(), options.integrator, options.dt));
+  }
+
+  const char* isa() const { return kernels_.isa; }
+  py::ssize_t size() const { return static_cast<py::ssize_t>(fleet_.size()); }
+  const Fleet<T>& fleet() const { return fleet_; }
+  int threads() const { return pool_ ? pool_->threads() : 1; }
+
+  void step(const py::object& command, const py::object& substeps) {
+    with_command(command, [&](const auto& c) { step_under(c, substeps); });
+  }
+  py::dict rollout(const py::object& command, const py::object& steps, const py::object& substeps,
+                   const std::vector<std::string>& record) {
+    py::dict arrays;
+    with_command(command, [&](const auto& c) { arrays = fly(c, steps, substeps, record); });
+    return arrays;
+  }
+
+  py::array read(const NamedField& named) const {
+    const int width = fleet_.width(named.field);
+    const bool is_long = size() * width > worth_releasing * 64;
+    if (named.is_flag) {
+      py::array_t<bool> flags(size());
+      bool* to = flags.mutable_data();
+      alone(is_long, [&] { read_flags(named.field, to); });
+      return flags;
+    }
+    Rows rows({size(), static_cast<py::ssize_t>(width)});
+    const Span<T> to{rows.mutable_data(), static_cast<std::size_t>(rows.size())};
+    alone(is_long, [&] { fleet_.read(named.field, to); });
+    return rows;
+  }
+
+  py::array time() const {
+    Array seconds(size());
+    const Span<double> to{seconds.mutable_data(), fleet_.size()};
+    alone(false, [&] { fleet_.time(to); });
+    return seconds;
+  }
+
+  py::tuple imu() const {
+    Rows force({size(), py::ssize_t{3}});
+    Rows rate({size(), py::ssize_t{3}});
+    const Span<T> to_force{force.mutable_data(), fleet_.size() * 3};
+    const Span<T> to_rate{rate.mutable_data(), fleet_.size() * 3};
+    alone(size() > worth_releasing, [&] { fleet_.read_imu(to_force, to_rate, executor()); });
+    return py::make_tuple(force, rate);
+  }
+
+  /// The parts are arrays that Python has checked, or None.
+  void reset(const py::tuple& parts, const py::object& mask, const py::object& seed) {
+    const FleetState<T> state = state_of(parts);
+    if (!seed.is_none()) {
+      const auto key = seed.cast<std::uint64_t>();
+      return alone(true, [&] { fleet_.reset(key, state); });
+    }
+    const Span<const bool> some = mask_of(mask);
+    alone(size() > worth_releasing, [&] { fleet_.reset(state, some); });
+  }
+  void place(const py::tuple& parts, const py::object& mask) {
+    const FleetState<T> state = state_of(parts);
+    const Span<const bool> some = mask_of(mask);
+    alone(size() > worth_releasing, [&] { fleet_.set_state(state, some); });
+  }
+  void set_wind(const Rows& wind) {
+    alone(false, [&] { fleet_.set_wind(span_of(wind)); });
+  }
+  void set_battery_voltage(const Rows& voltage) {
+    alone(false, [&] { fleet_.set_battery_voltage(span_of(voltage)); });
+  }
+  void set_action_delay(const py::array_t<std::uint32_t, py::array::c_style>& steps) {
+    const Span<const std::uint32_t> all{steps.data(), static_cast<std::size_t>(steps.size())};
+    alone(false, [&] { fleet_.set_action_delay(all); });
+  }
+
+  py::bytes get_state() const {
+    const auto snapshot = alone(size() > worth_releasing, [&] { return fleet_.snapshot(); });
+    return {reinterpret_cast<const char*>(snapshot.data()), snapshot.size()};
+  }
+  void set_state(const py::bytes& snapshot) {
+    const auto view = static_cast<std::string_view>(snapshot);
+    const Span<const std::byte> bytes{reinterpret_cast<const std::byte*>(view.data()), view.size()};
+    alone(size() > worth_releasing, [&] { fleet_.restore(bytes); });
+  }
+
+  /// The numbers of field k of each vehicle: (n, …).
+  Array parameter(std::size_t k) const {
+    const auto field = fields(fleet_.vehicle())[k];
+    std::vector<py::ssize_t> shape{size()};
+    for (const int extent : field.shape) shape.push_back(extent);
+    Array values(shape);
+    double* to = values.mutable_data();
+    alone(false, [&] {
+      const auto own = own_.find(k);
+      if (own != own_.end()) {
+        std::copy(own->second->begin(), own->second->end(), to);
+        return;
+      }
+      for (py::ssize_t i = 0; i < size(); ++i) field.get(to + i * field.size());
+    });
+    return values;
+  }
+  /// Field numbers with arrays (n, …), all taken or none.
+  void set_parameters(const py::dict& values) {
+    Own own;
+    for (const auto& [k, value] : values) {
+      const auto array = py::cast<Array>(value);
+      own[py::cast<std::size_t>(k)] =
+          std::make_shared<const Numbers64>(array.data(), array.data() + array.size());
+    }
+    alone(true, [&] {
+      own.insert(own_.begin(), own_.end());  // the new ones are there already and stay
+      apply(own);
+      own_.swap(own);
+    });
+  }
+  double bytes_per_vehicle() const {
+    return alone(false, [&] {
+      double numbers = 0.0;
+      for (const auto& item : own_) numbers += static_cast<double>(item.second->size());
+      return fleet_.bytes_per_vehicle() + numbers * sizeof(double) / static_cast<double>(size());
+    });
+  }
+  /// The numbers of the fields that are not the same for all vehicles.
+  std::vector<std::size_t> own_parameters() const {
+    return alone(false, [&] {
+      std::vector<std::size_t> result;
+      for (const auto& item : own_) result.push_back(item.first);
+      return result;
+    });
+  }
+  std::uint64_t steps() const {
+    return alone(false, [&] { return fleet_.steps(); });
+  }
+  std::uint64_t seed() const {
+    return alone(false, [&] { return fleet_.options().seed; });
+  }
+
+ private:
+  using Numbers64 = std::vector<double>;
+  using Own = std::map<std::size_t, std::shared_ptr<const Numbers64>>;
+  static constexpr py::ssize_t worth_releasing = 64;        // vehicle steps
+  static constexpr py::ssize_t worth_a_break = 10'000'000;  // vehicle steps
+
+  template <class Command>
+  void step_under(const Command& command, const py::object& substeps) {
+    const py::ssize_t count = whole_number(substeps, "substeps", 1);
+    if (count > std::numeric_limits<int>::max()) {
+      refuse("substeps", "at most " + std::to_string(std::numeric_limits<int>::max()), substeps);
+    }
+    const auto held = [&] {
+      auto source = for_fleet(command, fleet_, room_);
+      if (source.records() < 0) return source;
+      throw py::value_error("command: expected one command for step(), got " +
+                            std::to_string(source.records()) + " rows; rollout() takes rows");
+    };
+    if (count * size() <= worth_a_break) {
+      return alone(count * size() > worth_releasing,
+                   [&] { held().step(fleet_, 0, static_cast<int>(count), executor()); });
+    }
+    // in pieces, between which Ctrl-C is heard; with a floor in one, as contact is of a call
+    const bool whole = fleet_.options().floor > -std::numeric_limits<double>::infinity();
+    const py::ssize_t piece = whole ? count : std::max<py::ssize_t>(1, worth_a_break / size());
+    alone(false, [&] { held(); });  // refuses before anything changes
+    for (py::ssize_t done = 0; done < count; done += piece) {
+      const auto now = static_cast<int>(std::min(piece, count - done));
+      alone(true, [&] { held().step(fleet_, 0, now, executor()); });
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
+  }
+
+  template <class Command>
+  py::dict fly(const Command& command, const py::object& steps, const py::object& substeps,
+               const std::vector<std::string>& record) {
+    const py::ssize_t each = whole_number(substeps, "substeps", 1);
+    if (each > std::numeric_limits<int>::max()) refuse("substeps", "fewer", substeps);
+    CommandRoom<T> room;  // of this call: another thread may step between two records
+    std::optional<decltype(for_fleet(command, fleet_, room))> source;
+    alone(false, [&] { source.emplace(for_fleet(command, fleet_, room)); });
+    const py::ssize_t count = record_count(source->records(), steps);
+    py::dict arrays;
+    std::vector<Recorder> recorders;
+    bool reads_imu = false;
+    for (const auto& name : record) {
+      recorders.push_back(recorder(name, count, arrays));
+      reads_imu = reads_imu || name == "specific_force" || name == "angular_rate";
+    }
+    std::vector<T> force(reads_imu ? fleet_.size() * 3 : 0);
+    std::vector<T> rate(force.size());
+    py::ssize_t row = 0;
+    const auto next = [&] {
+      source->step(fleet_, row, static_cast<int>(each), executor());
+      if (reads_imu) fleet_.read_imu(force, rate, executor());
+      for (auto& to : recorders) to.write(*this, row, force, rate);
+      ++row;
+    };
+    const bool is_long = count * each * size() > worth_releasing;
+    while (row < count) {
+      alone(is_long, [&] {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+        do next();
+        while (row < count && std::chrono::steady_clock::now() < end);
+      });
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
+    return arrays;
+  }
+
+  /// One array of a rollout.
+  struct Recorder {
+    const NamedField* named;
+    enum { seconds, force, rate, field } kind;
+    void* to;
+    std::size_t stride;
+
+    void write(const PyFleet& self, py::ssize_t row, const std::vector<T>& forces,
+               const std::vector<T>& rates) {
+      const std::size_t first = static_cast<std::size_t>(row) * stride;
+      const auto& fleet = self.fleet_;
+      if (kind == seconds) return fleet.time({static_cast<double*>(to) + first, stride});
+      if (kind == force) return void(std::copy(forces.begin(), forces.end(), numbers() + first));
+      if (kind == rate) return void(std::copy(rates.begin(), rates.end(), numbers() + first));
+      if (named->is_flag) return self.read_flags(named->field, static_cast<bool*>(to) + first);
+      fleet.read(named->field, {numbers() + first, stride});
+    }
+    T* numbers() const { return static_cast<T*>(to); }
+  };
+
+  /// An array for `count` records, put among `arrays`.
+  Recorder recorder(const std::string& name, py::ssize_t count, py::dict& arrays) const {
+    const auto whole = [&](auto array, auto kind, const NamedField* named) {
+      arrays[name.c_str()] = array;
+      const auto each = count > 0 ? array.size() / count : 0;
+      return Recorder{named, kind, array.mutable_data(), static_cast<std::size_t>(each)};
+    };
+    if (name == "time") return whole(Array({count, size()}), Recorder::seconds, nullptr);
+    if (name == "specific_force" || name == "angular_rate") {
+      return whole(Rows({count, size(), py::ssize_t{3}}),
+                   name == "angular_rate" ? Recorder::rate : Recorder::force, nullptr);
+    }
+    const NamedField* named = find_named(name);
+    if (named == nullptr) throw py::value_error("record: there is no '" + name + "'");
+    if (named->is_flag) return whole(py::array_t<bool>({count, size()}), Recorder::field, named);
+    return whole(Rows({count, size(), py::ssize_t{fleet_.width(named->field)}}), Recorder::field,
+                 named);
+  }
+
+  /// Calls f with the command as what it is. Overloads would cost a microsecond: pybind11 asks a
+  /// value of another type for a long list of conversions.
+  template <class F>
+  static void with_command(const py::object& command, const F& f) {
+    if (py::isinstance<RateThrustCommand>(command)) {
+      f(command.cast<const RateThrustCommand&>());
+    } else if (py::isinstance<RotorSpeedsCommand>(command)) {
+      f(command.cast<const RotorSpeedsCommand&>());
+    } else {
+      throw py::type_error("command: expected a RateThrust or RotorSpeeds, got " +
+                           described(command));
+    }
+  }
+
+  /// Calls f while no other thread is inside. Nobody waits with the GIL, and nobody takes it
+  /// inside, so that no two threads wait for each other.
+  template <class F>
+  decltype(auto) alone(bool is_long, F&& f) const {
+    if (!is_long) {
+      const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+      if (lock) return f();
+    }
+    const py::gil_scoped_release release;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return f();
+  }
+
+  FleetKernelSource<T> source() const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return kernels_.float32;
+    } else {
+      return kernels_.float64;
+    }
+  }
+  ExecutorRef executor() const { return pool_ ? ExecutorRef(*pool_) : ExecutorRef(); }
+
+  void read_flags(FleetField field, bool* to) const {
+    std::vector<T> numbers(fleet_.size());
+    fleet_.read(field, numbers);
+    for (const T number : numbers) *to++ = number != T(0);
+  }
+
+  static Span<const T> span_of(const Rows& rows) {
+    return {rows.data(), static_cast<std::size_t>(rows.size())};
+  }
+  static Span<const T> part_of(const py::handle& part) {
+    if (part.is_none()) return {};
+    return span_of(py::reinterpret_borrow<Rows>(part));
+  }
+  static FleetState<T> state_of(const py::tuple& parts) {
+    return {part_of(parts[0]), part_of(parts[1]), part_of(parts[2]), part_of(parts[3]),
+            part_of(parts[4])};
+  }
+  static Span<const bool> mask_of(const py::object& mask) {
+    if (mask.is_none()) return {};
+    const auto flags = py::reinterpret_borrow<py::array_t<bool, py::array::c_style>>(mask);
+    return {flags.data(), static_cast<std::size_t>(flags.size())};
+  }
+
+  /// Makes the fleet's constants from its vehicle and the numbers of each of its vehicles.
+  void apply(const Own& own) {
+    VehicleParameters vehicle = fleet_.vehicle();
+    const auto table = fields(vehicle);
+    fleet_.set_parameters([&](std::size_t i) -> const VehicleParameters& {
+      for (const auto& [k, numbers] : own) {
+        table[k].set(numbers->data() + i * static_cast<std::size_t>(table[k].size()));
+      }
+      return vehicle;
+    });
+  }
+
+  const KernelSet& kernels_;
+  Fleet<T> fleet_;
+  Pool pool_;
+  Own own_;
+  CommandRoom<T> room_;
+  mutable std::mutex mutex_;
+};
+
+}  // namespace propwash::bindings

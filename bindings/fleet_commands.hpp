@@ -1,0 +1,161 @@
+#pragma once
+/// @file
+/// Commands of a fleet: from the shapes that Python holds to one row of numbers for each vehicle.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "commands.hpp"
+#include "propwash/fleet/fleet.hpp"
+
+namespace propwash::bindings {
+
+/// One part of a command as numbers of type T, `columns` for each vehicle, record by record. What
+/// is there already, in that type and for each vehicle, is not copied.
+template <class T>
+class CommandPart {
+ public:
+  /// `tail` is 1 where the columns are an axis of the numbers, 0 where there is one column without
+  /// an axis. Raises ValueError for other shapes, and for numbers that are beyond T.
+  CommandPart(const Numbers& numbers, const char* name, int tail, py::ssize_t size,
+              py::ssize_t columns, std::vector<T>& room)
+      : numbers_(numbers), size_(size), columns_(columns), room_(room) {
+    lead_ = numbers.ndim() - tail;
+    const py::ssize_t vehicles = lead_ > 0 ? numbers.shape(lead_ - 1) : 1;
+    each_has_own_ = lead_ > 0 && (vehicles == size || lead_ == 1);
+    const bool fits = lead_ == 0 || vehicles == size || (lead_ == 2 && vehicles == 1);
+    const bool has_columns = tail == 0 || numbers.shape(lead_) == columns;
+    if (!fits || !has_columns) refuse_shape(name, tail);
+    if (sizeof(T) < sizeof(double) && !numbers.is_float()) require_range(name);
+  }
+
+  /// Number of records, or -1 where one is for all.
+  py::ssize_t records() const { return lead_ == 2 ? numbers_.shape(0) : -1; }
+
+  /// The numbers of a record; valid until the next call.
+  Span<const T> row(py::ssize_t record) {
+    const py::ssize_t each = each_has_own_ ? size_ * columns_ : columns_;
+    const py::ssize_t first = lead_ == 2 ? record * each : 0;
+    const auto all = static_cast<std::size_t>(size_ * columns_);
+    if (numbers_.is_float() == (sizeof(T) == sizeof(float)) && each_has_own_) {
+      return {static_cast<const T*>(typed()) + first, all};
+    }
+    if (lead_ < 2 && held_) return {room_.data(), all};
+    held_ = true;
+    if (room_.size() < all) room_.resize(all);
+    if (numbers_.is_float()) {
+      fill(numbers_.floats() + first);
+    } else {
+      fill(numbers_.doubles() + first);
+    }
+    return {room_.data(), all};
+  }
+
+ private:
+  const T* typed() const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return numbers_.floats();
+    } else {
+      return numbers_.doubles();
+    }
+  }
+  template <class U>
+  void fill(const U* from) {
+    T* to = room_.data();
+    if (each_has_own_) {
+      for (py::ssize_t i = 0; i < size_ * columns_; ++i) to[i] = static_cast<T>(from[i]);
+      return;
+    }
+    for (py::ssize_t i = 0; i < size_; ++i) {
+      for (py::ssize_t k = 0; k < columns_; ++k) *to++ = static_cast<T>(from[k]);
+    }
+  }
+
+  void require_range(const char* name) const {
+    constexpr py::ssize_t piece = 512;
+    T some[piece];
+    for (py::ssize_t i = 0; i < numbers_.size(); i += piece) {
+      const py::ssize_t count = std::min(piece, numbers_.size() - i);
+      for (py::ssize_t k = 0; k < count; ++k) some[k] = static_cast<T>(numbers_.doubles()[i + k]);
+      const py::ssize_t bad = first_not_finite(some, count);
+      if (bad < 0) continue;
+      throw py::value_error("command: expected " + std::string(name) +
+                            " that float32 can hold, got " + std::to_string(numbers_[i + bad]) +
+                            " at " + numbers_.place_text(i + bad));
+    }
+  }
+
+  [[noreturn]] void refuse_shape(const char* name, int tail) const {
+    const std::string n = std::to_string(size_);
+    const std::string last = tail > 0 ? std::to_string(columns_) : "";
+    const std::string comma = tail > 0 ? ", " : "";
+    throw py::value_error("command: expected " + std::string(name) + " of shape (" + n +
+                          (tail > 0 ? ", " + last : ",") + "), or (" + last +
+                          (tail > 0 ? ",)" : ")") +
+                          " for all vehicles alike, or, for a rollout, (T, " + n + comma + last +
+                          "), got " + numbers_.shape_text());
+  }
+
+  const Numbers& numbers_;
+  py::ssize_t size_;
+  py::ssize_t columns_;
+  std::vector<T>& room_;
+  int lead_ = 0;
+  bool each_has_own_ = false;
+  bool held_ = false;
+};
+
+/// Room for the numbers of a command that are not there as the fleet wants them.
+template <class T>
+struct CommandRoom {
+  std::vector<T> first, second;
+};
+
+/// A command for a fleet: how many records it has, and a step under one of them.
+template <class T>
+class FleetRates {
+ public:
+  FleetRates(const RateThrustCommand& command, const Fleet<T>& fleet, CommandRoom<T>& room)
+      : rates_(command.rates(), "rates", 1, static_cast<py::ssize_t>(fleet.size()), 3, room.first),
+        thrust_(command.thrust(), "thrust", 0, static_cast<py::ssize_t>(fleet.size()), 1,
+                room.second) {}
+
+  py::ssize_t records() const { return std::max(rates_.records(), thrust_.records()); }
+  void step(Fleet<T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor) {
+    fleet.step(FleetRateThrust<T>{rates_.row(record), thrust_.row(record)}, substeps, executor);
+  }
+
+ private:
+  CommandPart<T> rates_;
+  CommandPart<T> thrust_;
+};
+
+template <class T>
+class FleetSpeeds {
+ public:
+  FleetSpeeds(const RotorSpeedsCommand& command, const Fleet<T>& fleet, CommandRoom<T>& room)
+      : speeds_(command.numbers(), "speeds", 1, static_cast<py::ssize_t>(fleet.size()),
+                fleet.rotors(), room.first) {}
+
+  py::ssize_t records() const { return speeds_.records(); }
+  void step(Fleet<T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor) {
+    fleet.step(FleetRotorSpeeds<T>{speeds_.row(record)}, substeps, executor);
+  }
+
+ private:
+  CommandPart<T> speeds_;
+};
+
+template <class T>
+FleetRates<T> for_fleet(const RateThrustCommand& command, const Fleet<T>& fleet,
+                        CommandRoom<T>& room) {
+  return {command, fleet, room};
+}
+template <class T>
+FleetSpeeds<T> for_fleet(const RotorSpeedsCommand& command, const Fleet<T>& fleet,
+                         CommandRoom<T>& room) {
+  return {command, fleet, room};
+}
+
+}  // namespace propwash::bindings

@@ -1,0 +1,32 @@
+#pragma once
+/// @file
+/// Which kernels this machine runs.
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+#include "kernels.hpp"
+
+namespace propwash::bindings {
+
+/// The kernels of an instruction set for both types of number.
+struct KernelSet {
+  const char* isa;
+  FleetKernelSource<float> float32;
+  FleetKernelSource<double> float64;
+};
+
+/// The widest set that the processor has, or the one that the environment variable PROPWASH_ISA
+/// names; with `reproducible`, the one whose results are the same bits on every processor.
+/// Throws std::invalid_argument for a name that is not to be had here.
+const KernelSet& kernel_set(bool reproducible);
+
+/// What was built and what is used.
+pybind11::dict build_info();
+
+/// GFLOP/s of one core in multiply-adds of the chosen set, measured for about a tenth of a second.
+/// `dtype` is "float32" or "float64".
+double fma_peak(const std::string& dtype);
+
+}  // namespace propwash::bindings

@@ -1,0 +1,43 @@
+# The fleet's kernels: kernels.cpp once for each instruction set and type of number. Only these units
+# are compiled for more than the baseline of the platform, and one is chosen at run time.
+
+# propwash_kernels(<isa> <constraint of a register in inline assembly> <flags>...)
+function(propwash_kernels isa register)
+  foreach(number float double)
+    set(unit "${isa}_${number}")
+    set(target "propwash_kernels_${unit}")
+    add_library(${target} OBJECT "${CMAKE_CURRENT_SOURCE_DIR}/kernels/kernels.cpp")
+    target_link_libraries(${target} PRIVATE propwash::propwash propwash_warnings)
+    set_target_properties(
+      ${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                           VISIBILITY_INLINES_HIDDEN ON UNITY_BUILD OFF)
+    target_compile_definitions(
+      ${target} PRIVATE PROPWASH_KERNELS_UNIT=${unit} PROPWASH_KERNELS_NUMBER=${number}
+                        PROPWASH_KERNELS_REGISTER="${register}")
+    target_compile_options(${target} PRIVATE ${_propwash_numbers} ${ARGN})
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # partial redundancy elimination keeps more values alive than there are registers
+      target_compile_options(${target} PRIVATE -fno-tree-pre)
+    endif()
+    if(isa STREQUAL "baseline")
+      target_compile_definitions(${target} PRIVATE PROPWASH_KERNELS_GENERAL=1)
+    endif()
+    target_sources(_core PRIVATE $<TARGET_OBJECTS:${target}>)
+  endforeach()
+endfunction()
+
+set(_propwash_arm OFF)
+set(_propwash_register x)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  set(_propwash_arm ON)
+  set(_propwash_register w)
+endif()
+
+# without fused operations: the kernels whose results are the same bits on every processor
+propwash_kernels(baseline ${_propwash_register} -ffp-contract=off)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  propwash_kernels(v3 x -march=x86-64-v3 -ffp-contract=fast)
+  propwash_kernels(v4 v -march=x86-64-v4 -ffp-contract=fast)
+elseif(_propwash_arm)
+  propwash_kernels(neon w -ffp-contract=fast)
+endif()

@@ -1,0 +1,192 @@
+#pragma once
+// Construction and parameters of Fleet; include propwash/fleet/fleet.hpp.
+
+#include <algorithm>
+#include <cmath>
+
+#include "propwash/fleet/fleet.hpp"
+
+namespace propwash {
+
+template <class T, int N>
+Fleet<T, N>::Fleet(const VehicleParameters& vehicle, std::size_t size, const FleetOptions& options,
+                   FleetKernelSource<T> kernels)
+    : vehicle_(vehicle), options_(options), source_(kernels), size_(size) {
+  validate(vehicle);
+  rotors_ = static_cast<int>(vehicle.rotors.size());
+  if (N != Dynamic && rotors_ != N) {
+    throw ParameterError("vehicle '" + vehicle.name +
+                         "': rotors, their number = " + std::to_string(rotors_) + ": expected " +
+                         std::to_string(N) + ", the template argument of Fleet");
+  }
+  check_options();
+  validate_time_step(vehicle, options.integrator, options.dt);
+  setting_ = {options.integrator, options.dt, options.noise, options.turbulence,
+              options.turbulence_heading};
+  motor_delay_ = step_delay(vehicle.motor.command_delay, options.dt, max_delay_steps + 2);
+  prepare([this](std::size_t) -> const VehicleParameters& { return vehicle_; }, false);
+  reset(options.seed);
+}
+
+template <class T, int N>
+void Fleet<T, N>::check_options() const {
+  const auto refuse = [](const std::string& text) { throw ParameterError(text); };
+  if (size_ < 1) refuse("size = 0: expected at least 1 vehicle");
+  if (options_.integrator == Integrator::symplectic_euler) {
+    refuse("integrator = symplectic_euler: expected rk4 or euler, which are those of a fleet");
+  }
+  const auto& air = options_.turbulence;
+  if (!(air.wind_speed_6m >= 0.0) || !std::isfinite(air.wind_speed_6m)) {
+    refuse("turbulence.wind_speed_6m = " + detail::formatted(air.wind_speed_6m) +
+           ": expected a finite value >= 0 m/s");
+  }
+  if (air.wind_speed_6m > 0.0 && !(air.airspeed > 0.0 && std::isfinite(air.airspeed))) {
+    refuse("turbulence.airspeed = " + detail::formatted(air.airspeed) +
+           ": expected a finite value > 0 m/s, such as the mean wind's");
+  }
+  if (air.wind_speed_6m > 0.0 && !std::isfinite(air.altitude)) {
+    refuse("turbulence.altitude = " + detail::formatted(air.altitude) + ": expected a number m");
+  }
+  if (!std::isfinite(options_.turbulence_heading)) {
+    refuse("turbulence_heading = " + detail::formatted(options_.turbulence_heading) +
+           ": expected a number rad");
+  }
+  if (!(options_.floor < std::numeric_limits<double>::infinity())) {
+    refuse("floor = " + detail::formatted(options_.floor) +
+           ": expected a number m, or -inf for none");
+  }
+  if (options_.max_action_delay < 0 || options_.max_action_delay > 1000) {
+    refuse("max_action_delay = " + std::to_string(options_.max_action_delay) +
+           ": expected 0 to 1000 steps");
+  }
+}
+
+template <class T, int N>
+void Fleet<T, N>::append_start(const VehicleParameters& vehicle, std::vector<T>& starts) const {
+  const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
+  const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+  const auto hover = allocate(allocation, Wrench<double>{{}, weight});
+  starts.push_back(T(vehicle.imu.accelerometer_bias_initial));
+  starts.push_back(T(vehicle.imu.gyroscope_bias_initial));
+  starts.push_back(T(weight));
+  for (const double speed : hover) starts.push_back(T(speed));
+}
+
+namespace detail {
+/// Says which of many vehicles cannot be.
+inline void validate_one(const VehicleParameters& vehicle, std::size_t i) {
+  try {
+    validate(vehicle);
+  } catch (const ParameterError& error) {
+    throw ParameterError("vehicle " + std::to_string(i) + ": " + error.what());
+  }
+}
+}  // namespace detail
+
+/// Makes everything anew that follows from the parameters, and only then takes it.
+template <class T, int N>
+template <class Of>
+void Fleet<T, N>::prepare(const Of& of, bool own) {
+  const std::size_t count = own ? size_ : 1;
+  bool parallel = true;
+  int rank = 4;
+  FleetSwitches switches{};
+  for (std::size_t i = 0; i < count; ++i) {
+    const VehicleParameters& vehicle = of(i);
+    if (own) detail::validate_one(vehicle, i);
+    parallel = parallel && is_parallel(vehicle);
+    rank = std::min(rank, make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor).rank);
+    switches = i == 0 ? detail::fleet_switches(vehicle, setting_)
+                      : either(switches, detail::fleet_switches(vehicle, setting_));
+  }
+  auto kernels = source_(rotors_, parallel);
+  if (options_.integrator == Integrator::euler && kernels.euler[0] == nullptr) {
+    kernels = source_(rotors_, false);
+  }
+  const auto lanes = static_cast<std::size_t>(kernels.lanes);
+  const std::size_t blocks = own ? (size_ + lanes - 1) / lanes : 1;
+  detail::LineVector<std::byte> constants(blocks * kernels.constants_bytes);
+  std::vector<T> starts;
+  starts.reserve(count * (3 + static_cast<std::size_t>(rotors_)));
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < blocks * lanes; ++i) {
+    const std::size_t from = std::min(i, count - 1);  // lanes beyond the last vehicle are like it
+    if (i < count || i == 0) {
+      const VehicleParameters& vehicle = of(from);
+      append_start(vehicle, starts);
+      if (kernels.is_principal) {
+        detail::fleet_numbers<PrincipalShape>(vehicle, setting_, numbers);
+      } else {
+        detail::fleet_numbers<GeneralShape>(vehicle, setting_, numbers);
+      }
+    }
+    kernels.set_constants(constants.data() + i / lanes * kernels.constants_bytes,
+                          static_cast<int>(i % lanes), rotors_, numbers.data());
+  }
+  // padding starts as the last vehicle does
+  const std::size_t start_width = starts.size() / count;
+  while (own && starts.size() < blocks * lanes * start_width) {
+    starts.push_back(T(starts[starts.size() - start_width]));
+  }
+
+  const auto wind_was = switches_.wind;
+  switches_ = switches;
+  switches_.wind = wind_was || switches.turbulence;
+  switches_.ground = options_.floor > -std::numeric_limits<double>::infinity();
+  kernels_ = kernels;
+  rank_ = rank;
+  constants_.swap(constants);
+  starts_.swap(starts);
+  own_parameters_ = own;
+  if (!memory_.empty()) return;
+
+  const std::size_t padded = this->blocks() * lanes;
+  memory_.assign(padded * static_cast<std::size_t>(layout().size()), T(0));
+  ids_.resize(padded);
+  for (std::size_t i = 0; i < padded; ++i)
+    ids_[i] = options_.first_id + static_cast<std::uint32_t>(i);
+  reset_at_.resize(padded);
+  for (std::size_t i = 0; i < padded; ++i) {
+    at(FleetLayout::voltage_ratio, i) = T(1);
+    at(FleetLayout::attitude, i) = T(1);
+  }
+  if (vehicle_.motor.command_delay > 0.0) {
+    motor_ring_.assign(padded * static_cast<std::size_t>(motor_slots() * rotors_), T(0));
+  }
+  if (options_.max_action_delay > 0) {
+    action_ring_.assign(padded * static_cast<std::size_t>(action_slots() * action_width()), T(0));
+    action_delay_.resize(padded);
+  }
+}
+
+template <class T, int N>
+template <class Of>
+void Fleet<T, N>::set_parameters(const Of& of) {
+  const auto ours = fields(static_cast<const VehicleParameters&>(vehicle_));
+  prepare(
+      [&](std::size_t i) -> const VehicleParameters& {
+        const VehicleParameters& vehicle = of(i);
+        if (vehicle.rotors.size() != vehicle_.rotors.size()) {
+          throw ParameterError("vehicle " + std::to_string(i) + ": rotors, their number = " +
+                               std::to_string(vehicle.rotors.size()) + ": expected " +
+                               std::to_string(vehicle_.rotors.size()) + ", as in all of the fleet");
+        }
+        if (vehicle.rate_controller.gyroscopic_term != vehicle_.rate_controller.gyroscopic_term) {
+          throw ParameterError("vehicle " + std::to_string(i) +
+                               ": rate_controller.gyroscopic_term: expected that of all the fleet");
+        }
+        const auto theirs = fields(vehicle);
+        for (std::size_t k = 0; k < ours.size(); ++k) {
+          if (ours[k].structural && *ours[k].first != *theirs[k].first) {
+            throw ParameterError("vehicle " + std::to_string(i) + ": " + std::string(ours[k].name) +
+                                 " = " + detail::formatted(*theirs[k].first) + ": expected " +
+                                 detail::formatted(*ours[k].first) +
+                                 ", because it is the same for all vehicles of a fleet");
+          }
+        }
+        return vehicle;
+      },
+      true);
+}
+
+}  // namespace propwash

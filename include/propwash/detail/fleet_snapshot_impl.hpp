@@ -1,0 +1,201 @@
+#pragma once
+// Snapshots of Fleet; include propwash/fleet/fleet.hpp.
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "propwash/fleet/fleet.hpp"
+
+namespace propwash {
+
+namespace detail {
+
+/// What stands first in a snapshot: whose it is, then what the vehicles share.
+struct FleetSnapshotHeader {
+  char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '1'};
+  std::uint64_t size = 0;
+  std::uint64_t vehicle = 0;  ///< a number made of the vehicle's name
+  std::uint32_t rotors = 0;
+  std::uint32_t bytes_of_number = 0;
+  std::uint32_t motor_slots = 0;
+  std::uint32_t action_slots = 0;
+  std::uint32_t integrator = 0;
+  std::uint32_t noise = 0;
+  double dt = 0;
+  double imu_rate = 0;
+  double floor = 0;
+  double turbulence[4] = {};  ///< DrydenParameters, heading
+  std::uint64_t seed = 0;
+  std::uint64_t steps = 0;
+  double imu_phase = 0;
+  std::uint32_t level = 0;
+  std::uint32_t wind = 0;
+};
+
+/// FNV-1a, a public-domain hash.
+inline std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return hash;
+}
+
+/// Writes or reads plain values one after the other.
+class ByteWriter {
+ public:
+  explicit ByteWriter(std::vector<std::byte>& to) : to_(to) {}
+  template <class Value>
+  void operator()(const Value& value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    to_.insert(to_.end(), bytes, bytes + sizeof value);
+  }
+
+ private:
+  std::vector<std::byte>& to_;
+};
+class ByteReader {
+ public:
+  explicit ByteReader(const std::byte* from) : from_(from) {}
+  template <class Value>
+  void operator()(Value& value) {
+    std::memcpy(&value, from_, sizeof value);
+    from_ += sizeof value;
+  }
+
+ private:
+  const std::byte* from_;
+};
+
+}  // namespace detail
+
+template <class T, int N>
+detail::FleetSnapshotHeader Fleet<T, N>::header() const {
+  detail::FleetSnapshotHeader h;
+  h.size = size_;
+  h.vehicle = detail::hash_of(vehicle_.name);
+  h.rotors = static_cast<std::uint32_t>(rotors_);
+  h.bytes_of_number = sizeof(T);
+  h.motor_slots = motor_ring_.empty() ? 0 : static_cast<std::uint32_t>(motor_slots());
+  h.action_slots = action_ring_.empty() ? 0 : static_cast<std::uint32_t>(action_slots());
+  h.integrator = static_cast<std::uint32_t>(options_.integrator);
+  h.noise = options_.noise ? 1 : 0;
+  h.dt = options_.dt;
+  h.imu_rate = vehicle_.imu.rate;
+  h.floor = options_.floor;
+  const auto& air = options_.turbulence;
+  h.turbulence[0] = air.wind_speed_6m;
+  h.turbulence[1] = air.altitude;
+  h.turbulence[2] = air.airspeed;
+  h.turbulence[3] = options_.turbulence_heading;
+  h.seed = options_.seed;
+  h.steps = steps_;
+  h.imu_phase = imu_phase_;
+  h.level = static_cast<std::uint32_t>(level_);
+  h.wind = switches_.wind ? 1 : 0;
+  return h;
+}
+
+/// Everything of one vehicle, in an order that no instruction set has a say in.
+template <class T, int N>
+template <class Visit>
+void Fleet<T, N>::visit_vehicle(std::size_t i, Visit& visit) {
+  visit(ids_[i]);
+  visit(reset_at_[i]);
+  for (int field = 0; field < FleetLayout::rotor_speeds; ++field) visit(at(field, i));
+  for (int r = 0; r < rotors_; ++r) visit(at(FleetLayout::rotor_speeds + r, i));
+  for (int r = 0; r < rotors_; ++r) visit(at(layout().rotor_command() + r, i));
+  if (!motor_ring_.empty()) {
+    for (int slot = 0; slot < motor_slots(); ++slot) {
+      for (int r = 0; r < rotors_; ++r) {
+        visit(ring_slot(motor_ring_, motor_slots(), rotors_, i, slot, r));
+      }
+    }
+  }
+  if (!action_ring_.empty()) {
+    visit(action_delay_[i]);
+    for (int slot = 0; slot < action_slots(); ++slot) {
+      for (int k = 0; k < std::max(4, rotors_); ++k) {
+        visit(ring_slot(action_ring_, action_slots(), action_width(), i, slot, k));
+      }
+    }
+  }
+}
+
+template <class T, int N>
+std::size_t Fleet<T, N>::snapshot_bytes() const {
+  const auto rotors = static_cast<std::size_t>(rotors_);
+  std::size_t numbers = FleetLayout::rotor_speeds + 2 * rotors;
+  std::size_t words = sizeof(std::uint32_t) + sizeof(std::uint64_t);
+  if (!motor_ring_.empty()) numbers += static_cast<std::size_t>(motor_slots()) * rotors;
+  if (!action_ring_.empty()) {
+    numbers += static_cast<std::size_t>(action_slots()) * std::max<std::size_t>(4, rotors);
+    words += sizeof(std::uint32_t);
+  }
+  return sizeof(detail::FleetSnapshotHeader) + size_ * (words + numbers * sizeof(T));
+}
+
+template <class T, int N>
+std::vector<std::byte> Fleet<T, N>::snapshot() const {
+  std::vector<std::byte> bytes;
+  bytes.reserve(snapshot_bytes());
+  detail::ByteWriter write(bytes);
+  write(header());
+  for (std::size_t i = 0; i < size_; ++i) const_cast<Fleet*>(this)->visit_vehicle(i, write);
+  return bytes;
+}
+
+template <class T, int N>
+void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
+  const auto refuse = [](const std::string& what) {
+    throw std::invalid_argument("snapshot: " + what);
+  };
+  if (snapshot.size() < sizeof(detail::FleetSnapshotHeader)) {
+    refuse("expected what snapshot() gave, got " + std::to_string(snapshot.size()) + " bytes");
+  }
+  detail::ByteReader read(snapshot.data());
+  const auto ours = header();
+  detail::FleetSnapshotHeader theirs;
+  read(theirs);
+  if (std::memcmp(ours.magic, theirs.magic, sizeof ours.magic) != 0) {
+    refuse("expected what a fleet's snapshot() gave, got other bytes");
+  }
+  const auto same = [&](auto a, auto b, const char* what) {
+    if (a != b) {
+      refuse(std::string("expected ") + what + " = " + detail::formatted(double(a)) + ", got " +
+             detail::formatted(double(b)));
+    }
+  };
+  if (ours.vehicle != theirs.vehicle) {
+    refuse("expected one of vehicle '" + vehicle_.name + "', got one of another vehicle");
+  }
+  same(ours.size, theirs.size, "vehicles");
+  same(ours.rotors, theirs.rotors, "rotors");
+  same(ours.bytes_of_number, theirs.bytes_of_number, "bytes of a number");
+  same(ours.motor_slots, theirs.motor_slots, "steps of motor delay");
+  same(ours.action_slots, theirs.action_slots, "steps of action delay");
+  same(ours.integrator, theirs.integrator, "the integrator's number");
+  same(ours.noise, theirs.noise, "noise");
+  same(ours.dt, theirs.dt, "dt");
+  same(ours.imu_rate, theirs.imu_rate, "imu.rate");
+  same(ours.floor, theirs.floor, "floor");
+  for (int i = 0; i < 4; ++i) same(ours.turbulence[i], theirs.turbulence[i], "turbulence");
+  same(snapshot_bytes(), snapshot.size(), "bytes");
+
+  options_.seed = theirs.seed;
+  steps_ = theirs.steps;
+  imu_phase_ = theirs.imu_phase;
+  level_ = static_cast<Level>(theirs.level);
+  switches_.wind = theirs.wind != 0 || switches_.turbulence;
+  for (std::size_t i = 0; i < size_; ++i) visit_vehicle(i, read);
+  for (std::size_t i = size_; i < blocks() * lanes(); ++i) start_again(i);
+}
+
+template <class T, int N>
+double Fleet<T, N>::bytes_per_vehicle() const {
+  const auto bytes = [](const auto& v) { return static_cast<double>(v.size() * sizeof v[0]); };
+  return (bytes(memory_) + bytes(constants_) + bytes(starts_) + bytes(ids_) + bytes(reset_at_) +
+          bytes(motor_ring_) + bytes(action_ring_) + bytes(action_delay_)) /
+         static_cast<double>(size_);
+}
+
+}  // namespace propwash

@@ -1,0 +1,52 @@
+#pragma once
+/// @file
+/// What a fleet hands to its kernels: plain memory, so that both sides of the call may be compiled
+/// for different instruction sets.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "propwash/fleet/switches.hpp"
+
+namespace propwash {
+
+/// How much of the model a kernel holds; the less, the fewer registers it needs.
+enum class FleetWork {
+  physics,        ///< rotor speeds, no noise, still air
+  process_noise,  ///< rotor speeds, process noise, still air
+  everything      ///< all that FleetSwitches and FleetBatch can ask for
+};
+
+/// What a kernel is given: the memory of a fleet, the command, and how far to go.
+template <class T>
+struct FleetBatch {
+  T* state = nullptr;                    ///< blocks of FleetLayout
+  const std::byte* constants = nullptr;  ///< FleetConstants of packs, one or one per block
+  std::size_t constants_stride = 0;      ///< bytes from block to block; 0: one for all
+  const std::uint32_t* ids = nullptr;    ///< of the vehicles, padded to whole blocks
+  std::size_t size = 0;                  ///< vehicles
+  int rotors = 0;                        ///< of a vehicle
+
+  const T* rates = nullptr;   ///< rad/s, (size, 3); null: the command is rotor speeds
+  const T* thrust = nullptr;  ///< N, (size)
+  const T* speeds = nullptr;  ///< rad/s, (size, rotors)
+
+  std::uint64_t seed = 0;
+  std::uint64_t step = 0;  ///< counter of the first step
+  int substeps = 0;
+  T dt = 0;
+  FleetSwitches switches;
+  T floor = 0;                              ///< m, height of the ground
+  const std::uint64_t* reset_at = nullptr;  ///< counter at each vehicle's reset, padded
+
+  T* motor_delay = nullptr;  ///< ring of `motor_delay_slots` past commands per block; null: none
+  int motor_delay_slots = 0;
+  int motor_delay_steps = 0;
+  T motor_delay_fraction = 0;
+
+  T* action_delay = nullptr;  ///< ring of `action_delay_slots` past actions per block; null: none
+  int action_delay_slots = 0;
+  const std::uint32_t* action_delay_steps = nullptr;  ///< of each vehicle, padded to whole blocks
+};
+
+}  // namespace propwash

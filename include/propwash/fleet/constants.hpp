@@ -1,0 +1,140 @@
+#pragma once
+/// @file
+/// The constants of a vehicle as the fleet's kernels read them: one number, or one per lane.
+
+#include "propwash/control/allocation.hpp"
+#include "propwash/control/rate_control.hpp"
+#include "propwash/integrate/decay.hpp"
+#include "propwash/model/dryden.hpp"
+#include "propwash/model/imu.hpp"
+#include "propwash/vehicle/multicopter_model.hpp"
+
+namespace propwash {
+
+/// All that a step of one vehicle needs to know, for one dt. P is double where it is made, a pack
+/// where it is used.
+template <class P, int N, class Shape>
+struct FleetConstants {
+  MulticopterModel<P, N, Shape> model{};
+  DecayStages<P> lag{};
+  Allocation<P, N> allocation{};
+  RateControlLaw<P, typename Shape::template Matrix<P>> law{};
+  ImuDevice<P> imu{};
+  P force_deviation{};          ///< process noise held over dt, in the model's unit of force
+  Vec3<P> torque_deviation{};   ///< in the model's units of torque
+  P accelerometer_deviation{};  ///< m/s^2, white noise of a reading
+  P gyroscope_deviation{};      ///< rad/s
+  P accelerometer_walk{};       ///< m/s^2, of the bias in dt
+  P gyroscope_walk{};           ///< rad/s
+  DrydenFilter<P> turbulence{};
+  P turbulence_cos{};  ///< of the heading of the mean wind
+  P turbulence_sin{};
+};
+
+namespace detail {
+
+template <class F, class P>
+PROPWASH_FN void visit(P& x, F&& f) {
+  f(x);
+}
+template <class F, class P>
+PROPWASH_FN void visit(Vec3<P>& v, F&& f) {
+  f(v.x), f(v.y), f(v.z);
+}
+template <class F, class P>
+PROPWASH_FN void visit(Diag3<P>& m, F&& f) {
+  f(m.x), f(m.y), f(m.z);
+}
+template <class F, class P>
+PROPWASH_FN void visit(AlongZ<P>& v, F&& f) {
+  f(v.z);
+}
+template <class F, class P>
+PROPWASH_FN void visit(Mat3<P>& m, F&& f) {
+  for (auto& x : m.elements) f(x);
+}
+template <class F, class P>
+PROPWASH_FN void visit(Quat<P>& q, F&& f) {
+  f(q.w), f(q.x), f(q.y), f(q.z);
+}
+template <class F, class P, int N>
+PROPWASH_FN void visit(SmallArray<P, N>& a, F&& f) {
+  for (auto& x : a) visit(x, f);
+}
+template <class F, class P, class Force>
+PROPWASH_FN void visit(RotorCoefficients<P, Force>& r, F&& f) {
+  visit(r.force_B, f), visit(r.torque_B, f), visit(r.reaction_B, f);
+}
+template <class F, class P, class Inertia>
+PROPWASH_FN void visit(RigidBody<P, Inertia>& b, F&& f) {
+  f(b.mass), f(b.inverse_mass), visit(b.inertia, f), visit(b.inertia_inverse, f);
+  visit(b.gravity_W, f);
+}
+template <class F, class P>
+PROPWASH_FN void visit(PrincipalBody<P>& b, F&& f) {
+  visit(b.gyroscopic, f), f(b.precession_x), f(b.precession_y), visit(b.gravity_W, f);
+}
+template <class F, class P>
+PROPWASH_FN void visit(MotorLag<P>& lag, F&& f) {
+  f(lag.rate);
+}
+template <class F, class P>
+PROPWASH_FN void visit(AsymmetricMotorLag<P>& lag, F&& f) {
+  f(lag.rate_up), f(lag.rate_down);
+}
+template <class F, class P>
+PROPWASH_FN void visit(ImuParameters<P>& p, F&& f) {
+  visit(p.position, f), visit(p.attitude, f);
+  visit(p.accelerometer_scale, f), visit(p.gyroscope_scale, f);
+  f(p.accelerometer_resolution), f(p.gyroscope_resolution);
+  f(p.accelerometer_range), f(p.gyroscope_range);
+}
+
+}  // namespace detail
+
+/// Gives every array of one number per rotor its size, where that is known at run time only.
+template <class P, int N, class Shape>
+PROPWASH_FN void resize_rotors(FleetConstants<P, N, Shape>& c, int rotors) {
+  c.model.rotors.resize(rotors);
+  for (auto& column : c.allocation.squares_from_wrench) column.resize(rotors);
+  // the number of rotors of an allocation is that of its other matrix
+  for (auto& row : c.allocation.wrench_from_squares) row.resize(rotors);
+}
+
+/// Calls f with every number that a kernel reads, in an order that depends on N and Shape alone:
+/// how constants in double become one lane of constants in packs.
+template <class P, int N, class Shape, class F>
+PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
+  using detail::visit;
+  visit(c.model.body, f);
+  visit(c.model.rotors, f);
+  visit(c.model.motor, f);
+  f(c.model.speed_min), f(c.model.speed_max);
+  f(c.model.drag.translational);
+  visit(c.model.drag.rotational, f);
+  if constexpr (Shape::has_rotor_drag) {
+    visit(c.model.rotor_drag.linear, f);
+    f(c.model.rotor_drag.blow_back);
+  }
+  for (auto& x : c.lag.factor) f(x);
+  for (auto& x : c.lag.slope) f(x);
+  f(c.lag.end);
+  for (auto& column : c.allocation.squares_from_wrench) visit(column, f);
+  f(c.allocation.speed_min), f(c.allocation.speed_max);
+  for (auto& pid : c.law.pid) {
+    f(pid.proportional), f(pid.integral), f(pid.derivative), f(pid.integral_bound);
+  }
+  auto& k = c.law.filter;
+  f(k.value_from_value), f(k.value_from_derivative), f(k.value_from_input);
+  f(k.derivative_from_value), f(k.derivative_from_derivative), f(k.derivative_from_input);
+  f(c.law.dt);
+  visit(c.law.inertia, f);
+  visit(c.imu.parameters, f);
+  f(c.force_deviation), visit(c.torque_deviation, f);
+  f(c.accelerometer_deviation), f(c.gyroscope_deviation);
+  f(c.accelerometer_walk), f(c.gyroscope_walk);
+  for_each_number(c.turbulence, f);
+  f(c.turbulence_cos), f(c.turbulence_sin);
+}
+
+}  // namespace propwash

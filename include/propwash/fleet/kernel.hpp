@@ -1,0 +1,87 @@
+#pragma once
+/// @file
+/// The fleet's kernels as functions that a table can hold. Headers that this one includes hold no
+/// code of Eigen or of the standard library that a linker could share between instruction sets.
+
+#include <cstddef>
+#include <type_traits>
+
+#include "propwash/fleet/stepper.hpp"
+#include "propwash/integrate/euler.hpp"
+#include "propwash/integrate/rk4.hpp"
+
+namespace propwash {
+
+namespace detail {
+
+/// The kernels of one number of rotors and one shape. Isa is a type that stands for the
+/// translation unit: where it is local to it, so are these functions, and no linker can mix those
+/// of two instruction sets.
+template <class Isa, class T, int Lanes, int N, class Shape>
+struct FleetKernelsOf {
+  using Constants = FleetConstants<Pack<T, Lanes>, N, Shape>;
+
+  template <class Method, FleetWork Work>
+  static void step(const FleetBatch<T>& batch, std::size_t first, std::size_t last) {
+    for (std::size_t block = first; block < last; ++block) {
+      FleetStepper<Isa, T, Lanes, N, Shape, Method, Work>(batch, block).run();
+    }
+  }
+  static void measure(const FleetBatch<T>& batch, std::size_t first, std::size_t last, T* readings,
+                      std::size_t stride) {
+    for (std::size_t block = first; block < last; ++block) {
+      FleetStepper<Isa, T, Lanes, N, Shape, Euler, FleetWork::everything>(batch, block)
+          .measure(readings + block * stride);
+    }
+  }
+  static void set_constants(std::byte* block, int lane, int rotors, const double* numbers) {
+    auto& constants = *reinterpret_cast<Constants*>(block);
+    resize_rotors(constants, rotors);
+    for_each_number(constants, [&](Pack<T, Lanes>& x) PROPWASH_LAMBDA {
+      x.v[lane] = static_cast<T>(*numbers);
+      ++numbers;
+    });
+  }
+};
+
+}  // namespace detail
+
+/// The kernels for one number of rotors and one shape, for a fleet to call.
+template <class T>
+struct FleetKernels {
+  using Step = void (*)(const FleetBatch<T>&, std::size_t first, std::size_t last);
+
+  int lanes = 0;
+  bool is_principal = false;        ///< the shape: PrincipalShape or GeneralShape
+  std::size_t constants_bytes = 0;  ///< of the constants of a block
+  Step euler[3]{};                  ///< by FleetWork; null where they are not made
+  Step rk4[3]{};
+  /// The IMU's readings of each block, six fields, `stride` numbers from block to block.
+  void (*measure)(const FleetBatch<T>&, std::size_t first, std::size_t last, T* readings,
+                  std::size_t stride) = nullptr;
+  void (*set_constants)(std::byte* block, int lane, int rotors, const double* numbers) = nullptr;
+};
+
+/// The kernels of the present translation unit. Without Euler's method they are a fifth smaller.
+template <class Isa, class T, int Lanes, int N, class Shape, bool WithEuler = true>
+FleetKernels<T> make_fleet_kernels() {
+  using Of = detail::FleetKernelsOf<Isa, T, Lanes, N, Shape>;
+  constexpr auto everything = FleetWork::everything;
+  FleetKernels<T> kernels;
+  kernels.lanes = Lanes;
+  kernels.is_principal = std::is_same_v<Shape, PrincipalShape>;
+  kernels.constants_bytes = sizeof(typename Of::Constants);
+  if constexpr (WithEuler) {
+    for (auto& step : kernels.euler) step = &Of::template step<Euler, everything>;
+  }
+  for (auto& step : kernels.rk4) step = &Of::template step<Rk4, everything>;
+  if constexpr (std::is_same_v<Shape, PrincipalShape>) {
+    kernels.rk4[0] = &Of::template step<Rk4, FleetWork::physics>;
+    kernels.rk4[1] = &Of::template step<Rk4, FleetWork::process_noise>;
+  }
+  kernels.measure = &Of::measure;
+  kernels.set_constants = &Of::set_constants;
+  return kernels;
+}
+
+}  // namespace propwash

@@ -1,0 +1,450 @@
+#pragma once
+/// @file
+/// The code of the fleet's kernels: a block of vehicles, some steps, in registers.
+///
+/// Nothing here knows a number of physics: it loads the fields of a block into the types of model/,
+/// control/ and vehicle/ with packs for scalars, calls their functions, and stores.
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "propwash/fleet/batch.hpp"
+#include "propwash/fleet/constants.hpp"
+#include "propwash/fleet/draws.hpp"
+#include "propwash/fleet/layout.hpp"
+#include "propwash/fleet/rows.hpp"
+#include "propwash/model/battery.hpp"
+#include "propwash/model/delay.hpp"
+#include "propwash/model/ground.hpp"
+#include "propwash/vehicle/multicopter_step.hpp"
+
+namespace propwash {
+
+namespace detail {
+
+/// The code of one kernel: T and lanes of its packs, rotors, shape of the model, integrator, work.
+template <class Isa, class T, int Lanes, int N, class Shape, class Method, FleetWork Work>
+class FleetStepper {
+ public:
+  using Real = Pack<T, Lanes>;
+  using Constants = FleetConstants<Real, N, Shape>;
+  static constexpr bool everything = Work == FleetWork::everything;
+
+  PROPWASH_FN FleetStepper(const FleetBatch<T>& batch, std::size_t block)
+      : batch_(batch),
+        block_(block),
+        rotors_(N == Dynamic ? batch.rotors : N),
+        layout{rotors_},
+        memory_(batch.state + block * static_cast<std::size_t>(layout.size() * Lanes)),
+        constants_(
+            *reinterpret_cast<const Constants*>(batch.constants + block * batch.constants_stride)) {
+    x_.rotor_speeds.resize(rotors_);
+    input_.command.resize(rotors_);
+    if constexpr (everything) speeds_.resize(rotors_);
+  }
+
+  /// All substeps of the block.
+  PROPWASH_FN void run() {
+    load();
+    // not members: their address goes to a function, and the rest is to stay in registers
+    [[maybe_unused]] LaneDraws<Real> draws[draws_at_once];
+    step_ = batch_.step;
+    for (int left = batch_.substeps; left > 0; left -= draws_at_once) {
+      const int count = left < draws_at_once ? left : draws_at_once;
+      if constexpr (Work != FleetWork::physics) {
+        if (batch_.switches.any_noise()) {
+          draw_steps<Isa, T, Lanes>(batch_, block_, step_, count, everything && reads_gyroscope(),
+                                    draws);
+        }
+      }
+      for (int k = 0; k < count; ++k, ++step_) {
+        command_rotors(draws[k]);
+        apply_noise(draws[k]);
+        integrate();
+        if constexpr (everything) after_step();
+      }
+    }
+    store();
+  }
+
+  /// The readings of the IMU for the present state: specific force [m/s^2], then angular rate
+  /// [rad/s], six fields.
+  PROPWASH_FN void measure(T* reading) {
+    load();
+    // the process noise of the last step, which the accelerometer feels, drawn again; a vehicle
+    // that has not stepped since its reset has felt none
+    LaneDraws<Real> draws;
+    draw_steps<Isa, T, Lanes>(batch_, block_, batch_.step - 1, 1, false, &draws);
+    apply_process_noise(draws);
+    Real stepped_since(T(0));
+    const std::uint64_t* const reset_at = batch_.reset_at + block_ * Lanes;
+    for (int lane = 0; lane < Lanes; ++lane) {
+      if (reset_at[lane] != batch_.step) stepped_since.v[lane] = T(1);
+    }
+    const auto fresh = stepped_since < Real(T(0.5));
+    const Real zero{};
+    input_.noise_force =
+        map(input_.noise_force, [&](const Real& x) PROPWASH_LAMBDA { return select(fresh, zero, x); });
+    input_.noise_torque =
+        map(input_.noise_torque, [&](const Real& x) PROPWASH_LAMBDA { return select(fresh, zero, x); });
+    if (batch_.switches.wind) wind_ = wind();
+    for_each_index<N>(
+        rotors_, [&](int i)
+                     PROPWASH_LAMBDA { input_.command[i] = field(layout.rotor_command() + i); });
+    const ImuReading<Real> r = measured(batch_.step);
+    store_at(reading, 0, r.specific_force);
+    store_at(reading, 3, r.angular_rate);
+  }
+
+ private:
+  // the step is seen from the air, so it has no wind
+  using Input = MulticopterInput<Real, N, Zero3,
+                                 std::conditional_t<Work == FleetWork::physics, Zero3, Vec3<Real>>>;
+  static constexpr T rate_unit = T(Shape::rate_unit);
+
+  PROPWASH_FN Real field(int offset) const { return Real::load(memory_ + offset * Lanes); }
+  PROPWASH_FN Vec3<Real> field3(int offset) const {
+    return {field(offset), field(offset + 1), field(offset + 2)};
+  }
+  PROPWASH_FN static void store_at(T* to, int offset, const Real& x) {
+    x.store(to + offset * Lanes);
+  }
+  PROPWASH_FN static void store_at(T* to, int offset, const Vec3<Real>& v) {
+    store_at(to, offset, v.x);
+    store_at(to, offset + 1, v.y);
+    store_at(to, offset + 2, v.z);
+  }
+
+  PROPWASH_FN void load() {
+    x_.position = field3(layout.position);
+    x_.velocity = field3(layout.velocity);
+    x_.attitude = {field(layout.attitude), field(layout.attitude + 1), field(layout.attitude + 2),
+                   field(layout.attitude + 3)};
+    x_.body_rates = field3(layout.body_rates) * (T(1) / rate_unit);
+    for_each_index<N>(rotors_,
+                      [&](int i) PROPWASH_LAMBDA { x_.rotor_speeds[i] = field(layout.rotor_speeds + i); });
+    if constexpr (everything) {
+      controller_.filter = {field3(layout.filter_value), field3(layout.filter_derivative)};
+      controller_.integral = field3(layout.integral);
+      bias_ = {field3(layout.accelerometer_bias), field3(layout.gyroscope_bias)};
+      contact_ = field(layout.contact);
+    }
+    load_command();
+  }
+
+  PROPWASH_FN void store() {
+    store_at(memory_, layout.position, x_.position);
+    store_at(memory_, layout.velocity, x_.velocity);
+    store_at(memory_, layout.attitude, x_.attitude.w);
+    store_at(memory_, layout.attitude + 1, make_vec3(x_.attitude.x, x_.attitude.y, x_.attitude.z));
+    store_at(memory_, layout.body_rates, x_.body_rates * rate_unit);
+    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
+      store_at(memory_, layout.rotor_speeds + i, x_.rotor_speeds[i]);
+      store_at(memory_, layout.rotor_command() + i, input_.command[i]);
+    });
+    if constexpr (everything) {
+      store_at(memory_, layout.filter_value, controller_.filter.value);
+      store_at(memory_, layout.filter_derivative, controller_.filter.derivative);
+      store_at(memory_, layout.integral, controller_.integral);
+      store_at(memory_, layout.accelerometer_bias, bias_.accelerometer);
+      store_at(memory_, layout.gyroscope_bias, bias_.gyroscope);
+      store_at(memory_, layout.contact, contact_);
+    }
+    store_at(memory_, layout.diverged, not_finite());
+  }
+
+  /// 1 in the lanes of which a number is not finite.
+  PROPWASH_FN Real not_finite() const {
+    const T zero(0);
+    Real sum = squared_norm(x_.position * zero) + squared_norm(x_.velocity * zero) +
+               squared_norm(x_.attitude * zero) + squared_norm(x_.body_rates * zero);
+    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { sum = sum + x_.rotor_speeds[i] * zero; });
+    return select(sum < Real(T(1)), Real{}, Real(T(1)));
+  }
+
+  // ---- command -> rotor speeds ----
+
+  PROPWASH_FN void load_command() {
+    const std::size_t first = block_ * Lanes;
+    if constexpr (everything) {
+      if (batch_.rates != nullptr) {
+        Real rows[3];
+        load_rows<3>(batch_.rates, first, batch_.size, rows);
+        rate_thrust_ = {{rows[0], rows[1], rows[2]}, {}};
+        load_rows<1>(batch_.thrust, first, batch_.size, rows);
+        rate_thrust_.thrust = rows[0];
+        return;
+      }
+    }
+    if (batch_.speeds == nullptr) return;
+    constexpr int most = N == Dynamic ? max_size : N;
+    Real rows[most];
+    if constexpr (N == Dynamic) {
+      load_some_rows(batch_.speeds, rotors_, first, batch_.size, rows);
+    } else {
+      load_rows<N>(batch_.speeds, first, batch_.size, rows);
+    }
+    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
+      input_.command[i] = limited(rows[i]);
+      if constexpr (everything) speeds_[i] = input_.command[i];
+    });
+  }
+
+  PROPWASH_FN Real limited(const Real& speed) const {
+    return clamp(speed, constants_.model.speed_min, constants_.model.speed_max);
+  }
+
+  /// The speeds to which the motors are driven in this step.
+  PROPWASH_FN void command_rotors([[maybe_unused]] const LaneDraws<Real>& draws) {
+    if constexpr (everything) {
+      if (batch_.action_delay != nullptr) delay_action();
+      if (batch_.rates != nullptr) {
+        command(rate_controlled(draws));
+      } else {
+        command(speeds_);
+      }
+      if (batch_.motor_delay != nullptr) delay_motors();
+      if (batch_.switches.battery) {
+        const Real ratio = field(layout.voltage_ratio);
+        for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
+          input_.command[i] = limited(command_at_voltage(input_.command[i], ratio));
+        });
+      }
+    }
+  }
+
+  PROPWASH_FN void command(const SmallArray<Real, N>& speeds) {
+    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { input_.command[i] = speeds[i]; });
+  }
+
+  PROPWASH_FN SmallArray<Real, N> rate_controlled(const LaneDraws<Real>& draws) {
+    const Vec3<Real> reading_S =
+        batch_.switches.imu_is_slower ? field3(layout.held_gyroscope) : gyroscope(draws);
+    const Vec3<Real> reading_B = batch_.switches.is_turned
+                                     ? rotate(constants_.imu.parameters.attitude, reading_S)
+                                     : reading_S;
+    auto law = constants_.law;
+    law.gyroscopic_term = batch_.switches.gyroscopic_term;
+    const Vec3<Real> torque = rate_control(law, controller_, reading_B, rate_thrust_.rates);
+    return allocate(constants_.allocation, Wrench<Real>{torque, rate_thrust_.thrust});
+  }
+
+  PROPWASH_FN void delay_motors() {
+    const int slots = batch_.motor_delay_slots;
+    const int width = rotors_ * Lanes;
+    T* const ring = batch_.motor_delay + block_ * static_cast<std::size_t>(slots * width);
+    const auto slot = [&](int steps_ago) PROPWASH_LAMBDA {
+      const auto place = (step_ + static_cast<std::uint64_t>(slots - steps_ago)) %
+                         static_cast<std::uint64_t>(slots);
+      return ring + place * static_cast<std::uint64_t>(width);
+    };
+    T* const newest = slot(0);
+    const T* const later = slot(batch_.motor_delay_steps);
+    const T* const earlier = slot(batch_.motor_delay_steps + 1);
+    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { store_at(newest, i, input_.command[i]); });
+    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
+      input_.command[i] =
+          held_between(Real::load(later + i * Lanes), Real::load(earlier + i * Lanes),
+                       batch_.motor_delay_fraction);
+    });
+  }
+
+  /// The action of this step goes into the ring; each lane takes out the one of its own delay.
+  PROPWASH_FN void delay_action() {
+    const int width = rotors_ < 4 ? 4 : rotors_;
+    const auto slots = static_cast<std::uint64_t>(batch_.action_delay_slots);
+    T* const ring =
+        batch_.action_delay + block_ * slots * static_cast<std::uint64_t>(width * Lanes);
+    const std::uint32_t* const delays = batch_.action_delay_steps + block_ * Lanes;
+    T* const newest = ring + (step_ % slots) * static_cast<std::uint64_t>(width * Lanes);
+    const bool closed_loop = batch_.rates != nullptr;
+    load_command();
+    if (closed_loop) {
+      store_at(newest, 0, rate_thrust_.rates);
+      store_at(newest, 3, rate_thrust_.thrust);
+    } else {
+      for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { store_at(newest, i, speeds_[i]); });
+    }
+    alignas(64) T delayed[max_size * Lanes];
+    for (int lane = 0; lane < Lanes; ++lane) {
+      const T* const from = ring + ((step_ + slots - delays[lane]) % slots) *
+                                       static_cast<std::uint64_t>(width * Lanes);
+      for (int i = 0; i < width; ++i) delayed[i * Lanes + lane] = from[i * Lanes + lane];
+    }
+    if (closed_loop) {
+      rate_thrust_ = {
+          {Real::load(delayed), Real::load(delayed + Lanes), Real::load(delayed + 2 * Lanes)},
+          Real::load(delayed + 3 * Lanes)};
+    } else {
+      for_each_index<N>(rotors_,
+                        [&](int i) PROPWASH_LAMBDA { speeds_[i] = Real::load(delayed + i * Lanes); });
+    }
+  }
+
+  // ---- noise and wind ----
+
+  /// Whether the white noise of the gyroscope is wanted in this call.
+  PROPWASH_FN bool reads_gyroscope() const {
+    return batch_.rates != nullptr && batch_.switches.imu_noise && !batch_.switches.imu_is_slower;
+  }
+  PROPWASH_FN static Vec3<Real> triple(const NormalsOf<Real>& z, int from) {
+    return {z[from], z[from + 1], z[from + 2]};
+  }
+
+  PROPWASH_FN void apply_process_noise(const LaneDraws<Real>& draws) {
+    if (everything && !batch_.switches.process_noise) return;
+    input_.noise_force = triple(draws.process, 0) * constants_.force_deviation;
+    input_.noise_torque = cwise_product(triple(draws.process, 3), constants_.torque_deviation);
+  }
+
+  PROPWASH_FN void apply_noise([[maybe_unused]] const LaneDraws<Real>& draws) {
+    if constexpr (Work != FleetWork::physics) apply_process_noise(draws);
+    if constexpr (everything) {
+      if (batch_.switches.bias_walk) {
+        const auto& z = draws.walk;
+        bias_.accelerometer =
+            walked(bias_.accelerometer, constants_.accelerometer_walk, triple(z, 0));
+        bias_.gyroscope = walked(bias_.gyroscope, constants_.gyroscope_walk, triple(z, 3));
+      }
+      if (batch_.switches.turbulence) advance_turbulence(draws);
+    }
+  }
+
+  PROPWASH_FN TurbulenceState<Real> turbulence() const {
+    const int at = layout.turbulence;
+    return {field(at), {field(at + 1), field(at + 2)}, {field(at + 3), field(at + 4)}};
+  }
+
+  PROPWASH_FN void advance_turbulence(const LaneDraws<Real>& draws) {
+    const auto& z = draws.gust;
+    const Real five[5] = {z[0], z[1], z[2], z[3], z[4]};
+    const auto next = turbulence_step(constants_.turbulence, turbulence(), five);
+    const int at = layout.turbulence;
+    store_at(memory_, at, next.longitudinal);
+    store_at(memory_, at + 1, next.lateral[0]);
+    store_at(memory_, at + 2, next.lateral[1]);
+    store_at(memory_, at + 3, next.vertical[0]);
+    store_at(memory_, at + 4, next.vertical[1]);
+  }
+
+  /// m/s, the velocity of the air: mean wind and turbulence.
+  PROPWASH_FN Vec3<Real> wind() const {
+    Vec3<Real> wind_W = field3(layout.wind);
+    if (!batch_.switches.turbulence) return wind_W;
+    return wind_W + turbulence_in_world(turbulence_velocity(constants_.turbulence, turbulence()),
+                                        constants_.turbulence_cos, constants_.turbulence_sin);
+  }
+
+  // ---- the step ----
+
+  PROPWASH_FN MulticopterState<Real, N> stepped(const MulticopterState<Real, N>& x,
+                                                const Input& input) const {
+    if constexpr (std::is_same_v<Shape, PrincipalShape>) {
+      return multicopter_step(Method{}, constants_.model, constants_.lag, x, input, batch_.dt);
+    } else {
+      return multicopter_step(Method{}, constants_.model, x, input, batch_.dt);
+    }
+  }
+
+  /// Number by number: GCC copies an array of packs through memory.
+  PROPWASH_FN void take(const MulticopterState<Real, N>& next) {
+    x_.position = next.position;
+    x_.velocity = next.velocity;
+    x_.attitude = next.attitude;
+    x_.body_rates = next.body_rates;
+    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { x_.rotor_speeds[i] = next.rotor_speeds[i]; });
+  }
+
+  PROPWASH_FN void integrate() {
+    if constexpr (everything) {
+      if (batch_.switches.wind) {
+        wind_ = wind();
+        x_.velocity = x_.velocity - wind_;
+      }
+    }
+    take(stepped(x_, input_));
+    if constexpr (everything) {
+      if (batch_.switches.wind) {
+        x_.velocity = x_.velocity + wind_;
+        x_.position = x_.position + wind_ * batch_.dt;
+      }
+    }
+  }
+
+  PROPWASH_FN void after_step() {
+    if (batch_.switches.ground) {
+      const auto below =
+          stop_at_ground(x_.position, x_.velocity, x_.body_rates, Real(batch_.floor));
+      contact_ = select(below, Real(T(1)), contact_);
+    }
+  }
+
+  // ---- the IMU ----
+
+  PROPWASH_FN ImuDevice<Real> device() const {
+    ImuDevice<Real> imu{constants_.imu.parameters};
+    imu.has_lever_arm = batch_.switches.has_lever_arm;
+    imu.is_turned = batch_.switches.is_turned;
+    imu.is_digital = batch_.switches.is_digital;
+    return imu;
+  }
+
+  /// rad/s, the reading before the step.
+  PROPWASH_FN Vec3<Real> gyroscope(const LaneDraws<Real>& draws) const {
+    Vec3<Real> noise{};
+    if (reads_gyroscope()) noise = triple(draws.imu, 3) * constants_.gyroscope_deviation;
+    return gyroscope_of(device(), noise);
+  }
+  PROPWASH_FN Vec3<Real> gyroscope_of(const ImuDevice<Real>& imu, const Vec3<Real>& noise) const {
+    return gyroscope_reading(imu, angular_rate_at_sensor(imu, x_.body_rates * rate_unit), bias_,
+                             noise);
+  }
+
+  /// Both readings for the present state, at `step`.
+  PROPWASH_FN ImuReading<Real> measured(std::uint64_t step) const {
+    Vec3<Real> accelerometer_noise{};
+    Vec3<Real> gyroscope_noise{};
+    if (batch_.switches.imu_noise) {
+      const auto z =
+          lane_normals<T, Lanes>(batch_.seed, batch_.ids + block_ * Lanes, step, Stream::imu_noise);
+      accelerometer_noise = triple(z, 0) * constants_.accelerometer_deviation;
+      gyroscope_noise = triple(z, 3) * constants_.gyroscope_deviation;
+    }
+    const MulticopterInput<Real, N> input{input_.command, wind_, input_.noise_force,
+                                          input_.noise_torque};
+    const auto imu = device();
+    Vec3<Real> angular_acceleration{};
+    if (imu.has_lever_arm) {
+      angular_acceleration =
+          multicopter_derivative(constants_.model, x_, input).body_rates * rate_unit;
+    }
+    const Vec3<Real> force_S =
+        specific_force_at_sensor(imu, specific_force(constants_.model, x_, input),
+                                 x_.body_rates * rate_unit, angular_acceleration);
+    return {accelerometer_reading(imu, force_S, bias_, accelerometer_noise),
+            gyroscope_of(imu, gyroscope_noise), 0.0};
+  }
+
+  const FleetBatch<T>& batch_;
+  std::size_t block_;
+  int rotors_;
+  FleetLayout layout;
+  T* memory_;
+  const Constants& constants_;
+
+  MulticopterState<Real, N> x_{};
+  Input input_{};
+  std::uint64_t step_ = 0;
+  // of FleetWork::everything
+  RateThrust<Real> rate_thrust_{};
+  SmallArray<Real, N> speeds_{};
+  RateControllerState<Real> controller_{};
+  ImuBias<Real> bias_{};
+  Vec3<Real> wind_{};
+  Real contact_{};
+};
+
+}  // namespace detail
+
+}  // namespace propwash

@@ -1,0 +1,165 @@
+"""What a caller gives to a fleet, checked: arrays of the fleet's own type, or one clear error.
+
+Every function raises ValueError or TypeError that names the argument, what was expected, what came
+and, for numbers, the first vehicle that is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[Any]
+Flags = NDArray[np.bool_]
+
+
+def whole_number(name: str, value: object, least: int, most: int) -> int:
+    """A whole number in [least, most]."""
+    try:
+        number = None if isinstance(value, bool | np.bool_) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise ValueError(
+            f"{name}: expected a whole number from {least} to {most}, got {value!r:.100}"
+        )
+    return number
+
+
+def number(name: str, value: object, expected: str = "a finite number") -> float:
+    """A finite number."""
+    array = _numeric(name, value, expected)
+    if array.ndim != 0 or not np.isfinite(array):
+        raise ValueError(f"{name}: expected {expected}, got {described(value)}")
+    return float(array)
+
+
+def numpy_type(dtype: object) -> np.dtype[Any]:
+    """float32 or float64."""
+    name = ""
+    if dtype is not None:  # which numpy takes for float64
+        with suppress(TypeError):
+            name = np.dtype(dtype).name  # type: ignore[call-overload]
+    if name not in ("float32", "float64"):
+        raise ValueError(f"dtype: expected 'float32' or 'float64', got {dtype!r:.100}")
+    return np.dtype(name)
+
+
+def available_threads() -> int:
+    """The number of processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def described(value: object) -> str:
+    """What came, short enough for a message."""
+    text = f"{value!r:.100}"
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and type {value.dtype}: {text}"
+    return text
+
+
+def mask(value: object, size: int) -> Flags | None:
+    """One truth value for each vehicle; None for all vehicles."""
+    if value is None:
+        return None
+    array = np.asarray(value)
+    if array.dtype != np.bool_:
+        raise TypeError(f"mask: expected {size} truth values, got {described(value)}")
+    if array.shape != (size,):
+        raise ValueError(f"mask: expected shape ({size},), got {described(value)}")
+    return np.ascontiguousarray(array)
+
+
+def rows(
+    name: str,
+    value: object,
+    size: int,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    unit: str,
+    chosen: Flags | None = None,
+) -> Numbers:
+    """Numbers for each vehicle, (size, *shape), or for all alike, (*shape): finite, of `dtype`.
+
+    With a mask, rows of vehicles that it leaves out are not looked at; there may be as many rows as
+    it chooses vehicles instead, which then are theirs.
+    """
+    each = ", ".join(str(extent) for extent in (size, *shape)) + ("" if shape else ",")
+    alike = f"shape {shape} for all vehicles alike" if shape else "a number for all vehicles alike"
+    expected = f"numbers [{unit}] of shape ({each}), or of {alike}"
+    array = _numeric(name, value, expected)
+    if array.shape not in (shape, (size, *shape)):
+        count = -1 if chosen is None else int(np.count_nonzero(chosen))
+        if array.shape != (count, *shape):
+            raise ValueError(f"{name}: expected {expected}, got {described(value)}")
+        all_rows = np.zeros((size, *shape), dtype=array.dtype)
+        all_rows[chosen] = array
+        array = all_rows
+    with np.errstate(over="ignore"):
+        array = np.ascontiguousarray(array, dtype=dtype)
+    refuse_where(~np.isfinite(array), name, array, len(shape), "finite numbers", chosen)
+    return array
+
+
+def refuse_where(
+    bad: NDArray[np.bool_],
+    name: str,
+    array: Numbers,
+    axes: int,
+    expected: str,
+    chosen: Flags | None = None,
+) -> None:
+    """Raises ValueError for the first vehicle with a bad number, of `axes` axes for each."""
+    if not bad.any():
+        return
+    wrong = bad.reshape(*bad.shape[: bad.ndim - axes], -1).any(axis=-1)
+    if wrong.ndim == 0:
+        raise ValueError(f"{name}: expected {expected}, got {_listed(array)}")
+    if chosen is not None:
+        wrong &= chosen
+    if not wrong.any():
+        return
+    first = int(np.argmax(wrong))
+    raise ValueError(
+        f"{name}: expected {expected}, got {_listed(array[first])} for vehicle {first}"
+    )
+
+
+def unit_quaternions(name: str, array: Numbers, chosen: Flags | None) -> Numbers:
+    """Quaternions made exactly unit, as those of a single vehicle are."""
+    exact = array.astype(np.float64)
+    squared = np.sum(exact * exact, axis=-1, keepdims=True)
+    bad = ~(np.abs(squared - 1.0) < 1e-3)
+    refuse_where(bad, name, array, 1, "unit quaternions (w, x, y, z)", chosen)
+    return np.ascontiguousarray(exact / np.sqrt(np.where(bad, 1.0, squared)), dtype=array.dtype)
+
+
+def names(name: str, value: object, known: Sequence[str]) -> list[str]:
+    """Some of the known names."""
+    given = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
+    for item in given:
+        if item not in known:
+            raise ValueError(f"{name}: expected some of {', '.join(known)}, got {item!r:.100}")
+    return given
+
+
+def _listed(numbers: Numbers) -> str:
+    return f"{numbers.tolist()!r:.100}"
+
+
+def _numeric(name: str, value: object, expected: str) -> Numbers:
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name}: expected {expected}, got {described(value)}")
+    return array

@@ -1,0 +1,166 @@
+"""The parameters of a fleet's vehicles, by name, each vehicle's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propwash import _core
+from propwash import _fleet_input as given
+from propwash._parameter_values import ParameterError, nearest
+
+Array = NDArray[np.float64]
+
+
+class _Entry(NamedTuple):
+    number: int
+    shape: tuple[int, ...]
+    is_shared: bool
+
+
+class ParameterArray(np.ndarray[Any, np.dtype[np.float64]]):
+    """One parameter of all vehicles, (n, …), as it was when it was read.
+
+    Assigning to items writes to the fleet: `fleet.parameters["mass"][3] = 1.2`. So does
+    `fleet.parameters["mass"] *= 1.1`. Anything else that would change the array is refused,
+    because it would be lost; arithmetic gives plain arrays.
+    """
+
+    _source: tuple[FleetParameters, str] | None
+
+    def __array_finalize__(self, _obj: object) -> None:
+        self._source = None
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        # `*=` of what a mapping gave computes a plain array, which it then assigns
+        options.pop("out", None)
+        return getattr(ufunc, method)(*map(_plain, inputs), **options)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self._source is None:
+            super().__setitem__(key, value)
+            return
+        parameters, name = self._source
+        present = _plain(parameters[name]).copy()
+        present[key] = _plain(value)
+        parameters[name] = present
+        assert self.base is not None
+        np.copyto(self.base, present)
+
+
+class FleetParameters(MutableMapping[str, Array]):
+    """A mapping from names to arrays (n, …), in float64 and SI units.
+
+    Names are dotted, "body.mass", "rotors.thrust_coefficient"; the last part does where it is
+    unique: "mass". Values are broadcast: a number, or what one vehicle has, or a row for each.
+    An assignment checks every vehicle and raises ParameterError, which names the first that cannot
+    be, with nothing changed. State, time and noise go on.
+    """
+
+    def __init__(
+        self, core: _core.FleetFloat32 | _core.FleetFloat64, size: int, table: Any
+    ) -> None:
+        self._core = core
+        self._size = size
+        self._table: dict[str, _Entry] = {
+            name: _Entry(i, tuple(shape), is_shared)
+            for i, (name, shape, is_shared) in enumerate(table)
+        }
+
+    def names(self) -> list[str]:
+        """The full names."""
+        return list(self._table)
+
+    def full_name(self, key: str) -> str:
+        """The dotted name that a key stands for; KeyError for none or several."""
+        if key in self._table:
+            return key
+        if not isinstance(key, str):
+            raise TypeError(f"key: expected the name of a parameter, got {key!r:.100}")
+        found = [name for name in self._table if name.endswith("." + key)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _NoParameter(f"{key!r}: expected one of {', '.join(found)}")
+        last_parts = [name.rpartition(".")[2] for name in self._table]
+        near = nearest(key, [*self._table, *last_parts]) or f"; there are {', '.join(self._table)}"
+        raise _NoParameter(f"{key!r}: there is no such parameter{near}")
+
+    def __getitem__(self, key: str) -> ParameterArray:
+        name = self.full_name(key)
+        values = self._core.parameter(self._table[name].number)
+        array = values.view(ParameterArray)
+        array._source = (self, name)
+        array.flags.writeable = False
+        return array
+
+    def __setitem__(self, key: str, value: ArrayLike) -> None:
+        self.update({key: value})
+
+    def update(self, *others: Any, **values: ArrayLike) -> None:
+        """Assigns several parameters at once: all of them, or none where one cannot be."""
+        wanted: dict[str, Any] = {}
+        for other in (*others, values):
+            wanted.update(other if isinstance(other, Mapping) else dict(other))
+        arrays: dict[int, Array] = {}
+        for key, value in wanted.items():
+            name = self.full_name(key)
+            arrays[self._table[name].number] = self._checked(name, value)
+        if arrays:
+            self._core.set_parameters(arrays)
+
+    def _checked(self, name: str, value: object) -> Array:
+        entry = self._table[name]
+        if entry.is_shared:
+            raise ParameterError(
+                f"{name}: is the same for all vehicles of a fleet; make a fleet of another vehicle"
+            )
+        shape = (self._size, *entry.shape)
+        array = np.asarray(_plain(value))
+        expected = f"numbers of shape {shape}, or that broadcast to it"
+        if array.dtype.kind not in "fiu":
+            raise TypeError(f"{name}: expected {expected}, got {given.described(value)}")
+        if array.ndim == 1 and len(shape) > 1 and array.shape != shape[1:]:
+            array = array.reshape(-1, *(1 for _ in entry.shape))  # one number for each vehicle
+        try:
+            array = np.broadcast_to(array, shape)
+        except ValueError:
+            got = given.described(value)
+            raise ValueError(f"{name}: expected {expected}, got {got}") from None
+        return np.ascontiguousarray(array, dtype=np.float64)
+
+    def __delitem__(self, key: str) -> None:
+        raise TypeError(f"{key!r}: a parameter cannot be taken from a fleet")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self.full_name(key)  # type: ignore[arg-type]
+        except (KeyError, TypeError):
+            return False
+        return True
+
+    def own(self) -> dict[str, Array]:
+        """Those that have been assigned: what makes the vehicles differ."""
+        all_names = self.names()
+        return {all_names[k]: _plain(self[all_names[k]]) for k in self._core.own_parameters()}
+
+    def __repr__(self) -> str:
+        return f"FleetParameters of {self._size} vehicles: {', '.join(self._table)}"
+
+
+class _NoParameter(KeyError, ParameterError):
+    def __str__(self) -> str:
+        return f"{self.args[0]}"  # KeyError would give its repr
+
+
+def _plain(value: Any) -> Any:
+    return value.view(np.ndarray) if isinstance(value, ParameterArray) else value

@@ -1,0 +1,280 @@
+"""Many Dubins cars, stepped together on as many threads as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from propwash import _core
+from propwash import _fleet_input as given
+from propwash._core import SpeedYawRate
+from propwash._fleet_parameters import FleetParameters
+from propwash._fleet_types import Flags, Numbers
+from propwash.fleet import FleetIntegrator, _flag, _pool
+from propwash.multicopter import DEFAULT_DT
+from propwash.parameters import CarParameters, load_car
+from propwash.validation import located
+
+
+@dataclass(frozen=True, eq=False)
+class CarFleetTrajectory:
+    """What a rollout recorded after each command: arrays of shape (T, n, …)."""
+
+    time: NDArray[np.float64]
+    """(T, n) s, since each vehicle's reset."""
+    position: Numbers
+    """(T, n, 2) m, world frame."""
+    heading: Numbers
+    """(T, n) rad, from world x, counter-clockwise, not wrapped."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+class CarFleet:
+    """n cars of FlightGoggles (Guerra et al., arXiv 1905.11377, eqs. 24 to 26), stepped together.
+
+    vehicle: a name of `propwash.names()`, the path of a TOML file, or CarParameters.
+    n: number of vehicles.
+    dtype: "float32" or "float64", of all that is computed, and of the arrays that are read.
+    integrator: "rk4" or "euler". dt: s, of every step.
+    seed, first_id: of the noise. Vehicle i is number first_id + i, and its noise depends on seed,
+        number and step alone: a fleet that is split into parts drives the same bits.
+    threads: 0 for all processors of the process, a number with the caller's included, or a
+        ThreadPool that fleets share.
+    noise: False turns process noise off.
+
+    They start at the origin along world x; in float64 each drives, bit for bit, as the Car of its
+    number does. Raises ParameterError for a vehicle that cannot be, ValueError or TypeError for
+    other arguments. Threads of Python may share a fleet: they take turns. Arrays that are read are
+    the caller's own.
+
+    >>> fleet = CarFleet("car", 4096, seed=7)
+    >>> fleet.step(SpeedYawRate(speed=2.0, yaw_rate=0.3), substeps=10)
+    """
+
+    def __init__(
+        self,
+        vehicle: str | PathLike[str] | CarParameters = "car",
+        n: int = 1,
+        dtype: DTypeLike = "float32",
+        integrator: FleetIntegrator = "rk4",
+        dt: float = DEFAULT_DT,
+        seed: int = 0,
+        threads: int | _core.ThreadPool = 0,
+        *,
+        first_id: int = 0,
+        noise: bool = True,
+    ) -> None:
+        parameters = load_car(vehicle)
+        if integrator not in ("rk4", "euler"):
+            raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")
+        self._parameters = parameters
+        self._size = given.whole_number("n", n, 1, 2**32)
+        self._dtype = given.numpy_type(dtype)
+        pool = _pool(threads)
+        self._options: dict[str, Any] = {
+            "integrator": integrator,
+            "dt": given.number("dt", dt, "a finite number > 0 [s]"),
+            "seed": given.whole_number("seed", seed, 0, 2**64 - 1),
+            "first_id": given.whole_number("first_id", first_id, 0, 2**32 - self._size),
+            "noise": _flag("noise", noise),
+        }
+        kind = _core.CarFleetFloat32 if self._dtype == np.float32 else _core.CarFleetFloat64
+        with located(vehicle):
+            core = kind(parameters, self._size, pool=pool, **self._options)
+            table = _core.car_parameter_table(parameters)
+        self._core: _core.CarFleetFloat32 | _core.CarFleetFloat64 = core
+        self._parameter_map = FleetParameters(cast(Any, core), self._size, table)
+
+    def step(self, command: SpeedYawRate, substeps: int = 1) -> None:
+        """Advances all vehicles by `substeps` steps of dt under a held command.
+
+        command: speed (n,) and yaw rate (n,), limited to each vehicle's range; a number is for all
+        alike. Arrays of the fleet's dtype in C order are the fastest.
+
+        Raises ValueError or TypeError for what cannot be; the fleet is then unchanged.
+        """
+        self._core.step(command, substeps)
+
+    def rollout(
+        self, commands: SpeedYawRate, substeps: int = 1, steps: int | None = None
+    ) -> CarFleetTrajectory:
+        """Drives and records: one entry of arrays (T, n, …) after each command.
+
+        commands: speed (T, n) and yaw rate (T, n), each held for `substeps` steps; n may be 1 for
+        what is for all vehicles alike. Without the axis T it is one command, held for all of
+        `steps` entries.
+
+        Raises ValueError or TypeError as step() does; the fleet is then unchanged.
+        """
+        return CarFleetTrajectory(**self._core.rollout(commands, steps, substeps))
+
+    def reset(
+        self,
+        *,
+        position: ArrayLike | None = None,
+        heading: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        seed: int | None = None,
+    ) -> None:
+        """Starts vehicles again at time 0: at the origin along world x, but for the given parts.
+
+        position: (n, 2) m, or (2,) for all. heading: (n,) rad, or a number for all. mask: (n,)
+        truth values, which vehicles; parts may then have a row for each of these instead.
+        Parameters stay. The noise goes on, so that no two episodes are alike, unless a seed is
+        given: then all vehicles start as if new.
+
+        Raises ValueError or TypeError for parts that cannot be; nothing changes then.
+        """
+        chosen = given.mask(mask, self._size)
+        parts = self._parts(position, heading, chosen)
+        if seed is None:
+            self._core.reset(parts, chosen, None)
+            return
+        if chosen is not None:
+            raise ValueError("seed: expected None together with a mask; it is of all vehicles")
+        self._core.reset(parts, None, given.whole_number("seed", seed, 0, 2**64 - 1))
+
+    def place(
+        self,
+        *,
+        position: ArrayLike | None = None,
+        heading: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> None:
+        """Replaces parts of the state, as reset() takes them; all else goes on."""
+        chosen = given.mask(mask, self._size)
+        self._core.place(self._parts(position, heading, chosen), chosen)
+
+    def _parts(
+        self, position: object, heading: object, chosen: Flags | None
+    ) -> tuple[Numbers | None, Numbers | None]:
+        def part(name: str, value: object, shape: tuple[int, ...], unit: str) -> Numbers | None:
+            if value is None:
+                return None
+            rows = given.rows(name, value, self._size, shape, self._dtype, unit, chosen)
+            return rows.reshape(-1)
+
+        return part("position", position, (2,), "m"), part("heading", heading, (), "rad")
+
+    def get_state(self) -> bytes:
+        """Everything that affects the future but parameters, for set_state()."""
+        return self._core.get_state()
+
+    def set_state(self, snapshot: bytes) -> None:
+        """Continues, bit for bit, from what get_state() gave for the same vehicle and size.
+
+        Raises ValueError for another snapshot, TypeError for what is not bytes; nothing changes
+        then.
+        """
+        if not isinstance(snapshot, bytes):
+            raise TypeError(f"snapshot: expected the bytes of get_state(), got {snapshot!r:.100}")
+        self._core.set_state(snapshot)
+
+    @property
+    def position(self) -> Numbers:
+        """(n, 2) m, world frame."""
+        return self._core.position
+
+    @property
+    def heading(self) -> Numbers:
+        """(n,) rad, from world x, counter-clockwise, not wrapped."""
+        return self._core.heading
+
+    @property
+    def diverged(self) -> Flags:
+        """(n,) whether a number of the state is not finite; reset() mends it."""
+        return self._core.diverged
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """(n,) s, since each vehicle's reset."""
+        return self._core.time
+
+    @property
+    def parameters(self) -> FleetParameters:
+        """A mapping from names to arrays (n, …): `fleet.parameters["speed_max"] *= 1.1`."""
+        return self._parameter_map
+
+    @parameters.setter
+    def parameters(self, values: Mapping[str, ArrayLike]) -> None:
+        if values is not self._parameter_map:
+            self._parameter_map.update(values)
+
+    @property
+    def vehicle(self) -> CarParameters:
+        """The vehicle from which the fleet was made."""
+        return self._parameters
+
+    @property
+    def size(self) -> int:
+        """The number of vehicles."""
+        return self._size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+        return self._dtype
+
+    @property
+    def dt(self) -> float:
+        """s, of a step."""
+        return float(self._options["dt"])
+
+    @property
+    def seed(self) -> int:
+        """Key of the noise."""
+        return self._core.seed
+
+    @property
+    def steps(self) -> int:
+        """Steps since construction or since a reset with a seed: the counter of the noise."""
+        return self._core.steps
+
+    @property
+    def threads(self) -> int:
+        """The number of threads that a step runs on."""
+        return self._core.threads
+
+    @property
+    def bytes_per_vehicle(self) -> float:
+        """Memory that one vehicle takes."""
+        return self._core.bytes_per_vehicle
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __reduce__(self) -> tuple[Callable[..., CarFleet], tuple[Any, ...]]:
+        arguments = (self._parameters, self._size, self._dtype.name, self.threads, self._options)
+        return _rebuilt, (type(self), *arguments, self._parameter_map.own(), self.get_state())
+
+    def __repr__(self) -> str:
+        o = self._options
+        return (
+            f"CarFleet({self._parameters.name!r}, {self._size}, dtype={self._dtype.name!r}, "
+            f"integrator={o['integrator']!r}, dt={o['dt']:.6g}, seed={self.seed}, "
+            f"threads={self.threads}) after {self.steps} steps"
+        )
+
+
+def _rebuilt(
+    kind: type[CarFleet],
+    parameters: CarParameters,
+    size: int,
+    dtype: str,
+    threads: int,
+    options: dict[str, Any],
+    own: dict[str, Any],
+    snapshot: bytes,
+) -> CarFleet:
+    fleet = kind.__new__(kind)
+    CarFleet.__init__(fleet, parameters, size, dtype, threads=threads, **options)
+    fleet.parameters.update(own)
+    fleet.set_state(snapshot)
+    return fleet

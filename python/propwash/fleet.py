@@ -1,0 +1,463 @@
+"""Many multicopters, stepped together: in SIMD lanes, and on as many threads as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from os import PathLike
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from propwash import _core
+from propwash import _fleet_input as given
+from propwash._core import RateThrust, RotorSpeeds
+from propwash._fleet_parameters import FleetParameters
+from propwash._fleet_types import (
+    RECORDED,
+    Dryden,
+    Flags,
+    FleetImuReading,
+    FleetTrajectory,
+    Numbers,
+    ThreadPool,
+)
+from propwash.multicopter import DEFAULT_DT
+from propwash.parameters import CarParameters, ParameterError, VehicleParameters, load
+from propwash.validation import located
+
+FleetIntegrator = Literal["euler", "rk4"]
+
+__all__ = [
+    "RECORDED",
+    "Dryden",
+    "Flags",
+    "Fleet",
+    "FleetImuReading",
+    "FleetIntegrator",
+    "FleetTrajectory",
+    "Numbers",
+    "ThreadPool",
+    "build_info",
+]
+
+
+class Fleet:
+    """n multicopters of the FlightGoggles papers, stepped together.
+
+    vehicle: a name of `propwash.names()`, the path of a TOML file, or VehicleParameters.
+    n: number of vehicles.
+    dtype: "float32" or "float64", of all that is computed, and of the arrays that are read.
+    integrator: "rk4" or "euler". dt: s, of every step.
+    seed, first_id: of the noise. Vehicle i is number first_id + i, and its noise depends on seed,
+        number and step alone: a fleet that is split into parts flies the same bits.
+    threads: 0 for all processors of the process, a number with the caller's included, or a
+        ThreadPool that fleets share.
+    noise: False turns process noise, IMU noise and IMU biases off.
+    floor: m, height at which vehicles are stopped (`contact`); None for none.
+    turbulence: Dryden, or None for still air.
+    max_action_delay: steps, the longest that set_action_delay() will take.
+    reproducible: True gives the same bits on every instruction set, more slowly.
+
+    They start at the origin in hover trim. Raises ParameterError for a vehicle that cannot be,
+    ValueError or TypeError for other arguments. Threads of Python may share a fleet: they take
+    turns. Arrays that are read are the caller's own.
+
+    >>> fleet = Fleet("flightgoggles", 4096, seed=7)
+    >>> fleet.step(RateThrust(rates=[0, 0, 1], thrust=9.81), substeps=10)
+    """
+
+    def __init__(
+        self,
+        vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
+        n: int = 1,
+        dtype: DTypeLike = "float32",
+        integrator: FleetIntegrator = "rk4",
+        dt: float = DEFAULT_DT,
+        seed: int = 0,
+        threads: int | _core.ThreadPool = 0,
+        *,
+        first_id: int = 0,
+        noise: bool = True,
+        floor: float | None = None,
+        turbulence: Dryden | None = None,
+        max_action_delay: int = 0,
+        reproducible: bool = False,
+    ) -> None:
+        parameters = load(vehicle)
+        if isinstance(parameters, CarParameters):
+            raise ParameterError(
+                f"vehicle: expected a multicopter, {parameters.name!r} is a car; fly it with pw.CarFleet"
+            )
+        if integrator not in ("rk4", "euler"):
+            raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")
+        if turbulence is not None and not isinstance(turbulence, Dryden):
+            raise TypeError(f"turbulence: expected a Dryden or None, got {turbulence!r:.100}")
+        self._parameters = parameters
+        self._size = given.whole_number("n", n, 1, 2**32)
+        self._dtype = given.numpy_type(dtype)
+        self._pool = _pool(threads)
+        self._options: dict[str, Any] = {
+            "integrator": integrator,
+            "dt": given.number("dt", dt, "a finite number > 0 [s]"),
+            "seed": given.whole_number("seed", seed, 0, 2**64 - 1),
+            "first_id": given.whole_number("first_id", first_id, 0, 2**32 - self._size),
+            "noise": _flag("noise", noise),
+            "floor": None if floor is None else given.number("floor", floor, "a number [m]"),
+            "turbulence": turbulence,
+            "max_action_delay": given.whole_number("max_action_delay", max_action_delay, 0, 1000),
+            "reproducible": _flag("reproducible", reproducible),
+        }
+        with located(vehicle):
+            self._core = self._make_core()
+            table = _core.parameter_table(parameters)
+        self._parameter_map = FleetParameters(self._core, self._size, table)
+
+    def _make_core(self) -> _core.FleetFloat32 | _core.FleetFloat64:
+        kind = _core.FleetFloat32 if self._dtype == np.float32 else _core.FleetFloat64
+        o = self._options
+        air = o["turbulence"]
+        return kind(
+            self._parameters,
+            self._size,
+            integrator=o["integrator"],
+            dt=o["dt"],
+            seed=o["seed"],
+            first_id=o["first_id"],
+            noise=o["noise"],
+            floor=-np.inf if o["floor"] is None else o["floor"],
+            turbulence=(0.0, 0.0, 0.0, 0.0) if air is None else tuple(vars(air).values()),
+            max_action_delay=o["max_action_delay"],
+            pool=self._pool,
+            reproducible=o["reproducible"],
+        )
+
+    def step(self, command: RateThrust | RotorSpeeds, substeps: int = 1) -> None:
+        """Advances all vehicles by `substeps` steps of dt under a held command.
+
+        command: RateThrust of rates (n, 3) and thrust (n,), for which the rate controller runs in
+        every step, on noisy IMU readings; or RotorSpeeds of (n, N). What has no axis of vehicles,
+        (3,), a number, (N,), is for all alike. Arrays of the fleet's dtype in C order are the
+        fastest.
+
+        Raises ValueError or TypeError for what cannot be; the fleet is then unchanged.
+        """
+        self._core.step(command, substeps)
+
+    def rollout(
+        self,
+        commands: RateThrust | RotorSpeeds,
+        substeps: int = 1,
+        steps: int | None = None,
+        record: Iterable[str] = RECORDED,
+    ) -> FleetTrajectory:
+        """Flies and records: one entry of arrays (T, n, …) after each command.
+
+        commands: rates (T, n, 3) and thrust (T, n), or rotor speeds (T, n, N), each held for
+        `substeps` steps; n may be 1 for what is for all vehicles alike. Without the axis T it is
+        one command, held for all of `steps` entries.
+        record: names of the fields of FleetTrajectory.
+
+        Raises ValueError or TypeError as step() does; the fleet is then unchanged.
+        """
+        names = given.names("record", record, list(FleetTrajectory.__dataclass_fields__))
+        return FleetTrajectory(**self._core.rollout(commands, steps, substeps, names))
+
+    def reset(
+        self,
+        *,
+        position: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        attitude: ArrayLike | None = None,
+        body_rates: ArrayLike | None = None,
+        rotor_speeds: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+        seed: int | None = None,
+    ) -> None:
+        """Starts vehicles again at time 0: in hover trim at the origin, but for the given parts.
+
+        Parts have a row for each vehicle, or are for all alike. mask: (n,) truth values, which
+        vehicles; parts may then have a row for each of these instead. Controller, delays and
+        biases start again; wind, voltage and parameters stay. The noise goes on, so that no two
+        episodes are alike, unless a seed is given: then all vehicles start as if new.
+
+        Raises ValueError or TypeError for parts that cannot be; nothing changes then.
+        """
+        chosen = given.mask(mask, self._size)
+        parts = self._parts(position, velocity, attitude, body_rates, rotor_speeds, chosen)
+        if seed is None:
+            self._core.reset(parts, chosen, None)
+            return
+        if chosen is not None:
+            raise ValueError("seed: expected None together with a mask; it is of all vehicles")
+        self._core.reset(parts, None, given.whole_number("seed", seed, 0, 2**64 - 1))
+
+    def place(
+        self,
+        *,
+        position: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        attitude: ArrayLike | None = None,
+        body_rates: ArrayLike | None = None,
+        rotor_speeds: ArrayLike | None = None,
+        mask: ArrayLike | None = None,
+    ) -> None:
+        """Replaces parts of the state, as reset() takes them; all else goes on."""
+        chosen = given.mask(mask, self._size)
+        parts = self._parts(position, velocity, attitude, body_rates, rotor_speeds, chosen)
+        self._core.place(parts, chosen)
+
+    def _parts(
+        self,
+        position: object,
+        velocity: object,
+        attitude: object,
+        body_rates: object,
+        rotor_speeds: object,
+        chosen: Flags | None,
+    ) -> tuple[Numbers | None, ...]:
+        def part(name: str, value: object, width: int, unit: str) -> Numbers | None:
+            if value is None:
+                return None
+            return given.rows(name, value, self._size, (width,), self._dtype, unit, chosen)
+
+        turned = part("attitude", attitude, 4, "1")
+        if turned is not None:
+            turned = given.unit_quaternions("attitude", turned, chosen)
+        speeds = part("rotor_speeds", rotor_speeds, self.rotors, "rad/s")
+        if speeds is not None:
+            self._check_speeds(speeds, chosen)
+        return (
+            part("position", position, 3, "m"),
+            part("velocity", velocity, 3, "m/s"),
+            turned,
+            part("body_rates", body_rates, 3, "rad/s"),
+            speeds,
+        )
+
+    def _check_speeds(self, speeds: Numbers, chosen: Flags | None) -> None:
+        """Within the motors' range, but for rounding."""
+        least = np.asarray(self.parameters["motor.speed_min"])[:, None]
+        most = np.asarray(self.parameters["motor.speed_max"])[:, None]
+        slack = 8.0 * np.finfo(self._dtype).eps * np.maximum(np.abs(least), np.abs(most))
+        bad = (speeds < least - slack) | (speeds > most + slack)
+        rows = np.broadcast_to(speeds, bad.shape)
+        expected = f"speeds in the motors' range, [{least.min():g}, {most.max():g}] rad/s"
+        given.refuse_where(bad, "rotor_speeds", rows, 1, expected, chosen)
+
+    def get_state(self) -> bytes:
+        """Everything that affects the future but parameters, for set_state()."""
+        return self._core.get_state()
+
+    def set_state(self, snapshot: bytes) -> None:
+        """Continues, bit for bit, from what get_state() gave for the same vehicle and size.
+
+        Raises ValueError for another snapshot, TypeError for what is not bytes; nothing changes
+        then.
+        """
+        if not isinstance(snapshot, bytes):
+            raise TypeError(f"snapshot: expected the bytes of get_state(), got {snapshot!r:.100}")
+        self._core.set_state(snapshot)
+
+    def set_wind(self, wind: ArrayLike) -> None:
+        """Sets the mean wind, m/s, world frame: (n, 3), or (3,) for all; kept by reset()."""
+        self._core.set_wind(given.rows("wind", wind, self._size, (3,), self._dtype, "m/s"))
+
+    def set_battery_voltage(self, voltage: ArrayLike) -> None:
+        """Sets the voltage, V: (n,), or a number for all; kept by reset().
+
+        Without effect on a vehicle whose battery.nominal_voltage is 0.
+        """
+        values = given.rows("voltage", voltage, self._size, (), self._dtype, "V")
+        given.refuse_where(values < 0.0, "voltage", values, 0, "numbers >= 0 [V]")
+        self._core.set_battery_voltage(values.reshape(-1))
+
+    def set_action_delay(self, steps: ArrayLike) -> None:
+        """Sets by how many steps commands act late, 0 to max_action_delay: (n,), or one for all."""
+        most = self._options["max_action_delay"]
+        values = np.asarray(steps)
+        expected = f"whole numbers from 0 to max_action_delay = {most}"
+        if values.dtype.kind not in "iu":
+            raise TypeError(f"steps: expected {expected}, got {given.described(steps)}")
+        if values.shape not in ((), (self._size,)):
+            got = given.described(steps)
+            raise ValueError(f"steps: expected shape ({self._size},), or one for all, got {got}")
+        given.refuse_where((values < 0) | (values > most), "steps", values, 0, expected)
+        self._core.set_action_delay(values.astype(np.uint32).reshape(-1))
+
+    @property
+    def position(self) -> Numbers:
+        """(n, 3) m, world frame."""
+        return self._core.position
+
+    @property
+    def velocity(self) -> Numbers:
+        """(n, 3) m/s, world frame."""
+        return self._core.velocity
+
+    @property
+    def attitude(self) -> Numbers:
+        """(n, 4) unit quaternions, scalar first: they turn body components into the world."""
+        return self._core.attitude
+
+    @property
+    def body_rates(self) -> Numbers:
+        """(n, 3) rad/s, body frame."""
+        return self._core.body_rates
+
+    @property
+    def rotor_speeds(self) -> Numbers:
+        """(n, N) rad/s."""
+        return self._core.rotor_speeds
+
+    @property
+    def rotor_command(self) -> Numbers:
+        """(n, N) rad/s, what the motors were driven to in the last step."""
+        return self._core.rotor_command
+
+    @property
+    def imu(self) -> FleetImuReading:
+        """The IMUs' readings now, or their last ones where they are slower than the steps."""
+        return FleetImuReading(*self._core.imu())
+
+    @property
+    def accelerometer_bias(self) -> Numbers:
+        """(n, 3) m/s^2, sensor axes."""
+        return self._core.accelerometer_bias
+
+    @property
+    def gyroscope_bias(self) -> Numbers:
+        """(n, 3) rad/s, sensor axes."""
+        return self._core.gyroscope_bias
+
+    @property
+    def wind(self) -> Numbers:
+        """(n, 3) m/s, mean wind, world frame."""
+        return self._core.wind
+
+    @property
+    def contact(self) -> Flags:
+        """(n,) whether the floor was touched during the last step() or entry of a rollout."""
+        return self._core.contact
+
+    @property
+    def diverged(self) -> Flags:
+        """(n,) whether a number of the state is not finite; reset() mends it."""
+        return self._core.diverged
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """(n,) s, since each vehicle's reset."""
+        return self._core.time
+
+    @property
+    def parameters(self) -> FleetParameters:
+        """A mapping from names to arrays (n, …): `fleet.parameters["mass"] *= 1.1`."""
+        return self._parameter_map
+
+    @parameters.setter
+    def parameters(self, values: Mapping[str, ArrayLike]) -> None:
+        if values is not self._parameter_map:
+            self._parameter_map.update(values)
+
+    @property
+    def vehicle(self) -> VehicleParameters:
+        """The vehicle from which the fleet was made."""
+        return self._parameters
+
+    @property
+    def size(self) -> int:
+        """The number of vehicles."""
+        return self._size
+
+    @property
+    def rotors(self) -> int:
+        """The number of rotors of a vehicle."""
+        return len(self._parameters.rotors)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """float32 or float64."""
+        return self._dtype
+
+    @property
+    def dt(self) -> float:
+        """s, of a step."""
+        return float(self._options["dt"])
+
+    @property
+    def seed(self) -> int:
+        """Key of all noise."""
+        return self._core.seed
+
+    @property
+    def steps(self) -> int:
+        """Steps since construction or since a reset with a seed: the counter of the noise."""
+        return self._core.steps
+
+    @property
+    def threads(self) -> int:
+        """The number of threads that a step runs on."""
+        return self._core.threads
+
+    @property
+    def isa(self) -> str:
+        """The instruction set of the kernels."""
+        return self._core.isa
+
+    @property
+    def bytes_per_vehicle(self) -> float:
+        """Memory that one vehicle takes."""
+        return self._core.bytes_per_vehicle
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __reduce__(self) -> tuple[Callable[..., Fleet], tuple[Any, ...]]:
+        arguments = (self._parameters, self._size, self._dtype.name, self.threads, self._options)
+        return _rebuilt, (type(self), *arguments, self._parameter_map.own(), self.get_state())
+
+    def __repr__(self) -> str:
+        o = self._options
+        return (
+            f"Fleet({self._parameters.name!r}, {self._size}, dtype={self._dtype.name!r}, "
+            f"integrator={o['integrator']!r}, dt={o['dt']:.6g}, seed={self.seed}, "
+            f"threads={self.threads}) after {self.steps} steps"
+        )
+
+
+def build_info() -> dict[str, Any]:
+    """How the extension was built, and which instruction set this process uses."""
+    return cast(dict[str, Any], _core.build_info())
+
+
+def _pool(threads: object) -> _core.ThreadPool | None:
+    if isinstance(threads, _core.ThreadPool):
+        return threads
+    if isinstance(threads, int | np.integer) and not isinstance(threads, bool):
+        count = given.whole_number("threads", threads, 0, 4096) or given.available_threads()
+        return ThreadPool(count) if count > 1 else None
+    raise TypeError(f"threads: expected a number or a ThreadPool, got {threads!r:.100}")
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}: expected True or False, got {value!r:.100}")
+    return bool(value)
+
+
+def _rebuilt(
+    kind: type[Fleet],
+    parameters: VehicleParameters,
+    size: int,
+    dtype: str,
+    threads: int,
+    options: dict[str, Any],
+    own: dict[str, Any],
+    snapshot: bytes,
+) -> Fleet:
+    fleet = kind.__new__(kind)
+    Fleet.__init__(fleet, parameters, size, dtype, threads=threads, **options)
+    fleet.parameters.update(own)
+    fleet.set_state(snapshot)
+    return fleet

@@ -1,0 +1,23 @@
+// See fleet_engine.hpp.
+#include "fleet_engine.hpp"
+
+namespace propwash {
+
+template class Fleet<float>;
+template class Fleet<double>;
+template class Fleet<float, 4>;
+template void Fleet<float>::set_parameters(const EachVehicle& of);
+template void Fleet<double>::set_parameters(const EachVehicle& of);
+template class Multicopter<>;
+
+}  // namespace propwash
+
+void step_single(propwash::Multicopter<>& uav, const propwash::RateThrust<double>& command,
+                 double dt) {
+  uav.step(command, dt);
+}
+
+void step_single(propwash::Multicopter<>& uav, const propwash::SmallArray<double>& speeds,
+                 double dt) {
+  uav.step(propwash::RotorSpeeds<propwash::Dynamic>{speeds}, dt);
+}

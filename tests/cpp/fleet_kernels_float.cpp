@@ -1,0 +1,10 @@
+// See fleet_engine.hpp.
+#include <propwash/fleet/kernels.hpp>
+
+template <class T>
+propwash::FleetKernels<T> test_kernels(int rotors, bool parallel);
+
+template <>
+propwash::FleetKernels<float> test_kernels(int rotors, bool parallel) {
+  return propwash::native_fleet_kernels<float, propwash::Dynamic>(rotors, parallel);
+}

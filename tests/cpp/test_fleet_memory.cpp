@@ -1,0 +1,105 @@
+// A step of a fleet allocates nothing, whoever calls and whatever is on.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <propwash/fleet/thread_pool.hpp>
+
+#include "catch.hpp"
+#include "fleet_engine.hpp"
+
+namespace {
+
+std::atomic<bool> counting{false};
+std::atomic<long> news{0};
+
+void* counted(void* p) {
+  if (counting) ++news;
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+
+}  // namespace
+
+// Where GCC inlines one of a pair and not the other, it warns of a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  return counted(std::malloc(size > 0 ? size : 1));
+}
+[[gnu::noinline]] void* operator new[](std::size_t size) {
+  return counted(std::malloc(size > 0 ? size : 1));
+}
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
+  const auto line = static_cast<std::size_t>(alignment);
+  return counted(std::aligned_alloc(line, (size / line + 1) * line));
+}
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
+  std::free(p);
+}
+
+namespace pw = propwash;
+
+namespace {
+
+template <class F>
+long allocations(F&& f) {
+  news = 0;
+  counting = true;
+  f();
+  counting = false;
+  return news;
+}
+
+/// All that a step can be asked for.
+template <class T>
+pw::Fleet<T> with_everything() {
+  auto vehicle = pw::vehicles::crazyflie();  // general shape, dead time, battery
+  vehicle.imu.rate = 100.0;
+  vehicle.imu.position = {0.01, 0.0, 0.0};
+  pw::FleetOptions options;
+  options.floor = -1.0;
+  options.turbulence = {5.0, 20.0, 5.0};
+  options.max_action_delay = 3;
+  return make_fleet<T>(vehicle, 999, options);
+}
+
+template <class T>
+void check_none(pw::Fleet<T> fleet, pw::ExecutorRef executor) {
+  const auto commands = fleet_commands<T>(3, fleet.vehicle(), fleet.size());
+  std::vector<T> position(3 * fleet.size());
+  std::vector<double> seconds(fleet.size());
+  const std::vector<T> wind{T(1), T(0), T(0)};
+  const long count = allocations([&] {
+    for (const int substeps : {1, 10, 25}) {
+      fleet.step(commands.rate_thrust(), substeps, executor);
+      fleet.step(commands.rotor_speeds(), substeps, executor);
+      fleet.step(commands.rate_thrust(), substeps, executor);
+    }
+    fleet.set_wind(wind);
+    fleet.read(pw::FleetField::position, position);
+    fleet.time(seconds);
+  });
+  CHECK(count == 0);
+  CHECK(seconds[0] > 0.0);
+}
+
+}  // namespace
+
+TEST_CASE("the counter counts a fleet's memory", "[no allocation]") {
+  CHECK(allocations([] { make_fleet<float>(pw::vehicles::flightgoggles(), 3); }) > 3);
+  CHECK(allocations([] {}) == 0);
+}
+
+TEST_CASE("a step of a fleet allocates nothing", "[no allocation]") {
+  pw::ThreadPool pool(2);
+  for (const bool threads : {false, true}) {
+    const pw::ExecutorRef executor = threads ? pw::ExecutorRef(pool) : pw::ExecutorRef();
+    check_none(make_fleet<float>(pw::vehicles::flightgoggles(), 999), executor);
+    check_none(make_fleet<double>(pw::vehicles::hexacopter(), 999), executor);
+    check_none(with_everything<float>(), executor);
+    check_none(with_everything<double>(), executor);
+  }
+}

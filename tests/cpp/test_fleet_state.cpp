@@ -1,0 +1,291 @@
+// Snapshots go on bit for bit or are refused; parameters of each vehicle are those of a fleet made
+// with them; how much memory a vehicle takes.
+#include <string>
+
+#include "catch.hpp"
+#include "fleet_engine.hpp"
+
+namespace pw = propwash;
+using pw::FleetField;
+using pw::VehicleParameters;
+
+namespace {
+
+/// All that a fleet remembers: late actions, dead time, slow IMU, turbulence, wind, battery, ground.
+VehicleParameters with_memory() {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.motor.command_delay = 0.0046;
+  vehicle.imu.rate = 130.0;
+  vehicle.imu.gyroscope_bias_initial = 0.01;
+  vehicle.battery.nominal_voltage = 12.0;
+  return vehicle;
+}
+
+pw::FleetOptions all_options(std::uint64_t seed = 5) {
+  pw::FleetOptions options;
+  options.seed = seed;
+  options.first_id = 17;
+  options.floor = -0.05;
+  options.turbulence = {6.0, 15.0, 6.0};
+  options.turbulence_heading = 1.0;
+  options.max_action_delay = 4;
+  return options;
+}
+
+template <class T>
+pw::Fleet<T> set_up(const VehicleParameters& vehicle, std::size_t size,
+                    const pw::FleetOptions& options) {
+  auto fleet = make_fleet<T>(vehicle, size, options);
+  std::vector<std::uint32_t> delays(size);
+  std::vector<T> wind, voltage;
+  for (std::size_t i = 0; i < size; ++i) {
+    delays[i] = static_cast<std::uint32_t>(i % 5);
+    wind.insert(wind.end(), {T(i), T(1), T(-0.5)});
+    voltage.push_back(T(11) + T(i) / 8);
+  }
+  if (options.max_action_delay > 0) fleet.set_action_delay(delays);
+  fleet.set_wind(wind);
+  fleet.set_battery_voltage(voltage);
+  return fleet;
+}
+
+template <class T>
+void check_goes_on(bool rates) {
+  auto fleet = set_up<T>(with_memory(), 7, all_options());
+  fly(fleet, rates, 0, 13, 7);
+  const bool mask[] = {false, true, false, false, false, false, true};
+  fleet.reset({}, {mask, 7});  // so that clocks differ
+  fly(fleet, rates, 13, 20, 7);
+  const auto kept = fleet.snapshot();
+  const auto then = everything_of(fleet);
+  fly(fleet, rates, 20, 40, 7);
+
+  auto other = make_fleet<T>(with_memory(), 7, all_options(99));
+  fly(other, !rates, 0, 5, 3);
+  other.restore(kept);
+  CHECK(same_bits(everything_of(other), then));
+  CHECK(other.snapshot() == kept);
+  fly(other, rates, 20, 40, 7);
+  CHECK(same_bits(everything_of(other), everything_of(fleet)));
+  CHECK(other.snapshot() == fleet.snapshot());
+  fleet.restore(kept);
+  CHECK(fleet.snapshot() == kept);
+}
+
+std::string refusal(pw::Fleet<double>& fleet, const std::vector<std::byte>& snapshot) {
+  const auto before = fleet.snapshot();
+  std::string text;
+  try {
+    fleet.restore(snapshot);
+  } catch (const std::invalid_argument& error) {
+    text = error.what();
+  }
+  CHECK(fleet.snapshot() == before);
+  return text;
+}
+
+/// Five vehicles like the default one, each with a mass, rotors and gains of its own.
+std::vector<VehicleParameters> different(std::size_t size) {
+  std::vector<VehicleParameters> vehicles(size, pw::vehicles::flightgoggles());
+  for (std::size_t i = 0; i < size; ++i) {
+    auto& v = vehicles[i];
+    const double more = 1.0 + 0.05 * static_cast<double>(i);
+    v.body.mass *= more;
+    v.body.inertia(0, 0) *= more;
+    for (auto& rotor : v.rotors) rotor.thrust_coefficient *= more * more;
+    v.motor.time_constant_up *= more, v.motor.time_constant_down *= more;
+    v.process_noise.force *= more;
+    v.imu.gyroscope_noise_density *= more;
+    v.imu.gyroscope_bias_initial = 0.01 * more;
+    v.rate_controller.proportional.x *= more;
+    v.rate_controller.filter.damping *= more;
+  }
+  return vehicles;
+}
+
+std::string complaint(pw::Fleet<double>& fleet, const std::vector<VehicleParameters>& vehicles) {
+  try {
+    fleet.set_parameters(pw::EachVehicle{vehicles});
+  } catch (const pw::ParameterError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+bool says(const std::string& text, const char* what) {
+  CAPTURE(text, what);
+  CHECK(text.find(what) != std::string::npos);
+  return text.find(what) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a restored fleet goes on bit for bit, in another object too", "[fleet]") {
+  for (const bool rates : {false, true}) {
+    check_goes_on<float>(rates);
+    check_goes_on<double>(rates);
+  }
+}
+
+TEST_CASE("a snapshot goes on in a fleet of another width of lanes", "[fleet]") {
+  auto narrow = set_up<double>(with_memory(), 5, all_options());
+  fly(narrow, true, 0, 10, 7);
+  pw::Fleet<double> wide(with_memory(), 5, all_options(), &wide_kernels);
+  wide.restore(narrow.snapshot());
+  fly(narrow, true, 10, 20, 7);
+  fly(wide, true, 10, 20, 7);
+  CHECK(wide.snapshot() == narrow.snapshot());
+}
+
+TEST_CASE("a snapshot of what is another fleet is refused, and changes nothing", "[fleet]") {
+  const auto vehicle = with_memory();
+  const auto options = all_options();
+  auto fleet = set_up<double>(vehicle, 3, options);
+  fly(fleet, true, 0, 5, 7);
+  const auto of = [&](auto&& change) {
+    auto v = vehicle;
+    auto o = options;
+    std::size_t n = 3;
+    change(v, o, n);
+    auto other = make_fleet<double>(v, n, o);
+    fly(other, true, 0, 2, 3);
+    return other.snapshot();
+  };
+  CHECK(says(refusal(fleet, of([](auto& v, auto&, auto&) { v.name = "other"; })), "vehicle"));
+  CHECK(says(refusal(fleet, of([](auto&, auto&, auto& n) { n = 4; })), "vehicles = 3, got 4"));
+  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.max_action_delay = 3; })), "action"));
+  CHECK(says(refusal(fleet, of([](auto& v, auto&, auto&) { v.motor.command_delay = 0.0; })),
+             "motor delay"));
+  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.dt = 1.0 / 961.0; })), "dt"));
+  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) {
+                       o.integrator = pw::Integrator::euler;
+                     })),
+             "integrator"));
+  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.noise = false; })), "noise"));
+  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.floor = 0.0; })), "floor"));
+  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.turbulence.altitude = 9.0; })),
+             "turbulence"));
+  CHECK(says(refusal(fleet, make_fleet<float>(vehicle, 3, options).snapshot()), "bytes"));
+
+  auto bytes = fleet.snapshot();
+  CHECK(says(refusal(fleet, {}), "0 bytes"));
+  CHECK(says(refusal(fleet, {bytes.begin(), bytes.begin() + 20}), "20 bytes"));
+  CHECK(says(refusal(fleet, {bytes.begin(), bytes.end() - 1}), "bytes"));
+  auto longer = bytes;
+  longer.push_back(std::byte{0});
+  CHECK(says(refusal(fleet, longer), "bytes"));
+  bytes[0] = std::byte{'x'};
+  CHECK(says(refusal(fleet, bytes), "other bytes"));
+}
+
+TEST_CASE("vehicles with parameters of their own are fleets made with those", "[fleet]") {
+  constexpr std::size_t size = 5;
+  const auto vehicles = different(size);
+  pw::FleetOptions options;
+  options.seed = 4;
+  auto fleet = make_fleet<double>(vehicles[0], size, options);
+  CHECK_FALSE(fleet.has_own_parameters());
+  fleet.set_parameters(pw::EachVehicle{vehicles});
+  CHECK(fleet.has_own_parameters());
+  fleet.reset(options.seed);
+  const auto hover = rows(fleet, FleetField::rotor_speeds);
+  const auto biases = rows(fleet, FleetField::gyroscope_bias);
+  fly(fleet, true, 0, 20, 10);
+  const auto position = rows(fleet, FleetField::position);
+  const auto rates = rows(fleet, FleetField::body_rates);
+  for (std::size_t i = 0; i < size; ++i) {
+    // all of the fleet like vehicle i: of its vehicles, the one with the same id
+    auto alike = make_fleet<double>(vehicles[i], size, options);
+    CHECK(rows(alike, FleetField::rotor_speeds)[4 * i] == hover[4 * i]);
+    CHECK(rows(alike, FleetField::gyroscope_bias)[3 * i] == biases[3 * i]);
+    for (int call = 0; call < 20; ++call) {
+      fly(alike, true, fleet_commands<double>(call, vehicles[0], size), 10);
+    }
+    for (std::size_t k = 3 * i; k < 3 * i + 3; ++k) {
+      CHECK(rows(alike, FleetField::position)[k] == position[k]);
+      CHECK(rows(alike, FleetField::body_rates)[k] == rates[k]);
+    }
+  }
+}
+
+TEST_CASE("parameters that cannot be are refused with the vehicle's number", "[fleet]") {
+  constexpr std::size_t size = 5;
+  auto fleet = make_fleet<double>(pw::vehicles::flightgoggles(), size);
+  auto whole = make_fleet<double>(pw::vehicles::flightgoggles(), size);
+  const auto good = different(size);
+  fleet.set_parameters(pw::EachVehicle{good});
+  whole.set_parameters(pw::EachVehicle{good});
+  const auto refused = [&](auto&& change, const char* what) {
+    auto bad = good;
+    bad[1].body.mass *= 1.01;  // good, and not to be taken either
+    change(bad[3]);
+    const auto text = complaint(fleet, bad);
+    return says(text, "vehicle 3") && says(text, what);
+  };
+  CHECK(refused([](auto& v) { v.body.mass = -1.0; }, "body.mass = -1"));
+  CHECK(refused([](auto& v) { v.body.mass = std::nan(""); }, "body.mass = nan"));
+  CHECK(refused([](auto& v) { v.motor.time_constant_up = 0.0; }, "motor.time_constant_up"));
+  CHECK(refused([](auto& v) { v.motor.command_delay = 0.01; }, "motor.command_delay"));
+  CHECK(refused([](auto& v) { v.imu.rate = 100.0; }, "imu.rate = 100"));
+  CHECK(refused([](auto& v) { v.battery.nominal_voltage = 3.0; }, "battery.nominal_voltage"));
+  CHECK(refused([](auto& v) { v.rotors.pop_back(); }, "rotors, their number = 3"));
+  CHECK(refused([](auto& v) { v.rate_controller.gyroscopic_term = false; }, "gyroscopic_term"));
+  fly(fleet, true, 0, 10, 5);
+  fly(whole, true, 0, 10, 5);
+  CHECK(same_bits(everything_of(fleet), everything_of(whole)));
+}
+
+TEST_CASE("one rotor of one vehicle tilted: the fleet keeps its state and goes on", "[fleet]") {
+  for (const int rotors : {4, 6}) {
+    constexpr std::size_t size = 5;
+    auto vehicle = rotors == 4 ? with_memory() : ring_of(6);
+    auto fleet = set_up<double>(vehicle, size, all_options());
+    auto same = set_up<double>(vehicle, size, all_options());
+    fly(fleet, true, 0, 9, 7);
+    fly(same, true, 0, 9, 7);
+    std::vector<VehicleParameters> vehicles(size, vehicle);
+    vehicles[2].rotors[1].axis = {std::sin(0.05), 0.0, std::cos(0.05)};
+    const auto before = fleet.snapshot();
+    fleet.set_parameters(pw::EachVehicle{vehicles});
+    CHECK(fleet.snapshot() == before);
+    fly(fleet, true, 9, 15, 7);
+    fly(same, true, 9, 15, 7);
+    const auto a = rows(fleet, FleetField::velocity);
+    const auto b = rows(same, FleetField::velocity);
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      CAPTURE(rotors, k);
+      if (k / 3 == 2) continue;
+      CHECK(a[k] == Approx(b[k]).epsilon(0).margin(1e-11));
+    }
+    CHECK(std::abs(a[6] - b[6]) > 1e-3);
+    // and back
+    vehicles[2] = vehicle;
+    const auto tilted = fleet.snapshot();
+    fleet.set_parameters(pw::EachVehicle{vehicles});
+    CHECK(fleet.snapshot() == tilted);
+    fly(fleet, true, 15, 20, 7);
+  }
+}
+
+TEST_CASE("a vehicle whose own rotors cannot command rates stops that command", "[fleet]") {
+  auto fleet = make_fleet<double>(pw::vehicles::flightgoggles(), 3);
+  std::vector<VehicleParameters> vehicles(3, pw::vehicles::flightgoggles());
+  for (auto& rotor : vehicles[1].rotors) rotor.position.y = 0.0;
+  fleet.set_parameters(pw::EachVehicle{vehicles});
+  const auto commands = fleet_commands<double>(0, fleet.vehicle(), 3);
+  CHECK_THROWS_AS(fleet.step(commands.rate_thrust()), pw::ParameterError);
+  fleet.step(commands.rotor_speeds());
+  CHECK(fleet.steps() == 1);
+}
+
+TEST_CASE("a vehicle takes no more memory than is promised", "[fleet]") {
+  // float, controller and sensors included; a thousand megabytes for a million with their own
+  auto fleet = make_fleet<float>(pw::vehicles::flightgoggles(), 100000);
+  CHECK(fleet.bytes_per_vehicle() <= 450.0);
+  CHECK(fleet.bytes_per_vehicle() > 100.0);
+  auto few = make_fleet<float>(pw::vehicles::flightgoggles(), 4096);
+  const std::vector<VehicleParameters> vehicles(4096, pw::vehicles::flightgoggles());
+  few.set_parameters(pw::EachVehicle{vehicles});
+  CHECK(few.bytes_per_vehicle() < 1000.0);
+  CHECK(few.bytes_per_vehicle() > fleet.bytes_per_vehicle());
+}

@@ -1,0 +1,156 @@
+"""`python -m propwash bench`: the form of what it gives. How fast anything is, no test says."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from propwash import bench
+from propwash.__main__ import main
+
+BRIEF = bench.Timing(repeats=1, seconds=1e-4)
+KEYS = [
+    "work",
+    "dtype",
+    "integrator",
+    "threads",
+    "batch",
+    "substeps",
+    "isa",
+    "steps_per_s",
+    "peak_gflops",
+]
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[bench.Row]:
+    """Every way of the table, for few vehicles."""
+    cases = [case for case in bench.full() if case.batch == 64]
+    assert len(cases) == 48
+    return list(bench.measure(cases, BRIEF))
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the command line measure for no time at all."""
+    measure = bench.measure
+
+    def briefly(cases: list[bench.Case], **others: Any) -> Iterator[bench.Row]:
+        return measure(cases, BRIEF, **others)
+
+    monkeypatch.setattr(bench, "measure", briefly)
+
+
+def test_json_has_the_promised_form(rows: list[bench.Row]) -> None:
+    read = json.loads(bench.as_json(rows))
+    assert list(read) == ["machine", "rows"]
+    assert sorted(read["machine"]) == ["cores", "cpu", "isa", "python", "version"]
+    assert read["machine"]["cores"] >= 1
+    assert len(read["rows"]) == len(rows)
+    for row in read["rows"]:
+        assert list(row) == KEYS
+        assert row["work"] in ("physics", "noise", "closed_loop")
+        assert row["dtype"] in ("float32", "float64")
+        assert row["integrator"] in ("euler", "rk4")
+        assert row["isa"] == read["machine"]["isa"]
+        for key in ("threads", "batch", "substeps"):
+            assert isinstance(row[key], int)
+            assert row[key] >= 1
+        for key in ("steps_per_s", "peak_gflops"):
+            assert math.isfinite(row[key])
+            assert row[key] > 0.0
+
+
+def test_every_case_becomes_one_row(rows: list[bench.Row]) -> None:
+    ways = {tuple(getattr(row, key) for key in KEYS[:6]) for row in rows}
+    assert len(ways) == len(rows) == 48
+
+
+@pytest.mark.parametrize("markdown", [False, True])
+def test_the_table_holds_every_row_and_what_a_step_includes(
+    rows: list[bench.Row], markdown: bool
+) -> None:
+    text = bench.table(rows, markdown)
+    for includes in bench.WORKS.values():
+        assert includes in text
+    assert "GFLOP/s" in text
+    cells = [line for line in text.splitlines() if "float32" in line or "float64" in line]
+    cells = [line for line in cells if "euler" in line or "rk4" in line]
+    assert len(cells) == 48
+    assert sum(line.count(" / ") for line in cells) == len(rows)
+
+
+def test_quick_is_rk4_of_4096_vehicles() -> None:
+    cases = bench.quick()
+    assert {(case.integrator, case.threads, case.batch) for case in cases} == {("rk4", 1, 4096)}
+    assert {case.work for case in cases} == set(bench.WORKS)
+    assert {case.dtype for case in cases} == {"float32", "float64"}
+    assert {case.substeps for case in cases} == {1, 10}
+    assert len(cases) == 12
+
+
+def test_the_full_table_is_every_combination() -> None:
+    cases = bench.full()
+    assert len(set(cases)) == len(cases) == 3 * 2 * 2 * 2 * 6 * 2
+
+
+def test_without_progress_on_a_file_and_json_in_a_file(
+    brief: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "bench.json"
+    assert main(["bench", "--quick", "--json", "--out", str(out)]) == 0
+    assert len(json.loads(out.read_text())["rows"]) == 12
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+def test_ctrl_c_ends_with_what_is_there(
+    brief: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measure = bench.measure
+
+    def interrupted(cases: list[bench.Case], **others: Any) -> Iterator[bench.Row]:
+        yield from measure(cases[:2], **others)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "measure", interrupted)
+    assert main(["bench", "--quick", "--json"]) == 130
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)["rows"]) == 2
+    assert "2 of 12 rows" in captured.err
+
+
+@pytest.mark.parametrize("threads", ["0", "-1", "1,", "two", "1.5", "1,100000"])
+def test_impossible_threads_are_refused(threads: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["bench", f"--threads={threads}"])
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert "expected whole numbers from 1" in error
+    assert repr(threads) in error
+
+
+def test_json_and_markdown_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["bench", "--json", "--markdown"])
+    assert "not allowed with" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there_is_refused_before_anything_is_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def never(*_arguments: Any, **_others: Any) -> Iterator[bench.Row]:
+        raise AssertionError("measured")
+
+    monkeypatch.setattr(bench, "measure", never)
+    assert main(["bench", "--quick", "--out", str(tmp_path / "none" / "bench.txt")]) == 2
+    assert "expected a file in a folder that exists" in capsys.readouterr().err
+
+
+def test_no_threads_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected whole numbers"):
+        bench.full([])

@@ -1,0 +1,397 @@
+"""A fleet: it flies as single vehicles do, the same bits in every arrangement; snapshots."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from helpers import tilted_hexacopter
+from numpy.typing import NDArray
+
+Numbers = NDArray[Any]
+DT = 1.0 / 960.0
+PARTS = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
+RNG = np.random.default_rng(11)
+
+
+def lively(n: int, dtype: str = "float64", seed: int = 5) -> pw.RateThrust:
+    """A command of its own for each vehicle."""
+    rng = np.random.default_rng(seed)
+    rates = rng.uniform(-3.0, 3.0, (n, 3)).astype(dtype)
+    return pw.RateThrust(rates, rng.uniform(8.0, 12.0, n).astype(dtype))
+
+
+def state(fleet: pw.Fleet) -> dict[str, Numbers]:
+    """All that can be read of a fleet."""
+    names = (*PARTS, "rotor_command", "accelerometer_bias", "gyroscope_bias", "wind", "time")
+    read: dict[str, Numbers] = {name: getattr(fleet, name) for name in names}
+    imu = fleet.imu
+    flags = {"contact": fleet.contact, "diverged": fleet.diverged}
+    return {**read, "force": imu.specific_force, "rate": imu.angular_rate, **flags}
+
+
+def same_bits(a: dict[str, Numbers], b: dict[str, Numbers]) -> None:
+    """Demands equal bits of all parts."""
+    assert a.keys() == b.keys()
+    for name, values in a.items():
+        assert values.dtype == b[name].dtype
+        assert values.tobytes() == b[name].tobytes(), name
+
+
+def rows(parts: dict[str, Numbers], which: Any) -> dict[str, Numbers]:
+    """The rows of some vehicles."""
+    return {name: np.ascontiguousarray(values[which]) for name, values in parts.items()}
+
+
+def test_what_a_user_types() -> None:
+    n, rng = 37, np.random.default_rng(1)
+    fleet = pw.Fleet(
+        "flightgoggles", n, dtype="float32", integrator="rk4", dt=1 / 960, seed=7, threads=0
+    )
+    mask = np.arange(n) < 5
+    fleet.reset(position=rng.normal(size=(n, 3)), mask=mask)
+    assert np.any(fleet.position[:5] != 0.0)
+    assert np.all(fleet.position[5:] == 0.0)
+    rates, thrust = rng.normal(size=(n, 3)), rng.uniform(9, 10, n)
+    fleet.step(pw.RateThrust(rates, thrust), substeps=10)
+    for name, width in zip(PARTS, (3, 3, 4, 3, 4), strict=True):
+        array = getattr(fleet, name)
+        assert array.shape == (n, width)
+        assert array.dtype == np.float32
+        assert np.all(np.isfinite(array))
+    assert fleet.imu.specific_force.shape == fleet.imu.angular_rate.shape == (n, 3)
+    assert np.allclose(fleet.time, 10 / 960)
+    assert fleet.time.dtype == np.float64
+    snapshot = fleet.get_state()
+    commands = pw.RateThrust(np.tile(rates, (6, 1, 1)), np.tile(thrust, (6, 1)))
+    log = fleet.rollout(commands, substeps=10)
+    assert len(log) == 6
+    assert log.position is not None
+    assert log.position.shape == (6, n, 3)
+    assert np.array_equal(log.position[-1], fleet.position)
+    fleet.set_state(snapshot)
+    again = fleet.rollout(commands, substeps=10)
+    assert again.position is not None
+    assert np.array_equal(log.position, again.position)
+    before = np.asarray(fleet.parameters["mass"])
+    factors = rng.uniform(0.8, 1.2, n)
+    fleet.parameters["mass"] *= factors
+    assert np.array_equal(fleet.parameters["mass"], before * factors)
+    assert repr(fleet).startswith("Fleet('flightgoggles', 37, dtype='float32'")
+    assert len(fleet) == fleet.size == n
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "euler"])
+@pytest.mark.parametrize("closed_loop", [False, True])
+# in float32, 96 steps of a turn of some 3 rad/s add up to some ten units in the last place
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 3e-5)])
+def test_fleet_flies_as_single_vehicles_do(
+    dtype: str, tolerance: float, closed_loop: bool, integrator: Any
+) -> None:
+    n, vehicle = 5, "flightgoggles"
+    fleet = pw.Fleet(vehicle, n, dtype, integrator, seed=3, first_id=40, threads=1)
+    rng = np.random.default_rng(2)
+    speeds = rng.uniform(900.0, 1300.0, (n, 4)).astype(dtype)
+    rates = lively(n, dtype)
+    command: Any = rates if closed_loop else pw.RotorSpeeds(speeds)
+    for _ in range(8):
+        fleet.step(command, substeps=12)
+    reading = fleet.imu
+    for i in range(n):
+        single = pw.Multicopter(vehicle, integrator, seed=3, id=40 + i)
+        own: Any = pw.RateThrust(rates.rates[i], float(rates.thrust[i]))
+        single.step(own if closed_loop else pw.RotorSpeeds(speeds[i]), DT, 96)
+        for name in PARTS:
+            expected = getattr(single.state, name)
+            scale = max(1.0, float(np.abs(expected).max()))
+            assert np.abs(getattr(fleet, name)[i] - expected).max() < tolerance * scale, name
+        imu = single.imu
+        assert np.abs(reading.specific_force[i] - imu.specific_force).max() < 100 * tolerance
+        assert np.abs(reading.angular_rate[i] - imu.angular_rate).max() < 100 * tolerance
+    assert np.allclose(fleet.time, 96 * DT, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("vehicle", ["crazyflie", "hexacopter", tilted_hexacopter()], ids=str)
+def test_other_vehicles_fly_as_single_ones_do(vehicle: Any) -> None:
+    """Delay, battery, slower IMU, tilted rotors, full matrices."""
+    parameters = pw.load_vehicle(vehicle)
+    fleet = pw.Fleet(vehicle, 3, "float64", seed=4, threads=1)
+    rotors = fleet.rotors
+    hover = fleet.rotor_speeds[0]
+    speeds = hover * RNG.uniform(0.9, 1.1, (20, 3, rotors))
+    wind, volts = np.array([1.0, -2.0, 0.5]), 0.95 * parameters.battery.nominal_voltage
+    fleet.set_wind(wind)
+    fleet.set_battery_voltage(volts)
+    fleet.rollout(pw.RotorSpeeds(speeds), substeps=4)
+    for i in range(3):
+        single = pw.Multicopter(vehicle, seed=4, id=i)
+        single.wind = wind
+        single.battery_voltage = volts
+        single.rollout(pw.RotorSpeeds(speeds[:, i]), DT, substeps=4)
+        for name in PARTS:
+            expected = getattr(single.state, name)
+            scale = max(1.0, float(np.abs(expected).max()))
+            assert np.abs(getattr(fleet, name)[i] - expected).max() < 1e-12 * scale, name
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_fleet_in_two_halves_flies_the_same_bits(dtype: str) -> None:
+    n, cut = 45, 19  # neither is a multiple of any number of lanes
+    whole = pw.Fleet("flightgoggles", n, dtype, seed=9, threads=1)
+    parts = [
+        pw.Fleet("flightgoggles", count, dtype, seed=9, first_id=first, threads=1)
+        for first, count in ((0, cut), (cut, n - cut))
+    ]
+    command = lively(n, dtype)
+    for fleet, some in zip(
+        [whole, *parts], [slice(0, n), slice(0, cut), slice(cut, n)], strict=True
+    ):
+        fleet.step(pw.RateThrust(command.rates[some], command.thrust[some]), substeps=50)
+    whole_state = state(whole)
+    same_bits(rows(whole_state, slice(0, cut)), state(parts[0]))
+    same_bits(rows(whole_state, slice(cut, n)), state(parts[1]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_threads_change_no_bit(dtype: str) -> None:
+    n = 1000
+    pool = pw.ThreadPool(2)
+    fleets = [pw.Fleet("flightgoggles", n, dtype, seed=2, threads=t) for t in (1, 2, pool, pool)]
+    assert [fleet.threads for fleet in fleets] == [1, 2, 2, 2]
+    for fleet in fleets:
+        fleet.step(lively(n, dtype), substeps=20)
+    states = [state(fleet) for fleet in fleets]
+    for other in states[1:]:
+        same_bits(states[0], other)
+
+
+def test_number_of_substeps_a_call_changes_no_bit() -> None:
+    fleets = [pw.Fleet("flightgoggles", 9, seed=2, threads=1) for _ in range(2)]
+    fleets[0].step(lively(9), substeps=12)
+    for _ in range(12):
+        fleets[1].step(lively(9))
+    same_bits(state(fleets[0]), state(fleets[1]))
+
+
+def test_one_command_is_for_all_vehicles_alike() -> None:
+    fleets = [pw.Fleet("flightgoggles", 6, noise=False, threads=1) for _ in range(4)]
+    rates = np.array([0.5, -1.0, 0.2], dtype=np.float32)
+    fleets[0].step(pw.RateThrust(rates, 9.5), substeps=40)
+    fleets[1].step(pw.RateThrust(np.tile(rates, (6, 1)), np.full(6, 9.5)), substeps=40)
+    fleets[2].rollout(pw.RateThrust(np.tile(rates, (4, 1, 1)), 9.5), substeps=10)
+    fleets[3].rollout(pw.RateThrust(rates, np.full((2, 1), 9.5)), substeps=20)
+    for other in fleets[1:]:
+        same_bits(state(fleets[0]), state(other))
+    assert np.all(fleets[0].position == fleets[0].position[0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_commands_of_either_type_and_any_order_are_taken(dtype: str) -> None:
+    n = 7
+    rates = RNG.normal(size=(n, 3)).astype(np.float32)
+    speeds = RNG.uniform(900, 1200, (n, 4)).astype(np.float32)
+    results = []
+    for r, s in (
+        (rates, speeds),
+        (rates.astype(np.float64), speeds.astype(np.float64)),
+        (np.asfortranarray(rates), np.asfortranarray(speeds)),
+        (rates.astype(">f4"), speeds.astype(">f8")),
+        (np.repeat(rates, 2, axis=0)[::2], speeds.tolist()),
+    ):
+        fleet = pw.Fleet("flightgoggles", n, dtype, threads=1)
+        fleet.step(pw.RateThrust(r, np.full(n, 10, dtype=int)), substeps=3)
+        fleet.step(pw.RotorSpeeds(s), substeps=3)
+        results.append(state(fleet))
+    for other in results[1:]:
+        same_bits(results[0], other)
+    assert pw.RateThrust(rates, 1.0).rates.dtype == np.float32
+    assert pw.RotorSpeeds(speeds).speeds.dtype == np.float32
+
+
+def test_single_vehicle_takes_commands_in_float32_and_refuses_those_of_a_fleet() -> None:
+    speeds = np.array([[1100.0, 1101.5, 1099.25, 1100.0]] * 3, dtype=np.float32)
+    ours, same = (pw.Multicopter("flightgoggles", seed=1) for _ in range(2))
+    ours.rollout(pw.RotorSpeeds(speeds))
+    same.rollout(pw.RotorSpeeds(speeds.astype(np.float64)))
+    assert ours.get_state() == same.get_state()
+    for command in (
+        pw.RateThrust(np.zeros((2, 5, 3)), 1.0),
+        pw.RateThrust(np.zeros(3), np.ones((2, 5))),
+        pw.RotorSpeeds(np.zeros((2, 5, 4))),
+    ):
+        with pytest.raises(ValueError, match=r"command: expected.*\(2, 5.*Fleet"):
+            ours.step(command)
+        with pytest.raises(ValueError, match=r"command: expected.*\(2, 5.*Fleet"):
+            ours.rollout(command)
+    assert ours.get_state() == same.get_state()
+
+
+@pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_snapshot_continues_bit_for_bit(vehicle: str, dtype: str) -> None:
+    n = 21
+    fleet = pw.Fleet(
+        vehicle, n, dtype, seed=8, max_action_delay=3, floor=-1.0,
+        turbulence=pw.Dryden(5.0, 10.0, 5.0),
+    )  # fmt: skip
+    fleet.set_action_delay(np.arange(n) % 4)
+    fleet.set_wind([3.0, 0.0, 0.0])
+    command = pw.RateThrust(lively(n).rates, fleet.vehicle.body.mass * 9.81)
+    fleet.step(command, substeps=13)
+    fleet.reset(mask=np.arange(n) % 3 == 0)
+    fleet.step(command, substeps=6)
+    snapshot, parts = fleet.get_state(), state(fleet)
+    fleet.step(command, substeps=30)
+    later = state(fleet)
+    fleet.set_state(snapshot)
+    same_bits(parts, state(fleet))
+    other = pw.Fleet(
+        vehicle, n, dtype, max_action_delay=3, floor=-1.0, turbulence=pw.Dryden(5.0, 10.0, 5.0)
+    )
+    other.set_state(snapshot)
+    for continued in (fleet, other, pickle.loads(pickle.dumps(other)), copy.deepcopy(other)):
+        assert continued.get_state() == snapshot
+        continued.step(command, substeps=30)
+        same_bits(later, state(continued))
+
+
+def test_copies_carry_parameters_and_options() -> None:
+    fleet = pw.Fleet(
+        "flightgoggles", 5, "float64", "euler", dt=0.002, seed=3, threads=2, noise=False
+    )
+    fleet.parameters["mass"] = [0.8, 0.9, 1.0, 1.1, 1.2]
+    fleet.step(lively(5), substeps=10)
+    other = pickle.loads(pickle.dumps(fleet))
+    for each in (fleet, other):
+        each.step(lively(5), substeps=10)
+    same_bits(state(fleet), state(other))
+    assert repr(other) == repr(fleet)
+    assert np.array_equal(other.parameters["mass"], fleet.parameters["mass"])
+
+
+def test_reset_with_a_mask_touches_the_mask_alone() -> None:
+    n = 19
+    fleet = pw.Fleet("flightgoggles", n, seed=6, threads=1)
+    fleet.step(lively(n), substeps=25)
+    before = state(fleet)
+    mask = np.zeros(n, dtype=bool)
+    mask[[2, 3, 16]] = True
+    fleet.reset(position=[1.0, 2.0, 3.0], attitude=[0.0, 0.0, 0.0, 1.0], mask=mask)
+    after = state(fleet)
+    same_bits(rows(before, ~mask), rows(after, ~mask))
+    assert np.all(after["position"][mask] == [1.0, 2.0, 3.0])
+    assert np.all(after["attitude"][mask] == [0.0, 0.0, 0.0, 1.0])
+    assert np.all(after["velocity"][mask] == 0.0)
+    assert np.all(after["time"][mask] == 0.0)
+    fleet.reset(velocity=np.arange(9.0).reshape(3, 3), mask=mask)  # a row for each of the mask
+    assert np.array_equal(fleet.velocity[mask], np.arange(9.0).reshape(3, 3))
+    fleet.reset(mask=np.zeros(n, dtype=bool))
+    same_bits(rows(before, ~mask), rows(state(fleet), ~mask))
+
+
+def test_reset_with_a_seed_is_as_new() -> None:
+    fleet, new = pw.Fleet("flightgoggles", 9, seed=1), pw.Fleet("flightgoggles", 9, seed=5)
+    fleet.step(lively(9), substeps=25)
+    assert fleet.steps == 25
+    fleet.reset(seed=5)
+    assert (fleet.steps, fleet.seed) == (0, 5)
+    for each in (fleet, new):
+        each.step(lively(9), substeps=25)
+    same_bits(state(fleet), state(new))
+
+
+def test_place_replaces_parts_and_nothing_else() -> None:
+    n = 6
+    fleet = pw.Fleet("flightgoggles", n, "float64", seed=6, threads=1)
+    fleet.step(lively(n), substeps=25)
+    before = state(fleet)
+    fleet.place(velocity=[0.0, 0.0, 2.0], mask=np.arange(n) == 4)
+    after = state(fleet)
+    assert np.array_equal(after["velocity"][4], [0.0, 0.0, 2.0])
+    for name in ("position", "attitude", "body_rates", "rotor_speeds", "time", "gyroscope_bias"):
+        assert before[name].tobytes() == after[name].tobytes()
+    fleet.place(attitude=np.array([2.0, 0.0, 0.0, 0.0]) * (0.5 + 1e-5))
+    assert np.all(fleet.attitude == [1.0, 0.0, 0.0, 0.0])
+
+
+def test_arrays_are_the_callers_own() -> None:
+    fleet = pw.Fleet("flightgoggles", 3)
+    fleet.position[:] = 7.0
+    fleet.imu.specific_force[:] = 7.0
+    assert np.all(fleet.position == 0.0)
+    assert np.all(fleet.imu.specific_force != 7.0)
+
+
+def test_rollout_records_what_is_asked_for() -> None:
+    n, everything = 5, list(pw.FleetTrajectory.__dataclass_fields__)
+    fleet, other = (pw.Fleet("flightgoggles", n, seed=1, floor=-0.05) for _ in range(2))
+    commands = pw.RotorSpeeds(RNG.uniform(0.0, 300.0, (30, n, 4)))
+    log = fleet.rollout(commands, substeps=4, record=everything)
+    for t in range(30):
+        other.step(pw.RotorSpeeds(commands.speeds[t]), substeps=4)
+        reading = other.imu
+        for name in everything:
+            array = getattr(log, name)
+            expected = getattr(reading if hasattr(reading, name) else other, name)
+            assert array.dtype == expected.dtype
+            assert array[t].tobytes() == expected.tobytes(), name
+    assert log.contact is not None
+    assert log.contact[-1].all()
+    assert not log.contact[0].any()
+    held = fleet.rollout(pw.RotorSpeeds(np.full(4, 500.0)), steps=3, record=["time"])
+    assert held.time is not None
+    assert held.time.shape == (3, n)
+    assert held.position is None
+    assert len(fleet.rollout(commands, steps=30, record=[])) == 0
+    assert len(fleet.rollout(pw.RotorSpeeds(np.zeros((0, n, 4))))) == 0
+
+
+def test_floor_stops_and_flags() -> None:
+    fleet = pw.Fleet("flightgoggles", 4, "float64", noise=False, floor=-1.0)
+    fleet.reset(position=[[0.0, 0.0, z] for z in (0.0, 0.0, 5.0, 5.0)])
+    fleet.step(pw.RotorSpeeds(np.zeros(4)), substeps=960)
+    assert fleet.contact.tolist() == [True, True, False, False]
+    assert np.all(fleet.position[:2, 2] >= -1.0)
+    assert np.all(fleet.velocity[:2] == 0.0)
+    assert np.all(fleet.velocity[2:, 2] < -5.0)
+
+
+def test_turbulence_moves_vehicles_apart_without_other_noise() -> None:
+    air = pw.Dryden(wind_speed_6m=8.0, altitude=20.0, airspeed=8.0)
+    fleet = pw.Fleet("flightgoggles", 8, noise=False, turbulence=air, seed=1)
+    still = pw.Fleet("flightgoggles", 8, noise=False, seed=1)
+    for each in (fleet, still):
+        each.step(pw.RateThrust(np.zeros(3), 9.81), substeps=480)
+    assert len(np.unique(fleet.velocity[:, 0])) == 8
+    assert len(np.unique(still.velocity[:, 0])) == 1
+
+
+def test_action_delay_holds_a_command_back() -> None:
+    n = 4
+    fleet = pw.Fleet("flightgoggles", n, "float64", noise=False, max_action_delay=6, threads=1)
+    fleet.set_action_delay([0, 2, 4, 6])
+    moved = np.full(n, -1)
+    hover = fleet.rotor_speeds
+    for k in range(8):
+        fleet.step(pw.RotorSpeeds(np.full(4, 1500.0)))
+        first = (np.abs(fleet.rotor_speeds - hover).max(axis=1) > 1.0) & (moved < 0)
+        moved[first] = k
+    assert moved.tolist() == [0, 2, 4, 6]
+
+
+def test_options_can_be_read() -> None:
+    fleet = pw.Fleet("hexacopter", 3, np.float64, "euler", dt=0.001, seed=2**64 - 1)
+    assert fleet.dtype == np.float64
+    assert (fleet.rotors, fleet.dt, fleet.seed) == (6, 0.001, 2**64 - 1)
+    assert fleet.vehicle == pw.load_vehicle("hexacopter")
+    assert fleet.isa
+    assert fleet.bytes_per_vehicle > 0
+    assert isinstance(pw.build_info(), dict)
+
+
+def test_memory_of_a_vehicle_is_within_its_bound() -> None:
+    assert pw.Fleet("flightgoggles", 4096).bytes_per_vehicle <= 450

@@ -1,0 +1,174 @@
+"""A fleet among threads and processes, and one vehicle that leaves the finite numbers."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+
+
+def hover(n: int) -> pw.RateThrust:
+    """A command of a fleet of flightgoggles."""
+    return pw.RateThrust(np.zeros((n, 3), np.float32), np.full(n, 9.81, np.float32))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_python_goes_on_during_a_step(threads: int) -> None:
+    fleet = pw.Fleet("flightgoggles", 2048, threads=threads)
+    command = hover(2048)
+    fleet.step(command)
+    done, counts = threading.Event(), []
+
+    def count() -> None:
+        while not done.is_set():
+            counts.append(time.perf_counter())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    start = time.perf_counter()
+    fleet.step(command, substeps=2000)
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    during = sum(start < t < end for t in counts)
+    # a thread that had to wait for the step would count once at most
+    assert during > 5, (during, end - start)
+
+
+def flown(fleet: pw.Fleet, calls: int) -> bytes:
+    """The state after some calls."""
+    command = hover(len(fleet))
+    for _ in range(calls):
+        fleet.step(command, substeps=3)
+    return fleet.get_state()
+
+
+def test_two_fleets_from_two_threads_with_one_pool() -> None:
+    alone = [flown(pw.Fleet("flightgoggles", 300, seed=s, threads=1), 60) for s in range(2)]
+    pool = pw.ThreadPool(2)
+    results: list[bytes] = [b"", b""]
+
+    def fly(s: int) -> None:
+        results[s] = flown(pw.Fleet("flightgoggles", 300, seed=s, threads=pool), 60)
+
+    threads = [threading.Thread(target=fly, args=(s,)) for s in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == alone
+
+
+def test_two_threads_on_one_fleet_take_turns() -> None:
+    fleet = pw.Fleet("flightgoggles", 200, seed=1, threads=2)
+    reads: list[Any] = []
+
+    def read() -> None:
+        for _ in range(100):
+            reads.append((fleet.position, fleet.imu, fleet.get_state()))
+
+    threads = [threading.Thread(target=flown, args=(fleet, 50)) for _ in range(2)]
+    threads.append(threading.Thread(target=read))
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert fleet.get_state() == flown(pw.Fleet("flightgoggles", 200, seed=1, threads=1), 100)
+    assert len(reads) == 100
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_flies_on() -> None:
+    fleet = pw.Fleet("flightgoggles", 500, seed=1, threads=2)
+    fleet.step(hover(500), substeps=3)  # the pool is awake
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+
+    def fly() -> None:
+        sender.send_bytes(flown(fleet, 20))
+
+    child = context.Process(target=fly)
+    child.start()
+    assert receiver.poll(30), "the child hangs"
+    theirs = receiver.recv_bytes()
+    child.join(30)
+    assert child.exitcode == 0
+    assert theirs == flown(fleet, 20)
+
+
+INTERRUPTED = """
+import sys, numpy as np, propwash as pw
+fleet = pw.Fleet("flightgoggles", 64, threads=1)
+command = pw.RateThrust(np.zeros(3), 9.81)
+print("flying", flush=True)
+try:
+    if sys.argv[1] == "step":
+        fleet.step(command, substeps=2**31 - 1)
+    else:
+        fleet.rollout(command, steps=20_000_000, record=[])
+except KeyboardInterrupt:
+    assert 0 < fleet.steps < 20_000_000, fleet.steps
+    fleet.step(command)
+    print("heard")
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent in another way there")
+@pytest.mark.parametrize("what", ["step", "rollout"])
+def test_ctrl_c_is_heard(what: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, what], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "flying\n"
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.read() == "heard\n"
+        assert process.wait(30) == 0
+
+
+def test_idle_threads_use_no_time() -> None:
+    fleet = pw.Fleet("flightgoggles", 2000, threads=2)
+    fleet.step(hover(2000), substeps=3)
+    start = time.process_time()
+    time.sleep(0.3)
+    assert time.process_time() - start < 0.03
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_vehicle_that_diverges_leaves_its_neighbours_alone(dtype: str) -> None:
+    n, bad = 21, 9
+    command = hover(n)
+    fleet, calm = (pw.Fleet("flightgoggles", n, dtype, seed=2, threads=1) for _ in range(2))
+    for each in (fleet, calm):
+        each.step(command, substeps=4)
+    largest = float(np.finfo(dtype).max)
+    mask = np.arange(n) == bad
+    fleet.place(body_rates=[largest / 2, largest / 2, 1.0], velocity=[largest] * 3, mask=mask)
+    for each in (fleet, calm):
+        each.step(command, substeps=4)
+    assert fleet.diverged.tolist() == mask.tolist()
+    assert not calm.diverged.any()
+    for name in ("position", "velocity", "attitude", "body_rates", "rotor_speeds", "time"):
+        ours, theirs = getattr(fleet, name), getattr(calm, name)
+        assert ours[~mask].tobytes() == theirs[~mask].tobytes(), name
+    assert fleet.imu.specific_force[~mask].tobytes() == calm.imu.specific_force[~mask].tobytes()
+    snapshot = fleet.get_state()
+    fleet.reset(mask=fleet.diverged)
+    assert not fleet.diverged.any()
+    fleet.step(command, substeps=400)
+    assert not fleet.diverged.any()
+    assert np.all(np.isfinite(fleet.position))
+    fleet.set_state(snapshot)
+    assert fleet.diverged.tolist() == mask.tolist()

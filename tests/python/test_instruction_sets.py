@@ -1,0 +1,63 @@
+"""What of the extension is compiled for which instruction set, read from its objects."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import propwash as pw
+import pytest
+
+ISAS = pw.build_info()["isas"]
+BUILT = Path(__file__).resolve().parents[2] / "build" / "python" / "bindings" / "CMakeFiles"
+WIDE = re.compile(r"propwash_kernels_(v3|v4)_")
+
+
+def test_the_widest_set_is_taken() -> None:
+    info = pw.build_info()
+    if "PROPWASH_ISA" not in os.environ:
+        assert info["isa"] == ISAS[-1]
+    assert info["isas"][0] == "baseline"
+    assert set(info["lanes"]) == {"float32", "float64"}
+
+
+def objects() -> list[Path]:
+    """What the extension was linked from; skips where the build did not leave it."""
+    found = sorted(BUILT.glob("**/*.o"))
+    if not found:
+        pytest.skip("the objects of the extension are missing (make builds it in build/python)")
+    if shutil.which("objdump") is None or shutil.which("nm") is None:
+        pytest.skip("objdump or nm is missing (Debian: binutils)")
+    return found
+
+
+@pytest.mark.skipif("v3" not in ISAS, reason="this processor is not an x86-64-v3")
+def test_baseline_code_has_no_avx() -> None:
+    narrow = [path for path in objects() if not WIDE.search(str(path))]
+    assert len(narrow) > 3
+    avx = re.compile(r"%[yz]mm|\bv[a-z0-9]+\s.*%xmm")
+    for path in narrow:
+        code = subprocess.run(
+            ["objdump", "-d", "--no-show-raw-insn", str(path)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        assert "%xmm" in code, path
+        assert not (hit := avx.search(code)), f"{path}: {hit}"
+
+
+@pytest.mark.skipif("v3" not in ISAS, reason="this processor is not an x86-64-v3")
+def test_wide_units_share_no_function_with_others() -> None:
+    wide = [path for path in objects() if WIDE.search(str(path))]
+    assert wide
+    for path in wide:
+        listed = subprocess.run(
+            ["nm", "--defined-only", "-C", str(path)], capture_output=True, text=True, check=True
+        ).stdout
+        shared = [line for line in listed.splitlines() if re.search(r" [TWVu] ", line)]
+        assert len(shared) == 1, shared
+        assert re.search(r"::v[34]_(float|double)\(\)$", shared[0])
