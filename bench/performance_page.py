@@ -10,6 +10,7 @@ peers (bench/peers/README.md); without it that part stays as it is. `--quick` ta
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -43,6 +44,17 @@ def block(text: str) -> str:
     return f"```\n{text}\n```"
 
 
+def company() -> str:
+    """Whether the machine was quiet."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load < 0.3:
+        return f"The machine, of {cores} cores, did nothing else."
+    return (
+        f"Beside the measurement {load:.1f} other programs were running on the machine's {cores} "
+        "cores: rows of several threads are too low, and others may be."
+    )
+
+
 def main() -> int:
     """Writes the page after each part, so that one that fails costs no other."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -52,6 +64,7 @@ def main() -> int:
     length = ["--quick"] if options.quick else []
     program = PROGRAMS / "propwash_bench"
     parts: dict[str, Callable[[], str]] = {
+        "company": company,
         "operations": lambda: block(output_of(PROGRAMS / "propwash_operations")),
         "table": lambda: output_of(
             sys.executable, "-m", "propwash", "bench", "--markdown", *length

@@ -30,8 +30,11 @@ const std::vector<Candidate>& candidates() {
     std::vector<Candidate> found{candidate("baseline", baseline_float(), baseline_double(), true)};
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    const bool v3_runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+    bool v3_runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                   __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+#if !defined(__clang__)
+    v3_runs = v3_runs && __builtin_cpu_supports("x86-64-v3");
+#endif
     const bool v4_runs = v3_runs && __builtin_cpu_supports("avx512f") &&
                          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
@@ -52,6 +55,13 @@ std::string names() {
   return text;
 }
 
+bool is_known(const std::string& name) {
+  for (const auto& each : candidates()) {
+    if (name == each.set.isa) return true;
+  }
+  return false;
+}
+
 const Candidate& chosen(bool reproducible) {
   const char* const forced = std::getenv("PROPWASH_ISA");
   if (forced != nullptr && *forced != '\0') {
@@ -60,7 +70,7 @@ const Candidate& chosen(bool reproducible) {
       if (reproducible && !each.is_reproducible) break;
       return each;
     }
-    if (!reproducible) {
+    if (!is_known(forced)) {
       throw std::invalid_argument("PROPWASH_ISA = '" + std::string(forced) +
                                   "': expected one that this processor has, " + names());
     }

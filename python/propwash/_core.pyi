@@ -13,6 +13,8 @@ import numpy.typing
 __all__: list[str] = [
     "Allocation",
     "Car",
+    "CarFleetFloat32",
+    "CarFleetFloat64",
     "FleetFloat32",
     "FleetFloat64",
     "LowPass",
@@ -24,6 +26,7 @@ __all__: list[str] = [
     "SpeedYawRate",
     "ThreadPool",
     "build_info",
+    "car_parameter_table",
     "fma_peak",
     "integrate_step",
     "parameter_table",
@@ -79,7 +82,7 @@ class SpeedYawRate:
     """
     Speed and yaw rate of a car.
 
-    speed: number or (T,), m/s. yaw_rate: number or (T,), rad/s, counter-clockwise.
+    speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a rollout; for a fleet of cars (n,) or (T, n). Numbers in float32 stay so.
     Raises ValueError for another shape or a number that is not finite.
     """
     def __getstate__(
@@ -577,7 +580,130 @@ class FleetFloat64:
         (n, 3) m/s, mean wind, world frame
         """
 
+class CarFleetFloat32:
+    """
+    See propwash.CarFleet.
+    """
+    def __init__(
+        self,
+        parameters: typing.Any,
+        size: typing.SupportsInt | typing.SupportsIndex,
+        integrator: str,
+        dt: typing.SupportsFloat | typing.SupportsIndex,
+        seed: typing.SupportsInt | typing.SupportsIndex,
+        first_id: typing.SupportsInt | typing.SupportsIndex,
+        noise: bool,
+        pool: ThreadPool | None,
+    ) -> None: ...
+    def get_state(self) -> bytes: ...
+    def own_parameters(self) -> list[int]: ...
+    def parameter(
+        self, field: typing.SupportsInt | typing.SupportsIndex
+    ) -> numpy.typing.NDArray[numpy.float64]: ...
+    def place(self, parts: tuple, mask: typing.Any) -> None: ...
+    def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
+    def rollout(self, command: typing.Any, steps: typing.Any, substeps: typing.Any) -> dict: ...
+    def set_parameters(
+        self,
+        values: collections.abc.Mapping[
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        ],
+    ) -> None: ...
+    def set_state(self, snapshot: bytes) -> None: ...
+    def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
+    @property
+    def bytes_per_vehicle(self) -> float: ...
+    @property
+    def diverged(self) -> numpy.typing.NDArray[numpy.bool]:
+        """
+        (n,) whether a number of the state is not finite
+        """
+    @property
+    def heading(self) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        (n,) rad, from world x, not wrapped
+        """
+    @property
+    def position(self) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        (n, 2) m, world frame
+        """
+    @property
+    def seed(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def time(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        (n,) s, since each vehicle's reset
+        """
+
+class CarFleetFloat64:
+    """
+    See propwash.CarFleet.
+    """
+    def __init__(
+        self,
+        parameters: typing.Any,
+        size: typing.SupportsInt | typing.SupportsIndex,
+        integrator: str,
+        dt: typing.SupportsFloat | typing.SupportsIndex,
+        seed: typing.SupportsInt | typing.SupportsIndex,
+        first_id: typing.SupportsInt | typing.SupportsIndex,
+        noise: bool,
+        pool: ThreadPool | None,
+    ) -> None: ...
+    def get_state(self) -> bytes: ...
+    def own_parameters(self) -> list[int]: ...
+    def parameter(
+        self, field: typing.SupportsInt | typing.SupportsIndex
+    ) -> numpy.typing.NDArray[numpy.float64]: ...
+    def place(self, parts: tuple, mask: typing.Any) -> None: ...
+    def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
+    def rollout(self, command: typing.Any, steps: typing.Any, substeps: typing.Any) -> dict: ...
+    def set_parameters(
+        self,
+        values: collections.abc.Mapping[
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        ],
+    ) -> None: ...
+    def set_state(self, snapshot: bytes) -> None: ...
+    def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
+    @property
+    def bytes_per_vehicle(self) -> float: ...
+    @property
+    def diverged(self) -> numpy.typing.NDArray[numpy.bool]:
+        """
+        (n,) whether a number of the state is not finite
+        """
+    @property
+    def heading(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        (n,) rad, from world x, not wrapped
+        """
+    @property
+    def position(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        (n, 2) m, world frame
+        """
+    @property
+    def seed(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def time(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        (n,) s, since each vehicle's reset
+        """
+
 def build_info() -> dict: ...
+def car_parameter_table(parameters: typing.Any) -> list: ...
 def fma_peak(dtype: str) -> float:
     """
     GFLOP/s of one core in multiply-adds, measured for about a tenth of a second.

@@ -148,7 +148,7 @@ def names(name: str, value: object, known: Sequence[str]) -> list[str]:
     for item in given:
         if item not in known:
             raise ValueError(f"{name}: expected some of {', '.join(known)}, got {item!r:.100}")
-    return given
+    return list(dict.fromkeys(given))
 
 
 def _listed(numbers: Numbers) -> str:

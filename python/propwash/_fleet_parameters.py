@@ -25,8 +25,8 @@ class ParameterArray(np.ndarray[Any, np.dtype[np.float64]]):
     """One parameter of all vehicles, (n, …), as it was when it was read.
 
     Assigning to items writes to the fleet: `fleet.parameters["mass"][3] = 1.2`. So does
-    `fleet.parameters["mass"] *= 1.1`. Anything else that would change the array is refused,
-    because it would be lost; arithmetic gives plain arrays.
+    `fleet.parameters["mass"] *= 1.1`. Arithmetic gives plain arrays, that of a name of your own
+    too: `m = fleet.parameters["mass"]; m *= 1.1` changes m alone.
     """
 
     _source: tuple[FleetParameters, str] | None
@@ -36,7 +36,8 @@ class ParameterArray(np.ndarray[Any, np.dtype[np.float64]]):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         # `*=` of what a mapping gave computes a plain array, which it then assigns
-        options.pop("out", None)
+        if any(isinstance(array, ParameterArray) for array in options.get("out", ())):
+            del options["out"]
         return getattr(ufunc, method)(*map(_plain, inputs), **options)
 
     def __setitem__(self, key: Any, value: Any) -> None:

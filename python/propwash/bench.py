@@ -278,18 +278,20 @@ def table(rows: Sequence[Row], markdown: bool = False) -> str:
     A cell is million vehicle-steps per second, and the same per GFLOP/s of one core's peak.
     """
     about = machine()
+    bullet = "- " if markdown else ""
     lines = [
-        f"propwash {about['version']} on {about['cpu']}, {about['cores']} cores, "
+        f"{bullet}propwash {about['version']} on {about['cpu']}, {about['cores']} cores, "
         f"instruction set {about['isa']}, Python {about['python']}"
     ]
     for dtype in DTYPES:
         peaks = [row.peak_gflops for row in rows if row.dtype == dtype]
         if peaks:
             lines.append(
-                f"Peak of multiply-adds of one core, {dtype}: {statistics.median(peaks):.1f} "
-                f"GFLOP/s (measured in turns with the rows, {min(peaks):.1f} to {max(peaks):.1f})"
+                f"{bullet}Peak of multiply-adds of one core, {dtype}: "
+                f"{statistics.median(peaks):.1f} GFLOP/s (measured in turns with the rows, "
+                f"{min(peaks):.1f} to {max(peaks):.1f})"
             )
-    lines.append("A cell: million vehicle-steps/s, and per GFLOP/s of that peak.")
+    lines.append(f"{bullet}A cell: million vehicle-steps/s, and per GFLOP/s of that peak.")
     for work, includes in WORKS.items():
         chosen = [row for row in rows if row.work == work]
         if chosen:

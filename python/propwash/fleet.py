@@ -87,7 +87,7 @@ class Fleet:
         parameters = load(vehicle)
         if isinstance(parameters, CarParameters):
             raise ParameterError(
-                f"vehicle: expected a multicopter, {parameters.name!r} is a car; fly it with pw.CarFleet"
+                f"vehicle: expected a multicopter, {parameters.name!r} is a car; take pw.CarFleet"
             )
         if integrator not in ("rk4", "euler"):
             raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")

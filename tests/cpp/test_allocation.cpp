@@ -1,6 +1,6 @@
 // Allocation (23): inverse of the wrench, minimum norm, clipping, rank.
 #include <Eigen/SVD>
-#include <propwash/control/allocation.hpp>
+#include <propwash/control/make_allocation.hpp>
 #include <propwash/math/eigen.hpp>
 #include <propwash/model/motor.hpp>
 #include <propwash/model/rotor.hpp>

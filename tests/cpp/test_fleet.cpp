@@ -70,9 +70,9 @@ class Singles {
 };
 
 /// What everything_of reads of a fleet without wind, contact and divergence.
-const FleetField compared[] = {FleetField::position,     FleetField::velocity,
-                               FleetField::attitude,     FleetField::body_rates,
-                               FleetField::rotor_speeds, FleetField::rotor_command,
+const FleetField compared[] = {FleetField::position,           FleetField::velocity,
+                               FleetField::attitude,           FleetField::body_rates,
+                               FleetField::rotor_speeds,       FleetField::rotor_command,
                                FleetField::accelerometer_bias, FleetField::gyroscope_bias};
 
 void append(std::vector<double>& to, const pw::Vec3<double>& v) {
@@ -83,19 +83,32 @@ std::vector<double> numbers(const pw::Multicopter<>& uav, FleetField field) {
   std::vector<double> of;
   const auto& x = uav.state();
   switch (field) {
-    case FleetField::position: append(of, x.position); break;
-    case FleetField::velocity: append(of, x.velocity); break;
+    case FleetField::position:
+      append(of, x.position);
+      break;
+    case FleetField::velocity:
+      append(of, x.velocity);
+      break;
     case FleetField::attitude:
       of = {x.attitude.w, x.attitude.x, x.attitude.y, x.attitude.z};
       break;
-    case FleetField::body_rates: append(of, x.body_rates); break;
-    case FleetField::rotor_speeds: of.assign(x.rotor_speeds.begin(), x.rotor_speeds.end()); break;
+    case FleetField::body_rates:
+      append(of, x.body_rates);
+      break;
+    case FleetField::rotor_speeds:
+      of.assign(x.rotor_speeds.begin(), x.rotor_speeds.end());
+      break;
     case FleetField::rotor_command:
       of.assign(uav.rotor_command().begin(), uav.rotor_command().end());
       break;
-    case FleetField::accelerometer_bias: append(of, uav.imu_bias().accelerometer); break;
-    case FleetField::gyroscope_bias: append(of, uav.imu_bias().gyroscope); break;
-    default: break;
+    case FleetField::accelerometer_bias:
+      append(of, uav.imu_bias().accelerometer);
+      break;
+    case FleetField::gyroscope_bias:
+      append(of, uav.imu_bias().gyroscope);
+      break;
+    default:
+      break;
   }
   return of;
 }
@@ -229,8 +242,7 @@ VehicleParameters with_all_terms(const VehicleParameters& from) {
     for (int j = 0; j < i; ++j) inertia(i, j) = inertia(j, i);
   }
   vehicle.body.inertia = inertia;
-  vehicle.drag.rotational =
-      turned(dice.unit_quat(), pw::Mat3<double>::diagonal(1e-7, 2e-7, 3e-7));
+  vehicle.drag.rotational = turned(dice.unit_quat(), pw::Mat3<double>::diagonal(1e-7, 2e-7, 3e-7));
   for (auto& rotor : vehicle.rotors) {
     const auto axis = dice.vec3(0.1) + pw::Vec3<double>{0.0, 0.0, 1.0};
     rotor.axis = axis * (1.0 / norm(axis));

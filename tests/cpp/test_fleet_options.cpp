@@ -1,5 +1,5 @@
-// What a fleet can be asked for beside a step: late actions, ground, turbulence, other episodes; and
-// that a vehicle that is lost takes no other with it.
+// What a fleet can be asked for beside a step: late actions, ground, turbulence, other episodes;
+// and that a vehicle that is lost takes no other with it.
 #include <array>
 #include <limits>
 #include <numeric>
@@ -17,9 +17,9 @@ namespace {
 /// The bits of all vehicles but one are those of another fleet.
 template <class T>
 bool same_but(const pw::Fleet<T>& a, const pw::Fleet<T>& b, std::size_t without) {
-  for (const auto field : {FleetField::position, FleetField::velocity, FleetField::attitude,
-                           FleetField::body_rates, FleetField::rotor_speeds,
-                           FleetField::accelerometer_bias, FleetField::diverged}) {
+  for (const auto field :
+       {FleetField::position, FleetField::velocity, FleetField::attitude, FleetField::body_rates,
+        FleetField::rotor_speeds, FleetField::accelerometer_bias, FleetField::diverged}) {
     const auto width = static_cast<std::size_t>(a.width(field));
     const auto x = rows(a, field);
     const auto y = rows(b, field);
@@ -80,7 +80,8 @@ std::vector<pw::Vec3<double>> air_of(pw::Fleet<float>& fleet) {
 /// sqrt(n) times the correlation: standard normal for independent samples.
 double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   double ab = 0.0, aa = 0.0, bb = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) ab += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
+  for (std::size_t i = 0; i < a.size(); ++i)
+    ab += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
   return ab / std::sqrt(aa * bb) * std::sqrt(static_cast<double>(a.size()));
 }
 
@@ -169,7 +170,8 @@ TEST_CASE("what falls on the ground stops, is flagged, and takes off again", "[f
   options.floor = -0.25;
   for (const int substeps : {1, 16}) {
     auto fleet = make_fleet<float>(pw::vehicles::flightgoggles(), 6, options);
-    const std::vector<float> heights{0, 0, 0.5f, 0, 0, 100, 0, 0, 1, 0, 0, 0, 0, 0, 200, 0, 0, 1.5f};
+    const std::vector<float> heights{0, 0, 0.5f, 0, 0, 100, 0, 0, 1,
+                                     0, 0, 0,    0, 0, 200, 0, 0, 1.5f};
     fleet.reset({heights, {}, {}, {}, {}});
     const auto z = [&](std::size_t i) { return rows(fleet, FleetField::position)[3 * i + 2]; };
     const auto touched = [&](std::size_t i) { return rows(fleet, FleetField::contact)[i]; };
@@ -245,7 +247,7 @@ TEST_CASE("a vehicle in turbulence is a single one in a wind that is that turbul
   const auto position = rows(fleet, FleetField::position);
   const auto velocity = rows(fleet, FleetField::velocity);
   for (std::uint32_t i = 0; i < size; ++i) {
-    const auto five = [&](std::uint64_t step, pw::Stream stream, double(&z)[5]) {
+    const auto five = [&](std::uint64_t step, pw::Stream stream, double (&z)[5]) {
       const auto six = pw::six_normals(options.seed, options.first_id + i, step, stream);
       for (int k = 0; k < 5; ++k) z[k] = double{six[k]};
     };
@@ -281,9 +283,9 @@ TEST_CASE("a vehicle that is lost is flagged, alone, and can be reset", "[fleet]
   const float inf = std::numeric_limits<float>::infinity();
   const std::vector<float> three{0.0f, nan, 0.0f}, endless{inf, 0.0f, 0.0f};
   const std::vector<float> four{nan, 0.0f, 0.0f, 0.0f}, speeds{500.0f, 500.0f, 500.0f, nan};
-  const std::vector<pw::FleetState<float>> states{{three, {}, {}, {}, {}},   {{}, three, {}, {}, {}},
-                                                  {{}, {}, four, {}, {}},    {{}, {}, {}, three, {}},
-                                                  {{}, {}, {}, {}, speeds},  {{}, endless, {}, {}, {}}};
+  const std::vector<pw::FleetState<float>> states{
+      {three, {}, {}, {}, {}}, {{}, three, {}, {}, {}},  {{}, {}, four, {}, {}},
+      {{}, {}, {}, three, {}}, {{}, {}, {}, {}, speeds}, {{}, endless, {}, {}, {}}};
   bool mask[7] = {};
   mask[lost] = true;
   for (const bool rates : {false, true}) {

@@ -7,7 +7,6 @@
 #include "catch.hpp"
 #include "fleet_engine.hpp"
 
-
 namespace pw = propwash;
 using pw::FleetField;
 using pw::Stream;
@@ -58,8 +57,8 @@ pw::Fleet<T> flown(std::size_t count, std::uint32_t first_id, int substeps = 10,
   auto fleet = make_fleet<T>(noisy(), count, numbered(first_id));
   for (int step = 0; step < 60; step += substeps) {
     // commands change every ten steps, however these are grouped
-    fly(fleet, true,
-        fleet_commands<T>(step / 10, fleet.vehicle(), count, first_id), substeps, executor);
+    fly(fleet, true, fleet_commands<T>(step / 10, fleet.vehicle(), count, first_id), substeps,
+        executor);
   }
   return fleet;
 }

@@ -11,7 +11,8 @@ using pw::VehicleParameters;
 
 namespace {
 
-/// All that a fleet remembers: late actions, dead time, slow IMU, turbulence, wind, battery, ground.
+/// All that a fleet remembers: late actions, dead time, slow IMU, turbulence, wind, battery,
+/// ground.
 VehicleParameters with_memory() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.command_delay = 0.0046;
@@ -157,10 +158,9 @@ TEST_CASE("a snapshot of what is another fleet is refused, and changes nothing",
   CHECK(says(refusal(fleet, of([](auto& v, auto&, auto&) { v.motor.command_delay = 0.0; })),
              "motor delay"));
   CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.dt = 1.0 / 961.0; })), "dt"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) {
-                       o.integrator = pw::Integrator::euler;
-                     })),
-             "integrator"));
+  CHECK(
+      says(refusal(fleet, of([](auto&, auto& o, auto&) { o.integrator = pw::Integrator::euler; })),
+           "integrator"));
   CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.noise = false; })), "noise"));
   CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.floor = 0.0; })), "floor"));
   CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.turbulence.altitude = 9.0; })),

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <propwash/control/rate_controller.hpp>
 #include <propwash/vehicle/car.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 #include <string>

@@ -16,11 +16,29 @@ namespace {
 template <class T>
 const std::vector<T>& numbers() {
   using Limits = std::numeric_limits<T>;
-  static const std::vector<T> all{
-      T(0),     T(-0.0),  T(1),     T(-1),    T(0.5),         T(-0.5),        T(1.5),
-      T(-1.5),  T(2.5),   T(-2.5),  T(3.7),   T(-1e-3),       T(123456.7),    T(1e-20),
-      T(8.5e5), T(-11.2), T(0.499), Limits::quiet_NaN(),      Limits::infinity(),
-      -Limits::infinity(), Limits::denorm_min(), Limits::max(), Limits::lowest()};
+  static const std::vector<T> all{T(0),
+                                  T(-0.0),
+                                  T(1),
+                                  T(-1),
+                                  T(0.5),
+                                  T(-0.5),
+                                  T(1.5),
+                                  T(-1.5),
+                                  T(2.5),
+                                  T(-2.5),
+                                  T(3.7),
+                                  T(-1e-3),
+                                  T(123456.7),
+                                  T(1e-20),
+                                  T(8.5e5),
+                                  T(-11.2),
+                                  T(0.499),
+                                  Limits::quiet_NaN(),
+                                  Limits::infinity(),
+                                  -Limits::infinity(),
+                                  Limits::denorm_min(),
+                                  Limits::max(),
+                                  Limits::lowest()};
   return all;
 }
 

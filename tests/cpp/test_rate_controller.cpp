@@ -1,5 +1,6 @@
 // The rate controller by itself and around each vehicle.
 #include <algorithm>
+#include <propwash/control/rate_controller.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 
 #include "catch.hpp"

@@ -32,6 +32,11 @@ template <class T, int N>
 void Fleet<T, N>::check_options() const {
   const auto refuse = [](const std::string& text) { throw ParameterError(text); };
   if (size_ < 1) refuse("size = 0: expected at least 1 vehicle");
+  const std::uint64_t ids = (std::uint64_t{1} << 32) - options_.first_id;
+  if (size_ > ids) {
+    refuse("size = " + std::to_string(size_) + ": expected at most " + std::to_string(ids) +
+           " vehicles, for whose numbers 32 bits suffice");
+  }
   if (options_.integrator == Integrator::symplectic_euler) {
     refuse("integrator = symplectic_euler: expected rk4 or euler, which are those of a fleet");
   }
@@ -164,8 +169,8 @@ template <class Of>
 void Fleet<T, N>::set_parameters(const Of& of) {
   const auto ours = fields(static_cast<const VehicleParameters&>(vehicle_));
   prepare(
-      [&](std::size_t i) -> const VehicleParameters& {
-        const VehicleParameters& vehicle = of(i);
+      [&](std::size_t i) -> decltype(of(i)) {  // by value too, for which a reference would dangle
+        decltype(of(i)) vehicle = of(i);
         if (vehicle.rotors.size() != vehicle_.rotors.size()) {
           throw ParameterError("vehicle " + std::to_string(i) + ": rotors, their number = " +
                                std::to_string(vehicle.rotors.size()) + ": expected " +

@@ -181,12 +181,18 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   for (int i = 0; i < 4; ++i) same(ours.turbulence[i], theirs.turbulence[i], "turbulence");
   same(snapshot_bytes(), snapshot.size(), "bytes");
 
+  if (theirs.level > static_cast<std::uint32_t>(Level::speeds) ||
+      !(theirs.imu_phase >= 0.0 && theirs.imu_phase < 2.0)) {
+    refuse("expected what a fleet's snapshot() gave, got other numbers");
+  }
+
   options_.seed = theirs.seed;
   steps_ = theirs.steps;
   imu_phase_ = theirs.imu_phase;
   level_ = static_cast<Level>(theirs.level);
   switches_.wind = theirs.wind != 0 || switches_.turbulence;
   for (std::size_t i = 0; i < size_; ++i) visit_vehicle(i, read);
+  options_.first_id = ids_[0];
   for (std::size_t i = size_; i < blocks() * lanes(); ++i) start_again(i);
 }
 

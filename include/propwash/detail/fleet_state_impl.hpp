@@ -1,6 +1,7 @@
 #pragma once
 // State, resets and options of Fleet; include propwash/fleet/fleet.hpp.
 
+#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -46,7 +47,14 @@ void Fleet<T, N>::write_state(std::size_t vehicle, const FleetState<T>& state) {
   write(FleetLayout::attitude, 4, state.attitude, vehicle);
   write(FleetLayout::body_rates, 3, state.body_rates, vehicle);
   write(FleetLayout::rotor_speeds, rotors_, state.rotor_speeds, vehicle);
-  at(FleetLayout::diverged, vehicle) = T(0);
+  bool finite = true;
+  for (int field = 0; field < FleetLayout::filter_value; ++field) {
+    finite = finite && std::isfinite(at(field, vehicle));
+  }
+  for (int r = 0; r < rotors_; ++r) {
+    finite = finite && std::isfinite(at(FleetLayout::rotor_speeds + r, vehicle));
+  }
+  at(FleetLayout::diverged, vehicle) = finite ? T(0) : T(1);
 }
 
 template <class T, int N>

@@ -21,7 +21,7 @@ struct LaneDraws {
 };
 
 /// Steps for which a kernel draws at once.
-inline constexpr int draws_at_once = 4;
+inline constexpr int draws_at_once = 5;
 
 /// The draws of `count` steps that the switches ask for. A function by itself, of which there is
 /// one for all kernels of an instruction set: inlined, it would double the size of each. Called for

@@ -77,10 +77,10 @@ enum class FleetField {
 ///     fleet.step(FleetRateThrust<float>{rates, thrust}, 10);
 ///
 /// Vehicle i is Multicopter{parameters, {integrator, seed, first_id + i}}, but for rounding: its
-/// noise depends on seed, id and step alone, so its bits are the same in any fleet, on any threads.
-/// A step allocates nothing, starts no thread and does not look at the numbers of a command. What
-/// throws, throws before anything has changed: ParameterError for vehicles and options that cannot
-/// be, std::invalid_argument for sizes.
+/// noise depends on seed, id and step alone, so its bits are the same in any fleet that flies on
+/// the same kernel, on any threads. A step allocates nothing, starts no thread and does not look at
+/// the numbers of a command. What throws, throws before anything has changed: ParameterError for
+/// vehicles and options that cannot be, std::invalid_argument for sizes.
 template <class T = float, int N = Dynamic>
 class Fleet {
  public:
@@ -115,7 +115,8 @@ class Fleet {
   /// truth value per vehicle; empty, it means all. The counter of the noise goes on, so that no two
   /// episodes are alike.
   void reset(const FleetState<T>& state = {}, Span<const bool> mask = {});
-  /// Starts all vehicles again with another key of the noise, as if new.
+  /// Starts all vehicles again with another key of the noise, as if new; wind, voltage, delays and
+  /// parameters stay.
   void reset(std::uint64_t seed, const FleetState<T>& state = {});
   /// Replaces parts of the state; time, controller, biases and noise go on.
   void set_state(const FleetState<T>& state, Span<const bool> mask = {});
@@ -127,8 +128,9 @@ class Fleet {
   /// Steps, 0 to max_action_delay, by which each vehicle's commands act late: (size).
   void set_action_delay(Span<const std::uint32_t> steps);
 
-  /// Replaces the parameters of all vehicles: `of(i)` gives those of vehicle i, of the same number
-  /// of rotors. Structural fields (see fields.hpp) must be those of vehicle(). State stays.
+  /// Replaces the parameters of all vehicles: `of(i)` gives those of vehicle i, the same each time
+  /// that it is asked, of the same number of rotors. Structural fields (see fields.hpp) must be
+  /// those of vehicle(). State stays.
   /// @throws ParameterError that names the first vehicle that cannot be; nothing has changed then.
   template <class Of>
   void set_parameters(const Of& of);

@@ -6,12 +6,12 @@
 /// after the other, each as one register: arrays of structures of arrays. The last block is padded
 /// with vehicles that nobody sees.
 
-#include <cstddef>
+#include "propwash/math/scalar.hpp"
 
 namespace propwash {
 
-/// The fields of a vehicle, as offsets into its block in units of one register. `rotors` is the
-/// number for which the kernel is compiled; a vehicle may have fewer.
+/// The fields of a vehicle with `rotors` rotors, as offsets into its block in units of one
+/// register.
 struct FleetLayout {
   int rotors = 0;
 
@@ -35,9 +35,9 @@ struct FleetLayout {
   static constexpr int rotor_speeds = 45;    ///< rad/s, `rotors` of them
 
   /// rad/s, what the motors were driven to in the last step.
-  constexpr int rotor_command() const { return rotor_speeds + rotors; }
+  PROPWASH_FN constexpr int rotor_command() const { return rotor_speeds + rotors; }
   /// The number of fields.
-  constexpr int size() const { return rotor_speeds + 2 * rotors; }
+  PROPWASH_FN constexpr int size() const { return rotor_speeds + 2 * rotors; }
 };
 
 }  // namespace propwash

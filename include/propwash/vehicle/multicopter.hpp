@@ -8,6 +8,7 @@
 #include <string>
 #include <type_traits>
 
+#include "propwash/control/rate_controller.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/random/normal.hpp"
