@@ -27,6 +27,10 @@ void* counted(void* p) {
 [[gnu::noinline]] void* operator new[](std::size_t size) {
   return counted(std::malloc(size > 0 ? size : 1));
 }
+[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  if (counting) ++news;
+  return std::malloc(size > 0 ? size : 1);
+}
 [[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto line = static_cast<std::size_t>(alignment);
   return counted(std::aligned_alloc(line, (size / line + 1) * line));
