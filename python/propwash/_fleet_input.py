@@ -151,6 +151,13 @@ def names(name: str, value: object, known: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(given))
 
 
+def flag(name: str, value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}: expected True or False, got {value!r:.100}")
+    return bool(value)
+
+
 def _listed(numbers: Numbers) -> str:
     return f"{numbers.tolist()!r:.100}"
 

@@ -101,3 +101,13 @@ class FleetTrajectory:
 
     def __len__(self) -> int:
         return next((len(array) for array in vars(self).values() if array is not None), 0)
+
+
+def pool_of(threads: object) -> _core.ThreadPool | None:
+    """Threads to share the work with; None for the caller alone."""
+    if isinstance(threads, _core.ThreadPool):
+        return threads
+    if isinstance(threads, int | np.integer) and not isinstance(threads, bool):
+        count = given.whole_number("threads", threads, 0, 4096) or given.available_threads()
+        return ThreadPool(count) if count > 1 else None
+    raise TypeError(f"threads: expected a number or a ThreadPool, got {threads!r:.100}")

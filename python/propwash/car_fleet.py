@@ -14,8 +14,8 @@ from propwash import _core
 from propwash import _fleet_input as given
 from propwash._core import SpeedYawRate
 from propwash._fleet_parameters import FleetParameters
-from propwash._fleet_types import Flags, Numbers
-from propwash.fleet import FleetIntegrator, _flag, _pool
+from propwash._fleet_types import Flags, Numbers, pool_of
+from propwash.fleet import FleetIntegrator
 from propwash.multicopter import DEFAULT_DT
 from propwash.parameters import CarParameters, load_car
 from propwash.validation import located
@@ -77,13 +77,13 @@ class CarFleet:
         self._parameters = parameters
         self._size = given.whole_number("n", n, 1, 2**32)
         self._dtype = given.numpy_type(dtype)
-        pool = _pool(threads)
+        pool = pool_of(threads)
         self._options: dict[str, Any] = {
             "integrator": integrator,
             "dt": given.number("dt", dt, "a finite number > 0 [s]"),
             "seed": given.whole_number("seed", seed, 0, 2**64 - 1),
             "first_id": given.whole_number("first_id", first_id, 0, 2**32 - self._size),
-            "noise": _flag("noise", noise),
+            "noise": given.flag("noise", noise),
         }
         kind = _core.CarFleetFloat32 if self._dtype == np.float32 else _core.CarFleetFloat64
         with located(vehicle):

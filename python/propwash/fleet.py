@@ -21,6 +21,7 @@ from propwash._fleet_types import (
     FleetTrajectory,
     Numbers,
     ThreadPool,
+    pool_of,
 )
 from propwash.multicopter import DEFAULT_DT
 from propwash.parameters import CarParameters, ParameterError, VehicleParameters, load
@@ -96,17 +97,17 @@ class Fleet:
         self._parameters = parameters
         self._size = given.whole_number("n", n, 1, 2**32)
         self._dtype = given.numpy_type(dtype)
-        self._pool = _pool(threads)
+        self._pool = pool_of(threads)
         self._options: dict[str, Any] = {
             "integrator": integrator,
             "dt": given.number("dt", dt, "a finite number > 0 [s]"),
             "seed": given.whole_number("seed", seed, 0, 2**64 - 1),
             "first_id": given.whole_number("first_id", first_id, 0, 2**32 - self._size),
-            "noise": _flag("noise", noise),
+            "noise": given.flag("noise", noise),
             "floor": None if floor is None else given.number("floor", floor, "a number [m]"),
             "turbulence": turbulence,
             "max_action_delay": given.whole_number("max_action_delay", max_action_delay, 0, 1000),
-            "reproducible": _flag("reproducible", reproducible),
+            "reproducible": given.flag("reproducible", reproducible),
         }
         with located(vehicle):
             self._core = self._make_core()
@@ -429,21 +430,6 @@ class Fleet:
 def build_info() -> dict[str, Any]:
     """How the extension was built, and which instruction set this process uses."""
     return cast(dict[str, Any], _core.build_info())
-
-
-def _pool(threads: object) -> _core.ThreadPool | None:
-    if isinstance(threads, _core.ThreadPool):
-        return threads
-    if isinstance(threads, int | np.integer) and not isinstance(threads, bool):
-        count = given.whole_number("threads", threads, 0, 4096) or given.available_threads()
-        return ThreadPool(count) if count > 1 else None
-    raise TypeError(f"threads: expected a number or a ThreadPool, got {threads!r:.100}")
-
-
-def _flag(name: str, value: object) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}: expected True or False, got {value!r:.100}")
-    return bool(value)
 
 
 def _rebuilt(
