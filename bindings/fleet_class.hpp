@@ -171,11 +171,15 @@ class PyFleet {
       own[py::cast<std::size_t>(k)] =
           std::make_shared<const Numbers64>(array.data(), array.data() + array.size());
     }
-    alone(true, [&] {
+    const auto motor = alone(true, [&] {
       own.insert(own_.begin(), own_.end());  // the new ones are there already and stay
-      apply(own);
+      const auto fastest = apply(own);
       own_.swap(own);
+      return fastest;
     });
+    VehicleParameters vehicle = fleet_.vehicle();
+    vehicle.motor = motor;
+    warn(validate_time_step(vehicle, fleet_.options().integrator, fleet_.options().dt));
   }
   double bytes_per_vehicle() const {
     return alone(false, [&] {
@@ -250,14 +254,22 @@ class PyFleet {
     }
     std::vector<T> force(reads_imu ? fleet_.size() * 3 : 0);
     std::vector<T> rate(force.size());
+    const bool whole = fleet_.options().floor > -std::numeric_limits<double>::infinity();
+    const py::ssize_t piece = whole ? each : std::max<py::ssize_t>(1, worth_a_break / size());
     py::ssize_t row = 0;
+    py::ssize_t flown = 0;  // steps of this row
     const auto next = [&] {
-      source->step(fleet_, row, static_cast<int>(each), executor());
+      const py::ssize_t now = std::min(piece, each - flown);
+      source->step(fleet_, row, static_cast<int>(now), executor());
+      flown += now;
+      if (flown < each) return;
+      flown = 0;
       if (reads_imu) fleet_.read_imu(force, rate, executor());
       for (auto& to : recorders) to.write(*this, row, force, rate);
       ++row;
     };
-    const bool is_long = count * each * size() > worth_releasing;
+    const bool is_long = count > worth_releasing || each > worth_releasing ||
+                         count * each * size() > worth_releasing;
     while (row < count) {
       alone(is_long, [&] {
         const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
@@ -367,16 +379,26 @@ class PyFleet {
     return {flags.data(), static_cast<std::size_t>(flags.size())};
   }
 
-  /// Makes the fleet's constants from its vehicle and the numbers of each of its vehicles.
-  void apply(const Own& own) {
+  /// Makes the fleet's constants from its vehicle and the numbers of each of its vehicles. Returns
+  /// a motor with the shortest time constants among them.
+  MotorParameters apply(const Own& own) {
     VehicleParameters vehicle = fleet_.vehicle();
+    MotorParameters fastest = vehicle.motor;
+    double shortest = std::numeric_limits<double>::infinity();
     const auto table = fields(vehicle);
     fleet_.set_parameters([&](std::size_t i) -> const VehicleParameters& {
       for (const auto& [k, numbers] : own) {
         table[k].set(numbers->data() + i * static_cast<std::size_t>(table[k].size()));
       }
+      const auto& motor = vehicle.motor;
+      const double lag = std::min(motor.time_constant_up, motor.time_constant_down);
+      if (lag < shortest) {
+        shortest = lag;
+        fastest = motor;
+      }
       return vehicle;
     });
+    return fastest;
   }
 
   const KernelSet& kernels_;

@@ -1,5 +1,6 @@
 // Snapshots go on bit for bit or are refused; parameters of each vehicle are those of a fleet made
 // with them; how much memory a vehicle takes.
+#include <cstring>
 #include <string>
 
 #include "catch.hpp"
@@ -176,6 +177,24 @@ TEST_CASE("a snapshot of what is another fleet is refused, and changes nothing",
   CHECK(says(refusal(fleet, longer), "bytes"));
   bytes[0] = std::byte{'x'};
   CHECK(says(refusal(fleet, bytes), "other bytes"));
+}
+
+TEST_CASE("a snapshot whose numbers reach out of the fleet's memory is refused", "[fleet]") {
+  const auto vehicle = pw::vehicles::flightgoggles();
+  pw::FleetOptions options;
+  options.max_action_delay = 4;
+  auto fleet = make_fleet<double>(vehicle, 3, options);
+  const auto good = fleet.snapshot();
+  const std::size_t record = (good.size() - sizeof(pw::detail::FleetSnapshotHeader)) / 3;
+  const std::size_t second = sizeof(pw::detail::FleetSnapshotHeader) + record;
+  const auto with = [&](std::size_t offset, auto value) {
+    auto bytes = good;
+    std::memcpy(bytes.data() + second + offset, &value, sizeof value);
+    return bytes;
+  };
+  CHECK(says(refusal(fleet, with(4, std::uint64_t{1})), "vehicle 1"));
+  CHECK(says(refusal(fleet, with(12, std::uint32_t{5})), "at most 4 steps"));
+  CHECK_NOTHROW(fleet.restore(with(12, std::uint32_t{4})));
 }
 
 TEST_CASE("vehicles with parameters of their own are fleets made with those", "[fleet]") {

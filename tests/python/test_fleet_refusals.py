@@ -89,6 +89,12 @@ def test_a_time_step_too_long_for_the_motors_is_warned_of() -> None:
         pw.Fleet("flightgoggles", 2, integrator="euler", dt=0.05)
 
 
+def test_one_vehicle_with_motors_too_quick_for_the_time_step_is_warned_of() -> None:
+    fleet = pw.Fleet("flightgoggles", 3, integrator="euler")
+    with pytest.warns(RuntimeWarning, match="motor time constant of 0.0005 s"):
+        fleet.parameters["motor.time_constant_up"] = [0.02, 0.0005, 0.02]
+
+
 @pytest.mark.parametrize(
     "value", ["up", None, 1000.0, [1000.0] * 4, pw.SpeedYawRate(1.0, 0.0), pw.RotorSpeeds]
 )

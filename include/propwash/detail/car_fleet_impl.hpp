@@ -292,6 +292,14 @@ void CarFleet<T>::restore(Span<const std::byte> snapshot) {
   same(ours.noise, theirs.noise, "noise");
   same(ours.dt, theirs.dt, "dt");
   same(snapshot_bytes(), snapshot.size(), "bytes");
+  for (std::size_t i = 0; i < size(); ++i) {
+    const std::size_t record = sizeof(std::uint64_t) + 3 * sizeof(T);
+    std::uint64_t reset_at = 0;
+    detail::ByteReader(snapshot.data() + sizeof theirs + i * record)(reset_at);
+    if (reset_at > theirs.steps) {
+      refuse("vehicle " + std::to_string(i) + ": expected a reset before now");
+    }
+  }
 
   options_.seed = theirs.seed;
   options_.first_id = theirs.first_id;

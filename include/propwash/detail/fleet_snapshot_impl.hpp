@@ -101,6 +101,7 @@ template <class Visit>
 void Fleet<T, N>::visit_vehicle(std::size_t i, Visit& visit) {
   visit(ids_[i]);
   visit(reset_at_[i]);
+  if (!action_ring_.empty()) visit(action_delay_[i]);
   for (int field = 0; field < FleetLayout::rotor_speeds; ++field) visit(at(field, i));
   for (int r = 0; r < rotors_; ++r) visit(at(FleetLayout::rotor_speeds + r, i));
   for (int r = 0; r < rotors_; ++r) visit(at(layout().rotor_command() + r, i));
@@ -112,7 +113,6 @@ void Fleet<T, N>::visit_vehicle(std::size_t i, Visit& visit) {
     }
   }
   if (!action_ring_.empty()) {
-    visit(action_delay_[i]);
     for (int slot = 0; slot < action_slots(); ++slot) {
       for (int k = 0; k < std::max(4, rotors_); ++k) {
         visit(ring_slot(action_ring_, action_slots(), action_width(), i, slot, k));
@@ -184,6 +184,20 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   if (theirs.level > static_cast<std::uint32_t>(Level::speeds) ||
       !(theirs.imu_phase >= 0.0 && theirs.imu_phase < 2.0)) {
     refuse("expected what a fleet's snapshot() gave, got other numbers");
+  }
+  const std::size_t record = (snapshot.size() - sizeof theirs) / size_;
+  for (std::size_t i = 0; i < size_; ++i) {
+    detail::ByteReader first(snapshot.data() + sizeof theirs + i * record);
+    std::uint32_t id = 0;
+    std::uint64_t reset_at = 0;
+    std::uint32_t delay = 0;
+    first(id);
+    first(reset_at);
+    if (!action_ring_.empty()) first(delay);
+    if (reset_at > theirs.steps || delay > static_cast<std::uint32_t>(options_.max_action_delay)) {
+      refuse("vehicle " + std::to_string(i) + ": expected a reset before now and an action delay " +
+             "of at most " + std::to_string(options_.max_action_delay) + " steps");
+    }
   }
 
   options_.seed = theirs.seed;

@@ -129,6 +129,8 @@ void Fleet<T, N>::draw_start(std::size_t vehicle) {
 template <class T, int N>
 void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask) {
   check_state(state, mask);
+  // before anything changes, as memory may be lacking
+  detail::LineVector<T> readings(switches_.imu_is_slower ? blocks() * 6 * lanes() : 0);
   for (std::size_t i = 0; i < size_; ++i) {
     if (!mask.empty() && !mask[i]) continue;
     start_again(i);
@@ -140,7 +142,7 @@ void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask) {
     if (!motor_ring_.empty()) fill_motor_ring(i);
     if (!action_ring_.empty()) fill_action_ring(i);
   }
-  refresh_held_readings(mask);
+  refresh_held_readings(mask, readings);
 }
 
 template <class T, int N>
@@ -164,10 +166,9 @@ void Fleet<T, N>::set_state(const FleetState<T>& state, Span<const bool> mask) {
 
 /// A reading that is held from before a reset would be of another flight.
 template <class T, int N>
-void Fleet<T, N>::refresh_held_readings(Span<const bool> mask) {
+void Fleet<T, N>::refresh_held_readings(Span<const bool> mask, detail::LineVector<T>& readings) {
   if (!switches_.imu_is_slower) return;
   const std::size_t width = 6 * lanes();
-  detail::LineVector<T> readings(blocks() * width);
   measure(batch(), readings.data(), width, {});
   for (std::size_t i = 0; i < size_; ++i) {
     if (!mask.empty() && !mask[i]) continue;

@@ -188,7 +188,7 @@ class Fleet {
   int action_width() const { return rotors_ < 4 ? 4 : rotors_; }
   int action_slots() const { return options_.max_action_delay + 1; }
   int motor_slots() const { return motor_delay_.steps + 2; }
-  void refresh_held_readings(Span<const bool> mask);
+  void refresh_held_readings(Span<const bool> mask, detail::LineVector<T>& readings);
   FleetBatch<T> batch() const;
   void advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor);
   typename FleetKernels<T>::Step kernel(Level level) const;
