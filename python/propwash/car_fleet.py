@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, cast
@@ -13,9 +12,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from propwash import _core
 from propwash import _fleet_input as given
 from propwash._core import SpeedYawRate
+from propwash._fleet_base import BaseFleet, FleetIntegrator
 from propwash._fleet_parameters import FleetParameters
 from propwash._fleet_types import Flags, Numbers, pool_of
-from propwash.fleet import FleetIntegrator
 from propwash.multicopter import DEFAULT_DT
 from propwash.parameters import CarParameters, load_car
 from propwash.validation import located
@@ -36,7 +35,7 @@ class CarFleetTrajectory:
         return len(self.time)
 
 
-class CarFleet:
+class CarFleet(BaseFleet[CarParameters, _core.CarFleetFloat32 | _core.CarFleetFloat64]):
     """n cars of FlightGoggles (Guerra et al., arXiv 1905.11377, eqs. 24 to 26), stepped together.
 
     vehicle: a name of `propwash.names()`, the path of a TOML file, or CarParameters.
@@ -72,24 +71,15 @@ class CarFleet:
         noise: bool = True,
     ) -> None:
         parameters = load_car(vehicle)
-        if integrator not in ("rk4", "euler"):
-            raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")
+        self._take_options(n, dtype, integrator, dt, seed, first_id)
         self._parameters = parameters
-        self._size = given.whole_number("n", n, 1, 2**32)
-        self._dtype = given.numpy_type(dtype)
         pool = pool_of(threads)
-        self._options: dict[str, Any] = {
-            "integrator": integrator,
-            "dt": given.number("dt", dt, "a finite number > 0 [s]"),
-            "seed": given.whole_number("seed", seed, 0, 2**64 - 1),
-            "first_id": given.whole_number("first_id", first_id, 0, 2**32 - self._size),
-            "noise": given.flag("noise", noise),
-        }
+        self._options["noise"] = given.flag("noise", noise)
         kind = _core.CarFleetFloat32 if self._dtype == np.float32 else _core.CarFleetFloat64
         with located(vehicle):
             core = kind(parameters, self._size, pool=pool, **self._options)
             table = _core.car_parameter_table(parameters)
-        self._core: _core.CarFleetFloat32 | _core.CarFleetFloat64 = core
+        self._core = core
         self._parameter_map = FleetParameters(cast(Any, core), self._size, table)
 
     def step(self, command: SpeedYawRate, substeps: int = 1) -> None:
@@ -163,20 +153,6 @@ class CarFleet:
 
         return part("position", position, (2,), "m"), part("heading", heading, (), "rad")
 
-    def get_state(self) -> bytes:
-        """Everything that affects the future but parameters, for set_state()."""
-        return self._core.get_state()
-
-    def set_state(self, snapshot: bytes) -> None:
-        """Continues, bit for bit, from what get_state() gave for the same vehicle and size.
-
-        Raises ValueError for another snapshot, TypeError for what is not bytes; nothing changes
-        then.
-        """
-        if not isinstance(snapshot, bytes):
-            raise TypeError(f"snapshot: expected the bytes of get_state(), got {snapshot!r:.100}")
-        self._core.set_state(snapshot)
-
     @property
     def position(self) -> Numbers:
         """(n, 2) m, world frame."""
@@ -186,95 +162,3 @@ class CarFleet:
     def heading(self) -> Numbers:
         """(n,) rad, from world x, counter-clockwise, not wrapped."""
         return self._core.heading
-
-    @property
-    def diverged(self) -> Flags:
-        """(n,) whether a number of the state is not finite; reset() mends it."""
-        return self._core.diverged
-
-    @property
-    def time(self) -> NDArray[np.float64]:
-        """(n,) s, since each vehicle's reset."""
-        return self._core.time
-
-    @property
-    def parameters(self) -> FleetParameters:
-        """A mapping from names to arrays (n, …): `fleet.parameters["speed_max"] *= 1.1`."""
-        return self._parameter_map
-
-    @parameters.setter
-    def parameters(self, values: Mapping[str, ArrayLike]) -> None:
-        if values is not self._parameter_map:
-            self._parameter_map.update(values)
-
-    @property
-    def vehicle(self) -> CarParameters:
-        """The vehicle from which the fleet was made."""
-        return self._parameters
-
-    @property
-    def size(self) -> int:
-        """The number of vehicles."""
-        return self._size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-        return self._dtype
-
-    @property
-    def dt(self) -> float:
-        """s, of a step."""
-        return float(self._options["dt"])
-
-    @property
-    def seed(self) -> int:
-        """Key of the noise."""
-        return self._core.seed
-
-    @property
-    def steps(self) -> int:
-        """Steps since construction or since a reset with a seed: the counter of the noise."""
-        return self._core.steps
-
-    @property
-    def threads(self) -> int:
-        """The number of threads that a step runs on."""
-        return self._core.threads
-
-    @property
-    def bytes_per_vehicle(self) -> float:
-        """Memory that one vehicle takes."""
-        return self._core.bytes_per_vehicle
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __reduce__(self) -> tuple[Callable[..., CarFleet], tuple[Any, ...]]:
-        arguments = (self._parameters, self._size, self._dtype.name, self.threads, self._options)
-        return _rebuilt, (type(self), *arguments, self._parameter_map.own(), self.get_state())
-
-    def __repr__(self) -> str:
-        o = self._options
-        return (
-            f"CarFleet({self._parameters.name!r}, {self._size}, dtype={self._dtype.name!r}, "
-            f"integrator={o['integrator']!r}, dt={o['dt']:.6g}, seed={self.seed}, "
-            f"threads={self.threads}) after {self.steps} steps"
-        )
-
-
-def _rebuilt(
-    kind: type[CarFleet],
-    parameters: CarParameters,
-    size: int,
-    dtype: str,
-    threads: int,
-    options: dict[str, Any],
-    own: dict[str, Any],
-    snapshot: bytes,
-) -> CarFleet:
-    fleet = kind.__new__(kind)
-    CarFleet.__init__(fleet, parameters, size, dtype, threads=threads, **options)
-    fleet.parameters.update(own)
-    fleet.set_state(snapshot)
-    return fleet

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from os import PathLike
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
 from propwash import _core
 from propwash import _fleet_input as given
 from propwash._core import RateThrust, RotorSpeeds
+from propwash._fleet_base import BaseFleet, FleetIntegrator
 from propwash._fleet_parameters import FleetParameters
 from propwash._fleet_types import (
     RECORDED,
@@ -27,8 +28,6 @@ from propwash.multicopter import DEFAULT_DT
 from propwash.parameters import CarParameters, ParameterError, VehicleParameters, load
 from propwash.validation import located
 
-FleetIntegrator = Literal["euler", "rk4"]
-
 __all__ = [
     "RECORDED",
     "Dryden",
@@ -43,7 +42,7 @@ __all__ = [
 ]
 
 
-class Fleet:
+class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64]):
     """n multicopters of the FlightGoggles papers, stepped together.
 
     vehicle: a name of `propwash.names()`, the path of a TOML file, or VehicleParameters.
@@ -90,19 +89,12 @@ class Fleet:
             raise ParameterError(
                 f"vehicle: expected a multicopter, {parameters.name!r} is a car; take pw.CarFleet"
             )
-        if integrator not in ("rk4", "euler"):
-            raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")
+        self._take_options(n, dtype, integrator, dt, seed, first_id)
         if turbulence is not None and not isinstance(turbulence, Dryden):
             raise TypeError(f"turbulence: expected a Dryden or None, got {turbulence!r:.100}")
         self._parameters = parameters
-        self._size = given.whole_number("n", n, 1, 2**32)
-        self._dtype = given.numpy_type(dtype)
         self._pool = pool_of(threads)
-        self._options: dict[str, Any] = {
-            "integrator": integrator,
-            "dt": given.number("dt", dt, "a finite number > 0 [s]"),
-            "seed": given.whole_number("seed", seed, 0, 2**64 - 1),
-            "first_id": given.whole_number("first_id", first_id, 0, 2**32 - self._size),
+        self._options |= {
             "noise": given.flag("noise", noise),
             "floor": None if floor is None else given.number("floor", floor, "a number [m]"),
             "turbulence": turbulence,
@@ -246,20 +238,6 @@ class Fleet:
         expected = f"speeds in the motors' range, [{least.min():g}, {most.max():g}] rad/s"
         given.refuse_where(bad, "rotor_speeds", rows, 1, expected, chosen)
 
-    def get_state(self) -> bytes:
-        """Everything that affects the future but parameters, for set_state()."""
-        return self._core.get_state()
-
-    def set_state(self, snapshot: bytes) -> None:
-        """Continues, bit for bit, from what get_state() gave for the same vehicle and size.
-
-        Raises ValueError for another snapshot, TypeError for what is not bytes; nothing changes
-        then.
-        """
-        if not isinstance(snapshot, bytes):
-            raise TypeError(f"snapshot: expected the bytes of get_state(), got {snapshot!r:.100}")
-        self._core.set_state(snapshot)
-
     def set_wind(self, wind: ArrayLike) -> None:
         """Sets the mean wind, m/s, world frame: (n, 3), or (3,) for all; kept by reset()."""
         self._core.set_wind(given.rows("wind", wind, self._size, (3,), self._dtype, "m/s"))
@@ -342,108 +320,16 @@ class Fleet:
         return self._core.contact
 
     @property
-    def diverged(self) -> Flags:
-        """(n,) whether a number of the state is not finite; reset() mends it."""
-        return self._core.diverged
-
-    @property
-    def time(self) -> NDArray[np.float64]:
-        """(n,) s, since each vehicle's reset."""
-        return self._core.time
-
-    @property
-    def parameters(self) -> FleetParameters:
-        """A mapping from names to arrays (n, …): `fleet.parameters["mass"] *= 1.1`."""
-        return self._parameter_map
-
-    @parameters.setter
-    def parameters(self, values: Mapping[str, ArrayLike]) -> None:
-        if values is not self._parameter_map:
-            self._parameter_map.update(values)
-
-    @property
-    def vehicle(self) -> VehicleParameters:
-        """The vehicle from which the fleet was made."""
-        return self._parameters
-
-    @property
-    def size(self) -> int:
-        """The number of vehicles."""
-        return self._size
-
-    @property
     def rotors(self) -> int:
         """The number of rotors of a vehicle."""
         return len(self._parameters.rotors)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """float32 or float64."""
-        return self._dtype
-
-    @property
-    def dt(self) -> float:
-        """s, of a step."""
-        return float(self._options["dt"])
-
-    @property
-    def seed(self) -> int:
-        """Key of all noise."""
-        return self._core.seed
-
-    @property
-    def steps(self) -> int:
-        """Steps since construction or since a reset with a seed: the counter of the noise."""
-        return self._core.steps
-
-    @property
-    def threads(self) -> int:
-        """The number of threads that a step runs on."""
-        return self._core.threads
 
     @property
     def isa(self) -> str:
         """The instruction set of the kernels."""
         return self._core.isa
 
-    @property
-    def bytes_per_vehicle(self) -> float:
-        """Memory that one vehicle takes."""
-        return self._core.bytes_per_vehicle
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __reduce__(self) -> tuple[Callable[..., Fleet], tuple[Any, ...]]:
-        arguments = (self._parameters, self._size, self._dtype.name, self.threads, self._options)
-        return _rebuilt, (type(self), *arguments, self._parameter_map.own(), self.get_state())
-
-    def __repr__(self) -> str:
-        o = self._options
-        return (
-            f"Fleet({self._parameters.name!r}, {self._size}, dtype={self._dtype.name!r}, "
-            f"integrator={o['integrator']!r}, dt={o['dt']:.6g}, seed={self.seed}, "
-            f"threads={self.threads}) after {self.steps} steps"
-        )
-
 
 def build_info() -> dict[str, Any]:
     """How the extension was built, and which instruction set this process uses."""
     return cast(dict[str, Any], _core.build_info())
-
-
-def _rebuilt(
-    kind: type[Fleet],
-    parameters: VehicleParameters,
-    size: int,
-    dtype: str,
-    threads: int,
-    options: dict[str, Any],
-    own: dict[str, Any],
-    snapshot: bytes,
-) -> Fleet:
-    fleet = kind.__new__(kind)
-    Fleet.__init__(fleet, parameters, size, dtype, threads=threads, **options)
-    fleet.parameters.update(own)
-    fleet.set_state(snapshot)
-    return fleet
