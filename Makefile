@@ -63,7 +63,7 @@ lint: $(venv)/.test ## ruff, mypy and clang-format, without changing anything
 format: $(venv)/.test ## format C++ and Python
 	@$(bin)/python tools/lint.py --fix
 
-sanitize: $(venv)/.build-tools $(venv)/.system ## the fleet's tests under address, undefined-behaviour and thread sanitizers
+sanitize: $(venv)/.build-tools $(venv)/.system ## the tests of fleets and of the wire under address, undefined-behaviour and thread sanitizers
 	@$(with_prefix) $(bin)/python tools/sanitize.py
 
 tidy: $(venv)/.test $(venv)/.tidy ## clang-tidy over the C++ tests and what they include (minutes)

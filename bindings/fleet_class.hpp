@@ -381,9 +381,9 @@ class PyFleet {
 
   /// Makes the fleet's constants from its vehicle and the numbers of each of its vehicles. Returns
   /// a motor with the shortest time constants among them.
-  MotorParameters apply(const Own& own) {
+  MotorParameters<double> apply(const Own& own) {
     VehicleParameters vehicle = fleet_.vehicle();
-    MotorParameters fastest = vehicle.motor;
+    MotorParameters<double> fastest = vehicle.motor;
     double shortest = std::numeric_limits<double>::infinity();
     const auto table = fields(vehicle);
     fleet_.set_parameters([&](std::size_t i) -> const VehicleParameters& {

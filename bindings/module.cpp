@@ -29,4 +29,9 @@ PYBIND11_MODULE(_core, m) {
   propwash::bindings::bind_car(m);
   propwash::bindings::bind_fleet(m);
   propwash::bindings::bind_car_fleet(m);
+  propwash::bindings::bind_world(m);
+  propwash::bindings::bind_sensors(m);
+  propwash::bindings::bind_world_sensors(m);
+  propwash::bindings::bind_image(m);
+  propwash::bindings::bind_render(m);
 }

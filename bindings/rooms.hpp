@@ -13,5 +13,10 @@ void bind_multicopter(pybind11::module_& m);
 void bind_car(pybind11::module_& m);
 void bind_fleet(pybind11::module_& m);
 void bind_car_fleet(pybind11::module_& m);
+void bind_world(pybind11::module_& m);
+void bind_sensors(pybind11::module_& m);
+void bind_world_sensors(pybind11::module_& m);
+void bind_image(pybind11::module_& m);
+void bind_render(pybind11::module_& m);
 
 }  // namespace propwash::bindings

@@ -1,13 +1,30 @@
-# examples/<name>.cpp is one program each, and each is run as a test.
+# examples/<name>.cpp is one program each, and each is run as a test. render_<name>.cpp is a client of
+# a renderer; without one it must say so.
+include("${PROJECT_SOURCE_DIR}/cmake/propwashTesting.cmake")
 file(GLOB _propwash_examples CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
 foreach(source IN LISTS _propwash_examples)
   get_filename_component(name "${source}" NAME_WE)
+  set(library propwash::propwash)
+  if(name MATCHES "^render_")
+    set(library propwash::render)
+    if(NOT TARGET propwash::render)
+      if(PROPWASH_BUILD_TESTS)
+        propwash_skipped_test(example.${name} "${PROPWASH_RENDER_PROBLEM}")
+      endif()
+      continue()
+    endif()
+  endif()
   add_executable(example_${name} "${source}")
-  target_link_libraries(example_${name} PRIVATE propwash::propwash propwash_warnings)
+  target_link_libraries(example_${name} PRIVATE ${library} propwash_warnings)
   set_target_properties(
     example_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY
                                                    "${PROJECT_BINARY_DIR}/examples")
   if(PROPWASH_BUILD_TESTS)
+    if(name MATCHES "^render_")
+      add_test(NAME example.${name} COMMAND example_${name} 0 0 0.5) # any ports, and a short wait
+      set_tests_properties(example.${name} PROPERTIES PASS_REGULAR_EXPRESSION "no picture within")
+      continue()
+    endif()
     add_test(NAME example.${name} COMMAND example_${name})
     set_tests_properties(example.${name} PROPERTIES WORKING_DIRECTORY "${PROJECT_BINARY_DIR}")
   endif()

@@ -18,6 +18,8 @@ install(
   FILES "${PROJECT_BINARY_DIR}/propwashConfig.cmake"
         "${PROJECT_BINARY_DIR}/propwashConfigVersion.cmake"
         "${PROJECT_SOURCE_DIR}/cmake/propwashEigen.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/propwashEmbree.cmake"
+        "${PROJECT_SOURCE_DIR}/cmake/propwashRender.cmake"
   DESTINATION ${_propwash_cmake_dir})
 
 configure_file("${PROJECT_SOURCE_DIR}/cmake/propwash.pc.in" "${PROJECT_BINARY_DIR}/propwash.pc"

@@ -1,4 +1,4 @@
-"""Runs the tests of the fleet under the sanitizers and says how each went.
+"""Runs the tests of fleets and of the wire under the sanitizers and says how each went.
 
 AddressSanitizer and UndefinedBehaviorSanitizer go together, ThreadSanitizer is a build of its own.
 What a build or a test prints is shown only where it failed.

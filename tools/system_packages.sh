@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What the tests and benchmarks want and PyPI lacks: Catch2, Google Benchmark and a second compiler.
+# What the tests and benchmarks want and PyPI lacks: Catch2, Google Benchmark, a second compiler and
+# ZeroMQ for C++.
 # Installs what is missing with apt where that is possible; otherwise says what is missing and what
 # will be skipped for it. Never fails: without these packages everything else still works.
 set -uo pipefail
@@ -15,17 +16,20 @@ has_header() { # in the compiler's path, or in a prefix that the user points CMa
 has_clang() { compgen -c clang++ | grep -qE '^clang\+\+(-[0-9]+)?$'; }
 has_catch2() { has_header catch2/catch.hpp || has_header catch2/catch_all.hpp; }
 has_benchmark() { has_header benchmark/benchmark.h; }
+has_zmq() { has_header zmq.h && has_header zmq.hpp; }
 
 missing() {
   has_catch2 || echo catch2
   has_benchmark || echo libbenchmark-dev
   has_clang || echo clang
+  has_zmq || echo cppzmq-dev
 }
 consequence() {
   case $1 in
     catch2) echo "Catch2 (Debian: catch2): CMake tries to download it; without, the C++ tests are skipped" ;;
     libbenchmark-dev) echo "Google Benchmark (Debian: libbenchmark-dev): make bench cannot run" ;;
     clang) echo "clang++ (Debian: clang): headers are checked with one compiler only" ;;
+    cppzmq-dev) echo "cppzmq and libzmq (Debian: cppzmq-dev): the C++ render client is not tested" ;;
   esac
 }
 

@@ -19,15 +19,20 @@ struct Candidate {
   bool is_reproducible;  ///< no sum is fused with a product, on any processor
 };
 
+#define PROPWASH_CANDIDATE(isa, is_reproducible)                                              \
+  candidate(#isa, isa##_float(), isa##_double(), world::isa##_float(), world::isa##_double(), \
+            image::isa##_float(), is_reproducible)
+
 Candidate candidate(const char* isa, KernelUnit<float> f, KernelUnit<double> d,
+                    WorldKernels<float> world_f, WorldKernels<double> world_d, ImageKernels image,
                     bool is_reproducible) {
-  return {{isa, f.source, d.source}, f, d, is_reproducible};
+  return {{isa, f.source, d.source, world_f, world_d, image}, f, d, is_reproducible};
 }
 
 /// What was built and this processor has, the widest last.
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all = [] {
-    std::vector<Candidate> found{candidate("baseline", baseline_float(), baseline_double(), true)};
+    std::vector<Candidate> found{PROPWASH_CANDIDATE(baseline, true)};
 #if defined(__x86_64__)
     __builtin_cpu_init();
     bool v3_runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -38,15 +43,17 @@ const std::vector<Candidate>& candidates() {
     const bool v4_runs = v3_runs && __builtin_cpu_supports("avx512f") &&
                          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (v3_runs) found.push_back(candidate("v3", v3_float(), v3_double(), false));
-    if (v4_runs) found.push_back(candidate("v4", v4_float(), v4_double(), false));
+    if (v3_runs) found.push_back(PROPWASH_CANDIDATE(v3, false));
+    if (v4_runs) found.push_back(PROPWASH_CANDIDATE(v4, false));
 #elif defined(__aarch64__)
-    found.push_back(candidate("neon", neon_float(), neon_double(), false));
+    found.push_back(PROPWASH_CANDIDATE(neon, false));
 #endif
     return found;
   }();
   return all;
 }
+
+#undef PROPWASH_CANDIDATE
 
 std::string names() {
   std::string text;

@@ -6,7 +6,9 @@
 
 #include <string>
 
+#include "image_kernels.hpp"
 #include "kernels.hpp"
+#include "world_kernels.hpp"
 
 namespace propwash::bindings {
 
@@ -15,6 +17,9 @@ struct KernelSet {
   const char* isa;
   FleetKernelSource<float> float32;
   FleetKernelSource<double> float64;
+  WorldKernels<float> world_float32;
+  WorldKernels<double> world_float64;
+  ImageKernels image;
 };
 
 /// The widest set that the processor has, or the one that the environment variable PROPWASH_ISA

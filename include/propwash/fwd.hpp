@@ -26,4 +26,14 @@ struct CarState;
 template <class T>
 class Car;
 
+template <class T, int N>
+class Fleet;
+template <class T>
+class CarFleet;
+
+struct SceneItem;
+class Scene;
+template <class T>
+class SceneIndex;
+
 }  // namespace propwash

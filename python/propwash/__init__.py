@@ -5,10 +5,11 @@
 >>> uav.step(pw.RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, steps=960)
 """
 
-from propwash import frames
+from propwash import frames, render, world
 from propwash._core import RateThrust, RotorSpeeds, SpeedYawRate, __version__
 from propwash._fleet_parameters import FleetParameters
-from propwash._fleet_types import Dryden, FleetImuReading, FleetTrajectory, ThreadPool
+from propwash._fleet_sensors import FleetSensor
+from propwash._fleet_types import Dryden, FleetImuReading, FleetTrajectory, SensorRecord, ThreadPool
 from propwash.car import Car, CarState, CarTrajectory
 from propwash.car_fleet import CarFleet, CarFleetTrajectory
 from propwash.control import Allocation, LowPass, Pid, RateController, RotorCommand, Wrench
@@ -42,35 +43,72 @@ from propwash.parameters import (
     load_vehicle,
     names,
 )
+from propwash.sensors import (
+    Barometer,
+    BarometerReading,
+    BeaconReading,
+    Beacons,
+    Camera,
+    CollisionReading,
+    CollisionSensor,
+    DepthCamera,
+    DepthReading,
+    Gnss,
+    GnssReading,
+    Magnetometer,
+    MagnetometerReading,
+    Pixels,
+    RangeFinder,
+    RangeReading,
+    Sensor,
+)
 from propwash.validation import validate
+from propwash.world import Scene, scene_json_schema, scene_names
 
 __all__ = [
     "DEFAULT_DT",
     "Allocation",
+    "Barometer",
+    "BarometerReading",
     "BatteryParameters",
+    "BeaconReading",
+    "Beacons",
     "BodyParameters",
+    "Camera",
     "Car",
     "CarFleet",
     "CarFleetTrajectory",
     "CarParameters",
     "CarState",
     "CarTrajectory",
+    "CollisionReading",
+    "CollisionSensor",
+    "DepthCamera",
+    "DepthReading",
     "DragParameters",
     "Dryden",
     "Fleet",
     "FleetImuReading",
     "FleetParameters",
+    "FleetSensor",
     "FleetTrajectory",
+    "Gnss",
+    "GnssReading",
     "ImuParameters",
     "ImuReading",
     "LowPass",
     "LowPassParameters",
+    "Magnetometer",
+    "MagnetometerReading",
     "MotorParameters",
     "Multicopter",
     "MulticopterState",
     "ParameterError",
     "Pid",
+    "Pixels",
     "ProcessNoiseParameters",
+    "RangeFinder",
+    "RangeReading",
     "RateController",
     "RateControllerParameters",
     "RateThrust",
@@ -78,6 +116,9 @@ __all__ = [
     "RotorDragParameters",
     "RotorParameters",
     "RotorSpeeds",
+    "Scene",
+    "Sensor",
+    "SensorRecord",
     "SpeedYawRate",
     "ThreadPool",
     "Trajectory",
@@ -93,6 +134,10 @@ __all__ = [
     "load_car",
     "load_vehicle",
     "names",
+    "render",
+    "scene_json_schema",
+    "scene_names",
     "step",
     "validate",
+    "world",
 ]

@@ -1,4 +1,4 @@
-"""`python -m propwash`: demonstration, replays of real flights, benchmark, path of the headers."""
+"""`python -m propwash`: demonstration, race, renderer, replays, benchmark, path of the headers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import propwash
-from propwash import bench, demo, flights, install_paths, plots, replay
+from propwash import (
+    _race_command,
+    _render_command,
+    bench,
+    demo,
+    flights,
+    install_paths,
+    plots,
+    replay,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -84,6 +93,9 @@ def _parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=Path(), help="the folder for the plots (default: this one)"
     )
     replayed.set_defaults(run=_replay)
+
+    _race_command.add_parser(commands)
+    _render_command.add_parser(commands)
 
     timed = commands.add_parser(
         "bench", help="how many vehicle-steps a second a fleet makes here (docs/performance.md)"

@@ -12,24 +12,60 @@ import numpy.typing
 
 __all__: list[str] = [
     "Allocation",
+    "BarometerModel",
+    "CameraModel",
     "Car",
     "CarFleetFloat32",
     "CarFleetFloat64",
     "FleetFloat32",
     "FleetFloat64",
+    "GnssModel",
     "LowPass",
+    "MagnetometerModel",
     "Multicopter",
+    "POSE_TOPIC",
+    "Painter",
     "Pid",
+    "PoseMessage",
+    "ProtocolError",
+    "RangeFinderModel",
     "RateController",
     "RateThrust",
+    "RenderAnswer",
+    "RenderSession",
     "RotorSpeeds",
+    "SampleNoise",
+    "SceneIndex",
     "SpeedYawRate",
     "ThreadPool",
+    "bias_next",
+    "bias_start",
     "build_info",
     "car_parameter_table",
+    "category_id",
+    "decode_answer",
+    "decode_pose",
+    "encode_answer",
+    "encode_pose",
     "fma_peak",
+    "focal_length",
     "integrate_step",
+    "isa_altitude",
+    "isa_pressure",
+    "latency_in_steps",
+    "looks",
+    "luma",
+    "measure_barometer",
+    "measure_beacons",
+    "measure_depth",
+    "measure_gnss",
+    "measure_magnetometer",
+    "measure_range",
     "parameter_table",
+    "sample_step",
+    "sensor_key",
+    "to_geodetic",
+    "to_local",
     "validate_car",
     "validate_vehicle",
 ]
@@ -702,11 +738,371 @@ class CarFleetFloat64:
         (n,) s, since each vehicle's reset
         """
 
+class SceneIndex:
+    """
+    See propwash.Scene.
+    """
+    def __init__(
+        self,
+        items: collections.abc.Iterable,
+        markers: collections.abc.Iterable,
+        most_triangles: typing.SupportsInt | typing.SupportsIndex | None = None,
+    ) -> None: ...
+    def collide(
+        self,
+        positions: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        attitudes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None,
+        radius: typing.SupportsFloat | typing.SupportsIndex,
+        size: typing.Annotated[
+            collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(3)"
+        ],
+    ) -> numpy.typing.NDArray[numpy.int32]: ...
+    def markers(self) -> tuple: ...
+    def raycast_float32(
+        self,
+        origins: numpy.typing.NDArray[numpy.float32],
+        directions: numpy.typing.NDArray[numpy.float32],
+        max_range: typing.SupportsFloat | typing.SupportsIndex,
+        normals: bool,
+        pool: ThreadPool | None,
+    ) -> tuple: ...
+    def raycast_float64(
+        self,
+        origins: numpy.typing.NDArray[numpy.float64],
+        directions: numpy.typing.NDArray[numpy.float64],
+        max_range: typing.SupportsFloat | typing.SupportsIndex,
+        normals: bool,
+        pool: ThreadPool | None,
+    ) -> tuple: ...
+    def visible_float32(
+        self,
+        start: numpy.typing.NDArray[numpy.float32],
+        end: numpy.typing.NDArray[numpy.float32],
+        pool: ThreadPool | None,
+    ) -> numpy.typing.NDArray[numpy.bool]: ...
+    def visible_float64(
+        self,
+        start: numpy.typing.NDArray[numpy.float64],
+        end: numpy.typing.NDArray[numpy.float64],
+        pool: ThreadPool | None,
+    ) -> numpy.typing.NDArray[numpy.bool]: ...
+    @property
+    def isa(self) -> str: ...
+
+class SampleNoise:
+    """
+    The normals of one sample of a sensor.
+    """
+    def __init__(
+        self,
+        key: typing.SupportsInt | typing.SupportsIndex,
+        sample: typing.SupportsInt | typing.SupportsIndex,
+        first_id: typing.SupportsInt | typing.SupportsIndex,
+        stream: typing.SupportsInt | typing.SupportsIndex,
+    ) -> None: ...
+
+class GnssModel:
+    """
+    See propwash.Gnss.
+    """
+    def __init__(
+        self,
+        position_noise_horizontal: typing.SupportsFloat | typing.SupportsIndex,
+        position_noise_vertical: typing.SupportsFloat | typing.SupportsIndex,
+        velocity_noise_horizontal: typing.SupportsFloat | typing.SupportsIndex,
+        velocity_noise_vertical: typing.SupportsFloat | typing.SupportsIndex,
+        position: typing.Any,
+    ) -> None: ...
+
+class BarometerModel:
+    """
+    See propwash.Barometer.
+    """
+    def __init__(
+        self,
+        noise_density: typing.SupportsFloat | typing.SupportsIndex,
+        sea_level_pressure: typing.SupportsFloat | typing.SupportsIndex,
+        altitude: typing.SupportsFloat | typing.SupportsIndex,
+        position: typing.Any,
+    ) -> None: ...
+
+class MagnetometerModel:
+    """
+    See propwash.Magnetometer.
+    """
+    def __init__(
+        self,
+        field: typing.Any,
+        soft_iron: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        hard_iron: typing.Any,
+        noise_density: typing.SupportsFloat | typing.SupportsIndex,
+        attitude: typing.Any,
+    ) -> None: ...
+
+class RangeFinderModel:
+    """
+    See propwash.RangeFinder.
+    """
+    def __init__(
+        self,
+        directions: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        max_range: typing.SupportsFloat | typing.SupportsIndex,
+        variance: typing.SupportsFloat | typing.SupportsIndex,
+        position: typing.Any,
+    ) -> None: ...
+
+class CameraModel:
+    """
+    See propwash.Camera.
+    """
+    def __init__(
+        self,
+        width: typing.SupportsFloat | typing.SupportsIndex,
+        height: typing.SupportsFloat | typing.SupportsIndex,
+        focal: typing.SupportsFloat | typing.SupportsIndex,
+        position: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        attitude: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    ) -> None: ...
+    def matrix(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    def poses(
+        self,
+        position: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        attitude: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    ) -> tuple: ...
+    def project(
+        self,
+        position: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        attitude: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        points: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    ) -> tuple: ...
+    def rays(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    def unproject(
+        self, pixels: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]
+    ) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def count(self) -> int: ...
+
+class Painter:
+    """
+    See propwash.render.Offscreen.
+    """
+    def __init__(
+        self,
+        scene: SceneIndex,
+        look: str,
+        seed: typing.SupportsInt | typing.SupportsIndex,
+        lamp: tuple[typing.Any, typing.SupportsFloat | typing.SupportsIndex] | None,
+        pool: ThreadPool | None,
+    ) -> None: ...
+    def add_body(self, parts: SceneIndex) -> int: ...
+    def move(
+        self,
+        positions: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        attitudes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        positions_before: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        attitudes_before: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    ) -> None: ...
+    def paint(
+        self,
+        positions: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        attitudes: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        width: typing.SupportsInt | typing.SupportsIndex,
+        height: typing.SupportsInt | typing.SupportsIndex,
+        focal: typing.SupportsFloat | typing.SupportsIndex,
+        antialias: typing.SupportsInt | typing.SupportsIndex,
+        kinds: tuple,
+        bottom_first: bool,
+    ) -> dict: ...
+    def range(
+        self,
+        origin: typing.Any,
+        direction: typing.Any,
+        limit: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> float: ...
+    def remove_bodies(self) -> None: ...
+    def touches(
+        self, position: typing.Any, radius: typing.SupportsFloat | typing.SupportsIndex
+    ) -> bool: ...
+    def visible(
+        self, start: typing.Any, ends: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]
+    ) -> numpy.typing.NDArray[numpy.bool]: ...
+
+class ProtocolError(ValueError):
+    pass
+
+class PoseMessage:
+    """
+    What a renderer is asked for.
+    """
+    def __init__(
+        self,
+        scene: str,
+        cameras: list,
+        objects: list = [],
+        *,
+        width: typing.SupportsInt | typing.SupportsIndex = 1024,
+        height: typing.SupportsInt | typing.SupportsIndex = 768,
+        vertical_fov_deg: typing.SupportsFloat | typing.SupportsIndex = 70.0,
+        depth_scale: typing.SupportsFloat | typing.SupportsIndex = 0.2,
+        perturbation_file: str = "",
+        ntime: typing.SupportsInt | typing.SupportsIndex = 0,
+    ) -> None: ...
+    def encode(self) -> bytes: ...
+    def place(
+        self,
+        ntime: typing.SupportsInt | typing.SupportsIndex,
+        camera_position: typing.Any,
+        camera_attitude: typing.Any,
+        object_position: typing.Any = None,
+        object_attitude: typing.Any = None,
+        render: collections.abc.Sequence[bool] | None = None,
+    ) -> None: ...
+    @property
+    def camera_attitude(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def camera_position(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def cameras(self) -> list: ...
+    @property
+    def depth_scale(self) -> float: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def ntime(self) -> int: ...
+    @property
+    def object_attitude(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def object_position(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def objects(self) -> list: ...
+    @property
+    def perturbation_file(self) -> str: ...
+    @property
+    def scene(self) -> str: ...
+    @property
+    def vertical_fov_deg(self) -> float: ...
+    @property
+    def width(self) -> int: ...
+
+class RenderAnswer:
+    """
+    What a renderer sent for a pose.
+    """
+    @property
+    def channels(self) -> dict: ...
+    @property
+    def collision(self) -> bool: ...
+    @property
+    def depth_scale(self) -> float: ...
+    @property
+    def half_done(self) -> bool: ...
+    @property
+    def height(self) -> int: ...
+    @property
+    def images(self) -> dict: ...
+    @property
+    def landmark_ids(self) -> list: ...
+    @property
+    def landmark_pixel(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def landmark_position(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def latency(self) -> float: ...
+    @property
+    def ntime(self) -> int: ...
+    @property
+    def range(self) -> float | None: ...
+    @property
+    def width(self) -> int: ...
+
+class RenderSession:
+    """
+    Which pose to send when, and which answer to take.
+    """
+    def __init__(
+        self,
+        *,
+        in_flight: typing.SupportsInt | typing.SupportsIndex = 2,
+        queue: typing.SupportsInt | typing.SupportsIndex = 1,
+        resend_after: typing.SupportsFloat | typing.SupportsIndex = 0.5,
+        keep_alive: typing.SupportsFloat | typing.SupportsIndex = 0.5,
+        start_interval: typing.SupportsFloat | typing.SupportsIndex = 0.2,
+        lost_after: typing.SupportsFloat | typing.SupportsIndex = 0.75,
+        revive_after: typing.SupportsFloat | typing.SupportsIndex = 10.0,
+        silence: typing.SupportsFloat | typing.SupportsIndex = 2.5,
+    ) -> None: ...
+    def next_time(self) -> float: ...
+    def poll(self, now: typing.SupportsFloat | typing.SupportsIndex) -> list: ...
+    def receive(
+        self, frames: collections.abc.Sequence, now: typing.SupportsFloat | typing.SupportsIndex
+    ) -> RenderAnswer | None: ...
+    def renderer_connected(self, now: typing.SupportsFloat | typing.SupportsIndex) -> None: ...
+    def restart(self, now: typing.SupportsFloat | typing.SupportsIndex) -> None: ...
+    def submit(
+        self, pose: PoseMessage, now: typing.SupportsFloat | typing.SupportsIndex
+    ) -> list: ...
+    @property
+    def counts(self) -> dict: ...
+    @property
+    def in_flight(self) -> int: ...
+    @property
+    def last_heard(self) -> float: ...
+    @property
+    def pace(self) -> float: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def waiting(self) -> int: ...
+
+def bias_next(
+    bias: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    deviations: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
+    times: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
+    dt: typing.SupportsFloat | typing.SupportsIndex,
+    noise: SampleNoise,
+) -> numpy.typing.NDArray[numpy.float64]: ...
+def bias_start(
+    bias: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    mask: typing.Annotated[numpy.typing.ArrayLike, numpy.bool],
+    deviations: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
+    noise: SampleNoise,
+) -> numpy.typing.NDArray[numpy.float64]: ...
 def build_info() -> dict: ...
 def car_parameter_table(parameters: typing.Any) -> list: ...
+def category_id(category: str) -> int:
+    """
+    The number of a category in pictures of categories.
+    """
+
+def decode_answer(frames: collections.abc.Sequence) -> RenderAnswer: ...
+def decode_pose(frame: typing.Any) -> PoseMessage: ...
+def encode_answer(
+    ntime: typing.SupportsInt | typing.SupportsIndex,
+    width: typing.SupportsInt | typing.SupportsIndex,
+    height: typing.SupportsInt | typing.SupportsIndex,
+    camera_ids: collections.abc.Sequence[str],
+    channels: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    *,
+    camera_indexes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]
+    | None = None,
+    collision: bool = False,
+    landmark_ids: collections.abc.Sequence[str] = [],
+    landmark_position: typing.Any = None,
+    range: typing.SupportsFloat | typing.SupportsIndex | None = None,
+    depth_scale: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+) -> bytes: ...
+def encode_pose(pose: PoseMessage) -> bytes: ...
 def fma_peak(dtype: str) -> float:
     """
     GFLOP/s of one core in multiply-adds, measured for about a tenth of a second.
+    """
+
+def focal_length(
+    height: typing.SupportsFloat | typing.SupportsIndex,
+    vertical_fov: typing.SupportsFloat | typing.SupportsIndex,
+) -> float:
+    """
+    pixels, from a height in pixels and a vertical field of view [rad].
     """
 
 def integrate_step(
@@ -716,8 +1112,165 @@ def integrate_step(
     One step of dt [s] from a state (n,) with derivative(state) -> (n,); method 'euler' or 'rk4'.
     """
 
+def isa_altitude(pressure: typing.SupportsFloat | typing.SupportsIndex) -> float:
+    """
+    m, where the standard atmosphere has a pressure [Pa].
+    """
+
+def isa_pressure(altitude: typing.SupportsFloat | typing.SupportsIndex) -> float:
+    """
+    Pa, of the standard atmosphere at a height [m].
+    """
+
+def latency_in_steps(
+    latency: typing.SupportsFloat | typing.SupportsIndex,
+    dt: typing.SupportsFloat | typing.SupportsIndex,
+) -> int: ...
+def luma(
+    image: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],
+) -> numpy.typing.NDArray[numpy.uint8]: ...
+@typing.overload
+def measure_barometer(
+    barometer: BarometerModel,
+    position: numpy.typing.NDArray[numpy.float32],
+    attitude: numpy.typing.NDArray[numpy.float32],
+    drift: numpy.typing.NDArray[numpy.float64],
+    rate: typing.SupportsFloat | typing.SupportsIndex,
+    noise: SampleNoise,
+) -> tuple: ...
+@typing.overload
+def measure_barometer(
+    barometer: BarometerModel,
+    position: numpy.typing.NDArray[numpy.float64],
+    attitude: numpy.typing.NDArray[numpy.float64],
+    drift: numpy.typing.NDArray[numpy.float64],
+    rate: typing.SupportsFloat | typing.SupportsIndex,
+    noise: SampleNoise,
+) -> tuple: ...
+@typing.overload
+def measure_beacons(
+    scene: SceneIndex,
+    cameras: CameraModel,
+    markers: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    position: numpy.typing.NDArray[numpy.float32],
+    attitude: numpy.typing.NDArray[numpy.float32],
+    deviation: typing.SupportsFloat | typing.SupportsIndex,
+    noise: SampleNoise,
+    pool: ThreadPool | None,
+) -> tuple: ...
+@typing.overload
+def measure_beacons(
+    scene: SceneIndex,
+    cameras: CameraModel,
+    markers: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+    position: numpy.typing.NDArray[numpy.float64],
+    attitude: numpy.typing.NDArray[numpy.float64],
+    deviation: typing.SupportsFloat | typing.SupportsIndex,
+    noise: SampleNoise,
+    pool: ThreadPool | None,
+) -> tuple: ...
+@typing.overload
+def measure_depth(
+    scene: SceneIndex,
+    cameras: CameraModel,
+    max_depth: typing.SupportsFloat | typing.SupportsIndex,
+    deviation: typing.SupportsFloat | typing.SupportsIndex,
+    position: numpy.typing.NDArray[numpy.float32],
+    attitude: numpy.typing.NDArray[numpy.float32],
+    noise: SampleNoise,
+    pool: ThreadPool | None,
+) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]: ...
+@typing.overload
+def measure_depth(
+    scene: SceneIndex,
+    cameras: CameraModel,
+    max_depth: typing.SupportsFloat | typing.SupportsIndex,
+    deviation: typing.SupportsFloat | typing.SupportsIndex,
+    position: numpy.typing.NDArray[numpy.float64],
+    attitude: numpy.typing.NDArray[numpy.float64],
+    noise: SampleNoise,
+    pool: ThreadPool | None,
+) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]: ...
+@typing.overload
+def measure_gnss(
+    gnss: GnssModel,
+    position: numpy.typing.NDArray[numpy.float32],
+    velocity: numpy.typing.NDArray[numpy.float32],
+    attitude: numpy.typing.NDArray[numpy.float32],
+    body_rates: numpy.typing.NDArray[numpy.float32],
+    bias: numpy.typing.NDArray[numpy.float64],
+    rate: typing.SupportsFloat | typing.SupportsIndex,
+    noise: SampleNoise,
+) -> tuple: ...
+@typing.overload
+def measure_gnss(
+    gnss: GnssModel,
+    position: numpy.typing.NDArray[numpy.float64],
+    velocity: numpy.typing.NDArray[numpy.float64],
+    attitude: numpy.typing.NDArray[numpy.float64],
+    body_rates: numpy.typing.NDArray[numpy.float64],
+    bias: numpy.typing.NDArray[numpy.float64],
+    rate: typing.SupportsFloat | typing.SupportsIndex,
+    noise: SampleNoise,
+) -> tuple: ...
+@typing.overload
+def measure_magnetometer(
+    magnetometer: MagnetometerModel,
+    attitude: numpy.typing.NDArray[numpy.float32],
+    bias: numpy.typing.NDArray[numpy.float64],
+    rate: typing.SupportsFloat | typing.SupportsIndex,
+    noise: SampleNoise,
+) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]: ...
+@typing.overload
+def measure_magnetometer(
+    magnetometer: MagnetometerModel,
+    attitude: numpy.typing.NDArray[numpy.float64],
+    bias: numpy.typing.NDArray[numpy.float64],
+    rate: typing.SupportsFloat | typing.SupportsIndex,
+    noise: SampleNoise,
+) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]: ...
+@typing.overload
+def measure_range(
+    scene: SceneIndex,
+    finder: RangeFinderModel,
+    position: numpy.typing.NDArray[numpy.float32],
+    attitude: numpy.typing.NDArray[numpy.float32],
+    noise: SampleNoise,
+    pool: ThreadPool | None,
+) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]: ...
+@typing.overload
+def measure_range(
+    scene: SceneIndex,
+    finder: RangeFinderModel,
+    position: numpy.typing.NDArray[numpy.float64],
+    attitude: numpy.typing.NDArray[numpy.float64],
+    noise: SampleNoise,
+    pool: ThreadPool | None,
+) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]: ...
 def parameter_table(parameters: typing.Any) -> list: ...
+def sample_step(
+    sample: typing.SupportsInt | typing.SupportsIndex,
+    rate: typing.SupportsFloat | typing.SupportsIndex,
+    dt: typing.SupportsFloat | typing.SupportsIndex,
+    start: typing.SupportsInt | typing.SupportsIndex,
+) -> int: ...
+def sensor_key(
+    seed: typing.SupportsInt | typing.SupportsIndex,
+    sensor_seed: typing.SupportsInt | typing.SupportsIndex,
+) -> int: ...
+def to_geodetic(
+    origin: typing.Any,
+    x_heading: typing.SupportsFloat | typing.SupportsIndex,
+    position: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+) -> numpy.typing.NDArray[numpy.float64]: ...
+def to_local(
+    origin: typing.Any,
+    x_heading: typing.SupportsFloat | typing.SupportsIndex,
+    points: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+) -> numpy.typing.NDArray[numpy.float64]: ...
 def validate_car(parameters: typing.Any) -> None: ...
 def validate_vehicle(parameters: typing.Any) -> None: ...
 
+POSE_TOPIC: bytes
 __version__: str = "0.1.0"
+looks: tuple = ("morning", "noon", "sunset", "overcast", "indoor")

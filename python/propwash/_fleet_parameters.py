@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+import operator
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,9 +25,10 @@ class _Entry(NamedTuple):
 class ParameterArray(np.ndarray[Any, np.dtype[np.float64]]):
     """One parameter of all vehicles, (n, …), as it was when it was read.
 
-    Assigning to items writes to the fleet: `fleet.parameters["mass"][3] = 1.2`. So does
-    `fleet.parameters["mass"] *= 1.1`. Arithmetic gives plain arrays, that of a name of your own
-    too: `m = fleet.parameters["mass"]; m *= 1.1` changes m alone.
+    Assigning to items writes to the fleet: `fleet.parameters["mass"][3] = 1.2`. So do
+    `fleet.parameters["mass"] *= 1.1` and `np.multiply(…, out=fleet.parameters["mass"])`. Arithmetic
+    gives plain arrays, that of a name of your own too: `m = fleet.parameters["mass"]; m *= 1.1`
+    changes m alone.
     """
 
     _source: tuple[FleetParameters, str] | None
@@ -35,10 +37,20 @@ class ParameterArray(np.ndarray[Any, np.dtype[np.float64]]):
         self._source = None
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        # `*=` of what a mapping gave computes a plain array, which it then assigns
-        if any(isinstance(array, ParameterArray) for array in options.get("out", ())):
-            del options["out"]
-        return getattr(ufunc, method)(*map(_plain, inputs), **options)
+        if method == "at" and _is_own(inputs[0]):
+            present = _plain(inputs[0]).copy()
+            ufunc.at(present, *map(_plain, inputs[1:]))
+            inputs[0][...] = present
+            return None
+        given_out = options.pop("out", ())
+        results = [_plain(array).copy() if _is_own(array) else array for array in given_out]
+        if results:
+            options["out"] = tuple(results)
+        computed = getattr(ufunc, method)(*map(_plain, inputs), **options)
+        for array, result in zip(given_out, results, strict=True):
+            if _is_own(array):
+                array[...] = result
+        return computed
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self._source is None:
@@ -161,6 +173,19 @@ class FleetParameters(MutableMapping[str, Array]):
 class _NoParameter(KeyError, ParameterError):
     def __str__(self) -> str:
         return f"{self.args[0]}"  # KeyError would give its repr
+
+
+def _computed(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """An operator such as `*=` that changes nothing: the mapping assigns what it gives."""
+    return lambda array, other: operation(_plain(array), _plain(other))
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    setattr(ParameterArray, f"__i{_name}__", _computed(getattr(operator, _name)))
+
+
+def _is_own(value: Any) -> bool:
+    return isinstance(value, ParameterArray)
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,15 @@ Numbers = NDArray[Any]
 """float32 or float64, as the fleet is."""
 Flags = NDArray[np.bool_]
 
-RECORDED = ("time", "position", "velocity", "attitude", "body_rates", "rotor_speeds")
+RECORDED = (
+    "time",
+    "position",
+    "velocity",
+    "attitude",
+    "body_rates",
+    "rotor_speeds",
+    "readings",
+)
 """What a rollout records unless told otherwise."""
 
 
@@ -69,6 +78,16 @@ class FleetImuReading:
 
 
 @dataclass(frozen=True, eq=False)
+class SensorRecord:
+    """What could be read of an attached sensor after each command."""
+
+    time: NDArray[np.float64]
+    """(T, n) s, since each vehicle's reset, when the readings were taken; NaN: none yet."""
+    reading: Any
+    """The sensor's reading, in arrays (T, n, …)."""
+
+
+@dataclass(frozen=True, eq=False)
 class FleetTrajectory:
     """What a rollout recorded after each command: arrays of shape (T, n, …); None: not recorded."""
 
@@ -98,9 +117,13 @@ class FleetTrajectory:
     """(T, n) whether the floor was touched under that command."""
     diverged: Flags | None = None
     """(T, n) whether a number of the state is not finite."""
+    readings: Mapping[str, SensorRecord] = field(default_factory=dict)
+    """The readings of attached sensors by name."""
 
     def __len__(self) -> int:
-        return next((len(array) for array in vars(self).values() if array is not None), 0)
+        arrays = [array for array in vars(self).values() if isinstance(array, np.ndarray)]
+        arrays += [record.time for record in self.readings.values()]
+        return len(arrays[0]) if arrays else 0
 
 
 def pool_of(threads: object) -> _core.ThreadPool | None:

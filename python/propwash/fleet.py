@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any, cast
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from propwash import _core
 from propwash import _fleet_input as given
 from propwash._core import RateThrust, RotorSpeeds
+from propwash._fleet_attach import SensorCarrier
 from propwash._fleet_base import BaseFleet, FleetIntegrator
 from propwash._fleet_parameters import FleetParameters
 from propwash._fleet_types import (
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 
-class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64]):
+class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64], SensorCarrier):
     """n multicopters of the FlightGoggles papers, stepped together.
 
     vehicle: a name of `propwash.names()`, the path of a TOML file, or VehicleParameters.
@@ -154,6 +155,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         Raises ValueError or TypeError as step() does; the fleet is then unchanged.
         """
         names = given.names("record", record, list(FleetTrajectory.__dataclass_fields__))
+        names = self._recorded(names)
         return FleetTrajectory(**self._core.rollout(commands, steps, substeps, names))
 
     def reset(
@@ -238,6 +240,16 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         expected = f"speeds in the motors' range, [{least.min():g}, {most.max():g}] rad/s"
         given.refuse_where(bad, "rotor_speeds", rows, 1, expected, chosen)
 
+    def set_state(self, snapshot: bytes) -> None:
+        """Continues, bit for bit, from what get_state() gave for the same vehicle and size.
+
+        The snapshot of a fleet with sensors holds their biases, counters and readings too, those on
+        their way included, and is for a fleet with the same sensors. Raises ValueError for another
+        snapshot, TypeError for what is not bytes; nothing changes then.
+        """
+        self._refuse_sensors(snapshot)
+        super().set_state(snapshot)
+
     def set_wind(self, wind: ArrayLike) -> None:
         """Sets the mean wind, m/s, world frame: (n, 3), or (3,) for all; kept by reset()."""
         self._core.set_wind(given.rows("wind", wind, self._size, (3,), self._dtype, "m/s"))
@@ -318,6 +330,11 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
     def contact(self) -> Flags:
         """(n,) whether the floor was touched during the last step() or entry of a rollout."""
         return self._core.contact
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return cast(
+            tuple[Callable[..., Any], tuple[Any, ...]], self._with_sensors(super().__reduce__())
+        )
 
     @property
     def rotors(self) -> int:

@@ -183,6 +183,38 @@ TEST_CASE("each lane of a pack of doubles is a scalar", "[pack]") {
   check_hooks<double, 8>();
 }
 
+namespace {
+
+/// A mask that holds in no lane, in all, and in each one alone.
+template <class T, int N>
+void check_any() {
+  const pw::Pack<T, N> zero(T(0)), one(T(1));
+  CHECK_FALSE(any(one < zero));
+  CHECK(any(zero < one));
+  for (int lane = 0; lane < N; ++lane) {
+    pw::Pack<T, N> x(T(0));
+    x.v[lane] = T(1);
+    CAPTURE(N, lane);
+    CHECK(any(x > zero));
+    CHECK_FALSE(any(x < zero));
+    x.v[lane] = std::numeric_limits<T>::quiet_NaN();
+    CHECK_FALSE(any(x > zero));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("any tells whether a mask holds in a lane", "[pack]") {
+  check_any<float, 4>();
+  check_any<float, 8>();
+  check_any<float, 16>();
+  check_any<double, 2>();
+  check_any<double, 4>();
+  check_any<double, 8>();
+  CHECK(pw::any(true));
+  CHECK_FALSE(pw::any(false));
+}
+
 TEST_CASE("a number that is none passes a clamp, in its lane alone", "[pack]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float given[4] = {nan, -5.0f, 0.25f, 7.0f};

@@ -161,6 +161,38 @@ def test_items_write_through_and_nothing_is_lost_in_silence() -> None:
     assert parameters["mass"][0] == 1.125
 
 
+def test_the_out_of_a_function_writes_through() -> None:
+    parameters = new().parameters
+    mass = np.linspace(0.9, 1.1, N)
+    parameters["mass"] = mass
+    given = np.multiply(parameters["mass"], 1.1, out=parameters["mass"])
+    assert np.array_equal(parameters["mass"], mass * 1.1)
+    assert np.array_equal(given, mass * 1.1)
+    odd = np.arange(N) % 2 == 1
+    np.add(parameters["mass"], 0.25, out=parameters["mass"], where=odd)
+    assert np.array_equal(parameters["mass"], np.where(odd, mass * 1.1 + 0.25, mass * 1.1))
+    before = np.array(parameters["mass"])
+    np.add.at(parameters["mass"], [2, 2], 0.125)
+    assert np.array_equal(parameters["mass"] - before, 0.25 * (np.arange(N) == 2))
+    elsewhere = np.empty(N)
+    np.add(parameters["mass"], 1.0, out=elsewhere)
+    assert np.array_equal(elsewhere, parameters["mass"] + 1.0)
+    own = parameters["mass"]
+    own *= 3.0  # of a name of one's own, which is then a plain array
+    assert type(own) is np.ndarray
+    assert np.array_equal(own, parameters["mass"] * 3.0)
+
+
+def test_what_cannot_be_written_through_is_refused() -> None:
+    fleet = new()
+    with unchanged(fleet) as same:
+        with pytest.raises(ValueError, match=r"vehicle 0:.*body\.mass = -1"):
+            np.negative(same.parameters["mass"], out=same.parameters["mass"])
+        row = same.parameters["body.inertia"][3]
+        with pytest.raises(ValueError, match="read-only"):
+            np.multiply(row, 2.0, out=row)
+
+
 def test_a_fleet_takes_the_parameters_of_another() -> None:
     fleet, other = new(), new()
     other.parameters["mass"] = np.linspace(0.9, 1.1, N)

@@ -182,6 +182,51 @@ def test_numbers_beyond_float32_are_refused_by_a_fleet_of_it() -> None:
     pw.Fleet("flightgoggles", N, "float64").step(pw.RateThrust(rates, 9.0))
 
 
+def test_a_field_named_twice_is_recorded_once() -> None:
+    logs = []
+    for record in (["position", "position"], ["position"]):
+        fleet = pw.Fleet("flightgoggles", 2, seed=3, threads=1)
+        logs.append(fleet.rollout(pw.RateThrust([0.1, 0.0, 0.0], 10.0), steps=3, record=record))
+    assert logs[0].position is not None
+    assert np.array_equal(logs[0].position, logs[1].position)  # type: ignore[arg-type]
+    assert logs[0].velocity is None
+
+
+@pytest.mark.parametrize("first_id", [2**32 - 1, 2**32, 2**33 + 5, 2**64])
+def test_ids_that_no_vehicle_can_have_are_refused(first_id: int) -> None:
+    with refused("first_id", first_id):
+        pw.Fleet("flightgoggles", 2, first_id=first_id)
+    # the greatest that is one: the last vehicle's fits in 32 bits
+    assert len(pw.Fleet("flightgoggles", 2, first_id=2**32 - 2)) == 2
+
+
+def test_a_vehicle_that_is_placed_flies_again() -> None:
+    """place() gives a vehicle that diverged a state, leaves the others bit for bit, and time on."""
+    fleet, calm = (pw.Fleet("flightgoggles", 3, "float64", seed=2, threads=1) for _ in range(2))
+    lost = np.array([False, True, False])
+    hover = pw.RateThrust([0.0, 0.0, 0.0], 9.81)
+    fleet.place(velocity=[1e200, 0.0, 0.0], mask=lost)
+    for each in (fleet, calm):
+        each.step(hover, substeps=5)
+    assert fleet.diverged.tolist() == lost.tolist()
+    parts = {
+        "position": np.zeros(3),
+        "velocity": np.zeros(3),
+        "attitude": [1.0, 0.0, 0.0, 0.0],
+        "body_rates": np.zeros(3),
+        "rotor_speeds": np.full(4, 1133.0),
+    }
+    fleet.place(**parts, mask=lost)  # type: ignore[arg-type]
+    assert not fleet.diverged.any()
+    for each in (fleet, calm):
+        each.step(hover, substeps=50)
+    assert not fleet.diverged.any()
+    assert np.isfinite(fleet.position).all()
+    assert np.linalg.norm(fleet.position[1]) < 0.1
+    assert np.array_equal(fleet.position[~lost], calm.position[~lost])
+    assert np.array_equal(fleet.time, calm.time)
+
+
 @pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, "1", [1], True, None, 10**30, 2**31])
 def test_bad_numbers_of_substeps_are_refused(value: Any) -> None:
     with unchanged() as fleet, refused("substeps", value):

@@ -126,6 +126,26 @@ PROPWASH_FN V vector_max(V x, V y) {
   return x > y ? x : y;
 }
 
+/// Whether any bit is set, by one instruction where there is one.
+template <class T, int N, class Bits>
+PROPWASH_FN bool vector_any(Bits bits) {
+  constexpr int bytes = VectorOf<T, N>::bytes;
+#if defined(__AVX512F__)
+  if constexpr (bytes == 64) return _mm512_test_epi64_mask((__m512i)bits, (__m512i)bits) != 0;
+#endif
+#if defined(__AVX__)
+  if constexpr (bytes == 32) return _mm256_testz_si256((__m256i)bits, (__m256i)bits) == 0;
+#endif
+#if defined(__SSE2__)
+  if constexpr (bytes == 16) return _mm_movemask_epi8((__m128i)bits) != 0;
+#elif defined(__aarch64__)
+  if constexpr (bytes == 16) return vmaxvq_u32((uint32x4_t)bits) != 0;
+#endif
+  bool found = false;
+  for (int i = 0; i < N; ++i) found = found || bits[i] != 0;
+  return found;
+}
+
 }  // namespace detail
 
 /// One truth value per lane.
@@ -201,6 +221,11 @@ template <class T, int N>
 PROPWASH_FN Pack<T, N> select(const PackMask<T, N>& mask, const Pack<T, N>& if_true,
                               const Pack<T, N>& if_false) {
   return mask.bits ? if_true.v : if_false.v;
+}
+/// Whether the mask holds in any lane. With `any` of scalar.hpp for what branches on all lanes.
+template <class T, int N>
+PROPWASH_FN bool any(const PackMask<T, N>& mask) {
+  return detail::vector_any<T, N>(mask.bits);
 }
 template <class T, int N>
 PROPWASH_FN Pack<T, N> sqrt(const Pack<T, N>& x) {

@@ -113,6 +113,9 @@ PROPWASH_FN IfFloatingPoint<F> select(bool mask, F if_true, F if_false) {
   return mask ? if_true : if_false;
 }
 
+/// Whether a mask holds in any lane: for the few loops outside the models that end by it.
+PROPWASH_FN bool any(bool mask) { return mask; }
+
 /// x limited to [low, high]. A NaN passes through.
 template <class T, class P>
 PROPWASH_FN T clamp(const T& x, const P& low, const P& high) {

@@ -1,0 +1,70 @@
+"""How long a picture of the reference renderer takes: processor time of one thread.
+
+    python bench/bench_render_image.py [--markdown]
+
+Medians over pictures from places along the scene, so that no single view decides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import time
+
+from propwash import _core
+from propwash.render.cameras import Kind
+from propwash.render.offscreen import Offscreen
+
+SCENES = ("alphapilot", "forest", "warehouse", "room")
+CASES: tuple[tuple[str, tuple[Kind, ...], int], ...] = (
+    ("rgb + depth", ("rgb", "depth"), 1),
+    ("rgb + depth, antialias 2", ("rgb", "depth"), 2),
+    ("rgb", ("rgb",), 1),
+    ("depth", ("depth",), 1),
+    (
+        "all eight kinds",
+        ("rgb", "depth", "grey", "depth8", "normals", "flow", "instance", "semantic"),
+        1,
+    ),
+)
+VIEWS = 24
+
+
+def milliseconds(scene: str, kinds: tuple[Kind, ...], antialias: int) -> float:
+    """Processor time of a picture of 640 x 480, the median over the views."""
+    studio = Offscreen(scene, width=640, height=480, antialias=antialias, seed=1)
+    taken = []
+    for view in range(VIEWS):
+        angle = 2.0 * math.pi * view / VIEWS
+        attitude = (math.cos(angle / 2.0), 0.0, 0.0, math.sin(angle / 2.0))
+        position = (3.0 * math.cos(angle), 3.0 * math.sin(angle), 2.0)
+        start = time.process_time()
+        studio.render(kinds, position, attitude)
+        taken.append(time.process_time() - start)
+    return 1e3 * statistics.median(taken)
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
+    mark = " | " if parser.parse_args().markdown else "  "
+    print(f"{_core.build_info()['isa']}, ms for a picture of 640 x 480 (and pictures a second)")
+    rows = [["", *SCENES]]
+    for name, kinds, antialias in CASES:
+        row = [name]
+        for scene in SCENES:
+            taken = milliseconds(scene, kinds, antialias)
+            row.append(f"{taken:.1f} ({1e3 / taken:.0f})")
+        rows.append(row)
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        cells = mark.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print(f"| {cells} |" if mark == " | " else cells.rstrip())
+        if number == 0 and mark == " | ":
+            print("|" + "|".join(" --- " for _ in row) + "|")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "propwash/fleet/thread_pool.hpp"
+#include "propwash/world/collide.hpp"
+#include "propwash/world/painted_world.hpp"
+#include "rooms.hpp"
+#include "scene_class.hpp"
+
+namespace propwash::bindings {
+
+namespace {
+
+/// (n, 3) positions and (n, 4) attitudes, made by propwash.render and checked there.
+std::vector<Pose> image_poses(const Array& positions, const Array& attitudes) {
+  if (positions.ndim() != 2 || positions.shape(1) != 3 || attitudes.ndim() != 2 ||
+      attitudes.shape(1) != 4 || attitudes.shape(0) != positions.shape(0)) {
+    throw py::value_error("poses: expected positions (n, 3) and attitudes (n, 4), got " +
+                          described(positions) + " and " + described(attitudes));
+  }
+  std::vector<Pose> result(static_cast<std::size_t>(positions.shape(0)));
+  const double* p = positions.data();
+  const double* q = attitudes.data();
+  for (auto& pose : result) {
+    pose.position_W = {p[0], p[1], p[2]};
+    pose.attitude_WS = normalized(Quat<double>{q[0], q[1], q[2], q[3]});
+    p += 3;
+    q += 4;
+  }
+  return result;
+}
+
+/// One of the pictures that a painter makes: what its array is.
+struct PictureKind {
+  const char* name;
+  py::ssize_t channels;  ///< 1: no axis of channels
+  std::uint8_t* paint::PictureOutputs::* bytes;
+};
+constexpr std::array<PictureKind, 7> picture_kinds{
+    {{"rgb", 3, &paint::PictureOutputs::colour},
+     {"grey", 1, &paint::PictureOutputs::grey},
+     {"depth8", 1, &paint::PictureOutputs::short_depth},
+     {"normals", 3, &paint::PictureOutputs::normals},
+     {"instance", 3, &paint::PictureOutputs::instances},
+     {"semantic", 3, &paint::PictureOutputs::semantics},
+     {"flow", 3, &paint::PictureOutputs::flow}}};
+
+/// A scene, bodies that move in it, and pictures of both.
+class PyPainter {
+ public:
+  /// The scene must outlive it.
+  PyPainter(const PyScene& scene, const std::string& look, std::uint32_t seed,
+            const std::optional<std::pair<py::object, double>>& lamp,
+            const std::optional<std::shared_ptr<ThreadPool>>& pool)
+      : scene_(&scene),
+        world_(scene.scene()),
+        look_(paint::look_named(look)),
+        kernels_(kernel_set(false).image),
+        pool_(pool.value_or(nullptr)) {
+    look_.seed = seed;
+    if (lamp) {
+      look_.light_W = cast<float>(vec3(lamp->first, "lamp", "m"));
+      look_.lamp_reach = static_cast<float>(lamp->second);
+    }
+  }
+
+  std::size_t add_body(const PyScene& parts) { return world_.add_body({parts.scene().items()}); }
+  void remove_bodies() { world_.remove_bodies(); }
+  void move(const Array& positions, const Array& attitudes, const Array& positions_before,
+            const Array& attitudes_before) {
+    world_.move(image_poses(positions, attitudes), image_poses(positions_before, attitudes_before));
+  }
+
+  /// Pictures of the kinds that are named, by name.
+  py::dict paint(const Array& positions, const Array& attitudes, py::ssize_t width,
+                 py::ssize_t height, double focal, int antialias, const py::tuple& names,
+                 bool bottom_first) {
+    const auto places = image_poses(positions, attitudes);
+    if (places.size() != 2) throw py::value_error("paint: expected two poses, now and before");
+    ImageCall call;
+    call.rays = {scene_->view<float>(), world_.moving(),
+                 static_cast<std::int32_t>(world_.still_items())};
+    call.items = world_.items().data();
+    call.camera = {static_cast<int>(width), static_cast<int>(height), static_cast<float>(focal),
+                   paint::placement(places[0]), paint::placement(places[1])};
+    call.look = look_;
+    call.antialias = antialias;
+    call.to.bottom_first = bottom_first;
+    const py::dict pictures = arrays(names, width, height, call.to);
+    if (antialias > 1 && call.to.wants_light()) {
+      scratch_.resize(static_cast<std::size_t>(width * height) * 3);
+      call.scratch = scratch_.data();
+    } else {
+      call.antialias = 1;
+    }
+    const py::gil_scoped_release release;
+    run(call);
+    return pictures;
+  }
+
+  /// m to what a ray meets first, infinite where that is nothing.
+  double range(const py::object& origin, const py::object& direction, double limit) const {
+    const auto from = vec3(origin, "origin", "m");
+    const auto along = vec3(direction, "direction", "unit vector");
+    const auto still = propwash::cast(scene_->view<double>(), from, along, limit);
+    const auto moving = propwash::cast(world_.moving_exact(), from, along, limit);
+    return std::min(still.distance, moving.distance);
+  }
+  /// (n,) whether the lines from `start` to each of `ends` (n, 3) meet nothing.
+  py::array_t<bool> visible(const py::object& start, const Array& ends) const {
+    if (ends.ndim() != 2 || ends.shape(1) != 3) {
+      throw py::value_error("ends: expected (n, 3), got " + described(ends));
+    }
+    const auto from = vec3(start, "start", "m");
+    py::array_t<bool> result(ends.shape(0));
+    const double* to = ends.data();
+    for (py::ssize_t i = 0; i < ends.shape(0); ++i, to += 3) {
+      const auto line = make_vec3(to[0], to[1], to[2]) - from;
+      const double length = norm(line);
+      const auto along = line * (1.0 / std::max(length, sight_margin));
+      const auto start_W = from + along * sight_margin;
+      const double reach = length - 2.0 * sight_margin;
+      result.mutable_at(i) = !meets_any(scene_->view<double>(), start_W, along, reach) &&
+                             !meets_any(world_.moving_exact(), start_W, along, reach);
+    }
+    return result;
+  }
+  /// Whether a sphere [m] touches something.
+  bool touches(const py::object& position, double radius) const {
+    const auto at = vec3(position, "position", "m");
+    return collide(scene_->view<double>(), at, radius) >= 0 ||
+           collide(world_.moving_exact(), at, radius) >= 0;
+  }
+
+ private:
+  /// New arrays, to which `to` points.
+  static py::dict arrays(const py::tuple& names, py::ssize_t width, py::ssize_t height,
+                         paint::PictureOutputs& to) {
+    py::dict result;
+    for (const auto& named : names) {
+      const auto name = named.cast<std::string>();
+      if (name == "depth") {
+        py::array_t<std::uint16_t> array({height, width});
+        to.depth = array.mutable_data();
+        result[named] = array;
+        continue;
+      }
+      const auto* const kind =
+          std::find_if(picture_kinds.begin(), picture_kinds.end(),
+                       [&](const PictureKind& each) { return name == each.name; });
+      if (kind == picture_kinds.end()) refuse("kinds", "names of pictures", named);
+      std::vector<py::ssize_t> shape{height, width};
+      if (kind->channels > 1) shape.push_back(kind->channels);
+      py::array_t<std::uint8_t> array(shape);
+      to.*(kind->bytes) = array.mutable_data();
+      result[named] = array;
+    }
+    return result;
+  }
+
+  void run(const ImageCall& call) const {
+    const int tiles =
+        paint::tiles_across(call.camera.width) * paint::tiles_down(call.camera.height);
+    const auto each_tile = [&](void (*work)(const ImageCall&, int)) {
+      const auto one = [&](std::size_t tile) { work(call, static_cast<int>(tile)); };
+      if (pool_) {
+        (*pool_)(static_cast<std::size_t>(tiles), one);
+      } else {
+        Inline{}(static_cast<std::size_t>(tiles), one);
+      }
+    };
+    each_tile(kernels_.paint);
+    if (call.antialias > 1) each_tile(kernels_.smooth);
+  }
+
+  const PyScene* scene_;
+  paint::PaintedWorld world_;
+  paint::Look look_;
+  ImageKernels kernels_;
+  std::shared_ptr<ThreadPool> pool_;
+  std::vector<std::uint8_t> scratch_;
+};
+
+}  // namespace
+
+void bind_image(py::module_& m) {
+  py::class_<PyPainter>(m, "Painter", "See propwash.render.Offscreen.")
+      .def(py::init<const PyScene&, const std::string&, std::uint32_t,
+                    const std::optional<std::pair<py::object, double>>&,
+                    std::shared_ptr<ThreadPool>>(),
+           py::keep_alive<1, 2>(), py::arg("scene"), py::arg("look"), py::arg("seed"),
+           py::arg("lamp"), py::arg("pool"))
+      .def("add_body", &PyPainter::add_body, py::arg("parts"))
+      .def("remove_bodies", &PyPainter::remove_bodies)
+      .def("move", &PyPainter::move, py::arg("positions"), py::arg("attitudes"),
+           py::arg("positions_before"), py::arg("attitudes_before"))
+      .def("paint", &PyPainter::paint, py::arg("positions"), py::arg("attitudes"), py::arg("width"),
+           py::arg("height"), py::arg("focal"), py::arg("antialias"), py::arg("kinds"),
+           py::arg("bottom_first"))
+      .def("range", &PyPainter::range, py::arg("origin"), py::arg("direction"), py::arg("limit"))
+      .def("visible", &PyPainter::visible, py::arg("start"), py::arg("ends"))
+      .def("touches", &PyPainter::touches, py::arg("position"), py::arg("radius"));
+  m.def(
+      "category_id", [](const std::string& name) { return paint::category_id(name); },
+      py::arg("category"), "The number of a category in pictures of categories.");
+  py::list looks;
+  for (const auto& look : paint::look_detail::looks) looks.append(std::string(look.name));
+  m.attr("looks") = py::tuple(looks);
+}
+
+}  // namespace propwash::bindings

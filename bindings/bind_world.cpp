@@ -1,0 +1,189 @@
+#include <pybind11/stl.h>
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "arrays.hpp"
+#include "propwash/world/collide.hpp"
+#include "rooms.hpp"
+#include "scene_class.hpp"
+
+namespace propwash::bindings {
+
+namespace {
+
+using Pool = std::shared_ptr<ThreadPool>;
+
+constexpr std::size_t many_rays = 256;
+
+/// Calls f without the GIL where there is much to do.
+template <class F>
+void without_gil(std::size_t n, const F& f) {
+  if (n < many_rays) return f();
+  const py::gil_scoped_release release;
+  f();
+}
+
+ExecutorRef executor_of(const std::optional<Pool>& pool) {
+  return pool && *pool ? ExecutorRef(**pool) : ExecutorRef();
+}
+
+double number_of(const py::handle& item, const char* field) {
+  return item.attr(field).cast<double>();
+}
+
+Mesh mesh_from(const py::handle& item) {
+  const auto vertices = py::cast<Array>(item.attr("vertices"));
+  using Indices = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
+  const auto triangles = py::cast<Indices>(item.attr("triangles"));
+  Mesh mesh;
+  for (py::ssize_t i = 0; i < vertices.shape(0); ++i) {
+    mesh.vertices.push_back({vertices.at(i, 0), vertices.at(i, 1), vertices.at(i, 2)});
+  }
+  for (py::ssize_t i = 0; i < triangles.shape(0); ++i) {
+    mesh.triangles.push_back({triangles.at(i, 0), triangles.at(i, 1), triangles.at(i, 2)});
+  }
+  return mesh;
+}
+
+Shape shape_from(const py::handle& item) {
+  const auto kind = item.attr("shape").cast<std::string>();
+  if (kind == "plane") return Plane{};
+  if (kind == "box") return Box{vec3(item.attr("size"), "size", "m")};
+  if (kind == "sphere") return Sphere{number_of(item, "radius")};
+  if (kind == "cylinder") return Cylinder{number_of(item, "radius"), number_of(item, "height")};
+  if (kind == "mesh") return mesh_from(item);
+  if (kind != "gate") throw py::value_error("shape: there is no '" + kind + "'");
+  Gate gate;
+  gate.width = number_of(item, "width");
+  gate.height = number_of(item, "height");
+  gate.border = number_of(item, "border");
+  gate.depth = number_of(item, "depth");
+  gate.marker_corners = item.attr("marker_corners").cast<std::array<int, 4>>();
+  return gate;
+}
+
+/// An item of propwash.world as one of C++.
+SceneItem item_from(const py::handle& item) {
+  const auto p = item.attr("position").cast<std::array<double, 3>>();
+  const auto q = item.attr("attitude").cast<std::array<double, 4>>();
+  const auto c = item.attr("colour").cast<std::array<double, 3>>();
+  return {item.attr("name").cast<std::string>(),
+          item.attr("category").cast<std::string>(),
+          {c[0], c[1], c[2]},
+          {{p[0], p[1], p[2]}, {q[0], q[1], q[2], q[3]}},
+          shape_from(item)};
+}
+
+std::unique_ptr<PyScene> scene_from(const py::iterable& items, const py::iterable& markers,
+                                    std::optional<std::size_t> most_triangles) {
+  Scene scene;
+  for (const auto& item : items) scene.add(item_from(item));
+  for (const auto& marker : markers) {
+    const auto p = marker.attr("position").cast<std::array<double, 3>>();
+    scene.add_marker({marker.attr("name").cast<std::string>(), {p[0], p[1], p[2]}});
+  }
+  const auto most = most_triangles.value_or(std::numeric_limits<std::size_t>::max());
+  return std::make_unique<PyScene>(std::move(scene), most);
+}
+
+/// Names and positions (m, 3).
+py::tuple markers_of(const PyScene& self) {
+  const auto& markers = self.scene().markers();
+  py::list names;
+  Array positions({static_cast<py::ssize_t>(markers.size()), py::ssize_t{3}});
+  double* to = positions.mutable_data();
+  for (const auto& marker : markers) {
+    names.append(marker.name);
+    for (int i = 0; i < 3; ++i) *to++ = marker.position_W[i];
+  }
+  return py::make_tuple(names, positions);
+}
+
+template <class T>
+using SceneRows = py::array_t<T, py::array::c_style>;
+
+/// Of rows that Python has checked.
+template <class T>
+py::tuple raycast_rows(const PyScene& self, const SceneRows<T>& origins,
+                       const SceneRows<T>& directions, double max_range, bool normals,
+                       const std::optional<Pool>& pool) {
+  const py::ssize_t n = origins.shape(0);
+  const auto size = static_cast<std::size_t>(n);
+  SceneRows<T> distance(n);
+  py::array_t<std::int32_t> id(n);
+  std::optional<SceneRows<T>> normal;
+  if (normals) normal.emplace(std::vector<py::ssize_t>{n, 3});
+  T* const to_normal = normals ? normal->mutable_data() : nullptr;
+  T* const to_distance = distance.mutable_data();
+  std::int32_t* const to_id = id.mutable_data();
+  without_gil(size, [&] {
+    self.raycast(size, origins.data(), directions.data(), static_cast<T>(max_range), to_distance,
+                 to_id, to_normal, executor_of(pool));
+  });
+  return py::make_tuple(distance, id, normal);
+}
+
+template <class T>
+py::array_t<bool> visible_rows(const PyScene& self, const SceneRows<T>& start,
+                               const SceneRows<T>& end, const std::optional<Pool>& pool) {
+  const py::ssize_t n = start.shape(0);
+  const auto size = static_cast<std::size_t>(n);
+  py::array_t<bool> free(n);
+  auto* const flags = reinterpret_cast<std::uint8_t*>(free.mutable_data());
+  without_gil(size,
+              [&] { self.visible(size, start.data(), end.data(), flags, executor_of(pool)); });
+  return free;
+}
+
+/// Ids of what spheres touch, or boxes where there are attitudes and a size.
+py::array_t<std::int32_t> collide_rows(const PyScene& self, const Array& positions,
+                                       const std::optional<Array>& attitudes, double radius,
+                                       const std::array<double, 3>& size) {
+  const py::ssize_t n = positions.shape(0);
+  py::array_t<std::int32_t> ids(n);
+  std::int32_t* const to = ids.mutable_data();
+  const double* const p = positions.data();
+  const double* const q = attitudes ? attitudes->data() : nullptr;
+  const auto view = self.view<double>();
+  without_gil(static_cast<std::size_t>(n), [&] {
+    for (py::ssize_t i = 0; i < n; ++i) {
+      const Vec3<double> at{p[3 * i], p[3 * i + 1], p[3 * i + 2]};
+      if (q == nullptr) {
+        to[i] = collide(view, at, radius);
+      } else {
+        const Quat<double> turn{q[4 * i], q[4 * i + 1], q[4 * i + 2], q[4 * i + 3]};
+        to[i] = collide(view, Pose{at, normalized(turn)}, {size[0], size[1], size[2]});
+      }
+    }
+  });
+  return ids;
+}
+
+template <class T>
+void bind_rows(py::class_<PyScene>& scene, const std::string& number) {
+  scene.def(("raycast_" + number).c_str(), &raycast_rows<T>, py::arg("origins").noconvert(),
+            py::arg("directions").noconvert(), py::arg("max_range"), py::arg("normals"),
+            py::arg("pool"));
+  scene.def(("visible_" + number).c_str(), &visible_rows<T>, py::arg("start").noconvert(),
+            py::arg("end").noconvert(), py::arg("pool"));
+}
+
+}  // namespace
+
+void bind_world(py::module_& m) {
+  py::class_<PyScene> scene(m, "SceneIndex", "See propwash.Scene.");
+  scene
+      .def(py::init(&scene_from), py::arg("items"), py::arg("markers"),
+           py::arg("most_triangles") = py::none())
+      .def("markers", &markers_of)
+      .def("collide", &collide_rows, py::arg("positions"), py::arg("attitudes"), py::arg("radius"),
+           py::arg("size"))
+      .def_property_readonly("isa", &PyScene::isa);
+  bind_rows<float>(scene, "float32");
+  bind_rows<double>(scene, "float64");
+}
+
+}  // namespace propwash::bindings

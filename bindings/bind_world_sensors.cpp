@@ -1,0 +1,263 @@
+#include <memory>
+#include <optional>
+
+#include "propwash/fleet/thread_pool.hpp"
+#include "propwash/world/beacons.hpp"
+#include "propwash/world/depth_camera.hpp"
+#include "propwash/world/range_finder.hpp"
+#include "rooms.hpp"
+#include "scene_class.hpp"
+#include "sensor_arrays.hpp"
+
+namespace propwash::bindings {
+
+namespace {
+
+using SensorPool = std::shared_ptr<ThreadPool>;
+
+/// Calls f(range) for pieces of n bodies, without the GIL and on the threads that are lent.
+template <class F>
+void in_pieces(std::size_t n, std::size_t piece, const std::optional<SensorPool>& pool,
+               const F& f) {
+  const py::gil_scoped_release release;
+  const std::size_t pieces = (n + piece - 1) / piece;
+  if (!pool || !*pool || pieces < 2) return f(PoseRange{0, n});
+  ExecutorRef executor(**pool);
+  executor(pieces, [&](std::size_t i) { f(PoseRange{i * piece, std::min(n, (i + 1) * piece)}); });
+}
+
+template <class T>
+Poses<T> poses_of(const Rows<T>& position, const Rows<T>& attitude) {
+  return {position.data(), attitude.data()};
+}
+
+/// A scene's rays in the form that the sensors ask for.
+template <class T>
+auto caster(const PyScene& scene) {
+  return [&scene](std::size_t n, const T* origins, const T* directions, T max_range, T* distance) {
+    thread_local std::vector<std::int32_t> ids;
+    if (ids.size() < n) ids.resize(n);
+    scene.raycast(n, origins, directions, max_range, distance, ids.data(),
+                  static_cast<T*>(nullptr));
+  };
+}
+
+/// Optics, and a mounting for all bodies or one for each.
+class CameraRig {
+ public:
+  CameraRig(double width, double height, double focal, const Rows<double>& position,
+            const Rows<double>& attitude)
+      : optics_{width, height, focal, {}, Quat<double>::identity()} {
+    const std::size_t count = std::max(rows_of(position), rows_of(attitude));
+    for (std::size_t i = 0; i < count; ++i) {
+      Camera<double> camera = optics_;
+      camera.position = vector_at(position, rows_of(position) == 1 ? 0 : i);
+      camera.attitude = quaternion_at(attitude, rows_of(attitude) == 1 ? 0 : i);
+      cameras_.push_back(camera);
+      floats_.push_back(cast<float>(camera));
+    }
+  }
+
+  const Camera<double>& optics() const { return optics_; }
+  std::size_t count() const { return cameras_.size(); }
+  template <class T>
+  const Camera<T>& at(std::size_t i) const {
+    const std::size_t k = cameras_.size() == 1 ? 0 : i;
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return floats_[k];
+    } else {
+      return cameras_[k];
+    }
+  }
+  template <class T>
+  const std::vector<Vec3<T>>& rays() {
+    auto& rays = std::get<std::vector<Vec3<T>>>(rays_);
+    if (rays.empty()) rays = pixel_rays<T>(optics_);
+    return rays;
+  }
+
+ private:
+  Camera<double> optics_;
+  std::vector<Camera<double>> cameras_;
+  std::vector<Camera<float>> floats_;
+  std::tuple<std::vector<Vec3<float>>, std::vector<Vec3<double>>> rays_;
+};
+
+/// Rays of a range finder in both types of number.
+struct Finder {
+  RangeFinderParameters<double> parameters;
+  std::vector<Vec3<double>> rays;
+};
+
+template <class T>
+py::array measure_range(const PyScene& scene, const Finder& finder, const Rows<T>& position,
+                        const Rows<T>& attitude, const SampleNoise& noise,
+                        const std::optional<SensorPool>& pool) {
+  const auto& p = finder.parameters;
+  const RangeFinderParameters<T> parameters{static_cast<T>(p.max_range), static_cast<T>(p.variance),
+                                            cast<T>(p.position)};
+  std::vector<Vec3<T>> rays;
+  for (const auto& ray : finder.rays) rays.push_back(cast<T>(ray));
+  Rows<T> readings({position.shape(0), static_cast<py::ssize_t>(rays.size())});
+  T* to = readings.mutable_data();
+  const auto poses = poses_of(position, attitude);
+  in_pieces(rows_of(position), 256, pool, [&](PoseRange range) {
+    measure_ranges(parameters, rays, poses, range, noise, caster<T>(scene), to);
+  });
+  return readings;
+}
+
+template <class T>
+py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
+                             const Rows<double>& positions, const Rows<T>& position,
+                             const Rows<T>& attitude, double deviation, const SampleNoise& noise,
+                             const std::optional<SensorPool>& pool) {
+  std::vector<Vec3<double>> at;
+  for (std::size_t j = 0; j < rows_of(positions); ++j) at.push_back(vector_at(positions, j));
+  const Markers<T> markers(at);
+  const py::ssize_t n = position.shape(0);
+  Rows<T> u({n, positions.shape(0)});
+  Rows<T> v({n, positions.shape(0)});
+  py::array_t<bool> seen({n, positions.shape(0)});
+  const BeaconReadings<T> readings{u.mutable_data(), v.mutable_data(), seen.mutable_data()};
+  const auto poses = poses_of(position, attitude);
+  const auto camera_of = [&](std::size_t i) -> const Camera<T>& { return cameras.at<T>(i); };
+  const auto see = [&](std::size_t count, const T* from, const T* to, std::uint8_t* flags) {
+    scene.visible(count, from, to, flags);
+  };
+  in_pieces(rows_of(position), 256, pool, [&](PoseRange range) {
+    measure_beacons(camera_of, markers, poses, range, noise, static_cast<T>(deviation), see,
+                    readings);
+  });
+  return py::make_tuple(u, v, seen);
+}
+
+template <class T>
+py::array measure_depth_of(const PyScene& scene, CameraRig& cameras, double max_depth,
+                           double deviation, const Rows<T>& position, const Rows<T>& attitude,
+                           const SampleNoise& noise, const std::optional<SensorPool>& pool) {
+  const auto& optics = cameras.optics();
+  py::array_t<T> images({position.shape(0), static_cast<py::ssize_t>(optics.height),
+                         static_cast<py::ssize_t>(optics.width)});
+  T* to = images.mutable_data();
+  const auto& rays = cameras.rays<T>();
+  const auto poses = poses_of(position, attitude);
+  const auto camera_of = [&](std::size_t i) -> const Camera<T>& { return cameras.at<T>(i); };
+  // in pieces of some ten milliseconds, between which Ctrl-C is heard
+  const std::size_t n = rows_of(position);
+  const std::size_t at_once = std::max<std::size_t>(16, 1'000'000 / rays.size());
+  for (std::size_t first = 0; first < n; first += at_once) {
+    const std::size_t count = std::min(at_once, n - first);
+    in_pieces(count, std::max<std::size_t>(1, count / 16), pool, [&](PoseRange range) {
+      measure_depth(camera_of, rays, static_cast<T>(max_depth), static_cast<T>(deviation), poses,
+                    PoseRange{first + range.first, first + range.last}, noise, caster<T>(scene),
+                    to);
+    });
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  }
+  return images;
+}
+
+/// Where points of the world, or of the camera's frame, are seen: u, v, depth, each (n, m).
+template <class T>
+py::tuple project_points(const CameraRig& cameras, const Rows<T>& position, const Rows<T>& attitude,
+                         const Rows<double>& points) {
+  const auto poses = poses_of(position, attitude);
+  const std::size_t m = rows_of(points);
+  const py::ssize_t shape[] = {position.shape(0), points.shape(0)};
+  py::array_t<double> u(shape), v(shape), depth(shape);
+  double *to_u = u.mutable_data(), *to_v = v.mutable_data(), *to_depth = depth.mutable_data();
+  for (std::size_t i = 0; i < rows_of(position); ++i) {
+    const auto& camera = cameras.at<double>(i);
+    const auto pose =
+        camera_pose(camera, cast<double>(poses.position_of(i)), cast<double>(poses.attitude_of(i)));
+    for (std::size_t j = 0; j < m; ++j) {
+      const auto pixel = project(camera, in_camera(pose, vector_at(points, j)));
+      *to_u++ = pixel.u, *to_v++ = pixel.v, *to_depth++ = pixel.depth;
+    }
+  }
+  return py::make_tuple(u, v, depth);
+}
+
+/// The pose of each body's camera in the world.
+py::tuple camera_poses(const CameraRig& cameras, const Rows<double>& position,
+                       const Rows<double>& attitude) {
+  const auto poses = poses_of(position, attitude);
+  Rows<double> at({position.shape(0), py::ssize_t{3}});
+  Rows<double> turned({position.shape(0), py::ssize_t{4}});
+  for (std::size_t i = 0; i < rows_of(position); ++i) {
+    const auto pose =
+        camera_pose(cameras.at<double>(i), poses.position_of(i), poses.attitude_of(i));
+    store(pose.position_W, at.mutable_data() + 3 * i);
+    double* q = turned.mutable_data() + 4 * i;
+    q[0] = pose.q_WC.w, q[1] = pose.q_WC.x, q[2] = pose.q_WC.y, q[3] = pose.q_WC.z;
+  }
+  return py::make_tuple(at, turned);
+}
+
+/// (n, 3) points of the camera's frame from (n, 3) of u, v and depth.
+Rows<double> unproject_pixels(const CameraRig& cameras, const Rows<double>& pixels) {
+  Rows<double> points({pixels.shape(0), py::ssize_t{3}});
+  for (std::size_t i = 0; i < rows_of(pixels); ++i) {
+    const auto p = vector_at(pixels, i);
+    store(unproject(cameras.optics(), Pixel<double>{p.x, p.y, p.z}), points.mutable_data() + 3 * i);
+  }
+  return points;
+}
+
+template <class T>
+void bind_ray_measures(py::module_& m) {
+  m.def("measure_range", &measure_range<T>, py::arg("scene"), py::arg("finder"),
+        py::arg("position").noconvert(), py::arg("attitude").noconvert(), py::arg("noise"),
+        py::arg("pool"));
+  m.def("measure_beacons", &measure_beacons_of<T>, py::arg("scene"), py::arg("cameras"),
+        py::arg("markers"), py::arg("position").noconvert(), py::arg("attitude").noconvert(),
+        py::arg("deviation"), py::arg("noise"), py::arg("pool"));
+  m.def("measure_depth", &measure_depth_of<T>, py::arg("scene"), py::arg("cameras"),
+        py::arg("max_depth"), py::arg("deviation"), py::arg("position").noconvert(),
+        py::arg("attitude").noconvert(), py::arg("noise"), py::arg("pool"));
+}
+
+}  // namespace
+
+void bind_world_sensors(py::module_& m) {
+  py::class_<Finder>(m, "RangeFinderModel", "See propwash.RangeFinder.")
+      .def(py::init([](const Rows<double>& directions, double max_range, double variance,
+                       const py::object& position) {
+             Finder finder{{max_range, variance, vec3(position, "position", "m")}, {}};
+             for (std::size_t i = 0; i < rows_of(directions); ++i) {
+               finder.rays.push_back(vector_at(directions, i));
+             }
+             return finder;
+           }),
+           py::arg("directions"), py::arg("max_range"), py::arg("variance"), py::arg("position"));
+  py::class_<CameraRig>(m, "CameraModel", "See propwash.Camera.")
+      .def(py::init<double, double, double, const Rows<double>&, const Rows<double>&>(),
+           py::arg("width"), py::arg("height"), py::arg("focal"), py::arg("position"),
+           py::arg("attitude"))
+      .def_property_readonly("count", &CameraRig::count)
+      .def("project", &project_points<double>, py::arg("position"), py::arg("attitude"),
+           py::arg("points"))
+      .def("poses", &camera_poses, py::arg("position"), py::arg("attitude"))
+      .def("unproject", &unproject_pixels, py::arg("pixels"))
+      .def("rays",
+           [](CameraRig& cameras) {
+             const auto& rays = cameras.rays<double>();
+             Rows<double> rows({static_cast<py::ssize_t>(rays.size()), py::ssize_t{3}});
+             double* to = rows.mutable_data();
+             for (const auto& ray : rays) store(ray, to), to += 3;
+             return rows;
+           })
+      .def("matrix", [](const CameraRig& cameras) {
+        const auto k = camera_matrix(cameras.optics());
+        Rows<double> rows({py::ssize_t{3}, py::ssize_t{3}});
+        std::copy_n(k.elements, 9, rows.mutable_data());
+        return rows;
+      });
+  m.def("focal_length", &focal_length, py::arg("height"), py::arg("vertical_fov"),
+        "pixels, from a height in pixels and a vertical field of view [rad].");
+  bind_ray_measures<float>(m);
+  bind_ray_measures<double>(m);
+}
+
+}  // namespace propwash::bindings

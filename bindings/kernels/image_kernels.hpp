@@ -1,0 +1,28 @@
+#pragma once
+/// @file
+/// The painter of pictures, in each instruction set, as image_choice.cpp sees it. Pictures are
+/// painted in float; the units of double have none.
+
+#include "propwash/world/paint_rays.hpp"
+#include "propwash/world/paint_tile.hpp"
+
+namespace propwash::bindings {
+
+using ImageCall = paint::PictureCall<paint::SceneRays>;
+
+/// The two passes over a tile; see TilePainter.
+struct ImageKernels {
+  void (*paint)(const ImageCall& call, int tile) = nullptr;
+  void (*smooth)(const ImageCall& call, int tile) = nullptr;
+};
+
+namespace image {
+
+ImageKernels baseline_float();
+ImageKernels v3_float();
+ImageKernels v4_float();
+ImageKernels neon_float();
+
+}  // namespace image
+
+}  // namespace propwash::bindings

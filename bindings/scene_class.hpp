@@ -1,0 +1,85 @@
+#pragma once
+/// @file
+/// The class of C++ behind propwash.Scene, for bindings that look at a scene.
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "dispatch.hpp"
+#include "propwash/fleet/executor.hpp"
+#include "propwash/fleet/thread_pool.hpp"
+#include "propwash/world/raycast.hpp"
+#include "propwash/world/scene.hpp"
+#include "propwash/world/scene_index.hpp"
+
+namespace propwash::bindings {
+
+/// A scene, and what rays need of it in both types of number. It does not change.
+class PyScene {
+ public:
+  /// Meshes of more than `most_triangles` are not there for rays.
+  PyScene(Scene scene, std::size_t most_triangles)
+      : scene_(std::move(scene)),
+        float32_(scene_, most_triangles),
+        float64_(scene_, most_triangles),
+        kernels_(kernel_set(false)) {}
+
+  const Scene& scene() const { return scene_; }
+  /// For kernels; valid as long as this lives.
+  template <class T>
+  SceneView<T> view() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return float32_.view();
+    } else {
+      return float64_.view();
+    }
+  }
+  template <class T>
+  const WorldKernels<T>& kernels() const {
+    if constexpr (std::is_same_v<T, float>) {
+      return kernels_.world_float32;
+    } else {
+      return kernels_.world_float64;
+    }
+  }
+  const char* isa() const { return kernels_.isa; }
+
+  /// raycast() of world/raycast.hpp in the widest instruction set, shared among threads.
+  template <class T>
+  void raycast(std::size_t n, const T* origins, const T* directions, T max_range, T* distance,
+               std::int32_t* id, T* normal, ExecutorRef executor = {}) const {
+    in_parts(n, executor, [&](std::size_t first, std::size_t count) {
+      kernels<T>().raycast(view<T>(), count, origins + 3 * first, directions + 3 * first, max_range,
+                           distance + first, id + first,
+                           normal == nullptr ? nullptr : normal + 3 * first);
+    });
+  }
+  /// visible() likewise.
+  template <class T>
+  void visible(std::size_t n, const T* from, const T* to, std::uint8_t* flags,
+               ExecutorRef executor = {}) const {
+    in_parts(n, executor, [&](std::size_t first, std::size_t count) {
+      kernels<T>().visible(view<T>(), count, from + 3 * first, to + 3 * first, flags + first);
+    });
+  }
+  /// Calls work(first, count) for parts of n that are worth a thread's while.
+  template <class Work>
+  static void in_parts(std::size_t n, ExecutorRef executor, const Work& work) {
+    constexpr std::size_t part = 4096;  // a multiple of any number of lanes
+    if (n <= part) return n > 0 ? work(0, n) : void();
+    executor((n + part - 1) / part,
+             [&](std::size_t i) { work(i * part, n - i * part < part ? n - i * part : part); });
+  }
+
+ private:
+  Scene scene_;
+  SceneIndex<float> float32_;
+  SceneIndex<double> float64_;
+  const KernelSet& kernels_;
+};
+
+}  // namespace propwash::bindings

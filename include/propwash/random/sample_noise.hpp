@@ -1,0 +1,95 @@
+#pragma once
+/// @file
+/// As many normals as a sensor's reading needs, a pure function of key, vehicle, sample and stream.
+///
+/// The streams of normal.hpp give six normals for a (seed, id, step, stream). A reading may need
+/// more: the six of block b are those of the step "sample + b 2^40".
+
+#include <cstddef>
+#include <cstdint>
+
+#include "propwash/random/normal.hpp"
+
+namespace propwash {
+
+/// The key of a sensor's noise in a run with `seed`; sensors with seeds of their own differ. One
+/// round of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+inline std::uint64_t sensor_key(std::uint64_t seed, std::uint64_t sensor_seed) {
+  std::uint64_t x = sensor_seed + 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return seed ^ (x ^ (x >> 31));
+}
+
+/// Six of a vehicle's normals of a sample.
+struct NoiseBlock {
+  std::size_t vehicle;
+  std::size_t block;
+};
+
+/// The normals of one sample of a sensor that many vehicles carry.
+struct SampleNoise {
+  std::uint64_t key = 0;
+  std::uint64_t sample = 0;  ///< number of the sample, below 2^40
+  std::uint32_t first_id = 0;
+  std::uint32_t stream = static_cast<std::uint32_t>(Stream::user);
+
+  /// Normals `first`, `first + 1`, … of vehicle number first_id + `vehicle`, `count` of them;
+  /// `first` is a multiple of 24, because so many are drawn at once.
+  template <class T>
+  void draw(std::size_t vehicle, std::size_t first, std::size_t count, T* normals) const {
+    const auto of = static_cast<Stream>(stream);
+    if (count <= 6) {
+      const SixNormals z = six_normals(key, id_of(vehicle), step_of(first / 6), of);
+      for (std::size_t i = 0; i < count; ++i) normals[i] = static_cast<T>(z[static_cast<int>(i)]);
+      return;
+    }
+    for (std::size_t done = 0; done < count; done += 24) {
+      const std::size_t block = (first + done) / 6;
+      FourDraws draws;
+      for (std::size_t b = 0; b < 4; ++b) draws.draw[b] = {step_of(block + b), of};
+      const StepNormals z = step_normals(key, id_of(vehicle), draws);
+      for (std::size_t i = 0; i < 24 && done + i < count; ++i) {
+        normals[done + i] = static_cast<T>(z[static_cast<int>(i / 6)][static_cast<int>(i % 6)]);
+      }
+    }
+  }
+
+  /// The six normals 6 b, …, 6 b + 5 of each of `count` pairs of a vehicle and a block b, where few
+  /// are wanted of many: the same numbers as draw() gives, four pairs at a time.
+  void draw_blocks(std::size_t count, const NoiseBlock* wanted, SixNormals* normals) const {
+    const auto of = static_cast<Stream>(stream);
+    std::size_t done = 0;
+#if PROPWASH_RANDOM_LANES
+    using U = detail::FourLanes::U;
+    for (; done + 4 <= count; done += 4) {
+      U id{}, low{}, high{};
+      for (std::size_t lane = 0; lane < 4; ++lane) {
+        const NoiseBlock& pair = wanted[done + lane];
+        const std::uint64_t step = step_of(pair.block);
+        id[lane] = id_of(pair.vehicle);
+        low[lane] = static_cast<std::uint32_t>(step);
+        high[lane] = static_cast<std::uint32_t>(step >> 32);
+      }
+      const auto z = detail::normals<detail::FourLanes>(key, id, low, high, U{} + stream);
+      for (std::size_t lane = 0; lane < 4; ++lane) {
+        for (int i = 0; i < 6; ++i) normals[done + lane].value[i] = z[i][lane];
+      }
+    }
+#endif
+    for (; done < count; ++done) {
+      const NoiseBlock& pair = wanted[done];
+      normals[done] = six_normals(key, id_of(pair.vehicle), step_of(pair.block), of);
+    }
+  }
+
+ private:
+  std::uint32_t id_of(std::size_t vehicle) const {
+    return first_id + static_cast<std::uint32_t>(vehicle);
+  }
+  std::uint64_t step_of(std::size_t block) const {
+    return sample + (static_cast<std::uint64_t>(block) << 40);
+  }
+};
+
+}  // namespace propwash

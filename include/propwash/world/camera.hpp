@@ -1,0 +1,136 @@
+#pragma once
+/// @file
+/// Camera geometry: a pinhole without distortion, its mounting on the body, and its matrix.
+///
+/// Guerra et al., "FlightGoggles" (arXiv 1905.11377), section V-B and Table I; see docs/sensors.md.
+/// The camera frame C is laid as the body's: x forward along the optical axis, y left, z up. Pixel
+/// coordinates are lengths from the upper left corner of the picture: u to the right, v down; the
+/// pixel of column i and row j has its centre at (i + 1/2, j + 1/2).
+
+#include <cmath>
+
+#include "propwash/math/mat3.hpp"
+#include "propwash/math/quat.hpp"
+#include "propwash/math/vec3.hpp"
+
+namespace propwash {
+
+/// A camera and where it sits on the body. The mounting may change from one call to the next.
+template <class P>
+struct Camera {
+  P width{};                                 ///< pixels
+  P height{};                                ///< pixels
+  P focal{};                                 ///< pixels, the same in both directions
+  Vec3<P> position{};                        ///< m, p_BC_B
+  Quat<P> attitude{P(1), P(0), P(0), P(0)};  ///< q_BC: turns camera components into the body frame
+};
+
+/// Where a point is seen, and how far away along the optical axis.
+template <class T>
+struct Pixel {
+  T u{};      ///< pixels, to the right of the upper left corner
+  T v{};      ///< pixels, down from it
+  T depth{};  ///< m, along the optical axis; negative behind the camera
+};
+
+/// Where a camera is and how it is turned, in the world.
+template <class T>
+struct CameraPose {
+  Vec3<T> position_W{};  ///< m
+  Quat<T> q_WC{};        ///< turns camera components into the world
+};
+
+/// pixels, f = (height / 2) / tan(vertical field of view / 2).
+inline double focal_length(double height, double vertical_fov) {
+  return 0.5 * height / std::tan(0.5 * vertical_fov);
+}
+
+/// The camera of a picture of `width` by `height` pixels and a vertical field of view [rad].
+inline Camera<double> make_camera(double width, double height, double vertical_fov) {
+  Camera<double> camera;
+  camera.width = width;
+  camera.height = height;
+  camera.focal = focal_length(height, vertical_fov);
+  return camera;
+}
+
+/// The same camera in another scalar type.
+template <class U, class P>
+PROPWASH_FN Camera<U> cast(const Camera<P>& camera) {
+  return {U(camera.width), U(camera.height), U(camera.focal), cast<U>(camera.position),
+          cast<U>(camera.attitude)};
+}
+
+/// K = [f 0 w/2; 0 f h/2; 0 0 1]: from optical axes (x right, y down, z forward) to pixels.
+template <class P>
+PROPWASH_FN Mat3<P> camera_matrix(const Camera<P>& camera) {
+  const P o(constant<P>(0));
+  const P one(constant<P>(1));
+  const auto half = constant<P>(0.5);
+  return {{camera.focal, o, camera.width * half, o, camera.focal, camera.height * half, o, o, one}};
+}
+
+/// (x, y, z) of the camera frame in optical axes: (-y, -z, x).
+template <class T>
+PROPWASH_FN Vec3<T> to_optical(const Vec3<T>& point_C) {
+  return {-point_C.y, -point_C.z, point_C.x};
+}
+
+/// Where the camera of a body is.
+template <class T, class P>
+PROPWASH_FN CameraPose<T> camera_pose(const Camera<P>& camera, const Vec3<T>& position_W,
+                                      const Quat<T>& q_WB) {
+  return {position_W + rotate(q_WB, camera.position), q_WB * camera.attitude};
+}
+
+/// A point of the world in the camera's frame.
+template <class T, class P>
+PROPWASH_FN auto in_camera(const CameraPose<T>& pose, const Vec3<P>& point_W) {
+  return rotate_inverse(pose.q_WC, point_W - pose.position_W);
+}
+
+/// The pixel at which a point of the camera's frame is seen: K applied to its optical coordinates.
+/// At depth 0 there is none, and the numbers are not finite.
+template <class T, class P>
+PROPWASH_FN Pixel<T> project(const Camera<P>& camera, const Vec3<T>& point_C) {
+  const T scale = T(camera.focal) / point_C.x;
+  const auto half = constant<P>(0.5);
+  return {camera.width * half - point_C.y * scale, camera.height * half - point_C.z * scale,
+          point_C.x};
+}
+
+/// The point of the camera's frame that is seen at a pixel: the inverse of project().
+template <class T, class P>
+PROPWASH_FN Vec3<T> unproject(const Camera<P>& camera, const Pixel<T>& pixel) {
+  const T scale = pixel.depth / camera.focal;
+  const auto half = constant<P>(0.5);
+  return {pixel.depth, (camera.width * half - pixel.u) * scale,
+          (camera.height * half - pixel.v) * scale};
+}
+
+/// The unit vector towards a pixel, in the camera's frame.
+template <class T, class P>
+PROPWASH_FN Vec3<T> pixel_ray(const Camera<P>& camera, const T& u, const T& v) {
+  const Vec3<T> ray = unproject(camera, Pixel<T>{u, v, T(constant<T>(1))});
+  return ray * (T(constant<T>(1)) / norm(ray));
+}
+
+/// How far within the picture and in front of the camera a pixel is: greater than 0 where it is in
+/// view. A number, not a mask, because masks of lanes have no common "and".
+template <class T, class P>
+PROPWASH_FN T view_margin(const Camera<P>& camera, const Pixel<T>& pixel) {
+  const T across = min(pixel.u, T(camera.width - pixel.u));
+  const T along = min(pixel.v, T(camera.height - pixel.v));
+  return min(min(across, along), pixel.depth);
+}
+
+/// The right one of a stereo pair of which `left` is the left one, `baseline` [m] to its right.
+template <class P>
+Camera<P> stereo_partner(const Camera<P>& left, const P& baseline) {
+  const P o(constant<P>(0));
+  Camera<P> right = left;
+  right.position = left.position + rotate(left.attitude, Vec3<P>{o, -baseline, o});
+  return right;
+}
+
+}  // namespace propwash

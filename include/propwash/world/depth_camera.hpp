@@ -1,0 +1,74 @@
+#pragma once
+/// @file
+/// Small depth images for many bodies: a ray through the centre of each pixel.
+///
+/// Guerra et al., "FlightGoggles" (arXiv 1905.11377), section V-C: depth along the optical axis, at
+/// most 100 m; see docs/sensors.md.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "propwash/random/sample_noise.hpp"
+#include "propwash/world/camera.hpp"
+#include "propwash/world/poses.hpp"
+
+namespace propwash {
+
+/// The unit vectors through the centres of all pixels, row by row from the top, camera frame.
+template <class T>
+std::vector<Vec3<T>> pixel_rays(const Camera<double>& camera) {
+  std::vector<Vec3<T>> rays;
+  for (int row = 0; row < static_cast<int>(camera.height); ++row) {
+    for (int column = 0; column < static_cast<int>(camera.width); ++column) {
+      rays.push_back(cast<T>(pixel_ray(camera, column + 0.5, row + 0.5)));
+    }
+  }
+  return rays;
+}
+
+/// m, the depth that is read along a ray of the camera frame, with a standard normal. Beyond
+/// max_depth, or where nothing is met, it is max_depth.
+template <class T>
+PROPWASH_FN T depth_reading(const T& max_depth, const T& deviation, const Vec3<T>& ray_C,
+                            const T& distance, const T& normal) {
+  const T depth = distance * ray_C.x + deviation * normal;
+  return max(min(depth, max_depth), T(constant<T>(0)));
+}
+
+/// The images of bodies in `range`, (n, height, width), image by image: memory for the rays of one
+/// image is all it takes. `rays_C` are pixel_rays() of all cameras; camera_of(i) tells where body
+/// i carries its own. cast() as for measure_ranges(). A body that has diverged reads NaN.
+template <class T, class CameraOf, class Cast>
+void measure_depth(const CameraOf& camera_of, const std::vector<Vec3<T>>& rays_C, T max_depth,
+                   T deviation, const Poses<T>& poses, PoseRange range, const SampleNoise& noise,
+                   const Cast& cast, T* images) {
+  const std::size_t count = rays_C.size();
+  T least_cosine(1);
+  for (const auto& ray : rays_C) least_cosine = std::min(least_cosine, ray.x);
+  const T reach = max_depth / least_cosine;
+  std::vector<T> origins(3 * count), directions(3 * count), normals(count, T(0));
+  for (std::size_t i = range.first; i < range.last; ++i) {
+    T* image = images + i * count;
+    if (!poses.is_finite(i)) {
+      std::fill_n(image, count, std::numeric_limits<T>::quiet_NaN());
+      continue;
+    }
+    const auto pose = camera_pose(camera_of(i), poses.position_of(i), poses.attitude_of(i));
+    const Mat3<T> r_WC = to_matrix(pose.q_WC);
+    for (std::size_t j = 0; j < count; ++j) {
+      const Vec3<T> ray_W = r_WC * rays_C[j];
+      origins[3 * j] = pose.position_W.x, directions[3 * j] = ray_W.x;
+      origins[3 * j + 1] = pose.position_W.y, directions[3 * j + 1] = ray_W.y;
+      origins[3 * j + 2] = pose.position_W.z, directions[3 * j + 2] = ray_W.z;
+    }
+    cast(count, origins.data(), directions.data(), reach, image);
+    if (deviation > T(0)) noise.draw(i, 0, count, normals.data());
+    for (std::size_t j = 0; j < count; ++j) {
+      image[j] = depth_reading(max_depth, deviation, rays_C[j], image[j], normals[j]);
+    }
+  }
+}
+
+}  // namespace propwash

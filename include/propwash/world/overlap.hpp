@@ -1,0 +1,189 @@
+#pragma once
+/// @file
+/// Whether two bodies overlap: a sphere or an oriented box against each shape, by closed forms in
+/// the frame of the shape. Numbers that are none overlap nothing.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "propwash/math/vec3.hpp"
+
+namespace propwash {
+
+/// A box in some frame F.
+struct OrientedBox {
+  Vec3<double> centre_F;                 ///< m
+  std::array<Vec3<double>, 3> axes_F{};  ///< unit, along its edges
+  Vec3<double> half;                     ///< m, half the edges
+
+  /// Half its extent along a direction, times the direction's length.
+  double reach(const Vec3<double>& direction_F) const {
+    return half.x * std::abs(dot(axes_F[0], direction_F)) +
+           half.y * std::abs(dot(axes_F[1], direction_F)) +
+           half.z * std::abs(dot(axes_F[2], direction_F));
+  }
+};
+
+namespace detail {
+
+/// From a point to a box about the origin, squared.
+inline double squared_distance_to_box(const Vec3<double>& point, const Vec3<double>& half) {
+  double sum = 0.0;
+  for (int i = 0; i < 3; ++i) {
+    const double off = std::max(std::abs(point[i]) - half[i], 0.0);
+    sum += off * off;
+  }
+  return sum;
+}
+
+/// From a point to a capped cylinder about z, squared.
+inline double squared_distance_to_cylinder(const Vec3<double>& point, double radius,
+                                           double half_height) {
+  const double across = std::hypot(point.x, point.y) - radius;
+  const double along = std::abs(point.z) - half_height;
+  const double x = across < 0.0 ? 0.0 : across;
+  const double z = along < 0.0 ? 0.0 : along;
+  return x * x + z * z;
+}
+
+/// From a point to a segment, squared; in the plane or in space.
+template <class V>
+double squared_distance_to_segment(const V& point, const V& a, const V& b) {
+  const auto line = b - a;
+  const double square = squared_norm(line);
+  const double at = square > 0.0 ? dot(point - a, line) / square : 0.0;
+  return squared_norm(point - a - line * std::min(std::max(at, 0.0), 1.0));
+}
+
+/// From a point to a triangle, squared.
+inline double squared_distance_to_triangle(const Vec3<double>& point,
+                                           const Vec3<double> (&corners)[3],
+                                           const Vec3<double>& normal) {
+  const auto& [a, b, c] = corners;
+  const Vec3<double> from = point - a;
+  const double area = dot(cross(b - a, c - a), normal);
+  const double u = dot(cross(from, c - a), normal) / area;
+  const double v = dot(cross(b - a, from), normal) / area;
+  if (u >= 0.0 && v >= 0.0 && u + v <= 1.0) {
+    const double off = dot(from, normal);
+    return off * off;
+  }
+  return std::min({squared_distance_to_segment(point, a, b),
+                   squared_distance_to_segment(point, b, c),
+                   squared_distance_to_segment(point, c, a)});
+}
+
+/// Two boxes, the first about the origin of F: whether one of 15 axes separates them (Gottschalk et
+/// al., 1996).
+inline bool box_overlaps_box(const Vec3<double>& half, const OrientedBox& box) {
+  const auto apart = [&](const Vec3<double>& axis) {
+    const double own =
+        half.x * std::abs(axis.x) + half.y * std::abs(axis.y) + half.z * std::abs(axis.z);
+    // of parallel edges nothing is left but rounding, which separates nothing
+    return !(std::abs(dot(box.centre_F, axis)) <= own + box.reach(axis) + 1e-12);
+  };
+  const Vec3<double> unit[3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+  for (const auto& edge : unit) {
+    if (apart(edge)) return false;
+  }
+  for (const auto& axis : box.axes_F) {
+    if (apart(axis)) return false;
+    for (const auto& edge : unit) {
+      if (apart(cross(edge, axis))) return false;
+    }
+  }
+  return true;
+}
+
+/// A box and a triangle, likewise, by 13 axes.
+inline bool box_overlaps_triangle(const OrientedBox& box, const Vec3<double> (&corners)[3],
+                                  const Vec3<double>& normal) {
+  const auto& [a, b, c] = corners;
+  const auto apart = [&](const Vec3<double>& axis) {
+    const double p = dot(corners[0] - box.centre_F, axis);
+    const double q = dot(corners[1] - box.centre_F, axis);
+    const double r = dot(corners[2] - box.centre_F, axis);
+    const double reach = box.reach(axis) + 1e-12;
+    return !(std::min({p, q, r}) <= reach) || !(std::max({p, q, r}) >= -reach);
+  };
+  if (apart(normal)) return false;
+  for (const auto& axis : box.axes_F) {
+    if (apart(axis) || apart(cross(b - a, axis)) || apart(cross(c - b, axis)) ||
+        apart(cross(a - c, axis))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// A point of a plane.
+struct Point2 {
+  double x, y;
+  friend Point2 operator-(const Point2& a, const Point2& b) { return {a.x - b.x, a.y - b.y}; }
+  friend Point2 operator*(const Point2& a, double s) { return {a.x * s, a.y * s}; }
+  friend double dot(const Point2& a, const Point2& b) { return a.x * b.x + a.y * b.y; }
+  friend double squared_norm(const Point2& a) { return dot(a, a); }
+};
+
+/// The corners of what is left of a box between the planes z = ±half_height, seen along z.
+struct CutBox {
+  std::array<Point2, 32> points{};  ///< at most 8 corners and two cuts of each of 12 edges
+  std::size_t count = 0;
+
+  CutBox(const OrientedBox& box, double half_height) {
+    std::array<Vec3<double>, 8> corners;
+    for (std::size_t i = 0; i < 8; ++i) {
+      corners[i] = box.centre_F;
+      for (std::size_t k = 0; k < 3; ++k) {
+        const double side = (i >> k & 1u) != 0 ? 1.0 : -1.0;
+        corners[i] += box.axes_F[k] * (side * box.half[static_cast<int>(k)]);
+      }
+      if (std::abs(corners[i].z) <= half_height) add(corners[i]);
+    }
+    for (std::size_t i = 0; i < 8; ++i) {
+      for (std::size_t bit = 1; bit < 8; bit *= 2) {
+        if ((i & bit) == 0) cut(corners[i], corners[i | bit], half_height);
+      }
+    }
+  }
+
+  /// From the z axis, squared; 0 where it goes through.
+  double squared_distance_to_axis() const {
+    if (count == 0) return std::numeric_limits<double>::infinity();
+    // the sides of the hull are among the lines between points, and no line is nearer than it; the
+    // axis is inside where the points do not all lie on one side of some line through it
+    double least = std::numeric_limits<double>::infinity();
+    bool inside = true;
+    for (std::size_t i = 0; i < count; ++i) {
+      bool left = false, right = false;
+      for (std::size_t j = 0; j < count; ++j) {
+        least = std::min(least, squared_distance_to_segment({0.0, 0.0}, points[i], points[j]));
+        const double turn = points[i].x * points[j].y - points[i].y * points[j].x;
+        left = left || turn > 0.0;
+        right = right || turn < 0.0;
+      }
+      inside = inside && left && right;
+    }
+    return inside ? 0.0 : least;
+  }
+
+ private:
+  void add(const Vec3<double>& p) { points[count++] = {p.x, p.y}; }
+  void cut(const Vec3<double>& a, const Vec3<double>& b, double half_height) {
+    for (const double z : {-half_height, half_height}) {
+      if ((a.z < z) == (b.z < z)) continue;
+      add(a + (b - a) * ((z - a.z) / (b.z - a.z)));
+    }
+  }
+};
+
+inline bool box_overlaps_cylinder(const OrientedBox& box, double radius, double half_height) {
+  return CutBox(box, half_height).squared_distance_to_axis() < radius * radius;
+}
+
+}  // namespace detail
+
+}  // namespace propwash

@@ -1,0 +1,281 @@
+#pragma once
+/// @file
+/// The bytes of a picture, tile by tile: tiles do not depend on each other, so threads share them.
+///
+/// A pack is a block of 4 x 4 pixels (4 x 2, 2 x 2 in narrower registers), whose rays stay
+/// together. Anti-aliasing is a second pass over the pixels whose colour differs from a
+/// neighbour's: it looks through them again, on a regular grid, and takes the mean of the light.
+
+#include <cstring>
+
+#include "propwash/world/paint_sight.hpp"
+
+#if PROPWASH_HAS_PACKS
+
+namespace propwash::paint {
+
+inline constexpr int tile_width = 32;   ///< pixels
+inline constexpr int tile_height = 16;  ///< pixels
+/// Steps of eight bits between neighbours from which on both are anti-aliased.
+inline constexpr int visible_step = 10;
+
+inline constexpr int tiles_across(int width) { return (width + tile_width - 1) / tile_width; }
+inline constexpr int tiles_down(int height) { return (height + tile_height - 1) / tile_height; }
+
+/// Paints a tile. Isa is a type local to the translation unit, so that no linker mixes the code of
+/// two instruction sets.
+template <class Isa, class W, class Rays>
+class TilePainter {
+ public:
+  static constexpr int lanes = W::lanes;
+  static constexpr int block_width = lanes >= 8 ? 4 : 2;
+  static constexpr int block_height = lanes / block_width;
+
+  explicit TilePainter(const PictureCall<Rays>& call)
+      : call_(call), width_(call.camera.width), height_(call.camera.height) {}
+
+  /// The first pass: all but the anti-aliasing.
+  void paint(int tile) const {
+    const Tile at(tile, width_, height_);
+    Codes codes;
+    for (int y = at.top; y < at.bottom; y += block_height) {
+      for (int x = at.left; x < at.right; x += block_width) {
+        block(x, y, codes, (y - at.top) * tile_width + x - at.left);
+      }
+    }
+    const PictureOutputs& to = call_.to;
+    for (int y = at.top; y < at.bottom; ++y) {
+      const auto from = static_cast<std::size_t>((y - at.top) * tile_width);
+      const auto pixels = static_cast<std::size_t>(at.right - at.left);
+      const std::size_t place = row_major(at.left, y);
+      if (to.wants_light() && call_.antialias > 1) {
+        write3(call_.scratch, pixel(at.left, y), codes.light + from, pixels);
+      } else if (to.wants_light()) {
+        write3(to.colour, place, codes.light + from, pixels);
+        write_grey(place, codes.light + from, pixels);
+      }
+      write(to.depth, place, codes.depth + from, pixels);
+      write(to.short_depth, place, codes.short_depth + from, pixels);
+      write3(to.normals, place, codes.normals + from, pixels);
+      write3(to.instances, place, codes.instances + from, pixels);
+      write3(to.semantics, place, codes.semantics + from, pixels);
+      write3(to.flow, place, codes.flow + from, pixels);
+    }
+  }
+
+  /// The second pass, for antialias > 1: reads the scratch of all tiles.
+  void smooth(int tile) const {
+    const Tile at(tile, width_, height_);
+    int rough[tile_width * tile_height];
+    int count = 0;
+    for (int y = at.top; y < at.bottom; ++y) {
+      write_row(at.left, at.right, y);
+      find_rough(at.left, at.right, y, rough, count);
+    }
+    refine(rough, count);
+  }
+
+ private:
+  struct Tile {
+    int left, top, right, bottom;
+    Tile(int tile, int width, int height) {
+      const int across = tiles_across(width);
+      left = (tile % across) * tile_width;
+      top = (tile / across) * tile_height;
+      right = left + tile_width < width ? left + tile_width : width;
+      bottom = top + tile_height < height ? top + tile_height : height;
+    }
+  };
+
+  /// The numbers of a tile's pixels, 0xRRGGBB for colours; those of kinds that are wanted.
+  struct Codes {
+    using Plane = std::uint32_t[tile_width * tile_height];
+    Plane light, depth, short_depth, normals, instances, semantics, flow;
+  };
+
+  std::size_t pixel(int x, int y) const {
+    return static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) +
+           static_cast<std::size_t>(x);
+  }
+  /// The place of a pixel in what comes out.
+  std::size_t row_major(int x, int y) const {
+    return pixel(x, call_.to.bottom_first ? height_ - 1 - y : y);
+  }
+
+  PROPWASH_FN static Whole<W> codes_of(const Vec3<Whole<W>>& rgb) {
+    return (rgb.x << 16) | (rgb.y << 8) | rgb.z;
+  }
+  PROPWASH_FN static Whole<W> display_codes(const Vec3<W>& light) {
+    return codes_of({nearest(to_display(light.x) * 255.0F), nearest(to_display(light.y) * 255.0F),
+                     nearest(to_display(light.z) * 255.0F)});
+  }
+  /// Stores a block whose first pixel is number `at` of the tile.
+  PROPWASH_FN static void store(const Whole<W>& values, std::uint32_t* plane, int at) {
+    std::uint32_t each[lanes];
+    std::memcpy(each, &values, sizeof each);
+    for (int row = 0; row < block_height; ++row) {
+      std::memcpy(plane + at + row * tile_width, each + row * block_width,
+                  block_width * sizeof(std::uint32_t));
+    }
+  }
+
+  void block(int left, int top, Codes& codes, int at) const {
+    W x, y;
+    for (int lane = 0; lane < lanes; ++lane) {
+      x.v[lane] = static_cast<float>(left + lane % block_width) + 0.5F;
+      y.v[lane] = static_cast<float>(top + lane / block_width) + 0.5F;
+    }
+    x = x - 0.5F * static_cast<float>(width_);
+    y = y - 0.5F * static_cast<float>(height_);
+    const Sight<W> sight = look_through(call_, x, y);
+    const PictureOutputs& to = call_.to;
+    if (to.wants_light()) store(display_codes(seen_light(call_, sight)), codes.light, at);
+    if (to.depth != nullptr) store(depth_code(sight.depth), codes.depth, at);
+    if (to.short_depth != nullptr) store(short_depth_code(sight.depth), codes.short_depth, at);
+    if (to.normals != nullptr) {
+      // in the camera's axes: right, up, towards the camera
+      const Vec3<W> n = turned_back(call_.camera.now.rotation_WS, sight.normal_W);
+      const Whole<W> code = codes_of(normal_code(Vec3<W>{-n.y, n.z, -n.x}));
+      store(sight.seen.bits & code, codes.normals, at);
+    }
+    if (to.instances != nullptr || to.semantics != nullptr) {
+      Whole<W> instance{}, semantic{};
+      const auto add = [&](const PaintedItem& item, const MaskOf<W>& of) PROPWASH_LAMBDA {
+        instance |= of.bits & static_cast<std::int32_t>(item.instance);
+        semantic |= of.bits & static_cast<std::int32_t>(item.semantic);
+      };
+      for_each_item(sight, call_.items, add);
+      store(instance, codes.instances, at);
+      store(semantic, codes.semantics, at);
+    }
+    if (to.flow != nullptr) {
+      W u, v;
+      motion(call_.camera, call_.items, sight, u, v);
+      store(codes_of(flow_code(u, v)), codes.flow, at);
+    }
+  }
+
+  /// The mean of the light through so many pixels, on a grid of rays through each.
+  void refine(const int* pixels, int count) const {
+    const int edge = call_.antialias, per_pixel = edge * edge;
+    const float step = 1.0F / static_cast<float>(edge);
+    float sums[tile_width * tile_height][3] = {};
+    // the rays of a pixel stand side by side, so that they stay together
+    for (int first = 0; first < count * per_pixel; first += lanes) {
+      const int used = count * per_pixel - first < lanes ? count * per_pixel - first : lanes;
+      W x, y;
+      for (int lane = 0; lane < lanes; ++lane) {
+        const int ray = first + (lane < used ? lane : used - 1), at = pixels[ray / per_pixel];
+        const int sample = ray % per_pixel;
+        x.v[lane] =
+            static_cast<float>(at % width_) + (static_cast<float>(sample % edge) + 0.5F) * step;
+        y.v[lane] =
+            static_cast<float>(at / width_) + (static_cast<float>(sample / edge) + 0.5F) * step;
+      }
+      x = x - 0.5F * static_cast<float>(width_);
+      y = y - 0.5F * static_cast<float>(height_);
+      const Vec3<W> light = seen_light(call_, look_through(call_, x, y));
+      for (int lane = 0; lane < used; ++lane) {
+        float* const sum = sums[(first + lane) / per_pixel];
+        sum[0] += light.x[lane];
+        sum[1] += light.y[lane];
+        sum[2] += light.z[lane];
+      }
+    }
+    for (int first = 0; first < count; first += lanes) {
+      Vec3<W> light{W(0.0F), W(0.0F), W(0.0F)};
+      const int used = count - first < lanes ? count - first : lanes;
+      for (int lane = 0; lane < used; ++lane) {
+        light.x.v[lane] = sums[first + lane][0];
+        light.y.v[lane] = sums[first + lane][1];
+        light.z.v[lane] = sums[first + lane][2];
+      }
+      write_block(pixels + first, used, display_codes(light * (step * step)));
+    }
+  }
+  void write_block(const int* pixels, int count, const Whole<W>& rgb) const {
+    std::uint32_t codes[lanes];
+    std::memcpy(codes, &rgb, sizeof codes);
+    for (int lane = 0; lane < count; ++lane) {
+      const std::size_t place = row_major(pixels[lane] % width_, pixels[lane] / width_);
+      write3(call_.to.colour, place, codes + lane, 1);
+      write_grey(place, codes + lane, 1);
+    }
+  }
+
+  /// Adds the pixels of a row of the scratch that differ visibly from one beside them.
+  void find_rough(int left, int right, int y, int* rough, int& count) const {
+    constexpr int most = 3 * (tile_width + 2);
+    const int bytes = 3 * (right - left);
+    // the row, with a pixel at each end, and those above and below; at the picture's edge itself
+    std::uint8_t row[most], beside[3 * tile_width];
+    const std::uint8_t* const at = call_.scratch + 3 * pixel(left, y);
+    std::memcpy(row + 3, at, static_cast<std::size_t>(bytes));
+    std::memcpy(row, left > 0 ? at - 3 : at, 3);
+    std::memcpy(row + 3 + bytes, right < width_ ? at + bytes : at + bytes - 3, 3);
+    const std::uint8_t* const above = call_.scratch + 3 * pixel(left, y > 0 ? y - 1 : y);
+    const std::uint8_t* const below = call_.scratch + 3 * pixel(left, y + 1 < height_ ? y + 1 : y);
+    for (int i = 0; i < bytes; ++i) {
+      const std::uint8_t here = row[3 + i];
+      beside[i] = larger(larger(apart(here, row[i]), apart(here, row[6 + i])),
+                         larger(apart(here, above[i]), apart(here, below[i])));
+    }
+    for (int x = left; x < right; ++x) {
+      const std::uint8_t* const d = beside + 3 * (x - left);
+      if (larger(larger(d[0], d[1]), d[2]) > visible_step) rough[count++] = y * width_ + x;
+    }
+  }
+  PROPWASH_FN static std::uint8_t larger(std::uint8_t a, std::uint8_t b) { return a > b ? a : b; }
+  PROPWASH_FN static std::uint8_t apart(std::uint8_t a, std::uint8_t b) {
+    return static_cast<std::uint8_t>(a > b ? a - b : b - a);
+  }
+
+  /// Part of a row of the scratch, as it is.
+  void write_row(int left, int right, int y) const {
+    const std::uint8_t* from = call_.scratch + 3 * pixel(left, y);
+    const std::size_t to = row_major(left, y);
+    const auto pixels = static_cast<std::size_t>(right - left);
+    if (call_.to.colour != nullptr) std::memcpy(call_.to.colour + 3 * to, from, 3 * pixels);
+    if (call_.to.grey == nullptr) return;
+    for (std::size_t i = 0; i < pixels; ++i, from += 3) {
+      call_.to.grey[to + i] = grey(from[0], from[1], from[2]);
+    }
+  }
+  PROPWASH_FN static std::uint8_t grey(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+    return static_cast<std::uint8_t>((299 * r + 587 * g + 114 * b + 500) / 1000);
+  }
+
+  // so many pixels from a place on, where the picture is wanted
+
+  PROPWASH_FN static void write3(std::uint8_t* picture, std::size_t place,
+                                 const std::uint32_t* codes, std::size_t pixels) {
+    if (picture == nullptr) return;
+    std::uint8_t* to = picture + 3 * place;
+    for (std::size_t i = 0; i < pixels; ++i, to += 3) {
+      to[0] = static_cast<std::uint8_t>(codes[i] >> 16);
+      to[1] = static_cast<std::uint8_t>(codes[i] >> 8);
+      to[2] = static_cast<std::uint8_t>(codes[i]);
+    }
+  }
+  template <class Number>
+  PROPWASH_FN static void write(Number* picture, std::size_t place, const std::uint32_t* codes,
+                                std::size_t pixels) {
+    if (picture == nullptr) return;
+    for (std::size_t i = 0; i < pixels; ++i) picture[place + i] = static_cast<Number>(codes[i]);
+  }
+  PROPWASH_FN void write_grey(std::size_t place, const std::uint32_t* codes,
+                              std::size_t pixels) const {
+    if (call_.to.grey == nullptr) return;
+    for (std::size_t i = 0; i < pixels; ++i) {
+      call_.to.grey[place + i] = grey(codes[i] >> 16, codes[i] >> 8 & 255U, codes[i] & 255U);
+    }
+  }
+
+  const PictureCall<Rays>& call_;
+  int width_;
+  int height_;
+};
+
+}  // namespace propwash::paint
+
+#endif  // PROPWASH_HAS_PACKS

@@ -1,0 +1,41 @@
+#pragma once
+/// @file
+/// The poses of many bodies in the caller's memory, as the sensors of the world take them.
+
+#include <cstddef>
+
+#include "propwash/math/quat.hpp"
+#include "propwash/math/vec3.hpp"
+
+namespace propwash {
+
+/// Row by row; nothing is owned.
+template <class T>
+struct Poses {
+  const T* position_W = nullptr;  ///< m, (n, 3)
+  const T* attitude = nullptr;    ///< q_WB, unit, w x y z, (n, 4)
+
+  Vec3<T> position_of(std::size_t i) const {
+    const T* p = position_W + 3 * i;
+    return {p[0], p[1], p[2]};
+  }
+  Quat<T> attitude_of(std::size_t i) const {
+    const T* q = attitude + 4 * i;
+    return {q[0], q[1], q[2], q[3]};
+  }
+  /// Whether all numbers are finite: a body that has diverged is nowhere.
+  bool is_finite(std::size_t i) const {
+    T sum{};
+    for (int k = 0; k < 3; ++k) sum += position_W[3 * i + static_cast<std::size_t>(k)];
+    for (int k = 0; k < 4; ++k) sum += attitude[4 * i + static_cast<std::size_t>(k)];
+    return sum - sum == T(0);
+  }
+};
+
+/// Bodies `first` to `last` - 1 of many, so that threads may share them.
+struct PoseRange {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+}  // namespace propwash

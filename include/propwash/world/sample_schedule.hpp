@@ -1,0 +1,39 @@
+#pragma once
+/// @file
+/// When a sensor measures, counted in steps of the physics: exact for any rate, without drift.
+
+#include <cmath>
+#include <cstdint>
+
+namespace propwash {
+
+namespace detail {
+
+/// The least whole number that is not below x, where x may lie above one by the rounding of the
+/// quotient that it is.
+inline std::uint64_t steps_up_to(double x) {
+  const double slack = 1e-9 + 4e-16 * x;
+  return static_cast<std::uint64_t>(std::ceil(std::fmax(x - slack, 0.0)));
+}
+
+}  // namespace detail
+
+/// Samples at 0, 1/rate, 2/rate, … seconds after a step `start`, each at the first step that is not
+/// before it: a rate that does not divide that of the physics is kept on average, exactly.
+struct SampleSchedule {
+  double rate = 1.0;        ///< Hz, at most 1 / dt
+  double dt = 1.0 / 960.0;  ///< s, of a step
+  std::uint64_t start = 0;  ///< the step of sample 0
+
+  /// The step at which sample k is taken: computed from k, so that nothing adds up.
+  std::uint64_t step_of(std::uint64_t k) const {
+    return start + detail::steps_up_to(static_cast<double>(k) / (rate * dt));
+  }
+};
+
+/// After how many steps a reading is delivered that is `latency` [s] late.
+inline std::uint64_t latency_in_steps(double latency, double dt) {
+  return detail::steps_up_to(latency / dt);
+}
+
+}  // namespace propwash

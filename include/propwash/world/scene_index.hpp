@@ -1,0 +1,151 @@
+#pragma once
+/// @file
+/// A scene made ready for rays: flat arrays and a tree of boxes. It does not change, and many
+/// threads may read it.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "propwash/world/box_tree.hpp"
+#include "propwash/world/scene.hpp"
+#include "propwash/world/scene_view.hpp"
+
+namespace propwash {
+
+template <class T>
+class SceneIndex {
+ public:
+  SceneIndex() = default;
+  /// Meshes of more than `most_triangles` are left out: what is to look at them knows them.
+  explicit SceneIndex(const Scene& scene,
+                      std::size_t most_triangles = std::numeric_limits<std::size_t>::max()) {
+    for (std::size_t i = 0; i < scene.items().size(); ++i) {
+      const auto* mesh = std::get_if<Mesh>(&scene.items()[i].shape);
+      if (mesh != nullptr && mesh->triangles.size() > most_triangles) continue;
+      add(scene.items()[i], static_cast<std::int32_t>(i));
+    }
+    plant();
+  }
+
+  /// Valid as long as the index lives and does not move.
+  SceneView<T> view() const {
+    SceneView<T> v;
+    v.planes = planes_.data();
+    v.nodes = nodes_.data();
+    v.references = references_.data();
+    v.solids = solids_.data();
+    v.triangles = triangles_.data();
+    v.plane_count = static_cast<std::int32_t>(planes_.size());
+    v.node_count = static_cast<std::int32_t>(nodes_.size());
+    return v;
+  }
+
+ private:
+  using Vec = Vec3<double>;
+
+  void add(const SceneItem& item, std::int32_t id) {
+    const Mat3<double> turn = to_matrix(item.pose.attitude_WS);
+    std::visit([&](const auto& shape) { add(shape, item.pose, turn, id); }, item.shape);
+  }
+  void add(const Plane&, const Pose& pose, const Mat3<double>& turn, std::int32_t id) {
+    const Vec up_W{turn(0, 2), turn(1, 2), turn(2, 2)};
+    planes_.push_back({cast<T>(pose.position_W), cast<T>(up_W), id});
+  }
+  void add(const Box& box, const Pose& pose, const Mat3<double>& turn, std::int32_t id) {
+    add(SolidKind::box, box.size * 0.5, pose, turn, id);
+  }
+  void add(const Sphere& sphere, const Pose& pose, const Mat3<double>&, std::int32_t id) {
+    const double r = sphere.radius;
+    add(SolidKind::sphere, {r, r, r}, pose, Mat3<double>::identity(), id);
+  }
+  void add(const Cylinder& cylinder, const Pose& pose, const Mat3<double>& turn, std::int32_t id) {
+    add(SolidKind::cylinder, {cylinder.radius, cylinder.radius, 0.5 * cylinder.height}, pose, turn,
+        id);
+  }
+  void add(const Gate& gate, const Pose& pose, const Mat3<double>& turn, std::int32_t id) {
+    const Vec half{0.5 * gate.depth, 0.5 * gate.width + gate.border,
+                   0.5 * gate.height + gate.border};
+    add(SolidKind::gate, half, pose, turn, id);
+    solids_.back().opening_y = static_cast<T>(0.5 * gate.width);
+    solids_.back().opening_z = static_cast<T>(0.5 * gate.height);
+  }
+  void add(const Mesh& mesh, const Pose& pose, const Mat3<double>&, std::int32_t id) {
+    std::vector<Vec> vertices_W;
+    vertices_W.reserve(mesh.vertices.size());
+    for (const auto& vertex_S : mesh.vertices) vertices_W.push_back(to_world(pose, vertex_S));
+    for (const auto& corners : mesh.triangles) {
+      const auto at = [&](std::size_t i) {
+        return vertices_W[static_cast<std::size_t>(corners[i])];
+      };
+      const Vec across = cross(at(1) - at(0), at(2) - at(0));
+      const double twice_area = norm(across);
+      if (!(twice_area > 0.0)) continue;  // no ray can meet a line
+      triangles_.push_back({{cast<T>(at(0)), cast<T>(at(1)), cast<T>(at(2))},
+                            cast<T>(across * (1.0 / twice_area)),
+                            id});
+      detail::Bounds bounds;
+      for (std::size_t i = 0; i < 3; ++i) bounds.include(at(i));
+      bounds_.push_back(bounds);
+      references_.push_back(-static_cast<std::int32_t>(triangles_.size()));
+    }
+  }
+  void add(SolidKind kind, const Vec& half, const Pose& pose, const Mat3<double>& turn,
+           std::int32_t id) {
+    Solid<T> solid{};
+    Vec reach;
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) {
+        solid.rotation_SW[3 * i + j] = static_cast<T>(turn(j, i));
+        reach[i] += std::abs(turn(i, j)) * half[j];
+      }
+    }
+    solid.position_W = cast<T>(pose.position_W);
+    solid.half = cast<T>(half);
+    solid.kind = kind;
+    solid.id = id;
+    references_.push_back(static_cast<std::int32_t>(solids_.size()));
+    solids_.push_back(solid);
+    detail::Bounds bounds;
+    bounds.include(pose.position_W - reach);
+    bounds.include(pose.position_W + reach);
+    bounds_.push_back(bounds);
+  }
+
+  /// Makes the tree; its boxes hold what rounding to T adds.
+  void plant() {
+    const auto tree = detail::make_box_tree(bounds_);
+    std::vector<std::int32_t> ordered;
+    ordered.reserve(references_.size());
+    for (const std::size_t i : tree.order) ordered.push_back(references_[i]);
+    references_ = std::move(ordered);
+    for (const auto& node : tree.nodes) {
+      double largest = 0.0;
+      for (int i = 0; i < 3; ++i) {
+        largest =
+            std::max({largest, std::abs(node.bounds.lower[i]), std::abs(node.bounds.upper[i])});
+      }
+      const double room =
+          1e-5 + largest * 16.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
+      const Vec margin{room, room, room};
+      nodes_.push_back({cast<T>(node.bounds.lower - margin), cast<T>(node.bounds.upper + margin),
+                        node.count, node.next, node.axis});
+    }
+    bounds_ = {};
+  }
+
+  std::vector<WorldPlane<T>> planes_;
+  std::vector<Solid<T>> solids_;
+  std::vector<WorldTriangle<T>> triangles_;
+  std::vector<std::int32_t> references_;
+  std::vector<SceneNode<T>> nodes_;
+  std::vector<detail::Bounds> bounds_;
+};
+
+}  // namespace propwash

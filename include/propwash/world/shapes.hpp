@@ -1,0 +1,95 @@
+#pragma once
+/// @file
+/// What a scene is made of: shapes with a pose, a name, a category and a colour.
+///
+/// The frame S of a shape has its origin in the shape's centre. Bodies are hollow to rays: a ray
+/// that starts inside meets the surface on its way out.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "propwash/math/quat.hpp"
+#include "propwash/math/vec3.hpp"
+
+namespace propwash {
+
+/// Where a shape is: v_W = attitude_WS o v_S o attitude_WS* + position_W.
+struct Pose {
+  Vec3<double> position_W;                              ///< m
+  Quat<double> attitude_WS = Quat<double>::identity();  ///< unit
+};
+
+/// The plane z = 0 of its frame, without end; solid where z < 0.
+struct Plane {};
+
+struct Box {
+  Vec3<double> size{1.0, 1.0, 1.0};  ///< m, full edges along x, y, z
+};
+
+struct Sphere {
+  double radius = 0.5;  ///< m
+};
+
+/// A capped cylinder about z.
+struct Cylinder {
+  double radius = 0.5;  ///< m
+  double height = 1.0;  ///< m, from cap to cap
+};
+
+/// A frame of four bars about a rectangular opening, which is passed along +x.
+struct Gate {
+  double width = 1.5;   ///< m, of the opening, along y
+  double height = 1.5;  ///< m, of the opening, along z
+  double border = 0.2;  ///< m, breadth of the bars
+  double depth = 0.1;   ///< m, of the bars, along x
+  /// The corner at which each marker sits: 0 upper left, 1 upper right, 2 lower right, 3 lower
+  /// left, as seen by who passes the gate.
+  std::array<int, 4> marker_corners{0, 1, 2, 3};
+};
+
+/// Triangles, seen from both sides. Nothing is inside a mesh: it is a surface.
+struct Mesh {
+  std::vector<Vec3<double>> vertices;                  ///< m
+  std::vector<std::array<std::int32_t, 3>> triangles;  ///< indices of vertices
+};
+
+using Shape = std::variant<Plane, Box, Sphere, Cylinder, Gate, Mesh>;
+
+struct SceneItem {
+  std::string name;                    ///< unique in its scene
+  std::string category;                ///< what it is, for segmentation: "gate", "tree", …
+  Vec3<double> colour{0.6, 0.6, 0.6};  ///< sRGB, 0 to 1
+  Pose pose;
+  Shape shape;
+};
+
+/// An infrared beacon.
+struct Marker {
+  std::string name;         ///< unique; that of a gate is "<gate>_<1 to 4>"
+  Vec3<double> position_W;  ///< m
+};
+
+/// A point of the shape's frame in the world.
+inline Vec3<double> to_world(const Pose& pose, const Vec3<double>& point_S) {
+  return rotate(pose.attitude_WS, point_S) + pose.position_W;
+}
+
+/// The markers of a gate: on the corners of its opening, in the face from which it is entered.
+inline std::array<Marker, 4> gate_markers(const std::string& name, const Pose& pose,
+                                          const Gate& gate) {
+  constexpr double left[4] = {1.0, -1.0, -1.0, 1.0};
+  constexpr double up[4] = {1.0, 1.0, -1.0, -1.0};
+  std::array<Marker, 4> markers;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto corner = static_cast<std::size_t>(gate.marker_corners[i]);
+    const Vec3<double> point_S{-0.5 * gate.depth, 0.5 * gate.width * left[corner],
+                               0.5 * gate.height * up[corner]};
+    markers[i] = {name + "_" + std::to_string(i + 1), to_world(pose, point_S)};
+  }
+  return markers;
+}
+
+}  // namespace propwash

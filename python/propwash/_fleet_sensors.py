@@ -1,0 +1,216 @@
+"""Sensors that a fleet carries: when they measure, when a reading arrives, what is kept of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import _core
+from propwash._fleet_types import Flags
+from propwash._sensor_base import (
+    FIRST_STREAM,
+    STREAMS_PER_SENSOR,
+    NoiseKey,
+    Reading,
+    Sensor,
+    arrays_of,
+    blanked,
+)
+
+if TYPE_CHECKING:
+    from propwash._sensing_core import SensingCore
+
+
+@dataclass(frozen=True)
+class _Sample(Generic[Reading]):
+    """A reading on its way."""
+
+    due: int
+    """Step from which it can be read."""
+    time: NDArray[np.float64]
+    """(n,) s, since each vehicle's reset; NaN where there is none."""
+    reading: Reading
+
+    def without(self, mask: Flags) -> _Sample[Reading]:
+        time = self.time.copy()
+        time[mask] = np.nan
+        return replace(self, time=time, reading=blanked(self.reading, mask))
+
+
+class FleetSensor(Generic[Reading]):
+    """A sensor on every vehicle of a fleet, as `Fleet.attach` gives it.
+
+    Readings are taken at exact instants of the fleet's clock, whatever the steps, and can be read
+    `latency` later. A vehicle that is reset has no reading until its next one.
+    """
+
+    def __init__(
+        self, core: SensingCore, sensor: Sensor[Reading], plan: SensorPlan, slot: int
+    ) -> None:
+        self._core = core
+        self._sensor = sensor
+        self._plan = plan
+        self._slot = slot
+        self._late = _core.latency_in_steps(plan.latency, core.dt)
+        self._start_again(core.steps)
+
+    @property
+    def sensor(self) -> Sensor[Reading]:
+        """What measures. Its own measure() has nothing to do with the fleet's readings."""
+        return self._sensor
+
+    @property
+    def name(self) -> str:
+        """Under which the fleet knows it."""
+        return self._plan.name
+
+    @property
+    def rate(self) -> float:
+        """Hz, of the samples."""
+        return self._plan.rate
+
+    @property
+    def latency(self) -> float:
+        """s, from a sample until it can be read."""
+        return self._plan.latency
+
+    @property
+    def samples(self) -> int:
+        """How many samples have been taken: the counter of the noise."""
+        return self._sample
+
+    @property
+    def reading(self) -> Reading:
+        """The last reading that has arrived, in read-only arrays (n, …).
+
+        Where there is none yet: NaN, False and -1.
+        """
+        return self._arrived().reading
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """(n,) s, since each vehicle's reset, when it was taken; NaN where there is none yet."""
+        return self._arrived().time
+
+    def __repr__(self) -> str:
+        p = self._plan
+        return (
+            f"FleetSensor({p.name!r}, rate={p.rate:g}, latency={p.latency:g}) after "
+            f"{self._sample} samples"
+        )
+
+    def _deliver(self) -> None:
+        now = self._core.steps
+        while self._pending and self._pending[0].due <= now:
+            self._current = self._pending.popleft()
+
+    def _arrived(self) -> _Sample[Reading]:
+        with self._core.lock:
+            self._deliver()
+            return self._current
+
+    @property
+    def next_step(self) -> int:
+        """The step of the next sample."""
+        return self._next
+
+    def _schedule(self) -> None:
+        self._next = _core.sample_step(self._sample, self.rate, self._core.dt, self._start)
+
+    def _key(self) -> NoiseKey:
+        """Of the fleet's present seed."""
+        key = _core.sensor_key(self._core.seed, self._sensor.seed)
+        stream = FIRST_STREAM + STREAMS_PER_SENSOR * self._slot
+        return NoiseKey(key, self._core.first_id, stream)
+
+    def _start_again(self, step: int) -> None:
+        """As if new: sample 0 is taken now."""
+        self._start, self._sample = step, 0
+        self._bias = self._sensor.started(None, self._core.size, None, self._key().start(step))
+        self._pending: deque[_Sample[Reading]] = deque()
+        first = self.take(step)
+        self._current = replace(first, due=step).without(np.ones(self._core.size, dtype=np.bool_))
+
+    def take(self, step: int) -> _Sample[Reading]:
+        """Takes the sample that is due at this step."""
+        core = self._core
+        reading, self._bias = self._sensor.sampled(
+            core.motion(), self._bias, self.rate, self._sample, self._key(), core.pool
+        )
+        for array in arrays_of(reading).values():
+            array.flags.writeable = False
+        time = core.time
+        time.flags.writeable = False
+        sample = _Sample(step + self._late, time, reading)
+        self._deliver()
+        self._pending.append(sample)
+        self._sample += 1
+        self._schedule()
+        return sample
+
+    def forget(self, mask: Flags, step: int) -> None:
+        """Vehicles of the mask have been reset: readings on their way are lost, biases new."""
+        self._deliver()
+        self._current = self._current.without(mask)
+        self._pending = deque(sample.without(mask) for sample in self._pending)
+        key = self._key().start(step)
+        self._bias = self._sensor.started(self._bias, self._core.size, mask, key)
+
+    def attachment(self) -> tuple[Sensor[Reading], SensorPlan, int]:
+        """What SensingCore.add() takes."""
+        return self._sensor, self._plan, self._slot
+
+    def _retire(self) -> None:
+        """Keeps the last reading, for good."""
+        self._deliver()
+        self._pending.clear()
+
+    def signature(self) -> list[Any]:
+        """What must be the same where a snapshot is taken up again."""
+        arrays = arrays_of(self._current.reading)
+        p = self._plan
+        layout = [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()]
+        device = [self._sensor.kind, p.name, p.rate, p.latency, self._sensor.seed, self._slot]
+        return [*device, self._bias.shape[1], layout]
+
+    def state(self) -> list[Any]:
+        """All that affects the future, as plain data."""
+        self._deliver()
+        samples = [self._current, *self._pending]
+        return [self._start, self._sample, self._bias.tobytes(), [_packed(s) for s in samples]]
+
+    def restore(self, state: list[Any]) -> None:
+        """Takes up what state() gave."""
+        self._start, self._sample, bias, samples = state
+        self._bias = np.frombuffer(bias).reshape(self._bias.shape).copy()
+        found = [_unpacked(sample, self._current) for sample in samples]
+        self._current, self._pending = found[0], deque(found[1:])
+        self._schedule()
+
+
+@dataclass(frozen=True)
+class SensorPlan:
+    """How a sensor is attached."""
+
+    name: str
+    rate: float
+    latency: float
+
+
+def _packed(sample: _Sample[Any]) -> list[Any]:
+    arrays = arrays_of(sample.reading).values()
+    return [sample.due, sample.time.tobytes(), [array.tobytes() for array in arrays]]
+
+
+def _unpacked(packed: list[Any], like: _Sample[Reading]) -> _Sample[Reading]:
+    due, time, contents = packed
+    arrays = arrays_of(like.reading)
+    read = {
+        name: np.frombuffer(content, array.dtype).reshape(array.shape)
+        for (name, array), content in zip(arrays.items(), contents, strict=True)
+    }
+    return _Sample(due, np.frombuffer(time), type(like.reading)(**read))

@@ -1,0 +1,313 @@
+"""Scene files: TOML with the fields of the item classes and a few conveniences.
+
+Conveniences, resolved here: `yaw` [rad] stands for an attitude, `perturbation` for bounds within
+which a seed moves an item, `file` for the triangles of a mesh, `[generator]` for items that a seed
+makes. `docs/world.md` describes the format.
+"""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Iterable
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+
+from . import _mesh_files
+from . import _parameter_values as values
+from . import _scene_generators as generators
+from . import _scene_items as parts
+from ._parameter_values import ParameterError, Vector3, refusal
+from .parameters import ParameterSet
+
+SetT = TypeVar("SetT", bound=ParameterSet)
+
+_FOLDER = Path(__file__).parent / "scenes"
+_HEAD = ("name", "items", "markers", "start", "generator", "sources")
+_EXTRA = ("shape", "yaw", "perturbation")
+
+
+class SceneFile(NamedTuple):
+    """What a file holds, for one seed."""
+
+    name: str
+    items: list[parts.Item]
+    markers: list[parts.Marker]
+    start: parts.Start | None
+
+
+def names() -> list[str]:
+    """The names of the shipped scenes."""
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+
+
+def find(scene: str | PathLike[str]) -> Path:
+    """The file that a name or a path means."""
+    if not isinstance(scene, str | PathLike):
+        raise ParameterError(f"scene = {scene!r:.80}: expected a name or the path of a TOML file")
+    asked = fspath(scene)
+    if isinstance(scene, str) and not asked.endswith(".toml") and not set(asked) & {"/", "\\"}:
+        if asked in names():
+            return _FOLDER / f"{asked}.toml"
+        raise ParameterError(
+            f"no scene {asked!r}{values.nearest(asked, names()) or '.'} "
+            f"The shipped ones are {', '.join(names())}; or give the path of a TOML file"
+        )
+    path = Path(asked)
+    if not path.is_file():
+        raise ParameterError(f"no scene file {asked!r}: expected the path of a TOML file")
+    return path
+
+
+def read(path: Path, seed: int | None) -> SceneFile:
+    """Reads a scene file; every error names the file."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{path}: expected a TOML file, {error}") from None
+    try:
+        return _scene(tables, path.parent, seed)
+    except ParameterError as error:
+        raise ParameterError(f"{path}: {error}") from None
+
+
+def _scene(tables: dict[str, Any], folder: Path, seed: int | None) -> SceneFile:
+    _refuse_unknown(tables, _HEAD, "")
+    _refuse_missing(tables, ("name",), "")
+    for key, source in _table(tables.get("sources", {}), "sources").items():
+        values.text(source, f"sources.{key!r}")
+    items = [
+        _item(_table(entry, f"items[{i}]"), f"items[{i}]", folder, seed)
+        for i, entry in enumerate(_list(tables, "items"))
+    ]
+    if "generator" in tables:
+        items += _generator(_table(tables["generator"], "generator")).items(seed or 0)
+    markers = [
+        _set(parts.Marker, _table(entry, f"markers[{i}]"), f"markers[{i}]")
+        for i, entry in enumerate(_list(tables, "markers"))
+    ]
+    start = None
+    if "start" in tables:
+        start = _set(parts.Start, _table(tables["start"], "start"), "start")
+    return SceneFile(values.text(tables["name"], "name"), items, markers, start)
+
+
+def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> parts.Item:
+    _refuse_missing(table, ("shape",), key)
+    shape = values.text(table["shape"], f"{key}.shape")
+    if shape not in parts.KINDS:
+        hint = values.nearest(shape, parts.KINDS) or f"; known: {', '.join(parts.KINDS)}"
+        raise ParameterError(f"{key}.shape = {shape!r}: there is no such shape{hint}")
+    fields = {name: value for name, value in table.items() if name not in _EXTRA}
+    if "yaw" in table:
+        if "attitude" in table:
+            raise ParameterError(f"{key}.yaw and {key}.attitude are both given: expected one")
+        fields["attitude"] = parts.turned(values.number(table["yaw"], f"{key}.yaw", "rad"))
+    if shape == "mesh" and "file" in fields:
+        given = [name for name in ("vertices", "triangles") if name in fields]
+        if given:
+            raise ParameterError(f"{key}.file and {key}.{given[0]} are both given: expected one")
+        name = values.text(fields.pop("file"), f"{key}.file")
+        fields["vertices"], fields["triangles"] = _mesh_files.read(folder / name)
+    item = _set(parts.KINDS[shape], fields, key, extra=_EXTRA)
+    bounds = values.vector3(table.get("perturbation", (0, 0, 0)), f"{key}.perturbation")
+    return item if seed is None else _perturbed(item, bounds, seed)
+
+
+def _perturbed(item: parts.Item, bounds: Vector3, seed: int) -> parts.Item:
+    """Moved along x and y [m] and turned about z [rad], uniformly within bounds."""
+    if not any(bounds):
+        return item
+    dice = random.Random(f"{item.name}/{seed}")  # of its own: another item changes nothing here
+    x, y, yaw = (dice.uniform(-bound, bound) for bound in bounds)
+    return item.moved((x, y, 0.0), yaw)
+
+
+def _generator(table: dict[str, Any]) -> generators.Generator:
+    _refuse_missing(table, ("kind",), "generator")
+    kind = values.text(table["kind"], "generator.kind")
+    if kind not in generators.KINDS:
+        hint = values.nearest(kind, generators.KINDS) or f"; known: {', '.join(generators.KINDS)}"
+        raise ParameterError(f"generator.kind = {kind!r}: there is no such generator{hint}")
+    fields = {name: value for name, value in table.items() if name != "kind"}
+    return _set(generators.KINDS[kind], fields, "generator", extra=("kind",))
+
+
+def _list(tables: dict[str, Any], key: str) -> list[Any]:
+    entries = tables.get(key, [])
+    if not isinstance(entries, list):
+        raise refusal(key, entries, f"one [[{key}]] table for each")
+    return entries
+
+
+def _table(value: object, key: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise refusal(key, value, "a table")
+    return value
+
+
+def _set(kind: type[SetT], table: dict[str, Any], key: str, extra: Iterable[str] = ()) -> SetT:
+    """Makes a parameter set, so that errors name the keys of the file."""
+    known, needed = parts.fields_of(kind)
+    shown = [*known, *extra, *(["file"] if kind is parts.Mesh else [])]
+    _refuse_unknown(table, shown, key, known)
+    _refuse_missing(table, needed, key)
+    return kind(
+        **{
+            name: kind.conversions.get(name, values.number)(
+                value, f"{key}.{name}", kind.field(name).unit
+            )
+            for name, value in table.items()
+        }
+    )
+
+
+def _refuse_missing(table: dict[str, Any], needed: Iterable[str], key: str) -> None:
+    missing = [name for name in needed if name not in table]
+    if missing:
+        prefix = f"{key}." if key else ""
+        raise ParameterError(f"missing {', '.join(prefix + name for name in missing)}")
+
+
+def _refuse_unknown(
+    table: dict[str, Any], shown: Iterable[str], key: str, known: Iterable[str] | None = None
+) -> None:
+    shown = list(shown)
+    accepted = shown if known is None else list(known)
+    prefix = f"{key}." if key else ""
+    for name, value in table.items():
+        if name in accepted:
+            continue
+        hint = values.nearest(name, shown) or f"; known here: {', '.join(shown)}"
+        if name.endswith(("_deg", "_degrees")):
+            hint += ". Scene files are in SI units: angles in rad"
+        raise ParameterError(f"unknown key {prefix}{name} = {value!r}"[:120] + hint)
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, np.ndarray):
+        return "[" + ", ".join(_toml_value(tuple(row)) for row in value.tolist()) + "]"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
+    if isinstance(value, float | int):
+        return repr(value)
+    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
+
+
+def _toml_fields(group: ParameterSet) -> list[str]:
+    """The lines of a table: required fields, and those that differ from their defaults."""
+    lines = []
+    for field in msgspec.structs.fields(group):
+        value = getattr(group, field.name)
+        if field.required or value != field.default:
+            unit = group.field(field.name).unit
+            line = f"{field.name} = {_toml_value(value)}"
+            lines.append(f"{line}  # {unit}" if unit else line)
+    return lines
+
+
+def to_toml(scene: SceneFile) -> str:
+    """The text of a scene file, with all that a seed decides already decided."""
+    lines = [f"name = {_toml_value(scene.name)}", ""]
+    if scene.start is not None:
+        lines += ["[start]", *_toml_fields(scene.start), ""]
+    for item in scene.items:
+        lines += ["[[items]]", f'shape = "{item.shape}"', *_toml_fields(item), ""]
+    for marker in scene.markers:
+        lines += ["[[markers]]", *_toml_fields(marker), ""]
+    return "\n".join(lines)
+
+
+_FILE_TYPES: dict[Any, Any] = {
+    values.number: float,
+    values.text: str,
+    values.vector2: values.Vector2,
+    values.vector3: Vector3,
+    values.quaternion: values.Quaternion,
+    parts.Gate.conversions["marker_corners"]: parts.MarkerCorners,
+    parts.Mesh.conversions["vertices"]: list[Vector3],
+    parts.Mesh.conversions["triangles"]: list[tuple[int, int, int]],
+}
+_UNSET: Any = msgspec.UNSET
+
+
+def _described(form: Any, meaning: str) -> Any:
+    return Annotated[form, msgspec.Meta(description=meaning)] if meaning else form
+
+
+def _file_struct(
+    kind: type[ParameterSet],
+    name: str,
+    head: Iterable[tuple[str, Any]] = (),
+    extra: Iterable[tuple[str, Any, str]] = (),
+    optional: Iterable[str] = (),
+) -> type[msgspec.Struct]:
+    """The form that a table has in a file."""
+    fields: list[Any] = list(head)
+    for field in msgspec.structs.fields(kind):
+        convert = kind.conversions.get(field.name, values.number)
+        meaning = ", ".join(text for text in reversed(kind.field(field.name)) if text)
+        form = _described(_FILE_TYPES[convert], meaning)
+        if field.required and field.name not in optional:
+            fields.append((field.name, form))
+        else:
+            fields.append((field.name, form | msgspec.UnsetType, _UNSET))
+    for key, form, meaning in extra:
+        fields.append((key, _described(form, meaning) | msgspec.UnsetType, _UNSET))
+    struct = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+    struct.__doc__ = (kind.__doc__ or "").split("\n")[0]
+    return struct
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a scene file."""
+    extra = (
+        ("yaw", float, "stands for an attitude: heading of its x axis, rad"),
+        ("perturbation", Vector3, "bounds of what a seed adds to x, y [m] and yaw [rad]"),
+    )
+    mesh = (("file", str, "an .obj or .stl file beside this one, in place of the triangles"),)
+    kinds = [
+        _file_struct(
+            kind,
+            shape,
+            head=[("shape", Literal[shape])],
+            extra=extra + (mesh if kind is parts.Mesh else ()),
+            optional=("vertices", "triangles"),
+        )
+        for shape, kind in parts.KINDS.items()
+    ]
+    made = [
+        _file_struct(kind, name, head=[("kind", Literal[name])])
+        for name, kind in generators.KINDS.items()
+    ]
+    tables = [_file_struct(parts.Marker, "marker"), _file_struct(parts.Start, "start")]
+    every = [*kinds, *made, *tables]
+    schemas, defs = msgspec.json.schema_components(every, ref_template="#/$defs/{name}")
+    forms = list(schemas)
+    of_kinds, of_made = forms[: len(kinds)], forms[len(kinds) : len(kinds) + len(made)]
+    sources = {
+        "description": "where numbers come from: key or table to text",
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "propwash scene file",
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "start": forms[-1],
+            "items": {"type": "array", "items": {"oneOf": of_kinds}},
+            "markers": {"type": "array", "items": forms[-2]},
+            "generator": {"oneOf": of_made},
+            "sources": sources,
+        },
+        "required": ["name"],
+        "additionalProperties": False,
+        "$defs": defs,
+    }

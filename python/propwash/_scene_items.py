@@ -1,0 +1,218 @@
+"""What a scene is made of, as frozen parameters; propwash.world is where users find them."""
+
+# Annotations are read at run time (units, file format), so they are not postponed here.
+import math
+from typing import Annotated, Any, ClassVar, Self
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _parameter_values as values
+from ._parameter_values import Conversion, Field, Quaternion, Vector3, refusal
+from .parameters import ParameterSet
+
+MarkerCorners = tuple[int, int, int, int]
+
+_ORIGIN: Vector3 = (0.0, 0.0, 0.0)
+_LEVEL: Quaternion = (1.0, 0.0, 0.0, 0.0)
+_GREY: Vector3 = (0.6, 0.6, 0.6)
+
+
+def _corners(value: object, key: str, _unit: str) -> MarkerCorners:
+    expected = "each of 0, 1, 2, 3 once"
+    try:
+        a, b, c, d = (int(corner) for corner in value)  # type: ignore[attr-defined]
+    except (TypeError, ValueError):
+        raise refusal(key, value, expected) from None
+    if sorted((a, b, c, d)) != [0, 1, 2, 3]:
+        raise refusal(key, value, expected)
+    return (a, b, c, d)
+
+
+def _rows(dtype: type[Any], expected: str) -> Conversion:
+    """Rows of three as an array that cannot be written to."""
+
+    def convert(value: object, key: str, _unit: str) -> NDArray[Any]:
+        try:
+            given = np.asarray(value)
+            if given.dtype.kind not in ("iu" if dtype is np.int32 else "iuf"):
+                raise ValueError("not such numbers")
+            rows = given.astype(dtype)
+            if not np.array_equal(rows, given):
+                raise ValueError("numbers change")
+        except (TypeError, ValueError):
+            raise refusal(key, value, expected) from None
+        if rows.ndim != 2 or rows.shape[1] != 3:
+            raise refusal(key, value, expected)
+        rows.setflags(write=False)
+        return rows
+
+    return convert
+
+
+class Item(ParameterSet, frozen=True, kw_only=True):
+    """A thing of a scene: name, look and place."""
+
+    shape: ClassVar[str] = ""
+    """What the class is called in a scene file."""
+    conversions: ClassVar[dict[str, Conversion]] = {
+        "name": values.text,
+        "category": values.text,
+        "colour": values.vector3,
+        "position": values.vector3,
+        "attitude": values.quaternion,
+    }
+
+    name: Annotated[str, Field("", "of its own in the scene")]
+    category: Annotated[str, Field("", "what it is, for segmentation")] = "obstacle"
+    colour: Annotated[Vector3, Field("", "sRGB, 0 to 1")] = _GREY
+    position: Annotated[Vector3, Field("m", "of its centre, world frame")] = _ORIGIN
+    attitude: Annotated[Quaternion, Field("", "(w, x, y, z), from its own axes to the world's")] = (
+        _LEVEL
+    )
+
+    @classmethod
+    def field(cls, name: str) -> Field:
+        """Unit and meaning of a field, of this class or of all items."""
+        for kind in cls.__mro__:
+            form = vars(kind).get("__annotations__", {}).get(name)
+            for item in getattr(form, "__metadata__", ()):
+                if isinstance(item, Field):
+                    return item
+        return Field("", "")
+
+    @property
+    def yaw(self) -> float:
+        """rad, the heading of its x axis in the world."""
+        w, x, y, z = self.attitude
+        return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+    def moved(self, offset: Vector3, yaw: float = 0.0) -> Self:
+        """A copy moved by `offset` [m] and turned about the world's z by `yaw` [rad]."""
+        w, x, y, z = self.attitude
+        c, s = math.cos(0.5 * yaw), math.sin(0.5 * yaw)
+        px, py, pz = self.position
+        return self.replace(
+            position=(px + offset[0], py + offset[1], pz + offset[2]),
+            attitude=(c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w),
+        )
+
+
+class Plane(Item, frozen=True, kw_only=True):
+    """The plane z = 0 of its own frame, without end; solid below."""
+
+    shape = "plane"
+
+
+class Box(Item, frozen=True, kw_only=True):
+    """A box."""
+
+    shape = "box"
+    conversions: ClassVar[dict[str, Conversion]] = {**Item.conversions, "size": values.vector3}
+
+    size: Annotated[Vector3, Field("m", "its edges along x, y, z")]
+
+
+class Sphere(Item, frozen=True, kw_only=True):
+    """A sphere."""
+
+    shape = "sphere"
+    conversions: ClassVar[dict[str, Conversion]] = Item.conversions
+
+    radius: Annotated[float, Field("m", "")]
+
+
+class Cylinder(Item, frozen=True, kw_only=True):
+    """A capped cylinder about its own z axis."""
+
+    shape = "cylinder"
+    conversions: ClassVar[dict[str, Conversion]] = Item.conversions
+
+    radius: Annotated[float, Field("m", "")]
+    height: Annotated[float, Field("m", "from cap to cap")]
+
+
+class Gate(Item, frozen=True, kw_only=True):
+    """Four bars about a rectangular opening, which is passed along its own +x.
+
+    Its four markers "<name>_1" to "<name>_4" are at the corners of the opening, in the face from
+    which it is entered.
+    """
+
+    shape = "gate"
+    conversions: ClassVar[dict[str, Conversion]] = {**Item.conversions, "marker_corners": _corners}
+
+    width: Annotated[float, Field("m", "of the opening, along y")]
+    height: Annotated[float, Field("m", "of the opening, along z")]
+    border: Annotated[float, Field("m", "breadth of the bars")] = 0.2
+    depth: Annotated[float, Field("m", "of the bars, along x")] = 0.1
+    marker_corners: Annotated[
+        MarkerCorners,
+        Field(
+            "",
+            "the corner of each marker: 0 upper left, 1 upper right, 2 lower right, 3 lower left, "
+            "as seen by who passes",
+        ),
+    ] = (0, 1, 2, 3)
+
+
+class Mesh(Item, frozen=True, kw_only=True, eq=False):
+    """Triangles, seen from both sides: a surface, nothing is inside."""
+
+    shape = "mesh"
+    conversions: ClassVar[dict[str, Conversion]] = {
+        **Item.conversions,
+        "vertices": _rows(np.float64, "rows of 3 numbers in m"),
+        "triangles": _rows(np.int32, "rows of 3 indices of vertices"),
+    }
+
+    vertices: Annotated[NDArray[np.float64], Field("m", "(k, 3), in its own frame")]
+    triangles: Annotated[NDArray[np.int32], Field("", "(n, 3), indices of vertices")]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Mesh:
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in self.__struct_fields__
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.position, len(self.vertices), len(self.triangles)))
+
+
+class Marker(ParameterSet, frozen=True, kw_only=True):
+    """An infrared beacon beside those of the gates."""
+
+    table = "markers"
+    conversions: ClassVar[dict[str, Conversion]] = {"name": values.text, "position": values.vector3}
+
+    name: Annotated[str, Field("", "of its own among all markers")]
+    position: Annotated[Vector3, Field("m", "world frame")]
+
+
+class Start(ParameterSet, frozen=True, kw_only=True):
+    """Where a vehicle starts."""
+
+    table = "start"
+    conversions: ClassVar[dict[str, Conversion]] = {"position": values.vector3}
+
+    position: Annotated[Vector3, Field("m", "world frame")]
+    yaw: Annotated[float, Field("rad", "heading, from x towards y")] = 0.0
+
+
+KINDS: dict[str, type[Item]] = {
+    kind.shape: kind for kind in (Plane, Box, Sphere, Cylinder, Gate, Mesh)
+}
+
+
+def turned(yaw: float) -> Quaternion:
+    """The attitude of a heading [rad]."""
+    return (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))
+
+
+def fields_of(kind: type[ParameterSet]) -> tuple[list[str], list[str]]:
+    """The names of all fields, and of those that must be given."""
+    fields = msgspec.structs.fields(kind)
+    return [field.name for field in fields], [field.name for field in fields if field.required]

@@ -1,0 +1,115 @@
+"""Writes pictures as a film: MP4 through imageio and ffmpeg, GIF through Pillow (extra `video`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Picture = NDArray[np.uint8]
+
+FILMS = (".mp4", ".gif")
+"""Suffixes of films."""
+_COLOURS = 128
+
+
+def check(path: str | PathLike[str]) -> None:
+    """Raises ImportError where what writes such a file is missing, ValueError for another kind."""
+    suffix = Path(path).suffix.lower()
+    if suffix == ".mp4":
+        _imageio()
+    elif suffix in (".gif", ".png"):
+        pillow()
+    else:
+        raise ValueError(f"{path}: expected a name that ends in .mp4, .gif or .png")
+
+
+def write(path: str | PathLike[str], pictures: Iterable[Picture], rate: float) -> int:
+    """Writes pictures (h, w, 3), all of one size, `rate` a second; returns how many there were.
+
+    A GIF counts hundredths of a second: its rate is the nearest that can be. Raises as check()
+    does, and ValueError for pictures that are none; a file that is begun is then taken away.
+    """
+    file = Path(path)
+    check(file)
+    film = _Checked(pictures)
+    try:
+        if file.suffix.lower() == ".mp4":
+            _write_mp4(file, film, rate)
+        else:
+            _write_gif(file, film, rate)
+        if film.count == 0:
+            raise ValueError(f"{file}: expected at least one picture, got none")
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise
+    return film.count
+
+
+class _Checked:
+    """Pictures of one size, counted."""
+
+    def __init__(self, pictures: Iterable[Picture]) -> None:
+        self._pictures = pictures
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Picture]:
+        shape: tuple[int, ...] | None = None
+        for picture in self._pictures:
+            good = picture.dtype == np.uint8 and picture.ndim == 3 and picture.shape[2] == 3
+            if not good or (shape is not None and picture.shape != shape):
+                wanted = "(height, width, 3)" if shape is None else str(shape)
+                raise ValueError(
+                    f"picture {self.count}: expected uint8 of shape {wanted}, got {picture.dtype} "
+                    f"of shape {picture.shape}"
+                )
+            shape = picture.shape
+            self.count += 1
+            yield np.ascontiguousarray(picture)
+
+
+def _write_mp4(file: Path, film: _Checked, rate: float) -> None:
+    # a video's colours are sampled by two: an odd row or column is left out
+    with _imageio().get_writer(
+        file, format="FFMPEG", mode="I", fps=rate, codec="libx264", quality=7, macro_block_size=2
+    ) as writer:
+        for picture in film:
+            height, width = picture.shape[:2]
+            writer.append_data(picture[: height - height % 2, : width - width % 2])
+
+
+def _write_gif(file: Path, film: _Checked, rate: float) -> None:
+    image = pillow().Image
+    frames = (image.fromarray(picture).quantize(_COLOURS, dither=0) for picture in film)
+    first = next(frames, None)
+    if first is not None:
+        duration = 10 * max(2, round(100.0 / rate))
+        first.save(file, save_all=True, append_images=frames, duration=duration, loop=0)
+
+
+def pillow() -> Any:
+    """The package PIL with its modules for pictures, drawing and fonts."""
+    try:
+        import PIL
+        import PIL.Image
+        import PIL.ImageDraw
+        import PIL.ImageFont
+    except ImportError as error:
+        raise ImportError('pictures need Pillow: pip install "propwash[video]"') from error
+    return PIL
+
+
+def _imageio() -> Any:
+    try:
+        import_module("imageio_ffmpeg")
+        return import_module("imageio.v2")
+    except ImportError as error:
+        raise ImportError(
+            'films in MP4 need imageio with ffmpeg: pip install "propwash[video]"; a GIF needs '
+            "Pillow alone"
+        ) from error

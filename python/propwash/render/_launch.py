@@ -1,0 +1,80 @@
+"""The reference renderer as a child process: started, watched, ended with its client."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO
+
+
+class RendererProcess:
+    """A child that runs `python -m propwash render`, or the command given.
+
+    Its standard input is a pipe that closes when this process ends, however it ends.
+    """
+
+    def __init__(
+        self,
+        scene: str,
+        ports: tuple[int, int],
+        address: str,
+        arguments: Sequence[str] = (),
+        command: Sequence[str] | None = None,
+    ) -> None:
+        self.command = [
+            *(command or (sys.executable, "-m", "propwash.render._child")),
+            *(("--scene", scene) if scene else ()),
+            *("--port", str(ports[0]), str(ports[1])),
+            *("--client-ip", address),
+            *arguments,
+        ]
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
+        # a session of its own: Ctrl-C is for this process, which then ends the child
+        self._process = subprocess.Popen(
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        # ends the child also where nobody closes the client
+        self._end = weakref.finalize(self, _end, self._process, self._log)
+
+    @property
+    def status(self) -> int | None:
+        """The exit status; None while it runs."""
+        return self._process.poll()
+
+    @property
+    def process_id(self) -> int:
+        """Of the child."""
+        return self._process.pid
+
+    def output(self) -> str:
+        """The end of what it printed."""
+        if self._log.closed:
+            return ""
+        self._log.seek(0)
+        return self._log.read()[-2000:].decode(errors="replace").strip()
+
+    def close(self) -> None:
+        """Ends it: asks, waits 3 s, kills."""
+        self._end()
+
+
+def _end(process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(3.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(3.0)
+    if process.stdin is not None:
+        process.stdin.close()
+    log.close()

@@ -1,0 +1,358 @@
+"""The reference renderer on the wire: answers poses as the published renderer does, and at once.
+
+`Server.answer` is one message in and one out, without sockets; `Server.run` connects to a client.
+Both dialects are read, and both are written. What it does otherwise than the published renderer is
+in docs/render-reference.md.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from propwash import _core
+from propwash.render._pose import Pose
+from propwash.render._reference import Body, Reference, Request, View
+from propwash.render.cameras import CHANNELS, Kind
+from propwash.world import Scene
+
+POSE_PORT = 10253
+IMAGE_PORT = 10254
+MEMORY = 2.0
+"""s without a pose, after which a session is over."""
+HIGH_WATER_MARK = 6
+
+_KIND_OF: dict[str, Kind] = {"depth_compressed": "depth8", "optical_flow": "flow"}
+"""Names of kinds on the wire that are others here."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a scene of the published renderer is here."""
+
+    scene: str
+    look: str = "auto"
+    gates: bool = True
+
+
+STAGES: dict[str, Stage] = {
+    "": Stage("alphapilot"),
+    "Abandoned_Factory_Morning": Stage("alphapilot", "morning"),
+    "Abandoned_Factory_Morning_No_Gates": Stage("alphapilot", "morning", gates=False),
+    "Abandoned_Factory_Sunset": Stage("alphapilot", "sunset"),
+    "Abandoned_Factory_Sunset_No_Gates": Stage("alphapilot", "sunset", gates=False),
+    "Butterfly_World": Stage("forest", "noon"),
+    "FPS_Warehouse_Day": Stage("warehouse"),
+    "FPS_Warehouse_Night": Stage("warehouse"),
+    "Hazelwood_Loft_Full_Day": Stage("room"),
+    "Hazelwood_Loft_Full_Night": Stage("room"),
+    "Museum_Day": Stage("room"),
+    "Museum_Day_Small": Stage("room"),
+    "NYC_Subway": Stage("warehouse"),
+    "Stata_Basement": Stage("warehouse"),
+    "Stata_GroundFloor": Stage("room"),
+}
+"""Names of the published renderer's scenes, and what stands for them."""
+
+
+class Server:
+    """Answers poses.
+
+    Args:
+        scene: what is shown whatever the poses ask for: a Scene, the name of a shipped one or a
+            scene file. None: the scene that a pose names, a shipped one or a published one
+            (`STAGES`); for a name that nobody knows, alphapilot.
+        ports: of the client: poses, images.
+        client_ip: the client's address.
+        look: the light; see Offscreen. "auto" follows the name of the published scene too.
+        antialias: see Offscreen.
+        threads: see Offscreen.
+        seed: of the scene, its tiles, grain and clouds.
+        log: is called with each line that is worth reading.
+
+    Raises ValueError for what cannot be.
+    """
+
+    def __init__(
+        self,
+        scene: Scene | str | Path | None = None,
+        *,
+        ports: tuple[int, int] = (POSE_PORT, IMAGE_PORT),
+        client_ip: str = "127.0.0.1",
+        look: str = "auto",
+        antialias: int = 2,
+        threads: int = 1,
+        seed: int | None = None,
+        log: Callable[[str], None] | None = None,
+    ) -> None:
+        self.ports = _checked_ports(ports)
+        self.client_ip = _checked_address(client_ip)
+        self.counts: Counter[str] = Counter()
+        """poses: taken from the socket; answered: with new pictures; repeated: with the last ones;
+        skipped: for newer ones; malformed: could not be read; refused: could not be painted."""
+        self._log = log if log is not None else lambda line: None
+        self._options = {"seed": seed or 0, "antialias": antialias, "threads": threads}
+        self._seed = seed
+        self._look = look
+        self._fixed = scene
+        self._scene_name: str | None = None
+        self._last: tuple[bytes, list[bytes | memoryview]] | None = None
+        self._complaints: set[str] = set()
+        self._reference = self._staged("")
+
+    @property
+    def look(self) -> str:
+        """The light of the scene that is shown."""
+        return self._reference.look
+
+    def answer(self, payload: bytes | memoryview) -> list[bytes | memoryview] | None:
+        """The frames that answer the second frame of a pose message; None where there are none.
+
+        A pose that cannot be read is answered with the last answer, as the published renderer does.
+        """
+        if self._last is not None and payload == self._last[0]:
+            self.counts["repeated"] += 1
+            return self._last[1]
+        try:
+            pose = _core.decode_pose(payload)
+        except ValueError as error:  # ProtocolError is one
+            return self._complain("malformed", f"pose not read: {error}")
+        try:
+            frames = self._painted(pose)
+        except (ValueError, MemoryError) as error:
+            return self._complain("refused", f"pose not painted: {error}")
+        self.counts["answered"] += 1
+        self._last = (bytes(payload), frames)
+        return frames
+
+    def forget(self) -> None:
+        """Ends the session: the next pose is the first of another."""
+        self._last = None
+        self._reference.forget()
+
+    def run(
+        self,
+        until: Callable[[], bool] = lambda: False,
+        status: Callable[[Server], None] | None = None,
+    ) -> None:
+        """Connects and answers until `until()`, which is asked ten times a second.
+
+        Args:
+            until: whether to end.
+            status: is called some times a second, for a line that tells how it goes.
+
+        Raises ImportError without pyzmq.
+        """
+        zmq = _zeromq()
+        context = zmq.Context()
+        poses, images = context.socket(zmq.SUB), context.socket(zmq.PUB)
+        try:
+            for socket, port in ((poses, self.ports[0]), (images, self.ports[1])):
+                socket.setsockopt(zmq.LINGER, 0)
+                socket.setsockopt(zmq.RCVHWM, HIGH_WATER_MARK)
+                socket.setsockopt(zmq.SNDHWM, HIGH_WATER_MARK)
+                socket.connect(f"tcp://{self.client_ip}:{port}")
+            poses.setsockopt(zmq.SUBSCRIBE, b"Pose")
+            self._serve(zmq, poses, images, until, status)
+        finally:
+            poses.close(linger=0)
+            images.close(linger=0)
+            context.term()
+
+    def _serve(
+        self,
+        zmq: Any,
+        poses: Any,
+        images: Any,
+        until: Callable[[], bool],
+        status: Callable[[Server], None] | None,
+    ) -> None:
+        heard = time.monotonic()
+        in_session = False
+        while not until():
+            if status is not None:
+                status(self)
+            if not poses.poll(100):
+                if in_session and time.monotonic() - heard > MEMORY:
+                    in_session = False
+                    self.forget()
+                continue
+            heard, in_session = time.monotonic(), True
+            payload = self._newest(zmq, poses)
+            frames = None if payload is None else self.answer(payload)
+            if frames is not None:
+                try:
+                    images.send_multipart(frames, flags=zmq.NOBLOCK, copy=False)
+                except zmq.Again:  # a client that does not keep up misses this one
+                    self.counts["unsent"] += 1
+
+    def _newest(self, zmq: Any, poses: Any) -> bytes | None:
+        """The second frame of the last message that waits; None where none was a pose."""
+        newest = None
+        # bounded: whoever floods the port must not keep it from answering
+        for _ in range(10_000):
+            try:
+                message = poses.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                break
+            self.counts["poses"] += 1
+            if len(message) != 2 or message[0] != b"Pose" or len(message[1]) < 10:
+                lengths = [len(frame) for frame in message[:8]]
+                self._complain(
+                    "malformed",
+                    f"pose not read: expected two frames, 'Pose' and JSON, got {lengths} bytes",
+                )
+                continue
+            if newest is not None:
+                self.counts["skipped"] += 1
+            newest = message[1]
+        return newest
+
+    def _painted(self, pose: Any) -> list[bytes | memoryview]:
+        if pose.scene != self._scene_name:
+            self._reference = self._staged(pose.scene)
+        request = _request(pose)
+        shot = self._reference.take(request, bottom_first=True)
+        shown = [
+            (number, view) for number, view in enumerate(request.views) if view.name in shot.images
+        ]
+        landmarks = np.array([each[1:] for each in shot.landmarks]).reshape(-1, 3)
+        landmarks[:, 0] /= pose.width
+        landmarks[:, 1] = 1.0 - landmarks[:, 1] / pose.height
+        header = _core.encode_answer(
+            pose.ntime,
+            pose.width,
+            pose.height,
+            [view.name for _, view in shown],
+            [CHANNELS[view.kind] for _, view in shown],
+            camera_indexes=[number for number, _ in shown],
+            collision=shot.collision,
+            landmark_ids=[each[0] for each in shot.landmarks],
+            landmark_position=landmarks,
+            range=shot.range_m,
+            depth_scale=pose.depth_scale,
+        )
+        return [header, *(_wire_bytes(shot.images[view.name]) for _, view in shown)]
+
+    def _staged(self, name: str) -> Reference:
+        """The scene for a name of the wire, painted from now on."""
+        if self._fixed is not None:
+            stage = STAGES.get(name, Stage(""))
+            scene = self._fixed
+            if not isinstance(scene, Scene):
+                scene = self._fixed = Scene.load(scene, seed=self._seed)
+        else:
+            stage = self._stage(name)
+            scene = Scene.load(stage.scene, seed=self._seed)
+            if not stage.gates:
+                scene = Scene([item for item in scene.items if item.category != "gate"])
+        look = self._look if self._look != "auto" else stage.look
+        reference = Reference(scene, look, **self._options)
+        self._scene_name = name
+        return reference
+
+    def _stage(self, name: str) -> Stage:
+        known = STAGES.get(name)
+        if known is not None:
+            return known
+        if name in _shipped():
+            return Stage(name)
+        self._complain_once(f"scene {name!r} is not known here: alphapilot stands for it")
+        return Stage("alphapilot")
+
+    def _complain(self, what: str, line: str) -> list[bytes | memoryview] | None:
+        self.counts[what] += 1
+        self._complain_once(line)
+        return None if self._last is None else self._last[1]
+
+    def _complain_once(self, line: str) -> None:
+        """Each complaint once, and not more of them than anybody reads."""
+        if line not in self._complaints and len(self._complaints) < 100:
+            self._complaints.add(line)
+            self._log(line[:500])
+
+
+def _request(pose: Any) -> Request:
+    cameras = pose.cameras
+    objects = pose.objects
+    return Request(
+        pose.width,
+        pose.height,
+        pose.vertical_fov_deg,
+        [
+            View(
+                camera["id"],
+                _KIND_OF.get(camera["type"], camera["type"]),
+                _pose_of(camera),
+                camera["collision_check"],
+                camera["render"],
+            )
+            for camera in cameras
+        ],
+        [Body(body["id"], body["prefab"], tuple(body["size"]), _pose_of(body)) for body in objects],
+    )
+
+
+def _pose_of(item: Any) -> Pose:
+    x, y, z = map(float, item["position"])
+    turn = tuple(map(float, item["attitude"]))
+    norm = math.hypot(*turn)
+    if not 1e-6 < norm < 1e6:
+        raise ValueError(f"rotation of {item['id']!r:.100}: expected a unit quaternion, got {turn}")
+    a, b, c, d = (part / norm for part in turn)
+    return (x, y, z), (a, b, c, d)
+
+
+def _wire_bytes(image: Any) -> memoryview:
+    """An image in the machine's order of bytes as the wire has it: 16 bits little-endian."""
+    if image.dtype.itemsize > 1:
+        image = image.astype(image.dtype.newbyteorder("<"), copy=False)
+    return memoryview(image).cast("B")
+
+
+def _shipped() -> Sequence[str]:
+    from propwash.world import scene_names
+
+    return tuple(scene_names())
+
+
+def _zeromq() -> Any:
+    try:
+        import zmq
+    except ImportError as error:
+        raise ImportError(
+            'the renderer speaks ZeroMQ and needs pyzmq: pip install "propwash[render]"'
+        ) from error
+    return zmq
+
+
+def _checked_ports(ports: object) -> tuple[int, int]:
+    if (
+        isinstance(ports, tuple | list)
+        and len(ports) == 2
+        and all(type(port) is int and 1 <= port <= 65535 for port in ports)
+        and ports[0] != ports[1]
+    ):
+        return ports[0], ports[1]
+    raise ValueError(
+        f"ports: expected the client's pose port and image port, two different numbers from 1 to "
+        f"65535, got {ports!r:.100}"
+    )
+
+
+def _checked_address(address: object) -> str:
+    try:
+        return str(ipaddress.IPv4Address(str(address)))
+    except ValueError:
+        raise ValueError(
+            f"client_ip: expected the address of the machine with the client, such as 127.0.0.1 "
+            f"(not a host name), got {address!r:.100}"
+        ) from None

@@ -1,0 +1,120 @@
+#pragma once
+/// @file
+/// A stand-in for the published renderer with its published habits, on a clock that the test turns:
+/// it uses up five poses, answers the newest or every one, forgets all after 2 s without a pose,
+/// sends its last answer again for a pose that it cannot read, and never sends again when a picture
+/// becomes larger than it was at the start.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "propwash/render/decode.hpp"
+#include "propwash/render/encode.hpp"
+
+namespace render = propwash::render;
+
+using Frames = std::vector<std::string>;
+
+inline std::vector<render::FrameView> views_of(const Frames& frames) {
+  std::vector<render::FrameView> views;
+  for (const auto& frame : frames) views.push_back({frame.data(), frame.size()});
+  return views;
+}
+
+/// The answer to a pose, each picture filled with one byte.
+inline Frames answer_to(const render::PoseMessage& pose) {
+  render::Answer answer;
+  answer.ntime = pose.ntime;
+  answer.width = pose.width;
+  answer.height = pose.height;
+  answer.depth_scale = pose.depth_scale;
+  answer.range = 21.0;
+  Frames frames(1);
+  for (const auto& camera : pose.cameras) {
+    answer.images.push_back({camera.id, -1, 3, 3, {}});
+    frames.emplace_back(static_cast<std::size_t>(3 * pose.width * pose.height),
+                        static_cast<char>(pose.ntime & 0x7f));
+  }
+  frames[0] = render::encode_answer(answer);
+  return frames;
+}
+
+class FakeRenderer {
+ public:
+  bool newest_only = false;
+  double frame_time = 0.016;  ///< s for a picture
+  double load_time = 0.0;     ///< s for the scene
+
+  void hear(const std::string& pose, double now) {
+    if (now < deaf_until_) return;
+    last_heard_ = now;
+    waiting_.push_back(pose);
+  }
+
+  /// The answer that is ready now, if there is one.
+  std::optional<Frames> step(double now) {
+    if (heard_anything_ && waiting_.empty() && now - last_heard_ >= 2.0) forget(now);
+    if (now < busy_until_) return std::nullopt;
+    if (ready_) return std::exchange(ready_, std::nullopt);
+    if (waiting_.empty()) return std::nullopt;
+    if (newest_only) waiting_.erase(waiting_.begin(), waiting_.end() - 1);
+    const auto text = waiting_.front();
+    waiting_.pop_front();
+    heard_anything_ = true;
+    try {
+      carry_out(render::decode_pose({text.data(), text.size()}), now);
+    } catch (const render::ProtocolError&) {
+      if (last_) answer(*last_, now);
+    }
+    return std::nullopt;
+  }
+
+  int used_up() const { return used_up_; }
+  int times_forgotten() const { return forgotten_; }
+  std::size_t backlog() const { return waiting_.size(); }
+  std::int64_t rendered() const { return rendered_; }
+
+ private:
+  void carry_out(const render::PoseMessage& pose, double now) {
+    if (used_up_ < 5) {
+      if (used_up_++ == 0) busy_until_ = now + load_time;
+      width_ = pose.width;
+      return;
+    }
+    if (pose.width > width_) dead_ = true;
+    if (dead_) return;
+    ++rendered_;
+    answer(answer_to(pose), now);
+  }
+  void answer(const Frames& frames, double now) {
+    last_ = frames;
+    ready_ = frames;
+    busy_until_ = now + frame_time;
+  }
+  void forget(double now) {
+    used_up_ = 0;
+    ++forgotten_;
+    dead_ = false;
+    heard_anything_ = false;
+    last_.reset();
+    ready_.reset();
+    deaf_until_ = now + 0.1;
+  }
+
+  std::deque<std::string> waiting_;
+  std::optional<Frames> last_;
+  std::optional<Frames> ready_;
+  double last_heard_ = 0;
+  double busy_until_ = 0;
+  double deaf_until_ = -1;
+  int used_up_ = 0;
+  int width_ = 0;
+  int forgotten_ = 0;
+  std::int64_t rendered_ = 0;
+  bool heard_anything_ = false;
+  bool dead_ = false;
+};

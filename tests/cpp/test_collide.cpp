@@ -1,0 +1,265 @@
+// What spheres and boxes touch: against distances, against points of bodies, between the forms of
+// one body, and in moved worlds.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <propwash/world/collide.hpp>
+#include <propwash/world/scene_index.hpp>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+namespace pw = propwash;
+using Vec = pw::Vec3<double>;
+
+namespace {
+
+/// A scene of one item about the origin, or at a pose.
+class Lone {
+ public:
+  explicit Lone(pw::Shape shape, const pw::Pose& pose = {})
+      : index_(make(std::move(shape), pose)) {}
+
+  bool touches(const Vec& centre, double radius) const {
+    return pw::collide(index_.view(), centre, radius) == 0;
+  }
+  bool touches(const pw::Pose& pose, const Vec& size) const {
+    return pw::collide(index_.view(), pose, size) == 0;
+  }
+
+ private:
+  static pw::Scene make(pw::Shape shape, const pw::Pose& pose) {
+    pw::Scene scene;
+    scene.add({"it", "", {}, pose, std::move(shape)});
+    return scene;
+  }
+  pw::SceneIndex<double> index_;
+};
+
+struct Named {
+  const char* name;
+  pw::Shape shape;
+  /// Whether a point about the origin is in the body.
+  bool (*holds)(const Vec& p);
+};
+
+bool in_box(const Vec& p, double x, double y, double z) {
+  return std::abs(p.x) <= x && std::abs(p.y) <= y && std::abs(p.z) <= z;
+}
+
+const std::vector<Named>& bodies() {
+  static const std::vector<Named> all{
+      {"plane", pw::Plane{}, [](const Vec& p) { return p.z <= 0.0; }},
+      {"box", pw::Box{{2.0, 1.0, 0.6}}, [](const Vec& p) { return in_box(p, 1.0, 0.5, 0.3); }},
+      {"sphere", pw::Sphere{0.8}, [](const Vec& p) { return norm(p) <= 0.8; }},
+      {"cylinder", pw::Cylinder{0.7, 1.2},
+       [](const Vec& p) { return std::hypot(p.x, p.y) <= 0.7 && std::abs(p.z) <= 0.6; }},
+      {"gate", pw::Gate{1.2, 1.0, 0.3, 0.4}, [](const Vec& p) {
+         return in_box(p, 0.2, 0.9, 0.8) && !(std::abs(p.y) < 0.6 && std::abs(p.z) < 0.5);
+       }}};
+  return all;
+}
+
+/// The corners, edges, faces and inside of a box, on a grid: the nearest of them to a body in
+/// contact is no further from it than half a cell's diagonal.
+template <class F>
+void for_points_of(const pw::Pose& pose, const Vec& size, int cells, const F& f) {
+  for (int i = 0; i <= cells; ++i) {
+    for (int j = 0; j <= cells; ++j) {
+      for (int k = 0; k <= cells; ++k) {
+        const Vec part{i * 1.0 / cells - 0.5, j * 1.0 / cells - 0.5, k * 1.0 / cells - 0.5};
+        f(pw::to_world(pose, cwise_product(size, part)));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a sphere touches where one of its points is inside", "[collide]") {
+  Dice dice(1);
+  for (const auto& body : bodies()) {
+    const Lone scene(body.shape);
+    int touching = 0, touching_barely = 0;
+    for (int i = 0; i < 400; ++i) {
+      const Vec centre = dice.vec3(1.8);
+      const double radius = dice.uniform(0.1, 0.7);
+      bool found = body.holds(centre);
+      // on spheres inside of it, about as fine as a tenth of its radius
+      for (int k = 0; k < 3000 && !found; ++k) {
+        const double part = k % 3 == 0 ? dice.uniform(0.5, 1.0) : 1.0;
+        found = body.holds(centre + dice.unit_vec3() * (radius * part));
+      }
+      const bool said = scene.touches(centre, radius);
+      CAPTURE(body.name, i, radius);
+      if (found) CHECK(said);
+      if (said && !found) ++touching_barely;
+      touching += said;
+    }
+    CAPTURE(body.name, touching, touching_barely);
+    CHECK(touching > 50);
+    CHECK(touching < 390);
+    CHECK(touching_barely < 12);
+  }
+}
+
+TEST_CASE("a box touches where one of its points is inside", "[collide]") {
+  Dice dice(2);
+  for (const auto& body : bodies()) {
+    const Lone scene(body.shape);
+    int touching = 0, unseen = 0;
+    for (int i = 0; i < 250; ++i) {
+      const pw::Pose pose{dice.vec3(1.8), dice.unit_quat()};
+      const Vec size{dice.uniform(0.1, 1.5), dice.uniform(0.1, 1.5), dice.uniform(0.1, 1.5)};
+      bool found = false;
+      for_points_of(pose, size, 16, [&](const Vec& p) { found = found || body.holds(p); });
+      const bool said = scene.touches(pose, size);
+      CAPTURE(body.name, i);
+      if (found) CHECK(said);
+      // what the grid does not see must vanish with a cell's breadth
+      if (said && !found) {
+        ++unseen;
+        const Vec less{size.x * 0.9 - 0.12, size.y * 0.9 - 0.12, size.z * 0.9 - 0.12};
+        if (less.x > 0.0 && less.y > 0.0 && less.z > 0.0) CHECK_FALSE(scene.touches(pose, less));
+      }
+      touching += said;
+    }
+    CAPTURE(body.name, touching, unseen);
+    CHECK(touching > 30);
+    CHECK(touching < 245);
+    CHECK(unseen < 15);
+  }
+}
+
+TEST_CASE("boxes touch each other either way round", "[collide]") {
+  Dice dice(3);
+  int touching = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const pw::Pose a{dice.vec3(1.0), dice.unit_quat()}, b{dice.vec3(1.0), dice.unit_quat()};
+    const Vec size_a{dice.uniform(0.1, 2.0), dice.uniform(0.1, 2.0), dice.uniform(0.1, 2.0)};
+    const Vec size_b{dice.uniform(0.1, 2.0), dice.uniform(0.1, 2.0), dice.uniform(0.1, 2.0)};
+    const bool one = Lone(pw::Box{size_a}, a).touches(b, size_b);
+    CAPTURE(i);
+    CHECK(one == Lone(pw::Box{size_b}, b).touches(a, size_a));
+    touching += one;
+  }
+  CHECK(touching > 500);
+  CHECK(touching < 2800);
+}
+
+TEST_CASE("a box about a sphere touches as the sphere's own box does", "[collide]") {
+  // a box against a sphere, and the sphere against the box: two different forms
+  Dice dice(4);
+  for (int i = 0; i < 2000; ++i) {
+    const pw::Pose pose{dice.vec3(1.5), dice.unit_quat()};
+    const Vec size{dice.uniform(0.1, 2.0), dice.uniform(0.1, 2.0), dice.uniform(0.1, 2.0)};
+    const Vec centre = dice.vec3(1.5);
+    const double radius = dice.uniform(0.1, 1.0);
+    CAPTURE(i);
+    CHECK(Lone(pw::Box{size}, pose).touches(centre, radius) ==
+          Lone(pw::Sphere{radius}, {centre}).touches(pose, size));
+  }
+}
+
+TEST_CASE("a mesh is touched at its surface, as the box that it covers", "[collide]") {
+  const Vec size{1.0, 1.4, 0.8};
+  pw::Mesh mesh;
+  for (int i = 0; i < 8; ++i) {
+    mesh.vertices.push_back({(i & 1 ? 0.5 : -0.5) * size.x, (i & 2 ? 0.5 : -0.5) * size.y,
+                             (i & 4 ? 0.5 : -0.5) * size.z});
+  }
+  mesh.triangles = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6}, {0, 1, 4}, {1, 5, 4},
+                    {2, 6, 3}, {3, 6, 7}, {0, 4, 2}, {2, 4, 6}, {1, 3, 5}, {3, 7, 5}};
+  const Lone surface(mesh), solid(pw::Box{size});
+  Dice dice(5);
+  int inside = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const Vec centre = dice.vec3(1.2);
+    const double radius = dice.uniform(0.05, 0.5);
+    // within the box by more than the radius: in it, but off its surface
+    const bool within = std::abs(centre.x) < 0.5 * size.x - radius &&
+                        std::abs(centre.y) < 0.5 * size.y - radius &&
+                        std::abs(centre.z) < 0.5 * size.z - radius;
+    CAPTURE(i);
+    CHECK(surface.touches(centre, radius) == (solid.touches(centre, radius) && !within));
+    inside += within;
+    const pw::Pose pose{centre, dice.unit_quat()};
+    const Vec edges{radius, 2.0 * radius, radius};
+    bool all_within = true;
+    for_points_of(pose, edges, 1, [&](const Vec& p) {
+      all_within = all_within && in_box(p, 0.5 * size.x, 0.5 * size.y, 0.5 * size.z);
+    });
+    CHECK(surface.touches(pose, edges) == (solid.touches(pose, edges) && !all_within));
+  }
+  CHECK(inside > 20);
+}
+
+TEST_CASE("a vehicle passes a gate through its opening", "[collide]") {
+  const Lone gate(pw::Gate{1.0, 1.0, 0.2, 0.1});
+  CHECK_FALSE(gate.touches(Vec{}, 0.49));
+  CHECK(gate.touches(Vec{}, 0.51));
+  CHECK(gate.touches(Vec{0.0, 0.6, 0.0}, 0.05));
+  CHECK_FALSE(gate.touches(Vec{0.0, 0.8, 0.0}, 0.05));
+  CHECK_FALSE(gate.touches(pw::Pose{}, {0.5, 0.98, 0.98}));
+  CHECK(gate.touches(pw::Pose{}, {0.5, 1.02, 0.2}));
+  // a quarter of a turn about its way makes it no wider, an eighth does
+  CHECK_FALSE(
+      gate.touches(pw::Pose{{}, {std::sqrt(0.5), std::sqrt(0.5), 0.0, 0.0}}, {0.5, 0.9, 0.3}));
+  const double half = pi() / 8.0;
+  CHECK(gate.touches(pw::Pose{{}, {std::cos(half), std::sin(half), 0.0, 0.0}}, {0.5, 0.98, 0.98}));
+}
+
+TEST_CASE("a world that is moved with its vehicles touches the same", "[collide]") {
+  Dice dice(6);
+  const pw::Pose move{dice.vec3(20.0), dice.unit_quat()};
+  pw::Scene here, there;
+  for (int i = 0; i < 60; ++i) {
+    pw::SceneItem item{std::to_string(i),
+                       "",
+                       {},
+                       {dice.vec3(6.0), dice.unit_quat()},
+                       bodies()[static_cast<std::size_t>(1 + i % 4)].shape};
+    here.add(item);
+    item.pose = {pw::to_world(move, item.pose.position_W),
+                 move.attitude_WS * item.pose.attitude_WS};
+    there.add(item);
+  }
+  const pw::SceneIndex<double> a(here), b(there);
+  int touching = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const pw::Pose pose{dice.vec3(6.0), dice.unit_quat()};
+    const pw::Pose moved{pw::to_world(move, pose.position_W), move.attitude_WS * pose.attitude_WS};
+    const double radius = dice.uniform(0.05, 0.6);
+    const Vec size{dice.uniform(0.1, 1.0), dice.uniform(0.1, 1.0), dice.uniform(0.1, 1.0)};
+    const auto found = pw::collide(a.view(), pose.position_W, radius);
+    CAPTURE(i);
+    CHECK(found == pw::collide(b.view(), moved.position_W, radius));
+    CHECK(pw::collide(a.view(), pose, size) == pw::collide(b.view(), moved, size));
+    // and the least of the items that are touched one by one
+    std::int32_t least = -1;
+    for (std::size_t k = 0; k < here.items().size() && least < 0 && i < 200; ++k) {
+      const Lone lone(here.items()[k].shape, here.items()[k].pose);
+      if (lone.touches(pose.position_W, radius)) least = static_cast<std::int32_t>(k);
+    }
+    if (i < 200) CHECK(found == least);
+    touching += found >= 0;
+  }
+  CHECK(touching > 100);
+}
+
+TEST_CASE("a position that is no number touches nothing", "[collide]") {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& body : bodies()) {
+    const Lone scene(body.shape);
+    CAPTURE(body.name);
+    for (int i = 0; i < 3; ++i) {
+      Vec at;
+      at[i] = none;
+      CHECK_FALSE(scene.touches(at, 1.0));
+      CHECK_FALSE(scene.touches(pw::Pose{at}, {1.0, 1.0, 1.0}));
+    }
+  }
+}

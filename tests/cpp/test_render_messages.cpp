@@ -1,0 +1,379 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "fake_renderer.hpp"
+#include "propwash/math/mat3.hpp"
+#include "propwash/render/decode.hpp"
+#include "propwash/render/encode.hpp"
+#include "propwash/render/frames.hpp"
+
+namespace {
+
+using Json = nlohmann::json;
+using propwash::from_axis_angle;
+using propwash::Quat;
+using propwash::rotate;
+using propwash::Vec3;
+using render::ProtocolError;
+
+constexpr double pi = 3.14159265358979323846;
+
+auto said(const std::string& words) { return Catch::Matchers::Matches(".*" + words + ".*"); }
+
+Quat<double> turn(double x, double y, double z, double angle) {
+  return from_axis_angle(Vec3<double>{x, y, z}, angle);
+}
+
+render::PoseMessage stereo_pose() {
+  render::PoseMessage pose;
+  pose.ntime = 1234567890123456789;  // more digits than a double holds
+  pose.scene = "Abandoned_Factory_Morning";
+  pose.width = 640;
+  pose.height = 480;
+  for (const char* id : {"left", "right"}) {
+    render::CameraPose camera;
+    camera.id = id;
+    camera.position_W = {1.25, id[0] == 'l' ? 0.16 : -0.16, 2.0};
+    camera.attitude_WC = turn(0, 0.6, 0.8, 0.7);
+    pose.cameras.push_back(camera);
+  }
+  pose.cameras[1].type = render::CameraType::depth;
+  pose.cameras[1].collision_check = true;
+  pose.objects.push_back({"Gate1", "gate", {10, -1, 2}, turn(0, 0, 1, -0.4), {0.3, 3, 2}});
+  return pose;
+}
+
+Json encoded(const render::PoseMessage& pose) { return Json::parse(render::encode_pose(pose)); }
+
+render::PoseMessage read(const std::string& text) {
+  return render::decode_pose({text.data(), text.size()});
+}
+render::PoseMessage read(const Json& json) { return read(json.dump()); }
+
+render::Answer read_answer(const Frames& frames) {
+  const auto views = views_of(frames);
+  return render::decode_answer(views.data(), views.size());
+}
+
+/// The columns of a picture's axes for a camera on the wire: x right, y up, z into the picture, in
+/// Unity's left-handed world, from its quaternion by the usual formula.
+Vec3<double> unity_forward(const Json& rotation) {
+  const double x = rotation[0];
+  const double y = rotation[1];
+  const double z = rotation[2];
+  const double w = rotation[3];
+  return {2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)};
+}
+
+bool same(const Vec3<double>& a, const Vec3<double>& b) { return norm(a - b) < 1e-12; }
+bool same_attitude(const Quat<double>& a, const Quat<double>& b) {
+  return std::abs(std::abs(a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z) - 1) < 1e-12;
+}
+
+}  // namespace
+
+TEST_CASE("a pose has every key of both dialects, of the protocol's types, and no other") {
+  const auto json = encoded(stereo_pose());
+  const std::vector<std::string> keys = {
+      "sceneIsInternal", "sceneFilename", "obstaclePerturbationFile",
+      "ntime",           "camWidth",      "camHeight",
+      "camFOV",          "camDepthScale", "cameras",
+      "objects"};
+  CHECK(json.size() == keys.size());
+  for (const auto& key : keys) CHECK(json.contains(key));
+  CHECK(json["sceneIsInternal"] == true);
+  CHECK(json["ntime"].is_number_integer());
+  CHECK(json["ntime"] == 1234567890123456789);
+  CHECK(json["camWidth"].is_number_integer());
+  CHECK(json["camHeight"].is_number_integer());
+
+  const auto& camera = json["cameras"][1];
+  const std::vector<std::string> camera_keys = {"ID",
+                                                "position",
+                                                "rotation",
+                                                "hasCollisionCheck",
+                                                "channels",
+                                                "isDepth",
+                                                "doesLandmarkVisCheck",
+                                                "outputIndex",
+                                                "outputShaderType",
+                                                "motionBlurPercent",
+                                                "shouldRenderThisFrame"};
+  CHECK(camera.size() == camera_keys.size());
+  for (const auto& key : camera_keys) CHECK(camera.contains(key));
+  CHECK(camera["outputIndex"] == 1);
+  CHECK(camera["outputShaderType"] == 3);
+  CHECK(camera["isDepth"] == true);
+  CHECK(camera["hasCollisionCheck"] == true);
+  CHECK(camera["shouldRenderThisFrame"] == true);
+  CHECK(camera["position"].size() == 3);
+  CHECK(camera["rotation"].size() == 4);
+
+  const auto& object = json["objects"][0];
+  CHECK(object.size() == 5);
+  CHECK(object["ID"] == "Gate1");
+  CHECK(object["prefabID"] == "gate");
+  for (const char* key : {"position", "rotation", "size"}) CHECK(object.contains(key));
+}
+
+TEST_CASE("positions and attitudes go to Unity as the protocol's table has them") {
+  const double north = 3;
+  const double west = 5;
+  const double up = 7;
+  CHECK(render::unity_position({north, west, up}) == render::UnityVector{-west, up, north});
+  const Quat<double> q{0.1, 0.2, 0.3, 0.4};  // (w, a, b, c) -> [b, -c, -a, w]
+  CHECK(render::unity_rotation(q) == render::UnityRotation{0.3, -0.4, -0.2, 0.1});
+
+  // what the table says in words: to the right, nose up, right wing down
+  const double angle = 0.3;
+  CHECK(render::unity_rotation(turn(0, 0, 1, -angle))[1] > 0);
+  CHECK(render::unity_rotation(turn(0, 1, 0, -angle))[0] < 0);
+  CHECK(render::unity_rotation(turn(1, 0, 0, angle))[2] < 0);
+}
+
+TEST_CASE("a turned vector is the same vector on both sides of the wire") {
+  for (const auto& q : {turn(0, 0, 1, 0.5), turn(0.6, 0, 0.8, -2.0), turn(0, 1, 0, pi)}) {
+    const auto ours = rotate(q, Vec3<double>{1, 0, 0});
+    const auto wire = render::unity_rotation(q);
+    const auto theirs = unity_forward(Json(wire));
+    CHECK(same(render::from_unity_position({theirs.x, theirs.y, theirs.z}), ours));
+    CHECK(same_attitude(render::from_unity_rotation(wire), q));
+  }
+  const Vec3<double> p{1, -2, 3};
+  CHECK(same(render::from_unity_position(render::unity_position(p)), p));
+  CHECK(same(render::from_unity_size(render::unity_size(p)), p));
+}
+
+TEST_CASE("a gate dead ahead lies along the camera's axis in Unity") {
+  auto pose = stereo_pose();
+  auto& camera = pose.cameras[0];
+  const auto ahead = camera.position_W + rotate(camera.attitude_WC, Vec3<double>{12, 0, 0});
+  pose.objects[0].position_W = ahead;
+  const auto json = encoded(pose);
+  const auto forward = unity_forward(json["cameras"][0]["rotation"]);
+  const auto& eye = json["cameras"][0]["position"];
+  const auto& gate = json["objects"][0]["position"];
+  for (int i = 0; i < 3; ++i) {
+    const double offset = gate.at(static_cast<std::size_t>(i)).get<double>() -
+                          eye.at(static_cast<std::size_t>(i)).get<double>();
+    CHECK(offset == Approx(12 * forward[i]).margin(1e-12));
+  }
+}
+
+TEST_CASE("a landmark counts from the lower left, a pixel from the upper left") {
+  const Vec3<double> left_below{0.25, 0.25, 4.0};
+  const auto pixel = render::landmark_pixel(left_below, 640, 480);
+  CHECK(pixel.u == 160);
+  CHECK(pixel.v == 360);
+  CHECK(same(render::landmark_position(pixel, 4.0, 640, 480), left_below));
+}
+
+TEST_CASE("what is written is read back") {
+  const auto pose = stereo_pose();
+  const auto back = read(render::encode_pose(pose));
+  CHECK(back.ntime == pose.ntime);
+  CHECK(back.scene == pose.scene);
+  CHECK(back.cameras[1].type == render::CameraType::depth);
+  CHECK(back.cameras[1].collision_check);
+  CHECK(same(back.cameras[1].position_W, pose.cameras[1].position_W));
+  CHECK(same_attitude(back.cameras[0].attitude_WC, pose.cameras[0].attitude_WC));
+  CHECK(same(back.objects[0].size, pose.objects[0].size));
+  CHECK(render::encode_pose(back) == render::encode_pose(read(render::encode_pose(back))));
+  auto quoted = pose;
+  quoted.scene = R"(a "quoted\ name")";
+  CHECK(read(render::encode_pose(quoted)).scene == quoted.scene);
+}
+
+TEST_CASE("a pose that would harm a session is refused by field, value and range") {
+  const auto refused = [](const char* words, auto change) {
+    auto pose = stereo_pose();
+    change(pose);
+    CHECK_THROWS_WITH(render::encode_pose(pose), said(words));
+    CHECK_THROWS_AS(render::encode_pose(pose), std::invalid_argument);
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  refused("cameras, their number = 0", [](auto& pose) { pose.cameras.clear(); });
+  refused("width = 0", [](auto& pose) { pose.width = 0; });
+  refused("vertical_fov_deg = 180", [](auto& pose) { pose.vertical_fov_deg = 180; });
+  refused("no two", [](auto& pose) { pose.objects[0].id = "left"; });
+  refused("printable ASCII", [](auto& pose) { pose.cameras[0].id = "caf\xc3\xa9"; });
+  refused("printable ASCII", [](auto& pose) { pose.scene = "a\tb"; });
+  refused("position", [&](auto& pose) { pose.cameras[1].position_W.z = nan; });
+  refused("size", [&](auto& pose) { pose.objects[0].size.x = 0; });
+  refused("unit quaternion", [](auto& pose) { pose.objects[0].attitude_WO = {1, 1, 0, 0}; });
+  refused("unit quaternion", [&](auto& pose) { pose.cameras[0].attitude_WC = {nan, 0, 0, 0}; });
+  refused("motion_blur", [](auto& pose) { pose.cameras[0].motion_blur = 1.5; });
+  refused("type = 9",
+          [](auto& pose) { pose.cameras[0].type = static_cast<render::CameraType>(9); });
+  refused("ntime = -1", [](auto& pose) { pose.ntime = -1; });
+}
+
+TEST_CASE("a pose is read as the published renderer reads it") {
+  auto json = encoded(stereo_pose());
+  json["CAMWIDTH"] = "640";  // in quotes, and the case of a key is nothing
+  json.erase("camWidth");
+  json["sceneIsInternal"] = 1;
+  json["camFOV"] = 70;
+  json["somethingElse"] = {1, 2, 3};
+  json["cameras"][0]["position"] = {1, 2, 3, 4};
+  json["cameras"][0].erase("outputShaderType");
+  json["cameras"][1].erase("outputShaderType");
+  json["cameras"][0].erase("hasCollisionCheck");
+  const auto pose = read(json);
+  CHECK(pose.width == 640);
+  CHECK(pose.vertical_fov_deg == 70);
+  CHECK(same(pose.cameras[0].position_W, {3, -1, 2}));
+  CHECK(pose.cameras[0].type == render::CameraType::rgb);
+  CHECK(pose.cameras[1].type == render::CameraType::depth);  // v2 says isDepth
+}
+
+TEST_CASE("what the published renderer drops, or carries out by half, is a fault by name") {
+  const auto fault = [](const char* words, auto change) {
+    auto json = encoded(stereo_pose());
+    change(json);
+    CHECK_THROWS_WITH(read(json), said(words));
+    CHECK_THROWS_AS(read(json), ProtocolError);
+  };
+  for (const char* key : {"sceneIsInternal", "sceneFilename", "ntime", "camWidth", "camHeight",
+                          "camFOV", "cameras", "objects"}) {
+    fault(key, [&](Json& json) { json.erase(key); });
+    fault(key, [&](Json& json) { json[key] = nullptr; });
+  }
+  fault("ntime", [](Json& json) { json["ntime"] = 1e18; });
+  fault("camWidth", [](Json& json) { json["camWidth"] = 16.0; });
+  fault("camWidth", [](Json& json) { json["camWidth"] = 1e30; });
+  fault("camWidth", [](Json& json) { json["camWidth"] = UINT64_MAX; });
+  fault("camFOV", [](Json& json) { json["camFOV"] = "NaN"; });
+  fault("position.2.", [](Json& json) { json["cameras"][1]["position"][2] = nullptr; });
+  fault("3 numbers", [](Json& json) { json["objects"][0]["position"] = {1, 2}; });
+  fault("quaternion", [](Json& json) { json["objects"][0]["rotation"] = {0, 0, 0, 0}; });
+  fault("no two", [](Json& json) { json["objects"][0]["ID"] = "left"; });
+  fault("cameras", [](Json& json) { json["cameras"] = Json::array(); });
+  fault("cameras", [](Json& json) { json["cameras"] = 7; });
+  fault("outputShaderType", [](Json& json) { json["cameras"][0]["outputShaderType"] = 7; });
+  for (const char* text : {"", "{", "[]", "nonsense", "{\"ntime\": NaN}", "\xff\xfe{}"}) {
+    CHECK_THROWS_AS(read(std::string(text)), ProtocolError);
+  }
+}
+
+TEST_CASE("an answer is read in both dialects, and only what is needed must be there") {
+  auto frames = answer_to(stereo_pose());
+  auto json = Json::parse(frames[0]);
+  for (const char* key :
+       {"ntime", "camWidth", "camHeight", "camDepthScale", "cameraIDs", "channels", "cameraIndexes",
+        "hasCameraCollision", "landmarksInView", "lidarReturn"}) {
+    CHECK(json.contains(key));
+  }
+  CHECK(read_answer(frames).images[1].index == 1);
+  for (const char* key :
+       {"cameraIndexes", "camDepthScale", "hasCameraCollision", "landmarksInView", "lidarReturn"}) {
+    json.erase(key);
+  }
+  json["utime"] = json["ntime"];
+  json.erase("ntime");
+  frames[0] = json.dump();
+  const auto answer = read_answer(frames);
+  CHECK(answer.ntime == 1234567890123456789);
+  CHECK(!answer.range);
+  CHECK(!answer.half_done());
+  CHECK(answer.images[1].camera == "right");
+  CHECK(answer.images[1].index == -1);
+  CHECK(answer.images[1].bytes.data == frames[2].data());  // looked at, not copied
+  for (const char* key : {"utime", "camWidth", "camHeight", "cameraIDs", "channels"}) {
+    auto without = json;
+    without.erase(key);
+    auto cut = frames;
+    cut[0] = without.dump();
+    CHECK_THROWS_AS(read_answer(cut), ProtocolError);
+  }
+}
+
+TEST_CASE("a picture's bytes decide how it is read, and every other length is a fault") {
+  const std::size_t pixels = 640 * 480;
+  struct Case {
+    int channels;
+    std::size_t bytes;
+    int expected;  // bytes a pixel, 0: fault
+  };
+  for (const auto& c : std::vector<Case>{{3, 3 * pixels, 3},
+                                         {3, pixels, 0},
+                                         {3, 3 * pixels - 1, 0},
+                                         {3, 3 * pixels + 1, 0},
+                                         {3, 0, 0},
+                                         {1, pixels, 1},
+                                         {1, 3 * pixels, 3},
+                                         {1, 2 * pixels, 0},
+                                         {2, 2 * pixels, 2},
+                                         {2, 3 * pixels, 0},
+                                         {0, 3 * pixels, 3},
+                                         {-7, 3 * pixels, 3},
+                                         {4, 4 * pixels, 0},
+                                         {0, pixels, 0}}) {
+    auto pose = stereo_pose();
+    pose.cameras.pop_back();
+    auto frames = answer_to(pose);
+    auto json = Json::parse(frames[0]);
+    json["channels"] = {c.channels};
+    frames = {json.dump(), std::string(c.bytes, 'x')};
+    INFO(c.channels << " channels, " << c.bytes << " bytes");
+    if (c.expected == 0) {
+      CHECK_THROWS_AS(read_answer(frames), ProtocolError);
+    } else {
+      CHECK(read_answer(frames).images.at(0).bytes_per_pixel == c.expected);
+    }
+  }
+}
+
+TEST_CASE("a malformed answer is a fault that says what is wrong") {
+  const auto fault = [](const char* words, auto change) {
+    auto frames = answer_to(stereo_pose());
+    auto json = Json::parse(frames[0]);
+    change(json, frames);
+    if (!frames.empty() && !json.is_null()) frames[0] = json.dump();
+    CHECK_THROWS_WITH(read_answer(frames), said(words));
+  };
+  fault("got none", [](Json&, Frames& frames) { frames.clear(); });
+  fault("expected 3 frames", [](Json&, Frames& frames) { frames.pop_back(); });
+  fault("expected 3 frames", [](Json&, Frames& frames) { frames.emplace_back("x"); });
+  fault("two pictures", [](Json& json, Frames&) { json["cameraIDs"] = {"left", "left"}; });
+  fault("as many entries", [](Json& json, Frames&) { json["channels"] = {3}; });
+  fault("as many entries", [](Json& json, Frames&) { json["cameraIndexes"] = {0}; });
+  fault("cameraIndexes", [](Json& json, Frames&) { json["cameraIndexes"] = {0, -1}; });
+  fault("channels", [](Json& json, Frames&) { json["channels"] = {3, 1e300}; });
+  fault("camWidth", [](Json& json, Frames&) { json["camWidth"] = 4294967936; });  // 2^32 + 640
+  fault("camHeight", [](Json& json, Frames&) { json["camHeight"] = -480; });
+  fault("a string", [](Json& json, Frames&) { json["cameraIDs"] = {1, 2}; });
+  fault("lidarReturn", [](Json& json, Frames&) { json["lidarReturn"] = "NaN"; });
+  fault("landmarksInView.0.: has no ID",
+        [](Json& json, Frames&) { json["landmarksInView"] = {{{"position", {0.5, 0.5, 1}}}}; });
+  fault("deeper", [](Json& json, Frames& frames) {
+    json = nullptr;
+    frames[0] = std::string(1000000, '[');
+  });
+  fault("at most", [](Json& json, Frames& frames) {
+    json = nullptr;
+    frames[0].assign(100u << 20, ' ');  // a picture of 100 MB in the place of the text
+  });
+}
+
+TEST_CASE("a range of exactly zero marks a pose that was carried out by half") {
+  render::Answer answer;
+  CHECK(!answer.half_done());
+  answer.range = 21.0;
+  CHECK(!answer.half_done());
+  answer.range = 0.0;
+  CHECK(answer.half_done());
+}
+
+TEST_CASE("brackets in strings are no nesting") {
+  auto json = Json::parse(answer_to(stereo_pose())[0]);
+  json["note"] = std::string(1000, '[') + "\\\"" + std::string(1000, '{');
+  auto frames = answer_to(stereo_pose());
+  frames[0] = json.dump();
+  CHECK(read_answer(frames).width == 640);
+}

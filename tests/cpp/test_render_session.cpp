@@ -1,0 +1,445 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "fake_renderer.hpp"
+#include "propwash/render/session.hpp"
+
+namespace {
+
+using render::Session;
+using render::SessionPolicy;
+using render::SessionState;
+
+render::PoseMessage make_pose(std::int64_t ntime, int width = 4, int cameras = 1) {
+  render::PoseMessage pose;
+  pose.ntime = ntime;
+  pose.scene = "Museum_Day";
+  pose.width = width;
+  pose.height = 2;
+  for (int i = 0; i < cameras; ++i) {
+    pose.cameras.emplace_back();
+    pose.cameras.back().id = "camera" + std::to_string(i);
+  }
+  return pose;
+}
+
+std::int64_t nanoseconds(double time) {
+  return static_cast<std::int64_t>(std::llround(time * 1e9));
+}
+
+/// A client, a wire and perhaps a renderer, a millisecond at a time.
+class Link {
+ public:
+  explicit Link(const SessionPolicy& policy = {}) : session(policy) {}
+
+  Session session;
+  std::unique_ptr<FakeRenderer> renderer = std::make_unique<FakeRenderer>();
+  double now = 100.0;   // s
+  double delay = 0.0;   // s that an answer is on its way
+  double loss = 0.0;    // share of the messages that get lost, either way
+  bool polling = true;  // whether the caller comes round
+  std::vector<std::int64_t> taken;
+  std::vector<double> taken_at;
+  std::vector<double> sent_at;
+  double worst_latency = 0;
+  std::size_t worst_backlog = 0;
+
+  void submit(const render::PoseMessage& pose) { carry(session.submit(pose, now)); }
+
+  /// Runs for some time; a `rate` above 0 asks for pictures at that rate [Hz].
+  void run(double seconds, double rate = 0.0) {
+    const int steps = static_cast<int>(std::lround(seconds * 1000));
+    for (int i = 0; i < steps; ++i) {
+      now += 1e-3;
+      if (rate > 0.0 && now >= next_pose_) {
+        submit(make_pose(nanoseconds(now)));
+        next_pose_ = std::max(next_pose_, now - 1.0 / rate) + 1.0 / rate;
+      }
+      tick();
+    }
+  }
+  /// Runs until a new answer has been taken; the seconds that it took, or infinity after `limit`.
+  double run_until_taken(double limit, double rate = 0.0) {
+    const auto before = taken.size();
+    const double start = now;
+    while (taken.size() == before) {
+      if (now - start > limit) return std::numeric_limits<double>::infinity();
+      run(1e-3, rate);
+    }
+    return now - start;
+  }
+
+ private:
+  void carry(const Session::Messages& messages) {
+    for (const auto& message : messages) {
+      sent_at.push_back(now);
+      if (renderer && !lost()) renderer->hear(message, now);
+    }
+    REQUIRE(session.in_flight() <= session.policy().in_flight);
+    REQUIRE(session.waiting() <= session.policy().queue);
+  }
+  bool lost() { return loss > 0.0 && std::uniform_real_distribution<double>(0, 1)(random_) < loss; }
+  void tick() {
+    if (polling) carry(session.poll(now));
+    if (renderer) {
+      if (auto frames = renderer->step(now)) wire_.emplace_back(now + delay, std::move(*frames));
+      worst_backlog = std::max(worst_backlog, renderer->backlog());
+    }
+    while (!wire_.empty() && wire_.front().first <= now) {
+      const auto frames = std::move(wire_.front().second);
+      wire_.pop_front();
+      const auto views = views_of(frames);
+      if (lost()) continue;
+      const auto answer = session.receive(views.data(), views.size(), now);
+      if (!answer) continue;
+      taken.push_back(answer->ntime);
+      taken_at.push_back(now);
+      worst_latency = std::max(worst_latency, answer->latency);
+    }
+  }
+
+  double next_pose_ = 0;
+  std::deque<std::pair<double, Frames>> wire_;
+  std::mt19937 random_{7};
+};
+
+bool rises(const std::vector<std::int64_t>& values) {
+  return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
+}
+
+/// An answer that must be there.
+render::Answer sure(const std::optional<render::Answer>& answer) {
+  if (!answer) throw std::logic_error("nothing was taken");
+  return *answer;
+}
+
+SessionPolicy every_pose() {
+  SessionPolicy policy;
+  policy.in_flight = 1;
+  policy.queue = 1000;
+  return policy;
+}
+
+}  // namespace
+
+TEST_CASE("one pose is sent until the renderer has used up five and answers") {
+  for (const bool newest_only : {false, true}) {
+    Link link;
+    link.renderer->newest_only = newest_only;
+    link.submit(make_pose(17));
+    CHECK(link.session.state() == SessionState::starting);
+    link.run(3.0);
+    REQUIRE(link.taken == std::vector<std::int64_t>{17});
+    CHECK(link.taken_at[0] - 100.0 < 6 * link.session.policy().start_interval + 0.1);
+    CHECK(link.session.state() == SessionState::running);
+    CHECK(link.session.counts().resent == 5);
+  }
+}
+
+TEST_CASE("a renderer that appears late, or takes seconds to load, is waited for") {
+  Link link;
+  const auto renderer = std::exchange(link.renderer, nullptr);
+  link.submit(make_pose(17));
+  link.run(30.0);
+  CHECK(link.taken.empty());
+  link.renderer = std::make_unique<FakeRenderer>();
+  link.renderer->load_time = 4.0;
+  CHECK(link.run_until_taken(10.0) < 4.0 + 6 * link.session.policy().start_interval + 0.1);
+  link.run(5.0, 30.0);
+  CHECK(link.session.state() == SessionState::running);
+  CHECK(rises(link.taken));
+}
+
+TEST_CASE("each renderer's pace is taken: answers rise, none is invented, no backlog grows") {
+  for (const bool newest_only : {false, true}) {
+    for (const int in_flight : {1, 2, 3}) {
+      for (const double frame_time : {0.005, 0.1, 0.4, 1.0}) {
+        INFO(newest_only << " " << in_flight << " " << frame_time);
+        SessionPolicy policy;
+        policy.in_flight = in_flight;
+        Link link(policy);
+        link.renderer->newest_only = newest_only;
+        link.renderer->frame_time = frame_time;
+        link.run(20.0, 60.0);
+        link.worst_latency = 0;
+        link.worst_backlog = 0;
+        const auto before = link.taken.size();
+        link.run(20.0, 60.0);
+        // a newest-only renderer answers at least every second round, any other each time
+        const double most = std::min(60.0, 1.0 / frame_time) * 20.0;
+        CHECK(static_cast<double>(link.taken.size() - before) > 0.45 * most - 2.0);
+        CHECK(rises(link.taken));
+        CHECK(link.worst_backlog <= static_cast<std::size_t>(in_flight) + 1);
+        CHECK(link.worst_latency < (in_flight + 2) * (frame_time + 0.02));
+        CHECK(link.renderer->times_forgotten() == 0);
+        CHECK(link.session.counts().unknown == 0);
+        CHECK(link.session.counts().faulty == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("with one in flight and a queue every pose is answered, in order, through losses") {
+  for (const bool newest_only : {false, true}) {
+    Link link(every_pose());
+    link.loss = 0.2;
+    link.delay = 0.03;
+    link.renderer->newest_only = newest_only;
+    std::vector<std::int64_t> asked;
+    for (int i = 0; i < 100; ++i) {
+      asked.push_back(1000 + 7 * i);
+      link.submit(make_pose(asked.back()));
+    }
+    link.run(120.0);
+    CHECK(link.taken == asked);
+    const auto& counts = link.session.counts();
+    CHECK(counts.skipped == 0);
+    CHECK(counts.unanswered == 0);
+    CHECK(counts.taken == 100);
+    CHECK(counts.sent == 100 + counts.resent + counts.kept_alive);
+  }
+}
+
+TEST_CASE("a renderer is kept awake when nothing is asked for") {
+  Link link;
+  link.submit(make_pose(1));
+  link.run(20.0);
+  REQUIRE(link.taken.size() == 1);
+  CHECK(link.renderer->times_forgotten() == 0);
+  double widest = 0;
+  for (std::size_t i = 1; i < link.sent_at.size(); ++i) {
+    widest = std::max(widest, link.sent_at[i] - link.sent_at[i - 1]);
+  }
+  CHECK(widest < 1.0);
+  CHECK(link.session.counts().kept_alive > 20);
+  const auto owed = link.session.counts().kept_alive - link.session.counts().repeated;
+  CHECK((owed == 0 || owed == 1));  // one may be on its way
+  CHECK(link.session.counts().starts == 1);
+}
+
+TEST_CASE("a caller that comes back after a long pause starts its renderer anew") {
+  Link link;
+  link.run(3.0, 30.0);
+  REQUIRE(!link.taken.empty());
+  link.polling = false;
+  link.run(5.0);
+  CHECK(link.renderer->times_forgotten() == 1);
+  link.polling = true;
+  CHECK(link.run_until_taken(5.0, 30.0) < 2.0);
+}
+
+TEST_CASE("a renderer that is killed and started again is served within 2 s") {
+  for (const double away : {0.0, 0.3, 0.7, 1.0, 5.0}) {
+    for (const double rate : {0.0, 1.0, 60.0}) {
+      for (const double moment : {0.0, 0.11, 0.27, 0.41}) {
+        INFO(away << " " << rate << " " << moment);
+        Link link;
+        link.submit(make_pose(1));
+        link.run(3.0 + moment, 30.0);
+        const auto counts = link.session.counts();
+        REQUIRE(counts.taken > 10);
+        link.renderer.reset();
+        link.run(away, rate);
+        link.renderer = std::make_unique<FakeRenderer>();
+        link.run(2.0, rate);
+        CHECK(link.session.state() == SessionState::running);
+        CHECK(link.renderer->rendered() > 0);
+        CHECK(link.session.counts().taken >= counts.taken);
+        const auto before = link.taken.size();
+        link.submit(make_pose(nanoseconds(link.now) + 1));
+        link.run(0.5);
+        CHECK(link.taken.size() > before);
+        CHECK(rises(link.taken));
+      }
+    }
+  }
+}
+
+TEST_CASE("a renderer that another program has left unable to send is brought back") {
+  Link link;
+  for (int i = 0; i < 6; ++i) {  // that program's pictures were smaller
+    link.renderer->hear(render::encode_pose(make_pose(1 + i, 2)), link.now);
+    link.renderer->step(link.now);
+  }
+  link.submit(make_pose(50, 4));
+  const auto& policy = link.session.policy();
+  CHECK(link.run_until_taken(60.0) < policy.revive_after + policy.silence + 2.0);
+  CHECK(link.session.counts().revivals == 1);
+  CHECK(link.renderer->times_forgotten() == 1);
+  CHECK(link.taken == std::vector<std::int64_t>{50});
+}
+
+TEST_CASE("a session may begin with silence, lest a renderer remember another program's") {
+  Link link;
+  for (int i = 0; i < 6; ++i) {
+    link.renderer->hear(render::encode_pose(make_pose(1 + i, 8)), link.now);
+    link.renderer->step(link.now);
+  }
+  link.session.restart(link.now);
+  link.submit(make_pose(50, 4));
+  CHECK(link.run_until_taken(10.0) < 4.0);
+  CHECK(link.renderer->times_forgotten() == 1);
+  CHECK(link.session.counts().revivals == 0);
+}
+
+TEST_CASE("told that a renderer has connected, a session starts at once") {
+  Link link;
+  link.submit(make_pose(1));
+  link.run(3.0);
+  REQUIRE(link.session.state() == SessionState::running);
+  const auto sent = link.session.counts().sent;
+  link.session.renderer_connected(link.now);
+  CHECK(link.session.state() == SessionState::starting);
+  CHECK(link.session.next_time() <= link.now);
+  CHECK(link.session.poll(link.now).size() == 1);
+  CHECK(link.session.counts().sent == sent + 1);
+}
+
+TEST_CASE("values fixed for a session are held until a restart, which waits for over 2 s") {
+  Link link;
+  link.run(3.0, 30.0);
+  const auto counts = link.session.counts();
+  const auto later = nanoseconds(link.now) + 1;
+  auto other_scene = make_pose(later);
+  other_scene.scene = "NYC_Subway";
+  auto other_view = make_pose(later);
+  other_view.vertical_fov_deg = 60;
+  auto other_camera = make_pose(later);
+  other_camera.cameras[0].id = "other";
+  auto other_collision = make_pose(later);
+  other_collision.cameras[0].collision_check = true;
+  for (const auto& pose : {make_pose(later, 8), make_pose(later, 4, 2), other_scene, other_view,
+                           other_camera, other_collision}) {
+    CHECK_THROWS_AS(link.session.submit(pose, link.now), std::invalid_argument);
+  }
+  CHECK(link.session.counts().submitted == counts.submitted);
+
+  link.session.restart(link.now);
+  link.submit(make_pose(later, 8, 2));
+  const double last = link.sent_at.back();
+  const auto before = link.sent_at.size();
+  CHECK(link.session.state() == SessionState::silent);
+  CHECK(link.run_until_taken(10.0) < 2.5 + 6 * 0.2 + 0.2);
+  CHECK(link.sent_at[before] - last > 2.0);
+  CHECK(link.renderer->times_forgotten() == 1);
+  CHECK(link.taken.back() == later);
+}
+
+TEST_CASE("a pose that no renderer could serve is refused and changes nothing") {
+  Link link;
+  link.submit(make_pose(5));
+  CHECK_THROWS_AS(link.session.submit(make_pose(5), link.now), std::invalid_argument);
+  CHECK_THROWS_AS(link.session.submit(make_pose(4), link.now), std::invalid_argument);
+  auto bad = make_pose(6);
+  bad.cameras[0].position_W.x = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_AS(link.session.submit(bad, link.now), std::invalid_argument);
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_AS(link.session.submit(make_pose(6), nan), std::invalid_argument);
+  CHECK_THROWS_AS(link.session.poll(nan), std::invalid_argument);
+  CHECK(link.session.counts().submitted == 1);
+  link.submit(make_pose(6));
+  CHECK(link.session.counts().submitted == 2);
+}
+
+TEST_CASE("answers that are repeated, late or never asked for are counted and dropped") {
+  SessionPolicy policy;
+  policy.in_flight = 3;
+  Session session(policy);
+  const auto give = [&](const Frames& frames, double now = 2.0) {
+    const auto views = views_of(frames);
+    return session.receive(views.data(), views.size(), now);
+  };
+  CHECK(!give(answer_to(make_pose(3)), 0.0));
+  CHECK(session.counts().unknown == 1);
+  for (const int ntime : {1, 2, 3}) session.submit(make_pose(ntime), 1.0);
+  CHECK(!give(answer_to(make_pose(9))));
+  CHECK(session.counts().unknown == 2);
+  CHECK(session.in_flight() == 3);
+  CHECK(sure(give(answer_to(make_pose(2)))).latency == Approx(1.0));
+  CHECK(session.counts().unanswered == 1);
+  CHECK(!give(answer_to(make_pose(2))));
+  CHECK(session.counts().repeated == 1);
+  CHECK(!give(answer_to(make_pose(1))));
+  CHECK(session.counts().late == 1);
+  CHECK(session.in_flight() == 1);
+  CHECK(sure(give(answer_to(make_pose(3)))).ntime == 3);
+  CHECK(session.in_flight() == 0);
+}
+
+TEST_CASE("an answer that does not fit its pose is a fault, and the next good one is taken") {
+  Session session;
+  session.submit(make_pose(1, 4, 2), 0.0);
+  const auto give = [&](const render::PoseMessage& pose) {
+    const auto frames = answer_to(pose);
+    const auto views = views_of(frames);
+    return session.receive(views.data(), views.size(), 0.1);
+  };
+  auto stranger = make_pose(1, 4, 2);
+  stranger.cameras[1].id = "camera7";
+  const auto said = [](const char* words) {
+    return Catch::Matchers::Matches(std::string(".*") + words + ".*");
+  };
+  CHECK_THROWS_WITH(give(stranger), said("camera7"));
+  CHECK_THROWS_WITH(give(make_pose(1, 8, 2)), said("8 x 2"));
+  CHECK_THROWS_WITH(give(make_pose(1, 4, 1)), said("no picture of camera \"camera1\""));
+  CHECK(session.counts().faulty == 3);
+  CHECK(session.in_flight() == 1);
+  const auto answer = give(make_pose(1, 4, 2));
+  CHECK(sure(answer).images.at(1).index == 1);
+}
+
+TEST_CASE("a camera that is not to render may be left out") {
+  Session session;
+  auto pose = make_pose(1, 4, 2);
+  pose.cameras[0].render = false;
+  session.submit(pose, 0.0);
+  pose.cameras.erase(pose.cameras.begin());
+  const auto frames = answer_to(pose);
+  const auto views = views_of(frames);
+  const auto answer = session.receive(views.data(), views.size(), 0.1);
+  CHECK(sure(answer).images.at(0).index == 1);
+}
+
+TEST_CASE("next_time tells when to come back, and there is always time until then") {
+  Link link;
+  CHECK(link.session.next_time() == std::numeric_limits<double>::infinity());
+  link.renderer.reset();
+  double now = 0;
+  link.session.submit(make_pose(1), now);
+  std::size_t sent = 0;
+  for (int i = 0; i < 200; ++i) {  // nobody answers
+    REQUIRE(link.session.next_time() > now);
+    now = link.session.next_time();
+    sent += link.session.poll(now).size();
+  }
+  CHECK(sent == 200 - static_cast<std::size_t>(link.session.counts().revivals));
+  CHECK(link.session.counts().revivals > 1);
+  link.session.restart(now);
+  CHECK(link.session.next_time() == std::numeric_limits<double>::infinity());
+  CHECK(link.session.submit(make_pose(2), now).empty());
+  CHECK(link.session.next_time() > now + 2.0);
+  CHECK(link.session.poll(link.session.next_time()).size() == 1);
+}
+
+TEST_CASE("a policy out of its range is refused by name") {
+  SessionPolicy policy;
+  policy.keep_alive = 2.0;
+  CHECK_THROWS_WITH(Session(policy), Catch::Matchers::Matches("keep_alive = 2.*"));
+  policy = {};
+  policy.in_flight = 0;
+  CHECK_THROWS_AS(Session(policy), std::invalid_argument);
+  policy = {};
+  policy.silence = 2.0;
+  CHECK_THROWS_AS(Session(policy), std::invalid_argument);
+  policy = {};
+  policy.resend_after = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_AS(Session(policy), std::invalid_argument);
+}

@@ -1,0 +1,41 @@
+// When samples fall due: at the first step that is not early, for any rate, without drift.
+#include <propwash/world/sample_schedule.hpp>
+
+#include "catch.hpp"
+
+namespace pw = propwash;
+
+TEST_CASE("samples are taken at the first step that is not before them", "[sample_schedule]") {
+  // rates p/q of a clock of 960 Hz, so that whole numbers tell what is right: ceil(960 k q / p)
+  constexpr std::uint64_t clock = 960;
+  for (const std::uint64_t p : {1u, 7u, 20u, 50u, 97u, 360u, 480u, 959u, 960u}) {
+    for (const std::uint64_t q : {1u, 3u}) {
+      const pw::SampleSchedule schedule{static_cast<double>(p) / static_cast<double>(q),
+                                        1.0 / clock, 17};
+      for (const std::uint64_t k :
+           {0ull, 1ull, 2ull, 3ull, 100ull, 12345ull, 1000000ull, 1000000007ull}) {
+        const std::uint64_t expected = 17 + (clock * k * q + p - 1) / p;
+        CAPTURE(p, q, k);
+        CHECK(schedule.step_of(k) == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("no two samples share a step, up to one sample a step", "[sample_schedule]") {
+  for (const double rate : {960.0, 959.9, 600.0, 333.3, 50.0}) {
+    const pw::SampleSchedule schedule{rate, 1.0 / 960.0, 0};
+    for (std::uint64_t k = 0; k < 5000; ++k) {
+      REQUIRE(schedule.step_of(k + 1) > schedule.step_of(k));
+    }
+  }
+}
+
+TEST_CASE("a latency is rounded up to whole steps", "[sample_schedule]") {
+  const double dt = 1.0 / 960.0;
+  CHECK(pw::latency_in_steps(0.0, dt) == 0);
+  CHECK(pw::latency_in_steps(dt, dt) == 1);
+  CHECK(pw::latency_in_steps(0.01, dt) == 10);  // 9.6 steps
+  CHECK(pw::latency_in_steps(0.0125, dt) == 12);
+  CHECK(pw::latency_in_steps(0.1, 0.001) == 100);
+}

@@ -1,0 +1,93 @@
+"""The Python examples run, and say what they promise."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+pytestmark = pytest.mark.skipif(
+    not EXAMPLES.is_dir(), reason="the tests do not lie beside the examples"
+)
+
+RUNS: list[tuple[str, list[str], list[str]]] = [
+    ("custom_vehicle.py", [], []),
+    (
+        "fleet_hover.py",
+        ["--vehicles", "16", "--seconds", "0.2"],
+        ["diverged: 0", "same bits on two threads: True", "same bits in two halves: True"],
+    ),
+    (
+        "alphapilot_camera.py",
+        ["--seed", "2", "--width", "64", "--out", "flight.png"],
+        ["11 of 11 gates, score 9", r"markers in view: Gate\d+_\d", r"picture flight\.png"],
+    ),
+    (
+        "stereo_depth.py",
+        ["--scene", "room", "--out", "depth.png"],
+        [r"matched: (9\d|100)%", r"error of depth: median 0\.\d%", r"depth\.png"],
+    ),
+    (
+        "vehicle_in_the_loop.py",
+        ["--seconds", "1", "--speed", "2", "--in-process"],
+        ["Crazyflie|propwash simulates", "every frame has the time stamp of a pose: True"],
+    ),
+]
+
+
+def test_every_example_is_run() -> None:
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {name for name, _, _ in RUNS}
+
+
+@pytest.mark.parametrize(("name", "arguments", "expected"), RUNS, ids=[run[0] for run in RUNS])
+def test_an_example_runs(
+    name: str, arguments: list[str], expected: list[str], tmp_path: Path
+) -> None:
+    if name == "alphapilot_camera.py":
+        pytest.importorskip("PIL")
+    if name == "stereo_depth.py":
+        pytest.importorskip("matplotlib")
+    ran = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    for pattern in expected:
+        assert re.search(pattern, ran.stdout), (pattern, ran.stdout)
+    for word in (word for word in arguments if word.endswith(".png")):
+        assert (tmp_path / word).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_real_flight_over_the_wire(tmp_path: Path) -> None:
+    """With the renderer as another program; where no log is found the example flies by itself."""
+    pytest.importorskip("zmq")
+    ran = subprocess.run(
+        [
+            sys.executable,
+            str(EXAMPLES / "vehicle_in_the_loop.py"),
+            *("--seconds", "2", "--speed", "2"),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    told = re.search(r"(\d+) of (\d+) poses taken, 0 stale, (\d+) frames", ran.stdout)
+    assert told is not None, ran.stdout
+    taken, rows, frames = map(int, told.groups())
+    assert taken == rows
+    assert frames > 10
+    assert "time stamp of a pose: True" in ran.stdout

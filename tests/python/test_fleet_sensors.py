@@ -1,0 +1,448 @@
+"""Sensors that a fleet carries: exact instants, latency, resets, snapshots, and the same bits."""
+
+from __future__ import annotations
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from numpy.typing import NDArray
+from propwash.world import Box, Plane, Scene
+
+DT = 1 / 960
+HOVER = pw.RateThrust([0.0, 0.0, 0.5], 9.81)
+WORLD = Scene(
+    [
+        Plane(name="ground", position=(0.0, 0.0, -2.0)),
+        Box(name="box", position=(3.0, 0, 0), size=(1, 1, 1)),
+    ]
+)
+MARKERS = {"a": [5.0, 2.0, 0.0], "b": [5.0, 0.0, 0.0], "c": [4.0, -1.5, 1.0]}
+
+
+def fleet_of(n: int = 4, **options: Any) -> pw.Fleet:
+    return pw.Fleet("flightgoggles", n, seed=options.pop("seed", 5), threads=1, **options)
+
+
+def equip(fleet: pw.Fleet) -> list[pw.FleetSensor[Any]]:
+    """One of each, at rates that do not divide that of the steps."""
+    return [
+        fleet.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03),
+        fleet.attach(pw.Beacons(WORLD, markers=MARKERS, deviation=0.5), 60.0),
+        fleet.attach(pw.Gnss(bias_time=3.0), 7.0, latency=0.2),
+        fleet.attach(pw.Barometer(), 333.3, latency=0.001),
+        fleet.attach(pw.Magnetometer(bias=1e-6), 75.0),
+        fleet.attach(pw.CollisionSensor(WORLD), 100.0),
+        fleet.attach(pw.DepthCamera(WORLD, pw.Camera(4, 3), deviation=0.01), 11.0),
+    ]
+
+
+def told(handle: pw.FleetSensor[Any]) -> dict[str, bytes]:
+    arrays = {"time": handle.time, **vars(handle.reading)}
+    return {name: array.tobytes() for name, array in arrays.items()}
+
+
+def commands(rows: int, n: int) -> pw.RateThrust:
+    rng = np.random.default_rng(2)
+    return pw.RateThrust(rng.normal(size=(rows, n, 3)), rng.uniform(8, 11, (rows, n)))
+
+
+@pytest.mark.parametrize("rate", [Fraction(50), Fraction(7), Fraction(3333, 10), Fraction(960)])
+def test_samples_are_taken_at_the_first_step_that_is_not_early(rate: Fraction) -> None:
+    fleet = fleet_of(2)
+    fleet.step(HOVER, substeps=13)  # attached at any time
+    handle = fleet.attach(pw.Barometer(), float(rate))
+    due = {13 + ceil(Fraction(k) * 960 / rate): k for k in range(400)}
+    taken = 13
+    for step in range(13, 400):
+        if step in due:
+            taken = step
+            assert handle.samples == due[step] + 1
+        np.testing.assert_allclose(handle.time, taken * DT, rtol=1e-12)
+        fleet.step(HOVER)
+
+
+def test_however_steps_are_grouped_readings_and_flight_are_the_same_bits() -> None:
+    plain, whole, pieces = (fleet_of(floor=-0.3) for _ in range(3))
+    of_whole, of_pieces = equip(whole), equip(pieces)
+    low = pw.RateThrust([0.0, 0.0, 0.5], 7.0)
+    plain.step(low, substeps=701)
+    whole.step(low, substeps=701)
+    for substeps in (1, 2, 19, 20, 300, 359):
+        pieces.step(low, substeps)
+    for a, b in zip(of_whole, of_pieces, strict=True):
+        assert told(a) == told(b)
+    assert plain.contact.all()
+    for fleet in (plain, whole):  # off the floor again, which was touched at first only
+        fleet.step(pw.RateThrust([0.0, 0.0, 0.5], 14.0), substeps=200)
+    assert plain.contact.all()
+    assert (plain.position[:, 2] > -0.25).all()
+    for name in ("position", "attitude", "body_rates", "rotor_speeds", "gyroscope_bias", "contact"):
+        assert getattr(whole, name).tobytes() == getattr(plain, name).tobytes(), name
+    assert whole.imu.angular_rate.tobytes() == plain.imu.angular_rate.tobytes()
+    for handle in of_whole:
+        whole.detach(handle)
+    whole.step(HOVER)
+    plain.step(HOVER)
+    assert whole.get_state() == plain.get_state()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_fleet_in_parts_reads_the_same_bits(dtype: str) -> None:
+    whole = fleet_of(9, dtype=dtype, first_id=100)
+    parts = [fleet_of(n, dtype=dtype, first_id=100 + first) for n, first in ((4, 0), (5, 4))]
+    start = np.random.default_rng(3).normal(size=(9, 3)) * 0.3
+    for fleet, rows in zip((whole, *parts), (slice(0, 9), slice(0, 4), slice(4, 9)), strict=True):
+        fleet.reset(position=start[rows])
+    handles = [equip(fleet) for fleet in (whole, *parts)]
+    for fleet in (whole, *parts):
+        fleet.step(HOVER, substeps=250)
+    for all_of_it, first, second in zip(*handles, strict=True):
+        for name, array in vars(all_of_it.reading).items():
+            both = (vars(handle.reading)[name] for handle in (first, second))
+            assert np.array_equal(array, np.concatenate(list(both)), equal_nan=True), name
+
+
+def test_a_reading_is_that_of_the_instant_and_arrives_late() -> None:
+    fleet = fleet_of(3, dtype="float64")
+    fleet.reset(position=[[0.0, 0.0, z] for z in (0.0, 1.0, 2.0)])
+    exact = pw.RangeFinder(WORLD, variance=0.0)
+    handle = fleet.attach(exact, 50.0, latency=0.025)  # 24 steps late
+    late = 24
+    history = []
+    seen = []
+    for step in range(200):
+        history.append(exact.measure(fleet.position, fleet.attitude).range)
+        seen.append((handle.time, handle.reading.range))
+        fleet.step(HOVER)
+        taken = [ceil(k * 19.2) for k in range(20) if ceil(k * 19.2) + late <= step]
+        if not taken:
+            assert np.isnan(seen[step][0]).all()
+            assert np.isnan(seen[step][1]).all()
+            continue
+        np.testing.assert_allclose(seen[step][0], taken[-1] * DT, rtol=1e-12)
+        assert np.array_equal(seen[step][1], history[taken[-1]])
+
+
+def test_attached_noise_is_that_of_the_seeds_and_differs_between_sensors() -> None:
+    readings = []
+    for seed, own in ((5, 0), (5, 0), (6, 0), (5, 1)):
+        fleet = fleet_of(3, seed=seed, noise=False)
+        fleet.reset()
+        first = fleet.attach(pw.RangeFinder(WORLD, seed=own), 50.0)
+        second = fleet.attach(pw.RangeFinder(WORLD, seed=own), 50.0)
+        assert not np.any(first.reading.range == second.reading.range)
+        readings.append(first.reading.range)
+    assert np.array_equal(readings[0], readings[1])
+    assert not np.any(readings[0] == readings[2])
+    assert not np.any(readings[0] == readings[3])
+
+
+def test_a_sensor_by_itself_reads_what_the_first_of_a_fleet_with_seed_0_does() -> None:
+    sensor = pw.RangeFinder(WORLD, [[0, 0, -1], [0, 0, -2], [1, 0, 0]], seed=9)
+    fleet = fleet_of(seed=0)
+    handle = fleet.attach(sensor, 100.0)
+    for _ in range(5):
+        alone = sensor.measure(fleet.position, fleet.attitude)
+        assert alone.range.tobytes() == handle.reading.range.tobytes()
+        fleet.step(HOVER, substeps=ceil(9.6 * handle.samples) - fleet.steps)
+
+
+def test_reset_clears_the_readings_of_its_vehicles_alone() -> None:
+    fleet, other = fleet_of(), fleet_of()
+    handles, others = equip(fleet), equip(other)
+    for each in (fleet, other):
+        each.step(HOVER, substeps=300)
+    mask = np.array([True, False, False, True])
+    fleet.reset(mask=mask)
+    for handle, unchanged in zip(handles, others, strict=True):
+        assert np.isnan(handle.time[mask]).all()
+        assert np.array_equal(handle.time[~mask], unchanged.time[~mask])
+        for name, array in vars(handle.reading).items():
+            blank = np.isnan(array[mask]) if array.dtype.kind == "f" else array[mask] <= 0
+            assert blank.all()
+            kept = vars(unchanged.reading)[name][~mask]
+            assert np.array_equal(array[~mask], kept, equal_nan=True)
+    for each in (fleet, other):
+        each.step(HOVER, substeps=400)
+    for handle, unchanged in zip(handles, others, strict=True):
+        assert np.isfinite(handle.time).all()
+        # what was on its way when the vehicles were reset never arrives
+        assert (handle.time[mask] <= 400 * DT + 1e-12).all()
+        for name, array in vars(handle.reading).items():
+            kept = vars(unchanged.reading)[name][~mask]
+            assert np.array_equal(array[~mask], kept, equal_nan=True)
+
+
+def test_reset_draws_biases_anew_and_with_a_seed_all_is_new() -> None:
+    fleet = fleet_of(noise=False)
+    constant = pw.Gnss((0, 0), (0, 0), bias=(3.0, 3.0), bias_time=np.inf)
+    handle = fleet.attach(constant, 960.0)
+    before = handle.reading.position - fleet.position
+    fleet.step(HOVER, substeps=5)
+    np.testing.assert_allclose(handle.reading.position - fleet.position, before, atol=1e-5)
+    fleet.reset(mask=np.array([True, True, False, False]))
+    fleet.step(HOVER, substeps=5)
+    after = handle.reading.position - fleet.position
+    assert np.all(np.abs(after - before)[:2] > 1e-4)
+    np.testing.assert_allclose(after[2:], before[2:], atol=1e-5)
+
+    used, fresh = fleet_of(seed=5), fleet_of(seed=8)
+    of_used, of_fresh = equip(used), equip(fresh)
+    used.step(HOVER, substeps=123)
+    used.reset(seed=8)
+    fresh.reset(seed=8)
+    for each in (used, fresh):
+        each.step(HOVER, substeps=300)
+    assert [told(handle) for handle in of_used] == [told(handle) for handle in of_fresh]
+
+
+@pytest.mark.parametrize("way", ["state", "pickle"])
+def test_snapshots_hold_what_is_on_its_way(way: str) -> None:
+    fleet, other = fleet_of(), fleet_of(seed=77)
+    handles, others = equip(fleet), equip(other)
+    fleet.step(HOVER, substeps=217)
+    fleet.reset(mask=np.array([False, True, False, False]))
+    fleet.step(HOVER, substeps=3)
+    snapshot = fleet.get_state()
+    if way == "state":
+        other.step(HOVER, substeps=50)
+        other.set_state(snapshot)
+    else:
+        other = pickle.loads(pickle.dumps(fleet))
+        others = list(other.sensors.values())
+        assert list(other.sensors) == list(fleet.sensors)
+    assert other.get_state() == snapshot
+    for _ in range(40):  # readings arrive in between
+        for a, b in zip(handles, others, strict=True):
+            assert told(a) == told(b)
+        fleet.step(HOVER, substeps=7)
+        other.step(HOVER, substeps=7)
+    assert other.get_state() == fleet.get_state()
+    fleet.set_state(snapshot)  # and back in the fleet itself
+    assert fleet.get_state() == snapshot
+
+
+def test_snapshots_of_other_sensors_are_refused() -> None:
+    bare, fleet = fleet_of(), fleet_of()
+    equip(fleet)
+    plain, equipped = bare.get_state(), fleet.get_state()
+    with pytest.raises(ValueError, match="without sensors, got one of a fleet with"):
+        bare.set_state(equipped)
+    bare.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03)
+    ours = bare.get_state()
+    for snapshot in (plain, equipped, ours[:-5], ours[:20], ours + b"x", b"", b"pwsense1"):
+        with pytest.raises(ValueError, match="snapshot: expected one of a fleet with the sensors"):
+            bare.set_state(snapshot)
+    different: list[Any] = [
+        lambda f: f.attach(pw.RangeFinder(WORLD), 51.0, latency=0.03),
+        lambda f: f.attach(pw.RangeFinder(WORLD), 50.0),
+        lambda f: f.attach(pw.RangeFinder(WORLD, [[0, 0, 1], [0, 0, -1]]), 50.0, latency=0.03),
+        lambda f: f.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03, name="lidar"),
+    ]
+    for attach in different:
+        fleet = fleet_of()
+        attach(fleet)
+        with pytest.raises(ValueError, match="must be the same"):
+            bare.set_state(fleet.get_state())
+    assert bare.get_state() == ours
+    larger = fleet_of(5)
+    larger.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03)
+    with pytest.raises(ValueError, match="snapshot"):
+        bare.set_state(larger.get_state())
+    assert bare.get_state() == ours
+
+
+def test_a_fleet_without_sensors_is_the_bound_fleet_and_its_snapshot() -> None:
+    fleet, plain = fleet_of(), fleet_of()
+    bound = type(fleet._core)
+    handle = fleet.attach(pw.Barometer(), 50.0)
+    fleet.step(HOVER, substeps=30)
+    plain.step(HOVER, substeps=30)
+    last = told(handle)
+    fleet.detach(handle)
+    assert type(fleet._core) is bound
+    assert fleet.get_state() == plain.get_state()
+    assert dict(fleet.sensors) == {}
+    fleet.step(HOVER, substeps=30)
+    assert told(handle) == last
+
+
+def test_rollout_records_readings_as_steps_would() -> None:
+    n, rows = 3, 25
+    flown, stepped = (fleet_of(n, floor=-0.2, noise=False) for _ in range(2))
+    equip(flown), equip(stepped)
+    orders = commands(rows, n)
+    everything = list(pw.FleetTrajectory.__dataclass_fields__)
+    log = flown.rollout(orders, substeps=31, record=everything)
+    assert len(log) == rows
+    assert list(log.readings) == list(stepped.sensors)
+    for t in range(rows):
+        stepped.step(pw.RateThrust(orders.rates[t], orders.thrust[t]), substeps=31)
+        for name, handle in stepped.sensors.items():
+            record = log.readings[name]
+            assert record.time[t].tobytes() == handle.time.tobytes()
+            for field, array in vars(handle.reading).items():
+                assert vars(record.reading)[field][t].tobytes() == array.tobytes(), (name, field)
+        for name in set(everything) - {"readings", "specific_force", "angular_rate"}:
+            assert getattr(log, name)[t].tobytes() == getattr(stepped, name).tobytes(), name
+        assert log.angular_rate is not None
+        assert log.angular_rate[t].tobytes() == stepped.imu.angular_rate.tobytes()
+    assert flown.get_state() == stepped.get_state()
+
+
+def test_rollouts_of_all_forms_fly_as_without_sensors() -> None:
+    n = 3
+    orders: list[tuple[Any, dict[str, Any]]] = [
+        (commands(5, n), {"substeps": 9}),
+        (commands(5, 1), {}),
+        (pw.RateThrust(np.zeros((5, n, 3)), 9.0), {"steps": 5}),
+        (pw.RateThrust([0.0, 0.1, 0.0], np.full((5, 1), 9.0)), {}),
+        (HOVER, {"steps": 4, "substeps": 30}),
+        (pw.RotorSpeeds(np.full((5, n, 4), 1100.0)), {}),
+        (pw.RotorSpeeds(np.full(4, 1100.0)), {"steps": 3}),
+        (pw.RotorSpeeds(np.zeros((0, n, 4))), {}),
+        (HOVER, {"steps": 0}),
+    ]
+    equipped, plain = fleet_of(n), fleet_of(n)
+    equipped.attach(pw.Barometer(), 100.0)
+    for order, options in orders:
+        logs = [fleet.rollout(order, **options) for fleet in (equipped, plain)]
+        assert len(logs[0]) == len(logs[1])
+        for name in ("time", "position", "rotor_speeds"):
+            assert getattr(logs[0], name).tobytes() == getattr(logs[1], name).tobytes()
+        assert list(logs[0].readings) == ["barometer"]
+        assert dict(logs[1].readings) == {}
+    assert equipped.rollout(HOVER, steps=2, record=["position"]).readings == {}
+
+
+def test_commands_are_refused_in_the_same_words_and_nothing_changes() -> None:
+    equipped, plain = fleet_of(3), fleet_of(3)
+    equip(equipped)
+    state = equipped.get_state()
+    bad: list[Any] = [
+        lambda f: f.step(pw.RateThrust(np.zeros((2, 3)), 9.0), 5),
+        lambda f: f.step(commands(4, 3), 5),
+        lambda f: f.step(HOVER, 0),
+        lambda f: f.step("up", 5),
+        lambda f: f.rollout(commands(4, 2)),
+        lambda f: f.rollout(commands(4, 3), steps=5),
+        lambda f: f.rollout(commands(4, 3), substeps=0),
+        lambda f: f.rollout(HOVER),
+        lambda f: f.rollout(HOVER, steps=-1),
+        lambda f: f.rollout(pw.RotorSpeeds(np.full((4, 3, 5), 1e3))),
+        lambda f: f.rollout(pw.RateThrust(np.full((4, 3, 3), 1e300), 9.0)),
+        lambda f: f.rollout("up", steps=3),
+        lambda f: f.rollout(commands(4, 3), record=["nothing"]),
+        lambda f: f.reset(mask=[True]),
+    ]
+    for order in bad:
+        with pytest.raises((ValueError, TypeError)) as ours:
+            order(equipped)
+        with pytest.raises((ValueError, TypeError)) as theirs:
+            order(plain)
+        assert (type(ours.value), str(ours.value)) == (type(theirs.value), str(theirs.value))
+    assert equipped.get_state() == state
+
+
+def test_vehicles_that_diverge_read_nothing_and_others_what_they_read() -> None:
+    fleet, other = fleet_of(), fleet_of()
+    handles, others = equip(fleet), equip(other)
+    rates = np.zeros((4, 3), dtype=np.float32)
+    rates[2] = 3e38  # drives the state out of what float32 holds
+    for _ in range(3):
+        fleet.step(pw.RateThrust(rates, 9.81), substeps=200)
+        other.step(pw.RateThrust(np.zeros((4, 3)), 9.81), substeps=200)
+    lost = fleet.diverged
+    assert lost.tolist() == [False, False, True, False]
+    for handle, sound in zip(handles, others, strict=True):
+        for name, array in vars(handle.reading).items():
+            blank = np.isnan(array[2]) if array.dtype.kind == "f" else array[2] <= 0
+            assert np.all(blank), (handle, name)
+            kept = vars(sound.reading)[name]
+            assert np.array_equal(array[~lost], kept[~lost], equal_nan=True)
+    fleet.reset(mask=lost)
+    fleet.step(HOVER, substeps=400)
+    assert np.isfinite(handles[0].reading.range).all()
+
+
+def test_names_slots_and_detaching() -> None:
+    fleet = fleet_of()
+    first = fleet.attach(pw.Barometer(), 50.0)
+    second = fleet.attach(pw.Barometer(), 50.0)
+    third = fleet.attach(pw.Barometer(), 50.0, name="nose")
+    assert list(fleet.sensors) == ["barometer", "barometer_2", "nose"]
+    assert (first.rate, first.latency, third.name) == (50.0, 0.0, "nose")
+    fleet.detach("barometer")
+    again = fleet.attach(pw.Barometer(), 50.0)
+    assert list(fleet.sensors) == ["barometer_2", "nose", "barometer"]
+    assert not np.any(again.reading.pressure == second.reading.pressure)
+    with pytest.raises(ValueError, match="handle: expected a sensor of this fleet"):
+        fleet.detach(first)
+    with pytest.raises(ValueError, match="handle: expected a sensor of this fleet"):
+        fleet_of().detach(second)
+    with pytest.raises(ValueError, match="read-only"):
+        second.reading.pressure[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("range", 50.0), "sensor: expected a sensor"),
+        ((pw.Barometer(), 0.0), "rate: expected a number > 0"),
+        ((pw.Barometer(), 961.0), "rate: expected at most one sample a step"),
+        ((pw.Barometer(), np.nan), "rate: expected a finite number"),
+        ((pw.Barometer(), 50.0, -0.1), "latency: expected a number >= 0"),
+        ((pw.Beacons(WORLD, pw.Camera(position=np.zeros((3, 3)))), 50.0), "poses of 3 bodies"),
+    ],
+)
+def test_what_cannot_be_attached_is_refused(arguments: tuple[Any, ...], message: str) -> None:
+    fleet = fleet_of()
+    before = fleet.get_state()
+    with pytest.raises((ValueError, TypeError), match=message):
+        fleet.attach(*arguments)
+    assert dict(fleet.sensors) == {}
+    assert fleet.get_state() == before
+    fleet.attach(pw.Barometer(), 50.0)
+    with pytest.raises(ValueError, match="name: expected one that no sensor"):
+        fleet.attach(pw.Barometer(), 50.0, name="barometer")
+
+
+def test_a_gimbal_turns_in_flight() -> None:
+    fleet = fleet_of(2, noise=False)
+    beacons = pw.Beacons(WORLD, pw.Camera(64, 48), markers={"a": [-9.0, 0.0, 0.0]})
+    handle = fleet.attach(beacons, 960.0)
+    assert not handle.reading.visible.any()
+    half_turn: NDArray[np.float64] = np.array([[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]])
+    beacons.camera = beacons.camera.mounted(attitude=half_turn)
+    fleet.step(HOVER)
+    assert handle.reading.visible[:, 0].tolist() == [True, False]
+
+
+def test_threads_of_python_take_turns() -> None:
+    fleet, alone = fleet_of(), fleet_of()
+    handles, others = equip(fleet), equip(alone)
+
+    def fly(_: int) -> None:
+        fleet.step(HOVER, substeps=20)
+        assert len(handles[0].reading.range) == 4
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(fly, range(20)))
+    alone.step(HOVER, substeps=400)
+    assert [told(handle) for handle in handles] == [told(handle) for handle in others]
+
+
+def test_worker_threads_read_the_same_bits() -> None:
+    fleets = [
+        pw.Fleet("flightgoggles", 700, seed=5, threads=threads, noise=False) for threads in (1, 3)
+    ]
+    handles = [equip(fleet) for fleet in fleets]
+    for fleet in fleets:
+        fleet.step(HOVER, substeps=100)
+    assert [told(handle) for handle in handles[0]] == [told(handle) for handle in handles[1]]

@@ -1,0 +1,367 @@
+"""The race: the course is flown, and the referee's laws hold."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from numpy.typing import NDArray
+from propwash import _guidance, _race_film, race
+from propwash.__main__ import main
+from propwash.world import Box, Gate, Plane, Scene, Start
+
+Array = NDArray[np.float64]
+
+LEVEL = (1.0, 0.0, 0.0, 0.0)
+
+
+def turned(yaw: float) -> tuple[float, float, float, float]:
+    return (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))
+
+
+def gate(name: str, x: float, y: float = 0.0, yaw: float = 0.0) -> Gate:
+    return Gate(name=name, position=(x, y, 2.0), attitude=turned(yaw), width=2.0, height=1.5)
+
+
+THREE = Scene(
+    [Plane(name="ground"), gate("A", 5.0), gate("B", 10.0), gate("C", 15.0)],
+    start=Start(position=(0.0, 0.0, 2.0)),
+)
+
+
+def along(*points: tuple[float, float, float], speed: float = 5.0) -> race.Flight:
+    """A flight at a constant speed along straight lines, a row every millimetre or so of 4 cm."""
+    corners = np.array(points)
+    lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
+    s = np.concatenate([[0.0], np.cumsum(lengths)])
+    way = np.linspace(0.0, s[-1], max(2, round(s[-1] / 0.043)))
+    position = np.stack([np.interp(way, s, c) for c in corners.T], axis=1)
+    rows = len(way)
+    attitude = np.tile(LEVEL, (rows, 1))
+    return race.Flight(way / speed, position, attitude, np.zeros((rows, 3)))
+
+
+def names(result: race.Result) -> list[str]:
+    return [passage.gate for passage in result.passages]
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7, 2**40])
+def test_the_course_is_flown_through_every_gate(seed: int) -> None:
+    result = race.fly(seed)
+    scene = Scene.load("alphapilot", seed=seed)
+    assert names(result) == [g.name for g in scene.gates] == [g.name for g in result.scene.gates]
+    assert len(result.passages) == 11
+    assert result.collision is None
+    assert result.finished
+    times = [p.time for p in result.passages]
+    assert times == sorted(times)
+    assert result.score == pytest.approx(110.0 - times[-1])
+    # the best of the twenty teams had 91.39 without being told state and gates
+    assert result.score > 85.0
+
+
+@pytest.mark.parametrize("vehicle", ["blackbird", "penguin", "crazyflie", "hexacopter"])
+def test_other_vehicles_fly_it_too(vehicle: str) -> None:
+    result = race.fly(3, vehicle)
+    assert result.finished
+    assert result.vehicle == vehicle
+
+
+def test_a_seed_is_a_flight() -> None:
+    flights = [race.fly(seed, time_limit=2.0).flight.position for seed in (4, 4, 5)]
+    assert np.array_equal(flights[0], flights[1])
+    assert not np.array_equal(flights[0], flights[2])
+
+
+def test_single_precision_flies_the_same_course() -> None:
+    double, single = (race.fly(2, dtype=dtype) for dtype in ("float64", "float32"))
+    assert names(double) == names(single)
+    assert abs(double.score - single.score) < 0.2
+
+
+def test_what_is_flown_through_the_gates_in_order_counts() -> None:
+    result = race.judge(THREE, along((0, 0, 2), (20, 0, 2)))
+    assert names(result) == ["A", "B", "C"]
+    assert [p.time for p in result.passages] == pytest.approx([1.0, 2.0, 3.0], abs=1e-9)
+    assert [p.speed for p in result.passages] == pytest.approx([5.0] * 3)
+    assert result.score == pytest.approx(30.0 - 3.0)
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.4, 2.0, -2.9])
+def test_the_opening_ends_at_its_edges(yaw: float) -> None:
+    """Crossed squarely at a point of the plane: inside counts, outside does not."""
+    one = gate("A", 3.0, -1.0, yaw)
+    turn = _guidance.rotation(np.array(one.attitude))
+    rng = np.random.default_rng(5)
+    for left, up in rng.uniform(-2.0, 2.0, (200, 2)):
+        ends = np.array([[-0.7, left, up], [0.9, left, up]]) @ turn.T + one.position
+        found = race.passages(one, np.array([1.0, 2.0]), ends)
+        assert len(found) == (abs(left) <= 1.0 and abs(up) <= 0.75)
+        for passage in found:
+            assert passage.offset == pytest.approx((left, up))
+            assert passage.time == pytest.approx(1.0 + 0.7 / 1.6)
+            assert passage.speed == pytest.approx(1.6)
+
+
+def test_backwards_is_not_through() -> None:
+    backwards = along((20, 0, 2), (0, 0, 2))
+    assert names(race.judge(THREE, backwards)) == []
+    assert race.judge(THREE, backwards).score == 0.0
+    # there, back and there again: passed twice in the right direction
+    both = along((4, 0, 2), (6, 0, 2), (4, 0, 2), (6, 0, 2))
+    assert len(race.passages(THREE.gates[0], both.time, both.position)) == 2
+
+
+def test_each_gate_waits_for_its_turn() -> None:
+    # A, then beside B, through C, back and through B at last
+    way = along(
+        (0, 0, 2), (7, 0, 2), (10, 4, 2), (13, 0, 2), (17, 0, 2), (17, 4, 2), (8, 4, 2), (8, 0, 2),
+        (12, 0, 2),
+    )  # fmt: skip
+    result = race.judge(THREE, way)
+    assert names(result) == ["A", "B"]
+    assert result.score == pytest.approx(20.0 - result.passages[-1].time)
+    assert names(race.judge(THREE, way, course=["A", "C", "B"])) == ["A", "C", "B"]
+    assert names(race.judge(THREE, way, course=["B"])) == ["B"]
+
+
+def test_a_path_that_ends_on_the_gate_is_through_once() -> None:
+    position = np.array([[4.0, 0.0, 2.0], [5.0, 0.0, 2.0], [6.0, 0.0, 2.0]])
+    time = np.arange(3.0)
+    assert len(race.passages(THREE.gates[0], time, position)) == 1
+    assert race.passages(THREE.gates[0], time, position)[0].time == 1.0
+    assert race.passages(THREE.gates[0], time[1:], position[1:]) == []
+
+
+def test_a_collision_ends_it_and_takes_every_point() -> None:
+    # a crate behind the second gate; the vehicle's sphere meets its near face
+    scene = Scene([*THREE.items, Box(name="crate", size=(1, 1, 1), position=(12.5, 0.0, 2.0))])
+    result = race.judge(scene, along((0, 0, 2), (20, 0, 2)))
+    assert result.collision is not None
+    assert result.collision.item == "crate"
+    assert 5.0 * result.collision.time == pytest.approx(12.0 - race.COLLISION_RADIUS, abs=0.05)
+    assert names(result) == ["A", "B"]
+    assert result.score == 0.0
+    assert not result.finished
+
+
+def test_a_bar_of_a_gate_is_met_by_who_flies_too_near() -> None:
+    for y, hits in [(0.8, False), (0.9, True), (1.1, True)]:
+        result = race.judge(THREE, along((0, y, 2), (20, y, 2)))
+        assert (result.collision is not None) == hits
+        assert not hits or result.collision is None or result.collision.item == "A"
+
+
+def test_what_comes_after_the_last_gate_is_not_judged() -> None:
+    into_the_ground = along((0, 0, 2), (17, 0, 2), (17, 0, 0))
+    assert race.judge(THREE, into_the_ground).score == pytest.approx(27.0)
+    assert race.judge(THREE, into_the_ground).collision is None
+    missed_one = race.judge(THREE, into_the_ground, course=["C", "A"])
+    assert missed_one.collision is not None
+    assert missed_one.collision.item == "ground"
+
+
+def test_the_score_is_the_published_one() -> None:
+    assert race.score(11, 18.61) == pytest.approx(91.39)
+    assert race.score(3, 12.5) == 17.5
+    assert race.score(0, math.nan) == 0.0
+    assert race.score(11, 18.61, collided=True) == 0.0
+    assert race.score(11, 60.0, time_limit=60.0) == 50.0
+    assert race.score(11, 60.001, time_limit=60.0) == 0.0
+    assert race.score(1, 14.0) == -4.0
+    # a gate more is worth ten seconds
+    assert race.score(8, 31.0) == race.score(7, 21.0)
+    assert race.team_score([0.0, 90.0, 80.0, 0.0, 70.0, 60.0, 50.0, 10.0]) == 70.0
+    for gates, time, limit in [
+        (-1, 1.0, 60.0),
+        (1, -1.0, 60.0),
+        (1, math.nan, 60.0),
+        (1, 1.0, 0.0),
+    ]:
+        with pytest.raises(ValueError, match="expected gates >= 0"):
+            race.score(gates, time, time_limit=limit)
+    with pytest.raises(ValueError, match="best: expected from 1 to 2"):
+        race.team_score([1.0, 2.0])
+
+
+def test_gates_past_the_time_limit_do_not_count() -> None:
+    result = race.judge(THREE, along((0, 0, 2), (20, 0, 2)), time_limit=2.5)
+    assert names(result) == ["A", "B"]
+    assert result.score == pytest.approx(20.0 - 2.0)
+
+
+def test_the_clock_starts_with_the_flight() -> None:
+    flown = along((0, 0, 2), (20, 0, 2))
+    later = race.Flight(flown.time + 100.0, flown.position, flown.attitude, flown.velocity)
+    assert race.judge(THREE, later).score == pytest.approx(27.0)
+
+
+def test_a_course_of_ones_own_is_flown() -> None:
+    corners = [(6.0, 0.0, 0.3), (10.0, 6.0, 1.6), (5.0, 12.0, -3.0), (0.0, 6.0, -1.6)]
+    gates = [gate(f"G{i}", x, y, yaw) for i, (x, y, yaw) in enumerate(corners)]
+    scene = Scene([Plane(name="ground"), *gates])
+    result = race.fly(1, scene=scene, start=(0.0, 0.0, 1.0), yaw=0.3)
+    assert result.finished
+    assert np.allclose(result.flight.position[0], (0.0, 0.0, 1.0))
+    twice = race.fly(1, scene=scene, start=(0.0, 0.0, 1.0), course=["G1", "G3", "G0"])
+    assert names(twice) == ["G1", "G3", "G0"]
+
+
+def test_a_spline_goes_through_its_points_and_bends_smoothly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_guidance, "_SPACING", 0.02)
+    points = race.route((18.5, 6.5, 1.0), Scene.load("alphapilot", seed=9).gates)
+    path, tangent, curvature = _guidance._spline(points)
+    step = np.diff(path, axis=0)
+    nearest = [np.linalg.norm(path - point, axis=1).min() for point in points]
+    assert max(nearest) < _guidance._SPACING
+    assert np.linalg.norm(step, axis=1) == pytest.approx(_guidance._SPACING, rel=2e-3)
+    # tangent and curvature are the first and second derivative by arc length
+    middle = 0.5 * (tangent[1:] + tangent[:-1])
+    assert np.abs(step / _guidance._SPACING - middle).max() < 2e-3
+    bend = np.diff(tangent, axis=0) / _guidance._SPACING
+    assert np.abs(bend - 0.5 * (curvature[1:] + curvature[:-1])).max() < 2e-2
+
+
+def test_a_reference_asks_for_what_rotors_can_give() -> None:
+    vehicle = pw.load_vehicle("flightgoggles")
+    gates = Scene.load("alphapilot", seed=1).gates
+    limits = _guidance.Limits()
+    reference = _guidance.plan(race.route((18.5, 6.5, 1.0), gates), vehicle, race.PERIOD)
+    speed = np.linalg.norm(reference.velocity, axis=1)
+    assert speed.max() <= limits.speed * 1.001
+    assert speed[0] < 0.5
+    assert speed[-1] < 0.5
+    force = reference.acceleration + np.array([0.0, 0.0, 9.81])
+    force = (
+        vehicle.body.mass * force + vehicle.drag.translational * speed[:, None] * reference.velocity
+    )
+    most = 4 * vehicle.rotors[0].thrust_coefficient * vehicle.motor.speed_max**2
+    # rounding the corners of the speed costs some of the share that is kept in hand
+    assert np.linalg.norm(force, axis=1).max() < 0.95 * most
+    # z of the attitude is along the force, and columns are orthonormal
+    z = force / np.linalg.norm(force, axis=1, keepdims=True)
+    assert np.abs(reference.attitude[:, :, 2] - z).max() < 1e-9
+    eye = np.swapaxes(reference.attitude, 1, 2) @ reference.attitude
+    assert np.abs(eye - np.eye(3)).max() < 1e-9
+    # rates are what turns one attitude into the next
+    turn = np.swapaxes(reference.attitude[:-1], 1, 2) @ reference.attitude[1:]
+    rate = np.stack([turn[:, 2, 1], turn[:, 0, 2], turn[:, 1, 0]], axis=1) / race.PERIOD
+    assert np.sqrt(np.mean((rate - reference.rates[:-1]) ** 2)) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, "seed: expected a whole number"),
+        ({"seed": 1.5}, "seed: expected a whole number"),
+        ({"vehicle": "blackbrid"}, "did you mean 'blackbird'"),
+        ({"course": ["Gate10", "Gate99"]}, "course: expected names of gates.*got Gate99"),
+        ({"course": []}, "course: expected names of gates"),
+        ({"start": (1.0, 2.0)}, "start, yaw: expected 3 and 1 finite numbers"),
+        ({"start": (1.0, 2.0, math.nan)}, "start, yaw: expected"),
+        ({"scene": Scene([gate("A", 5.0)])}, "start: expected a point"),
+        ({"scene": Scene([Plane(name="g")], start=Start(position=(0, 0, 1)))}, "it has none"),
+        (
+            {
+                "vehicle": pw.load_vehicle("flightgoggles").replace(
+                    rate_controller={"proportional": 0.0}
+                )
+            },
+            "rate_controller.proportional",
+        ),
+    ],
+)
+def test_flights_that_cannot_be_are_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        race.fly(**arguments)
+
+
+def test_rows_that_are_no_flight_are_refused() -> None:
+    good = along((0, 0, 2), (1, 0, 2))
+    for field, value in [
+        ("time", good.time[::-1]),
+        ("time", good.time[:-1]),
+        ("position", good.position[:, :2]),
+        ("position", np.full_like(good.position, math.nan)),
+        ("attitude", good.attitude[:-1]),
+    ]:
+        with pytest.raises(ValueError, match=r"flight\."):
+            race.judge(THREE, race.Flight(**{**vars(good), field: value}))
+
+
+def test_the_report_tells_each_gate() -> None:
+    text = race.report(race.judge(THREE, along((0, 0, 2), (12, 0, 2))))
+    assert "2 of 3 gates, score 18.00" in text
+    assert [line.split()[0] for line in text.splitlines()[2:5]] == ["A", "B", "C"]
+    crashed = race.report(race.judge(THREE, along((0, 0, 2), (3, 0, 0))))
+    assert "collision with ground" in crashed
+
+
+def test_a_gimbal_is_half_level_and_looks_where_the_vehicle_goes() -> None:
+    flight = along((0, 0, 2), (20, 0, 2))
+    yaw, tilt = turned(0.7), math.radians(70.0)
+    # leaning forward by 70 degrees at a heading of 0.7 rad
+    lean = (math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0)
+    c, s = yaw[0], yaw[3]
+    attitude = (c * lean[0], -s * lean[2], c * lean[2], s * lean[0])
+    leaning = race.Flight(flight.time, flight.position, np.tile(attitude, (len(flight.time), 1)),
+                          flight.velocity)  # fmt: skip
+    matrix = _guidance.rotation(_race_film.gimbal(leaning, flight.time[:1])[0])
+    assert matrix[:, 0] == pytest.approx([math.cos(0.7), math.sin(0.7), 0.0], abs=1e-12)
+    assert matrix[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--camera"]])
+@pytest.mark.parametrize("suffix", [".png", ".gif"])
+def test_the_command_shows_the_flight(
+    arguments: list[str], suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    image = pytest.importorskip("PIL.Image")
+    out = tmp_path / f"flight{suffix}"
+    options = ["--seed", "2", "--size", "64x48", "--rate", "2", "--out", str(out)]
+    assert main(["race", *arguments, *options]) == 0
+    text = capsys.readouterr().out
+    assert "11 of 11 gates, score 9" in text
+    with image.open(out) as shown:
+        assert shown.width >= 64
+        if suffix == ".gif":
+            assert shown.n_frames > 20
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--out", "film.avi"], r"expected a name that ends in \.mp4, \.gif or \.png"),
+        (["--out", "no/such/folder.png"], "--out no/such/folder.png"),
+        (["--rate", "0.5"], "--rate: expected from 1 to 240"),
+        (["--seed", "-3"], "seed: expected a whole number"),
+        (["--vehicle", "car"], "expected a multicopter, this is a car"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot(
+    options: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["race", *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.search(message, captured.err)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("size", ["640", "8x8", "1x1", "axb", "640x480x3", "99999x1"])
+def test_sizes_that_cannot_be_are_refused(size: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["race", "--size", size])
+    assert stop.value.code == 2

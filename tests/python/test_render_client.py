@@ -1,0 +1,373 @@
+"""The client against a renderer with the habits of published ones, on real sockets.
+
+What is sent and what comes back: pictures, landmarks, several renderers, what is refused.
+test_render_faults.py has what goes wrong on the way.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+zmq = pytest.importorskip("zmq")
+
+from fake_renderer import FakeRenderer, free_pair, picture  # noqa: E402
+from propwash import render  # noqa: E402
+from propwash.render import Camera, Client, RenderObject  # noqa: E402
+
+AHEAD = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0))
+SIZE: dict[str, Any] = {"width": 48, "height": 32}
+
+
+@pytest.fixture
+def ports() -> tuple[int, int]:
+    return free_pair()
+
+
+@pytest.fixture
+def renderer(ports: tuple[int, int]) -> Iterator[FakeRenderer]:
+    """One that answers from the first pose on."""
+    with FakeRenderer(ports, swallow=0) as running:
+        yield running
+
+
+def test_the_image_is_top_down_red_first_read_only_and_no_copy(
+    ports: tuple[int, int], renderer: FakeRenderer
+) -> None:
+    with Client("room", ports=ports, **SIZE) as client:
+        frame = client.request_vehicle(7_000, *AHEAD)
+    image = frame.images["camera"]
+    np.testing.assert_array_equal(image, picture(48, 32, 0, 7_000))
+    assert image.strides == (-48 * 3, 3, 1)
+    assert not image.flags.owndata
+    assert not image.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        image[0, 0, 0] = 1
+    assert frame.time_ns == 7_000
+
+
+def test_every_kind_comes_in_its_own_type(ports: tuple[int, int], renderer: FakeRenderer) -> None:
+    kinds = list(render.KINDS)
+    cameras = [Camera(kind, kind) for kind in kinds]  # type: ignore[arg-type]
+    with Client("room", cameras, ports=ports, **SIZE) as client:
+        images = client.request_vehicle(1, *AHEAD).images
+    assert list(images) == kinds
+    for index, kind in enumerate(kinds):
+        painted = picture(48, 32, index, 1)
+        if kind == "depth":
+            assert images[kind].dtype == np.dtype("<u2")
+            whole = painted[..., 0].astype(np.uint16) * 256 + painted[..., 1]
+            np.testing.assert_array_equal(images[kind], whole)
+        else:
+            one = kind in ("grey", "depth8")
+            np.testing.assert_array_equal(images[kind], painted[..., 1] if one else painted)
+    shaders = [camera["outputShaderType"] for camera in renderer.poses[-1]["cameras"]]
+    assert shaders == [-1, 0, 1, 2, 3, 4, 5, 6]
+
+
+def test_landmarks_range_and_collision_are_in_our_units(
+    ports: tuple[int, int], renderer: FakeRenderer
+) -> None:
+    with Client("room", ports=ports, **SIZE) as client:
+        high = client.request_vehicle(1, (0.0, 0.0, 1.0), AHEAD[1])
+        low = client.request_vehicle(2, (0.0, 0.0, -1.0), AHEAD[1])
+    # the wire counts from the lower left: three quarters up is a quarter down
+    assert high.landmarks.ids == ("Gate10_1",)
+    assert (high.landmarks.u[0], high.landmarks.v[0]) == (0.25 * 48, 0.25 * 32)
+    assert high.landmarks.depth[0] == 3.5
+    assert len(high.landmarks) == 1
+    assert high.range_m == 21.0
+    assert (high.collision, low.collision) == (False, True)
+    assert not high.half_done
+
+
+def test_cameras_ride_on_the_vehicle(ports: tuple[int, int], renderer: FakeRenderer) -> None:
+    draw = np.random.default_rng(5)
+    body, mount = (Rotation.from_rotvec(draw.normal(0, 1, 3)) for _ in range(2))
+    place, lever = draw.normal(0, 3, (2, 3))
+    camera = Camera("eye", position=tuple(lever), attitude=tuple(np.roll(mount.as_quat(), 1)))
+    with Client("room", [camera], ports=ports, **SIZE) as client:
+        client.request_vehicle(1, place, np.roll(body.as_quat(), 1))
+        client.mount("eye", position=(0.0, 0.0, 0.0))
+        client.request_vehicle(2, place, np.roll(body.as_quat(), 1))
+    first, second = (pose["cameras"][0] for pose in renderer.poses[-2:])
+    # the protocol's own table: (-west, up, north) and [b, -c, -a, w] of north-west-up
+    x, y, z = place + body.apply(lever)
+    np.testing.assert_allclose(first["position"], (-y, z, x), atol=1e-12)
+    a, b, c, w = (body * mount).as_quat()
+    wire = np.array((b, -c, -a, w))
+    np.testing.assert_allclose(abs(wire @ first["rotation"]), 1.0, atol=1e-12)
+    np.testing.assert_allclose(second["position"], (-place[1], place[2], place[0]), atol=1e-12)
+    assert second["rotation"] == first["rotation"]
+
+
+def test_objects_stay_where_they_were_put_until_they_are_moved(
+    ports: tuple[int, int], renderer: FakeRenderer
+) -> None:
+    gate = RenderObject("gate", "gate", size=(1.0, 2.0, 3.0), position=(1.0, 2.0, 3.0))
+    with Client("room", objects=[gate], ports=ports, **SIZE) as client:
+        client.request_vehicle(1, *AHEAD)
+        client.request_vehicle(2, *AHEAD, {"gate": ((4.0, 5.0, 6.0), AHEAD[1])})
+        client.add(RenderObject("other", "BlackEagle"))
+        client.request_vehicle(3, *AHEAD)
+        with pytest.raises(ValueError, match="'other' is taken"):
+            client.add(RenderObject("other", "BlackEagle"))
+    seen = {pose["ntime"]: pose["objects"] for pose in renderer.poses}
+    assert [item["position"] for item in seen[1]] == [[-2, 3, 1]]
+    assert [item["position"] for item in seen[2]] == [[-5, 6, 4]]
+    assert [item["position"] for item in seen[3]] == [[-5, 6, 4], [0, 0, 0]]
+    assert [item["prefabID"] for item in seen[3]] == ["gate", "BlackEagle"]
+    assert sorted(seen[1][0]["size"]) == [1, 2, 3]
+
+
+def test_frames_are_polled_in_order_and_the_newest_is_at_hand(
+    ports: tuple[int, int], renderer: FakeRenderer
+) -> None:
+    with Client("room", ports=ports, **SIZE) as client:
+        client.request_vehicle(1, *AHEAD)
+        for stamp in (2, 3):
+            client.submit_vehicle(stamp, *AHEAD)
+            client.sleep(0.05)
+        assert client.latest is not None
+        assert client.latest.time_ns == 3
+        stamps = [frame.time_ns for frame in iter(lambda: client.poll(0.2), None)]
+        assert stamps == [2, 3]
+        assert client.poll() is None
+        assert client.statistics.frames == 3
+
+
+def test_who_does_not_poll_has_the_newest_and_no_heap_of_frames(
+    ports: tuple[int, int], renderer: FakeRenderer
+) -> None:
+    with Client("room", ports=ports, **SIZE) as client:
+        client.request_vehicle(1, *AHEAD)
+        for stamp in range(2, 32):
+            client.submit_vehicle(stamp, *AHEAD)
+            client.sleep(0.02)
+        counted = client.statistics
+        assert counted.frames >= 25
+        assert counted.unread == counted.frames - 1 - 8
+        waiting = [frame.time_ns for frame in iter(client.poll, None)]
+        assert len(waiting) == 8
+        assert client.latest is not None
+        assert waiting[-1] == client.latest.time_ns
+
+
+def test_newer_poses_overtake_where_the_renderer_is_slow(ports: tuple[int, int]) -> None:
+    with (
+        FakeRenderer(ports, swallow=0, frame_time=0.1) as slow,
+        Client("room", ports=ports, **SIZE) as client,
+    ):
+        client.request_vehicle(1, *AHEAD)
+        for stamp in range(2, 102):
+            client.submit_vehicle(stamp, *AHEAD)
+            client.sleep(0.01)
+        while client.latest is None or client.latest.time_ns < 101:
+            assert client.poll(2.0) is not None, "no frame in 2 s"
+        counted = client.statistics
+        # no backlog: at most two are on the way, where all of them would take 10 s
+        assert counted.latency.worst < 1.0
+        assert counted.frames + counted.dropped == counted.submitted == 101
+        assert counted.frames == len(set(slow.answered))
+        assert 8 <= counted.frames <= 20
+
+
+def test_two_renderers_share_the_cameras_and_answer_as_one() -> None:
+    pairs = [free_pair(), free_pair()]
+    cameras = [Camera("a"), Camera("b", renderer=0), Camera("c", renderer=1), Camera("d")]
+    with (
+        FakeRenderer(pairs[0], swallow=0, frame_time=0.02) as one,
+        FakeRenderer(pairs[1], swallow=0, frame_time=0.05, newest_only=True) as two,
+        Client("room", cameras, ports=pairs, senses=1, **SIZE) as client,
+    ):
+        frame = client.request_vehicle(1, *AHEAD)
+        assert sorted(frame.images) == ["a", "b", "c", "d"]
+        assert [c["ID"] for c in one.poses[0]["cameras"]] == ["a", "b"]
+        assert [c["ID"] for c in two.poses[0]["cameras"]] == ["c", "d"]
+        assert [c["outputIndex"] for c in two.poses[0]["cameras"]] == [0, 1]
+        np.testing.assert_array_equal(frame.images["c"], picture(48, 32, 0, 1))
+        # at different speeds they draw the same poses all the same
+        for stamp in range(1000, 61_000, 1000):
+            client.submit_vehicle(stamp, *AHEAD)
+            client.sleep(0.01)
+            for whole in iter(client.poll, None):
+                blue = [int(whole.images[name][0, 0, 2]) for name in ("a", "c")]
+                assert blue == [whole.time_ns // 1000] * 2
+        assert client.statistics.frames >= 8
+
+
+def test_a_thread_keeps_the_session_while_the_caller_is_busy(ports: tuple[int, int]) -> None:
+    with (
+        FakeRenderer(ports, swallow=2, memory=0.9) as forgetful,
+        Client("room", ports=ports, **SIZE) as client,
+    ):
+        client.start()
+        client.start()  # once is enough
+        client.request_vehicle(1, *AHEAD)
+        time.sleep(1.2)
+        began = time.monotonic()
+        client.request_vehicle(2, *AHEAD)
+        assert time.monotonic() - began < 0.5
+        assert forgetful.forgot == 0
+        assert client.statistics.kept_alive >= 2
+
+
+def test_a_clock_flies_with_the_client(ports: tuple[int, int]) -> None:
+    with (
+        FakeRenderer(ports, swallow=0, frame_time=0.05),
+        Client("room", ports=ports, **SIZE) as client,
+    ):
+        step = render.LockStep(100.0)
+        frames = [step.render(client, *AHEAD) for _ in range(5) if step.advance(0.01)]
+        assert [frame.time_ns for frame in frames] == [10_000_000 * k for k in range(1, 6)]
+        real = render.RealTime(100.0, sleep=client.sleep)
+        began = time.monotonic()
+        offset = step.time_ns
+        while real.time < 0.8:
+            if real.advance(0.01) and real.time_ns > offset:
+                real.render(client, *AHEAD)
+        assert 0.75 < time.monotonic() - began < 2.0
+        # 20 pictures a second of 100 that are due
+        assert 5 <= real.received <= 20
+        assert real.dropped > real.received
+
+
+def test_a_vehicle_in_the_loop_sees_with_the_client(
+    ports: tuple[int, int], renderer: FakeRenderer
+) -> None:
+    with Client("room", ports=ports, **SIZE) as client:
+        client.request_vehicle(0, *AHEAD)
+        seconds = np.arange(30) / 360.0
+        source = render.recorded(seconds + 1.0, np.zeros((30, 3)), [AHEAD[1]] * 30, speed=0.5)
+        skipped = source()  # of time 0, which the client has had
+        assert skipped is not None
+        loop = render.VehicleInTheLoop(source, client, camera_rate=60.0)
+        stamps: list[int] = []
+        loop.run(0.4, lambda step: stamps.extend(frame.time_ns for frame in step.frames))
+        assert loop.poses == 29
+        assert 3 <= len(stamps) <= 6
+        assert set(stamps) <= {round(1e9 * second) for second in seconds}
+        assert loop.latency.count == len(stamps)
+
+
+def test_statistics_tell_how_long_answers_took(ports: tuple[int, int]) -> None:
+    with (
+        FakeRenderer(ports, swallow=0, frame_time=0.05),
+        Client("room", ports=ports, **SIZE) as client,
+    ):
+        client.request_vehicle(1, *AHEAD)
+        frames = [client.request_vehicle(stamp, *AHEAD) for stamp in range(2, 8)]
+        latency = client.statistics.latency
+    assert all(0.05 <= frame.latency < 1.0 for frame in frames)
+    assert latency.count == 7
+    assert 0.05 <= latency.median <= latency.p95 <= latency.p99 <= latency.worst
+    assert "ms mean" in str(latency)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"cameras": [Camera("a"), Camera("a")]}, "'a' is given twice"),
+        ({"cameras": [Camera("a")], "objects": [RenderObject("a", "gate")]}, "'a' is given twice"),
+        ({"cameras": []}, "renderer 0 would have none"),
+        ({"ports": [(1, 2), (3, 4)]}, "renderer 1 would have none"),
+        ({"cameras": [Camera("a", renderer=1)]}, "renderer: expected None or a number from 0"),
+        ({"objects": [RenderObject("a", "b", renderer=-1)]}, "object 'a': renderer: expected None"),
+        ({"ports": (10253, 10253)}, "no port twice"),
+        ({"ports": (0, 70000)}, "ports: expected a pair"),
+        ({"ports": "10253"}, "ports: expected a pair"),
+        ({"bind": "localhost"}, "bind: expected an IPv4 address"),
+        ({"width": 0}, "width = 0: expected 1 to 16384"),
+        ({"vertical_fov_deg": 180.0}, "between 0 and 180"),
+        ({"in_flight": 0}, "in_flight = 0: expected 1 to 8"),
+        ({"timeout": math.nan}, "timeout: expected a finite number"),
+        ({"on_fault": "ignore"}, "on_fault: expected 'raise' or 'count'"),
+        ({"senses": 1}, "senses: expected 0 to 0"),
+        ({"scene": "Gärten"}, "scene: expected a name of printable ASCII"),
+    ],
+)
+def test_a_client_that_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Client(**{"ports": free_pair()} | arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((1.5, *AHEAD), "time_ns: expected a whole number"),
+        ((-1, *AHEAD), "time_ns: expected a whole number"),
+        ((2**63, *AHEAD), "time_ns: expected a whole number"),
+        ((5, *AHEAD), "time_ns: expected more than that of the last pose, 5"),
+        ((9, (0, 0), AHEAD[1]), "position: expected a position of 3"),
+        ((9, (0, 0, math.nan), AHEAD[1]), "position: expected a position of 3"),
+        ((9, AHEAD[0], (1, 0, 0, 1)), "attitude: expected a unit quaternion"),
+        ((9, *AHEAD, {"gate": AHEAD}), "objects: no 'gate' here"),
+        ((9, *AHEAD, {"box": (0, 0, 0)}), "expected a pair"),
+    ],
+)
+def test_a_pose_that_cannot_be_is_refused_and_the_next_goes(
+    ports: tuple[int, int], renderer: FakeRenderer, arguments: tuple[Any, ...], message: str
+) -> None:
+    with Client("room", objects=[RenderObject("box", "box")], ports=ports, **SIZE) as client:
+        client.request_vehicle(5, *AHEAD)
+        before = client.statistics.submitted
+        with pytest.raises(ValueError, match=message):
+            client.submit_vehicle(*arguments)
+        with pytest.raises(ValueError, match="expected a pose for each, got none for 'camera'"):
+            client.submit(9, {})
+        assert client.statistics.submitted == before
+        assert client.request_vehicle(9, *AHEAD).time_ns == 9
+
+
+def test_the_guides_program_flies_and_sees() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "render.md"
+    if not page.exists():
+        pytest.skip("the tests do not lie beside docs/render.md")
+    program = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)[0]
+    told = program.replace("width=320", f"ports={free_pair()}, width=320")
+    assert told != program
+    namespace: dict[str, Any] = {"__name__": "__guide__"}
+    exec(compile(told, "docs/render.md", "exec"), namespace)
+    frame = namespace["frame"]
+    assert frame.time_ns == 500_000_000
+    assert frame.images["front"].shape == (240, 320, 3)
+    assert frame.range_m == pytest.approx(1.0, abs=0.1)
+
+
+WITHOUT_ZMQ = """
+import sys
+sys.modules["zmq"] = None
+from propwash import render
+render.Camera("a"), render.LockStep(60.0), render.homography, render.Frame, render.VehicleInTheLoop
+for make in (render.Client, render.PoseStream):
+    try:
+        make()
+    except ImportError as error:
+        assert 'pip install "propwash[render]"' in str(error), error
+    else:
+        raise SystemExit("made without pyzmq")
+"""
+
+
+def test_without_pyzmq_only_what_needs_it_is_missing_and_the_extra_is_named() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_ZMQ], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_package_lists_what_it_has() -> None:
+    assert {"Client", "Camera", "Frame", "compensate", "DynamicClock"} <= set(dir(render))
+    assert callable(render.compensate)
+    with pytest.raises(AttributeError, match="no attribute 'Eyes'"):
+        render.Eyes  # noqa: B018

@@ -1,0 +1,199 @@
+"""Lock-step, real time and the dynamic clock, against a renderer of a known speed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from numpy.typing import ArrayLike
+from propwash.render.clock import Clock, DynamicClock, LockStep, RealTime
+from propwash.render.frame import Frame
+
+POSITION, ATTITUDE = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0)
+DT = 1.0 / 240.0
+
+
+class Wall:
+    """A wall clock that goes on only where somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds >= 0.0
+        self.now += seconds
+
+
+class Renderer:
+    """Draws one pose after another, each for 1/fps; of those that wait it keeps the newest."""
+
+    def __init__(self, wall: Wall, fps: float) -> None:
+        self.fps = fps
+        self.wall = wall
+        self.drawing: tuple[int, float] | None = None
+        self.waiting: int | None = None
+        self.done: list[int] = []
+        self.asked: list[int] = []
+
+    def submit_vehicle(
+        self,
+        time_ns: int,
+        position: ArrayLike,
+        attitude: ArrayLike,
+        objects: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._go_on()
+        self.asked.append(time_ns)
+        if self.drawing is None:
+            self.drawing = (time_ns, self.wall.now + 1.0 / self.fps)
+        else:
+            self.waiting = time_ns
+
+    def request_vehicle(
+        self,
+        time_ns: int,
+        position: ArrayLike,
+        attitude: ArrayLike,
+        objects: Mapping[str, Any] | None = None,
+    ) -> Frame:
+        self.asked.append(time_ns)
+        self.wall.sleep(1.0 / self.fps)
+        return Frame(time_ns, {})
+
+    def poll(self) -> Frame | None:
+        self._go_on()
+        return Frame(self.done.pop(0), {}) if self.done else None
+
+    def _go_on(self) -> None:
+        while self.drawing is not None and self.drawing[1] <= self.wall.now:
+            time_ns, end = self.drawing
+            self.done.append(time_ns)
+            self.drawing = None
+            if self.waiting is not None:
+                self.drawing = (self.waiting, end + 1.0 / self.fps)
+                self.waiting = None
+
+
+def _fly(clock: Clock, renderer: Renderer, seconds: float) -> list[int]:
+    """Flies for `seconds` of simulation; the stamps of the frames that came."""
+    frames = []
+    end = clock.time + seconds
+    while clock.time < end - 1e-9:
+        if clock.advance(DT):
+            frame = clock.render(renderer, POSITION, ATTITUDE)
+            if frame is not None:
+                frames.append(frame.time_ns)
+    return frames
+
+
+@pytest.mark.parametrize("fps", [7.0, 60.0, 500.0])
+def test_in_lock_step_every_picture_is_of_its_own_moment(fps: float) -> None:
+    wall = Wall()
+    clock, renderer = LockStep(60.0, wall=wall, sleep=wall.sleep), Renderer(wall, fps)
+    stamps = _fly(clock, renderer, 2.0)
+    assert stamps == [pytest.approx(1e9 * k / 60.0, abs=2.0) for k in range(1, 121)]
+    assert (clock.due, clock.received, clock.dropped) == (120, 120, 0)
+    # the wall clock went on by the drawing alone
+    assert wall.now - 100.0 == pytest.approx(120 / fps)
+
+
+def test_in_real_time_the_simulation_keeps_the_wall_clocks_pace() -> None:
+    wall = Wall()
+    clock, renderer = RealTime(60.0, wall=wall, sleep=wall.sleep), Renderer(wall, 1000.0)
+    _fly(clock, renderer, 3.0)
+    assert wall.now - 100.0 == pytest.approx(3.0)
+    assert clock.lag < 1e-9
+    assert clock.dropped == 0
+
+
+def test_in_real_time_a_slow_renderer_costs_pictures_and_they_are_counted() -> None:
+    wall = Wall()
+    clock, renderer = RealTime(60.0, wall=wall, sleep=wall.sleep), Renderer(wall, 20.0)
+    _fly(clock, renderer, 5.0)
+    assert wall.now - 100.0 == pytest.approx(5.0)
+    assert clock.received == pytest.approx(20.0 * 5.0, abs=3)
+    on_the_way = clock.due - clock.received - clock.dropped
+    assert 0 <= on_the_way <= 8
+
+
+def test_physics_that_is_slower_than_real_time_is_seen_as_lag() -> None:
+    wall = Wall()
+    clock = RealTime(60.0, wall=wall, sleep=wall.sleep)
+    for _ in range(100):
+        clock.advance(0.01)
+        wall.now += 0.015
+    assert clock.lag == pytest.approx(99 * 0.005)
+
+
+@pytest.mark.parametrize("fps", [10.0, 30.0, 47.0, 59.0])
+def test_the_dynamic_clock_keeps_the_cameras_rate_in_simulation_time(fps: float) -> None:
+    wall = Wall()
+    clock, renderer = DynamicClock(60.0, wall=wall, sleep=wall.sleep), Renderer(wall, fps)
+    _fly(clock, renderer, 3.0)  # settles
+    received, began, at = clock.received, wall.now, clock.time
+    _fly(clock, renderer, 10.0)
+    per_simulated_second = (clock.received - received) / (clock.time - at)
+    assert 0.94 * 60.0 < per_simulated_second <= 60.1
+    # and simulation goes on by measured fps / rate
+    assert (clock.time - at) / (wall.now - began) == pytest.approx(fps / 60.0, rel=0.06)
+    assert clock.measured_fps == pytest.approx(fps, abs=1.01)  # a frame more or less in 1 s
+
+
+def test_the_dynamic_clock_is_real_time_where_the_renderer_keeps_up() -> None:
+    wall = Wall()
+    clock, renderer = DynamicClock(60.0, wall=wall, sleep=wall.sleep), Renderer(wall, 200.0)
+    _fly(clock, renderer, 5.0)
+    assert wall.now - 100.0 == pytest.approx(5.0, rel=0.01)
+    assert clock.dropped == 0
+
+
+def test_the_dynamic_clock_recovers_when_the_renderer_does() -> None:
+    wall = Wall()
+    clock, renderer = DynamicClock(60.0, wall=wall, sleep=wall.sleep), Renderer(wall, 15.0)
+    _fly(clock, renderer, 4.0)
+    assert clock.scale < 0.3
+    renderer.fps = 240.0
+    began = wall.now
+    while clock.scale < 0.99:
+        _fly(clock, renderer, 0.1)
+        assert wall.now - began < 15.0
+    assert clock.scale <= 1.0
+
+
+def test_the_dynamic_clock_stands_a_renderer_that_stops() -> None:
+    wall = Wall()
+    clock, renderer = DynamicClock(60.0, wall=wall, sleep=wall.sleep), Renderer(wall, 60.0)
+    _fly(clock, renderer, 3.0)
+    renderer.fps = 1e-9
+    _fly(clock, renderer, 4.0)
+    assert clock.scale == 0.05
+
+
+def test_one_picture_for_each_instant_whatever_the_step() -> None:
+    for dt in (1 / 960, 1 / 240, 1 / 60):
+        clock = LockStep(60.0)
+        steps = round(2.0 / dt)
+        assert sum(clock.advance(dt) for _ in range(steps)) == 120
+        assert clock.time_ns == pytest.approx(2e9, abs=2)
+    clock = LockStep(60.0)
+    assert [clock.advance(0.05) for _ in range(4)] == [True] * 4
+    assert (clock.due, clock.dropped) == (12, 8)
+
+
+def test_a_frame_that_was_not_asked_for_counts_for_nothing() -> None:
+    clock = LockStep(60.0)
+    clock.arrived(12345)
+    assert (clock.received, clock.dropped) == (0, 0)
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf, "60"])
+def test_a_rate_that_is_none_is_refused(rate: Any) -> None:
+    with pytest.raises(ValueError, match="rate: expected a finite number > 0"):
+        RealTime(rate)
+    with pytest.raises(ValueError, match="dt: expected a finite number > 0"):
+        LockStep(60.0).advance(rate)

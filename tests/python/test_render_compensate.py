@@ -1,0 +1,165 @@
+"""Latency compensation: the papers' homography against projected points and rendered planes."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from propwash.render import camera_matrix
+from propwash.render.compensation import camera_motion, compensate, homography
+from scipy.spatial.transform import Rotation
+
+Array = NDArray[np.float64]
+
+WIDTH, HEIGHT = 96, 64
+K = camera_matrix(WIDTH, HEIGHT, 70.0)
+
+
+def _pose(position: tuple[float, float, float], rotation: Rotation) -> tuple[Array, Array]:
+    return np.array(position), np.roll(rotation.as_quat(), 1)
+
+
+def _optical(points: Array, pose: tuple[Array, Array]) -> Array:
+    """(k, 3) world points in the optical axes of a camera, by scipy's rotations."""
+    turned = Rotation.from_quat(np.roll(pose[1], -1)).inv().apply(points - pose[0])
+    return np.stack([-turned[:, 1], -turned[:, 2], turned[:, 0]], axis=1)
+
+
+def _pixels(points: Array, matrix: Array = K) -> Array:
+    image = points @ matrix.T
+    return np.asarray(image[:, :2] / image[:, 2:])
+
+
+def _random_motion(seed: int) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    draw = np.random.default_rng(seed)
+    start = Rotation.from_rotvec(draw.normal(0.0, 1.0, 3))
+    rendered = _pose(tuple(draw.normal(0.0, 3.0, 3)), start)
+    present = _pose(
+        tuple(rendered[0] + draw.normal(0.0, 0.3, 3)),
+        start * Rotation.from_rotvec(draw.normal(0.0, 0.1, 3)),
+    )
+    return rendered, present
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_points_of_the_plane_go_where_the_present_camera_sees_them(seed: int) -> None:
+    rendered, present = _random_motion(seed)
+    draw = np.random.default_rng(100 + seed)
+    normal = draw.normal(0.0, 0.2, 3) + np.array((0.0, 0.0, 1.0))
+    normal /= np.linalg.norm(normal)
+    d = 4.0
+    rays = np.append(draw.uniform(-0.5, 0.5, (20, 2)), np.ones((20, 1)), axis=1)
+    on_plane = rays * (d / (rays @ normal))[:, np.newaxis]
+    world = Rotation.from_quat(np.roll(rendered[1], -1)).apply(
+        np.stack([on_plane[:, 2], -on_plane[:, 0], -on_plane[:, 1]], axis=1)
+    )
+    world = world + rendered[0]
+    R, t = camera_motion(rendered, present)
+    H = homography(K, R, t, d, normal)
+    before = np.append(_pixels(_optical(world, rendered)), np.ones((20, 1)), axis=1)
+    moved = before @ H.T
+    np.testing.assert_allclose(
+        moved[:, :2] / moved[:, 2:], _pixels(_optical(world, present)), rtol=0.0, atol=1e-9
+    )
+
+
+def test_a_camera_that_only_turned_needs_no_distance() -> None:
+    (position, attitude), (_, turned) = _random_motion(3)
+    R, t = camera_motion((position, attitude), (position, turned))
+    np.testing.assert_allclose(t, 0.0, atol=1e-15)
+    np.testing.assert_allclose(homography(K, R, t, 1.0), homography(K, R, t, math.inf), atol=1e-15)
+
+
+def test_what_is_ahead_moves_to_the_right_when_the_camera_turns_left() -> None:
+    rendered = _pose((0.0, 0.0, 0.0), Rotation.identity())
+    present = _pose((0.0, 0.0, 0.0), Rotation.from_euler("z", 10.0, degrees=True))
+    R, t = camera_motion(rendered, present)
+    u, v, w = homography(K, R, t, math.inf) @ (WIDTH / 2, HEIGHT / 2, 1.0)
+    f = K[0, 0]
+    assert u / w == pytest.approx(WIDTH / 2 + f * math.tan(math.radians(10.0)))
+    assert v / w == pytest.approx(HEIGHT / 2)
+
+
+def test_going_ahead_magnifies_by_the_ratio_of_distances() -> None:
+    rendered = _pose((0.0, 0.0, 0.0), Rotation.identity())
+    R, t = camera_motion(rendered, _pose((1.0, 0.0, 0.0), Rotation.identity()))
+    H = homography(K, R, t, 5.0)
+    np.testing.assert_allclose(H[0, 0] / H[2, 2], 5.0 / 4.0)
+
+
+def test_half_a_turn_about_the_axis_turns_every_pixel() -> None:
+    pytest.importorskip("cv2")
+    image = np.random.default_rng(1).integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
+    R = np.diag([-1.0, -1.0, 1.0])
+    np.testing.assert_array_equal(compensate(image, K, R, (0, 0, 0)), image[::-1, ::-1])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
+def test_no_motion_changes_nothing_and_the_image_may_be_a_view(dtype: type[Any]) -> None:
+    pytest.importorskip("cv2")
+    image = np.random.default_rng(2).integers(0, 200, (HEIGHT, WIDTH)).astype(dtype)[::-1]
+    image.flags.writeable = False
+    warped = compensate(image, K, np.eye(3), (0, 0, 0), 3.0)
+    assert warped.dtype == dtype
+    np.testing.assert_allclose(warped, image, rtol=0.0, atol=1e-9)  # exact for whole numbers
+
+
+def test_a_warped_wall_is_the_wall_seen_from_the_present_pose() -> None:
+    pytest.importorskip("cv2")
+    rendered = _pose((0.0, 0.0, 0.0), Rotation.identity())
+    present = _pose((0.3, 0.2, -0.1), Rotation.from_euler("zyx", (3.0, -2.0, 4.0), degrees=True))
+    wall = 4.0
+    R, t = camera_motion(rendered, present)
+    was, now = _wall_picture(rendered, wall), _wall_picture(present, wall)
+    warped = compensate(was, K, R, t, wall, fill=math.nan)
+    seen = np.isfinite(warped)
+    assert seen.mean() > 0.7
+    # bilinear interpolation of a wave of 12 px or more, twice its curvature bound
+    assert np.abs(warped - now)[seen].max() < 0.08
+    assert np.abs(was - now)[seen].max() > 1.0
+
+
+def _wall_picture(pose: tuple[Array, Array], distance: float) -> NDArray[np.float32]:
+    """A wall at x = distance with waves of 1 m on it, sampled at the pixels' centres."""
+    u, v = np.meshgrid(np.arange(WIDTH) + 0.5, np.arange(HEIGHT) + 0.5)
+    rays = np.stack([np.ones_like(u), (WIDTH / 2 - u) / K[0, 0], (HEIGHT / 2 - v) / K[1, 1]], -1)
+    world = Rotation.from_quat(np.roll(pose[1], -1)).apply(rays.reshape(-1, 3))
+    hit = pose[0] + world * ((distance - pose[0][0]) / world[:, 0])[:, np.newaxis]
+    waves = np.sin(2.0 * np.pi * hit[:, 1]) + np.cos(2.0 * np.pi * hit[:, 2])
+    return np.asarray(waves.reshape(HEIGHT, WIDTH).astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"K": np.eye(2)}, r"K: expected finite numbers of shape \(3, 3\)"),
+        ({"R": 2.0 * np.eye(3)}, "R: expected a rotation"),
+        ({"R": np.diag([1.0, 1.0, -1.0])}, "R: expected a rotation"),
+        ({"t": (0.0, math.nan, 0.0)}, "t: expected finite"),
+        ({"d": 0.0}, "d: expected a distance > 0"),
+        ({"d": math.nan}, "d: expected a distance > 0"),
+        ({"n": (0.0, 0.0, 2.0)}, "n: expected a vector of unit length"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(change: dict[str, Any], message: str) -> None:
+    good: dict[str, Any] = {"K": K, "R": np.eye(3), "t": (0.0, 0.0, 0.0), "d": 1.0}
+    with pytest.raises(ValueError, match=message):
+        homography(**good | change)
+
+
+@pytest.mark.parametrize(
+    "image", [np.zeros((4, 4), np.int64), np.zeros((4, 4, 2), np.uint8), np.zeros((0, 4), np.uint8)]
+)
+def test_an_image_that_cannot_be_warped_is_refused(image: NDArray[Any]) -> None:
+    with pytest.raises(ValueError, match="image: expected"):
+        compensate(image, K, np.eye(3), (0, 0, 0))
+
+
+def test_without_opencv_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    with pytest.raises(ImportError, match=r"propwash\[vision\]"):
+        compensate(np.zeros((4, 4), np.uint8), K, np.eye(3), (0, 0, 0))

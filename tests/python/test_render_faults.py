@@ -1,0 +1,304 @@
+"""What goes wrong between client and renderer, and that each says so and goes on."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+zmq = pytest.importorskip("zmq")
+
+from fake_renderer import FakeRenderer, Message, free_pair, picture  # noqa: E402
+from propwash.render import (  # noqa: E402
+    Camera,
+    Client,
+    PortInUseError,
+    ProtocolError,
+    RenderTimeoutError,
+)
+
+AHEAD = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0))
+SIZE: dict[str, Any] = {"width": 48, "height": 32}
+
+
+def _serve_until(client: Client, done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10.0
+    while not done():
+        assert time.monotonic() < deadline, "not within 10 s"
+        client.sleep(0.02)
+
+
+@pytest.fixture
+def ports() -> tuple[int, int]:
+    return free_pair()
+
+
+@pytest.mark.parametrize("newest_only", [False, True])
+def test_the_first_five_poses_are_used_up_and_no_time_is_lost(
+    ports: tuple[int, int], newest_only: bool
+) -> None:
+    with (
+        FakeRenderer(ports, newest_only=newest_only),
+        Client("room", ports=ports, **SIZE) as client,
+    ):
+        began = time.monotonic()
+        assert client.request_vehicle(1, *AHEAD).time_ns == 1
+        assert time.monotonic() - began < 2.0
+
+
+def test_answers_that_come_again_are_counted_and_not_seen(ports: tuple[int, int]) -> None:
+    with (
+        FakeRenderer(ports, swallow=0, repeats=2),
+        Client("room", ports=ports, **SIZE) as client,
+    ):
+        for stamp in range(1, 6):
+            assert client.request_vehicle(stamp, *AHEAD).time_ns == stamp
+        client.sleep(0.3)
+        assert client.poll() is None
+        counted = client.statistics
+        assert counted.frames == 5
+        assert counted.repeated + counted.late >= 8  # of 10; the first may come before we listen
+
+
+def test_a_renderer_that_forgot_is_started_again(ports: tuple[int, int]) -> None:
+    with (
+        FakeRenderer(ports, swallow=2, memory=0.4) as renderer,
+        Client("room", ports=ports, **SIZE) as client,
+    ):
+        client.request_vehicle(1, *AHEAD)
+        time.sleep(1.0)  # the caller does nothing, so that nothing keeps the session alive
+        assert renderer.forgot >= 1
+        assert client.request_vehicle(2, *AHEAD, timeout=3.0).time_ns == 2
+
+
+def test_a_renderer_that_was_killed_is_back_within_two_seconds(ports: tuple[int, int]) -> None:
+    with Client("room", ports=ports, **SIZE) as client:
+        with FakeRenderer(ports):
+            client.request_vehicle(1, *AHEAD)
+        client.submit_vehicle(2, *AHEAD)
+        client.sleep(0.3)
+        assert client.renderers == [0]
+        with FakeRenderer(ports):
+            began = time.monotonic()
+            stamp = 3
+            while client.latest is None or client.latest.time_ns < 3:
+                client.submit_vehicle(stamp, *AHEAD)
+                client.poll(0.02)
+                stamp += 1
+                assert time.monotonic() - began < 2.0
+            assert client.renderers == [1]
+        counted = client.statistics
+        assert counted.starts == 2
+        assert counted.submitted == stamp - 1
+
+
+def test_one_of_two_renderers_is_killed_and_frames_are_whole_again_soon() -> None:
+    pairs = [free_pair(), free_pair()]
+    cameras = [Camera("a"), Camera("b")]
+    with (
+        FakeRenderer(pairs[0], swallow=1),
+        Client("room", cameras, ports=pairs, **SIZE) as client,
+    ):
+        with FakeRenderer(pairs[1], swallow=1):
+            assert client.request_vehicle(1, *AHEAD).time_ns == 1
+        client.sleep(0.2)
+        with FakeRenderer(pairs[1]):
+            began = time.monotonic()
+            assert sorted(client.request_vehicle(2, *AHEAD).images) == ["a", "b"]
+            assert time.monotonic() - began < 2.0
+
+
+def _body(answer: Message, **changes: Any) -> Message:
+    """The answer with other entries in its JSON; None takes one out."""
+    body = json.loads(answer[0]) | changes
+    body = {key: value for key, value in body.items() if value is not None}
+    return [json.dumps(body).encode(), *answer[1:]]
+
+
+MALFORMED: dict[str, tuple[Callable[[Message], Message], str]] = {
+    "cut off": (lambda a: [a[0][:-9], *a[1:]], "JSON"),
+    "noise": (lambda a: [bytes(range(256)), *a[1:]], "answer"),
+    "empty": (lambda a: [b"", *a[1:]], "answer"),
+    "deep": (lambda a: [b"[" * 100_000, *a[1:]], "answer"),
+    "no time": (lambda a: _body(a, ntime=None), "utime"),
+    "no ids": (lambda a: _body(a, cameraIDs=None), "cameraIDs"),
+    "few channels": (lambda a: _body(a, channels=[]), "channels"),
+    "no picture": (lambda a: a[:1], "2 frames"),
+    "a picture too many": (lambda a: [*a, a[1]], "2 frames"),
+    "short": (lambda a: [a[0], a[1][:-1]], r"4608 bytes"),
+    "100 MB": (lambda a: [a[0], bytes(100_000_000)], r"4608 bytes"),
+    "larger": (lambda a: _body(a, camWidth=64), "bytes"),
+    "other size": (
+        lambda a: [*_body(a, camWidth=24, camHeight=64)[:1], a[1]],
+        "48 x 32, got 24 x 64",
+    ),
+    "stranger": (lambda a: _body(a, cameraIDs=["other"]), 'camera "other"'),
+    "huge size": (lambda a: _body(a, camWidth=2**31, camHeight=2**33), "camWidth"),
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_answer_is_named_dropped_and_counted_and_the_next_received(
+    ports: tuple[int, int], name: str
+) -> None:
+    spoil, message = MALFORMED[name]
+
+    def mangle(answer: Message, pose: dict[str, Any]) -> list[Message]:
+        return [spoil(answer), answer] if pose["ntime"] > 0 else [answer]
+
+    with (
+        FakeRenderer(ports, swallow=0, mangle=mangle),
+        Client("room", ports=ports, **SIZE) as client,
+    ):
+        client.request_vehicle(0, *AHEAD)  # from here on the sockets are connected
+        with pytest.raises(ProtocolError, match=message):
+            client.request_vehicle(1000, *AHEAD)
+        frame = client.poll(2.0)
+        assert frame is not None
+        np.testing.assert_array_equal(frame.images["camera"], picture(48, 32, 0, 1000))
+        assert client.statistics.faulty >= 1
+        assert isinstance(client.last_fault, ProtocolError)
+
+
+def test_faults_may_be_counted_only(ports: tuple[int, int]) -> None:
+    def mangle(answer: Message, pose: dict[str, Any]) -> list[Message]:
+        return [[b"noise"], answer[:1], answer]
+
+    with (
+        FakeRenderer(ports, swallow=0, mangle=mangle),
+        Client("room", ports=ports, on_fault="count", **SIZE) as client,
+    ):
+        for stamp in range(11):
+            assert client.request_vehicle(stamp, *AHEAD).time_ns == stamp
+        assert client.statistics.faulty >= 20
+
+
+def test_answers_to_poses_that_nobody_sent_are_counted_and_not_seen(
+    ports: tuple[int, int],
+) -> None:
+    def mangle(answer: Message, pose: dict[str, Any]) -> list[Message]:
+        return [_body(answer, ntime=10**15), answer]
+
+    with (
+        FakeRenderer(ports, swallow=0, mangle=mangle),
+        Client("room", ports=ports, **SIZE) as client,
+    ):
+        for stamp in range(6):
+            assert client.request_vehicle(stamp, *AHEAD).time_ns == stamp
+        assert client.statistics.unknown >= 5
+        assert client.poll(0.05) is None
+
+
+def test_a_renderer_of_the_older_dialect_gives_rgb_and_grey(ports: tuple[int, int]) -> None:
+    cameras = [Camera("colour"), Camera("grey", "grey")]
+    with (
+        FakeRenderer(ports, swallow=0, v2=True),
+        Client("room", cameras, ports=ports, **SIZE) as client,
+    ):
+        images = client.request_vehicle(1, *AHEAD).images
+    np.testing.assert_array_equal(images["colour"], picture(48, 32, 0, 1))
+    luma = picture(48, 32, 1, 1) @ np.array([0.299, 0.587, 0.114])
+    assert images["grey"].shape == (32, 48)
+    assert np.abs(images["grey"] - luma).max() <= 0.51
+
+
+def test_depth_of_a_renderer_that_knows_rgb_alone_says_what_to_do(ports: tuple[int, int]) -> None:
+    with (
+        FakeRenderer(ports, swallow=0, v2=True),
+        Client("room", [Camera("far", "depth")], ports=ports, **SIZE) as client,
+        pytest.raises(ProtocolError, match=r"'far' of kind 'depth'.*ask for kind='rgb'"),
+    ):
+        client.request_vehicle(1, *AHEAD)
+
+
+def test_no_renderer_is_told_with_ports_and_a_command(ports: tuple[int, int]) -> None:
+    with Client("room", ports=ports, **SIZE) as client:
+        began = time.monotonic()
+        with pytest.raises(RenderTimeoutError) as caught:
+            client.request_vehicle(1, *AHEAD, timeout=0.3)
+        assert 0.3 <= time.monotonic() - began < 3.0
+        text = str(caught.value)
+        assert "no renderer is connected" in text
+        assert f"--scene room --port {ports[0]} {ports[1]}" in text
+        assert f"-input-port {ports[0]} -output-port {ports[1]}" in text
+        # and one that comes later is taken
+        with FakeRenderer(ports, swallow=0):
+            assert client.request_vehicle(2, *AHEAD).time_ns == 2
+
+
+def test_a_renderer_that_does_not_answer_is_told_from_one_that_is_not_there(
+    ports: tuple[int, int],
+) -> None:
+    with (
+        FakeRenderer(ports, swallow=10**6),
+        Client("nowhere", ports=ports, **SIZE) as client,
+        pytest.raises(RenderTimeoutError, match=r"a renderer listens.*-output-port.*'nowhere'"),
+    ):
+        client.request_vehicle(1, *AHEAD, timeout=0.6)
+
+
+def test_two_renderers_on_one_pair_of_ports_are_noticed(ports: tuple[int, int]) -> None:
+    with (
+        FakeRenderer(ports, swallow=10**6),
+        FakeRenderer(ports, swallow=10**6),
+        Client("room", ports=ports, **SIZE) as client,
+        pytest.raises(RenderTimeoutError, match="2 renderers share these ports"),
+    ):
+        client.request_vehicle(1, *AHEAD, timeout=1.0)
+
+
+def test_a_port_in_use_is_named_and_both_are_free_again(ports: tuple[int, int]) -> None:
+    with Client("room", ports=ports, **SIZE):
+        with pytest.raises(PortInUseError, match=f"port {ports[0]} of 127.0.0.1 is in use"):
+            Client("room", ports=ports, **SIZE)
+        other = free_pair()
+        with pytest.raises(PortInUseError, match=f"port {ports[1]}"):
+            Client("room", ports=(other[0], ports[1]), **SIZE)
+        Client("room", ports=other, **SIZE).close()
+    Client("room", ports=ports, **SIZE).close()
+
+
+def test_only_the_loopback_interface_listens(ports: tuple[int, int]) -> None:
+    addresses = Path("/proc/net/tcp")
+    if not addresses.exists():
+        pytest.skip("no /proc/net/tcp to look at")
+    with Client("room", ports=ports, **SIZE):
+        rows = [line.split() for line in addresses.read_text().splitlines()[1:]]
+        listening = {int(r[1][9:], 16): r[1][:8] for r in rows if r[3] == "0A"}
+    assert listening[ports[0]] == listening[ports[1]] == "0100007F"
+
+
+def test_a_client_that_is_closed_says_so(ports: tuple[int, int]) -> None:
+    client = Client("room", ports=ports, **SIZE)
+    client.start()
+    client.close()
+    client.close()
+    for call in (lambda: client.submit_vehicle(1, *AHEAD), client.poll, client.start):
+        with pytest.raises(RuntimeError, match="closed"):
+            call()
+
+
+def test_a_restart_is_silent_for_long_enough_and_begins_anew(ports: tuple[int, int]) -> None:
+    with (
+        FakeRenderer(ports, swallow=1) as renderer,
+        Client("room", ports=ports, **SIZE) as client,
+    ):
+        client.request_vehicle(1, *AHEAD)
+        client.submit_vehicle(2, *AHEAD)
+        client.restart()
+        assert client.request_vehicle(3, *AHEAD, timeout=6.0).time_ns == 3
+        assert renderer.forgot == 1
+        assert client.statistics.frames + client.statistics.dropped == 3
+
+
+def test_a_time_that_is_none_is_refused(ports: tuple[int, int]) -> None:
+    with Client("room", ports=ports, **SIZE) as client:
+        for wrong in (-1.0, math.inf, "1"):
+            with pytest.raises(ValueError, match="expected a finite number >= 0"):
+                client.poll(wrong)  # type: ignore[arg-type]

@@ -1,0 +1,381 @@
+"""Pictures of the reference renderer, in process, against closed forms."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from typing import get_args
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from propwash import _core
+from propwash.render import _images, images
+from propwash.render.cameras import Camera, Kind, RenderObject, stereo
+from propwash.render.offscreen import Offscreen
+from propwash.world import Box, Gate, Plane, Scene, Sphere
+
+Array = NDArray[np.float64]
+
+WIDTH, HEIGHT, FOV = 93, 71, 70.0
+FOCAL = HEIGHT / 2.0 / math.tan(math.radians(FOV) / 2.0)
+GROUND = Plane(name="ground", category="ground", colour=(0.5, 0.5, 0.5))
+
+
+def studio(*items: object, **options: object) -> Offscreen:
+    settings = {"width": WIDTH, "height": HEIGHT, "vertical_fov_deg": FOV, "antialias": 1}
+    return Offscreen(Scene([GROUND, *items]), **(settings | options))  # type: ignore[arg-type, list-item]
+
+
+def turn(axis: tuple[float, float, float], angle: float) -> tuple[float, float, float, float]:
+    s = math.sin(angle / 2.0)
+    return math.cos(angle / 2.0), axis[0] * s, axis[1] * s, axis[2] * s
+
+
+def rotation(attitude: tuple[float, ...]) -> Array:
+    w, x, y, z = attitude
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.asarray(np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross)
+
+
+def rays() -> Array:
+    """(h, w, 3) through the pixels' centres, per metre of depth, in the camera's axes."""
+    u, v = np.meshgrid(np.arange(WIDTH) + 0.5, np.arange(HEIGHT) + 0.5)
+    return np.stack(
+        [np.ones_like(u), (WIDTH / 2.0 - u) / FOCAL, (HEIGHT / 2.0 - v) / FOCAL], axis=-1
+    )
+
+
+def plane_depth(height: float, attitude: tuple[float, ...]) -> Array:
+    """(h, w) m along the axis, of the ground below a camera; infinite above the horizon."""
+    down = -(rays() @ rotation(attitude).T)[..., 2]
+    return np.where(down > 0.0, height / np.where(down > 0.0, down, 1.0), np.inf)
+
+
+ATTITUDES = [
+    (1.0, 0.0, 0.0, 0.0),
+    turn((0.0, 1.0, 0.0), 0.6),
+    turn((1.0, 0.0, 0.0), 0.5),
+    turn((0.0, 1.0, 0.0), math.pi / 2.0),
+]
+
+
+@pytest.mark.parametrize("attitude", ATTITUDES)
+def test_depth_of_a_plane_at_every_pixel(attitude: tuple[float, float, float, float]) -> None:
+    frame = studio().render(["depth", "depth8"], (3.0, -2.0, 2.5), attitude)
+    expected = np.minimum(plane_depth(2.5, attitude), 100.0)
+    found = images.depth_in_metres(frame.images["depth"])
+    # half a step, and what single precision leaves of rays that graze the ground
+    assert np.all(np.abs(found - expected) <= 0.5 * 100.0 / 65535.0 + 2e-5 * expected)
+    coarse = images.depth8_in_metres(frame.images["depth8"])
+    assert np.all(np.abs((coarse / 100.0) ** 0.25 - (expected / 100.0) ** 0.25) <= 0.6 / 255.0)
+
+
+def test_what_is_further_than_the_range_has_the_largest_depth() -> None:
+    frame = studio().render(["depth"], (0.0, 0.0, 2.0))
+    depth = frame.images["depth"]
+    assert depth.dtype == np.uint16
+    assert np.all(depth[0] == 65535)
+    assert depth[-1, WIDTH // 2] < 65535
+
+
+def test_normals_are_in_the_axes_of_the_picture() -> None:
+    wall = Box(name="wall", category="wall", position=(5.0, 0.0, 0.0), size=(1.0, 2.0, 9.0))
+    frame = studio(wall).render(["normals"], (0.0, 0.0, 1.0))
+    normals = _images.unit_normals(frame.images["normals"])
+    middle = normals[HEIGHT // 2, WIDTH // 2]
+    np.testing.assert_allclose(middle, (0.0, 0.0, 1.0), atol=0.005)  # towards the camera
+    np.testing.assert_allclose(normals[-1, 0], (0.0, 1.0, 0.0), atol=0.005)  # the ground: up
+    assert np.all(np.isnan(normals[0, 0]))
+    turned = studio(wall).render(["normals"], (0.0, 0.0, 1.0), turn((0.0, 0.0, 1.0), 0.3))
+    # a camera that has turned to the left has the normal of the wall point to its left
+    seen = _images.unit_normals(turned.images["normals"])[HEIGHT // 2, WIDTH - 20]
+    np.testing.assert_allclose(seen, (-math.sin(0.3), 0.0, math.cos(0.3)), atol=0.005)
+
+
+def flow_tolerance(size: Array) -> Array:
+    """What eight bits of value, and of the hue at that value, leave unknown of a flow [px]."""
+    return np.asarray(0.12 + 0.012 * size)
+
+
+@pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
+def test_flow_of_a_turn_does_not_depend_on_the_depth(axis: tuple[float, float, float]) -> None:
+    offscreen = studio(Sphere(name="ball", position=(4.0, 0.5, 1.0), radius=0.7))
+    before, now = turn(axis, 0.02), turn(axis, 0.12)
+    offscreen.render("flow", (0.0, 0.0, 1.0), before)
+    found = images.flow_in_pixels(offscreen.render("flow", (0.0, 0.0, 1.0), now).images["flow"])
+    then = rays() @ rotation(now).T @ rotation(before)
+    was = np.stack([-then[..., 1], -then[..., 2]], axis=-1) * (FOCAL / then[..., :1])
+    expected = np.stack([-rays()[..., 1], -rays()[..., 2]], axis=-1) * FOCAL - was
+    size = np.linalg.norm(expected, axis=-1)
+    shown = size < 19.9
+    assert np.mean(shown) > 0.5
+    error = np.linalg.norm(found - expected, axis=-1)
+    assert np.all(error[shown] <= flow_tolerance(size)[shown])
+
+
+@pytest.mark.parametrize("way", [(0.3, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.15)])
+def test_flow_of_a_way_is_over_the_depth(way: tuple[float, float, float]) -> None:
+    offscreen = studio()
+    start = np.array([1.0, 2.0, 1.5])
+    offscreen.render("flow", start)
+    frame = offscreen.render(["flow"], start + way)
+    found = images.flow_in_pixels(frame.images["flow"])
+    depth = plane_depth(1.5 + way[2], ATTITUDES[0])
+    sky = np.isinf(depth)
+    assert np.all(found[sky] == 0.0)
+    then = rays() * np.where(sky, 1.0, depth)[..., None] + way
+    was = np.stack([-then[..., 1], -then[..., 2]], axis=-1) * (FOCAL / then[..., :1])
+    expected = np.stack([-rays()[..., 1], -rays()[..., 2]], axis=-1) * FOCAL - was
+    size = np.linalg.norm(expected, axis=-1)
+    shown = ~sky & (size < 19.9)
+    error = np.linalg.norm(found - expected, axis=-1)
+    assert np.all(error[shown] <= flow_tolerance(size)[shown])
+
+
+def test_a_body_that_moves_flows_and_the_rest_stands() -> None:
+    offscreen = studio()
+
+    def gate(left: float) -> list[RenderObject]:
+        return [RenderObject("g", "gate", position=(4.0, left, 1.5))]
+
+    offscreen.render("flow", (0.0, 0.0, 1.5), objects=gate(0.0))
+    frame = offscreen.render(["flow", "instance"], (0.0, 0.0, 1.5), objects=gate(0.2))
+    flow = images.flow_in_pixels(frame.images["flow"])
+    on_gate = _images.id_numbers(frame.images["instance"]) == 2
+    front = 4.0 - 0.06  # m, where its face is
+    moved = flow[on_gate]
+    assert len(moved) > 100
+    np.testing.assert_allclose(np.median(moved, axis=0), (-FOCAL * 0.2 / front, 0.0), atol=0.15)
+    assert np.all(flow[~on_gate] == 0.0)
+    offscreen.forget()
+    again = offscreen.render("flow", (0.0, 0.0, 1.0), objects=gate(0.5))
+    assert not again.images["flow"].any()
+
+
+def test_a_gate_dead_ahead_is_about_the_centre_of_the_picture() -> None:
+    gate = Gate(name="Gate1", category="gate", position=(6.0, 0.0, 2.0), width=2.0, height=2.0)
+    frame = studio(gate).render(["instance", "rgb", "semantic"], (0.0, 0.0, 2.0))
+    on_gate = _images.id_numbers(frame.images["instance"]) == 2
+    v, u = np.nonzero(on_gate)
+    assert u.mean() + 0.5 == pytest.approx(WIDTH / 2.0, abs=1e-9)
+    assert v.mean() + 0.5 == pytest.approx(HEIGHT / 2.0, abs=1e-9)
+    assert not on_gate[HEIGHT // 2, WIDTH // 2]  # through the opening
+    assert set(_images.id_numbers(frame.images["semantic"])[on_gate]) == {
+        _images.category_number("gate")
+    }
+    assert sorted(frame.landmarks.ids) == ["Gate1_1", "Gate1_2", "Gate1_3", "Gate1_4"]
+    assert frame.landmarks.u.mean() == pytest.approx(WIDTH / 2.0)
+    assert frame.landmarks.v.mean() == pytest.approx(HEIGHT / 2.0)
+
+
+def test_left_is_left_up_is_up_and_red_is_first() -> None:
+    red = Box(name="red", colour=(1.0, 0.0, 0.0), position=(4.0, 1.5, 1.0), size=(0.1, 1.0, 2.0))
+    blue = Box(name="blue", colour=(0.0, 0.0, 1.0), position=(4.0, -1.5, 1.0), size=(0.1, 1.0, 2.0))
+    picture = studio(red, blue, look="noon").render("rgb", (0.0, 0.0, 1.0)).images["rgb"]
+    assert picture.shape == (HEIGHT, WIDTH, 3)
+    row, aside = HEIGHT // 2, round(FOCAL * 1.5 / 4.0)
+    left, right = picture[row, WIDTH // 2 - aside], picture[row, WIDTH // 2 + aside]
+    assert left[0] > 2 * max(left[1], left[2])
+    assert right[2] > 2 * max(right[0], right[1])
+    sky = picture[0, WIDTH // 2].astype(int)
+    ground = picture[-1, WIDTH // 2].astype(int)
+    assert sky[2] > sky[0] + 20
+    assert abs(ground[2] - ground[0]) < 40  # grey
+
+
+def test_landmarks_are_where_the_pinhole_has_them_and_hidden_ones_are_not() -> None:
+    gate = Gate(name="Gate7", category="gate", position=(6.0, 1.0, 2.0), width=1.5, height=1.5)
+    attitude = turn((0.0, 0.0, 1.0), 0.1)
+    position = np.array([0.5, 0.2, 1.7])
+    frame = studio(gate).render("rgb", position, attitude)
+    names, positions = Scene([gate]).markers
+    places = dict(zip(names, (positions - position) @ rotation(attitude), strict=True))
+    assert sorted(frame.landmarks.ids) == sorted(names)
+    for name, u, v, depth in zip(
+        frame.landmarks.ids,
+        frame.landmarks.u,
+        frame.landmarks.v,
+        frame.landmarks.depth,
+        strict=True,
+    ):
+        x, y, z = places[name]
+        assert depth == pytest.approx(x)
+        assert u == pytest.approx(WIDTH / 2.0 - FOCAL * y / x)
+        assert v == pytest.approx(HEIGHT / 2.0 - FOCAL * z / x)
+    right = Box(name="curtain", position=(3.0, 0.02, 1.8), size=(0.01, 1.0, 3.0))
+    some = studio(gate, right).render("rgb", position, attitude)
+    assert 0 < len(some.landmarks) < 4
+    assert np.all(some.landmarks.u < frame.landmarks.u.mean())
+    objects = [RenderObject("screen", "box", (0.01, 9.0, 9.0), position=(3.0, 0.0, 2.0))]
+    assert len(studio(gate).render("rgb", position, attitude, objects=objects).landmarks) == 0
+    body = RenderObject("Own", "gate", position=(5.0, 0.0, 2.0))
+    ids = studio().render("rgb", (0.0, 0.0, 2.0), objects=[body]).landmarks.ids
+    assert sorted(ids) == ["Own_1", "Own_2", "Own_3", "Own_4"]
+
+
+def test_range_is_along_the_cameras_own_down_from_the_cameras_mean() -> None:
+    offscreen = studio()
+    assert offscreen.render("rgb", (0.0, 0.0, 3.0)).range_m == pytest.approx(3.0)
+    tilted = offscreen.render("rgb", (0.0, 0.0, 3.0), turn((1.0, 0.0, 0.0), 0.4))
+    assert tilted.range_m == pytest.approx(3.0 / math.cos(0.4))
+    pair = [Camera("low", position=(0.0, 0.0, -1.0)), Camera("high", position=(0.0, 0.0, 2.0))]
+    assert offscreen.render(pair, (0.0, 0.0, 3.0)).range_m == pytest.approx(3.5)
+    assert offscreen.render("rgb", (0.0, 0.0, 20.5)).range_m == 21.0
+    box = RenderObject("crate", "box", (1.0, 1.0, 1.0), position=(0.0, 0.0, 0.5))
+    assert offscreen.render("rgb", (0.0, 0.0, 3.0), objects=[box]).range_m == pytest.approx(2.0)
+
+
+def test_a_collision_is_a_sphere_about_a_camera_that_checks() -> None:
+    offscreen = studio()
+    low = Camera("low", position=(0.0, 0.0, -1.0), collision=True)
+    assert offscreen.render(Camera("a"), (0.0, 0.0, 0.14)).collision
+    assert not offscreen.render(Camera("a"), (0.0, 0.0, 0.16)).collision
+    assert not offscreen.render(Camera("a", collision=False), (0.0, 0.0, 0.1)).collision
+    assert offscreen.render([Camera("a"), low], (0.0, 0.0, 1.1)).collision
+    other = RenderObject("other", "BlackEagle", position=(2.0, 0.0, 1.0))
+    assert offscreen.render(Camera("a"), (2.0, 0.0, 1.1), objects=[other]).collision
+    assert not offscreen.render(Camera("a"), (2.0, 0.0, 1.1)).collision
+
+
+def test_grey_is_the_luma_of_the_colour_and_a_box_has_a_shadow() -> None:
+    box = Box(name="box", position=(6.0, 0.0, 1.0), size=(1.0, 1.0, 2.0))
+    frame = studio(box, look="noon").render(["rgb", "grey", "instance"], (0.0, 0.0, 3.0))
+    rgb = frame.images["rgb"].astype(float)
+    luma = rgb @ (0.299, 0.587, 0.114)
+    assert np.all(np.abs(frame.images["grey"] - luma) <= 0.501)
+    bare = studio(look="noon").render("grey", (0.0, 0.0, 3.0)).images["grey"].astype(int)
+    on_ground = _images.id_numbers(frame.images["instance"]) == 1
+    darker = on_ground & (frame.images["grey"] < 0.7 * bare)
+    same = on_ground & (frame.images["grey"] == bare)
+    assert darker.sum() > 20
+    assert darker.sum() + same.sum() > 0.98 * on_ground.sum()
+
+
+def test_stereo_pictures_differ_by_the_disparity() -> None:
+    ball = Sphere(name="ball", position=(5.0, 0.0, 1.5), radius=0.4)
+    pair = stereo("instance", baseline=0.32)
+    frame = studio(ball).render(pair, (0.0, 0.0, 1.5))
+    columns = [
+        np.nonzero(_images.id_numbers(frame.images[name]) == 2)[1].mean()
+        for name in ("left", "right")
+    ]
+    assert columns[0] - columns[1] == pytest.approx(FOCAL * 0.32 / 5.0, abs=0.1)
+
+
+def test_colours_of_ids_can_be_taken_back() -> None:
+    numbers = np.array([0, 1, 2, 77, 40_000, 2**24 - 1])
+    np.testing.assert_array_equal(_images.id_numbers(_images.id_colours(numbers)), numbers)
+    assert not _images.id_colours(0).any()
+    assert [_images.category_number(name) for name in _images.CATEGORIES] == list(
+        range(1, len(_images.CATEGORIES) + 1)
+    )
+    assert _images.category_number("a thing of my own") >= 64
+    with pytest.raises(ValueError, match="whole ones"):
+        _images.id_colours([1.5])
+    with pytest.raises(ValueError, match="uint8"):
+        _images.id_numbers(np.zeros((2, 2)))
+
+
+def test_threads_and_pictures_taken_together_change_nothing() -> None:
+    kinds: tuple[Kind, ...] = get_args(Kind)
+    where = ((18.5, 6.5, 1.5), turn((0.0, 0.0, 1.0), 1.6))
+    one = Offscreen("alphapilot", width=160, height=120, antialias=2, seed=3)
+    two = Offscreen("alphapilot", width=160, height=120, antialias=2, seed=3, threads=2)
+    together, shared = one.render(kinds, *where), two.render(kinds, *where)
+    one.forget()
+    for kind in kinds:
+        np.testing.assert_array_equal(together.images[kind], shared.images[kind])
+        alone = one.render([kind], *where).images[kind]
+        np.testing.assert_array_equal(alone, together.images[kind])
+    assert not together.images["rgb"].flags.writeable
+
+
+def test_antialiasing_changes_edges_only() -> None:
+    box = Box(name="box", position=(6.0, 0.0, 1.0), size=(1.0, 1.0, 2.0))
+    attitude = turn((1.0, 0.0, 0.0), 0.2)
+    rough = studio(box).render(["rgb", "depth"], (0.0, 0.0, 2.0), attitude).images
+    smooth = studio(box, antialias=4).render(["rgb", "depth"], (0.0, 0.0, 2.0), attitude).images
+    np.testing.assert_array_equal(rough["depth"], smooth["depth"])
+    changed = (rough["rgb"] != smooth["rgb"]).any(axis=-1)
+    assert 0.005 < changed.mean() < 0.3
+    steps = np.abs(np.diff(rough["rgb"].astype(int), axis=1)).max(axis=-1) > 10
+    near = np.zeros_like(changed)
+    near[:, 1:] |= steps
+    near[:, :-1] |= steps
+    rows = np.abs(np.diff(rough["rgb"].astype(int), axis=0)).max(axis=-1) > 10
+    near[1:] |= rows
+    near[:-1] |= rows
+    assert not changed[~near].any()
+
+
+def test_looks_differ_and_a_ceiling_has_a_lamp() -> None:
+    pictures = {
+        look: studio(look=look).render("rgb", (0.0, 0.0, 2.0)).images["rgb"].astype(int)
+        for look in _core.looks
+    }
+    for look, picture in pictures.items():
+        others = [
+            np.abs(picture - other).mean() for name, other in pictures.items() if name != look
+        ]
+        assert min(others) > 2.0
+    assert Offscreen("room").look == "indoor"
+    assert Offscreen("empty").look == "morning"
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"width": 0}, "width: expected a whole number from 1"),
+        ({"height": 20_000}, "height: expected a whole number from 1"),
+        ({"vertical_fov_deg": 180.0}, "vertical_fov_deg: expected"),
+        ({"antialias": 9}, "antialias: expected a whole number from 1 to 8"),
+        ({"threads": 0}, "threads: expected"),
+        ({"look": "midnight"}, "look: expected one of 'auto', 'morning'"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: dict[str, object], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        studio(**options)
+
+
+def test_a_render_that_cannot_be_is_refused_and_the_next_one_is_right() -> None:
+    offscreen = studio()
+    good = offscreen.render("rgb", (0.0, 0.0, 2.0)).images["rgb"]
+    with pytest.raises(ValueError, match="'rgb', 'instance'"):
+        offscreen.render("colour", (0.0, 0.0, 2.0))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="position: expected"):
+        offscreen.render("rgb", (0.0, math.nan, 2.0))
+    with pytest.raises(ValueError, match="given twice"):
+        offscreen.render(["rgb", "rgb"])
+    np.testing.assert_array_equal(offscreen.render("rgb", (0.0, 0.0, 2.0)).images["rgb"], good)
+
+
+PRINT_PICTURE = """
+import sys
+from propwash.render.offscreen import Offscreen
+frame = Offscreen("alphapilot", width=96, height=64).render(["rgb", "depth"], (18.5, 6.5, 1.5))
+sys.stdout.buffer.write(frame.images["rgb"].tobytes() + frame.images["depth"].tobytes())
+"""
+
+
+def test_instruction_sets_paint_the_same_picture() -> None:
+    pictures = []
+    for isa in _core.build_info()["isas"]:
+        result = subprocess.run(
+            [sys.executable, "-c", PRINT_PICTURE],
+            env={**os.environ, "PROPWASH_ISA": isa},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        pictures.append(np.frombuffer(result.stdout, np.uint8))
+    size = 96 * 64 * 3
+    for other in pictures[1:]:
+        difference = np.abs(other[:size].astype(int) - pictures[0][:size].astype(int))
+        # a last bit at an edge decides what a pixel shows; elsewhere a step of rounding
+        assert np.mean(difference > 1) < 0.002
+        depths = [each[size:].view(np.uint16).astype(int) for each in (other, pictures[0])]
+        assert np.mean(np.abs(depths[0] - depths[1]) > 1) < 0.002

@@ -1,0 +1,116 @@
+"""The renderer that a client starts for itself: started, watched, ended with it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+zmq = pytest.importorskip("zmq")
+
+from fake_renderer import FakeRenderer, free_pair  # noqa: E402
+from propwash.render import Client, RendererError  # noqa: E402
+
+AHEAD = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0))
+SIZE: dict[str, Any] = {"width": 48, "height": 32}
+
+
+@pytest.fixture
+def ports() -> tuple[int, int]:
+    return free_pair()
+
+
+CHILD = """
+import sys
+sys.path.insert(0, {folder!r})
+from fake_renderer import FakeRenderer
+import argparse, time
+parser = argparse.ArgumentParser()
+parser.add_argument("--scene")
+parser.add_argument("--port", type=int, nargs=2)
+parser.add_argument("--client-ip")
+options = parser.parse_args()
+assert options.client_ip == "127.0.0.1", options
+if options.scene == "broken":
+    sys.exit("no scene 'broken' here")
+with FakeRenderer(tuple(options.port), swallow=0):
+    if options.scene == "brief":
+        time.sleep(0.7)
+        sys.exit("fell over")
+    time.sleep(60.0)
+"""
+
+
+def _command() -> list[str]:
+    return [sys.executable, "-c", CHILD.format(folder=str(Path(__file__).parent))]
+
+
+def test_launch_starts_a_renderer_and_ends_it(ports: tuple[int, int]) -> None:
+    with Client.launch("room", ports=ports, probe=0.1, command=_command(), **SIZE) as client:
+        assert client.request_vehicle(1, *AHEAD).time_ns == 1
+        children = list(client._children)
+        assert [child.status for child in children] == [None]
+    assert all(child.status is not None for child in children)
+
+
+def test_launch_takes_a_renderer_that_is_there(ports: tuple[int, int]) -> None:
+    command = [sys.executable, "-c", "raise SystemExit('not wanted')"]
+    with (
+        FakeRenderer(ports, swallow=0),
+        Client.launch("room", ports=ports, probe=5.0, command=command, **SIZE) as client,
+    ):
+        assert client.request_vehicle(1, *AHEAD).time_ns == 1
+
+
+def test_a_renderer_that_fails_is_told_with_its_own_words(ports: tuple[int, int]) -> None:
+    with pytest.raises(RendererError, match=r"ended with status 1(.|\n)*no scene 'broken' here"):
+        Client.launch("broken", ports=ports, probe=0.0, command=_command(), **SIZE)
+    # the ports are free again
+    with Client.launch("brief", ports=ports, probe=0.0, command=_command(), **SIZE) as client:
+        client.request_vehicle(1, *AHEAD)
+        began = time.monotonic()
+        with pytest.raises(RendererError, match="fell over"):
+            _request_without_end(client)
+        assert time.monotonic() - began < 5.0
+
+
+PARENT = """
+import os, signal
+from propwash.render import Client
+client = Client.launch("empty", ports={ports}, probe=0.0, width=48, height=32)
+print(client._children[0].process_id, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_renderer_ends_with_a_client_that_was_killed(ports: tuple[int, int]) -> None:
+    parent = subprocess.run(
+        [sys.executable, "-c", PARENT.format(ports=ports)],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=60.0,
+        check=False,
+    )
+    child = int(parent.stdout)
+    deadline = time.monotonic() + 10.0
+    while _lives(child):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def _lives(process: int) -> bool:
+    """Whether a process runs, and is not one that ended and nobody has asked after."""
+    status = Path(f"/proc/{process}/stat")
+    try:
+        return status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def _request_without_end(client: Client) -> None:
+    for stamp in range(2, 10**6):
+        client.request_vehicle(stamp, *AHEAD)

@@ -1,0 +1,431 @@
+"""The reference renderer on the wire: both dialects, malformed poses, silence, sockets."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from propwash import _core
+from propwash.render import _images
+from propwash.render.cameras import CHANNELS, KINDS, Camera, RenderObject
+from propwash.render.offscreen import Offscreen
+from propwash.render.server import STAGES, Server
+from propwash.world import Box, Plane, Scene, scene_names
+
+WIDTH, HEIGHT, FOV = 64, 48, 70.0
+TIMEOUT = 20.0
+"""s, after which a test gives up."""
+WIRE_KINDS = {"depth8": "depth_compressed", "flow": "optical_flow"}
+SCENE = Scene(
+    [
+        Plane(name="ground", category="ground", colour=(0.5, 0.5, 0.5)),
+        Box(name="left", colour=(1.0, 0.0, 0.0), position=(4.0, 1.5, 1.0), size=(0.1, 1.0, 2.0)),
+        Box(name="right", colour=(0.0, 0.0, 1.0), position=(4.0, -1.5, 1.0), size=(0.1, 1.0, 2.0)),
+    ]
+)
+POSITION, ATTITUDE = (0.0, 0.0, 1.5), (1.0, 0.0, 0.0, 0.0)
+
+
+def server(**options: Any) -> Server:
+    return Server(options.pop("scene", SCENE), **({"antialias": 1} | options))
+
+
+def camera(name: str, kind: str = "rgb", **rest: Any) -> dict[str, Any]:
+    given = {"id": name, "type": WIRE_KINDS.get(kind, kind)}
+    return given | {"position": POSITION, "attitude": ATTITUDE} | rest
+
+
+def payload(cameras: list[dict[str, Any]], ntime: int = 1, **rest: Any) -> bytes:
+    settings = {"width": WIDTH, "height": HEIGHT, "vertical_fov_deg": FOV, "ntime": ntime}
+    scene = rest.pop("scene", "")
+    objects = rest.pop("objects", [])
+    return bytes(_core.PoseMessage(scene, cameras, objects, **(settings | rest)).encode())
+
+
+def changed(message: bytes, **values: Any) -> bytes:
+    return json.dumps(json.loads(message) | values).encode()
+
+
+def frames_of(renderer: Server, message: bytes) -> list[Any]:
+    frames = renderer.answer(message)
+    assert frames is not None
+    return list(frames)
+
+
+def test_every_kind_arrives_as_it_is_seen_in_process() -> None:
+    cameras = [camera(f"a {kind}", kind) for kind in KINDS]
+    frames = frames_of(server(), payload(cameras, ntime=77))
+    answer = _core.decode_answer([bytes(frame) for frame in frames])
+    studio = Offscreen(SCENE, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV, antialias=1)
+    expected = studio.render([Camera(f"a {kind}", kind) for kind in KINDS], POSITION)  # type: ignore[arg-type]
+    assert answer.ntime == 77
+    assert list(answer.images) == [f"a {kind}" for kind in KINDS]
+    for kind in KINDS:
+        name = f"a {kind}"
+        np.testing.assert_array_equal(answer.images[name], expected.images[name])
+        assert answer.channels[name] == CHANNELS[kind]
+    assert answer.range == pytest.approx(expected.range_m)
+    assert not answer.collision
+
+
+def test_the_header_has_the_keys_of_both_dialects_and_rows_come_from_the_bottom() -> None:
+    message = payload([camera("front"), camera("deep", "depth")], ntime=2**62 + 1, depth_scale=0.2)
+    header, picture, depth = frames_of(server(), message)
+    fields = json.loads(bytes(header))
+    assert fields["ntime"] == 2**62 + 1
+    assert (fields["camWidth"], fields["camHeight"]) == (WIDTH, HEIGHT)
+    assert fields["camDepthScale"] == 0.2
+    assert fields["cameraIDs"] == ["front", "deep"]
+    assert fields["channels"] == [3, 2]
+    assert fields["cameraIndexes"] == [0, 1]
+    assert fields["hasCameraCollision"] is False
+    assert fields["landmarksInView"] == []
+    assert fields["lidarReturn"] == pytest.approx(1.5)
+    assert len(picture) == 3 * WIDTH * HEIGHT
+    assert len(depth) == 2 * WIDTH * HEIGHT
+    rows = np.frombuffer(picture, np.uint8).reshape(HEIGHT, WIDTH, 3).astype(int)
+    assert rows[-1, 0, 2] > rows[-1, 0, 0] + 20  # the last row is sky: blue, its third byte
+    middle, aside = rows[HEIGHT // 2], round(HEIGHT / 2.0 / np.tan(np.radians(35.0)) * 1.5 / 4.0)
+    assert middle[WIDTH // 2 - aside, 0] > 2 * middle[WIDTH // 2 - aside, 2]  # red, to the left
+    values = np.frombuffer(depth, "<u2").reshape(HEIGHT, WIDTH)
+    assert values[0, WIDTH // 2] < values[HEIGHT // 4, WIDTH // 2] < 65535 == values[-1, 0]
+
+
+def test_a_pose_of_the_older_dialect_is_answered() -> None:
+    message = json.loads(payload([camera("front")]))
+    for key in ("obstaclePerturbationFile",):
+        message.pop(key, None)
+    for each in message["cameras"]:
+        for key in ("outputShaderType", "motionBlurPercent", "shouldRenderThisFrame"):
+            each.pop(key, None)
+        each.update(channels=3, isDepth=False, outputIndex=0)
+    frames = frames_of(server(), json.dumps(message).encode())
+    assert _core.decode_answer([bytes(frame) for frame in frames]).images["front"].shape[-1] == 3
+
+
+def test_landmarks_count_from_the_lower_left() -> None:
+    gate = {"id": "Gate3", "prefab": "gate", "position": (5.0, 1.0, 3.2), "size": (100.0,) * 3}
+    frames = frames_of(server(), payload([camera("front")], objects=[gate]))
+    answer = _core.decode_answer([bytes(frame) for frame in frames])
+    assert sorted(answer.landmark_ids) == [f"Gate3_{number}" for number in range(1, 5)]
+    landmarks = np.asarray(answer.landmark_position)
+    assert np.all((landmarks[:, :2] > 0.0) & (landmarks[:, :2] < 1.0))
+    assert landmarks[:, 0].mean() < 0.5 < landmarks[:, 1].mean()  # left of the centre, above it
+    studio = Offscreen(SCENE, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV)
+    body = RenderObject("Gate3", "gate", position=(5.0, 1.0, 3.2))
+    expected = studio.render("rgb", POSITION, objects=[body]).landmarks
+    assert tuple(answer.landmark_ids) == expected.ids
+    np.testing.assert_allclose(np.asarray(answer.landmark_pixel)[:, 0], expected.u)
+    np.testing.assert_allclose(np.asarray(answer.landmark_pixel)[:, 1], expected.v)
+
+
+@pytest.mark.parametrize(
+    ("prefab", "category"),
+    [("gate", "gate"), ("BlackEagle", "vehicle"), ("Person_3", "person"), ("Blob", "obstacle")],
+)
+def test_bodies_are_shown_by_the_name_of_their_kind(prefab: str, category: str) -> None:
+    body = {"id": "it", "prefab": prefab, "position": (3.0, 0.0, 1.0), "size": (1.0, 1.0, 1.0)}
+    message = payload([camera("s", "semantic")], objects=[body])
+    frames = frames_of(server(), message)
+    picture = _core.decode_answer([bytes(frame) for frame in frames]).images["s"]
+    assert _images.category_number(category) in _images.id_numbers(picture)
+
+
+def test_a_camera_that_is_not_to_render_is_left_out() -> None:
+    cameras = [camera("a", render=False), camera("b", "grey"), camera("c", "depth")]
+    frames = frames_of(server(), payload(cameras))
+    assert len(frames) == 3
+    fields = json.loads(bytes(frames[0]))
+    assert fields["cameraIDs"] == ["b", "c"]
+    assert fields["cameraIndexes"] == [1, 2]
+
+
+def test_cameras_and_sizes_may_change_from_pose_to_pose() -> None:
+    renderer = server()
+    for number, (width, height, names) in enumerate(
+        [(64, 48, "ab"), (80, 20, "a"), (33, 77, "cde")]
+    ):
+        cameras = [camera(name) for name in names]
+        message = payload(cameras, ntime=number, width=width, height=height)
+        answer = _core.decode_answer([bytes(frame) for frame in frames_of(renderer, message)])
+        assert {name: image.shape for name, image in answer.images.items()} == {
+            name: (height, width, 3) for name in names
+        }
+
+
+def test_malformed_poses_are_counted_and_bring_the_last_answer() -> None:
+    lines: list[str] = []
+    renderer = server(log=lines.append)
+    good = payload([camera("front")])
+    faults = [
+        b"",
+        b"not JSON at all",
+        good[: len(good) // 2],
+        bytes(range(256)),
+        b"[" * 100_000,
+        changed(good, cameras=[]),
+        changed(good, camWidth=0),
+        changed(good, camWidth=10**9),
+        changed(good, cameras=[{"ID": "x", "position": [0, None, 0], "rotation": [0, 0, 0, 1]}]),
+    ]
+    for fault in faults:
+        assert renderer.answer(fault) is None
+    answered = frames_of(renderer, good)
+    for fault in faults:
+        assert renderer.answer(fault) == answered
+    assert renderer.counts["malformed"] + renderer.counts["refused"] == 2 * len(faults)
+    assert renderer.counts["answered"] == 1
+    assert 0 < len(lines) <= len(faults)  # each complaint once
+    assert frames_of(renderer, good) == answered
+    assert renderer.counts["repeated"] == 1
+
+
+def test_pictures_that_are_too_many_are_refused_with_what_is_allowed() -> None:
+    lines: list[str] = []
+    renderer = server(log=lines.append)
+    cameras = [camera(f"c{number}") for number in range(5)]
+    assert renderer.answer(payload(cameras, width=16384, height=16384)) is None
+    assert renderer.counts["refused"] == 1
+    assert "take smaller pictures or fewer cameras" in lines[-1]
+
+
+def test_mutated_poses_never_end_it() -> None:
+    dice = random.Random(5)
+    renderer = server()
+    gate = {"id": "g", "prefab": "gate", "position": (5.0, 0.0, 1.0), "size": (1.0, 1.0, 1.0)}
+    good = payload([camera("a"), camera("b", "flow")], width=16, height=12, objects=[gate])
+    for _ in range(1500):
+        message = bytearray(good)
+        for _ in range(dice.randrange(1, 6)):
+            place = dice.randrange(len(message))
+            action = dice.randrange(3)
+            if action == 0:
+                message[place] = dice.randrange(256)
+            elif action == 1:
+                del message[place : place + dice.randrange(1, 9)]
+            else:
+                message[place:place] = bytes(dice.choice(b"0123456789[]{},-.e") for _ in range(3))
+        frames = renderer.answer(bytes(message))
+        if frames is not None:
+            _core.decode_answer([bytes(frame) for frame in frames])
+    assert renderer.counts["malformed"] > 100
+    last = frames_of(renderer, changed(good, ntime=5))
+    assert _core.decode_answer([bytes(frame) for frame in last]).ntime == 5
+
+
+def test_published_scenes_have_one_that_stands_for_them() -> None:
+    assert {stage.scene for stage in STAGES.values()} <= set(scene_names())
+    renderer = server(scene=None)
+    message = payload([camera("s", "semantic", position=(18.5, 6.5, 6.0))], width=32, height=24)
+    gates = _images.category_number("gate")
+    seen = {}
+    for number, name in enumerate(
+        ("Abandoned_Factory_Morning", "Abandoned_Factory_Morning_No_Gates")
+    ):
+        turned = changed(message, sceneFilename=name, ntime=number)
+        # the start, looking along the first gates
+        turned = changed(
+            turned,
+            cameras=[
+                json.loads(turned)["cameras"][0] | {"rotation": [0, -0.70710678, 0, 0.70710678]}
+            ],
+        )
+        frames = frames_of(renderer, turned)
+        picture = _core.decode_answer([bytes(frame) for frame in frames]).images["s"]
+        seen[name] = gates in _images.id_numbers(picture)
+    assert seen == {"Abandoned_Factory_Morning": True, "Abandoned_Factory_Morning_No_Gates": False}
+    frames_of(renderer, changed(message, sceneFilename="Abandoned_Factory_Sunset", ntime=8))
+    assert renderer.look == "sunset"
+    lines: list[str] = []
+    odd = server(scene=None, log=lines.append)
+    frames_of(odd, changed(message, sceneFilename="Atlantis"))
+    assert "'Atlantis' is not known here" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"ports": (10253, 10253)}, "two different numbers from 1 to 65535"),
+        ({"ports": (0, 99999)}, "two different numbers from 1 to 65535"),
+        ({"client_ip": "localhost"}, "not a host name"),
+        ({"scene": "Atlantis"}, "alphapilot"),
+        ({"look": "midnight"}, "look: expected one of"),
+        ({"threads": 0}, "threads: expected"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        server(**options)
+
+
+# sockets
+
+
+def free_ports() -> tuple[int, int]:
+    with socket.socket() as one, socket.socket() as two:
+        for each in (one, two):
+            each.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], two.getsockname()[1]
+
+
+class WireClient:
+    """As little of a client as shows what a renderer does."""
+
+    def __init__(self, ports: tuple[int, int]) -> None:
+        self.zmq = pytest.importorskip("zmq")
+        self._context = self.zmq.Context()
+        self.poses = self._context.socket(self.zmq.PUB)
+        self.images = self._context.socket(self.zmq.SUB)
+        self.images.setsockopt(self.zmq.SUBSCRIBE, b"")
+        for each, port in zip((self.poses, self.images), ports, strict=True):
+            each.setsockopt(self.zmq.LINGER, 0)
+            each.bind(f"tcp://127.0.0.1:{port}")
+
+    def close(self) -> None:
+        self.poses.close(linger=0)
+        self.images.close(linger=0)
+        self._context.term()
+
+    def receive(self, wait: float = 0.2) -> Any:
+        if not self.images.poll(int(1000 * wait)):
+            return None
+        return _core.decode_answer(self.images.recv_multipart())
+
+    def request(self, message: bytes) -> Any:
+        """Sends, again and again, until this pose is answered."""
+        ntime = json.loads(message)["ntime"]
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end:
+            self.poses.send_multipart([b"Pose", message])
+            answer = self.receive()
+            while answer is not None:
+                if answer.ntime == ntime:
+                    return answer
+                answer = self.receive(0.0)
+        pytest.fail(f"no answer within {TIMEOUT} s")
+
+
+@contextmanager
+def running(
+    make: Callable[[tuple[int, int]], Server],
+) -> Iterator[tuple[Server, WireClient]]:
+    ports = free_ports()
+    renderer = make(ports)
+    client = WireClient(ports)
+    stop = threading.Event()
+    thread = threading.Thread(target=lambda: renderer.run(stop.is_set), daemon=True)
+    thread.start()
+    try:
+        yield renderer, client
+    finally:
+        stop.set()
+        thread.join(TIMEOUT)
+        client.close()
+    assert not thread.is_alive()
+
+
+def test_poses_over_sockets_are_answered_the_newest_first() -> None:
+    with running(lambda ports: server(ports=ports)) as (renderer, client):
+        first = client.request(payload([camera("front")], ntime=1))
+        assert first.images["front"].shape == (HEIGHT, WIDTH, 3)
+        # a heap of poses while it is busy: it jumps to the last one
+        heap = range(100, 105)
+        for number in heap:
+            client.poses.send_multipart([b"Pose", payload([camera("front")], ntime=number)])
+        answers: list[int] = []
+        while not answers or answers[-1] < heap[-1]:
+            answer = client.receive(TIMEOUT)
+            assert answer is not None
+            answers.append(answer.ntime)
+        assert answers[-1] == heap[-1]
+        assert answers == sorted(answers)
+        end = time.monotonic() + TIMEOUT
+        while renderer.counts["answered"] + renderer.counts["skipped"] < 6:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+
+
+def test_malformed_messages_over_sockets_do_not_end_it() -> None:
+    with running(lambda ports: server(ports=ports)) as (renderer, client):
+        client.request(payload([camera("front")], ntime=1))
+        good = payload([camera("front")], ntime=2)
+        for message in (
+            [b"Pose"],
+            [b"Pose", b"{}"],
+            [b"Pose", good, b"more"],
+            [b"Poses", good],
+            [b"Pose", good[:40]],
+            [b"Pose", bytes(1_000_000)],
+        ):
+            client.poses.send_multipart(message)
+        assert client.request(payload([camera("front")], ntime=3)).ntime == 3
+        assert renderer.counts["malformed"] >= 4
+
+
+def test_a_silence_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("propwash.render.server.MEMORY", 0.2)
+    with running(lambda ports: server(ports=ports)) as (_, client):
+        moved = [camera("f", "flow", position=(0.0, 0.2, 1.5))]
+        client.request(payload([camera("f", "flow")], ntime=1))
+        assert client.request(payload(moved, ntime=2)).images["f"].any()
+        time.sleep(0.6)
+        fresh = client.request(payload([camera("f", "flow")], ntime=3))
+        assert not fresh.images["f"].any()  # the first picture of a session: nothing flows
+
+
+def test_the_command_answers_a_client_and_ends_at_ctrl_c() -> None:
+    ports = free_ports()
+    client = WireClient(ports)
+    command = [sys.executable, "-m", "propwash", "render", "--scene", "empty", "--antialias", "1"]
+    process = subprocess.Popen(
+        [*command, "--port", str(ports[0]), str(ports[1])],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ.copy(),
+    )
+    try:
+        answer = client.request(payload([camera("front"), camera("d", "depth")], ntime=9))
+        assert answer.images["d"].dtype == np.uint16
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=TIMEOUT)
+    finally:
+        process.kill()
+        process.wait()
+        client.close()
+    assert process.returncode == 130
+    assert f"poses from 127.0.0.1:{ports[0]}" in told
+    assert "1 poses answered" in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--scene", "Atlantis"], "Atlantis"),
+        (["--client-ip", "nowhere"], "not a host name"),
+        (["--port", "1", "1"], "two different numbers"),
+        (["--look", "midnight"], "look: expected one of"),
+    ],
+)
+def test_the_command_says_what_is_wrong(arguments: list[str], text: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "propwash", "render", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+    )
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr

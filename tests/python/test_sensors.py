@@ -1,0 +1,326 @@
+"""Sensors by themselves: geometry against closed forms, noise against its law, bad input.
+
+Statistics at four sigma; seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from numpy.typing import NDArray
+from propwash.sensors import isa_altitude, isa_pressure
+from propwash.world import Box, Plane, Scene
+
+LEVEL = [1.0, 0.0, 0.0, 0.0]
+GROUND = Scene([Plane(name="ground")])
+EMPTY = Scene([])
+ANYTHING: Any = (1.0,)
+
+
+def turn(axis: Any, angle: float) -> NDArray[np.float64]:
+    unit = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
+    return np.array([np.cos(angle / 2), *(np.sin(angle / 2) * unit)])
+
+
+def unit_quaternions(rng: np.random.Generator, *shape: int) -> NDArray[np.float64]:
+    q = rng.normal(size=(*shape, 4))
+    return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
+
+
+def test_camera_matrix_and_rays_are_those_of_a_pinhole() -> None:
+    camera = pw.Camera()
+    f = 384.0 / np.tan(np.radians(35.0))
+    np.testing.assert_allclose(camera.matrix, [[f, 0, 512], [0, f, 384], [0, 0, 1]], rtol=1e-14)
+    small = pw.Camera(8, 6, 50.0)
+    rays = small.rays
+    assert rays.shape == (6, 8, 3)
+    np.testing.assert_allclose(np.linalg.norm(rays, axis=-1), 1.0)
+    assert rays[0, 0, 1] > 0.0 > rays[0, -1, 1]  # the first column looks left
+    assert rays[0, 0, 2] > 0.0 > rays[-1, 0, 2]  # the first row looks up
+    seen = small.project(rays.reshape(-1, 3) * 7.0)
+    columns, rows = np.meshgrid(np.arange(8) + 0.5, np.arange(6) + 0.5)
+    np.testing.assert_allclose(seen.u, columns.reshape(-1), atol=1e-12)
+    np.testing.assert_allclose(seen.v, rows.reshape(-1), atol=1e-12)
+    assert seen.in_view.all()
+
+
+def test_unprojection_undoes_projection_for_many_bodies() -> None:
+    rng = np.random.default_rng(1)
+    camera = pw.Camera(position=[0.1, 0.2, 0.3], attitude=turn([1, 2, 3], 0.7))
+    position, attitude = rng.normal(size=(5, 2, 3)), unit_quaternions(rng, 5, 2)
+    points = rng.normal(size=(7, 3)) * 9.0
+    seen = camera.project(points, position, attitude)
+    assert seen.u.shape == (5, 2, 7)
+    points_c = camera.unproject(seen.u, seen.v, seen.depth)
+    at, turned = camera.pose(position, attitude)
+    w, v = turned[..., None, :1], turned[..., None, 1:]
+    twice = 2.0 * np.cross(v, points_c)
+    points_w = points_c + w * twice + np.cross(v, twice) + at[..., None, :]
+    np.testing.assert_allclose(points_w, np.broadcast_to(points, (5, 2, 7, 3)), atol=1e-9)
+
+
+def test_stereo_pair_has_the_disparity_of_its_baseline() -> None:
+    camera = pw.Camera(640, 480, position=[0.1, 0, 0], attitude=turn([1, 1, 0], 0.4))
+    left, right = camera.stereo(0.32)
+    rng = np.random.default_rng(2)
+    points, position, attitude = rng.normal(size=(50, 3)) * 5, [1.0, 2.0, 3.0], turn([0, 1, 1], 1)
+    a, b = (each.project(points, position, attitude) for each in (left, right))
+    np.testing.assert_allclose(a.v, b.v, rtol=1e-9)
+    np.testing.assert_allclose(a.u - b.u, camera.focal_length * 0.32 / a.depth, rtol=1e-8)
+    middle = camera.project(points, position, attitude)
+    np.testing.assert_allclose(0.5 * (a.u + b.u), middle.u, rtol=1e-9, atol=1e-9)
+
+
+def test_a_gimbal_turns_the_picture() -> None:
+    camera = pw.Camera(640, 480)
+    ahead = camera.project([5.0, 0.0, 0.0])
+    up = camera.mounted(attitude=turn([0, 1, 0], -0.2)).project([5.0, 0.0, 0.0])
+    assert ahead.v == 240.0
+    assert up.v > 240.0
+    each = pw.Camera(640, 480, attitude=[turn([0, 1, 0], a) for a in (0.0, -0.2)])
+    both = each.project([5.0, 0.0, 0.0], np.zeros((2, 3)), LEVEL)
+    np.testing.assert_allclose(both.v, [240.0, float(up.v)])
+    with pytest.raises(ValueError, match="expected poses of 2 bodies"):
+        each.project([5.0, 0.0, 0.0], np.zeros((3, 3)), LEVEL)
+
+
+def test_range_to_the_ground_at_every_tilt() -> None:
+    finder = pw.RangeFinder(GROUND, variance=0.0)
+    tilts = np.linspace(0.0, 1.2, 40)
+    attitude = np.array([turn([np.cos(7 * a), np.sin(7 * a), 0.0], a) for a in tilts])
+    reading = finder.measure(np.tile([3.0, 1.0, 2.0], (40, 1)), attitude)
+    np.testing.assert_allclose(reading.range, 2.0 / np.cos(tilts), rtol=1e-12)
+    assert finder.measure([0, 0, 25.0], LEVEL).range == 21.0
+    assert finder.measure([0, 0, 2.0], turn([1, 0, 0], np.pi)).range == 21.0
+    assert pw.RangeFinder(EMPTY, max_range=5.0).measure([0, 0, 1], LEVEL).range == 6.0
+
+
+def test_rays_in_any_directions_and_any_axes_of_bodies() -> None:
+    directions = np.array([[0, 0, -2.0], [1, 0, -1], [0, 0, 1]])
+    finder = pw.RangeFinder(GROUND, directions, variance=0.0, position=[0, 0, -0.5])
+    position = np.zeros((2, 3, 3), dtype=np.float32)
+    position[..., 2] = 2.5
+    reading = finder.measure(position, LEVEL)
+    assert reading.range.shape == (2, 3, 3)
+    assert reading.range.dtype == np.float32
+    np.testing.assert_allclose(reading.range[1, 2], [2.0, 2.0 * np.sqrt(2.0), 21.0], rtol=1e-6)
+
+
+def test_range_noise_has_the_published_variance() -> None:
+    # chi-square of n readings: a relative standard deviation of sqrt(2 / n)
+    n = 40_000
+    readings = pw.RangeFinder(GROUND, seed=3).measure(np.tile([0, 0, 5.0], (n, 1)), LEVEL).range
+    assert abs(np.mean((readings - 5.0) ** 2) / 0.009 - 1.0) < 4.0 * np.sqrt(2.0 / n)
+
+
+def test_measures_count_and_start_again() -> None:
+    finder = pw.RangeFinder(GROUND, seed=3)
+    readings = [finder.measure([0, 0, 5.0], LEVEL).range for _ in range(4)]
+    assert len(set(readings)) == 4
+    assert finder.samples == 4
+    copy = pickle.loads(pickle.dumps(finder))
+    assert copy.measure([0, 0, 5.0], LEVEL).range == finder.measure([0, 0, 5.0], LEVEL).range
+    finder.reset()
+    assert [finder.measure([0, 0, 5.0], LEVEL).range for _ in range(4)] == readings
+    finder.reset(seed=4)
+    assert finder.measure([0, 0, 5.0], LEVEL).range != readings[0]
+
+
+def test_beacons_left_right_and_hidden() -> None:
+    screen = Box(name="screen", position=(5.0, 0.0, 0.0), size=(0.1, 1.0, 1.0))
+    markers = {"left": [9, 2, 0], "above": [9, 0, 3], "hidden": [9, 0, 0], "behind": [-3, 0, 0]}
+    beacons = pw.Beacons(Scene([screen]), markers=markers)
+    assert beacons.ids == ("left", "above", "hidden", "behind")
+    seen = beacons.measure([0, 0, 0], LEVEL)
+    assert seen.visible.tolist() == [True, True, False, False]
+    assert seen.u[0] < 512.0
+    assert seen.v[1] < 384.0
+    assert np.isnan(seen.u[2:]).all()
+    beacons.camera = beacons.camera.mounted(attitude=turn([0, 0, 1], np.pi))  # looks back
+    assert beacons.measure([0, 0, 0], LEVEL).visible.tolist() == [False, False, False, True]
+
+
+def test_beacons_of_a_scene_are_where_the_camera_projects_them() -> None:
+    scene = Scene.load("alphapilot")
+    beacons = pw.Beacons(scene)
+    gate = scene.gates[0]
+    position, attitude = np.asarray(gate.position), np.asarray(gate.attitude)
+    # the gate's x-axis in the world, along which it is passed
+    w, v, x = attitude[0], attitude[1:], np.array([1.0, 0.0, 0.0])
+    forward = x + 2.0 * w * np.cross(v, x) + 2.0 * np.cross(v, np.cross(v, x))
+    before = position - 6.0 * forward
+    seen = beacons.measure(before, attitude)
+    own = [i for i, name in enumerate(beacons.ids) if name.startswith(gate.name + "_")]
+    assert len(own) == 4
+    assert seen.visible[own].all()
+    expected = beacons.camera.project(beacons.positions, before, attitude)
+    np.testing.assert_allclose(seen.u[own], expected.u[own], atol=1e-9)
+    np.testing.assert_allclose(seen.v[own], expected.v[own], atol=1e-9)
+    assert abs(np.mean(seen.u[own]) - 512.0) < 1e-6
+
+
+def test_depth_image_of_a_wall_and_of_nothing() -> None:
+    wall = Scene([Box(name="wall", position=(6.0, 0.0, 0.0), size=(2.0, 90.0, 90.0))])
+    camera = pw.DepthCamera(wall, max_depth=20.0)
+    images = camera.measure(np.array([[0.0, 0, 0], [2.0, 0, 0]], dtype=np.float32), LEVEL).depth
+    assert images.shape == (2, 48, 64)
+    np.testing.assert_allclose(images[0], 5.0, rtol=1e-5)
+    np.testing.assert_allclose(images[1], 3.0, rtol=1e-5)
+    assert (camera.measure([0, 0, 0], turn([0, 0, 1], np.pi)).depth == 20.0).all()
+    noisy = pw.DepthCamera(wall, max_depth=20.0, deviation=0.1).measure([0, 0, 0], LEVEL).depth
+    assert abs(np.var(noisy - 5.0) / 0.01 - 1.0) < 4.0 * np.sqrt(2.0 / noisy.size)
+
+
+def test_collision_of_a_sphere_on_the_body() -> None:
+    sensor = pw.CollisionSensor(GROUND, radius=0.2, position=[0.0, 0.0, -0.1])
+    reading = sensor.measure([[0, 0, 0.31], [0, 0, 0.29], [0, 0, -5.0]], LEVEL)
+    assert reading.collision.tolist() == [False, True, True]
+    assert reading.id.tolist() == [-1, 0, 0]
+    assert not sensor.measure([0, 0, 0.29], turn([1, 0, 0], np.pi)).collision
+
+
+def test_geodetic_coordinates_go_out_and_come_back() -> None:
+    gnss = pw.Gnss(latitude_deg=-33.0, longitude_deg=151.0, altitude=40.0, x_heading=0.3)
+    points = np.random.default_rng(5).normal(size=(4, 5, 3)) * 1000.0
+    np.testing.assert_allclose(gnss.local(gnss.geodetic(points)), points, atol=1e-6)
+    np.testing.assert_allclose(gnss.geodetic([0, 0, 0]), [-33.0, 151.0, 40.0], atol=1e-9)
+    north = pw.Gnss(x_heading=np.pi / 2).geodetic([100.0, 0.0, 0.0])
+    assert north[0] > 42.36
+    assert abs(north[1] + 71.09) < 1e-9
+
+
+def test_gnss_without_errors_is_the_truth() -> None:
+    exact = pw.Gnss((0, 0), (0, 0), (0, 0), position=[0.0, 0.0, 0.1])
+    fix = exact.measure([1, 2, 3], turn([1, 0, 0], np.pi / 2), [4, 5, 6], [0, 2, 0])
+    np.testing.assert_allclose(fix.position, [1, 1.9, 3], atol=1e-12)
+    # rates about body y carry the antenna along body x
+    np.testing.assert_allclose(fix.velocity, [4.2, 5, 6], atol=1e-12)
+    np.testing.assert_allclose(
+        exact.local([fix.latitude_deg, fix.longitude_deg, fix.altitude]), fix.position, atol=1e-6
+    )
+
+
+def test_gnss_noise_is_a_density_and_its_bias_a_gauss_markov_process() -> None:
+    # n runs: relative standard deviations sqrt(2 / n) of variances, and (1 + rho^2)^(1/2) n^(-1/2)
+    # of a correlation
+    n, bodies = 20_000, np.zeros((20_000, 3))
+    for dt in (1.0, 0.25):
+        white = pw.Gnss(bias=(0, 0), seed=8).measure(bodies, dt=dt)
+        expected = np.array([0.16, 0.16, 0.49]) / dt
+        ratio = np.mean(white.position**2, axis=0) / expected
+        assert np.all(np.abs(ratio - 1.0) < 4.0 * np.sqrt(2.0 / n))
+        speed = np.mean(white.velocity**2) * dt / 0.05**2
+        assert abs(speed - 1.0) < 4.0 * np.sqrt(2.0 / (3 * n))
+    slow = pw.Gnss((0, 0), (0, 0), bias=(3.0, 5.0), bias_time=10.0, seed=9)
+    first = slow.measure(bodies, dt=1.0).position
+    for _ in range(8):
+        last = slow.measure(bodies, dt=1.0).position
+    variance, rho = np.array([9.0, 9.0, 25.0]), np.exp(-0.8)
+    for sample in (first, last):
+        ratio = np.mean(sample**2, axis=0) / variance
+        assert np.all(np.abs(ratio - 1.0) < 4.0 * np.sqrt(2.0 / n))
+    found = np.mean(first * last, axis=0) / variance
+    assert np.all(np.abs(found - rho) < 4.0 * np.sqrt((1.0 + rho**2) / n))
+
+
+def test_barometer_inverts_its_atmosphere() -> None:
+    exact = pw.Barometer(0.0, 0.0, altitude=500.0)
+    heights = np.linspace(-100.0, 3000.0, 50)
+    reading = exact.measure(np.stack([0 * heights, 0 * heights, heights], axis=-1))
+    np.testing.assert_allclose(reading.altitude, heights + 500.0, atol=1e-8)
+    for pressure, height in zip(reading.pressure, heights, strict=True):
+        assert abs(isa_pressure(height + 500.0) - pressure) < 1e-6
+        assert abs(isa_altitude(pressure) - height - 500.0) < 1e-8
+    noisy = pw.Barometer(drift=0.0, seed=1).measure(np.zeros((40_000, 3)), dt=0.02).pressure
+    variance = np.mean((noisy - 101325.0) ** 2) / (0.11**2 * 50.0)
+    assert abs(variance - 1.0) < 4.0 * np.sqrt(2.0 / 40_000)
+
+
+def test_magnetometer_turns_with_the_body_and_shows_its_iron() -> None:
+    rng = np.random.default_rng(11)
+    q = unit_quaternions(rng, 30)
+    plain = pw.Magnetometer(noise_density=0.0).measure(q).field
+    np.testing.assert_allclose(np.linalg.norm(plain, axis=-1), 51.32e-6, rtol=1e-3)
+    hard, soft = np.array([1e-5, -2e-5, 0.0]), np.array([[1.1, 0.1, 0], [0.1, 0.9, 0], [0, 0, 1]])
+    iron = pw.Magnetometer(hard_iron=hard, soft_iron=soft, noise_density=0.0).measure(q).field
+    np.testing.assert_allclose(iron, plain @ soft.T + hard, atol=1e-18)
+
+
+def test_bodies_that_are_nowhere_read_nothing_and_touch_no_neighbour() -> None:
+    scene = Scene.load("room")
+    position, attitude = np.tile([0.0, 0.0, 1.5], (3, 1)), np.tile(LEVEL, (3, 1))
+    sensors: list[Any] = [
+        pw.RangeFinder(scene),
+        pw.Beacons(scene, markers={"a": [2.0, 0.0, 1.5]}),
+        pw.DepthCamera(scene, pw.Camera(4, 3)),
+        pw.CollisionSensor(scene),
+        pw.Gnss(),
+        pw.Barometer(),
+    ]
+    for sensor in sensors:
+        whole = sensor.measure(position, attitude)
+        sensor.reset()
+        lost = position.copy()
+        lost[1, 0] = np.nan
+        reading = sensor.measure(lost, attitude)
+        for name, array in vars(reading).items():
+            expected = vars(whole)[name]
+            assert np.array_equal(array[[0, 2]], expected[[0, 2]], equal_nan=True)
+            if array.dtype.kind == "f":
+                assert np.isnan(array[1]).all()
+            else:
+                assert not (array[1] > 0).any()
+
+
+def test_sensors_survive_pickling() -> None:
+    scene = Scene.load("room")
+    sensors: list[Any] = [
+        pw.RangeFinder(scene),
+        pw.Beacons(scene),
+        pw.DepthCamera(scene, pw.Camera(4, 3)),
+        pw.CollisionSensor(scene),
+        pw.Gnss(),
+        pw.Barometer(),
+    ]
+    for sensor in sensors:
+        sensor.measure([0, 0, 1.5], LEVEL)
+        copy = pickle.loads(pickle.dumps(sensor))
+        ours, theirs = (each.measure([0, 0, 1.5], LEVEL) for each in (sensor, copy))
+        for name, array in vars(ours).items():
+            assert np.array_equal(array, vars(theirs)[name], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: pw.RangeFinder(ANYTHING), "scene: expected a Scene"),
+        (lambda: pw.RangeFinder(GROUND, [0, 0, 0]), "directions: expected vectors"),
+        (lambda: pw.RangeFinder(GROUND, max_range=0.0), "max_range: expected a number > 0"),
+        (lambda: pw.RangeFinder(GROUND, variance=-1.0), "variance: expected a number >= 0"),
+        (lambda: pw.RangeFinder(GROUND, position=[1, 2]), "position: expected 3 numbers"),
+        (lambda: pw.RangeFinder(GROUND, seed=-1), "seed: expected a whole number"),
+        (lambda: pw.Camera(0, 48), "width: expected a whole number"),
+        (lambda: pw.Camera(vertical_fov_deg=180.0), "vertical_fov_deg: expected degrees"),
+        (lambda: pw.Camera(attitude=[1, 1, 0, 0]), "attitude: expected unit quaternions"),
+        (lambda: pw.Camera(position=np.zeros((2, 3)), attitude=[LEVEL] * 3), "as many rows"),
+        (lambda: pw.Beacons(GROUND, camera=ANYTHING), "camera: expected a Camera"),
+        (lambda: pw.Beacons(GROUND, markers={"a": [1, 2]}), r"markers\['a'\]: expected 3"),
+        (lambda: pw.Gnss(latitude_deg=91.0), "latitude_deg: expected degrees"),
+        (lambda: pw.Gnss(bias=ANYTHING), "bias: expected"),
+        (lambda: pw.Gnss(bias_time=0.0), "bias_time: expected a number > 0"),
+        (lambda: pw.Magnetometer(soft_iron=[1, 2, 3]), "soft_iron: expected a matrix"),
+        (lambda: pw.Barometer(np.nan), "noise_density: expected a finite number"),
+        (lambda: pw.RangeFinder(GROUND).measure([0, 0], LEVEL), "position: expected numbers"),
+        (lambda: pw.RangeFinder(GROUND).measure([0, 0, 1], [2, 0, 0, 0]), "attitude: expected"),
+        (lambda: pw.RangeFinder(GROUND).measure("here", LEVEL), "position: expected numbers"),
+        (lambda: pw.RangeFinder(GROUND).measure(np.zeros((3, 3)), [LEVEL] * 2), "attitude: exp"),
+        (lambda: pw.Gnss().measure([0, 0, 0], dt=0.0), "dt: expected a number > 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(make: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
