@@ -196,7 +196,7 @@ void bind_image(py::module_& m) {
   py::class_<PyPainter>(m, "Painter", "See propwash.render.Offscreen.")
       .def(py::init<const PyScene&, const std::string&, std::uint32_t,
                     const std::optional<std::pair<py::object, double>>&,
-                    std::shared_ptr<ThreadPool>>(),
+                    const std::optional<std::shared_ptr<ThreadPool>>&>(),
            py::keep_alive<1, 2>(), py::arg("scene"), py::arg("look"), py::arg("seed"),
            py::arg("lamp"), py::arg("pool"))
       .def("add_body", &PyPainter::add_body, py::arg("parts"))

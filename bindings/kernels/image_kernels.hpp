@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The painter of pictures, in each instruction set, as image_choice.cpp sees it. Pictures are
-/// painted in float; the units of double have none.
+/// The painter of pictures, in each instruction set, as dispatch.cpp sees it. Pictures are painted
+/// in float.
 
 #include "propwash/world/paint_rays.hpp"
 #include "propwash/world/paint_tile.hpp"

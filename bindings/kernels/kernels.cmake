@@ -1,20 +1,17 @@
-# The kernels: those of the fleet (kernels.cpp) and those of the world, each once for each
-# instruction set and type of number. Only these units are compiled for more than the baseline of
-# the platform, and one set is chosen at run time.
-
-set(_propwash_kernel_sources "")
-foreach(room IN ITEMS kernels world_kernels image_kernels)
-  if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/kernels/${room}.cpp")
-    list(APPEND _propwash_kernel_sources "${CMAKE_CURRENT_SOURCE_DIR}/kernels/${room}.cpp")
-  endif()
-endforeach()
+# The kernels of the fleet (kernels.cpp), of the world and of pictures, each once for each instruction
+# set and type of number. Only these units are compiled for more than the baseline of the platform,
+# and one set is chosen at run time.
 
 # propwash_kernels(<isa> <constraint of a register in inline assembly> <flags>...)
 function(propwash_kernels isa register)
   foreach(number float double)
     set(unit "${isa}_${number}")
     set(target "propwash_kernels_${unit}")
-    add_library(${target} OBJECT ${_propwash_kernel_sources})
+    set(sources kernels/kernels.cpp kernels/world_kernels.cpp)
+    if(number STREQUAL "float") # pictures are painted in float
+      list(APPEND sources kernels/image_kernels.cpp)
+    endif()
+    add_library(${target} OBJECT ${sources})
     target_link_libraries(${target} PRIVATE propwash::propwash propwash_warnings)
     set_target_properties(
       ${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden

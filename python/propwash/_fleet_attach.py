@@ -58,7 +58,7 @@ class SensorCarrier:
                 "fleet with a smaller dt"
             )
         late = sensed.at_least("latency", latency, 0.0, "s")
-        plan = SensorPlan(_name(name, sensor.kind, self.sensors), hertz, late)
+        plan = SensorPlan(_name(name, sensor.kind, self.sensors), hertz, late, sensor.seed)
         core = self._core
         if not isinstance(core, SensingCore):
             core = SensingCore(core, self._options, self._pool)

@@ -123,7 +123,7 @@ class FleetSensor(Generic[Reading]):
 
     def _key(self) -> NoiseKey:
         """Of the fleet's present seed."""
-        key = _core.sensor_key(self._core.seed, self._sensor.seed)
+        key = _core.sensor_key(self._core.seed, self._plan.seed)
         stream = FIRST_STREAM + STREAMS_PER_SENSOR * self._slot
         return NoiseKey(key, self._core.first_id, stream)
 
@@ -134,6 +134,10 @@ class FleetSensor(Generic[Reading]):
         self._pending: deque[_Sample[Reading]] = deque()
         first = self.take(step)
         self._current = replace(first, due=step).without(np.ones(self._core.size, dtype=np.bool_))
+
+    def check(self) -> None:
+        """Raises ValueError where the sensor has become one for another number of bodies."""
+        self._sensor._check_size(self._core.size)
 
     def take(self, step: int) -> _Sample[Reading]:
         """Takes the sample that is due at this step."""
@@ -174,7 +178,7 @@ class FleetSensor(Generic[Reading]):
         arrays = arrays_of(self._current.reading)
         p = self._plan
         layout = [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()]
-        device = [self._sensor.kind, p.name, p.rate, p.latency, self._sensor.seed, self._slot]
+        device = [self._sensor.kind, p.name, p.rate, p.latency, p.seed, self._slot]
         return [*device, self._bias.shape[1], layout]
 
     def state(self) -> list[Any]:
@@ -199,6 +203,8 @@ class SensorPlan:
     name: str
     rate: float
     latency: float
+    seed: int
+    """The sensor's when it was attached."""
 
 
 def _packed(sample: _Sample[Any]) -> list[Any]:

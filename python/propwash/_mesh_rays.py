@@ -14,6 +14,7 @@ from ._scene_items import Item, Marker, Mesh
 
 MOST_TRIANGLES = 500  # of a mesh that stays with the other shapes
 _MARGIN = 1e-4  # m, sight_margin of raycast.hpp
+_ROUNDING = 8.0 * float(np.finfo(np.float32).eps)  # its sight_rounding, of Embree's numbers
 
 
 def wanted(items: Sequence[Item], meshes: str) -> bool:
@@ -42,7 +43,8 @@ class MeshRays:
 
     def __init__(self, items: Sequence[Item], markers: Sequence[Marker]) -> None:
         self._rest = _core.SceneIndex(items, markers, MOST_TRIANGLES)
-        self._embree: Any = importlib.import_module("embreex.rtcore_scene").EmbreeScene()
+        scene = importlib.import_module("embreex.rtcore_scene").EmbreeScene
+        self._embree: Any = scene(robust=True)  # no cracks where triangles meet
         triangle_mesh = importlib.import_module("embreex.mesh_construction").TriangleMesh
         ids = []
         for i, item in enumerate(items):
@@ -81,8 +83,10 @@ class MeshRays:
         with np.errstate(invalid="ignore"):
             line = rows[1] - rows[0]
             length = np.linalg.norm(line, axis=1)
-            start = rows[0] + line * (_MARGIN / np.maximum(length, _MARGIN))[:, None]
-        reach = np.where(free, length - 2.0 * _MARGIN, 0.0)
+            size = np.abs(rows[0]).sum(axis=1) + length
+            margin = np.maximum(_MARGIN, _ROUNDING * size)
+            start = rows[0] + line * (margin / np.maximum(length, margin))[:, None]
+            reach = np.where(free, length - 2.0 * margin, 0.0)
         hit, *_ = self._met(start, line, length, reach, np.inf)
         free[hit] = False
         return free

@@ -16,7 +16,7 @@ from propwash._sensor_base import Motion, Sensor
 Numbers = NDArray[Any]
 Array = NDArray[np.float64]
 
-CAMBRIDGE_FIELD = (-4.993e-6, 19.964e-6, -47.015e-6)
+CAMBRIDGE_FIELD = (-4.994e-6, 19.964e-6, -47.014e-6)
 """T, in a world with x east and y north: the World Magnetic Model 2025 (NOAA) at 42.36 N, 71.09 W
 (Cambridge, Massachusetts), sea level, on 2025-01-01."""
 
@@ -66,8 +66,8 @@ class Gnss(_Modelled):
     position: (3,) m, of the antenna, body frame.
     seed: tells the noise of sensors apart.
 
-    Noise and bias are those of Beard and McLain, "Small Unmanned Aircraft" (2012), Table 7.2. The
-    origin is Cambridge, Massachusetts. Raises ValueError or TypeError for what cannot be.
+    Noise and bias are typical of a receiver without corrections: docs/model/gnss.md. The origin is
+    Cambridge, Massachusetts. Raises ValueError or TypeError for what cannot be.
 
     >>> gnss = Gnss(latitude_deg=47.3977, longitude_deg=8.5456, altitude=488.0)
     >>> gnss.measure(position=[10, 0, 2]).latitude_deg
@@ -269,7 +269,8 @@ class Magnetometer(_Modelled):
     attitude: (4,) unit quaternion, turns sensor components into the body frame.
     seed: tells the noise of sensors apart.
 
-    The noise is that of an HMC5883L (data sheet): 0.2 microtesla at 75 measurements a second.
+    The noise is the resolution of an HMC5883L (data sheet), 0.2 microtesla, taken for a standard
+    deviation at 75 measurements a second.
     Raises ValueError or TypeError for what cannot be.
     """
 
@@ -315,9 +316,8 @@ class Magnetometer(_Modelled):
         dt: s, since the measurement before: biases have moved on by it, and the white noise is that
         of 1/dt measurements a second.
         """
-        turned = sensed.numbers("attitude", attitude)
-        position = np.zeros((*turned.shape[:-1], 3))
-        reading: MagnetometerReading = self._measured(position, turned, dt=dt)
+        position = sensed.origins(attitude)
+        reading: MagnetometerReading = self._measured(position, attitude, dt=dt)
         return reading
 
     def _processes(self) -> list[tuple[float, float]]:

@@ -46,7 +46,9 @@ def _in_unit(unit: str) -> str:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+    if isinstance(value, int):  # of any length in Python
+        return not isinstance(value, bool) and value.bit_length() <= 1023
+    return isinstance(value, Real)
 
 
 def _items(value: object) -> list[Any] | None:

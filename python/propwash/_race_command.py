@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from propwash import _video, race
+from propwash import _video, plots, race
 
 
 def add_parser(commands: Any) -> None:
@@ -23,6 +23,12 @@ def add_parser(commands: Any) -> None:
     )
     flown.add_argument(
         "--seed", type=int, default=0, help="of the gates' places and of the noise (default: 0)"
+    )
+    flown.add_argument(
+        "--seeds",
+        type=int,
+        metavar="N",
+        help="fly the courses of seeds 0 to N - 1, and print a table and the team's score",
     )
     flown.add_argument(
         "--camera", action="store_true", help="show what a camera on board sees, not the map"
@@ -58,11 +64,15 @@ def _size(text: str) -> tuple[int, int]:
 
 def run(options: argparse.Namespace) -> None:
     """Flies, tells, shows."""
+    if options.seeds is not None:
+        return _runs(options)
     if options.out.is_dir() or not options.out.resolve().parent.is_dir():
         raise ValueError(f"--out {options.out}: expected a file in a folder that exists")
     if options.rate is not None and not 1.0 <= options.rate <= 240.0:
         raise ValueError(f"--rate: expected from 1 to 240 pictures a second, got {options.rate:g}")
     _video.check(options.out)
+    if not options.camera:
+        plots.require_matplotlib()
     result = race.fly(
         options.seed, options.vehicle, dtype=options.dtype, progress=_progress("flying")
     )
@@ -76,6 +86,18 @@ def run(options: argparse.Namespace) -> None:
         progress=_progress("picturing"),
     )
     print(f"  {shown}")
+
+
+def _runs(options: argparse.Namespace) -> None:
+    """The rule of the challenge: many perturbed courses, of which the best five count."""
+    if not 1 <= options.seeds <= 10_000:
+        raise ValueError(f"--seeds: expected from 1 to 10000 courses, got {options.seeds}")
+    progress = _progress("flying")
+    results = []
+    for seed in range(options.seeds):
+        results.append(race.fly(seed, options.vehicle, dtype=options.dtype))
+        progress((seed + 1) / options.seeds)
+    print(race.table(results))
 
 
 def _progress(what: str) -> Callable[[float], None]:

@@ -53,8 +53,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> None:
     """Answers until Ctrl-C."""
-    from propwash.render.server import Server
+    from propwash.render.server import Server, require_zeromq
 
+    require_zeromq()
     server = Server(
         options.scene,
         ports=tuple(options.port),

@@ -7,6 +7,7 @@ makes. `docs/world.md` describes the format.
 
 from __future__ import annotations
 
+import math
 import random
 import tomllib
 from collections.abc import Iterable
@@ -106,7 +107,7 @@ def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> pa
     if "yaw" in table:
         if "attitude" in table:
             raise ParameterError(f"{key}.yaw and {key}.attitude are both given: expected one")
-        fields["attitude"] = parts.turned(values.number(table["yaw"], f"{key}.yaw", "rad"))
+        fields["attitude"] = parts.turned(_yaw(table["yaw"], f"{key}.yaw"))
     if shape == "mesh" and "file" in fields:
         given = [name for name in ("vertices", "triangles") if name in fields]
         if given:
@@ -115,7 +116,16 @@ def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> pa
         fields["vertices"], fields["triangles"] = _mesh_files.read(folder / name)
     item = _set(parts.KINDS[shape], fields, key, extra=_EXTRA)
     bounds = values.vector3(table.get("perturbation", (0, 0, 0)), f"{key}.perturbation")
+    if not all(0.0 <= bound < math.inf for bound in bounds):
+        raise refusal(f"{key}.perturbation", bounds, "3 finite numbers >= 0: m, m, rad")
     return item if seed is None else _perturbed(item, bounds, seed)
+
+
+def _yaw(value: object, key: str) -> float:
+    yaw = values.number(value, key, "rad")
+    if not math.isfinite(yaw):
+        raise refusal(key, value, "a finite number in rad")
+    return yaw
 
 
 def _perturbed(item: parts.Item, bounds: Vector3, seed: int) -> parts.Item:

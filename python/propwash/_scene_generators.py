@@ -15,6 +15,7 @@ _BARK = (0.36, 0.25, 0.16)
 _STEEL = (0.20, 0.32, 0.55)
 _BOARD = (0.82, 0.48, 0.16)
 _WALL = (0.80, 0.80, 0.77)
+_MOST_TREES = 5000  # each is asked whether it stands clear of all before it
 
 
 class Generator(ParameterSet, frozen=True, kw_only=True):
@@ -59,6 +60,13 @@ class Forest(Generator, frozen=True, kw_only=True):
     trunk_radius: Annotated[Vector2, Field("m", "least and greatest")]
     trunk_height: Annotated[Vector2, Field("m", "least and greatest")]
     crown_radius: Annotated[Vector2, Field("m", "least and greatest")]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        trees = self.density * self.size[0] * self.size[1]
+        if trees > _MOST_TREES:
+            expected = f"at most {_MOST_TREES} trees, got {trees:.3g}"
+            raise refusal("generator.density", self.density, expected)
 
     def items(self, seed: int) -> list[Item]:
         """Trunks and crowns by turns."""

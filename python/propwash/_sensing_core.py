@@ -85,6 +85,7 @@ class SensingCore:
             if left is None:
                 self.core.step(command, substeps)  # refuses
                 return
+            self._check()
             earlier: Flags | None = None
             while left > 0:
                 now = self.core.steps
@@ -98,6 +99,11 @@ class SensingCore:
                 left -= piece
                 if self._has_floor and left > 0:
                     earlier = self.contact
+
+    def _check(self) -> None:
+        """Refuses sensors that have been changed in flight to what cannot be, before a step."""
+        for handle in self.sensors.values():
+            handle.check()
 
     def rollout(
         self, commands: Any, steps: int | None, substeps: Any, names: list[str]
@@ -138,6 +144,7 @@ class SensingCore:
     def reset(self, parts: Any, chosen: Flags | None, seed: int | None) -> None:
         """As that of the core; readings of the vehicles are lost."""
         with self.lock:
+            self._check()
             self.core.reset(parts, chosen, seed)
             for handle in self.sensors.values():
                 if seed is not None:
@@ -222,8 +229,9 @@ def _content(snapshot: bytes, ours: list[Any], size: int) -> dict[str, Any]:
                 f"{expected} one with {names}; name, kind, rate, latency, seed and the shapes of "
                 "the readings must be the same"
             )
-        sound = isinstance(content["core"], bytes) and isinstance(content["first_id"], int)
-        sound = sound and (content["contact"] is None or len(content["contact"]) == size)
+        sound = isinstance(content["core"], bytes)
+        sound = sound and _is_count(content["first_id"], 2**32 - size + 1)
+        sound = sound and (content["contact"] is None or _is_row(content["contact"], size))
         for state, signature in zip(content["states"], ours, strict=True):
             sound = sound and _is_sound(state, signature, size)
     except _OtherSensors as error:
@@ -244,11 +252,24 @@ def _is_sound(state: list[Any], signature: list[Any], size: int) -> bool:
     *_, biases, layout = signature
     sizes = [int(np.prod(shape)) * np.dtype(kind).itemsize for _, kind, shape in layout]
     return (
-        min(start, sample) >= 0
-        and len(bias) == 8 * size * biases
+        _is_count(start, 2**62)
+        and _is_count(sample, 2**40)
+        and _is_row(bias, 8 * size * biases)
+        and bool(np.isfinite(np.frombuffer(bias)).all())
         and len(samples) > 0
         and all(
-            due >= 0 and len(time) == 8 * size and [len(a) for a in arrays] == sizes
+            _is_count(due, 2**63)
+            and _is_row(time, 8 * size)
+            and len(arrays) == len(sizes)
+            and all(_is_row(array, length) for array, length in zip(arrays, sizes, strict=True))
             for due, time, arrays in samples
         )
     )
+
+
+def _is_count(value: object, end: int) -> bool:
+    return type(value) is int and 0 <= value < end
+
+
+def _is_row(value: object, length: int) -> bool:
+    return isinstance(value, bytes) and len(value) == length

@@ -96,6 +96,12 @@ def poses(
     return lead, np.ascontiguousarray(at, dtype=dtype), unit("attitude", turned, dtype)
 
 
+def origins(attitude: object) -> Numbers:
+    """Positions (…, 3) at the origin for attitudes (…, 4): float32 where these are."""
+    lead, turned = _rows("attitude", attitude, 4, None)
+    return np.zeros((*lead, 3), np.float32 if turned.dtype == np.float32 else np.float64)
+
+
 def rows(name: str, value: object, lead: tuple[int, ...], dtype: np.dtype[Any]) -> Numbers:
     """(n, 3) of numbers (…, 3), or (3,) for all alike; None: zeros."""
     _, array = _rows(name, np.zeros(3) if value is None else value, 3, lead)

@@ -19,12 +19,19 @@ _AXES = ("x", "y", "z")
 _COLOURS = ("tab:blue", "tab:orange", "tab:green")
 
 
-def _figure(width: float, height: float) -> Figure:
+def require_matplotlib() -> None:
+    """Raises ImportError, which says what brings it, where matplotlib is missing."""
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401
     except ImportError as error:
         raise ImportError('plots need matplotlib: pip install "propwash[viz]"') from error
+
+
+def _figure(width: float, height: float) -> Figure:
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure

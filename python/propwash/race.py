@@ -363,6 +363,29 @@ def show(
     return _race_film.write(result, Path(path), camera, size, rate, progress)
 
 
+def table(results: Sequence[Result]) -> str:
+    """Runs as text, one a line, and what counts of them. Raises ValueError without any."""
+    if not results:
+        raise ValueError("results: expected at least one run, got none")
+    lines = [f"{'seed':>6s}{'gates':>8s}{'time [s]':>10s}{'score':>8s}"]
+    for result in results:
+        last = result.passages[-1].time if result.passages else np.nan
+        note = "" if result.collision is None else f"  collision with {result.collision.item}"
+        gates = f"{len(result.passages)}/{len(result.course)}"
+        lines.append(f"{result.seed!s:>6s}{gates:>8s}{last:10.2f}{result.score:8.2f}{note}")
+    scores = [result.score for result in results]
+    best = min(5, len(scores))
+    whole = sum(result.finished for result in results)
+    return "\n".join(
+        [
+            *lines,
+            f"{whole} of {len(scores)} courses finished, mean score {np.mean(scores):.2f}",
+            f"mean of the best {best}: {team_score(scores, best):.2f} "
+            "(20 published teams, flying by camera: best 91.39, tenth 71.10)",
+        ]
+    )
+
+
 def report(result: Result) -> str:
     """What was flown, gate by gate, as text."""
     flight = result.flight

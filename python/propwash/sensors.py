@@ -97,12 +97,13 @@ class RangeFinder(Sensor[RangeReading]):
         rows = sensed.points("directions", directions)
         self._is_single = rows.ndim == 1
         rows = np.atleast_2d(rows)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        if len(rows) == 0 or not (lengths > 0.0).all():
+        largest = np.abs(rows).max(axis=1, keepdims=True)
+        if len(rows) == 0 or not (largest > 0.0).all():
             raise ValueError(
                 f"directions: expected vectors that are not zero, got {rows.tolist()!r:.100}"
             )
-        self._directions: Array = rows / lengths
+        rows = rows / largest  # whose squares neither vanish nor overflow
+        self._directions: Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         self._max_range = sensed.at_least("max_range", max_range, 0.0, "m", open_=True)
         self._variance = sensed.at_least("variance", variance, 0.0, "m^2")
         self._position = sensed.vector("position", position, "m")

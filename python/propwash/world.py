@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
@@ -237,9 +238,7 @@ class Scene:
         starts inside meets the surface on its way out. Raises ValueError for other shapes.
         """
         rows, shape, single = _two_rows("origins", origins, "directions", directions)
-        if not float(max_range) > 0.0:
-            raise ValueError(f"max_range: expected a number > 0 [m], got {max_range!r:.100}")
-        most, pool = float(max_range), pool_of(threads)
+        most, pool = _reach(max_range), pool_of(threads)
         if self._mesh_rays is not None:
             distance, ids, normal = self._mesh_rays.raycast(rows, most, normals, pool)
         else:
@@ -257,8 +256,8 @@ class Scene:
         """(…,) whether the lines between points meet nothing.
 
         start, end: (…, 3) m, world frame, broadcast against each other. What touches a line within
-        0.1 mm of its ends does not count; a line that is not of finite numbers is not free. Raises
-        ValueError for other shapes.
+        0.1 mm of its ends, or some roundings far from the origin, does not count; a line that is
+        not of finite numbers is not free. Raises ValueError for other shapes.
         """
         rows, shape, single = _two_rows("start", start, "end", end)
         free: NDArray[np.bool_]
@@ -355,6 +354,12 @@ def _two_rows(
     dtype = np.float32 if single else np.float64
     rows = [np.ascontiguousarray(x.reshape(-1, 3), dtype=dtype) for x in (a, b)]
     return (rows[0], rows[1]), a.shape[:-1], single
+
+
+def _reach(max_range: float) -> float:
+    if not isinstance(max_range, Real) or isinstance(max_range, bool) or not max_range > 0.0:
+        raise ValueError(f"max_range: expected a number > 0 [m], got {max_range!r:.100}")
+    return float(max_range)
 
 
 def _edges(size: ArrayLike) -> tuple[float, float, float]:

@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "fleet_engine.hpp"
+#include "instances.hpp"
 #include "support.hpp"
 
 namespace pw = propwash;

@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "fleet_engine.hpp"
+#include "instances.hpp"
 #include "support.hpp"
 
 namespace pw = propwash;

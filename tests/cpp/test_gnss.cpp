@@ -101,7 +101,7 @@ TEST_CASE("the antenna rides on the body", "[gnss]") {
 }
 
 TEST_CASE("a fix adds its bias, and noise as its density and rate say", "[gnss]") {
-  const auto gnss = pw::published_gnss();
+  const auto gnss = pw::typical_gnss();
   const pw::GnssReading<double> truth{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}};
   const Vec bias{0.1, 0.2, 0.3}, one{1.0, 1.0, 1.0}, none{};
   const auto slow = pw::gnss_reading(gnss, truth, bias, one, one, 1.0);

@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "custom_scalars.hpp"
+#include "instances.hpp"
 #include "quiet.hpp"
 #include "support.hpp"
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "instances.hpp"
 #include "quiet.hpp"
 #include "support.hpp"
 

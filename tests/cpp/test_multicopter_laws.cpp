@@ -3,6 +3,7 @@
 #include <propwash/vehicle/vehicles.hpp>
 
 #include "catch.hpp"
+#include "instances.hpp"
 #include "quiet.hpp"
 #include "support.hpp"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "instances.hpp"
 #include "quiet.hpp"
 #include "support.hpp"
 

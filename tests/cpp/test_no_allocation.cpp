@@ -10,6 +10,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "instances.hpp"
 #include "quiet.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -4,6 +4,7 @@
 #include <propwash/vehicle/vehicles.hpp>
 
 #include "catch.hpp"
+#include "instances.hpp"
 #include "quiet.hpp"
 #include "support.hpp"
 

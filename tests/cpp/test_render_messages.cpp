@@ -291,6 +291,9 @@ TEST_CASE("an answer is read in both dialects, and only what is needed must be t
     cut[0] = without.dump();
     CHECK_THROWS_AS(read_answer(cut), ProtocolError);
   }
+  json.erase("utime");
+  frames[0] = json.dump();
+  CHECK_THROWS_WITH(read_answer(frames), Catch::Matchers::Matches(".*has no ntime"));
 }
 
 TEST_CASE("a picture's bytes decide how it is read, and every other length is a fault") {

@@ -390,7 +390,15 @@ TEST_CASE("an answer that does not fit its pose is a fault, and the next good on
   CHECK_THROWS_WITH(give(stranger), said("camera7"));
   CHECK_THROWS_WITH(give(make_pose(1, 8, 2)), said("8 x 2"));
   CHECK_THROWS_WITH(give(make_pose(1, 4, 1)), said("no picture of camera \"camera1\""));
-  CHECK(session.counts().faulty == 3);
+  auto frames = answer_to(make_pose(1, 4, 2));
+  const auto three = frames[0].find("\"channels\":[3,");
+  REQUIRE(three != std::string::npos);
+  frames[0][three + 12] = '1';
+  frames[1].resize(4 * 2);  // a caller who asked for RGB would read past its end
+  const auto views = views_of(frames);
+  CHECK_THROWS_WITH(session.receive(views.data(), views.size(), 0.1),
+                    said("3 bytes a pixel of camera \"camera0\", got 1"));
+  CHECK(session.counts().faulty == 4);
   CHECK(session.in_flight() == 1);
   const auto answer = give(make_pose(1, 4, 2));
   CHECK(sure(answer).images.at(1).index == 1);

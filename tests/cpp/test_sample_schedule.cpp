@@ -39,3 +39,17 @@ TEST_CASE("a latency is rounded up to whole steps", "[sample_schedule]") {
   CHECK(pw::latency_in_steps(0.0125, dt) == 12);
   CHECK(pw::latency_in_steps(0.1, 0.001) == 100);
 }
+
+TEST_CASE("what comes later than any run comes never, not at once", "[sample_schedule]") {
+  const double dt = 1.0 / 960.0;
+  constexpr std::uint64_t long_run = std::uint64_t{1} << 60;
+  for (const double latency : {1e15, 1e17, 1e30, 1e300}) {
+    CHECK(pw::latency_in_steps(latency, dt) > long_run / 2);
+  }
+  for (const double rate : {1e-16, 1e-30, 1e-300}) {
+    const pw::SampleSchedule schedule{rate, dt, 7};
+    CHECK(schedule.step_of(0) == 7);
+    CHECK(schedule.step_of(1) > long_run);
+    CHECK(schedule.step_of(1000000) > long_run);
+  }
+}

@@ -2,6 +2,7 @@
 #include <propwash/propwash.hpp>
 
 #include "catch.hpp"
+#include "instances.hpp"
 #include "table.hpp"
 
 namespace pw = propwash;

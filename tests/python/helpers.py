@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +21,11 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 MULTICOPTERS = [
     name for name in pw.names() if isinstance(pw.load(name), pw.VehicleParameters)
 ]  # every shipped one
+
+
+def hear_ctrl_c() -> None:
+    """In a child, before its program: tests that run in the background pass on a deaf ear."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def read_columns(path: Path) -> dict[str, Array]:

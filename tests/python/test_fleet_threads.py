@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
+from helpers import hear_ctrl_c
 
 
 def hover(n: int) -> pw.RateThrust:
@@ -128,14 +129,21 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("what", ["step", "rollout"])
 def test_ctrl_c_is_heard(what: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, what], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", INTERRUPTED, what],
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=hear_ctrl_c,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "flying\n"
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
-        assert process.stdout.read() == "heard\n"
-        assert process.wait(30) == 0
+        try:
+            told, _ = process.communicate(timeout=30)
+        finally:
+            process.kill()
+        assert told == "heard\n"
+        assert process.returncode == 0
 
 
 def test_idle_threads_use_no_time() -> None:

@@ -335,6 +335,17 @@ def test_the_command_shows_the_flight(
             assert shown.n_frames > 20
 
 
+def test_the_command_prints_the_table_of_many_courses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["race", "--seeds", "2"]) == 0
+    head, first, second, finished, team = capsys.readouterr().out.splitlines()
+    assert head.split()[0] == "seed"
+    scores = [float(line.split()[-1]) for line in (first, second)]
+    # the scores are printed to two decimals, and so are their means
+    for line, before in [(finished, "mean score "), (team, "best 2: ")]:
+        shown = float(line.partition(before)[2].split()[0])
+        assert shown == pytest.approx(np.mean(scores), abs=0.011)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -343,6 +354,7 @@ def test_the_command_shows_the_flight(
         (["--rate", "0.5"], "--rate: expected from 1 to 240"),
         (["--seed", "-3"], "seed: expected a whole number"),
         (["--vehicle", "car"], "expected a multicopter, this is a car"),
+        (["--seeds", "0"], "--seeds: expected from 1 to 10000 courses"),
     ],
 )
 def test_the_command_refuses_what_it_cannot(

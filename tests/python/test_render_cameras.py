@@ -21,7 +21,11 @@ from propwash.render import Camera, RenderObject
         (lambda: Camera("a", motion_blur=2.0), "motion_blur: expected 0 to 1"),
         (lambda: RenderObject("a", ""), "prefab: expected a name"),
         (lambda: RenderObject("a", "gate", size=(1, 0, 1)), "size: expected three numbers > 0"),
+        (lambda: Camera("a", ["rgb"]), "expected one of 'rgb'"),  # type: ignore[arg-type]
+        (lambda: Camera("a", motion_blur="x"), "expected 0 to 1"),  # type: ignore[arg-type]
         (lambda: render.stereo(baseline=-1.0), "baseline: expected a finite number > 0"),
+        (lambda: render.camera_matrix(64, 48, 0.0), "vertical_fov_deg: expected degrees between 0"),
+        (lambda: render.camera_matrix(64, 0, 70.0), "height: expected a whole number of pixels"),
     ],
 )
 def test_a_camera_or_object_that_cannot_be_is_refused(make: Any, message: str) -> None:

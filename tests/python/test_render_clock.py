@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 from propwash.render.clock import Clock, DynamicClock, LockStep, RealTime
@@ -183,6 +184,40 @@ def test_one_picture_for_each_instant_whatever_the_step() -> None:
     clock = LockStep(60.0)
     assert [clock.advance(0.05) for _ in range(4)] == [True] * 4
     assert (clock.due, clock.dropped) == (12, 8)
+
+
+def test_a_pose_that_is_refused_is_no_picture_that_was_dropped() -> None:
+    class Refusing(Renderer):
+        def request_vehicle(self, *given: Any, **more: Any) -> Frame:
+            raise ValueError("no pose")
+
+    wall = Wall()
+    clock = LockStep(60.0)
+    assert clock.advance(1.0 / 60.0)
+    with pytest.raises(ValueError, match="no pose"):
+        clock.render(Refusing(wall, 1000.0), POSITION, ATTITUDE)
+    clock.advance(1.0 / 60.0)
+    clock.render(Renderer(wall, 1000.0), POSITION, ATTITUDE)
+    assert (clock.received, clock.dropped) == (1, 0)
+
+
+@pytest.mark.parametrize("kind", [LockStep, RealTime, DynamicClock])
+def test_time_stamps_rise_over_a_simulation_that_starts_again(kind: type[Clock]) -> None:
+    wall = Wall()
+    renderer = Renderer(wall, 1000.0)
+    last = -1
+    for _ in range(3):
+        clock = kind(60.0, offset_ns=last + 1, wall=wall, sleep=wall.sleep)
+        _fly(clock, renderer, 0.2)
+        assert clock.time == pytest.approx(0.2, abs=DT)
+        last = clock.time_ns
+    assert renderer.asked == sorted(set(renderer.asked))
+    assert len(renderer.asked) == 36
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    clock = LockStep(np.float32(50.0))  # type: ignore[arg-type]
+    assert [clock.advance(np.float32(0.01)) for _ in range(4)] == [False, True, False, True]  # type: ignore[arg-type]
 
 
 def test_a_frame_that_was_not_asked_for_counts_for_nothing() -> None:

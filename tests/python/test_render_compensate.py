@@ -98,6 +98,33 @@ def test_half_a_turn_about_the_axis_turns_every_pixel() -> None:
     np.testing.assert_array_equal(compensate(image, K, R, (0, 0, 0)), image[::-1, ::-1])
 
 
+@pytest.mark.parametrize("degrees", [130.0, 180.0, 230.0])
+def test_a_camera_that_looks_back_sees_nothing_of_the_image(degrees: float) -> None:
+    pytest.importorskip("cv2")
+    rotation = Rotation.from_euler("y", degrees, degrees=True).as_matrix()
+    white = np.full((HEIGHT, WIDTH, 3), 255, np.uint8)
+    assert (compensate(white, K, rotation, np.zeros(3), fill=7.0) == 7).all()
+
+
+@pytest.mark.parametrize("forward", [5.0, 6.0])
+def test_behind_its_plane_a_camera_sees_nothing_of_the_image(forward: float) -> None:
+    pytest.importorskip("cv2")
+    white = np.full((HEIGHT, WIDTH), 255, np.uint8)
+    assert (compensate(white, K, np.eye(3), np.array([0.0, 0.0, -4.0]), 5.0) == 255).all()
+    assert (compensate(white, K, np.eye(3), np.array([0.0, 0.0, -forward]), 5.0) == 0).all()
+
+
+def test_where_the_view_turns_past_a_right_angle_no_ghost_is_seen() -> None:
+    pytest.importorskip("cv2")
+    # of a wide picture, half of the present view lies behind the one that was rendered
+    wide = camera_matrix(WIDTH, HEIGHT, 120.0)
+    rotation = Rotation.from_euler("y", 90.0, degrees=True).as_matrix()
+    white = np.full((HEIGHT, WIDTH), 255, np.uint8)
+    warped = compensate(white, wide, rotation, np.zeros(3))
+    sides = warped[:, : WIDTH // 2].any(), warped[:, WIDTH // 2 :].any()
+    assert sorted(sides) == [False, True]
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
 def test_no_motion_changes_nothing_and_the_image_may_be_a_view(dtype: type[Any]) -> None:
     pytest.importorskip("cv2")

@@ -177,6 +177,8 @@ def test_faults_may_be_counted_only(ports: tuple[int, int]) -> None:
         for stamp in range(11):
             assert client.request_vehicle(stamp, *AHEAD).time_ns == stamp
         assert client.statistics.faulty >= 20
+        assert client.last_fault is not None
+        assert client.last_fault.__traceback__ is None  # its frames would keep the message
 
 
 def test_answers_to_poses_that_nobody_sent_are_counted_and_not_seen(

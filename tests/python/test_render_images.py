@@ -350,6 +350,13 @@ def test_a_render_that_cannot_be_is_refused_and_the_next_one_is_right() -> None:
         offscreen.render("rgb", (0.0, math.nan, 2.0))
     with pytest.raises(ValueError, match="given twice"):
         offscreen.render(["rgb", "rgb"])
+    for wrong in (5, [5], [None, "rgb"]):
+        with pytest.raises(
+            ValueError, match=r"cameras: expected a list of propwash\.render\.Camera"
+        ):
+            offscreen.render(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="objects: expected a list"):
+        offscreen.render("rgb", objects=["gate"])  # type: ignore[list-item]
     np.testing.assert_array_equal(offscreen.render("rgb", (0.0, 0.0, 2.0)).images["rgb"], good)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import struct
@@ -115,8 +116,9 @@ def test_of_several_poses_in_a_step_all_are_sensed_and_the_newest_is_rendered() 
 
 
 def test_poses_that_do_not_go_forward_in_time_are_dropped_and_counted() -> None:
-    loop = VehicleInTheLoop(_source([_sample(k) for k in (5, 5, 4, 6)]))
-    assert [reading.sample.time_ns for reading in loop.step().readings] == [5, 6]
+    loop = VehicleInTheLoop(_source([_sample(k) for k in (5, 3, 4, 6, 6, 7)]))
+    steps = [[reading.sample.time_ns for reading in loop.step().readings] for _ in range(3)]
+    assert steps == [[5, 6], [7], []]  # the same stamp again is the same pose: what came is taken
     assert loop.stale == 2
 
 
@@ -134,6 +136,16 @@ def test_the_camera_has_its_own_rate_by_the_poses_time_stamps(rate: float) -> No
     assert len(eyes.asked) == pytest.approx(2.0 * rate, abs=1)
     gaps = np.diff([stamp for stamp, _ in eyes.asked])
     assert np.all(np.abs(gaps - 1e9 / rate) <= 1e9 / 360.0 + 2)
+
+
+def test_a_source_that_always_has_a_pose_holds_nobody() -> None:
+    present = VehicleInTheLoop(lambda: _sample(5))
+    assert [len(present.step().readings) for _ in range(3)] == [1, 0, 0]
+    stamps = itertools.count(1)
+    endless = VehicleInTheLoop(lambda: _sample(next(stamps)))
+    assert 0 < len(endless.step().readings) < 1000
+    backwards = VehicleInTheLoop(lambda: _sample(10**6 - next(stamps)))
+    assert len(backwards.step().readings) == 1
 
 
 def test_run_reports_what_came() -> None:
@@ -160,7 +172,8 @@ def test_a_stream_takes_both_formats_and_counts_what_is_neither() -> None:
         [b"pose", struct.pack("<q7d", -1, 0, 0, 0, 1, 0, 0, 0)],
         [b"other", bytes(64)],
         [b"json", b"\xff\xfe"],
-        [b"json", b"[" * 100_000],
+        [b"json", b"[" * 5_000],
+        [b"json", bytes([255]) * 100_000],
         [b"json", b"{}"],
         [b"json", b"[1]"],
         [b"json", json.dumps(text | {"time_ns": 1.5}).encode()],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -78,6 +81,30 @@ def test_a_renderer_that_fails_is_told_with_its_own_words(ports: tuple[int, int]
         assert time.monotonic() - began < 5.0
 
 
+def test_our_own_renderer_fails_with_a_word_and_without_a_crash(ports: tuple[int, int]) -> None:
+    with pytest.raises(RendererError, match="no scene 'broken'") as told:
+        Client.launch("broken", ports=ports, probe=0.0, **SIZE)
+    assert "Fatal" not in str(told.value)
+    assert re.search("ended with status [1-9]", str(told.value))  # not by a signal
+
+
+def test_a_renderer_that_ended_is_told_of_until_another_takes_its_place(
+    ports: tuple[int, int],
+) -> None:
+    with Client.launch("room", ports=ports, probe=0.0, command=_command(), **SIZE) as client:
+        client.request_vehicle(1, *AHEAD)
+        os.kill(client._children[0].process_id, signal.SIGKILL)
+        with pytest.raises(RendererError, match="ended with status -9"):
+            _poll_without_end(client)
+        with FakeRenderer(ports, swallow=0):
+            deadline = time.monotonic() + 10.0
+            while client.renderers == [0]:
+                assert time.monotonic() < deadline
+                client.sleep(0.02)
+            assert client.request_vehicle(2, *AHEAD).time_ns == 2
+            assert client.poll() is None
+
+
 PARENT = """
 import os, signal
 from propwash.render import Client
@@ -109,6 +136,12 @@ def _lives(process: int) -> bool:
         return status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+def _poll_without_end(client: Client) -> None:
+    deadline = time.monotonic() + 10.0
+    while time.monotonic() < deadline:
+        client.poll(0.02)
 
 
 def _request_without_end(client: Client) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import hear_ctrl_c
 from propwash import _core
 from propwash.render import _images
 from propwash.render.cameras import CHANNELS, KINDS, Camera, RenderObject
@@ -248,6 +249,9 @@ def test_published_scenes_have_one_that_stands_for_them() -> None:
     assert seen == {"Abandoned_Factory_Morning": True, "Abandoned_Factory_Morning_No_Gates": False}
     frames_of(renderer, changed(message, sceneFilename="Abandoned_Factory_Sunset", ntime=8))
     assert renderer.look == "sunset"
+    fixed = server(scene="Abandoned_Factory_Sunset_No_Gates")
+    frames_of(fixed, changed(message, sceneFilename="room", ntime=9))
+    assert fixed.look == "sunset"
     lines: list[str] = []
     odd = server(scene=None, log=lines.append)
     frames_of(odd, changed(message, sceneFilename="Atlantis"))
@@ -394,6 +398,7 @@ def test_the_command_answers_a_client_and_ends_at_ctrl_c() -> None:
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ.copy(),
+        preexec_fn=hear_ctrl_c,
     )
     try:
         answer = client.request(payload([camera("front"), camera("d", "depth")], ntime=9))

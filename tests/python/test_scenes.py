@@ -275,6 +275,11 @@ def test_schema_and_loader_refuse_the_same(
         ("yaw = 0.3", "attitude = [1, 1, 0, 0]", "unit quaternion"),
         ("yaw = 0.3", "attitude = [1, 0, 0, 0]\nyaw = 0.0", "both given"),
         ("width = 2", "width = inf", "'Gate1': width = inf"),
+        ("yaw = 0.3", "yaw = inf", "items[1].yaw = inf: expected a finite number"),
+        ("yaw = 0.3", "yaw = 1" + "0" * 400, "items[1].yaw"),
+        ("width = 2", "width = 1" + "0" * 400, "items[2].width"),
+        ("bation = [0.5,", "bation = [-1,", "items[1].perturbation"),
+        ("bation = [0.5,", "bation = [inf,", "items[1].perturbation"),
         ("height = 1", "height = 1\nmarker_corners = [0, 1, 1, 2]", "marker_corners"),
         ('name = "lamp"', 'name = "Gate1_2"', "'Gate1_2' is there twice"),
         ('name = "yard"', 'name = "yard" x', "expected a TOML file"),
@@ -289,6 +294,12 @@ def test_what_cannot_be_is_refused_with_the_file(
         read(tmp_path, text)
     assert words in str(error.value)
     assert "yard.toml" in str(error.value)
+
+
+def test_a_wood_without_end_is_refused(tmp_path: Path) -> None:
+    text = (SCENES / "forest.toml").read_text(encoding="utf-8").replace("0.05 ", "1e9 ", 1)
+    with pytest.raises(pw.ParameterError, match=r"generator.density = 1000000000.0: expected at m"):
+        read(tmp_path, text)
 
 
 def test_a_scene_that_is_not_there() -> None:

@@ -108,6 +108,9 @@ def test_rays_in_any_directions_and_any_axes_of_bodies() -> None:
     assert reading.range.shape == (2, 3, 3)
     assert reading.range.dtype == np.float32
     np.testing.assert_allclose(reading.range[1, 2], [2.0, 2.0 * np.sqrt(2.0), 21.0], rtol=1e-6)
+    for length in (1e-200, 1e200, 1e-320):
+        far = pw.RangeFinder(GROUND, length * np.array([0, 0, -1.0]), variance=0.0)
+        assert far.measure([0, 0, 3.0], LEVEL).range == 3.0
 
 
 def test_range_noise_has_the_published_variance() -> None:
@@ -248,6 +251,12 @@ def test_magnetometer_turns_with_the_body_and_shows_its_iron() -> None:
     hard, soft = np.array([1e-5, -2e-5, 0.0]), np.array([[1.1, 0.1, 0], [0.1, 0.9, 0], [0, 0, 1]])
     iron = pw.Magnetometer(hard_iron=hard, soft_iron=soft, noise_density=0.0).measure(q).field
     np.testing.assert_allclose(iron, plain @ soft.T + hard, atol=1e-18)
+    single = pw.Magnetometer(noise_density=0.0).measure(q.astype(np.float32)).field
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, plain, atol=1e-6 * 51e-6)
+    lost = pw.Magnetometer().measure([[np.nan, 0, 0, 0], LEVEL]).field
+    assert np.isnan(lost[0]).all()
+    assert np.isfinite(lost[1]).all()
 
 
 def test_bodies_that_are_nowhere_read_nothing_and_touch_no_neighbour() -> None:

@@ -116,8 +116,9 @@ def test_rays_that_cannot_be(origins: Any, directions: Any, words: str) -> None:
 
 def test_other_arguments_that_cannot_be() -> None:
     scene = Scene([Plane(name="ground")])
-    for wrong in (0.0, -1.0, math.nan):
-        with pytest.raises(ValueError, match="max_range"):
+    wrong: Any
+    for wrong in (0.0, -1.0, math.nan, "far", None, True, [1.0]):
+        with pytest.raises(ValueError, match="max_range: expected a number > 0"):
             scene.raycast([0, 0, 1], [0, 0, 1], max_range=wrong)
     with pytest.raises(TypeError, match="threads"):
         scene.raycast([0, 0, 1], [0, 0, 1], threads=1.5)  # type: ignore[arg-type]
@@ -248,6 +249,34 @@ def test_embree_meets_what_the_own_triangles_meet() -> None:
     assert np.mean(own.visible(o[1:], o[:-1]) != embree.visible(o[1:], o[:-1])) < 1e-3
     none = embree.raycast(np.zeros((0, 3)), np.zeros((0, 3)))
     assert none.distance.shape == (0,)
+
+
+@pytest.mark.parametrize(("meshes", "most"), [("own", 0.0), ("embree", 0.01)])
+def test_rays_at_seams_do_not_go_through(meshes: Any, most: float) -> None:
+    if meshes == "embree":
+        pytest.importorskip("embreex", reason='embreex is missing (pip install "propwash[mesh]")')
+    shape = globe(40, 1.0)
+    scene = Scene([Mesh(name="ball", **shape)], meshes=meshes)
+    rng = np.random.default_rng(3)
+    corners = shape["vertices"][shape["triangles"]]
+    closed = (np.abs(corners[..., 2]) < 0.9).all(axis=1) & (corners[..., 0] < 0.0).all(axis=1)
+    corner, other, _ = rng.choice(corners[closed], 50_000).swapaxes(0, 1)
+    part = rng.uniform(0.0, 1.0, (50_000, 1)) * (rng.random((50_000, 1)) < 0.5)
+    target = corner + part * (other - corner)
+    origin = target + 9.0 * (corner + rng.uniform(-0.3, 0.3, target.shape))
+    far = np.linalg.norm(target - origin, axis=1)
+    through = scene.raycast(origin, target - origin).distance > far + 0.05
+    assert np.mean(through) <= most
+
+
+def test_far_from_the_origin_what_is_on_a_mesh_is_seen_from_outside() -> None:
+    pytest.importorskip("embreex", reason='embreex is missing (pip install "propwash[mesh]")')
+    for far in (0.0, 300.0, 3000.0):
+        ball = Mesh(name="ball", position=(far, -far, 0.5 * far), **globe(40, 1.0))
+        scene = Scene([ball], meshes="embree")
+        points = np.array(ball.vertices)
+        centre = np.array(ball.position)
+        assert scene.visible(centre + 4.0 * points, centre + points).mean() > 0.99
 
 
 def test_without_embree_the_own_triangles_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,9 @@ class JsonPart {
         value_->is_structured()
             ? std::string(value_->type_name()) + " of " + std::to_string(value_->size())
             : value_->dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60);
+    fail(expected, came);
+  }
+  [[noreturn]] void fail(const std::string& expected, const std::string& came) const {
     throw ProtocolError(path() + ": expected " + expected + ", got " + came);
   }
 

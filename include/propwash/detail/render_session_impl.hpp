@@ -273,7 +273,7 @@ inline std::optional<Answer> Session::receive(const FrameView* frames, std::size
 }
 
 /// Whether a sound answer is one to this pose: its size, and a picture from each camera and from no
-/// other. Fills in the index of each.
+/// other, with no fewer bytes than its type has (grey may come as RGB). Fills in the index of each.
 inline void Session::check_answer(Answer& answer, const Sent& sent, const PoseMessage& asked) {
   const auto size = [](int width, int height) {
     return std::to_string(width) + " x " + std::to_string(height);
@@ -290,6 +290,12 @@ inline void Session::check_answer(Answer& answer, const Sent& sent, const PoseMe
     if (known == cameras.end()) {
       throw ProtocolError("answer: has a picture of camera \"" + image.camera +
                           "\", which is not in the pose");
+    }
+    const int needed = detail::announced_channels(known->type);
+    if (image.bytes_per_pixel < needed) {
+      throw ProtocolError("answer: expected " + std::to_string(needed) +
+                          " bytes a pixel of camera \"" + image.camera + "\", got " +
+                          std::to_string(image.bytes_per_pixel));
     }
     image.index = static_cast<int>(known - cameras.begin());
     missing[static_cast<std::size_t>(image.index)] = false;

@@ -78,7 +78,7 @@ struct BarometerParameters {
   Vec3<P> position{};                                               ///< m, p_BS_B
 };
 
-/// MS5611-01BA03 (data sheet, TE Connectivity): resolution 1.2 Pa rms with a conversion of 8.22 ms,
+/// MS5611-01BA03 (data sheet, TE Connectivity): resolution 1.2 Pa with a conversion of 8.22 ms,
 /// accuracy 150 Pa at 25 degrees, here three standard deviations; the time of the drift is ours.
 inline BarometerParameters<double> ms5611_barometer() {
   BarometerParameters<double> p;

@@ -25,8 +25,9 @@ struct GnssParameters {
   Vec3<P> position{};                        ///< m, p_BA_B: antenna
 };
 
-/// The receiver of a small aircraft as Beard and McLain's table 7.2 has it, at one fix a second.
-inline GnssParameters<double> published_gnss() {
+/// A typical receiver of a small aircraft without corrections, at one fix a second; where the
+/// numbers come from: docs/model/gnss.md.
+inline GnssParameters<double> typical_gnss() {
   return {0.4, 0.7, 0.05, 0.05, {4.7, 1100.0}, {9.2, 1100.0}, {}};
 }
 

@@ -16,7 +16,7 @@ namespace propwash {
 /// T, the field at 42.36 N, 71.09 W (Cambridge, Massachusetts) at sea level on 2025-01-01 by the
 /// World Magnetic Model 2025 (NOAA), in a world with x east and y north: 51.3 microtesla, 66.4
 /// degrees downwards, 14.0 degrees west of north.
-inline constexpr Vec3<double> cambridge_field{-4.993e-6, 19.964e-6, -47.015e-6};
+inline constexpr Vec3<double> cambridge_field{-4.994e-6, 19.964e-6, -47.014e-6};
 
 /// Noise is given as a density, so that its effect does not depend on the rate of measuring.
 template <class P>
@@ -29,8 +29,8 @@ struct MagnetometerParameters {
   Quat<P> attitude{P(1), P(0), P(0), P(0)};  ///< q_BS: turns sensor components into the body frame
 };
 
-/// HMC5883L (data sheet, Honeywell): resolution 0.2 microtesla, one standard deviation, at 75
-/// measurements a second; no iron.
+/// HMC5883L (data sheet, Honeywell): field resolution 2 mG = 0.2 microtesla, taken for a standard
+/// deviation at 75 measurements a second; no iron.
 inline MagnetometerParameters<double> hmc5883l_magnetometer() {
   MagnetometerParameters<double> p;
   p.field = cambridge_field;

@@ -62,8 +62,9 @@ inline int bytes_per_pixel(const JsonPart& json, const ImageView& image, std::ui
   const auto wanted = channels == 2   ? std::to_string(2 * pixels)
                       : channels == 1 ? std::to_string(pixels) + " or " + std::to_string(3 * pixels)
                                       : std::to_string(3 * pixels);
-  json.refuse(wanted + " bytes in the frame of camera \"" + image.camera + "\", which has " +
-              std::to_string(size) + ", for these channels");
+  json.fail(wanted + " bytes in the frame of camera \"" + image.camera + "\" with channels " +
+                std::to_string(channels),
+            std::to_string(size));
 }
 
 inline void read_images(const JsonPart& json, const FrameView* frames, std::size_t count,
@@ -140,7 +141,8 @@ inline Answer decode_answer(const FrameView* frames, std::size_t count) {
   const detail::JsonPart json(root, "answer");
   Answer answer;
   const auto ntime = json.find("ntime");  // utime was its name once
-  answer.ntime = (ntime ? *ntime : json.at("utime")).integer(INT64_MIN, INT64_MAX);
+  const auto time = ntime ? ntime : json.find("utime");
+  answer.ntime = (time ? *time : json.at("ntime")).integer(INT64_MIN, INT64_MAX);
   answer.width = static_cast<int>(json.at("camWidth").integer(1, largest_side));
   answer.height = static_cast<int>(json.at("camHeight").integer(1, largest_side));
   if (const auto found = json.find("camDepthScale")) answer.depth_scale = found->number();

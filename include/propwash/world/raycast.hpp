@@ -14,7 +14,8 @@
 
 namespace propwash {
 
-/// How far from each of its ends a line of sight may touch something, m.
+/// How far from each of its ends a line of sight may touch something, m; more where coordinates are
+/// so large that rounding is.
 inline constexpr double sight_margin = 1e-4;
 
 namespace detail {
@@ -24,6 +25,8 @@ template <class Isa, class T>
 struct WorldLoops {
   using W = WorldLanes<T>;
   static constexpr int lanes = LanesOf<W>::count;
+  /// Of the coordinates and the length of a line of sight together.
+  static constexpr T sight_rounding = 8 * std::numeric_limits<T>::epsilon();
 
   PROPWASH_FN static Vec3<W> load(const T* rows, std::size_t first, std::size_t size) {
     if constexpr (lanes == 1) {
@@ -61,12 +64,18 @@ struct WorldLoops {
     }
   }
 
+  /// Of any length, the squares of which may vanish or overflow; not finite for none, so no hit.
+  PROPWASH_FN static Vec3<W> unit(const Vec3<W>& direction) {
+    const W largest = max(max(abs(direction.x), abs(direction.y)), abs(direction.z));
+    const Vec3<W> part = direction * (W(T(1)) / largest);
+    return part * (W(T(1)) / norm(part));
+  }
+
   static void raycast(const SceneView<T>& scene, std::size_t n, const T* origins,
                       const T* directions, T max_range, T* distance, std::int32_t* id, T* normal) {
     for (std::size_t first = 0; first < n; first += lanes) {
-      const Vec3<W> direction = load(directions, first, n);
-      const W scale = W(T(1)) / norm(direction);  // without a direction: infinite, so no hit
-      const PackHit<W> hit = cast(scene, load(origins, first, n), direction * scale, W(max_range));
+      const Vec3<W> direction_W = unit(load(directions, first, n));
+      const PackHit<W> hit = cast(scene, load(origins, first, n), direction_W, W(max_range));
       const std::size_t count = n - first < lanes ? n - first : lanes;
       store(hit, count, distance + first, id + first,
             normal == nullptr ? nullptr : normal + 3 * first);
@@ -75,16 +84,16 @@ struct WorldLoops {
 
   static void visible(const SceneView<T>& scene, std::size_t n, const T* from, const T* to,
                       std::uint8_t* flags) {
-    constexpr T margin = static_cast<T>(sight_margin);
     for (std::size_t first = 0; first < n; first += lanes) {
       const Vec3<W> start = load(from, first, n);
       const Vec3<W> line = load(to, first, n) - start;
       const W length = norm(line);
-      const W scale = W(T(1)) / max(length, W(margin));
-      const Vec3<W> direction = line * scale;
-      const W range = length - 2 * margin;
+      const W size = abs(start.x) + abs(start.y) + abs(start.z) + length;
+      const W margin = max(W(T(sight_margin)), size * sight_rounding);
+      const Vec3<W> direction = line * (W(T(1)) / max(length, margin));
+      const W range = length - (margin + margin);
       const auto met = meets_any(scene, start + direction * margin, direction, range);
-      const auto sound = abs(start.x) + abs(start.y) + abs(start.z) + length < W(T(1e18));
+      const auto sound = size < W(T(1e18));
       const W free = select(met, W(T(0)), select(sound, W(T(1)), W(T(0))));
       T flag[lanes];
       spread(free, flag);
@@ -127,7 +136,8 @@ void raycast(const SceneView<T>& scene, std::size_t n, const T* origins, const T
 }
 
 /// Whether the lines from `from` to `to`, both (n, 3), meet nothing; what touches them within
-/// `sight_margin` of an end does not count. A line that is not of finite numbers is not free.
+/// `sight_margin` of an end, or some roundings far from the origin, does not count. A line that is
+/// not of finite numbers is not free.
 template <class T>
 void visible(const SceneView<T>& scene, std::size_t n, const T* from, const T* to,
              std::uint8_t* flags) {

@@ -10,8 +10,10 @@ namespace propwash {
 namespace detail {
 
 /// The least whole number that is not below x, where x may lie above one by the rounding of the
-/// quotient that it is.
+/// quotient that it is. What no run can reach is never_due.
+inline constexpr std::uint64_t never_due = std::uint64_t{1} << 62;
 inline std::uint64_t steps_up_to(double x) {
+  if (!(x < static_cast<double>(never_due))) return never_due;
   const double slack = 1e-9 + 4e-16 * x;
   return static_cast<std::uint64_t>(std::ceil(std::fmax(x - slack, 0.0)));
 }

@@ -9,7 +9,9 @@ import threading
 
 def _end_with_parent() -> None:
     """Standard input is a pipe from the client; it closes when the client is gone."""
-    sys.stdin.buffer.read()
+    # the bare file: a thread that waits in sys.stdin holds its lock, which Python's end asks for
+    while os.read(0, 4096):
+        pass
     os._exit(0)
 
 

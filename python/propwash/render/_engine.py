@@ -59,6 +59,10 @@ class Engine:
             for descriptor in side.link.descriptors():
                 self._signals.register(descriptor, select.POLLIN)
 
+    def subscribers(self, ports: tuple[int, int]) -> int:
+        """How many renderers listen on a pair of ports."""
+        return sum(side.link.subscribers for side in self.sides if side.link.ports == ports)
+
     def submit(
         self, time_ns: int, cameras: dict[str, Pose], objects: list[tuple[RenderObject, Pose]]
     ) -> None:
@@ -194,8 +198,9 @@ class Engine:
                 try:
                     some, part = side.receive(now)
                 except _core.ProtocolError as error:
-                    self.last_fault = error
-                    self._faults.append(error)
+                    # its traceback would keep the message, which may be large
+                    self.last_fault = error.with_traceback(None)
+                    self._faults.append(self.last_fault)
                     continue
                 if part is not None:
                     self._gather(number, part)

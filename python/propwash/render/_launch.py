@@ -32,6 +32,8 @@ class RendererProcess:
             *("--client-ip", address),
             *arguments,
         ]
+        self.ports = ports
+        """Of its client."""
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
         # a session of its own: Ctrl-C is for this process, which then ends the child
         self._process = subprocess.Popen(

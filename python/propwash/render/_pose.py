@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from operator import index
+from typing import TypeGuard
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 Position = tuple[float, float, float]
@@ -19,6 +21,16 @@ Pose = tuple[Position, Attitude]
 IDENTITY: Pose = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
 UNIT_TOLERANCE = 1e-3
 """How far a quaternion's norm may be from 1; it is normalised then."""
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a number, of Python or numpy, and none of True and False."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+def is_positive(value: object) -> TypeGuard[float]:
+    """Whether it is a finite number above 0."""
+    return is_number(value) and 0.0 < value < math.inf
 
 
 def position(name: str, value: ArrayLike) -> Position:
@@ -60,7 +72,8 @@ def poses(name: str, value: object, known: Mapping[str, object]) -> dict[str, Po
         )
     for key in value:
         if key not in known:
-            raise ValueError(f"{name}: no {key!r} here; there are {', '.join(map(repr, known))}")
+            there = ", ".join(map(repr, known)) or "none"
+            raise ValueError(f"{name}: no {key!r:.100} here; there are {there}")
     return {key: pose(f"{name}[{key!r}]", given) for key, given in value.items()}
 
 
@@ -101,6 +114,8 @@ def compose(outer: Pose, inner: Pose) -> Pose:
 
 def _numbers(name: str, value: ArrayLike, count: int, expected: str) -> list[float]:
     try:
+        if isinstance(value, str | bytes | Mapping):  # of digits they would pass for numbers
+            raise TypeError
         numbers = [float(number) for number in value]  # type: ignore[union-attr, arg-type]
     except (TypeError, ValueError, OverflowError):
         numbers = []

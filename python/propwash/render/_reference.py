@@ -239,7 +239,7 @@ class Reference:
         if not names:
             return []
         forward, left, up = ((positions - np.array(camera)) @ _matrix(turn)).T
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             u = request.width / 2.0 - focal * left / forward
             v = request.height / 2.0 - focal * up / forward
         inside = (forward > 0.0) & (u > 0.0) & (u < request.width)

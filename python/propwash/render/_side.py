@@ -54,7 +54,6 @@ class Side:
         self.link = link
         self.session = _core.RenderSession(in_flight=in_flight, resend_after=resend_after)
         self.cameras = list(cameras)
-        self.last_fault: Exception | None = None
         self.misfits = 0
         self._setting = setting
         self._kinds = {camera.name: camera.kind for camera in cameras}
@@ -112,15 +111,8 @@ class Side:
         frames = self.link.receive()
         if frames is None:
             return False, None
-        try:
-            answer = self.session.receive([frame.buffer for frame in frames], now)
-            if answer is None:
-                return True, None
-            part = self._part(answer)
-        except _core.ProtocolError as error:
-            self.last_fault = error
-            raise
-        return True, part
+        answer = self.session.receive([frame.buffer for frame in frames], now)
+        return True, None if answer is None else self._part(answer)
 
     def _send(self, messages: Sequence[bytes]) -> None:
         for message in messages:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash.render import _pose
+
+Item = TypeVar("Item")
 
 Kind = Literal["rgb", "instance", "semantic", "depth8", "depth", "normals", "grey", "flow"]
 
@@ -56,13 +58,14 @@ class Camera:
     def __post_init__(self) -> None:
         check_name("camera", self.name)
         where = f"camera {self.name!r}"
-        if self.kind not in KINDS:
+        if not isinstance(self.kind, str) or self.kind not in KINDS:
             raise ValueError(
                 f"{where}: kind: expected one of {', '.join(map(repr, get_args(Kind)))}, got "
                 f"{self.kind!r:.100}"
             )
-        if not 0.0 <= self.motion_blur <= 1.0:
-            raise ValueError(f"{where}: motion_blur: expected 0 to 1, got {self.motion_blur!r}")
+        blur = self.motion_blur
+        if not _pose.is_number(blur) or not 0.0 <= blur <= 1.0:
+            raise ValueError(f"{where}: motion_blur: expected 0 to 1, got {blur!r:.100}")
         _set_pose(self, where)
 
 
@@ -101,9 +104,11 @@ def stereo(
     names: tuple[str, str] = ("left", "right"),
 ) -> list[Camera]:
     """Two cameras that look forward, left one first, `baseline` [m] apart about `position`."""
-    if not 0.0 < baseline < math.inf:
+    if not _pose.is_positive(baseline):
         raise ValueError(f"baseline: expected a finite number > 0 [m], got {baseline!r:.100}")
     x, y, z = _pose.position("position", position)
+    if len(names) != 2:
+        raise ValueError(f"names: expected two, left camera first, got {names!r:.100}")
     return [
         Camera(name, kind, (x, y + side * baseline / 2.0, z))
         for name, side in zip(names, (1.0, -1.0), strict=True)
@@ -116,6 +121,7 @@ def camera_matrix(width: int, height: int, vertical_fov_deg: float) -> NDArray[n
     Pixels are measured from the upper left corner of the picture: the first pixel's centre is at
     (0.5, 0.5). x right, y down, z forward.
     """
+    check_picture(width, height, vertical_fov_deg)
     f = height / 2.0 / math.tan(math.radians(vertical_fov_deg) / 2.0)
     return np.array([[f, 0.0, width / 2.0], [0.0, f, height / 2.0], [0.0, 0.0, 1.0]])
 
@@ -127,6 +133,32 @@ def check_name(what: str, name: object) -> None:
             f"{what}: expected a name of printable ASCII characters, as the wire carries no "
             f"others, got {name!r:.100}"
         )
+
+
+def check_picture(width: object, height: object, vertical_fov_deg: object) -> None:
+    """Raises ValueError for a size or a field of view that no camera has."""
+    for name, value in (("width", width), ("height", height)):
+        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not whole or not 1 <= value <= 16384:  # type: ignore[operator]
+            raise ValueError(
+                f"{name}: expected a whole number of pixels from 1 to 16384, got {value!r:.100}"
+            )
+    if not _pose.is_number(vertical_fov_deg) or not 0.0 < vertical_fov_deg < 180.0:
+        raise ValueError(
+            f"vertical_fov_deg: expected degrees between 0 and 180, got {vertical_fov_deg!r:.100}"
+        )
+
+
+def listed(what: str, kind: type[Item], given: object) -> list[Item]:
+    """The cameras or objects given, as a list; ValueError for what is neither."""
+    items: list[Item] = []
+    for item in given if isinstance(given, Iterable) else [given]:
+        if not isinstance(item, kind):
+            raise ValueError(
+                f"{what}: expected a list of propwash.render.{kind.__name__}, got {item!r:.100}"
+            )
+        items.append(item)
+    return items
 
 
 def check_unique(cameras: Iterable[Camera], objects: Iterable[RenderObject]) -> None:

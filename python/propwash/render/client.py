@@ -29,9 +29,11 @@ from propwash.render.cameras import (
     RenderObject,
     camera_matrix,
     check_name,
+    check_picture,
     check_renderer,
     check_unique,
     distribute,
+    listed,
 )
 from propwash.render.errors import RendererError, RenderTimeoutError
 from propwash.render.frame import Frame
@@ -94,15 +96,16 @@ class Client:
         on_fault: Literal["raise", "count"] = "raise",
         depth_scale: float = 0.2,
     ) -> None:
-        if scene:
+        if scene != "":
             check_name("scene", scene)
         if on_fault not in ("raise", "count"):
             raise ValueError(f"on_fault: expected 'raise' or 'count', got {on_fault!r:.100}")
+        check_picture(width, height, vertical_fov_deg)
         pairs, address = checked_ports(ports), checked_address(bind)
         if type(senses) is not int or not 0 <= senses < len(pairs):
             raise ValueError(f"senses: expected 0 to {len(pairs) - 1}, got {senses!r:.100}")
-        given = [Camera("camera")] if cameras is None else list(cameras)
-        shown = list(objects)
+        given = [Camera("camera")] if cameras is None else listed("cameras", Camera, cameras)
+        shown = listed("objects", RenderObject, objects)
         check_unique(given, shown)
         for item in shown:
             check_renderer(f"object {item.name!r}", item.renderer, len(pairs))
@@ -276,10 +279,13 @@ class Client:
     def poll(self, timeout: float = 0.0) -> Frame | None:
         """The next frame, in order; None where none came within `timeout` [s].
 
-        Raises ProtocolError for a malformed answer, unless those are only counted; the next call
-        goes on.
+        Raises ProtocolError for a malformed answer, unless those are only counted, and the next
+        call goes on; RendererError where the renderer that `launch` started has ended.
         """
-        return self._engine.wait_for(self._engine.take, _seconds("timeout", timeout))
+        frame = self._engine.wait_for(self._engine.take, _seconds("timeout", timeout))
+        if frame is None:
+            self._check_children()
+        return frame
 
     def sleep(self, seconds: float) -> None:
         """Waits, and serves the renderers meanwhile."""
@@ -307,6 +313,7 @@ class Client:
 
     def add(self, item: RenderObject) -> None:
         """Shows another object from the next pose on. Renderers never remove one."""
+        listed("item", RenderObject, [item])
         if item.name in self._mounts or item.name in self._objects:
             raise ValueError(f"objects: the name {item.name!r} is taken")
         check_renderer(f"object {item.name!r}", item.renderer, len(self._engine.sides))
@@ -382,7 +389,9 @@ class Client:
 
     def _check_children(self) -> None:
         for child in self._children:
-            if child.status is not None:
+            # another may have taken its place
+            gone = self._engine.subscribers(child.ports) == 0
+            if gone and child.status is not None:
                 raise RendererError(
                     f"the renderer that was started has ended with status {child.status}: "
                     f"{' '.join(child.command)}\n{child.output()}"
@@ -390,7 +399,6 @@ class Client:
 
 
 def _seconds(name: str, value: float) -> float:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0.0 <= value < math.inf:
+    if not _pose.is_number(value) or not 0.0 <= value < math.inf:
         raise ValueError(f"{name}: expected a finite number >= 0 [s], got {value!r:.100}")
     return float(value)

@@ -20,6 +20,8 @@ from typing import Any, Protocol
 
 from numpy.typing import ArrayLike
 
+from propwash import _core
+from propwash.render import _pose
 from propwash.render.frame import Frame
 
 __all__ = ["Clock", "DynamicClock", "LockStep", "RealTime"]
@@ -54,6 +56,8 @@ class Clock(ABC):
     """Simulation time, and the instants at which a camera of a given rate takes its pictures.
 
     rate: Hz, of the camera in simulation time: pictures are due at 1/rate, 2/rate, … s.
+    offset_ns: ns, added to the time stamps: those of a client must rise, also where the simulation
+    starts again at zero.
     wall: s, a clock that only goes forward. sleep: waits some seconds; a client's `sleep` serves
     its sockets meanwhile, so that answers are taken as they come.
     """
@@ -62,10 +66,11 @@ class Clock(ABC):
         self,
         rate: float = 60.0,
         *,
+        offset_ns: int = 0,
         wall: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        if not isinstance(rate, int | float) or not 0.0 < rate < math.inf:
+        if not _pose.is_positive(rate):
             raise ValueError(f"rate: expected a finite number > 0 [Hz], got {rate!r:.100}")
         self.rate = float(rate)
         self.due = 0
@@ -77,6 +82,7 @@ class Clock(ABC):
         self._wall = wall
         self._sleep = sleep
         self._time = 0.0
+        self._offset_ns = _pose.time_stamp(offset_ns)
         self._asked: deque[int] = deque()
 
     @property
@@ -87,7 +93,7 @@ class Clock(ABC):
     @property
     def time_ns(self) -> int:
         """The time stamp of a pose at this moment."""
-        return round(1e9 * self._time)
+        return self._offset_ns + round(1e9 * self._time)
 
     @property
     def scale(self) -> float:
@@ -99,8 +105,9 @@ class Clock(ABC):
 
         Where several fell due in one `dt`, one is to be rendered and the others count as dropped.
         """
-        if not isinstance(dt, int | float) or not 0.0 < dt < math.inf:
+        if not _pose.is_positive(dt):
             raise ValueError(f"dt: expected a finite number > 0 [s], got {dt!r:.100}")
+        dt = float(dt)
         self._time += dt
         self._wait(dt)
         # an instant that is missed by rounding alone is met
@@ -166,7 +173,12 @@ class LockStep(Clock):
     ) -> Frame:
         """The frame of this moment; waits for it as long as the client's time-out."""
         self._asked.append(self.time_ns)
-        frame = client.request_vehicle(self.time_ns, position, attitude, objects)
+        try:
+            frame = client.request_vehicle(self.time_ns, position, attitude, objects)
+        except ValueError as error:
+            if not isinstance(error, _core.ProtocolError):  # nothing was sent
+                self._asked.pop()
+            raise
         self.arrived(frame.time_ns)
         return frame
 
@@ -181,10 +193,11 @@ class RealTime(Clock):
         self,
         rate: float = 60.0,
         *,
+        offset_ns: int = 0,
         wall: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        super().__init__(rate, wall=wall, sleep=sleep)
+        super().__init__(rate, offset_ns=offset_ns, wall=wall, sleep=sleep)
         self.lag = 0.0
         """s, by which the simulation was behind the wall clock at the last `advance`."""
         self._start: float | None = None
@@ -229,15 +242,16 @@ class DynamicClock(Clock):
         slowest: float = 0.05,
         fastest: float = 1.0,
         window: float = 1.0,
+        offset_ns: int = 0,
         wall: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        super().__init__(rate, wall=wall, sleep=sleep)
-        if not 0.0 < slowest <= fastest < math.inf:
+        super().__init__(rate, offset_ns=offset_ns, wall=wall, sleep=sleep)
+        if not (_pose.is_positive(slowest) and _pose.is_positive(fastest) and slowest <= fastest):
             raise ValueError(
                 f"slowest, fastest: expected 0 < slowest <= fastest, got {slowest!r}, {fastest!r}"
             )
-        if not 0.0 <= headroom < math.inf or not 0.0 < window < math.inf:
+        if not (headroom == 0 or _pose.is_positive(headroom)) or not _pose.is_positive(window):
             raise ValueError(
                 f"headroom, window: expected headroom >= 0 and window > 0 [s], got {headroom!r}, "
                 f"{window!r}"

@@ -94,7 +94,8 @@ def compensate(
         t: (3,) m.
         d: m.
         n: (3,).
-        fill: what pixels that the rendered image did not see are set to.
+        fill: what pixels are set to that the rendered image did not see: beyond its edges, behind
+            the camera, or all of them where the camera has passed the plane.
         nearest: take the nearest pixel, for pictures whose numbers must not be mixed (semantic,
             depth, flow); otherwise interpolate.
 
@@ -130,7 +131,26 @@ def compensate(
         borderMode=cv2.BORDER_CONSTANT,
         borderValue=(fill, fill, fill, fill),
     )
-    return np.asarray(warped)
+    shown = np.asarray(warped)
+    least, most = (0, np.iinfo(image.dtype).max) if image.dtype.kind == "u" else (-np.inf, np.inf)
+    shown[_behind(H, width, height)] = np.clip(fill, least, most)
+    return shown
+
+
+def _behind(H: Array, width: int, height: int) -> Any:
+    """What indexes the pixels that show what lay behind the camera when it rendered.
+
+    The homography takes a line of sight for both its ends. It keeps the sign of depths as long as
+    the camera has not passed the plane; where it has, no pixel can be told.
+    """
+    if not np.linalg.det(H) > 1e-9:
+        return ...
+    depth = np.linalg.inv(H)[2]
+    x, y = np.arange(width) + 0.5, np.arange(height)[:, np.newaxis] + 0.5
+    ends = depth[0] * x[[0, -1]] + depth[1] * y[[0, -1]] + depth[2]
+    if (ends > 0.0).all():  # it is linear: the corners have the least
+        return slice(0, 0)
+    return depth[0] * x + depth[1] * y + depth[2] <= 0.0
 
 
 def _matrix(q: _pose.Attitude) -> Array:

@@ -9,7 +9,6 @@ to the image's is measured.
 from __future__ import annotations
 
 import json
-import math
 import struct
 import time
 from collections import OrderedDict
@@ -30,6 +29,8 @@ __all__ = ["LoopStep", "PoseSample", "PoseStream", "Reading", "VehicleInTheLoop"
 BINARY = struct.Struct("<q7d")
 """A pose on the stream: time_ns, position x, y, z, attitude w, x, y, z; 64 bytes."""
 _REMEMBERED = 1000
+_AT_ONCE = 100
+"""Poses taken in a step at most: a source may have one at any time."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ class VehicleInTheLoop:
     """Takes poses from `source`, measures with `sensors`, asks `client` for images.
 
     Args:
-        source: returns the next pose that came, or None; a function or a `PoseStream`.
+        source: returns the next pose that came, or None; a function or a `PoseStream`. It may as
+            well return the present pose at every call: one with the last time stamp is the same.
         client: a `propwash.render.Client`, or None: sensors alone.
         sensors: name to sensor; each is read once at every pose.
         camera_rate: Hz, of pictures by the poses' time stamps; None: one for every step that
@@ -113,12 +115,16 @@ class VehicleInTheLoop:
         camera_rate: float | None = None,
         wall: Callable[[], float] = time.monotonic,
     ) -> None:
-        if camera_rate is not None and not 0.0 < camera_rate < math.inf:
+        if camera_rate is not None and not _pose.is_positive(camera_rate):
             raise ValueError(f"camera_rate: expected a finite number > 0 [Hz], got {camera_rate!r}")
+        if not callable(source):
+            raise ValueError(
+                f"source: expected a function that returns a PoseSample or None, got {source!r:.99}"
+            )
         self.poses = 0
         """Poses taken."""
         self.stale = 0
-        """Poses dropped, as their time stamps did not increase."""
+        """Poses dropped, as their time stamps went back."""
         self._source = source
         self._client = client
         self._sensors = dict(sensors or {})
@@ -135,11 +141,14 @@ class VehicleInTheLoop:
         return self._latency.summary()
 
     def step(self) -> LoopStep:
-        """Takes every pose and every frame that has come; does not wait."""
+        """Takes the poses, 100 at most, and the frames that have come; does not wait."""
         done = LoopStep()
         newest: PoseSample | None = None
-        while (sample := self._source()) is not None:
-            if sample.time_ns <= self._newest:
+        for _ in range(_AT_ONCE):
+            sample = self._source()
+            if sample is None or sample.time_ns == self._newest:
+                break  # the same again: it tells the present pose, and has no other
+            if sample.time_ns < self._newest:
                 self.stale += 1
                 continue
             newest, self._newest = sample, sample.time_ns
@@ -244,7 +253,7 @@ class PoseStream:
 
     def __call__(self) -> PoseSample | None:
         """The next pose that waits, or None."""
-        while True:
+        for _ in range(_AT_ONCE):  # whoever floods the stream must not hold its reader
             try:
                 frames = self._socket.recv_multipart(self._zmq.NOBLOCK)
             except self._zmq.Again:
@@ -253,7 +262,8 @@ class PoseStream:
                 return _unpacked(frames)
             except ValueError as error:
                 self.faulty += 1
-                self.last_fault = str(error)
+                self.last_fault = str(error)[:300]
+        return None
 
     def close(self) -> None:
         """Leaves the stream."""
@@ -289,7 +299,7 @@ def recorded(
         raise ValueError(f"seconds: expected finite numbers of shape (k,), got {times.shape}")
     if np.any(np.diff(times) <= 0.0):
         raise ValueError("seconds: expected increasing numbers")
-    if not 0.0 < speed < math.inf:
+    if not _pose.is_positive(speed):
         raise ValueError(f"speed: expected a finite number > 0, got {speed!r:.100}")
     places, turns = np.asarray(positions), np.asarray(attitudes)
     if places.shape != (len(times), 3) or turns.shape != (len(times), 4):
@@ -324,6 +334,8 @@ def _unpacked(frames: list[bytes]) -> PoseSample:
             f"{frames[:1]!r:.60}"
         )
     if frames[0] == b"json":
+        if len(frames[1]) > 10_000:
+            raise ValueError(f"json: expected a pose, got {len(frames[1])} bytes")
         try:
             values = json.loads(frames[1])
             return PoseSample(values["time_ns"], values["position"], values["attitude"])

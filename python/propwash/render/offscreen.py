@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from propwash.render import _pose
 from propwash.render._reference import Body, Reference, Request, View, checked_count
-from propwash.render.cameras import KINDS, Camera, Kind, RenderObject, check_unique
+from propwash.render.cameras import KINDS, Camera, Kind, RenderObject, check_unique, listed
 from propwash.render.frame import Frame, Landmarks
 from propwash.world import Scene
 
@@ -57,11 +57,11 @@ class Offscreen:
         self.scene = scene if isinstance(scene, Scene) else Scene.load(scene, seed=seed)
         self.width = checked_count("width", width, 16384)
         self.height = checked_count("height", height, 16384)
-        self.vertical_fov_deg = float(vertical_fov_deg)
-        if not 0.1 <= self.vertical_fov_deg <= 179.0:
+        if not _pose.is_number(vertical_fov_deg) or not 0.1 <= vertical_fov_deg <= 179.0:
             raise ValueError(
                 f"vertical_fov_deg: expected 0.1 to 179, got {vertical_fov_deg!r:.100}"
             )
+        self.vertical_fov_deg = float(vertical_fov_deg)
         self._reference = Reference(self.scene, look, seed or 0, antialias, threads)
 
     @property
@@ -94,11 +94,10 @@ class Offscreen:
         Raises ValueError for what cannot be.
         """
         started = time.perf_counter()
-        listed = [cameras] if isinstance(cameras, Camera | str) else list(cameras)
-        mounted = [
-            Camera(_kind(each), _kind(each)) if isinstance(each, str) else each for each in listed
-        ]
-        bodies = list(objects)
+        several = isinstance(cameras, Iterable) and not isinstance(cameras, str)
+        given: Iterable[object] = cameras if several else [cameras]  # type: ignore[assignment]
+        mounted = listed("cameras", Camera, [_camera(each) for each in given])
+        bodies = listed("objects", RenderObject, objects)
         check_unique(mounted, bodies)
         vehicle = (_pose.position("position", position), _pose.attitude("attitude", attitude))
         request = Request(
@@ -137,8 +136,11 @@ class Offscreen:
         self._reference.forget()
 
 
-def _kind(name: str) -> Kind:
-    if name not in KINDS:
+def _camera(given: object) -> object:
+    """A camera of the kind given and of its name; what is no kind's name remains."""
+    if not isinstance(given, str):
+        return given
+    if given not in KINDS:
         known = ", ".join(map(repr, KINDS))
-        raise ValueError(f"cameras: expected a Camera or a kind, one of {known}, got {name!r:.100}")
-    return name  # type: ignore[return-value]
+        raise ValueError(f"cameras: expected a Camera or a kind, one of {known}, got {given!r:.99}")
+    return Camera(given, given)  # type: ignore[arg-type]

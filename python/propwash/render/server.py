@@ -67,9 +67,9 @@ class Server:
     """Answers poses.
 
     Args:
-        scene: what is shown whatever the poses ask for: a Scene, the name of a shipped one or a
-            scene file. None: the scene that a pose names, a shipped one or a published one
-            (`STAGES`); for a name that nobody knows, alphapilot.
+        scene: what is shown whatever the poses ask for: a Scene, the name of a shipped one or of a
+            published one (`STAGES`), or a scene file. None: the scene that a pose names; for a name
+            that nobody knows, alphapilot.
         ports: of the client: poses, images.
         client_ip: the client's address.
         look: the light; see Offscreen. "auto" follows the name of the published scene too.
@@ -103,6 +103,10 @@ class Server:
         self._seed = seed
         self._look = look
         self._fixed = scene
+        if isinstance(scene, str) and scene in STAGES:
+            self._fixed = self._loaded(STAGES[scene])
+            if look == "auto":
+                self._look = STAGES[scene].look
         self._scene_name: str | None = None
         self._last: tuple[bytes, list[bytes | memoryview]] | None = None
         self._complaints: set[str] = set()
@@ -151,7 +155,7 @@ class Server:
 
         Raises ImportError without pyzmq.
         """
-        zmq = _zeromq()
+        zmq = require_zeromq()
         context = zmq.Context()
         poses, images = context.socket(zmq.SUB), context.socket(zmq.PUB)
         try:
@@ -251,13 +255,17 @@ class Server:
                 scene = self._fixed = Scene.load(scene, seed=self._seed)
         else:
             stage = self._stage(name)
-            scene = Scene.load(stage.scene, seed=self._seed)
-            if not stage.gates:
-                scene = Scene([item for item in scene.items if item.category != "gate"])
+            scene = self._loaded(stage)
         look = self._look if self._look != "auto" else stage.look
         reference = Reference(scene, look, **self._options)
         self._scene_name = name
         return reference
+
+    def _loaded(self, stage: Stage) -> Scene:
+        scene = Scene.load(stage.scene, seed=self._seed)
+        if stage.gates:
+            return scene
+        return Scene([item for item in scene.items if item.category != "gate"])
 
     def _stage(self, name: str) -> Stage:
         known = STAGES.get(name)
@@ -324,7 +332,8 @@ def _shipped() -> Sequence[str]:
     return tuple(scene_names())
 
 
-def _zeromq() -> Any:
+def require_zeromq() -> Any:
+    """The module zmq. Raises ImportError, which says what brings it, where it is missing."""
     try:
         import zmq
     except ImportError as error:

@@ -1,0 +1,7 @@
+// The vehicles that instances.hpp promises.
+#include "instances.hpp"
+
+#include <propwash/vehicle/multicopter.hpp>
+
+template class propwash::Multicopter<4, double>;
+template class propwash::Multicopter<propwash::Dynamic, double>;

@@ -1,0 +1,112 @@
+"""Sensors of a fleet where something is odd: changed in flight, never due, spoilt bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import propwash as pw
+import pytest
+from propwash.world import Plane, Scene
+
+WORLD = Scene([Plane(name="ground", position=(0.0, 0.0, -2.0))])
+HOVER = pw.RateThrust([0.0, 0.0, 0.5], 9.81)
+
+
+def fleet_of(n: int = 4) -> pw.Fleet:
+    return pw.Fleet("flightgoggles", n, seed=5, threads=1)
+
+
+@pytest.mark.parametrize("latency", [1e15, 1e17, 1e300])
+def test_a_reading_that_is_later_than_any_run_does_not_arrive(latency: float) -> None:
+    fleet = fleet_of()
+    handle = fleet.attach(pw.RangeFinder(WORLD), 50.0, latency=latency)
+    fleet.step(HOVER, substeps=100)
+    assert np.isnan(handle.time).all()
+    snapshot = fleet.get_state()
+    fleet.set_state(snapshot)
+    assert fleet.get_state() == snapshot
+
+
+@pytest.mark.parametrize("rate", [1e-6, 1e-16, 1e-300])
+def test_a_rate_below_one_sample_a_run_takes_the_first_alone(rate: float) -> None:
+    fleet = fleet_of()
+    handle = fleet.attach(pw.Barometer(), rate)
+    fleet.step(HOVER, substeps=100)
+    assert handle.samples == 1
+    np.testing.assert_array_equal(handle.time, 0.0)
+
+
+def test_a_sensor_that_starts_again_by_itself_leaves_the_fleet_its_noise() -> None:
+    sensors = [pw.RangeFinder(WORLD), pw.RangeFinder(WORLD)]
+    fleets = [fleet_of(), fleet_of()]
+    handles = [fleet.attach(s, 50.0) for fleet, s in zip(fleets, sensors, strict=True)]
+    sensors[0].reset(seed=9)
+    sensors[0].measure([0, 0, 1], [1, 0, 0, 0])
+    for fleet in fleets:
+        fleet.step(HOVER, substeps=100)
+    ours, theirs = (handle.reading.range for handle in handles)
+    np.testing.assert_array_equal(ours, theirs)
+    fleets[1].set_state(fleets[0].get_state())
+
+
+@pytest.mark.parametrize("how", ["step", "rollout", "reset"])
+def test_a_mounting_for_other_bodies_is_refused_before_anything_moves(how: str) -> None:
+    fleet = fleet_of()
+    beacons = pw.Beacons(WORLD, markers={"a": [5.0, 0.0, 0.0]})
+    handle = fleet.attach(beacons, 60.0)
+    fleet.step(HOVER, substeps=40)
+    before = fleet.get_state()
+    sound = beacons.camera
+    beacons.camera = sound.mounted(attitude=np.tile([1.0, 0.0, 0.0, 0.0], (3, 1)))
+    ways: dict[str, Callable[[], object]] = {
+        "step": lambda: fleet.step(HOVER, substeps=96),
+        "rollout": lambda: fleet.rollout(HOVER, substeps=96, steps=2),
+        "reset": lambda: fleet.reset(seed=3),
+    }
+    with pytest.raises(ValueError, match="camera: expected poses of 3 bodies"):
+        ways[how]()
+    assert fleet.get_state() == before
+    beacons.camera = sound
+    fleet.step(HOVER, substeps=24)
+    assert handle.samples == 1 + 64 * 60 // 960
+
+
+SPOILT: list[tuple[tuple[Any, ...], Any]] = [
+    (("first_id",), -1),
+    (("first_id",), 2**40),
+    (("contact",), "text"),
+    (("states", 0, 0), 1.5),
+    (("states", 0, 0), 2**63),
+    (("states", 0, 1), 2**63),
+    (("states", 0, 2), "a" * 96),
+    (("states", 0, 2), np.full(12, np.nan).tobytes()),
+    (("states", 0, 3), []),
+    (("states", 0, 3, 0, 0), 2**63),
+    (("states", 0, 3, 0, 1), "a" * 32),
+    (("states", 0, 3, 0, 2, 0), "a" * 48),
+    (("states", 0, 3, 0, 2), []),
+]
+
+
+@pytest.mark.parametrize(("place", "value"), SPOILT)
+def test_a_spoilt_snapshot_is_refused_and_nothing_changes(
+    place: tuple[Any, ...], value: object
+) -> None:
+    fleet = fleet_of()
+    fleet.attach(pw.Gnss(), 50.0, latency=0.05)
+    fleet.step(HOVER, substeps=100)
+    snapshot = fleet.get_state()
+    content = msgspec.msgpack.decode(snapshot[8:])
+    part = content
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    fleet.step(HOVER, substeps=100)
+    before = fleet.get_state()
+    with pytest.raises(ValueError, match="cut off or changed"):
+        fleet.set_state(snapshot[:8] + msgspec.msgpack.encode(content))
+    assert fleet.get_state() == before
+    fleet.step(HOVER, substeps=100)
