@@ -29,6 +29,11 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         ["11 of 11 gates, score 9", r"markers in view: Gate\d+_\d", r"picture flight\.png"],
     ),
     (
+        "own_task.py",
+        ["--envs", "8", "--steps", "50"],
+        ["bit for bit", "targets reached"],
+    ),
+    (
         "stereo_depth.py",
         ["--scene", "room", "--out", "depth.png"],
         [r"matched: (9\d|100)%", r"error of depth: median 0\.\d%", r"depth\.png"],

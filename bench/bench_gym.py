@@ -1,0 +1,101 @@
+"""What environments cost beside the bare fleet: one core, ratios within one run.
+
+Rounds of the fleet's step and of the environments' alternate, so that the machine's clock concerns
+both alike; the best of each counts. `--profile` tells where the time of an environment step goes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import propwash.gym as pg
+
+TASKS: dict[str, type[pg.Task]] = {
+    "hover": pg.Hover,
+    "track": pg.Track,
+    "land": pg.Land,
+    "race": pg.Race,
+}
+
+
+def seconds(work: Callable[[], Any], calls: int) -> float:
+    """Of one call."""
+    began = time.perf_counter()
+    for _ in range(calls):
+        work()
+    return (time.perf_counter() - began) / calls
+
+
+def policy(env: Any) -> Any:
+    """Small actions near hover, so that episodes last."""
+    shape = env.action_space.shape
+    return np.random.default_rng(0).uniform(-0.1, 0.1, shape).astype(np.float32)
+
+
+def vector(name: str, n: int, rounds: int, options: dict[str, Any]) -> None:
+    """Steps of n environments against steps of the same fleet, and their construction."""
+    began = time.perf_counter()
+    env = pg.make_vec(TASKS[name], n, **options)
+    env.reset(seed=1)
+    made = time.perf_counter() - began
+    actions = policy(env)
+    fleet = pw.Fleet("flightgoggles", n, seed=1, threads=1)
+    command = pw.RateThrust(np.zeros((n, 3), np.float32), np.full(n, 9.81, np.float32))
+    calls = max(5, 20_000 // n)
+    bare, whole = [], []
+    for _ in range(rounds):
+        bare.append(seconds(lambda: fleet.step(command, 10), calls))
+        whole.append(seconds(lambda: env.step(actions), calls))
+    ratio = min(bare) / min(whole)
+    print(
+        f"{name:6s} n={n:<6d} fleet {1e6 * min(bare):8.1f} us  environments {1e6 * min(whole):8.1f}"
+        f" us  ratio {ratio:.2f}  {n / min(whole) / 1e6:6.2f} M steps/s  made in {made:.3f} s"
+    )
+
+
+def single(name: str, rounds: int) -> None:
+    """A step of one environment."""
+    env = pg.make(TASKS[name], max_episode_steps=0)
+    env.reset(seed=1)
+    action = policy(env)
+    took = min(seconds(lambda: env.step(action), 200) for _ in range(rounds))
+    print(f"{name:6s} single environment {1e6 * took:.1f} us a step")
+
+
+def profile(name: str, n: int) -> None:
+    """The functions that take most of a step's time by themselves."""
+    import cProfile
+    import pstats
+
+    env = pg.make_vec(TASKS[name], n)
+    env.reset(seed=1)
+    actions = policy(env)
+    with cProfile.Profile() as watch:
+        for _ in range(min(2000, max(50, 400_000 // n))):
+            env.step(actions)
+    pstats.Stats(watch).sort_stats("tottime").print_stats(18)
+
+
+def main() -> None:
+    """Prints one line for each task."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--envs", type=int, default=4096)
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--profile", action="store_true")
+    chosen = parser.parse_args()
+    for name in chosen.tasks:
+        if chosen.profile:
+            profile(name, chosen.envs)
+            continue
+        vector(name, chosen.envs, chosen.rounds, {})
+        single(name, chosen.rounds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Gymnasium environments of fleets: Hover, Track, Race, Land, and tasks of your own.
+
+    import gymnasium as gym
+    envs = gym.make_vec("propwash.gym:propwash/Hover-v0", num_envs=4096)
+    env = gym.make("propwash.gym:propwash/Race-v0", course="alphapilot", randomize={"mass": 0.2})
+
+Needs the extra `gym`. `docs/gym.md` has observations, actions, rewards and a task of one's own.
+"""
+
+from __future__ import annotations
+
+try:
+    import gymnasium
+    from gymnasium.vector import AutoresetMode as _AutoresetMode  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        'propwash.gym needs gymnasium >= 1.1; install it with: pip install "propwash[gym]"'
+    ) from error
+
+from typing import Any
+
+from propwash.gym import _options
+from propwash.gym._check import check_vector_env
+from propwash.gym._draws import Draws
+from propwash.gym._options import Settings
+from propwash.gym._race import Race
+from propwash.gym._single import FleetEnv
+from propwash.gym._state import State
+from propwash.gym._task import Hover, Land, Task
+from propwash.gym._track import Circle, Lemniscate, Track, Waypoints
+from propwash.gym._vector import FleetVectorEnv
+
+__all__ = [
+    "Circle",
+    "Draws",
+    "FleetEnv",
+    "FleetVectorEnv",
+    "Hover",
+    "Land",
+    "Lemniscate",
+    "Race",
+    "Settings",
+    "State",
+    "Task",
+    "Track",
+    "Waypoints",
+    "check_vector_env",
+    "make",
+    "make_vec",
+    "register",
+]
+
+
+def make(kind: type[Task], **options: Any) -> FleetEnv:
+    """A single environment; options are those of the task and those of `Settings`."""
+    own, others = _options.split(kind, options)
+    return FleetEnv(kind(**own), **others)
+
+
+def make_vec(kind: type[Task], num_envs: int = 1, **options: Any) -> FleetVectorEnv:
+    """A vector environment; options are those of the task, of `Settings` and FleetVectorEnv."""
+    own, others = _options.split(kind, options, ("autoreset_mode", "copy"))
+    return FleetVectorEnv(kind(**own), num_envs, **others)
+
+
+def register(name: str, kind: type[Task]) -> None:
+    """Registers a task with gymnasium, for `gym.make` and `gym.make_vec`: "lab/Mine-v0"."""
+
+    def single(**options: Any) -> FleetEnv:
+        # gymnasium's own wrapper counts the steps
+        return make(kind, **{"max_episode_steps": 0, **options})
+
+    def vector(num_envs: int = 1, **options: Any) -> FleetVectorEnv:
+        return make_vec(kind, num_envs, **options)
+
+    steps = max(1, round(kind.episode_seconds * _STEPS_PER_SECOND))
+    gymnasium.register(name, entry_point=single, vector_entry_point=vector, max_episode_steps=steps)
+
+
+_STEPS_PER_SECOND = 1.0 / (Settings.dt * Settings.substeps)
+
+for _kind in (Hover, Track, Race, Land):
+    if f"propwash/{_kind.__name__}-v0" not in gymnasium.registry:
+        register(f"propwash/{_kind.__name__}-v0", _kind)

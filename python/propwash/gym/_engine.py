@@ -1,0 +1,315 @@
+"""What vector and single environments share: one fleet, one task, the order of things in a step."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import _fleet_input as given
+from propwash.fleet import Fleet
+from propwash.gym import _actions
+from propwash.gym._draws import Draws
+from propwash.gym._options import Settings
+from propwash.gym._randomize import Randomizer
+from propwash.gym._sensed import SensedObservation
+from propwash.gym._state import State
+from propwash.gym._task import Task
+from propwash.parameters import VehicleParameters, load_vehicle
+
+Numbers = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+
+PARTS = {"position": 3, "velocity": 3, "attitude": 4, "body_rates": 3, "rotor_speeds": 0}
+HUGE = 1e6
+"""m, m/s and rad/s, beyond which a state is as good as diverged."""
+
+
+class Step:
+    """What a step gave: arrays that nobody else holds, but for the observation of copy=False."""
+
+    __slots__ = ("clipped", "diverged", "observation", "reward", "terminated", "truncated")
+
+    observation: Numbers
+    reward: Numbers
+    terminated: Flags
+    truncated: Flags
+    diverged: Flags
+    clipped: NDArray[np.int32] | None
+    """(n,) numbers of the actions that were out of range; None for no such numbers at all."""
+
+
+class Engine:
+    """n environments. The callers say which begin an episode, and when."""
+
+    def __init__(self, task: Task, n: int, chosen: Settings, keeps_blank: bool = False) -> None:
+        if not isinstance(task, Task):
+            raise TypeError(f"task: expected a Task, got {task!r:.100}")
+        self.settings = chosen
+        self.fleet = fleet = Fleet(
+            _biased(load_vehicle(chosen.vehicle), chosen.imu_bias),
+            n,
+            "float32",
+            chosen.integrator,
+            chosen.dt,
+            threads=chosen.threads,
+            first_id=chosen.index,
+            noise=chosen.noise,
+            turbulence=chosen.turbulence,
+            max_action_delay=chosen.delay_range[1],
+        )
+        self.size = n
+        self.period = fleet.dt * chosen.substeps
+        self.task = copy.copy(task)
+        self.task.begin(fleet, self.period, chosen.index)
+        self.actions = _actions.make(fleet, chosen)
+        self.action_shape = (n, self.actions.size)
+        self.state = State(fleet, self.actions.size, self.period)
+        self.state.keeps_blank = keeps_blank
+        self.limit = _limit(chosen.max_episode_steps, self.task.episode_seconds, self.period)
+        self._randomizer = Randomizer(fleet, chosen)
+        self._numbers = np.arange(chosen.index, chosen.index + n)
+        self._episodes = np.zeros(n, dtype=np.int64)
+        self._is_ready = np.zeros(n, dtype=np.bool_)
+        self._given: frozenset[str] = frozenset()
+        # said of a reset_state by the class that has it, not by one that it was taken over from
+        owner = next(each for each in type(task).__mro__ if "reset_state" in vars(each))
+        self._starts_ahead = bool(vars(owner).get("starts_ahead", False))
+        self._seed = 0
+        widths = {name: width or fleet.rotors for name, width in PARTS.items()}
+        self._parts = {name: np.zeros((n, w), dtype=np.float32) for name, w in widths.items()}
+        self._parts["attitude"][:, 0] = 1.0
+        motor = fleet.vehicle.motor
+        self._speeds = np.float32(motor.speed_min), np.float32(motor.speed_max)
+        self._sensed: SensedObservation | None = None
+        if chosen.observation == "sensors":
+            self._sensed = SensedObservation(self.state, self.task, chosen)
+        own = type(self.task).observation is Task.observation
+        self._is_fresh = own or self._sensed is not None
+        # what it looks like is known from looking; the first episodes begin with reset()
+        everyone = np.ones(n, dtype=np.bool_)
+        self._begin(everyone, is_trial=True)
+        self.state.read()
+        self.observation_size = self._observe(everyone).shape[1]
+
+    def seed(self, seed: int) -> None:
+        """All streams start anew."""
+        self._seed = given.whole_number("seed", seed, 0, 2**64 - 1)
+        self._episodes[:] = 0
+        self._is_ready[:] = False
+        self.fleet.reset(seed=self._seed)
+
+    def restart(self, mask: Flags) -> Numbers:
+        """Begins episodes, and observes all."""
+        self._begin(mask)
+        self.state.read()
+        return self._finite(self._observe(mask))
+
+    def wait(self, steps: int) -> None:
+        """Lets the noise's clock go on by steps that nobody sees."""
+        idle = np.zeros(self.action_shape, dtype=np.float32)
+        self.fleet._core.step(self.actions.command(idle), steps * self.settings.substeps)
+
+    def step(self, actions: Any, pending: Flags | None = None) -> Step:
+        """One step of all, but that those of `pending` begin an episode instead."""
+        result = Step()
+        state = self.state
+        clipped = self._take(actions, pending, result)
+        self.fleet._core.step(self.actions.command(clipped), self.settings.substeps)
+        state.previous_action, state.action = state.action, clipped
+        state.steps += 1
+        if pending is not None:
+            self._begin(pending)
+        with np.errstate(over="ignore", invalid="ignore"):
+            state.read()
+            self.task.update(state)
+            self._judge(result, pending)
+        return result
+
+    def _take(self, actions: Any, pending: Flags | None, result: Step) -> Numbers:
+        """The actions within [-1, 1], in an array of our own."""
+        given_ones = np.asarray(actions, dtype=np.float32)
+        if given_ones.shape != self.action_shape:
+            raise ValueError(
+                f"actions: expected numbers of shape {self.action_shape}, got "
+                f"{given.described(actions)}"
+            )
+        clipped: Numbers = np.minimum(np.maximum(given_ones, _LEAST), _MOST)
+        result.clipped = None
+        same = clipped == given_ones
+        if same.all():
+            return clipped
+        bad = ~np.isfinite(given_ones)
+        wrong = np.isnan(given_ones).any(axis=1)
+        if pending is not None:
+            wrong &= ~pending
+            bad[~pending] = False
+            clipped[bad] = 0.0
+        if wrong.any():
+            first = int(np.argmax(wrong))
+            raise ValueError(
+                f"actions: expected numbers in [-1, 1], got {given_ones[first].tolist()} for "
+                f"environment {first}"
+            )
+        counts = np.count_nonzero(~same, axis=1).astype(np.int32)
+        if pending is not None:
+            counts[pending] = 0
+        result.clipped = counts if counts.any() else None
+        return clipped
+
+    def _judge(self, result: Step, pending: Flags | None) -> None:
+        state, task = self.state, self.task
+        result.diverged = state.diverged
+        reward = _row("reward", task, task.reward(state), self.size, np.float32)
+        seen = self._observe(None)
+        total = float(np.add.reduce(seen, axis=None)) + float(np.add.reduce(reward))
+        if not abs(total) < HUGE:  # nor a number that is none
+            seen = self._mended(seen, reward, result)
+        terminated = _row("terminated", task, task.terminated(state), self.size, np.bool_)
+        terminated |= result.diverged
+        if self.limit:
+            truncated = state.steps >= self.limit
+            truncated &= ~terminated
+        else:
+            truncated = np.zeros(self.size, dtype=np.bool_)
+        if pending is not None:
+            reward[pending] = 0.0
+            terminated[pending] = False
+            truncated[pending] = False
+        result.observation, result.reward = seen, reward
+        result.terminated, result.truncated = terminated, truncated
+
+    def _mended(self, seen: Numbers, reward: Numbers, result: Step) -> Numbers:
+        """Where numbers are not finite, a vehicle has gone too far, or the task is wrong."""
+        state = self.state
+        bad = ~np.isfinite(seen).all(axis=1) | ~np.isfinite(reward)
+        parts = (state.position, state.velocity, state.body_rates)
+        gone = np.max([np.abs(part).max(axis=1) for part in parts], axis=0) > HUGE
+        gone |= state.diverged
+        _refuse(self.task, bad & ~gone)
+        if not gone.any():
+            return seen
+        reward[gone] = 0.0
+        state.diverged = state.diverged | gone
+        result.diverged = state.diverged
+        state.take_back()
+        again = self._observe(np.zeros(self.size, dtype=np.bool_))
+        lost = ~np.isfinite(again).all(axis=1)
+        _refuse(self.task, lost & ~gone)
+        again[lost] = 0.0
+        return again
+
+    def _observe(self, fresh: Flags | None) -> Numbers:
+        """fresh: which have just begun; None for what a step made of all."""
+        state = self.state
+        if self._sensed is not None:
+            return self._sensed.observe(state, fresh)
+        seen = np.asarray(self.task.observation(state), dtype=np.float32)
+        if self._is_fresh:
+            return seen
+        if seen.ndim != 2 or len(seen) != self.size:
+            raise ValueError(
+                f"{type(self.task).__name__}.observation: expected shape ({self.size}, k), got "
+                f"{seen.shape}"
+            )
+        own = state.blank(seen.shape[1])
+        np.copyto(own, seen)
+        return own
+
+    def _finite(self, seen: Numbers) -> Numbers:
+        _refuse(self.task, ~np.isfinite(seen).all(axis=1))
+        return seen
+
+    def _begin(self, mask: Flags, is_trial: bool = False) -> None:
+        """New episodes: states, parameters, air."""
+        rows = np.flatnonzero(mask)
+        self._episodes[rows] += 1
+        if not self._starts_ahead:
+            self._draw_starts(rows, self._episodes[rows])
+        elif not self._is_ready[rows].all():
+            # those that begin now, and the next episode of all others that have none drawn yet
+            stale = np.flatnonzero(~self._is_ready)
+            self._draw_starts(stale, self._episodes[stale] + ~mask[stale])
+            self._is_ready[stale] = True
+        self._is_ready[rows] = False
+        if not is_trial and not self._randomizer.is_idle:
+            self._randomizer.start(self._draws(rows, self._episodes[rows]))
+        parts = tuple(self._parts[name] if name in self._given else None for name in PARTS)
+        self.fleet._core.reset(parts, mask, None)
+        state = self.state
+        state.steps[rows] = 0
+        state.action[rows] = 0.0
+        state.previous_action[rows] = 0.0
+
+    def _draws(self, rows: NDArray[np.intp], episodes: NDArray[np.int64]) -> Draws:
+        return Draws(self._seed, rows, self._numbers[rows], episodes)
+
+    def _draw_starts(self, rows: NDArray[np.intp], episodes: NDArray[np.int64]) -> None:
+        start = self.task.reset_state(self._draws(rows, episodes))
+        if not isinstance(start, Mapping):
+            raise TypeError(f"{type(self.task).__name__}.reset_state: expected a dict, got {start}")
+        if not start.keys() <= PARTS.keys():
+            given_names = ", ".join(str(name) for name in start)
+            raise ValueError(
+                f"{type(self.task).__name__}.reset_state: expected some of {', '.join(PARTS)}, "
+                f"got {given_names}"
+            )
+        for name, values in start.items():
+            self._write(name, values, rows)
+        self._given = frozenset(start)
+
+    def _write(self, name: str, values: Any, rows: NDArray[np.intp]) -> None:
+        array = np.asarray(values, dtype=np.float64)
+        width = self._parts[name].shape[1]
+        where = f"{type(self.task).__name__}.reset_state[{name!r}]"
+        if array.shape not in ((width,), (len(rows), width)):
+            raise ValueError(
+                f"{where}: expected shape ({len(rows)}, {width}) or ({width},), got {array.shape}"
+            )
+        if name == "attitude":
+            length = np.sqrt(np.sum(array * array, axis=-1, keepdims=True))
+            if not (np.abs(length - 1.0) < 1e-3).all():
+                raise ValueError(f"{where}: expected unit quaternions (w, x, y, z)")
+            array = array / length
+        if not np.isfinite(array).all():
+            raise ValueError(f"{where}: expected finite numbers")
+        if name == "rotor_speeds":
+            array = np.clip(array, *self._speeds)
+        self._parts[name][rows] = array
+
+
+_LEAST, _MOST = np.float32(-1.0), np.float32(1.0)
+
+
+def _row(name: str, task: Task, values: Any, size: int, kind: Any) -> Any:
+    array = np.array(values, dtype=kind)
+    if array.shape != (size,):
+        raise ValueError(
+            f"{type(task).__name__}.{name}: expected shape ({size},), got {array.shape}"
+        )
+    return array
+
+
+def _refuse(task: Task, bad: Any) -> None:
+    if bad.any():
+        raise ValueError(
+            f"{type(task).__name__}: expected finite observations and rewards, got others for "
+            f"environment {int(np.argmax(bad))}, whose vehicle has not diverged"
+        )
+
+
+def _limit(chosen: int | None, seconds: float, period: float) -> int:
+    """Steps of an episode; 0 for as many as it takes."""
+    return max(1, round(seconds / period)) if chosen is None else chosen
+
+
+def _biased(vehicle: VehicleParameters, bias: Mapping[str, float]) -> VehicleParameters:
+    changes = {f"{sensor}_bias_initial": float(value) for sensor, value in bias.items()}
+    if not changes:
+        return vehicle
+    imu = msgspec.structs.replace(vehicle.imu, **changes)
+    return msgspec.structs.replace(vehicle, imu=imu)

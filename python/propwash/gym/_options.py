@@ -1,0 +1,164 @@
+"""What environments are made with, checked before anything is made."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from os import PathLike
+from typing import Any, Literal, TypedDict, cast
+
+from propwash import _fleet_input as given
+from propwash._core import ThreadPool
+from propwash._parameter_values import nearest
+from propwash.fleet import FleetIntegrator
+from propwash.multicopter import DEFAULT_DT
+from propwash.parameters import VehicleParameters
+
+from propwash.fleet import Dryden  # isort: skip
+
+Spread = float | tuple[str, Any, Any]
+"""How a parameter varies: a share of its value, ("uniform", low, high), ("normal", mean, sd)."""
+
+ActionName = Literal["rate_thrust", "rotor_thrusts"]
+ObservationName = Literal["state", "sensors"]
+
+
+class Options(TypedDict, total=False):
+    """Options of all environments of this package, by name; `Settings` explains them."""
+
+    vehicle: str | PathLike[str] | VehicleParameters
+    action: ActionName
+    observation: ObservationName
+    history: int
+    max_rates: Sequence[float]
+    randomize: Mapping[str, Spread]
+    wind: float | Sequence[float]
+    turbulence: Dryden | None
+    action_delay: int | Sequence[int]
+    imu_bias: Mapping[str, float]
+    noise: bool
+    substeps: int
+    dt: float
+    integrator: FleetIntegrator
+    threads: int | ThreadPool
+    index: int
+    max_episode_steps: int | None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options, checked."""
+
+    vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles"
+    """Name, TOML file or parameters."""
+    action: ActionName = "rate_thrust"
+    """What an action stands for."""
+    observation: ObservationName = "state"
+    """What the task says of the state, or what sensors read."""
+    history: int = 8
+    """Steps of the inertial sensor in an observation of sensors."""
+    max_rates: Sequence[float] = (8.0, 8.0, 4.0)
+    """rad/s, body rates for an action of 1."""
+    randomize: Mapping[str, Spread] = field(default_factory=dict)
+    """Parameters of the vehicle, drawn anew for each episode."""
+    wind: float | Sequence[float] = 0.0
+    """m/s, greatest level wind, or least and greatest; each episode its own, to any side."""
+    turbulence: Dryden | None = None
+    """Gusts."""
+    action_delay: int | Sequence[int] = 0
+    """Steps of dt by which commands act late, or least and most; each episode its own."""
+    imu_bias: Mapping[str, float] = field(default_factory=dict)
+    """Standard deviations at the start of an episode: accelerometer, m/s^2; gyroscope, rad/s."""
+    noise: bool = True
+    """Process noise and that of the inertial sensor."""
+    substeps: int = 10
+    """Steps of dt under one action."""
+    dt: float = DEFAULT_DT
+    """s."""
+    integrator: FleetIntegrator = "rk4"
+    """Or "euler"."""
+    threads: int | ThreadPool = 1
+    """As of a Fleet."""
+    index: int = 0
+    """Number of the first environment: what its random numbers depend on besides the seed."""
+    max_episode_steps: int | None = None
+    """After which an episode is truncated; None for the task's time, 0 for never."""
+
+    def __post_init__(self) -> None:
+        _one_of("action", self.action, ("rate_thrust", "rotor_thrusts"))
+        _one_of("observation", self.observation, ("state", "sensors"))
+        given.whole_number("history", self.history, 1, 1000)
+        given.whole_number("substeps", self.substeps, 1, 100_000)
+        given.whole_number("index", self.index, 0, 2**32 - 1)
+        given.flag("noise", self.noise)
+        if self.max_episode_steps is not None:
+            given.whole_number("max_episode_steps", self.max_episode_steps, 0, 2**31 - 1)
+        if len(self.max_rates) != 3:
+            raise ValueError(f"max_rates: expected 3 numbers [rad/s], got {self.max_rates!r:.100}")
+        for rate in self.max_rates:
+            if not given.number("max_rates", rate) > 0.0:
+                raise ValueError(f"max_rates: expected numbers > 0 [rad/s], got {rate!r:.100}")
+        for name in ("randomize", "imu_bias"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise TypeError(
+                    f"{name}: expected a mapping from names, got {getattr(self, name)!r:.100}"
+                )
+        check_names("imu_bias", self.imu_bias, ("accelerometer", "gyroscope"))
+        for key, value in self.imu_bias.items():
+            if given.number(f"imu_bias[{key!r}]", value) < 0.0:
+                raise ValueError(f"imu_bias[{key!r}]: expected a number >= 0, got {value!r:.100}")
+        self.wind_range  # noqa: B018
+        self.delay_range  # noqa: B018
+
+    @property
+    def wind_range(self) -> tuple[float, float]:
+        """m/s, least and greatest."""
+        low, high = self.wind if isinstance(self.wind, Sequence) else (0.0, self.wind)
+        pair = given.number("wind", low), given.number("wind", high)
+        if not 0.0 <= pair[0] <= pair[1]:
+            raise ValueError(f"wind: expected 0 <= least <= greatest [m/s], got {self.wind!r:.100}")
+        return pair
+
+    @property
+    def delay_range(self) -> tuple[int, int]:
+        """Least and most."""
+        delay = self.action_delay
+        low, high = delay if isinstance(delay, Sequence) else (delay, delay)
+        low = given.whole_number("action_delay", low, 0, 1000)
+        return low, given.whole_number("action_delay", high, low, 1000)
+
+
+def _one_of(name: str, value: object, known: Sequence[str]) -> None:
+    if value not in known:
+        hint = nearest(value, known) if isinstance(value, str) else ""
+        raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r:.100}{hint}")
+
+
+def check_names(what: str, given_names: Any, known: Sequence[str]) -> None:
+    """Raises TypeError for the first name that is not known, with the nearest that is."""
+    for name in given_names:
+        if name not in known:
+            hint = nearest(str(name), known)
+            raise TypeError(
+                f"{what}: there is no {str(name)!r:.100}{hint or '; there are ' + ', '.join(known)}"
+            )
+
+
+def settings(options: Mapping[str, Any]) -> Settings:
+    """The options by name, checked. Raises TypeError, ValueError."""
+    check_names("options", options, option_names())
+    return Settings(**cast(Any, dict(options)))
+
+
+def option_names() -> list[str]:
+    """The names of `Options`."""
+    return [each.name for each in fields(Settings)]
+
+
+def split(task: type, options: Mapping[str, Any], more: Sequence[str] = ()) -> tuple[Any, Any]:
+    """The task's own arguments, and the environment's; `more` belongs to the latter."""
+    own = [name for name in inspect.signature(task).parameters]
+    check_names(f"options of {task.__name__}", options, [*own, *option_names(), *more])
+    mine = {name: value for name, value in options.items() if name in own}
+    return mine, {name: value for name, value in options.items() if name not in own}

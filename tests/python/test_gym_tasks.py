@@ -1,0 +1,236 @@
+"""The tasks: what is observed, rewarded and over, and the code of their page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+
+gym = pytest.importorskip("gymnasium")
+
+import propwash.gym as pg  # noqa: E402
+from propwash import race  # noqa: E402
+from propwash.world import Gate, Plane, Scene, Start  # noqa: E402
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "gym.md"
+
+
+def idle(env: Any) -> Any:
+    return np.zeros(env.action_space.shape, dtype=np.float32)
+
+
+def test_the_layout_of_the_state_is_the_documented_one() -> None:
+    env = pg.make_vec(pg.Hover, 5)
+    seen, _ = env.reset(seed=1)
+    for step in range(2):
+        fleet = env.fleet
+        w, x, y, z = fleet.attitude.T.astype(np.float64)
+        assert np.array_equal(seen[:, 0:3], fleet.position)
+        assert np.array_equal(seen[:, 3:6], fleet.velocity)
+        turn = seen[:, 6:15].reshape(-1, 3, 3).astype(np.float64)
+        assert np.allclose(turn @ turn.transpose(0, 2, 1), np.eye(3), atol=1e-6)
+        assert np.allclose(turn[:, 2, 0], 2 * (x * z - w * y), atol=1e-6)
+        assert np.allclose(turn[:, 0, 1], 2 * (x * y - w * z), atol=1e-6)
+        assert np.array_equal(seen[:, 15:18], fleet.body_rates)
+        assert np.array_equal(seen[:, 18:], np.full((5, 4), 0.25 * step))
+        seen, *_ = env.step(idle(env) + np.float32(0.25))
+
+
+def test_the_body_frame_is_the_world_frame_turned() -> None:
+    world, body = (pg.make_vec(pg.Hover, 4, frame=frame).reset(seed=2)[0] for frame in
+                   ("world", "body"))  # fmt: skip
+    turn = world[:, 6:15].reshape(-1, 3, 3)
+    for part in (slice(0, 3), slice(3, 6)):
+        back = np.einsum("nij,nj->ni", turn, body[:, part])
+        assert np.allclose(back, world[:, part], atol=1e-5)
+
+
+def test_hover_starts_any_way_up_and_ends_far_away() -> None:
+    env = pg.make_vec(pg.Hover, 500, bound=1.0)
+    env.reset(seed=0)
+    fleet = env.fleet
+    x, y = fleet.attitude.T[1:3].astype(np.float64)
+    up = 1 - 2 * (x * x + y * y)
+    assert up.min() < -0.9 < 0.9 < up.max()
+    assert 0.8 < np.abs(fleet.position).max() <= 1.0
+    assert np.ptp(fleet.rotor_speeds, axis=1).min() > 0.0
+    far = np.linalg.norm(fleet.position, axis=1)
+    *_, terminated, _, infos = env.step(idle(env))
+    assert terminated[far > 1.1].all()
+    assert not terminated[far < 0.9].any()
+    assert np.array_equal(infos["_distance"], terminated)
+
+
+@pytest.mark.parametrize(
+    "path", ["circle", "lemniscate", pg.Waypoints([[0, 0, 0], [4, 0, 1], [4, 3, 0], [0, 3, 2]])]
+)
+def test_a_track_runs_at_its_speed_and_closes(path: Any) -> None:
+    task = pg.Track(path, speed=3.0)
+    fleet = pw.Fleet("flightgoggles", 1, threads=1)
+    state = pg.State(fleet, 4, 0.01)
+    task.begin(fleet, 0.01, 0)
+    around = task.length / task.speed
+    places = [task.reference(state, t)[0][0] for t in np.linspace(0.0, around, 401)]
+    ways = np.linalg.norm(np.diff(places, axis=0), axis=1)
+    assert np.allclose(ways.sum(), task.length, rtol=2e-3)
+    assert np.allclose(ways, task.length / 400, rtol=0.03)
+    assert np.allclose(places[0], places[-1], atol=1e-2)
+    velocity = task.reference(state, 0.3)[1][0]
+    difference = task.reference(state, 0.305)[0][0] - task.reference(state, 0.295)[0][0]
+    assert np.allclose(velocity, difference / 0.01, atol=0.1)
+    if isinstance(path, pg.Waypoints):
+        gaps = np.linalg.norm(np.array(places)[:, None] - path.given, axis=2).min(axis=0)
+        assert (gaps < 0.05).all()
+
+
+def test_land_rewards_a_soft_touch_and_no_other() -> None:
+    env = pg.make_vec(pg.Land, 3)
+    env.reset(seed=0)
+    for height in (0.2, 0.051):
+        env.fleet.place(
+            position=[[0, 0, height], [0, 0, height], [2, 0, height]],
+            velocity=[[0, 0, -0.3], [0, 0, -3.0], [0, 0, -0.3]],
+            attitude=[1, 0, 0, 0],
+            body_rates=[0, 0, 0],
+        )
+        _, reward, terminated, truncated, infos = env.step(idle(env))
+    assert terminated.all()
+    assert not truncated.any()
+    assert np.array_equal(infos["success"], [True, False, False])
+    assert reward[0] > 0 > max(reward[1], reward[2])
+
+
+def straight(gap: float = 6.0) -> Scene:
+    """Two gates along x above the ground."""
+    gates = [
+        Gate(name=name, position=(x, 0.0, 2.0), width=1.6, height=1.6, border=0.2, depth=0.1)
+        for name, x in (("one", 3.0), ("two", 3.0 + gap))
+    ]
+    return Scene([Plane(name="ground"), *gates], start=Start(position=(0.0, 0.0, 2.0), yaw=0.0))
+
+
+def test_race_counts_gates_in_order_and_scores_as_the_referee() -> None:
+    scene = straight()
+    env = pg.make_vec(pg.Race, 3, course=scene, spread=0.0, bound=50.0, noise=False)
+    env.reset(seed=0)
+    x = np.arange(0.0, 10.0, 0.1)
+    through = np.stack([x, 0 * x, 0 * x + 2.0], axis=1)
+    beside = through + np.array([0.0, 1.5, 0.0])
+    into = through + np.array([0.0, 0.9, 0.0])
+    ended = np.zeros(3, dtype=bool)
+    told: dict[str, Any] = {}
+    for k in range(len(x)):
+        places = np.stack([through[k], beside[k], into[k]])
+        env.fleet.place(position=places, velocity=[0, 0, 0])
+        *_, terminated, _, infos = env.step(idle(env))
+        for i in np.flatnonzero(terminated & ~ended):
+            told[str(i)] = {name: infos[name][i] for name in ("gates", "score", "collision")}
+        ended |= terminated
+    assert np.array_equal(ended, [True, False, True])
+    assert told["0"]["gates"] == 2
+    assert not told["0"]["collision"]
+    # carried by 0.1 m a step: the second gate, at x = 9 m, is met in step 91 or 90
+    assert abs(told["0"]["score"] - race.score(2, 90.5 * env.period)) < 1.1 * env.period
+    assert told["2"]["collision"]
+    assert told["2"]["score"] == 0.0
+
+
+def test_race_does_not_count_a_gate_from_behind_or_out_of_turn() -> None:
+    env = pg.make_vec(pg.Race, 2, course=straight(), spread=0.0, noise=False)
+    task: Any = env.task
+    env.reset(seed=0)
+    env.fleet.place(position=[[4, 5, 2], [8, 5, 2]])  # past the first gate, outside
+    env.step(idle(env))
+    for way in np.arange(0.0, 2.0, 0.1):
+        env.fleet.place(position=np.array([[4 - way, 0, 2], [8 + way, 0, 2]]), velocity=[0, 0, 0])
+        *_, terminated, _, _ = env.step(idle(env))
+        assert not terminated.any()
+    assert np.array_equal(task.next, [0, 0])
+    for way in np.arange(0.0, 2.0, 0.1):
+        env.fleet.place(position=np.array([[2 + way, 0, 2], [10, 0, 2]]), velocity=[0, 0, 0])
+        env.step(idle(env))
+    assert np.array_equal(task.next, [1, 0])
+
+
+def test_race_flies_every_perturbed_course_of_alphapilot() -> None:
+    task = pg.Race(course_seed=range(25))
+    assert task.count == 11
+    env = pg.FleetVectorEnv(task, 50)
+    first, _ = env.reset(seed=0)
+    assert np.allclose(env.fleet.position, [18.5, 6.5, 1.0], atol=0.21)
+    gates = first[:, :3] - env.fleet.position
+    assert np.allclose(gates[:25], gates[25:], atol=1e-5)
+    assert len(np.unique(gates[:25].round(3), axis=0)) == 25
+
+
+def test_courses_that_nobody_could_fly_are_refused() -> None:
+    with pytest.raises(ValueError, match="overlap"):
+        pg.Race(straight(0.05))
+    low = Gate(name="low", position=(3.0, 0.0, -1.0), width=1.6, height=1.6, border=0.2, depth=0.1)
+    with pytest.raises(ValueError, match=r"'low'.*below"):
+        pg.Race(Scene([Plane(name="ground"), low], start=Start(position=(0.0, 0.0, 2.0), yaw=0.0)))
+    with pytest.raises(ValueError, match="start"):
+        pg.Race(Scene([straight().gates[0]]))
+    with pytest.raises(ValueError, match="gate"):
+        pg.Race("empty")
+
+
+def test_sensors_alone_tell_what_they_read() -> None:
+    env = pg.make_vec(pg.Land, 3, observation="sensors", history=2, noise=False)
+    seen, _ = env.reset(seed=0)
+    assert seen.shape == (3, 12 + 4 + 1)
+    assert np.array_equal(seen[:, :6], seen[:, 6:12])
+    before = seen
+    seen, *_ = env.step(idle(env))
+    assert np.array_equal(seen[:, 6:12], before[:, :6])
+    assert np.array_equal(seen[:, 3:6], env.fleet.imu.angular_rate)
+    range_ = env.fleet.sensors["range_finder"].reading.range
+    assert np.allclose(seen[:, -1], range_ / 20.0)
+
+
+class Wrong(pg.Task):
+    """Gives what it is told to."""
+
+    def __init__(self, name: str, value: Any) -> None:
+        super().__init__()
+        setattr(self, name, lambda *_: value)
+
+    def reward(self, state: pg.State) -> Any:
+        return np.zeros(state.size)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("reward", np.zeros(3), r"Wrong.reward: expected shape \(2,\)"),
+        ("reward", np.array([0.0, np.nan]), "environment 1"),
+        ("terminated", np.zeros((2, 1), dtype=bool), r"Wrong.terminated: expected shape \(2,\)"),
+        ("reset_state", {"place": 0}, "some of position"),
+        ("reset_state", {"position": np.zeros((2, 2))}, r"\(2, 3\)"),
+        ("reset_state", {"attitude": np.zeros(4)}, "unit quaternions"),
+    ],
+)
+def test_a_task_that_is_wrong_is_told_so(name: str, value: Any, says: str) -> None:
+    def fly() -> None:
+        env = pg.FleetVectorEnv(Wrong(name, value), 2)
+        env.reset(seed=0)
+        env.step(idle(env))
+
+    with pytest.raises(ValueError, match=says):
+        fly()
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the page")
+def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = PAGE.read_text(encoding="utf-8")
+    found = list(re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S))
+    assert len(found) >= 3
+    namespace: dict[str, Any] = {"__name__": "__page__"}
+    for match in found:
+        line = text.count("\n", 0, match.start(1))
+        exec(compile("\n" * line + match.group(1), "docs/gym.md", "exec"), namespace)

@@ -1,0 +1,325 @@
+"""Vector environments keep gymnasium's promises, and are n single ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+
+gym = pytest.importorskip("gymnasium")
+
+import propwash.gym as pg  # noqa: E402
+from gymnasium.error import ClosedEnvironmentError, ResetNeeded  # noqa: E402
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+from gymnasium.vector import AutoresetMode  # noqa: E402
+
+TASKS: tuple[type[pg.Task], ...] = (pg.Hover, pg.Track, pg.Race, pg.Land)
+WILD: dict[str, Any] = {
+    "randomize": {"mass": 0.2, "thrust_coefficient": ("uniform", 1.8e-6, 2.0e-6)},
+    "wind": (1.0, 3.0),
+    "turbulence": pw.Dryden(3.0, 10.0, 3.0),
+    "action_delay": (0, 20),
+    "imu_bias": {"gyroscope": 0.05, "accelerometer": 0.1},
+}
+
+
+def idle(env: Any) -> Any:
+    return np.zeros(env.action_space.shape, dtype=np.float32)
+
+
+@pytest.mark.parametrize("kind", TASKS)
+@pytest.mark.parametrize("action", ["rate_thrust", "rotor_thrusts"])
+def test_many_are_singles_bit_for_bit_in_every_mode(kind: type[pg.Task], action: str) -> None:
+    pg.check_vector_env(kind, num_envs=2, steps=30, max_episode_steps=11, action=action)
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_so_they_are_with_sensors_and_disturbances(kind: type[pg.Task]) -> None:
+    pg.check_vector_env(
+        kind, num_envs=2, steps=16, max_episode_steps=7, observation="sensors", **WILD
+    )
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_many_rows_are_the_bits_of_few(kind: type[pg.Task]) -> None:
+    options: dict[str, Any] = {"frame": "body", "max_episode_steps": 6}
+    many = pg.make_vec(kind, 70, autoreset_mode="SAME_STEP", **options)
+    seen, _ = many.reset(seed=2)
+    actions = np.random.default_rng(0).uniform(-1, 1, (9, 70, 4)).astype(np.float32)
+    few = {i: pg.make_vec(kind, 1, autoreset_mode="SAME_STEP", index=i, **options) for i in (3, 69)}
+    assert all(np.array_equal(seen[i], env.reset(seed=2)[0][0]) for i, env in few.items())
+    for action in actions:
+        seen, reward, *_ = many.step(action)
+        for i, env in few.items():
+            alone, own_reward, *_ = env.step(action[i : i + 1])
+            assert np.array_equal(seen[i], alone[0])
+            assert reward[i] == own_reward[0]
+
+
+class Leaky(pg.Hover):
+    """Looks at its neighbours."""
+
+    def reward(self, state: pg.State) -> Any:
+        return super().reward(state) + state.position[:, 0].sum()
+
+
+class Restless(pg.Hover):
+    """Has a generator of its own, which no seed reaches."""
+
+    def reset_state(self, draws: pg.Draws) -> Mapping[str, Any]:
+        self.calls = getattr(self, "calls", 0) + 1
+        return {"position": draws.uniform(-1, 1, 3) + 0.01 * self.calls}
+
+
+@pytest.mark.parametrize("kind", [Leaky, Restless])
+def test_the_checker_finds_those_that_are_not(kind: type[pg.Task]) -> None:
+    with pytest.raises(AssertionError):
+        pg.check_vector_env(kind)
+
+
+@pytest.mark.parametrize("kind", TASKS)
+@pytest.mark.filterwarnings("ignore:.*A Box observation space m..imum value is")
+def test_gymnasium_finds_nothing_in_single_environments(kind: type[pg.Task]) -> None:
+    env = gym.make(f"propwash.gym:propwash/{kind.__name__}-v0")
+    check_env(env.unwrapped)
+    env.reset(seed=1)
+    seen, *_ = env.step(np.zeros(4, dtype=np.float32))
+    assert env.observation_space.contains(seen)
+    env.close()
+
+
+def test_gymnasium_makes_them() -> None:
+    envs = gym.make_vec(
+        "propwash.gym:propwash/Hover-v0", num_envs=64, vectorization_mode="vector_entry_point"
+    )
+    assert isinstance(envs, pg.FleetVectorEnv)
+    assert envs.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    seen, infos = envs.reset(seed=3)
+    assert seen.shape == (64, 22)
+    assert seen.dtype == np.float32
+    assert infos == {}
+    race = gym.make(
+        "propwash.gym:propwash/Race-v0", course="alphapilot", action="rate_thrust",
+        randomize={"mass": 0.2, "thrust_coefficient": 0.1},
+    )  # fmt: skip
+    race.reset(seed=1)
+    mass = race.unwrapped.fleet.parameters["mass"]
+    assert mass != 1.0
+    assert 0.8 <= mass <= 1.2
+
+
+def test_the_time_limit_truncates_and_ends_nothing_else() -> None:
+    envs = gym.make_vec("propwash/Hover-v0", num_envs=2, max_episode_steps=4, tilt=0.0)
+    single = gym.make("propwash/Hover-v0", max_episode_steps=4, tilt=0.0)
+    envs.reset(seed=0)
+    single.reset(seed=0)
+    for step in range(1, 5):
+        _, _, terminated, truncated, _ = envs.step(idle(envs))
+        assert truncated.all() == (step == 4)
+        assert not terminated.any()
+        assert single.step(np.zeros(4, dtype=np.float32))[2:4] == (False, step == 4)
+    _, reward, terminated, truncated, _ = envs.step(idle(envs))
+    assert not (terminated | truncated).any()
+    assert (reward == 0.0).all()  # the step that began the next episode
+
+
+def test_same_step_tells_the_last_observation_and_info() -> None:
+    options: dict[str, Any] = {"max_episode_steps": 3, "tilt": 0.0}
+    same = pg.make_vec(pg.Hover, 3, autoreset_mode="SAME_STEP", **options)
+    plain = pg.make_vec(pg.Hover, 3, **options)
+    same.reset(seed=5)
+    plain.reset(seed=5)
+    for _ in range(3):
+        fresh, _, _, truncated, infos = same.step(idle(same))
+        last, _, _, _, plain_infos = plain.step(idle(plain))
+    assert truncated.all()
+    assert np.array_equal(np.stack(infos["final_obs"]), last)
+    assert not np.array_equal(fresh, last)
+    assert infos["_final_obs"].all()
+    told = infos["final_info"]["distance"]
+    assert np.array_equal(told, plain_infos["distance"])
+    assert "distance" not in infos
+
+
+def test_disabled_waits_for_a_mask() -> None:
+    envs = pg.make_vec(
+        pg.Hover, 3, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=2, tilt=0.0
+    )
+    with pytest.raises(ResetNeeded):
+        envs.reset(options={"reset_mask": np.ones(3, dtype=np.bool_)})
+    envs.reset(seed=0)
+    for _ in range(2):
+        seen, *_ = envs.step(idle(envs))
+    with pytest.raises(ResetNeeded, match="environments 0, 1, 2"):
+        envs.step(idle(envs))
+    begun, _ = envs.reset(options={"reset_mask": np.array([True, False, True])})
+    assert np.array_equal(begun[1], seen[1])
+    assert not np.array_equal(begun[0], seen[0])
+    with pytest.raises(ResetNeeded, match="environments 1:"):
+        envs.step(idle(envs))
+
+
+def test_observations_are_copies_unless_it_is_said() -> None:
+    kept, reused = (pg.make_vec(pg.Hover, 2, copy=copy) for copy in (True, False))
+    for env, is_same in ((kept, False), (reused, True)):
+        first, _ = env.reset(seed=0)
+        second, *_ = env.step(idle(env))
+        assert (first is second) == is_same
+        assert np.shares_memory(first, second) == is_same
+
+
+def test_out_of_range_is_clipped_and_counted() -> None:
+    one, two = (pg.make_vec(pg.Hover, 3) for _ in range(2))
+    one.reset(seed=0)
+    two.reset(seed=0)
+    far = np.array([[0, 0, 0, 0], [2, 0, -3, 0], [0, 0, 0, np.inf]], dtype=np.float32)
+    *given, infos = one.step(far)
+    *clipped, none = two.step(np.clip(far, -1, 1))
+    assert np.array_equal(infos["clipped"], [0, 2, 1])
+    assert np.array_equal(infos["_clipped"], [False, True, True])
+    assert none == {}
+    assert all(np.array_equal(a, b) for a, b in zip(given, clipped, strict=True))
+
+
+def test_what_cannot_be_is_refused() -> None:
+    envs = pg.make_vec(pg.Hover, 3)
+    with pytest.raises(ResetNeeded):
+        envs.step(idle(envs))
+    envs.reset(seed=0)
+    bad = idle(envs)
+    bad[1, 2] = np.nan
+    before = envs.fleet.steps
+    with pytest.raises(ValueError, match="environment 1"):
+        envs.step(bad)
+    assert envs.fleet.steps == before
+    with pytest.raises(ValueError, match=r"\(3, 4\)"):
+        envs.step(np.zeros((2, 4)))
+    with pytest.raises(TypeError, match="reset_mask"):
+        envs.reset(options={"reset_musk": None})
+    with pytest.raises(ValueError, match="seed"):
+        envs.reset(seed=1, options={"reset_mask": np.ones(3, dtype=np.bool_)})
+    envs.close()
+    with pytest.raises(ClosedEnvironmentError):
+        envs.step(idle(envs))
+    with pytest.raises(ClosedEnvironmentError):
+        envs.reset()
+    single = pg.make(pg.Hover)
+    with pytest.raises(ResetNeeded):
+        single.step(np.zeros(4))
+    single.close()
+    with pytest.raises(ClosedEnvironmentError):
+        single.reset()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"randomise": {}}, "did you mean 'randomize'"),
+        ({"action": "rate_thurst"}, "did you mean 'rate_thrust'"),
+        ({"action": "velocity"}, "rate_thrust, rotor_thrusts"),
+        ({"observation": "camera"}, "state, sensors"),
+        ({"randomize": {"mas": 0.1}}, "did you mean"),
+        ({"randomize": {"mass": 1.5}}, "share in"),
+        ({"randomize": {"mass": ("uniform", -1.0, 1.0)}}, "mass"),
+        ({"randomize": {"body.inertia": ("uniform", 0.1, 0.2)}}, "shape"),
+        ({"wind": (3.0, 1.0)}, "wind"),
+        ({"action_delay": -1}, "action_delay"),
+        ({"imu_bias": {"gyro": 0.1}}, "gyroscope"),
+        ({"autoreset_mode": "sometimes"}, "NEXT_STEP"),
+        ({"frame": "camera"}, "body"),
+        ({"max_rates": (1.0, 2.0)}, "max_rates"),
+    ],
+)
+def test_unknown_options_are_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises((TypeError, ValueError, KeyError), match=says):
+        pg.make_vec(pg.Hover, 2, **options)
+
+
+@pytest.mark.parametrize("observation", ["state", "sensors"])
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_vehicle_that_diverges_ends_its_own_episode(
+    mode: AutoresetMode, observation: Any
+) -> None:
+    envs = pg.make_vec(pg.Land, 3, autoreset_mode=mode, observation=observation)
+    envs.reset(seed=0)
+    envs.step(idle(envs))
+    envs.fleet.place(velocity=[[3e38, 0, 3e38]], mask=np.array([False, True, False]))
+    seen, reward, terminated, truncated, infos = envs.step(idle(envs))
+    assert np.array_equal(terminated, [False, True, False])
+    assert not truncated.any()
+    told = infos["final_info"] if mode is AutoresetMode.SAME_STEP else infos
+    assert np.array_equal(told["diverged"], [False, True, False])
+    assert np.isfinite(seen).all()
+    assert np.isfinite(reward).all()
+    if mode is AutoresetMode.DISABLED:
+        envs.reset(options={"reset_mask": terminated})
+    for _ in range(3):
+        seen, _, terminated, _, _ = envs.step(idle(envs))
+        assert np.isfinite(seen).all()
+        assert not terminated.any()
+
+
+def test_what_goes_too_far_for_its_task_has_diverged_as_well() -> None:
+    envs = pg.make_vec(pg.Hover, 2)
+    envs.reset(seed=0)
+    envs.fleet.place(position=[[0, 0, 3e37]], mask=np.array([True, False]))
+    seen, reward, terminated, _, infos = envs.step(idle(envs))
+    assert np.array_equal(terminated, [True, False])
+    assert infos["diverged"][0]
+    assert np.isfinite(seen).all()
+    assert np.isfinite(reward).all()
+
+
+def test_each_episode_draws_its_own_vehicle_and_air() -> None:
+    envs = pg.make_vec(
+        pg.Hover,
+        200,
+        randomize={"mass": 0.2, "thrust_coefficient": ("normal", 1.9e-6, 2e-8)},
+        wind=(1.0, 3.0),
+        action_delay=(2, 5),
+    )
+    drawn = []
+    for episode in range(2):
+        envs.reset(seed=4 if episode == 0 else None)
+        mass = np.array(envs.fleet.parameters["mass"])
+        thrust = np.array(envs.fleet.parameters["thrust_coefficient"])
+        wind = np.linalg.norm(envs.fleet.wind, axis=1)
+        assert 0.8 <= mass.min() < 0.85 < 1.15 < mass.max() <= 1.2
+        assert (np.ptp(thrust, axis=1) == 0.0).all()
+        assert np.abs(thrust - 1.9e-6).max() <= 6e-8 * (1 + 1e-9)
+        assert 1.0 <= wind.min() < 1.2 < 2.8 < wind.max() <= 3.0 + 1e-6
+        assert abs(np.corrcoef(mass, thrust[:, 0])[0, 1]) < 0.25  # 3.5 standard deviations
+        drawn.append(mass)
+    assert (drawn[0] != drawn[1]).all()
+
+
+def test_the_map_of_actions_does_not_hear_of_drawn_parameters() -> None:
+    heavy, light = (
+        pg.make_vec(pg.Hover, 1, noise=False, randomize={"mass": ("uniform", mass, mass)}, tilt=0.0)
+        for mass in (1.2, 0.8)
+    )
+    climbs = []
+    for env in (heavy, light):
+        before, _ = env.reset(seed=0)
+        for _ in range(48):
+            after, *_ = env.step(idle(env))
+        climbs.append(after[0, 5] - before[0, 5])
+    assert climbs[0] < -0.3  # zero action is the nominal vehicle's hover
+    assert climbs[1] > 0.3
+
+
+def test_the_library_does_without_gymnasium_until_it_is_asked() -> None:
+    code = "import sys, propwash; sys.exit('gymnasium' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    code = (
+        "import sys; sys.modules['gymnasium'] = None\n"
+        "try:\n    import propwash.gym\n"
+        "except ImportError as error:\n    sys.exit('propwash[gym]' not in str(error))\n"
+        "sys.exit(2)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
