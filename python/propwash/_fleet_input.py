@@ -34,7 +34,7 @@ def whole_number(name: str, value: object, least: int, most: int) -> int:
 
 def number(name: str, value: object, expected: str = "a finite number") -> float:
     """A finite number."""
-    array = _numeric(name, value, expected)
+    array = numeric(name, value, expected)
     if array.ndim != 0 or not np.isfinite(array):
         raise ValueError(f"{name}: expected {expected}, got {described(value)}")
     return float(array)
@@ -95,7 +95,7 @@ def rows(
     each = ", ".join(str(extent) for extent in (size, *shape)) + ("" if shape else ",")
     alike = f"shape {shape} for all vehicles alike" if shape else "a number for all vehicles alike"
     expected = f"numbers [{unit}] of shape ({each}), or of {alike}"
-    array = _numeric(name, value, expected)
+    array = numeric(name, value, expected)
     if array.shape not in (shape, (size, *shape)):
         count = -1 if chosen is None else int(np.count_nonzero(chosen))
         if array.shape != (count, *shape):
@@ -162,7 +162,8 @@ def _listed(numbers: Numbers) -> str:
     return f"{numbers.tolist()!r:.100}"
 
 
-def _numeric(name: str, value: object, expected: str) -> Numbers:
+def numeric(name: str, value: object, expected: str) -> Numbers:
+    """An array of real numbers. Raises TypeError for what is none."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _core
 from propwash import _fleet_input as given
 from propwash import _sensor_input as sensed
-from propwash._sensor_base import Motion, Sensor
+from propwash._sensor_base import ModelledSensor, Motion
 
 Numbers = NDArray[Any]
 Array = NDArray[np.float64]
@@ -19,22 +19,6 @@ Array = NDArray[np.float64]
 CAMBRIDGE_FIELD = (-4.994e-6, 19.964e-6, -47.014e-6)
 """T, in a world with x east and y north: the World Magnetic Model 2025 (NOAA) at 42.36 N, 71.09 W
 (Cambridge, Massachusetts), sea level, on 2025-01-01."""
-
-
-class _Modelled(Sensor[Any]):
-    """A sensor with a compiled model, which is made again after pickling."""
-
-    _model: Any
-
-    def _make(self) -> None:
-        raise NotImplementedError
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_model"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._make()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +37,7 @@ class GnssReading:
     """(…) m above the ellipsoid of WGS 84."""
 
 
-class Gnss(_Modelled):
+class Gnss(ModelledSensor[GnssReading]):
     """A satellite receiver: position and velocity with white noise, and a slowly varying bias.
 
     position_noise: (horizontal, vertical) m/sqrt(Hz), white. velocity_noise: (horizontal, vertical)
@@ -178,7 +162,7 @@ class BarometerReading:
     """(…) m, where the standard atmosphere has this pressure."""
 
 
-class Barometer(_Modelled):
+class Barometer(ModelledSensor[BarometerReading]):
     """The pressure of the standard atmosphere (ISO 2533) with white noise and drift.
 
     noise_density: Pa/sqrt(Hz), white. drift: Pa, standard deviation of a first-order Gauss-Markov
@@ -258,7 +242,7 @@ class MagnetometerReading:
     """(…, 3) T, sensor axes."""
 
 
-class Magnetometer(_Modelled):
+class Magnetometer(ModelledSensor[MagnetometerReading]):
     """The Earth's field in sensor axes, distorted by iron aboard, with bias and white noise.
 
     field: (3,) T, world frame. The default is that of Cambridge, Massachusetts, in a world with x

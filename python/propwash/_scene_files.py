@@ -11,14 +11,14 @@ import math
 import random
 import tomllib
 from collections.abc import Iterable
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 
-from . import _mesh_files
+from . import _mesh_files, _shipped_files
 from . import _parameter_values as values
 from . import _scene_generators as generators
 from . import _scene_items as parts
@@ -43,25 +43,14 @@ class SceneFile(NamedTuple):
 
 def names() -> list[str]:
     """The names of the shipped scenes."""
-    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    return _shipped_files.names(_FOLDER)
 
 
 def find(scene: str | PathLike[str]) -> Path:
     """The file that a name or a path means."""
     if not isinstance(scene, str | PathLike):
         raise ParameterError(f"scene = {scene!r:.80}: expected a name or the path of a TOML file")
-    asked = fspath(scene)
-    if isinstance(scene, str) and not asked.endswith(".toml") and not set(asked) & {"/", "\\"}:
-        if asked in names():
-            return _FOLDER / f"{asked}.toml"
-        raise ParameterError(
-            f"no scene {asked!r}{values.nearest(asked, names()) or '.'} "
-            f"The shipped ones are {', '.join(names())}; or give the path of a TOML file"
-        )
-    path = Path(asked)
-    if not path.is_file():
-        raise ParameterError(f"no scene file {asked!r}: expected the path of a TOML file")
-    return path
+    return _shipped_files.find("scene", _FOLDER, scene)
 
 
 def read(path: Path, seed: int | None) -> SceneFile:

@@ -193,6 +193,23 @@ def blanked(reading: Reading, mask: NDArray[np.bool_]) -> Reading:
     return type(reading)(**{name: blank(array) for name, array in arrays_of(reading).items()})
 
 
+class ModelledSensor(Sensor[Reading]):
+    """A sensor with a compiled model, which is made again after pickling."""
+
+    _model: Any
+
+    @abstractmethod
+    def _make(self) -> None:
+        """Makes the model from the numbers that the sensor keeps."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_model"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._make()
+
+
 def _with_axes(reading: Reading, lead: tuple[int, ...]) -> Reading:
     def shaped(array: Numbers) -> Numbers:
         result: Numbers = array.reshape((*lead, *array.shape[1:]))[()]  # a number for one body

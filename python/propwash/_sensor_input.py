@@ -16,7 +16,7 @@ LEVEL = np.array([1.0, 0.0, 0.0, 0.0])
 
 def numbers(name: str, value: object) -> Array:
     """Finite numbers of any shape, in float64."""
-    array = _numeric(name, value, "numbers")
+    array = given.numeric(name, value, "numbers")
     if not np.isfinite(array).all():
         raise ValueError(f"{name}: expected finite numbers, got {given.described(value)}")
     return array.astype(np.float64)
@@ -112,7 +112,7 @@ def _rows(
     name: str, value: object, width: int, lead: tuple[int, ...] | None
 ) -> tuple[tuple[int, ...], Numbers]:
     shape = f"(…, {width})" if lead is None else f"{(*lead, width)} or ({width},)"
-    array = _numeric(name, value, f"numbers of shape {shape}")
+    array = given.numeric(name, value, f"numbers of shape {shape}")
     fits = array.ndim > 0 and array.shape[-1] == width
     if lead is None:
         lead = array.shape[:-1]
@@ -120,16 +120,6 @@ def _rows(
     if not fits:
         raise ValueError(f"{name}: expected numbers of shape {shape}, got {given.described(value)}")
     return lead, np.broadcast_to(array, (*lead, width)).reshape(-1, width)
-
-
-def _numeric(name: str, value: object, expected: str) -> Numbers:
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError):
-        array = np.asarray(None)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: expected {expected}, got {given.described(value)}")
-    return array
 
 
 def at_least(

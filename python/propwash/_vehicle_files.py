@@ -11,13 +11,14 @@ import difflib
 import math
 import tomllib
 from collections.abc import Callable, Iterable
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
 from . import _parameter_values as values
+from . import _shipped_files
 from . import parameters as p
 from ._parameter_values import ParameterError, Vector3, refusal
 
@@ -56,7 +57,7 @@ _SI_SUFFIXES = ("kg", "m", "s", "rad", "hz", "v", "n", "nm", "si", "mps", "radps
 
 def names() -> list[str]:
     """The names of the shipped vehicles."""
-    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    return _shipped_files.names(_FOLDER)
 
 
 def find(vehicle: str | PathLike[str]) -> Path:
@@ -65,18 +66,7 @@ def find(vehicle: str | PathLike[str]) -> Path:
         raise ParameterError(
             f"vehicle = {vehicle!r}: expected a name, the path of a TOML file, or parameters"
         )
-    asked = fspath(vehicle)
-    if isinstance(vehicle, str) and not asked.endswith(".toml") and not set(asked) & {"/", "\\"}:
-        if asked in names():
-            return _FOLDER / f"{asked}.toml"
-        raise ParameterError(
-            f"no vehicle {asked!r}{values.nearest(asked, names()) or '.'} "
-            f"The shipped ones are {', '.join(names())}; or give the path of a TOML file"
-        )
-    path = Path(asked)
-    if not path.is_file():
-        raise ParameterError(f"no vehicle file {asked!r}: expected the path of a TOML file")
-    return path
+    return _shipped_files.find("vehicle", _FOLDER, vehicle)
 
 
 def _tables(path: Path) -> dict[str, Any]:

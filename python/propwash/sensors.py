@@ -25,7 +25,7 @@ from propwash._navigation_sensors import (
     isa_altitude,
     isa_pressure,
 )
-from propwash._sensor_base import Motion, Sensor
+from propwash._sensor_base import ModelledSensor, Motion, Sensor
 from propwash.camera import STEREO_BASELINE, Camera, Pixels
 from propwash.world import Scene
 
@@ -64,7 +64,7 @@ class RangeReading:
     """(…) m, or (…, m) for m rays; max_range + 1 where there is nothing within max_range."""
 
 
-class RangeFinder(Sensor[RangeReading]):
+class RangeFinder(ModelledSensor[RangeReading]):
     """Distances along rays that are fixed to the body: one, or as many as wanted.
 
     scene: what the rays meet.
@@ -148,13 +148,6 @@ class RangeFinder(Sensor[RangeReading]):
             self._scene.core, self._model, motion.position, motion.attitude, noise, pool
         )
         return RangeReading(rows[:, 0] if self._is_single else rows)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_model"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._make()
 
 
 @dataclass(frozen=True, eq=False)
