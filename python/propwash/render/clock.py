@@ -130,7 +130,6 @@ class Clock(ABC):
             self.dropped += 1
         self.received += 1
 
-    @abstractmethod
     def render(
         self,
         client: Renders,
@@ -139,19 +138,6 @@ class Clock(ABC):
         objects: Mapping[str, Any] | None = None,
     ) -> Frame | None:
         """Asks for the picture of this moment; returns the newest frame that came, if any."""
-
-    @abstractmethod
-    def _wait(self, dt: float) -> None:
-        """Lets the wall clock catch up."""
-
-    def _exchange(
-        self,
-        client: Renders,
-        position: ArrayLike,
-        attitude: ArrayLike,
-        objects: Mapping[str, Any] | None,
-    ) -> Frame | None:
-        """Submits without waiting, takes what is there."""
         client.submit_vehicle(self.time_ns, position, attitude, objects)
         self._asked.append(self.time_ns)
         newest = None
@@ -159,6 +145,10 @@ class Clock(ABC):
             self.arrived(frame.time_ns)
             newest = frame
         return newest
+
+    @abstractmethod
+    def _wait(self, dt: float) -> None:
+        """Lets the wall clock catch up."""
 
 
 class LockStep(Clock):
@@ -201,16 +191,6 @@ class RealTime(Clock):
         self.lag = 0.0
         """s, by which the simulation was behind the wall clock at the last `advance`."""
         self._start: float | None = None
-
-    def render(
-        self,
-        client: Renders,
-        position: ArrayLike,
-        attitude: ArrayLike,
-        objects: Mapping[str, Any] | None = None,
-    ) -> Frame | None:
-        """Asks for the picture of this moment; returns the newest frame that came, if any."""
-        return self._exchange(client, position, attitude, objects)
 
     def _wait(self, dt: float) -> None:
         now = self._wall()
@@ -286,16 +266,6 @@ class DynamicClock(Clock):
         self._counted += 1
         if now - self._began >= self._window:
             self._rescale(now)
-
-    def render(
-        self,
-        client: Renders,
-        position: ArrayLike,
-        attitude: ArrayLike,
-        objects: Mapping[str, Any] | None = None,
-    ) -> Frame | None:
-        """Asks for the picture of this moment; returns the newest frame that came, if any."""
-        return self._exchange(client, position, attitude, objects)
 
     def _wait(self, dt: float) -> None:
         now = self._wall()
