@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import math
+import os
+import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +23,14 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 MULTICOPTERS = [
     name for name in pw.names() if isinstance(pw.load(name), pw.VehicleParameters)
 ]  # every shipped one
+
+
+def compiler() -> str:
+    """A C++ compiler; skips where there is none."""
+    for name in (os.environ.get("CXX", ""), "c++", "g++", "clang++"):
+        if name and (path := shutil.which(name)):
+            return path
+    pytest.skip("a C++ compiler is missing (none of $CXX, c++, g++, clang++)")
 
 
 def hear_ctrl_c() -> None:

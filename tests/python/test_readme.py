@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers import compiler
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/fleet.md")
@@ -60,14 +61,6 @@ def eigen() -> list[str]:
         if (Path(place) / "eigen3" / "Eigen" / "Core").exists():
             return ["-isystem", f"{place}/eigen3"]
     pytest.skip("Eigen's headers are missing (pip install cmeel-eigen)")
-
-
-def compiler() -> str:
-    """A C++ compiler; skips where there is none."""
-    for name in (os.environ.get("CXX", ""), "c++", "g++", "clang++"):
-        if name and (path := shutil.which(name)):
-            return path
-    pytest.skip("a C++ compiler is missing (none of $CXX, c++, g++, clang++)")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_renderer import free_pair
 from helpers import hear_ctrl_c
 from propwash import _core
 from propwash.render import _images
@@ -277,13 +277,6 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:
 # sockets
 
 
-def free_ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as two:
-        for each in (one, two):
-            each.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], two.getsockname()[1]
-
-
 class WireClient:
     """As little of a client as shows what a renderer does."""
 
@@ -325,7 +318,7 @@ class WireClient:
 def running(
     make: Callable[[tuple[int, int]], Server],
 ) -> Iterator[tuple[Server, WireClient]]:
-    ports = free_ports()
+    ports = free_pair()
     renderer = make(ports)
     client = WireClient(ports)
     stop = threading.Event()
@@ -390,7 +383,7 @@ def test_a_silence_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_command_answers_a_client_and_ends_at_ctrl_c() -> None:
-    ports = free_ports()
+    ports = free_pair()
     client = WireClient(ports)
     command = [sys.executable, "-m", "propwash", "render", "--scene", "empty", "--antialias", "1"]
     process = subprocess.Popen(
