@@ -1,4 +1,4 @@
-"""Vehicle dynamics, inertial sensors and rate control of the FlightGoggles papers.
+"""Vehicle dynamics, sensors, rate control and render client of the FlightGoggles papers.
 
 >>> import propwash as pw
 >>> uav = pw.Multicopter("blackbird", integrator="rk4", seed=1)

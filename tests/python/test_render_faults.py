@@ -126,7 +126,7 @@ MALFORMED: dict[str, tuple[Callable[[Message], Message], str]] = {
     "noise": (lambda a: [bytes(range(256)), *a[1:]], "answer"),
     "empty": (lambda a: [b"", *a[1:]], "answer"),
     "deep": (lambda a: [b"[" * 100_000, *a[1:]], "answer"),
-    "no time": (lambda a: _body(a, ntime=None), "utime"),
+    "no time": (lambda a: _body(a, ntime=None), "has no ntime"),
     "no ids": (lambda a: _body(a, cameraIDs=None), "cameraIDs"),
     "few channels": (lambda a: _body(a, channels=[]), "channels"),
     "no picture": (lambda a: a[:1], "2 frames"),
