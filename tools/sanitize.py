@@ -1,7 +1,8 @@
 """Runs the tests of fleets and of the wire under the sanitizers and says how each went.
 
 AddressSanitizer and UndefinedBehaviorSanitizer go together, ThreadSanitizer is a build of its own.
-What a build or a test prints is shown only where it failed.
+The wire is looked at by the first alone: it has no threads but those of libzmq, which is not built
+for the second. What a build or a test prints is shown only where it failed.
 """
 
 import os
