@@ -209,12 +209,22 @@ class PyFleet {
   static constexpr py::ssize_t worth_releasing = 64;        // vehicle steps
   static constexpr py::ssize_t worth_a_break = 10'000'000;  // vehicle steps
 
+  static py::ssize_t step_count(const py::object& substeps) {
+    const py::ssize_t count = whole_number(substeps, "substeps", 1);
+    constexpr py::ssize_t most = std::numeric_limits<int>::max();
+    if (count > most) refuse("substeps", "at most " + std::to_string(most), substeps);
+    return count;
+  }
+  /// How many of `count` steps go between two looks for Ctrl-C: with a floor all of them, as
+  /// contact is of a call.
+  py::ssize_t steps_to_a_break(py::ssize_t count) const {
+    const bool whole = fleet_.options().floor > -std::numeric_limits<double>::infinity();
+    return whole ? count : std::max<py::ssize_t>(1, worth_a_break / size());
+  }
+
   template <class Command>
   void step_under(const Command& command, const py::object& substeps) {
-    const py::ssize_t count = whole_number(substeps, "substeps", 1);
-    if (count > std::numeric_limits<int>::max()) {
-      refuse("substeps", "at most " + std::to_string(std::numeric_limits<int>::max()), substeps);
-    }
+    const py::ssize_t count = step_count(substeps);
     const auto held = [&] {
       auto source = for_fleet(command, fleet_, room_);
       if (source.records() < 0) return source;
@@ -225,9 +235,7 @@ class PyFleet {
       return alone(count * size() > worth_releasing,
                    [&] { held().step(fleet_, 0, static_cast<int>(count), executor()); });
     }
-    // in pieces, between which Ctrl-C is heard; with a floor in one, as contact is of a call
-    const bool whole = fleet_.options().floor > -std::numeric_limits<double>::infinity();
-    const py::ssize_t piece = whole ? count : std::max<py::ssize_t>(1, worth_a_break / size());
+    const py::ssize_t piece = steps_to_a_break(count);
     alone(false, [&] { held(); });  // refuses before anything changes
     for (py::ssize_t done = 0; done < count; done += piece) {
       const auto now = static_cast<int>(std::min(piece, count - done));
@@ -239,8 +247,7 @@ class PyFleet {
   template <class Command>
   py::dict fly(const Command& command, const py::object& steps, const py::object& substeps,
                const std::vector<std::string>& record) {
-    const py::ssize_t each = whole_number(substeps, "substeps", 1);
-    if (each > std::numeric_limits<int>::max()) refuse("substeps", "fewer", substeps);
+    const py::ssize_t each = step_count(substeps);
     CommandRoom<T> room;  // of this call: another thread may step between two records
     std::optional<decltype(for_fleet(command, fleet_, room))> source;
     alone(false, [&] { source.emplace(for_fleet(command, fleet_, room)); });
@@ -254,8 +261,7 @@ class PyFleet {
     }
     std::vector<T> force(reads_imu ? fleet_.size() * 3 : 0);
     std::vector<T> rate(force.size());
-    const bool whole = fleet_.options().floor > -std::numeric_limits<double>::infinity();
-    const py::ssize_t piece = whole ? each : std::max<py::ssize_t>(1, worth_a_break / size());
+    const py::ssize_t piece = steps_to_a_break(each);
     py::ssize_t row = 0;
     py::ssize_t flown = 0;  // steps of this row
     const auto next = [&] {

@@ -25,7 +25,7 @@ from propwash._navigation_sensors import (
     isa_altitude,
     isa_pressure,
 )
-from propwash._sensor_base import ModelledSensor, Motion, Sensor
+from propwash._sensor_base import ModelledSensor, Motion, Reading, Sensor
 from propwash.camera import STEREO_BASELINE, Camera, Pixels
 from propwash.world import Scene
 
@@ -150,6 +150,27 @@ class RangeFinder(ModelledSensor[RangeReading]):
         return RangeReading(rows[:, 0] if self._is_single else rows)
 
 
+class _Seeing(Sensor[Reading]):
+    """A sensor with a camera, which has a mounting for all bodies or one for each."""
+
+    _camera: Camera
+
+    @property
+    def camera(self) -> Camera:
+        """What looks. It may be replaced in flight, as a gimbal turns: `camera.mounted()`."""
+        return self._camera
+
+    @camera.setter
+    def camera(self, camera: Camera) -> None:
+        self._camera = self._accepted(camera)
+
+    def _accepted(self, camera: Camera) -> Camera:
+        return _camera(camera)
+
+    def _check_size(self, n: int) -> None:
+        self._camera._check_bodies(n)
+
+
 @dataclass(frozen=True, eq=False)
 class BeaconReading:
     """Where a camera sees beacons; `Beacons.ids` tells which is which."""
@@ -162,7 +183,7 @@ class BeaconReading:
     """(…, m) whether a beacon is in the picture and nothing hides it."""
 
 
-class Beacons(Sensor[BeaconReading]):
+class Beacons(_Seeing[BeaconReading]):
     """Infrared beacons in a camera's picture: those in view that nothing hides.
 
     scene: what may hide them. camera: which sees them.
@@ -208,21 +229,9 @@ class Beacons(Sensor[BeaconReading]):
         """(m, 3) m, world frame."""
         return self._positions.copy()
 
-    @property
-    def camera(self) -> Camera:
-        """Which sees them. It may be replaced in flight, as a gimbal turns: `camera.mounted()`."""
-        return self._camera
-
-    @camera.setter
-    def camera(self, camera: Camera) -> None:
-        self._camera = _camera(camera)
-
     def measure(self, position: ArrayLike, attitude: ArrayLike) -> BeaconReading:
         """What the cameras of bodies at positions (…, 3) m with attitudes (…, 4) see."""
         return self._measured(position, attitude)
-
-    def _check_size(self, n: int) -> None:
-        self._camera._check_bodies(n)
 
     def _read(
         self,
@@ -256,10 +265,11 @@ class DepthReading:
     nothing nearer."""
 
 
-class DepthCamera(Sensor[DepthReading]):
+class DepthCamera(_Seeing[DepthReading]):
     """Small depth images, as a time-of-flight camera takes them.
 
-    scene: what is seen. camera: width, height, field of view and mounting; 64 x 48 by default.
+    scene: what is seen. camera: width, height, field of view and mounting; 64 x 48 by default. Its
+    mounting may be replaced in flight, its picture may not.
     max_depth: m, what is read where there is nothing nearer. deviation: m, of white noise.
     seed: tells the noise of sensors apart.
 
@@ -283,27 +293,18 @@ class DepthCamera(Sensor[DepthReading]):
         self._max_depth = sensed.at_least("max_depth", max_depth, 0.0, "m", open_=True)
         self._deviation = sensed.at_least("deviation", deviation, 0.0, "m")
 
-    @property
-    def camera(self) -> Camera:
-        """What takes the images. Its mounting may be replaced in flight, its picture may not."""
-        return self._camera
-
-    @camera.setter
-    def camera(self, camera: Camera) -> None:
-        given, present = _camera(camera), self._camera
+    def _accepted(self, camera: Camera) -> Camera:
+        given, present = super()._accepted(camera), self._camera
         if (given.width, given.height) != (present.width, present.height):
             raise ValueError(
                 f"camera: expected a picture of {present.width} x {present.height} pixels as "
                 f"before, got {given.width} x {given.height}; make another DepthCamera"
             )
-        self._camera = given
+        return given
 
     def measure(self, position: ArrayLike, attitude: ArrayLike) -> DepthReading:
         """Images of bodies at positions (…, 3) m with attitudes (…, 4)."""
         return self._measured(position, attitude)
-
-    def _check_size(self, n: int) -> None:
-        self._camera._check_bodies(n)
 
     def _read(
         self,

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <propwash/fleet/rows.hpp>
 #include <propwash/math/pack.hpp>
+#include <propwash/math/rows.hpp>
 #include <vector>
 
 #include "catch.hpp"

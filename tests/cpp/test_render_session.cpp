@@ -1,115 +1,19 @@
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <limits>
-#include <memory>
 #include <optional>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "catch.hpp"
-#include "fake_renderer.hpp"
-#include "propwash/render/session.hpp"
+#include "session_link.hpp"
 
 namespace {
 
 using render::Session;
 using render::SessionPolicy;
 using render::SessionState;
-
-render::PoseMessage make_pose(std::int64_t ntime, int width = 4, int cameras = 1) {
-  render::PoseMessage pose;
-  pose.ntime = ntime;
-  pose.scene = "Museum_Day";
-  pose.width = width;
-  pose.height = 2;
-  for (int i = 0; i < cameras; ++i) {
-    pose.cameras.emplace_back();
-    pose.cameras.back().id = "camera" + std::to_string(i);
-  }
-  return pose;
-}
-
-std::int64_t nanoseconds(double time) {
-  return static_cast<std::int64_t>(std::llround(time * 1e9));
-}
-
-/// A client, a wire and perhaps a renderer, a millisecond at a time.
-class Link {
- public:
-  explicit Link(const SessionPolicy& policy = {}) : session(policy) {}
-
-  Session session;
-  std::unique_ptr<FakeRenderer> renderer = std::make_unique<FakeRenderer>();
-  double now = 100.0;   // s
-  double delay = 0.0;   // s that an answer is on its way
-  double loss = 0.0;    // share of the messages that get lost, either way
-  bool polling = true;  // whether the caller comes round
-  std::vector<std::int64_t> taken;
-  std::vector<double> taken_at;
-  std::vector<double> sent_at;
-  double worst_latency = 0;
-  std::size_t worst_backlog = 0;
-
-  void submit(const render::PoseMessage& pose) { carry(session.submit(pose, now)); }
-
-  /// Runs for some time; a `rate` above 0 asks for pictures at that rate [Hz].
-  void run(double seconds, double rate = 0.0) {
-    const int steps = static_cast<int>(std::lround(seconds * 1000));
-    for (int i = 0; i < steps; ++i) {
-      now += 1e-3;
-      if (rate > 0.0 && now >= next_pose_) {
-        submit(make_pose(nanoseconds(now)));
-        next_pose_ = std::max(next_pose_, now - 1.0 / rate) + 1.0 / rate;
-      }
-      tick();
-    }
-  }
-  /// Runs until a new answer has been taken; the seconds that it took, or infinity after `limit`.
-  double run_until_taken(double limit, double rate = 0.0) {
-    const auto before = taken.size();
-    const double start = now;
-    while (taken.size() == before) {
-      if (now - start > limit) return std::numeric_limits<double>::infinity();
-      run(1e-3, rate);
-    }
-    return now - start;
-  }
-
- private:
-  void carry(const Session::Messages& messages) {
-    for (const auto& message : messages) {
-      sent_at.push_back(now);
-      if (renderer && !lost()) renderer->hear(message, now);
-    }
-    REQUIRE(session.in_flight() <= session.policy().in_flight);
-    REQUIRE(session.waiting() <= session.policy().queue);
-  }
-  bool lost() { return loss > 0.0 && std::uniform_real_distribution<double>(0, 1)(random_) < loss; }
-  void tick() {
-    if (polling) carry(session.poll(now));
-    if (renderer) {
-      if (auto frames = renderer->step(now)) wire_.emplace_back(now + delay, std::move(*frames));
-      worst_backlog = std::max(worst_backlog, renderer->backlog());
-    }
-    while (!wire_.empty() && wire_.front().first <= now) {
-      const auto frames = std::move(wire_.front().second);
-      wire_.pop_front();
-      const auto views = views_of(frames);
-      if (lost()) continue;
-      const auto answer = session.receive(views.data(), views.size(), now);
-      if (!answer) continue;
-      taken.push_back(answer->ntime);
-      taken_at.push_back(now);
-      worst_latency = std::max(worst_latency, answer->latency);
-    }
-  }
-
-  double next_pose_ = 0;
-  std::deque<std::pair<double, Frames>> wire_;
-  std::mt19937 random_{7};
-};
 
 bool rises(const std::vector<std::int64_t>& values) {
   return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();

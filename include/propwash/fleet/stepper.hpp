@@ -13,7 +13,7 @@
 #include "propwash/fleet/constants.hpp"
 #include "propwash/fleet/draws.hpp"
 #include "propwash/fleet/layout.hpp"
-#include "propwash/fleet/rows.hpp"
+#include "propwash/math/rows.hpp"
 #include "propwash/model/battery.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/model/ground.hpp"

@@ -7,10 +7,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "propwash/math/rows.hpp"
 #include "propwash/world/cast.hpp"
-#if PROPWASH_HAS_PACKS
-#include "propwash/fleet/rows.hpp"
-#endif
 
 namespace propwash {
 

@@ -282,6 +282,27 @@ class Engine:
         self._parts[name][rows] = array
 
 
+class OnEngine:
+    """What environments tell of their engine."""
+
+    _engine: Engine
+
+    @property
+    def fleet(self) -> Fleet:
+        """The vehicles; one, in a single environment."""
+        return self._engine.fleet
+
+    @property
+    def task(self) -> Task:
+        """The task, as these environments have it."""
+        return self._engine.task
+
+    @property
+    def period(self) -> float:
+        """s, of a step."""
+        return self._engine.period
+
+
 _LEAST, _MOST = np.float32(-1.0), np.float32(1.0)
 
 

@@ -9,15 +9,14 @@ import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 
 from propwash import _fleet_input as given
-from propwash.fleet import Fleet
 from propwash.gym import _options
-from propwash.gym._engine import Engine
+from propwash.gym._engine import Engine, OnEngine
 from propwash.gym._options import Options
 from propwash.gym._task import Task
 from propwash.gym._vector import one, seeded, spaces, told
 
 
-class FleetEnv(gymnasium.Env[Any, Any]):
+class FleetEnv(OnEngine, gymnasium.Env[Any, Any]):
     """One environment of a task: number `index` of a FleetVectorEnv with the same seed.
 
     It is that bit for bit where episodes begin between steps, in modes SAME_STEP and DISABLED. In
@@ -35,21 +34,6 @@ class FleetEnv(gymnasium.Env[Any, Any]):
         self._was_reset = False
         self._closed = False
         self._everyone = np.ones(1, dtype=np.bool_)
-
-    @property
-    def fleet(self) -> Fleet:
-        """The vehicle."""
-        return self._engine.fleet
-
-    @property
-    def task(self) -> Task:
-        """The task, as this environment has it."""
-        return self._engine.task
-
-    @property
-    def period(self) -> float:
-        """s, of a step."""
-        return self._engine.period
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -12,16 +12,15 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from propwash import _fleet_input as given
-from propwash.fleet import Fleet
 from propwash.gym import _options
-from propwash.gym._engine import Engine, Step
+from propwash.gym._engine import Engine, OnEngine, Step
 from propwash.gym._options import Options
 from propwash.gym._task import Task
 
 Flags = NDArray[np.bool_]
 
 
-class FleetVectorEnv(VectorEnv[Any, Any, Any]):
+class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
     """n environments of one task, stepped by one fleet.
 
     task: a Task. autoreset_mode: of gymnasium.vector.AutoresetMode, or its name. copy: False gives
@@ -62,21 +61,6 @@ class FleetVectorEnv(VectorEnv[Any, Any, Any]):
         )
         self._done: Flags | None = None
         """Which have ended and not begun again; None before the first reset."""
-
-    @property
-    def fleet(self) -> Fleet:
-        """The vehicles."""
-        return self._engine.fleet
-
-    @property
-    def task(self) -> Task:
-        """The task, as these environments have it."""
-        return self._engine.task
-
-    @property
-    def period(self) -> float:
-        """s, of a step."""
-        return self._engine.period
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -1,11 +1,13 @@
 #pragma once
 /// @file
-/// From rows, one per vehicle, as callers hold them, to lanes, and back.
+/// From rows, as callers hold them, to lanes.
 
 #include <cstddef>
 #include <utility>
 
 #include "propwash/math/pack.hpp"
+
+#if PROPWASH_HAS_PACKS
 
 namespace propwash::detail {
 
@@ -66,3 +68,5 @@ PROPWASH_FN void load_rows(const T* rows, std::size_t first, std::size_t size,
 }
 
 }  // namespace propwash::detail
+
+#endif  // PROPWASH_HAS_PACKS
