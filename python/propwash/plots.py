@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from os import PathLike
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from propwash import _flown, _paths_3d
+from propwash._flatness import flatness
+from propwash._reference import Reference
 from propwash.demo import Demo
+from propwash.parameters import VehicleParameters, load_vehicle
 from propwash.replay import HORIZONS, UNITS, Replay
+from propwash.world import Scene
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -180,3 +187,119 @@ def _growth(axes: Axes, result: Replay, quantity: str) -> None:
 def save(figure: Figure, path: str | PathLike[str]) -> None:
     """Writes a figure to a file of the kind that its suffix names."""
     figure.savefig(path, dpi=110)
+
+
+def check(
+    path: str | PathLike[str], viz: Literal["matplotlib", "rerun"] | None = None
+) -> Literal["matplotlib", "rerun"]:
+    """What show() will write `path` with; raises as it does, before there is anything to show."""
+    file = Path(path)
+    is_recording = file.suffix.lower() == ".rrd"
+    if viz not in ("matplotlib", "rerun", None):
+        raise ValueError(f"viz: expected 'matplotlib', 'rerun' or None, got {viz!r:.100}")
+    if viz is not None and is_recording != (viz == "rerun"):
+        expected = ".rrd" if viz == "rerun" else ".png, .svg or .pdf"
+        raise ValueError(f"{file}: expected a name that ends in {expected} for viz={viz!r}")
+    if file.is_dir() or not file.resolve().parent.is_dir():
+        raise FileNotFoundError(f"{file}: expected a file in a folder that exists")
+    if is_recording:
+        from propwash import _rerun
+
+        _rerun.require_rerun()
+        return "rerun"
+    require_matplotlib()
+    return "matplotlib"
+
+
+def show(
+    flown: Any,
+    path: str | PathLike[str],
+    *,
+    viz: Literal["matplotlib", "rerun"] | None = None,
+    scene: Scene | None = None,
+    time: ArrayLike | None = None,
+    vehicles: Iterable[int] | None = None,
+    title: str = "",
+) -> str:
+    """Writes a picture of what flew, and tells what was written.
+
+    viz: "matplotlib", a figure of the paths; "rerun", a recording for the Rerun viewer with paths,
+    poses, rotor speeds, IMU and rates over time; None: by the suffix of `path`, .rrd or another.
+    The rest as for trajectory_figure().
+
+    Raises ImportError that says what to install, and as trajectory_figure() does; nothing is
+    written then.
+    """
+    file = Path(path)
+    if check(file, viz) == "rerun":
+        from propwash import _rerun
+
+        return _rerun.write(_flown.flights(flown, time, vehicles), file, scene, title)
+    save(trajectory_figure(flown, scene=scene, time=time, vehicles=vehicles, title=title), file)
+    return f"plot {file}"
+
+
+def reference_figure(
+    reference: Reference,
+    vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
+    *,
+    scene: Scene | None = None,
+    title: str = "",
+) -> Figure:
+    """A reference of one vehicle: its path, and what it asks of the vehicle over time.
+
+    Raises ValueError for a reference of several vehicles.
+    """
+    parameters = load_vehicle(vehicle)
+    if reference.yaw.ndim != 1:
+        raise ValueError(
+            f"reference: expected one of one vehicle, got shape {reference.yaw.shape}; "
+            f"trajectory_figure() draws several"
+        )
+    asked, time = flatness(reference, parameters), reference.time
+    most = [r.thrust_coefficient * parameters.motor.speed_max**2 for r in parameters.rotors]
+    figure = _figure(13, 8)
+    grid = figure.add_gridspec(4, 2, width_ratios=[3, 2])
+    gates = () if scene is None else scene.gates
+    _paths_3d.draw(figure, _flown.flights(reference), gates, grid[:, 0])
+    rows: list[tuple[str, str, list[tuple[str, NDArray[np.float64]]]]] = [
+        ("speed", "m/s", [("", np.linalg.norm(reference.velocity, axis=1))]),
+        ("body rates", "rad/s", list(zip(_AXES, asked.body_rates.T, strict=True))),
+        ("thrust of each rotor", "N", [("", each) for each in asked.rotor_thrusts.T]),
+        ("yaw", "rad", [("", reference.yaw)]),
+    ]
+    for row, (name, unit, lines) in enumerate(rows):
+        axes = figure.add_subplot(grid[row, 1])
+        for label, values in lines:
+            axes.plot(time, values, lw=1.2, label=label or None)
+        if row == 2:
+            axes.axhline(max(most), color="0.4", ls="--", lw=1.0, label="greatest")
+        if len(axes.get_legend_handles_labels()[0]):
+            axes.legend(fontsize=7, loc="lower right", ncols=3)
+        _labelled(axes, name, "time [s]" if row == len(rows) - 1 else "", unit)
+    figure.suptitle(title)
+    return figure
+
+
+def trajectory_figure(
+    flown: Any,
+    *,
+    scene: Scene | None = None,
+    time: ArrayLike | None = None,
+    vehicles: Iterable[int] | None = None,
+    title: str = "",
+) -> Figure:
+    """Paths in space, their colour their speed, with the gates of a scene; the axes are equal.
+
+    flown: a Trajectory, FleetTrajectory, race.Flight or trajectories.Reference; positions (T, 3) or
+        (T, n, 3) [m], world frame; or several of these, in a list or, by name, in a dict.
+    time: s, (T,) or (T, n), of bare positions, which have no speed without it.
+    vehicles: which of (T, n, …) to draw; None for all, of which there may be 64.
+
+    Raises TypeError or ValueError that names what cannot be drawn.
+    """
+    flights = _flown.flights(flown, time, vehicles)
+    figure = _figure(9, 7)
+    _paths_3d.draw(figure, flights, () if scene is None else scene.gates)
+    figure.suptitle(title)
+    return figure

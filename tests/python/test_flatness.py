@@ -1,0 +1,314 @@
+"""What planned paths ask of a vehicle: flatness against the model, limits, fleets, pictures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from numpy.typing import NDArray
+from path_helpers import ALL, PATHS, WAYPOINTS, away_from_leaps, places, turned
+from propwash import trajectories as tj
+
+Array = NDArray[np.float64]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "trajectories.md"
+VEHICLES = pytest.mark.parametrize("name", ["flightgoggles", "crazyflie", "hexacopter"])
+
+
+@VEHICLES
+@pytest.mark.parametrize("shape", ["open", "lemniscate", "circle"])
+def test_the_model_does_what_flatness_says(name: str, shape: str) -> None:
+    """In the state that it gives, the derivative of the model is what the reference asks for."""
+    vehicle = pw.load_vehicle(name).without_noise()
+    # the momentum of rotors is left out
+    quiet = [rotor.replace(inertia=0.0) for rotor in vehicle.rotors]
+    vehicle = vehicle.replace(rotors=tuple(quiet), motor={"speed_max": 1e5})
+    path = PATHS[shape]
+    reference = path.sample(places(path, 12))
+    asked = tj.flatness(reference, vehicle)
+    uav = pw.Multicopter(vehicle, noise=False)
+    flyable = asked.rotor_speeds.min(axis=1) >= 0.0
+    assert flyable.any()
+    for row in np.flatnonzero(flyable):
+        uav.reset(
+            position=reference.position[row],
+            velocity=reference.velocity[row],
+            attitude=asked.attitude[row],
+            body_rates=asked.body_rates[row],
+            rotor_speeds=asked.rotor_speeds[row],
+        )
+        found = uav.derivative()
+        assert np.allclose(found.velocity, reference.acceleration[row], atol=1e-9)
+        assert np.allclose(found.body_rates, asked.angular_acceleration[row], atol=1e-8)
+
+
+@ALL
+def test_rates_turn_the_attitude_and_change_as_they_are_told(path: tj.Path) -> None:
+    step = 1e-5
+    time = away_from_leaps(path, places(path), step)
+    rows = np.stack([time - step, time, time + step])
+    before, now, after = (tj.flatness(path.sample(row)) for row in rows)
+    turn = turned(before.attitude).swapaxes(1, 2) @ turned(after.attitude)
+    sine = 0.5 * (turn - turn.swapaxes(1, 2))
+    rate = np.stack([sine[:, 2, 1], sine[:, 0, 2], sine[:, 1, 0]], axis=1) / (2.0 * step)
+    assert np.abs(rate - now.body_rates).max() < 1e-5
+    change = (after.body_rates - before.body_rates) / (2.0 * step)
+    scale = max(1.0, float(np.abs(now.angular_acceleration).max()))
+    assert np.abs(change - now.angular_acceleration).max() < 1e-4 * scale
+
+
+def test_a_circle_is_flown_at_its_closed_form() -> None:
+    vehicle = pw.load_vehicle("flightgoggles").replace(drag={"translational": 0.0})
+    mass, radius, speed = vehicle.body.mass, 2.0, 4.0
+    asked = tj.flatness(tj.Circle(radius, speed, yaw="along").sample(period=0.05), vehicle)
+    inwards = speed**2 / radius
+    tilt = np.arccos(turned(asked.attitude)[:, 2, 2])
+    assert np.allclose(tilt, np.arctan(inwards / 9.81))
+    assert np.allclose(asked.thrust, mass * np.hypot(9.81, inwards))
+    # seen from the circling body nothing changes: it turns about the world's z
+    vertical = turned(asked.attitude)[:, 2, :]
+    assert np.allclose(asked.body_rates, speed / radius * vertical)
+    assert np.abs(asked.angular_acceleration).max() < 1e-9
+    assert np.allclose(asked.rotor_thrusts.sum(axis=1), asked.thrust)
+    # and with drag it leans into its way as well
+    dragged = vehicle.replace(drag={"translational": 0.2})
+    asked = tj.flatness(tj.Circle(radius, speed, yaw="along").sample(period=0.05), dragged)
+    sideways = np.hypot(inwards, 0.2 / mass * speed**2)
+    assert np.allclose(np.arccos(turned(asked.attitude)[:, 2, 2]), np.arctan(sideways / 9.81))
+
+
+@pytest.mark.parametrize("shape", ["open", "circle", "lemniscate", "line"])
+def test_a_vehicle_that_hears_nothing_else_follows_for_a_second(shape: str) -> None:
+    """Rotor speeds of the reference, ahead by what the motors lag; the model without noise."""
+    vehicle = pw.load_vehicle("flightgoggles").without_noise()
+    reference = PATHS[shape].sample(np.arange(961) * pw.DEFAULT_DT)
+    asked = tj.flatness(reference, vehicle)
+    lag = vehicle.motor.time_constant_up
+    speeds = asked.rotor_speeds + lag * np.gradient(asked.rotor_speeds, pw.DEFAULT_DT, axis=0)
+    uav = pw.Multicopter(vehicle, noise=False)
+    uav.reset(
+        position=reference.position[0],
+        velocity=reference.velocity[0],
+        attitude=asked.attitude[0],
+        body_rates=asked.body_rates[0],
+        rotor_speeds=asked.rotor_speeds[0],
+    )
+    flown = uav.rollout(pw.RotorSpeeds(speeds[:-1]))
+    way = np.linalg.norm(np.diff(reference.position, axis=0), axis=1).sum()
+    drift = np.linalg.norm(flown.position - reference.position[1:], axis=1).max()
+    assert way > 1.0
+    assert drift < 0.015
+
+
+def test_rates_and_thrust_are_a_feed_forward() -> None:
+    """With the rate loop's own lag made up for, body rates and thrust fly the path alone."""
+    vehicle = pw.load_vehicle("flightgoggles").without_noise()
+    vehicle = vehicle.replace(rate_controller={"integral": 0.0})
+    loop = vehicle.rate_controller
+    reference = PATHS["open"].sample(np.arange(1000) * pw.DEFAULT_DT)
+    asked = tj.flatness(reference, vehicle)
+    lag = (1.0 + np.array(loop.derivative)) / np.array(loop.proportional)
+    ahead = round(vehicle.motor.time_constant_up / pw.DEFAULT_DT)
+    rates = (asked.body_rates + lag * asked.angular_acceleration)[ahead : ahead + 960]
+    uav = pw.Multicopter(vehicle, noise=False)
+    uav.reset(position=reference.position[0], attitude=asked.attitude[0])
+    flown = uav.rollout(pw.RateThrust(rates, asked.thrust[ahead : ahead + 960]))
+    drift = np.linalg.norm(flown.position - reference.position[1:961], axis=1)
+    assert drift.max() < 0.08
+
+
+@VEHICLES
+def test_the_shortest_path_stays_within_its_limits_and_no_shorter_one_does(name: str) -> None:
+    pytest.importorskip("scipy")
+    vehicle = pw.load_vehicle(name)
+    limits = tj.Limits(thrust=0.7, rates=(6.0, 6.0, 2.0), speed=9.0)
+    path = tj.minimum_snap(WAYPOINTS, vehicle, limits=limits, yaw="along")
+
+    def share(flown: tj.Polynomial) -> float:
+        reference = flown.sample(period=0.001)
+        asked = tj.flatness(reference, vehicle)
+        motor = vehicle.motor
+        most = [r.thrust_coefficient * motor.speed_max**2 for r in vehicle.rotors]
+        assert asked.rotor_thrusts.min() > -1e-3 * most[0]
+        return max(
+            float((asked.rotor_thrusts / most).max()) / limits.thrust,
+            float(np.abs(asked.body_rates / limits.rates).max()),
+            float(np.linalg.norm(reference.velocity, axis=1).max()) / limits.speed,
+        )
+
+    assert 0.9 < share(path) < 1.002
+    quicker = tj.minimum_snap(WAYPOINTS, vehicle, times=np.diff(path.knots) * 0.97, yaw="along")
+    assert share(quicker) > 1.002
+    with pytest.raises(ValueError, match=r"limits: cannot be met in .* s: .* times the limit"):
+        tj.minimum_snap(WAYPOINTS, vehicle, duration=0.5 * path.duration, limits=limits)
+
+
+def test_a_world_that_is_turned_and_moved_turns_and_moves_the_path() -> None:
+    pytest.importorskip("scipy")
+    angle, offset = 0.7, np.array([5.0, -3.0, 2.0])
+    c, s = np.cos(angle), np.sin(angle)
+    turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    one = tj.minimum_snap(WAYPOINTS, yaw="along")
+    other = tj.minimum_snap(WAYPOINTS @ turn.T + offset, yaw="along")
+    assert other.duration == pytest.approx(one.duration, rel=1e-3)
+    share = np.linspace(0.0, 1.0, 100)
+    times = np.diff(one.knots)
+    moved = tj.minimum_snap(WAYPOINTS @ turn.T + offset, times=times, yaw="along")
+    first, second = (path.sample(share * one.duration) for path in (one, moved))
+    assert np.allclose(first.position @ turn.T + offset, second.position)
+    assert np.allclose(first.snap @ turn.T, second.snap, atol=1e-6)
+    assert np.allclose(np.exp(1j * (first.yaw + angle)), np.exp(1j * second.yaw))
+    asked, same = tj.flatness(first), tj.flatness(second)
+    for name in ("body_rates", "angular_acceleration", "thrust", "rotor_thrusts"):
+        assert np.allclose(getattr(asked, name), getattr(same, name), atol=1e-7), name
+
+
+def test_rows_without_an_attitude_have_none() -> None:
+    """In free fall there is no thrust to point with."""
+    time = np.linspace(0.0, 1.0, 3)
+    falling = tj.Circle().sample(time)
+    still = {name: 0.0 * getattr(falling, name) for name in ("velocity", "jerk", "snap")}
+    row = tj.Reference(
+        **{**vars(falling), **still, "acceleration": np.tile([0.0, 0.0, -9.81], (3, 1))}
+    )
+    asked = tj.flatness(row)
+    assert np.isnan(asked.attitude).all()
+    assert np.isnan(asked.body_rates).all()
+
+
+def test_the_outer_loops_follow_a_reference() -> None:
+    """Under noise; a path of one vehicle is for all of a fleet, or each has its own."""
+    path = tj.Lemniscate(3.0, 4.0, centre=(0, 0, 2), ramp=1.0, laps=0.4)
+    alike = path.sample(period=4 * pw.DEFAULT_DT)
+    own = path.sample(period=4 * pw.DEFAULT_DT, offset=[0.0, -0.2])
+    for reference in (alike, own):
+        fleet = pw.Fleet("flightgoggles", 2, seed=2, threads=1)
+        fleet.reset(position=reference.position[0])
+        flown = fleet.rollout(reference[:-1].command("indi"), substeps=4, record=["position"])
+        assert flown.position is not None
+        wanted = reference.position[1:]
+        wanted = wanted if wanted.ndim == 3 else wanted[:, None]
+        assert np.linalg.norm(flown.position - wanted, axis=2).max() < 0.1
+        stepped = pw.Fleet("flightgoggles", 2, seed=2, threads=1)
+        stepped.reset(position=reference.position[0])
+        for row in range(50):
+            stepped.step(reference[row].command("indi"), 4)
+        assert np.array_equal(stepped.position, flown.position[49])
+    uav = pw.Multicopter("flightgoggles", seed=2)
+    uav.reset(position=alike.position[0])
+    single = uav.rollout(alike[:-1].command(fleet=False), substeps=4)
+    assert np.linalg.norm(single.position - alike.position[1:], axis=1).max() < 0.1
+
+
+# many at once
+
+
+def test_a_fleet_on_one_path_is_each_vehicle_at_its_own_time() -> None:
+    path = PATHS["closed"]
+    time, offset = np.linspace(0.0, 2.0, 30), np.array([0.0, 0.4, 7.0])
+    many = path.sample(time, offset=offset)
+    assert many.position.shape == (30, 3, 3)
+    assert many.yaw.shape == (30, 3)
+    asked = tj.flatness(many)
+    for i, ahead in enumerate(offset):
+        one = path.sample(time + ahead)
+        assert np.allclose(many.snap[:, i], one.snap, atol=1e-9)
+        assert np.allclose(asked.rotor_thrusts[:, i], tj.flatness(one).rotor_thrusts)
+        assert np.allclose(
+            np.abs(np.sum(asked.attitude[:, i] * tj.flatness(one).attitude, axis=1)), 1
+        )
+    rows = many[5:8]
+    assert np.array_equal(rows.jerk, many.jerk[5:8])
+    assert np.array_equal(many[4].position, many.position[4])
+    assert len(many) == 30
+
+
+def test_references_are_stacked() -> None:
+    time = np.linspace(0.0, 1.0, 20)
+    both = tj.stack([tj.Circle().sample(time), tj.Lemniscate(yaw="along").sample(time)])
+    assert both.position.shape == (20, 2, 3)
+    assert np.array_equal(both.yaw[:, 1], tj.Lemniscate(yaw="along").sample(time).yaw)
+    with pytest.raises(ValueError, match=r"references\[1\]: expected the times of the first"):
+        tj.stack([tj.Circle().sample(time), tj.Circle().sample(time + 1.0)])
+    with pytest.raises(ValueError, match="at least one"):
+        tj.stack([])
+    with pytest.raises(ValueError, match=r"references\[0\]: expected one of one vehicle"):
+        tj.stack([both])
+
+
+def test_attitudes_are_unit_and_do_not_leap() -> None:
+    """Over looping headings, where a quaternion's sign would turn over."""
+    asked = tj.flatness(tj.Circle(1.0, 5.0, laps=3.0, yaw="along").sample(period=0.01))
+    assert np.allclose(np.linalg.norm(asked.attitude, axis=1), 1.0)
+    assert np.abs(np.diff(asked.attitude, axis=0)).max() < 0.1
+
+
+class Helix(tj.Path):
+    """A path of one's own."""
+
+    @property
+    def duration(self) -> float:
+        return 2.0
+
+    def evaluate(self, time: Array) -> tuple[Array, Array]:
+        phase = [time + 0.5 * np.pi * k for k in range(5)]
+        climb = [0.3 * time, np.full_like(time, 0.3), *[np.zeros_like(time)] * 3]
+        place = [
+            np.stack([np.cos(p), np.sin(p), z], axis=-1) for p, z in zip(phase, climb, strict=True)
+        ]
+        return np.stack(place), np.stack([0.0 * time] * 3)
+
+
+def test_a_path_of_ones_own_is_sampled_like_the_others() -> None:
+    reference = Helix().sample(period=0.5, offset=[0.0, 1.0])
+    assert reference.position.shape == (5, 2, 3)
+    assert np.allclose(reference.position[2, 0], reference.position[0, 1])
+
+
+class Wrong(Helix):
+    """A path that forgets its snap."""
+
+    def evaluate(self, time: Array) -> tuple[Array, Array]:
+        place, yaw = super().evaluate(time)
+        return place[:4], yaw
+
+
+def test_a_path_of_ones_own_that_is_wrong_is_told_so() -> None:
+    with pytest.raises(ValueError, match=r"Wrong.evaluate: expected shapes \(5, 4, 3\)"):
+        Wrong().sample(np.arange(4.0))
+
+
+# pictures and the page
+
+
+def test_a_reference_is_drawn_with_what_it_asks() -> None:
+    pytest.importorskip("matplotlib")
+    from propwash import plots
+
+    reference = PATHS["lemniscate"].sample(period=0.05)
+    figure = plots.reference_figure(reference, "flightgoggles", title="eight")
+    drawn = {axes.get_title(): axes for axes in figure.axes}
+    asked = tj.flatness(reference, "flightgoggles")
+    for line, values in zip(drawn["body rates"].lines, asked.body_rates.T, strict=True):
+        assert np.array_equal(np.asarray(line.get_ydata()), values)
+    with pytest.raises(ValueError, match="expected one of one vehicle"):
+        plots.reference_figure(PATHS["circle"].sample([0.0, 1.0], offset=[0.0, 1.0]))
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the page")
+def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("scipy")
+    monkeypatch.chdir(tmp_path)
+    text = PAGE.read_text(encoding="utf-8")
+    found = list(re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S))
+    assert len(found) >= 2
+    namespace: dict[str, Any] = {"__name__": "__page__"}
+    for match in found:
+        line = text.count("\n", 0, match.start(1))
+        exec(compile("\n" * line + match.group(1), "docs/trajectories.md", "exec"), namespace)
+    assert list(tmp_path.glob("*.png"))
