@@ -45,20 +45,6 @@ bool is_ready(py::handle value) {
          type.byteorder() == '=' && (array.flags() & py::array::c_style) != 0;
 }
 
-/// Whether two parts of a command go together: vehicles with vehicles, where one of the two may be
-/// for all, and rows with rows. Their last `tail` axes are those of one vehicle.
-bool go_together(const Numbers& a, int a_tail, const Numbers& b, int b_tail) {
-  const int a_axes = a.ndim() - a_tail;
-  const int b_axes = b.ndim() - b_tail;
-  for (int k = 1; k <= std::min(a_axes, b_axes); ++k) {
-    const py::ssize_t x = a.shape(a_axes - k);
-    const py::ssize_t y = b.shape(b_axes - k);
-    const bool one_is_for_all = k == 1 && std::max(a_axes, b_axes) == 2 && (x == 1 || y == 1);
-    if (x != y && !one_is_for_all) return false;
-  }
-  return true;
-}
-
 /// The rows of two parts of a command, either of which may be one for all.
 py::ssize_t common_rows(const char* a_name, py::ssize_t a, const char* b_name, py::ssize_t b) {
   if (a >= 0 && b >= 0 && a != b) {
@@ -75,6 +61,18 @@ py::ssize_t common_rows(const char* a_name, py::ssize_t a, const char* b_name, p
 }
 
 }  // namespace
+
+bool go_together(const Numbers& a, int a_tail, const Numbers& b, int b_tail) {
+  const int a_axes = a.ndim() - a_tail;
+  const int b_axes = b.ndim() - b_tail;
+  for (int k = 1; k <= std::min(a_axes, b_axes); ++k) {
+    const py::ssize_t x = a.shape(a_axes - k);
+    const py::ssize_t y = b.shape(b_axes - k);
+    const bool one_is_for_all = k == 1 && std::max(a_axes, b_axes) == 2 && (x == 1 || y == 1);
+    if (x != y && !one_is_for_all) return false;
+  }
+  return true;
+}
 
 py::ssize_t first_not_finite(const float* numbers, py::ssize_t count) {
   return first_not_finite_of<std::uint32_t>(numbers, count, 0x7f800000u);

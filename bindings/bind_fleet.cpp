@@ -63,9 +63,18 @@ void bind_fleet_of(py::module_& m, const char* name) {
       .def("get_state", &Self::get_state)
       .def("set_state", &Self::set_state, py::arg("snapshot"))
       .def("parameter", &Self::parameter, py::arg("field"))
-      .def("set_parameters", &Self::set_parameters, py::arg("values"))
+      .def("set_parameters", &Self::set_parameters, py::arg("values"), py::arg("some") = py::none())
       .def("own_parameters", &Self::own_parameters)
+      .def("outer_loops", [](const Self& self) { return to_dict(self.outer_loops()); })
+      .def(
+          "set_outer_loops",
+          [](Self& self, const py::dict& values) {
+            self.set_outer_loops(outer_loops_from(self.outer_loops(), values));
+          },
+          py::arg("values"))
       .def("imu", &Self::imu)
+      .def("kinematics", &Self::kinematics, py::arg("most"),
+           "(position, velocity, attitude, body_rates, whether all are within most).")
       .def_property_readonly("time", &Self::time, "(n,) s, since each vehicle's reset")
       .def_property_readonly("isa", &Self::isa)
       .def_property_readonly("threads", &Self::threads)

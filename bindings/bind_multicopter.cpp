@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "commands.hpp"
+#include "outer_commands.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/multicopter.hpp"
 #include "propwash/version.hpp"
@@ -164,6 +165,15 @@ class PyMulticopter {
     return result;
   }
 
+  py::dict outer_loops() const {
+    return visit([](const auto& vehicle) { return to_dict(vehicle.outer_loops()); });
+  }
+  void set_outer_loops(const py::dict& values) {
+    visit([&](auto& vehicle) {
+      vehicle.set_outer_loops(outer_loops_from(vehicle.outer_loops(), values));
+    });
+  }
+
   py::bytes get_state() const {
     return visit([](const auto& vehicle) {
       const auto snapshot = vehicle.snapshot();
@@ -215,6 +225,8 @@ class PyMulticopter {
                  s.delay.newest >= 0 && s.delay.newest < s.delay.capacity && s.dt > 0.0 &&
                  std::isfinite(s.dt) && std::isfinite(s.time);
     for (const auto& past : s.delay.history) sound = sound && past.size() == rotors;
+    sound = sound && s.held_speeds.size() == rotors && s.outer_loop >= -1 &&
+            s.outer_loop <= static_cast<int>(OuterLoop::incremental);
     if (!sound) return false;
     const auto& x = s.state;
     double sum =
@@ -268,8 +280,12 @@ class PyMulticopter {
     } else if (py::isinstance<RotorSpeedsCommand>(command)) {
       const auto& speeds = command.cast<const RotorSpeedsCommand&>();
       visit([&](auto& vehicle) { with_speeds(vehicle, speeds, std::forward<F>(f)); });
+    } else if (py::isinstance<OuterCommand>(command)) {
+      const auto& outer = command.cast<const OuterCommand&>();
+      const auto row_of = [&](py::ssize_t row) { return outer.row(row); };
+      visit([&](auto& vehicle) { f(vehicle, row_of, outer.rows()); });
     } else {
-      throw py::type_error("command: expected a RateThrust or RotorSpeeds, got " +
+      throw py::type_error("command: expected " + std::string(commands_expected) + ", got " +
                            described(command));
     }
   }
@@ -315,13 +331,16 @@ void bind_multicopter(py::module_& m) {
            py::arg("noise"))
       .def("step", &Self::step, py::arg("command"), py::arg("dt") = py::float_(1.0 / 960.0),
            py::arg("steps") = py::int_(1),
-           "Advances `steps` steps of dt [s] under a held RateThrust or RotorSpeeds.\n\n"
+           "Advances `steps` steps of dt [s] under a held RateThrust, RotorSpeeds, AttitudeThrust, "
+           "Velocity, Position or TrajectoryReference.\n\n"
            "With RateThrust the rate controller runs at every step, on the gyroscope reading of "
            "the step before; rotor speeds are limited to the motors' range.\n"
            "Raises ValueError or TypeError for a command, dt or steps that cannot be; the state is "
            "then unchanged. Warns where dt is too long for the motors. Ctrl-C stops between steps.")
       .def("_rollout", &Self::rollout, py::arg("command"), py::arg("dt"), py::arg("steps"),
            py::arg("substeps"))
+      .def("_outer_loops", &Self::outer_loops)
+      .def("_set_outer_loops", &Self::set_outer_loops, py::arg("values"))
       .def("_state", &Self::state)
       .def("_trim", &Self::trim)
       .def("_derivative", &Self::derivative)

@@ -61,6 +61,10 @@ class Numbers {
 py::ssize_t first_not_finite(const float* numbers, py::ssize_t count);
 py::ssize_t first_not_finite(const double* numbers, py::ssize_t count);
 
+/// Whether two parts of a command go together: vehicles with vehicles, where one of the two may be
+/// for all, and rows with rows. Their last `tail` axes are those of one vehicle.
+bool go_together(const Numbers& a, int a_tail, const Numbers& b, int b_tail);
+
 /// Body rates of shape (…, 3) and thrust of shape (…), where … is nothing, (T,) or (n,), or (T, n).
 class RateThrustCommand {
  public:

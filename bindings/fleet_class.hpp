@@ -13,6 +13,7 @@
 
 #include "fleet_commands.hpp"
 #include "kernels/dispatch.hpp"
+#include "own_numbers.hpp"
 #include "parameters.hpp"
 #include "propwash/fleet/thread_pool.hpp"
 #include "stepping.hpp"
@@ -94,6 +95,27 @@ class PyFleet {
     return rows;
   }
 
+  /// Position, velocity, attitude and body rates in one go, and whether all of it is within `most`.
+  py::tuple kinematics(T most) const {
+    const auto shaped = [this](py::ssize_t width) { return Rows({size(), width}); };
+    Rows rows[] = {shaped(3), shaped(3), shaped(4), shaped(3)};
+    Span<T> to[4];
+    for (int i = 0; i < 4; ++i) {
+      to[i] = {rows[i].mutable_data(), static_cast<std::size_t>(rows[i].size())};
+    }
+    int beyond = 0;
+    alone(size() > worth_releasing * 4, [&] {
+      fleet_.read_kinematics(to[0], to[1], to[2], to[3]);
+      for (const auto& numbers : to) {
+        const T* const x = numbers.data();
+        for (std::size_t k = 0; k < numbers.size(); ++k) {
+          beyond |= static_cast<int>(!(x[k] < most)) | static_cast<int>(!(x[k] > -most));
+        }
+      }
+    });
+    return py::make_tuple(rows[0], rows[1], rows[2], rows[3], beyond == 0);
+  }
+
   py::array time() const {
     Array seconds(size());
     const Span<double> to{seconds.mutable_data(), fleet_.size()};
@@ -153,48 +175,42 @@ class PyFleet {
     for (const int extent : field.shape) shape.push_back(extent);
     Array values(shape);
     double* to = values.mutable_data();
-    alone(false, [&] {
-      const auto own = own_.find(k);
-      if (own != own_.end()) {
-        std::copy(own->second->begin(), own->second->end(), to);
-        return;
-      }
-      for (py::ssize_t i = 0; i < size(); ++i) field.get(to + i * field.size());
-    });
+    alone(false, [&] { own_.read(k, fleet_.vehicle(), fleet_.size(), to); });
     return values;
   }
-  /// Field numbers with arrays (n, …), all taken or none.
-  void set_parameters(const py::dict& values) {
-    Own own;
-    for (const auto& [k, value] : values) {
-      const auto array = py::cast<Array>(value);
-      own[py::cast<std::size_t>(k)] =
-          std::make_shared<const Numbers64>(array.data(), array.data() + array.size());
-    }
+  /// Field numbers with arrays (n, …), all taken or none; or with arrays (m, …), for the vehicles
+  /// whose numbers `some` gives, (m,).
+  void set_parameters(const std::map<std::size_t, Array>& values,
+                      const std::optional<std::vector<std::size_t>>& some) {
+    const std::vector<std::size_t> chosen = some.value_or(std::vector<std::size_t>{});
     const auto motor = alone(true, [&] {
-      own.insert(own_.begin(), own_.end());  // the new ones are there already and stay
-      const auto fastest = apply(own);
-      own_.swap(own);
+      OwnNumbers own = own_;
+      for (const auto& [k, array] : values) {
+        own.set(k, array, chosen, fleet_.vehicle(), fleet_.size());
+      }
+      const auto fastest = own.apply(fleet_, chosen);
+      std::swap(own_, own);
       return fastest;
     });
     VehicleParameters vehicle = fleet_.vehicle();
     vehicle.motor = motor;
     warn(validate_time_step(vehicle, fleet_.options().integrator, fleet_.options().dt));
   }
+  OuterLoopParameters outer_loops() const {
+    return alone(false, [&] { return fleet_.outer_loops(); });
+  }
+  void set_outer_loops(const OuterLoopParameters& parameters) {
+    alone(false, [&] { fleet_.set_outer_loops(parameters); });
+  }
   double bytes_per_vehicle() const {
     return alone(false, [&] {
-      double numbers = 0.0;
-      for (const auto& item : own_) numbers += static_cast<double>(item.second->size());
-      return fleet_.bytes_per_vehicle() + numbers * sizeof(double) / static_cast<double>(size());
+      return fleet_.bytes_per_vehicle() +
+             static_cast<double>(own_.bytes()) / static_cast<double>(size());
     });
   }
   /// The numbers of the fields that are not the same for all vehicles.
   std::vector<std::size_t> own_parameters() const {
-    return alone(false, [&] {
-      std::vector<std::size_t> result;
-      for (const auto& item : own_) result.push_back(item.first);
-      return result;
-    });
+    return alone(false, [&] { return own_.fields_set(); });
   }
   std::uint64_t steps() const {
     return alone(false, [&] { return fleet_.steps(); });
@@ -204,8 +220,6 @@ class PyFleet {
   }
 
  private:
-  using Numbers64 = std::vector<double>;
-  using Own = std::map<std::size_t, std::shared_ptr<const Numbers64>>;
   static constexpr py::ssize_t worth_releasing = 64;        // vehicle steps
   static constexpr py::ssize_t worth_a_break = 10'000'000;  // vehicle steps
 
@@ -334,8 +348,10 @@ class PyFleet {
       f(command.cast<const RateThrustCommand&>());
     } else if (py::isinstance<RotorSpeedsCommand>(command)) {
       f(command.cast<const RotorSpeedsCommand&>());
+    } else if (py::isinstance<OuterCommand>(command)) {
+      f(command.cast<const OuterCommand&>());
     } else {
-      throw py::type_error("command: expected a RateThrust or RotorSpeeds, got " +
+      throw py::type_error("command: expected " + std::string(commands_expected) + ", got " +
                            described(command));
     }
   }
@@ -385,32 +401,10 @@ class PyFleet {
     return {flags.data(), static_cast<std::size_t>(flags.size())};
   }
 
-  /// Makes the fleet's constants from its vehicle and the numbers of each of its vehicles. Returns
-  /// a motor with the shortest time constants among them.
-  MotorParameters<double> apply(const Own& own) {
-    VehicleParameters vehicle = fleet_.vehicle();
-    MotorParameters<double> fastest = vehicle.motor;
-    double shortest = std::numeric_limits<double>::infinity();
-    const auto table = fields(vehicle);
-    fleet_.set_parameters([&](std::size_t i) -> const VehicleParameters& {
-      for (const auto& [k, numbers] : own) {
-        table[k].set(numbers->data() + i * static_cast<std::size_t>(table[k].size()));
-      }
-      const auto& motor = vehicle.motor;
-      const double lag = std::min(motor.time_constant_up, motor.time_constant_down);
-      if (lag < shortest) {
-        shortest = lag;
-        fastest = motor;
-      }
-      return vehicle;
-    });
-    return fastest;
-  }
-
   const KernelSet& kernels_;
   Fleet<T> fleet_;
   Pool pool_;
-  Own own_;
+  OwnNumbers own_;
   CommandRoom<T> room_;
   mutable std::mutex mutex_;
 };

@@ -2,11 +2,14 @@
 /// @file
 /// Commands of a fleet: from the shapes that Python holds to one row of numbers for each vehicle.
 
+#include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "commands.hpp"
+#include "outer_commands.hpp"
 #include "propwash/fleet/fleet.hpp"
 
 namespace propwash::bindings {
@@ -110,6 +113,7 @@ class CommandPart {
 template <class T>
 struct CommandRoom {
   std::vector<T> first, second;
+  std::array<std::vector<T>, OuterCommand::most_parts> outer;
 };
 
 /// A command for a fleet: how many records it has, and a step under one of them.
@@ -147,6 +151,53 @@ class FleetSpeeds {
   CommandPart<T> speeds_;
 };
 
+/// A command for an outer loop.
+template <class T>
+class FleetOuterLoop {
+ public:
+  FleetOuterLoop(const OuterCommand& command, const Fleet<T>& fleet, CommandRoom<T>& room)
+      : kind_(command.kind()), loop_(command.loop()) {
+    const auto all = OuterCommand::parts(kind_);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Numbers* numbers = command.numbers(static_cast<int>(i));
+      if (numbers == nullptr) continue;
+      parts_[i].emplace(*numbers, all[i].name, all[i].tail(),
+                        static_cast<py::ssize_t>(fleet.size()), all[i].columns, room.outer[i]);
+      records_ = std::max(records_, parts_[i]->records());
+    }
+  }
+
+  py::ssize_t records() const { return records_; }
+  void step(Fleet<T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor) {
+    const auto row = [&](std::size_t i) {
+      return parts_[i] ? parts_[i]->row(record) : Span<const T>{};
+    };
+    switch (kind_) {
+      case OuterCommand::Kind::attitude_thrust:
+        return fleet.step(FleetAttitudeThrust<T>{row(0), row(1), row(2)}, substeps, executor);
+      case OuterCommand::Kind::velocity:
+        return fleet.step(FleetVelocity<T>{row(0), row(1), row(2)}, substeps, executor);
+      case OuterCommand::Kind::position:
+        return fleet.step(FleetPosition<T>{row(0), row(1)}, substeps, executor);
+      case OuterCommand::Kind::trajectory:
+        return fleet.step(FleetTrajectoryReference<T>{row(0), row(1), row(2), row(3), row(4),
+                                                      row(5), row(6), row(7), loop_},
+                          substeps, executor);
+    }
+  }
+
+ private:
+  OuterCommand::Kind kind_;
+  OuterLoop loop_;
+  py::ssize_t records_ = -1;
+  std::array<std::optional<CommandPart<T>>, OuterCommand::most_parts> parts_;
+};
+
+template <class T>
+FleetOuterLoop<T> for_fleet(const OuterCommand& command, const Fleet<T>& fleet,
+                            CommandRoom<T>& room) {
+  return {command, fleet, room};
+}
 template <class T>
 FleetRates<T> for_fleet(const RateThrustCommand& command, const Fleet<T>& fleet,
                         CommandRoom<T>& room) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,8 +12,24 @@ from propwash import _fleet_input as given
 _PARTS: dict[type, dict[str, int]] = {
     _core.RateThrust: {"rates": 1, "thrust": 0},
     _core.RotorSpeeds: {"speeds": 1},
+    _core.AttitudeThrust: {"attitude": 1, "thrust": 0, "yaw_rate": 0},
+    _core.Velocity: {"velocity": 1, "yaw": 0, "yaw_rate": 0},
+    _core.Position: {"position": 1, "yaw": 0},
+    _core.TrajectoryReference: {
+        **dict.fromkeys(("position", "velocity", "acceleration", "jerk", "snap"), 1),
+        **dict.fromkeys(("yaw", "yaw_rate", "yaw_acceleration"), 0),
+    },
 }
 """The parts of each command, and how many axes one vehicle's has."""
+
+Command: TypeAlias = (
+    _core.RateThrust
+    | _core.RotorSpeeds
+    | _core.AttitudeThrust
+    | _core.Velocity
+    | _core.Position
+    | _core.TrajectoryReference
+)
 
 
 class RolloutCommands:
@@ -26,7 +42,11 @@ class RolloutCommands:
         self, core: Any, size: int, commands: Any, steps: Any, substeps: Any, names: list[str]
     ) -> None:
         self._commands, self._size = commands, size
-        self._parts = next((p for kind, p in _PARTS.items() if isinstance(commands, kind)), {})
+        parts = next((p for kind, p in _PARTS.items() if isinstance(commands, kind)), {})
+        self._parts = {n: a for n, a in parts.items() if getattr(commands, n) is not None}
+        self._options = {}
+        if isinstance(commands, _core.TrajectoryReference):
+            self._options = {"controller": commands.controller}
         try:
             if not self._parts or self._is_too_large(core):
                 raise ValueError("command: not for this fleet")
@@ -60,7 +80,8 @@ class RolloutCommands:
 
     def __getitem__(self, t: int) -> Any:
         """The command of entry t."""
-        return type(self._commands)(*(self._row(name, t) for name in self._parts))
+        parts = {name: self._row(name, t) for name in self._parts}
+        return type(self._commands)(**parts, **self._options)
 
     def _row(self, name: str, t: int) -> Any:
         array, has_rows = self._array(name)

@@ -118,20 +118,38 @@ class FleetParameters(MutableMapping[str, Array]):
         wanted: dict[str, Any] = {}
         for other in (*others, values):
             wanted.update(other if isinstance(other, Mapping) else dict(other))
-        arrays: dict[int, Array] = {}
-        for key, value in wanted.items():
-            name = self.full_name(key)
-            arrays[self._table[name].number] = self._checked(name, value)
+        arrays = self._arrays(wanted, self._size)
         if arrays:
             self._core.set_parameters(arrays)
 
-    def _checked(self, name: str, value: object) -> Array:
+    def assign(self, values: Mapping[str, ArrayLike], mask: ArrayLike) -> None:
+        """As update(), to the vehicles of a mask, (n,) truth values, alone.
+
+        values: by name, numbers that broadcast to (m, …), a row for each of the m vehicles. It
+        takes as long as m vehicles do, unless these are the first own parameters of the fleet.
+        """
+        chosen = given.mask(mask, self._size)
+        if chosen is None:
+            raise TypeError(f"mask: expected {self._size} truth values, got None; take update()")
+        rows = np.flatnonzero(chosen)
+        arrays = self._arrays(values, len(rows))
+        if arrays and len(rows):
+            self._core.set_parameters(arrays, rows.tolist())
+
+    def _arrays(self, wanted: Mapping[str, Any], count: int) -> dict[Any, Any]:
+        names = {self.full_name(key): value for key, value in wanted.items()}
+        return {
+            self._table[name].number: self._checked(name, value, count)
+            for name, value in names.items()
+        }
+
+    def _checked(self, name: str, value: object, count: int) -> Array:
         entry = self._table[name]
         if entry.is_shared:
             raise ParameterError(
                 f"{name}: is the same for all vehicles of a fleet; make a fleet of another vehicle"
             )
-        shape = (self._size, *entry.shape)
+        shape = (count, *entry.shape)
         array = np.asarray(_plain(value))
         expected = f"numbers of shape {shape}, or that broadcast to it"
         if array.dtype.kind not in "fiu":

@@ -1,4 +1,4 @@
-"""The rate controller and its parts by themselves, for loops of one's own."""
+"""The rate controller and its parts by themselves, and the commands of the outer loops."""
 
 from __future__ import annotations
 
@@ -12,12 +12,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propwash import _core
-from propwash._core import Pid, RateThrust
+from propwash._core import (
+    AttitudeThrust,
+    Pid,
+    Position,
+    RateThrust,
+    TrajectoryReference,
+    Velocity,
+)
 from propwash.multicopter import DEFAULT_DT, Array
+from propwash.outer_loops import OuterLoops
 from propwash.parameters import VehicleParameters, load_vehicle
 from propwash.validation import located
 
-__all__ = ["Allocation", "LowPass", "Pid", "RateController", "RotorCommand", "Wrench"]
+__all__ = [
+    "Allocation",
+    "AttitudeThrust",
+    "LowPass",
+    "OuterLoops",
+    "Pid",
+    "Position",
+    "RateController",
+    "RotorCommand",
+    "TrajectoryReference",
+    "Velocity",
+    "Wrench",
+]
 
 Discretisation = Literal["exact", "backward_euler"]
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from propwash import _core
 from propwash import _fleet_input as given
-from propwash._core import RateThrust, RotorSpeeds
 from propwash._fleet_attach import SensorCarrier
 from propwash._fleet_base import BaseFleet, FleetIntegrator
+from propwash._fleet_commands import Command
 from propwash._fleet_parameters import FleetParameters
 from propwash._fleet_types import (
     RECORDED,
@@ -26,6 +26,7 @@ from propwash._fleet_types import (
     pool_of,
 )
 from propwash.multicopter import DEFAULT_DT
+from propwash.outer_loops import OuterLoops, as_dict
 from propwash.parameters import CarParameters, ParameterError, VehicleParameters, load
 from propwash.validation import located
 
@@ -59,6 +60,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
     turbulence: Dryden, or None for still air.
     max_action_delay: steps, the longest that set_action_delay() will take.
     reproducible: True gives the same bits on every instruction set, more slowly.
+    outer_loops: gains of the outer loops, or None for what follows from the vehicle.
 
     They start at the origin in hover trim. Raises ParameterError for a vehicle that cannot be,
     ValueError or TypeError for other arguments. Threads of Python may share a fleet: they take
@@ -84,6 +86,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         turbulence: Dryden | None = None,
         max_action_delay: int = 0,
         reproducible: bool = False,
+        outer_loops: OuterLoops | None = None,
     ) -> None:
         parameters = load(vehicle)
         if isinstance(parameters, CarParameters):
@@ -101,10 +104,13 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             "turbulence": turbulence,
             "max_action_delay": given.whole_number("max_action_delay", max_action_delay, 0, 1000),
             "reproducible": given.flag("reproducible", reproducible),
+            "outer_loops": outer_loops,
         }
         with located(vehicle):
             self._core = self._make_core()
             table = _core.parameter_table(parameters)
+        if outer_loops is not None:
+            self._core.set_outer_loops(as_dict(outer_loops))
         self._parameter_map = FleetParameters(self._core, self._size, table)
 
     def _make_core(self) -> _core.FleetFloat32 | _core.FleetFloat64:
@@ -126,13 +132,16 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             reproducible=o["reproducible"],
         )
 
-    def step(self, command: RateThrust | RotorSpeeds, substeps: int = 1) -> None:
+    def step(self, command: Command, substeps: int = 1) -> None:
         """Advances all vehicles by `substeps` steps of dt under a held command.
 
         command: RateThrust of rates (n, 3) and thrust (n,), for which the rate controller runs in
-        every step, on noisy IMU readings; or RotorSpeeds of (n, N). What has no axis of vehicles,
-        (3,), a number, (N,), is for all alike. Arrays of the fleet's dtype in C order are the
-        fastest.
+        every step, on noisy IMU readings; or RotorSpeeds of (n, N); or AttitudeThrust, Velocity,
+        Position or TrajectoryReference, for the outer loops. What has no axis of vehicles, (3,), a
+        number, (N,), is for all alike. Arrays of the fleet's dtype in C order are the fastest.
+
+        An outer loop runs at every outer_loops.interval-th step of the fleet's counter, and where
+        it was not the one flown before; between its runs what it gave is held.
 
         Raises ValueError or TypeError for what cannot be; the fleet is then unchanged.
         """
@@ -140,7 +149,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
 
     def rollout(
         self,
-        commands: RateThrust | RotorSpeeds,
+        commands: Command,
         substeps: int = 1,
         steps: int | None = None,
         record: Iterable[str] = RECORDED,
@@ -275,6 +284,19 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             raise ValueError(f"steps: expected shape ({self._size},), or one for all, got {got}")
         given.refuse_where((values < 0) | (values > most), "steps", values, 0, expected)
         self._core.set_action_delay(values.astype(np.uint32).reshape(-1))
+
+    @property
+    def outer_loops(self) -> OuterLoops:
+        """Gains and limits of the outer loops; they may be set at any time.
+
+        Raises ParameterError for gains out of range, TypeError for what is no OuterLoops.
+        """
+        return OuterLoops(**self._core.outer_loops())
+
+    @outer_loops.setter
+    def outer_loops(self, loops: OuterLoops) -> None:
+        self._core.set_outer_loops(as_dict(loops))
+        self._options["outer_loops"] = loops
 
     @property
     def position(self) -> Numbers:

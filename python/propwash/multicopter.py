@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _core
-from propwash._core import RateThrust, RotorSpeeds
+from propwash._fleet_commands import Command
+from propwash.outer_loops import OuterLoops, as_dict
 from propwash.parameters import VehicleParameters, load_vehicle
 from propwash.validation import located
 
@@ -126,17 +127,16 @@ class Multicopter(_core.Multicopter):
             super().__init__(parameters, integrator, seed, id, noise)
         self.parameters = parameters
         self._options: tuple[Integrator, int, int, bool] = (integrator, seed, id, noise)
+        self._loops: OuterLoops | None = None
 
     if TYPE_CHECKING:
 
-        def step(
-            self, command: RateThrust | RotorSpeeds, dt: float = DEFAULT_DT, steps: int = 1
-        ) -> None:
+        def step(self, command: Command, dt: float = DEFAULT_DT, steps: int = 1) -> None:
             """Advances `steps` steps of dt [s] under a held command."""
 
     def rollout(
         self,
-        command: RateThrust | RotorSpeeds,
+        command: Command,
         dt: float = DEFAULT_DT,
         steps: int | None = None,
         substeps: int = 1,
@@ -217,12 +217,26 @@ class Multicopter(_core.Multicopter):
         return np.asarray(self._state()[4])
 
     @property
+    def outer_loops(self) -> OuterLoops:
+        """Gains and limits of the outer loops; they may be set at any time.
+
+        Until then they follow from the vehicle and the dt of the last step. Raises ParameterError
+        for gains out of range, TypeError for what is no OuterLoops.
+        """
+        return OuterLoops(**self._outer_loops())
+
+    @outer_loops.setter
+    def outer_loops(self, loops: OuterLoops) -> None:
+        self._set_outer_loops(as_dict(loops))
+        self._loops = loops
+
+    @property
     def imu(self) -> ImuReading:
         """The IMU's reading now, or its last one where it is slower than the steps."""
         return ImuReading(*self._imu())
 
     def __reduce__(self) -> tuple[Callable[..., Multicopter], tuple[Any, ...], dict[str, Any]]:
-        arguments = (type(self), self.parameters, self._options, self.get_state())
+        arguments = (type(self), self.parameters, self._options, self.get_state(), self._loops)
         return _rebuilt, arguments, vars(self)
 
     def __repr__(self) -> str:
@@ -249,9 +263,12 @@ def _rebuilt(
     parameters: VehicleParameters,
     options: tuple[Integrator, int, int, bool],
     snapshot: bytes,
+    loops: OuterLoops | None = None,
 ) -> Multicopter:
     vehicle = kind.__new__(kind)
     Multicopter.__init__(vehicle, parameters, *options)
+    if loops is not None:
+        vehicle.outer_loops = loops
     vehicle.set_state(snapshot)
     return vehicle
 

@@ -107,3 +107,17 @@ TEST_CASE("a step of a fleet allocates nothing", "[no allocation]") {
     check_none(with_everything<double>(), executor);
   }
 }
+
+TEST_CASE("outer loops allocate at their first command alone", "[no allocation]") {
+  auto fleet = with_everything<float>();
+  const std::vector<float> target(3 * fleet.size(), 0.5f);
+  const auto fly = [&] {
+    fleet.step(pw::FleetVelocity<float>{target, {}, {}}, 7);
+    pw::FleetTrajectoryReference<float> reference;
+    reference.position = target;
+    reference.controller = pw::OuterLoop::incremental;
+    fleet.step(reference, 7);
+  };
+  CHECK(allocations(fly) > 0);
+  CHECK(allocations(fly) == 0);
+}

@@ -338,6 +338,19 @@ TEST_CASE("a reset starts the clock and the state of its vehicles alone", "[flee
   CHECK(same_but(fleet, whole, 1));
 }
 
+TEST_CASE("kinematics read at once are the fields read one by one", "[fleet]") {
+  auto fleet = make_fleet<float>(pw::vehicles::flightgoggles(), 21);
+  fly(fleet, true, 0, 5, 10);
+  std::vector<float> position(63), velocity(63), attitude(84), body_rates(63);
+  fleet.read_kinematics(position, velocity, attitude, body_rates);
+  CHECK(position == rows(fleet, FleetField::position));
+  CHECK(velocity == rows(fleet, FleetField::velocity));
+  CHECK(attitude == rows(fleet, FleetField::attitude));
+  CHECK(body_rates == rows(fleet, FleetField::body_rates));
+  CHECK_THROWS_AS(fleet.read_kinematics(position, velocity, position, body_rates),
+                  std::invalid_argument);
+}
+
 TEST_CASE("options and sizes that cannot be are refused by name", "[fleet]") {
   const auto complaint = [](auto&& change, std::size_t size = 2) -> std::string {
     pw::FleetOptions options;

@@ -227,6 +227,38 @@ TEST_CASE("vehicles with parameters of their own are fleets made with those", "[
   }
 }
 
+TEST_CASE("parameters given to some are those given to all, the others' being theirs", "[fleet]") {
+  constexpr std::size_t size = 7;
+  auto some = make_fleet<float>(pw::vehicles::flightgoggles(), size);
+  auto all = make_fleet<float>(pw::vehicles::flightgoggles(), size);
+  std::vector<VehicleParameters> vehicles(size, pw::vehicles::flightgoggles());
+  const auto heavier = different(size);
+  // the first time for the fleet, then again, the last vehicle (and padding) with it
+  for (const auto& chosen : {std::vector<std::size_t>{1, 4}, {0, 4, 6}, {5}}) {
+    for (const std::size_t i : chosen) {
+      vehicles[i] = heavier[i];
+      vehicles[i].motor.speed_max *= 1.0 + 0.01 * static_cast<double>(chosen.size());
+    }
+    some.set_parameters(pw::EachVehicle{vehicles}, {chosen.data(), chosen.size()});
+    all.set_parameters(pw::EachVehicle{vehicles});
+    some.reset();
+    all.reset();
+    fly(some, true, 0, 5, 10);
+    fly(all, true, 0, 5, 10);
+    CHECK(same_bits(everything_of(some), everything_of(all)));
+  }
+  // one that cannot be changes none
+  auto bad = vehicles;
+  bad[2].body.mass *= 1.1;
+  bad[3].body.mass = -1.0;
+  const std::vector<std::size_t> chosen{2, 3};
+  CHECK_THROWS_AS(some.set_parameters(pw::EachVehicle{bad}, {chosen.data(), chosen.size()}),
+                  pw::ParameterError);
+  fly(some, true, 0, 5, 10);
+  fly(all, true, 0, 5, 10);
+  CHECK(same_bits(everything_of(some), everything_of(all)));
+}
+
 TEST_CASE("parameters that cannot be are refused with the vehicle's number", "[fleet]") {
   constexpr std::size_t size = 5;
   auto fleet = make_fleet<double>(pw::vehicles::flightgoggles(), size);

@@ -258,3 +258,56 @@ def test_parameters_stay_after_a_reset_and_hover_follows_them() -> None:
     assert np.array_equal(fleet.parameters["mass"], mass)
     fleet.step(pw.RotorSpeeds(fleet.rotor_speeds), substeps=480)
     assert np.abs(fleet.velocity).max() < 1e-9
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_some_vehicles_alone_are_assigned_as_all_are(dtype: str) -> None:
+    n = 21  # more than a block of lanes, and the last one with lanes to spare
+    one, other = new(dtype, n), new(dtype, n)
+    dice = np.random.default_rng(3)
+    turned = np.diag([0.0049, 0.0049, 0.0069])
+    turned[0, 1] = turned[1, 0] = 1e-4
+    for round_ in range(6):
+        # the first parameters of its own, some more, the last vehicle, and general kernels
+        mask = dice.random(n) < 0.4
+        mask[-1] = round_ % 2 == 0
+        count = int(mask.sum())
+        values: dict[str, Any] = {"mass": dice.uniform(0.9, 1.1, count)}
+        if round_ > 1:
+            values["thrust_coefficient"] = dice.uniform(1.8e-6, 2.0e-6, (count, 4))
+        if round_ > 3:
+            values["body.inertia"] = np.broadcast_to(turned, (count, 3, 3))
+        whole = {name: np.array(other.parameters[name]) for name in values}
+        for name, rows in values.items():
+            whole[name][mask] = rows
+        one.parameters.assign(values, mask)
+        other.parameters.update(whole)
+        for name in values:
+            assert np.array_equal(one.parameters[name], other.parameters[name])
+        command = pw.RateThrust(np.zeros(3), 9.0 + round_)
+        for fleet in (one, other):
+            fleet.reset(mask=mask)
+            fleet.step(command, 7)
+        assert np.array_equal(one.position, other.position)
+        assert np.array_equal(one.body_rates, other.body_rates)
+
+
+def test_assigning_some_changes_all_of_them_or_none() -> None:
+    fleet = new()
+    mask = np.arange(N) % 2 == 0
+    count = int(mask.sum())
+    for own in (False, True):
+        if own:
+            fleet.parameters["mass"] = np.linspace(0.9, 1.1, N)
+        with unchanged(fleet):
+            masses = np.full(count, 1.2)
+            masses[-1] = -1.0
+            with pytest.raises(pw.ParameterError, match=f"vehicle {N - 1}: .*mass"):
+                fleet.parameters.assign({"mass": masses}, mask)
+            with pytest.raises(ValueError, match=r"mass: expected numbers of shape \(4,\)"):
+                fleet.parameters.assign({"mass": np.ones(N)}, mask)
+            with pytest.raises(KeyError, match="masss"):
+                fleet.parameters.assign({"masss": 1.0}, mask)
+            with pytest.raises(ValueError, match="mask"):
+                fleet.parameters.assign({"mass": 1.0}, mask[:-1])
+            fleet.parameters.assign({"mass": 1.2}, np.zeros(N, dtype=bool))

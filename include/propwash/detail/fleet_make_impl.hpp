@@ -165,33 +165,80 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
 }
 
 template <class T, int N>
+void Fleet<T, N>::check_alike(const VehicleParameters& vehicle, std::size_t i) const {
+  const auto refuse = [i](const std::string& text) {
+    throw ParameterError("vehicle " + std::to_string(i) + ": " + text);
+  };
+  if (vehicle.rotors.size() != vehicle_.rotors.size()) {
+    refuse("rotors, their number = " + std::to_string(vehicle.rotors.size()) + ": expected " +
+           std::to_string(vehicle_.rotors.size()) + ", as in all of the fleet");
+  }
+  if (vehicle.rate_controller.gyroscopic_term != vehicle_.rate_controller.gyroscopic_term) {
+    refuse("rate_controller.gyroscopic_term: expected that of all the fleet");
+  }
+  const auto ours = fields(static_cast<const VehicleParameters&>(vehicle_));
+  const auto theirs = fields(vehicle);
+  for (std::size_t k = 0; k < ours.size(); ++k) {
+    if (ours[k].structural && *ours[k].first != *theirs[k].first) {
+      refuse(std::string(ours[k].name) + " = " + detail::formatted(*theirs[k].first) +
+             ": expected " + detail::formatted(*ours[k].first) +
+             ", because it is the same for all vehicles of a fleet");
+    }
+  }
+}
+
+template <class T, int N>
 template <class Of>
 void Fleet<T, N>::set_parameters(const Of& of) {
-  const auto ours = fields(static_cast<const VehicleParameters&>(vehicle_));
   prepare(
       [&](std::size_t i) -> decltype(of(i)) {  // by value too, for which a reference would dangle
         decltype(of(i)) vehicle = of(i);
-        if (vehicle.rotors.size() != vehicle_.rotors.size()) {
-          throw ParameterError("vehicle " + std::to_string(i) + ": rotors, their number = " +
-                               std::to_string(vehicle.rotors.size()) + ": expected " +
-                               std::to_string(vehicle_.rotors.size()) + ", as in all of the fleet");
-        }
-        if (vehicle.rate_controller.gyroscopic_term != vehicle_.rate_controller.gyroscopic_term) {
-          throw ParameterError("vehicle " + std::to_string(i) +
-                               ": rate_controller.gyroscopic_term: expected that of all the fleet");
-        }
-        const auto theirs = fields(vehicle);
-        for (std::size_t k = 0; k < ours.size(); ++k) {
-          if (ours[k].structural && *ours[k].first != *theirs[k].first) {
-            throw ParameterError("vehicle " + std::to_string(i) + ": " + std::string(ours[k].name) +
-                                 " = " + detail::formatted(*theirs[k].first) + ": expected " +
-                                 detail::formatted(*ours[k].first) +
-                                 ", because it is the same for all vehicles of a fleet");
-          }
-        }
+        check_alike(vehicle, i);
         return vehicle;
       },
       true);
+}
+
+template <class T, int N>
+template <class Of>
+void Fleet<T, N>::set_parameters(const Of& of, Span<const std::size_t> some) {
+  const std::size_t width = 3 + static_cast<std::size_t>(rotors_);
+  std::vector<T> starts;
+  std::vector<double> numbers, each;
+  FleetSwitches switches = switches_;
+  bool stays = own_parameters_ && rank_ == 4;  // what is made for all of them together
+  for (std::size_t k = 0; k < some.size() && stays; ++k) {
+    const VehicleParameters& vehicle = of(some[k]);
+    check_alike(vehicle, some[k]);
+    detail::validate_one(vehicle, some[k]);
+    const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+    stays = allocation.rank == 4 && (is_parallel(vehicle) || !kernels_.is_principal);
+    switches = either(switches, detail::fleet_switches(vehicle, setting_));
+    append_start(vehicle, starts);
+    if (kernels_.is_principal) {
+      detail::fleet_numbers<PrincipalShape>(vehicle, setting_, each);
+    } else {
+      detail::fleet_numbers<GeneralShape>(vehicle, setting_, each);
+    }
+    numbers.insert(numbers.end(), each.begin(), each.end());
+  }
+  if (!stays) return set_parameters(of);
+
+  const bool wind = switches_.wind || switches.turbulence;
+  switches_ = switches;
+  switches_.wind = wind;
+  switches_.ground = options_.floor > -std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < some.size(); ++k) {
+    // padding is like the last vehicle
+    const std::size_t end = some[k] + 1 == size_ ? blocks() * lanes() : some[k] + 1;
+    for (std::size_t i = some[k]; i < end; ++i) {
+      kernels_.set_constants(constants_.data() + i / lanes() * kernels_.constants_bytes,
+                             static_cast<int>(i % lanes()), rotors_,
+                             numbers.data() + k * each.size());
+      std::copy_n(starts.begin() + static_cast<std::ptrdiff_t>(k * width), width,
+                  starts_.begin() + static_cast<std::ptrdiff_t>(i * width));
+    }
+  }
 }
 
 }  // namespace propwash

@@ -43,19 +43,32 @@ int Fleet<T, N>::width(FleetField field) const {
 
 namespace detail {
 
-/// Fields of blocks, as rows of vehicles. Width, where it is not 0, is known to the compiler.
+/// Fields of a block, as rows of its vehicles. Width and Lanes, where not 0, are known to the
+/// compiler.
+template <std::size_t Width, std::size_t Lanes, class T>
+void copy_block_of(const T* block, std::size_t lanes, std::size_t present, std::size_t width,
+                   T* rows) {
+  if constexpr (Width != 0) width = Width;
+  if constexpr (Lanes != 0) lanes = Lanes;
+  for (std::size_t lane = 0; lane < present; ++lane) {
+    for (std::size_t k = 0; k < width; ++k) rows[lane * width + k] = block[k * lanes + lane];
+  }
+}
+template <std::size_t Width, class T>
+void copy_block(const T* block, std::size_t lanes, std::size_t present, std::size_t width,
+                T* rows) {
+  if (lanes == 16) return copy_block_of<Width, 16>(block, lanes, present, width, rows);
+  if (lanes == 8) return copy_block_of<Width, 8>(block, lanes, present, width, rows);
+  copy_block_of<Width, 0>(block, lanes, present, width, rows);
+}
+
+/// Fields of blocks, as rows of vehicles.
 template <std::size_t Width, class T>
 void copy_rows_of(const T* blocks, std::size_t stride, std::size_t lanes, std::size_t size,
                   std::size_t width, T* rows) {
-  if constexpr (Width != 0) width = Width;
   for (std::size_t first = 0; first < size; first += lanes) {
-    const T* const block = blocks + first / lanes * stride;
-    const std::size_t present = std::min(lanes, size - first);
-    for (std::size_t lane = 0; lane < present; ++lane) {
-      for (std::size_t k = 0; k < width; ++k) {
-        rows[(first + lane) * width + k] = block[k * lanes + lane];
-      }
-    }
+    copy_block<Width>(blocks + first / lanes * stride, lanes, std::min(lanes, size - first), width,
+                      rows + first * width);
   }
 }
 
@@ -78,6 +91,29 @@ void Fleet<T, N>::read(FleetField field, Span<T> rows) const {
   detail::copy_rows(memory_.data() + static_cast<std::size_t>(fields.first) * lanes(),
                     static_cast<std::size_t>(layout().size()) * lanes(), lanes(), size_,
                     fields.count, rows.data());
+}
+
+template <class T, int N>
+void Fleet<T, N>::read_kinematics(Span<T> position, Span<T> velocity, Span<T> attitude,
+                                  Span<T> body_rates) const {
+  check_count(position.size(), size_ * 3, 0, "position");
+  check_count(velocity.size(), size_ * 3, 0, "velocity");
+  check_count(attitude.size(), size_ * 4, 0, "attitude");
+  check_count(body_rates.size(), size_ * 3, 0, "body_rates");
+  const std::size_t stride = static_cast<std::size_t>(layout().size()) * lanes();
+  const auto at = [this](int field) { return static_cast<std::size_t>(field) * lanes(); };
+  for (std::size_t first = 0; first < size_; first += lanes()) {
+    const T* const block = memory_.data() + first / lanes() * stride;
+    const std::size_t present = std::min(lanes(), size_ - first);
+    detail::copy_block<3>(block + at(FleetLayout::position), lanes(), present, 3,
+                          position.data() + first * 3);
+    detail::copy_block<3>(block + at(FleetLayout::velocity), lanes(), present, 3,
+                          velocity.data() + first * 3);
+    detail::copy_block<4>(block + at(FleetLayout::attitude), lanes(), present, 4,
+                          attitude.data() + first * 4);
+    detail::copy_block<3>(block + at(FleetLayout::body_rates), lanes(), present, 3,
+                          body_rates.data() + first * 3);
+  }
 }
 
 template <class T, int N>

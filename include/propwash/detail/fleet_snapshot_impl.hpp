@@ -13,7 +13,7 @@ namespace detail {
 
 /// What stands first in a snapshot: whose it is, then what the vehicles share.
 struct FleetSnapshotHeader {
-  char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '1'};
+  char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '2'};
   std::uint64_t size = 0;
   std::uint64_t vehicle = 0;  ///< a number made of the vehicle's name
   std::uint32_t rotors = 0;
@@ -31,6 +31,8 @@ struct FleetSnapshotHeader {
   double imu_phase = 0;
   std::uint32_t level = 0;
   std::uint32_t wind = 0;
+  std::int32_t outer_loop = -1;  ///< flown last, -1: none
+  std::uint32_t padding = 0;
 };
 
 /// FNV-1a, a public-domain hash.
@@ -92,6 +94,7 @@ detail::FleetSnapshotHeader Fleet<T, N>::header() const {
   h.imu_phase = imu_phase_;
   h.level = static_cast<std::uint32_t>(level_);
   h.wind = switches_.wind ? 1 : 0;
+  h.outer_loop = outer_.loop;
   return h;
 }
 
@@ -119,10 +122,13 @@ void Fleet<T, N>::visit_vehicle(std::size_t i, Visit& visit) {
       }
     }
   }
+  if (outer_.loop < 0) return;
+  for (int field = 0; field < detail::FleetOuter<T>::fields; ++field) visit(outer_at(field, i));
+  for (int k = 0; k < held_width(); ++k) visit(held_at(i, k));
 }
 
 template <class T, int N>
-std::size_t Fleet<T, N>::snapshot_bytes() const {
+std::size_t Fleet<T, N>::snapshot_bytes(int outer_loop) const {
   const auto rotors = static_cast<std::size_t>(rotors_);
   std::size_t numbers = FleetLayout::rotor_speeds + 2 * rotors;
   std::size_t words = sizeof(std::uint32_t) + sizeof(std::uint64_t);
@@ -131,13 +137,17 @@ std::size_t Fleet<T, N>::snapshot_bytes() const {
     numbers += static_cast<std::size_t>(action_slots()) * std::max<std::size_t>(4, rotors);
     words += sizeof(std::uint32_t);
   }
+  if (outer_loop >= 0) {
+    numbers += detail::FleetOuter<T>::fields;
+    numbers += commands_rates(static_cast<OuterLoop>(outer_loop)) ? 4 : rotors;
+  }
   return sizeof(detail::FleetSnapshotHeader) + size_ * (words + numbers * sizeof(T));
 }
 
 template <class T, int N>
 std::vector<std::byte> Fleet<T, N>::snapshot() const {
   std::vector<std::byte> bytes;
-  bytes.reserve(snapshot_bytes());
+  bytes.reserve(snapshot_bytes(outer_.loop));
   detail::ByteWriter write(bytes);
   write(header());
   for (std::size_t i = 0; i < size_; ++i) const_cast<Fleet*>(this)->visit_vehicle(i, write);
@@ -179,9 +189,10 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   same(ours.imu_rate, theirs.imu_rate, "imu.rate");
   same(ours.floor, theirs.floor, "floor");
   for (int i = 0; i < 4; ++i) same(ours.turbulence[i], theirs.turbulence[i], "turbulence");
-  same(snapshot_bytes(), snapshot.size(), "bytes");
+  same(snapshot_bytes(theirs.outer_loop), snapshot.size(), "bytes");
 
-  if (theirs.level > static_cast<std::uint32_t>(Level::speeds) ||
+  if (theirs.level > static_cast<std::uint32_t>(Level::speeds) || theirs.outer_loop < -1 ||
+      theirs.outer_loop > static_cast<int>(OuterLoop::incremental) ||
       !(theirs.imu_phase >= 0.0 && theirs.imu_phase < 2.0)) {
     refuse("expected what a fleet's snapshot() gave, got other numbers");
   }
@@ -200,6 +211,8 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
     }
   }
 
+  if (theirs.outer_loop >= 0 && !outer_.is_ready) prepare_outer(outer_loops());
+  outer_.loop = theirs.outer_loop;
   options_.seed = theirs.seed;
   steps_ = theirs.steps;
   imu_phase_ = theirs.imu_phase;
@@ -214,7 +227,8 @@ template <class T, int N>
 double Fleet<T, N>::bytes_per_vehicle() const {
   const auto bytes = [](const auto& v) { return static_cast<double>(v.size() * sizeof v[0]); };
   return (bytes(memory_) + bytes(constants_) + bytes(starts_) + bytes(ids_) + bytes(reset_at_) +
-          bytes(motor_ring_) + bytes(action_ring_) + bytes(action_delay_)) /
+          bytes(motor_ring_) + bytes(action_ring_) + bytes(action_delay_) + bytes(outer_.memory) +
+          bytes(outer_.held)) /
          static_cast<double>(size_);
 }
 

@@ -141,6 +141,7 @@ void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask) {
     }
     if (!motor_ring_.empty()) fill_motor_ring(i);
     if (!action_ring_.empty()) fill_action_ring(i);
+    if (outer_.loop >= 0) restart_outer(i);
   }
   refresh_held_readings(mask, readings);
 }
@@ -152,6 +153,7 @@ void Fleet<T, N>::reset(std::uint64_t seed, const FleetState<T>& state) {
   steps_ = 0;
   imu_phase_ = 0.0;
   level_ = Level::none;
+  outer_.loop = -1;
   for (std::size_t i = size_; i < blocks() * lanes(); ++i) start_again(i);
   reset(state);
 }

@@ -38,18 +38,22 @@ FleetBatch<T> Fleet<T, N>::batch() const {
 }
 
 template <class T, int N>
+void Fleet<T, N>::require_rank() const {
+  if (rank_ == 4) return;
+  validate_allocation(vehicle_);
+  throw ParameterError("rotors, least rank of the vehicles' allocation matrices = " +
+                       std::to_string(rank_) + ": expected 4; command rotor speeds");
+}
+
+template <class T, int N>
 void Fleet<T, N>::step(const FleetRateThrust<T>& command, int substeps, ExecutorRef executor) {
-  if (rank_ < 4) {
-    validate_allocation(vehicle_);
-    throw ParameterError("rotors, least rank of the vehicles' allocation matrices = " +
-                         std::to_string(rank_) + ": expected 4; command rotor speeds");
-  }
+  require_rank();
   check_count(command.rates.size(), size_ * 3, 0, "rates");
   check_count(command.thrust.size(), size_, 0, "thrust");
   FleetBatch<T> batch = this->batch();
   batch.rates = command.rates.data();
   batch.thrust = command.thrust.data();
-  advance(batch, Level::rates, substeps, executor);
+  step_under(batch, Level::rates, substeps, executor);
 }
 
 template <class T, int N>
@@ -57,7 +61,7 @@ void Fleet<T, N>::step(const FleetRotorSpeeds<T>& command, int substeps, Executo
   check_count(command.speeds.size(), size_ * static_cast<std::size_t>(rotors_), 0, "rotor speeds");
   FleetBatch<T> batch = this->batch();
   batch.speeds = command.speeds.data();
-  advance(batch, Level::speeds, substeps, executor);
+  step_under(batch, Level::speeds, substeps, executor);
 }
 
 /// The least kernel that has all that is asked for.
@@ -72,11 +76,21 @@ typename FleetKernels<T>::Step Fleet<T, N>::kernel(Level level) const {
   return steps[static_cast<int>(work)];
 }
 
+/// Steps under a command without outer loops.
 template <class T, int N>
-void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor) {
+void Fleet<T, N>::step_under(FleetBatch<T>& batch, Level level, int substeps,
+                             ExecutorRef executor) {
   if (substeps < 1) {
     throw std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1");
   }
+  outer_.loop = -1;
+  begin(level);
+  advance(batch, level, substeps, executor, [](std::size_t, std::size_t) {});
+}
+
+/// What is done once a call.
+template <class T, int N>
+void Fleet<T, N>::begin(Level level) {
   if (level != level_) {
     level_ = level;
     if (!action_ring_.empty()) {
@@ -86,12 +100,23 @@ void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, Execu
   if (switches_.ground) {
     for (std::size_t i = 0; i < size_; ++i) at(FleetLayout::contact, i) = T(0);
   }
+}
+
+template <class T, int N>
+template <class Before>
+void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor,
+                          const Before& before) {
+  bool is_first = true;
   const auto step = kernel(level);
   while (substeps > 0) {
     batch.step = steps_;
     batch.substeps = switches_.imu_is_slower ? steps_to_sample(substeps) : substeps;
     in_chunks(static_cast<std::size_t>(batch.substeps), executor,
-              [&](std::size_t first, std::size_t last) { step(batch, first, last); });
+              [&](std::size_t first, std::size_t last) {
+                if (is_first) before(first, last);
+                step(batch, first, last);
+              });
+    is_first = false;
     steps_ += static_cast<std::uint64_t>(batch.substeps);
     substeps -= batch.substeps;
     if (!switches_.imu_is_slower) continue;

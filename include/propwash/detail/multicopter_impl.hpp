@@ -60,6 +60,7 @@ void Multicopter<N, T>::reset(const State& state) {
   memory_ = fresh;
   memory_.input.command = state.rotor_speeds;
   memory_.delay.fill(state.rotor_speeds);
+  memory_.held_speeds = state.rotor_speeds;
   if (noisy_) {
     const SixNormals z = six_normals(options_.seed, options_.id, 0, Stream::initial_bias);
     memory_.bias.accelerometer =

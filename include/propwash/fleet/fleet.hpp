@@ -13,7 +13,9 @@
 #include "propwash/fleet/kernels.hpp"
 #include "propwash/fleet/make_constants.hpp"
 #include "propwash/fleet/memory.hpp"
+#include "propwash/fleet/outer_pass.hpp"
 #include "propwash/vehicle/fields.hpp"
+#include "propwash/vehicle/outer_loop_fields.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
@@ -97,6 +99,20 @@ class Fleet {
   /// FleetRateThrust the rate controller runs in every step, on the noisy gyroscope.
   void step(const FleetRateThrust<T>& command, int substeps = 1, ExecutorRef executor = {});
   void step(const FleetRotorSpeeds<T>& command, int substeps = 1, ExecutorRef executor = {});
+  /// The same under what outer loops are to do. A loop runs where the counter of the steps is a
+  /// multiple of outer_loops().interval, and where it was not the one flown before; between its
+  /// runs, what it gave is held. It takes the state as known but for the body rates, and its
+  /// vehicle for vehicle(), of which each has its own weight. The first such command allocates.
+  void step(const FleetAttitudeThrust<T>& command, int substeps = 1, ExecutorRef executor = {});
+  void step(const FleetVelocity<T>& command, int substeps = 1, ExecutorRef executor = {});
+  void step(const FleetPosition<T>& command, int substeps = 1, ExecutorRef executor = {});
+  void step(const FleetTrajectoryReference<T>& command, int substeps = 1,
+            ExecutorRef executor = {});
+
+  /// Gains and limits of the outer loops: outer_loops_for(vehicle(), dt), until they are set.
+  OuterLoopParameters outer_loops() const;
+  /// @throws ParameterError for gains out of range, or a vehicle that outer loops cannot fly.
+  void set_outer_loops(const OuterLoopParameters& parameters);
 
   /// s, since each vehicle's reset: (size).
   void time(Span<double> seconds) const;
@@ -106,6 +122,9 @@ class Fleet {
   int width(FleetField field) const;
   /// Copies a field into rows of `width`.
   void read(FleetField field, Span<T> rows) const;
+  /// The four fields of rigid bodies at once, for which memory is gone through but once.
+  void read_kinematics(Span<T> position, Span<T> velocity, Span<T> attitude,
+                       Span<T> body_rates) const;
   /// The IMU's readings for the present state, (size, 3) each; where the IMU is slower than the
   /// physics, the last ones taken. Allocates.
   void read_imu(Span<T> specific_force, Span<T> angular_rate, ExecutorRef executor = {}) const;
@@ -134,6 +153,10 @@ class Fleet {
   /// @throws ParameterError that names the first vehicle that cannot be; nothing has changed then.
   template <class Of>
   void set_parameters(const Of& of);
+  /// The same for some vehicles, each named once; the others keep theirs, which `of` gives too, as
+  /// it may be asked for those.
+  template <class Of>
+  void set_parameters(const Of& of, Span<const std::size_t> some);
   /// Whether each vehicle has constants of its own.
   bool has_own_parameters() const { return own_parameters_; }
 
@@ -172,6 +195,7 @@ class Fleet {
 
   template <class Of>
   void prepare(const Of& of, bool own);
+  void check_alike(const VehicleParameters& vehicle, std::size_t i) const;
   void append_start(const VehicleParameters& vehicle, std::vector<T>& starts) const;
   void check_options() const;
   static void check_count(std::size_t count, std::size_t expected, std::size_t for_all,
@@ -190,7 +214,22 @@ class Fleet {
   int motor_slots() const { return motor_delay_.steps + 2; }
   void refresh_held_readings(Span<const bool> mask, detail::LineVector<T>& readings);
   FleetBatch<T> batch() const;
-  void advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor);
+  void require_rank() const;
+  void begin(Level level);
+  /// Steps; `before` is called with the same blocks before the first of them.
+  template <class Before>
+  void advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor,
+               const Before& before);
+  void step_under(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor);
+  void prepare_outer(const OuterLoopParameters& parameters);
+  void begin_outer(OuterLoop loop);
+  void restart_outer(std::size_t vehicle);
+  void fly(const detail::OuterRows<T>& command, int substeps, ExecutorRef executor);
+  T& outer_at(int field, std::size_t vehicle);
+  T& held_at(std::size_t vehicle, int i);
+  int held_width() const {
+    return commands_rates(static_cast<OuterLoop>(outer_.loop)) ? 4 : rotors_;
+  }
   typename FleetKernels<T>::Step kernel(Level level) const;
   int steps_to_sample(int most) const;
   void measure(const FleetBatch<T>& batch, T* readings, std::size_t stride,
@@ -198,7 +237,7 @@ class Fleet {
   detail::FleetSnapshotHeader header() const;
   template <class Visit>
   void visit_vehicle(std::size_t i, Visit& visit);
-  std::size_t snapshot_bytes() const;
+  std::size_t snapshot_bytes(int outer_loop) const;
   template <class F>
   void in_chunks(std::size_t cost_per_block, ExecutorRef executor, const F& f) const;
 
@@ -226,11 +265,13 @@ class Fleet {
   detail::LineVector<T> motor_ring_;
   detail::LineVector<T> action_ring_;
   std::vector<std::uint32_t> action_delay_;
+  detail::FleetOuter<T> outer_;
 };
 
 }  // namespace propwash
 
 #include "propwash/detail/fleet_make_impl.hpp"
+#include "propwash/detail/fleet_outer_impl.hpp"
 #include "propwash/detail/fleet_read_impl.hpp"
 #include "propwash/detail/fleet_snapshot_impl.hpp"
 #include "propwash/detail/fleet_state_impl.hpp"

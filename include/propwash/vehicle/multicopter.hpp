@@ -8,11 +8,13 @@
 #include <string>
 #include <type_traits>
 
+#include "propwash/control/outer_commands.hpp"
 #include "propwash/control/rate_controller.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/random/normal.hpp"
 #include "propwash/vehicle/multicopter_step.hpp"
+#include "propwash/vehicle/outer_loop_fields.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
@@ -50,6 +52,10 @@ struct MulticopterSnapshot {
   double dt = 0.0;               ///< s, of the last step: the rate of an IMU that reads every step
   double time = 0.0;             ///< s
   std::uint64_t steps = 0;       ///< counter of the noise
+  OuterLoopState<T> outer{};
+  int outer_loop = -1;             ///< the OuterLoop flown last; -1: none
+  RateThrust<T> held_rates{};      ///< what an outer loop gave last
+  SmallArray<T, N> held_speeds{};  ///< rad/s, the same of one that commands rotors
 };
 
 /// The FlightGoggles multicopter with N rotors, or with any number (Dynamic) up to twelve.
@@ -93,6 +99,7 @@ class Multicopter {
   void step(const RateThrust<U>& command, double dt) {
     if (allocation_.rank < 4) validate_allocation(parameters_);
     prepare_step(dt);
+    memory_.outer_loop = -1;
     advance(rate_controlled(command));
   }
   template <int M, class U>
@@ -100,11 +107,29 @@ class Multicopter {
     static_assert(M == N || M == Dynamic || N == Dynamic, "expected as many speeds as rotors");
     if constexpr (M != N || N == Dynamic) require_rotors(command.speeds.size());
     prepare_step(dt);
+    memory_.outer_loop = -1;
     SmallArray<T, N> speeds;
     speeds.resize(rotors());
     for_each_index<N>(rotors(), [&](int i) PROPWASH_LAMBDA { speeds[i] = T(command.speeds[i]); });
     advance(speeds);
   }
+
+  /// The same under an AttitudeThrust, Velocity, Position or TrajectoryReference of numbers of type
+  /// T. An outer loop runs where steps() is a multiple of outer_loops().interval, and where it was
+  /// not the one flown before; between its runs, what it gave is held. It takes the state as known
+  /// but for the body rates.
+  template <class Command>
+  auto step(const Command& command, double dt) -> decltype(void(outer_command(command))) {
+    step(outer_command(command), dt);
+  }
+  void step(const OuterLoopCommand<T>& command, double dt);
+  /// Gains and limits of the outer loops: outer_loops_for(parameters(), dt of the last step), until
+  /// they are set.
+  OuterLoopParameters outer_loops() const {
+    return outer_is_set_ ? outer_parameters_ : outer_loops_for(parameters_, memory_.dt);
+  }
+  /// @throws ParameterError for gains out of range, or a vehicle that outer loops cannot fly.
+  void set_outer_loops(const OuterLoopParameters& parameters);
 
   /// The IMU's reading for the present state; the last one taken where the IMU is slower than the
   /// physics.
@@ -164,6 +189,8 @@ class Multicopter {
   }
   SmallArray<T, N> driven(const SmallArray<T, N>& command);
   void advance(const SmallArray<T, N>& command);
+  void prepare_outer();
+  void run_outer(const OuterLoopCommand<T>& command);
   template <class Noise, class Shape>
   void integrate(const MulticopterModel<T, N, Shape>& model);
   void draw_noise();
@@ -180,6 +207,10 @@ class Multicopter {
   MulticopterModel<T, N, GeneralShape> general_model_{};
   Allocation<T, N> allocation_{};
   ImuDevice<T> imu_{};
+  OuterLoopParameters outer_parameters_{};
+  bool outer_is_set_ = false;
+  double outer_dt_ = 0.0;  // for which outer_law_ is made
+  OuterLoopLaw<T> outer_law_{};
   StepConstants constants_{};
   Vec3<T> accelerometer_noise_{}, gyroscope_noise_{};  // of the present reading; from memory_.steps
   // on lines of the cache by itself: a state that straddles them can cost half a step more
@@ -189,3 +220,4 @@ class Multicopter {
 }  // namespace propwash
 
 #include "propwash/detail/multicopter_impl.hpp"
+#include "propwash/detail/multicopter_outer_impl.hpp"

@@ -1,0 +1,94 @@
+#pragma once
+/// @file
+/// The parameters in which the vehicles of a fleet differ.
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "arrays.hpp"
+#include "propwash/vehicle/fields.hpp"
+
+namespace propwash::bindings {
+
+/// By the number of a field: what each of all vehicles has of it. Copies share the numbers.
+class OwnNumbers {
+ public:
+  /// Writes the numbers of field k of `size` vehicles.
+  void read(std::size_t k, VehicleParameters vehicle, std::size_t size, double* to) const {
+    const auto own = numbers_.find(k);
+    if (own != numbers_.end()) {
+      std::copy(own->second->begin(), own->second->end(), to);
+      return;
+    }
+    const auto field = fields(vehicle)[k];
+    for (std::size_t i = 0; i < size; ++i) field.get(to + i * width_of(field));
+  }
+
+  /// Gives field k new numbers: of all vehicles, or of those that `some` names.
+  void set(std::size_t k, const Array& given, const std::vector<std::size_t>& some,
+           const VehicleParameters& vehicle, std::size_t size) {
+    const double* const from = given.data();
+    if (some.empty()) {
+      numbers_[k] = std::make_shared<const Row>(from, from + given.size());
+      return;
+    }
+    VehicleParameters like = vehicle;
+    const std::size_t width = width_of(fields(like)[k]);
+    auto row = std::make_shared<Row>(width * size);
+    read(k, vehicle, size, row->data());
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      std::copy_n(from + i * width, width, row->data() + some[i] * width);
+    }
+    numbers_[k] = std::move(row);
+  }
+
+  /// Makes a fleet's constants, those of `some` alone where any is named. Returns a motor with the
+  /// shortest time constants among the vehicles that were made.
+  template <class Fleet>
+  MotorParameters<double> apply(Fleet& fleet, const std::vector<std::size_t>& some) const {
+    VehicleParameters vehicle = fleet.vehicle();
+    MotorParameters<double> fastest = vehicle.motor;
+    double shortest = std::numeric_limits<double>::infinity();
+    const auto table = fields(vehicle);
+    const auto of = [&](std::size_t i) -> const VehicleParameters& {
+      for (const auto& [k, row] : numbers_) table[k].set(row->data() + i * width_of(table[k]));
+      const auto& motor = vehicle.motor;
+      const double lag = std::min(motor.time_constant_up, motor.time_constant_down);
+      if (lag < shortest) {
+        shortest = lag;
+        fastest = motor;
+      }
+      return vehicle;
+    };
+    if (some.empty()) {
+      fleet.set_parameters(of);
+    } else {
+      fleet.set_parameters(of, {some.data(), some.size()});
+    }
+    return fastest;
+  }
+
+  std::vector<std::size_t> fields_set() const {
+    std::vector<std::size_t> result;
+    for (const auto& item : numbers_) result.push_back(item.first);
+    return result;
+  }
+  std::size_t bytes() const {
+    std::size_t count = 0;
+    for (const auto& item : numbers_) count += item.second->size();
+    return count * sizeof(double);
+  }
+
+ private:
+  using Row = std::vector<double>;
+  template <class Field>
+  static std::size_t width_of(const Field& field) {
+    return static_cast<std::size_t>(field.size());
+  }
+  std::map<std::size_t, std::shared_ptr<const Row>> numbers_;
+};
+
+}  // namespace propwash::bindings

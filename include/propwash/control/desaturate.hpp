@@ -1,0 +1,60 @@
+#pragma once
+/// @file
+/// Allocation that gives up what can be spared first: yaw torque, then thrust, then tilt torque.
+///
+/// Beside the paper's clipping (allocation.hpp), which limits each rotor by itself and so turns a
+/// wish for yaw into a loss of tilt and thrust; see docs/control/outer-loops.md.
+
+#include "propwash/control/allocation.hpp"
+
+namespace propwash {
+
+/// (23) with priorities: torque about body x and y is kept and thrust is changed as little as that
+/// needs, then torque about body z takes what the rotors have left. Where the wrench can be had,
+/// with and without its yaw, it is `allocate`. What it gives changes without jumps. Each rotor must
+/// push along body z. rad/s.
+template <class T, class P, int N>
+PROPWASH_FN SmallArray<T, N> allocate_prioritised(const Allocation<P, N>& allocation,
+                                                  const Wrench<T>& wrench) {
+  const int rotors = allocation.rotors();
+  const T low(signed_square(allocation.speed_min));
+  const T high(signed_square(allocation.speed_max));
+  const auto& from = allocation.squares_from_wrench;
+  const T one(constant<T>(1));
+  const T zero(constant<T>(0));
+  // in units of each rotor's share of the thrust; shares are alike for the usual vehicle
+  const T far(constant<T>(1e30));
+  T most_tilt = -far, least_tilt = far, room = far, floor = -far;
+  const auto tilt_of = [&](int i) PROPWASH_LAMBDA {
+    return wrench.torque.x * from[0][i] + wrench.torque.y * from[1][i];
+  };
+  for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
+    const T share(from[3][i]);
+    most_tilt = max(most_tilt, tilt_of(i) / share);
+    least_tilt = min(least_tilt, tilt_of(i) / share);
+    room = min(room, high / share);
+    floor = max(floor, low / share);
+  });
+  const T spread = most_tilt - least_tilt;
+  const T span = max(room - floor, zero);
+  const T tilt = span / max(max(spread, span), T(constant<T>(1e-20)));
+  const T least = floor - least_tilt * tilt;
+  const T most = room - most_tilt * tilt;
+  const T thrust = max(min(wrench.thrust, most), least);
+  T yaw = one;
+  for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
+    const T base = tilt_of(i) * tilt + thrust * from[3][i];
+    const T wish = wrench.torque.z * from[2][i];
+    const T margin = max(select(wish < zero, base - low, high - base), zero);
+    yaw = min(yaw, margin / max(max(abs(wish), margin), T(constant<T>(1e-20))));
+  });
+  SmallArray<T, N> speeds;
+  speeds.resize(rotors);
+  for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
+    const T square = tilt_of(i) * tilt + thrust * from[3][i] + wrench.torque.z * from[2][i] * yaw;
+    speeds[i] = clamp(signed_sqrt(square), allocation.speed_min, allocation.speed_max);
+  });
+  return speeds;
+}
+
+}  // namespace propwash

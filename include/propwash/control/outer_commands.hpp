@@ -1,0 +1,83 @@
+#pragma once
+/// @file
+/// Commands of one vehicle for the outer loops.
+
+#include "propwash/control/outer_loops.hpp"
+
+namespace propwash {
+
+/// Attitude and thrust. With `turns` the attitude says where the thrust axis points, and the
+/// vehicle turns about it at `yaw_rate`.
+template <class T = double>
+struct AttitudeThrust {
+  Quat<T> attitude = Quat<T>::identity();  ///< q_WB, of length one
+  T thrust{};                              ///< N
+  bool turns = false;
+  T yaw_rate{};  ///< rad/s, about body z
+};
+template <class T>
+AttitudeThrust(Quat<T>, T) -> AttitudeThrust<T>;
+
+/// Velocity, and the heading of body x or, with `turns`, how fast that changes.
+template <class T = double>
+struct Velocity {
+  Vec3<T> velocity{};  ///< m/s, world frame
+  T yaw{};             ///< rad
+  bool turns = false;
+  T yaw_rate{};  ///< rad/s, about body z
+};
+template <class T>
+Velocity(Vec3<T>) -> Velocity<T>;
+
+/// Position and the heading of body x.
+template <class T = double>
+struct Position {
+  Vec3<T> position{};  ///< m, world frame
+  T yaw{};             ///< rad
+};
+template <class T>
+Position(Vec3<T>) -> Position<T>;
+
+/// A point of a trajectory, and who follows it.
+template <class T = double>
+struct TrajectoryReference {
+  TrajectoryPoint<T> point{};
+  OuterLoop controller = OuterLoop::geometric;  ///< geometric, backstepping or incremental
+};
+
+template <class T>
+PROPWASH_FN OuterLoopCommand<T> outer_command(const AttitudeThrust<T>& c) {
+  OuterLoopCommand<T> command;
+  command.free_heading = c.turns;
+  command.attitude = c.attitude;
+  command.thrust = c.thrust;
+  command.point.yaw_rate = c.yaw_rate;
+  return command;
+}
+template <class T>
+PROPWASH_FN OuterLoopCommand<T> outer_command(const Velocity<T>& c) {
+  OuterLoopCommand<T> command;
+  command.loop = OuterLoop::velocity;
+  command.free_heading = c.turns;
+  command.point.velocity = c.velocity;
+  command.point.yaw = c.yaw;
+  command.point.yaw_rate = c.yaw_rate;
+  return command;
+}
+template <class T>
+PROPWASH_FN OuterLoopCommand<T> outer_command(const Position<T>& c) {
+  OuterLoopCommand<T> command;
+  command.loop = OuterLoop::position;
+  command.point.position = c.position;
+  command.point.yaw = c.yaw;
+  return command;
+}
+template <class T>
+PROPWASH_FN OuterLoopCommand<T> outer_command(const TrajectoryReference<T>& c) {
+  OuterLoopCommand<T> command;
+  command.loop = c.controller;
+  command.point = c.point;
+  return command;
+}
+
+}  // namespace propwash

@@ -1,0 +1,186 @@
+#pragma once
+/// @file
+/// Gains and limits of the outer loops, and defaults that follow from a vehicle.
+///
+/// Where each number comes from stands in docs/control/outer-loops.md.
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "propwash/control/make_allocation.hpp"
+#include "propwash/control/outer_loops.hpp"
+
+namespace propwash {
+
+/// Gains and limits. Those of x, y and z are in axes of the world, or of the body where they are of
+/// rates.
+struct OuterLoopParameters {
+  int interval = 4;  ///< steps of the physics between two runs
+
+  // attitude: rates = gain * 2 sin(angle / 2)
+  double tilt = 0.0;                ///< 1/s
+  double heading = 0.0;             ///< 1/s
+  double tilt_rate_limit = 0.0;     ///< rad/s
+  double heading_rate_limit = 0.0;  ///< rad/s
+  Vec3<double> rate_gain{};         ///< -, on the rate error, added to the rate controller's 1
+
+  Vec3<double> velocity{};                 ///< 1/s
+  Vec3<double> velocity_integral{};        ///< 1/s^2
+  Vec3<double> velocity_integral_bound{};  ///< m/s^2
+  double tilt_limit = 0.0;                 ///< rad, below pi/2
+  Vec3<double> position{};                 ///< 1/s
+  double speed_limit = 0.0;                ///< m/s
+  double thrust_min = 0.0;                 ///< N
+  double thrust_max = 0.0;                 ///< N
+
+  // geometric and incremental
+  double tracking_position = 0.0;      ///< 1/s^2
+  double tracking_velocity = 0.0;      ///< 1/s
+  double tracking_reach = 0.0;         ///< m, a position error counts for no more
+  Vec3<double> tracking_attitude{};    ///< 1/s^2
+  Vec3<double> tracking_rates{};       ///< 1/s
+  double tracking_tilt_limit = 0.0;    ///< rad, below pi/2
+  LowPassParameters<double> filter{};  ///< of gyroscope, accelerometer and rotors
+  bool prioritised = true;             ///< saturated rotors give up yaw first, else clipping
+
+  // backstepping: alpha_n and alpha_ndot
+  Vec3<double> backstepping{};       ///< 1/s, alpha of position, of roll and pitch, of yaw
+  Vec3<double> backstepping_rate{};  ///< 1/s, alpha_ndot of the same
+};
+
+namespace detail {
+
+/// rad/s^2, what the rotors can give about each axis while they carry the weight, at least.
+template <class Vehicle>
+Vec3<double> turning_reach(const Vehicle& vehicle) {
+  const auto a = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+  const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
+  const double low = signed_square(vehicle.motor.speed_min);
+  const double high = signed_square(vehicle.motor.speed_max);
+  Vec3<double> reach;
+  for (int axis = 0; axis < 3; ++axis) {
+    double torque = 1e30;
+    for (int i = 0; i < a.rotors(); ++i) {
+      const double hover = weight * a.squares_from_wrench[3][i];
+      const double per_torque = std::abs(a.squares_from_wrench[axis][i]);
+      torque = std::min(torque, std::min(hover - low, high - hover) / std::max(per_torque, 1e-30));
+    }
+    reach[axis] = std::max(torque, 0.0) / vehicle.body.inertia(axis, axis);
+  }
+  return reach;
+}
+
+/// s, by which what is commanded acts late: motors, low-pass, steps between runs.
+template <class Vehicle>
+double loop_lag(const Vehicle& vehicle, int interval, double dt) {
+  const auto& filter = vehicle.rate_controller.filter;
+  return vehicle.motor.time_constant_up + vehicle.motor.command_delay +
+         filter.damping / filter.stiffness + (0.5 * interval + 1.0) * dt;
+}
+
+}  // namespace detail
+
+/// What a vehicle whose rates can be commanded flies well with, for steps of dt [s].
+///
+/// One pace is chosen, the rate loop's, by the lag that motors, filters and sampling leave; each
+/// further loop is slower than the one inside by a ratio that damps it.
+template <class Vehicle>
+OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
+  OuterLoopParameters p;
+  p.interval = std::max(1, static_cast<int>(std::lround(1.0 / (240.0 * dt))));
+  // a phase of 0.6 rad for lag leaves a rate loop a margin of some 55 degrees
+  const double pace = 0.6 / detail::loop_lag(vehicle, p.interval, dt);
+  const auto& rate = vehicle.rate_controller;
+  double rate_pace = pace;
+  for (int axis = 0; axis < 2; ++axis) {
+    const double own = rate.proportional[axis] / (1.0 + rate.derivative[axis]);
+    p.rate_gain[axis] = clamp(pace / own - 1.0, 0.0, 4.0);
+    rate_pace = std::min(rate_pace, own * (1.0 + p.rate_gain[axis]));
+  }
+  const double yaw_pace = std::min(pace, rate.proportional.z / (1.0 + rate.derivative.z));
+  const Vec3<double> reach = detail::turning_reach(vehicle);
+  p.tilt = rate_pace / 2.5;
+  p.heading = yaw_pace / 4.0;
+  p.tilt_rate_limit = clamp(std::min(reach.x, reach.y) / rate_pace, 0.5, 10.0);
+  p.heading_rate_limit = clamp(reach.z / yaw_pace, 0.2, 3.0);
+
+  const auto all = [](double x) { return Vec3<double>{x, x, x}; };
+  const double velocity = p.tilt / 3.0;
+  const double g = norm(vehicle.body.gravity);
+  p.velocity = all(velocity);
+  p.velocity_integral = all(velocity * velocity / 6.0);
+  p.velocity_integral_bound = all(0.5 * g);
+  p.tilt_limit = 0.7;
+  p.position = all(velocity / 2.5);
+  p.speed_limit = 5.0;
+  double greatest = 0.0;
+  for (const auto& rotor : vehicle.rotors) {
+    greatest += rotor.thrust_coefficient * signed_square(vehicle.motor.speed_max) * rotor.axis.z;
+  }
+  const double weight = vehicle.body.mass * g;
+  p.thrust_min = 0.2 * weight;
+  p.thrust_max = weight + 0.9 * (greatest - weight);
+
+  const double turning = pace / 2.5;
+  p.tracking_velocity = turning / 2.0;
+  p.tracking_position = p.tracking_velocity * p.tracking_velocity / 2.5;
+  p.tracking_reach = p.speed_limit * p.tracking_velocity / p.tracking_position;
+  const double yaw = std::min(pace / 2.0, std::sqrt(reach.z));
+  p.tracking_attitude = {pace * turning, pace * turning, yaw * yaw / 2.5};
+  p.tracking_rates = {pace, pace, yaw};
+  p.tracking_tilt_limit = 1.2;
+  p.filter = rate.filter;
+  p.backstepping = {p.tracking_velocity / 2.0, pace / 2.0, yaw / 2.0};
+  p.backstepping_rate = p.backstepping;
+  return p;
+}
+
+/// The constants of the loops of a vehicle for steps of dt [s].
+template <class P, class Vehicle>
+OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParameters& p,
+                                    double dt) {
+  const double between = p.interval * dt;
+  const auto unwinding = [](double proportional, double integral) {
+    return proportional > 0.0 ? integral / proportional : 0.0;
+  };
+  const double mass = vehicle.body.mass;
+  const auto& drag = vehicle.rotor_drag.linear;
+  OuterLoopLaw<P> law;
+  law.attitude = {P(p.tilt), P(p.heading), P(p.tilt_rate_limit), P(p.heading_rate_limit),
+                  cast<P>(p.rate_gain)};
+  const Vec3<double> anti_windup{unwinding(p.velocity.x, p.velocity_integral.x),
+                                 unwinding(p.velocity.y, p.velocity_integral.y),
+                                 unwinding(p.velocity.z, p.velocity_integral.z)};
+  law.velocity = {cast<P>(p.velocity), cast<P>(p.velocity_integral), cast<P>(anti_windup),
+                  cast<P>(p.velocity_integral_bound), P(between)};
+  law.position = {cast<P>(p.position), P(p.speed_limit)};
+  law.tracking = {P(p.tracking_position),        P(p.tracking_velocity),
+                  P(p.tracking_reach),           cast<P>(p.tracking_attitude),
+                  cast<P>(p.tracking_rates),     cast<P>(vehicle.body.gravity),
+                  cast<P>(vehicle.body.inertia), P(vehicle.drag.translational / mass),
+                  P(0.5 * (drag.x + drag.y))};
+  const auto gains = [&](int i) -> BacksteppingGains<P> {
+    return {P(p.backstepping[i]), P(p.backstepping_rate[i])};
+  };
+  law.backstepping = {gains(0),
+                      gains(1),
+                      gains(2),
+                      P(p.tracking_reach),
+                      P(std::sin(p.tilt_limit)),
+                      P(norm(vehicle.body.gravity)),
+                      cast<P>(vehicle.body.inertia)};
+  const auto k = discretise(p.filter, between, Discretisation::exact);
+  law.filter = {P(k.value_from_value),           P(k.value_from_derivative),
+                P(k.value_from_input),           P(k.derivative_from_value),
+                P(k.derivative_from_derivative), P(k.derivative_from_input)};
+  law.thrust_min = P(p.thrust_min);
+  law.thrust_max = P(p.thrust_max);
+  law.tilt_tangent = P(std::tan(p.tilt_limit));
+  law.tracking_tilt_tangent = P(std::tan(p.tracking_tilt_limit));
+  law.prioritised = p.prioritised;
+  return law;
+}
+
+}  // namespace propwash

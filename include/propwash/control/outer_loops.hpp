@@ -1,0 +1,203 @@
+#pragma once
+/// @file
+/// The outer loops together: one run of whichever a command asks for, with its memory.
+///
+/// A run takes the state of a vehicle and a command and gives what is held until the next run: body
+/// rates and thrust for the rate controller, or rotor speeds. See docs/control/outer-loops.md.
+
+#include "propwash/control/attitude_control.hpp"
+#include "propwash/control/backstepping_control.hpp"
+#include "propwash/control/desaturate.hpp"
+#include "propwash/control/geometric_control.hpp"
+#include "propwash/control/incremental_control.hpp"
+#include "propwash/control/low_pass.hpp"
+#include "propwash/control/rate_control.hpp"
+
+namespace propwash {
+
+/// Which loops run above the rate controller, or in its place.
+enum class OuterLoop {
+  attitude,      ///< attitude and thrust -> rates and thrust
+  velocity,      ///< velocity -> attitude
+  position,      ///< position -> velocity
+  geometric,     ///< trajectory -> rotor speeds
+  backstepping,  ///< trajectory -> rotor speeds
+  incremental    ///< trajectory -> rotor speeds
+};
+
+/// Whether a loop gives body rates and thrust; the others give rotor speeds.
+PROPWASH_FN constexpr bool commands_rates(OuterLoop loop) {
+  return loop == OuterLoop::attitude || loop == OuterLoop::velocity || loop == OuterLoop::position;
+}
+
+/// The constants of all loops, for one time between runs.
+template <class P>
+struct OuterLoopLaw {
+  AttitudeControlLaw<P> attitude{};
+  VelocityControlLaw<P> velocity{};
+  PositionControlLaw<P> position{};
+  TrackingLaw<P> tracking{};
+  BacksteppingLaw<P> backstepping{};
+  LowPassCoefficients<P> filter{};  ///< of what the trajectory controllers measure
+  P thrust_min{};                   ///< N
+  P thrust_max{};                   ///< N
+  P tilt_tangent{};                 ///< -, of the greatest tilt that velocity control asks for
+  P tracking_tilt_tangent{};        ///< -, the same of the trajectory controllers
+  bool prioritised = true;          ///< allocate_prioritised in place of allocate
+};
+
+/// The memory of all loops.
+template <class T>
+struct OuterLoopState {
+  Vec3<T> integral{};                    ///< m/s^2, of velocity control
+  LowPassState<Vec3<T>> rates{};         ///< rad/s, body frame
+  LowPassState<Vec3<T>> acceleration{};  ///< m/s^2, world frame
+  LowPassState<Vec3<T>> rotor_force{};   ///< m/s^2, thrust per mass, world frame
+  LowPassState<Vec3<T>> rotor_torque{};  ///< N m, body frame
+  T running{};                           ///< 1 where the filters have taken a first reading
+};
+
+/// What a loop is told of the vehicle.
+template <class T>
+struct OuterLoopInput {
+  MotionEstimate<T> motion{};  ///< rates: as the rate controller has filtered them
+  Vec3<T> gyroscope{};         ///< rad/s, body axes; for the trajectory controllers
+  Vec3<T> accelerometer{};     ///< m/s^2, body axes, at the centre of mass; for incremental
+  Wrench<T> rotors{};          ///< what the rotors give at their present speeds; for incremental
+  T mass{};                    ///< kg
+};
+
+/// A command for any loop; which fields count is the loop's affair.
+template <class T>
+struct OuterLoopCommand {
+  OuterLoop loop = OuterLoop::attitude;
+  bool free_heading = false;  ///< the vehicle turns about its thrust axis at `point.yaw_rate`
+  Quat<T> attitude{};         ///< q_WB, of length one
+  T thrust{};                 ///< N
+  TrajectoryPoint<T> point{};
+};
+
+namespace detail {
+
+/// Rates for a thrust axis along direction_W and a heading, or a turn about that axis.
+template <class T, class P>
+PROPWASH_FN Vec3<T> rates_towards(const OuterLoopLaw<P>& law, const OuterLoopInput<T>& in,
+                                  const OuterLoopCommand<T>& command, const Vec3<T>& direction_W,
+                                  const Quat<T>& attitude) {
+  Vec3<T> error = tilt_error(in.motion.attitude, direction_W);
+  if (!command.free_heading) error.z = heading_error(in.motion.attitude, attitude);
+  const Vec3<T> turning{T{}, T{}, command.point.yaw_rate};
+  return stiffened_rates(law.attitude, attitude_control(law.attitude, error, turning),
+                         in.motion.rates);
+}
+
+template <class T, class P>
+PROPWASH_FN ForceLimits<T> force_limits(const OuterLoopLaw<P>& law, const T& mass,
+                                        const P& tilt_tangent) {
+  return {T(law.thrust_min) / mass, T(law.thrust_max) / mass, T(tilt_tangent)};
+}
+
+}  // namespace detail
+
+/// One run of a loop that commands rates.
+template <class T, class P>
+PROPWASH_FN RateThrust<T> run_rate_loop(const OuterLoopLaw<P>& law, OuterLoopState<T>& state,
+                                        const OuterLoopInput<T>& in,
+                                        const OuterLoopCommand<T>& command) {
+  if (command.loop == OuterLoop::attitude) {
+    return {
+        detail::rates_towards(law, in, command, thrust_axis(command.attitude), command.attitude),
+        command.thrust};
+  }
+  const auto& x = in.motion;
+  Vec3<T> velocity = command.point.velocity;
+  if (command.loop == OuterLoop::position) {
+    velocity = position_control(law.position, command.point.position - x.position);
+  }
+  const Vec3<T> force_W = velocity_control(
+      law.velocity, detail::force_limits(law, in.mass, law.tilt_tangent), state.integral,
+      velocity - x.velocity, command.point.acceleration - law.tracking.gravity_W);
+  const Vec3<T> direction_W = force_W * (T(constant<T>(1)) / norm(force_W));
+  Quat<T> attitude = Quat<T>::identity();
+  if (!command.free_heading) attitude = attitude_towards(direction_W, command.point.yaw);
+  const T thrust = in.mass * dot(force_W, thrust_axis(x.attitude));
+  return {detail::rates_towards(law, in, command, direction_W, attitude),
+          clamp(thrust, law.thrust_min, law.thrust_max)};
+}
+
+namespace detail {
+
+/// Takes a reading into a filter, as its first where none has been.
+template <class T, class P>
+PROPWASH_FN void take(const LowPassCoefficients<P>& filter, const T& running,
+                      const Vec3<T>& reading, LowPassState<Vec3<T>>& state) {
+  const auto first = running < T(constant<T>(0.5));
+  const auto next = low_pass(filter, state, reading);
+  const auto either = [&](const T& a, const T& b) PROPWASH_LAMBDA { return select(first, a, b); };
+  const T zero(constant<T>(0));
+  state.value = {either(reading.x, next.value.x), either(reading.y, next.value.y),
+                 either(reading.z, next.value.z)};
+  state.derivative = {either(zero, next.derivative.x), either(zero, next.derivative.y),
+                      either(zero, next.derivative.z)};
+}
+
+}  // namespace detail
+
+/// One run of a loop that commands rotor speeds, up to the wrench that it wants.
+template <class T, class P>
+PROPWASH_FN Wrench<T> run_wrench_loop(const OuterLoopLaw<P>& law, OuterLoopState<T>& state,
+                                      const OuterLoopInput<T>& in,
+                                      const OuterLoopCommand<T>& command) {
+  MotionEstimate<T> x = in.motion;
+  detail::take(law.filter, state.running, in.gyroscope, state.rates);
+  x.rates = state.rates.value;
+  const auto limits = detail::force_limits(law, in.mass, law.tracking_tilt_tangent);
+  Wrench<T> wanted;
+  if (command.loop == OuterLoop::geometric) {
+    wanted = geometric_control(law.tracking, limits, in.mass, x, command.point);
+  } else if (command.loop == OuterLoop::backstepping) {
+    wanted = backstepping_control(law.backstepping, in.mass, x, command.point);
+  } else {
+    const Vec3<T> thrust_W = thrust_axis(x.attitude) * (in.rotors.thrust / in.mass);
+    detail::take(law.filter, state.running,
+                 rotate(x.attitude, in.accelerometer) + law.tracking.gravity_W, state.acceleration);
+    detail::take(law.filter, state.running, thrust_W, state.rotor_force);
+    detail::take(law.filter, state.running, in.rotors.torque, state.rotor_torque);
+    const MeasuredMotion<T> measured{state.acceleration.value, state.rotor_force.value,
+                                     state.rates.derivative, state.rotor_torque.value};
+    wanted = incremental_control(law.tracking, limits, in.mass, x, measured, command.point);
+  }
+  state.running = T(constant<T>(1));
+  wanted.thrust = clamp(wanted.thrust, law.thrust_min, law.thrust_max);
+  return wanted;
+}
+
+/// Rotor speeds [rad/s] for a wrench, by the law's way of saturation.
+template <class T, class P, class Q, int N>
+PROPWASH_FN SmallArray<T, N> outer_allocate(const OuterLoopLaw<P>& law,
+                                            const Allocation<Q, N>& allocation,
+                                            const Wrench<T>& wrench) {
+  return law.prioritised ? allocate_prioritised(allocation, wrench) : allocate(allocation, wrench);
+}
+
+/// Calls f with every number of the memory, those first that most loops have.
+template <class T, class F>
+PROPWASH_FN void for_each_number(OuterLoopState<T>& state, F&& f) {
+  const auto each = [&](Vec3<T>& v) PROPWASH_LAMBDA { f(v.x), f(v.y), f(v.z); };
+  each(state.integral);
+  each(state.rates.value), each(state.rates.derivative);
+  f(state.running);
+  each(state.acceleration.value), each(state.acceleration.derivative);
+  each(state.rotor_force.value), each(state.rotor_force.derivative);
+  each(state.rotor_torque.value), each(state.rotor_torque.derivative);
+}
+
+/// How many numbers of the memory, of those of for_each_number, a loop has.
+PROPWASH_FN constexpr int memory_numbers(OuterLoop loop) {
+  return loop == OuterLoop::attitude      ? 0
+         : commands_rates(loop)           ? 3
+         : loop != OuterLoop::incremental ? 10
+                                          : 28;
+}
+
+}  // namespace propwash

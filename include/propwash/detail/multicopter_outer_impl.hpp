@@ -1,0 +1,68 @@
+#pragma once
+// The outer loops of Multicopter; include propwash/vehicle/multicopter.hpp.
+
+#include "propwash/vehicle/multicopter.hpp"
+
+namespace propwash {
+
+template <int N, class T>
+void Multicopter<N, T>::set_outer_loops(const OuterLoopParameters& parameters) {
+  validate(parameters);
+  validate_outer_loops(parameters_);
+  outer_parameters_ = parameters;
+  outer_is_set_ = true;
+  outer_dt_ = 0.0;
+}
+
+/// The constants of the loops for steps of constants_.dt.
+template <int N, class T>
+void Multicopter<N, T>::prepare_outer() {
+  if (!outer_is_set_) outer_parameters_ = outer_loops_for(parameters_, constants_.dt);
+  outer_law_ = make_outer_loop_law<T>(parameters_, outer_parameters_, constants_.dt);
+  for (const T share : allocation_.squares_from_wrench[3]) {
+    if (!(share > T(0))) outer_law_.prioritised = false;
+  }
+  outer_dt_ = constants_.dt;
+}
+
+template <int N, class T>
+void Multicopter<N, T>::step(const OuterLoopCommand<T>& command, double dt) {
+  const bool by_rates = commands_rates(command.loop);
+  if (outer_dt_ == 0.0) validate_outer_loops(parameters_);
+  if (by_rates) validate_rate_loops(parameters_);
+  prepare_step(dt);
+  if (outer_dt_ != constants_.dt) prepare_outer();
+  const auto interval = static_cast<std::uint64_t>(outer_parameters_.interval);
+  bool is_due = memory_.steps % interval == 0;
+  if (memory_.outer_loop != static_cast<int>(command.loop)) {
+    const bool goes_on = by_rates && memory_.outer_loop >= 0 &&
+                         commands_rates(static_cast<OuterLoop>(memory_.outer_loop));
+    if (!goes_on) memory_.outer = {};
+    memory_.outer_loop = static_cast<int>(command.loop);
+    is_due = true;
+  }
+  if (is_due) run_outer(command);
+  advance(by_rates ? rate_controlled(memory_.held_rates) : memory_.held_speeds);
+}
+
+template <int N, class T>
+void Multicopter<N, T>::run_outer(const OuterLoopCommand<T>& command) {
+  const State& x = memory_.state;
+  OuterLoopInput<T> in;
+  in.motion = {x.position, x.velocity, x.attitude, memory_.controller.filter.value};
+  in.mass = T(parameters_.body.mass);
+  if (commands_rates(command.loop)) {
+    memory_.held_rates = run_rate_loop(outer_law_, memory_.outer, in, command);
+    return;
+  }
+  const auto reading = imu();
+  const auto& device = imu_.parameters;
+  in.gyroscope = rotate(device.attitude, reading.angular_rate);
+  in.accelerometer = rotate(device.attitude, reading.specific_force) -
+                     cross(in.gyroscope, cross(in.gyroscope, device.position));
+  in.rotors = attained_wrench(allocation_, x.rotor_speeds);
+  const Wrench<T> wanted = run_wrench_loop(outer_law_, memory_.outer, in, command);
+  memory_.held_speeds = outer_allocate(outer_law_, allocation_, wanted);
+}
+
+}  // namespace propwash

@@ -1,0 +1,105 @@
+#pragma once
+/// @file
+/// Commands of a fleet that the outer loops turn into body rates and thrust, or into rotor speeds.
+
+#include <cstddef>
+
+#include "propwash/control/outer_loops.hpp"
+#include "propwash/fleet/memory.hpp"
+
+namespace propwash {
+
+/// Attitude and thrust. With `yaw_rate` the attitude says where the thrust axis points, and the
+/// vehicle turns about it.
+template <class T>
+struct FleetAttitudeThrust {
+  Span<const T> attitude;  ///< q_WB, of length one, w x y z, (size, 4)
+  Span<const T> thrust;    ///< N, (size)
+  Span<const T> yaw_rate;  ///< rad/s, about body z, (size), or empty
+};
+
+/// Velocity. Without `yaw` the heading is free and turns at `yaw_rate`, where that is empty not at
+/// all.
+template <class T>
+struct FleetVelocity {
+  Span<const T> velocity;  ///< m/s, world frame, (size, 3)
+  Span<const T> yaw;       ///< rad, heading of body x, (size), or empty
+  Span<const T> yaw_rate;  ///< rad/s, (size), or empty
+};
+
+/// Position, to which it flies within outer_loops().speed_limit. Without `yaw` the heading is left
+/// as it is.
+template <class T>
+struct FleetPosition {
+  Span<const T> position;  ///< m, world frame, (size, 3)
+  Span<const T> yaw;       ///< rad, heading of body x, (size), or empty
+};
+
+/// A point of a trajectory for each vehicle, and who follows it. What is empty is zero.
+template <class T>
+struct FleetTrajectoryReference {
+  Span<const T> position;                       ///< m, world frame, (size, 3)
+  Span<const T> velocity;                       ///< m/s, (size, 3)
+  Span<const T> acceleration;                   ///< m/s^2, (size, 3)
+  Span<const T> jerk;                           ///< m/s^3, (size, 3)
+  Span<const T> snap;                           ///< m/s^4, (size, 3)
+  Span<const T> yaw;                            ///< rad, heading of body x, (size)
+  Span<const T> yaw_rate;                       ///< rad/s, (size)
+  Span<const T> yaw_acceleration;               ///< rad/s^2, (size)
+  OuterLoop controller = OuterLoop::geometric;  ///< geometric, backstepping or incremental
+};
+
+namespace detail {
+
+/// Any of them, in the caller's memory; what is empty is zero.
+template <class T>
+struct OuterRows {
+  OuterLoop loop = OuterLoop::attitude;
+  bool free_heading = false;
+  Span<const T> attitude{};    // (size, 4)
+  Span<const T> point[5]{};    // position and its derivatives, (size, 3)
+  Span<const T> heading[3]{};  // yaw and its derivatives, (size)
+  Span<const T> thrust{};      // (size)
+};
+
+template <class T>
+OuterRows<T> outer_rows(const FleetAttitudeThrust<T>& c) {
+  OuterRows<T> rows;
+  rows.free_heading = !c.yaw_rate.empty();
+  rows.attitude = c.attitude;
+  rows.thrust = c.thrust;
+  rows.heading[1] = c.yaw_rate;
+  return rows;
+}
+template <class T>
+OuterRows<T> outer_rows(const FleetVelocity<T>& c) {
+  OuterRows<T> rows;
+  rows.loop = OuterLoop::velocity;
+  rows.free_heading = c.yaw.empty();
+  rows.point[1] = c.velocity;
+  rows.heading[0] = c.yaw;
+  rows.heading[1] = c.yaw_rate;
+  return rows;
+}
+template <class T>
+OuterRows<T> outer_rows(const FleetPosition<T>& c) {
+  OuterRows<T> rows;
+  rows.loop = OuterLoop::position;
+  rows.free_heading = c.yaw.empty();
+  rows.point[0] = c.position;
+  rows.heading[0] = c.yaw;
+  return rows;
+}
+template <class T>
+OuterRows<T> outer_rows(const FleetTrajectoryReference<T>& c) {
+  return {c.controller,
+          false,
+          {},
+          {c.position, c.velocity, c.acceleration, c.jerk, c.snap},
+          {c.yaw, c.yaw_rate, c.yaw_acceleration},
+          {}};
+}
+
+}  // namespace detail
+
+}  // namespace propwash

@@ -1,0 +1,197 @@
+#pragma once
+/// @file
+/// One run of the outer loops over a block of a fleet.
+///
+/// It is compiled with whoever includes the fleet, for registers that every processor of the
+/// platform has: it runs every few steps, and the kernels, one for each instruction set, need know
+/// nothing of it.
+
+#include <cstddef>
+
+#include "propwash/control/outer_loop_parameters.hpp"
+#include "propwash/fleet/batch.hpp"
+#include "propwash/fleet/kernel.hpp"
+#include "propwash/fleet/layout.hpp"
+#include "propwash/fleet/outer_commands.hpp"
+#include "propwash/math/rows.hpp"
+
+namespace propwash::detail {
+
+/// The loops' part of a fleet: constants, memory, and what is held until the next run.
+template <class T>
+struct FleetOuter {
+  static constexpr int fields = 28;  ///< numbers of an OuterLoopState
+
+  bool is_ready = false;
+  OuterLoopParameters parameters;
+  OuterLoopLaw<T> law;
+  Allocation<T, Dynamic> allocation;
+  Quat<T> imu_attitude = Quat<T>::identity();  ///< q_BS
+  Vec3<T> imu_position{};                      ///< m, body frame
+  T gravity = 0;                               ///< m/s^2
+  int loop = -1;                               ///< the OuterLoop flown last; -1: none
+  LineVector<T> memory;                        ///< blocks of OuterLoopState
+  LineVector<T> held;  ///< rates (size, 3) and thrust (size), or rotor speeds (size, rotors)
+};
+
+/// What one run needs beside a batch.
+template <class T>
+struct OuterJob {
+  FleetOuter<T>& outer;
+  OuterRows<T> command;
+  const T* starts;  // weight [N] at 2 of each row
+  std::size_t starts_stride;
+  int lanes;  // of a block
+  void (*measure)(const FleetBatch<T>&, std::size_t, std::size_t, T*, std::size_t);
+};
+
+/// A register that every processor of a platform has; so bits depend on no instruction set.
+template <class T>
+using OuterPack = Pack<T, 16 / static_cast<int>(sizeof(T))>;
+
+template <class T>
+class OuterRun {
+ public:
+  using Real = OuterPack<T>;
+  static constexpr int most_lanes = 64;  ///< of a block
+
+  OuterRun(const OuterJob<T>& job, const FleetBatch<T>& batch) : job_(job), batch_(batch) {}
+
+  void block(std::size_t block) const {
+    const auto lanes = static_cast<std::size_t>(job_.lanes);
+    const FleetLayout layout{batch_.rotors};
+    const T* const state = batch_.state + block * static_cast<std::size_t>(layout.size()) * lanes;
+    alignas(64) T readings[6 * most_lanes];
+    const T* imu = state + static_cast<std::size_t>(FleetLayout::held_accelerometer) * lanes;
+    const bool rates = commands_rates(job_.command.loop);
+    const int used = memory_numbers(job_.command.loop);
+    if (!rates && !batch_.switches.imu_is_slower) {
+      job_.measure(batch_, block, block + 1, readings, 0);
+      imu = readings;
+    }
+    for (std::size_t lane = 0; lane < lanes; lane += Real::lanes) {
+      const std::size_t first = block * lanes + lane;
+      if (first >= batch_.size) return;
+      T* const memory = job_.outer.memory.data() +
+                        block * static_cast<std::size_t>(FleetOuter<T>::fields) * lanes + lane;
+      OuterLoopState<Real> memories;
+      int field = 0;
+      for_each_number(memories, [&](Real& x) {
+        x = field < used ? Real::load(memory + field * job_.lanes) : Real(T(0));
+        ++field;
+      });
+      auto in = input(state + lane, first);
+      const auto command = command_of(first);
+      if (rates) {
+        const auto out = run_rate_loop(job_.outer.law, memories, in, command);
+        hold(first, out.rates, out.thrust);
+      } else {
+        add_readings(imu + lane, state + lane, in);
+        const auto wrench = run_wrench_loop(job_.outer.law, memories, in, command);
+        hold(first, outer_allocate(job_.outer.law, job_.outer.allocation, wrench));
+      }
+      field = 0;
+      for_each_number(memories, [&](Real& x) {
+        if (field < used) x.store(memory + field * job_.lanes);
+        ++field;
+      });
+    }
+  }
+
+ private:
+  Vec3<Real> triple(const T* block, int field) const {
+    const T* const at = block + field * job_.lanes;
+    return {Real::load(at), Real::load(at + job_.lanes), Real::load(at + 2 * job_.lanes)};
+  }
+
+  OuterLoopInput<Real> input(const T* state, std::size_t first) const {
+    OuterLoopInput<Real> in;
+    const T* const q = state + FleetLayout::attitude * job_.lanes;
+    const Vec3<Real> axis = triple(state, FleetLayout::attitude + 1);
+    in.motion = {triple(state, FleetLayout::position),
+                 triple(state, FleetLayout::velocity),
+                 {Real::load(q), axis.x, axis.y, axis.z},
+                 triple(state, FleetLayout::filter_value)};
+    for (int lane = 0; lane < Real::lanes; ++lane) {
+      const std::size_t vehicle = first + static_cast<std::size_t>(lane);
+      in.mass.v[lane] = job_.starts[vehicle * job_.starts_stride + 2];
+    }
+    in.mass = in.mass / job_.outer.gravity;
+    return in;
+  }
+
+  void add_readings(const T* imu, const T* state, OuterLoopInput<Real>& in) const {
+    in.accelerometer = rotate(job_.outer.imu_attitude, triple(imu, 0));
+    in.gyroscope = rotate(job_.outer.imu_attitude, triple(imu, 3));
+    // what a lever arm adds where it turns; what angular acceleration adds is left in
+    in.accelerometer -= cross(in.gyroscope, cross(in.gyroscope, job_.outer.imu_position));
+    SmallArray<Real, Dynamic> speeds;
+    speeds.resize(batch_.rotors);
+    for (int i = 0; i < batch_.rotors; ++i) {
+      speeds[i] = Real::load(state + (FleetLayout::rotor_speeds + i) * job_.lanes);
+    }
+    in.rotors = attained_wrench(job_.outer.allocation, speeds);
+  }
+
+  template <int Width>
+  void rows(Span<const T> from, std::size_t first, Real* to) const {
+    if (from.empty()) {
+      for (int i = 0; i < Width; ++i) to[i] = Real(T(0));
+    } else {
+      load_rows<Width>(from.data(), first, batch_.size, to);
+    }
+  }
+  Vec3<Real> row3(Span<const T> from, std::size_t first) const {
+    Real x[3];
+    rows<3>(from, first, x);
+    return {x[0], x[1], x[2]};
+  }
+  Real row1(Span<const T> from, std::size_t first) const {
+    Real x[1];
+    rows<1>(from, first, x);
+    return x[0];
+  }
+
+  OuterLoopCommand<Real> command_of(std::size_t first) const {
+    const auto& c = job_.command;
+    Real q[4];
+    rows<4>(c.attitude, first, q);
+    if (c.attitude.empty()) q[0] = Real(T(1));
+    return {c.loop,
+            c.free_heading,
+            normalized(Quat<Real>{q[0], q[1], q[2], q[3]}),
+            row1(c.thrust, first),
+            {row3(c.point[0], first), row3(c.point[1], first), row3(c.point[2], first),
+             row3(c.point[3], first), row3(c.point[4], first), row1(c.heading[0], first),
+             row1(c.heading[1], first), row1(c.heading[2], first)}};
+  }
+
+  std::size_t present(std::size_t first) const {
+    const std::size_t left = batch_.size - first;
+    return left < static_cast<std::size_t>(Real::lanes) ? left
+                                                        : static_cast<std::size_t>(Real::lanes);
+  }
+  void hold(std::size_t first, const Vec3<Real>& rates, const Real& thrust) const {
+    T* const rows = job_.outer.held.data();
+    for (std::size_t lane = 0; lane < present(first); ++lane) {
+      const int l = static_cast<int>(lane);
+      T* const row = rows + 3 * (first + lane);
+      row[0] = rates.x[l], row[1] = rates.y[l], row[2] = rates.z[l];
+      rows[3 * batch_.size + first + lane] = thrust[l];
+    }
+  }
+  void hold(std::size_t first, const SmallArray<Real, Dynamic>& speeds) const {
+    const auto rotors = static_cast<std::size_t>(batch_.rotors);
+    for (std::size_t lane = 0; lane < present(first); ++lane) {
+      T* const row = job_.outer.held.data() + (first + lane) * rotors;
+      for (std::size_t i = 0; i < rotors; ++i) {
+        row[i] = speeds[static_cast<int>(i)][static_cast<int>(lane)];
+      }
+    }
+  }
+
+  const OuterJob<T>& job_;
+  const FleetBatch<T>& batch_;
+};
+
+}  // namespace propwash::detail

@@ -1,0 +1,341 @@
+// The outer loops of a fleet: the single vehicle's, in any grouping of calls and vehicles, through
+// snapshots and resets; and what they fly: hover, steady wind, weak rotors, any start.
+#include <algorithm>
+#include <propwash/fleet/thread_pool.hpp>
+#include <string>
+
+#include "catch.hpp"
+#include "fleet_engine.hpp"
+#include "support.hpp"
+
+namespace pw = propwash;
+using pw::FleetField;
+using pw::OuterLoop;
+using pw::Vec3;
+
+namespace {
+
+constexpr OuterLoop every_loop[] = {OuterLoop::attitude,     OuterLoop::velocity,
+                                    OuterLoop::position,     OuterLoop::geometric,
+                                    OuterLoop::backstepping, OuterLoop::incremental};
+
+/// A command for each vehicle of any loop, known by its id and the time [s].
+template <class T>
+struct OuterRows {
+  std::vector<T> attitude, thrust, position, velocity, acceleration, yaw;
+
+  OuterRows(double t, std::size_t size, const pw::VehicleParameters& vehicle,
+            std::uint32_t first_id = 0) {
+    const auto put = [](std::vector<T>& to, std::initializer_list<double> numbers) {
+      for (const double x : numbers) to.push_back(static_cast<T>(static_cast<float>(x)));
+    };
+    for (std::size_t i = 0; i < size; ++i) {
+      const double id = static_cast<double>(first_id) + static_cast<double>(i);
+      const double w = 1.0 + 0.1 * id, s = std::sin(w * t), c = std::cos(w * t);
+      const auto q = pw::from_axis_angle(Vec3<double>{0.6, 0.8 * s, 0.8 * c}, 0.4 * s);
+      put(attitude, {q.w, q.x, q.y, q.z});
+      put(thrust, {vehicle.body.mass * 9.81 * (1.0 + 0.2 * c)});
+      put(position, {s, c - 1.0, 0.5 * s});
+      put(velocity, {w * c, -w * s, 0.5 * w * c});
+      put(acceleration, {-w * w * s, -w * w * c, -0.5 * w * w * s});
+      put(yaw, {0.3 * id + 0.5 * t});
+    }
+  }
+
+  void step(pw::Fleet<T>& fleet, OuterLoop loop, int substeps,
+            pw::ExecutorRef executor = {}) const {
+    if (loop == OuterLoop::attitude) {
+      fleet.step(pw::FleetAttitudeThrust<T>{attitude, thrust, {}}, substeps, executor);
+    } else if (loop == OuterLoop::velocity) {
+      fleet.step(pw::FleetVelocity<T>{velocity, yaw, {}}, substeps, executor);
+    } else if (loop == OuterLoop::position) {
+      fleet.step(pw::FleetPosition<T>{position, {}}, substeps, executor);
+    } else {
+      pw::FleetTrajectoryReference<T> reference;
+      reference.position = position;
+      reference.velocity = velocity;
+      reference.acceleration = acceleration;
+      reference.yaw = yaw;
+      reference.controller = loop;
+      fleet.step(reference, substeps, executor);
+    }
+  }
+
+  /// The same for vehicle i, by itself.
+  pw::OuterLoopCommand<double> of(std::size_t i, OuterLoop loop) const {
+    const auto triple = [&](const std::vector<T>& from) {
+      return Vec3<double>{static_cast<double>(from[3 * i]), static_cast<double>(from[3 * i + 1]),
+                          static_cast<double>(from[3 * i + 2])};
+    };
+    pw::OuterLoopCommand<double> command;
+    command.loop = loop;
+    command.free_heading = loop == OuterLoop::position;
+    command.attitude = normalized(pw::Quat<double>{
+        static_cast<double>(attitude[4 * i]), static_cast<double>(attitude[4 * i + 1]),
+        static_cast<double>(attitude[4 * i + 2]), static_cast<double>(attitude[4 * i + 3])});
+    command.thrust = static_cast<double>(thrust[i]);
+    if (loop != OuterLoop::velocity) command.point.position = triple(position);
+    if (loop != OuterLoop::position) command.point.velocity = triple(velocity);
+    if (!pw::commands_rates(loop)) command.point.acceleration = triple(acceleration);
+    if (!command.free_heading) command.point.yaw = static_cast<double>(yaw[i]);
+    return command;
+  }
+};
+
+template <class T>
+void fly(pw::Fleet<T>& fleet, OuterLoop loop, int first, int last, int substeps) {
+  for (int call = first; call < last; ++call) {
+    const OuterRows<T> rows(0.02 * call, fleet.size(), fleet.vehicle(), fleet.options().first_id);
+    rows.step(fleet, loop, substeps);
+  }
+}
+
+pw::FleetOptions seeded(std::uint64_t seed, bool noise = true) {
+  pw::FleetOptions options;
+  options.seed = seed;
+  options.noise = noise;
+  return options;
+}
+
+/// Zeros, one row of `width` for each vehicle.
+template <class T>
+std::vector<T> zeros(const pw::Fleet<T>& fleet, std::size_t width) {
+  return std::vector<T>(fleet.size() * width);
+}
+
+double worst(const std::vector<double>& numbers) {
+  double most = 0.0;
+  for (const double x : numbers) most = std::max(most, std::abs(x));
+  return most;
+}
+
+/// Holds the origin by any loop: attitude level, velocity zero, …
+void hold(pw::Fleet<double>& fleet, OuterLoop loop, int steps) {
+  const auto three = zeros(fleet, 3), one = zeros(fleet, 1);
+  std::vector<double> level(4 * fleet.size());
+  for (std::size_t i = 0; i < fleet.size(); ++i) level[4 * i] = 1.0;
+  const std::vector<double> weight(fleet.size(), fleet.vehicle().body.mass * 9.81);
+  if (loop == OuterLoop::attitude) {
+    return fleet.step(pw::FleetAttitudeThrust<double>{level, weight, {}}, steps);
+  }
+  if (loop == OuterLoop::velocity)
+    return fleet.step(pw::FleetVelocity<double>{three, one, {}}, steps);
+  if (loop == OuterLoop::position) return fleet.step(pw::FleetPosition<double>{three, one}, steps);
+  pw::FleetTrajectoryReference<double> reference;
+  reference.position = three;
+  reference.controller = loop;
+  fleet.step(reference, steps);
+}
+
+}  // namespace
+
+TEST_CASE("A vehicle of a fleet flies its outer loops as a single one does, under full noise") {
+  const auto vehicles = {pw::vehicles::flightgoggles(), pw::vehicles::hexacopter(),
+                         pw::vehicles::crazyflie()};
+  for (const auto& vehicle : vehicles) {
+    for (const auto loop : every_loop) {
+      const std::size_t n = 3;
+      auto fleet = make_fleet<double>(vehicle, n, seeded(5));
+      auto floats = make_fleet<float>(vehicle, n, seeded(5));
+      std::vector<pw::Multicopter<>> singles;
+      for (std::uint32_t i = 0; i < n; ++i) {
+        singles.emplace_back(vehicle, pw::MulticopterOptions{pw::Integrator::rk4, 5, i, true});
+      }
+      for (int call = 0; call < 24; ++call) {
+        const OuterRows<double> rows(0.02 * call, n, vehicle);
+        rows.step(fleet, loop, 10);
+        for (std::size_t i = 0; i < n; ++i) {
+          for (int k = 0; k < 10; ++k) singles[i].step(rows.of(i, loop), 1.0 / 960);
+        }
+      }
+      fly(floats, loop, 0, 24, 10);
+      const auto position = rows(fleet, FleetField::position);
+      const auto rates = rows(fleet, FleetField::body_rates);
+      const auto of_floats = rows(floats, FleetField::position);
+      for (std::size_t i = 0; i < n; ++i) {
+        INFO(vehicle.name << ", loop " << static_cast<int>(loop));
+        const auto& x = singles[i].state();
+        for (int k = 0; k < 3; ++k) {
+          const auto at = 3 * i + static_cast<std::size_t>(k);
+          REQUIRE(std::abs(position[at] - x.position[k]) < 1e-10);
+          REQUIRE(std::abs(rates[at] - x.body_rates[k]) < 1e-8);
+          REQUIRE(std::abs(position[at] - static_cast<double>(of_floats[at])) < 2e-3);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("However calls and vehicles are grouped, and through snapshots, bits are the same") {
+  const auto vehicle = pw::vehicles::flightgoggles();
+  for (const auto loop : every_loop) {
+    INFO("loop " << static_cast<int>(loop));
+    const std::size_t n = 7;
+    auto whole = make_fleet<float>(vehicle, n, seeded(6));
+    auto parted = make_fleet<float>(vehicle, n, seeded(6));
+    auto copy = make_fleet<float>(vehicle, n, seeded(1));
+    auto options = seeded(6);
+    options.first_id = 4;
+    auto tail = make_fleet<float>(vehicle, 3, options);
+    const OuterRows<float> rows(0.3, n, vehicle), tail_rows(0.3, 3, vehicle, 4);
+    pw::ThreadPool pool(2);
+    rows.step(whole, loop, 21);
+    tail_rows.step(tail, loop, 21);
+    for (const int substeps : {1, 2, 6, 3, 5, 1, 3}) rows.step(parted, loop, substeps, pool);
+    REQUIRE(same_bits(everything_of(whole), everything_of(parted)));
+    copy.restore(whole.snapshot());
+    REQUIRE(same_bits(everything_of(whole), everything_of(copy)));
+    fly(whole, loop, 0, 5, 7);
+    fly(copy, loop, 0, 5, 7);
+    fly(tail, loop, 0, 5, 7);
+    REQUIRE(same_bits(everything_of(whole), everything_of(copy)));
+    REQUIRE(same_bits(whole.snapshot(), copy.snapshot()));
+    const auto all = ::rows(whole, FleetField::position), some = ::rows(tail, FleetField::position);
+    REQUIRE(std::equal(some.begin(), some.end(), all.begin() + 12));
+    // back to before the loops, and without them a fleet has none
+    const auto bytes = whole.snapshot().size();
+    fly(whole, true, 0, 1, 3);
+    REQUIRE(whole.snapshot().size() < bytes);
+  }
+}
+
+TEST_CASE("A vehicle that is reset starts its loops anew, and its neighbours hear nothing of it") {
+  const auto vehicle = pw::vehicles::flightgoggles();
+  for (const auto loop : every_loop) {
+    INFO("loop " << static_cast<int>(loop));
+    auto fleet = make_fleet<double>(vehicle, 5, seeded(7));
+    auto other = make_fleet<double>(vehicle, 5, seeded(7));
+    fly(fleet, loop, 0, 9, 9);
+    fly(other, loop, 0, 9, 9);
+    const bool mask[] = {false, false, true, false, false};
+    fleet.reset({}, {mask, 5});
+    fly(fleet, loop, 9, 20, 9);
+    fly(other, loop, 9, 20, 9);
+    const auto a = rows(fleet, FleetField::velocity), b = rows(other, FleetField::velocity);
+    for (std::size_t i = 0; i < 15; ++i) REQUIRE((a[i] == b[i]) == (i / 3 != 2));
+    // after a reset with a seed all is as new
+    fleet.reset(std::uint64_t{7});
+    auto fresh = make_fleet<double>(vehicle, 5, seeded(7));
+    fly(fleet, loop, 0, 5, 9);
+    fly(fresh, loop, 0, 5, 9);
+    REQUIRE(same_bits(everything_of(fleet), everything_of(fresh)));
+  }
+}
+
+TEST_CASE("Hover is a fixed point of every loop") {
+  for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::hexacopter()}) {
+    for (const auto loop : every_loop) {
+      INFO(vehicle.name << ", loop " << static_cast<int>(loop));
+      auto fleet = make_fleet<double>(vehicle, 1, seeded(0, false));
+      hold(fleet, loop, 2000);
+      REQUIRE(worst(rows(fleet, FleetField::position)) < 1e-9);
+      REQUIRE(worst(rows(fleet, FleetField::body_rates)) < 1e-9);
+    }
+  }
+}
+
+TEST_CASE("In steady wind velocity and position keep no error") {
+  for (const auto loop : {OuterLoop::velocity, OuterLoop::position, OuterLoop::incremental}) {
+    INFO("loop " << static_cast<int>(loop));
+    auto fleet = make_fleet<double>(pw::vehicles::flightgoggles(), 1, seeded(0, false));
+    fleet.set_wind(std::vector<double>{4.0, -3.0, 1.0});
+    hold(fleet, loop, 960 * 20);
+    REQUIRE(worst(rows(fleet, FleetField::velocity)) < 1e-3);
+    if (loop != OuterLoop::velocity) REQUIRE(worst(rows(fleet, FleetField::position)) < 0.01);
+  }
+}
+
+TEST_CASE("Wind and a weak rotor disturb incremental inversion less than geometric control") {
+  const auto vehicle = pw::vehicles::flightgoggles();
+  auto weak = vehicle;
+  weak.rotors[0].thrust_coefficient *= 0.9;
+  weak.rotors[0].torque_coefficient *= 0.9;
+  const std::vector<pw::VehicleParameters> vehicles(1, weak);
+  double error[2], turned[2];
+  for (const int k : {0, 1}) {
+    auto fleet = make_fleet<double>(vehicle, 1, seeded(0, false));
+    fleet.set_parameters(pw::EachVehicle{vehicles});
+    fleet.set_wind(std::vector<double>{5.0, 0.0, 0.0});
+    hold(fleet, k == 0 ? OuterLoop::geometric : OuterLoop::incremental, 960 * 6);
+    error[k] = worst(rows(fleet, FleetField::position));
+    turned[k] = std::abs(rows(fleet, FleetField::attitude)[3]);
+  }
+  REQUIRE(error[0] > 0.1);
+  REQUIRE(error[1] < 0.05 * error[0]);
+  REQUIRE(turned[1] < 0.2 * turned[0]);
+}
+
+TEST_CASE("From 1000 random attitudes and rates, noise on, attitude comes home") {
+  const auto vehicle = pw::vehicles::flightgoggles();
+  auto fleet = make_fleet<float>(vehicle, 1000, seeded(8));
+  Dice dice(9);
+  std::vector<float> attitude, rates, level, thrust;
+  for (std::size_t i = 0; i < fleet.size(); ++i) {
+    const auto q = i == 0 ? pw::Quat<double>{0.0, 0.6, 0.8, 0.0} : dice.unit_quat();
+    const auto w = dice.vec3(4.0);
+    for (const double x : {q.w, q.x, q.y, q.z}) attitude.push_back(static_cast<float>(x));
+    for (const double x : {w.x, w.y, w.z}) rates.push_back(static_cast<float>(x));
+    for (const float x : {1.0f, 0.0f, 0.0f, 0.0f}) level.push_back(x);
+    thrust.push_back(9.81f);
+  }
+  pw::FleetState<float> start;
+  start.attitude = attitude;
+  start.body_rates = rates;
+  fleet.reset(start);
+  const auto tilts = [&] {
+    const auto q = rows(fleet, FleetField::attitude);
+    std::vector<double> sines, turns;
+    for (std::size_t i = 0; i < q.size(); i += 4) {
+      sines.push_back(static_cast<double>(std::hypot(q[i + 1], q[i + 2])));
+      turns.push_back(static_cast<double>(std::abs(q[i + 3])));
+    }
+    return std::make_pair(worst(sines), worst(turns));
+  };
+  const pw::FleetAttitudeThrust<float> command{level, thrust, {}};
+  fleet.step(command, 960 * 2);
+  REQUIRE(tilts().first < 0.1);  // the tilt first, which takes 2 s
+  fleet.step(command, 960 * 3);
+  REQUIRE(tilts().first < 0.05);
+  REQUIRE(tilts().second < 0.05);
+}
+
+TEST_CASE("Gains are the fleet's to set, and what cannot be flown is refused") {
+  const auto vehicle = pw::vehicles::flightgoggles();
+  auto fleet = make_fleet<double>(vehicle, 2);
+  auto loops = fleet.outer_loops();
+  REQUIRE(loops.interval == 4);
+  loops.interval = 1;
+  loops.tilt = 3.0;
+  fleet.set_outer_loops(loops);
+  REQUIRE(fleet.outer_loops().tilt == 3.0);
+  loops.tilt = -1.0;
+  REQUIRE_THROWS_AS(fleet.set_outer_loops(loops), pw::ParameterError);
+  REQUIRE(fleet.outer_loops().tilt == 3.0);
+  const auto before = fleet.snapshot();
+  const std::vector<double> three(6), four(8), one(2), wrong(5);
+  REQUIRE_THROWS_AS(fleet.step(pw::FleetVelocity<double>{wrong, {}, {}}), std::invalid_argument);
+  REQUIRE_THROWS_AS(fleet.step(pw::FleetVelocity<double>{three, wrong, {}}), std::invalid_argument);
+  REQUIRE_THROWS_AS(fleet.step(pw::FleetPosition<double>{three, {}}, 0), std::invalid_argument);
+  REQUIRE_THROWS_AS(fleet.step(pw::FleetAttitudeThrust<double>{three, one, {}}),
+                    std::invalid_argument);
+  pw::FleetTrajectoryReference<double> reference;
+  reference.position = three;
+  reference.controller = OuterLoop::velocity;
+  REQUIRE_THROWS_AS(fleet.step(reference), std::invalid_argument);
+  REQUIRE(fleet.snapshot() == before);
+
+  auto flat = vehicle;  // rotors on a line: no torque about body x
+  for (auto& rotor : flat.rotors) rotor.position.y = 0.0;
+  auto line = make_fleet<double>(flat, 2);
+  REQUIRE_THROWS_AS(line.step(pw::FleetPosition<double>{three, {}}), pw::ParameterError);
+  pw::Multicopter<> single(flat);
+  REQUIRE_THROWS_AS(single.step(pw::Position<double>{}, 1.0 / 960), pw::ParameterError);
+  auto weightless = vehicle;
+  weightless.body.gravity = {0.0, 0.0, 0.0};
+  auto adrift = make_fleet<double>(weightless, 2);
+  REQUIRE_THROWS_AS(adrift.step(pw::FleetPosition<double>{three, {}}), pw::ParameterError);
+  auto open = vehicle;
+  open.rate_controller.proportional.x = 0.0;
+  auto loose = make_fleet<double>(open, 2);
+  REQUIRE_THROWS_AS(loose.step(pw::FleetPosition<double>{three, {}}), pw::ParameterError);
+}

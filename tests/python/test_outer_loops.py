@@ -1,0 +1,273 @@
+"""The outer loops from Python: commands, gains, snapshots, refusals, and what they fly."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from msgspec.structs import replace as changed
+from propwash import _core
+from propwash.control import AttitudeThrust, OuterLoops, Position, TrajectoryReference, Velocity
+from propwash.parameters import ParameterError
+from propwash.trajectories import Lemniscate
+
+N = 6
+LEVEL = np.tile([1.0, 0.0, 0.0, 0.0], (N, 1))
+COMMANDS: dict[str, Callable[[], Any]] = {
+    "attitude": lambda: AttitudeThrust(LEVEL, np.full(N, 9.81)),
+    "attitude turning": lambda: AttitudeThrust(LEVEL, 9.81, yaw_rate=np.full(N, 0.5)),
+    "velocity": lambda: Velocity(np.linspace(-1, 1, 3 * N).reshape(N, 3), yaw=0.3),
+    "velocity turning": lambda: Velocity([0.5, 0.0, 0.0], yaw_rate=np.linspace(-1, 1, N)),
+    "position": lambda: Position(np.linspace(-1, 1, 3 * N).reshape(N, 3)),
+    "geometric": lambda: TrajectoryReference(np.full((N, 3), 0.2), velocity=[0.1, 0.0, 0.0]),
+    "backstepping": lambda: TrajectoryReference([0.1, 0.2, 0.3], controller="backstepping"),
+    "indi": lambda: TrajectoryReference([0.1, 0.2, 0.3], yaw=0.4, controller="indi"),
+}
+
+
+def made(seed: int = 3, dtype: str = "float64", **options: Any) -> pw.Fleet:
+    """A fleet on one thread."""
+    return pw.Fleet("flightgoggles", N, dtype=dtype, seed=seed, threads=1, **options)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_kept_as_it_came(name: str) -> None:
+    """Parts are read-only arrays of the caller's numbers; what was not said is None."""
+    command = COMMANDS[name]()
+    again = pickle.loads(pickle.dumps(command))
+    assert repr(again) == repr(command)
+    assert type(again) is type(command)
+    assert isinstance(command, _core.OuterCommand)
+    for part in ("attitude", "velocity", "position"):
+        array = getattr(command, part, None)
+        if array is not None:
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0.0
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_splitting_snapshots_and_pickles_change_no_bits(name: str) -> None:
+    """In the middle of an interval too."""
+    command = COMMANDS[name]()
+    whole, parted = made(), made()
+    whole.step(command, 23)
+    for count in (1, 2, 7, 5, 8):
+        parted.step(command, count)
+    copy, other = pickle.loads(pickle.dumps(whole)), made(seed=9)
+    other.set_state(whole.get_state())
+    for fleet in (whole, parted, copy, other):
+        fleet.step(command, 18)
+        assert fleet.get_state() == whole.get_state()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_one_vehicle_flies_as_one_of_a_fleet(name: str) -> None:
+    """With all noise, from the same row of the command."""
+    command = COMMANDS[name]()
+    fleet = made()
+    fleet.step(command, 200)
+    parts = {}
+    for part in ("attitude", "thrust", "position", "velocity", "yaw", "yaw_rate"):
+        value = getattr(command, part, None)
+        if value is not None:
+            tail = part in ("attitude", "position", "velocity")
+            parts[part] = value[4] if value.ndim > tail else value
+    if isinstance(command, TrajectoryReference):
+        parts["controller"] = command.controller
+    uav = pw.Multicopter("flightgoggles", seed=3, id=4)
+    uav.step(type(command)(**parts), steps=200)
+    np.testing.assert_allclose(fleet.position[4], uav.position, atol=1e-10)
+    np.testing.assert_allclose(fleet.body_rates[4], uav.body_rates, atol=1e-9)
+    again = pickle.loads(pickle.dumps(uav))
+    for each in (uav, again):
+        each.step(type(command)(**parts), steps=9)
+    np.testing.assert_array_equal(uav.position, again.position)
+
+
+def test_rows_of_a_rollout_are_flown_one_after_the_other() -> None:
+    """For one vehicle and for many, with parts for all alike among them."""
+    rng = np.random.default_rng(0)
+    velocity = rng.uniform(-1, 1, (5, N, 3))
+    fleet, other = made(), made()
+    flown = fleet.rollout(Velocity(velocity, yaw=np.zeros((5, 1))), substeps=6)
+    for row in velocity:
+        other.step(Velocity(row, yaw=0.0), 6)
+    assert flown.position is not None
+    np.testing.assert_array_equal(flown.position[-1], other.position)
+    one, single = pw.Multicopter(), pw.Multicopter()
+    flight = one.rollout(TrajectoryReference(velocity[:, 0], controller="indi"), substeps=6)
+    for row in velocity[:, 0]:
+        single.step(TrajectoryReference(row, controller="indi"), steps=6)
+    np.testing.assert_array_equal(flight.position[-1], single.position)
+
+
+def test_a_free_heading_turns_at_the_yaw_rate_and_a_held_one_is_reached() -> None:
+    """About the thrust axis, whatever the velocity."""
+    fleet = made(noise=False)
+    fleet.step(Velocity([1.0, 0.0, 0.0], yaw_rate=0.5), 960 * 6)
+    np.testing.assert_allclose(fleet.body_rates[:, 2], 0.5, atol=0.02)
+    fleet.step(Velocity([1.0, 0.0, 0.0], yaw=-2.0), 960 * 6)
+    q = fleet.attitude
+    half = np.arctan2(q[:, 3], q[:, 0])
+    np.testing.assert_allclose(np.exp(2j * half), np.exp(-2j), atol=0.02)
+    fleet.step(AttitudeThrust([1, 0, 0, 0], 9.81, yaw_rate=-0.7), 960 * 4)
+    np.testing.assert_allclose(fleet.body_rates[:, 2], -0.7, atol=0.02)
+
+
+def test_a_slow_circle_is_followed_by_every_controller() -> None:
+    """2 m at 1 m/s, all noise on; the closed forms of acceleration, jerk and snap are given."""
+    w, r, t = 0.5, 2.0, np.arange(0, 960 * 8, 4)[:, None] / 960
+
+    def circle(order: int) -> Any:
+        turn = w * t + order * np.pi / 2
+        return r * w**order * np.concatenate([np.cos(turn), np.sin(turn), 0 * t], axis=1)
+
+    for controller, bound in (("geometric", 0.03), ("indi", 0.04), ("backstepping", 0.15)):
+        fleet = made(dtype="float32")
+        fleet.reset(position=circle(0)[0], velocity=circle(1)[0])
+        parts = ("position", "velocity", "acceleration", "jerk", "snap")
+        rows: dict[str, Any] = {name: circle(k)[:, None] for k, name in enumerate(parts)}
+        flown = fleet.rollout(
+            TrajectoryReference(**rows, controller=controller), substeps=4, record="position"
+        )
+        assert flown.position is not None
+        error = flown.position[:-1] - circle(0)[1:, None]
+        rms = np.sqrt(np.mean(np.sum(error[960 // 4 :] ** 2, axis=2)))
+        assert rms < bound, controller
+
+
+@pytest.mark.parametrize("wind", [0.0, 4.0])
+def test_a_fast_lemniscate_is_followed_within_ten_centimetres(wind: float) -> None:
+    """7 m/s, all noise; in wind that nobody told of, by incremental inversion alone."""
+    reference = Lemniscate(5.0, 7.0, laps=1.0, ramp=3.0).sample(period=4 / 960)
+    names = [item.name for item in fields(reference) if item.name != "time"]
+    rows: dict[str, Any] = {name: getattr(reference, name)[:-1, None] for name in names}
+    rms = {}
+    for controller in ("geometric", "indi"):
+        fleet = made(dtype="float32")
+        fleet.reset(position=reference.position[0])
+        fleet.set_wind([wind, 0.0, 0.0])
+        command = TrajectoryReference(**rows, controller=controller)
+        flown = fleet.rollout(command, substeps=4, record="position")
+        assert flown.position is not None
+        error = flown.position - reference.position[1:, None]
+        rms[controller] = float(np.sqrt(np.mean(np.sum(error**2, axis=2))))
+    assert rms["indi"] < 0.10
+    assert (rms["geometric"] < 0.10) == (wind == 0.0)
+
+
+def test_sensors_ride_along() -> None:
+    """A rollout that is cut at the samples of a sensor flies the same."""
+    velocity = np.random.default_rng(1).uniform(-1, 1, (4, N, 3))
+    plain, carrying = made(), made()
+    carrying.attach(pw.sensors.Barometer(), rate=50.0)
+    for fleet in (plain, carrying):
+        fleet.rollout(Velocity(velocity, yaw_rate=0.1), substeps=13)
+        fleet.step(TrajectoryReference([0.0, 0.0, 0.0], controller="indi"), 17)
+    np.testing.assert_array_equal(plain.position, carrying.position)
+
+
+def test_velocity_knows_each_vehicle_s_weight() -> None:
+    """Vehicles of other masses hold their height as well as those of the fleet's own."""
+    fleet = made(noise=False)
+    fleet.parameters["mass"] = np.linspace(0.6, 1.8, N)
+    fleet.reset()
+    fleet.step(Velocity([0.0, 0.0, 0.0]), 960)
+    assert np.abs(fleet.position).max() < 1e-6
+
+
+def test_gains_follow_from_the_vehicle_and_may_be_set() -> None:
+    """In a fleet, in one vehicle, at construction; they go with a pickle, not with a snapshot."""
+    loops = OuterLoops.of("flightgoggles")
+    assert made().outer_loops == loops
+    assert pw.Multicopter().outer_loops == loops
+    assert OuterLoops.of("crazyflie").tilt < loops.tilt  # whose motors are slower
+    slow = replace(loops, interval=8, position=(0.5, 0.5, 0.5))
+    fleet, uav = made(outer_loops=slow), pw.Multicopter()
+    uav.outer_loops = slow
+    for each in (fleet, uav):
+        assert each.outer_loops == slow
+        assert pickle.loads(pickle.dumps(each)).outer_loops == slow
+    for run in (1, 3, 8):
+        other = made(outer_loops=replace(loops, interval=run))
+        other.step(Position([1.0, 0.0, 0.0]), 960 * 5)
+        np.testing.assert_allclose(other.position[:, 0], 1.0, atol=0.15)
+    for item in fields(OuterLoops):
+        bad = replace(loops, **{item.name: -1})  # type: ignore[arg-type]
+        with pytest.raises((ValueError, TypeError), match=item.name):
+            fleet.outer_loops = bad
+    assert fleet.outer_loops == slow
+    with pytest.raises(TypeError, match="outer_loops: expected an OuterLoops, got 3"):
+        fleet.outer_loops = 3  # type: ignore[assignment]
+
+
+def test_clipping_and_priorities_fly_differently_only_when_rotors_saturate() -> None:
+    """In hover they are the same; with a hard turn of the heading, tilt is kept by priorities."""
+    tilts = []
+    for prioritised in (True, False):
+        fleet = made(noise=False)
+        hard = replace(
+            fleet.outer_loops, prioritised=prioritised, tracking_attitude=(150.0, 150.0, 2000.0)
+        )
+        fleet.outer_loops = hard
+        fleet.step(TrajectoryReference([0.0, 0.0, 0.0]), 200)
+        assert np.abs(fleet.position).max() < 1e-9
+        worst = 0.0
+        for k in range(60):
+            fleet.step(TrajectoryReference([2.0, 0.0, 0.0], yaw=3.0 * (-1) ** (k // 6)), 16)
+            worst = max(worst, float(np.abs(fleet.position[:, 1:]).max()))
+        tilts.append(worst)
+    assert tilts[0] < tilts[1]
+
+
+def refused_for(what: str, make: Callable[[], Any]) -> None:
+    """It raises what says so."""
+    with pytest.raises(ValueError, match=what):
+        make()
+
+
+def test_what_no_command_can_be_is_refused() -> None:
+    """Shapes, numbers that are not finite, quaternions that are none, names."""
+    nan = float("nan")
+    refused_for("unit quaternions", lambda: AttitudeThrust([0, 0, 0, 0], 9.81))
+    refused_for(r"from \[1, 0\]", lambda: AttitudeThrust([[1, 0, 0, 0], [1, 1, 0, 0]], [9.0, 9.0]))
+    refused_for("thrust: expected a finite", lambda: AttitudeThrust([1, 0, 0, 0], None))
+    refused_for("attitude: expected 4", lambda: AttitudeThrust([1, 0, 0], 9.81))
+    refused_for("thrust: expected a shape", lambda: AttitudeThrust(LEVEL, np.ones(N + 1)))
+    refused_for("velocity: .* all finite", lambda: Velocity([nan, 0, 0]))
+    refused_for("velocity: expected 3", lambda: Velocity([0, 0]))
+    refused_for("yaw: expected a finite", lambda: Velocity([0, 0, 0], yaw=nan))
+    refused_for("either the heading or how", lambda: Velocity([0, 0, 0], yaw=1, yaw_rate=1))
+    refused_for("yaw: expected a shape", lambda: Position(np.zeros((N, 3)), yaw=np.zeros(2)))
+    refused_for("snap: expected 3", lambda: TrajectoryReference([0, 0, 0], snap=[0]))
+    refused_for("'indi', got 'lqr'", lambda: TrajectoryReference([0, 0, 0], controller="lqr"))
+    fleet = made()
+    before = fleet.get_state()
+    refused_for("shape", lambda: fleet.step(Velocity(np.zeros((N + 1, 3)))))
+    refused_for("one command for step", lambda: fleet.step(Velocity(np.zeros((2, N, 3)))))
+    refused_for("substeps", lambda: fleet.step(Velocity([0, 0, 0]), 0))
+    with pytest.raises(TypeError, match="AttitudeThrust"):
+        fleet.step([0, 0, 0])  # type: ignore[arg-type]
+    assert fleet.get_state() == before
+    refused_for("vehicles of a Fleet", lambda: pw.Multicopter().step(Velocity(np.zeros((2, 3, 3)))))
+
+
+def test_what_cannot_be_flown_is_refused() -> None:
+    """A damaged snapshot, a vehicle without control of roll, without weight, without rate gains."""
+    fleet = made()
+    fleet.step(Velocity([0, 0, 0]), 3)
+    snapshot = fleet.get_state()
+    with pytest.raises(ValueError, match="snapshot"):
+        made().set_state(snapshot[:-8])
+    vehicle = pw.load_vehicle("flightgoggles")
+    weightless = changed(vehicle, body=changed(vehicle.body, gravity=(0.0, 0.0, 0.0)))
+    for each in (pw.Fleet(weightless, 2), pw.Multicopter(weightless)):
+        with pytest.raises(ParameterError, match=r"body\.gravity"):
+            each.step(Position([0, 0, 0]))
+    with pytest.raises(ParameterError, match=r"body\.gravity"):
+        OuterLoops.of(weightless)
