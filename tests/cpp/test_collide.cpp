@@ -106,6 +106,27 @@ TEST_CASE("a sphere touches where one of its points is inside", "[collide]") {
   }
 }
 
+TEST_CASE("a sphere smaller than the clearance touches nothing", "[collide]") {
+  Dice dice(7);
+  pw::Scene all;
+  for (const auto& body : bodies()) {
+    all.add({body.name, "", {}, {dice.vec3(6.0), dice.unit_quat()}, body.shape});
+  }
+  const pw::SceneIndex<double> index(all);
+  int useful = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const Vec centre = dice.vec3(12.0);
+    const double room = pw::clearance(index.view(), centre);
+    useful += room > 0.1;
+    if (room > 0.0) CHECK(pw::collide(index.view(), centre, 0.999 * room) == -1);
+    // and it changes no faster than the place
+    const Vec step = dice.vec3(0.5);
+    CHECK(std::abs(pw::clearance(index.view(), centre + step) - room) <= norm(step) + 1e-9);
+  }
+  CHECK(useful > 400);
+  CHECK(std::isinf(pw::clearance(pw::SceneView<double>{}, Vec{})));
+}
+
 TEST_CASE("a box touches where one of its points is inside", "[collide]") {
   Dice dice(2);
   for (const auto& body : bodies()) {

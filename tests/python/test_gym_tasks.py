@@ -66,7 +66,13 @@ def test_hover_starts_any_way_up_and_ends_far_away() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["circle", "lemniscate", pg.Waypoints([[0, 0, 0], [4, 0, 1], [4, 3, 0], [0, 3, 2]])]
+    "path",
+    [
+        "circle",
+        "lemniscate",
+        pg.Circle(1.0, 9.0, clockwise=True),
+        pg.Waypoints([[0, 0, 0], [4, 0, 1], [4, 3, 0], [0, 3, 2]]),
+    ],
 )
 def test_a_track_runs_at_its_speed_and_closes(path: Any) -> None:
     task = pg.Track(path, speed=3.0)
@@ -85,6 +91,39 @@ def test_a_track_runs_at_its_speed_and_closes(path: Any) -> None:
     if isinstance(path, pg.Waypoints):
         gaps = np.linalg.norm(np.array(places)[:, None] - path.given, axis=2).min(axis=0)
         assert (gaps < 0.05).all()
+
+
+@pytest.mark.parametrize(("side", "towards"), [(0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)])
+def test_actions_of_attitude_lean_the_thrust_towards_an_axis(side: int, towards: float) -> None:
+    env = pg.make_vec(
+        pg.Hover, 2, action="attitude_thrust", noise=False, max_tilt=0.5, tilt=0.0, rates=0.0,
+        velocity=0.0, position=0.0, spin=0.0,
+    )  # fmt: skip
+    env.reset(seed=1)
+    action = idle(env)
+    action[:, side] = 0.6 * towards
+    action[:, 2] = 0.25
+    for _ in range(150):
+        env.step(action)
+    turned = pg.State(env.fleet, 4, 0.01)
+    turned.read()
+    thrust = turned.rotation[:, :, 2]
+    assert np.allclose(thrust[:, side], towards * np.sin(0.3), atol=0.01)
+    assert np.allclose(thrust[:, 1 - side], 0.0, atol=0.01)
+    assert np.allclose(env.fleet.body_rates[:, 2], 1.0 * np.cos(0.3), atol=0.1)  # 0.25 of 4 rad/s
+    assert (towards * env.fleet.velocity[:, side] > 2.0).all()
+
+
+def test_actions_of_velocity_are_flown() -> None:
+    env = pg.make_vec(
+        pg.Hover, 3, action="velocity", noise=False, max_speed=4.0, bound=100.0, tilt=0.5
+    )
+    env.reset(seed=1)
+    action = np.array([[0.5, 0, 0, 0], [0, -0.25, 0.25, 0.5], [0, 0, 0, 0]], dtype=np.float32)
+    for _ in range(450):
+        env.step(action)
+    assert np.allclose(env.fleet.velocity, 4.0 * action[:, :3], atol=0.1)
+    assert np.allclose(env.fleet.body_rates[:, 2], 4.0 * action[:, 3], atol=0.1)
 
 
 def test_land_rewards_a_soft_touch_and_no_other() -> None:
@@ -111,6 +150,14 @@ def straight(gap: float = 6.0) -> Scene:
         for name, x in (("one", 3.0), ("two", 3.0 + gap))
     ]
     return Scene([Plane(name="ground"), *gates], start=Start(position=(0.0, 0.0, 2.0), yaw=0.0))
+
+
+def test_a_track_that_does_not_close_is_refused() -> None:
+    line = pw.trajectories.Line([0, 0, 0], [3, 0, 0])
+    with pytest.raises(ValueError, match=r"path: expected one that closes, its ends are 3 m apart"):
+        pg.Track(line)
+    with pytest.raises(TypeError, match=r"path: expected a name.*got 3"):
+        pg.Track(3)  # type: ignore[arg-type]
 
 
 def test_race_counts_gates_in_order_and_scores_as_the_referee() -> None:

@@ -33,7 +33,7 @@ def idle(env: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", TASKS)
-@pytest.mark.parametrize("action", ["rate_thrust", "rotor_thrusts"])
+@pytest.mark.parametrize("action", ["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity"])
 def test_many_are_singles_bit_for_bit_in_every_mode(kind: type[pg.Task], action: str) -> None:
     pg.check_vector_env(kind, num_envs=2, steps=30, max_episode_steps=11, action=action)
 
@@ -221,7 +221,9 @@ def test_what_cannot_be_is_refused() -> None:
     [
         ({"randomise": {}}, "did you mean 'randomize'"),
         ({"action": "rate_thurst"}, "did you mean 'rate_thrust'"),
-        ({"action": "velocity"}, "rate_thrust, rotor_thrusts"),
+        ({"action": "position"}, "rate_thrust, rotor_thrusts, attitude_thrust, velocity"),
+        ({"max_tilt": 2.0}, "max_tilt"),
+        ({"max_speed": 0.0}, "max_speed"),
         ({"observation": "camera"}, "state, sensors"),
         ({"randomize": {"mas": 0.1}}, "did you mean"),
         ({"randomize": {"mass": 1.5}}, "share in"),

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "propwash/math/quat.hpp"
 #include "propwash/world/overlap.hpp"
@@ -147,7 +148,42 @@ std::int32_t first_touched(const SceneView<double>& scene, const Body& body,
   return found;
 }
 
+/// m, from a point to a node's box; 0 inside.
+inline double distance_to(const SceneNode<double>& node, const Vec3<double>& point_W) {
+  Vec3<double> apart{};
+  for (int i = 0; i < 3; ++i) {
+    apart[i] = std::max({0.0, node.lower_W[i] - point_W[i], point_W[i] - node.upper_W[i]});
+  }
+  return norm(apart);
+}
+
 }  // namespace detail
+
+/// m, from a point to anything that can be touched, at least: to planes, and to boxes around all
+/// else. 0 or less where they hold the point, infinity in an empty scene.
+inline double clearance(const SceneView<double>& scene, const Vec3<double>& point_W) {
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int32_t i = 0; i < scene.plane_count; ++i) {
+    const auto& plane = scene.planes[i];
+    least = std::min(least, dot(point_W - plane.point_W, plane.normal_W));
+  }
+  if (scene.node_count == 0) return least;
+  std::int32_t waiting[max_scene_depth] = {0};
+  int count = 1;
+  while (count > 0) {
+    const std::int32_t at = waiting[--count];
+    const auto& node = scene.nodes[at];
+    const double apart = detail::distance_to(node, point_W);
+    if (!(apart < least)) continue;
+    if (node.count > 0) {
+      least = apart;
+    } else {
+      waiting[count++] = node.next;
+      waiting[count++] = at + 1;
+    }
+  }
+  return least;
+}
 
 /// The least id of the items that a sphere [m] touches, -1 for none.
 inline std::int32_t collide(const SceneView<double>& scene, const Vec3<double>& centre_W,

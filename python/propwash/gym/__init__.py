@@ -27,8 +27,9 @@ from propwash.gym._race import Race
 from propwash.gym._single import FleetEnv
 from propwash.gym._state import State
 from propwash.gym._task import Hover, Land, Task
-from propwash.gym._track import Circle, Lemniscate, Track, Waypoints
+from propwash.gym._track import Track, Waypoints
 from propwash.gym._vector import FleetVectorEnv
+from propwash.trajectories import Circle, Lemniscate
 
 __all__ = [
     "Circle",

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash._core import RateThrust, RotorSpeeds
+from propwash._core import AttitudeThrust, RateThrust, RateThrustAction, RotorSpeeds, Velocity
 from propwash.fleet import Fleet
 from propwash.gym._options import Settings
-from propwash.gym._state import FEW
 
 Numbers = NDArray[np.float32]
 
@@ -25,30 +24,64 @@ class RateThrustActions:
     size = 4
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
-        vehicle = fleet.vehicle
-        most = sum(r.thrust_coefficient for r in vehicle.rotors) * vehicle.motor.speed_max**2
-        weight = vehicle.body.mass * float(np.linalg.norm(vehicle.body.gravity))
-        self.max_rates = np.asarray(chosen.max_rates, dtype=np.float32)
-        self.hover, self.climb = np.float32(weight), np.float32(most - weight)
-        self._rates = np.empty((fleet.size, 3), dtype=np.float32)
-        self._zero = np.float32(0.0)
+        self._map = RateThrustAction(tuple(chosen.max_rates), *_lever(fleet))
 
     def command(self, action: Numbers) -> RateThrust:
         """For actions (n, 4) within [-1, 1]."""
-        rates = self._rates
-        if len(action) < FEW:
-            np.multiply(action[:, :3], self.max_rates, out=rates)
-        else:
-            for axis, most in enumerate(self.max_rates):
-                np.multiply(action[:, axis], most, out=rates[:, axis])
-        lever = action[:, 3]
-        thrust = np.maximum(lever, self._zero)
-        thrust *= self.climb
-        low = np.minimum(lever, self._zero)
-        low *= self.hover
-        thrust += low
-        thrust += self.hover
-        return RateThrust(rates, thrust)
+        return self._map.command(action)
+
+
+class AttitudeThrustActions:
+    """Where the thrust points and how large it is, for the vehicle's attitude controller.
+
+    action[:2] times `max_tilt` is by how much the thrust leans towards the world's x and y, the
+    greatest lean being `max_tilt`; action[2] times the last of `max_rates` is the yaw rate;
+    action[3] the thrust, as of RateThrustActions.
+    """
+
+    size = 4
+
+    def __init__(self, fleet: Fleet, chosen: Settings) -> None:
+        # three equal "rates" of 1 leave the first three numbers as they are
+        self._lever = RateThrustAction((1.0, 1.0, 1.0), *_lever(fleet))
+        self._tilt, self._yaw_rate = np.float32(chosen.max_tilt), np.float32(chosen.max_rates[2])
+
+    def command(self, action: Numbers) -> AttitudeThrust:
+        """For actions (n, 4) within [-1, 1]."""
+        lean = np.hypot(action[:, 0], action[:, 1])
+        half = np.float32(0.5) * self._tilt * np.minimum(lean, np.float32(1.0))
+        share = np.sin(half) / np.maximum(lean, np.float32(1e-9))
+        attitude = np.zeros((len(action), 4), dtype=np.float32)
+        attitude[:, 0] = np.cos(half)
+        attitude[:, 1] = -share * action[:, 1]
+        attitude[:, 2] = share * action[:, 0]
+        thrust = self._lever.command(action).thrust
+        return AttitudeThrust(attitude, thrust, yaw_rate=self._yaw_rate * action[:, 2])
+
+
+class VelocityActions:
+    """Velocity and yaw rate, for the vehicle's velocity controller.
+
+    action[:3] times `max_speed` is the velocity in the world's axes, action[3] times the last of
+    `max_rates` the yaw rate.
+    """
+
+    size = 4
+
+    def __init__(self, fleet: Fleet, chosen: Settings) -> None:
+        self._speed, self._yaw_rate = np.float32(chosen.max_speed), np.float32(chosen.max_rates[2])
+
+    def command(self, action: Numbers) -> Velocity:
+        """For actions (n, 4) within [-1, 1]."""
+        return Velocity(self._speed * action[:, :3], yaw_rate=self._yaw_rate * action[:, 3])
+
+
+def _lever(fleet: Fleet) -> tuple[float, float]:
+    """N: the nominal weight, and what the rotors have beyond it."""
+    vehicle = fleet.vehicle
+    most = sum(r.thrust_coefficient for r in vehicle.rotors) * vehicle.motor.speed_max**2
+    weight = vehicle.body.mass * float(np.linalg.norm(vehicle.body.gravity))
+    return weight, most - weight
 
 
 class RotorThrustActions:
@@ -78,7 +111,14 @@ class RotorThrustActions:
         return RotorSpeeds(np.clip(speeds, *self._speeds))
 
 
+_KINDS: dict[str, Any] = {
+    "rate_thrust": RateThrustActions,
+    "rotor_thrusts": RotorThrustActions,
+    "attitude_thrust": AttitudeThrustActions,
+    "velocity": VelocityActions,
+}
+
+
 def make(fleet: Fleet, chosen: Settings) -> Any:
     """The actions of this name."""
-    kind = {"rate_thrust": RateThrustActions, "rotor_thrusts": RotorThrustActions}[chosen.action]
-    return kind(fleet, chosen)
+    return _KINDS[chosen.action](fleet, chosen)

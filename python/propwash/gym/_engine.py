@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import _core
 from propwash import _fleet_input as given
 from propwash.fleet import Fleet
 from propwash.gym import _actions
@@ -25,20 +26,20 @@ Numbers = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
 PARTS = {"position": 3, "velocity": 3, "attitude": 4, "body_rates": 3, "rotor_speeds": 0}
-HUGE = 1e6
-"""m, m/s and rad/s, beyond which a state is as good as diverged."""
 
 
 class Step:
     """What a step gave: arrays that nobody else holds, but for the observation of copy=False."""
 
-    __slots__ = ("clipped", "diverged", "observation", "reward", "terminated", "truncated")
+    __slots__ = ("any_done", "clipped", "done", "observation", "reward", "terminated", "truncated")
 
     observation: Numbers
     reward: Numbers
     terminated: Flags
     truncated: Flags
-    diverged: Flags
+    done: Flags
+    """terminated | truncated."""
+    any_done: bool
     clipped: NDArray[np.int32] | None
     """(n,) numbers of the actions that were out of range; None for no such numbers at all."""
 
@@ -117,100 +118,49 @@ class Engine:
     def step(self, actions: Any, pending: Flags | None = None) -> Step:
         """One step of all, but that those of `pending` begin an episode instead."""
         result = Step()
-        state = self.state
-        clipped = self._take(actions, pending, result)
+        state, task = self.state, self.task
+        clipped, result.clipped = _core.take_actions(self._shaped(actions), pending, state.steps)
         self.fleet._core.step(self.actions.command(clipped), self.settings.substeps)
         state.previous_action, state.action = state.action, clipped
-        state.steps += 1
         if pending is not None:
             self._begin(pending)
-        with np.errstate(over="ignore", invalid="ignore"):
-            state.read()
-            self.task.update(state)
-            self._judge(result, pending)
+        state.read()
+        task.update(state)
+        reward, seen, ended = task.reward(state), self._observe(None), task.terminated(state)
+        gone = None if state.diverged is state.nobody else state.diverged
+        try:
+            told = _core.conclude(seen, reward, ended, gone, state.steps, self.limit, pending)
+        except (TypeError, ValueError):
+            _check_row("reward", task, reward, self.size)
+            _check_row("terminated", task, ended, self.size)
+            raise
+        result.observation = seen
+        result.reward, result.terminated, result.truncated, result.done, *rest = told
+        result.any_done, fine = rest
+        if not fine:
+            bad = ~np.isfinite(seen).all(axis=1)
+            seen[bad & state.diverged] = 0.0
+            _refuse(task, bad & ~state.diverged | ~np.isfinite(result.reward))
         return result
 
-    def _take(self, actions: Any, pending: Flags | None, result: Step) -> Numbers:
-        """The actions within [-1, 1], in an array of our own."""
-        given_ones = np.asarray(actions, dtype=np.float32)
-        if given_ones.shape != self.action_shape:
+    def _shaped(self, actions: Any) -> Numbers:
+        numbers = np.asarray(actions, dtype=np.float32)
+        if numbers.shape != self.action_shape:
             raise ValueError(
                 f"actions: expected numbers of shape {self.action_shape}, got "
                 f"{given.described(actions)}"
             )
-        clipped: Numbers = np.minimum(np.maximum(given_ones, _LEAST), _MOST)
-        result.clipped = None
-        same = clipped == given_ones
-        if same.all():
-            return clipped
-        bad = ~np.isfinite(given_ones)
-        wrong = np.isnan(given_ones).any(axis=1)
-        if pending is not None:
-            wrong &= ~pending
-            bad[~pending] = False
-            clipped[bad] = 0.0
-        if wrong.any():
-            first = int(np.argmax(wrong))
-            raise ValueError(
-                f"actions: expected numbers in [-1, 1], got {given_ones[first].tolist()} for "
-                f"environment {first}"
-            )
-        counts = np.count_nonzero(~same, axis=1).astype(np.int32)
-        if pending is not None:
-            counts[pending] = 0
-        result.clipped = counts if counts.any() else None
-        return clipped
-
-    def _judge(self, result: Step, pending: Flags | None) -> None:
-        state, task = self.state, self.task
-        result.diverged = state.diverged
-        reward = _row("reward", task, task.reward(state), self.size, np.float32)
-        seen = self._observe(None)
-        total = float(np.add.reduce(seen, axis=None)) + float(np.add.reduce(reward))
-        if not abs(total) < HUGE:  # nor a number that is none
-            seen = self._mended(seen, reward, result)
-        terminated = _row("terminated", task, task.terminated(state), self.size, np.bool_)
-        terminated |= result.diverged
-        if self.limit:
-            truncated = state.steps >= self.limit
-            truncated &= ~terminated
-        else:
-            truncated = np.zeros(self.size, dtype=np.bool_)
-        if pending is not None:
-            reward[pending] = 0.0
-            terminated[pending] = False
-            truncated[pending] = False
-        result.observation, result.reward = seen, reward
-        result.terminated, result.truncated = terminated, truncated
-
-    def _mended(self, seen: Numbers, reward: Numbers, result: Step) -> Numbers:
-        """Where numbers are not finite, a vehicle has gone too far, or the task is wrong."""
-        state = self.state
-        bad = ~np.isfinite(seen).all(axis=1) | ~np.isfinite(reward)
-        parts = (state.position, state.velocity, state.body_rates)
-        gone = np.max([np.abs(part).max(axis=1) for part in parts], axis=0) > HUGE
-        gone |= state.diverged
-        _refuse(self.task, bad & ~gone)
-        if not gone.any():
-            return seen
-        reward[gone] = 0.0
-        state.diverged = state.diverged | gone
-        result.diverged = state.diverged
-        state.take_back()
-        again = self._observe(np.zeros(self.size, dtype=np.bool_))
-        lost = ~np.isfinite(again).all(axis=1)
-        _refuse(self.task, lost & ~gone)
-        again[lost] = 0.0
-        return again
+        return numbers
 
     def _observe(self, fresh: Flags | None) -> Numbers:
         """fresh: which have just begun; None for what a step made of all."""
         state = self.state
         if self._sensed is not None:
             return self._sensed.observe(state, fresh)
-        seen = np.asarray(self.task.observation(state), dtype=np.float32)
+        given_seen = self.task.observation(state)
         if self._is_fresh:
-            return seen
+            return cast(Numbers, given_seen)
+        seen = np.asarray(given_seen, dtype=np.float32)
         if seen.ndim != 2 or len(seen) != self.size:
             raise ValueError(
                 f"{type(self.task).__name__}.observation: expected shape ({self.size}, k), got "
@@ -303,23 +253,19 @@ class OnEngine:
         return self._engine.period
 
 
-_LEAST, _MOST = np.float32(-1.0), np.float32(1.0)
-
-
-def _row(name: str, task: Task, values: Any, size: int, kind: Any) -> Any:
-    array = np.array(values, dtype=kind)
+def _check_row(name: str, task: Task, values: Any, size: int) -> None:
+    array = np.asarray(values)
     if array.shape != (size,):
         raise ValueError(
             f"{type(task).__name__}.{name}: expected shape ({size},), got {array.shape}"
         )
-    return array
 
 
 def _refuse(task: Task, bad: Any) -> None:
     if bad.any():
         raise ValueError(
             f"{type(task).__name__}: expected finite observations and rewards, got others for "
-            f"environment {int(np.argmax(bad))}, whose vehicle has not diverged"
+            f"environment {int(np.argmax(bad))}"
         )
 
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from os import PathLike
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, TypedDict, cast, get_args
 
 from propwash import _fleet_input as given
 from propwash._core import ThreadPool
@@ -20,7 +20,7 @@ from propwash.fleet import Dryden  # isort: skip
 Spread = float | tuple[str, Any, Any]
 """How a parameter varies: a share of its value, ("uniform", low, high), ("normal", mean, sd)."""
 
-ActionName = Literal["rate_thrust", "rotor_thrusts"]
+ActionName = Literal["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity"]
 ObservationName = Literal["state", "sensors"]
 
 
@@ -32,6 +32,8 @@ class Options(TypedDict, total=False):
     observation: ObservationName
     history: int
     max_rates: Sequence[float]
+    max_tilt: float
+    max_speed: float
     randomize: Mapping[str, Spread]
     wind: float | Sequence[float]
     turbulence: Dryden | None
@@ -60,6 +62,10 @@ class Settings:
     """Steps of the inertial sensor in an observation of sensors."""
     max_rates: Sequence[float] = (8.0, 8.0, 4.0)
     """rad/s, body rates for an action of 1."""
+    max_tilt: float = 0.7
+    """rad, lean of the thrust for an action of 1, with attitude_thrust; below pi/2."""
+    max_speed: float = 5.0
+    """m/s, for an action of 1, with velocity."""
     randomize: Mapping[str, Spread] = field(default_factory=dict)
     """Parameters of the vehicle, drawn anew for each episode."""
     wind: float | Sequence[float] = 0.0
@@ -86,7 +92,7 @@ class Settings:
     """After which an episode is truncated; None for the task's time, 0 for never."""
 
     def __post_init__(self) -> None:
-        _one_of("action", self.action, ("rate_thrust", "rotor_thrusts"))
+        _one_of("action", self.action, get_args(ActionName))
         _one_of("observation", self.observation, ("state", "sensors"))
         given.whole_number("history", self.history, 1, 1000)
         given.whole_number("substeps", self.substeps, 1, 100_000)
@@ -99,6 +105,10 @@ class Settings:
         for rate in self.max_rates:
             if not given.number("max_rates", rate) > 0.0:
                 raise ValueError(f"max_rates: expected numbers > 0 [rad/s], got {rate!r:.100}")
+        if not 0.0 < given.number("max_tilt", self.max_tilt) < 1.57:
+            raise ValueError(f"max_tilt: expected a number in (0, 1.57) rad, got {self.max_tilt!r}")
+        if not given.number("max_speed", self.max_speed) > 0.0:
+            raise ValueError(f"max_speed: expected a number > 0 [m/s], got {self.max_speed!r:.100}")
         for name in ("randomize", "imu_bias"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TypeError(

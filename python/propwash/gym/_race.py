@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from propwash import _core, race
 from propwash import _fleet_input as given
-from propwash import race
 from propwash.fleet import Fleet
 from propwash.gym import _course
 from propwash.gym._draws import Draws
 from propwash.gym._state import State
-from propwash.gym._task import Numbers, Task, squared
+from propwash.gym._task import Numbers, Task
 from propwash.world import Scene
 
 Seeds = int | Sequence[int] | None
@@ -70,14 +70,14 @@ class Race(Task):
         # what sensors see; environments of different courses have no scene in common
         self.scene = self.courses[0].scene if len(self.courses) == 1 else None
         self.spread, self.radius = spread, radius
-        self.bound = np.float32(bound**2)
+        self.bound = bound
         self.count = len(self.courses[0].names)
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
         """Which course each environment flies, and how far it has come."""
         n = fleet.size
         self.course = (index + np.arange(n)) % len(self.courses)
-        self.next = np.zeros(n, dtype=np.intp)
+        self.next = np.zeros(n, dtype=np.int64)
         """(n,) gates passed, which is the place of the next one in the course."""
         self.time = np.zeros(n)
         """(n,) s, at which the last gate was passed."""
@@ -85,102 +85,73 @@ class Race(Task):
         self._passed = np.zeros(n, dtype=np.bool_)
         self._period = period
         self._before: Numbers = np.zeros((n, 3), dtype=np.float32)
-        self._members = [np.flatnonzero(self.course == k) for k in range(len(self.courses))]
-        centres = np.stack([each.centre for each in self.courses])
-        turns = np.stack([each.turn for each in self.courses])
-        self._half = np.stack([each.half for each in self.courses]).astype(np.float32)
+        self._clearance: Numbers = np.zeros(n, dtype=np.float32)
+        self._starts = np.stack([each.start for each in self.courses])
+        self._yaws = np.array([each.yaw for each in self.courses])
         # the last gate stays in view after the run, so that there always is a next and a second
         wide = [*range(self.count), self.count - 1, self.count - 1]
-        self._centre = centres[:, wide].astype(np.float32)
-        self._turn = turns[:, wide].astype(np.float32)
-        self._half = self._half[:, wide]
-        self._look()
-
-    def _look(self) -> None:
-        """Gathers the next gate of each environment."""
-        self._middle = self._centre[self.course, self.next]
-        self._frame = self._turn[self.course, self.next]
-        self._opening = self._half[self.course, self.next]
-        self._after = self._centre[self.course, self.next + 1]
-        self._ways = self._frame[:, :, 0], self._turn[self.course, self.next + 1, :, 0]
-        self._axes = [[self._frame[:, i, axis].copy() for i in range(3)] for axis in range(3)]
+        self._gates = _core.RaceCourses(
+            [each.scene._core for each in self.courses],
+            np.stack([each.centre[wide] for each in self.courses]),
+            np.stack([each.turn[wide] for each in self.courses]),
+            np.stack([each.half[wide] for each in self.courses]),
+        )
+        self._seen: tuple[Numbers, Numbers] | None = None
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
         """At the start, at rest, level."""
         rows = draws.rows
         chosen = self.course[rows]
-        starts = np.stack([each.start for each in self.courses])[chosen]
-        half = 0.5 * np.array([each.yaw for each in self.courses])[chosen]
-        place = starts + draws.uniform(-self.spread, self.spread, 3)
+        place = self._starts[chosen] + draws.uniform(-self.spread, self.spread, 3)
+        half = 0.5 * self._yaws[chosen]
         level = np.zeros_like(half)
-        for values in (self.next, self.time, self.collided, self._passed):
+        for values in (self.next, self.time, self.collided, self._passed, self._clearance):
             values[rows] = 0
-        self._before = self._before.copy()
         self._before[rows] = place
-        self._look()
+        self._seen = None
         turned = np.stack([np.cos(half), level, level, np.sin(half)], axis=1)
         return {"position": place, "attitude": turned}
 
     def update(self, state: State) -> None:
         """Who passed a gate, who touched something, who came nearer."""
-        start, end = self._before - self._middle, state.position - self._middle
-        self._gain = np.sqrt(squared(start)) - np.sqrt(squared(end))
-        ahead = self._along(start, 0), self._along(end, 0)
-        crossing = (ahead[0] < 0.0) & (ahead[1] >= 0.0)
-        self._passed[:] = False
-        rows = np.flatnonzero(crossing & (self.next < self.count))
-        if len(rows):
-            self._pass(rows, start, end, ahead, state.steps)
-        self._before = state.position
-        self._far = squared(state.position - self._middle)
-        for each, members in zip(self.courses, self._members, strict=True):
-            touched = each.scene.collides(state.position[members], radius=self.radius).collided
-            self.collided[members] = touched
-        # what comes after the last gate does not count
-        self.collided &= ~((self.next == self.count) & self._passed)
+        self._reward, self._over = self._gates.judge(
+            state.position,
+            state.body_rates,
+            state.steps,
+            self.course,
+            self.next,
+            self.time,
+            self._passed,
+            self.collided,
+            self._before,
+            self._clearance,
+            self.radius,
+            self.bound,
+            self._period,
+        )
+        self._seen = None
 
-    def _pass(
-        self, rows: Any, start: Numbers, end: Numbers, ahead: tuple[Any, Any], steps: Any
-    ) -> None:
-        first, second = ahead[0][rows], ahead[1][rows]
-        share = first / (first - second)
-        inside = np.ones(len(rows), dtype=np.bool_)
-        for axis in (1, 2):
-            one, two = self._along(start, axis)[rows], self._along(end, axis)[rows]
-            inside &= np.abs(one + share * (two - one)) <= self._opening[rows, axis - 1]
-        rows = rows[inside]
-        self._passed[rows] = True
-        self.next[rows] += 1
-        self.time[rows] = (steps[rows] - 1 + share[inside]) * self._period
-        self._look()
-
-    def _along(self, vector: Numbers, axis: int) -> Numbers:
-        """(n,) components of vectors along an axis of each one's next gate."""
-        x, y, z = self._axes[axis]
-        along: Numbers = vector[:, 0] * x + vector[:, 1] * y + vector[:, 2] * z
-        return along
+    def _look(self, state: State) -> tuple[Numbers, Numbers]:
+        if self._seen is None:
+            self._seen = self._gates.look(state.position, self.course, self.next)
+        return self._seen
 
     def target(self, state: State) -> Numbers:
         """(n, 3) m, the middle of the next gate."""
-        return self._middle
+        return self._look(state)[0]
 
-    def extras(self, state: State) -> list[Numbers]:
+    def extras(self, state: State) -> Numbers:
         """How the next gate is passed, the way to the one after it, and how that is."""
-        parts = [self._ways[0], self._after - state.position, self._ways[1]]
-        if self.frame == "body":
-            parts = [state.to_body(part) for part in parts]
-        return parts
+        seen = self._look(state)[1]
+        return state.to_body(seen) if self.frame == "body" else seen
 
     def reward(self, state: State) -> Any:
         """Nearer to the next gate, through it, untouched."""
-        worth = self._gain - np.float32(0.001) * squared(state.body_rates)
-        worth += np.float32(10.0) * self._passed
-        worth -= np.float32(10.0) * (self.collided | (self._far > self.bound))
-        return worth
+        return self._reward
 
     def terminated(self, state: State) -> Any:
         """All gates passed, something touched, or too far away."""
-        return (self.next == self.count) | self.collided | (self._far > self.bound)
+        return self._over
 
     def info(self, state: State) -> Mapping[str, Any]:
         """How the run went."""

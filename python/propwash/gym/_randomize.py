@@ -54,7 +54,6 @@ class Randomizer:
         names = [each.name for each in self._varied]
         if len(set(names)) < len(names):
             raise ValueError(f"randomize: expected each parameter once, got {', '.join(names)}")
-        self._values = {name: np.array(fleet.parameters[name]) for name in names}
         self._wind_range, self._delay_range = chosen.wind_range, chosen.delay_range
         self._wind = np.zeros((fleet.size, 3), dtype=np.float32)
         self._delay = np.zeros(fleet.size, dtype=np.uint32)
@@ -65,9 +64,11 @@ class Randomizer:
         rows = draws.rows
         if self._varied:
             own = draws.purpose(_draws.PARAMETERS)
-            for each in self._varied:
-                self._values[each.name][rows] = each.draw(own)
-            self._fleet.parameters.update(self._values)
+            mask = np.zeros(self._fleet.size, dtype=np.bool_)
+            mask[rows] = True
+            self._fleet.parameters.assign(
+                {each.name: each.draw(own) for each in self._varied}, mask
+            )
         air = draws.purpose(_draws.AIR)
         low, high = self._wind_range
         if high > 0.0:

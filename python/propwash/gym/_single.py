@@ -65,8 +65,8 @@ class FleetEnv(OnEngine, gymnasium.Env[Any, Any]):
         result = self._engine.step(np.asarray(action)[np.newaxis])
         terminated, truncated = bool(result.terminated[0]), bool(result.truncated[0])
         info: dict[str, Any] = {}
-        if result.clipped is not None or terminated or truncated:
-            info = one(told(self._engine, result, result.terminated | result.truncated))
+        if result.clipped is not None or result.any_done:
+            info = one(told(self._engine, result))
         return result.observation[0], float(result.reward[0]), terminated, truncated, info
 
     def close(self) -> None:

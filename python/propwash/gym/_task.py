@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import _core
 from propwash.fleet import Fleet
 from propwash.gym._draws import Draws
-from propwash.gym._state import State, write
+from propwash.gym._state import State
 from propwash.world import Scene
 
 Numbers = NDArray[np.float32]
@@ -57,8 +58,8 @@ class Task:
         """Called once after each step, before all else: what the task remembers goes on."""
 
     def target(self, state: State) -> Any:
-        """(n, 3) or (3,) m, where the vehicle should be: the origin."""
-        return np.zeros(3, dtype=np.float32)
+        """(n, 3) or (3,) m, where the vehicle should be; None for the origin."""
+        return None
 
     def extras(self, state: State) -> Any:
         """(n, k) numbers at the end of the state's layout, or a list of such; None for none."""
@@ -70,24 +71,25 @@ class Task:
         By default: position − target (3), velocity (3), both in `frame`; rotation from body to
         world, row by row (9); body rates (3); the last action (A); `extras`.
         """
-        extras = self.extras(state)
-        if not isinstance(extras, list | tuple):
-            extras = [] if extras is None else [extras]
-        more = [np.asarray(part) for part in extras]
-        width = 18 + state.action.shape[1]
-        seen = state.blank(width + sum(part.shape[1] for part in more))
-        error = _difference(state.position, np.asarray(self.target(state)))
-        velocity = state.velocity
-        if self.frame == "body":
-            error, velocity = state.to_body(error), state.to_body(velocity)
-        write(seen[:, 0:3], error)
-        write(seen[:, 3:6], velocity)
-        state.write_rotation(seen[:, 6:15])
-        write(seen[:, 15:18], state.body_rates)
-        write(seen[:, 18:width], state.action)
-        for part in more:
-            write(seen[:, width : width + part.shape[1]], part)
-            width += part.shape[1]
+        extras, target = self.extras(state), self.target(state)
+        more: list[Numbers] = []
+        width = _STATE + state.action.shape[1]
+        if extras is not None:
+            parts = extras if isinstance(extras, list | tuple) else [extras]
+            more = [_columns(part, state.size) for part in parts]
+            width += sum(part.shape[1] for part in more)
+        seen = state.blank(width)
+        _core.observe_state(
+            state.position,
+            state.velocity,
+            state.attitude,
+            state.body_rates,
+            state.action,
+            None if target is None else _target(target, state.size),
+            self.frame == "body",
+            more,
+            seen,
+        )
         return seen
 
     def reward(self, state: State) -> Any:
@@ -103,19 +105,22 @@ class Task:
         return {}
 
 
-def _difference(position: Numbers, target: Any) -> Numbers:
-    if target.ndim == 1 and not target.any():
-        return position
-    apart: Numbers = np.subtract(position, target, dtype=np.float32)
-    return apart
+_STATE = 18
+"""Numbers of the layout before the action."""
 
 
-def squared(vector: Numbers) -> Numbers:
-    """(n,) squared lengths of (n, 3)."""
-    parts = vector * vector
-    total: Numbers = parts[:, 0] + parts[:, 1]
-    total += parts[:, 2]
-    return total
+def _columns(part: Any, size: int) -> Numbers:
+    columns = np.ascontiguousarray(part, dtype=np.float32)
+    if columns.ndim != 2 or len(columns) != size:
+        raise ValueError(f"extras: expected shape ({size}, k), got {columns.shape}")
+    return columns
+
+
+def _target(target: Any, size: int) -> Numbers:
+    place = np.ascontiguousarray(target, dtype=np.float32)
+    if place.shape not in ((3,), (size, 3)):
+        raise ValueError(f"target: expected shape ({size}, 3) or (3,), got {place.shape}")
+    return place
 
 
 class Hover(Task):
@@ -150,8 +155,7 @@ class Hover(Task):
                 f"{tilt!r:.50}, {spin!r:.50}, {bound!r:.50}"
             )
         self.position, self.tilt, self.velocity = position, tilt, velocity
-        self.rates, self.spin, self.bound = rates, spin, np.float32(bound**2)
-        self._far: Any = None
+        self.rates, self.spin, self.bound = rates, spin, bound
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
         """Keeps the rotors' speeds in hover."""
@@ -169,33 +173,27 @@ class Hover(Task):
         }
 
     def update(self, state: State) -> None:
-        """Measures the distance once for all that asks for it."""
-        self._far = squared(state.position)
+        """Judges the step."""
+        self._reward, self._over, self._distance = _core.judge_hover(
+            state.position,
+            state.attitude,
+            state.body_rates,
+            state.action,
+            state.previous_action,
+            self.bound,
+        )
 
-    def reward(self, state: State) -> Numbers:
+    def reward(self, state: State) -> Any:
         """Near, upright, calm."""
-        one = np.float32(1.0)
-        worth: Numbers = np.sqrt(self._far)
-        worth += one
-        np.divide(one, worth, out=worth)
-        worth += np.float32(0.2) * state.upright
-        worth -= np.float32(0.002) * squared(state.body_rates)
-        change = state.action - state.previous_action
-        change *= change
-        rough = change[:, 0] + change[:, 1]
-        for column in range(2, change.shape[1]):
-            rough += change[:, column]
-        rough *= np.float32(0.02)
-        worth -= rough
-        return worth
+        return self._reward
 
     def terminated(self, state: State) -> Any:
         """Too far away."""
-        return self._far > self.bound
+        return self._over
 
     def info(self, state: State) -> Mapping[str, Any]:
         """distance: m, at the end."""
-        return {"distance": np.sqrt(squared(state.position))}
+        return {"distance": self._distance}
 
 
 class Land(Task):
@@ -210,7 +208,7 @@ class Land(Task):
     """
 
     episode_seconds: ClassVar[float] = 8.0
-    radius, speed, tilt_cosine = np.float32(0.3), np.float32(0.7), np.float32(np.cos(0.35))
+    radius, speed, tilt = 0.3, 0.7, 0.35
 
     def __init__(
         self,
@@ -227,20 +225,19 @@ class Land(Task):
                 f"< bound [m], got {gear!r:.50}, {height!r:.50}, {bound!r:.50}, {position!r:.50}"
             )
         self.position, self.height = position, height
-        self.gear, self.bound = np.float32(gear), np.float32(bound**2)
+        self.gear, self.bound = gear, bound
         self.scene = Scene.load("empty")
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
-        """Nothing has landed."""
-        self._before: Numbers = np.zeros(fleet.size, dtype=np.float32)
-        self._now = self._before
+        """Keeps the distances."""
+        self._distance: Numbers = np.zeros(fleet.size, dtype=np.float32)
+        self._bounds = (self.gear, self.bound, self.radius, self.speed, float(np.cos(self.tilt)))
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
         """Above the ground, level, nearly at rest."""
         sides = draws.uniform(-self.position, self.position, 2)
         place = np.column_stack([sides, draws.uniform(*self.height)])
-        self._now = self._now.copy()
-        self._now[draws.rows] = np.sqrt(squared(place.astype(np.float32)))
+        self._distance[draws.rows] = np.linalg.norm(place, axis=1)
         return {
             "position": place,
             "velocity": draws.uniform(-0.5, 0.5, 3),
@@ -248,23 +245,19 @@ class Land(Task):
         }
 
     def update(self, state: State) -> None:
-        """Measures distances and touches once."""
-        far = squared(state.position)
-        self._before, self._now = self._now, np.sqrt(far)
-        self._speed = np.sqrt(squared(state.velocity))
-        self._touched = state.position[:, 2] <= self.gear
-        side = np.square(state.position[:, 0]) + np.square(state.position[:, 1])
-        gentle = (self._speed <= self.speed) & (state.upright >= self.tilt_cosine)
-        self._landed = self._touched & gentle & (side <= self.radius**2)
-        self._over = self._touched | (far > self.bound)
+        """Judges the step."""
+        self._reward, self._over, self._landed, self._speed = _core.judge_landing(
+            state.position,
+            state.velocity,
+            state.attitude,
+            state.body_rates,
+            self._bounds,
+            self._distance,
+        )
 
     def reward(self, state: State) -> Any:
         """Nearer, then softly."""
-        hasty = self._speed / (np.float32(0.3) + self._now)
-        worth = np.float32(4.0) * (self._before - self._now) - np.float32(0.002) * hasty * hasty
-        worth -= np.float32(0.002) * squared(state.body_rates)
-        end = np.where(self._landed, np.float32(10.0), np.float32(-10.0))
-        return np.where(self._over, worth + end, worth)
+        return self._reward
 
     def terminated(self, state: State) -> Any:
         """On the ground, or too far away."""
@@ -272,4 +265,4 @@ class Land(Task):
 
     def info(self, state: State) -> Mapping[str, Any]:
         """success; speed: m/s, and distance: m, at the end."""
-        return {"success": self._landed, "speed": self._speed, "distance": self._now}
+        return {"success": self._landed, "speed": self._speed, "distance": self._distance.copy()}

@@ -3,45 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propwash import _core
 from propwash.fleet import Fleet
 from propwash.gym._draws import Draws
 from propwash.gym._state import State
-from propwash.gym._task import Numbers, Task, squared
+from propwash.gym._task import Numbers, Task
+from propwash.trajectories import Circle, Lemniscate, Path
 
 Array = NDArray[np.float64]
 
 _SAMPLES = 2048
-
-
-class Circle:
-    """A level circle about the origin; radius: m."""
-
-    def __init__(self, radius: float = 2.0) -> None:
-        self.radius = _positive("radius", radius)
-
-    def points(self) -> Array:
-        """(k, 3) m, around once, the first point not again at the end."""
-        angle = np.linspace(0.0, 2.0 * np.pi, 8 * _SAMPLES, endpoint=False)
-        level = np.zeros_like(angle)
-        return self.radius * np.stack([np.cos(angle), np.sin(angle), level], axis=1)
-
-
-class Lemniscate:
-    """A level figure eight (Gerono's) about the origin: x = a cos, y = a sin cos; size: a [m]."""
-
-    def __init__(self, size: float = 3.0) -> None:
-        self.size = _positive("size", size)
-
-    def points(self) -> Array:
-        """(k, 3) m, around once, the first point not again at the end."""
-        angle = np.linspace(0.0, 2.0 * np.pi, 8 * _SAMPLES, endpoint=False)
-        across = np.sin(angle) * np.cos(angle)
-        return self.size * np.stack([np.cos(angle), across, np.zeros_like(angle)], axis=1)
 
 
 class Waypoints:
@@ -90,7 +66,8 @@ class Waypoints:
 class Track(Task):
     """Follow a closed path at a kept speed; where on it an episode starts is drawn.
 
-    path: "circle", "lemniscate", a Circle, Lemniscate or Waypoints. speed: m/s along it.
+    path: "circle", "lemniscate", any path of propwash.trajectories that closes, such as
+        Circle(3.0), or Waypoints; its own times do not matter. speed: m/s along it.
     spread: m, how far from its point of the path a vehicle starts along each axis.
     bound: m, distance at which it is over. The state's extras: velocity of the point (3), and where
     it will be from now in 0.1, 0.2, 0.4 s (9), both in `frame`, the latter from the vehicle.
@@ -99,11 +76,10 @@ class Track(Task):
     """
 
     episode_seconds: ClassVar[float] = 10.0
-    ahead = (0.1, 0.2, 0.4)
 
     def __init__(
         self,
-        path: str | Circle | Lemniscate | Waypoints = "lemniscate",
+        path: str | Path | Waypoints = "lemniscate",
         speed: float = 2.0,
         spread: float = 0.3,
         bound: float = 5.0,
@@ -116,14 +92,11 @@ class Track(Task):
                 raise ValueError(
                     f"path: expected 'circle', 'lemniscate' or Waypoints(…), got {path!r:.100}"
                 )
-            path = known[path]()
-        if not isinstance(path, Circle | Lemniscate | Waypoints):
-            raise TypeError(
-                f"path: expected a name, Circle, Lemniscate or Waypoints, got {path!r:.100}"
-            )
+            path = cast(Path, known[path]())
         self.speed = _positive("speed", speed)
         self.spread, self.bound = _positive("spread", spread), _positive("bound", bound)
-        self._table, self.length = _even(path.points())
+        table, self.length = _even(_around(path))
+        self._path = _core.TrackPath(table, self.length, self.speed)
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
         """Keeps where on the path each episode began."""
@@ -133,48 +106,19 @@ class Track(Task):
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
         """Near a point of the path, at its velocity."""
         phase = draws.uniform(0.0, self.length)
-        self._phase = self._phase.copy()
         self._phase[draws.rows] = phase
         self._is_stale = True
-        place, velocity = self._places(phase), self._velocities(phase)
+        now = np.zeros(draws.size, dtype=np.int32)
+        place, velocity = self._path.follow(phase, now, 0.0)
         return {
             "position": place + draws.uniform(-self.spread, self.spread, 3),
             "velocity": velocity + draws.uniform(-0.2, 0.2, 3),
             "attitude": draws.attitude(0.2),
         }
 
-    def _cells(self, way: Array) -> tuple[NDArray[np.intp], Numbers]:
-        """Where in the table ways (m,) [m] lie, and by which share of a leap after that."""
-        cell = way * (_SAMPLES / self.length)
-        whole = cell.astype(np.intp)
-        share = (cell - whole).astype(np.float32)
-        whole %= _SAMPLES
-        return whole, share
-
-    def _places(self, way: Array) -> Numbers:
-        whole, share = self._cells(way)
-        place = np.empty((len(way), 3), dtype=np.float32)
-        for axis in range(3):
-            leap = self._table[3 + axis].take(whole)
-            leap *= share
-            np.add(self._table[axis].take(whole), leap, out=place[:, axis])
-        return place
-
-    def _velocities(self, way: Array) -> Numbers:
-        whole, _ = self._cells(way)
-        speed = np.float32(self.speed * _SAMPLES / self.length)
-        velocity = np.empty((len(way), 3), dtype=np.float32)
-        for axis in range(3):
-            np.multiply(self._table[3 + axis].take(whole), speed, out=velocity[:, axis])
-        return velocity
-
-    def _way(self, state: State, later: float) -> Array:
-        return self._phase + self.speed * (state.steps * state.period + later)
-
     def reference(self, state: State, later: float = 0.0) -> tuple[Numbers, Numbers]:
         """Where each vehicle should be, (n, 3) m, and how fast, (n, 3) m/s, in `later` seconds."""
-        way = self._way(state, later)
-        return self._places(way), self._velocities(way)
+        return self._path.follow(self._phase, state.steps, state.period, later)
 
     def _refresh(self, state: State) -> None:
         if self._is_stale:
@@ -187,40 +131,39 @@ class Track(Task):
         return self._target
 
     def update(self, state: State) -> None:
-        """Looks up the point once for reward and end."""
+        """Looks up the point, and judges the step."""
         self._is_stale = True
         self._refresh(state)
-        self._far = squared(state.position - self._target)
+        self._reward, self._over, self._distance = _core.judge_track(
+            state.position,
+            state.velocity,
+            state.body_rates,
+            state.action,
+            state.previous_action,
+            self._target,
+            self._velocity,
+            self.bound,
+        )
 
-    def extras(self, state: State) -> list[Numbers]:
+    def extras(self, state: State) -> Numbers:
         """The point's velocity, and where it will be."""
         self._refresh(state)
-        parts = [self._velocity]
-        ways = (self._way(state, later) for later in self.ahead)
-        parts += [self._places(way) - state.position for way in ways]
-        if self.frame == "body":
-            parts = [state.to_body(part) for part in parts]
-        return parts
+        seen = self._path.look_ahead(
+            self._phase, state.steps, state.period, state.position, self._velocity
+        )
+        return state.to_body(seen) if self.frame == "body" else seen
 
     def reward(self, state: State) -> Any:
         """Near the point, with its velocity, calm."""
-        distance = np.sqrt(self._far)
-        slip = np.sqrt(squared(state.velocity - self._velocity))
-        worth = np.float32(1.0) / (np.float32(1.0) + np.float32(2.0) * distance)
-        worth -= np.float32(0.02) * slip
-        worth -= np.float32(0.002) * squared(state.body_rates)
-        change = np.square(state.action - state.previous_action)
-        for column in range(change.shape[1]):
-            worth -= np.float32(0.02) * change[:, column]
-        return worth
+        return self._reward
 
     def terminated(self, state: State) -> Any:
         """Too far from the point."""
-        return self._far > np.float32(self.bound**2)
+        return self._over
 
     def info(self, state: State) -> Mapping[str, Any]:
         """distance: m, from the point at the end."""
-        return {"distance": np.sqrt(self._far)}
+        return {"distance": self._distance}
 
 
 def _positive(name: str, value: float) -> float:
@@ -229,11 +172,27 @@ def _positive(name: str, value: float) -> float:
     return float(value)
 
 
+def _around(path: Path | Waypoints) -> Array:
+    """(k, 3) m, around once, the first point not again at the end."""
+    if isinstance(path, Waypoints):
+        return path.points()
+    if not isinstance(path, Path):
+        raise TypeError(
+            "path: expected a name, a path of propwash.trajectories or Waypoints, got "
+            f"{path!r:.100}"
+        )
+    points = path.sample(period=path.duration / (8 * _SAMPLES)).position
+    gap, length = np.linalg.norm(points[-1] - points[0]), np.ptp(points, axis=0).max()
+    if not gap <= 1e-3 * length:
+        raise ValueError(f"path: expected one that closes, its ends are {gap:.3g} m apart")
+    return points[:-1]
+
+
 def _even(points: Array) -> tuple[Numbers, float]:
-    """x, y, z and the leaps to the next, (6, samples), at even ways; the length of the curve."""
+    """Points and the leaps to the next, (samples, 6), at even ways; the length of the curve."""
     closed = np.concatenate([points, points[:1]])
     ways = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
     even = np.linspace(0.0, ways[-1], _SAMPLES, endpoint=False)
     place = np.stack([np.interp(even, ways, closed[:, axis]) for axis in range(3)])
     leaps = np.roll(place, -1, axis=1) - place
-    return np.concatenate([place, leaps]).astype(np.float32), float(ways[-1])
+    return np.concatenate([place, leaps]).T.astype(np.float32), float(ways[-1])

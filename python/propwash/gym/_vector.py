@@ -61,6 +61,7 @@ class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
         )
         self._done: Flags | None = None
         """Which have ended and not begun again; None before the first reset."""
+        self._any_done = False
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -78,6 +79,7 @@ class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
         if self._done is None:
             self._done = np.zeros(self.num_envs, dtype=np.bool_)
         self._done = self._done & ~chosen
+        self._any_done = bool(self._done.any())
         return self._engine.restart(chosen), {}
 
     def _chosen(self, mask: Any, seed: int | None) -> Flags:
@@ -103,7 +105,7 @@ class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
         if self.closed or done is None:
             self._refuse_closed()
             raise ResetNeeded("expected reset() before step()")
-        pending = done if done.any() else None
+        pending = done if self._any_done else None
         if pending is not None and self.autoreset_mode is AutoresetMode.DISABLED:
             ended = ", ".join(str(number) for number in np.flatnonzero(done)[:8])
             raise ResetNeeded(
@@ -111,16 +113,17 @@ class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
                 "of an episode, as autoreset is disabled"
             )
         result = self._engine.step(actions, pending)
-        done = result.terminated | result.truncated
+        done = result.done
         infos: dict[str, Any] = {}
         seen = result.observation
-        if result.clipped is not None or done.any():
-            infos = told(self._engine, result, done)
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and done.any():
+        if result.clipped is not None or result.any_done:
+            infos = told(self._engine, result)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP and result.any_done:
             infos = self._finals(seen, done, infos)
             seen = self._engine.restart(done)
             done = np.zeros(self.num_envs, dtype=np.bool_)
-        self._done = done
+            result.any_done = False
+        self._done, self._any_done = done, result.any_done
         return seen, result.reward, result.terminated, result.truncated, infos
 
     def _finals(self, seen: Any, done: Flags, infos: dict[str, Any]) -> dict[str, Any]:
@@ -156,7 +159,7 @@ def spaces(engine: Engine) -> tuple[Any, Any]:
     return seen, gymnasium.spaces.Box(-1.0, 1.0, engine.action_shape[1:], np.float32)
 
 
-def told(engine: Engine, result: Step, done: Flags) -> dict[str, Any]:
+def told(engine: Engine, result: Step) -> dict[str, Any]:
     """Infos as arrays (n, …), each with the mask of those whom it concerns.
 
     clipped: how many numbers of the action were out of range. diverged, and what the task tells:
@@ -165,11 +168,10 @@ def told(engine: Engine, result: Step, done: Flags) -> dict[str, Any]:
     infos: dict[str, Any] = {}
     if result.clipped is not None:
         add(infos, "clipped", result.clipped, result.clipped > 0)
-    if done.any():
-        add(infos, "diverged", result.diverged, done)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for name, values in engine.task.info(engine.state).items():
-                add(infos, name, values, done)
+    if result.any_done:
+        add(infos, "diverged", engine.state.diverged, result.done)
+        for name, values in engine.task.info(engine.state).items():
+            add(infos, name, values, result.done)
     return infos
 
 

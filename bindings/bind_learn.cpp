@@ -1,0 +1,175 @@
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "commands.hpp"
+#include "learn_arrays.hpp"
+#include "propwash/learn/actions.hpp"
+#include "propwash/learn/observation.hpp"
+#include "rooms.hpp"
+
+namespace propwash::bindings {
+
+namespace {
+
+/// Actions within [-1, 1], and how many of each row were not, or None. Counts a step.
+py::tuple take(const Floats& actions, const std::optional<Truths>& ignored,
+               Given<std::int32_t>& steps) {
+  const std::size_t n = actions.shape(0), width = actions.shape(1);
+  std::int32_t* const count = steps.room(n);
+  auto clipped = new_array<float>(n, width);
+  auto counts = py::none().cast<py::object>();
+  std::vector<std::int32_t> beyond(n);
+  const auto found =
+      learn::clip_actions(actions.data(), n, width, ignored ? ignored->rows(n) : nullptr,
+                          clipped.mutable_data(), beyond.data());
+  if (found.bad >= 0) {
+    const auto row = py::object(actions.array()[py::int_(found.bad)]).attr("tolist")();
+    throw py::value_error("actions: expected numbers in [-1, 1], got " +
+                          py::str(row).cast<std::string>() + " for environment " +
+                          std::to_string(found.bad));
+  }
+  for (std::size_t i = 0; i < n; ++i) ++count[i];
+  if (found.any) counts = py::array_t<std::int32_t>(static_cast<py::ssize_t>(n), beyond.data());
+  return py::make_tuple(clipped, counts);
+}
+
+void bind_actions(py::module_& m) {
+  m.def("take_actions", &take, py::arg("actions"), py::arg("ignored"), py::arg("steps").noconvert(),
+        "(n, A) numbers within [-1, 1], and how many of each row were not, or None for none.\n\n"
+        "ignored: (n,) rows that may hold anything, or None. steps: (n,), becomes one more. Raises "
+        "ValueError for a number that is none.");
+  using Map = learn::RateThrustAction<float>;
+  py::class_<Map>(m, "RateThrustAction", "From actions (n, 4) to body rates and thrust.")
+      .def(py::init([](std::array<float, 3> rates, float weight, float reserve) {
+             return Map{{rates[0], rates[1], rates[2]}, weight, reserve};
+           }),
+           py::arg("max_rates"), py::arg("weight"), py::arg("reserve"))
+      .def(
+          "command",
+          [](const Map& map, const Floats& action) {
+            const std::size_t n = action.shape(0);
+            auto rates = new_array<float>(n, 3);
+            auto thrust = new_array<float>(n);
+            map(action.rows(n, 4), n, rates.mutable_data(), thrust.mutable_data());
+            return std::make_unique<RateThrustCommand>(rates, thrust);
+          },
+          py::arg("action"), "The command of a fleet.");
+}
+
+void observe(const Floats& position, const Floats& velocity, const Floats& attitude,
+             const Floats& body_rates, const Floats& action, const std::optional<Floats>& target,
+             bool in_body, const std::vector<Floats>& extras, Floats& seen) {
+  const std::size_t n = seen.shape(0), width = seen.shape(1), acted = action.shape(1);
+  std::size_t column = learn::state_columns + acted;
+  const bool one = target && target->size() == 3;
+  float* const to = seen.room(n, width);
+  for (const auto& extra : extras) column += extra.shape(1);
+  if (column != width) throw py::value_error("seen: expected as many columns as there are numbers");
+  learn::observe_state<float>(
+      {n, position.rows(n, 3), velocity.rows(n, 3), attitude.rows(n, 4), body_rates.rows(n, 3)},
+      target ? target->rows(one ? 1 : n, 3) : nullptr, one,
+      {static_cast<int>(acted), action.rows(n, acted), nullptr}, in_body, to, width);
+  column = learn::state_columns + acted;
+  for (const auto& extra : extras) {
+    const std::size_t more = extra.shape(1);
+    learn::append<float>({more, extra.rows(n, more)}, n, to, width, column);
+    column += more;
+  }
+}
+
+py::array_t<float> in_body(const Floats& attitude, const Floats& vectors) {
+  const std::size_t n = vectors.shape(0), each = vectors.shape(1) / 3;
+  auto turned = new_array<float>(n, vectors.shape(1));
+  std::memcpy(turned.mutable_data(), vectors.rows(n, each * 3), vectors.size() * sizeof(float));
+  learn::turn_to_body(attitude.rows(n, 4), n, each, turned.mutable_data());
+  return turned;
+}
+
+py::array_t<float> rotations(const Floats& attitude) {
+  const std::size_t n = attitude.shape(0);
+  py::array_t<float> turns({static_cast<py::ssize_t>(n), py::ssize_t{3}, py::ssize_t{3}});
+  const float* q = attitude.rows(n, 4);
+  float* to = turns.mutable_data();
+  for (std::size_t i = 0; i < n; ++i, q += 4) {
+    for (const float x : to_matrix(Quat<float>{q[0], q[1], q[2], q[3]}).elements) *to++ = x;
+  }
+  return turns;
+}
+
+/// Whether all numbers are finite: none has all bits of the exponent set.
+bool all_finite(const float* numbers, std::size_t count) {
+  std::uint32_t bad = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t bits;
+    std::memcpy(&bits, numbers + i, sizeof bits);
+    constexpr std::uint32_t exponent = 0x7f800000U;
+    bad |= static_cast<std::uint32_t>((bits & exponent) == exponent);
+  }
+  return bad == 0;
+}
+
+/// What of a step of all environments follows for all tasks alike.
+py::tuple conclude(const Floats& seen, const Floats& reward, const Truths& ended,
+                   const std::optional<Truths>& diverged, const Given<std::int32_t>& steps,
+                   std::int32_t limit, const std::optional<Truths>& pending) {
+  const std::size_t n = steps.size();
+  if (reward.array().ndim() != 1 || ended.array().ndim() != 1) {
+    throw py::value_error("reward, ended: expected one axis");
+  }
+  auto worth = new_array<float>(n);
+  auto terminated = new_array<bool>(n), truncated = new_array<bool>(n), done = new_array<bool>(n);
+  const float* const from = reward.rows(n);
+  const bool* const over = ended.rows(n);
+  const bool* const gone = diverged ? diverged->rows(n) : nullptr;
+  const bool* const begins = pending ? pending->rows(n) : nullptr;
+  const std::int32_t* const at = steps.rows(n);
+  float* const to = worth.mutable_data();
+  bool* const stops = terminated.mutable_data();
+  bool* const cut = truncated.mutable_data();
+  bool* const last = done.mutable_data();
+  for (std::size_t i = 0; i < n; ++i) {
+    to[i] = from[i];
+    stops[i] = over[i];
+    cut[i] = !over[i] & (limit > 0) & (at[i] >= limit);
+    last[i] = stops[i] | cut[i];
+  }
+  for (std::size_t i = 0; i < n && (gone != nullptr || begins != nullptr); ++i) {
+    const bool begun = begins != nullptr && begins[i];
+    const bool lost = !begun && gone != nullptr && gone[i];
+    if (!begun && !lost) continue;
+    to[i] = 0.0F;
+    stops[i] = last[i] = lost;
+    cut[i] = false;
+  }
+  const bool any = std::find(last, last + n, true) != last + n;
+  const bool fine = all_finite(to, n) && all_finite(seen.data(), seen.size());
+  return py::make_tuple(worth, terminated, truncated, done, any, fine);
+}
+
+void bind_observation(py::module_& m) {
+  m.def("observe_state", &observe, py::arg("position"), py::arg("velocity"), py::arg("attitude"),
+        py::arg("body_rates"), py::arg("action"), py::arg("target"), py::arg("in_body"),
+        py::arg("extras"), py::arg("seen").noconvert(),
+        "Writes the layout of an observed state to (n, k), see propwash.gym.Task.observation.");
+  m.def("in_body", &in_body, py::arg("attitude"), py::arg("vectors"),
+        "(n, 3 k) numbers, vectors of the world, in components of each vehicle's body.");
+  m.def("rotations", &rotations, py::arg("attitude"), "(n, 3, 3) from body to world.");
+  m.def(
+      "conclude", &conclude, py::arg("seen"), py::arg("reward"), py::arg("ended"),
+      py::arg("diverged"), py::arg("steps"), py::arg("limit"), py::arg("pending"),
+      "(reward, terminated, truncated, done, any of done, whether all numbers are finite).\n\n"
+      "limit: steps of an episode, 0 for no limit. pending: those that have just begun, or None.");
+}
+
+}  // namespace
+
+void bind_learn(py::module_& m) {
+  bind_actions(m);
+  bind_observation(m);
+}
+
+}  // namespace propwash::bindings

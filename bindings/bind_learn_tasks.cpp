@@ -1,0 +1,192 @@
+#include <pybind11/stl.h>
+
+#include <array>
+#include <vector>
+
+#include "learn_arrays.hpp"
+#include "propwash/learn/hover.hpp"
+#include "propwash/learn/land.hpp"
+#include "propwash/learn/race.hpp"
+#include "propwash/learn/track.hpp"
+#include "rooms.hpp"
+#include "scene_class.hpp"
+
+namespace propwash::bindings {
+
+namespace {
+
+learn::ActionRows<float> actions_of(const Floats& now, const Floats& before, std::size_t n) {
+  const std::size_t width = now.shape(1);
+  return {static_cast<int>(width), now.rows(n, width), before.rows(n, width)};
+}
+
+struct Judged {
+  py::array_t<float> reward, distance;
+  py::array_t<bool> over;
+  explicit Judged(std::size_t n)
+      : reward(new_array<float>(n)), distance(new_array<float>(n)), over(new_array<bool>(n)) {}
+  py::tuple tuple() const { return py::make_tuple(reward, over, distance); }
+};
+
+py::tuple judge_hover(const Floats& position, const Floats& attitude, const Floats& body_rates,
+                      const Floats& action, const Floats& previous, float bound) {
+  const std::size_t n = position.shape(0);
+  Judged judged(n);
+  learn::judge_hover<float>(
+      {n, position.rows(n, 3), nullptr, attitude.rows(n, 4), body_rates.rows(n, 3)},
+      actions_of(action, previous, n), bound, judged.reward.mutable_data(),
+      judged.over.mutable_data(), judged.distance.mutable_data());
+  return judged.tuple();
+}
+
+py::tuple judge_landing(const Floats& position, const Floats& velocity, const Floats& attitude,
+                        const Floats& body_rates, std::array<float, 5> bounds, Floats& distance) {
+  const std::size_t n = position.shape(0);
+  auto reward = new_array<float>(n), speed = new_array<float>(n);
+  auto over = new_array<bool>(n), landed = new_array<bool>(n);
+  learn::judge_landing<float>(
+      {n, position.rows(n, 3), velocity.rows(n, 3), attitude.rows(n, 4), body_rates.rows(n, 3)},
+      {bounds[0], bounds[1], bounds[2], bounds[3], bounds[4]},
+      {distance.room(n), reward.mutable_data(), over.mutable_data(), landed.mutable_data(),
+       speed.mutable_data()});
+  return py::make_tuple(reward, over, landed, speed);
+}
+
+/// A path to be followed by many, with its table.
+class TrackPath {
+ public:
+  TrackPath(const Floats& table, double length, double speed)
+      : table_(table.rows(learn::path_samples, 6), table.data() + table.size()),
+        length_(length),
+        speed_(speed) {}
+
+  py::tuple follow(const Given<double>& phase, const Given<std::int32_t>& steps, double period,
+                   double later) const {
+    const std::size_t n = phase.size();
+    auto place = new_array<float>(n, 3), velocity = new_array<float>(n, 3);
+    learn::follow(path(), phase.data(), steps.rows(n), period, later, n, place.mutable_data(),
+                  velocity.mutable_data());
+    return py::make_tuple(place, velocity);
+  }
+  py::array_t<float> look_ahead(const Given<double>& phase, const Given<std::int32_t>& steps,
+                                double period, const Floats& position,
+                                const Floats& velocity) const {
+    const std::size_t n = position.shape(0);
+    auto seen = new_array<float>(n, learn::ahead_columns);
+    learn::look_ahead(path(), phase.rows(n), steps.rows(n), period, position.rows(n, 3),
+                      velocity.rows(n, 3), n, seen.mutable_data());
+    return seen;
+  }
+
+ private:
+  learn::PathRows<float> path() const { return {table_.data(), length_, speed_}; }
+  std::vector<float> table_;
+  double length_, speed_;
+};
+
+py::tuple judge_track(const Floats& position, const Floats& velocity, const Floats& body_rates,
+                      const Floats& action, const Floats& previous, const Floats& place,
+                      const Floats& pace, float bound) {
+  const std::size_t n = position.shape(0);
+  Judged judged(n);
+  learn::judge_track<float>(
+      {n, position.rows(n, 3), velocity.rows(n, 3), nullptr, body_rates.rows(n, 3)},
+      actions_of(action, previous, n), place.rows(n, 3), pace.rows(n, 3), bound,
+      judged.reward.mutable_data(), judged.over.mutable_data(), judged.distance.mutable_data());
+  return judged.tuple();
+}
+
+/// Courses of as many gates each, and the scenes that they stand in.
+class RaceCourses {
+ public:
+  RaceCourses(const py::list& scenes, const Floats& centre, const Floats& turn, const Floats& half)
+      : scenes_(scenes), gates_(centre.shape(1)) {
+    const std::size_t all = scenes.size() * gates_;
+    const float *c = centre.rows(all, 3), *t = turn.rows(all, 9), *h = half.rows(all, 2);
+    for (std::size_t i = 0; i < all; ++i, c += 3, t += 9, h += 2) {
+      list_.push_back({{c[0], c[1], c[2]},
+                       {t[0], t[3], t[6]},
+                       {t[1], t[4], t[7]},
+                       {t[2], t[5], t[8]},
+                       h[0],
+                       h[1]});
+    }
+    for (std::size_t i = 0; i < scenes.size(); ++i) {
+      courses_.push_back({list_.data() + i * gates_, static_cast<std::int64_t>(gates_) - 2,
+                          scenes[i].cast<const PyScene&>().view<double>()});
+    }
+  }
+
+  py::tuple judge(const Floats& position, const Floats& body_rates,
+                  const Given<std::int32_t>& steps, const Given<std::int64_t>& course,
+                  Given<std::int64_t>& next, Given<double>& time, Truths& passed, Truths& collided,
+                  Floats& before, Floats& clearance, float radius, float bound,
+                  double period) const {
+    const std::size_t n = position.shape(0);
+    auto reward = new_array<float>(n);
+    auto over = new_array<bool>(n);
+    learn::judge_race<float>({n, position.rows(n, 3), nullptr, nullptr, body_rates.rows(n, 3)},
+                             courses_.data(), {radius, bound, period}, steps.rows(n),
+                             {course.rows(n), next.room(n), time.room(n), passed.room(n),
+                              collided.room(n), before.room(n, 3), clearance.room(n)},
+                             reward.mutable_data(), over.mutable_data());
+    return py::make_tuple(reward, over);
+  }
+  py::tuple look(const Floats& position, const Given<std::int64_t>& course,
+                 const Given<std::int64_t>& next) const {
+    const std::size_t n = position.shape(0);
+    auto target = new_array<float>(n, 3), seen = new_array<float>(n, learn::race_columns);
+    learn::look_at_gates(courses_.data(), course.rows(n), next.rows(n), position.rows(n, 3), n,
+                         target.mutable_data(), seen.mutable_data());
+    return py::make_tuple(target, seen);
+  }
+
+ private:
+  py::list scenes_;  // whose views the courses have
+  std::size_t gates_;
+  std::vector<learn::RaceGate<float>> list_;
+  std::vector<learn::RaceCourse<float>> courses_;
+};
+
+void bind_races(py::module_& m) {
+  py::class_<RaceCourses>(m, "RaceCourses", "Courses of gates, and what can be touched there.")
+      .def(py::init<const py::list&, const Floats&, const Floats&, const Floats&>(),
+           py::arg("scenes"), py::arg("centre"), py::arg("turn"), py::arg("half"))
+      .def("judge", &RaceCourses::judge, py::arg("position"), py::arg("body_rates"),
+           py::arg("steps"), py::arg("course"), py::arg("next").noconvert(),
+           py::arg("time").noconvert(), py::arg("passed").noconvert(),
+           py::arg("collided").noconvert(), py::arg("before").noconvert(),
+           py::arg("clearance").noconvert(), py::arg("radius"), py::arg("bound"), py::arg("period"),
+           "(reward, over), (n,) each, of propwash.gym.Race; what it remembers goes on in place.")
+      .def("look", &RaceCourses::look, py::arg("position"), py::arg("course"), py::arg("next"),
+           "(n, 3) m, the middle of the next gate, and (n, 9), see propwash.gym.Race.");
+}
+
+}  // namespace
+
+void bind_learn_tasks(py::module_& m) {
+  m.def("judge_hover", &judge_hover, py::arg("position"), py::arg("attitude"),
+        py::arg("body_rates"), py::arg("action"), py::arg("previous"), py::arg("bound"),
+        "(reward, over, distance [m]), (n,) each, of propwash.gym.Hover.");
+  m.def("judge_landing", &judge_landing, py::arg("position"), py::arg("velocity"),
+        py::arg("attitude"), py::arg("body_rates"), py::arg("bounds"),
+        py::arg("distance").noconvert(),
+        "(reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.\n\n"
+        "bounds: gear, bound, radius, speed, cosine of the tilt. distance: (n,) m, of the step "
+        "before, which becomes that of now.");
+  m.def("judge_track", &judge_track, py::arg("position"), py::arg("velocity"),
+        py::arg("body_rates"), py::arg("action"), py::arg("previous"), py::arg("place"),
+        py::arg("pace"), py::arg("bound"),
+        "(reward, over, distance [m]), (n,) each, of propwash.gym.Track.");
+  py::class_<TrackPath>(m, "TrackPath", "A closed path, and the speed along it.")
+      .def(py::init<const Floats&, double, double>(), py::arg("table"), py::arg("length"),
+           py::arg("speed"))
+      .def("follow", &TrackPath::follow, py::arg("phase"), py::arg("steps"), py::arg("period"),
+           py::arg("later") = 0.0, "Places [m] and velocities [m/s], (n, 3).")
+      .def("look_ahead", &TrackPath::look_ahead, py::arg("phase"), py::arg("steps"),
+           py::arg("period"), py::arg("position"), py::arg("velocity"),
+           "(n, 12), see propwash.gym.Track.");
+  bind_races(m);
+}
+
+}  // namespace propwash::bindings

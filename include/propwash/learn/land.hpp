@@ -1,0 +1,60 @@
+#pragma once
+/// @file
+/// Landing on the origin of the ground: what a step is worth, and when it is over.
+
+#include "propwash/learn/hover.hpp"
+#include "propwash/learn/rows.hpp"
+
+namespace propwash::learn {
+
+/// When a landing is over, and when it is a success.
+template <class T>
+struct LandBounds {
+  T gear;         ///< m, height at which the ground is touched
+  T bound;        ///< m, from the origin, beyond which it is over
+  T radius;       ///< m, of a success from the middle
+  T speed;        ///< m/s, the most of a success
+  T tilt_cosine;  ///< the least of a success
+};
+
+/// Arrays (size) of a step of landings.
+template <class T>
+struct LandRows {
+  T* distance;  ///< m, to the origin: before the step, then after it
+  T* reward;
+  bool* over;
+  bool* landed;  ///< with success
+  T* speed;      ///< m/s
+};
+
+/// reward: 4 × the distance by which it came nearer − 0.002 (speed / (distance + 0.3 m))²
+/// − 0.002 |rates|²; +10 for a success, −10 for another end.
+template <class T>
+void judge_landing(const StateRows<T>& state, const LandBounds<T>& bounds,
+                   const LandRows<T>& rows) {
+  detail::each_block<T>(state.size, [&](const detail::Block& block) PROPWASH_LAMBDA {
+    using W = detail::Lanes<T>;
+    const Vec3<W> position = detail::vec3_of(state.position, block, state.size);
+    const Quat<W> q = detail::quat_of(state.attitude, block, state.size);
+    const Vec3<W> rates = detail::vec3_of(state.body_rates, block, state.size);
+    const W upright = T(1) - T(2) * (q.x * q.x + q.y * q.y);
+    const W far = norm(position);
+    const W side = sqrt(position.x * position.x + position.y * position.y);
+    const W speed = norm(detail::vec3_of(state.velocity, block, state.size));
+    const auto touched = position.z < W(bounds.gear);
+    const auto over = touched | (far > W(bounds.bound));
+    const auto landed = touched & (speed < W(bounds.speed)) & (upright > W(bounds.tilt_cosine)) &
+                        (side < W(bounds.radius));
+    const W haste = speed / (far + T(0.3));
+    const W nearer = detail::column_of(rows.distance, 1, 0, block) - far;
+    const W way = T(4) * nearer - T(0.002) * haste * haste - T(rates_cost) * squared_norm(rates);
+    const W end = select(landed, W(T(10)), select(over, W(T(-10)), W(T(0))));
+    detail::put(way + end, rows.reward, 1, 0, block);
+    detail::put(over, rows.over, 1, 0, block);
+    detail::put(landed, rows.landed, 1, 0, block);
+    detail::put(far, rows.distance, 1, 0, block);
+    detail::put(speed, rows.speed, 1, 0, block);
+  });
+}
+
+}  // namespace propwash::learn

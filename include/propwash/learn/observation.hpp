@@ -1,0 +1,88 @@
+#pragma once
+/// @file
+/// The layout of an observed state: position error, velocity, rotation from body to world row by
+/// row, body rates, last action; then what a task adds.
+
+#include <cstring>
+
+#include "propwash/learn/rows.hpp"
+#include "propwash/math/mat3.hpp"
+
+namespace propwash::learn {
+
+/// Numbers of an observed state before the action.
+inline constexpr std::size_t state_columns = 18;
+
+/// More columns, (size, width), copied as they are.
+template <class T>
+struct ExtraRows {
+  std::size_t width = 0;
+  const T* rows = nullptr;
+};
+
+/// Writes rows of `width` to `seen`.
+/// target: m, world frame, (size, 3), or (3) with `one_target`; null for the origin.
+/// in_body: position error and velocity in components of the body instead of the world.
+template <class T>
+void observe_state(const StateRows<T>& state, const T* target, bool one_target,
+                   const ActionRows<T>& action, bool in_body, T* seen, std::size_t width) {
+  const auto actions = static_cast<std::size_t>(action.width);
+  detail::each_block<T>(state.size, [&](const detail::Block& block) PROPWASH_LAMBDA {
+    using W = detail::Lanes<T>;
+    Vec3<W> error = detail::vec3_of(state.position, block, state.size);
+    if (target != nullptr && one_target) {
+      error = error - Vec3<W>{W(target[0]), W(target[1]), W(target[2])};
+    } else if (target != nullptr) {
+      error = error - detail::vec3_of(target, block, state.size);
+    }
+    Vec3<W> velocity = detail::vec3_of(state.velocity, block, state.size);
+    const Quat<W> q = detail::quat_of(state.attitude, block, state.size);
+    const Mat3<W> turn = to_matrix(q);
+    if (in_body) {
+      error = transpose(turn) * error;
+      velocity = transpose(turn) * velocity;
+    }
+    const Vec3<W> rates = detail::vec3_of(state.body_rates, block, state.size);
+    const W columns[state_columns] = {error.x,    error.y,    error.z,    velocity.x, velocity.y,
+                                      velocity.z, turn(0, 0), turn(0, 1), turn(0, 2), turn(1, 0),
+                                      turn(1, 1), turn(1, 2), turn(2, 0), turn(2, 1), turn(2, 2),
+                                      rates.x,    rates.y,    rates.z};
+    for (std::size_t k = 0; k < 16; k += 4) {
+      const W four[4] = {columns[k], columns[k + 1], columns[k + 2], columns[k + 3]};
+      detail::put_four(four, seen, width, k, block);
+    }
+    for (std::size_t k = 16; k < state_columns; ++k) {
+      detail::put(columns[k], seen, width, k, block);
+    }
+  });
+  T* to = seen + state_columns;
+  for (std::size_t i = 0; i < state.size; ++i, to += width) {
+    std::memcpy(to, action.now + i * actions, actions * sizeof(T));
+  }
+}
+
+/// Writes more columns from `column` on.
+template <class T>
+void append(const ExtraRows<T>& extra, std::size_t size, T* seen, std::size_t width,
+            std::size_t column) {
+  T* to = seen + column;
+  for (std::size_t i = 0; i < size; ++i, to += width) {
+    std::memcpy(to, extra.rows + i * extra.width, extra.width * sizeof(T));
+  }
+}
+
+/// Vectors of the world, (size, count, 3), in components of each vehicle's body, in place.
+template <class T>
+void turn_to_body(const T* attitude, std::size_t size, std::size_t count, T* vectors) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const T* q = attitude + 4 * i;
+    const Mat3<T> turn = transpose(to_matrix(Quat<T>{q[0], q[1], q[2], q[3]}));
+    for (std::size_t k = 0; k < count; ++k) {
+      T* v = vectors + (i * count + k) * 3;
+      const Vec3<T> turned = turn * Vec3<T>{v[0], v[1], v[2]};
+      v[0] = turned.x, v[1] = turned.y, v[2] = turned.z;
+    }
+  }
+}
+
+}  // namespace propwash::learn

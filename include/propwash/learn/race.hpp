@@ -1,0 +1,132 @@
+#pragma once
+/// @file
+/// Racing through gates in their order: who passed one, who touched something, what that is worth.
+
+#include <cmath>
+#include <cstdint>
+
+#include "propwash/learn/rows.hpp"
+#include "propwash/world/collide.hpp"
+
+namespace propwash::learn {
+
+/// A gate as it is passed: along x of its axes, y to the left, z up.
+template <class T>
+struct RaceGate {
+  Vec3<T> centre;             ///< m, world frame
+  Vec3<T> along, left, up;    ///< unit, world frame
+  T half_width, half_height;  ///< m, of the opening
+};
+
+/// A course: gates in their order, the last one twice more so that there always is a next and one
+/// after it; and what can be touched.
+template <class T>
+struct RaceCourse {
+  const RaceGate<T>* gates;
+  std::int64_t count;  ///< gates to be passed
+  SceneView<double> scene;
+};
+
+/// What is remembered of each of `size` runs.
+template <class T>
+struct RaceRows {
+  const std::int64_t* course;  ///< which of the courses
+  std::int64_t* next;          ///< gates passed
+  double* time;                ///< s, of the last gate
+  bool* passed;                ///< a gate, in this step
+  bool* collided;
+  T* before;     ///< m, positions a step earlier, (size, 3)
+  T* clearance;  ///< m, to anything that can be touched, at least; 0 where unknown
+};
+
+template <class T>
+struct RaceRules {
+  T radius;       ///< m, of the sphere that may touch nothing
+  T bound;        ///< m from the next gate, beyond which it is over
+  double period;  ///< s, of a step
+};
+
+namespace detail {
+
+template <class T>
+Vec3<T> row3(const T* rows, std::size_t i) {
+  return {rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]};
+}
+
+/// Whether the straight way from `start` to `end` goes through a gate's opening, from behind; the
+/// share of the way at its plane. Both seen from the gate's middle.
+template <class T>
+bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T& share) {
+  const T first = dot(start, gate.along), second = dot(end, gate.along);
+  if (!(first < T(0)) || second < T(0)) return false;
+  share = first / (first - second);
+  const Vec3<T> through = start + (end - start) * share;
+  return abs(dot(through, gate.left)) <= gate.half_width &&
+         abs(dot(through, gate.up)) <= gate.half_height;
+}
+
+}  // namespace detail
+
+/// reward: metres by which the next gate came nearer, +10 for a gate, −10 for a collision or beyond
+/// the bound, −0.001 |rates|². over: all gates passed, a collision or beyond the bound.
+/// steps: since the start, this one included. A last gate that is passed counts, whatever is
+/// touched in the same step.
+template <class T>
+void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const RaceRules<T>& rules,
+                const std::int32_t* steps, const RaceRows<T>& rows, T* reward, bool* over) {
+  for (std::size_t i = 0; i < state.size; ++i) {
+    const RaceCourse<T>& course = courses[rows.course[i]];
+    const RaceGate<T>& gate = course.gates[rows.next[i]];
+    const Vec3<T> here = detail::row3(state.position, i), was = detail::row3(rows.before, i);
+    const Vec3<T> start = was - gate.centre, end = here - gate.centre;
+    T far = norm(end);
+    T worth = norm(start) - far - T(0.001) * squared_norm(detail::row3(state.body_rates, i));
+    T share{};
+    const bool passed = rows.next[i] < course.count && detail::passes(gate, start, end, share);
+    if (passed) {
+      rows.time[i] = (steps[i] - 1 + static_cast<double>(share)) * rules.period;
+      ++rows.next[i];
+      far = norm(here - course.gates[rows.next[i]].centre);
+      worth += T(10);
+    }
+    // what is far from all things need not be looked at until it has flown that far
+    const Vec3<double> centre{here.x, here.y, here.z};
+    rows.clearance[i] -= norm(here - was) * T(1.0001) + T(1e-4);
+    bool collided = false;
+    if (!(rows.clearance[i] > rules.radius)) {
+      collided = collide(course.scene, centre, static_cast<double>(rules.radius)) >= 0;
+      rows.clearance[i] = collided ? T(0) : static_cast<T>(clearance(course.scene, centre));
+    }
+    const bool finished = rows.next[i] == course.count;
+    collided = collided && !(finished && passed);
+    const bool lost = far > rules.bound;
+    rows.collided[i] = collided;
+    rows.passed[i] = passed;
+    for (int k = 0; k < 3; ++k) rows.before[3 * i + std::size_t(k)] = here[k];
+    reward[i] = worth - (collided || lost ? T(10) : T(0));
+    over[i] = finished || collided || lost;
+  }
+}
+
+inline constexpr std::size_t race_columns = 9;
+
+/// What a racer sees of its course beside the way to the next gate, (size, 9): how that is passed,
+/// the way to the middle of the one after it, how that is passed. target: m, (size, 3), the middle
+/// of the next gate.
+template <class T>
+void look_at_gates(const RaceCourse<T>* courses, const std::int64_t* course,
+                   const std::int64_t* next, const T* position, std::size_t size, T* target,
+                   T* seen) {
+  for (std::size_t i = 0; i < size; ++i, seen += race_columns) {
+    const RaceGate<T>* gate = courses[course[i]].gates + next[i];
+    for (std::size_t k = 0; k < 3; ++k) {
+      const auto axis = static_cast<int>(k);
+      target[3 * i + k] = gate[0].centre[axis];
+      seen[k] = gate[0].along[axis];
+      seen[3 + k] = gate[1].centre[axis] - position[3 * i + k];
+      seen[6 + k] = gate[1].along[axis];
+    }
+  }
+}
+
+}  // namespace propwash::learn

@@ -1,0 +1,167 @@
+#pragma once
+/// @file
+/// Environments in the caller's memory, one row each, worked through a register at a time.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "propwash/math/quat.hpp"
+#include "propwash/math/rows.hpp"
+#include "propwash/math/vec3.hpp"
+#include "propwash/world/lanes.hpp"
+
+namespace propwash::learn {
+
+/// States of `size` vehicles, row by row; nothing is owned.
+template <class T>
+struct StateRows {
+  std::size_t size = 0;
+  const T* position = nullptr;    ///< m, world frame, (size, 3)
+  const T* velocity = nullptr;    ///< m/s, world frame, (size, 3)
+  const T* attitude = nullptr;    ///< q_WB, unit, w x y z, (size, 4)
+  const T* body_rates = nullptr;  ///< rad/s, body frame, (size, 3)
+};
+
+/// Actions of the same vehicles, (size, width) each, within [-1, 1].
+template <class T>
+struct ActionRows {
+  int width = 0;
+  const T* now = nullptr;
+  const T* before = nullptr;  ///< a step earlier
+};
+
+namespace detail {
+
+template <class T>
+using Lanes = WorldLanes<T>;
+
+/// What a block of environments is: the first, and how many lanes hold one.
+struct Block {
+  std::size_t first;
+  std::size_t count;
+};
+
+/// Calls f(block) for all of n.
+template <class T, class F>
+PROPWASH_FN void each_block(std::size_t n, const F& f) {
+  constexpr auto lanes = static_cast<std::size_t>(LanesOf<Lanes<T>>::count);
+  for (std::size_t first = 0; first < n; first += lanes)
+    f(Block{first, std::min(lanes, n - first)});
+}
+
+template <class T, int Width>
+struct Columns {
+  Lanes<T> at[Width];
+};
+
+template <int Width, class T>
+PROPWASH_FN Columns<T, Width> columns_of(const T* rows, const Block& block, std::size_t size) {
+  Columns<T, Width> columns;
+#if PROPWASH_HAS_PACKS
+  propwash::detail::load_rows<Width>(rows, block.first, size, columns.at);
+#else
+  for (int i = 0; i < Width; ++i) columns.at[i] = rows[block.first * Width + std::size_t(i)];
+  (void)size;
+#endif
+  return columns;
+}
+template <class T>
+PROPWASH_FN Vec3<Lanes<T>> vec3_of(const T* rows, const Block& block, std::size_t size) {
+  const auto c = columns_of<3>(rows, block, size);
+  return {c.at[0], c.at[1], c.at[2]};
+}
+template <class T>
+PROPWASH_FN Quat<Lanes<T>> quat_of(const T* rows, const Block& block, std::size_t size) {
+  const auto c = columns_of<4>(rows, block, size);
+  return {c.at[0], c.at[1], c.at[2], c.at[3]};
+}
+/// One number of each row of `width`.
+template <class T>
+PROPWASH_FN Lanes<T> column_of(const T* rows, std::size_t width, std::size_t column,
+                               const Block& block) {
+#if PROPWASH_HAS_PACKS
+  Lanes<T> x{};
+  for (std::size_t lane = 0; lane < block.count; ++lane) {
+    x.v[static_cast<int>(lane)] = rows[(block.first + lane) * width + column];
+  }
+  return x;
+#else
+  return rows[block.first * width + column];
+#endif
+}
+
+template <class T>
+PROPWASH_FN T lane_of(const T& x, std::size_t) {
+  return x;
+}
+#if PROPWASH_HAS_PACKS
+template <class T, int N>
+PROPWASH_FN T lane_of(const Pack<T, N>& x, std::size_t lane) {
+  return x[static_cast<int>(lane)];
+}
+template <class T, int N>
+PROPWASH_FN bool lane_of(const PackMask<T, N>& mask, std::size_t lane) {
+  return mask[static_cast<int>(lane)];
+}
+#endif
+
+/// Writes lanes, numbers or truth values, to one column of rows of `width`.
+template <class W, class To>
+PROPWASH_FN void put(const W& x, To* rows, std::size_t width, std::size_t column,
+                     const Block& block) {
+  To* to = rows + block.first * width + column;
+  if (block.count == static_cast<std::size_t>(LanesOf<W>::count)) {
+    for (int lane = 0; lane < LanesOf<W>::count; ++lane, to += width) {
+      *to = lane_of(x, static_cast<std::size_t>(lane));
+    }
+    return;
+  }
+  for (std::size_t lane = 0; lane < block.count; ++lane, to += width) *to = lane_of(x, lane);
+}
+template <class W, class T>
+PROPWASH_FN void put(const Vec3<W>& v, T* rows, std::size_t width, std::size_t column,
+                     const Block& block) {
+  put(v.x, rows, width, column, block);
+  put(v.y, rows, width, column + 1, block);
+  put(v.z, rows, width, column + 2, block);
+}
+
+/// Four neighbouring columns: in registers of four lanes they are turned into pieces of rows.
+template <class W, class T>
+PROPWASH_FN void put_four(const W (&x)[4], T* rows, std::size_t width, std::size_t column,
+                          const Block& block) {
+#if PROPWASH_HAS_PACKS
+  if constexpr (LanesOf<W>::count == 4) {
+    if (block.count == 4) {
+      const auto low_01 = __builtin_shufflevector(x[0].v, x[1].v, 0, 4, 1, 5);
+      const auto high_01 = __builtin_shufflevector(x[0].v, x[1].v, 2, 6, 3, 7);
+      const auto low_23 = __builtin_shufflevector(x[2].v, x[3].v, 0, 4, 1, 5);
+      const auto high_23 = __builtin_shufflevector(x[2].v, x[3].v, 2, 6, 3, 7);
+      T* const to = rows + block.first * width + column;
+      W(__builtin_shufflevector(low_01, low_23, 0, 1, 4, 5)).store(to);
+      W(__builtin_shufflevector(low_01, low_23, 2, 3, 6, 7)).store(to + width);
+      W(__builtin_shufflevector(high_01, high_23, 0, 1, 4, 5)).store(to + 2 * width);
+      W(__builtin_shufflevector(high_01, high_23, 2, 3, 6, 7)).store(to + 3 * width);
+      return;
+    }
+  }
+#endif
+  for (std::size_t k = 0; k < 4; ++k) put(x[k], rows, width, column + k, block);
+}
+
+/// Sum over the columns of the squared change of action.
+template <class T>
+PROPWASH_FN Lanes<T> squared_change(const ActionRows<T>& action, const Block& block) {
+  Lanes<T> sum{};
+  const auto width = static_cast<std::size_t>(action.width);
+  for (std::size_t k = 0; k < width; ++k) {
+    const Lanes<T> change =
+        column_of(action.now, width, k, block) - column_of(action.before, width, k, block);
+    sum = sum + change * change;
+  }
+  return sum;
+}
+
+}  // namespace detail
+
+}  // namespace propwash::learn

@@ -1,0 +1,293 @@
+// What environments are judged by and see: against plain formulas for one vehicle at a time, and
+// whatever the number of rows.
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <propwash/learn/actions.hpp>
+#include <propwash/learn/hover.hpp>
+#include <propwash/learn/land.hpp>
+#include <propwash/learn/observation.hpp>
+#include <propwash/learn/race.hpp>
+#include <propwash/learn/track.hpp>
+#include <propwash/world/scene_index.hpp>
+#include <vector>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+namespace pw = propwash;
+namespace learn = propwash::learn;
+using Vec = pw::Vec3<double>;
+using Rows = std::vector<float>;
+
+namespace {
+
+constexpr float not_one = std::numeric_limits<float>::quiet_NaN();
+
+/// States and actions of n vehicles, at random.
+struct Crowd {
+  std::size_t n;
+  Rows position, velocity, attitude, rates, action, before;
+
+  Crowd(std::size_t size, std::uint64_t seed) : n(size) {
+    Dice dice(seed);
+    const auto add = [](Rows& rows, const Vec& v) {
+      for (int i = 0; i < 3; ++i) rows.push_back(static_cast<float>(v[i]));
+    };
+    for (std::size_t i = 0; i < n; ++i) {
+      add(position, dice.vec3(4.0));
+      add(velocity, dice.vec3(3.0));
+      add(rates, dice.vec3(5.0));
+      const auto q = dice.unit_quat();
+      for (const double x : {q.w, q.x, q.y, q.z}) attitude.push_back(static_cast<float>(x));
+      for (int k = 0; k < 4; ++k) action.push_back(static_cast<float>(dice.uniform(-1, 1)));
+      for (int k = 0; k < 4; ++k) before.push_back(static_cast<float>(dice.uniform(-1, 1)));
+    }
+  }
+  learn::StateRows<float> state() const {
+    return {n, position.data(), velocity.data(), attitude.data(), rates.data()};
+  }
+  learn::ActionRows<float> actions() const { return {4, action.data(), before.data()}; }
+  Vec at(const Rows& rows, std::size_t i) const {
+    return {rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]};
+  }
+  pw::Mat3<double> turn(std::size_t i) const {
+    const float* q = attitude.data() + 4 * i;
+    return to_matrix(pw::Quat<double>{q[0], q[1], q[2], q[3]});
+  }
+  double squared_change(std::size_t i) const {
+    double sum = 0.0;
+    for (std::size_t k = 4 * i; k < 4 * i + 4; ++k) {
+      sum += std::pow(static_cast<double>(action[k]) - static_cast<double>(before[k]), 2);
+    }
+    return sum;
+  }
+};
+
+/// std::vector<bool> has no data().
+using Truths = std::array<bool, 40>;
+
+pw::Scene scene_of(const std::vector<pw::SceneItem>& items) {
+  pw::Scene scene;
+  for (const auto& item : items) scene.add(item);
+  return scene;
+}
+
+}  // namespace
+
+TEST_CASE("hovering is worth what the formula says, in any number of rows", "[learn]") {
+  for (const std::size_t n : {1U, 2U, 5U, 16U, 37U}) {
+    const Crowd crowd(n, n);
+    Rows reward(n), distance(n);
+    Truths over{};
+    learn::judge_hover(crowd.state(), crowd.actions(), 3.0F, reward.data(), over.data(),
+                       distance.data());
+    for (std::size_t i = 0; i < n; ++i) {
+      const double far = norm(crowd.at(crowd.position, i));
+      const double rates = norm(crowd.at(crowd.rates, i));
+      const double expected = 1.0 / (1.0 + far) + 0.2 * crowd.turn(i)(2, 2) -
+                              0.002 * rates * rates - 0.02 * crowd.squared_change(i);
+      CHECK(reward[i] == Approx(expected).margin(1e-5));
+      CHECK(distance[i] == Approx(far));
+      CHECK(over[i] == (far > 3.0));
+    }
+  }
+}
+
+TEST_CASE("a landing is a success where it is slow, level and near the middle", "[learn]") {
+  Crowd crowd(36, 4);
+  for (std::size_t i = 0; i < crowd.n; ++i) {
+    for (std::size_t k = 0; k < 3; ++k) crowd.position[3 * i + k] *= k < 2 ? 0.06F : 0.02F;
+    for (std::size_t k = 0; k < 3; ++k) crowd.velocity[3 * i + k] *= 0.2F;
+    if (i % 2 == 0) {
+      for (std::size_t k = 0; k < 4; ++k) crowd.attitude[4 * i + k] = k == 0 ? 1.0F : 0.0F;
+    }
+  }
+  Rows distance(crowd.n), reward(crowd.n), speed(crowd.n);
+  const Rows was(crowd.n, 2.0F);
+  distance = was;
+  Truths over{}, landed{};
+  const learn::LandBounds<float> bounds{0.03F, 10.0F, 0.3F, 0.9F, 0.94F};
+  learn::judge_landing(crowd.state(), bounds,
+                       {distance.data(), reward.data(), over.data(), landed.data(), speed.data()});
+  int successes = 0, touches = 0;
+  for (std::size_t i = 0; i < crowd.n; ++i) {
+    const Vec p = crowd.at(crowd.position, i);
+    const double fast = norm(crowd.at(crowd.velocity, i)), far = norm(p);
+    const bool touched = p.z < 0.03;
+    const bool success =
+        touched && fast < 0.9 && crowd.turn(i)(2, 2) > 0.94 && std::hypot(p.x, p.y) < 0.3;
+    CHECK(over[i] == touched);
+    CHECK(landed[i] == success);
+    const double haste = fast / (far + 0.3), rates = norm(crowd.at(crowd.rates, i));
+    double expected = 4.0 * (2.0 - far) - 0.002 * haste * haste - 0.002 * rates * rates;
+    if (touched) expected += success ? 10.0 : -10.0;
+    CHECK(reward[i] == Approx(expected).margin(1e-4));
+    CHECK(distance[i] == Approx(far));
+    successes += success;
+    touches += touched;
+  }
+  CHECK(successes > 2);
+  CHECK(touches > successes);
+  CHECK(touches < 36);
+}
+
+TEST_CASE("an observed state is error, velocity, rotation, rates, action and extras", "[learn]") {
+  const Crowd crowd(11, 8);
+  const Crowd goals(11, 9);
+  for (const bool in_body : {false, true}) {
+    Rows seen(crowd.n * 24, not_one);
+    learn::observe_state(crowd.state(), goals.position.data(), false, crowd.actions(), in_body,
+                         seen.data(), 24);
+    learn::append(learn::ExtraRows<float>{2, goals.action.data()}, crowd.n, seen.data(), 24, 22);
+    for (std::size_t i = 0; i < crowd.n; ++i) {
+      const float* row = seen.data() + 24 * i;
+      const auto turn = crowd.turn(i);
+      Vec error = crowd.at(crowd.position, i) - goals.at(goals.position, i);
+      Vec velocity = crowd.at(crowd.velocity, i);
+      if (in_body) error = transpose(turn) * error;
+      if (in_body) velocity = transpose(turn) * velocity;
+      for (int k = 0; k < 3; ++k) {
+        CHECK(row[k] == Approx(error[k]).margin(1e-5));
+        CHECK(row[3 + k] == Approx(velocity[k]).margin(1e-5));
+        CHECK(row[15 + k] == crowd.rates[3 * i + static_cast<std::size_t>(k)]);
+      }
+      for (int k = 0; k < 9; ++k) CHECK(row[6 + k] == Approx(turn(k / 3, k % 3)).margin(1e-6));
+      for (std::size_t k = 0; k < 4; ++k) CHECK(row[18 + k] == crowd.action[4 * i + k]);
+      for (std::size_t k = 0; k < 2; ++k) CHECK(row[22 + k] == goals.action[2 * i + k]);
+    }
+  }
+}
+
+TEST_CASE("clipping keeps what is in range, counts what is not, names what is no number",
+          "[learn]") {
+  const Rows given{0.5F, -1.0F, 1.0F, 0.0F, 2.0F, -3.0F, 0.1F, 1.0F, not_one, 0.0F, 7.0F, 0.0F};
+  Rows clipped(given.size());
+  std::array<std::int32_t, 3> counts{};
+  auto found = learn::clip_actions(given.data(), 3, 4, nullptr, clipped.data(), counts.data());
+  CHECK(found.bad == 2);
+  const std::array<bool, 3> ignored{false, false, true};
+  found = learn::clip_actions(given.data(), 3, 4, ignored.data(), clipped.data(), counts.data());
+  CHECK(found.bad == -1);
+  CHECK(found.any);
+  CHECK(counts == std::array<std::int32_t, 3>{0, 2, 0});
+  for (std::size_t i = 0; i < 4; ++i) CHECK(clipped[i] == given[i]);
+  for (const float x : clipped) CHECK((x >= -1.0F && x <= 1.0F));
+  Rows again(given.size());
+  found = learn::clip_actions(clipped.data(), 3, 4, nullptr, again.data(), counts.data());
+  CHECK_FALSE(found.any);
+  CHECK(again == clipped);
+}
+
+TEST_CASE("a thrust lever goes from none through the weight to all", "[learn]") {
+  const learn::RateThrustAction<float> map{{8.0F, 6.0F, 4.0F}, 10.0F, 25.0F};
+  const Rows action{1.0F, -0.5F, 0.25F, -1.0F, 0, 0, 0, 0, 0, 0, 0, 1.0F, 0, 0, 0, -0.5F};
+  Rows rates(12), thrust(4);
+  map(action.data(), 4, rates.data(), thrust.data());
+  CHECK(rates[0] == 8.0F);
+  CHECK(rates[1] == -3.0F);
+  CHECK(rates[2] == 1.0F);
+  CHECK(thrust == Rows{0.0F, 10.0F, 35.0F, 5.0F});
+}
+
+TEST_CASE("a path closes and is run along at its speed", "[learn]") {
+  constexpr std::size_t samples = learn::path_samples;
+  const double radius = 2.0, length = 2.0 * pi() * radius;
+  Rows table(6 * samples);
+  const auto angle = [](std::size_t i) { return 2.0 * pi() * static_cast<double>(i) / samples; };
+  for (std::size_t i = 0; i < samples; ++i) {
+    const double here = angle(i), next = angle(i + 1);
+    table[6 * i] = static_cast<float>(radius * std::cos(here));
+    table[6 * i + 1] = static_cast<float>(radius * std::sin(here));
+    table[6 * i + 3] = static_cast<float>(radius * (std::cos(next) - std::cos(here)));
+    table[6 * i + 4] = static_cast<float>(radius * (std::sin(next) - std::sin(here)));
+  }
+  const learn::PathRows<float> path{table.data(), length, 3.0};
+  const std::array<double, 3> phase{0.0, 5.0, 12.0};
+  const std::array<std::int32_t, 3> steps{0, 40, 1000};
+  Rows place(9), velocity(9), later(9), unused(9), seen(36);
+  learn::follow(path, phase.data(), steps.data(), 0.01, 0.0, 3, place.data(), velocity.data());
+  learn::follow(path, phase.data(), steps.data(), 0.01, 0.2, 3, later.data(), unused.data());
+  learn::look_ahead(path, phase.data(), steps.data(), 0.01, place.data(), velocity.data(), 3,
+                    seen.data());
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double turned = (phase[i] + 3.0 * 0.01 * steps[i]) / radius;
+    CHECK(place[3 * i] == Approx(radius * std::cos(turned)).margin(1e-4));
+    CHECK(place[3 * i + 1] == Approx(radius * std::sin(turned)).margin(1e-4));
+    CHECK(velocity[3 * i] == Approx(-3.0 * std::sin(turned)).margin(0.01));
+    CHECK(velocity[3 * i + 1] == Approx(3.0 * std::cos(turned)).margin(0.01));
+    for (std::size_t k = 0; k < 3; ++k) {
+      CHECK(seen[12 * i + k] == velocity[3 * i + k]);
+      CHECK(seen[12 * i + 6 + k] == Approx(later[3 * i + k] - place[3 * i + k]).margin(1e-5));
+    }
+  }
+}
+
+TEST_CASE("a gate is passed along its x and within its opening alone", "[learn]") {
+  const learn::RaceGate<float> gate{{5, 1, 2}, {0, 1, 0}, {-1, 0, 0}, {0, 0, 1}, 0.8F, 0.6F};
+  const auto passes = [&](pw::Vec3<float> from, pw::Vec3<float> to) {
+    float share = not_one;
+    return learn::detail::passes(gate, from - gate.centre, to - gate.centre, share);
+  };
+  CHECK(passes({5, 0, 2}, {5, 2, 2}));
+  CHECK(passes({5.7F, 0, 2.5F}, {5.7F, 2, 2.5F}));
+  CHECK_FALSE(passes({5, 2, 2}, {5, 0, 2}));
+  CHECK_FALSE(passes({5.9F, 0, 2}, {5.9F, 2, 2}));
+  CHECK_FALSE(passes({5, 0, 2.7F}, {5, 2, 2.7F}));
+  CHECK_FALSE(passes({5, -2, 2}, {5, 0, 2}));
+  CHECK(passes({5, 0.9F, 2}, {5, 1, 2}));
+  CHECK_FALSE(passes({5, 1, 2}, {5, 1.1F, 2}));
+}
+
+TEST_CASE("what a race remembers of clearance changes nothing but the time it takes", "[learn]") {
+  Dice dice(11);
+  const pw::Scene scene = scene_of(
+      {{"ground", "", {}, {}, pw::Plane{}},
+       {"gate", "", {}, {{4.0, 0.0, 2.0}, {1.0, 0.0, 0.0, 0.0}}, pw::Gate{1.6, 1.4, 0.3, 0.2}},
+       {"ball", "", {}, {{-3.0, 2.0, 1.5}, {1.0, 0.0, 0.0, 0.0}}, pw::Sphere{0.8}}});
+  const pw::SceneIndex<double> index(scene);
+  const learn::RaceGate<float> gate{{4, 0, 2}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, 0.8F, 0.7F};
+  const std::vector<learn::RaceGate<float>> gates{gate, gate, gate};
+  const learn::RaceCourse<float> course{gates.data(), 1, index.view()};
+  constexpr std::size_t n = 32;
+  const learn::RaceRules<float> rules{0.2F, 50.0F, 0.01};
+  struct Memory {
+    std::array<std::int64_t, n> course{}, next{};
+    std::array<double, n> time{};
+    Truths passed{}, collided{};
+    Rows before = Rows(3 * n), clearance = Rows(n), reward = Rows(n);
+    Truths over{};
+  };
+  Memory kept, fresh;
+  Crowd crowd(n, 3);
+  for (std::size_t i = 0; i < n; ++i) crowd.position[3 * i + 2] = 2.0F;
+  kept.before = fresh.before = crowd.position;
+  std::array<std::int32_t, n> steps{};
+  int collisions = 0, skipped = 0, passed = 0;
+  for (int step = 0; step < 400; ++step) {
+    for (std::size_t i = 0; i < 3 * n; ++i) {
+      const bool is_height = i % 3 == 2;
+      crowd.position[i] += static_cast<float>(dice.uniform(-0.15, 0.15));
+      if (is_height && crowd.position[i] > 4.0F) crowd.position[i] = 4.0F;
+      if (is_height && crowd.position[i] < 0.1F) crowd.position[i] = 0.1F;
+    }
+    for (auto& each : steps) ++each;
+    fresh.clearance.assign(n, 0.0F);
+    for (std::size_t i = 0; i < n; ++i) skipped += kept.clearance[i] > 0.5F;
+    for (Memory* memory : {&kept, &fresh}) {
+      learn::judge_race<float>(
+          crowd.state(), &course, rules, steps.data(),
+          {memory->course.data(), memory->next.data(), memory->time.data(), memory->passed.data(),
+           memory->collided.data(), memory->before.data(), memory->clearance.data()},
+          memory->reward.data(), memory->over.data());
+    }
+    CHECK(kept.collided == fresh.collided);
+    CHECK(kept.reward == fresh.reward);
+    CHECK(kept.over == fresh.over);
+    for (std::size_t i = 0; i < n; ++i) collisions += kept.collided[i], passed += kept.passed[i];
+  }
+  CHECK(collisions > 20);
+  CHECK(skipped > 1000);
+  CHECK(passed > 0);
+}
