@@ -1,0 +1,128 @@
+"""TorchRL: its EnvBase on one fleet.
+
+from propwash.gym.adapters.torchrl import FleetTorchRLEnv
+FleetTorchRLEnv(Hover, 64).rollout(100, break_when_any_done=False)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    from tensordict import TensorDict, TensorDictBase
+    from torchrl.data import Binary, Bounded, Composite, Unbounded
+    from torchrl.envs import EnvBase
+except ImportError as error:
+    raise ImportError(
+        "propwash.gym.adapters.torchrl needs torchrl; install it with: "
+        'pip install "propwash[torch]" torchrl'
+    ) from error
+
+import torch
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode
+
+import propwash.gym as pg
+from propwash.gym.adapters import keeping
+from propwash.gym.torch_env import TorchVectorEnv
+
+
+class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
+    """Environments of a fleet as TorchRL has them, with batch_size (n,).
+
+    env_or_kind: a kind of task, of which `num_envs` environments are made with the options of
+        `propwash.gym.make_vec`; or vector environments in autoreset mode DISABLED. device: where
+        tensors are wanted.
+
+    Keys are "observation", "action", "reward", "done", "terminated" and "truncated". The last
+    observation of an episode is at ("next", "observation"); TorchRL resets those that ended by
+    "_reset". Environments that ended may be left out by "_step", others may not: one fleet steps
+    all. `set_seed` holds from the next reset of all.
+
+    Raises as `keeping` and `propwash.gym.make_vec`.
+    """
+
+    def __init__(
+        self,
+        env_or_kind: pg.FleetVectorEnv | type[pg.Task],
+        num_envs: int | None = None,
+        *,
+        device: torch.device | str | int = "cpu",
+        **options: Any,
+    ) -> None:
+        made = keeping(env_or_kind, num_envs, AutoresetMode.DISABLED, options)
+        envs = TorchVectorEnv(made, device=device)
+        n, where = envs.num_envs, envs.device
+        super().__init__(device=where, batch_size=torch.Size([n]))
+        self.envs = envs
+        seen, act = envs.observation_space.shape or (), envs.action_space.shape or ()
+        self.observation_spec = Composite(
+            observation=Unbounded(seen, device=where, dtype=torch.float32), shape=(n,), device=where
+        )
+        self.action_spec = Bounded(-1.0, 1.0, act, device=where, dtype=torch.float32)
+        self.reward_spec = Unbounded((n, 1), device=where, dtype=torch.float32)
+        flag = Binary(1, (n, 1), device=where, dtype=torch.bool)
+        self.done_spec = Composite(
+            {name: flag.clone() for name in _FLAGS}, shape=(n,), device=where
+        )
+        self._next_seed: int | None = None
+        self._terminated = self._truncated = torch.zeros((n, 1), dtype=torch.bool, device=where)
+        self._has_held = False
+
+    def _set_seed(self, seed: int | None) -> None:
+        self._next_seed = seed
+
+    def _reset(self, tensordict: TensorDictBase | None = None, **_: Any) -> TensorDictBase:
+        mask = None if tensordict is None else tensordict.get("_reset", None)
+        if mask is None or mask.all():
+            seen, _infos = self.envs.reset(seed=self._next_seed)
+            self._next_seed = None
+            mask = torch.ones_like(self._terminated)
+        else:
+            mask = mask.reshape(-1, 1)
+            seen, _infos = self.envs.reset(options={"reset_mask": mask[:, 0]})
+        self._terminated, self._truncated = self._terminated & ~mask, self._truncated & ~mask
+        return self._told(seen)
+
+    def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
+        held = self._held(tensordict.get("_step", None))
+        seen, reward, terminated, truncated, _ = self.envs.step(tensordict["action"])
+        parts = reward[:, None], terminated[:, None], truncated[:, None]
+        reward, terminated, truncated = parts
+        if held is not None:
+            seen = torch.where(held, tensordict["observation"], seen)
+            reward = torch.where(held, 0.0, reward)
+            terminated = torch.where(held, self._terminated, terminated)
+            truncated = torch.where(held, self._truncated, truncated)
+        self._terminated, self._truncated = terminated, truncated
+        return self._told(seen, reward)
+
+    def _held(self, chosen: Any) -> Any:
+        """(n, 1) which are left out; they begin anew, unseen, as a fleet steps all."""
+        if chosen is None and not self._has_held:
+            return None
+        done = self._terminated | self._truncated
+        held = torch.zeros_like(done) if chosen is None else ~chosen.reshape(-1, 1)
+        if (done & ~held).any():
+            raise ResetNeeded("expected reset() with '_reset' after the end of an episode")
+        if (held & ~done).any():
+            raise ValueError("_step: expected all environments that go on, as one fleet steps them")
+        self._has_held = bool(held.any())
+        if self._has_held:
+            self.envs.reset(options={"reset_mask": held[:, 0]})
+        return held
+
+    def _told(self, seen: torch.Tensor, reward: torch.Tensor | None = None) -> TensorDictBase:
+        flags = self._terminated | self._truncated, self._terminated, self._truncated
+        told = {"observation": seen, **dict(zip(_FLAGS, flags, strict=True))}
+        if reward is not None:
+            told["reward"] = reward
+        return TensorDict(told, batch_size=self.batch_size, device=self.device)
+
+    def close(self, **kwargs: Any) -> None:
+        """Nothing can be done with them afterwards."""
+        self.envs.close()
+        super().close(**kwargs)
+
+
+_FLAGS = ("done", "terminated", "truncated")

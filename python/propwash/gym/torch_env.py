@@ -1,0 +1,203 @@
+"""Vector environments for PyTorch: tensors in, tensors out.
+
+    from propwash.gym import Hover
+    from propwash.gym.torch_env import TorchVectorEnv
+    envs = TorchVectorEnv(Hover, 4096, device="cuda")
+
+Needs the extra `torch`. `docs/gym-adapters.md` has a loop that bootstraps at time limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+try:
+    import torch
+except ImportError as error:
+    raise ImportError(
+        'propwash.gym.torch_env needs torch; install it with: pip install "propwash[torch]"'
+    ) from error
+
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+import propwash.gym as pg
+from propwash.gym.adapters import environments
+
+Tensor = torch.Tensor
+Send = Callable[[str, Any], Tensor]
+"""A name, and an array."""
+
+
+class TorchVectorEnv(VectorEnv[Any, Any, Any]):
+    """A vector environment that speaks in tensors.
+
+    env_or_kind: a kind of task, such as `propwash.gym.Hover`, of which `num_envs` environments are
+        made with the options of `propwash.gym.make_vec`; or a vector environment, which is taken as
+        it is, without num_envs and options. device: where tensors are wanted.
+
+    Environments made here begin episodes anew in the same step (autoreset_mode SAME_STEP), so that
+    every step is a transition and none has to be masked; a given environment keeps its mode.
+    Spaces and `metadata` are those of the environment.
+
+    On the CPU tensors share the memory of the environment's arrays: nothing is copied, and a tensor
+    keeps what it shows alive. It stays as it is, unless the environment was made with copy=False:
+    then the observation is the same memory in each step, and only the latest can be read. For CUDA
+    the numbers go through pinned memory and are queued on the current stream.
+
+    Raises TypeError for another kind of thing or unknown options, ValueError for a device that
+    torch cannot use.
+    """
+
+    def __init__(
+        self,
+        env_or_kind: VectorEnv[Any, Any, Any] | type[pg.Task],
+        num_envs: int | None = None,
+        *,
+        device: torch.device | str | int = "cpu",
+        **options: Any,
+    ) -> None:
+        self.device = _usable(device)
+        self.env = env = environments(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
+        if not isinstance(env.single_observation_space, Box):
+            raise TypeError(
+                "env_or_kind: expected observations of one Box, got "
+                f"{env.single_observation_space!r:.100}"
+            )
+        self.num_envs = env.num_envs
+        self.single_observation_space = env.single_observation_space
+        self.single_action_space = env.single_action_space
+        self.observation_space, self.action_space = env.observation_space, env.action_space
+        self.metadata, self.spec = env.metadata, env.spec
+        self.render_mode = getattr(env, "render_mode", None)
+        self._sender = _Sender(self.device)
+
+    @property
+    def autoreset_mode(self) -> AutoresetMode | None:
+        """That of the environment; None where it does not tell."""
+        return self.metadata.get("autoreset_mode")
+
+    @property
+    def unwrapped(self) -> Any:
+        """The environment at the bottom, of numpy arrays: its fleet, task and period."""
+        return self.env.unwrapped
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """Observations (n, k) and infos, as of the environment.
+
+        options["reset_mask"] may be a tensor (n,) of truths on any device.
+        """
+        if options is not None:
+            options = {
+                name: value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+                for name, value in options.items()
+            }
+        seen, infos = self.env.reset(seed=seed, options=options)
+        with self._sender as send:
+            return send("observation", seen), self._infos(send, infos)
+
+    def step(self, actions: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
+        """One step of all; actions (n, A), a tensor on any device, or an array.
+
+        Returns observations (n, k) and rewards (n,) in float32, terminated and truncated (n,) in
+        bool, and infos with tensors in place of arrays. In mode SAME_STEP these always have
+
+        - "final_obs" (n, k): the observation that the step led to, of all environments: where an
+          episode ended its last one, elsewhere what is returned;
+        - "_final_obs" (n,): where it ended.
+
+        Raises what the environment raises for actions that are none, and changes nothing then.
+        """
+        if isinstance(actions, Tensor):
+            # of the CPU and in float32 this is a view
+            kind = torch.float32 if actions.is_floating_point() else actions.dtype
+            actions = actions.detach().to("cpu", kind).numpy()
+        seen, reward, terminated, truncated, infos = self.env.step(actions)
+        if self.autoreset_mode is AutoresetMode.SAME_STEP:
+            infos = self._with_finals(seen, infos)
+        with self._sender as send:
+            return (
+                send("observation", seen),
+                send("reward", reward),
+                send("terminated", terminated),
+                send("truncated", truncated),
+                self._infos(send, infos),
+            )
+
+    def _with_finals(self, seen: Any, infos: dict[str, Any]) -> dict[str, Any]:
+        """Last observations in rows of an array, without a loop over environments."""
+        mask = infos.get("_final_obs")
+        final = np.array(seen)
+        if mask is None:
+            mask = np.zeros(self.num_envs, dtype=np.bool_)
+        else:
+            final[mask] = np.concatenate(infos["final_obs"][mask]).reshape(-1, *seen.shape[1:])
+        return {**infos, "final_obs": final, "_final_obs": mask}
+
+    def _infos(self, send: Send, infos: dict[str, Any], path: str = "infos/") -> dict[str, Any]:
+        told = infos.copy()
+        for name, value in infos.items():
+            if isinstance(value, dict):
+                told[name] = self._infos(send, value, path + name + "/")
+            elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+                told[name] = send(path + name, value)
+        return told
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Closes the environment."""
+        self.env.close(**kwargs)
+
+
+class _Sender:
+    """Makes tensors of arrays on a device, by the function that a `with` for each step gives.
+
+    For CUDA each name has a pinned buffer. It is written again when the copies of the last step
+    are over, which the entry into the `with` waits for.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        self._send = {"cpu": _shown, "cuda": self._through_pinned}.get(device.type, self._moved)
+        self._pinned: dict[str, Tensor] = {}
+        self._sent: Any = None
+
+    def __enter__(self) -> Send:
+        if self._sent is not None:
+            self._sent.synchronize()
+        return self._send
+
+    def __exit__(self, *_: object) -> None:
+        if self._device.type == "cuda":
+            self._sent = torch.cuda.current_stream(self._device).record_event()
+
+    def _moved(self, _: str, array: Any) -> Tensor:
+        return torch.from_numpy(array).to(self._device)
+
+    def _through_pinned(self, name: str, array: Any) -> Tensor:
+        shown = torch.from_numpy(array)
+        pinned = self._pinned.get(name)
+        if pinned is None or pinned.shape != shown.shape or pinned.dtype != shown.dtype:
+            pinned = torch.empty(shown.shape, dtype=shown.dtype, pin_memory=True)
+            self._pinned[name] = pinned
+        pinned.copy_(shown)
+        return pinned.to(self._device, non_blocking=True)
+
+
+def _shown(_: str, array: Any) -> Tensor:
+    return torch.from_numpy(array)
+
+
+def _usable(device: torch.device | str | int) -> torch.device:
+    try:
+        # an index is taken from torch: "cuda" is the current one
+        return torch.empty(0, device=torch.device(device)).device
+    except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
+        why = str(error).partition("\n")[0]
+        raise ValueError(
+            f"device: expected one that torch can use here, such as 'cpu' or 'cuda', got "
+            f"{device!r:.100}: {why:.200}"
+        ) from error
