@@ -186,6 +186,7 @@ class Engine:
             self._draw_starts(stale, self._episodes[stale] + ~mask[stale])
             self._is_ready[stale] = True
         self._is_ready[rows] = False
+        self.task.started(rows)
         if not is_trial and not self._randomizer.is_idle:
             self._randomizer.start(self._draws(rows, self._episodes[rows]))
         parts = tuple(self._parts[name] if name in self._given else None for name in PARTS)

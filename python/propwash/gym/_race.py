@@ -7,6 +7,7 @@ from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from propwash import _core, race
 from propwash import _fleet_input as given
@@ -42,6 +43,7 @@ class Race(Task):
     """
 
     episode_seconds: ClassVar[float] = race.TIME_LIMIT
+    starts_ahead: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -85,6 +87,7 @@ class Race(Task):
         self._passed = np.zeros(n, dtype=np.bool_)
         self._period = period
         self._before: Numbers = np.zeros((n, 3), dtype=np.float32)
+        self._start = self._before.copy()
         self._clearance: Numbers = np.zeros(n, dtype=np.float32)
         self._starts = np.stack([each.start for each in self.courses])
         self._yaws = np.array([each.yaw for each in self.courses])
@@ -105,12 +108,16 @@ class Race(Task):
         place = self._starts[chosen] + draws.uniform(-self.spread, self.spread, 3)
         half = 0.5 * self._yaws[chosen]
         level = np.zeros_like(half)
-        for values in (self.next, self.time, self.collided, self._passed, self._clearance):
-            values[rows] = 0
-        self._before[rows] = place
-        self._seen = None
+        self._start[rows] = place
         turned = np.stack([np.cos(half), level, level, np.sin(half)], axis=1)
         return {"position": place, "attitude": turned}
+
+    def started(self, rows: NDArray[np.intp]) -> None:
+        """No gate is passed yet."""
+        for values in (self.next, self.time, self.collided, self._passed, self._clearance):
+            values[rows] = 0
+        self._before[rows] = self._start[rows]
+        self._seen = None
 
     def update(self, state: State) -> None:
         """Who passed a gate, who touched something, who came nearer."""

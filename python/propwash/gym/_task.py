@@ -30,7 +30,8 @@ class Task:
     episode_seconds: ClassVar[float] = 5.0
     """s, after which an episode is truncated."""
     starts_ahead: ClassVar[bool] = False
-    """Whether this class's `reset_state` does nothing but draw: many are then drawn at once."""
+    """Whether this class's `reset_state` does nothing but draw: many are then drawn at once, before
+    the episodes begin, and what a task remembers of an episode is for `started` to begin."""
     scene: Scene | None = None
     """What stands in the world, for range finder and beacons; None for nothing."""
 
@@ -53,6 +54,9 @@ class Task:
         `observation` needs of the task's memory is right afterwards: `update` comes with steps.
         """
         return {}
+
+    def started(self, rows: NDArray[np.intp]) -> None:
+        """Called when the environments at these places, (m,), begin what `reset_state` drew."""
 
     def update(self, state: State) -> None:
         """Called once after each step, before all else: what the task remembers goes on."""
@@ -208,6 +212,7 @@ class Land(Task):
     """
 
     episode_seconds: ClassVar[float] = 8.0
+    starts_ahead: ClassVar[bool] = True
     radius, speed, tilt = 0.3, 0.7, 0.35
 
     def __init__(
@@ -231,18 +236,23 @@ class Land(Task):
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
         """Keeps the distances."""
         self._distance: Numbers = np.zeros(fleet.size, dtype=np.float32)
+        self._start = self._distance.copy()
         self._bounds = (self.gear, self.bound, self.radius, self.speed, float(np.cos(self.tilt)))
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
         """Above the ground, level, nearly at rest."""
         sides = draws.uniform(-self.position, self.position, 2)
         place = np.column_stack([sides, draws.uniform(*self.height)])
-        self._distance[draws.rows] = np.linalg.norm(place, axis=1)
+        self._start[draws.rows] = np.linalg.norm(place, axis=1)
         return {
             "position": place,
             "velocity": draws.uniform(-0.5, 0.5, 3),
             "attitude": draws.attitude(0.3),
         }
+
+    def started(self, rows: NDArray[np.intp]) -> None:
+        """How far away they are."""
+        self._distance[rows] = self._start[rows]
 
     def update(self, state: State) -> None:
         """Judges the step."""

@@ -76,6 +76,7 @@ class Track(Task):
     """
 
     episode_seconds: ClassVar[float] = 10.0
+    starts_ahead: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -101,13 +102,13 @@ class Track(Task):
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
         """Keeps where on the path each episode began."""
         self._phase = np.zeros(fleet.size)
+        self._start = np.zeros(fleet.size)
         self._is_stale = True
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
         """Near a point of the path, at its velocity."""
         phase = draws.uniform(0.0, self.length)
-        self._phase[draws.rows] = phase
-        self._is_stale = True
+        self._start[draws.rows] = phase
         now = np.zeros(draws.size, dtype=np.int32)
         place, velocity = self._path.follow(phase, now, 0.0)
         return {
@@ -115,6 +116,11 @@ class Track(Task):
             "velocity": velocity + draws.uniform(-0.2, 0.2, 3),
             "attitude": draws.attitude(0.2),
         }
+
+    def started(self, rows: NDArray[np.intp]) -> None:
+        """Where on the path they are."""
+        self._phase[rows] = self._start[rows]
+        self._is_stale = True
 
     def reference(self, state: State, later: float = 0.0) -> tuple[Numbers, Numbers]:
         """Where each vehicle should be, (n, 3) m, and how fast, (n, 3) m/s, in `later` seconds."""
