@@ -15,11 +15,32 @@ import numpy as np
 import propwash as pw
 import propwash.gym as pg
 
+
+class Spin(pg.Task):
+    """The task of one's own in docs/gym.md."""
+
+    episode_seconds = 4.0
+
+    def reset_state(self, draws: pg.Draws) -> dict[str, Any]:
+        """Near the origin."""
+        return {"position": draws.uniform(-0.5, 0.5, 3), "attitude": draws.attitude(tilt=0.5)}
+
+    def reward(self, state: pg.State) -> Any:
+        """Near, turning, upright."""
+        distance = np.linalg.norm(state.position, axis=1)
+        return 1 / (1 + distance) - 0.1 * np.abs(state.body_rates[:, 2] - 2) + 0.2 * state.upright
+
+    def terminated(self, state: pg.State) -> Any:
+        """Too far away."""
+        return np.abs(state.position).max(axis=1) > 3
+
+
 TASKS: dict[str, type[pg.Task]] = {
     "hover": pg.Hover,
     "track": pg.Track,
     "land": pg.Land,
     "race": pg.Race,
+    "own": Spin,
 }
 
 
@@ -94,12 +115,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--randomize", action="store_true", help="mass and thrust, by 20 %%")
     chosen = parser.parse_args()
     for name in chosen.tasks:
         if chosen.profile:
             profile(name, chosen.envs)
             continue
-        vector(name, chosen.envs, chosen.rounds, {})
+        drawn = {"mass": 0.2, "thrust_coefficient": 0.2} if chosen.randomize else {}
+        vector(name, chosen.envs, chosen.rounds, {"randomize": drawn})
         single(name, chosen.rounds)
 
 

@@ -41,7 +41,7 @@ def add_parser(commands: Any) -> None:
         "--out",
         type=Path,
         default=Path("race.png"),
-        help="a film, .mp4 or .gif, or a picture, .png (default: %(default)s)",
+        help="a film, .mp4, .gif, a picture, .png, or a recording, .rrd (default: %(default)s)",
     )
     flown.add_argument(
         "--dtype",
@@ -70,8 +70,12 @@ def run(options: argparse.Namespace) -> None:
         raise ValueError(f"--out {options.out}: expected a file in a folder that exists")
     if options.rate is not None and not 1.0 <= options.rate <= 240.0:
         raise ValueError(f"--rate: expected from 1 to 240 pictures a second, got {options.rate:g}")
-    _video.check(options.out)
-    if not options.camera:
+    is_recording = options.out.suffix.lower() == ".rrd"
+    if is_recording:
+        plots.check(options.out)
+    else:
+        _video.check(options.out)
+    if not options.camera and not is_recording:
         plots.require_matplotlib()
     result = race.fly(
         options.seed, options.vehicle, dtype=options.dtype, progress=_progress("flying")

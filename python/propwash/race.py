@@ -352,14 +352,17 @@ def show(
 ) -> str:
     """Writes what a flight looks like, and tells what was written.
 
-    path: a film, .mp4 (the extra `video`) or .gif, or a picture, .png. camera: what a camera on
-    board sees, or else the course from above. size: px, width and height. rate: pictures a second;
-    None: 30, of a GIF 12.5. progress: called with the share done.
+    path: a film, .mp4 (the extra `video`) or .gif, a picture, .png, or a recording for the Rerun
+    viewer, .rrd (the extra `rerun`). camera: what a camera on board sees, or else the course from
+    above. size: px, width and height. rate: pictures a second; None: 30, of a GIF 12.5.
+    progress: called with the share done.
 
     Raises ImportError that says what to install, ValueError for another suffix.
     """
-    from propwash import _race_film
+    from propwash import _race_film, plots
 
+    if Path(path).suffix.lower() == ".rrd":
+        return plots.show(result.flight, path, scene=result.scene, title=f"seed {result.seed}")
     return _race_film.write(result, Path(path), camera, size, rate, progress)
 
 

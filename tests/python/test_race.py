@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -377,3 +378,18 @@ def test_sizes_that_cannot_be_are_refused(size: str) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["race", "--size", size])
     assert stop.value.code == 2
+
+
+def test_a_recording_needs_its_viewer_before_anything_flies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With rerun it is written, without nothing is, and it is said what to install."""
+    out = tmp_path / "race.rrd"
+    code = main(["race", "--out", str(out)])
+    if find_spec("rerun") is None:
+        assert code == 2
+        assert 'pip install "propwash[rerun]"' in capsys.readouterr().err
+        assert not out.exists()
+    else:
+        assert code == 0
+        assert out.stat().st_size > 10_000

@@ -20,6 +20,28 @@ struct ExtraRows {
   const T* rows = nullptr;
 };
 
+namespace detail {
+
+/// Copies (size, Columns) into columns of rows of `width`; a call of memcpy for each row would take
+/// longer than its few numbers.
+template <std::size_t Columns, class T>
+void copy_columns(const T* from, std::size_t size, T* to, std::size_t width) {
+  for (std::size_t i = 0; i < size; ++i, from += Columns, to += width) {
+    std::memcpy(to, from, Columns * sizeof(T));
+  }
+}
+template <class T>
+void copy_columns(const T* from, std::size_t columns, std::size_t size, T* to, std::size_t width) {
+  if (columns == 4) return copy_columns<4>(from, size, to, width);
+  if (columns == 9) return copy_columns<9>(from, size, to, width);
+  if (columns == 12) return copy_columns<12>(from, size, to, width);
+  for (std::size_t i = 0; i < size; ++i, from += columns, to += width) {
+    std::memcpy(to, from, columns * sizeof(T));
+  }
+}
+
+}  // namespace detail
+
 /// Writes rows of `width` to `seen`.
 /// target: m, world frame, (size, 3), or (3) with `one_target`; null for the origin.
 /// in_body: position error and velocity in components of the body instead of the world.
@@ -55,20 +77,14 @@ void observe_state(const StateRows<T>& state, const T* target, bool one_target,
       detail::put(columns[k], seen, width, k, block);
     }
   });
-  T* to = seen + state_columns;
-  for (std::size_t i = 0; i < state.size; ++i, to += width) {
-    std::memcpy(to, action.now + i * actions, actions * sizeof(T));
-  }
+  detail::copy_columns(action.now, actions, state.size, seen + state_columns, width);
 }
 
 /// Writes more columns from `column` on.
 template <class T>
 void append(const ExtraRows<T>& extra, std::size_t size, T* seen, std::size_t width,
             std::size_t column) {
-  T* to = seen + column;
-  for (std::size_t i = 0; i < size; ++i, to += width) {
-    std::memcpy(to, extra.rows + i * extra.width, extra.width * sizeof(T));
-  }
+  detail::copy_columns(extra.rows, extra.width, size, seen + column, width);
 }
 
 /// Vectors of the world, (size, count, 3), in components of each vehicle's body, in place.
