@@ -23,9 +23,11 @@ PYBIND11_MODULE(_core, m) {
   m.attr("__version__") = PROPWASH_VERSION;
   pybind11::register_exception_translator(&translate);
   propwash::bindings::bind_commands(m);
+  propwash::bindings::bind_outer_commands(m);
   propwash::bindings::bind_control(m);
   propwash::bindings::bind_integrate(m);
   propwash::bindings::bind_multicopter(m);
+  propwash::bindings::bind_linearize(m);
   propwash::bindings::bind_car(m);
   propwash::bindings::bind_fleet(m);
   propwash::bindings::bind_car_fleet(m);
@@ -34,4 +36,6 @@ PYBIND11_MODULE(_core, m) {
   propwash::bindings::bind_world_sensors(m);
   propwash::bindings::bind_image(m);
   propwash::bindings::bind_render(m);
+  propwash::bindings::bind_learn(m);
+  propwash::bindings::bind_learn_tasks(m);
 }

@@ -5,8 +5,17 @@
 >>> uav.step(pw.RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, steps=960)
 """
 
-from propwash import frames, render, world
-from propwash._core import RateThrust, RotorSpeeds, SpeedYawRate, __version__
+from propwash import frames, render, trajectories, world
+from propwash._core import (
+    AttitudeThrust,
+    Position,
+    RateThrust,
+    RotorSpeeds,
+    SpeedYawRate,
+    TrajectoryReference,
+    Velocity,
+    __version__,
+)
 from propwash._fleet_parameters import FleetParameters
 from propwash._fleet_sensors import FleetSensor
 from propwash._fleet_types import Dryden, FleetImuReading, FleetTrajectory, SensorRecord, ThreadPool
@@ -15,6 +24,7 @@ from propwash.car_fleet import CarFleet, CarFleetTrajectory
 from propwash.control import Allocation, LowPass, Pid, RateController, RotorCommand, Wrench
 from propwash.fleet import Fleet, build_info
 from propwash.integrate import Vehicle, step
+from propwash.linearize import LinearModel, linearize
 from propwash.multicopter import (
     DEFAULT_DT,
     ImuReading,
@@ -22,6 +32,7 @@ from propwash.multicopter import (
     MulticopterState,
     Trajectory,
 )
+from propwash.outer_loops import OuterLoops
 from propwash.parameters import (
     BatteryParameters,
     BodyParameters,
@@ -68,6 +79,7 @@ from propwash.world import Scene, scene_json_schema, scene_names
 __all__ = [
     "DEFAULT_DT",
     "Allocation",
+    "AttitudeThrust",
     "Barometer",
     "BarometerReading",
     "BatteryParameters",
@@ -96,6 +108,7 @@ __all__ = [
     "GnssReading",
     "ImuParameters",
     "ImuReading",
+    "LinearModel",
     "LowPass",
     "LowPassParameters",
     "Magnetometer",
@@ -103,9 +116,11 @@ __all__ = [
     "MotorParameters",
     "Multicopter",
     "MulticopterState",
+    "OuterLoops",
     "ParameterError",
     "Pid",
     "Pixels",
+    "Position",
     "ProcessNoiseParameters",
     "RangeFinder",
     "RangeReading",
@@ -122,14 +137,17 @@ __all__ = [
     "SpeedYawRate",
     "ThreadPool",
     "Trajectory",
+    "TrajectoryReference",
     "Vehicle",
     "VehicleParameters",
+    "Velocity",
     "Wrench",
     "__version__",
     "build_info",
     "diagonal",
     "frames",
     "json_schema",
+    "linearize",
     "load",
     "load_car",
     "load_vehicle",
@@ -138,6 +156,7 @@ __all__ = [
     "scene_json_schema",
     "scene_names",
     "step",
+    "trajectories",
     "validate",
     "world",
 ]

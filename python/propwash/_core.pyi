@@ -12,6 +12,7 @@ import numpy.typing
 
 __all__: list[str] = [
     "Allocation",
+    "AttitudeThrust",
     "BarometerModel",
     "CameraModel",
     "Car",
@@ -23,14 +24,18 @@ __all__: list[str] = [
     "LowPass",
     "MagnetometerModel",
     "Multicopter",
+    "OuterCommand",
     "POSE_TOPIC",
     "Painter",
     "Pid",
     "PoseMessage",
+    "Position",
     "ProtocolError",
+    "RaceCourses",
     "RangeFinderModel",
     "RateController",
     "RateThrust",
+    "RateThrustAction",
     "RenderAnswer",
     "RenderSession",
     "RotorSpeeds",
@@ -38,21 +43,30 @@ __all__: list[str] = [
     "SceneIndex",
     "SpeedYawRate",
     "ThreadPool",
+    "TrackPath",
+    "TrajectoryReference",
+    "Velocity",
     "bias_next",
     "bias_start",
     "build_info",
     "car_parameter_table",
     "category_id",
+    "conclude",
     "decode_answer",
     "decode_pose",
     "encode_answer",
     "encode_pose",
     "fma_peak",
     "focal_length",
+    "in_body",
     "integrate_step",
     "isa_altitude",
     "isa_pressure",
+    "judge_hover",
+    "judge_landing",
+    "judge_track",
     "latency_in_steps",
+    "linearize",
     "looks",
     "luma",
     "measure_barometer",
@@ -61,9 +75,13 @@ __all__: list[str] = [
     "measure_gnss",
     "measure_magnetometer",
     "measure_range",
+    "observe_state",
+    "outer_loops_for",
     "parameter_table",
+    "rotations",
     "sample_step",
     "sensor_key",
+    "take_actions",
     "to_geodetic",
     "to_local",
     "validate_car",
@@ -137,6 +155,156 @@ class SpeedYawRate:
         """
     @property
     def yaw_rate(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        rad/s, read-only
+        """
+
+class OuterCommand:
+    """
+    A command for the outer loops.
+    """
+
+class AttitudeThrust(OuterCommand):
+    """
+    Attitude and thrust, for the attitude loop.
+
+    attitude: (4,) unit quaternion, scalar first, body to world; thrust: number, N, along body z. With yaw_rate, rad/s, the attitude says where the thrust axis points, and the vehicle turns about it at that rate. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
+    Raises ValueError for another shape, a number that is not finite or no unit quaternion.
+    """
+    def __getstate__(self) -> tuple: ...
+    def __init__(
+        self, attitude: typing.Any, thrust: typing.Any, yaw_rate: typing.Any = None
+    ) -> None: ...
+    def __repr__(self) -> str: ...
+    def __setstate__(self, arg0: tuple) -> None: ...
+    @property
+    def attitude(self) -> typing.Any:
+        """
+        1, read-only
+        """
+    @property
+    def thrust(self) -> typing.Any:
+        """
+        N, read-only
+        """
+    @property
+    def yaw_rate(self) -> typing.Any:
+        """
+        rad/s, read-only
+        """
+
+class Velocity(OuterCommand):
+    """
+    Velocity, for the velocity loop.
+
+    velocity: (3,) m/s, world frame. yaw: rad, heading of body x; or yaw_rate: rad/s; without both the heading is left as it is. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
+    Raises ValueError for another shape or a number that is not finite.
+    """
+    def __getstate__(self) -> tuple: ...
+    def __init__(
+        self, velocity: typing.Any, yaw: typing.Any = None, yaw_rate: typing.Any = None
+    ) -> None: ...
+    def __repr__(self) -> str: ...
+    def __setstate__(self, arg0: tuple) -> None: ...
+    @property
+    def velocity(self) -> typing.Any:
+        """
+        m/s, read-only
+        """
+    @property
+    def yaw(self) -> typing.Any:
+        """
+        rad, read-only
+        """
+    @property
+    def yaw_rate(self) -> typing.Any:
+        """
+        rad/s, read-only
+        """
+
+class Position(OuterCommand):
+    """
+    Position, for the position loop.
+
+    position: (3,) m, world frame. yaw: rad, heading of body x; without it the heading is left as it is. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
+    Raises ValueError for another shape or a number that is not finite.
+    """
+    def __getstate__(self) -> tuple: ...
+    def __init__(self, position: typing.Any, yaw: typing.Any = None) -> None: ...
+    def __repr__(self) -> str: ...
+    def __setstate__(self, arg0: tuple) -> None: ...
+    @property
+    def position(self) -> typing.Any:
+        """
+        m, read-only
+        """
+    @property
+    def yaw(self) -> typing.Any:
+        """
+        rad, read-only
+        """
+
+class TrajectoryReference(OuterCommand):
+    """
+    A point of a trajectory, and the controller that is to follow it.
+
+    position, velocity, acceleration, jerk, snap: (3,) m, m/s, … m/s^4, world frame. yaw, yaw_rate, yaw_acceleration: rad, rad/s, rad/s^2, of the heading of body x. What is None is zero. controller: 'geometric', 'backstepping' or 'indi'. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
+    Raises ValueError for another shape or a number that is not finite.
+    """
+    def __getstate__(self) -> tuple: ...
+    def __init__(
+        self,
+        position: typing.Any,
+        velocity: typing.Any = None,
+        acceleration: typing.Any = None,
+        jerk: typing.Any = None,
+        snap: typing.Any = None,
+        yaw: typing.Any = None,
+        yaw_rate: typing.Any = None,
+        yaw_acceleration: typing.Any = None,
+        controller: str = "geometric",
+    ) -> None: ...
+    def __repr__(self) -> str: ...
+    def __setstate__(self, arg0: tuple) -> None: ...
+    @property
+    def acceleration(self) -> typing.Any:
+        """
+        m/s^2, read-only
+        """
+    @property
+    def controller(self) -> str: ...
+    @property
+    def jerk(self) -> typing.Any:
+        """
+        m/s^3, read-only
+        """
+    @property
+    def position(self) -> typing.Any:
+        """
+        m, read-only
+        """
+    @property
+    def snap(self) -> typing.Any:
+        """
+        m/s^4, read-only
+        """
+    @property
+    def velocity(self) -> typing.Any:
+        """
+        m/s, read-only
+        """
+    @property
+    def yaw(self) -> typing.Any:
+        """
+        rad, read-only
+        """
+    @property
+    def yaw_acceleration(self) -> typing.Any:
+        """
+        rad/s^2, read-only
+        """
+    @property
+    def yaw_rate(self) -> typing.Any:
         """
         rad/s, read-only
         """
@@ -267,10 +435,12 @@ class Multicopter:
     ) -> None: ...
     def _derivative(self) -> tuple: ...
     def _imu(self) -> tuple: ...
+    def _outer_loops(self) -> dict: ...
     def _reset(self, fields: tuple) -> None: ...
     def _rollout(
         self, command: typing.Any, dt: typing.Any, steps: typing.Any, substeps: typing.Any
     ) -> dict: ...
+    def _set_outer_loops(self, values: dict) -> None: ...
     def _set_state(self, fields: tuple) -> None: ...
     def _state(self) -> tuple: ...
     def _trim(self) -> tuple: ...
@@ -288,7 +458,7 @@ class Multicopter:
         self, command: typing.Any, dt: typing.Any = 0.0010416666666666667, steps: typing.Any = 1
     ) -> None:
         """
-        Advances `steps` steps of dt [s] under a held RateThrust or RotorSpeeds.
+        Advances `steps` steps of dt [s] under a held RateThrust, RotorSpeeds, AttitudeThrust, Velocity, Position or TrajectoryReference.
 
         With RateThrust the rate controller runs at every step, on the gyroscope reading of the step before; rotor speeds are limited to the motors' range.
         Raises ValueError or TypeError for a command, dt or steps that cannot be; the state is then unchanged. Warns where dt is too long for the motors. Ctrl-C stops between steps.
@@ -415,6 +585,11 @@ class FleetFloat32:
     ) -> None: ...
     def get_state(self) -> bytes: ...
     def imu(self) -> tuple: ...
+    def kinematics(self, most: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
+        """
+        (position, velocity, attitude, body_rates, whether all are within most).
+        """
+    def outer_loops(self) -> dict: ...
     def own_parameters(self) -> list[int]: ...
     def parameter(
         self, field: typing.SupportsInt | typing.SupportsIndex
@@ -430,7 +605,15 @@ class FleetFloat32:
     ) -> dict: ...
     def set_action_delay(self, steps: numpy.typing.NDArray[numpy.uint32]) -> None: ...
     def set_battery_voltage(self, voltage: numpy.typing.NDArray[numpy.float32]) -> None: ...
-    def set_parameters(self, values: dict) -> None: ...
+    def set_outer_loops(self, values: dict) -> None: ...
+    def set_parameters(
+        self,
+        values: collections.abc.Mapping[
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        ],
+        some: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
+    ) -> None: ...
     def set_state(self, snapshot: bytes) -> None: ...
     def set_wind(self, wind: numpy.typing.NDArray[numpy.float32]) -> None: ...
     def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
@@ -526,6 +709,11 @@ class FleetFloat64:
     ) -> None: ...
     def get_state(self) -> bytes: ...
     def imu(self) -> tuple: ...
+    def kinematics(self, most: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
+        """
+        (position, velocity, attitude, body_rates, whether all are within most).
+        """
+    def outer_loops(self) -> dict: ...
     def own_parameters(self) -> list[int]: ...
     def parameter(
         self, field: typing.SupportsInt | typing.SupportsIndex
@@ -541,7 +729,15 @@ class FleetFloat64:
     ) -> dict: ...
     def set_action_delay(self, steps: numpy.typing.NDArray[numpy.uint32]) -> None: ...
     def set_battery_voltage(self, voltage: numpy.typing.NDArray[numpy.float64]) -> None: ...
-    def set_parameters(self, values: dict) -> None: ...
+    def set_outer_loops(self, values: dict) -> None: ...
+    def set_parameters(
+        self,
+        values: collections.abc.Mapping[
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
+        ],
+        some: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
+    ) -> None: ...
     def set_state(self, snapshot: bytes) -> None: ...
     def set_wind(self, wind: numpy.typing.NDArray[numpy.float64]) -> None: ...
     def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
@@ -1054,6 +1250,95 @@ class RenderSession:
     @property
     def waiting(self) -> int: ...
 
+class RateThrustAction:
+    """
+    From actions (n, 4) to body rates and thrust.
+    """
+    def __init__(
+        self,
+        max_rates: typing.Annotated[
+            collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(3)"
+        ],
+        weight: typing.SupportsFloat | typing.SupportsIndex,
+        reserve: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> None: ...
+    def command(self, action: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]) -> RateThrust:
+        """
+        The command of a fleet.
+        """
+
+class TrackPath:
+    """
+    A closed path, and the speed along it.
+    """
+    def __init__(
+        self,
+        table: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        length: typing.SupportsFloat | typing.SupportsIndex,
+        speed: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> None: ...
+    def follow(
+        self,
+        phase: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        steps: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        period: typing.SupportsFloat | typing.SupportsIndex,
+        later: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+    ) -> tuple:
+        """
+        Places [m] and velocities [m/s], (n, 3).
+        """
+    def look_ahead(
+        self,
+        phase: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        steps: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        period: typing.SupportsFloat | typing.SupportsIndex,
+        position: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        velocity: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    ) -> numpy.typing.NDArray[numpy.float32]:
+        """
+        (n, 12), see propwash.gym.Track.
+        """
+
+class RaceCourses:
+    """
+    Courses of gates, and what can be touched there.
+    """
+    def __init__(
+        self,
+        scenes: list,
+        centre: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        turn: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        half: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    ) -> None: ...
+    def judge(
+        self,
+        position: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        body_rates: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        steps: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        course: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        next: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        time: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        passed: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        collided: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        before: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        clearance: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        radius: typing.SupportsFloat | typing.SupportsIndex,
+        bound: typing.SupportsFloat | typing.SupportsIndex,
+        period: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> tuple:
+        """
+        (reward, over), (n,) each, of propwash.gym.Race; what it remembers goes on in place.
+        """
+    def look(
+        self,
+        position: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        course: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        next: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    ) -> tuple:
+        """
+        (n, 3) m, the middle of the next gate, and (n, 9), see propwash.gym.Race.
+        """
+
 def bias_next(
     bias: typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
     deviations: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
@@ -1072,6 +1357,21 @@ def car_parameter_table(parameters: typing.Any) -> list: ...
 def category_id(category: str) -> int:
     """
     The number of a category in pictures of categories.
+    """
+
+def conclude(
+    seen: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    reward: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    ended: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    diverged: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]] | None,
+    steps: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    limit: typing.SupportsInt | typing.SupportsIndex,
+    pending: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]] | None,
+) -> tuple:
+    """
+    (reward, terminated, truncated, done, any of done, whether all numbers are finite).
+
+    limit: steps of an episode, 0 for no limit. pending: those that have just begun, or None.
     """
 
 def decode_answer(frames: collections.abc.Sequence) -> RenderAnswer: ...
@@ -1105,6 +1405,14 @@ def focal_length(
     pixels, from a height in pixels and a vertical field of view [rad].
     """
 
+def in_body(
+    attitude: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    vectors: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+) -> numpy.typing.NDArray[numpy.float32]:
+    """
+    (n, 3 k) numbers, vectors of the world, in components of each vehicle's body.
+    """
+
 def integrate_step(
     derivative: collections.abc.Callable, state: typing.Any, dt: typing.Any, method: str
 ) -> typing.Annotated[numpy.typing.NDArray[numpy.float64], "[m, 1]"]:
@@ -1122,10 +1430,61 @@ def isa_pressure(altitude: typing.SupportsFloat | typing.SupportsIndex) -> float
     Pa, of the standard atmosphere at a height [m].
     """
 
+def judge_hover(
+    position: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    attitude: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    body_rates: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    action: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    previous: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    bound: typing.SupportsFloat | typing.SupportsIndex,
+) -> tuple:
+    """
+    (reward, over, distance [m]), (n,) each, of propwash.gym.Hover.
+    """
+
+def judge_landing(
+    position: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    velocity: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    attitude: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    body_rates: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    bounds: typing.Annotated[
+        collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(5)"
+    ],
+    distance: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+) -> tuple:
+    """
+    (reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.
+
+    bounds: gear, bound, radius, speed, cosine of the tilt. distance: (n,) m, of the step before, which becomes that of now.
+    """
+
+def judge_track(
+    position: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    velocity: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    body_rates: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    action: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    previous: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    place: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    pace: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    bound: typing.SupportsFloat | typing.SupportsIndex,
+) -> tuple:
+    """
+    (reward, over, distance [m]), (n,) each, of propwash.gym.Track.
+    """
+
 def latency_in_steps(
     latency: typing.SupportsFloat | typing.SupportsIndex,
     dt: typing.SupportsFloat | typing.SupportsIndex,
 ) -> int: ...
+def linearize(
+    parameters: typing.Any,
+    own: dict,
+    points: dict,
+    discrete: bool,
+    integrator: str,
+    dt: typing.SupportsFloat | typing.SupportsIndex,
+    rate_thrust: bool,
+) -> tuple: ...
 def luma(
     image: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8],
 ) -> numpy.typing.NDArray[numpy.uint8]: ...
@@ -1247,7 +1606,32 @@ def measure_range(
     noise: SampleNoise,
     pool: ThreadPool | None,
 ) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]: ...
+def observe_state(
+    position: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    velocity: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    attitude: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    body_rates: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    action: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    target: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]] | None,
+    in_body: bool,
+    extras: collections.abc.Sequence[numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]],
+    seen: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+) -> None:
+    """
+    Writes the layout of an observed state to (n, k), see propwash.gym.Task.observation.
+    """
+
+def outer_loops_for(
+    parameters: typing.Any, dt: typing.SupportsFloat | typing.SupportsIndex
+) -> dict: ...
 def parameter_table(parameters: typing.Any) -> list: ...
+def rotations(
+    attitude: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+) -> numpy.typing.NDArray[numpy.float32]:
+    """
+    (n, 3, 3) from body to world.
+    """
+
 def sample_step(
     sample: typing.SupportsInt | typing.SupportsIndex,
     rate: typing.SupportsFloat | typing.SupportsIndex,
@@ -1258,6 +1642,17 @@ def sensor_key(
     seed: typing.SupportsInt | typing.SupportsIndex,
     sensor_seed: typing.SupportsInt | typing.SupportsIndex,
 ) -> int: ...
+def take_actions(
+    actions: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    ignored: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]] | None,
+    steps: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+) -> tuple:
+    """
+    (n, A) numbers within [-1, 1], and how many of each row were not, or None for none.
+
+    ignored: (n,) rows that may hold anything, or None. steps: (n,), becomes one more. Raises ValueError for a number that is none.
+    """
+
 def to_geodetic(
     origin: typing.Any,
     x_heading: typing.SupportsFloat | typing.SupportsIndex,

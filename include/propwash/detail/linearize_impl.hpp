@@ -1,0 +1,331 @@
+#pragma once
+// The definitions of Linearizer's members; include propwash/vehicle/linearize.hpp.
+
+#include <functional>
+
+#include "propwash/vehicle/linearize.hpp"
+
+namespace propwash {
+
+namespace detail {
+
+inline constexpr int body_states = 12;   // position, velocity, attitude, body rates
+inline constexpr int memory_states = 9;  // of the rate controller
+
+/// Numbers whose variables are the columns from `first` on.
+template <class T>
+struct Seeds {
+  int first;
+  T operator()(double x, int column) const {
+    const int place = column - first;
+    return place >= 0 && place < T::variables ? T::variable(x, place) : T(x);
+  }
+  Vec3<T> operator()(const Vec3<double>& v, int column) const {
+    return {(*this)(v.x, column), (*this)(v.y, column + 1), (*this)(v.z, column + 2)};
+  }
+  template <int N>
+  SmallArray<T, N> operator()(const SmallArray<double, N>& a, int column) const {
+    SmallArray<T, N> result;
+    result.resize(a.size());
+    for (int i = 0; i < a.size(); ++i) result[i] = (*this)(a[i], column + i);
+    return result;
+  }
+  /// q0 o [1, theta / 2], theta the variable; the value has q0's own bits.
+  Quat<T> operator()(const Quat<double>& q, int column) const {
+    Quat<T> turned = q * ((*this)(Vec3<double>{}, column) * 0.5);
+    turned.w.value = q.w, turned.x.value = q.x, turned.y.value = q.y, turned.z.value = q.z;
+    return turned;
+  }
+  template <int N>
+  MulticopterState<T, N> operator()(const MulticopterState<double, N>& x) const {
+    return {(*this)(x.position, 0), (*this)(x.velocity, 3), (*this)(x.attitude, 6),
+            (*this)(x.body_rates, 9), (*this)(x.rotor_speeds, body_states)};
+  }
+};
+
+template <class T>
+Vec3<double> values_of(const Vec3<T>& v) {
+  return {v.x.value, v.y.value, v.z.value};
+}
+template <class T>
+Quat<double> values_of(const Quat<T>& q) {
+  return {q.w.value, q.x.value, q.y.value, q.z.value};
+}
+template <class T>
+Vec3<double> partials_of(const Vec3<T>& v, int i) {
+  return {v.x.partials[i], v.y.partials[i], v.z.partials[i]};
+}
+template <class T>
+Quat<double> partials_of(const Quat<T>& q, int i) {
+  return {q.w.partials[i], q.x.partials[i], q.y.partials[i], q.z.partials[i]};
+}
+/// 2 vec(conj(q) o p): the rotation vector, body axes, of a change p of a unit quaternion q.
+inline Vec3<double> tangent(const Quat<double>& q, const Quat<double>& p) {
+  const auto turn = conjugate(q) * p;
+  return {2.0 * turn.x, 2.0 * turn.y, 2.0 * turn.z};
+}
+/// The rotation vector that leads from one attitude to another, body axes.
+inline Vec3<double> rotation_between(const Quat<double>& from, const Quat<double>& to) {
+  auto turn = conjugate(from) * to;
+  if (turn.w < 0.0) turn = turn * -1.0;
+  const Vec3<double> axis{turn.x, turn.y, turn.z};
+  const double sine = norm(axis);
+  return axis * (sine > 1e-12 ? 2.0 * std::atan2(sine, turn.w) / sine : 2.0);
+}
+
+}  // namespace detail
+
+inline Linearizer::Linearizer(const VehicleParameters& vehicle, const LinearizeOptions& options)
+    : parameters_(vehicle), options_(options) {
+  validate(vehicle);
+  if (options.discrete) validate_time_step(vehicle, options.integrator, options.dt);
+  model_ = make_model<double, Dynamic, GeneralShape>(vehicle);
+  allocation_ = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+  imu_ = make_imu_device<double>(vehicle.imu);
+  imu_.is_digital = false;
+  if (!options.discrete) return;
+  law_ = make_rate_control_law<double>(vehicle.rate_controller, vehicle.body.inertia, options.dt);
+  delay_ = step_delay(vehicle.motor.command_delay, options.dt, max_delay_steps + 2);
+}
+
+inline Linearizer::State Linearizer::trim() const {
+  State state;
+  const double weight = parameters_.body.mass * norm(parameters_.body.gravity);
+  state.rotor_speeds = allocate(allocation_, Wrench<double>{{}, weight});
+  return state;
+}
+
+inline Linearizer::Moving Linearizer::rate(const Moving& state, const Input& input) const {
+  return multicopter_derivative(model_, state, input);
+}
+
+/// The next state, or d/dt of it.
+inline Linearizer::Moving Linearizer::moved(const Moving& state, const Input& input) const {
+  // behind std::function there is one copy of the equations for all integrators
+  const std::function<Moving(const Moving&)> f = [&](const Moving& x) { return rate(x, input); };
+  if (!options_.discrete) return f(state);
+  switch (options_.integrator) {
+    case Integrator::euler:
+      return projected(model_, Euler{}(f, state, options_.dt));
+    case Integrator::symplectic_euler:
+      return projected(model_, SymplecticEuler{}(f, state, options_.dt));
+    case Integrator::rk4:
+      break;
+  }
+  return projected(model_, Rk4{}(f, state, options_.dt));
+}
+
+/// What the IMU reads before the step: specific force, angular rate.
+inline std::array<Vec3<Linearizer::Number>, 2> Linearizer::read(const Moving& state,
+                                                                const Input& input) const {
+  const ImuBias<Number> none{};
+  Vec3<Number> acceleration_B{};
+  if (imu_.has_lever_arm) {
+    acceleration_B = rate(state, input).body_rates;
+  }
+  const auto force_S = specific_force_at_sensor(imu_, specific_force(model_, state, input),
+                                                state.body_rates, acceleration_B);
+  return {accelerometer_reading(imu_, force_S, none, Vec3<Number>{}),
+          gyroscope_reading(imu_, angular_rate_at_sensor(imu_, state.body_rates), none,
+                            Vec3<Number>{})};
+}
+
+/// The i-th derivative of what a step or d/dt made of `from`.
+inline Eigen::VectorXd Linearizer::slope(const Moving& from, const Moving& end, int i) const {
+  const auto q = detail::values_of(from.attitude);
+  Vec3<double> turn;
+  if (options_.discrete) {
+    turn = detail::tangent(detail::values_of(end.attitude), detail::partials_of(end.attitude, i));
+  } else {
+    // seen from the nominal body, which turns itself
+    const auto spin = conjugate(q) * detail::values_of(end.attitude);
+    const auto theta = conjugate(q) * detail::partials_of(from.attitude, i);
+    const auto carried = spin * theta;
+    turn = detail::tangent(q, detail::partials_of(end.attitude, i)) -
+           Vec3<double>{carried.x, carried.y, carried.z} * 2.0;
+  }
+  Eigen::VectorXd column(detail::body_states + rotors());
+  column << to_eigen(detail::partials_of(end.position, i)),
+      to_eigen(detail::partials_of(end.velocity, i)), to_eigen(turn),
+      to_eigen(detail::partials_of(end.body_rates, i)), Eigen::VectorXd::Zero(rotors());
+  for (int k = 0; k < rotors(); ++k) {
+    column(detail::body_states + k) = end.rotor_speeds[k].partials[i];
+  }
+  return column;
+}
+
+/// The rate of the state, or its distance from `from` after the step.
+inline Eigen::VectorXd Linearizer::drift(const State& from, const Moving& end) const {
+  const double before = options_.discrete ? 1.0 : 0.0;
+  const auto q = detail::values_of(end.attitude);
+  const auto turn = options_.discrete ? detail::rotation_between(from.attitude, q)
+                                      : detail::tangent(from.attitude, q);
+  Eigen::VectorXd result(detail::body_states + rotors());
+  result << to_eigen(detail::values_of(end.position) - from.position * before),
+      to_eigen(detail::values_of(end.velocity) - from.velocity * before), to_eigen(turn),
+      to_eigen(detail::values_of(end.body_rates) - from.body_rates * before),
+      Eigen::VectorXd::Zero(rotors());
+  for (int k = 0; k < rotors(); ++k) {
+    result(detail::body_states + k) = end.rotor_speeds[k].value - before * from.rotor_speeds[k];
+  }
+  return result;
+}
+
+inline Linearizer::Plant Linearizer::plant(const State& state, const Speeds& command) const {
+  const int states = detail::body_states + rotors();
+  const int columns = states + rotors();
+  Plant result{Eigen::MatrixXd(states, columns), Eigen::MatrixXd(6, columns), {}};
+  for (int first = 0; first < columns; first += group) {
+    const detail::Seeds<Number> seed{first};
+    const Moving x = seed(state);
+    Input input;
+    input.command = seed(command, states);
+    const Moving end = moved(x, input);
+    const auto reading = read(x, input);
+    for (int i = 0; i < group && first + i < columns; ++i) {
+      result.state.col(first + i) = slope(x, end, i);
+      result.output.col(first + i) << to_eigen(detail::partials_of(reading[0], i)),
+          to_eigen(detail::partials_of(reading[1], i));
+    }
+    if (first == 0) result.drift = drift(state, end);
+  }
+  return result;
+}
+
+inline Linearizer::Tick Linearizer::tick(const State& state, const RateThrust<double>& command,
+                                         const RateControllerState<double>& controller) const {
+  constexpr int columns = 3 + detail::memory_states + 4;
+  Tick result{Eigen::MatrixXd(detail::memory_states, columns),
+              Eigen::MatrixXd(rotors(), columns),
+              Eigen::VectorXd(detail::memory_states),
+              {}};
+  result.command.resize(rotors());
+  const Vec3<double> before[] = {controller.filter.value, controller.filter.derivative,
+                                 controller.integral};
+  for (int first = 0; first < columns; first += group) {
+    const detail::Seeds<Number> seed{first};
+    const auto rates_B = seed(state.body_rates, 0);
+    RateControllerState<Number> memory;
+    memory.filter = {seed(before[0], 3), seed(before[1], 6)};
+    memory.integral = seed(before[2], 9);
+    const auto reading_S = gyroscope_reading(imu_, angular_rate_at_sensor(imu_, rates_B),
+                                             ImuBias<Number>{}, Vec3<Number>{});
+    const auto reading_B = imu_.is_turned ? rotate(imu_.parameters.attitude, reading_S) : reading_S;
+    const auto torque_B = rate_control(law_, memory, reading_B, seed(command.rates, 12));
+    const auto speeds = allocate(allocation_, Wrench<Number>{torque_B, seed(command.thrust, 15)});
+
+    const Vec3<Number> after[] = {memory.filter.value, memory.filter.derivative, memory.integral};
+    for (int row = 0; row < detail::memory_states; ++row) {
+      const Number& x = after[row / 3][row % 3];
+      result.drift(row) = x.value - before[row / 3][row % 3];
+      for (int i = 0; i < group; ++i) result.memory(row, first + i) = x.partials[i];
+    }
+    for (int k = 0; k < rotors(); ++k) {
+      result.command[k] = speeds[k].value;
+      for (int i = 0; i < group; ++i) result.speeds(k, first + i) = speeds[k].partials[i];
+    }
+  }
+  return result;
+}
+
+/// Plant and controller as one: `memory` and `speeds` are the next memory and the command, with
+/// respect to the plant's states, the memory and the inputs.
+inline LinearModel Linearizer::joined(const Plant& plant, const Eigen::MatrixXd& memory,
+                                      const Eigen::MatrixXd& speeds,
+                                      const Eigen::VectorXd& memory_drift) const {
+  const auto n = plant.state.rows();
+  const auto m = memory.rows();
+  const Eigen::Index motors = rotors();
+  const auto inputs = speeds.cols() - n - m;
+  const int late = options_.discrete ? delay_.steps + (delay_.fraction > 0.0 ? 1 : 0) : 0;
+  const auto states = n + m + late * motors;
+  // how much of the command of j steps ago acts in this one
+  const auto share = [&](int j) {
+    if (!options_.discrete) return 1.0;
+    if (j == delay_.steps) return 1.0 - delay_.fraction;
+    return j == delay_.steps + 1 ? delay_.fraction : 0.0;
+  };
+  // what the motors are driven to, with respect to states and inputs
+  Eigen::MatrixXd command = Eigen::MatrixXd::Zero(motors, states + inputs);
+  command.leftCols(n + m) = speeds.leftCols(n + m);
+  command.rightCols(inputs) = speeds.rightCols(inputs);
+  Eigen::MatrixXd driven = command * share(0);
+  for (int j = 1; j <= late; ++j) {
+    driven.middleCols(n + m + (j - 1) * motors, motors).diagonal().array() += share(j);
+  }
+
+  Eigen::MatrixXd next = Eigen::MatrixXd::Zero(states, states + inputs);
+  next.topLeftCorner(n, n) = plant.state.leftCols(n);
+  next.topRows(n) += plant.state.rightCols(motors) * driven;
+  next.block(n, 0, m, n + m) = memory.leftCols(n + m);
+  next.block(n, states, m, inputs) = memory.rightCols(inputs);
+  if (late > 0) next.middleRows(n + m, motors) = command;
+  if (late > 1) {
+    next.block(n + m + motors, n + m, (late - 1) * motors, (late - 1) * motors).setIdentity();
+  }
+  Eigen::MatrixXd output = Eigen::MatrixXd::Zero(6 + motors, states + inputs);
+  output.topLeftCorner(6, n) = plant.output.leftCols(n);
+  output.topRows(6) += plant.output.rightCols(motors) * driven;
+  output.bottomRows(motors) = driven;
+
+  Eigen::VectorXd drift = Eigen::VectorXd::Zero(states);
+  drift.head(n) = plant.drift;
+  drift.segment(n, m) = memory_drift;
+  return {next.leftCols(states), next.rightCols(inputs), output.leftCols(states),
+          output.rightCols(inputs), drift};
+}
+
+inline LinearModel Linearizer::at(const State& state, const Speeds& command) const {
+  require_rotors(state.rotor_speeds.size());
+  require_rotors(command.size());
+  const auto n = detail::body_states + rotors();
+  Eigen::MatrixXd speeds = Eigen::MatrixXd::Zero(rotors(), n + rotors());
+  Speeds limited = command;
+  for (int k = 0; k < rotors(); ++k) {
+    const auto speed = clamp(Dual<double, 1>::variable(command[k], 0), allocation_.speed_min,
+                             allocation_.speed_max);
+    limited[k] = speed.value;
+    speeds(k, n + k) = speed.partials[0];
+  }
+  return joined(plant(state, limited), Eigen::MatrixXd(0, n + rotors()), speeds,
+                Eigen::VectorXd(0));
+}
+
+inline LinearModel Linearizer::at(const State& state, const RateThrust<double>& command,
+                                  const RateControllerState<double>& controller) const {
+  require_rotors(state.rotor_speeds.size());
+  require_loop();
+  const Tick one = tick(state, command, controller);
+  const auto n = detail::body_states + rotors();
+  const auto widened = [&](const Eigen::MatrixXd& from) {
+    Eigen::MatrixXd to = Eigen::MatrixXd::Zero(from.rows(), n + detail::memory_states + 4);
+    to.middleCols(9, 3) = from.leftCols(3);
+    to.rightCols(detail::memory_states + 4) = from.rightCols(detail::memory_states + 4);
+    return to;
+  };
+  return joined(plant(state, one.command), widened(one.memory), widened(one.speeds), one.drift);
+}
+
+inline void Linearizer::require_rotors(int count) const {
+  if (count == rotors()) return;
+  throw std::invalid_argument("rotor speeds, their number = " + std::to_string(count) +
+                              ": expected " + std::to_string(rotors()));
+}
+
+inline void Linearizer::require_loop() const {
+  if (!options_.discrete) {
+    throw std::invalid_argument(
+        "a RateThrust: expected a discrete model, because the rate controller is a discrete one; "
+        "take LinearizeOptions::discrete and the controller's dt");
+  }
+  validate_allocation(parameters_);
+  const double rate = parameters_.imu.rate;
+  if (rate > 0.0 && rate * options_.dt < 1.0 - 1e-9) {
+    throw std::invalid_argument(
+        "imu.rate = " + std::to_string(rate) +
+        ": expected at least 1 / dt; with readings that are held over several steps the loop is "
+        "not the same from step to step. Take dt = 1 / imu.rate, or imu.rate = 0");
+  }
+}
+
+}  // namespace propwash

@@ -1,0 +1,151 @@
+"""`python -m propwash tune`: gains of the rate loop, their margins, and what they fly like."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from propwash import plots, tune
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the command to the subparsers of `python -m propwash`."""
+    tuned = commands.add_parser(
+        "tune", help="find gains of the rate loop, and show their margins (docs/tune.md)"
+    )
+    tuned.add_argument("vehicle", nargs="?", default="flightgoggles", help="a name or a TOML file")
+    tuned.add_argument(
+        "--bandwidth",
+        type=float,
+        default=8.0,
+        metavar="HZ",
+        help="of the closed loop, -3 dB (default: %(default)s)",
+    )
+    tuned.add_argument(
+        "--phase-margin",
+        type=float,
+        default=50.0,
+        metavar="DEG",
+        help="at least (default: %(default)s)",
+    )
+    tuned.add_argument(
+        "--gain-margin",
+        type=float,
+        default=6.0,
+        metavar="DB",
+        help="at least (default: %(default)s)",
+    )
+    tuned.add_argument(
+        "--rate",
+        type=float,
+        default=960.0,
+        metavar="HZ",
+        help="at which the controller runs (default: %(default)s)",
+    )
+    tuned.add_argument(
+        "--present",
+        action="store_true",
+        help="show the gains that the vehicle has, and look for no others",
+    )
+    tuned.add_argument(
+        "--sweep",
+        type=int,
+        metavar="N",
+        help="then fly N sets of gains about these under noise, and plot the Pareto front",
+    )
+    tuned.add_argument(
+        "--threads", type=int, default=0, help="of the sweep (default: all processors)"
+    )
+    tuned.add_argument(
+        "--out",
+        type=Path,
+        default=Path("tune"),
+        metavar="FOLDER",
+        help="for the plots and the vehicle's file (default: %(default)s)",
+    )
+    tuned.add_argument("--no-plots", action="store_true", help="print, and write nothing")
+    tuned.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Tunes, tells, plots."""
+    if not 1.0 <= options.rate <= 1e6:
+        raise ValueError(f"--rate: expected from 1 to 1e6 Hz, got {options.rate:g}")
+    if options.sweep is not None and not 1 <= options.sweep <= 1_000_000:
+        raise ValueError(f"--sweep: expected from 1 to 1000000 sets, got {options.sweep}")
+    if not options.no_plots:
+        plots.require_matplotlib()
+        if options.out.exists() and not options.out.is_dir():
+            raise ValueError(f"--out {options.out}: expected a folder, this is a file")
+    dt = 1.0 / options.rate
+    if options.present:
+        loop = tune.RateLoop(options.vehicle, dt)
+        x, y, z = (loop.margins(axis) for axis in range(3))
+        found = tune.Tuning(loop.vehicle, dt, (x, y, z))
+        print(f"{found.vehicle.name}: the gains that it has, at {options.rate:g} Hz")
+    else:
+        found = tune.autotune(
+            options.vehicle,
+            options.bandwidth,
+            options.phase_margin,
+            gain_margin=options.gain_margin,
+            dt=dt,
+        )
+        print(
+            f"{found.vehicle.name}: bandwidth {options.bandwidth:g} Hz, phase margin at least "
+            f"{options.phase_margin:g} deg, at {options.rate:g} Hz"
+        )
+    print(found.table())
+    responses = [tune.step_response(found.vehicle, axis, dt=dt) for axis in range(3)]
+    print("\nsteps of 0.5 rad/s, flown without noise")
+    print("axis   rise time   overshoot    settled (2 %)")
+    for response in responses:
+        s = response.figures
+        print(
+            f"{tune.AXES[response.axis]:4s} {1e3 * s.rise_time:8.1f} ms {100 * s.overshoot:9.1f} % "
+            f"{1e3 * s.settling_time:13.0f} ms"
+        )
+    swept = _swept(options, found, dt) if options.sweep is not None else None
+    if not options.no_plots:
+        _write(options, found, responses, swept)
+
+
+def _swept(options: argparse.Namespace, found: tune.Tuning, dt: float) -> tune.Sweep:
+    sets = tune.gain_sets(found.vehicle, options.sweep, dt=dt)
+    swept = tune.sweep(found.vehicle, sets, dt=dt, threads=options.threads)
+    best = swept.best()
+    print(f"\n{len(swept)} sets of gains flown for 2 s under noise, {swept.lost.sum()} lost")
+    print(f"{len(swept.pareto())} on the Pareto front; one that weighs error and noise alike:")
+    for name in ("proportional", "integral", "derivative"):
+        row = "  ".join(f"{x:9.4g}" for x in getattr(swept, name)[best])
+        print(f"  {name:13s}{row}")
+    print(
+        f"  error {100 * swept.score[best]:.1f} % of the step, noise in the rotors' command "
+        f"{swept.effort[best]:.2f} rad/s"
+    )
+    return swept
+
+
+def _write(
+    options: argparse.Namespace,
+    found: tune.Tuning,
+    responses: list[tune.StepResponse],
+    swept: tune.Sweep | None,
+) -> None:
+    loop = found.loop()
+    name = found.vehicle.name
+    figures = {f"bode_{tune.AXES[i]}.png": tune.bode_figure(loop, i) for i in range(3)}
+    figures["nyquist.png"] = tune.nyquist_figure(loop)
+    figures["filter.png"] = tune.filter_figure(loop)
+    figures["step.png"] = tune.step_figure(responses, f"{name}: flown steps")
+    if swept is not None:
+        figures["pareto.png"] = tune.pareto_figure(swept, swept.best())
+    options.out.mkdir(parents=True, exist_ok=True)
+    for file, figure in figures.items():
+        tune.save(figure, options.out / file)
+    written = [*figures]
+    if not options.present:
+        (options.out / f"{name}.toml").write_text(found.vehicle.to_toml(), encoding="utf-8")
+        written.append(f"{name}.toml")
+    print(f"\nwrote {', '.join(written)} to {options.out}")

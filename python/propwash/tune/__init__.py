@@ -1,0 +1,51 @@
+"""Tuning of the rate loop: responses, margins, gains from them, and gains that were flown.
+
+Needs scipy (`pip install "propwash[tune]"`), for plots matplotlib.
+
+>>> from propwash import tune
+>>> tuned = tune.autotune("flightgoggles", bandwidth=12.0, phase_margin=50.0)
+>>> loop = tuned.loop()
+>>> loop.margins(0).phase > 50.0
+True
+"""
+
+from propwash.tune._autotune import Tuning, autotune, bandwidth_limit
+from propwash.tune._loop import AXES, Gains, Margins, RateLoop, TuneError, margins_of
+from propwash.tune._plots import (
+    allan_figure,
+    bode_figure,
+    filter_figure,
+    nyquist_figure,
+    pareto_figure,
+    save,
+    step_figure,
+)
+from propwash.tune._step import StepFigures, StepResponse, step_figures, step_response
+from propwash.tune._sweep import RECORD_EVERY, Sweep, gain_sets, sweep
+
+__all__ = [
+    "AXES",
+    "RECORD_EVERY",
+    "Gains",
+    "Margins",
+    "RateLoop",
+    "StepFigures",
+    "StepResponse",
+    "Sweep",
+    "TuneError",
+    "Tuning",
+    "allan_figure",
+    "autotune",
+    "bandwidth_limit",
+    "bode_figure",
+    "filter_figure",
+    "gain_sets",
+    "margins_of",
+    "nyquist_figure",
+    "pareto_figure",
+    "save",
+    "step_figure",
+    "step_figures",
+    "step_response",
+    "sweep",
+]

@@ -1,0 +1,230 @@
+"""Bode, Nyquist, step, filter, Allan and Pareto figures, with matplotlib (the extra `viz`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propwash.multicopter import Array
+from propwash.plots import require_matplotlib
+from propwash.tune._loop import AXES, RateLoop
+from propwash.tune._step import StepResponse
+from propwash.tune._sweep import Sweep
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_COLOURS = ("tab:blue", "tab:orange", "tab:green")
+_EDGE = 1e-12
+
+
+def _figure(width: float, height: float) -> Figure:
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height))
+    # margins that are known cost nothing; a layout engine draws everything twice
+    figure.subplots_adjust(
+        left=0.8 / width, right=1.0 - 0.2 / width, bottom=0.6 / height, top=1.0 - 0.6 / height
+    )
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _logarithmic(axes: Axes, *, x: bool = True, y: bool = False) -> None:
+    """A grid in every decade, without its numbers."""
+    from matplotlib.ticker import NullFormatter
+
+    if x:
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    if y:
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.grid(alpha=0.3, which="both")
+
+
+def _decibels(response: Any) -> Array:
+    return np.asarray(20.0 * np.log10(np.maximum(np.abs(response), _EDGE)))
+
+
+def _degrees(response: Any) -> Array:
+    return np.asarray(np.degrees(np.unwrap(np.angle(response))))
+
+
+def bode_figure(loop: RateLoop, axis: int = 0) -> Figure:
+    """Open loop, closed loop and sensitivity of an axis, and what takes the phase."""
+    f = loop.frequencies()
+    open_, closed = loop.open_loop(f, axis), loop.closed_loop(f, axis)
+    found = loop.margins(axis)
+    figure = _figure(8.0, 7.0)
+    gain, phase = figure.subplots(2, 1, sharex=True)
+    curves = (
+        ("open loop", open_),
+        ("closed loop", closed),
+        ("sensitivity", loop.sensitivity(f, axis)),
+    )
+    for colour, (name, response) in zip(_COLOURS, curves, strict=True):
+        gain.semilogx(f, _decibels(response), color=colour, label=name)
+    phase.semilogx(f, _degrees(open_), color=_COLOURS[0], label="open loop")
+    phase.semilogx(f, _degrees(closed), color=_COLOURS[1], label="closed loop")
+    for name, part in loop.parts(f, axis).items():
+        if name != "body" and np.abs(np.angle(part)).max() > 1e-3:
+            phase.semilogx(f, _degrees(part), lw=0.8, ls="--", label=name)
+    gain.axhline(0.0, color="0.5", lw=0.6)
+    phase.axhline(-180.0, color="0.5", lw=0.6)
+    for frequency in (found.crossover, found.phase_crossover):
+        for axes in (gain, phase):
+            axes.axvline(frequency, color="0.6", lw=0.6, ls=":")
+    gain.set_ylim(-60.0, 40.0)
+    phase.set_ylim(-400.0, 90.0)
+    gain.set_title(
+        f"{loop.vehicle.name}, rate about {AXES[axis]}: phase margin {found.phase:.0f} deg, gain "
+        f"margin {found.gain:.1f} dB, bandwidth {found.bandwidth:.1f} Hz",
+        fontsize=10,
+    )
+    gain.set_ylabel("gain [dB]")
+    phase.set_ylabel("phase [deg]")
+    phase.set_xlabel("frequency [Hz]")
+    for axes in (gain, phase):
+        _logarithmic(axes)
+        axes.legend(fontsize=8)
+    return figure
+
+
+def nyquist_figure(loop: RateLoop, axes_of: Sequence[int] = (0, 1, 2)) -> Figure:
+    """The open loops in the complex plane, with the circle that the sensitivity's peak touches."""
+    f = loop.frequencies(2000)
+    figure = _figure(6.0, 6.0)
+    axes = figure.subplots()
+    for axis in axes_of:
+        response = loop.open_loop(f, axis)
+        axes.plot(response.real, response.imag, color=_COLOURS[axis], label=AXES[axis])
+        radius = 1.0 / loop.margins(axis).sensitivity_peak
+        turn = np.linspace(0.0, 2.0 * np.pi, 100)
+        axes.plot(
+            -1.0 + radius * np.cos(turn),
+            radius * np.sin(turn),
+            color=_COLOURS[axis],
+            lw=0.6,
+            ls="--",
+        )
+    axes.plot([-1.0], [0.0], "k+")
+    turn = np.linspace(0.0, 2.0 * np.pi, 200)
+    axes.plot(np.cos(turn), np.sin(turn), color="0.7", lw=0.6)
+    axes.set_xlim(-2.5, 1.5)
+    axes.set_ylim(-2.0, 2.0)
+    axes.set_aspect("equal")
+    axes.set_title(
+        f"{loop.vehicle.name}: open loops, dashed 1 / peak of the sensitivity", fontsize=10
+    )
+    axes.set_xlabel("real")
+    axes.set_ylabel("imaginary")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    return figure
+
+
+def step_figure(responses: Sequence[StepResponse], title: str = "") -> Figure:
+    """Flown steps, a column for each, with the rotors' commands below."""
+    if not responses:
+        raise ValueError("responses: expected at least one StepResponse, got none")
+    figure = _figure(4.5 * len(responses), 6.0)
+    grid = figure.subplots(2, len(responses), squeeze=False)
+    for column, response in zip(grid.T, responses, strict=True):
+        shown = response.figures
+        column[0].plot(response.time, response.rate, color=_COLOURS[response.axis])
+        column[0].axhline(response.amplitude, color="0.4", lw=0.8, ls="--")
+        column[0].set_title(
+            f"{AXES[response.axis]}: rise {1e3 * shown.rise_time:.0f} ms, overshoot "
+            f"{100.0 * shown.overshoot:.0f} %, settled {1e3 * shown.settling_time:.0f} ms",
+            fontsize=9,
+        )
+        column[0].set_ylabel("rate [rad/s]")
+        column[1].plot(response.time, response.rotor_command, lw=0.7)
+        column[1].set_ylabel("rotor command [rad/s]")
+        column[1].set_xlabel("time [s]")
+        for axes in column:
+            axes.grid(alpha=0.3)
+    figure.suptitle(title)
+    return figure
+
+
+def filter_figure(loop: RateLoop) -> Figure:
+    """The gyroscope's low-pass as it is sampled: gain and phase."""
+    f = loop.frequencies()
+    value, _ = loop.filter(f)
+    figure = _figure(7.0, 5.5)
+    gain, phase = figure.subplots(2, 1, sharex=True)
+    gain.semilogx(f, _decibels(value))
+    phase.semilogx(f, _degrees(value))
+    gain.axhline(-3.01, color="0.5", lw=0.6)
+    gain.set_ylabel("gain [dB]")
+    gain.set_title(f"{loop.vehicle.name}: low-pass of the rate controller", fontsize=10)
+    phase.set_ylabel("phase [deg]")
+    phase.set_xlabel("frequency [Hz]")
+    for axes in (gain, phase):
+        _logarithmic(axes)
+    return figure
+
+
+def allan_figure(
+    readings: ArrayLike, period: float, *, unit: str = "rad/s", density: float | None = None
+) -> Figure:
+    """Allan deviations of readings (T,) or (T, c), sampled every `period` [s], at rest.
+
+    density: unit/sqrt(Hz), white noise to compare with. See propwash.identify for fits to them.
+    """
+    from propwash.identify import allan
+
+    signals = np.asarray(readings, dtype=np.float64)
+    signals = signals[:, np.newaxis] if signals.ndim == 1 else signals
+    figure = _figure(7.0, 5.0)
+    axes = figure.subplots()
+    for i, signal in enumerate(signals.T):
+        curve = allan(signal, period)
+        label = AXES[i] if signals.shape[1] == 3 else str(i)
+        axes.loglog(curve.tau, curve.deviation, ".-", color=_COLOURS[i % 3], label=label)
+        axes.fill_between(curve.tau, curve.low, curve.high, color=_COLOURS[i % 3], alpha=0.15)
+        if density is not None and i == 0:
+            white = density / np.sqrt(curve.tau)
+            axes.loglog(curve.tau, white, "k--", lw=0.8, label="white noise")
+    axes.set_xlabel("averaging time [s]")
+    axes.set_ylabel(f"Allan deviation [{unit}]")
+    _logarithmic(axes, y=True)
+    axes.legend(fontsize=8)
+    return figure
+
+
+def pareto_figure(found: Sweep, marked: int | None = None) -> Figure:
+    """Error against effort of every set of gains, and those that none beats in both."""
+    front = found.pareto()
+    flown = ~found.lost
+    figure = _figure(7.5, 5.5)
+    axes = figure.subplots()
+    colours = found.proportional.mean(axis=1)[flown]
+    dots = axes.scatter(found.effort[flown], found.score[flown], c=colours, s=5, norm="log")
+    figure.colorbar(dots, ax=axes, label="proportional gain, mean [1/s]")
+    axes.plot(found.effort[front], found.score[front], "k.-", lw=0.8, label="Pareto front")
+    if marked is not None:
+        axes.plot(found.effort[marked], found.score[marked], "r*", ms=12, label="chosen")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("noise in the rotors' command [rad/s]")
+    axes.set_ylabel("error of the steps, share of the step")
+    axes.set_title(
+        f"{found.vehicle.name}: {len(found)} sets of gains, {int(found.lost.sum())} lost",
+        fontsize=10,
+    )
+    axes.grid(alpha=0.3, which="both")
+    axes.legend(fontsize=8)
+    return figure
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Writes a figure as PNG or whatever the suffix says."""
+    figure.savefig(path, dpi=110)

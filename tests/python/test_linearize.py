@@ -1,0 +1,259 @@
+"""Linear models against the flights of the vehicle itself, and against closed forms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from helpers import Array
+from propwash.linearize import LinearModel, linearize
+from scipy.linalg import expm
+
+DT = 1.0 / 500.0
+
+
+def state_of(fleet: pw.Fleet) -> pw.MulticopterState:
+    """Where a fleet is."""
+    return pw.MulticopterState(
+        fleet.position, fleet.velocity, fleet.attitude, fleet.body_rates, fleet.rotor_speeds
+    )
+
+
+def tumbling(n: int, rotors: int = 4, seed: int = 0, most: float = 2200.0) -> pw.MulticopterState:
+    """Any states, rotors well within their limits."""
+    rng = np.random.default_rng(seed)
+    q = rng.normal(size=(n, 4))
+    return pw.MulticopterState(
+        rng.normal(size=(n, 3)),
+        rng.normal(size=(n, 3)) * 4.0,
+        q / np.linalg.norm(q, axis=1, keepdims=True),
+        rng.normal(size=(n, 3)) * 2.0,
+        rng.uniform(0.3, 0.45, (n, rotors)) * most,
+    )
+
+
+def after(uav: pw.Multicopter, state: pw.MulticopterState, command: Any, dt: float) -> Array:
+    """The state after one step in the coordinates of a model, attitude as a whole."""
+    uav.reset(state)
+    uav.step(command, dt)
+    s = uav.state
+    return np.concatenate([s.position, s.velocity, s.attitude, s.body_rates, s.rotor_speeds])
+
+
+def rotated(q: Array, axis: int, angle: float) -> Array:
+    """q turned about a body axis."""
+    p = np.zeros(4)
+    p[0], p[1 + axis] = math.cos(angle / 2), math.sin(angle / 2)
+    return product(q, p)
+
+
+def product(a: Array, b: Array) -> Array:
+    """Hamilton's."""
+    vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
+    return np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], vector])
+
+
+def tangent(centre: Array, end: Array) -> Array:
+    """`end` less `centre`, its attitude as a rotation vector."""
+    conjugate = centre[6:10] * [1, -1, -1, -1]
+    turn = 2.0 * product(conjugate, end[6:10])[1:]
+    parts = [end[:6] - centre[:6], turn, end[10:] - centre[10:]]
+    return np.concatenate(parts)
+
+
+@pytest.mark.parametrize("name", ["flightgoggles", "hexacopter"])
+def test_columns_are_central_differences_of_flown_steps(name: str) -> None:
+    uav = pw.Multicopter(name, noise=False)
+    rotors = len(uav.parameters.rotors)
+    most = uav.parameters.motor.speed_max
+    many = tumbling(1, rotors, most=most)
+    base = {key: value[0] for key, value in vars(many).items()}
+    speeds = base["rotor_speeds"] + 0.1 * most
+    point = pw.MulticopterState(**base)
+    model = linearize(name, point, pw.RotorSpeeds(speeds), kind="discrete", dt=DT)
+    centre = after(uav, point, pw.RotorSpeeds(speeds), DT)
+    full = np.concatenate([model.A, model.B], axis=1)
+    for j, label in enumerate((*model.states, *model.inputs)):
+        h = 1e-5 if j < 12 else 1e-2
+        ends = []
+        for step in (h, -h):
+            moved = {key: value.copy() for key, value in base.items()}
+            command = speeds.copy()
+            field, _, part = label.partition(".")
+            place = "xyz".index(part) if part in "xyz" else int(part)
+            if j >= len(model.states):
+                command[place] += step
+            elif field == "attitude":
+                moved[field] = rotated(moved[field], place, step)
+            else:
+                moved[field][place] += step
+            end = after(uav, pw.MulticopterState(**moved), pw.RotorSpeeds(command), DT)
+            ends.append(tangent(centre, end))
+        slope = (ends[0] - ends[1]) / (2 * h)
+        assert np.allclose(slope, full[:, j], rtol=0, atol=1e-7 * (np.abs(slope).max() + 1e-3))
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.0031])
+def test_the_loop_follows_a_flight_with_controller_and_delay(delay: float) -> None:
+    """A small step of the commanded rates, flown and predicted; its error shrinks quadratically."""
+    vehicle = pw.load_vehicle("flightgoggles").replace(motor={"command_delay": delay})
+    model = linearize(vehicle, kind="discrete", dt=DT, command="rate_thrust")
+    weight = 9.81 * vehicle.body.mass
+    errors = []
+    for size in (2e-2, 1e-2):
+        uav = pw.Multicopter(vehicle, noise=False)
+        u = np.array([size, -size, size, weight * size])
+        flown = uav.rollout(pw.RateThrust(u[:3], weight + u[3]), DT, steps=40)
+        x = np.zeros(len(model.A))
+        for _ in range(40):
+            x = model.A @ x + model.B @ u
+        errors.append(np.abs(flown.body_rates[-1] - x[9:12]).max() / size)
+        assert np.abs(x[9:12]).max() > 0.05 * size
+    assert errors[0] < 0.05
+    assert errors[1] < 0.65 * errors[0] + 1e-9
+
+
+def test_hover_has_its_closed_form() -> None:
+    vehicle = pw.load_vehicle("flightgoggles")
+    model = linearize(vehicle)
+    poles = np.linalg.eigvals(model.A)
+    tau = vehicle.motor.time_constant_up
+    assert np.sum(np.abs(poles + 1 / tau) < 1e-6) == 4
+    # four integrators each of position, velocity, attitude and rates: 12 poles at zero
+    assert np.sum(np.abs(poles) < 1e-2) == 12
+    assert model.A[model.index("velocity.x"), model.index("attitude.y")] == pytest.approx(9.81)
+    assert model.A[model.index("velocity.y"), model.index("attitude.x")] == pytest.approx(-9.81)
+    rotor = vehicle.rotors[0]
+    speed = pw.Multicopter(vehicle).trim().rotor_speeds[0]
+    slope = 2 * rotor.thrust_coefficient * speed / vehicle.body.mass
+    assert model.A[model.index("velocity.z"), 12] == pytest.approx(slope)
+    assert np.abs(model.drift).max() < 1e-9
+
+
+@pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("euler", 1)])
+def test_discrete_models_tend_to_the_exponential_by_their_order(
+    integrator: Any, order: int
+) -> None:
+    """The error in one step is of the integrator's order plus one."""
+    vehicle = pw.load_vehicle("flightgoggles")
+    continuous = linearize(vehicle)
+    k, m = continuous.B.shape
+    errors = []
+    for dt in (0.008, 0.004):
+        block = np.zeros((k + m, k + m))
+        block[:k] = np.concatenate([continuous.A, continuous.B], axis=1)
+        exact = expm(block * dt)[:k]
+        model = linearize(vehicle, kind="discrete", integrator=integrator, dt=dt)
+        errors.append(np.abs(np.concatenate([model.A, model.B], axis=1) - exact).max())
+    assert math.log2(errors[0] / errors[1]) == pytest.approx(order + 1, abs=0.35)
+
+
+def test_models_of_many_states_are_those_of_each() -> None:
+    states = tumbling(5)
+    rng = np.random.default_rng(1)
+    command = pw.RateThrust(rng.normal(size=(5, 3)), rng.uniform(8.0, 11.0, 5))
+    many = linearize("flightgoggles", states, command, kind="discrete", outputs=["angular_rate"])
+    assert many.A.shape == (5, 25, 25)
+    assert many.C.shape == (5, 3, 25)
+    assert many.drift.shape == (5, 25)
+    for i in range(5):
+        one = linearize(
+            "flightgoggles",
+            pw.MulticopterState(**{k: v[i] for k, v in vars(states).items()}),
+            pw.RateThrust(command.rates[i], command.thrust[i]),
+            kind="discrete",
+            outputs=["angular_rate.x", "angular_rate.y", "angular_rate.z"],
+        )
+        for name in "ABCD":
+            assert np.array_equal(getattr(one, name), getattr(many, name)[i])
+
+
+def test_a_fleet_is_linearised_where_it_is_with_its_own_parameters() -> None:
+    fleet = pw.Fleet("flightgoggles", 3, dtype="float64", noise=False, threads=1)
+    fleet.parameters["mass"] *= np.array([0.9, 1.0, 1.2])
+    fleet.step(pw.RateThrust([1.0, 0.0, 0.5], 10.0), 50)
+    models = linearize(fleet)
+    masses = fleet.parameters["mass"]
+    for i in range(3):
+        heavy = pw.load_vehicle("flightgoggles").replace(body={"mass": float(masses[i])})
+        where = {k: v[i] for k, v in vars(state_of(fleet)).items()}
+        assert np.allclose(models.A[i], linearize(heavy, pw.MulticopterState(**where)).A)
+
+
+def test_outputs_are_what_the_imu_reads() -> None:
+    """A perturbed vehicle's IMU, with a lever arm and turned."""
+    turn = (math.cos(0.3), 0.0, math.sin(0.3), 0.0)
+    vehicle = pw.load_vehicle("flightgoggles").replace(
+        imu={"position": (0.05, -0.02, 0.1), "attitude": turn}
+    )
+    model = linearize(vehicle, outputs=["specific_force", "angular_rate"])
+    uav = pw.Multicopter(vehicle, noise=False)
+    h = 1e-4
+    for j, rates in ((9, [h, 0, 0]), (10, [0, h, 0]), (11, [0, 0, h])):
+        readings = []
+        for sign in (1.0, -1.0):
+            uav.reset(body_rates=np.array(rates) * sign)
+            imu = uav.imu
+            readings.append(np.concatenate([imu.specific_force, imu.angular_rate]))
+        assert np.allclose((readings[0] - readings[1]) / (2 * h), model.C[:, j], atol=1e-4)
+
+
+def test_python_control_takes_the_model() -> None:
+    control = pytest.importorskip("control")
+    model = linearize("flightgoggles", kind="discrete", command="rate_thrust", dt=DT)
+    system = model.to_control()
+    assert isinstance(system, control.StateSpace)
+    assert system.dt == DT
+    assert system.nstates == 25
+    assert system.input_labels[3] == "thrust"
+    assert system.state_labels[9] == "body_rates[x]"
+    assert np.abs(system.poles()).max() < 1.0 + 1e-3
+    fleet = linearize("flightgoggles", tumbling(2))
+    assert np.array_equal(fleet.to_control(1).A, fleet.A[1])
+    with pytest.raises(ValueError, match="index"):
+        fleet.to_control()
+
+
+REFUSALS: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "exact"}, "kind: expected"),
+    ({"command": "rate_thrust"}, "continuous model"),
+    ({"command": "thrust"}, "command: expected"),
+    ({"input": 3.0}, "input: expected"),
+    ({"input": pw.RotorSpeeds([1.0, 2.0])}, r"input: expected numbers of shape \(4,\)"),
+    ({"input": pw.RotorSpeeds([1.0] * 4), "command": "rate_thrust"}, "which is what input is"),
+    ({"state": "hover"}, "state: expected"),
+    ({"outputs": ["altitude"]}, "outputs: expected"),
+    ({"kind": "discrete", "integrator": "heun"}, "integrator"),
+    ({"kind": "discrete", "dt": -1.0}, "dt"),
+    ({"kind": "discrete", "controller": [1.0]}, "controller: expected"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSALS)
+def test_what_cannot_be_is_refused_with_the_name(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        linearize("flightgoggles", **arguments)
+
+
+def test_states_that_cannot_be_are_refused() -> None:
+    states = tumbling(2)
+    states.attitude[1] = 0.0
+    with pytest.raises(ValueError, match=r"state.attitude: expected unit quaternions, row 1"):
+        linearize("flightgoggles", states)
+    states = tumbling(2)
+    states.velocity[0, 2] = np.nan
+    with pytest.raises(ValueError, match=r"state.velocity: expected finite numbers"):
+        linearize("flightgoggles", states)
+    slow = pw.load_vehicle("flightgoggles").replace(imu={"rate": 100.0})
+    with pytest.raises(ValueError, match=r"imu.rate"):
+        linearize(slow, kind="discrete", command="rate_thrust")
+
+
+def test_a_model_is_frozen() -> None:
+    model = linearize("flightgoggles")
+    assert isinstance(model, LinearModel)
+    with pytest.raises(AttributeError):
+        model.dt = 1.0  # type: ignore[misc]
