@@ -76,13 +76,20 @@ def run(name: str, commands: list[list[str]], report: Path | None) -> Suite:
 def main() -> int:
     """Run everything; 0 when nothing failed."""
     os.environ.setdefault("MPLBACKEND", "Agg")
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # the tests themselves share the processors
     python = [sys.executable, "-m"]
+    # a file's tests stay together: they share what they have built
+    workers = ["-n", str(len(os.sched_getaffinity(0))), "--dist", "loadfile"]
     lint = run("Style (ruff, mypy, clang-format)", [[sys.executable, "tools/lint.py"]], None)
     suites = [
         run("C++ (ctest)", [["cmake", "--workflow", "--preset", "test"]], CTEST_REPORT),
-        run("Python (pytest)", [[*python, "pytest", "-q", f"--junitxml={PYTEST_REPORT}"]],
-            PYTEST_REPORT),
-    ]  # fmt: skip
+        run(
+            "Python (pytest)",
+            [[*python, "pytest", "-q", *workers, f"--junitxml={PYTEST_REPORT}"]],
+            PYTEST_REPORT,
+        ),
+    ]
 
     print("\n== summary ==")
     for suite in suites:

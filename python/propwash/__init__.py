@@ -5,7 +5,7 @@
 >>> uav.step(pw.RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, steps=960)
 """
 
-from propwash import frames, render, trajectories, world
+from propwash import frames, identify, render, trajectories, world
 from propwash._core import (
     AttitudeThrust,
     Position,
@@ -146,6 +146,7 @@ __all__ = [
     "build_info",
     "diagonal",
     "frames",
+    "identify",
     "json_schema",
     "linearize",
     "load",

@@ -12,8 +12,12 @@ from typing import Any
 
 import propwash
 from propwash import (
+    _fly_command,
+    _identify_command,
     _race_command,
     _render_command,
+    _train_command,
+    _tune_command,
     bench,
     demo,
     flights,
@@ -94,8 +98,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     replayed.set_defaults(run=_replay)
 
-    _race_command.add_parser(commands)
-    _render_command.add_parser(commands)
+    for each in (
+        _race_command,
+        _train_command,
+        _fly_command,
+        _tune_command,
+        _identify_command,
+        _render_command,
+    ):
+        each.add_parser(commands)
 
     timed = commands.add_parser(
         "bench", help="how many vehicle-steps a second a fleet makes here (docs/performance.md)"

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from io import StringIO
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,10 @@ STANDARD_GRAVITY = 9.80665
 """m/s^2 in one g, the unit of accelerometer logs."""
 PWM_FULL = 65536.0
 """Motor command of full duty cycle."""
+GAP = 0.1
+"""s without a row, from which on a log is taken for two."""
+
+_FIRMWARE_CUTOFF = 30.0
 
 _MOTION_CAPTURE = {
     "time": ["t"],
@@ -66,37 +71,54 @@ class Flight:
     """(K, 3) m/s, world frame."""
     attitude: Array | None = None
     """(K, 4) unit quaternions, scalar first, their signs continuous."""
+    synchronous: bool = True
+    """Whether commands and motion were recorded by one clock; a log by radio is not."""
+    accelerometer_cutoff: float | None = None
+    """Hz, of the low-pass in the accelerometer, where there is one."""
+
+    @property
+    def period(self) -> float:
+        """s, the median of the steps from row to row."""
+        return float(np.median(np.diff(self.time)))
+
+    def cut(self, start: float = -np.inf, stop: float = np.inf) -> Flight:
+        """The rows from `start` to `stop` [s], of the flight's own time, which goes on.
+
+        Raises ValueError where less than two rows are left.
+        """
+        kept = (self.time >= start) & (self.time <= stop)
+        if kept.sum() < 2:
+            raise ValueError(
+                f"{self.path}: expected rows between {start:g} and {stop:g} s, the log has "
+                f"{self.time[0]:g} to {self.time[-1]:g} s"
+            )
+        return self._mapped(lambda values: values[kept])
+
+    def _mapped(self, change: Callable[[Array], Array]) -> Flight:
+        """The flight with the same change made to each of its arrays."""
+        parts: dict[str, Any] = {
+            item.name: change(value)
+            for item in fields(self)
+            if isinstance(value := getattr(self, item.name), np.ndarray)
+        }
+        return replace(self, **parts)
 
     def resampled(self, period: float) -> Flight:
         """The flight on a uniform grid of `period` [s], interpolated linearly."""
         time = np.arange(self.time[0], self.time[-1], period)
 
-        def on_grid(values: Array | None) -> Array | None:
-            if values is None:
-                return None
+        def on_grid(values: Array) -> Array:
             columns = values.reshape(len(values), -1).T
-            grid = np.stack([np.interp(time, self.time, column) for column in columns], axis=-1)
+            grid = np.zeros((len(time), len(columns)))
+            for k, column in enumerate(columns):
+                grid[:, k] = np.interp(time, self.time, column)
             return grid.reshape(len(time), *values.shape[1:])
 
-        def required(values: Array) -> Array:
-            grid = on_grid(values)
-            assert grid is not None
-            return grid
-
-        attitude = on_grid(self.attitude)
-        if attitude is not None:
-            attitude = attitude / np.linalg.norm(attitude, axis=1, keepdims=True)
-        return Flight(
-            path=self.path,
-            time=time,
-            duty=required(self.duty),
-            body_rates=required(self.body_rates),
-            specific_force=required(self.specific_force),
-            voltage=on_grid(self.voltage),
-            position=on_grid(self.position),
-            velocity=on_grid(self.velocity),
-            attitude=attitude,
-        )
+        flight = replace(self._mapped(on_grid), time=time)
+        if flight.attitude is None:
+            return flight
+        norms = np.linalg.norm(flight.attitude, axis=1, keepdims=True)
+        return replace(flight, attitude=flight.attitude / norms)
 
 
 def flight_folders() -> list[Path]:
@@ -130,13 +152,14 @@ def read_flight(path: str | PathLike[str]) -> Flight:
     Raises FileNotFoundError; ValueError naming file, columns or row where it is not such a log.
     """
     file = find_flight(path)
-    columns = _read_columns(file)
+    columns = read_columns(file)
     if "timestamp" in columns and "t" not in columns:
         return _on_board(file, columns)
     return _motion_capture(file, columns)
 
 
-def _read_columns(path: Path) -> dict[str, Array]:
+def read_columns(path: Path) -> dict[str, Array]:
+    """The columns of a CSV file by name. Raises ValueError that names the line or the row."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -162,7 +185,10 @@ def _read_columns(path: Path) -> dict[str, Array]:
     bad = np.argwhere(~np.isfinite(table))
     if len(bad):
         row_number, column = bad[0]
-        raise ValueError(f"{path}, row {row_number + 1}: {header[column]} is not a finite number")
+        raise ValueError(
+            f"{path}, row {row_number + 1}: {header[column]} is not a finite number, "
+            f"{header[0]} = {table[row_number, 0]:.12g}; take the row out, or cut the log there"
+        )
     return dict(zip(header, table.T, strict=True))
 
 
@@ -179,11 +205,40 @@ def _require(path: Path, columns: dict[str, Array], wanted: dict[str, list[str]]
         )
 
 
-def _checked_time(path: Path, time: Array) -> Array:
-    if np.any(np.diff(time) <= 0.0):
-        row = int(np.argmax(np.diff(time) <= 0.0)) + 2
-        raise ValueError(f"{path}, row {row}: expected time to increase")
+def checked_time(path: Path, time: Array) -> Array:
+    """Time [s] counted from the first row.
+
+    Raises ValueError, which names row and time, where it does not increase, or has a gap of more
+    than ten steps and 0.1 s.
+    """
+    steps = np.diff(time)
+    if np.any(steps <= 0.0):
+        row = int(np.argmax(steps <= 0.0)) + 2
+        how = "the same time twice" if steps[row - 2] == 0.0 else "time going back"
+        raise ValueError(
+            f"{path}, row {row}: expected time to increase, got {how}: {time[row - 2]:.12g} s, "
+            f"then {time[row - 1]:.12g} s; take the row out, or sort the log"
+        )
+    allowed = max(GAP, 10.0 * float(np.median(steps)))
+    if np.any(steps > allowed):
+        row = int(np.argmax(steps > allowed)) + 2
+        raise ValueError(
+            f"{path}, row {row}: a gap of {steps[row - 2]:.3g} s before the time of "
+            f"{time[row - 1]:.12g} s, expected at most {allowed:.3g} s; cut the log into two there"
+        )
     return np.asarray(time - time[0])
+
+
+def checked_attitude(path: Path, attitude: Array) -> Array:
+    """(K, 4) unit quaternions of continuous sign. Raises ValueError where one is no rotation."""
+    attitude = attitude.copy()
+    flips = np.sign(np.sum(attitude[1:] * attitude[:-1], axis=1))
+    attitude[1:] *= np.cumprod(np.where(flips < 0.0, -1.0, 1.0))[:, np.newaxis]
+    norms = np.linalg.norm(attitude, axis=1, keepdims=True)
+    if np.any(np.abs(norms - 1.0) > 1e-2):
+        row = int(np.argmax(np.abs(norms - 1.0) > 1e-2)) + 1
+        raise ValueError(f"{path}, row {row}: expected qx, qy, qz, qw to be a unit quaternion")
+    return np.asarray(attitude / norms)
 
 
 def _duty(path: Path, commands: Array) -> Array:
@@ -199,22 +254,17 @@ def _motion_capture(path: Path, columns: dict[str, Array]) -> Flight:
     _require(path, columns, _MOTION_CAPTURE)
     part = {key: _table(path, columns, names) for key, names in _MOTION_CAPTURE.items()}
     attitude = frames.xyzw_to_wxyz(part["attitude"])
-    flips = np.sign(np.sum(attitude[1:] * attitude[:-1], axis=1))
-    attitude[1:] *= np.cumprod(np.where(flips < 0.0, -1.0, 1.0))[:, np.newaxis]
-    norms = np.linalg.norm(attitude, axis=1, keepdims=True)
-    if np.any(np.abs(norms - 1.0) > 1e-2):
-        row = int(np.argmax(np.abs(norms - 1.0) > 1e-2)) + 1
-        raise ValueError(f"{path}, row {row}: expected qx, qy, qz, qw to be a unit quaternion")
     return Flight(
         path=path,
-        time=_checked_time(path, part["time"][:, 0]),
+        time=checked_time(path, part["time"][:, 0]),
         duty=_duty(path, part["motors"]),
         body_rates=part["body_rates"],
         specific_force=part["specific_force"] * STANDARD_GRAVITY,
         voltage=part["voltage"][:, 0],
         position=part["position"],
         velocity=part["velocity"],
-        attitude=attitude / norms,
+        attitude=checked_attitude(path, attitude),
+        synchronous=False,
     )
 
 
@@ -223,8 +273,9 @@ def _on_board(path: Path, columns: dict[str, Array]) -> Flight:
     part = {key: _table(path, columns, names) for key, names in _ON_BOARD.items()}
     return Flight(
         path=path,
-        time=_checked_time(path, part["time"][:, 0] * 1e-6),
+        time=checked_time(path, part["time"][:, 0] * 1e-6),
         duty=_duty(path, part["motors"]),
         body_rates=np.deg2rad(part["body_rates"]),
         specific_force=part["specific_force"] * STANDARD_GRAVITY,
+        accelerometer_cutoff=_FIRMWARE_CUTOFF,
     )

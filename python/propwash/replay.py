@@ -87,7 +87,7 @@ def replay(
             f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle "
             f"{uav.parameters.name!r} has {uav.rotors} rotors"
         )
-    grid = flight.resampled(period)
+    grid = _with_motion(flight.resampled(period), uav.parameters)
     starts = _window_starts(grid, period, longest, every)
     if len(starts) == 0:
         raise ValueError(
@@ -103,6 +103,17 @@ def replay(
         for mode, given in modes.items()
     }
     return Replay(grid, uav.parameters, period, predictions)
+
+
+def _with_motion(grid: Flight, vehicle: VehicleParameters) -> Flight:
+    """The flight with velocity and attitude, observed where they were not recorded."""
+    from propwash.identify._observer import with_observed_motion
+
+    flying = grid.duty.mean(axis=1) > _IDLE_DUTY
+    if grid.attitude is not None or not flying.any():
+        return grid
+    lateral = grid.specific_force[flying, :2].mean(axis=0)
+    return with_observed_motion(grid, vehicle, (float(lateral[0]), float(lateral[1])))
 
 
 def _window_starts(grid: Flight, period: float, longest: float, every: float) -> list[int]:
@@ -135,8 +146,9 @@ def _measured(grid: Flight, row: int, uav: Multicopter) -> MulticopterState:
     state = uav.trim()
     state.rotor_speeds = uav.rotor_speeds
     state.body_rates = grid.body_rates[row]
-    if grid.position is not None and grid.velocity is not None and grid.attitude is not None:
+    if grid.position is not None:
         state.position = grid.position[row]
+    if grid.velocity is not None and grid.attitude is not None:
         state.velocity = grid.velocity[row]
         state.attitude = grid.attitude[row]
     return state

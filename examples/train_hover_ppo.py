@@ -1,0 +1,1 @@
+../python/propwash/gym/ppo.py

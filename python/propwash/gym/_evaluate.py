@@ -1,0 +1,83 @@
+"""Flights of a policy in fresh episodes, and what can be said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash.gym._vector import FleetVectorEnv
+
+Numbers = NDArray[np.float32]
+Act = Callable[[Numbers], Numbers]
+"""A policy: actions (n, A) for observations (n, k)."""
+
+
+@dataclass(frozen=True)
+class Flown:
+    """One episode of each of n environments; after its end NaN."""
+
+    time: Numbers
+    """(T,) s, after each step."""
+    position: Numbers
+    """(T, n, 3) m, world frame."""
+    velocity: Numbers
+    """(T, n, 3) m/s, world frame."""
+    attitude: Numbers
+    """(T, n, 4) unit quaternions, scalar first."""
+    distance: Numbers
+    """(T, n) m, from the task's target."""
+    returns: Numbers
+    """(n,) sums of the rewards."""
+    infos: dict[str, NDArray[Any]]
+    """(n, …) what the task told at the end."""
+
+    def settled(self, radius: float, seconds: float) -> float:
+        """Share of the episodes whose distance is within `radius` [m] for all the last seconds."""
+        late = self.time > self.time[-1] - np.float32(seconds + 1e-4)
+        return float(np.mean((self.distance[late] <= radius).all(axis=0)))
+
+    def error(self, after: float = 0.0) -> Numbers:
+        """(n,) m, root mean square of each vehicle's distance later than `after` [s]."""
+        square: Numbers = np.square(self.distance[self.time >= after])
+        with np.errstate(invalid="ignore"):
+            mean: Numbers = np.sqrt(np.nansum(square, 0) / (~np.isnan(square)).sum(0))
+        return mean
+
+
+def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Flown:
+    """Flies an episode in each environment; they must have a time limit.
+
+    The target's distance is that of the first three columns of an observation of the state.
+    """
+    n = envs.num_envs
+    seen, _ = envs.reset(seed=seed)
+    going = np.ones(n, dtype=np.bool_)
+    returns = np.zeros(n, dtype=np.float32)
+    told: dict[str, NDArray[Any]] = {}
+    rows: list[tuple[Numbers, ...]] = []
+    while going.any():
+        seen, reward, terminated, truncated, infos = envs.step(policy(seen))
+        returns += reward * going
+        fleet = envs.fleet
+        distance = np.sqrt(np.square(seen[:, :3]).sum(axis=1))
+        row = [fleet.position, fleet.velocity, fleet.attitude, distance]
+        rows.append(tuple(_masked(part, going) for part in row))
+        ended = going & (terminated | truncated)
+        for name in [name for name in infos if not name.startswith("_")]:
+            values = np.asarray(infos[name])
+            kept = told.setdefault(name, np.zeros_like(values))
+            kept[ended] = values[ended]
+        going &= ~ended
+    time = np.arange(1, len(rows) + 1, dtype=np.float32) * np.float32(envs.period)
+    position, velocity, attitude, away = (np.stack(part) for part in zip(*rows, strict=True))
+    return Flown(time, position, velocity, attitude, away, returns, told)
+
+
+def _masked(values: Any, going: NDArray[np.bool_]) -> Numbers:
+    masked: Numbers = np.array(values, dtype=np.float32)
+    masked[~going] = np.nan
+    return masked

@@ -1,0 +1,55 @@
+"""What `python -m propwash train` teaches: tasks, their options, and numbers that PPO does with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from propwash.gym import ppo
+from propwash.gym.ppo import Args
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """How a task is taught."""
+
+    options: dict[str, Any]
+    """Of the task and its environments, as the policy flies them."""
+    training: dict[str, Any]
+    """What differs in training."""
+    args: Args
+    num_envs: int
+    steps: int
+    """Of environments, in all."""
+
+
+LESSONS = {
+    "hover": Lesson(ppo.HOVER, ppo.FAST, Args(), 1024, 500_000),
+    "track": Lesson(
+        {"frame": "body"},
+        {"substeps": 20, "max_episode_steps": 200, "bound": 3.0},
+        Args(
+            num_steps=16,
+            gamma=0.97,
+            columns=(*ppo.STATE, *range(22, 34)),
+            minibatch_size=4096,
+            scale_iterations=40,
+        ),
+        1024,
+        1_000_000,
+    ),
+    "race": Lesson(
+        {"frame": "body"},
+        {"substeps": 30, "max_episode_steps": 1500, "bound": 40.0},
+        Args(
+            num_steps=32,
+            gamma=0.985,
+            columns=(*ppo.STATE, *range(22, 31)),
+            minibatch_size=8192,
+            scale_iterations=60,
+            restart_every=50,
+        ),
+        1024,
+        20_000_000,
+    ),
+}

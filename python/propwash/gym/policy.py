@@ -1,0 +1,219 @@
+"""Trained policies as files: an ONNX network that knows the task and the options it was taught.
+
+    policy = Policy.load("policy.onnx")
+    envs = policy.make_vec(100)
+    observation, _ = envs.reset(seed=1)
+    observation, *_ = envs.step(policy.act(observation))
+
+Flying one needs onnxruntime and no PyTorch; the network has one input, observations (n, k) as the
+environments give them, and one output, actions (n, A) in [-1, 1]: normalisation is part of it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+import propwash.gym as pg
+from propwash.gym import _options
+
+if TYPE_CHECKING:
+    from propwash.gym.ppo import Agent
+
+KINDS: dict[str, type[pg.Task]] = {"hover": pg.Hover, "track": pg.Track, "race": pg.Race}
+"""The tasks that a policy's file may name."""
+_KEY = "propwash"
+_OPSET, _IR = 17, 8
+_KEPT = ("vehicle", "action", "observation", "history", "max_rates", "substeps", "dt", "integrator")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a policy is for; all of it is JSON."""
+
+    task: str
+    """Of `KINDS`."""
+    options: dict[str, Any]
+    """Of the task and its environments, by name."""
+    training: dict[str, Any] = field(default_factory=dict)
+    """How it came about."""
+    version: int = 1
+
+    def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
+        """Environments of the task, with these options but for the changes."""
+        return pg.make_vec(KINDS[self.task], num_envs, **{**self.options, **changes})
+
+
+class Policy:
+    """A policy that was loaded."""
+
+    _threads: ClassVar[int] = 1
+
+    def __init__(self, session: Any, description: Description) -> None:
+        self._session = session
+        self._input = session.get_inputs()[0].name
+        self.description = description
+        self.observation_size = int(session.get_inputs()[0].shape[1])
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Policy:
+        """Reads a file of `save`.
+
+        Raises FileNotFoundError, ImportError where onnxruntime is missing, and ValueError for a
+        file that is no policy of propwash's.
+        """
+        runtime = require_onnxruntime()
+        file = Path(path)
+        if not file.is_file():
+            raise FileNotFoundError(f"{file}: expected a policy's file, found none")
+        chosen = runtime.SessionOptions()
+        chosen.intra_op_num_threads = chosen.inter_op_num_threads = cls._threads
+        chosen.log_severity_level = 3
+        try:
+            session = runtime.InferenceSession(
+                file.read_bytes(), chosen, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # of kinds that onnxruntime keeps to itself
+            raise ValueError(f"{file}: expected an ONNX model, got {error!s:.150}") from error
+        text = session.get_modelmeta().custom_metadata_map.get(_KEY)
+        if text is None:
+            raise ValueError(
+                f"{file}: expected a policy of `python -m propwash train`, got a model that does "
+                "not tell its task"
+            )
+        return cls(session, _described(text, file))
+
+    def act(self, observation: Any) -> NDArray[np.float32]:
+        """Actions (n, A) in [-1, 1], for observations (n, k). Raises ValueError for another k."""
+        seen = np.ascontiguousarray(observation, dtype=np.float32)
+        if seen.ndim != 2 or seen.shape[1] != self.observation_size:
+            raise ValueError(
+                f"observation: expected shape (n, {self.observation_size}), got {seen.shape}"
+            )
+        action: NDArray[np.float32] = self._session.run(None, {self._input: seen})[0]
+        return action
+
+    def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
+        """Environments that it was taught for, with some options changed.
+
+        Raises ValueError where the observations are then others than it knows.
+        """
+        envs = self.description.make_vec(num_envs, **changes)
+        width = envs.single_observation_space.shape
+        if width != (self.observation_size,):
+            raise ValueError(
+                f"options: expected observations of {self.observation_size} numbers, as the policy "
+                f"was taught, got {width}"
+            )
+        return envs
+
+
+def describe(
+    task: str, options: dict[str, Any], training: dict[str, Any] | None = None
+) -> Description:
+    """With the environments' defaults written down, that a policy depends on."""
+    own, others = _options.split(KINDS[task], options)
+    settings = _options.settings(others)
+    defaults = {name: getattr(settings, name) for name in _KEPT}
+    described = Description(task, {**own, **defaults, **others}, training or {})
+    try:
+        json.dumps(asdict(described))
+    except TypeError as error:
+        raise ValueError(f"options: expected what can be written as JSON, got {error}") from error
+    return described
+
+
+def save(agent: Agent, path: str | PathLike[str], description: Description) -> None:
+    """Writes an agent's forward() as an ONNX file. Raises ImportError where onnx is missing."""
+    onnx = require_onnx()
+    model = _model(onnx, agent)
+    entry = model.metadata_props.add()
+    entry.key, entry.value = _KEY, json.dumps(asdict(description))
+    onnx.checker.check_model(model)
+    file = Path(path)
+    fresh = file.with_name(file.name + ".new")
+    fresh.write_bytes(model.SerializeToString())
+    fresh.replace(file)
+
+
+def _model(onnx: Any, agent: Agent) -> Any:
+    """Gather, normalise, clip, linear layers and tanh, clip."""
+    helper, constant = onnx.helper, onnx.numpy_helper.from_array
+    parts = {name: each.detach().numpy() for name, each in agent.state_dict().items()}
+    scale = 1.0 / np.sqrt(parts["var"] + np.float32(1e-8))
+    numbers = {"columns": parts["columns"], "mean": parts["mean"], "scale": scale}
+    numbers |= {"most": np.float32(10.0), "least": np.float32(-10.0)}
+    numbers |= {"one": np.float32(1.0), "minus_one": np.float32(-1.0)}
+    nodes = [
+        helper.make_node("Gather", ["observation", "columns"], ["seen"], axis=1),
+        helper.make_node("Sub", ["seen", "mean"], ["centred"]),
+        helper.make_node("Mul", ["centred", "scale"], ["scaled"]),
+        helper.make_node("Clip", ["scaled", "least", "most"], ["x0"]),
+    ]
+    layers = [name.removesuffix(".weight") for name in parts if _is_layer(name)]
+    for k, layer in enumerate(layers):
+        numbers |= {f"w{k}": parts[f"{layer}.weight"], f"b{k}": parts[f"{layer}.bias"]}
+        nodes.append(helper.make_node("Gemm", [f"x{k}", f"w{k}", f"b{k}"], [f"y{k}"], transB=1))
+        if layer is not layers[-1]:
+            nodes.append(helper.make_node("Tanh", [f"y{k}"], [f"x{k + 1}"]))
+    last = f"y{len(layers) - 1}"
+    nodes.append(helper.make_node("Clip", [last, "minus_one", "one"], ["action"]))
+    kind = onnx.TensorProto.FLOAT
+    width, outputs = agent.observation_size, len(parts["log_std"])
+    graph = helper.make_graph(
+        nodes,
+        "policy",
+        [helper.make_tensor_value_info("observation", kind, ["n", width])],
+        [helper.make_tensor_value_info("action", kind, ["n", outputs])],
+        [constant(np.asarray(each), name) for name, each in numbers.items()],
+    )
+    opset = [helper.make_opsetid("", _OPSET)]
+    return helper.make_model(graph, opset_imports=opset, ir_version=_IR, producer_name=_KEY)
+
+
+def _is_layer(name: str) -> bool:
+    return name.startswith("actor.") and name.endswith(".weight")
+
+
+def _described(text: str, file: Path) -> Description:
+    try:
+        described = Description(**json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{file}: expected the description of a policy, got {text:.100}"
+        ) from error
+    if described.version != 1 or described.task not in KINDS:
+        raise ValueError(
+            f"{file}: expected version 1 and a task of {', '.join(KINDS)}, got version "
+            f"{described.version!r:.20} and {described.task!r:.50}"
+        )
+    return described
+
+
+def require_onnx() -> Any:
+    """The package onnx. Raises ImportError that says what brings it."""
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError as error:
+        raise ImportError('a policy\'s file needs onnx: pip install "propwash[torch]"') from error
+    return onnx
+
+
+def require_onnxruntime() -> Any:
+    """The package onnxruntime. Raises ImportError that says what brings it."""
+    try:
+        return import_module("onnxruntime")
+    except ImportError as error:
+        raise ImportError(
+            'flying a policy needs onnxruntime: pip install "propwash[torch]"'
+        ) from error

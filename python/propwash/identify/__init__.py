@@ -1,0 +1,45 @@
+"""Identification from logs: the noise of an IMU, and the parameters of a vehicle.
+
+    log = identify.read_log("flight.csv")
+    noise = identify.imu(log)
+    found = identify.vehicle(log, "crazyflie")
+    found.save("my_crazyflie.toml")
+
+docs/identify.md tells how. Needs scipy (`pip install "propwash[tune]"`), for ULog
+files and ROS bags the extra `log`.
+"""
+
+from propwash.flights import Flight as FlightLog
+from propwash.identify._allan import AllanCurve, AxisNoise, ImuNoise, Interval, allan, imu
+from propwash.identify._fit import Estimate, Identified, LogEstimate, Whiteness, vehicle
+from propwash.identify._judge import Score, hold_out, leave_one_out
+from propwash.identify._judge import table as score_table
+from propwash.identify._pieces import Noise
+from propwash.identify._plots import allan_figure, errors_figure
+from propwash.identify._problem import Battery
+from propwash.identify._readers import Columns, read_log
+
+__all__ = [
+    "AllanCurve",
+    "AxisNoise",
+    "Battery",
+    "Columns",
+    "Estimate",
+    "FlightLog",
+    "Identified",
+    "ImuNoise",
+    "Interval",
+    "LogEstimate",
+    "Noise",
+    "Score",
+    "Whiteness",
+    "allan",
+    "allan_figure",
+    "errors_figure",
+    "hold_out",
+    "imu",
+    "leave_one_out",
+    "read_log",
+    "score_table",
+    "vehicle",
+]

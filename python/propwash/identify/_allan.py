@@ -1,0 +1,285 @@
+"""The noise of an inertial sensor at rest, from its Allan deviation.
+
+Overlapping Allan variance and its equivalent degrees of freedom: Riley, Handbook of Frequency
+Stability Analysis (NIST SP 1065, 2008), equation (14) and table 5. What the curve is made of:
+IEEE Std 952-1997, annex C.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propwash.flights import Flight
+from propwash.identify._extras import require_scipy
+
+Array = NDArray[np.float64]
+
+SENSORS = {"gyroscope": "rad/s", "accelerometer": "m/s^2"}
+"""What is looked at, and its unit."""
+
+_FLICKER = 2.0 * math.log(2.0) / math.pi
+_LEAST = 200
+_STILL = 2.0
+_DECADE = 32
+
+
+@dataclass(frozen=True)
+class AllanCurve:
+    """Overlapping Allan deviation of one signal at averaging times of whole octaves."""
+
+    tau: Array
+    """(T,) s."""
+    deviation: Array
+    """(T,) in the unit of the signal."""
+    low: Array
+    """(T,) lower end of the confidence interval."""
+    high: Array
+    """(T,) its upper end."""
+    freedom: Array
+    """(T,) equivalent degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A number with its confidence interval; `low` is 0 where the log does not tell it from 0."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3g} ({self.low:.2g} to {self.high:.2g})"
+
+
+@dataclass(frozen=True)
+class AxisNoise:
+    """The noise of one axis of one sensor; u is the sensor's unit."""
+
+    sensor: str
+    axis: str
+    curve: AllanCurve
+    noise_density: Interval
+    """u/sqrt(Hz)."""
+    bias_instability: Interval
+    """u."""
+    random_walk: Interval
+    """u/s/sqrt(Hz)."""
+    first: int
+    """Index of the first averaging time that was fitted: a low-pass in the sensor is above it."""
+
+    def model(self, tau: ArrayLike) -> Array:
+        """The Allan deviation of the three parts together, at averaging times [s]."""
+        times = np.asarray(tau, dtype=np.float64)
+        n, b, k = (
+            x.value**2 for x in (self.noise_density, self.bias_instability, self.random_walk)
+        )
+        return np.asarray(np.sqrt(n / times + _FLICKER * b + k * times / 3.0))
+
+
+@dataclass(frozen=True)
+class ImuNoise:
+    """The noise of an inertial measurement unit at rest."""
+
+    flight: Flight
+    """The rows that were used."""
+    axes: tuple[AxisNoise, ...]
+    confidence: float
+
+    def parameters(self) -> dict[str, float]:
+        """Fields of `ImuParameters`: root mean squares over the axes.
+
+        `vehicle.replace(imu=found.parameters())`. A walk that the log does not tell from 0 is 0.
+        """
+        found = {}
+        for sensor in SENSORS:
+            axes = [axis for axis in self.axes if axis.sensor == sensor]
+            white = [axis.noise_density.value for axis in axes]
+            walk = [axis.random_walk for axis in axes]
+            told = [w.value if w.low > 0.0 else 0.0 for w in walk]
+            found[f"{sensor}_noise_density"] = float(np.sqrt(np.mean(np.square(white))))
+            found[f"{sensor}_bias_walk"] = float(np.sqrt(np.mean(np.square(told))))
+        return found
+
+    def table(self) -> str:
+        """The numbers with their confidence intervals, as text."""
+        head = ("noise density [u/sqrt(Hz)]", "bias instability [u]", "random walk [u/s/sqrt(Hz)]")
+        lines = [f"{'':18s}" + "".join(f"{text:>32s}" for text in head)]
+        for axis in self.axes:
+            numbers = (axis.noise_density, axis.bias_instability, axis.random_walk)
+            cells = "".join(f"{number!s:>32s}" for number in numbers)
+            lines.append(f"{axis.sensor + ' ' + axis.axis:18s}{cells}   u = {SENSORS[axis.sensor]}")
+        lines.append(f"in brackets: confidence intervals of {self.confidence:.0%}")
+        return "\n".join(lines)
+
+
+def allan(values: ArrayLike, period: float, confidence: float = 0.95) -> AllanCurve:
+    """The overlapping Allan deviation of a signal (K,) that is sampled every `period` [s].
+
+    Raises ValueError for less than 200 samples, for what is not finite, and for a period or a
+    confidence that cannot be.
+    """
+    signal = np.asarray(values, dtype=np.float64)
+    if signal.ndim != 1 or len(signal) < _LEAST:
+        raise ValueError(
+            f"values: expected at least {_LEAST} samples in one row, got shape {signal.shape}; a "
+            f"longer log would do"
+        )
+    if not np.isfinite(signal).all():
+        sample = int(np.argmin(np.isfinite(signal)))
+        raise ValueError(
+            f"values: sample {sample}, at {sample * period:.6g} s, is not a finite number; cut the "
+            f"log there"
+        )
+    if not 0.0 < period < math.inf:
+        raise ValueError(f"period: expected a finite number > 0 [s], got {period!r:.50}")
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence: expected a number between 0 and 1, got {confidence!r:.50}")
+    phase = np.concatenate([[0.0], np.cumsum(signal - signal.mean())]) * period
+    sizes = 2 ** np.arange(int(math.log2(len(signal) / 4)) + 1)
+    variance = np.array([_variance(phase, int(m), period) for m in sizes])
+    tau = np.asarray(sizes * period, dtype=np.float64)
+    slope = np.gradient(np.log(np.maximum(variance, 1e-300)), np.log(tau))
+    pairs = zip(sizes.tolist(), slope.tolist(), strict=True)
+    freedom = np.array([_freedom(len(phase), m, s) for m, s in pairs])
+    low, high = _interval(variance, freedom, confidence)
+    return AllanCurve(tau, np.sqrt(variance), low, high, freedom)
+
+
+def _variance(phase: Array, m: int, period: float) -> float:
+    second = phase[2 * m :] - 2.0 * phase[m:-m] + phase[: -2 * m]
+    return float(np.mean(second**2)) / (2.0 * (m * period) ** 2)
+
+
+def _freedom(points: int, m: int, slope: float) -> float:
+    """Equivalent degrees of freedom, for the kind of noise that the slope of the variance shows."""
+    n = float(points)
+    if slope < -0.5:  # white
+        white = 3.0 * (n - 1.0) / (2.0 * m) - 2.0 * (n - 2.0) / n
+        return max(white * 4.0 * m * m / (4.0 * m * m + 5.0), 1.0)
+    if slope < 0.5 and m > 1:  # flicker
+        return max(5.0 * n * n / (4.0 * m * (n + 3.0 * m)), 1.0)
+    walk = (n - 2.0) / m * ((n - 1.0) ** 2 - 3.0 * m * (n - 1.0) + 4.0 * m * m) / (n - 3.0) ** 2
+    return max(walk, 1.0)
+
+
+def _interval(variance: Array, freedom: Array, confidence: float) -> tuple[Array, Array]:
+    require_scipy()
+    from scipy.stats import chi2
+
+    tail = 0.5 * (1.0 - confidence)
+    low = np.sqrt(variance * freedom / chi2.ppf(1.0 - tail, freedom))
+    high = np.sqrt(variance * freedom / chi2.ppf(tail, freedom))
+    return np.asarray(low), np.asarray(high)
+
+
+def _first(curve: AllanCurve) -> int:
+    """Where the curve begins to fall: a sensor's low-pass flattens it at shorter times."""
+    density = curve.deviation**2 * curve.tau
+    early = density[: int(math.log2(_DECADE)) + 1]
+    return int(np.argmax(early)) if early.max() > 1.3 * density[0] else 0
+
+
+def _correlation(white: Array) -> Array:
+    """Of Allan variances at whole octaves, for shares of white noise in them.
+
+    Neighbours are correlated by 0.53 in white noise and by 0.89 in a random walk: the overlaps of
+    the differences that they are means of.
+    """
+    octaves = np.abs(np.subtract.outer(np.arange(len(white)), np.arange(len(white))))
+    share = np.clip(white, 0.0, 1.0)
+    first, second = np.sqrt(share), np.sqrt(1.0 - share)
+    return np.asarray(
+        np.outer(first, first) * 0.53**octaves + np.outer(second, second) * 0.89**octaves
+    )
+
+
+def _parts(curve: AllanCurve, first: int, confidence: float) -> list[Interval]:
+    """White noise, flicker and random walk: least squares of the variances, none negative."""
+    from scipy.optimize import nnls
+    from scipy.stats import norm
+
+    tau, freedom = curve.tau[first:], curve.freedom[first:]
+    measured = curve.deviation[first:] ** 2
+    design = np.stack([1.0 / tau, np.full_like(tau, _FLICKER), tau / 3.0], axis=-1)
+    expected = measured
+    parts = np.zeros(3)
+    for _ in range(10):
+        deviation = expected * np.sqrt(2.0 / freedom)
+        parts, _ = nnls(design / deviation[:, np.newaxis], measured / deviation)
+        expected = np.maximum(design @ parts, 1e-6 * measured)
+    relative = expected * np.sqrt(2.0 / freedom)
+    weighted = design / relative[:, np.newaxis]
+    gain = np.linalg.solve(weighted.T @ weighted, weighted.T)
+    correlation = _correlation(design[:, 0] * parts[0] / expected)
+    spread = np.sqrt(np.diag(gain @ correlation @ gain.T))
+    reach = float(norm.ppf(0.5 * (1.0 + confidence))) * spread
+    return [
+        Interval(math.sqrt(p), math.sqrt(max(p - r, 0.0)), math.sqrt(p + r))
+        for p, r in zip(parts.tolist(), reach.tolist(), strict=True)
+    ]
+
+
+def resting(log: Flight) -> Flight:
+    """The longest part of a log in which the motors stand; all of a log without motors.
+
+    Raises ValueError where there are not 2 s of it.
+    """
+    if log.duty.shape[1] == 0:
+        return log
+    still = np.concatenate([[0], (log.duty.max(axis=1) == 0.0).astype(int), [0]])
+    runs = np.flatnonzero(np.diff(still)).reshape(-1, 2)
+    first, last = max(runs.tolist(), key=lambda run: run[1] - run[0], default=(0, 1))
+    seconds = float(log.time[last - 1] - log.time[first])
+    if seconds < _STILL:
+        raise ValueError(
+            f"{log.path}: expected at least {_STILL:g} s with all motors at zero, got "
+            f"{seconds:.2f} s; noise is told by a log at rest"
+        )
+    return log.cut(float(log.time[first]), float(log.time[last - 1]))
+
+
+def imu(
+    log: Flight, *, start: float | None = None, stop: float | None = None, confidence: float = 0.95
+) -> ImuNoise:
+    """The noise of the inertial sensor of a log at rest.
+
+    start, stop: s, of the log's time; None: the longest part in which all motors stand.
+    confidence: of the intervals.
+
+    Raises ValueError where the log is too short, or does not rest.
+    """
+    if not isinstance(log, Flight):
+        raise TypeError(f"log: expected what identify.read_log gives, got {log!r:.100}")
+    if start is None and stop is None:
+        rest = resting(log)
+    else:
+        rest = log.cut(-math.inf if start is None else start, math.inf if stop is None else stop)
+    signals = {"gyroscope": rest.body_rates, "accelerometer": rest.specific_force}
+    absent = [sensor for sensor in SENSORS if signals[sensor].size == 0]
+    if absent:
+        raise ValueError(f"{log.path}: the log has no {absent[0]}; map its columns")
+    if len(rest.time) < _LEAST:
+        raise ValueError(
+            f"{log.path}: expected at least {_LEAST} rows at rest, got {len(rest.time)}; a longer "
+            f"log would do"
+        )
+    grid = rest.resampled(rest.period)
+    signals = {"gyroscope": grid.body_rates, "accelerometer": grid.specific_force}
+    axes: Sequence[AxisNoise] = [
+        _axis(sensor, "xyz"[k], signals[sensor][:, k], rest.period, confidence)
+        for sensor in SENSORS
+        for k in range(3)
+    ]
+    return ImuNoise(rest, tuple(axes), confidence)
+
+
+def _axis(sensor: str, axis: str, signal: Array, period: float, confidence: float) -> AxisNoise:
+    curve = allan(signal, period, confidence)
+    first = _first(curve)
+    white, flicker, walk = _parts(curve, first, confidence)
+    return AxisNoise(sensor, axis, curve, white, flicker, walk, first)

@@ -1,0 +1,326 @@
+"""The fit itself: robust least squares, standard errors, whiteness, and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash.flights import Flight
+from propwash.identify._extras import require_scipy
+from propwash.identify._pieces import Noise
+from propwash.identify._problem import Battery, LogModel, Problem, free_names, prepare
+from propwash.parameters import ParameterError, VehicleParameters, load_vehicle
+
+Array = NDArray[np.float64]
+
+_TOLD = 0.5
+_LAGS = 10
+_WIDEST = 3.0
+_WIDEST_BALANCE = 1.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One parameter that was identified."""
+
+    name: str
+    unit: str
+    guess: float
+    value: float
+    standard_error: float
+    """In the unit of the value; robust against residuals that hang together in time."""
+    told: bool
+    """Whether the logs told more of it than the guess: a standard error below half the prior's."""
+
+
+@dataclass(frozen=True)
+class Whiteness:
+    """How far the residuals of one kind of window are from white noise."""
+
+    kind: str
+    """"forces" or "rates"."""
+    residuals: int
+    rms: float
+    """1 where the assumed noise is that of the log."""
+    autocorrelation: float
+    """Of one sample with the next within a window, mean over windows."""
+    bound: float
+    """What white residuals stay within, either side, in 95 of 100 cases."""
+
+    @property
+    def is_white(self) -> bool:
+        """Whether the autocorrelation is within the bound."""
+        return abs(self.autocorrelation) <= self.bound
+
+
+@dataclass(frozen=True)
+class LogEstimate:
+    """What was estimated of one log alone."""
+
+    flight: Flight
+    """The log, on a uniform grid, with velocity and attitude where they were observed."""
+    vehicle: VehicleParameters
+    """As it flew that day: with the balance of its rotors, or of its battery's place."""
+    voltage: Array | None
+    """(K,) V, recorded or estimated."""
+    battery: Battery | None
+    """The battery's model, where the voltage was not recorded."""
+
+
+@dataclass(frozen=True)
+class Identified:
+    """What `identify.vehicle` found."""
+
+    vehicle: VehicleParameters
+    estimates: tuple[Estimate, ...]
+    whiteness: tuple[Whiteness, ...]
+    logs: tuple[LogEstimate, ...]
+    cost: float
+    evaluations: int
+
+    def estimate(self, name: str) -> Estimate:
+        """The estimate of that name. Raises KeyError, which lists the names, for another."""
+        for one in self.estimates:
+            if one.name == name:
+                return one
+        names = ", ".join(one.name for one in self.estimates)
+        raise KeyError(f"{name!r}: expected one of {names}")
+
+    def table(self) -> str:
+        """Estimates with their standard errors, and whiteness, as text."""
+        lines = [f"{'parameter':20s}{'guess':>13s}{'estimate':>13s}{'std. error':>12s}  unit"]
+        for e in self.estimates:
+            note = "" if e.told else "   (little told by these logs: mostly the guess)"
+            lines.append(
+                f"{e.name:20s}{e.guess:13.5g}{e.value:13.5g}{e.standard_error:12.2g}  {e.unit}"
+                + note
+            )
+        lines.append("")
+        for w in self.whiteness:
+            verdict = "white" if w.is_white else "not white"
+            lines.append(
+                f"residuals of {w.kind}: {w.residuals}, RMS {w.rms:.3g}, autocorrelation "
+                f"{w.autocorrelation:+.3f} (white within {w.bound:.3f}): {verdict}"
+            )
+        return "\n".join(lines)
+
+    def to_toml(self) -> str:
+        """The text of a vehicle file, with the standard errors in its table `[sources]`."""
+        logs = ", ".join(log.flight.path.name for log in self.logs)
+        lines = [self.vehicle.to_toml().rstrip(), "", "[sources]"]
+        lines.append(f'identified = "from {_plain(logs)}: estimates and standard errors"')
+        for e in self.estimates:
+            lines.append(
+                f'"identified {e.name}" = "{e.value:.6g} +- {e.standard_error:.2g} {e.unit}'
+                f'{"" if e.told else ", little told"}"'
+            )
+        return "\n".join(lines) + "\n"
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the vehicle file: all of it, or, where that fails, nothing."""
+        file = Path(path)
+        part = file.with_name(f".{file.name}.part")
+        try:
+            part.write_text(self.to_toml(), encoding="utf-8")
+            load_vehicle(part.rename(part.with_suffix(".toml")))
+            part.with_suffix(".toml").replace(file)
+        finally:
+            part.unlink(missing_ok=True)
+            part.with_suffix(".toml").unlink(missing_ok=True)
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isprintable() and c not in '"\\' else "_" for c in text)
+
+
+def vehicle(
+    logs: Flight | Sequence[Flight],
+    guess: str | PathLike[str] | VehicleParameters = "crazyflie",
+    *,
+    parameters: Sequence[str] | None = None,
+    share: float = 1.0,
+    noise: Noise | None = None,
+    threads: int = 0,
+) -> Identified:
+    """Identifies a vehicle from flights, by multiple shooting.
+
+    logs: what `read_log` gives. Logs with position, velocity and attitude tell thrust, tilt and
+        drag; logs of 80 Hz or more by one clock tell torques, lags and delay.
+    guess: where the search starts, and what stays where the logs tell nothing: mass, geometry and
+        all that is not identified.
+    parameters: names of what is free (docs/identify.md); None for all that the logs can tell.
+    share: of each flight's time in the air, from its beginning, that is fitted.
+    noise: standard deviations that weigh the residuals.
+    threads: of the fleets, as `Fleet` takes them.
+
+    Raises ValueError where a log cannot be used (which says why), TypeError for what is no log,
+    ParameterError for a guess that cannot be, ImportError where scipy is missing.
+    """
+    require_scipy()
+    flights = [logs] if isinstance(logs, Flight) else list(logs)
+    _check(flights, share)
+    start = load_vehicle(guess)
+    names = free_names(flights, start) if parameters is None else list(parameters)
+    _check_names(names, start)
+    several = len(flights) > 1
+    models = [prepare(f, start, noise or Noise(), several, share) for f in flights]
+    problem = Problem(models, start, names, threads)
+    x, cost, evaluations = _solve(problem)
+    return _result(problem, x, cost, evaluations)
+
+
+def _check(flights: Sequence[object], share: float) -> None:
+    if not flights:
+        raise ValueError("logs: expected at least one")
+    for log in flights:
+        if not isinstance(log, Flight):
+            raise TypeError(f"logs: expected what identify.read_log gives, got {log!r:.100}")
+        for name in ("body_rates", "specific_force", "duty"):
+            values = getattr(log, name)
+            if values.size == 0:
+                raise ValueError(
+                    f"{log.path}: the log has no {name.replace('_', ' ')}, which a vehicle's "
+                    f"identification needs; map its columns"
+                )
+    if not 0.05 <= share <= 1.0:
+        raise ValueError(f"share: expected a number from 0.05 to 1, got {share!r:.50}")
+
+
+def _check_names(names: Sequence[str], guess: VehicleParameters) -> None:
+    from propwash.identify._parameters import catalogue
+
+    known = catalogue(guess)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"parameters: {name!r} is none of {', '.join(known)}")
+    if not names:
+        raise ValueError(f"parameters: expected at least one of {', '.join(known)}")
+
+
+def _bounds(problem: Problem) -> tuple[Array, Array]:
+    low, high = np.full(problem.size, -_WIDEST), np.full(problem.size, _WIDEST)
+    for k, parameter in enumerate(problem.free):
+        if parameter.name.startswith("balance"):
+            low[k], high[k] = -_WIDEST_BALANCE, _WIDEST_BALANCE
+        if parameter.name == "delay":
+            low[k] = max(low[k], -problem.guess.motor.command_delay / parameter.spread)
+            low[k] = min(low[k], -1e-9)
+    return low, high
+
+
+def _solve(problem: Problem) -> tuple[Array, float, int]:
+    from scipy.optimize import least_squares
+
+    kept: dict[bytes, tuple[Array, Array]] = {}
+
+    def both(x: Array) -> tuple[Array, Array]:
+        key = x.tobytes()
+        if key not in kept:
+            kept.clear()
+            try:
+                pieces = problem.evaluate(x)
+            except ParameterError as error:
+                raise ValueError(
+                    f"the fit came to a vehicle that cannot be ({error}); a guess nearer to the "
+                    f"vehicle, or fewer free parameters, would do"
+                ) from None
+            residuals = np.concatenate([r.ravel() for r, _ in pieces] + [x])
+            slopes = [s.reshape(-1, problem.size) for _, s in pieces]
+            kept[key] = residuals, np.concatenate([*slopes, np.eye(problem.size)])
+        return kept[key]
+
+    solved = least_squares(
+        lambda x: both(x)[0],
+        np.zeros(problem.size),
+        lambda x: both(x)[1],
+        bounds=_bounds(problem),
+        loss="soft_l1",
+        xtol=1e-4,
+        ftol=1e-5,
+        x_scale="jac",
+        max_nfev=25,
+    )
+    return np.asarray(solved.x), float(solved.cost), int(solved.nfev)
+
+
+def _covariance(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> Array:
+    """Of the unknowns, by the sandwich of Huber and White.
+
+    Windows that follow each other may be correlated (Newey and West 1987).
+    """
+    bread = np.eye(problem.size)
+    meat = np.eye(problem.size)
+    count = 0
+    for residuals, slopes in pieces:
+        square = 1.0 + residuals**2
+        bread += np.einsum("wmi,wm,wmj->ij", slopes, square**-1.5, slopes, optimize=True)
+        scores = np.einsum("wmi,wm->wi", slopes, residuals * square**-0.5)
+        count += len(scores)
+        lags = min(_LAGS, len(scores) // 4)
+        meat += scores.T @ scores
+        for lag in range(1, lags + 1):
+            cross = (1.0 - lag / (lags + 1.0)) * scores[lag:].T @ scores[:-lag]
+            meat += cross + cross.T
+    inverse = np.linalg.inv(bread)
+    few = count / max(count - problem.size, 1)
+    return np.asarray(few * inverse @ meat @ inverse)
+
+
+def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[Whiteness]:
+    kinds: dict[str, list[tuple[Array, int]]] = {}
+    cut = [piece for log in problem.logs for piece in log.pieces]
+    for piece, (residuals, _) in zip(cut, pieces, strict=True):
+        kind = "forces" if piece.attitude_given else "rates"
+        kinds.setdefault(kind, []).append((residuals, piece.run))
+    found = []
+    for kind, parts in kinds.items():
+        above = below = 0.0
+        pairs = 0
+        for residuals, run in parts:
+            series = residuals.reshape(len(residuals), -1, run)
+            above += float(np.sum(series[..., 1:] * series[..., :-1]))
+            below += float(np.sum(0.5 * (series[..., 1:] ** 2 + series[..., :-1] ** 2)))
+            pairs += series[..., 1:].size
+        every = np.concatenate([r.ravel() for r, _ in parts])
+        rms = float(np.sqrt(np.mean(every**2)))
+        bound = 1.96 / np.sqrt(pairs)
+        found.append(Whiteness(kind, every.size, rms, above / below, float(bound)))
+    return found
+
+
+def _result(problem: Problem, x: Array, cost: float, evaluations: int) -> Identified:
+    pieces = problem.evaluate(x)
+    deviation = np.sqrt(np.diag(_covariance(problem, pieces)))
+    identified = problem.vehicle(x)
+    estimates = []
+    for k, parameter in enumerate(problem.free):
+        value = parameter.read(identified)
+        scale = abs(value) if parameter.is_factor else 1.0
+        error = float(deviation[k] * parameter.spread * scale)
+        told = bool(deviation[k] < _TOLD)
+        estimates.append(
+            Estimate(
+                parameter.name, parameter.unit, parameter.read(problem.guess), value, error, told
+            )
+        )
+    logs = tuple(_log_estimate(problem, x, k, log) for k, log in enumerate(problem.logs))
+    name = f"{problem.guess.name}_identified"
+    return Identified(
+        identified.replace(name=name),
+        tuple(estimates),
+        tuple(_whiteness(problem, pieces)),
+        logs,
+        cost,
+        evaluations,
+    )
+
+
+def _log_estimate(problem: Problem, x: Array, number: int, log: LogModel) -> LogEstimate:
+    candidate, voltage = problem.of_log(x, number)
+    battery = problem.battery(x, number) if log.has_battery else None
+    return LogEstimate(log.flight, candidate.vehicle, voltage, battery)

@@ -1,0 +1,66 @@
+"""PX4 ULog files, with pyulog."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash.flights import Flight
+from propwash.identify._readers import Columns, from_topics
+
+Array = NDArray[np.float64]
+
+_XYZ = ("x", "y", "z")
+PX4 = Columns(
+    body_rates=[f"sensor_combined:gyro_rad[{k}]" for k in range(3)],
+    specific_force=[f"sensor_combined:accelerometer_m_s2[{k}]" for k in range(3)],
+    down=True,
+)
+"""What every PX4 log holds."""
+_OPTIONAL = {
+    "position": [f"vehicle_local_position:{axis}" for axis in _XYZ],
+    "velocity": [f"vehicle_local_position:v{axis}" for axis in _XYZ],
+    "attitude": [f"vehicle_attitude:q[{k}]" for k in range(4)],
+    "motors": [f"actuator_motors:control[{k}]" for k in range(4)],
+    "voltage": ["battery_status:voltage_v"],
+}
+
+
+def read(path: Path, columns: Columns | None) -> Flight:
+    """Reads an ULog; without a mapping the topics of PX4, of which four motors."""
+    try:
+        from pyulog import ULog
+    except ImportError as error:
+        raise ImportError('ULog files need pyulog: pip install "propwash[log]"') from error
+    try:
+        with path.open("rb") as stream:
+            log = ULog(stream)
+    except Exception as error:
+        raise ValueError(f"{path}: expected a PX4 ULog file, {error}") from None
+    topics = {data.name: data.data for data in reversed(log.data_list)}
+
+    def series(name: str) -> tuple[Array, Array]:
+        topic, _, field = name.partition(":")
+        if topic not in topics:
+            raise KeyError(", ".join(sorted(topics)) or "no topic")
+        if field not in topics[topic]:
+            raise KeyError(", ".join(f"{topic}:{one}" for one in topics[topic]))
+        time = np.asarray(topics[topic]["timestamp"], dtype=np.float64) * 1e-6
+        return time, np.asarray(topics[topic][field], dtype=np.float64)
+
+    if columns is None:
+        there = {
+            key: names
+            for key, names in _OPTIONAL.items()
+            if all(_has(topics, name) for name in names)
+        }
+        columns = replace(PX4, **there)  # type: ignore[arg-type]
+    return from_topics(path, columns, series)
+
+
+def _has(topics: dict[str, dict[str, Array]], name: str) -> bool:
+    topic, _, field = name.partition(":")
+    return topic in topics and field in topics[topic]

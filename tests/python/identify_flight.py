@@ -1,0 +1,112 @@
+"""A flight that the library itself makes, with known parameters, noise on what is recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import propwash as pw
+from propwash.flights import Flight
+from propwash.identify import Noise
+from propwash.multicopter import Array
+
+PERIOD = 4e-3
+NOISE = Noise(
+    position=5e-4, velocity=5e-3, body_rates=0.02, specific_force=0.1, push=0.0, twist=0.0
+)
+
+
+def true_vehicle() -> pw.VehicleParameters:
+    """A Crazyflie of which every number that can be identified is another."""
+    guess = pw.load_vehicle("crazyflie")
+    inertia = np.array([1.1, 0.9, 1.0]) * np.diag(np.array(guess.body.inertia))
+    places = np.array([rotor.position for rotor in guess.rotors])
+    balance = 1.0 + 0.03 * np.sign(places[:, 1]) + 0.02 * np.sign(places[:, 0])
+    axis = np.array([0.012, -0.008, 1.0])
+    rotors = tuple(
+        rotor.replace(
+            thrust_coefficient=1.1 * rotor.thrust_coefficient * share,
+            torque_coefficient=0.8 * rotor.torque_coefficient * share,
+            axis=(axis / np.linalg.norm(axis)).tolist(),
+        )
+        for rotor, share in zip(guess.rotors, balance, strict=True)
+    )
+    return guess.replace(
+        name="true",
+        body={"inertia": inertia.tolist()},
+        rotors=rotors,
+        motor={"time_constant_up": 0.045, "time_constant_down": 0.075, "command_delay": 0.009},
+        rotor_drag={"linear": (0.5, 0.3, 0.2), "blow_back": 2e-4},
+    )
+
+
+@dataclass
+class _Pilot:
+    """Holds the attitude near to level, and shakes it."""
+
+    vehicle: pw.VehicleParameters
+    phases: Array
+
+    def duty(self, state: pw.MulticopterState, time: float) -> Array:
+        waves = np.sin(np.outer([2.3, 5.1, 9.7, 17.0], [1.0, 1.1, 0.9, 1.3]) * time + self.phases)
+        shake = waves.mean(axis=0)
+        w, x, y, z = np.asarray(state.attitude)
+        drift = np.clip(np.asarray(state.position)[:2] + np.asarray(state.velocity)[:2], -3.0, 3.0)
+        wanted = np.array([0.1 * drift[1], -0.1 * drift[0], 0.0]) + 0.5 * shake[:3]
+        rates = 6.0 * (wanted - 2.0 * np.sign(w) * np.array([x, y, z]))
+        climb = -2.0 * state.position[2] - 2.0 * state.velocity[2] + 4.0 * shake[3]
+        gains = np.array([12.0, 12.0, 4.0])
+        torque = gains * (rates - state.body_rates) * np.diag(np.array(self.vehicle.body.inertia))
+        thrust = self.vehicle.body.mass * (9.81 + climb)
+        effect = np.array(
+            [
+                [
+                    rotor.thrust_coefficient,
+                    rotor.position[1] * rotor.thrust_coefficient,
+                    -rotor.position[0] * rotor.thrust_coefficient,
+                    -rotor.spin * rotor.torque_coefficient,
+                ]
+                for rotor in self.vehicle.rotors
+            ]
+        ).T
+        squares = np.linalg.solve(effect, np.r_[thrust, torque])
+        speeds = np.sqrt(np.maximum(squares, 0.0)) / self.vehicle.motor.speed_max
+        return np.clip(speeds, 0.15, 1.0)
+
+
+def simulated_flight(seconds: float, seed: int = 1) -> Flight:
+    """The true vehicle, recorded by one clock at 250 Hz, with white noise and no bias."""
+    vehicle = true_vehicle()
+    rng = np.random.default_rng(seed)
+    uav = pw.Multicopter(vehicle, noise=False)
+    pilot = _Pilot(vehicle, rng.uniform(0.0, 2.0 * np.pi, (4, 4)))
+    time: Array = np.asarray(PERIOD * np.arange(round(seconds / PERIOD)), dtype=np.float64)
+    hover = float(np.mean(np.asarray(uav.trim().rotor_speeds))) / vehicle.motor.speed_max
+    duty = np.full((len(time), 4), hover)
+    states, force = [], np.empty((len(time), 3))
+    uav.battery_voltage = vehicle.battery.nominal_voltage
+    for k, t in enumerate(time):
+        state = uav.state
+        states.append(state)
+        force[k] = uav.imu.specific_force
+        if k + 1 < len(time):
+            duty[k + 1] = pilot.duty(state, float(t))
+            held = 0.5 * (duty[k] + duty[k + 1]) * vehicle.motor.speed_max
+            uav.step(pw.RotorSpeeds(held), dt=1e-3, steps=round(PERIOD / 1e-3))
+
+    def recorded(name: str, deviation: float) -> Array:
+        values = np.array([getattr(state, name) for state in states])
+        return np.asarray(values + deviation * rng.standard_normal(values.shape))
+
+    return Flight(
+        path=Path("simulated"),
+        time=time,
+        duty=duty,
+        body_rates=recorded("body_rates", NOISE.body_rates),
+        specific_force=force + NOISE.specific_force * rng.standard_normal(force.shape),
+        voltage=np.full(len(time), vehicle.battery.nominal_voltage),
+        position=recorded("position", NOISE.position),
+        velocity=recorded("velocity", NOISE.velocity),
+        attitude=recorded("attitude", 0.0),
+    )

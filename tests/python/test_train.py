@@ -1,0 +1,260 @@
+"""Training: it learns, it resumes, and what it learnt is kept and flown."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+pytest.importorskip("tensorboard")
+pytest.importorskip("tqdm")
+
+import propwash.gym as pg  # noqa: E402
+from propwash import _fly_command, _train_command  # noqa: E402
+from propwash.gym import _lessons, policy, ppo  # noqa: E402
+from propwash.gym._evaluate import evaluate  # noqa: E402
+from propwash.gym._measures import measures  # noqa: E402
+
+PNG = b"\x89PNG\r\n\x1a\n"
+SOURCE = Path(ppo.__file__)
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "train_hover_ppo.py"
+SMALL = ppo.Args(num_steps=4, minibatch_size=64, restart_every=3, scale_iterations=4)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Any:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def command(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers()
+    _train_command.add_parser(commands)
+    _fly_command.add_parser(commands)
+    options = parser.parse_args(arguments)
+    options.run(options)
+
+
+def small(seed: int = 1, envs: int = 32) -> ppo.PPO:
+    return ppo.PPO(pg.make_vec(pg.Hover, envs, copy=False, **ppo.HOVER, **ppo.FAST), SMALL, seed)
+
+
+def weights(trained: ppo.PPO) -> list[Any]:
+    return [each.numpy().tobytes() for each in trained.agent.state_dict().values()]
+
+
+def test_the_trainer_is_one_readable_file() -> None:
+    lines = SOURCE.read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 250
+    if EXAMPLE.parent.is_dir():
+        assert EXAMPLE.read_text(encoding="utf-8").splitlines() == lines
+
+
+def test_ten_seconds_of_training_improve_the_reward() -> None:
+    """From 1024 vehicles that fall out of the sky to vehicles that stay near the origin.
+
+    Hovering upright on the target is worth 1.2 a step; a vehicle 1 m away that is upright 0.7.
+    """
+    envs = pg.make_vec(pg.Hover, 1024, copy=False, **ppo.HOVER, **ppo.FAST)
+    trained = ppo.PPO(envs, ppo.Args(), seed=1)
+    judges = pg.make_vec(pg.Hover, 100, copy=False, **ppo.HOVER)
+    before = evaluate(trained.agent.act, judges, seed=5)
+    told = [trained.iterate()["reward"] for _ in range(32)]
+    after = evaluate(trained.agent.act, judges, seed=5)
+    assert np.mean(told[-5:]) > np.mean(told[:5]) + 0.2
+    assert np.median(after.returns) > 2.0 * np.median(before.returns)
+    assert np.median(after.distance[-1]) < 0.4
+    assert np.isnan(before.distance[-1]).mean() > 0.2  # had to be learnt
+    assert not np.isnan(after.distance[-1]).any()
+
+
+def test_advantages_are_those_of_their_definition() -> None:
+    """Sums of discounted errors of the value, that end with the episode.
+
+    Episodes end by time (row 2) and by the task (row 5); the rows after begin the next.
+    """
+    rng = np.random.default_rng(0)
+    rewards, values = rng.normal(size=8), rng.normal(size=9)
+    terminated, done, live = np.zeros(8), np.zeros(8), np.ones(8)
+    done[[2, 5]], terminated[5], live[[3, 6]] = 1, 1, 0
+    args = ppo.Args(gamma=0.9, gae_lambda=0.8)
+    given = [torch.tensor(each)[:, None] for each in (rewards, values, terminated, done, live)]
+    told = ppo.compute_gae(given[0], given[1], given[2:], args)[:, 0].numpy()
+    delta = rewards + 0.9 * values[1:] * (1 - terminated) - values[:-1]
+    for t in range(8):
+        expected, weight = 0.0, 1.0
+        for k in range(t, 8):
+            expected += weight * delta[k] if live[t] else 0.0
+            if done[k] or not live[k]:
+                break
+            weight *= 0.9 * 0.8
+        assert told[t] == pytest.approx(expected)
+
+
+def test_the_scale_is_that_of_all_observations() -> None:
+    rng = np.random.default_rng(1)
+    seen = rng.normal(3.0, 2.0, (4, 500, 22)).astype(np.float32)
+    agent = ppo.Agent(22, 4, ppo.Args(columns=()), torch.Generator())
+    for part in seen:
+        agent.learn_scale(torch.from_numpy(part))
+    scaled = agent.normalise(torch.from_numpy(seen.reshape(-1, 22))).numpy()
+    assert np.abs(scaled.mean(axis=0)).max() < 1e-3
+    assert np.abs(scaled.std(axis=0) - 1.0).max() < 1e-2
+
+
+def test_training_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    through = small()
+    for _ in range(6):
+        through.iterate()
+        if through.iteration == 3:
+            torch.save(through.state_dict(), tmp_path / "state.pt")
+    again = small()
+    again.iterate()
+    assert weights(again) != weights(through)
+    again.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    for _ in range(3):
+        again.iterate()
+    assert weights(again) == weights(through)
+    assert again.global_step == through.global_step
+    other = small(seed=2)
+    for _ in range(6):
+        other.iterate()
+    assert weights(other) != weights(through)
+
+
+def test_an_agent_flies_alike_from_its_file(tmp_path: Path) -> None:
+    trained = small()
+    trained.iterate()
+    file = tmp_path / "policy.onnx"
+    described = policy.describe("hover", {**ppo.HOVER, "max_rates": (6.0, 6.0, 3.0)}, {"seed": 1})
+    policy.save(trained.agent, file, described)
+    loaded = policy.Policy.load(file)
+    assert loaded.description.options["max_rates"] == [6.0, 6.0, 3.0]
+    assert loaded.description.options["frame"] == "body"
+    seen = np.random.default_rng(0).normal(0, 3, (50, 22)).astype(np.float32)
+    assert np.allclose(loaded.act(seen), trained.agent.act(seen), atol=1e-5)
+    assert np.abs(loaded.act(100 * seen)).max() <= 1.0
+    envs = loaded.make_vec(3)
+    assert envs.task.frame == "body"
+    assert envs.fleet.vehicle.name == pg.make_vec(pg.Hover, 1).fleet.vehicle.name
+    with pytest.raises(ValueError, match=r"expected shape \(n, 22\), got \(3, 21\)"):
+        loaded.act(np.zeros((3, 21)))
+    with pytest.raises(ValueError, match="expected observations of 22 numbers"):
+        loaded.make_vec(3, observation="sensors")
+
+
+@pytest.mark.parametrize("task", ["track", "race"])
+def test_the_other_tasks_can_be_taught(task: str) -> None:
+    lesson = _lessons.LESSONS[task]
+    options = {**lesson.options, **lesson.training}
+    described = policy.describe(task, lesson.options)
+    trained = ppo.PPO(described.make_vec(8, copy=False, **lesson.training), lesson.args, seed=0)
+    assert np.isfinite(trained.iterate()["reward"])
+    flown = evaluate(
+        trained.agent.act, described.make_vec(2, **{**options, "max_episode_steps": 9}), seed=1
+    )
+    assert all(isinstance(value, float) for value in measures(task, flown).values())
+
+
+def test_the_commands_train_resume_and_fly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    teach = ["train", "hover", "--out", str(out), "--every", "0", "--threads", "1"]
+    command([*teach, "--seed", "4", "--steps", "1", "--option", "position=0.5"])
+    text = capsys.readouterr().out
+    assert re.search(r"hover: 8,192 steps in [\d.]+ s, seed 4", text)
+    assert re.search(r"within 0.1 m for the last 2 s \[%\]\s+\d+\.\d", text)
+    assert {each.name for each in out.iterdir()} >= {
+        "checkpoint.pt", "policy.onnx", "curve.png", "flight.png"
+    }  # fmt: skip
+    assert (out / "curve.png").read_bytes().startswith(PNG)
+    assert list(out.glob("events.out.tfevents*"))
+    with pytest.raises(ValueError, match="--resume goes on from it"):
+        command([*teach, "--steps", "1"])
+    with pytest.raises(ValueError, match="expected seed 4"):
+        command([*teach, "--resume", "--seed", "5"])
+    command([*teach, "--resume", "--steps", "16000"])
+    assert "16,384 steps" in capsys.readouterr().out
+
+    shown = tmp_path / "fly.gif"
+    command(["fly", "--policy", str(out / "policy.onnx"), "--episodes", "5", "--out", str(shown)])
+    text = capsys.readouterr().out
+    assert "hover, trained for 16,384 steps" in text
+    assert "of 5 fresh episodes" in text
+    assert shown.read_bytes().startswith(b"GIF")
+
+
+def test_ctrl_c_keeps_what_was_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    after = _train_command.Training.after
+
+    def interrupted(self: Any, told: dict[str, float]) -> None:
+        after(self, told)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(_train_command.Training, "after", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        command(["train", "hover", "--out", str(tmp_path), "--steps", "1e9"])
+    text = capsys.readouterr().out
+    assert "hover: 8,192 steps" in text
+    assert "--resume goes on from the checkpoint" in text
+    assert policy.Policy.load(tmp_path / "policy.onnx").description.training["steps"] == 8192
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "hover", "--steps", "0"], "--steps: expected a number from 1 on, got 0"),
+        (["train", "hover", "--seconds", "nan"], "--seconds: expected a number from 0 on"),
+        (["train", "hover", "--seed", "-1"], "--seed: expected from 0"),
+        (["train", "hover", "--threads", "0"], "--threads: expected from 1 to 256, got 0"),
+        (["train", "hover", "--resume"], "--resume: expected .*checkpoint.pt, found none"),
+        (["train", "hover", "--option", "tilt"], "--option: expected NAME=VALUE, got 'tilt'"),
+        (["train", "hover", "--option", "titl=1"], "there is no 'titl'; did you mean 'tilt'"),
+        (["train", "hover", "--option", "tilt=9"], r"expected tilt in \[0, pi\]"),
+        (["fly", "--policy", "none.onnx"], "none.onnx: expected a policy's file, found none"),
+        (["fly", "--policy", "bad.onnx"], "bad.onnx: expected an ONNX model"),
+        (["fly", "--policy", "bad.onnx", "--episodes", "0"], "--episodes: expected from 1"),
+        (["fly", "--policy", "bad.onnx", "--out", "no/fly.png"], "in a folder that exists"),
+    ],
+)
+def test_bad_input_is_told(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("bad.onnx").write_bytes(b"not a model")
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        command(arguments)
+
+
+def test_a_model_that_tells_no_task_is_refused(tmp_path: Path) -> None:
+    import onnx
+
+    trained = small(envs=2)
+    file = tmp_path / "policy.onnx"
+    policy.save(trained.agent, file, policy.describe("hover", {}))
+    model = onnx.load(file)
+    model.metadata_props[0].value = '{"task": "swim", "options": {}}'
+    onnx.save(model, file)
+    with pytest.raises(ValueError, match="expected version 1 and a task of hover, track, race"):
+        policy.Policy.load(file)
+    del model.metadata_props[:]
+    onnx.save(model, file)
+    with pytest.raises(ValueError, match="expected a policy of `python -m propwash train`"):
+        policy.Policy.load(file)
+    with pytest.raises(ValueError, match="what can be written as JSON"):
+        policy.describe("track", {"path": pg.Circle(2.0)})
