@@ -48,6 +48,15 @@ void bind_actions(py::module_& m) {
              return Map{{rates[0], rates[1], rates[2]}, weight, reserve};
            }),
            py::arg("max_rates"), py::arg("weight"), py::arg("reserve"))
+      .def(py::pickle(
+          [](const Map& map) {
+            const auto& r = map.max_rates;
+            return py::make_tuple(r.x, r.y, r.z, map.weight, map.reserve);
+          },
+          [](const py::tuple& state) {
+            const auto at = [&](std::size_t i) { return state[i].cast<float>(); };
+            return Map{{at(0), at(1), at(2)}, at(3), at(4)};
+          }))
       .def(
           "command",
           [](const Map& map, const Floats& action) {

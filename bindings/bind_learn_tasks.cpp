@@ -60,6 +60,11 @@ class TrackPath {
         length_(length),
         speed_(speed) {}
 
+  py::tuple state() const {
+    auto table = new_array<float>(learn::path_samples, 6);
+    std::copy(table_.begin(), table_.end(), table.mutable_data());
+    return py::make_tuple(table, length_, speed_);
+  }
   py::tuple follow(const Given<double>& phase, const Given<std::int32_t>& steps, double period,
                    double later) const {
     const std::size_t n = phase.size();
@@ -123,6 +128,7 @@ class RaceCourses {
                   Floats& before, Floats& clearance, float radius, float bound,
                   double period) const {
     const std::size_t n = position.shape(0);
+    check(course.rows(n), next.rows(n), n);
     auto reward = new_array<float>(n);
     auto over = new_array<bool>(n);
     learn::judge_race<float>({n, position.rows(n, 3), nullptr, nullptr, body_rates.rows(n, 3)},
@@ -135,6 +141,7 @@ class RaceCourses {
   py::tuple look(const Floats& position, const Given<std::int64_t>& course,
                  const Given<std::int64_t>& next) const {
     const std::size_t n = position.shape(0);
+    check(course.rows(n), next.rows(n), n);
     auto target = new_array<float>(n, 3), seen = new_array<float>(n, learn::race_columns);
     learn::look_at_gates(courses_.data(), course.rows(n), next.rows(n), position.rows(n, 3), n,
                          target.mutable_data(), seen.mutable_data());
@@ -142,6 +149,19 @@ class RaceCourses {
   }
 
  private:
+  /// What tasks remember is theirs to change, and users' too.
+  void check(const std::int64_t* course, const std::int64_t* next, std::size_t n) const {
+    const auto courses = static_cast<std::int64_t>(courses_.size());
+    const auto most = static_cast<std::int64_t>(gates_) - 2;
+    for (std::size_t i = 0; i < n; ++i) {
+      if (course[i] >= 0 && course[i] < courses && next[i] >= 0 && next[i] <= most) continue;
+      throw py::index_error("environment " + std::to_string(i) + ": expected course in [0, " +
+                            std::to_string(courses) + ") and next in [0, " + std::to_string(most) +
+                            "], got " + std::to_string(course[i]) + " and " +
+                            std::to_string(next[i]));
+    }
+  }
+
   py::list scenes_;  // whose views the courses have
   std::size_t gates_;
   std::vector<learn::RaceGate<float>> list_;
@@ -181,6 +201,11 @@ void bind_learn_tasks(py::module_& m) {
   py::class_<TrackPath>(m, "TrackPath", "A closed path, and the speed along it.")
       .def(py::init<const Floats&, double, double>(), py::arg("table"), py::arg("length"),
            py::arg("speed"))
+      .def(py::pickle([](const TrackPath& path) { return path.state(); },
+                      [](const py::tuple& state) {
+                        return TrackPath(state[0].cast<Floats>(), state[1].cast<double>(),
+                                         state[2].cast<double>());
+                      }))
       .def("follow", &TrackPath::follow, py::arg("phase"), py::arg("steps"), py::arg("period"),
            py::arg("later") = 0.0, "Places [m] and velocities [m/s], (n, 3).")
       .def("look_ahead", &TrackPath::look_ahead, py::arg("phase"), py::arg("steps"),

@@ -66,12 +66,14 @@ OuterCommand::OuterCommand(Kind kind, const std::vector<py::object>& values,
     numbers_[index(i)] =
         std::make_unique<Numbers>(value, part.name, expected_of(part).c_str(), part.tail(),
                                   part.tail() + 2, part.tail() > 0 ? part.columns : 0);
-    if (i == 0) continue;
-    const Numbers& first = *numbers_[0];
-    const Numbers& next = *numbers_[index(i)];
-    if (!go_together(first, all[0].tail(), next, part.tail())) {
+    // with each of those before, as a part without rows goes with any number of them
+    for (int j = 0; j < i; ++j) {
+      if (!numbers_[index(j)]) continue;
+      const Numbers& other = *numbers_[index(j)];
+      const Numbers& next = *numbers_[index(i)];
+      if (go_together(other, all[index(j)].tail(), next, part.tail())) continue;
       throw py::value_error(std::string(part.name) + ": expected a shape that goes with " +
-                            all[0].name + " of shape " + first.shape_text() + ", got " +
+                            all[index(j)].name + " of shape " + other.shape_text() + ", got " +
                             next.shape_text());
     }
   }
@@ -189,7 +191,8 @@ OuterLoopParameters outer_loops_from(const OuterLoopParameters& start, const py:
   for (const auto& [key, value] : values) {
     const auto name = key.cast<std::string>();
     if (name == "interval") {
-      p.interval = static_cast<int>(std::min<py::ssize_t>(whole_number(value, name, 1), 1 << 20));
+      constexpr py::ssize_t most = 1 << 20;  // beyond what validate() lets pass
+      p.interval = static_cast<int>(std::clamp(whole_number(value, name, -most), -most, most));
       continue;
     }
     if (name == "prioritised") {
@@ -201,11 +204,11 @@ OuterLoopParameters outer_loops_from(const OuterLoopParameters& start, const py:
                                     [&](const OuterLoopField& f) { return name == f.name; });
     if (field == table.end()) throw py::value_error("outer_loops: there is no '" + name + "'");
     if (field->count == 1) {
-      *field->first = finite_number(value, name, "a finite number");
+      *field->first = value.cast<double>();
       continue;
     }
-    const Array three = finite_array(value, name, "3 finite numbers");
-    if (three.ndim() != 1 || three.size() != 3) refuse(name, "3 finite numbers", value);
+    const auto three = Array::ensure(value);
+    if (!three || three.ndim() != 1 || three.size() != 3) refuse(name, "3 numbers", value);
     std::copy_n(three.data(), 3, field->first);
   }
   return p;
@@ -300,6 +303,8 @@ void bind_outer_commands(py::module_& m) {
         const VehicleParameters vehicle = vehicle_parameters(parameters);
         validate(vehicle);
         validate_outer_loops(vehicle);
+        if (!(dt > 0.0) || !std::isfinite(dt))
+          refuse("dt", "a finite number > 0 s", py::float_(dt));
         return to_dict(outer_loops_for(vehicle, dt));
       },
       arg("parameters"), arg("dt"));

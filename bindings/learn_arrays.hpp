@@ -18,8 +18,10 @@ class Given {
   bool take(py::handle source, bool convert) {
     if (py::isinstance<py::array>(source)) {
       array_ = py::reinterpret_borrow<py::array>(source);
-      const bool fits =
-          array_.dtype().num() == py::dtype::num_of<T>() && (array_.flags() & in_order) == in_order;
+      const auto type = array_.dtype();
+      const char order = type.byteorder();  // '=': the machine's, '|': of a single byte
+      const bool fits = type.num() == py::dtype::num_of<T>() && (order == '=' || order == '|') &&
+                        (array_.flags() & in_order) == in_order;
       if (fits) return true;
     }
     if (!convert) return false;

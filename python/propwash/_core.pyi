@@ -1254,6 +1254,7 @@ class RateThrustAction:
     """
     From actions (n, 4) to body rates and thrust.
     """
+    def __getstate__(self) -> tuple[float, float, float, float, float]: ...
     def __init__(
         self,
         max_rates: typing.Annotated[
@@ -1262,6 +1263,7 @@ class RateThrustAction:
         weight: typing.SupportsFloat | typing.SupportsIndex,
         reserve: typing.SupportsFloat | typing.SupportsIndex,
     ) -> None: ...
+    def __setstate__(self, arg0: tuple) -> None: ...
     def command(self, action: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]) -> RateThrust:
         """
         The command of a fleet.
@@ -1271,12 +1273,14 @@ class TrackPath:
     """
     A closed path, and the speed along it.
     """
+    def __getstate__(self) -> tuple: ...
     def __init__(
         self,
         table: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
         length: typing.SupportsFloat | typing.SupportsIndex,
         speed: typing.SupportsFloat | typing.SupportsIndex,
     ) -> None: ...
+    def __setstate__(self, arg0: tuple) -> None: ...
     def follow(
         self,
         phase: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],

@@ -125,16 +125,25 @@ class FleetParameters(MutableMapping[str, Array]):
     def assign(self, values: Mapping[str, ArrayLike], mask: ArrayLike) -> None:
         """As update(), to the vehicles of a mask, (n,) truth values, alone.
 
-        values: by name, numbers that broadcast to (m, …), a row for each of the m vehicles. It
-        takes as long as m vehicles do, unless these are the first own parameters of the fleet.
+        values: by name, numbers that broadcast to (m, …), a row for each of the m vehicles; with no
+        vehicle nothing happens. It takes as long as m multicopters do where the fleet has own
+        parameters already and the new ones ask nothing new of its kernels, else as long as all.
         """
         chosen = given.mask(mask, self._size)
         if chosen is None:
             raise TypeError(f"mask: expected {self._size} truth values, got None; take update()")
         rows = np.flatnonzero(chosen)
+        if not len(rows):
+            return
         arrays = self._arrays(values, len(rows))
-        if arrays and len(rows):
+        if isinstance(self._core, _core.FleetFloat32 | _core.FleetFloat64):
             self._core.set_parameters(arrays, rows.tolist())
+            return
+        for number, some in arrays.items():
+            whole = np.array(self._core.parameter(number))
+            whole[rows] = some
+            arrays[number] = whole
+        self._core.set_parameters(arrays)
 
     def _arrays(self, wanted: Mapping[str, Any], count: int) -> dict[Any, Any]:
         names = {self.full_name(key): value for key, value in wanted.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -311,3 +312,32 @@ def test_assigning_some_changes_all_of_them_or_none() -> None:
             with pytest.raises(ValueError, match="mask"):
                 fleet.parameters.assign({"mass": 1.0}, mask[:-1])
             fleet.parameters.assign({"mass": 1.2}, np.zeros(N, dtype=bool))
+
+
+def test_bits_hear_of_the_parameters_and_not_of_what_they_were() -> None:
+    """Through general kernels and further terms, and back."""
+    changes: list[tuple[str, Any]] = [
+        ("motor.time_constant_up", 0.03),
+        ("rotor_drag.linear", [0.1, 0.1, 0.0]),
+        ("body.inertia", [[0.0049, 1e-4, 0.0], [1e-4, 0.0049, 0.0], [0.0, 0.0, 0.0069]]),
+    ]
+    mask = np.arange(N) % 3 == 0
+    for name, value in changes:
+        fleet = new()
+        usual = np.array(fleet.parameters[name])
+        fleet.parameters[name] = usual
+        fleet.parameters.assign({name: np.broadcast_to(value, usual[mask].shape)}, mask)
+        fleet.parameters.assign({name: usual[mask]}, mask)
+        other = pickle.loads(pickle.dumps(fleet))
+        for each in (fleet, other):
+            each.step(pw.RateThrust([0.5, 0.3, -0.2], 10.0), substeps=40)
+        assert fleet.get_state() == other.get_state(), name
+
+
+def test_some_cars_are_assigned_too() -> None:
+    fleet = pw.CarFleet("car", 4)
+    name = next(iter(fleet.parameters.names()))
+    usual = np.array(fleet.parameters[name])
+    mask = np.array([False, True, False, True])
+    fleet.parameters.assign({name: usual[mask] * 0.9}, mask)
+    assert np.allclose(fleet.parameters[name], np.where(mask, 0.9, 1.0) * usual)

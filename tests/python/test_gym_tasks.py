@@ -203,6 +203,32 @@ def test_race_does_not_count_a_gate_from_behind_or_out_of_turn() -> None:
     assert np.array_equal(task.next, [1, 0])
 
 
+def test_race_may_begin_behind_any_gate() -> None:
+    env = pg.make_vec(pg.Race, 400, anywhere=True, noise=False, spread=0.0, course_seed=[0, 3])
+    seen, _ = env.reset(seed=2)
+    task = env.task
+    assert isinstance(task, pg.Race)
+    assert np.array_equal(np.unique(task.next), np.arange(task.count))
+    place = env.fleet.position
+    for i in range(400):
+        course, first = task.courses[task.course[i]], int(task.next[i])
+        to_next = course.centre[first] - place[i]
+        assert np.allclose(seen[i, :3], -to_next, atol=1e-3)
+        forward = seen[i, 6:15].reshape(3, 3)[:, 0]
+        if first == 0:
+            assert np.allclose(place[i], course.start, atol=1e-5)
+            continue
+        past = course.turn[first - 1].T @ (place[i] - course.centre[first - 1])
+        assert 0.99 < past[0] < 3.01
+        assert np.allclose(past[1:], 0.0, atol=1e-4)
+        assert np.allclose(
+            np.arctan2(forward[1], forward[0]), np.arctan2(to_next[1], to_next[0]), atol=1e-4
+        )
+    terminated = env.step(idle(env))[2]
+    assert not terminated.any()  # nobody begins in a gate
+    pg.check_vector_env(pg.Race, num_envs=2, steps=25, max_episode_steps=6, anywhere=True)
+
+
 def test_race_flies_every_perturbed_course_of_alphapilot() -> None:
     task = pg.Race(course_seed=range(25))
     assert task.count == 11

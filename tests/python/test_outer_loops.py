@@ -271,3 +271,46 @@ def test_what_cannot_be_flown_is_refused() -> None:
             each.step(Position([0, 0, 0]))
     with pytest.raises(ParameterError, match=r"body\.gravity"):
         OuterLoops.of(weightless)
+
+
+def test_all_parts_of_a_command_have_as_many_rows() -> None:
+    single = np.zeros(3)
+    for make in (
+        lambda: AttitudeThrust([1, 0, 0, 0], np.zeros(5), yaw_rate=np.zeros(7)),
+        lambda: TrajectoryReference(
+            single, velocity=np.zeros((5, 3)), acceleration=np.zeros((7, 3))
+        ),
+        lambda: TrajectoryReference(
+            single, velocity=np.zeros((2, 3, 3)), acceleration=np.zeros((9, 3, 3))
+        ),
+    ):
+        refused_for("expected a shape that goes with", make)
+
+
+def test_a_fleet_in_several_gravities_flies_no_outer_loops() -> None:
+    fleet = made(dtype="float32")
+    own = np.array(fleet.parameters["body.gravity"])
+    own[0] = [0.0, 0.0, -3.7]
+    fleet.parameters["body.gravity"] = own
+    with pytest.raises(ParameterError, match=r"body\.gravity: expected that of the fleet"):
+        fleet.step(Position([0, 0, 0]))
+    own[0] = own[1]
+    fleet.parameters["body.gravity"] = own
+    fleet.step(Position([0, 0, 0]))
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"interval": 0}, {"interval": 20_000}, {"tilt": float("nan")}, {"tilt": 1e39}]
+)
+def test_gains_out_of_range_are_refused_by_name(wrong: dict[str, Any]) -> None:
+    fleet = made(dtype="float32")
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        fleet.outer_loops = replace(fleet.outer_loops, **wrong)
+
+
+def test_gains_ask_for_a_time_step_that_can_be() -> None:
+    for dt in (-1.0, 0.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="dt"):
+            OuterLoops.of("flightgoggles", dt)
+    fine = OuterLoops.of("flightgoggles", 1e-7)
+    assert fine.interval == 10_000

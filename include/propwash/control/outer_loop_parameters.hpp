@@ -89,7 +89,7 @@ double loop_lag(const Vehicle& vehicle, int interval, double dt) {
 template <class Vehicle>
 OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   OuterLoopParameters p;
-  p.interval = std::max(1, static_cast<int>(std::lround(1.0 / (240.0 * dt))));
+  p.interval = static_cast<int>(clamp(std::round(1.0 / (240.0 * dt)), 1.0, 10000.0));
   // a phase of 0.6 rad for lag leaves a rate loop a margin of some 55 degrees
   const double pace = 0.6 / detail::loop_lag(vehicle, p.interval, dt);
   const auto& rate = vehicle.rate_controller;

@@ -78,6 +78,15 @@ void Fleet<T, N>::append_start(const VehicleParameters& vehicle, std::vector<T>&
 }
 
 namespace detail {
+/// Whether two vehicles need the same of a kernel; wind and ground are not a vehicle's.
+inline bool need_the_same(const FleetSwitches& a, const FleetSwitches& b) {
+  return a.gyroscopic_term == b.gyroscopic_term && a.has_lever_arm == b.has_lever_arm &&
+         a.is_turned == b.is_turned && a.is_digital == b.is_digital &&
+         a.process_noise == b.process_noise && a.imu_noise == b.imu_noise &&
+         a.bias_walk == b.bias_walk && a.imu_is_slower == b.imu_is_slower &&
+         a.turbulence == b.turbulence && a.battery == b.battery;
+}
+
 /// Says which of many vehicles cannot be.
 inline void validate_one(const VehicleParameters& vehicle, std::size_t i) {
   try {
@@ -95,11 +104,13 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
   const std::size_t count = own ? size_ : 1;
   bool parallel = true;
   int rank = 4;
+  bool gravity_is_shared = true;
   FleetSwitches switches{};
   for (std::size_t i = 0; i < count; ++i) {
     const VehicleParameters& vehicle = of(i);
     if (own) detail::validate_one(vehicle, i);
     parallel = parallel && is_parallel(vehicle);
+    gravity_is_shared = gravity_is_shared && has_fleet_gravity(vehicle);
     rank = std::min(rank, make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor).rank);
     switches = i == 0 ? detail::fleet_switches(vehicle, setting_)
                       : either(switches, detail::fleet_switches(vehicle, setting_));
@@ -140,6 +151,7 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
   switches_.ground = options_.floor > -std::numeric_limits<double>::infinity();
   kernels_ = kernels;
   rank_ = rank;
+  gravity_is_shared_ = gravity_is_shared;
   constants_.swap(constants);
   starts_.swap(starts);
   own_parameters_ = own;
@@ -162,6 +174,12 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
     action_ring_.assign(padded * static_cast<std::size_t>(action_slots() * action_width()), T(0));
     action_delay_.resize(padded);
   }
+}
+
+template <class T, int N>
+bool Fleet<T, N>::has_fleet_gravity(const VehicleParameters& vehicle) const {
+  const auto &own = vehicle.body.gravity, &ours = vehicle_.body.gravity;
+  return own.x == ours.x && own.y == ours.y && own.z == ours.z;
 }
 
 template <class T, int N>
@@ -205,15 +223,16 @@ void Fleet<T, N>::set_parameters(const Of& of, Span<const std::size_t> some) {
   const std::size_t width = 3 + static_cast<std::size_t>(rotors_);
   std::vector<T> starts;
   std::vector<double> numbers, each;
-  FleetSwitches switches = switches_;
-  bool stays = own_parameters_ && rank_ == 4;  // what is made for all of them together
+  // what is made for all of them together stays: bits may not depend on what vehicles were before
+  bool stays = own_parameters_ && rank_ == 4 && gravity_is_shared_;
   for (std::size_t k = 0; k < some.size() && stays; ++k) {
     const VehicleParameters& vehicle = of(some[k]);
     check_alike(vehicle, some[k]);
     detail::validate_one(vehicle, some[k]);
     const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
-    stays = allocation.rank == 4 && (is_parallel(vehicle) || !kernels_.is_principal);
-    switches = either(switches, detail::fleet_switches(vehicle, setting_));
+    stays = allocation.rank == 4 && is_parallel(vehicle) == kernels_.is_principal &&
+            detail::need_the_same(switches_, detail::fleet_switches(vehicle, setting_)) &&
+            has_fleet_gravity(vehicle);
     append_start(vehicle, starts);
     if (kernels_.is_principal) {
       detail::fleet_numbers<PrincipalShape>(vehicle, setting_, each);
@@ -224,10 +243,6 @@ void Fleet<T, N>::set_parameters(const Of& of, Span<const std::size_t> some) {
   }
   if (!stays) return set_parameters(of);
 
-  const bool wind = switches_.wind || switches.turbulence;
-  switches_ = switches;
-  switches_.wind = wind;
-  switches_.ground = options_.floor > -std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < some.size(); ++k) {
     // padding is like the last vehicle
     const std::size_t end = some[k] + 1 == size_ ? blocks() * lanes() : some[k] + 1;

@@ -141,6 +141,11 @@ void Fleet<T, N>::fly(const detail::OuterRows<T>& command, int substeps, Executo
     throw std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1");
   }
   require_rank();
+  if (!gravity_is_shared_) {
+    throw ParameterError("body.gravity: expected that of the fleet's vehicle for all, " +
+                         detail::formatted(vehicle_.body.gravity) +
+                         ", against which outer loops hold them");
+  }
   const bool by_rates = commands_rates(command.loop);
   if (by_rates) validate_rate_loops(vehicle_);
   if (!outer_.is_ready) prepare_outer(outer_loops_for(vehicle_, options_.dt));

@@ -196,6 +196,7 @@ class Fleet {
   template <class Of>
   void prepare(const Of& of, bool own);
   void check_alike(const VehicleParameters& vehicle, std::size_t i) const;
+  bool has_fleet_gravity(const VehicleParameters& vehicle) const;
   void append_start(const VehicleParameters& vehicle, std::vector<T>& starts) const;
   void check_options() const;
   static void check_count(std::size_t count, std::size_t expected, std::size_t for_all,
@@ -252,6 +253,7 @@ class Fleet {
   int rotors_ = 0;
   int rank_ = 0;
   bool own_parameters_ = false;
+  bool gravity_is_shared_ = true;
 
   std::uint64_t steps_ = 0;
   double imu_phase_ = 0.0;  // of a sampling interval of an IMU that is slower than the physics

@@ -11,6 +11,9 @@
 
 namespace propwash {
 
+/// What no gain or limit may be beyond, so that it is a number in float too.
+inline constexpr double outer_loop_most = 1e30;
+
 /// Some numbers of OuterLoopParameters: `count` doubles from `first`, in [low, high].
 struct OuterLoopField {
   const char* name;
@@ -21,7 +24,7 @@ struct OuterLoopField {
 
 /// All numbers but `interval` and `prioritised`.
 inline std::vector<OuterLoopField> fields(OuterLoopParameters& p) {
-  constexpr double inf = 1e300;
+  constexpr double inf = outer_loop_most;
   constexpr double upright = 1.5;  // rad, a little below pi/2
   return {{"tilt", &p.tilt, 1, 0, inf},
           {"heading", &p.heading, 1, 0, inf},
@@ -62,9 +65,10 @@ inline void validate(const OuterLoopParameters& parameters) {
       const std::string name =
           field.count > 1 ? field.name + ("[" + std::to_string(i)) + "]" : field.name;
       complaints.add(name, x,
-                     field.high >= 1e300 ? "a finite number >= " + detail::formatted(field.low)
-                                         : "a number from " + detail::formatted(field.low) +
-                                               " to " + detail::formatted(field.high));
+                     field.high >= outer_loop_most
+                         ? "a finite number >= " + detail::formatted(field.low)
+                         : "a number from " + detail::formatted(field.low) + " to " +
+                               detail::formatted(field.high));
     }
   }
   if (complaints.texts.empty()) return;

@@ -120,5 +120,9 @@ _KINDS: dict[str, Any] = {
 
 
 def make(fleet: Fleet, chosen: Settings) -> Any:
-    """The actions of this name."""
-    return _KINDS[chosen.action](fleet, chosen)
+    """The actions of this name. Raises ParameterError where the vehicle cannot fly them."""
+    kind = _KINDS[chosen.action]
+    trial = Fleet(fleet.vehicle, 1, "float32", chosen.integrator, fleet.dt, threads=1)
+    actions = kind(trial, chosen)
+    trial.step(actions.command(np.zeros((1, actions.size), dtype=np.float32)))
+    return kind(fleet, chosen)

@@ -92,6 +92,7 @@ class Engine:
         own = type(self.task).observation is Task.observation
         self._is_fresh = own or self._sensed is not None
         # what it looks like is known from looking; the first episodes begin with reset()
+        self.observation_size = 0
         everyone = np.ones(n, dtype=np.bool_)
         self._begin(everyone, is_trial=True)
         self.state.read()
@@ -144,7 +145,11 @@ class Engine:
         return result
 
     def _shaped(self, actions: Any) -> Numbers:
-        numbers = np.asarray(actions, dtype=np.float32)
+        if isinstance(actions, np.ndarray) and actions.dtype == np.float32:
+            numbers = actions
+        else:
+            with np.errstate(over="ignore"):
+                numbers = np.asarray(actions, dtype=np.float32)
         if numbers.shape != self.action_shape:
             raise ValueError(
                 f"actions: expected numbers of shape {self.action_shape}, got "
@@ -166,12 +171,20 @@ class Engine:
                 f"{type(self.task).__name__}.observation: expected shape ({self.size}, k), got "
                 f"{seen.shape}"
             )
+        if seen.shape[1] != (self.observation_size or seen.shape[1]):
+            raise ValueError(
+                f"{type(self.task).__name__}.observation: expected {self.observation_size} numbers "
+                f"each, as in the first one, got {seen.shape[1]}"
+            )
         own = state.blank(seen.shape[1])
         np.copyto(own, seen)
         return own
 
     def _finite(self, seen: Numbers) -> Numbers:
-        _refuse(self.task, ~np.isfinite(seen).all(axis=1))
+        bad = ~np.isfinite(seen).all(axis=1)
+        if bad.any():
+            seen[bad & self.state.diverged] = 0.0
+            _refuse(self.task, bad & ~self.state.diverged)
         return seen
 
     def _begin(self, mask: Flags, is_trial: bool = False) -> None:
@@ -272,7 +285,11 @@ def _refuse(task: Task, bad: Any) -> None:
 
 def _limit(chosen: int | None, seconds: float, period: float) -> int:
     """Steps of an episode; 0 for as many as it takes."""
-    return max(1, round(seconds / period)) if chosen is None else chosen
+    if chosen is not None:
+        return chosen
+    if not seconds > 0.0:
+        raise ValueError(f"episode_seconds: expected a number > 0 [s], got {seconds!r:.100}")
+    return max(1, round(seconds / period)) if seconds / period < 2**31 - 1 else 0
 
 
 def _biased(vehicle: VehicleParameters, bias: Mapping[str, float]) -> VehicleParameters:

@@ -40,10 +40,11 @@ LESSONS = {
     ),
     "race": Lesson(
         {"frame": "body"},
-        {"substeps": 30, "max_episode_steps": 1500, "bound": 40.0},
+        {"substeps": 30, "max_episode_steps": 300, "bound": 40.0, "anywhere": True},
         Args(
             num_steps=32,
             gamma=0.985,
+            reward_scale=0.05,
             columns=(*ppo.STATE, *range(22, 31)),
             minibatch_size=8192,
             scale_iterations=60,

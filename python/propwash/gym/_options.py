@@ -103,12 +103,16 @@ class Settings:
         if len(self.max_rates) != 3:
             raise ValueError(f"max_rates: expected 3 numbers [rad/s], got {self.max_rates!r:.100}")
         for rate in self.max_rates:
-            if not given.number("max_rates", rate) > 0.0:
-                raise ValueError(f"max_rates: expected numbers > 0 [rad/s], got {rate!r:.100}")
+            if not 0.0 < given.number("max_rates", rate) <= 1e6:
+                raise ValueError(
+                    f"max_rates: expected numbers in (0, 1e6] rad/s, got {rate!r:.100}"
+                )
         if not 0.0 < given.number("max_tilt", self.max_tilt) < 1.57:
             raise ValueError(f"max_tilt: expected a number in (0, 1.57) rad, got {self.max_tilt!r}")
-        if not given.number("max_speed", self.max_speed) > 0.0:
-            raise ValueError(f"max_speed: expected a number > 0 [m/s], got {self.max_speed!r:.100}")
+        if not 0.0 < given.number("max_speed", self.max_speed) <= 1e6:
+            raise ValueError(
+                f"max_speed: expected a number in (0, 1e6] m/s, got {self.max_speed!r:.100}"
+            )
         for name in ("randomize", "imu_bias"):
             if not isinstance(getattr(self, name), Mapping):
                 raise TypeError(

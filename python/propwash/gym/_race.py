@@ -28,7 +28,9 @@ class Race(Task):
         gates' nominal places, a number for their perturbation, or several numbers, of which
         environment i flies the one at i modulo their count. gates: names in their order; None for
         all. spread: m, how far from the start an episode begins along each axis. radius: m, of the
-        sphere that may touch nothing. bound: m from the next gate, at which it is over.
+        sphere that may touch nothing. bound: m from the next gate, at which it is over. anywhere:
+        an episode begins at the start, or, each as likely, 1 to 3 m behind a gate that was passed,
+        looking at the next one; time and score are then of what is left. For training.
 
     A gate is passed where the straight line between two steps crosses its plane along its +x
     within its opening. The target is the middle of the next gate; the state's extras are its
@@ -53,9 +55,11 @@ class Race(Task):
         spread: float = 0.2,
         radius: float = race.COLLISION_RADIUS,
         bound: float = 100.0,
+        anywhere: bool = False,
         frame: str = "world",
     ) -> None:
         super().__init__(frame)
+        self.anywhere = given.flag("anywhere", anywhere)
         for name, value, least in (("spread", spread, -1.0), ("radius", radius, 0.0)):
             if not (value > least and 0.0 <= value < np.inf):
                 raise ValueError(f"{name}: expected a finite number of metres, got {value!r:.100}")
@@ -88,34 +92,65 @@ class Race(Task):
         self._period = period
         self._before: Numbers = np.zeros((n, 3), dtype=np.float32)
         self._start = self._before.copy()
+        self._first = self.next.copy()
+        self._skipped = self.next.copy()
         self._clearance: Numbers = np.zeros(n, dtype=np.float32)
         self._starts = np.stack([each.start for each in self.courses])
         self._yaws = np.array([each.yaw for each in self.courses])
+        self._gates = self._made_gates()
+        self._seen: tuple[Numbers, Numbers] | None = None
+
+    def _made_gates(self) -> _core.RaceCourses:
         # the last gate stays in view after the run, so that there always is a next and a second
         wide = [*range(self.count), self.count - 1, self.count - 1]
-        self._gates = _core.RaceCourses(
+        return _core.RaceCourses(
             [each.scene._core for each in self.courses],
             np.stack([each.centre[wide] for each in self.courses]),
             np.stack([each.turn[wide] for each in self.courses]),
             np.stack([each.half[wide] for each in self.courses]),
         )
-        self._seen: tuple[Numbers, Numbers] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what refers to the scenes in memory."""
+        return {name: value for name, value in vars(self).items() if name != "_gates"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if "_clearance" in state:
+            self._gates = self._made_gates()
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
-        """At the start, at rest, level."""
+        """At the start, or behind a gate, at rest, level."""
         rows = draws.rows
         chosen = self.course[rows]
-        place = self._starts[chosen] + draws.uniform(-self.spread, self.spread, 3)
-        half = 0.5 * self._yaws[chosen]
-        level = np.zeros_like(half)
+        place, yaw = self._starts[chosen], self._yaws[chosen]
+        if self.anywhere:
+            first = draws.integers(self.count)
+            behind = draws.uniform(1.0, 3.0)
+            place, yaw = self._behind(chosen, first, behind, place, yaw)
+            self._first[rows] = first
+        place = place + draws.uniform(-self.spread, self.spread, 3)
+        level = np.zeros_like(yaw)
         self._start[rows] = place
-        turned = np.stack([np.cos(half), level, level, np.sin(half)], axis=1)
+        turned = np.stack([np.cos(0.5 * yaw), level, level, np.sin(0.5 * yaw)], axis=1)
         return {"position": place, "attitude": turned}
+
+    def _behind(self, chosen: Any, first: Any, behind: Any, start: Any, yaw: Any) -> Any:
+        """Places (m, 3) and headings (m,) past the gate before the first one to be passed."""
+        passed = np.maximum(first - 1, 0)
+        centre = np.stack([each.centre for each in self.courses])
+        along = np.stack([each.turn[:, :, 0] for each in self.courses])
+        place = centre[chosen, passed] + behind[:, None] * along[chosen, passed]
+        way = centre[chosen, first] - place
+        is_start = first == 0
+        heading = np.arctan2(way[:, 1], way[:, 0])
+        return np.where(is_start[:, None], start, place), np.where(is_start, yaw, heading)
 
     def started(self, rows: NDArray[np.intp]) -> None:
         """No gate is passed yet."""
-        for values in (self.next, self.time, self.collided, self._passed, self._clearance):
+        for values in (self.time, self.collided, self._passed, self._clearance):
             values[rows] = 0
+        self.next[rows] = self._skipped[rows] = self._first[rows]
         self._before[rows] = self._start[rows]
         self._seen = None
 
@@ -162,11 +197,13 @@ class Race(Task):
 
     def info(self, state: State) -> Mapping[str, Any]:
         """How the run went."""
-        score = race.POINTS * self.next - self.time
+        passed = self.next - self._skipped
+        score = race.POINTS * passed - self.time
+        nothing = self.collided | state.diverged | (passed == 0)
         return {
-            "gates": self.next.copy(),
+            "gates": passed,
             "time": self.time.copy(),
-            "score": np.where(self.collided | (self.next == 0), 0.0, score),
+            "score": np.where(nothing, 0.0, score),
             "collision": self.collided.copy(),
-            "finished": (self.next == self.count) & ~self.collided,
+            "finished": (self.next == self.count) & ~self.collided & ~state.diverged,
         }

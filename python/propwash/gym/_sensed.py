@@ -55,7 +55,9 @@ class SensedObservation:
             seen[:, 6:width] = seen[:, : width - 6].copy()
         seen[:, self._actions] = state.action
         self._read(state, fresh)
-        return seen.copy()
+        own = state.blank(seen.shape[1])
+        np.copyto(own, seen)
+        return own
 
     def _read(self, state: State, fresh: NDArray[np.bool_]) -> None:
         seen, width = self._seen, self._inertial

@@ -45,16 +45,16 @@ class State:
         """(n,) whether a number of the vehicle's state is not finite any more, or beyond 1e6."""
         self.nobody = self.diverged
         """`diverged` where there is none."""
-        self._blank: Numbers | None = None
+        self._blanks: dict[int, Numbers] = {}
         self.keeps_blank = False
 
     def blank(self, width: int) -> Numbers:
         """(n, width) numbers to write an observation to: all of them, as they hold anything."""
         if not self.keeps_blank:
             return np.empty((self.size, width), dtype=np.float32)
-        if self._blank is None or self._blank.shape[1] != width:
-            self._blank = np.empty((self.size, width), dtype=np.float32)
-        return self._blank
+        if width not in self._blanks:
+            self._blanks[width] = np.empty((self.size, width), dtype=np.float32)
+        return self._blanks[width]
 
     def read(self) -> None:
         """Takes what the fleet is now; `steps` and actions are the engine's."""
@@ -97,4 +97,5 @@ class State:
 
     def to_body(self, vector: Numbers) -> Numbers:
         """(n, 3) of the world in components of the body; (n, 3 k) is k vectors each."""
-        return _core.in_body(self.attitude, vector)
+        width = max(3, vector.shape[-1])
+        return _core.in_body(self.attitude, np.broadcast_to(vector, (self.size, width)))

@@ -45,6 +45,7 @@ class Args:
     learning_rate: float = 2e-3  # at the start, then as target_kl says
     target_kl: float = 0.02  # of an update; above twice that the learning rate falls
     gamma: float = 0.95  # discount of a step
+    reward_scale: float = 1.0  # that brings a task's values to some 1, as gradients share a clip
     gae_lambda: float = 0.9
     clip_coef: float = 0.2
     vf_coef: float = 1.0
@@ -191,7 +192,7 @@ class PPO:
             x = self.agent.normalise(self.raw)
             values = self.agent.critic(x).squeeze(-1)
             ends = [self.terminated, self.done, self.live]
-            gains = compute_gae(self.rewards, values, ends, self.args)
+            gains = compute_gae(self.rewards * self.args.reward_scale, values, ends, self.args)
         kept = self.live.flatten().nonzero().squeeze(1)
         parts = (x[:-1], self.actions, self.log_probs, gains, gains + values[:-1])
         batch = [part.flatten(0, 1)[kept] for part in parts]
