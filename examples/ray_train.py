@@ -225,6 +225,8 @@ def main() -> None:
     parser.add_argument("--grace", type=float, default=30.0, help="s for the last worker")
     parser.add_argument("--out", help="file for the policy")
     given = parser.parse_args()
+    if min(given.workers, given.updates, given.envs, given.length) < 1 or given.seed < 0:
+        parser.error("expected whole numbers from 1 on, and a seed from 0 on")
     ray.init(address=given.address, include_dashboard=None if given.address else False)
     kind: Any = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
     kind = kind.options(scheduling_strategy="SPREAD")

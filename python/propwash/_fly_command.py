@@ -18,6 +18,17 @@ FILMS = (".gif", ".mp4")
 _RATE, _WIDTH, _HEIGHT = 25.0, 480, 240
 
 
+_PICTURES = (".png", ".svg", ".pdf")
+_OWN = {
+    "num_envs": "the command chooses their number",
+    "copy": "the command chooses it",
+    "autoreset_mode": "the command chooses it",
+    "index": "take --seed",
+    "threads": "take --threads of train",
+}
+"""Options that are not for --option, and what to take instead."""
+
+
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
     parser = commands.add_parser(
@@ -66,6 +77,9 @@ def run(options: argparse.Namespace) -> None:
         plots.check(options.out, options.viz)
     elif options.out.is_dir() or not options.out.resolve().parent.is_dir():
         raise ValueError(f"--out {options.out}: expected a file in a folder that exists")
+    elif options.out.suffix.lower() not in _PICTURES:
+        known = ", ".join((*_PICTURES, *FILMS, ".rrd"))
+        raise ValueError(f"--out {options.out}: expected a name that ends in one of {known}")
     from propwash.gym._evaluate import evaluate
     from propwash.gym._measures import measures
     from propwash.gym.policy import Policy
@@ -104,6 +118,10 @@ def changes(given: list[str]) -> dict[str, Any]:
         name, sign, value = text.partition("=")
         if not sign or not name.isidentifier():
             raise ValueError(f"--option: expected NAME=VALUE, got {text!r:.100}")
+        if name in _OWN:
+            raise ValueError(
+                f"--option {name}: expected one of the task or its environments; {_OWN[name]}"
+            )
         try:
             options[name] = json.loads(value)
         except ValueError:

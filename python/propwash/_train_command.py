@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import json
 import math
 import signal
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from propwash import _training_curve
+from propwash import _training_curve, plots
 from propwash._fly_command import changes
 
 TASKS = ("hover", "track", "race")
@@ -80,6 +81,10 @@ def _check(options: argparse.Namespace) -> None:
         value = getattr(options, name)
         if value is not None and not value >= least:
             raise ValueError(f"--{name}: expected a number from {least:g} on, got {value:g}")
+    if options.steps is not None and not options.steps < 2**62:
+        raise ValueError(f"--steps: expected a finite number, got {options.steps:g}; see --seconds")
+    if options.viz == "rerun":
+        plots.check(Path(f"{FLIGHT}.rrd"), "rerun")
     if options.threads is not None and not 1 <= options.threads <= 256:
         raise ValueError(f"--threads: expected from 1 to 256, got {options.threads}")
     if options.seed is not None and not 0 <= options.seed < 2**31:
@@ -95,7 +100,6 @@ def _kept(options: argparse.Namespace, out: Path) -> dict[str, Any] | None:
                 f"--out {out}: expected a folder without a {CHECKPOINT}; --resume goes on from it, "
                 "another --out begins anew"
             )
-        out.mkdir(parents=True, exist_ok=True)
         return None
     if not file.is_file():
         raise ValueError(f"--resume: expected {file}, found none; without --resume it begins anew")
@@ -103,7 +107,9 @@ def _kept(options: argparse.Namespace, out: Path) -> dict[str, Any] | None:
 
     try:
         kept: dict[str, Any] = torch.load(file, weights_only=True)
-        was = kept["settings"]
+        was = {name: kept["settings"][name] for name in ("task", "seed", "threads", "changes")}
+        for name in ("ppo", "curve", "seconds"):
+            kept[name]
     except Exception as error:  # pickle, zip and torch have many kinds
         raise ValueError(f"{file}: expected a checkpoint of train, got {error!s:.100}") from error
     given = {"task": options.task, "seed": options.seed, "threads": options.threads}
@@ -121,6 +127,7 @@ class Training:
 
     def __init__(self, options: argparse.Namespace, out: Path, kept: dict[str, Any] | None) -> None:
         from propwash.gym import policy, ppo
+        from propwash.gym._evaluate import refuse_unjudged
         from propwash.gym._lessons import LESSONS
 
         self.out, self.every, self.viz = out, options.every, options.viz
@@ -143,12 +150,21 @@ class Training:
         )
         flown: dict[str, Any] = {"copy": False, "threads": threads}
         self.between = self.description.make_vec(EPISODES, **flown)
+        refuse_unjudged(self.between)
         self.finally_ = self.description.make_vec(FINAL[self.task], **flown)
-        self.ppo = ppo.PPO(envs, lesson.args, self.seed)
+        # what a task adds to its observations stands after the action, of four numbers mostly
+        more = math.prod(envs.single_action_space.shape or ()) - 4
+        columns = tuple(each + more * (each > 18) for each in lesson.args.columns)
+        self.ppo = ppo.PPO(envs, replace(lesson.args, columns=columns), self.seed)
         self.curve = _training_curve.Curve()
         self.before = 0.0
         if kept is not None:
-            self.ppo.load_state_dict(kept["ppo"])
+            try:
+                self.ppo.load_state_dict(kept["ppo"])
+            except (RuntimeError, KeyError, ValueError) as error:
+                raise ValueError(
+                    f"{out / CHECKPOINT}: expected that of this version, got {error!s:.200}"
+                ) from error
             self.curve = _training_curve.Curve(*kept["curve"])
             self.before = kept["seconds"]
         self.stopped = False
@@ -162,12 +178,14 @@ class Training:
         """Trains until the budget is spent, or Ctrl-C."""
         from torch.utils.tensorboard.writer import SummaryWriter
 
+        self.out.mkdir(parents=True, exist_ok=True)
         self.began = time.perf_counter()
         self.next_evaluation = self.before + self.every
         if self.ppo.iteration == 0:
             self.keep()
         with (
-            SummaryWriter(str(self.out)) as self.log,
+            # what a resumed run repeats is not to stand there twice
+            SummaryWriter(str(self.out), purge_step=self.ppo.global_step or None) as self.log,
             import_module("tqdm").tqdm(
                 total=round(self.steps),
                 initial=self.ppo.global_step,
@@ -222,7 +240,9 @@ class Training:
         """Writes the checkpoint, whole or not at all."""
         import torch
 
-        fresh = self.out / f"{CHECKPOINT}.new"
+        from propwash.gym.policy import write_whole
+
+        content = io.BytesIO()
         torch.save(
             {
                 "settings": self.settings,
@@ -230,9 +250,9 @@ class Training:
                 "curve": self.curve.parts(),
                 "seconds": self.elapsed,
             },
-            fresh,
+            content,
         )
-        fresh.replace(self.out / CHECKPOINT)
+        write_whole(self.out / CHECKPOINT, content.getvalue())
 
     def finish(self) -> None:
         """The policy, the last evaluation, pictures."""

@@ -227,6 +227,12 @@ def test_ctrl_c_keeps_what_was_learnt(
         (["train", "hover", "--option", "tilt"], "--option: expected NAME=VALUE, got 'tilt'"),
         (["train", "hover", "--option", "titl=1"], "there is no 'titl'; did you mean 'tilt'"),
         (["train", "hover", "--option", "tilt=9"], r"expected tilt in \[0, pi\]"),
+        (["train", "hover", "--steps", "inf"], "--steps: expected a finite number, got inf"),
+        (["train", "hover", "--option", "copy=true"], "--option copy: expected one of the task"),
+        (["train", "hover", "--option", "wind=-3"], "wind: expected 0 <= least"),
+        (["train", "hover", "--option", "max_episode_steps=0"], "max_episode_steps: expected"),
+        (["train", "hover", "--option", "observation=sensors"], "observation: expected 'state'"),
+        (["fly", "--policy", "bad.onnx", "--out", "fly.xyz"], "a name that ends in one of .png"),
         (["fly", "--policy", "none.onnx"], "none.onnx: expected a policy's file, found none"),
         (["fly", "--policy", "bad.onnx"], "bad.onnx: expected an ONNX model"),
         (["fly", "--policy", "bad.onnx", "--episodes", "0"], "--episodes: expected from 1"),
@@ -240,6 +246,51 @@ def test_bad_input_is_told(
     Path("bad.onnx").write_bytes(b"not a model")
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         command(arguments)
+    assert {path.name for path in Path().iterdir()} == {"bad.onnx"}
+
+
+@pytest.mark.parametrize("kept", [{"settings": {"task": "hover"}}, {"ppo": 1}, [3]])
+def test_what_is_no_checkpoint_is_refused(kept: Any, tmp_path: Path) -> None:
+    file = tmp_path / "checkpoint.pt"
+    torch.save(kept, file)
+    with pytest.raises(ValueError, match=r"checkpoint\.pt: expected a checkpoint of train"):
+        command(["train", "hover", "--resume", "--out", str(tmp_path)])
+
+
+def test_a_disk_that_is_full_leaves_what_was_there(tmp_path: Path) -> None:
+    file = tmp_path / "policy.onnx"
+    policy.write_whole(file, b"old")
+    with pytest.raises(TypeError):
+        policy.write_whole(file, "not bytes")  # type: ignore[arg-type]
+    assert file.read_bytes() == b"old"
+    assert [each.name for each in tmp_path.iterdir()] == ["policy.onnx"]
+
+
+def test_those_that_are_lost_are_counted_whenever_they_are(tmp_path: Path) -> None:
+    def fall(seen: Any) -> Any:
+        return np.tile(np.array([0, 0, 0, -1], dtype=np.float32), (len(seen), 1))
+
+    for n in (1, 3):
+        flown = evaluate(fall, pg.make_vec(pg.Hover, n, bound=2.0), seed=1)
+        assert flown.lost.all()
+        assert measures("hover", flown)["lost [%]"] == 100.0
+        assert flown.settled(100.0, 0.01) == 0.0
+    for options in ({"max_episode_steps": 0}, {"observation": "sensors"}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            evaluate(fall, pg.make_vec(pg.Hover, 1, **options), seed=1)
+
+
+def test_a_policy_keeps_what_its_actions_mean(tmp_path: Path) -> None:
+    spread = {"mass": ("uniform", 0.8, 1.2), "thrust_coefficient": ("normal", 1.9e-6, 1e-8)}
+    options = {"action": "velocity", "max_speed": 3.0, "randomize": spread}
+    described = policy.describe("hover", options)
+    trained = ppo.PPO(described.make_vec(2, copy=False), SMALL, seed=0)
+    policy.save(trained.agent, tmp_path / "policy.onnx", described)
+    loaded = policy.Policy.load(tmp_path / "policy.onnx")
+    assert loaded.description.options["max_speed"] == 3.0
+    assert loaded.description.options["max_tilt"] == pg.Settings.max_tilt
+    envs = loaded.make_vec(2)
+    assert envs.reset(seed=1)[0].shape == (2, 22)
 
 
 def test_a_model_that_tells_no_task_is_refused(tmp_path: Path) -> None:

@@ -32,13 +32,18 @@ class Flown:
     """(T, n) m, from the task's target."""
     returns: Numbers
     """(n,) sums of the rewards."""
+    lost: NDArray[np.bool_]
+    """(n,) whose episode the task ended, and not its time."""
     infos: dict[str, NDArray[Any]]
     """(n, …) what the task told at the end."""
 
     def settled(self, radius: float, seconds: float) -> float:
-        """Share of the episodes whose distance is within `radius` [m] for all the last seconds."""
+        """Share of the episodes whose distance is within `radius` [m] for all the last seconds.
+
+        One that the task ended is none of them.
+        """
         late = self.time > self.time[-1] - np.float32(seconds + 1e-4)
-        return float(np.mean((self.distance[late] <= radius).all(axis=0)))
+        return float(np.mean((self.distance[late] <= radius).all(axis=0) & ~self.lost))
 
     def error(self, after: float = 0.0) -> Numbers:
         """(n,) m, root mean square of each vehicle's distance later than `after` [s]."""
@@ -48,25 +53,38 @@ class Flown:
         return mean
 
 
-def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Flown:
-    """Flies an episode in each environment; they must have a time limit.
+def refuse_unjudged(envs: FleetVectorEnv) -> None:
+    """Raises ValueError for environments of sensors, and for such as have no time limit."""
+    if not envs._engine.limit:
+        raise ValueError("max_episode_steps: expected a number >= 1, to judge a policy by, got 0")
+    seen = envs._engine.settings.observation
+    if seen != "state":
+        raise ValueError(f"observation: expected 'state', to judge a policy by, got {seen!r}")
 
-    The target's distance is that of the first three columns of an observation of the state.
+
+def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Flown:
+    """Flies an episode in each environment.
+
+    The target's distance is that of the first three columns of an observation of the state. Raises
+    ValueError as refuse_unjudged().
     """
+    refuse_unjudged(envs)
     n = envs.num_envs
     seen, _ = envs.reset(seed=seed)
     going = np.ones(n, dtype=np.bool_)
     returns = np.zeros(n, dtype=np.float32)
+    lost = np.zeros(n, dtype=np.bool_)
     told: dict[str, NDArray[Any]] = {}
     rows: list[tuple[Numbers, ...]] = []
     while going.any():
         seen, reward, terminated, truncated, infos = envs.step(policy(seen))
         returns += reward * going
-        fleet = envs.fleet
+        state = envs._engine.state
         distance = np.sqrt(np.square(seen[:, :3]).sum(axis=1))
-        row = [fleet.position, fleet.velocity, fleet.attitude, distance]
+        row = [state.position, state.velocity, state.attitude, distance]
         rows.append(tuple(_masked(part, going) for part in row))
         ended = going & (terminated | truncated)
+        lost |= going & terminated
         for name in [name for name in infos if not name.startswith("_")]:
             values = np.asarray(infos[name])
             kept = told.setdefault(name, np.zeros_like(values))
@@ -74,7 +92,7 @@ def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Flown:
         going &= ~ended
     time = np.arange(1, len(rows) + 1, dtype=np.float32) * np.float32(envs.period)
     position, velocity, attitude, away = (np.stack(part) for part in zip(*rows, strict=True))
-    return Flown(time, position, velocity, attitude, away, returns, told)
+    return Flown(time, position, velocity, attitude, away, returns, lost, told)
 
 
 def _masked(values: Any, going: NDArray[np.bool_]) -> Numbers:

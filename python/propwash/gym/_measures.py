@@ -30,10 +30,9 @@ def measures(task: str, flown: Flown) -> dict[str, float]:
     told: dict[str, float] = {}
     if task == "hover":
         told[f"within {RADIUS} m for the last {LATE:g} s [%]"] = 100.0 * flown.settled(RADIUS, LATE)
-    lost = np.isnan(flown.distance[-1])
     if task == "track":
         told["error after 2 s, median of RMS [m]"] = _median(flown.error(2.0))
-    told["lost [%]"] = 100.0 * float(np.mean(lost))
+    told["lost [%]"] = 100.0 * float(np.mean(flown.lost))
     told["distance at the end, median [m]"] = float(np.median(infos["distance"]))
     return told
 

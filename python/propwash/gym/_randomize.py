@@ -87,7 +87,7 @@ def _varied(fleet: Fleet, key: str, spread: Any) -> _Varied:
     nominal = np.array(fleet.parameters[name][0])
     what = f"randomize[{key!r}]"
     expected = 'a share in [0, 1), ("uniform", low, high) or ("normal", mean, sd)'
-    if isinstance(spread, tuple):
+    if isinstance(spread, tuple | list):
         if len(spread) != 3 or spread[0] not in ("uniform", "normal"):
             raise ValueError(f"{what}: expected {expected}, got {spread!r:.100}")
         low, high = (_shaped(what, bound, nominal.shape) for bound in spread[1:])

@@ -31,7 +31,10 @@ KINDS: dict[str, type[pg.Task]] = {"hover": pg.Hover, "track": pg.Track, "race":
 """The tasks that a policy's file may name."""
 _KEY = "propwash"
 _OPSET, _IR = 17, 8
-_KEPT = ("vehicle", "action", "observation", "history", "max_rates", "substeps", "dt", "integrator")
+_KEPT = (
+    *("vehicle", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
+    *("substeps", "dt", "integrator"),
+)
 
 
 @dataclass(frozen=True)
@@ -138,9 +141,18 @@ def save(agent: Agent, path: str | PathLike[str], description: Description) -> N
     entry.key, entry.value = _KEY, json.dumps(asdict(description))
     onnx.checker.check_model(model)
     file = Path(path)
+    write_whole(file, model.SerializeToString())
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """A file's new content, or else the old one, and nothing besides."""
     fresh = file.with_name(file.name + ".new")
-    fresh.write_bytes(model.SerializeToString())
-    fresh.replace(file)
+    try:
+        fresh.write_bytes(content)
+        fresh.replace(file)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def _model(onnx: Any, agent: Agent) -> Any:

@@ -42,10 +42,11 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
     every step is a transition and none has to be masked; a given environment keeps its mode.
     Spaces and `metadata` are those of the environment.
 
-    On the CPU tensors share the memory of the environment's arrays: nothing is copied, and a tensor
-    keeps what it shows alive. It stays as it is, unless the environment was made with copy=False:
-    then the observation is the same memory in each step, and only the latest can be read. For CUDA
-    the numbers go through pinned memory and are queued on the current stream.
+    On the CPU tensors share the memory of the environment's arrays: nothing is copied but for the
+    infos' "final_obs", and a tensor keeps what it shows alive. It stays as it is, unless the
+    environment was made with copy=False: then the observation is the same memory in each step, and
+    only the latest can be read. For CUDA the numbers go through pinned memory and are queued on the
+    current stream.
 
     Raises TypeError for another kind of thing or unknown options, ValueError for a device that
     torch cannot use.
@@ -103,8 +104,9 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
         """One step of all; actions (n, A), a tensor on any device, or an array.
 
-        Returns observations (n, k) and rewards (n,) in float32, terminated and truncated (n,) in
-        bool, and infos with tensors in place of arrays. In mode SAME_STEP these always have
+        Returns observations (n, k) and rewards (n,), in float32 where the environments are ours,
+        terminated and truncated (n,) in bool, and infos with tensors in place of arrays. In mode
+        SAME_STEP these always have
 
         - "final_obs" (n, k): the observation that the step led to, of all environments: where an
           episode ended its last one, elsewhere what is returned;
