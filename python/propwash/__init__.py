@@ -5,7 +5,9 @@
 >>> uav.step(pw.RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, steps=960)
 """
 
-from propwash import frames, identify, render, trajectories, world
+from typing import TYPE_CHECKING, Any
+
+from propwash import frames, render, trajectories, world
 from propwash._core import (
     AttitudeThrust,
     Position,
@@ -75,6 +77,19 @@ from propwash.sensors import (
 )
 from propwash.validation import validate
 from propwash.world import Scene, scene_json_schema, scene_names
+
+if TYPE_CHECKING:
+    from propwash import identify
+else:
+
+    def __getattr__(name: str) -> Any:
+        """What would take a third of the time to import propwash, for those who ask for it."""
+        if name == "identify":
+            from importlib import import_module
+
+            return import_module("propwash.identify")
+        raise AttributeError(f"module 'propwash' has no attribute {name!r}")
+
 
 __all__ = [
     "DEFAULT_DT",

@@ -100,8 +100,7 @@ def run(options: argparse.Namespace) -> None:
             f"{trained.get('steps', 0):,} steps in {trained.get('seconds', 0):g} s"
         )
         print(_training_curve.table(told, options.episodes))
-    scene = envs.task.scene
-    scene = scene if scene is not None and scene.gates else None
+    scene = scene_of(envs)
     if is_film:
         count = _video.write(options.out, film(flown, scene), _RATE)
         shown = f"film {options.out}: {count} pictures, from the side and from above"
@@ -127,6 +126,12 @@ def changes(given: list[str]) -> dict[str, Any]:
         except ValueError:
             options[name] = value
     return options
+
+
+def scene_of(envs: Any) -> Any:
+    """What stands in the world of the environments' task, where it has gates; or None."""
+    scene = envs.task.scene
+    return scene if scene is not None and scene.gates else None
 
 
 def film(flown: Any, scene: Any) -> Iterator[NDArray[np.uint8]]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from propwash import _guidance, frames
 from propwash._flown import Flown, gate_bars
 from propwash._scene_items import Box, Cylinder, Item, Sphere
+from propwash._whole_files import written_whole
 from propwash.world import Scene
 
 Array = NDArray[np.float64]
@@ -48,22 +49,19 @@ def write(flights: Sequence[Flown], path: Path, scene: Scene | None, title: str 
     """Writes an .rrd and tells what was written: it is there whole, or not at all."""
     rr, views = require_rerun()
     recording = rr.RecordingStream("propwash")
-    part = path.with_name(f".{path.name}.part")
-    try:
-        recording.save(part, default_blueprint=_layout(views, flights))
-        if title:
-            recording.send_recording_name(title)
-        recording.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
-        if scene is not None:
-            _send_scene(rr, recording, scene)
-        fastest, alone = max(_fastest(flight) for flight in flights), len(flights) == 1
-        for number, flight in enumerate(flights):
-            _send_flight(rr, recording, flight, _name(flight, number), fastest, alone)
-        recording.disconnect()
-        part.replace(path)
-    finally:
-        recording.disconnect()
-        part.unlink(missing_ok=True)
+    with written_whole(path) as part:
+        try:
+            recording.save(part, default_blueprint=_layout(views, flights))
+            if title:
+                recording.send_recording_name(title)
+            recording.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
+            if scene is not None:
+                _send_scene(rr, recording, scene)
+            fastest, alone = max(_fastest(flight) for flight in flights), len(flights) == 1
+            for number, flight in enumerate(flights):
+                _send_flight(rr, recording, flight, _name(flight, number), fastest, alone)
+        finally:
+            recording.disconnect()
     rows = sum(len(flight.position) for flight in flights)
     vehicles = "1 vehicle" if len(flights) == 1 else f"{len(flights)} vehicles"
     return f"recording {path}: {vehicles}, {rows} rows (open it with: rerun {path})"

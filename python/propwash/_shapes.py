@@ -72,7 +72,26 @@ class _Curve(Path):
         return composed(shape, parameter), yaw
 
 
-class Circle(_Curve):
+class _Loop(_Curve):
+    """A curve that closes, about a centre."""
+
+    def _lay(
+        self,
+        centre: ArrayLike,
+        angle: float,
+        laps: float,
+        ramp: float,
+        yaw: Yaw,
+        clockwise: bool,
+    ) -> None:
+        """Where it lies, how often and which way it is flown, as Circle says."""
+        self.centre = _point("centre", centre)
+        self._angle = float(finite("angle", angle, "()", 0))
+        self._total = _WHOLE * positive("laps", laps)
+        self._ramp, self._yaw, self._sense = _ramp(ramp), yaw_of(yaw), -1.0 if clockwise else 1.0
+
+
+class Circle(_Loop):
     """A level circle.
 
     radius: m. speed: m/s. centre: m. angle: rad, where it begins, from world x towards y.
@@ -94,10 +113,8 @@ class Circle(_Curve):
         clockwise: bool = False,
     ) -> None:
         self.radius, self.speed = positive("radius", radius), positive("speed", speed)
-        self.centre = _point("centre", centre)
-        self._angle = float(finite("angle", angle, "()", 0))
-        self._rate, self._total = self.speed / self.radius, _WHOLE * positive("laps", laps)
-        self._ramp, self._yaw, self._sense = _ramp(ramp), yaw_of(yaw), -1.0 if clockwise else 1.0
+        self._rate = self.speed / self.radius
+        self._lay(centre, angle, laps, ramp, yaw, clockwise)
 
     def _shape(self, parameter: Array) -> Array:
         around = self._angle + self._sense * parameter
@@ -109,7 +126,7 @@ class Circle(_Curve):
         return found
 
 
-class Lemniscate(_Curve):
+class Lemniscate(_Loop):
     """A level figure eight (Gerono's), x = a cos s, y = a sin s cos s, about its centre.
 
     size: a, m. speed: m/s, the greatest, in the middle; at the ends it is 0.71 of it.
@@ -129,11 +146,8 @@ class Lemniscate(_Curve):
         clockwise: bool = False,
     ) -> None:
         self.size, self.speed = positive("size", size), positive("speed", speed)
-        self.centre = _point("centre", centre)
-        self._angle = float(finite("angle", angle, "()", 0))
         self._rate = self.speed / (np.sqrt(2.0) * self.size)
-        self._total = _WHOLE * positive("laps", laps)
-        self._ramp, self._yaw, self._sense = _ramp(ramp), yaw_of(yaw), -1.0 if clockwise else 1.0
+        self._lay(centre, angle, laps, ramp, yaw, clockwise)
 
     def _shape(self, parameter: Array) -> Array:
         around = self._angle + parameter

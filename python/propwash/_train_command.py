@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from propwash import _training_curve, plots
-from propwash._fly_command import changes
+from propwash._fly_command import changes, scene_of
 
 TASKS = ("hover", "track", "race")
 CHECKPOINT, POLICY, CURVE, FLIGHT = "checkpoint.pt", "policy.onnx", "curve.png", "flight"
@@ -275,12 +275,6 @@ class Training:
             flown, self.out / f"{FLIGHT}{suffix}", self.viz, scene_of(self.finally_)
         )
         print(f"  flight        {shown}", flush=True)
-
-
-def scene_of(envs: Any) -> Any:
-    """What stands in the world of the environments' task, where it has gates; or None."""
-    scene = envs.task.scene
-    return scene if scene is not None and scene.gates else None
 
 
 def _finite(numbers: dict[str, Any]) -> dict[str, Any]:

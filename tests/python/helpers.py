@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+import re
 import shutil
 import signal
 from collections.abc import Iterator
@@ -31,6 +32,20 @@ def compiler() -> str:
         if name and (path := shutil.which(name)):
             return path
     pytest.skip("a C++ compiler is missing (none of $CXX, c++, g++, clang++)")
+
+
+def code_blocks(page: Path, language: str) -> list[tuple[int, str]]:
+    """The fenced code of one language, each with the line that it begins at."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    found = re.finditer(rf"^```{re.escape(language)}[^\S\n]*\n(.*?)^```", text, re.M | re.S)
+    return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in found]
+
+
+def run_in_order(blocks: list[tuple[int, str]], page: str) -> None:
+    """Blocks of a page as one program; what goes wrong is told with the page's lines."""
+    namespace: dict[str, Any] = {"__name__": "__page__"}
+    for line, code in blocks:
+        exec(compile("\n" * (line - 1) + code, page, "exec"), namespace)
 
 
 def hear_ctrl_c() -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import propwash as pw
 import pytest
+from helpers import code_blocks, run_in_order
 from numpy.typing import NDArray
 from path_helpers import ALL, PATHS, WAYPOINTS, away_from_leaps, places, turned
 from propwash import trajectories as tj
@@ -304,11 +303,7 @@ def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     pytest.importorskip("matplotlib")
     pytest.importorskip("scipy")
     monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text(encoding="utf-8")
-    found = list(re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S))
+    found = code_blocks(PAGE, "python")
     assert len(found) >= 2
-    namespace: dict[str, Any] = {"__name__": "__page__"}
-    for match in found:
-        line = text.count("\n", 0, match.start(1))
-        exec(compile("\n" * line + match.group(1), "docs/trajectories.md", "exec"), namespace)
+    run_in_order(found, "docs/trajectories.md")
     assert list(tmp_path.glob("*.png"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import code_blocks, run_in_order
 
 pytest.importorskip("gymnasium")
 torch = pytest.importorskip("torch")
@@ -397,10 +397,6 @@ def test_what_the_page_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name, (kind, _) in ADAPTERS.items():
         adapter(name, kind)
     monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text(encoding="utf-8")
-    blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S))
+    blocks = code_blocks(PAGE, "python")
     assert len(blocks) == 4
-    namespace: dict[str, Any] = {"__name__": "__page__"}
-    for block in blocks:
-        line = text.count("\n", 0, block.start(1))
-        exec(compile("\n" * line + block.group(1), PAGE.name, "exec"), namespace)
+    run_in_order(blocks, PAGE.name)

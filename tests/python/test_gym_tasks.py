@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import propwash as pw
 import pytest
+from helpers import code_blocks, run_in_order
 
 gym = pytest.importorskip("gymnasium")
 
@@ -300,10 +300,6 @@ def test_a_task_that_is_wrong_is_told_so(name: str, value: Any, says: str) -> No
 @pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the page")
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    text = PAGE.read_text(encoding="utf-8")
-    found = list(re.finditer(r"^```python\n(.*?)^```", text, re.M | re.S))
+    found = code_blocks(PAGE, "python")
     assert len(found) >= 3
-    namespace: dict[str, Any] = {"__name__": "__page__"}
-    for match in found:
-        line = text.count("\n", 0, match.start(1))
-        exec(compile("\n" * line + match.group(1), "docs/gym.md", "exec"), namespace)
+    run_in_order(found, "docs/gym.md")

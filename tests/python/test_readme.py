@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from helpers import compiler
+from helpers import code_blocks, compiler, run_in_order
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/fleet.md")
@@ -23,10 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 def blocks(page: str, language: str) -> list[tuple[int, str]]:
     """The fenced code of one language, each with the line that it begins at."""
-    path = ROOT / page
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    found = re.finditer(rf"^```{re.escape(language)}[^\S\n]*\n(.*?)^```", text, re.M | re.S)
-    return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in found]
+    return code_blocks(ROOT / page, language)
 
 
 def programs() -> list[tuple[str, int, str]]:
@@ -75,10 +70,7 @@ def test_python_blocks_run_in_order(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    namespace: dict[str, Any] = {"__name__": "__readme__"}
-    for line, code in blocks(page, "python"):
-        source = compile("\n" * (line - 1) + code, page, "exec")
-        exec(source, namespace)
+    run_in_order(blocks(page, "python"), page)
 
 
 @pytest.mark.slow

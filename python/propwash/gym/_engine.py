@@ -139,9 +139,7 @@ class Engine:
         result.reward, result.terminated, result.truncated, result.done, *rest = told
         result.any_done, fine = rest
         if not fine:
-            bad = ~np.isfinite(seen).all(axis=1)
-            seen[bad & state.diverged] = 0.0
-            _refuse(task, bad & ~state.diverged | ~np.isfinite(result.reward))
+            self._finite(seen, ~np.isfinite(result.reward))
         return result
 
     def _shaped(self, actions: Any) -> Numbers:
@@ -180,11 +178,13 @@ class Engine:
         np.copyto(own, seen)
         return own
 
-    def _finite(self, seen: Numbers) -> Numbers:
+    def _finite(self, seen: Numbers, wrong: Flags | None = None) -> Numbers:
+        """Zeros for what diverged vehicles have no number of; others, and `wrong`, are refused."""
         bad = ~np.isfinite(seen).all(axis=1)
         if bad.any():
             seen[bad & self.state.diverged] = 0.0
-            _refuse(self.task, bad & ~self.state.diverged)
+            bad &= ~self.state.diverged
+        _refuse(self.task, bad if wrong is None else bad | wrong)
         return seen
 
     def _begin(self, mask: Flags, is_trial: bool = False) -> None:

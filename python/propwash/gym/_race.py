@@ -15,13 +15,13 @@ from propwash.fleet import Fleet
 from propwash.gym import _course
 from propwash.gym._draws import Draws
 from propwash.gym._state import State
-from propwash.gym._task import Numbers, Task
+from propwash.gym._task import Judged, Numbers
 from propwash.world import Scene
 
 Seeds = int | Sequence[int] | None
 
 
-class Race(Task):
+class Race(Judged):
     """Pass gates in order; a collision with anything of the scene ends the run with score 0.
 
     course: a scene with gates and a start: its name, file, or a Scene. course_seed: None for the
@@ -186,14 +186,6 @@ class Race(Task):
         """How the next gate is passed, the way to the one after it, and how that is."""
         seen = self._look(state)[1]
         return state.to_body(seen) if self.frame == "body" else seen
-
-    def reward(self, state: State) -> Any:
-        """Nearer to the next gate, through it, untouched."""
-        return self._reward
-
-    def terminated(self, state: State) -> Any:
-        """All gates passed, something touched, or too far away."""
-        return self._over
 
     def info(self, state: State) -> Mapping[str, Any]:
         """How the run went."""

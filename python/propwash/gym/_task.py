@@ -127,7 +127,22 @@ def _target(target: Any, size: int) -> Numbers:
     return place
 
 
-class Hover(Task):
+class Judged(Task):
+    """A task whose `update` leaves what a step was worth, and whose episodes are over."""
+
+    _reward: Any
+    _over: Any
+
+    def reward(self, state: State) -> Any:
+        """(n,) numbers, as the class tells."""
+        return self._reward
+
+    def terminated(self, state: State) -> Any:
+        """(n,) truth values, as the class tells."""
+        return self._over
+
+
+class Hover(Judged):
     """Fly to the origin and stay there.
 
     position: m, how far from the origin an episode starts along each axis. tilt: rad, how far
@@ -187,20 +202,12 @@ class Hover(Task):
             self.bound,
         )
 
-    def reward(self, state: State) -> Any:
-        """Near, upright, calm."""
-        return self._reward
-
-    def terminated(self, state: State) -> Any:
-        """Too far away."""
-        return self._over
-
     def info(self, state: State) -> Mapping[str, Any]:
         """distance: m, at the end."""
         return {"distance": self._distance}
 
 
-class Land(Task):
+class Land(Judged):
     """Come down on the origin of the ground: slowly, upright, near its middle.
 
     position: m, how far to the side an episode starts along x and y. height: m, least and greatest.
@@ -264,14 +271,6 @@ class Land(Task):
             self._bounds,
             self._distance,
         )
-
-    def reward(self, state: State) -> Any:
-        """Nearer, then softly."""
-        return self._reward
-
-    def terminated(self, state: State) -> Any:
-        """On the ground, or too far away."""
-        return self._over
 
     def info(self, state: State) -> Mapping[str, Any]:
         """success; speed: m/s, and distance: m, at the end."""

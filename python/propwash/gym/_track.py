@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _core
+from propwash._reference import positive
 from propwash.fleet import Fleet
 from propwash.gym._draws import Draws
 from propwash.gym._state import State
-from propwash.gym._task import Numbers, Task
+from propwash.gym._task import Judged, Numbers
 from propwash.trajectories import Circle, Lemniscate, Path
 
 Array = NDArray[np.float64]
@@ -63,7 +64,7 @@ class Waypoints:
         return points
 
 
-class Track(Task):
+class Track(Judged):
     """Follow a closed path at a kept speed; where on it an episode starts is drawn.
 
     path: "circle", "lemniscate", any path of propwash.trajectories that closes, such as
@@ -94,8 +95,8 @@ class Track(Task):
                     f"path: expected 'circle', 'lemniscate' or Waypoints(…), got {path!r:.100}"
                 )
             path = cast(Path, known[path]())
-        self.speed = _positive("speed", speed)
-        self.spread, self.bound = _positive("spread", spread), _positive("bound", bound)
+        self.speed = positive("speed", speed)
+        self.spread, self.bound = positive("spread", spread), positive("bound", bound)
         table, self.length = _even(_around(path))
         self._path = _core.TrackPath(table, self.length, self.speed)
 
@@ -159,23 +160,9 @@ class Track(Task):
         )
         return state.to_body(seen) if self.frame == "body" else seen
 
-    def reward(self, state: State) -> Any:
-        """Near the point, with its velocity, calm."""
-        return self._reward
-
-    def terminated(self, state: State) -> Any:
-        """Too far from the point."""
-        return self._over
-
     def info(self, state: State) -> Mapping[str, Any]:
         """distance: m, from the point at the end."""
         return {"distance": self._distance}
-
-
-def _positive(name: str, value: float) -> float:
-    if not 0.0 < value < np.inf:
-        raise ValueError(f"{name}: expected a finite number > 0, got {value!r:.100}")
-    return float(value)
 
 
 def _around(path: Path | Waypoints) -> Array:

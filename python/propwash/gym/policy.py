@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import propwash.gym as pg
+from propwash._whole_files import written_whole
 from propwash.gym import _options
 
 if TYPE_CHECKING:
@@ -146,13 +147,8 @@ def save(agent: Agent, path: str | PathLike[str], description: Description) -> N
 
 def write_whole(file: Path, content: bytes) -> None:
     """A file's new content, or else the old one, and nothing besides."""
-    fresh = file.with_name(file.name + ".new")
-    try:
-        fresh.write_bytes(content)
-        fresh.replace(file)
-    except BaseException:
-        fresh.unlink(missing_ok=True)
-        raise
+    with written_whole(file) as part:
+        part.write_bytes(content)
 
 
 def _model(onnx: Any, agent: Agent) -> Any:

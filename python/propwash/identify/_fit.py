@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash._whole_files import written_whole
 from propwash.flights import Flight
 from propwash.identify._extras import require_scipy
 from propwash.identify._pieces import Noise
@@ -124,14 +125,9 @@ class Identified:
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the vehicle file: all of it, or, where that fails, nothing."""
         file = Path(path)
-        part = file.with_name(f".{file.name}.part")
-        try:
+        with written_whole(file, ".toml") as part:
             part.write_text(self.to_toml(), encoding="utf-8")
-            load_vehicle(part.rename(part.with_suffix(".toml")))
-            part.with_suffix(".toml").replace(file)
-        finally:
-            part.unlink(missing_ok=True)
-            part.with_suffix(".toml").unlink(missing_ok=True)
+            load_vehicle(part)
 
 
 def _plain(text: str) -> str:

@@ -1,0 +1,22 @@
+"""Files that are there whole, or as they were before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def written_whole(file: Path, suffix: str | None = None) -> Iterator[Path]:
+    """A name beside `file` to write to; what is there at the end takes its place.
+
+    Where the body raises, `file` stays as it was. suffix: of that name, for readers that go by it;
+    that of the file by default.
+    """
+    part = file.with_name(f".{file.stem}.part{file.suffix if suffix is None else suffix}")
+    try:
+        yield part
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
