@@ -31,7 +31,7 @@ with_prefix = CMAKE_PREFIX_PATH="$(prefix_path)"
 sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell find include bindings cmake \
   python -name __pycache__ -prune -o -not -name '*.py[cod]' -print)
 
-.PHONY: help demo test bench stubs lint format sanitize tidy wheel clean check-python
+.PHONY: help demo test docs bench stubs lint format sanitize tidy wheel clean check-python
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,11 @@ demo: $(venv)/.package ## fly the default quadcopter for 10 s, print what flew, 
 
 test: $(venv)/.test $(venv)/.package $(venv)/.system ## every C++ and Python test, then the style
 	@$(with_prefix) $(bin)/python tools/test.py
+
+docs: $(venv)/.test $(venv)/.package ## the pages and the notebooks, run, as a site in build/docs/html
+	@$(bin)/python -m sphinx --fail-on-warning --keep-going -q -j $(JOBS) -c docs \
+	  -d build/docs/read -b html . build/docs/html
+	@echo "docs: build/docs/html/index.html"
 
 bench_program := build/bench/bench/propwash_bench
 

@@ -5,6 +5,7 @@
 #include "arrays.hpp"
 #include "commands.hpp"
 #include "parameters.hpp"
+#include "propwash/control/desaturate.hpp"
 #include "propwash/control/rate_controller.hpp"
 #include "propwash/vehicle/validate.hpp"
 #include "rooms.hpp"
@@ -213,14 +214,24 @@ void bind_control(py::module_& m) {
           "of the matrix; 4: torque on every axis and thrust can be commanded")
       .def(
           "allocate",
-          [](const PyAllocation& a, const py::object& torque, const py::object& thrust) {
-            return to_array_of(allocate(
-                a, Wrench<double>{vec3(torque, "torque", "N m, body frame"),
-                                  finite_number(thrust, "thrust", "a finite number [N]")}));
+          [](const PyAllocation& a, const py::object& torque, const py::object& thrust,
+             bool prioritised) {
+            const Wrench<double> wrench{vec3(torque, "torque", "N m, body frame"),
+                                        finite_number(thrust, "thrust", "a finite number [N]")};
+            if (!prioritised) return to_array_of(allocate(a, wrench));
+            for (const double share : a.squares_from_wrench[3]) {
+              if (!(share > 0.0)) {
+                throw py::value_error(
+                    "prioritised: expected rotors that each have a share of the thrust; one of "
+                    "this vehicle has none, or pushes down");
+              }
+            }
+            return to_array_of(allocate_prioritised(a, wrench));
           },
-          py::arg("torque"), py::arg("thrust"),
-          "Rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N], each limited to the "
-          "motors' range.")
+          py::arg("torque"), py::arg("thrust"), py::arg("prioritised") = false,
+          "Rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N]. Where the motors' "
+          "range is too small each is limited to it, the papers' clipping; prioritised: torque "
+          "about x and y is kept, then thrust, then torque about z.")
       .def(
           "_attained",
           [](const PyAllocation& a, const py::object& speeds) {

@@ -12,6 +12,7 @@ void bind_control(pybind11::module_& m);
 void bind_integrate(pybind11::module_& m);
 void bind_multicopter(pybind11::module_& m);
 void bind_linearize(pybind11::module_& m);
+void bind_open_loop(pybind11::module_& m);
 void bind_car(pybind11::module_& m);
 void bind_fleet(pybind11::module_& m);
 void bind_car_fleet(pybind11::module_& m);

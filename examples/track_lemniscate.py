@@ -11,22 +11,20 @@ import argparse
 import numpy as np
 import propwash as pw
 from numpy.typing import NDArray
-from propwash.control import TrajectoryReference
-from propwash.trajectories import Lemniscate, Reference
+from propwash.trajectories import Controller, Lemniscate, Reference
 
 INTERVAL = 4
-PARTS = ("position", "velocity", "acceleration", "jerk", "snap")
-HEADINGS = ("yaw", "yaw_rate", "yaw_acceleration")
 
 
-def errors(reference: Reference, controller: str, n: int, wind: float) -> NDArray[np.float64]:
+def errors(
+    reference: Reference, controller: Controller, n: int, wind: float
+) -> NDArray[np.float64]:
     """m, (T, n): how far each vehicle is from where it is to be."""
     fleet = pw.Fleet("flightgoggles", n, seed=3)
     fleet.reset(position=reference.position[0])
     if wind:
         fleet.set_wind([wind, 0.0, 0.0])
-    rows = {name: getattr(reference, name)[:-1, None] for name in PARTS + HEADINGS}
-    command = TrajectoryReference(**rows, controller=controller)
+    command = reference[:-1].command(controller)
     flown = fleet.rollout(command, substeps=INTERVAL, record="position")
     assert flown.position is not None
     return np.asarray(np.linalg.norm(flown.position - reference.position[1:, None], axis=2))
@@ -50,7 +48,8 @@ def main() -> None:
         f"{chosen.vehicles} vehicles, wind {chosen.wind:g} m/s"
     )
     print("controller     rms m   worst vehicle's rms m   greatest m")
-    for controller in ("geometric", "indi", "backstepping"):
+    controllers: tuple[Controller, ...] = ("geometric", "indi", "backstepping")
+    for controller in controllers:
         error = errors(reference, controller, chosen.vehicles, chosen.wind)
         rms = np.sqrt(np.mean(error**2, axis=0))
         total = np.sqrt(np.mean(error**2))

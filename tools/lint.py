@@ -1,4 +1,7 @@
-"""Checks the style of C++ and Python (ruff, mypy, clang-format), or mends what can be mended."""
+"""Checks the style of C++ and Python (ruff, mypy, clang-format), or mends what can be mended.
+
+Notebooks are kept without what they print (nbstripout).
+"""
 
 import argparse
 import subprocess
@@ -6,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTHON_FOLDERS = ("python", "tests/python", "tools", "examples")
+PYTHON_PLACES = ("python", "tests/python", "tools", "examples", "bench", "docs/conf.py")
 CPP_FOLDERS = ("include", "bindings", "tests", "bench", "examples")
 
 
@@ -33,12 +36,14 @@ def main() -> int:
     fix = parser.parse_args().fix
 
     python = [sys.executable, "-m"]
-    folders = [folder for folder in PYTHON_FOLDERS if (ROOT / folder).is_dir()]
+    places = [place for place in PYTHON_PLACES if (ROOT / place).exists()]
     cpp = files(CPP_FOLDERS, "*.hpp", "*.cpp", "*.cu")
+    notebooks = files(("examples",), "*.ipynb")
     checks = [
-        run(*python, "ruff", "check", "--quiet", *(["--fix"] if fix else []), *folders),
-        run(*python, "ruff", "format", "--quiet", *([] if fix else ["--diff"]), *folders),
+        run(*python, "ruff", "check", "--quiet", *(["--fix"] if fix else []), *places),
+        run(*python, "ruff", "format", "--quiet", *([] if fix else ["--diff"]), *places),
         run("clang-format", *(["-i"] if fix else ["--dry-run", "-Werror"]), *cpp),
+        run(*python, "nbstripout", *([] if fix else ["--verify"]), *notebooks),
         run(*python, "mypy"),
     ]
     return 0 if all(checks) else 1

@@ -21,12 +21,12 @@ struct Candidate {
 
 #define PROPWASH_CANDIDATE(isa, is_reproducible)                                              \
   candidate(#isa, isa##_float(), isa##_double(), world::isa##_float(), world::isa##_double(), \
-            image::isa##_float(), is_reproducible)
+            image::isa##_float(), open_loop::isa##_double(), is_reproducible)
 
 Candidate candidate(const char* isa, KernelUnit<float> f, KernelUnit<double> d,
                     WorldKernels<float> world_f, WorldKernels<double> world_d, ImageKernels image,
-                    bool is_reproducible) {
-  return {{isa, f.source, d.source, world_f, world_d, image}, f, d, is_reproducible};
+                    OpenLoopKernelSource open_loop, bool is_reproducible) {
+  return {{isa, f.source, d.source, world_f, world_d, image, open_loop}, f, d, is_reproducible};
 }
 
 /// What was built and this processor has, the widest last.

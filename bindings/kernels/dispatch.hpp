@@ -8,6 +8,7 @@
 
 #include "image_kernels.hpp"
 #include "kernels.hpp"
+#include "open_loop_kernels.hpp"
 #include "world_kernels.hpp"
 
 namespace propwash::bindings {
@@ -20,6 +21,7 @@ struct KernelSet {
   WorldKernels<float> world_float32;
   WorldKernels<double> world_float64;
   ImageKernels image;
+  OpenLoopKernelSource open_loop;
 };
 
 /// The widest set that the processor has, or the one that the environment variable PROPWASH_ISA

@@ -1,6 +1,6 @@
-# The kernels of the fleet (kernels.cpp), of the world and of pictures, each once for each instruction
-# set and type of number. Only these units are compiled for more than the baseline of the platform,
-# and one set is chosen at run time.
+# The kernels of the fleet (kernels.cpp), of the world, of pictures and of open-loop windows, each
+# once for each instruction set and type of number. Only these units are compiled for more than the
+# baseline of the platform, and one set is chosen at run time.
 
 # propwash_kernels(<isa> <constraint of a register in inline assembly> <flags>...)
 function(propwash_kernels isa register)
@@ -10,6 +10,8 @@ function(propwash_kernels isa register)
     set(sources kernels/kernels.cpp kernels/world_kernels.cpp)
     if(number STREQUAL "float") # pictures are painted in float
       list(APPEND sources kernels/image_kernels.cpp)
+    else() # and derivatives are taken in double
+      list(APPEND sources kernels/open_loop_kernels.cpp)
     endif()
     add_library(${target} OBJECT ${sources})
     target_link_libraries(${target} PRIVATE propwash::propwash propwash_warnings)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +14,13 @@ from propwash import (
     _identify_command,
     _race_command,
     _render_command,
+    _replay_command,
     _train_command,
     _tune_command,
     bench,
     demo,
-    flights,
     install_paths,
     plots,
-    replay,
 )
 
 
@@ -77,33 +74,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     flown.set_defaults(run=_demo)
 
-    replayed = commands.add_parser(
-        "replay", help="predict a real flight from its motor commands, and compare"
-    )
-    replayed.add_argument("flight", nargs="+", help="CSV logs (docs/replay.md)")
-    replayed.add_argument(
-        "--vehicle", default="crazyflie", help="a name or a TOML file (default: %(default)s)"
-    )
-    replayed.add_argument(
-        "--horizons",
-        type=_horizons,
-        default=replay.HORIZONS,
-        help="s, separated by commas (default: %(default)s)",
-    )
-    replayed.add_argument(
-        "--every", type=float, default=0.1, help="s, between windows (default: 0.1)"
-    )
-    replayed.add_argument(
-        "--out", type=Path, default=Path(), help="the folder for the plots (default: this one)"
-    )
-    replayed.set_defaults(run=_replay)
-
     for each in (
         _race_command,
         _train_command,
         _fly_command,
         _tune_command,
         _identify_command,
+        _replay_command,
         _render_command,
     ):
         each.add_parser(commands)
@@ -132,17 +109,6 @@ def _threads(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"{bench.THREADS_EXPECTED}, got {text!r}") from None
 
 
-def _horizons(text: str) -> tuple[float, ...]:
-    expected = "expected seconds between 0.002 and 60, separated by commas"
-    try:
-        horizons = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}") from None
-    if not all(0.002 <= horizon <= 60.0 for horizon in horizons):
-        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
-    return horizons
-
-
 def _save(make: Callable[[], Any], file: Path) -> str:
     """Writes a figure; tells where, or what is missing for it."""
     try:
@@ -162,22 +128,6 @@ def _demo(options: argparse.Namespace) -> None:
     flown = demo.fly(options.vehicle, options.seed)
     print(demo.report(flown))
     print(f"  plot          {_save(lambda: plots.demo_figure(flown), options.out)}")
-
-
-def _replay(options: argparse.Namespace) -> None:
-    if not 0.0 < options.every < math.inf:
-        raise ValueError(f"--every: expected a finite number > 0 [s], got {options.every:g}")
-    options.out.mkdir(parents=True, exist_ok=True)
-    for number, path in enumerate(options.flight):
-        flight = flights.read_flight(path)
-        result = replay.replay(flight, options.vehicle, max(options.horizons), options.every)
-        windows = len(result.predictions["model"].time)
-        if number > 0:
-            print()
-        print(f"{flight.path}: {flight.time[-1]:.1f} s, {windows} windows in the air")
-        print(replay.table(result, options.horizons))
-        file = options.out / f"replay_{flight.path.stem}.png"
-        print(f"plot: {_save(partial(plots.replay_figure, result), file)}", flush=True)
 
 
 def _bench(options: argparse.Namespace) -> None:

@@ -56,6 +56,7 @@ __all__: list[str] = [
     "decode_pose",
     "encode_answer",
     "encode_pose",
+    "fly_open_loop",
     "fma_peak",
     "focal_length",
     "in_body",
@@ -365,10 +366,10 @@ class Allocation:
     def __init__(self, parameters: typing.Any) -> None: ...
     def _attained(self, speeds: typing.Any) -> tuple: ...
     def allocate(
-        self, torque: typing.Any, thrust: typing.Any
+        self, torque: typing.Any, thrust: typing.Any, prioritised: bool = False
     ) -> numpy.typing.NDArray[numpy.float64]:
         """
-        Rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N], each limited to the motors' range.
+        Rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N]. Where the motors' range is too small each is limited to it, the papers' clipping; prioritised: torque about x and y is kept, then thrust, then torque about z.
         """
     @property
     def inverse(self) -> typing.Annotated[numpy.typing.NDArray[numpy.float64], "[m, n]"]:
@@ -580,6 +581,7 @@ class FleetFloat32:
         floor: typing.SupportsFloat | typing.SupportsIndex,
         turbulence: tuple,
         max_action_delay: typing.SupportsInt | typing.SupportsIndex,
+        nominal_controller: bool,
         pool: ThreadPool | None,
         reproducible: bool,
     ) -> None: ...
@@ -704,6 +706,7 @@ class FleetFloat64:
         floor: typing.SupportsFloat | typing.SupportsIndex,
         turbulence: tuple,
         max_action_delay: typing.SupportsInt | typing.SupportsIndex,
+        nominal_controller: bool,
         pool: ThreadPool | None,
         reproducible: bool,
     ) -> None: ...
@@ -1396,6 +1399,19 @@ def encode_answer(
     depth_scale: typing.SupportsFloat | typing.SupportsIndex = 0.0,
 ) -> bytes: ...
 def encode_pose(pose: PoseMessage) -> bytes: ...
+def fly_open_loop(
+    parameters: typing.Any,
+    slopes: dict,
+    unknowns: typing.SupportsInt | typing.SupportsIndex,
+    log: dict,
+    period: typing.SupportsFloat | typing.SupportsIndex,
+    substeps: typing.SupportsInt | typing.SupportsIndex,
+    starts: typing.Any,
+    samples: typing.SupportsInt | typing.SupportsIndex,
+    attitude_every: typing.SupportsInt | typing.SupportsIndex,
+    record: collections.abc.Sequence[str],
+    pool: ThreadPool | None,
+) -> dict: ...
 def fma_peak(dtype: str) -> float:
     """
     GFLOP/s of one core in multiply-adds, measured for about a tenth of a second.

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from propwash import plots
+from propwash._whole_files import written_whole
+
+_GUESS = "crazyflie"
+_SECONDS = r"\d+(?:\.\d*)?|\.\d+"
 
 
 def add_parser(commands: Any) -> None:
@@ -22,8 +26,7 @@ def add_parser(commands: Any) -> None:
     )
     found.add_argument(
         "--vehicle",
-        default="crazyflie",
-        help="the guess to start from, a name or a TOML file (default: %(default)s)",
+        help=f"the guess to start from, a name or a TOML file (default: {_GUESS})",
     )
     found.add_argument("--columns", type=Path, help="a TOML file that says which columns hold what")
     found.add_argument(
@@ -38,7 +41,7 @@ def add_parser(commands: Any) -> None:
         "--judge",
         action="store_true",
         help="also predict what was not fitted: each flight from the others where there are poses, "
-        "the last 40 %% of each flight from the first 60 %% otherwise",
+        "and rates of the last 40 %% of each flight from the first 60 %% where clocks allow it",
     )
     found.add_argument(
         "--threads", type=int, default=0, help="0 for all processors (default: %(default)s)"
@@ -51,16 +54,27 @@ def add_parser(commands: Any) -> None:
     found.set_defaults(run=run)
 
 
-def _read(name: str, columns: Any) -> Any:
+def read(name: str, columns: Any) -> Any:
     """A log, or the piece of it that FROM:TO after an @ tells."""
     from propwash import identify
 
-    piece = re.fullmatch(r"(.+)@(\d*\.?\d*):(\d*\.?\d*)", name)
-    if piece is None:
+    path, at, piece = name.rpartition("@")
+    if not at or Path(name).exists():
         return identify.read_log(name, columns)
-    path, start, stop = piece.groups()
-    log = identify.read_log(path, columns)
-    return log.cut(float(start or "-inf"), float(stop or "inf"))
+    seconds = re.fullmatch(rf"({_SECONDS})?:({_SECONDS})?", piece)
+    if seconds is None:
+        raise ValueError(
+            f"{name}: expected LOG@FROM:TO, seconds from the first row of the log, got {piece!r}"
+        )
+    start, stop = (float(seconds[1] or "-inf"), float(seconds[2] or "inf"))
+    return identify.read_log(path, columns, start=start, stop=stop)
+
+
+def columns_of(path: Path | None) -> Any:
+    """The mapping that a file tells, or None."""
+    from propwash import identify
+
+    return None if path is None else identify.Columns.from_toml(path)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -70,56 +84,83 @@ def run(options: argparse.Namespace) -> None:
     out: Path = options.out or Path("allan.png" if options.imu else "identified.toml")
     if out.is_dir() or not out.resolve().parent.is_dir():
         raise ValueError(f"--out {out}: expected a file in a folder that exists")
-    columns = None if options.columns is None else identify.Columns.from_toml(options.columns)
-    logs = [_read(name, columns) for name in options.flight]
     if options.imu:
-        _imu(logs, out)
+        _imu(options, out)
         return
     if out.suffix != ".toml":
         raise ValueError(f"--out {out}: expected the name of a vehicle file, .toml")
+    columns = columns_of(options.columns)
+    logs = [read(name, columns) for name in options.flight]
+    guess = options.vehicle or _GUESS
+    names = None
+    if options.parameters is not None:
+        names = [name.strip() for name in options.parameters.split(",")]
     if options.judge:
         plots.require_matplotlib()
-    names = None if options.parameters is None else options.parameters.split(",")
-    found = identify.vehicle(logs, options.vehicle, parameters=names, threads=options.threads)
+        _judges(logs)
+    found = identify.vehicle(logs, guess, parameters=names, threads=options.threads)
     print(found.table())
     found.save(out)
     print(f"\nvehicle: {out}", flush=True)
     if options.judge:
-        _judge(logs, options, out)
+        _judge(logs, guess, names, options.threads, out)
 
 
-def _imu(logs: list[Any], out: Path) -> None:
+def _imu(options: argparse.Namespace, out: Path) -> None:
     from propwash import identify
 
-    if len(logs) != 1:
-        raise ValueError(f"--imu: expected one log, got {len(logs)}")
+    given = {"--vehicle": options.vehicle, "--parameters": options.parameters}
+    unused = [name for name, value in given.items() if value is not None]
+    if options.judge or unused:
+        raise ValueError(f"--imu: nothing of it depends on {[*unused, '--judge'][0]}")
+    if len(options.flight) != 1:
+        raise ValueError(f"--imu: expected one log, got {len(options.flight)}")
+    if out.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--out {out}: expected the name of a plot, .png, .svg or .pdf")
     plots.require_matplotlib()
-    noise = identify.imu(logs[0])
+    noise = identify.imu(read(options.flight[0], columns_of(options.columns)))
     print(noise.table())
     for name, value in noise.parameters().items():
         print(f"imu.{name} = {value:.3g}")
-    plots.save(identify.allan_figure(noise), out)
-    print(f"plot: {out}")
+    _plot(identify.allan_figure(noise), out)
 
 
-def _judge(logs: list[Any], options: argparse.Namespace, out: Path) -> None:
+def _judges(logs: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The logs whose forces and those whose rotation can be predicted."""
+    from propwash.identify._problem import usable
+
+    posed = [log for log in logs if usable(log)[0]]
+    turning = [log for log in logs if usable(log)[1]]
+    if len(posed) < 2 and not turning:
+        raise ValueError(
+            "--judge: expected two logs with poses, or one of commands and motion by one clock at "
+            f"80 Hz or more, got {len(posed)} and none"
+        )
+    return posed, turning
+
+
+def _judge(logs: list[Any], guess: str, names: list[str] | None, threads: int, out: Path) -> None:
     from propwash import identify
 
-    posed = [log for log in logs if log.position is not None]
-    others = [log for log in logs if log.position is None]
+    posed, turning = _judges(logs)
     if len(posed) > 1:
         print("\neach flight predicted by a vehicle that was fitted to the others:")
-        scores = identify.leave_one_out(posed, options.vehicle, options.threads)
+        scores = identify.leave_one_out(posed, guess, threads, parameters=names)
         _show(scores, posed, out.with_name(f"{out.stem}_left_out.png"))
-    if others:
+    if turning:
         print("\nthe last 40 % of each flight, predicted by a vehicle fitted to the first 60 %:")
-        scores = identify.hold_out(others, options.vehicle, threads=options.threads)
-        _show(scores, others, out.with_name(f"{out.stem}_held_out.png"))
+        scores = identify.hold_out(turning, guess, threads=threads, parameters=names)
+        _show(scores, turning, out.with_name(f"{out.stem}_held_out.png"))
 
 
 def _show(scores: Any, logs: list[Any], file: Path) -> None:
     from propwash import identify
 
     print(identify.score_table(scores))
-    plots.save(identify.errors_figure(scores, [log.path.stem for log in logs]), file)
+    _plot(identify.errors_figure(scores, [log.path.stem for log in logs]), file)
+
+
+def _plot(figure: Any, file: Path) -> None:
+    with written_whole(file) as part:
+        plots.save(figure, part)
     print(f"plot: {file}", flush=True)

@@ -20,10 +20,14 @@ Array = NDArray[np.float64]
 
 _APART = 1e-6
 """m, between neighbouring waypoints, at least."""
-_LOOKS = 128
-"""At each piece, for what it asks of a vehicle."""
+_CLOSER = 8
+"""Times as many, at the end."""
+_KEPT = 0.999
+"""Of the limits, there."""
 _HEADINGS = 6
 """Of a path, taken from each piece."""
+_LOOKS = 22 * _HEADINGS
+"""At each piece, for what it asks of a vehicle; the corners of the yaw acceleration are among."""
 _SLACK = 0.995
 """Of the limits, used at the places that are looked at."""
 
@@ -40,7 +44,10 @@ class Limits:
     """m/s."""
 
     def __post_init__(self) -> None:
-        rates = np.broadcast_to(np.asarray(self.rates, dtype=np.float64), 3)
+        rates = np.asarray(self.rates, dtype=np.float64)
+        if rates.shape not in ((), (3,)):
+            raise ValueError(f"limits.rates: expected 3 numbers [rad/s], got {self.rates!r:.100}")
+        rates = np.broadcast_to(rates, 3)
         object.__setattr__(self, "rates", tuple(map(float, rates)))
         if not 0.0 < self.thrust <= 1.0:
             raise ValueError(f"limits.thrust: expected a share in (0, 1], got {self.thrust!r:.100}")
@@ -168,33 +175,26 @@ def minimum_snap(
     """
     points = _checked_waypoints(waypoints, closed)
     parameters = load_vehicle(vehicle)
+    if limits is not None and not isinstance(limits, Limits):
+        raise TypeError(f"limits: expected Limits or None, got {limits!r:.100}")
     known = _known(points, closed, velocities or {}, np.inf if limits is None else limits.speed)
     problem = Problem(SNAP, known, closed)
     turning = _checked_yaw(yaw, len(points))
-    if times is not None and duration is not None:
-        raise ValueError("expected either times or duration [s], got both")
-    chords = np.linalg.norm(np.diff(points, axis=0, append=points[:1]), axis=1)[: problem.pieces]
-    if times is not None:
-        lengths = finite("times", times, f"({problem.pieces},)", 1, problem.pieces)
-        if not (lengths > 0.0).all():
-            raise ValueError(f"times: expected numbers > 0 [s], got {lengths.tolist()!r:.100}")
-        total = float(np.sum(lengths))
-    else:
-        total = float(np.sum(chords)) if duration is None else positive("duration", duration)
-        lengths = _allocated(problem, total * np.sqrt(chords) / np.sum(np.sqrt(chords)))
+    lengths = _lengths(problem, points, times, duration)
+    total = float(np.sum(lengths))
 
     def path(whole: float) -> Polynomial:
         return _path(problem, lengths * (whole / total), turning)
 
-    def asked(whole: float) -> Demand:
+    def asked(whole: float, looks: int = _LOOKS) -> Demand:
         flown = path(whole)
-        shares = np.linspace(0.0, 1.0, _LOOKS, endpoint=False)
+        shares = np.linspace(0.0, 1.0, looks, endpoint=False)
         at = (flown.knots[:-1, None] + np.diff(flown.knots)[:, None] * shares).reshape(-1)
         return demand(flown.sample(np.append(at, whole)), parameters, limits or Limits())
 
     is_given = times is not None or duration is not None
     if is_given and limits is not None:
-        found = asked(total)
+        found = asked(total, _CLOSER * _LOOKS)
         if found.share > 1.0:
             enough = _shortest(asked, total)
             raise ValueError(
@@ -202,6 +202,22 @@ def minimum_snap(
                 f"limit at {found.time:.3g} s; {enough:.3g} s would do"
             )
     return path(total if is_given else _shortest(asked, total))
+
+
+def _lengths(
+    problem: Problem, points: Array, times: ArrayLike | None, duration: float | None
+) -> Array:
+    """s, of the pieces: those given, or what each gets of the whole, for a mean of 1 m/s."""
+    if times is not None and duration is not None:
+        raise ValueError("expected either times or duration [s], got both")
+    if times is not None:
+        lengths = finite("times", times, f"({problem.pieces},)", 1, problem.pieces)
+        if not (lengths > 0.0).all():
+            raise ValueError(f"times: expected numbers > 0 [s], got {lengths.tolist()!r:.100}")
+        return lengths
+    chords = np.linalg.norm(np.diff(points, axis=0, append=points[:1]), axis=1)[: problem.pieces]
+    total = float(np.sum(chords)) if duration is None else positive("duration", duration)
+    return _allocated(problem, total * np.sqrt(chords) / np.sum(np.sqrt(chords)))
 
 
 def _checked_waypoints(waypoints: ArrayLike, closed: bool) -> Array:
@@ -248,7 +264,8 @@ def _checked_yaw(yaw: ArrayLike | str, count: int) -> Yaw | Array:
 
 
 def _path(problem: Problem, lengths: Array, yaw: Yaw | Array) -> Polynomial:
-    spline, cost = problem.spline(lengths), problem.solve(lengths)[1]
+    ends, cost, _ = problem.solve(lengths)
+    spline = problem.spline(lengths, ends)
     points = problem.given[:, 0]
     missed = np.abs(spline(spline.knots[: len(points)], 1)[0] - points).max()
     if not missed < 1e-6 * np.ptp(points, axis=0).max():
@@ -327,19 +344,19 @@ def _allocated(problem: Problem, lengths: Array) -> Array:
     return shared(np.asarray(found.x, dtype=np.float64))
 
 
-def _shortest(asked: Callable[[float], Demand], total: float) -> float:
+def _shortest(asked: Callable[..., Demand], total: float) -> float:
     """s, the shortest whole that stays within the limits."""
-    slow = total
+    slow, found = total, asked(total)
     for _ in range(40):
-        found = asked(slow)
         if found.share <= _SLACK:
             break
         slow *= 2.0
+        try:
+            found = asked(slow)
+        except ValueError:  # so slow that it cannot be computed
+            raise ValueError(_never(found)) from None
     else:
-        raise ValueError(
-            f"limits: cannot be met in any time: {found.what} {found.share:.2f} times the limit "
-            f"however slowly; raise it, or take a vehicle with more"
-        )
+        raise ValueError(_never(found))
     quick = 0.5 * slow
     while asked(quick).share <= _SLACK:
         slow, quick = quick, 0.5 * quick
@@ -349,4 +366,20 @@ def _shortest(asked: Callable[[float], Demand], total: float) -> float:
             slow = middle
         else:
             quick = middle
+    while asked(slow, _CLOSER * _LOOKS).share > _KEPT:  # between the places that were looked at
+        slow *= 1.002
     return slow
+
+
+def _never(found: Demand) -> str:
+    """Why no time will do."""
+    if not np.isfinite(found.share):
+        return (
+            f"limits: cannot be met in any time: at {found.time:.3g} s no attitude is asked for, "
+            f"as in free fall or of a vehicle without weight"
+        )
+    return (
+        f"limits: cannot be met in any time: {found.what} {found.share:.2f} times the limit "
+        f"however slowly; raise it, take a vehicle with more, or ask for less where velocities "
+        f"are given"
+    )

@@ -19,6 +19,8 @@ Controller = Literal["geometric", "backstepping", "indi"]
 Yaw = float | Literal["along"]
 """rad, kept; or the heading of the path."""
 
+_MOST_ROWS = 1e8
+
 ORDERS = 5
 """Position, velocity, acceleration, jerk, snap."""
 
@@ -128,6 +130,11 @@ class Path(ABC):
             raise ValueError("expected either time or period [s]")
         if period is not None:
             step = positive("period", period)
+            if not self.duration / step < _MOST_ROWS:
+                raise ValueError(
+                    f"period: expected at least {self.duration / _MOST_ROWS:.3g} s of a path of "
+                    f"{self.duration:.6g} s, got {period!r}"
+                )
             count = int(np.floor(self.duration / step * (1.0 + 1e-12))) + 1
             rows = np.arange(count, dtype=np.float64) * step
         else:

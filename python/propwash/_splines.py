@@ -3,7 +3,7 @@
 The unconstrained form of Richter, Bry and Roy, "Polynomial trajectory planning for aggressive
 quadrotor flight in dense indoor environments", ISRR 2013 (Springer 2016): the unknowns are the
 derivatives at the points, which neighbouring pieces share, and those that are not given follow from
-one symmetric linear system.
+a linear least-squares problem in which each point meets its neighbours alone.
 """
 
 from __future__ import annotations
@@ -120,18 +120,8 @@ class Problem:
         known = values[self.slots]
         known[:, [0, kind.ends]] -= known[:, :1].copy()
         if free.any():
-            rows = np.zeros((self.pieces, len(root), size))
-            np.add.at(
-                rows,
-                (
-                    np.arange(self.pieces)[:, None, None],
-                    np.arange(len(root))[None, :, None],
-                    self.slots[:, None, :],
-                ),
-                parts,
-            )
-            right = -np.einsum("kgi,kiw->kgw", parts, known).reshape(-1, width)
-            values[free] = _least_squares(rows.reshape(-1, size)[:, free], right)
+            right = -np.einsum("kgi,kiw->kgw", parts, known)
+            values[free] = self._least_squares(parts, right)
             found = np.where(free[self.slots][:, :, None], values[self.slots], known)
         else:
             found = known
@@ -144,26 +134,55 @@ class Problem:
         gradient = (power * each + stretched) / lengths
         return ends, mean**power * float(np.sum(each)), mean**power * gradient
 
-    def spline(self, lengths: Array) -> Spline:
-        """The pieces that cost least."""
-        ends, _, _ = self.solve(lengths)
+    def spline(self, lengths: Array, ends: Array | None = None) -> Spline:
+        """The pieces that cost least. ends: what solve() found, where it is known."""
+        if ends is None:
+            ends = self.solve(lengths)[0]
         knots = np.concatenate([[0.0], np.cumsum(lengths)])
         coefficients = np.einsum("ij,kjw->kiw", _unit(self.kind)[0], ends)
         coefficients[:, 0] += self.given[: self.pieces, 0]
         return Spline(knots, coefficients)
+
+    def _least_squares(self, parts: Array, right: Array) -> Array:
+        """The free unknowns (f, w) that bring parts (K, g, 2 ends) @ x nearest to right (K, g, w).
+
+        By QR of columns of length one: pieces of unlike lengths make equations of unlike sizes,
+        which normal equations would square. Unknowns are eliminated with the last piece that has
+        them, so the work grows with the number of pieces.
+        """
+        slots, width = self.slots, right.shape[2]
+        squared = np.zeros(len(self._free))
+        np.add.at(squared, slots, np.sum(parts**2, axis=1))
+        length = np.sqrt(squared)
+        last, at = np.empty((2, len(self._free)), dtype=np.intp)
+        for k in range(self.pieces):
+            last[slots[k]] = k
+        live, carried = np.empty(0, dtype=np.intp), np.empty((0, width))
+        done: list[tuple[NDArray[np.intp], NDArray[np.intp], Array]] = []
+        for k in range(self.pieces):
+            own = self._free[slots[k]]
+            columns = slots[k][own]
+            both = np.union1d(live, columns)
+            ends = last[both] == k
+            order = np.concatenate([both[ends], both[~ends]])
+            at[order] = np.arange(len(order))
+            block = np.zeros((len(carried) + parts.shape[1], len(order) + width))
+            old, fresh = block[: len(carried)], block[len(carried) :]
+            old[:, at[live]], old[:, len(order) :] = np.split(carried, [len(live)], axis=1)
+            fresh[:, at[columns]] = parts[k][:, own] / length[columns]
+            fresh[:, len(order) :] = right[k]
+            triangle = np.asarray(np.linalg.qr(block, mode="r"), dtype=np.float64)
+            count = int(np.sum(ends))
+            done.append((order[:count], order[count:], triangle[:count]))
+            live, carried = order[count:], triangle[count:, count:]
+        found = np.zeros((len(self._free), width))
+        for gone, kept, rows in reversed(done):
+            matrix, rest, known = np.split(rows, [len(gone), len(gone) + len(kept)], axis=1)
+            found[gone] = np.linalg.solve(matrix, known - rest @ found[kept])
+        return np.asarray(found[self._free] / length[self._free][:, None])
 
     def cost(self, lengths: Array, ends: Array) -> float:
         """The integral for given end derivatives (K, 2 ends, w), in units as solve() has them."""
         weight = lengths ** (1 - 2 * self.kind.minimised)
         pressed = np.einsum("gi,kiw->kgw", _unit(self.kind)[1], ends)
         return float(np.sum(weight * np.sum(pressed**2, axis=(1, 2))))
-
-
-def _least_squares(matrix: Array, right: Array) -> Array:
-    """What makes matrix @ x nearest to `right`, by QR of columns of length one.
-
-    Pieces of unlike lengths make equations of unlike sizes, which normal equations would square.
-    """
-    length = np.linalg.norm(matrix, axis=0)
-    q, r = np.linalg.qr(matrix / length)
-    return np.asarray(np.linalg.solve(r, q.T @ right) / length[:, None])

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from propwash import plots, tune
+from propwash._whole_files import written_whole
+
+_ASKED = {"bandwidth": 8.0, "phase_margin": 50.0, "gain_margin": 6.0}
 
 
 def add_parser(commands: Any) -> None:
@@ -18,23 +23,20 @@ def add_parser(commands: Any) -> None:
     tuned.add_argument(
         "--bandwidth",
         type=float,
-        default=8.0,
         metavar="HZ",
-        help="of the closed loop, -3 dB (default: %(default)s)",
+        help=f"of the closed loop, -3 dB (default: {_ASKED['bandwidth']:g})",
     )
     tuned.add_argument(
         "--phase-margin",
         type=float,
-        default=50.0,
         metavar="DEG",
-        help="at least (default: %(default)s)",
+        help=f"at least (default: {_ASKED['phase_margin']:g})",
     )
     tuned.add_argument(
         "--gain-margin",
         type=float,
-        default=6.0,
         metavar="DB",
-        help="at least (default: %(default)s)",
+        help=f"at least (default: {_ASKED['gain_margin']:g})",
     )
     tuned.add_argument(
         "--rate",
@@ -52,11 +54,10 @@ def add_parser(commands: Any) -> None:
         "--sweep",
         type=int,
         metavar="N",
-        help="then fly N sets of gains about these under noise, and plot the Pareto front",
+        help="then fly N sets of gains about these under noise, plot the Pareto front, and write "
+        "the vehicle with those that weigh error and noise alike",
     )
-    tuned.add_argument(
-        "--threads", type=int, default=0, help="of the sweep (default: all processors)"
-    )
+    tuned.add_argument("--threads", type=int, help="of the sweep (default: all processors)")
     tuned.add_argument(
         "--out",
         type=Path,
@@ -70,14 +71,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Tunes, tells, plots."""
-    if not 1.0 <= options.rate <= 1e6:
-        raise ValueError(f"--rate: expected from 1 to 1e6 Hz, got {options.rate:g}")
-    if options.sweep is not None and not 1 <= options.sweep <= 1_000_000:
-        raise ValueError(f"--sweep: expected from 1 to 1000000 sets, got {options.sweep}")
-    if not options.no_plots:
-        plots.require_matplotlib()
-        if options.out.exists() and not options.out.is_dir():
-            raise ValueError(f"--out {options.out}: expected a folder, this is a file")
+    _check(options)
     dt = 1.0 / options.rate
     if options.present:
         loop = tune.RateLoop(options.vehicle, dt)
@@ -85,16 +79,14 @@ def run(options: argparse.Namespace) -> None:
         found = tune.Tuning(loop.vehicle, dt, (x, y, z))
         print(f"{found.vehicle.name}: the gains that it has, at {options.rate:g} Hz")
     else:
-        found = tune.autotune(
-            options.vehicle,
-            options.bandwidth,
-            options.phase_margin,
-            gain_margin=options.gain_margin,
-            dt=dt,
-        )
+        asked = {
+            name: default if getattr(options, name) is None else getattr(options, name)
+            for name, default in _ASKED.items()
+        }
+        found = tune.autotune(options.vehicle, **asked, dt=dt)
         print(
-            f"{found.vehicle.name}: bandwidth {options.bandwidth:g} Hz, phase margin at least "
-            f"{options.phase_margin:g} deg, at {options.rate:g} Hz"
+            f"{found.vehicle.name}: bandwidth {asked['bandwidth']:g} Hz, phase margin at least "
+            f"{asked['phase_margin']:g} deg, at {options.rate:g} Hz"
         )
     print(found.table())
     responses = [tune.step_response(found.vehicle, axis, dt=dt) for axis in range(3)]
@@ -102,18 +94,40 @@ def run(options: argparse.Namespace) -> None:
     print("axis   rise time   overshoot    settled (2 %)")
     for response in responses:
         s = response.figures
+        settled = f"{1e3 * s.settling_time:.0f} ms" if s.settling_time >= 0.0 else "never"
         print(
             f"{tune.AXES[response.axis]:4s} {1e3 * s.rise_time:8.1f} ms {100 * s.overshoot:9.1f} % "
-            f"{1e3 * s.settling_time:13.0f} ms"
+            f"{settled:>16s}"
         )
     swept = _swept(options, found, dt) if options.sweep is not None else None
     if not options.no_plots:
         _write(options, found, responses, swept)
 
 
+def _check(options: argparse.Namespace) -> None:
+    """What can be seen before anything is computed."""
+    if not 1.0 <= options.rate <= 1e6:
+        raise ValueError(f"--rate: expected from 1 to 1e6 Hz, got {options.rate:g}")
+    if options.sweep is not None and not 1 <= options.sweep <= 1_000_000:
+        raise ValueError(f"--sweep: expected from 1 to 1000000 sets, got {options.sweep}")
+    if options.threads is not None and options.sweep is None:
+        raise ValueError("--threads: expected with --sweep N, which alone is flown on threads")
+    if options.present:
+        for name in _ASKED:
+            if getattr(options, name) is not None:
+                raise ValueError(
+                    f"--{name.replace('_', '-')}: expected without --present, which looks for none"
+                )
+    if not options.no_plots:
+        plots.require_matplotlib()
+        there = next(each for each in (options.out, *options.out.parents) if each.exists())
+        if not there.is_dir():
+            raise ValueError(f"--out {options.out}: expected a folder, {there} is a file")
+
+
 def _swept(options: argparse.Namespace, found: tune.Tuning, dt: float) -> tune.Sweep:
-    sets = tune.gain_sets(found.vehicle, options.sweep, dt=dt)
-    swept = tune.sweep(found.vehicle, sets, dt=dt, threads=options.threads)
+    sets = tune.gain_sets(found.vehicle, options.sweep, dt=dt, about=found.gains)
+    swept = tune.sweep(found.vehicle, sets, dt=dt, threads=options.threads or 0)
     best = swept.best()
     print(f"\n{len(swept)} sets of gains flown for 2 s under noise, {swept.lost.sum()} lost")
     print(f"{len(swept.pareto())} on the Pareto front; one that weighs error and noise alike:")
@@ -133,19 +147,31 @@ def _write(
     responses: list[tune.StepResponse],
     swept: tune.Sweep | None,
 ) -> None:
+    """All files, or none of them."""
     loop = found.loop()
     name = found.vehicle.name
     figures = {f"bode_{tune.AXES[i]}.png": tune.bode_figure(loop, i) for i in range(3)}
     figures["nyquist.png"] = tune.nyquist_figure(loop)
     figures["filter.png"] = tune.filter_figure(loop)
     figures["step.png"] = tune.step_figure(responses, f"{name}: flown steps")
+    vehicles = {}
+    if not options.present:
+        vehicles[f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.toml"] = found.vehicle
     if swept is not None:
         figures["pareto.png"] = tune.pareto_figure(swept, swept.best())
+        vehicles["swept.toml"] = swept.tuned(swept.best())
+    made = [each for each in (options.out, *options.out.parents) if not each.exists()]
     options.out.mkdir(parents=True, exist_ok=True)
-    for file, figure in figures.items():
-        tune.save(figure, options.out / file)
-    written = [*figures]
-    if not options.present:
-        (options.out / f"{name}.toml").write_text(found.vehicle.to_toml(), encoding="utf-8")
-        written.append(f"{name}.toml")
-    print(f"\nwrote {', '.join(written)} to {options.out}")
+    try:
+        with ExitStack() as whole:
+            for file, figure in figures.items():
+                tune.save(figure, whole.enter_context(written_whole(options.out / file)))
+            for file, vehicle in vehicles.items():
+                part = whole.enter_context(written_whole(options.out / file))
+                part.write_text(vehicle.to_toml(), encoding="utf-8")
+    except BaseException:
+        for folder in made:
+            if not any(folder.iterdir()):
+                folder.rmdir()
+        raise
+    print(f"\nwrote {', '.join([*figures, *vehicles])} to {options.out}")

@@ -59,6 +59,9 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
     floor: m, height at which vehicles are stopped (`contact`); None for none.
     turbulence: Dryden, or None for still air.
     max_action_delay: steps, the longest that set_action_delay() will take.
+    nominal_controller: whether the rate controllers go by the inertia, rotors and motors of
+        `vehicle`, whatever `parameters` gives to each: a controller that does not know what it
+        flies. False: each knows its own vehicle. The outer loops always go by `vehicle`.
     reproducible: True gives the same bits on every instruction set, more slowly.
     outer_loops: gains of the outer loops, or None for what follows from the vehicle.
 
@@ -85,6 +88,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         floor: float | None = None,
         turbulence: Dryden | None = None,
         max_action_delay: int = 0,
+        nominal_controller: bool = False,
         reproducible: bool = False,
         outer_loops: OuterLoops | None = None,
     ) -> None:
@@ -103,6 +107,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             "floor": None if floor is None else given.number("floor", floor, "a number [m]"),
             "turbulence": turbulence,
             "max_action_delay": given.whole_number("max_action_delay", max_action_delay, 0, 1000),
+            "nominal_controller": given.flag("nominal_controller", nominal_controller),
             "reproducible": given.flag("reproducible", reproducible),
             "outer_loops": outer_loops,
         }
@@ -128,6 +133,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             floor=-np.inf if o["floor"] is None else o["floor"],
             turbulence=(0.0, 0.0, 0.0, 0.0) if air is None else tuple(vars(air).values()),
             max_action_delay=o["max_action_delay"],
+            nominal_controller=o["nominal_controller"],
             pool=self._pool,
             reproducible=o["reproducible"],
         )

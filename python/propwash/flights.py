@@ -7,11 +7,9 @@ of about 1 kHz (Eschmann et al., arXiv 2404.07837). Flights are not part of the 
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from io import StringIO
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import frames
+from propwash._csv_table import CsvTable
 
 Array = NDArray[np.float64]
 
@@ -56,7 +55,7 @@ class Flight:
 
     path: Path
     time: Array
-    """(K,) s, from 0, increasing."""
+    """(K,) s, from the first row of the log, increasing."""
     duty: Array
     """(K, N) motor commands as duty cycles in [0, 1]."""
     body_rates: Array
@@ -88,10 +87,7 @@ class Flight:
         """
         kept = (self.time >= start) & (self.time <= stop)
         if kept.sum() < 2:
-            raise ValueError(
-                f"{self.path}: expected rows between {start:g} and {stop:g} s, the log has "
-                f"{self.time[0]:g} to {self.time[-1]:g} s"
-            )
+            raise _nothing_between(self.path, start, stop, self.time)
         return self._mapped(lambda values: values[kept])
 
     def _mapped(self, change: Callable[[Array], Array]) -> Flight:
@@ -146,136 +142,133 @@ def find_flight(path: str | PathLike[str]) -> Path:
     )
 
 
-def read_flight(path: str | PathLike[str]) -> Flight:
-    """Reads a flight log of either format.
+def read_flight(path: str | PathLike[str], start: float = -np.inf, stop: float = np.inf) -> Flight:
+    """Reads a flight log of either format, or its rows from `start` to `stop` [s].
 
     Raises FileNotFoundError; ValueError naming file, columns or row where it is not such a log.
     """
-    file = find_flight(path)
-    columns = read_columns(file)
-    if "timestamp" in columns and "t" not in columns:
-        return _on_board(file, columns)
-    return _motion_capture(file, columns)
+    table = CsvTable.read(find_flight(path))
+    if "timestamp" in table.names and "t" not in table.names:
+        return _on_board(table, start, stop)
+    return _motion_capture(table, start, stop)
 
 
-def read_columns(path: Path) -> dict[str, Array]:
-    """The columns of a CSV file by name. Raises ValueError that names the line or the row."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: expected a CSV file of text, {error}") from None
-    with StringIO(text, newline="") as stream:
-        reader = csv.reader(stream)
-        header = [name.strip() for name in next(reader, [])]
-        rows: list[list[float]] = []
-        for cells in reader:
-            if not cells:
-                continue
-            where = f"{path}, line {reader.line_num}"
-            try:
-                row = [float(cell) for cell in cells]
-            except ValueError as error:
-                raise ValueError(f"{where}: expected numbers, {error}") from None
-            if len(row) != len(header):
-                raise ValueError(f"{where}: expected {len(header)} columns, got {len(row)}")
-            rows.append(row)
-    if len(rows) < 2:
-        raise ValueError(f"{path}: expected a line of names and at least two rows, got {len(rows)}")
-    table = np.array(rows)
-    bad = np.argwhere(~np.isfinite(table))
-    if len(bad):
-        row_number, column = bad[0]
-        raise ValueError(
-            f"{path}, row {row_number + 1}: {header[column]} is not a finite number, "
-            f"{header[0]} = {table[row_number, 0]:.12g}; take the row out, or cut the log there"
-        )
-    return dict(zip(header, table.T, strict=True))
+def timed(table: CsvTable, time: Array, start: float, stop: float) -> tuple[CsvTable, Array]:
+    """The rows from `start` to `stop`, and their times, s from the first row of the file.
+
+    time: (K,) s, of every row. Raises ValueError as `check_time` does, and where there are less
+    than two.
+    """
+    since = np.asarray(time - time[0])
+    kept = np.flatnonzero((since >= start) & (since <= stop))
+    if len(kept) < 2:
+        raise _nothing_between(table.path, start, stop, since)
+    rows = slice(int(kept[0]), int(kept[-1]) + 1)
+    part = table.piece(rows)
+    check_time(part.path, time[rows], float(time[0]), part.first_row)
+    return part, since[rows]
 
 
-def _table(path: Path, columns: dict[str, Array], names: Sequence[str]) -> Array:
-    return np.stack([columns[name] for name in names], axis=-1)
+def _nothing_between(path: Path, start: float, stop: float, time: Array) -> ValueError:
+    return ValueError(
+        f"{path}: expected rows between {start:g} and {stop:g} s, the log has {time[0]:g} to "
+        f"{time[-1]:g} s"
+    )
 
 
-def _require(path: Path, columns: dict[str, Array], wanted: dict[str, list[str]]) -> None:
-    missing = [name for names in wanted.values() for name in names if name not in columns]
-    if missing:
-        raise ValueError(
-            f"{path}: missing columns {', '.join(missing)}; found {', '.join(columns) or 'none'}. "
-            f"docs/replay.md lists the two formats that are read"
-        )
+def _require(table: CsvTable, wanted: dict[str, list[str]]) -> None:
+    table.require(
+        [name for names in wanted.values() for name in names],
+        "docs/replay.md lists the two formats that are read, docs/identify.md how others are",
+    )
 
 
-def checked_time(path: Path, time: Array) -> Array:
-    """Time [s] counted from the first row.
+def check_time(path: Path, time: Array, origin: float, first_row: int = 1) -> None:
+    """Raises ValueError where time does not increase or has a gap; it names row and time.
 
-    Raises ValueError, which names row and time, where it does not increase, or has a gap of more
-    than ten steps and 0.1 s.
+    A gap is more than ten steps and 0.1 s. time: (K,) s; origin: where the log begins, s;
+    first_row: number of the first of these rows.
     """
     steps = np.diff(time)
     if np.any(steps <= 0.0):
-        row = int(np.argmax(steps <= 0.0)) + 2
-        how = "the same time twice" if steps[row - 2] == 0.0 else "time going back"
+        row = int(np.argmax(steps <= 0.0)) + 1
+        how = "the same time twice" if steps[row - 1] == 0.0 else "time going back"
         raise ValueError(
-            f"{path}, row {row}: expected time to increase, got {how}: {time[row - 2]:.12g} s, "
-            f"then {time[row - 1]:.12g} s; take the row out, or sort the log"
+            f"{path}, row {first_row + row}: expected time to increase, got {how}: "
+            f"{time[row - 1]:.12g} s, then {time[row]:.12g} s; take the row out, or sort the log"
         )
     allowed = max(GAP, 10.0 * float(np.median(steps)))
     if np.any(steps > allowed):
-        row = int(np.argmax(steps > allowed)) + 2
+        row = int(np.argmax(steps > allowed)) + 1
+        before, after = time[row - 1] - origin, time[row] - origin
         raise ValueError(
-            f"{path}, row {row}: a gap of {steps[row - 2]:.3g} s before the time of "
-            f"{time[row - 1]:.12g} s, expected at most {allowed:.3g} s; cut the log into two there"
+            f"{path}, row {first_row + row}: a gap of {steps[row - 1]:.3g} s before the time of "
+            f"{time[row]:.12g} s, expected at most {allowed:.3g} s; cut the log into two there: "
+            f"the piece to {before:.9g} s and that from {after:.9g} s"
         )
-    return np.asarray(time - time[0])
 
 
-def checked_attitude(path: Path, attitude: Array) -> Array:
-    """(K, 4) unit quaternions of continuous sign. Raises ValueError where one is no rotation."""
+def checked_attitude(path: Path, attitude: Array, time: Array, first_row: int = 1) -> Array:
+    """(K, 4) unit quaternions of continuous sign.
+
+    Raises ValueError, which names row and time [s], where one is no rotation.
+    """
     attitude = attitude.copy()
     flips = np.sign(np.sum(attitude[1:] * attitude[:-1], axis=1))
     attitude[1:] *= np.cumprod(np.where(flips < 0.0, -1.0, 1.0))[:, np.newaxis]
     norms = np.linalg.norm(attitude, axis=1, keepdims=True)
-    if np.any(np.abs(norms - 1.0) > 1e-2):
-        row = int(np.argmax(np.abs(norms - 1.0) > 1e-2)) + 1
-        raise ValueError(f"{path}, row {row}: expected qx, qy, qz, qw to be a unit quaternion")
+    wrong = np.flatnonzero(np.abs(norms[:, 0] - 1.0) > 1e-2)
+    if len(wrong):
+        row = int(wrong[0])
+        raise ValueError(
+            f"{path}, row {first_row + row}, at {time[row]:.9g} s: expected the attitude to be a "
+            f"unit quaternion, its length is {norms[row, 0]:.3g}; take the row out, or cut the log "
+            f"there"
+        )
     return np.asarray(attitude / norms)
 
 
-def _duty(path: Path, commands: Array) -> Array:
-    if commands.min() < 0.0 or commands.max() > PWM_FULL:
+def _duty(table: CsvTable, names: Sequence[str], time: Array) -> Array:
+    commands = table.stack(names)
+    outside = np.argwhere((commands < 0.0) | (commands > PWM_FULL))
+    if len(outside):
+        row, motor = outside[0]
         raise ValueError(
-            f"{path}: expected motor commands in [0, {PWM_FULL:.0f}], got "
-            f"[{commands.min():g}, {commands.max():g}]"
+            f"{table.path}, row {table.first_row + row}, at {time[row]:.9g} s: {names[motor]} is "
+            f"{commands[row, motor]:g}, expected motor commands in [0, {PWM_FULL:.0f}]; "
+            f"docs/identify.md tells how other scales are mapped"
         )
     return commands / PWM_FULL
 
 
-def _motion_capture(path: Path, columns: dict[str, Array]) -> Flight:
-    _require(path, columns, _MOTION_CAPTURE)
-    part = {key: _table(path, columns, names) for key, names in _MOTION_CAPTURE.items()}
-    attitude = frames.xyzw_to_wxyz(part["attitude"])
+def _motion_capture(table: CsvTable, start: float, stop: float) -> Flight:
+    names = _MOTION_CAPTURE
+    _require(table, names)
+    table, time = timed(table, table.column("t"), start, stop)
+    attitude = frames.xyzw_to_wxyz(table.stack(names["attitude"]))
     return Flight(
-        path=path,
-        time=checked_time(path, part["time"][:, 0]),
-        duty=_duty(path, part["motors"]),
-        body_rates=part["body_rates"],
-        specific_force=part["specific_force"] * STANDARD_GRAVITY,
-        voltage=part["voltage"][:, 0],
-        position=part["position"],
-        velocity=part["velocity"],
-        attitude=checked_attitude(path, attitude),
+        path=table.path,
+        time=time,
+        duty=_duty(table, names["motors"], time),
+        body_rates=table.stack(names["body_rates"]),
+        specific_force=table.stack(names["specific_force"]) * STANDARD_GRAVITY,
+        voltage=table.column("pwr_pm_vbat"),
+        position=table.stack(names["position"]),
+        velocity=table.stack(names["velocity"]),
+        attitude=checked_attitude(table.path, attitude, time, table.first_row),
         synchronous=False,
     )
 
 
-def _on_board(path: Path, columns: dict[str, Array]) -> Flight:
-    _require(path, columns, _ON_BOARD)
-    part = {key: _table(path, columns, names) for key, names in _ON_BOARD.items()}
+def _on_board(table: CsvTable, start: float, stop: float) -> Flight:
+    names = _ON_BOARD
+    _require(table, names)
+    table, time = timed(table, table.column("timestamp") * 1e-6, start, stop)
     return Flight(
-        path=path,
-        time=checked_time(path, part["time"][:, 0] * 1e-6),
-        duty=_duty(path, part["motors"]),
-        body_rates=np.deg2rad(part["body_rates"]),
-        specific_force=part["specific_force"] * STANDARD_GRAVITY,
+        path=table.path,
+        time=time,
+        duty=_duty(table, names["motors"], time),
+        body_rates=np.deg2rad(table.stack(names["body_rates"])),
+        specific_force=table.stack(names["specific_force"]) * STANDARD_GRAVITY,
         accelerometer_cutoff=_FIRMWARE_CUTOFF,
     )

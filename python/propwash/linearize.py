@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -103,8 +103,8 @@ def linearize(
     input: RotorSpeeds | RateThrust | None = None,
     *,
     kind: Kind = "continuous",
-    integrator: Integrator = "rk4",
-    dt: float = DEFAULT_DT,
+    integrator: Integrator | None = None,
+    dt: float | None = None,
     command: CommandLevel | None = None,
     outputs: Iterable[str] | None = None,
     controller: ArrayLike | None = None,
@@ -116,9 +116,10 @@ def linearize(
     state: with arrays (3,), (4,), (N,), or (n, …) for n models; None for hover trim at the origin,
         or for where a Fleet is.
     input: the command, one for all or n rows; None for the rotors' present speeds, or for no rates
-        and the vehicle's weight.
+        and the weight of each vehicle.
     kind: "continuous", or "discrete": the step of dt [s] as `integrator` computes it, with the
         motors' command delay and, under rate_thrust, the rate controller's filter and integrals.
+        None: a Fleet's own, of a Multicopter its integrator; else "rk4" and 1/960 s.
     command: "rotor_speeds" or "rate_thrust"; None for what `input` is, else rotor_speeds.
     outputs: names of states, of rows such as "angular_rate" (three at once) or "rotor_command", or
         of components such as "body_rates.x"; None for all states.
@@ -137,7 +138,9 @@ def linearize(
     parameters, own, where = _subject(vehicle)
     level = _level(command, input)
     _check_kind(kind, level)
-    points, single = _points(parameters, where if state is None else state, input, level)
+    integrator, dt = _method(vehicle, integrator, dt)
+    where = where if state is None else state
+    points, single = _points(parameters, where, input, level, _weight(parameters, own))
     points["controller"] = _memory(controller, points["body_rates"])
     if isinstance(vehicle, Fleet):
         single = False
@@ -147,13 +150,11 @@ def linearize(
             parameters, own, points, kind == "discrete", integrator, dt, level == "rate_thrust"
         )
     names = _names(parameters, level, a.shape[1])
-    k = len(names[0])
     rows = _rows(outputs, *names[::2])
-    c = np.concatenate([np.broadcast_to(np.eye(k), a.shape), c], axis=1)[:, rows]
+    c = np.concatenate([np.broadcast_to(np.eye(len(names[0])), a.shape), c], axis=1)[:, rows]
     d = np.concatenate([np.zeros_like(b), d], axis=1)[:, rows]
     chosen = tuple((names[0] + names[2])[row] for row in rows)
-    arrays = (a, b, c, d, drift[..., 0])
-    a, b, c, d, rest = (x[0] for x in arrays) if single else arrays
+    a, b, c, d, rest = (x[0] if single else x for x in (a, b, c, d, drift[..., 0]))
     step = dt if kind == "discrete" else None
     return LinearModel(a, b, c, d, names[0], names[1], chosen, step, rest)
 
@@ -194,6 +195,27 @@ def _subject(
     return vehicle._parameters, own, where
 
 
+def _method(
+    vehicle: object, integrator: Integrator | None, dt: float | None
+) -> tuple[Integrator, float]:
+    """What is asked for, or what the vehicle flies with."""
+    own: Integrator = "rk4"
+    if isinstance(vehicle, Fleet):
+        own = cast("Integrator", vehicle._options["integrator"])
+    elif isinstance(vehicle, Multicopter):
+        own = vehicle._options[0]
+    step = vehicle.dt if isinstance(vehicle, Fleet) else DEFAULT_DT
+    return own if integrator is None else integrator, step if dt is None else dt
+
+
+def _weight(parameters: VehicleParameters, own: dict[str, Array]) -> Array:
+    """N, of the vehicle, or of each."""
+    mass = np.asarray(own.get("body.mass", parameters.body.mass), dtype=np.float64)
+    gravity = np.asarray(own.get("body.gravity", parameters.body.gravity), dtype=np.float64)
+    size = np.linalg.norm(gravity, axis=-1)
+    return np.asarray((mass.reshape(-1) if mass.ndim else mass) * size, dtype=np.float64)
+
+
 def _level(command: str | None, input: object) -> CommandLevel:
     if input is not None and not isinstance(input, RotorSpeeds | RateThrust):
         raise TypeError(f"input: expected RotorSpeeds, RateThrust or None, got {input!r:.100}")
@@ -212,6 +234,7 @@ def _points(
     state: MulticopterState | None,
     input: RotorSpeeds | RateThrust | None,
     level: CommandLevel,
+    weight: Array,
 ) -> tuple[dict[str, Array], bool]:
     """Rows of numbers about which to linearise, and whether the caller gave none."""
     if state is None:
@@ -222,12 +245,13 @@ def _points(
     rotors = len(parameters.rotors)
     widths = {**dict.fromkeys(_BODY, 3), "attitude": 4, "rotor_speeds": rotors}
     given = {name: (np.asarray(getattr(state, name)), width) for name, width in widths.items()}
-    weight = parameters.body.mass * float(np.linalg.norm(parameters.body.gravity))
     if level == "rate_thrust":
-        held = RateThrust([0.0, 0.0, 0.0], weight) if input is None else input
-        assert isinstance(held, RateThrust)
-        thrust = np.asarray(held.thrust, dtype=np.float64)[..., np.newaxis]
-        rates = np.asarray(held.rates, dtype=np.float64)
+        rates, thrust = np.zeros((*weight.shape, 3)), weight[..., np.newaxis]
+        if isinstance(input, RateThrust):
+            rates = np.asarray(input.rates, dtype=np.float64)
+            thrust = np.asarray(input.thrust, dtype=np.float64)[..., np.newaxis]
+        rates = np.broadcast_to(rates, np.broadcast_shapes(rates.shape, (*thrust.shape[:-1], 3)))
+        thrust = np.broadcast_to(thrust, (*rates.shape[:-1], 1))
         given["input"] = (np.concatenate([rates, thrust], axis=-1), 4)
     else:
         speeds = state.rotor_speeds if input is None else input.speeds  # type: ignore[union-attr]

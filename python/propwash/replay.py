@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash._core import RotorSpeeds
-from propwash.flights import Flight
+from propwash.flights import GAP, Flight
 from propwash.multicopter import Multicopter, MulticopterState
 from propwash.parameters import VehicleParameters
 
@@ -53,9 +53,18 @@ class Replay:
     """By mode: "model" and, where the flight has poses, "attitude given"."""
 
     def error(self, mode: str, quantity: str, horizon: float) -> Array:
-        """(W,) errors of a quantity `horizon` [s] after the start of each window."""
+        """(W,) errors of a quantity `horizon` [s] after the start of each window.
+
+        Raises ValueError where the windows have no such sample.
+        """
         errors = self.predictions[mode].errors[quantity]
-        return errors[:, round(horizon / self.period) - 1]
+        sample = round(horizon / self.period)
+        if not 1 <= sample <= errors.shape[1]:
+            raise ValueError(
+                f"horizon: expected {self.period:g} to {errors.shape[1] * self.period:g} s, got "
+                f"{horizon:g}"
+            )
+        return errors[:, sample - 1]
 
 
 UNITS = {
@@ -76,16 +85,28 @@ def replay(
 ) -> Replay:
     """Predicts windows of `longest` [s] that start `every` [s] of the flight.
 
-    Raises ValueError where the vehicle has another number of rotors than the log has motors, or no
-    window of the flight is in the air.
+    Raises ValueError where the vehicle has another number of rotors than the log has motors, the
+    log has steps of more than 0.1 s, a window is shorter than a sample, or none is in the air.
     """
-    has_pose = flight.attitude is not None
+    if flight.period > GAP:
+        raise ValueError(
+            f"{flight.path}: expected steps of at most {GAP:g} s, got {flight.period:.3g} s; set "
+            f"scale of time, or log faster"
+        )
+    has_pose = _has_pose(flight)
     period = 0.010 if has_pose else 0.002
+    samples = round(longest / period)
+    if samples < 1:
+        raise ValueError(
+            f"longest: expected at least the {period:g} s of a sample of {flight.path}, got "
+            f"{longest:g} s"
+        )
     uav = Multicopter(vehicle, noise=False)
     if uav.rotors != flight.duty.shape[1]:
         raise ValueError(
             f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle "
-            f"{uav.parameters.name!r} has {uav.rotors} rotors"
+            f"{uav.parameters.name!r} has {uav.rotors} rotors; map the columns of each motor, or "
+            f"give another vehicle"
         )
     grid = _with_motion(flight.resampled(period), uav.parameters)
     starts = _window_starts(grid, period, longest, every)
@@ -96,13 +117,17 @@ def replay(
         )
     commands = _rotor_commands(grid, uav)
     snapshots = _motor_memory(grid, uav, commands, period, starts)
-    samples = round(longest / period)
     modes = {"model": False, "attitude given": True} if has_pose else {"model": False}
     predictions = {
-        mode: _predict(grid, uav, commands, period, snapshots, samples, given)
+        mode: _predict(grid, uav, commands, period, snapshots, samples, has_pose, given)
         for mode, given in modes.items()
     }
     return Replay(grid, uav.parameters, period, predictions)
+
+
+def _has_pose(flight: Flight) -> bool:
+    """Whether position, velocity and attitude were recorded, and not observed."""
+    return all(part is not None for part in (flight.position, flight.velocity, flight.attitude))
 
 
 def _with_motion(grid: Flight, vehicle: VehicleParameters) -> Flight:
@@ -110,7 +135,7 @@ def _with_motion(grid: Flight, vehicle: VehicleParameters) -> Flight:
     from propwash.identify._observer import with_observed_motion
 
     flying = grid.duty.mean(axis=1) > _IDLE_DUTY
-    if grid.attitude is not None or not flying.any():
+    if _has_pose(grid) or not flying.any():
         return grid
     lateral = grid.specific_force[flying, :2].mean(axis=0)
     return with_observed_motion(grid, vehicle, (float(lateral[0]), float(lateral[1])))
@@ -118,9 +143,10 @@ def _with_motion(grid: Flight, vehicle: VehicleParameters) -> Flight:
 
 def _window_starts(grid: Flight, period: float, longest: float, every: float) -> list[int]:
     flying = grid.duty.min(axis=1) > _IDLE_DUTY
-    if grid.position is not None:
+    second = max(1, round(1.0 / period))
+    if grid.position is not None and grid.duty[:second].mean() < _IDLE_DUTY:
         height = grid.position[:, 2]
-        flying &= height > height[: max(1, round(1.0 / period))].min() + _CLEARANCE
+        flying &= height > height[:second].min() + _CLEARANCE
     samples = round(longest / period)
     stride = max(1, round(every / period))
     return [
@@ -148,8 +174,9 @@ def _measured(grid: Flight, row: int, uav: Multicopter) -> MulticopterState:
     state.body_rates = grid.body_rates[row]
     if grid.position is not None:
         state.position = grid.position[row]
-    if grid.velocity is not None and grid.attitude is not None:
+    if grid.velocity is not None:
         state.velocity = grid.velocity[row]
+    if grid.attitude is not None:
         state.attitude = grid.attitude[row]
     return state
 
@@ -183,6 +210,7 @@ def _predict(
     period: float,
     snapshots: dict[int, bytes],
     samples: int,
+    has_pose: bool,
     attitude_given: bool,
 ) -> Prediction:
     substeps = round(period / _STEP)
@@ -207,23 +235,30 @@ def _predict(
             attitude[window, k] = state.attitude
             body_rates[window, k] = state.body_rates
             force[window, k] = uav.imu.specific_force
-    prediction = Prediction(grid.time[rows])
-    prediction.values["body rates"] = body_rates
-    prediction.values["vertical specific force"] = force[..., 2]
+    values = {"body rates": body_rates, "vertical specific force": force[..., 2]}
+    if has_pose:
+        values |= {"position": position, "velocity": velocity, "attitude": attitude}
+    errors = _errors(grid, rows, values, attitude_given)
+    return Prediction(grid.time[rows], values, errors)
+
+
+def _errors(
+    grid: Flight, rows: NDArray[np.intp], values: dict[str, Array], attitude_given: bool
+) -> dict[str, Array]:
+    """(W, H) of each quantity that is compared."""
+    errors = {}
     if not attitude_given:
-        prediction.errors["body rates"] = _distance(body_rates, grid.body_rates[rows])
-        if grid.position is None:
-            # the radio log's accelerometer is too late for a comparison sample by sample
-            prediction.errors["vertical specific force"] = np.abs(
-                force[..., 2] - grid.specific_force[rows][..., 2]
-            )
-    if grid.position is not None and grid.velocity is not None and grid.attitude is not None:
-        prediction.values |= {"position": position, "velocity": velocity, "attitude": attitude}
-        prediction.errors["position"] = _distance(position, grid.position[rows])
-        prediction.errors["velocity"] = _distance(velocity, grid.velocity[rows])
-        if not attitude_given:
-            prediction.errors["attitude"] = _angle(attitude, grid.attitude[rows])
-    return prediction
+        errors["body rates"] = _distance(values["body rates"], grid.body_rates[rows])
+        if grid.synchronous:
+            # an accelerometer by radio is too late for a comparison sample by sample
+            measured = grid.specific_force[rows][..., 2]
+            errors["vertical specific force"] = np.abs(values["vertical specific force"] - measured)
+    for name, recorded in (("position", grid.position), ("velocity", grid.velocity)):
+        if name in values and recorded is not None:
+            errors[name] = _distance(values[name], recorded[rows])
+    if "attitude" in values and grid.attitude is not None and not attitude_given:
+        errors["attitude"] = _angle(values["attitude"], grid.attitude[rows])
+    return errors
 
 
 def _distance(a: Array, b: Array) -> Array:

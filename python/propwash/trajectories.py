@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from propwash._flatness import Flatness, flatness
 from propwash._minimum_snap import Limits, Polynomial, minimum_snap
-from propwash._reference import Path, Reference, stack
+from propwash._reference import Controller, Path, Reference, stack
 from propwash._shapes import Circle, Lemniscate, Line
 
 __all__ = [
     "Circle",
+    "Controller",
     "Flatness",
     "Lemniscate",
     "Limits",

@@ -1,5 +1,6 @@
 // A step allocates nothing: operator new is replaced, and malloc intercepted where that can be
 // done.
+#include <Eigen/Core>
 #include <atomic>
 #include <cstdlib>
 #include <memory>

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -77,8 +77,29 @@ class _Pilot:
 
 def simulated_flight(seconds: float, seed: int = 1) -> Flight:
     """The true vehicle, recorded by one clock at 250 Hz, with white noise and no bias."""
-    vehicle = true_vehicle()
     rng = np.random.default_rng(seed)
+    return noisy(clean_flight(seconds, rng), rng)
+
+
+def noisy(flight: Flight, rng: np.random.Generator) -> Flight:
+    """The flight with white noise on all that is measured but the attitude."""
+
+    def recorded(name: str) -> Array:
+        values = getattr(flight, name)
+        return np.asarray(values + getattr(NOISE, name) * rng.standard_normal(values.shape))
+
+    return replace(
+        flight,
+        body_rates=recorded("body_rates"),
+        specific_force=recorded("specific_force"),
+        position=recorded("position"),
+        velocity=recorded("velocity"),
+    )
+
+
+def clean_flight(seconds: float, rng: np.random.Generator) -> Flight:
+    """The true vehicle, shaken at random, recorded as it is."""
+    vehicle = true_vehicle()
     uav = pw.Multicopter(vehicle, noise=False)
     pilot = _Pilot(vehicle, rng.uniform(0.0, 2.0 * np.pi, (4, 4)))
     time: Array = np.asarray(PERIOD * np.arange(round(seconds / PERIOD)), dtype=np.float64)
@@ -94,19 +115,14 @@ def simulated_flight(seconds: float, seed: int = 1) -> Flight:
             duty[k + 1] = pilot.duty(state, float(t))
             held = 0.5 * (duty[k] + duty[k + 1]) * vehicle.motor.speed_max
             uav.step(pw.RotorSpeeds(held), dt=1e-3, steps=round(PERIOD / 1e-3))
-
-    def recorded(name: str, deviation: float) -> Array:
-        values = np.array([getattr(state, name) for state in states])
-        return np.asarray(values + deviation * rng.standard_normal(values.shape))
-
     return Flight(
         path=Path("simulated"),
         time=time,
         duty=duty,
-        body_rates=recorded("body_rates", NOISE.body_rates),
-        specific_force=force + NOISE.specific_force * rng.standard_normal(force.shape),
+        body_rates=np.array([state.body_rates for state in states]),
+        specific_force=force,
         voltage=np.full(len(time), vehicle.battery.nominal_voltage),
-        position=recorded("position", NOISE.position),
-        velocity=recorded("velocity", NOISE.velocity),
-        attitude=recorded("attitude", 0.0),
+        position=np.array([state.position for state in states]),
+        velocity=np.array([state.velocity for state in states]),
+        attitude=np.array([state.attitude for state in states]),
     )

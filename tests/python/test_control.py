@@ -11,6 +11,7 @@ import numpy as np
 import propwash as pw
 import pytest
 from helpers import MULTICOPTERS, Array, published, refused, tilted_hexacopter, wrong
+from msgspec.structs import replace
 from scipy import signal
 
 DT = 1.0 / 960.0
@@ -223,6 +224,34 @@ def test_allocated_wrench_is_attained(name: str) -> None:
         attained = allocation.attained(speeds)
         assert np.allclose(attained.torque, torque, rtol=0, atol=1e-12 * weight * arm)
         assert attained.thrust == pytest.approx(weight + draw[3], rel=1e-12)
+
+
+def test_prioritised_allocation_gives_up_yaw_for_tilt_and_thrust() -> None:
+    """The same where a wrench can be had; where it cannot, the papers' clipping loses all of it."""
+    allocation = pw.Allocation("flightgoggles")
+    within = [0.1, -0.2, 0.02], 9.81
+    np.testing.assert_allclose(
+        allocation.allocate(*within, prioritised=True), allocation.allocate(*within), rtol=1e-12
+    )
+    wanted = np.array([0.35, -0.25, 0.9])
+    kept = allocation.attained(allocation.allocate(wanted, 12.0, prioritised=True))
+    clipped = allocation.attained(allocation.allocate(wanted, 12.0))
+    np.testing.assert_allclose(kept.torque[:2], wanted[:2], rtol=1e-9)
+    assert kept.thrust == pytest.approx(12.0, rel=1e-9)
+    assert 0.0 <= kept.torque[2] < wanted[2]
+    assert np.abs(clipped.torque[:2] - wanted[:2]).max() > 0.03
+    assert abs(clipped.thrust - 12.0) > 0.3
+
+
+def test_prioritised_allocation_needs_rotors_that_push() -> None:
+    vehicle = pw.load_vehicle("flightgoggles")
+    down = tuple(
+        replace(rotor, axis=(0.0, 0.0, -1.0), thrust_coefficient=5e-7) for rotor in vehicle.rotors
+    )
+    both_ways = vehicle.replace(rotors=vehicle.rotors + down, motor={"speed_min": -2200.0})
+    allocation = pw.Allocation(both_ways)
+    with pytest.raises(ValueError, match="prioritised"):
+        allocation.allocate([0.0, 0.0, 0.0], 9.81, prioritised=True)
 
 
 def test_allocation_clips_each_rotor_and_reports_what_is_left() -> None:

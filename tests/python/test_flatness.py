@@ -11,6 +11,7 @@ from helpers import code_blocks, run_in_order
 from numpy.typing import NDArray
 from path_helpers import ALL, PATHS, WAYPOINTS, away_from_leaps, places, turned
 from propwash import trajectories as tj
+from propwash._minimum_snap import demand
 
 Array = NDArray[np.float64]
 
@@ -144,6 +145,29 @@ def test_the_shortest_path_stays_within_its_limits_and_no_shorter_one_does(name:
     assert share(quicker) > 1.002
     with pytest.raises(ValueError, match=r"limits: cannot be met in .* s: .* times the limit"):
         tj.minimum_snap(WAYPOINTS, vehicle, duration=0.5 * path.duration, limits=limits)
+
+
+@pytest.mark.parametrize(("name", "size"), [("crazyflie", 0.05), ("hexacopter", 0.3)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_limits_hold_between_the_places_that_were_looked_at(
+    name: str, size: float, seed: int
+) -> None:
+    """Headings with corners in their second derivative make narrow peaks of thrust."""
+    pytest.importorskip("scipy")
+    rng = np.random.default_rng(seed)
+    vehicle = pw.load_vehicle(name)
+    limits = tj.Limits(thrust=0.8, rates=(20.0, 6.0, 20.0))
+    path = tj.minimum_snap(size * rng.normal(size=(3, 3)), vehicle, limits=limits, yaw="along")
+    rows = np.concatenate(
+        [np.linspace(a, b, 3001) for a, b in zip(path.knots, path.knots[1:], strict=False)]
+    )
+    assert demand(path.sample(rows), vehicle, limits).share <= 1.0
+
+
+def test_a_vehicle_without_weight_has_no_attitude_to_hold() -> None:
+    weightless = pw.load_vehicle("flightgoggles").replace(body={"gravity": (0.0, 0.0, 0.0)})
+    with pytest.raises(ValueError, match=r"no attitude is asked for, .* without weight"):
+        tj.minimum_snap([(0, 0, 0), (1, 0, 0)], weightless)
 
 
 def test_a_world_that_is_turned_and_moved_turns_and_moves_the_path() -> None:

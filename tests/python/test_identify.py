@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import propwash as pw
 import pytest
-from identify_flight import NOISE, simulated_flight, true_vehicle
+from identify_flight import NOISE, clean_flight, noisy, simulated_flight, true_vehicle
 from propwash import _identify_command, flights, identify
-from propwash.identify._parameters import FORCES, catalogue
+from propwash.identify._observer import with_observed_motion
+from propwash.identify._parameters import FORCES, catalogue, changed
+from propwash.multicopter import Array
+from scipy.stats import chi2
 
 SIGMAS = 4.0
 """A normal estimate of 17 parameters is further out in one of a thousand flights."""
@@ -53,6 +58,50 @@ def test_its_residuals_are_white_and_as_large_as_the_noise(found: identify.Ident
     for white in found.whiteness:
         assert white.rms == pytest.approx(1.0, abs=0.1)
         assert abs(white.autocorrelation) < SIGMAS / 1.96 * white.bound
+
+
+def test_the_truth_is_as_near_as_the_standard_errors_say() -> None:
+    """Also of short flights: a sandwich of few windows alone would be too small."""
+    flight = clean_flight(4.0, np.random.default_rng(1))
+    truth = true_vehicle()
+    free = [catalogue(truth)[name] for name in ("thrust", "drag_x", "drag_z")]
+    guess = changed(truth, free, [0.1, 0.1, 0.1])
+    distance = []
+    for seed in range(20):
+        log = replace(noisy(flight, np.random.default_rng(seed)), synchronous=False)
+        names = [parameter.name for parameter in free]
+        fit = identify.vehicle(log, guess, parameters=names, noise=NOISE, threads=1)
+        for estimate, parameter in zip(fit.estimates, free, strict=True):
+            distance.append((estimate.value - parameter.read(truth)) / estimate.standard_error)
+    squares = float(np.sum(np.square(distance)))
+    assert chi2.ppf(1e-6, len(distance)) < squares < chi2.ppf(0.999, len(distance))
+
+
+@pytest.mark.parametrize("name", ["flightgoggles", "crazyflie"])
+def test_numbers_that_cannot_be_less_than_nothing_may_be_nothing(name: str) -> None:
+    """A hover tells of no drag; a search that stops at 0 is no error."""
+    vehicle = pw.load_vehicle(name)
+    hover = float(np.mean(pw.Multicopter(vehicle).trim().rotor_speeds)) / vehicle.motor.speed_max
+    time: Array = np.linspace(0.0, 3.99, 400)
+    rng = np.random.default_rng(4)
+    still = identify.FlightLog(
+        path=Path("hover"),
+        time=time,
+        duty=np.full((400, 4), 1.01 * hover),
+        body_rates=np.zeros((400, 3)),
+        specific_force=np.tile([0.0, 0.0, 9.81], (400, 1)),
+        voltage=np.full(400, vehicle.battery.nominal_voltage),
+        position=1e-3 * rng.standard_normal((400, 3)) + [0.0, 0.0, 1.0],
+        velocity=1e-3 * rng.standard_normal((400, 3)),
+        attitude=np.tile([1.0, 0.0, 0.0, 0.0], (400, 1)),
+        synchronous=False,
+    )
+    fit = identify.vehicle(still, name, threads=1)
+    assert min(fit.vehicle.rotor_drag.linear) >= 0.0
+    assert fit.estimate("thrust").value == pytest.approx(
+        fit.estimate("thrust").guess / 1.01**2, rel=5e-3
+    )
+    assert not any(fit.estimate(f"drag_{axis}").told for axis in "xy")
 
 
 def test_a_wrong_model_leaves_residuals_that_are_not_white(simulated: identify.FlightLog) -> None:
@@ -130,17 +179,75 @@ def test_logs_that_cannot_be_used_say_why(
         identify.vehicle(log, "crazyflie")
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: {"specific_force": f.specific_force / 9.81}, r"of 3 to 30 m/s\^2 .* are one g"),
+        (lambda f: {"specific_force": -f.specific_force}, r"of 3 to 30 m/s\^2 .* down = true"),
+        (lambda f: {"body_rates": np.rad2deg(f.body_rates)}, r"are 57\.\d times as large"),
+        (lambda f: {"body_rates": f.body_rates * [1, -1, -1]}, r"about y are -.*down = true"),
+        (lambda f: {"attitude": f.attitude * [1, -1, -1, -1]}, r"as w x y z, body to world"),
+        (lambda f: {"attitude": np.roll(f.attitude, -1, axis=1)}, r"as w x y z, body to world"),
+        (lambda f: {"voltage": 1e3 * f.voltage}, r"about 4\.45 V.* is 4450; set scale of voltage"),
+        (lambda f: {"voltage": 0.0 * f.voltage}, r"about 4\.45 V.* is 0; .* leave it out of the"),
+        (lambda f: {"time": 100.0 * f.time}, r"steps of at most 0\.05 s, got 0\.4 s; set scale of"),
+    ],
+)
+def test_logs_of_other_units_and_frames_are_refused(
+    simulated: identify.FlightLog,
+    change: Callable[[identify.FlightLog], dict[str, Array]],
+    message: str,
+) -> None:
+    log = replace(simulated, **change(simulated))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=message):
+        identify.vehicle(log, "crazyflie")
+
+
+def test_a_velocity_is_observed_where_only_the_attitude_was_measured(
+    simulated: identify.FlightLog,
+) -> None:
+    """A vehicle with an attitude and without a velocity does not stand still."""
+    assert simulated.velocity is not None
+    lateral = simulated.specific_force[:, :2].mean(axis=0)
+    bias = (float(lateral[0]), float(lateral[1]))
+    blind = replace(simulated, position=None, velocity=None)
+    seen = with_observed_motion(blind, true_vehicle(), bias)
+    assert seen.velocity is not None
+    assert seen.attitude is simulated.attitude
+    late = simulated.time > 2.0
+    error = (seen.velocity - simulated.velocity)[late, :2]
+    assert np.sqrt(np.mean(error**2)) < 0.5 * np.std(simulated.velocity[late, :2])
+
+
 def test_arguments_that_cannot_be_are_refused(simulated: identify.FlightLog) -> None:
     with pytest.raises(ValueError, match="at least one"):
         identify.vehicle([])
     with pytest.raises(TypeError, match=r"what identify\.read_log gives"):
         identify.vehicle(["flight.csv"])  # type: ignore[list-item]
+    broken = simulated.body_rates.copy()
+    broken[700, 1] = np.nan
+    with pytest.raises(
+        ValueError, match=r"simulated, row 701, at 2\.8 s: body_rates is not finite"
+    ):
+        identify.vehicle(replace(simulated, body_rates=broken))
     with pytest.raises(ValueError, match="'thurst' is none of thrust"):
         identify.vehicle(simulated, parameters=["thurst"])
     with pytest.raises(ValueError, match="share"):
         identify.vehicle(simulated, share=0.0)
+    for share in (0.0, 1.0, float("nan")):
+        with pytest.raises(ValueError, match=r"share: expected a number from 0\.05"):
+            identify.hold_out([simulated], share=share)
+    with pytest.raises(ValueError, match=r"expected 1 s in the air for a window, got .* larger"):
+        identify.vehicle(simulated, share=0.05)
     with pytest.raises(ValueError, match="at least two"):
         identify.leave_one_out([simulated])
+    with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
+        identify.leave_one_out([simulated, replace(simulated, attitude=None)])
+    with pytest.raises(ValueError, match="expected commands and motion by one clock"):
+        identify.hold_out([replace(simulated, synchronous=False)])
+    for wrong in ({"position": 0.0}, {"twist": -1.0}, {"push": float("nan")}, {"velocity": "x"}):
+        with pytest.raises(ValueError, match=rf"noise\.{next(iter(wrong))}: expected a finite"):
+            identify.Noise(**wrong)
 
 
 def test_the_figures_are_drawn(found: identify.Identified) -> None:
@@ -188,6 +295,75 @@ def test_a_log_that_cannot_be_used_leaves_no_file(
         _run([str(log), "--out", str(tmp_path / "mine.png"), *mapping])
     assert sorted(tmp_path.iterdir()) == before
     assert out.read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no_such.csv@1:2"], r"no flight log 'no_such\.csv'"),
+        (["LOG@5"], r"expected LOG@FROM:TO, seconds from the first row of the log, got '5'"),
+        (["LOG@.:3"], r"expected LOG@FROM:TO"),
+        (["LOG@-1:3"], r"expected LOG@FROM:TO"),
+        (["LOG@5:3"], r"expected rows between 5 and 3 s, the log has 0 to 7\.99"),
+        (["LOG@90:"], r"expected rows between 90 and inf s"),
+        (["LOG", "--parameters", "thrust, thurst"], r"'thurst' is none of thrust"),
+        (["LOG", "--out", "FOLDER/none/mine.toml"], r"expected a file in a folder that exists"),
+        (["LOG", "--out", "FOLDER"], r"expected a file in a folder that exists"),
+        (["LOG", "--imu", "--judge"], r"--imu: nothing of it depends on --judge"),
+        (["LOG", "--imu", "--parameters", "thrust"], r"--imu: nothing of it depends on --para"),
+        (["LOG", "--imu", "--vehicle", "hexacopter"], r"--imu: nothing of it depends on --vehi"),
+        (["LOG", "LOG", "--imu"], r"--imu: expected one log, got 2"),
+        (["LOG", "--imu", "--out", "FOLDER/mine.toml"], r"expected the name of a plot, \.png"),
+        (["LOG", "--columns", "FOLDER/none.toml"], r"none\.toml"),
+    ],
+)
+def test_the_command_refuses_before_it_works_and_writes_nothing(
+    log_file: Path, arguments: list[str], message: str
+) -> None:
+    folder = log_file.parent
+    before = sorted(folder.iterdir())
+    known = [] if "--columns" in arguments else ["--columns", str(folder / "columns.toml")]
+    named = [a.replace("LOG", str(log_file)).replace("FOLDER", str(folder)) for a in arguments]
+    with pytest.raises((ValueError, OSError), match=message):
+        _run([*named, *known])
+    assert sorted(folder.iterdir()) == before
+
+
+def test_what_cannot_be_judged_is_refused_before_the_fit(
+    simulated: identify.FlightLog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    by_radio = replace(simulated, synchronous=False)
+    monkeypatch.setattr(identify, "read_log", lambda *_, **__: by_radio)
+    with pytest.raises(ValueError, match="--judge: expected two logs with poses, or one of comm"):
+        _run(["one.csv", "--judge", "--out", str(tmp_path / "mine.toml")])
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_judge_judges_the_parameters_that_were_asked_for(
+    simulated: identify.FlightLog,
+    found: identify.Identified,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    fitted: list[list[str]] = []
+
+    def fit(*_: Any, parameters: list[str], **__: Any) -> identify.Identified:
+        fitted.append(parameters)
+        return found
+
+    monkeypatch.setattr(identify, "read_log", lambda *_, **__: simulated)
+    monkeypatch.setattr(identify, "vehicle", fit)
+    monkeypatch.setattr(identify._fit, "vehicle", fit)
+    monkeypatch.setattr(_identify_command, "_plot", lambda figure, file: None)
+    out = ["--out", str(tmp_path / "mine.toml")]
+    _run(["one.csv", "two.csv", "--judge", "--parameters", "thrust,delay", "--threads", "1", *out])
+    # all, without the first, without the second, and the beginning of both
+    assert fitted == [["thrust", "delay"]] * 4
+
+
+@pytest.fixture(scope="module")
+def log_file(simulated: identify.FlightLog, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _write_log(tmp_path_factory.mktemp("logs"), simulated)
 
 
 def _write_log(folder: Path, log: identify.FlightLog) -> Path:

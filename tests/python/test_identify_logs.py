@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import propwash as pw
@@ -72,6 +74,7 @@ def _with(row: int, column: int, value: float) -> Array:
         (_with(10, 0, 35000.0), r"row 11: .* time going back: 0.036 s, then 0.035 s; .*sort"),
         (np.delete(_table(), range(50, 90), axis=0), r"row 51: a gap of 0.164 s before .*cut the"),
         (_with(20, 2, np.nan), r"row 21: q is not a finite number, us = 80000; take the row out"),
+        (_with(20, 0, np.inf), r"row 21: us is not a finite number"),
         (_with(20, 7, 2100.0), r"row 21, at 0.08 s: m1 gives a duty cycle of 1.1, .*set scale"),
         (_table(20), r"at least 50 rows, got 20, 0.076 s; a longer log would do"),
     ],
@@ -83,12 +86,37 @@ def test_bad_rows_are_named_with_what_would_do(tmp_path: Path, table: Array, mes
     assert str(path) in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"scale": {"time": 0.0}}, r"scale\.time: expected a finite number that is not 0, got 0"),
+        ({"scale": {"time": "ms"}}, r"scale\.time: expected a finite number .* got 'ms'"),
+        (
+            {"offset": {"motors": float("nan")}},
+            r"offset\.motors: expected a finite number, got nan",
+        ),
+        ({"scale": {"engines": 1.0}}, r"scale: 'engines' is none of time, motors"),
+        ({"scale": 3}, r"scale: expected a table of numbers, got 3"),
+        ({"motors": 4}, r"motors: expected a list of names, got 4"),
+        ({"motors": [1, 2]}, r"motors: expected a list of names"),
+        ({"time": 5}, r"time: expected a name, got 5"),
+        ({"down": "no"}, r"down: expected true or false, got 'no'"),
+        ({"accelerometer_cutoff": -3.0}, r"accelerometer_cutoff: expected a number > 0 \[Hz\]"),
+    ],
+)
+def test_mappings_that_cannot_be_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=rf"columns\.{message}"):
+        replace(COLUMNS, **wrong)
+
+
 def test_missing_columns_are_named(tmp_path: Path) -> None:
     path = _write(tmp_path / "log.csv", _table()[:, :8], NAMES[:8])
     with pytest.raises(ValueError, match=r"missing columns m2; found us, p, q, r.*Name others"):
         identify.read_log(path, COLUMNS)
     with pytest.raises(ValueError, match=r"missing columns .*docs/replay.md"):
         identify.read_log(path)
+    with pytest.raises(TypeError, match=r"columns: expected identify\.Columns, got 'm1'"):
+        identify.read_log(path, "m1")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"columns\.body_rates: expected 3 names, got 2"):
         Columns(body_rates=["p", "q"], specific_force=["x", "y", "z"])
 
@@ -215,6 +243,39 @@ def test_noise_of_known_densities_comes_back() -> None:
     assert again.imu.gyroscope_noise_density == pytest.approx(2e-3, rel=0.1)
     assert again.imu.accelerometer_bias_walk == 0.0  # white, and said so
     assert "gyroscope x" in noise.table()
+
+
+def test_intervals_of_the_noise_hold_as_often_as_they_say() -> None:
+    """95 of 100, and one in a thousand such tests finds less than 50 of 60."""
+    rng = np.random.default_rng(6)
+    density, walk, rate, rows = 1e-2, 1e-1, 100.0, 2**12
+    held = np.zeros(2)
+    for _ in range(20):
+        white = density * rate**0.5 * rng.standard_normal((rows, 3))
+        bias = walk / rate**0.5 * np.cumsum(rng.standard_normal((rows, 3)), axis=0)
+        for axis in identify.imu(_still(white, rate)).axes[:3]:
+            held[0] += axis.noise_density.low <= density <= axis.noise_density.high
+            assert axis.random_walk.low == 0.0
+        for axis in identify.imu(_still(0.01 * white + 0.1 * bias, rate)).axes[:3]:
+            held[1] += axis.random_walk.low <= 0.1 * walk <= axis.random_walk.high
+    assert np.all(held >= 50)
+
+
+def test_what_moves_is_not_taken_for_noise() -> None:
+    """A log without motors says nowhere that it is at rest: only its signals do."""
+    still = np.random.default_rng(2).standard_normal((2000, 3))
+    moved = still.copy()
+    moved[1200:1400, 1] += 1.5
+    rest = identify.imu(_still(still, 100.0))
+    with pytest.raises(ValueError, match=r"still, at 12 s: expected a log at rest, .* gyroscope y"):
+        identify.imu(_still(moved, 100.0))
+    assert identify.imu(_still(moved, 100.0), stop=11.9).axes[0].noise_density.value == (
+        pytest.approx(rest.axes[0].noise_density.value, rel=0.2)
+    )
+    dead = still.copy()
+    dead[:, 2] = 0.25
+    with pytest.raises(ValueError, match=r"gyroscope z: .* all of the 2000 samples are 0\.25"):
+        identify.imu(_still(dead, 100.0))
 
 
 def test_the_allan_figure_has_both_sensors() -> None:

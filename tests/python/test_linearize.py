@@ -183,6 +183,28 @@ def test_a_fleet_is_linearised_where_it_is_with_its_own_parameters() -> None:
         assert np.allclose(models.A[i], linearize(heavy, pw.MulticopterState(**where)).A)
 
 
+def test_a_fleet_is_linearised_as_it_flies() -> None:
+    """By its own integrator and step, each vehicle held by its own weight."""
+    fleet = pw.Fleet("flightgoggles", 3, dt=DT, integrator="euler", dtype="float64", noise=False)
+    fleet.parameters["mass"] *= np.array([0.5, 1.0, 1.5])
+    fleet.reset()
+    models = linearize(fleet, kind="discrete", command="rate_thrust")
+    assert np.abs(models.drift).max() < 1e-9
+    assert models.dt == DT
+    plain = linearize(
+        "flightgoggles", kind="discrete", command="rate_thrust", integrator="euler", dt=DT
+    )
+    assert np.allclose(models.A[1], plain.A, atol=1e-12)
+    uav = pw.Multicopter("flightgoggles", integrator="euler")
+    own = linearize(uav, kind="discrete", command="rate_thrust", dt=DT)
+    assert np.array_equal(own.A, plain.A)
+
+
+def test_one_thrust_goes_with_many_rates() -> None:
+    command = pw.RateThrust(np.zeros((4, 3)), 9.81)
+    assert linearize("flightgoggles", input=command, kind="discrete").A.shape == (4, 25, 25)
+
+
 def test_outputs_are_what_the_imu_reads() -> None:
     """A perturbed vehicle's IMU, with a lever arm and turned."""
     turn = (math.cos(0.3), 0.0, math.sin(0.3), 0.0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from path_helpers import ALL, PATHS, TIMES, WAYPOINTS, away_from_leaps, places
 from propwash import trajectories as tj
 from propwash._reference import composed
-from propwash._splines import BEND, SNAP, Kind, Problem
+from propwash._splines import BEND, SNAP, Kind, Problem, _unit
 
 Array = NDArray[np.float64]
 
@@ -198,11 +198,44 @@ def test_points_near_and_far_are_joined_without_loss() -> None:
     path = tj.minimum_snap(uneven)
     assert np.abs(path.sample(path.knots).position - uneven).max() < 1e-9
     # no overshoot to speak of
-    assert np.abs(path.sample(period=0.01).position - (50, 25, 0)).max() < 52.0
+    assert np.abs(path.sample(period=0.01).position - (50, 25, 0)).max() < 53.0
     away = tj.minimum_snap(uneven + 1e6, times=np.diff(path.knots)).sample(path.knots)
     for field in ("velocity", "acceleration", "jerk"):
         expected = getattr(path.sample(path.knots), field)
         assert np.abs(getattr(away, field) - expected).max() < 1e-5 * np.abs(expected).max()
+
+
+def dense(made: Problem, lengths: Array) -> float:
+    """The least cost, by numpy's least squares of all equations at once."""
+    kind, free = made.kind, ~np.isfinite(made.given).all(axis=2).reshape(-1)
+    root = _unit(kind)[1] * lengths[:, None, None] ** (0.5 - kind.minimised)
+    root = root * (lengths[:, None] ** np.tile(np.arange(kind.ends), 2))[:, None, :]
+    rows = np.zeros((*root.shape[:2], len(free)))
+    for piece, slots in enumerate(made.slots):
+        rows[piece][:, slots] = root[piece]
+    matrix = rows.reshape(-1, len(free))
+    values = made.given.reshape(len(free), -1).copy()
+    right = -matrix[:, ~free] @ values[~free]
+    values[free] = np.linalg.lstsq(matrix[:, free], right, rcond=1e-15)[0]
+    return float(np.sum((matrix @ values) ** 2))
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("kind", [SNAP, BEND])
+def test_pieces_one_after_the_other_cost_what_all_at_once_do(kind: Kind, closed: bool) -> None:
+    made, lengths = problem(kind, 7, closed)
+    made.given[3, 1] = 0.5
+    made = Problem(kind, made.given, closed)
+    lengths[2] *= 0.01
+    assert made.solve(lengths)[1] == pytest.approx(dense(made, lengths), rel=1e-9)
+
+
+def test_hundreds_of_waypoints_are_joined() -> None:
+    """The work grows with their number; all at once it would with its cube."""
+    rng = np.random.default_rng(0)
+    points = np.cumsum(rng.normal(size=(250, 3)), axis=0)
+    path = tj.minimum_snap(points, times=np.full(249, 1.5), yaw="along")
+    assert np.abs(path.sample(path.knots).position - points).max() < 1e-9
 
 
 def test_no_other_share_of_the_time_costs_less() -> None:
@@ -256,6 +289,12 @@ def test_no_other_share_of_the_time_costs_less() -> None:
             {"limits": tj.Limits(thrust=0.1)},
             "cannot be met in any time: thrust of a rotor",
         ),
+        (
+            WAYPOINTS,
+            {"velocities": {1: (50, 0, 0)}},
+            "cannot be met in any time: .* less where velocities are given",
+        ),
+        (WAYPOINTS, {"limits": {"speed": 3.0}}, "limits: expected Limits or None"),
         (WAYPOINTS, {"vehicle": "fligtgoggles"}, "did you mean 'flightgoggles'"),
     ],
 )
@@ -287,6 +326,8 @@ def test_without_scipy_times_must_be_given(monkeypatch: pytest.MonkeyPatch) -> N
         (lambda: tj.Line((0, 0, 0), (0, 0, 1), yaw="along"), "vertical line"),
         (lambda: tj.Limits(thrust=1.5), r"limits.thrust: expected a share in \(0, 1\]"),
         (lambda: tj.Limits(rates=(1.0, 0.0, 1.0)), "limits: expected rates"),
+        (lambda: tj.Limits(rates=[1.0, 2.0]), "limits.rates: expected 3 numbers"),  # type: ignore[arg-type]
+        (lambda: tj.Circle().sample(period=1e-300), "period: expected at least"),
         (lambda: tj.Circle().sample(), "expected either time or period"),
         (lambda: tj.Circle().sample([0.0], period=1.0), "expected either time or period"),
         (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import propwash as pw
 import pytest
-from propwash import flights, frames, replay
+from propwash import _replay_command, flights, frames, plots, replay
 from propwash.multicopter import Array
 
 PERIOD = 0.01
@@ -138,9 +140,9 @@ def test_missing_columns_are_named(simulated: Path, tmp_path: Path, column: str)
     [
         ("", "at least two rows"),
         ("t,px\n0,1\n0.1\n", "line 3: expected 2 columns, got 1"),
-        ("t,px\n0,1\n0.1,two\n", "line 3: expected numbers"),
-        ("t,px\n0,1\n0.1,nan\n", "row 2: px is not a finite number"),
         ("a,b\n0,1\n0.1,2\n", "found a, b"),
+        ("a;b\n0;1\n0.1;2\n", r"found a;b\. Columns are told apart by commas"),
+        ("a" * 200_000, "line 1: expected a CSV file"),
     ],
 )
 def test_what_is_no_log_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -151,6 +153,63 @@ def test_what_is_no_log_is_refused(tmp_path: Path, text: str, message: str) -> N
     assert str(path) in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("two", r"line 3: expected numbers, pz has 'two'; take the row out"),
+        ("", r"line 3: expected numbers, pz has ''"),
+        ("nan", r"row 2: pz is not a finite number, t = 0\.01; take the row out"),
+        ("1e999", r"row 2: pz is not a finite number"),
+    ],
+)
+def test_cells_of_a_column_that_is_read_are_numbers(
+    simulated: Path, tmp_path: Path, cell: str, message: str
+) -> None:
+    with simulated.open() as stream:
+        rows = list(csv.reader(stream))
+    rows[2][rows[0].index("pz")] = cell
+    path = tmp_path / "log.csv"
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows(rows)
+    with pytest.raises(ValueError, match=message):
+        flights.read_flight(path)
+
+
+def test_columns_that_nobody_asks_for_may_hold_anything(simulated: Path, tmp_path: Path) -> None:
+    lines = simulated.read_text().splitlines()
+    added = [
+        lines[0] + ",mode,mode",
+        *(f"{line},{k % 3 or ''},hover" for k, line in enumerate(lines[1:])),
+    ]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(added), encoding="utf-8-sig")  # a spreadsheet's first three bytes
+    assert np.array_equal(flights.read_flight(path).duty, flights.read_flight(simulated).duty)
+    twice = tmp_path / "twice.csv"
+    twice.write_text("\n".join([lines[0].replace("imu_gyro_x", "pz"), *lines[1:]]))
+    with pytest.raises(ValueError, match=r"2 columns have the name 'pz'; rename all but one"):
+        flights.read_flight(twice)
+
+
+def test_what_is_wrong_outside_of_a_piece_does_no_harm(simulated: Path, tmp_path: Path) -> None:
+    lines = simulated.read_text().splitlines()
+    del lines[300:350]
+    lines[500] = lines[500].replace(lines[500].split(",")[3], "nan")
+    path = tmp_path / "gap.csv"
+    path.write_text("\n".join(lines))
+    with pytest.raises(ValueError, match=r"row 300: a gap .*: the piece to 2\.98 s and that from"):
+        flights.read_flight(path)
+    whole = flights.read_flight(simulated)
+    before = flights.read_flight(path, stop=2.98)
+    assert before.time == pytest.approx(whole.time[:299])
+    with pytest.raises(ValueError, match=r"row 500: pz is not a finite number"):  # of the file
+        flights.read_flight(path, start=3.49)
+    after = flights.read_flight(path, 3.49, 5.4)
+    assert after.time[0] == pytest.approx(3.49)
+    assert after.duty[0] == pytest.approx(whole.duty[349])
+    with pytest.raises(ValueError, match=r"rows between 7 and 8 s, the log has 0 to 5\.99 s"):
+        flights.read_flight(path, 7.0, 8.0)
+
+
 def test_time_must_increase(simulated: Path, tmp_path: Path) -> None:
     lines = simulated.read_text().splitlines()
     lines[50], lines[51] = lines[51], lines[50]
@@ -158,6 +217,85 @@ def test_time_must_increase(simulated: Path, tmp_path: Path) -> None:
     path.write_text("\n".join(lines))
     with pytest.raises(ValueError, match=r"row 51: expected time to increase"):
         flights.read_flight(path)
+
+
+def test_an_attitude_that_is_no_rotation_is_named(simulated: Path, tmp_path: Path) -> None:
+    with simulated.open() as stream:
+        rows = list(csv.reader(stream))
+    for name in ("qx", "qy", "qz", "qw"):
+        rows[8][rows[0].index(name)] = "0"
+    path = tmp_path / "lost.csv"
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows(rows)
+    with pytest.raises(ValueError, match=r"row 8, at 0\.07 s: .* unit quaternion, its length is 0"):
+        flights.read_flight(path)
+
+
+def test_a_log_that_begins_in_the_air_is_in_the_air(simulated: Path) -> None:
+    """The ground is not where a piece of a flight begins: it may stay at its height, and below."""
+    level = flights.read_flight(simulated)
+    assert level.position is not None
+    level = dataclasses.replace(level, position=level.position * [1.0, 1.0, 0.0])
+    result = replay.replay(level.cut(stop=2.0), longest=0.1, every=0.1)
+    assert len(result.predictions["model"].time) == 19
+
+
+def test_errors_beyond_the_windows_are_refused(simulated: Path) -> None:
+    """The sample before the first is not the last."""
+    result = replay.replay(flights.read_flight(simulated), longest=0.3, every=0.5)
+    for horizon in (0.002, 0.0, -0.1, 0.31):
+        with pytest.raises(ValueError, match=r"horizon: expected 0\.01 to 0\.3 s"):
+            result.error("model", "position", horizon)
+    with pytest.raises(ValueError, match=r"longest: expected at least the 0\.01 s of a sample"):
+        replay.replay(flights.read_flight(simulated), longest=0.004)
+    slow = flights.read_flight(simulated)
+    with pytest.raises(ValueError, match=r"steps of at most 0\.1 s, got 10 s; set scale of time"):
+        replay.replay(dataclasses.replace(slow, time=1e3 * slow.time))
+
+
+def test_what_was_observed_is_not_compared_as_if_it_had_been_measured(simulated: Path) -> None:
+    """Without an attitude there is no heading, and no position to predict in the world."""
+    flight = dataclasses.replace(
+        flights.read_flight(simulated).cut(stop=3.0), attitude=None, synchronous=True
+    )
+    result = replay.replay(flight, longest=0.1, every=0.5)
+    assert set(result.predictions) == {"model"}
+    assert set(result.predictions["model"].errors) == {"body rates", "vertical specific force"}
+
+
+def _replay(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser()
+    _replay_command.add_parser(parser.add_subparsers())
+    options = parser.parse_args(["replay", *arguments])
+    options.run(options)
+
+
+def test_the_command_replays_a_piece_of_a_log_of_other_columns(
+    simulated: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def absent(result: replay.Replay) -> None:
+        raise ImportError("plots need matplotlib")
+
+    monkeypatch.setattr(plots, "replay_figure", absent)  # drawing takes longer than all the rest
+    log = tmp_path / "other.csv"
+    log.write_text(simulated.read_text().replace("t,px", "seconds,px", 1))
+    mapping = tmp_path / "columns.toml"
+    mapping.write_text(
+        'time = "seconds"\nbody_rates = ["wx_vicon", "wy_vicon", "wz_vicon"]\n'
+        'specific_force = ["imu_acc_x", "imu_acc_y", "imu_acc_z"]\n'
+        f"motors = {[f'motor_motor_m{i}' for i in range(1, 5)]}\n"
+        'position = ["px", "py", "pz"]\nattitude = ["qw", "qx", "qy", "qz"]\n'
+        "scale = {motors = 1.52587890625e-5, specific_force = 9.80665}\nsynchronous = false\n"
+    )
+    _replay([f"{log}@1:3", "--columns", str(mapping), "--horizons", "0.1", "--out", str(tmp_path)])
+    text = capsys.readouterr().out
+    assert "2.0 s, 19 windows in the air" in text
+    position = next(line for line in text.splitlines() if "position [m]" in line)
+    assert float(position.split()[2]) < 1e-3
+    assert "plot: none: plots need matplotlib" in text
 
 
 def test_a_vehicle_with_other_motors_is_refused(simulated: Path) -> None:

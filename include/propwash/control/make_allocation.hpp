@@ -1,18 +1,84 @@
 #pragma once
 /// @file
-/// The allocation matrix and its inverse, from a vehicle's geometry; see allocation.hpp, which
-/// needs no Eigen.
+/// The allocation matrix and its inverse, from a vehicle's geometry; see allocation.hpp.
 
-#include <Eigen/Dense>
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
 #include "propwash/control/allocation.hpp"
+#include "propwash/math/jacobi.hpp"
 
 namespace propwash {
 
+namespace detail {
+
+/// Pseudo-inverse and rank of a matrix of four rows that have one length.
+struct RowInverse {
+  using Rows = std::array<SmallArray<double, Dynamic>, 4>;
+
+  /// Singular values below 1e-7 of the greatest count as none.
+  explicit RowInverse(const Rows& rows) : transposed(rows) {
+    const auto gram = products(rows, rows);
+    const auto eigen = symmetric_eigen<4>(gram);
+    const double greatest = *std::max_element(eigen.values.begin(), eigen.values.end());
+    Square inverse{};
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (!(eigen.values[k] > 1e-14 * greatest)) continue;
+      ++rank;
+      for (std::size_t i = 0; i < 4; ++i) {
+        for (std::size_t j = 0; j < 4; ++j) {
+          inverse[i][j] += eigen.vectors[i][k] * eigen.vectors[j][k] / eigen.values[k];
+        }
+      }
+    }
+    transposed = combined(inverse, rows);
+    // the Gram matrix has the square of A's condition; a step of Newton and Schulz,
+    // X (2 - A X), gives the digits back
+    for (int step = 0; rank == 4 && step < 2; ++step) {
+      auto rest = products(transposed, rows);
+      for (std::size_t i = 0; i < 4; ++i) {
+        for (std::size_t j = 0; j < 4; ++j) rest[i][j] = (i == j ? 2.0 : 0.0) - rest[i][j];
+      }
+      transposed = combined(rest, transposed);
+    }
+  }
+
+  Rows transposed;
+  int rank = 0;
+
+ private:
+  using Square = std::array<std::array<double, 4>, 4>;
+
+  static Square products(const Rows& a, const Rows& b) {
+    Square result{};
+    for (std::size_t i = 0; i < 4; ++i) {
+      for (std::size_t j = 0; j < 4; ++j) {
+        for (int k = 0; k < a[i].size(); ++k) result[i][j] += a[i][k] * b[j][k];
+      }
+    }
+    return result;
+  }
+  static Rows combined(const Square& weights, const Rows& rows) {
+    Rows result;
+    for (std::size_t i = 0; i < 4; ++i) {
+      result[i].resize(rows[i].size());
+      for (int k = 0; k < rows[i].size(); ++k) {
+        result[i][k] = 0.0;
+        for (std::size_t j = 0; j < 4; ++j) result[i][k] += weights[i][j] * rows[j][k];
+      }
+    }
+    return result;
+  }
+};
+
+}  // namespace detail
+
 /// A from the rotors' geometry, by equations (2) to (5) at constant speed. `rotors` is a container
-/// of RotorParameters<double>, `motor` a MotorParameters<double>. Computed once, by Eigen.
+/// of RotorParameters<double>, `motor` a MotorParameters<double>. Computed once.
 /// @throws std::invalid_argument for another number of rotors than N, or more than max_size.
 template <class P, int N, class Rotors, class Motor>
 Allocation<P, N> make_allocation(const Rotors& rotors, const Motor& motor) {
@@ -22,35 +88,38 @@ Allocation<P, N> make_allocation(const Rotors& rotors, const Motor& motor) {
                                 (N == Dynamic ? "1 to " + std::to_string(max_size)
                                               : std::to_string(N) + ", the template argument"));
   }
-  Eigen::Matrix<double, 4, Eigen::Dynamic> a(4, count);
+  detail::RowInverse::Rows a;
+  for (auto& row : a) row.resize(count);
   int column = 0;
   for (const auto& rotor : rotors) {
     const auto thrust_B = rotor.axis * rotor.thrust_coefficient;
     const auto torque_B =
         cross(rotor.position, thrust_B) + rotor.axis * (-rotor.spin * rotor.torque_coefficient);
-    a.col(column++) << torque_B.x, torque_B.y, torque_B.z, thrust_B.z;
+    a[0][column] = torque_B.x;
+    a[1][column] = torque_B.y;
+    a[2][column] = torque_B.z;
+    a[3][column++] = thrust_B.z;
   }
   // rows have different units: scaled to one length before their rank is judged
-  Eigen::Vector4d lengths = a.rowwise().norm();
-  for (double& length : lengths) {
-    if (length == 0.0) length = 1.0;
+  auto scaled = a;
+  std::array<double, 4> lengths{};
+  for (std::size_t row = 0; row < 4; ++row) {
+    for (const double x : a[row]) lengths[row] = std::hypot(lengths[row], x);
+    if (lengths[row] == 0.0) lengths[row] = 1.0;
+    for (double& x : scaled[row]) x /= lengths[row];
   }
-  const Eigen::Matrix<double, 4, Eigen::Dynamic> scaled = lengths.cwiseInverse().asDiagonal() * a;
-  const Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd> decomposition(scaled);
-  Eigen::MatrixXd inverse = decomposition.pseudoInverse();
-  if (count == 4 && decomposition.rank() == 4) inverse = scaled.inverse();
-  inverse = inverse * lengths.cwiseInverse().asDiagonal();
+  const detail::RowInverse inverse(scaled);
 
   Allocation<P, N> result;
-  result.rank = static_cast<int>(decomposition.rank());
+  result.rank = inverse.rank;
   result.speed_min = P(motor.speed_min);
   result.speed_max = P(motor.speed_max);
-  for (int row = 0; row < 4; ++row) {
+  for (std::size_t row = 0; row < 4; ++row) {
     result.wrench_from_squares[row].resize(count);
     result.squares_from_wrench[row].resize(count);
     for (int i = 0; i < count; ++i) {
-      result.wrench_from_squares[row][i] = P(a(row, i));
-      result.squares_from_wrench[row][i] = P(inverse(i, row));
+      result.wrench_from_squares[row][i] = P(a[row][i]);
+      result.squares_from_wrench[row][i] = P(inverse.transposed[row][i] / lengths[row]);
     }
   }
   return result;

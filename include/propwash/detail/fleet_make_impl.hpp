@@ -21,11 +21,19 @@ Fleet<T, N>::Fleet(const VehicleParameters& vehicle, std::size_t size, const Fle
   }
   check_options();
   validate_time_step(vehicle, options.integrator, options.dt);
-  setting_ = {options.integrator, options.dt, options.noise, options.turbulence,
-              options.turbulence_heading};
   motor_delay_ = step_delay(vehicle.motor.command_delay, options.dt, max_delay_steps + 2);
   prepare([this](std::size_t) -> const VehicleParameters& { return vehicle_; }, false);
   reset(options.seed);
+}
+
+template <class T, int N>
+FleetSetting Fleet<T, N>::setting() const {
+  return {options_.integrator,
+          options_.dt,
+          options_.noise,
+          options_.turbulence,
+          options_.turbulence_heading,
+          options_.nominal_controller ? &vehicle_ : nullptr};
 }
 
 template <class T, int N>
@@ -101,8 +109,9 @@ inline void validate_one(const VehicleParameters& vehicle, std::size_t i) {
 template <class T, int N>
 template <class Of>
 void Fleet<T, N>::prepare(const Of& of, bool own) {
+  const FleetSetting setting = this->setting();
   const std::size_t count = own ? size_ : 1;
-  bool parallel = true;
+  bool parallel = setting.controller == nullptr || is_parallel(*setting.controller);
   int rank = 4;
   bool gravity_is_shared = true;
   FleetSwitches switches{};
@@ -112,8 +121,8 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
     parallel = parallel && is_parallel(vehicle);
     gravity_is_shared = gravity_is_shared && has_fleet_gravity(vehicle);
     rank = std::min(rank, make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor).rank);
-    switches = i == 0 ? detail::fleet_switches(vehicle, setting_)
-                      : either(switches, detail::fleet_switches(vehicle, setting_));
+    switches = i == 0 ? detail::fleet_switches(vehicle, setting)
+                      : either(switches, detail::fleet_switches(vehicle, setting));
   }
   auto kernels = source_(rotors_, parallel);
   if (options_.integrator == Integrator::euler && kernels.euler[0] == nullptr) {
@@ -131,9 +140,9 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
       const VehicleParameters& vehicle = of(from);
       append_start(vehicle, starts);
       if (kernels.is_principal) {
-        detail::fleet_numbers<PrincipalShape>(vehicle, setting_, numbers);
+        detail::fleet_numbers<PrincipalShape>(vehicle, setting, numbers);
       } else {
-        detail::fleet_numbers<GeneralShape>(vehicle, setting_, numbers);
+        detail::fleet_numbers<GeneralShape>(vehicle, setting, numbers);
       }
     }
     kernels.set_constants(constants.data() + i / lanes * kernels.constants_bytes,
@@ -220,6 +229,7 @@ void Fleet<T, N>::set_parameters(const Of& of) {
 template <class T, int N>
 template <class Of>
 void Fleet<T, N>::set_parameters(const Of& of, Span<const std::size_t> some) {
+  const FleetSetting setting = this->setting();
   const std::size_t width = 3 + static_cast<std::size_t>(rotors_);
   std::vector<T> starts;
   std::vector<double> numbers, each;
@@ -231,13 +241,13 @@ void Fleet<T, N>::set_parameters(const Of& of, Span<const std::size_t> some) {
     detail::validate_one(vehicle, some[k]);
     const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
     stays = allocation.rank == 4 && is_parallel(vehicle) == kernels_.is_principal &&
-            detail::need_the_same(switches_, detail::fleet_switches(vehicle, setting_)) &&
+            detail::need_the_same(switches_, detail::fleet_switches(vehicle, setting)) &&
             has_fleet_gravity(vehicle);
     append_start(vehicle, starts);
     if (kernels_.is_principal) {
-      detail::fleet_numbers<PrincipalShape>(vehicle, setting_, each);
+      detail::fleet_numbers<PrincipalShape>(vehicle, setting, each);
     } else {
-      detail::fleet_numbers<GeneralShape>(vehicle, setting_, each);
+      detail::fleet_numbers<GeneralShape>(vehicle, setting, each);
     }
     numbers.insert(numbers.end(), each.begin(), each.end());
   }

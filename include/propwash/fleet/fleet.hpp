@@ -34,6 +34,9 @@ struct FleetOptions {
   DrydenParameters<double> turbulence{};                    ///< wind_speed_6m 0: still air
   double turbulence_heading = 0.0;  ///< rad, to where the mean wind blows, from world x
   int max_action_delay = 0;         ///< steps, the longest that set_action_delay will take
+  /// Whether every rate controller goes by the inertia, rotors and motors of the fleet's vehicle,
+  /// whatever the vehicle that it flies has of its own; its gains stay its own.
+  bool nominal_controller = false;
 };
 
 /// Commands of a fleet, in the caller's memory.
@@ -199,6 +202,7 @@ class Fleet {
   bool has_fleet_gravity(const VehicleParameters& vehicle) const;
   void append_start(const VehicleParameters& vehicle, std::vector<T>& starts) const;
   void check_options() const;
+  FleetSetting setting() const;
   static void check_count(std::size_t count, std::size_t expected, std::size_t for_all,
                           const char* name);
   void check_state(const FleetState<T>& state, Span<const bool> mask) const;
@@ -244,7 +248,6 @@ class Fleet {
 
   VehicleParameters vehicle_;
   FleetOptions options_;
-  FleetSetting setting_;
   FleetKernelSource<T> source_;
   FleetKernels<T> kernels_{};
   FleetSwitches switches_{};

@@ -21,6 +21,8 @@ struct FleetSetting {
   bool noise = true;
   DrydenParameters<double> turbulence{};  ///< wind_speed_6m 0: none
   double turbulence_heading = 0.0;        ///< rad, of the mean wind, from world x
+  /// Whose rotors, motors and inertia the rate controllers go by; null: each vehicle's own.
+  const VehicleParameters* controller = nullptr;
 };
 
 namespace detail {
@@ -56,12 +58,13 @@ FleetConstants<double, Dynamic, Shape> make_fleet_constants(const VehicleParamet
   FleetConstants<double, Dynamic, Shape> c;
   make_fleet_model(vehicle, setting, c);
   const double dt = setting.dt;
-  c.allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+  const VehicleParameters& known = setting.controller == nullptr ? vehicle : *setting.controller;
+  c.allocation = make_allocation<double, Dynamic>(known.rotors, known.motor);
   typename Shape::template Matrix<double> inertia;
   if constexpr (std::is_same_v<decltype(inertia), Mat3<double>>) {
-    inertia = vehicle.body.inertia;
+    inertia = known.body.inertia;
   } else {
-    inertia = diagonal_of<double>(vehicle.body.inertia);
+    inertia = diagonal_of<double>(known.body.inertia);
   }
   c.law = make_rate_control_law<double>(vehicle.rate_controller, inertia, dt);
   c.imu = make_imu_device<double>(vehicle.imu);

@@ -127,10 +127,13 @@ PROPWASH_FN auto rotor_wrench(const SmallArray<RotorCoefficients<P, Force>, N>& 
 }
 
 /// The coefficients of a rotor: its equations at unit speed and at unit acceleration.
-inline RotorCoefficients<double> rotor_coefficients(const RotorParameters<double>& rotor) {
+template <class P>
+RotorCoefficients<P> rotor_coefficients(const RotorParameters<P>& rotor) {
   const RotorWrench<Zero3, Zero3> nothing{};
-  const auto turning = plus_rotor(nothing, rotor, 1.0, 0.0);
-  const auto accelerating = plus_rotor(nothing, rotor, 0.0, 1.0);
+  const P zero(constant<P>(0));
+  const P one(constant<P>(1));
+  const auto turning = plus_rotor(nothing, rotor, one, zero);
+  const auto accelerating = plus_rotor(nothing, rotor, zero, one);
   return {turning.force_B, turning.torque_B, accelerating.torque_B};
 }
 

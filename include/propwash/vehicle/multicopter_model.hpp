@@ -186,37 +186,38 @@ inline bool is_parallel(const VehicleParameters& vehicle) {
 
 namespace detail {
 
-template <class P>
-Diag3<P> diagonal_of(const Mat3<double>& m) {
+template <class P, class Q>
+Diag3<P> diagonal_of(const Mat3<Q>& m) {
   return {P(m(0, 0)), P(m(1, 1)), P(m(2, 2))};
 }
 
-template <class P>
-void make_rotor(const RotorCoefficients<double>& from, RotorCoefficients<P, Vec3<P>>& to) {
+template <class Q, class P>
+void make_rotor(const RotorCoefficients<Q>& from, RotorCoefficients<P, Vec3<P>>& to) {
   to = {cast<P>(from.force_B), cast<P>(from.torque_B), cast<P>(from.reaction_B)};
 }
-template <class P>
-void make_rotor(const RotorCoefficients<double>& from, RotorCoefficients<P, AlongZ<P>>& to) {
+template <class Q, class P>
+void make_rotor(const RotorCoefficients<Q>& from, RotorCoefficients<P, AlongZ<P>>& to) {
   to = {{P(from.force_B.z)}, cast<P>(from.torque_B), {P(from.reaction_B.z)}};
 }
 
 /// A body as its shape holds it.
-template <class P>
-void make_body(const RigidBodyParameters<double>& from, RigidBody<P, Mat3<P>>& to) {
+template <class Q, class P>
+void make_body(const RigidBodyParameters<Q>& from, RigidBody<P, Mat3<P>>& to) {
   to = {P(from.mass), P(1.0 / from.mass), cast<P>(from.inertia), cast<P>(inverse(from.inertia)),
         cast<P>(from.gravity)};
 }
-template <class P>
-void make_body(const RigidBodyParameters<double>& from, RigidBody<P, Diag3<P>>& to) {
+template <class Q, class P>
+void make_body(const RigidBodyParameters<Q>& from, RigidBody<P, Diag3<P>>& to) {
   to = {P(from.mass), P(1.0 / from.mass), diagonal_of<P>(from.inertia),
         diagonal_of<P>(inverse(from.inertia)), cast<P>(from.gravity)};
 }
 
 }  // namespace detail
 
-/// The constants for a vehicle; its structure must be that of Shape.
-template <class P, int N, class Shape>
-MulticopterModel<P, N, Shape> make_model(const VehicleParameters& vehicle) {
+/// The constants for a vehicle; its structure must be that of Shape. Vehicle is VehicleParameters,
+/// or has its parts body, rotors, motor, drag and rotor_drag in other numbers.
+template <class P, int N, class Shape, class Vehicle>
+MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   MulticopterModel<P, N, Shape> model;
   detail::make_body(vehicle.body, model.body);
   model.rotors.resize(static_cast<int>(vehicle.rotors.size()));

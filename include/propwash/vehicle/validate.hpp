@@ -2,8 +2,8 @@
 /// @file
 /// Validation at the edge, once, before the first step. A step asks again only for a new dt.
 
-#include <Eigen/Dense>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 #include <stdexcept>
@@ -12,7 +12,7 @@
 
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/integrate/integrate.hpp"
-#include "propwash/math/eigen.hpp"
+#include "propwash/math/jacobi.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/vehicle/parameters.hpp"
 
@@ -92,18 +92,49 @@ inline std::string formatted(const Vec3<double>& v) {
   return text.str();
 }
 
+inline std::string formatted(const Mat3<double>& m) {
+  std::ostringstream text;
+  text.precision(9);
+  for (int i = 0; i < 9; ++i) text << (i == 0 ? "" : i % 3 == 0 ? "; " : ", ") << m.elements[i];
+  return text.str();
+}
+
+/// The norm of the elements; not a number, or infinite, where one of them is.
+inline double size_of(const Mat3<double>& m) {
+  double sum = 0.0;
+  for (const double x : m.elements) sum += x * x;
+  return std::sqrt(sum);
+}
+/// How far a matrix is from its transpose.
+inline double skew_of(const Mat3<double>& m) {
+  return std::sqrt(2.0) * std::hypot(m(0, 1) - m(1, 0), m(0, 2) - m(2, 0), m(1, 2) - m(2, 1));
+}
+
+/// Ascending, of the symmetric part.
+inline std::array<double, 3> principal_values(const Mat3<double>& m) {
+  std::array<std::array<double, 3>, 3> symmetric{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      symmetric[i][j] = 0.5 * (m.elements[3 * i + j] + m.elements[3 * j + i]);
+    }
+  }
+  auto values = symmetric_eigen<3>(symmetric).values;
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
 inline void check_body(const RigidBodyParameters<double>& body, Complaints& complaints) {
   complaints.positive("body.mass", body.mass, "kg");
   complaints.finite("body.gravity", body.gravity, "m/s^2");
-  const Eigen::Matrix3d inertia = to_eigen(body.inertia);
-  if (!inertia.allFinite() || !inertia.isApprox(inertia.transpose(), 1e-9)) {
-    complaints.add("body.inertia", inertia.format(Eigen::IOFormat(9, 0, ", ", "; ")),
-                   "a symmetric matrix kg m^2");
+  const auto& inertia = body.inertia;
+  if (!(skew_of(inertia) <= 1e-9 * size_of(inertia)) || !std::isfinite(size_of(inertia))) {
+    complaints.add("body.inertia", formatted(inertia), "a symmetric matrix kg m^2");
     return;
   }
-  const Eigen::Vector3d principal =
-      Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(inertia, Eigen::EigenvaluesOnly).eigenvalues();
-  const auto value = [&] { return formatted({principal[0], principal[1], principal[2]}); };
+  const auto principal = principal_values(inertia);
+  const auto value = [&] {
+    return formatted(Vec3<double>{principal[0], principal[1], principal[2]});
+  };
   if (principal[0] <= 0.0) {
     complaints.add("body.inertia, principal moments", value(), "all > 0 kg m^2");
   } else if (principal[2] > (principal[0] + principal[1]) * (1.0 + 1e-9)) {
@@ -176,11 +207,10 @@ inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaint
 
 inline void check_air(const VehicleParameters& vehicle, Complaints& complaints) {
   complaints.not_negative("drag.translational", vehicle.drag.translational, "N/(m/s)^2");
-  const Eigen::Matrix3d k = to_eigen(vehicle.drag.rotational);
-  const Eigen::Matrix3d symmetric = 0.5 * (k + k.transpose());
-  if (!k.allFinite() ||
-      symmetric.selfadjointView<Eigen::Lower>().eigenvalues().minCoeff() < -1e-12 * k.norm()) {
-    complaints.add("drag.rotational", k.format(Eigen::IOFormat(9, 0, ", ", "; ")),
+  const auto& rotational = vehicle.drag.rotational;
+  const double size = size_of(rotational);
+  if (!std::isfinite(size) || principal_values(rotational)[0] < -1e-12 * size) {
+    complaints.add("drag.rotational", formatted(rotational),
                    "a positive semi-definite matrix N m/(rad/s)^2");
   }
   complaints.not_negative("rotor_drag.linear", vehicle.rotor_drag.linear, "1/s");

@@ -62,6 +62,7 @@ class Engine:
             noise=chosen.noise,
             turbulence=chosen.turbulence,
             max_action_delay=chosen.delay_range[1],
+            nominal_controller=chosen.nominal_controller,
         )
         self.size = n
         self.period = fleet.dt * chosen.substeps

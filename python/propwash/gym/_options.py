@@ -35,6 +35,7 @@ class Options(TypedDict, total=False):
     max_tilt: float
     max_speed: float
     randomize: Mapping[str, Spread]
+    nominal_controller: bool
     wind: float | Sequence[float]
     turbulence: Dryden | None
     action_delay: int | Sequence[int]
@@ -68,6 +69,8 @@ class Settings:
     """m/s, for an action of 1, with velocity."""
     randomize: Mapping[str, Spread] = field(default_factory=dict)
     """Parameters of the vehicle, drawn anew for each episode."""
+    nominal_controller: bool = False
+    """Whether the rate controller goes by the vehicle's file instead of what was drawn."""
     wind: float | Sequence[float] = 0.0
     """m/s, greatest level wind, or least and greatest; each episode its own, to any side."""
     turbulence: Dryden | None = None
@@ -98,6 +101,7 @@ class Settings:
         given.whole_number("substeps", self.substeps, 1, 100_000)
         given.whole_number("index", self.index, 0, 2**32 - 1)
         given.flag("noise", self.noise)
+        given.flag("nominal_controller", self.nominal_controller)
         if self.max_episode_steps is not None:
             given.whole_number("max_episode_steps", self.max_episode_steps, 0, 2**31 - 1)
         if len(self.max_rates) != 3:

@@ -25,6 +25,8 @@ SENSORS = {"gyroscope": "rad/s", "accelerometer": "m/s^2"}
 _FLICKER = 2.0 * math.log(2.0) / math.pi
 _LEAST = 200
 _STILL = 2.0
+_BLOCK = 0.5
+_REST = {"gyroscope": 0.2, "accelerometer": 1.0}
 _DECADE = 32
 
 
@@ -120,8 +122,8 @@ class ImuNoise:
 def allan(values: ArrayLike, period: float, confidence: float = 0.95) -> AllanCurve:
     """The overlapping Allan deviation of a signal (K,) that is sampled every `period` [s].
 
-    Raises ValueError for less than 200 samples, for what is not finite, and for a period or a
-    confidence that cannot be.
+    Raises ValueError for less than 200 samples, for what is not finite or never changes, and for a
+    period or a confidence that cannot be.
     """
     signal = np.asarray(values, dtype=np.float64)
     if signal.ndim != 1 or len(signal) < _LEAST:
@@ -139,6 +141,11 @@ def allan(values: ArrayLike, period: float, confidence: float = 0.95) -> AllanCu
         raise ValueError(f"period: expected a finite number > 0 [s], got {period!r:.50}")
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence: expected a number between 0 and 1, got {confidence!r:.50}")
+    if np.ptp(signal) == 0.0:
+        raise ValueError(
+            f"values: all of the {len(signal)} samples are {signal[0]:g}; a sensor that is read "
+            f"has noise"
+        )
     phase = np.concatenate([[0.0], np.cumsum(signal - signal.mean())]) * period
     sizes = 2 ** np.arange(int(math.log2(len(signal) / 4)) + 1)
     variance = np.array([_variance(phase, int(m), period) for m in sizes])
@@ -243,6 +250,27 @@ def resting(log: Flight) -> Flight:
     return log.cut(float(log.time[first]), float(log.time[last - 1]))
 
 
+def _check_rest(grid: Flight, period: float) -> None:
+    """Raises ValueError where a mean over half a second is further off than noise can be."""
+    block = max(1, round(_BLOCK / period))
+    count = len(grid.time) // block
+    for sensor, signal in (
+        ("gyroscope", grid.body_rates),
+        ("accelerometer", grid.specific_force),
+    ):
+        means = signal[: count * block].reshape(count, block, 3).mean(axis=1)
+        white = np.std(np.diff(signal, axis=0), axis=0) / math.sqrt(2.0 * block)
+        away = np.abs(means - np.median(means, axis=0))
+        moving = np.argwhere(away > _REST[sensor] + 6.0 * white)
+        if len(moving):
+            first, axis = moving[0]
+            raise ValueError(
+                f"{grid.path}, at {grid.time[first * block]:.6g} s: expected a log at rest, the "
+                f"mean of {sensor} {'xyz'[axis]} over {_BLOCK:g} s is {away[first, axis]:.3g} "
+                f"{SENSORS[sensor]} from its median; take a piece that rests"
+            )
+
+
 def imu(
     log: Flight, *, start: float | None = None, stop: float | None = None, confidence: float = 0.95
 ) -> ImuNoise:
@@ -251,7 +279,8 @@ def imu(
     start, stop: s, of the log's time; None: the longest part in which all motors stand.
     confidence: of the intervals.
 
-    Raises ValueError where the log is too short, or does not rest.
+    Raises ValueError where the log is too short, a signal never changes, or the log does not rest:
+    means over half a second leave their median by 0.2 rad/s or 1 m/s^2 more than noise explains.
     """
     if not isinstance(log, Flight):
         raise TypeError(f"log: expected what identify.read_log gives, got {log!r:.100}")
@@ -269,6 +298,7 @@ def imu(
             f"log would do"
         )
     grid = rest.resampled(rest.period)
+    _check_rest(grid, rest.period)
     signals = {"gyroscope": grid.body_rates, "accelerometer": grid.specific_force}
     axes: Sequence[AxisNoise] = [
         _axis(sensor, "xyz"[k], signals[sensor][:, k], rest.period, confidence)
@@ -279,7 +309,10 @@ def imu(
 
 
 def _axis(sensor: str, axis: str, signal: Array, period: float, confidence: float) -> AxisNoise:
-    curve = allan(signal, period, confidence)
+    try:
+        curve = allan(signal, period, confidence)
+    except ValueError as error:
+        raise ValueError(f"{sensor} {axis}: {error}") from None
     first = _first(curve)
     white, flicker, walk = _parts(curve, first, confidence)
     return AxisNoise(sensor, axis, curve, white, flicker, walk, first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from propwash._whole_files import written_whole
 from propwash.flights import Flight
 from propwash.identify._extras import require_scipy
+from propwash.identify._parameters import catalogue
 from propwash.identify._pieces import Noise
 from propwash.identify._problem import Battery, LogModel, Problem, free_names, prepare
 from propwash.parameters import ParameterError, VehicleParameters, load_vehicle
@@ -23,6 +24,8 @@ _TOLD = 0.5
 _LAGS = 10
 _WIDEST = 3.0
 _WIDEST_BALANCE = 1.0
+_MOST_EVALUATIONS = 25
+_FAR_ABOVE = 5.0
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Estimate:
     """In the unit of the value; robust against residuals that hang together in time."""
     told: bool
     """Whether the logs told more of it than the guess: a standard error below half the prior's."""
+    at_bound: bool = False
+    """Whether the search stopped it: it can be no less, or the guess is three priors away."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,8 @@ class Identified:
     logs: tuple[LogEstimate, ...]
     cost: float
     evaluations: int
+    converged: bool = True
+    """Whether the search ended by itself."""
 
     def estimate(self, name: str) -> Estimate:
         """The estimate of that name. Raises KeyError, which lists the names, for another."""
@@ -97,9 +104,16 @@ class Identified:
         lines = [f"{'parameter':20s}{'guess':>13s}{'estimate':>13s}{'std. error':>12s}  unit"]
         for e in self.estimates:
             note = "" if e.told else "   (little told by these logs: mostly the guess)"
+            if e.at_bound:
+                note += "   (at the end of its range: it can be no less, or the guess is far off)"
             lines.append(
                 f"{e.name:20s}{e.guess:13.5g}{e.value:13.5g}{e.standard_error:12.2g}  {e.unit}"
                 + note
+            )
+        if not self.converged:
+            lines.append(
+                f"the search did not end within {_MOST_EVALUATIONS} evaluations: a nearer guess, "
+                f"or fewer parameters, would do"
             )
         lines.append("")
         for w in self.whiteness:
@@ -108,6 +122,11 @@ class Identified:
                 f"residuals of {w.kind}: {w.residuals}, RMS {w.rms:.3g}, autocorrelation "
                 f"{w.autocorrelation:+.3f} (white within {w.bound:.3f}): {verdict}"
             )
+            if w.rms > _FAR_ABOVE:
+                lines.append(
+                    "  far above the assumed noise: motors in another order, units or frames of "
+                    "the log, or a guess far off"
+                )
         return "\n".join(lines)
 
     def to_toml(self) -> str:
@@ -152,7 +171,7 @@ def vehicle(
     parameters: names of what is free (docs/identify.md); None for all that the logs can tell.
     share: of each flight's time in the air, from its beginning, that is fitted.
     noise: standard deviations that weigh the residuals.
-    threads: of the fleets, as `Fleet` takes them.
+    threads: as `Fleet` takes them.
 
     Raises ValueError where a log cannot be used (which says why), TypeError for what is no log,
     ParameterError for a guess that cannot be, ImportError where scipy is missing.
@@ -161,13 +180,13 @@ def vehicle(
     flights = [logs] if isinstance(logs, Flight) else list(logs)
     _check(flights, share)
     start = load_vehicle(guess)
-    names = free_names(flights, start) if parameters is None else list(parameters)
-    _check_names(names, start)
+    names = free_names(flights, start) if parameters is None else _names(parameters, start)
+    if not isinstance(noise, Noise | None):
+        raise TypeError(f"noise: expected identify.Noise, got {noise!r:.50}")
     several = len(flights) > 1
     models = [prepare(f, start, noise or Noise(), several, share) for f in flights]
     problem = Problem(models, start, names, threads)
-    x, cost, evaluations = _solve(problem)
-    return _result(problem, x, cost, evaluations)
+    return _result(problem, _solve(problem))
 
 
 def _check(flights: Sequence[object], share: float) -> None:
@@ -183,19 +202,35 @@ def _check(flights: Sequence[object], share: float) -> None:
                     f"{log.path}: the log has no {name.replace('_', ' ')}, which a vehicle's "
                     f"identification needs; map its columns"
                 )
+        _check_finite(log)
     if not 0.05 <= share <= 1.0:
         raise ValueError(f"share: expected a number from 0.05 to 1, got {share!r:.50}")
 
 
-def _check_names(names: Sequence[str], guess: VehicleParameters) -> None:
-    from propwash.identify._parameters import catalogue
+def _check_finite(log: Flight) -> None:
+    for item in fields(log):
+        values = getattr(log, item.name)
+        if isinstance(values, np.ndarray) and not np.isfinite(values).all():
+            row = int(np.argwhere(~np.isfinite(values))[0][0])
+            raise ValueError(
+                f"{log.path}, row {row + 1}, at {log.time[row]:.9g} s: {item.name} is not finite; "
+                f"cut the log there"
+            )
 
+
+def _names(parameters: Sequence[str], guess: VehicleParameters) -> list[str]:
     known = catalogue(guess)
-    for name in names:
+    if isinstance(parameters, str):
+        raise TypeError(f"parameters: expected a list of names, got {parameters!r:.50}")
+    names = list(parameters)
+    for k, name in enumerate(names):
         if name not in known:
             raise ValueError(f"parameters: {name!r} is none of {', '.join(known)}")
+        if name in names[:k]:
+            raise ValueError(f"parameters: expected each name once, got {name!r} twice")
     if not names:
         raise ValueError(f"parameters: expected at least one of {', '.join(known)}")
+    return names
 
 
 def _bounds(problem: Problem) -> tuple[Array, Array]:
@@ -203,51 +238,86 @@ def _bounds(problem: Problem) -> tuple[Array, Array]:
     for k, parameter in enumerate(problem.free):
         if parameter.name.startswith("balance"):
             low[k], high[k] = -_WIDEST_BALANCE, _WIDEST_BALANCE
-        if parameter.name == "delay":
-            low[k] = max(low[k], -problem.guess.motor.command_delay / parameter.spread)
-            low[k] = min(low[k], -1e-9)
+        if parameter.lowest is not None:
+            room = (parameter.read(problem.guess) - parameter.lowest) / parameter.spread
+            low[k] = min(max(low[k], -room), -1e-9)
     return low, high
 
 
-def _solve(problem: Problem) -> tuple[Array, float, int]:
+@dataclass(frozen=True)
+class _Solved:
+    x: Array
+    cost: float
+    evaluations: int
+    converged: bool
+    stopped: NDArray[np.bool_]
+    """Which unknowns are at a bound."""
+    pieces: list[tuple[Array, Array]]
+    """What `Problem.evaluate` gives at x."""
+
+
+class _Evaluations:
+    """Residuals and Jacobian for scipy, flown once for each point."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._x = np.zeros(problem.size)
+        try:
+            self._pieces = problem.evaluate(self._x)
+        except ParameterError as error:
+            raise ValueError(f"guess: expected a vehicle that can be, got {error}") from None
+
+    def pieces(self, x: Array) -> list[tuple[Array, Array]]:
+        if not np.array_equal(x, self._x):
+            self._pieces = self._problem.evaluate(x)
+            self._x = x.copy()
+        return self._pieces
+
+    def residuals(self, x: Array) -> Array:
+        """Infinite for a vehicle that cannot be, from which the search shrinks back."""
+        try:
+            pieces = self.pieces(x)
+        except ParameterError:
+            count = sum(r.size for r, _ in self._pieces)
+            return np.full(count + len(x), np.inf)
+        return np.concatenate([*(r.ravel() for r, _ in pieces), x])
+
+    def jacobian(self, x: Array) -> Array:
+        slopes = [s.reshape(-1, len(x)) for _, s in self.pieces(x)]
+        return np.concatenate([*slopes, np.eye(len(x))])
+
+
+def _solve(problem: Problem) -> _Solved:
     from scipy.optimize import least_squares
 
-    kept: dict[bytes, tuple[Array, Array]] = {}
-
-    def both(x: Array) -> tuple[Array, Array]:
-        key = x.tobytes()
-        if key not in kept:
-            kept.clear()
-            try:
-                pieces = problem.evaluate(x)
-            except ParameterError as error:
-                raise ValueError(
-                    f"the fit came to a vehicle that cannot be ({error}); a guess nearer to the "
-                    f"vehicle, or fewer free parameters, would do"
-                ) from None
-            residuals = np.concatenate([r.ravel() for r, _ in pieces] + [x])
-            slopes = [s.reshape(-1, problem.size) for _, s in pieces]
-            kept[key] = residuals, np.concatenate([*slopes, np.eye(problem.size)])
-        return kept[key]
-
+    evaluations = _Evaluations(problem)
     solved = least_squares(
-        lambda x: both(x)[0],
+        evaluations.residuals,
         np.zeros(problem.size),
-        lambda x: both(x)[1],
+        evaluations.jacobian,
         bounds=_bounds(problem),
         loss="soft_l1",
         xtol=1e-4,
         ftol=1e-5,
         x_scale="jac",
-        max_nfev=25,
+        max_nfev=_MOST_EVALUATIONS,
     )
-    return np.asarray(solved.x), float(solved.cost), int(solved.nfev)
+    x = np.asarray(solved.x)
+    return _Solved(
+        x,
+        float(solved.cost),
+        int(solved.nfev),
+        bool(solved.status > 0),
+        np.asarray(solved.active_mask != 0),
+        evaluations.pieces(x),
+    )
 
 
-def _covariance(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> Array:
-    """Of the unknowns, by the sandwich of Huber and White.
+def _variances(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> Array:
+    """Of the unknowns: the greater of the sandwich's and of that of white residuals.
 
-    Windows that follow each other may be correlated (Newey and West 1987).
+    The sandwich of Huber and White holds for windows that are correlated with those that follow
+    (Newey and West 1987); of few windows it is too small.
     """
     bread = np.eye(problem.size)
     meat = np.eye(problem.size)
@@ -264,7 +334,8 @@ def _covariance(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> Arra
             meat += cross + cross.T
     inverse = np.linalg.inv(bread)
     few = count / max(count - problem.size, 1)
-    return np.asarray(few * inverse @ meat @ inverse)
+    sandwich = few * inverse @ meat @ inverse
+    return np.asarray(np.maximum(np.diag(sandwich), np.diag(inverse)))
 
 
 def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[Whiteness]:
@@ -289,9 +360,9 @@ def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[
     return found
 
 
-def _result(problem: Problem, x: Array, cost: float, evaluations: int) -> Identified:
-    pieces = problem.evaluate(x)
-    deviation = np.sqrt(np.diag(_covariance(problem, pieces)))
+def _result(problem: Problem, solved: _Solved) -> Identified:
+    x = solved.x
+    deviation = np.sqrt(_variances(problem, solved.pieces))
     identified = problem.vehicle(x)
     estimates = []
     for k, parameter in enumerate(problem.free):
@@ -299,24 +370,23 @@ def _result(problem: Problem, x: Array, cost: float, evaluations: int) -> Identi
         scale = abs(value) if parameter.is_factor else 1.0
         error = float(deviation[k] * parameter.spread * scale)
         told = bool(deviation[k] < _TOLD)
+        guess, stopped = parameter.read(problem.guess), bool(solved.stopped[k])
         estimates.append(
-            Estimate(
-                parameter.name, parameter.unit, parameter.read(problem.guess), value, error, told
-            )
+            Estimate(parameter.name, parameter.unit, guess, value, error, told, stopped)
         )
     logs = tuple(_log_estimate(problem, x, k, log) for k, log in enumerate(problem.logs))
-    name = f"{problem.guess.name}_identified"
+    name = f"{problem.guess.name.removesuffix('_identified')}_identified"
     return Identified(
         identified.replace(name=name),
         tuple(estimates),
-        tuple(_whiteness(problem, pieces)),
+        tuple(_whiteness(problem, solved.pieces)),
         logs,
-        cost,
-        evaluations,
+        solved.cost,
+        solved.evaluations,
+        solved.converged,
     )
 
 
 def _log_estimate(problem: Problem, x: Array, number: int, log: LogModel) -> LogEstimate:
-    candidate, voltage = problem.of_log(x, number)
-    battery = problem.battery(x, number) if log.has_battery else None
-    return LogEstimate(log.flight, candidate.vehicle, voltage, battery)
+    flyer, _ = problem.flyer(x, number)
+    return LogEstimate(log.flight, flyer.vehicle, flyer.voltage, problem.battery(x, number))

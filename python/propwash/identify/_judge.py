@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 
 import numpy as np
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from propwash.flights import Flight
 from propwash.identify import _fit
 from propwash.identify._pieces import Forces, Noise, Rates, flying_rows
-from propwash.identify._problem import prepare
-from propwash.identify._shooting import Candidate, fly
+from propwash.identify._problem import prepare, usable
+from propwash.identify._shooting import Flyer, fly
 from propwash.parameters import VehicleParameters, load_vehicle
 
 Array = NDArray[np.float64]
@@ -46,9 +46,9 @@ class Score:
         return float(np.percentile(np.concatenate(self.errors), 90))
 
 
-def _given(piece: Forces, candidate: Candidate, voltage: Array | None) -> dict[str, Array]:
+def _given(piece: Forces, flyer: Flyer) -> dict[str, Array]:
     windows = piece.windows
-    flown = fly(windows, [candidate], [voltage], True)
+    flown = fly(windows, flyer, True)
     flight, rows = windows.flight, windows.rows
     assert flight.position is not None
     assert flight.velocity is not None
@@ -64,9 +64,9 @@ def _given(piece: Forces, candidate: Candidate, voltage: Array | None) -> dict[s
     }
 
 
-def _free(piece: Rates, candidate: Candidate, voltage: Array | None) -> dict[str, Array]:
+def _free(piece: Rates, flyer: Flyer) -> dict[str, Array]:
     windows = piece.windows
-    flown = fly(windows, [candidate], [voltage], False)
+    flown = fly(windows, flyer, False)
     flight, rows = windows.flight, windows.rows
     force = piece.vertical_force(flown)[0] - flight.specific_force[rows][..., 2]
     return {
@@ -94,24 +94,35 @@ def leave_one_out(
     logs: Sequence[Flight],
     guess: str | PathLike[str] | VehicleParameters = "crazyflie",
     threads: int = 0,
+    *,
+    parameters: Sequence[str] | None = None,
+    noise: Noise | None = None,
 ) -> list[Score]:
     """Fits all logs but one and predicts that one, for each; the logs have poses.
+
+    parameters, noise: as `identify.vehicle` takes them.
 
     Raises ValueError for less than two logs, or as `identify.vehicle` does.
     """
     if len(logs) < 2:
         raise ValueError(f"logs: expected at least two to leave one out, got {len(logs)}")
+    for log in logs:
+        if not usable(log)[0]:
+            raise ValueError(
+                f"{log.path}: expected a log with position, velocity and attitude; take `hold_out` "
+                f"for others"
+            )
     start = load_vehicle(guess)
+    weights = noise or Noise()
     errors = []
     for k, log in enumerate(logs):
-        if log.position is None:
-            raise ValueError(f"{log.path}: expected a log with poses; take `hold_out` for others")
-        found = _fit.vehicle([*logs[:k], *logs[k + 1 :]], start, threads=threads).vehicle
-        model = prepare(log, start, Noise(), False)
+        rest = [*logs[:k], *logs[k + 1 :]]
+        found = _fit.vehicle(rest, start, parameters=parameters, noise=noise, threads=threads)
+        model = prepare(log, start, weights, False)
         rows = flying_rows(model.flight, model.period)
-        piece = Forces(model.flight, model.period, rows, Noise(), every=0.1)
-        candidate = Candidate(found, found.motor.command_delay)
-        errors.append((model.period, _given(piece, candidate, model.flight.voltage)))
+        piece = Forces(model.flight, model.period, rows, weights, every=0.1)
+        flyer = Flyer(found.vehicle, model.flight.voltage)
+        errors.append((model.period, _given(piece, flyer)))
     return _scores(errors, GIVEN_HORIZONS)
 
 
@@ -120,30 +131,47 @@ def hold_out(
     guess: str | PathLike[str] | VehicleParameters = "crazyflie",
     share: float = 0.6,
     threads: int = 0,
+    *,
+    parameters: Sequence[str] | None = None,
+    noise: Noise | None = None,
 ) -> list[Score]:
     """Fits the first `share` of each flight and predicts the rest: rates and vertical force.
 
-    Raises ValueError as `identify.vehicle` does.
+    parameters, noise: as `identify.vehicle` takes them.
+
+    Raises ValueError for logs of commands and motion by different clocks, or as `identify.vehicle`
+    does.
     """
-    found = _fit.vehicle(logs, guess, share=share, threads=threads)
+    for log in logs:
+        if not usable(log)[1]:
+            raise ValueError(
+                f"{log.path}: expected commands and motion by one clock at 80 Hz or more; take "
+                f"`leave_one_out` for logs of poses"
+            )
+    if not 0.05 <= share <= 0.95:
+        raise ValueError(f"share: expected a number from 0.05 to 0.95, got {share!r:.50}")
+    found = _fit.vehicle(
+        logs, guess, parameters=parameters, share=share, noise=noise, threads=threads
+    )
+    weights = noise or Noise()
     errors = []
-    for log in found.logs:
-        period = float(log.flight.time[1] - log.flight.time[0])
-        first, last = flying_rows(log.flight, period)
+    for own in found.logs:
+        period = float(own.flight.time[1] - own.flight.time[0])
+        # an attitude that was observed has no heading: it need not go with the body rates
+        first, last = flying_rows(replace(own.flight, attitude=None), period)
         rest = first + int(share * (last - first)), last
-        piece = Rates(log.flight, period, rest, Noise(), every=0.05)
-        candidate = Candidate(log.vehicle, log.vehicle.motor.command_delay)
-        errors.append((period, _free(piece, candidate, log.voltage)))
+        piece = Rates(own.flight, period, rest, weights, every=0.05)
+        errors.append((period, _free(piece, Flyer(own.vehicle, own.voltage))))
     return _scores(errors, FREE_HORIZONS)
 
 
 def table(scores: Sequence[Score]) -> str:
     """Medians and 90th percentiles, as text."""
-    lines = [f"{'':42s}{'ahead':>8s}{'median':>9s}{'90 %':>9s}   medians of the logs"]
+    lines = [f"{'':48s}{'ahead':>8s}{'median':>9s}{'90 %':>9s}   medians of the logs"]
     for score in scores:
         each = ", ".join(f"{np.median(e):.3f}" for e in score.errors)
         lines.append(
-            f"{f'{score.quantity} [{score.unit}]':42s}{f'{score.horizon:g} s':>8s}"
+            f"{f'{score.quantity} [{score.unit}]':48s}{f'{score.horizon:g} s':>8s}"
             f"{score.median:9.3f}{score.most:9.3f}   {each}"
         )
     return "\n".join(lines)

@@ -34,19 +34,27 @@ def can_observe(vehicle: VehicleParameters) -> bool:
 def with_observed_motion(
     grid: Flight, vehicle: VehicleParameters, bias: tuple[float, float]
 ) -> Flight:
-    """The flight, on a uniform grid, with velocity and attitude; its heading is not known, and 0.
+    """The flight, on a uniform grid, with velocity and attitude.
+
+    A heading that was not measured is 0. An attitude that was is kept, and the velocity observed.
 
     bias: m/s^2, what the accelerometer shows along x and y at rest in the air.
     """
-    if grid.attitude is not None or not can_observe(vehicle):
+    is_known = grid.attitude is not None and grid.velocity is not None
+    if is_known or not can_observe(vehicle):
         return grid
     velocity_B, up_B = _observe(grid, vehicle, bias)
-    half = np.stack([1.0 + up_B[:, 2], up_B[:, 1], -up_B[:, 0], 0.0 * up_B[:, 0]], axis=-1)
-    attitude = half / np.linalg.norm(half, axis=1, keepdims=True)
+    attitude = _level_heading(up_B) if grid.attitude is None else grid.attitude
     w, axis = attitude[:, :1], attitude[:, 1:]
     turned = 2.0 * np.cross(axis, velocity_B)
     velocity = velocity_B + w * turned + np.cross(axis, turned)
     return replace(grid, velocity=velocity, attitude=attitude)
+
+
+def _level_heading(up_B: Array) -> Array:
+    """(K, 4) attitudes of heading 0 with this direction of up."""
+    half = np.stack([1.0 + up_B[:, 2], up_B[:, 1], -up_B[:, 0], 0.0 * up_B[:, 0]], axis=-1)
+    return np.asarray(half / np.linalg.norm(half, axis=1, keepdims=True))
 
 
 def _observe(

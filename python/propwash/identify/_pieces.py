@@ -11,7 +11,7 @@ they enter linearly; and leaves residuals that are near to white.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,13 @@ _SETTLED = 1.0
 _FORGOTTEN = 0.5
 _GIVEN_LENGTH = 1.0
 _FREE_LENGTH = 0.1
+_LONGEST_STEP = 0.05
+_LEAST_NOISE = 1e-9
+_FORCE_IN_FLIGHT = (3.0, 30.0)
+_VOLTAGES_ALIKE = 2.0
+_TURNED_OVER = 0.1
+_TURNING = 0.2
+_RATES_ALIKE = (0.3, 3.0)
 
 
 @dataclass(frozen=True)
@@ -47,12 +54,26 @@ class Noise:
     twist: float = 2.0
     """rad/s^2, of the air, likewise."""
 
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            least = 0.0 if item.name in ("push", "twist") else _LEAST_NOISE
+            if not (isinstance(value, (int, float)) and least <= value < np.inf):
+                expected = "a finite number >= 0" if least == 0.0 else "a finite number > 0"
+                raise ValueError(f"noise.{item.name}: expected {expected}, got {value!r:.50}")
+
 
 def flying_rows(grid: Flight, period: float) -> tuple[int, int]:
     """First row and the one after the last of the longest time in the air.
 
-    Raises ValueError where the flight is not 2 s long.
+    Raises ValueError where the flight is not 2 s long, has steps of more than 0.05 s, or shows no
+    vehicle that hangs from its rotors: units or axes are others.
     """
+    if period > _LONGEST_STEP:
+        raise ValueError(
+            f"{grid.path}: expected steps of at most {_LONGEST_STEP:g} s, got {period:.3g} s; set "
+            f"scale of time, or log faster"
+        )
     flying = grid.duty.mean(axis=1) > _MEAN_DUTY
     short = max(1, round(0.25 / period))
     flying = np.convolve(flying, np.ones(2 * short + 1), "same") > short
@@ -75,16 +96,78 @@ def flying_rows(grid: Flight, period: float) -> tuple[int, int]:
             + f"), got {max(seconds, 0.0):.2f} s of a log of {grid.time[-1] - grid.time[0]:.2f} s; "
             "a longer flight would do"
         )
+    _check_force(grid, int(first), int(last))
+    _check_rates(grid, period, int(first), int(last))
     return int(first), int(last)
+
+
+def check_voltage(grid: Flight, rows: tuple[int, int], nominal: float) -> None:
+    """Raises ValueError where the recorded voltage cannot be that of a battery of `nominal` [V]."""
+    if grid.voltage is None or nominal <= 0.0:
+        return
+    voltage = float(np.mean(grid.voltage[rows[0] : rows[1]]))
+    if not nominal / _VOLTAGES_ALIKE <= voltage <= nominal * _VOLTAGES_ALIKE:
+        raise ValueError(
+            f"{grid.path}: expected about {nominal:.3g} V, the vehicle's battery, its mean in the "
+            f"air is {voltage:.4g}; set scale of voltage, leave it out of the mapping, or set "
+            f"battery.nominal_voltage of the guess"
+        )
+
+
+def _check_force(grid: Flight, first: int, last: int) -> None:
+    force = float(np.mean(grid.specific_force[first:last, 2]))
+    least, most = _FORCE_IN_FLIGHT
+    if not least <= force <= most:
+        advice = (
+            "down = true is for frames that look down" if force < 0.0 else "9.81 m/s^2 are one g"
+        )
+        raise ValueError(
+            f"{grid.path}: expected a specific force along body z, up, of {least:g} to {most:g} "
+            f"m/s^2 in the air, its mean is {force:.3g}; map the columns in this unit and frame: "
+            f"{advice}"
+        )
+
+
+def _check_rates(grid: Flight, period: float, first: int, last: int) -> None:
+    """Raises ValueError where the attitude turns otherwise than the body rates say."""
+    if grid.attitude is None:
+        return
+    reach = max(1, round(_TURNED_OVER / period))
+    before, after = grid.attitude[first : last - reach], grid.attitude[first + reach : last]
+    w, x, y, z = before.T
+    inverse = np.stack([[w, x, y, z], [-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+    turned = np.einsum("ijk,kj->ki", inverse, after)
+    turned = 2.0 * np.sign(turned[:, :1]) * turned[:, 1:] / (reach * period)
+    total = np.cumsum(grid.body_rates[first:last], axis=0)
+    said = (total[reach:] - total[:-reach]) / reach
+    for k, axis in enumerate("xyz"):
+        if np.std(turned[:, k]) < _TURNING:
+            continue
+        ratio = float(np.cov(turned[:, k], said[:, k])[0, 1] / np.var(turned[:, k]))
+        if not _RATES_ALIKE[0] <= ratio <= _RATES_ALIKE[1]:
+            raise ValueError(
+                f"{grid.path}: expected body rates that go with the attitude, those about {axis} "
+                f"are {ratio:.3g} times as large as it turns; map them in rad/s and in body axes, "
+                f"forward left up (down = true is for others), and the quaternion as w x y z, body "
+                f"to world"
+            )
 
 
 def windows(
     grid: Flight, period: float, rows: tuple[int, int], length: float, every: float
 ) -> Windows:
-    """Windows of `length` [s] that start `every` [s] between two rows."""
+    """Windows of `length` [s] that start `every` [s] between two rows.
+
+    Raises ValueError where there is no room for one.
+    """
     samples = max(2, round(length / period))
     stride = max(1, round(every / period))
     starts = np.arange(rows[0], rows[1] - samples, stride, dtype=np.intp)
+    if len(starts) == 0:
+        raise ValueError(
+            f"{grid.path}: expected {length:g} s in the air for a window, got "
+            f"{(rows[1] - rows[0]) * period:.3g} s; a longer flight, or a larger share, would do"
+        )
     return Windows(grid, period, starts, samples)
 
 
@@ -92,10 +175,24 @@ def _inverse_root(covariance: Array) -> Array:
     return np.asarray(np.linalg.inv(np.linalg.cholesky(covariance)))
 
 
+def _less(flown: Array, measured: Array) -> Array:
+    """Values less what was measured; derivatives, which are behind them, as they are."""
+    difference = flown.copy()
+    difference[0] -= measured
+    return difference
+
+
+def _whitened(whitening: Array, difference: Array) -> Array:
+    """(1 + V, W, 3 J) of (1 + V, W, J, 3)."""
+    white = np.swapaxes(difference, -1, -2) @ whitening.T
+    return np.asarray(white.reshape(*white.shape[:2], -1))
+
+
 class Forces:
     """Position and velocity with the attitude given."""
 
     attitude_given = True
+    record = ("position", "velocity")
 
     def __init__(
         self, grid: Flight, period: float, rows: tuple[int, int], noise: Noise, every: float = 0.25
@@ -118,22 +215,22 @@ class Forces:
         self.position, self.velocity = grid.position[measured], grid.velocity[measured]
 
     def residuals(self, flown: Flown) -> Array:
-        """(P, W, M), whitened."""
+        """(1 + V, W, M), whitened: residuals, and their derivatives for each of V unknowns."""
         difference = np.concatenate(
             [
-                flown.position[:, :, self.picked] - self.position,
-                flown.velocity[:, :, self.picked] - self.velocity,
+                _less(flown.position[:, :, self.picked], self.position),
+                _less(flown.velocity[:, :, self.picked], self.velocity),
             ],
             axis=2,
         )
-        white = np.einsum("ij,pwjc->pwci", self.whitening, difference)
-        return np.asarray(white.reshape(*white.shape[:2], -1))
+        return _whitened(self.whitening, difference)
 
 
 class Rates:
     """Body rates and vertical specific force, all left to itself."""
 
     attitude_given = False
+    record = ("body_rates", "specific_force")
 
     def __init__(
         self, grid: Flight, period: float, rows: tuple[int, int], noise: Noise, every: float = 0.1
@@ -153,7 +250,7 @@ class Rates:
         self.force = grid.specific_force[measured][..., 2]
 
     def vertical_force(self, flown: Flown) -> Array:
-        """(P, W, H) m/s^2, as the sensor with its low-pass shows it."""
+        """(1 + V, W, H) m/s^2, as the sensor with its low-pass shows it."""
         force = flown.specific_force[..., 2]
         if self.cutoff is None:
             return force
@@ -169,8 +266,7 @@ class Rates:
         return smooth
 
     def residuals(self, flown: Flown) -> Array:
-        """(P, W, M), whitened."""
-        difference = flown.body_rates[:, :, self.picked] - self.body_rates
-        white = np.einsum("ij,pwjc->pwci", self.whitening, difference)
-        force = (self.vertical_force(flown)[..., self.picked] - self.force) / self.force_noise
-        return np.concatenate([white.reshape(*white.shape[:2], -1), force], axis=-1)
+        """(1 + V, W, M), whitened: residuals, and their derivatives for each of V unknowns."""
+        rates = _less(flown.body_rates[:, :, self.picked], self.body_rates)
+        force = _less(self.vertical_force(flown)[..., self.picked], self.force) / self.force_noise
+        return np.concatenate([_whitened(self.whitening, rates), force], axis=-1)

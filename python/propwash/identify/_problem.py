@@ -7,24 +7,25 @@ does not tell stays where the guess has it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash._fleet_types import pool_of
 from propwash.flights import Flight
 from propwash.identify import _parameters as free_parameters
 from propwash.identify._observer import can_observe, with_observed_motion
 from propwash.identify._parameters import FreeParameter
-from propwash.identify._pieces import Forces, Noise, Rates, flying_rows
-from propwash.identify._shooting import Candidate, fly
+from propwash.identify._pieces import Forces, Noise, Rates, check_voltage, flying_rows
+from propwash.identify._shooting import Flyer, fly
 from propwash.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
-_DIFFERENCE = 1e-4
 _LOAD_LAG = 0.03
+_RATIOS = (0.3, 2.0)
 _BALANCE_SPREAD = 0.05
 _SLOW = 3e-3
 """s, the longest step of a log of which 2 ms are a grid."""
@@ -49,14 +50,20 @@ class Battery:
 
     def voltage(
         self, flight: Flight, period: float, start: float, vehicle: VehicleParameters
-    ) -> Array:
-        """(K,) V on a grid; t is counted from `start` [s]."""
+    ) -> tuple[Array, Array]:
+        """(K,) V on a grid; (3, K) derivatives with respect to offset, slope and sag.
+
+        t is counted from `start` [s].
+        """
         share = 1.0 - math.exp(-period / _LOAD_LAG)
         load = np.sum(flight.duty**2, axis=1)
         load = _lagged(load, share) - _hover_load(vehicle)
-        time = 0.1 * (flight.time - start)
-        ratio = 1.0 + self.offset + self.slope * time - self.sag * load
-        return np.asarray(vehicle.battery.nominal_voltage * np.clip(ratio, 0.3, 2.0))
+        effects = np.stack([np.ones_like(load), 0.1 * (flight.time - start), -load])
+        ratio = 1.0 + np.array([self.offset, self.slope, self.sag]) @ effects
+        least, most = _RATIOS
+        nominal = vehicle.battery.nominal_voltage
+        slopes = np.where((ratio > least) & (ratio < most), nominal * effects, 0.0)
+        return np.asarray(nominal * np.clip(ratio, least, most)), slopes
 
 
 def _hover_load(vehicle: VehicleParameters) -> float:
@@ -127,10 +134,12 @@ def prepare(
             f"{flight.path}: expected position, velocity and attitude, or commands and body rates "
             f"by one clock at {1.0 / _FAST_ENOUGH:.0f} Hz or more; got neither: steps of "
             f"{flight.period:.3g} s"
+            + ("" if flight.synchronous else ", and commands and motion not by one clock")
         )
     period = 2e-3 if flight.period <= _SLOW else round(flight.period, 4)
     grid = flight.resampled(period)
     rows = flying_rows(grid, period)
+    check_voltage(grid, rows, guess.battery.nominal_voltage)
     first, last = rows[0], rows[0] + int(share * (rows[1] - rows[0]))
     lateral = grid.specific_force[first:last, :2].mean(axis=0)
     grid = with_observed_motion(grid, guess, (float(lateral[0]), float(lateral[1])))
@@ -149,16 +158,14 @@ def prepare(
 
 
 class Problem:
-    """Residuals and Jacobian of all logs, flown in one fleet for each kind of window."""
+    """Residuals of all logs, and their derivatives with respect to all unknowns."""
 
     def __init__(
         self, logs: Sequence[LogModel], guess: VehicleParameters, names: Sequence[str], threads: int
     ) -> None:
         catalogue = free_parameters.catalogue(guess)
-        self.guess, self.logs, self.threads = guess, list(logs), threads
+        self.guess, self.logs = guess, list(logs)
         self.free: list[FreeParameter] = [catalogue[name] for name in names]
-        self._balance = {name: catalogue[name] for name in catalogue if name.startswith("balance")}
-        self._forces_only = [i for i, name in enumerate(names) if name in free_parameters.FORCES]
         self.own: list[dict[str, int]] = []
         size = len(self.free)
         for log in self.logs:
@@ -166,70 +173,77 @@ class Problem:
             size += len(log.nuisances)
         self.sag = size if any(log.has_battery for log in self.logs) else None
         self.size = size + (self.sag is not None)
+        self._pool = pool_of(threads)
+        self._moved = [self._of_log(k, catalogue) for k in range(len(self.logs))]
+
+    def _of_log(
+        self, number: int, catalogue: Mapping[str, FreeParameter]
+    ) -> tuple[list[FreeParameter], list[int]]:
+        """What of a vehicle is free in one log, and which unknowns these parameters are."""
+        rotates = self.logs[number].has_rotation
+        told = [
+            (parameter, k)
+            for k, parameter in enumerate(self.free)
+            if rotates or parameter.name in free_parameters.FORCES
+        ]
+        told += [
+            (replace(catalogue[name], spread=_BALANCE_SPREAD), k)
+            for name, k in self.own[number].items()
+            if name.startswith("balance")
+        ]
+        return [parameter for parameter, _ in told], [k for _, k in told]
 
     def vehicle(self, x: Array) -> VehicleParameters:
         """The vehicle that all logs share."""
         return free_parameters.changed(self.guess, self.free, x[: len(self.free)])
 
-    def of_log(self, x: Array, number: int) -> tuple[Candidate, Array | None]:
-        """The vehicle as it flew in one log, and its battery."""
-        log, own = self.logs[number], self.own[number]
-        free, values = self.free, x[: len(self.free)]
-        if not log.has_rotation:
-            free = [self.free[i] for i in self._forces_only]
-            values = x[self._forces_only]
-        vehicle = free_parameters.changed(self.guess, free, values)
-        for name, parameter in self._balance.items():
-            if name in own:
-                vehicle = parameter.change(vehicle, float(x[own[name]]) * _BALANCE_SPREAD)
-        return Candidate(vehicle, vehicle.motor.command_delay), self.voltage(x, number)
+    def battery(self, x: Array, number: int) -> Battery | None:
+        """The battery of a log that did not record its voltage; None for others."""
+        if not self.logs[number].has_battery:
+            return None
+        spreads = np.array(Battery.SPREADS)
+        return Battery(*(x[self._of_battery(number)] * spreads).tolist())
 
-    def battery(self, x: Array, number: int) -> Battery:
-        """The battery of a log that did not record its voltage."""
+    def _of_battery(self, number: int) -> list[int]:
+        """The unknowns of a log's battery."""
         own = self.own[number]
-        offset, slope, sag = Battery.SPREADS
         assert self.sag is not None
-        return Battery(
-            offset=float(x[own["battery_offset"]]) * offset,
-            slope=float(x[own["battery_slope"]]) * slope,
-            sag=float(x[self.sag]) * sag,
-        )
+        return [own["battery_offset"], own["battery_slope"], self.sag]
 
-    def voltage(self, x: Array, number: int) -> Array | None:
-        """(K,) V of a log, recorded or estimated; None where nothing depends on it."""
+    def flyer(self, x: Array, number: int) -> tuple[Flyer, list[int]]:
+        """The vehicle as it flew in one log, and the unknowns on which it depends."""
         log = self.logs[number]
-        if not log.has_battery:
-            return log.flight.voltage
+        free, columns = self._moved[number]
+        vehicle = free_parameters.changed(self.guess, free, x[columns])
+        slopes = free_parameters.slopes(self.guess, free, x[columns])
+        battery = self.battery(x, number)
+        if battery is None:
+            return Flyer(vehicle, log.flight.voltage, len(columns), slopes), columns
         start = float(log.flight.time[log.first])
-        return self.battery(x, number).voltage(log.flight, log.period, start, self.guess)
-
-    def moved(self, number: int) -> list[int]:
-        """The unknowns that a log depends on."""
-        log = self.logs[number]
-        moved = list(range(len(self.free))) if log.has_rotation else list(self._forces_only)
-        moved += self.own[number].values()
-        if log.has_battery and self.sag is not None:
-            moved.append(self.sag)
-        return moved
+        voltage, by_battery = battery.voltage(log.flight, log.period, start, self.guess)
+        by_battery *= np.array(Battery.SPREADS)[:, np.newaxis]
+        still = np.zeros((len(columns), len(voltage)))
+        slopes = {
+            name: np.concatenate([s, np.zeros((len(by_battery), *s.shape[1:]))])
+            for name, s in slopes.items()
+        }
+        columns = columns + self._of_battery(number)
+        by_unknown = np.concatenate([still, by_battery])
+        return Flyer(vehicle, voltage, len(columns), slopes, by_unknown), columns
 
     def evaluate(self, x: Array) -> list[tuple[Array, Array]]:
-        """For each piece of each log: residuals (W, M), and their derivatives (W, M, unknowns)."""
+        """For each piece of each log: residuals (W, M), and their derivatives (W, M, unknowns).
+
+        Raises ParameterError where x makes a vehicle that cannot be.
+        """
         pieces = []
         for number, log in enumerate(self.logs):
-            moved = self.moved(number)
-            points = [x]
-            for k in moved:
-                point = x.copy()
-                point[k] += _DIFFERENCE
-                points.append(point)
-            made = [self.of_log(point, number) for point in points]
-            candidates = [candidate for candidate, _ in made]
-            voltages = [voltage for _, voltage in made]
+            flyer, columns = self.flyer(x, number)
             for piece in log.pieces:
                 given = piece.attitude_given
-                flown = fly(piece.windows, candidates, voltages, given, self.threads)
+                flown = fly(piece.windows, flyer, given, self._pool or 1, piece.record)
                 at = piece.residuals(flown)
                 slopes = np.zeros((*at.shape[1:], self.size))
-                slopes[..., moved] = np.moveaxis((at[1:] - at[0]) / _DIFFERENCE, 0, -1)
+                slopes[..., columns] = np.moveaxis(at[1:], 0, -1)
                 pieces.append((at[0], slopes))
         return pieces

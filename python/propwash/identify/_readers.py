@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import flights, frames
+from propwash._csv_table import CsvTable
 from propwash.flights import Flight
 
 Array = NDArray[np.float64]
@@ -25,6 +27,8 @@ _WIDTHS = {
     "voltage": 1,
 }
 _LEAST_ROWS = 50
+SLOWEST_COMMANDS = 0.012
+"""s, from command to command, above which motors are not known as the motion is."""
 _UP: dict[str, Callable[[Array], Array]] = {
     "position": frames.ned_to_enu,
     "velocity": frames.ned_to_enu,
@@ -67,24 +71,48 @@ class Columns:
     down: bool = False
     """Whether the frames are north-east-down and forward-right-down, as PX4's are."""
     synchronous: bool = True
-    """Whether commands and motion were recorded by one clock."""
+    """Whether commands and motion were recorded by one clock. Commands of a topic that comes less
+    than 80 times a second are taken for such that were not."""
     accelerometer_cutoff: float | None = None
     """Hz, of the low-pass in the accelerometer."""
 
     def __post_init__(self) -> None:
         for name, width in _WIDTHS.items():
             columns = getattr(self, name)
-            if isinstance(columns, str):
+            if isinstance(columns, str) or not all(isinstance(c, str) for c in _iterated(columns)):
                 raise TypeError(f"columns.{name}: expected a list of names, got {columns!r:.100}")
             if columns and width is not None and len(columns) != width:
                 raise ValueError(f"columns.{name}: expected {width} names, got {len(columns)}")
         for table in ("scale", "offset"):
-            for name in getattr(self, table):
-                if name not in (*_WIDTHS, "time"):
-                    raise ValueError(f"columns.{table}: {name!r} is none of time, {_listed()}")
+            self._check_numbers(table)
         for name in ("body_rates", "specific_force"):
             if not getattr(self, name):
                 raise ValueError(f"columns.{name}: expected 3 names, got none")
+        if not isinstance(self.time, str):
+            raise TypeError(f"columns.time: expected a name, got {self.time!r:.100}")
+        for name in ("down", "synchronous"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(
+                    f"columns.{name}: expected true or false, got {getattr(self, name)!r:.100}"
+                )
+        cutoff = self.accelerometer_cutoff
+        if cutoff is not None and not (_is_finite(cutoff) and cutoff > 0.0):
+            raise ValueError(
+                f"columns.accelerometer_cutoff: expected a number > 0 [Hz], got {cutoff!r:.100}"
+            )
+
+    def _check_numbers(self, table: str) -> None:
+        numbers = getattr(self, table)
+        if not isinstance(numbers, Mapping):
+            raise TypeError(f"columns.{table}: expected a table of numbers, got {numbers!r:.100}")
+        for name, number in numbers.items():
+            if name not in (*_WIDTHS, "time"):
+                raise ValueError(f"columns.{table}: {name!r} is none of time, {_listed()}")
+            if not _is_finite(number) or (table == "scale" and number == 0.0):
+                expected = "a finite number" + (" that is not 0" if table == "scale" else "")
+                raise ValueError(
+                    f"columns.{table}.{name}: expected {expected}, got {number!r:.100}"
+                )
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Columns:
@@ -105,36 +133,56 @@ class Columns:
             raise ValueError(f"{path}: {error}") from None
 
 
+def _iterated(columns: object) -> Sequence[object]:
+    return columns if isinstance(columns, Sequence) else [None]
+
+
+def _is_finite(number: object) -> bool:
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        return False
+    return math.isfinite(number)
+
+
 def _listed() -> str:
     return ", ".join(_WIDTHS)
 
 
-def read_log(path: str | PathLike[str], columns: Columns | None = None) -> Flight:
+def read_log(
+    path: str | PathLike[str],
+    columns: Columns | None = None,
+    *,
+    start: float = -math.inf,
+    stop: float = math.inf,
+) -> Flight:
     """Reads a log: CSV, PX4 ULog (`.ulg`), or a ROS bag.
 
     A bag is a file `.bag`, `.mcap` or `.db3`, or the folder of a ROS 2 bag.
 
     columns: which columns hold what; None for the formats that are known (docs/identify.md).
+    start, stop: s, from the first row: the piece that is read; what is wrong elsewhere does no
+        harm.
 
     Raises FileNotFoundError; ImportError, which names the package, where one is missing; ValueError
     for columns that are not there, gaps, times that do not increase, numbers that are not finite,
     and logs that are too short: it names file, row, column and time.
     """
+    if columns is not None and not isinstance(columns, Columns):
+        raise TypeError(f"columns: expected identify.Columns, got {columns!r:.100}")
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".ulg":
         from propwash.identify import _ulog
 
-        return _ulog.read(_existing(file), columns)
+        return _ulog.read(_existing(file), columns, (start, stop))
     if suffix in (".bag", ".mcap", ".db3") or file.is_dir():
         from propwash.identify import _rosbag
 
-        return _rosbag.read(_existing(file), columns)
+        return _rosbag.read(_existing(file), columns, (start, stop))
     if columns is None:
-        flight = flights.read_flight(file)
+        flight = flights.read_flight(file, start, stop)
         _check_length(flight.path, flight.time)
         return flight
-    return _read_csv(flights.find_flight(file), columns)
+    return _read_csv(flights.find_flight(file), columns, (start, stop))
 
 
 def _existing(file: Path) -> Path:
@@ -151,38 +199,72 @@ def _check_length(path: Path, time: Array) -> None:
         )
 
 
-def _read_csv(path: Path, columns: Columns) -> Flight:
-    table = flights.read_columns(path)
+def _read_csv(path: Path, columns: Columns, piece: tuple[float, float]) -> Flight:
     if not columns.time:
         raise ValueError(f"{path}: columns.time: expected the name of a column of a CSV file")
-    named = [columns.time, *(name for key in _WIDTHS for name in getattr(columns, key))]
-    missing = [name for name in named if name not in table]
-    if missing:
-        raise ValueError(
-            f"{path}: missing columns {', '.join(missing)}; found {', '.join(table)}. Name others "
-            f"in the mapping"
-        )
-    time = _scaled(columns, "time", table[columns.time])
-    parts = {
-        key: np.stack([table[name] for name in getattr(columns, key)], axis=-1)
-        for key in _WIDTHS
-        if getattr(columns, key)
-    }
-    return assembled(path, columns, time, parts)
+    table = CsvTable.read(path)
+    keys = [key for key in _WIDTHS if getattr(columns, key)]
+    table.require(
+        [columns.time, *(name for key in keys for name in getattr(columns, key))],
+        "Name others in the mapping",
+    )
+    time = _scaled(columns, "time", table.column(columns.time))
+    table, time = flights.timed(table, time, *piece)
+    parts = {key: _scaled(columns, key, table.stack(getattr(columns, key))) for key in keys}
+    return assembled(path, columns, time, parts, table.first_row)
 
 
 def _scaled(columns: Columns, key: str, values: Array) -> Array:
     return (values + columns.offset.get(key, 0.0)) * columns.scale.get(key, 1.0)
 
 
+@dataclass(frozen=True)
+class _Series:
+    """One field of a topic, with the times of its messages."""
+
+    name: str
+    time: Array
+    """(K,) s."""
+    values: Array
+    """(K,)."""
+    first: int = 1
+    """Number of the first of these messages."""
+
+    def piece(self, start: float, stop: float) -> _Series:
+        """From the last message up to `start` to the first from `stop` on."""
+        before, after = np.flatnonzero(self.time <= start), np.flatnonzero(self.time >= stop)
+        first = int(before[-1]) if len(before) else 0
+        rows = slice(first, int(after[0]) + 1 if len(after) else len(self.time))
+        return _Series(self.name, self.time[rows], self.values[rows], self.first + first)
+
+    def check(self, path: Path, origin: float) -> None:
+        """Raises ValueError, which names message and time, for what cannot be used."""
+        bad = np.flatnonzero(~np.isfinite(self.values))
+        if len(bad):
+            raise ValueError(
+                f"{path}, message {self.first + bad[0]} of {self.name}: not a finite number, at "
+                f"{self.time[bad[0]] - origin:.9g} s; cut the log there"
+            )
+        if len(self.time) < 2:
+            raise ValueError(
+                f"{path}: {self.name} has {len(self.time)} messages; a longer log would do, or a "
+                f"mapping without it"
+            )
+        flights.check_time(Path(f"{path}, {self.name}"), self.time, origin, self.first)
+
+
 def from_topics(
-    path: Path, columns: Columns, series: Callable[[str], tuple[Array, Array]]
+    path: Path,
+    columns: Columns,
+    series: Callable[[str], tuple[Array, Array]],
+    piece: tuple[float, float],
 ) -> Flight:
     """A flight from topics, each with its own times, on the times of the body rates.
 
     series: gives times [s] and values of `topic:field`; KeyError tells what there is instead.
+    piece: s, from the first time that all topics have: what is read.
     """
-    parts: dict[str, tuple[Array, list[Array]]] = {}
+    parts: dict[str, list[_Series]] = {}
     for key in _WIDTHS:
         for name in getattr(columns, key):
             try:
@@ -192,55 +274,73 @@ def from_topics(
                     f"{path}: missing {name} for {key}; found {error.args[0]}. Name others in the "
                     f"mapping"
                 ) from None
-            _check_series(path, name, time, values)
-            parts.setdefault(key, (time, []))[1].append(values)
-    time = parts["body_rates"][0]
-    first = max(own[0] for own, _ in parts.values())
-    last = min(own[-1] for own, _ in parts.values())
-    kept = (time >= first) & (time <= last)
-    if kept.sum() < _LEAST_ROWS:
+            one = _Series(name, time, _scaled(columns, key, values))
+            parts.setdefault(key, []).append(one)
+    every = [one for own in parts.values() for one in own]
+    for one in every:
+        if len(one.time) < 2:
+            one.check(path, 0.0)
+    origin = max(float(one.time[0]) for one in every)
+    first = max(origin, origin + piece[0])
+    last = min([origin + piece[1], *(float(one.time[-1]) for one in every)])
+    parts = {key: [one.piece(first, last) for one in own] for key, own in parts.items()}
+    for own in parts.values():
+        for one in own:
+            one.check(path, origin)
+    time = parts["body_rates"][0].time
+    time = time[(time >= first) & (time <= last)]
+    if len(time) < _LEAST_ROWS:
         raise ValueError(
             f"{path}: expected topics that were recorded together, {', '.join(parts)} have "
             f"{max(last - first, 0.0):.3g} s in common; a longer log would do"
         )
-    time = time[kept]
-    on_time = {
-        key: np.stack([np.interp(time, own, values) for values in columns_of], axis=-1)
-        for key, (own, columns_of) in parts.items()
-    }
-    return assembled(path, columns, time, on_time)
+    on_time = {key: _on_time(path, key, own, time, origin) for key, own in parts.items()}
+    slowest = max((float(np.median(np.diff(m.time))) for m in parts.get("motors", ())), default=0.0)
+    if slowest > SLOWEST_COMMANDS:
+        columns = replace(columns, synchronous=False)
+    return assembled(path, columns, time - origin, on_time)
 
 
-def _check_series(path: Path, name: str, time: Array, values: Array) -> None:
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        raise ValueError(
-            f"{path}, message {bad[0] + 1} of {name}: not a finite number, at {time[bad[0]]:.12g} "
-            f"s; cut the log there"
-        )
-    if len(time) < 2:
-        raise ValueError(f"{path}: {name} has {len(time)} messages; a longer log would do")
-    flights.checked_time(Path(f"{path}, {name}"), time)
+def _on_time(path: Path, key: str, own: Sequence[_Series], time: Array, origin: float) -> Array:
+    """(K, N) what stands in some series, interpolated; attitudes along the shorter way."""
+    values = [one.values for one in own]
+    if key == "attitude":
+        if any(not np.array_equal(one.time, own[0].time) for one in own):
+            raise ValueError(
+                f"{path}: expected the attitude's four parts from messages of one topic, got "
+                f"{', '.join(one.name for one in own)}"
+            )
+        table = np.stack(values, axis=-1)
+        topic = Path(f"{path}, {own[0].name}")
+        table = flights.checked_attitude(topic, table, own[0].time - origin, own[0].first)
+        values = list(table.T)
+    on_time = [np.interp(time, one.time, v) for one, v in zip(own, values, strict=True)]
+    result = np.stack(on_time, axis=-1)
+    if key == "attitude":
+        result /= np.linalg.norm(result, axis=1, keepdims=True)
+    return result
 
 
-def assembled(path: Path, columns: Columns, time: Array, raw: Mapping[str, Array]) -> Flight:
-    """A flight from columns (K, …) that stand in one table."""
-    seconds = flights.checked_time(path, time)
+def assembled(
+    path: Path, columns: Columns, seconds: Array, raw: Mapping[str, Array], first_row: int = 1
+) -> Flight:
+    """A flight from columns (K, …) in their units; first_row: number of their first."""
     _check_length(path, seconds)
-    parts = {key: _scaled(columns, key, values) for key, values in raw.items()}
+    parts = dict(raw)
     duty = parts.get("motors", np.zeros((len(seconds), 0)))
     outside = np.argwhere((duty < -1e-3) | (duty > 1.001))
     if len(outside):
         row, motor = outside[0]
         raise ValueError(
-            f"{path}, row {row + 1}, at {seconds[row]:.6g} s: {columns.motors[motor]} gives a duty "
-            f"cycle of {duty[row, motor]:.4g}, expected 0 to 1; set scale and offset of motors"
+            f"{path}, row {first_row + row}, at {seconds[row]:.9g} s: {columns.motors[motor]} "
+            f"gives a duty cycle of {duty[row, motor]:.4g}, expected 0 to 1; set scale and offset "
+            f"of motors"
         )
     if columns.down:
         parts = {key: _UP.get(key, np.asarray)(values) for key, values in parts.items()}
     attitude = parts.get("attitude")
     if attitude is not None:
-        attitude = flights.checked_attitude(path, attitude)
+        attitude = flights.checked_attitude(path, attitude, seconds, first_row)
     position, velocity = parts.get("position"), parts.get("velocity")
     if position is not None and velocity is None:
         velocity = np.asarray(np.gradient(position, seconds, axis=0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ _ODOMETRY = "nav_msgs/msg/Odometry"
 _BATTERY = "sensor_msgs/msg/BatteryState"
 
 
-def read(path: Path, columns: Columns | None) -> Flight:
+def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Flight:
     """Reads a bag; without a mapping its first Imu, Odometry and BatteryState, and no motors."""
     try:
         from rosbags.highlevel import AnyReader
@@ -49,9 +50,10 @@ def read(path: Path, columns: Columns | None) -> Flight:
         if topic not in kinds:
             raise KeyError(", ".join(f"{t} ({kind})" for t, kind in sorted(kinds.items())))
         times, values = messages[topic]
-        return np.array(times), np.array([_field(one, field, kinds[topic]) for one in values])
+        parts = re.findall(r"[^.\[\]]+", field)
+        return np.array(times), np.array([_field(one, parts, kinds[topic]) for one in values])
 
-    return from_topics(path, columns, series)
+    return from_topics(path, columns, series, piece)
 
 
 def _time(message: Any, received: int) -> float:
@@ -62,17 +64,16 @@ def _time(message: Any, received: int) -> float:
     return float(header.stamp.sec + 1e-9 * header.stamp.nanosec)
 
 
-def _field(message: Any, field: str, kind: str) -> float:
+def _field(message: Any, parts: Sequence[str], kind: str) -> float:
+    """A number of a message. Raises KeyError, which tells the message's fields, for no number."""
     value = message
-    for part in re.findall(r"[^.\[\]]+", field):
-        if part.isdigit():
-            value = value[int(part)]
-            continue
-        if not hasattr(value, part):
-            names = [name for name in vars(value) if not name.startswith("_")]
-            raise KeyError(f"in {kind}: {', '.join(names)}")
-        value = getattr(value, part)
-    return float(value)
+    try:
+        for part in parts:
+            value = value[int(part)] if part.isdigit() else getattr(value, part)
+        return float(value)
+    except (AttributeError, IndexError, TypeError, ValueError):
+        names = [name for name in vars(message) if not name.startswith("_")]
+        raise KeyError(f"in {kind}: {', '.join(names)}") from None
 
 
 def _topics(columns: Columns) -> set[str]:

@@ -1,22 +1,20 @@
-"""Open-loop windows of a flight, flown by many candidate vehicles in one fleet.
+"""Open-loop windows of a flight, and their derivatives, flown side by side by the compiled core.
 
-Vehicle p * W + w of the fleet is candidate p in window w. Command delay and battery voltage, which
-a fleet has in common for all of its vehicles, are put into the commands: the commands of each
-candidate are late by its delay and scaled by the voltage of its battery, as `model/delay.hpp` and
-`model/battery.hpp` do it.
+Command delay and battery voltage are put into the commands: these are late by the delay of the
+vehicle and scaled by the voltage of its battery, as `model/delay.hpp` and `model/battery.hpp` do
+it. Derivatives are those of dual numbers, `fleet/open_loop.hpp`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash._core import RotorSpeeds
-from propwash.fleet import Fleet
+from propwash import _core
+from propwash._fleet_types import pool_of
 from propwash.flights import Flight
 from propwash.parameters import VehicleParameters
 
@@ -28,27 +26,22 @@ STEP = 2.5e-3
 GIVEN_EVERY = 0.01
 """s, how often a given attitude is put in."""
 
-_RECORDED = ("position", "velocity", "body_rates", "specific_force")
-_OWN: dict[str, Callable[[VehicleParameters], Any]] = {
-    "body.inertia": lambda v: v.body.inertia,
-    "rotors.axis": lambda v: [r.axis for r in v.rotors],
-    "rotors.thrust_coefficient": lambda v: [r.thrust_coefficient for r in v.rotors],
-    "rotors.torque_coefficient": lambda v: [r.torque_coefficient for r in v.rotors],
-    "rotors.inertia": lambda v: [r.inertia for r in v.rotors],
-    "motor.time_constant_up": lambda v: v.motor.time_constant_up,
-    "motor.time_constant_down": lambda v: v.motor.time_constant_down,
-    "rotor_drag.linear": lambda v: v.rotor_drag.linear,
-    "rotor_drag.blow_back": lambda v: v.rotor_drag.blow_back,
-}
+RECORDED = ("position", "velocity", "body_rates", "specific_force")
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A vehicle, and how long a command waits before it acts."""
+class Flyer:
+    """A vehicle as it flew in one log, its battery, and how both depend on V unknowns."""
 
     vehicle: VehicleParameters
-    delay: float
-    """s."""
+    voltage: Array | None
+    """(K,) V, or None for the nominal voltage."""
+    unknowns: int = 0
+    """V."""
+    slopes: Mapping[str, Array] = field(default_factory=dict)
+    """(V, ...) derivatives of the vehicle's fields, by the names of `Fleet.parameters`."""
+    voltage_slopes: Array | None = None
+    """(V, K) V, derivatives of the voltage; None where it is known."""
 
 
 @dataclass(frozen=True)
@@ -71,120 +64,88 @@ class Windows:
 
 @dataclass(frozen=True)
 class Flown:
-    """What the candidates made of the windows."""
+    """Where the windows led: values, and behind them the derivatives for each of V unknowns.
+
+    What was not recorded is empty.
+    """
 
     position: Array
-    """(P, W, H, 3) m, world frame."""
+    """(1 + V, W, H, 3) m, world frame."""
     velocity: Array
-    """(P, W, H, 3) m/s, world frame."""
+    """(1 + V, W, H, 3) m/s, world frame."""
     body_rates: Array
-    """(P, W, H, 3) rad/s, body frame."""
+    """(1 + V, W, H, 3) rad/s, body frame."""
     specific_force: Array
-    """(P, W, H, 3) m/s^2, body frame."""
+    """(1 + V, W, H, 3) m/s^2, body frame."""
 
 
-def _bare(vehicle: VehicleParameters) -> VehicleParameters:
-    return vehicle.without_noise().replace(
-        motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0}, imu={"rate": 0.0}
-    )
+def commands(flight: Flight, period: float, flyer: Flyer) -> tuple[Array, Array]:
+    """(K - 1, N) rad/s, held from one row of the grid to the next; (V, K - 1, N) derivatives.
 
-
-def _fleet(candidates: Sequence[Candidate], copies: int, step: float, threads: int) -> Fleet:
-    """Each candidate `copies` times."""
-    vehicles = [candidate.vehicle for candidate in candidates]
-    fleet = Fleet(
-        _bare(vehicles[0]), len(vehicles) * copies, "float64", dt=step, noise=False, threads=threads
-    )
-    fleet.parameters.update(
-        {
-            name: np.repeat(np.array([get(v) for v in vehicles], dtype=float), copies, axis=0)
-            for name, get in _OWN.items()
-        }
-    )
-    return fleet
-
-
-def commands(flight: Flight, period: float, candidate: Candidate, voltage: Array | None) -> Array:
-    """(K - 1, N) rad/s, held from one row of the grid to the next."""
-    vehicle = candidate.vehicle
+    Where a delay of whole periods makes a corner, the derivative is that towards longer delays.
+    """
+    motor, nominal = flyer.vehicle.motor, flyer.vehicle.battery.nominal_voltage
     held = 0.5 * (flight.duty[:-1] + flight.duty[1:])
-    late = candidate.delay / period
+    late = motor.command_delay / period
     whole = int(np.floor(late))
     share = late - whole
     rows = np.arange(len(held)) - whole
     last = len(held) - 1
-    now, before = np.clip(rows, 0, last), np.clip(rows - 1, 0, last)
-    acting = (1.0 - share) * held[now] + share * held[before]
-    speeds = acting * vehicle.motor.speed_max
-    if voltage is not None and vehicle.battery.nominal_voltage > 0.0:
-        speeds = speeds * (voltage[:-1] / vehicle.battery.nominal_voltage)[:, np.newaxis]
-    return np.clip(speeds, vehicle.motor.speed_min, vehicle.motor.speed_max)
-
-
-def _motors(candidates: Sequence[Candidate], driven: Array, period: float, threads: int) -> Array:
-    """(P, K, N) rad/s, rotor speeds at the rows of the grid: motors that ran along with the log.
-
-    driven: (P, K - 1, N) commands. What carries the motors hardly turns.
-    """
-    substeps = int(np.ceil(period / STEP))
-    fleet = _fleet(candidates, 1, period / substeps, threads)
-    fleet.parameters["body.inertia"] = 1e6 * np.eye(3)
-    start = np.array([c.vehicle.motor.speed_min for c in candidates])
-    fleet.reset(rotor_speeds=np.repeat(start[:, np.newaxis], driven.shape[2], axis=1))
-    held = np.ascontiguousarray(driven.transpose(1, 0, 2))
-    flown = fleet.rollout(RotorSpeeds(held), substeps, record=["rotor_speeds"])
-    speeds = np.empty((len(candidates), driven.shape[1] + 1, driven.shape[2]))
-    speeds[:, 0] = start[:, np.newaxis]
-    speeds[:, 1:] = np.asarray(flown.rotor_speeds).transpose(1, 0, 2)
-    return speeds
+    now, before = held[np.clip(rows, 0, last)], held[np.clip(rows - 1, 0, last)]
+    acting = (1.0 - share) * now + share * before
+    scale = np.full(len(held), motor.speed_max)
+    if flyer.voltage is not None and nominal > 0.0:
+        scale *= flyer.voltage[:-1] / nominal
+    speeds = acting * scale[:, np.newaxis]
+    slopes = np.zeros((flyer.unknowns, *speeds.shape))
+    if "motor.command_delay" in flyer.slopes:
+        for k in np.flatnonzero(flyer.slopes["motor.command_delay"]):
+            by_delay = (before - now) / period * scale[:, np.newaxis]
+            slopes[k] += flyer.slopes["motor.command_delay"][k] * by_delay
+    if flyer.voltage_slopes is not None:
+        for k in np.flatnonzero(flyer.voltage_slopes.any(axis=1)):
+            by_voltage = motor.speed_max * flyer.voltage_slopes[k, :-1] / nominal
+            slopes[k] += acting * by_voltage[:, np.newaxis]
+    slopes[:, (speeds < motor.speed_min) | (speeds > motor.speed_max)] = 0.0
+    return np.clip(speeds, motor.speed_min, motor.speed_max), slopes
 
 
 def fly(
     windows: Windows,
-    candidates: Sequence[Candidate],
-    voltages: Sequence[Array | None],
+    flyer: Flyer,
     attitude_given: bool,
-    threads: int = 0,
+    threads: int | _core.ThreadPool = 0,
+    record: Sequence[str] = RECORDED,
 ) -> Flown:
-    """Flies every candidate through every window, from the measured states.
+    """Flies every window from the measured state, with rotors that ran along with the log.
 
-    voltages: (K,) V of each candidate's battery, or None for the nominal voltage.
     attitude_given: whether the measured attitude and rates are put in every 10 ms, so that forces
         alone are predicted.
+    threads: as `Fleet` takes them.
+    record: names of what is wanted.
     """
-    flight, period, samples = windows.flight, windows.period, windows.samples
-    size, count = len(candidates), len(windows.starts)
-    driven = np.stack(
-        [commands(flight, period, c, v) for c, v in zip(candidates, voltages, strict=True)]
+    flight, period = windows.flight, windows.period
+    driven, slopes = commands(flight, period, flyer)
+    log = {
+        "position": flight.position,
+        "velocity": flight.velocity,
+        "attitude": flight.attitude,
+        "body_rates": flight.body_rates,
+        "commands": driven,
+        "command_slopes": slopes,
+    }
+    flown = _core.fly_open_loop(
+        flyer.vehicle,
+        dict(flyer.slopes),
+        flyer.unknowns,
+        log,
+        period=period,
+        substeps=int(np.ceil(period / STEP)),
+        starts=windows.starts,
+        samples=windows.samples,
+        attitude_every=max(1, round(GIVEN_EVERY / period)) if attitude_given else 0,
+        record=list(record),
+        pool=pool_of(threads),
     )
-    speeds = _motors(candidates, driven, period, threads)
-    substeps = int(np.ceil(period / STEP))
-    fleet = _fleet(candidates, count, period / substeps, threads)
-
-    def at(values: Array | None, offset: int, width: int) -> Array:
-        if values is None:
-            return np.zeros((size * count, width))
-        return np.tile(values[windows.starts + offset], (size, 1))
-
-    level = np.tile([1.0, 0.0, 0.0, 0.0], (size * count, 1))
-    fleet.reset(
-        position=at(flight.position, 0, 3),
-        velocity=at(flight.velocity, 0, 3),
-        attitude=level if flight.attitude is None else at(flight.attitude, 0, 4),
-        body_rates=at(flight.body_rates, 0, 3),
-        rotor_speeds=speeds[:, windows.starts].reshape(size * count, -1),
-    )
-    held = np.stack(
-        [driven[:, windows.starts + k].reshape(size * count, -1) for k in range(samples)]
-    )
-    chunk = max(1, round(GIVEN_EVERY / period)) if attitude_given else samples
-    pieces: dict[str, list[Array]] = {name: [] for name in _RECORDED}
-    for k in range(0, samples, chunk):
-        if attitude_given:
-            fleet.place(attitude=at(flight.attitude, k, 4), body_rates=at(flight.body_rates, k, 3))
-        flown = fleet.rollout(RotorSpeeds(held[k : k + chunk]), substeps, record=_RECORDED)
-        for name, recorded in pieces.items():
-            recorded.append(np.asarray(getattr(flown, name)))
-    parts = [np.concatenate(recorded) for recorded in pieces.values()]
-    shape = (samples, size, count, 3)
-    return Flown(*(part.reshape(shape).transpose(1, 2, 0, 3) for part in parts))
+    nothing = np.empty((1 + flyer.unknowns, len(windows.starts), windows.samples, 0))
+    return Flown(*(flown.get(name, nothing) for name in RECORDED))

@@ -29,8 +29,11 @@ _OPTIONAL = {
 }
 
 
-def read(path: Path, columns: Columns | None) -> Flight:
-    """Reads an ULog; without a mapping the topics of PX4, of which four motors."""
+def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Flight:
+    """Reads an ULog; without a mapping the topics of PX4, of which four motors.
+
+    A motor that PX4 disarms has the command NaN, which is a duty cycle of 0.
+    """
     try:
         from pyulog import ULog
     except ImportError as error:
@@ -40,7 +43,8 @@ def read(path: Path, columns: Columns | None) -> Flight:
             log = ULog(stream)
     except Exception as error:
         raise ValueError(f"{path}: expected a PX4 ULog file, {error}") from None
-    topics = {data.name: data.data for data in reversed(log.data_list)}
+    instances = sorted(log.data_list, key=lambda data: data.multi_id, reverse=True)
+    topics = {data.name: data.data for data in instances}
 
     def series(name: str) -> tuple[Array, Array]:
         topic, _, field = name.partition(":")
@@ -49,7 +53,8 @@ def read(path: Path, columns: Columns | None) -> Flight:
         if field not in topics[topic]:
             raise KeyError(", ".join(f"{topic}:{one}" for one in topics[topic]))
         time = np.asarray(topics[topic]["timestamp"], dtype=np.float64) * 1e-6
-        return time, np.asarray(topics[topic][field], dtype=np.float64)
+        values = np.asarray(topics[topic][field], dtype=np.float64)
+        return time, np.nan_to_num(values) if topic == "actuator_motors" else values
 
     if columns is None:
         there = {
@@ -58,9 +63,9 @@ def read(path: Path, columns: Columns | None) -> Flight:
             if all(_has(topics, name) for name in names)
         }
         columns = replace(PX4, **there)  # type: ignore[arg-type]
-    return from_topics(path, columns, series)
+    return from_topics(path, columns, series, piece)
 
 
 def _has(topics: dict[str, dict[str, Array]], name: str) -> bool:
     topic, _, field = name.partition(":")
-    return topic in topics and field in topics[topic]
+    return topic in topics and len(topics[topic].get(field, ())) > 1

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from propwash.multicopter import DEFAULT_DT, Array
 from propwash.parameters import VehicleParameters
-from propwash.tune._loop import AXES, Complex, Gains, Margins, RateLoop, TuneError, margins_of
+from propwash.tune._loop import (
+    AXES,
+    Complex,
+    Gains,
+    Margins,
+    RateLoop,
+    TuneError,
+    margins_of,
+    table_of,
+)
 
 
 @dataclass(frozen=True)
@@ -39,17 +49,7 @@ class Tuning:
 
     def table(self) -> str:
         """Gains and margins as text."""
-        lines = [
-            "axis    K_P [1/s]  K_I [1/s^2]    K_D [-]  bandwidth  phase margin  gain margin   "
-            "delay  peak |S|"
-        ]
-        for axis, gain, m in zip(AXES, self.gains, self.margins, strict=True):
-            lines.append(
-                f"{axis:4s} {gain.proportional:12.4g} {gain.integral:12.4g} "
-                f"{gain.derivative:10.4g} {m.bandwidth:7.2f} Hz {m.phase:9.1f} deg "
-                f"{m.gain:9.1f} dB {1e3 * m.delay:4.1f} ms {m.sensitivity_peak:9.2f}"
-            )
-        return "\n".join(lines)
+        return table_of(self.gains, self.margins)
 
 
 def autotune(
@@ -69,30 +69,24 @@ def autotune(
         out.
     dt: s, of the controller.
 
-    Of the gains that reach the bandwidth and both margins it takes those whose sensitivity has the
-    lowest peak. Raises TuneError that says what is reached and what limits it where there are none,
-    ParameterError for a vehicle that cannot hover or whose rotors cannot control its rates.
+    Of the stable gains that reach the bandwidth and both margins it takes those whose sensitivity
+    has the lowest peak. Raises TuneError that says what is reached and what limits it where there
+    are none, ParameterError for a vehicle that cannot hover or whose rotors cannot control its
+    rates.
     """
     loop = RateLoop(vehicle, dt)
-    asked = np.broadcast_to(np.asarray(bandwidth, dtype=np.float64), (3,))
-    if not np.all((asked > 0.0) & np.isfinite(asked)):
+    asked = np.asarray(bandwidth, dtype=np.float64)
+    if asked.shape not in ((), (3,)) or not np.all((asked > 0.0) & np.isfinite(asked)):
         raise ValueError(f"bandwidth: expected a number > 0 [Hz], or three, got {bandwidth!r}")
-    for name, value, low, high in (
-        ("phase_margin", phase_margin, 0.0, 90.0),
-        ("gain_margin", gain_margin, 0.0, 60.0),
-        ("integral", integral, -1e-12, 1.0),
-    ):
-        if not low < value < high:
-            raise ValueError(
-                f"{name}: expected a number from {max(low, 0.0):g} to {high:g}, got {value!r}"
-            )
+    asked = np.broadcast_to(asked, (3,))
+    _check(phase_margin, gain_margin, integral)
     if asked.max() >= 0.25 / dt:
         raise TuneError(
             f"bandwidth = {asked.max():g} Hz: expected less than a quarter of the controller's "
             f"rate, {0.25 / dt:g} Hz; take a smaller dt"
         )
     found = [
-        _tuned(loop, axis, float(asked[axis]), phase_margin, gain_margin, integral)
+        _tuned(loop, axis, _Asked(float(asked[axis]), phase_margin, gain_margin, integral))
         for axis in range(3)
     ]
     gains, margins = zip(*found, strict=True)
@@ -110,11 +104,25 @@ def autotune(
     return Tuning(tuned, dt, (margins[0], margins[1], margins[2]))
 
 
+def _check(phase_margin: float, gain_margin: float, integral: float) -> None:
+    for name, value, low, high in (
+        ("phase_margin", phase_margin, 0.0, 90.0),
+        ("gain_margin", gain_margin, 0.0, 60.0),
+        ("integral", integral, -1e-12, 1.0),
+    ):
+        if not low < value < high:
+            raise ValueError(
+                f"{name}: expected a number from {max(low, 0.0):g} to {high:g}, got {value!r}"
+            )
+
+
 class _Axis:
     """One axis on a grid of frequencies, from which loops of any gains are put together."""
 
     def __init__(self, loop: RateLoop, axis: int) -> None:
-        self.frequency = loop.frequencies(700)
+        self._loop, self._axis = loop, axis
+        # those of RateLoop.margins(), so that what is found here is what it says
+        self.frequency = np.append(loop.frequencies(2000), loop.nyquist)
         self.plant = loop.plant(self.frequency, axis)
         self.value, self.slope = loop.filter(self.frequency, axis)
         self.summed = loop.dt / (1.0 - np.exp(-2j * np.pi * self.frequency * loop.dt))
@@ -126,29 +134,50 @@ class _Axis:
         return loop, self.plant * error / (1.0 + loop)
 
     def margins(self, g: Gains) -> Margins:
-        return margins_of(self.frequency, *self.loops(g))
+        is_stable = bool(np.abs(self._loop.poles(self._axis, g)).max() < 1.0)
+        return margins_of(self.frequency, *self.loops(g), is_stable)
 
 
-def _tuned(
-    loop: RateLoop, number: int, bandwidth: float, phase: float, gain: float, integral: float
-) -> tuple[Gains, Margins]:
+class _Asked(NamedTuple):
+    """Of one axis: Hz, deg, dB, and K_I / K_P as a share of the bandwidth."""
+
+    bandwidth: float
+    phase: float
+    gain: float
+    integral: float
+
+
+def _tuned(loop: RateLoop, number: int, asked: _Asked) -> tuple[Gains, Margins]:
     """The gains of one axis."""
+    best, reached = _searched(loop, number, asked)
+    if best is None:
+        raise TuneError(_refusal(loop, number, asked, reached))
+    return best
+
+
+def _searched(
+    loop: RateLoop, number: int, asked: _Asked
+) -> tuple[tuple[Gains, Margins] | None, list[Margins]]:
+    """The best gains of one axis, if any will do; and the margins of all with the bandwidth."""
     axis = _Axis(loop, number)
-    motor = loop.vehicle.motor
-    tau = max(motor.time_constant_up, motor.time_constant_down)
-    candidates: list[tuple[Gains, Margins]] = []
+    reached: list[tuple[Gains, Margins]] = []
     # K_D over K_P: a zero that undoes the motors' lag, or less, or more
-    for ratio in np.concatenate([np.linspace(0.0, 2.5, 26) * tau, [0.005, 0.01]]):
-        gains = _with_bandwidth(axis, bandwidth, float(ratio), integral)
+    for ratio in np.concatenate([np.linspace(0.0, 2.5, 26) * loop.lag, [0.005, 0.01]]):
+        gains = _with_bandwidth(axis, asked.bandwidth, float(ratio), asked.integral)
         if gains is not None:
-            candidates.append((gains, axis.margins(gains)))
-    reached = [c for c in candidates if abs(c[1].bandwidth - bandwidth) < 0.03 * bandwidth]
+            margins = axis.margins(gains)
+            if abs(margins.bandwidth - asked.bandwidth) < 0.03 * asked.bandwidth:
+                reached.append((gains, margins))
     good = [
-        c for c in reached if c[1].phase >= phase and c[1].gain >= gain and c[1].gain_below <= -gain
+        (gains, m)
+        for gains, m in reached
+        if m.stable
+        and m.phase >= asked.phase
+        and m.gain >= asked.gain
+        and m.gain_below <= -asked.gain
     ]
-    if good:
-        return min(good, key=lambda c: c[1].sensitivity_peak)
-    raise TuneError(_refusal(loop, number, bandwidth, phase, gain, reached))
+    best = min(good, key=lambda each: each[1].sensitivity_peak, default=None)
+    return best, [m for _, m in reached]
 
 
 def _with_bandwidth(axis: _Axis, bandwidth: float, ratio: float, integral: float) -> Gains | None:
@@ -177,10 +206,38 @@ def _brentq() -> Any:
     return brentq
 
 
-def _refusal(
-    loop: RateLoop, number: int, bandwidth: float, phase: float, gain: float, reached: Any
-) -> str:
-    """What was reached, and what takes the phase at the bandwidth."""
+def _refusal(loop: RateLoop, number: int, asked: _Asked, reached: list[Margins]) -> str:
+    """What was reached, and what stands against more."""
+    start = (
+        f"axis {AXES[number]}: a bandwidth of {asked.bandwidth:g} Hz with a phase margin of "
+        f"{asked.phase:g} deg and a gain margin of {asked.gain:g} dB cannot be reached"
+    )
+    stable = [m for m in reached if m.stable]
+    if stable:
+        best = max(
+            stable,
+            key=lambda m: min(
+                m.phase / asked.phase, m.gain / asked.gain, -m.gain_below / asked.gain
+            ),
+        )
+        below = f" ({best.gain_below:.1f} dB)" if best.gain_below > -asked.gain else ""
+        start += f"; the best has {best.phase:.1f} deg and {best.gain:.1f} dB{below}"
+    elif reached:
+        start += "; no gains that give that bandwidth are stable"
+    else:
+        start += "; no gains give that bandwidth"
+    if loop.vehicle.rotor_drag.blow_back != 0.0:
+        without = loop.vehicle.replace(rotor_drag={"blow_back": 0.0})
+        if _searched(RateLoop(without, loop.dt), number, asked)[0] is not None:
+            return (
+                f"{start}. The moment of rotor_drag.blow_back takes it, which tips the vehicle "
+                f"over where the loop is slow: ask for more bandwidth, or for a greater integral"
+            )
+    return f"{start}. {_lags(loop, number, asked.bandwidth)}"
+
+
+def _lags(loop: RateLoop, number: int, bandwidth: float) -> str:
+    """What takes the phase at a bandwidth, and what would give some back."""
     parts = loop.parts(bandwidth, number)
     low_pass = loop.filter(bandwidth, number)[0]
     lags = {
@@ -190,42 +247,42 @@ def _refusal(
         "sampling": float(-np.angle(parts["sampling"], deg=True)),
     }
     budget = ", ".join(f"{name} takes {lag:.0f} deg" for name, lag in lags.items() if lag >= 0.5)
-    slowest = max(lags, key=lambda name: lags[name])
     mend = {
         "the motors' lag": "the motors are slower than the bandwidth asked for; ask for less",
         "the low-pass": "raise the cut-off of rate_controller.filter, or ask for less",
         "the command delay": "shorten motor.command_delay, or ask for less",
         "sampling": "take a smaller dt, or ask for less",
-    }[slowest]
-    start = (
-        f"axis {AXES[number]}: a bandwidth of {bandwidth:g} Hz with a phase margin of {phase:g} "
-        f"deg and a gain margin of {gain:g} dB cannot be reached"
-    )
-    if reached:
-        best = max((m for _, m in reached), key=lambda m: m.phase)
-        start += f"; the best has {best.phase:.1f} deg and {best.gain:.1f} dB"
-    else:
-        start += "; no gains give that bandwidth"
-    return f"{start}. At {bandwidth:g} Hz {budget}: {mend}"
+    }[max(lags, key=lambda name: lags[name])]
+    return f"At {bandwidth:g} Hz {budget}: {mend}. tune.bandwidth_limit() says how much can be had"
 
 
 def bandwidth_limit(
     vehicle: str | PathLike[str] | VehicleParameters,
     phase_margin: float = 50.0,
     *,
+    gain_margin: float = 6.0,
+    integral: float = 0.05,
     dt: float = DEFAULT_DT,
+    axes: Sequence[int] = (0, 1, 2),
 ) -> Array:
-    """(3,) Hz, the highest bandwidth of each axis that autotune() reaches, to 2 %."""
+    """Hz, the highest bandwidth of each of the axes that autotune() reaches, to 2 %; NaN: none."""
+    _check(phase_margin, gain_margin, integral)
     loop = RateLoop(vehicle, dt)
-    limits = np.zeros(3)
-    for axis in range(3):
-        low, high = 0.05, 0.25 / dt
+
+    def reaches(axis: int, bandwidth: float) -> bool:
+        asked = _Asked(bandwidth, phase_margin, gain_margin, integral)
+        return _searched(loop, axis, asked)[0] is not None
+
+    limits = np.full(len(axes), math.nan)
+    for number, axis in enumerate(axes):
+        if axis not in (0, 1, 2):
+            raise ValueError(f"axes: expected 0, 1 or 2, got {axis!r}")
+        # from above: what is too slow may be out of reach as well
+        trial = np.geomspace(0.25 / dt, 0.05, 24)[1:]
+        low = next((float(x) for x in trial if reaches(axis, float(x))), math.nan)
+        high = low * float(trial[0] / trial[1])
         while high / low > 1.02:
             middle = math.sqrt(low * high)
-            try:
-                _tuned(loop, axis, middle, phase_margin, 6.0, 0.05)
-                low = middle
-            except TuneError:
-                high = middle
-        limits[axis] = low
+            low, high = (middle, high) if reaches(axis, middle) else (low, middle)
+        limits[number] = low
     return limits

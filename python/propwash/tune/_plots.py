@@ -30,6 +30,7 @@ def _figure(width: float, height: float) -> Figure:
 
     figure = Figure(figsize=(width, height))
     # margins that are known cost nothing; a layout engine draws everything twice
+    figure.set_layout_engine("none")
     figure.subplots_adjust(
         left=0.8 / width, right=1.0 - 0.2 / width, bottom=0.6 / height, top=1.0 - 0.6 / height
     )
@@ -129,6 +130,10 @@ def nyquist_figure(loop: RateLoop, axes_of: Sequence[int] = (0, 1, 2)) -> Figure
     return figure
 
 
+def _milliseconds(time: float) -> str:
+    return f"{1e3 * time:.0f} ms" if np.isfinite(time) else "never"
+
+
 def step_figure(responses: Sequence[StepResponse], title: str = "") -> Figure:
     """Flown steps, a column for each, with the rotors' commands below."""
     if not responses:
@@ -140,8 +145,8 @@ def step_figure(responses: Sequence[StepResponse], title: str = "") -> Figure:
         column[0].plot(response.time, response.rate, color=_COLOURS[response.axis])
         column[0].axhline(response.amplitude, color="0.4", lw=0.8, ls="--")
         column[0].set_title(
-            f"{AXES[response.axis]}: rise {1e3 * shown.rise_time:.0f} ms, overshoot "
-            f"{100.0 * shown.overshoot:.0f} %, settled {1e3 * shown.settling_time:.0f} ms",
+            f"{AXES[response.axis]}: rise {_milliseconds(shown.rise_time)}, overshoot "
+            f"{100.0 * shown.overshoot:.0f} %, settled {_milliseconds(shown.settling_time)}",
             fontsize=9,
         )
         column[0].set_ylabel("rate [rad/s]")
@@ -202,6 +207,8 @@ def allan_figure(
 
 def pareto_figure(found: Sweep, marked: int | None = None) -> Figure:
     """Error against effort of every set of gains, and those that none beats in both."""
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
     front = found.pareto()
     flown = ~found.lost
     figure = _figure(7.5, 5.5)
@@ -216,11 +223,15 @@ def pareto_figure(found: Sweep, marked: int | None = None) -> Figure:
     axes.set_yscale("log")
     axes.set_xlabel("noise in the rotors' command [rad/s]")
     axes.set_ylabel("error of the steps, share of the step")
+    axes.grid(alpha=0.3, which="both")
+    for axis in (axes.xaxis, axes.yaxis):  # often less than a decade
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(ScalarFormatter())
+        axis.set_minor_formatter(NullFormatter())
     axes.set_title(
         f"{found.vehicle.name}: {len(found)} sets of gains, {int(found.lost.sum())} lost",
         fontsize=10,
     )
-    axes.grid(alpha=0.3, which="both")
     axes.legend(fontsize=8)
     return figure
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any
@@ -16,7 +16,7 @@ from propwash.fleet import Fleet
 from propwash.multicopter import DEFAULT_DT, Array
 from propwash.parameters import VehicleParameters, load_vehicle
 from propwash.tune._autotune import autotune
-from propwash.tune._loop import RateLoop, TuneError
+from propwash.tune._loop import Gains, RateLoop, TuneError
 
 Indices = NDArray[np.intp]
 
@@ -96,27 +96,47 @@ def gain_sets(
     spread: float = 4.0,
     seed: int = 0,
     dt: float = DEFAULT_DT,
+    about: Sequence[Gains] | None = None,
 ) -> dict[str, Array]:
     """Sets of gains about a sound one, n of them, as sweep() takes them.
 
-    The middle is what autotune() finds for a third of the motors' own bandwidth; each gain is drawn
-    from a factor `spread` below it to as much above, evenly on a logarithmic scale.
+    about: the gains of each axis in the middle, as Tuning.gains; None: what autotune() finds for a
+        third of the motors' own bandwidth, or for up to eight times that where it finds nothing.
+        Each gain is drawn from a factor `spread` below it to as much above, evenly on a
+        logarithmic scale.
     """
-    if n < 1:
-        raise ValueError(f"n: expected a whole number >= 1, got {n!r}")
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"n: expected a whole number >= 1, got {n!r:.100}")
     if not 1.0 < spread < 1e3:
         raise ValueError(f"spread: expected a factor above 1, got {spread!r}")
-    parameters = load_vehicle(vehicle)
-    motor = parameters.motor
-    tau = max(motor.time_constant_up, motor.time_constant_down) + motor.command_delay
-    middle = autotune(vehicle, min(1.0 / (2.0 * math.pi * tau), 0.05 / dt) / 3.0, 45.0, dt=dt)
+    if about is None:
+        motor = load_vehicle(vehicle).motor
+        tau = max(motor.time_constant_up, motor.time_constant_down) + motor.command_delay
+        bandwidth = min(1.0 / (2.0 * math.pi * tau), 0.05 / dt) / 3.0
+        about = _sound(vehicle, bandwidth, dt)
+    if len(about) != 3:
+        raise ValueError(f"about: expected the gains of three axes, got {len(about)}")
     rng = np.random.default_rng(seed)
     sets = {}
     for name in ("proportional", "integral", "derivative"):
-        centre = np.array([getattr(g, name) for g in middle.gains])
+        centre = np.array([getattr(g, name) for g in about], dtype=np.float64)
         centre = np.maximum(centre, 1e-3 * (name == "derivative"))
         sets[name] = centre * spread ** rng.uniform(-1.0, 1.0, (n, 3))
     return sets
+
+
+def _sound(
+    vehicle: str | PathLike[str] | VehicleParameters, bandwidth: float, dt: float
+) -> tuple[Gains, Gains, Gains]:
+    """What autotune() finds there, or, where blow-back asks for a quicker loop, above it."""
+    refused: TuneError | None = None
+    for factor in (1.0, 2.0, 4.0, 8.0):
+        try:
+            return autotune(vehicle, factor * bandwidth, 45.0, dt=dt).gains
+        except TuneError as error:
+            refused = refused or error
+    assert refused is not None
+    raise refused
 
 
 def sweep(
@@ -132,7 +152,7 @@ def sweep(
     """Flies all sets of gains in one fleet, each vehicle under its own noise, and scores them.
 
     gains: "proportional", "integral" and "derivative", each (n, 3), (n,) for all axes alike, or a
-        number; those that are missing are the vehicle's. A number draws that many with gain_sets().
+        number; those that are missing are the vehicle's. A number n draws as many by gain_sets().
     duration: s, of which the first fifth is hover and the rest a step of `amplitude` [rad/s] on
         each axis in turn and back. seed: of the noise. threads: as Fleet takes them.
 
@@ -141,14 +161,17 @@ def sweep(
     """
     parameters = load_vehicle(vehicle)
     RateLoop(vehicle, dt)  # a vehicle that cannot be controlled is refused here
-    if isinstance(gains, int):
+    if not (math.isfinite(amplitude) and amplitude != 0.0):
+        raise ValueError(
+            f"amplitude: expected a finite number [rad/s] that is not 0, got {amplitude!r}"
+        )
+    least = 60 * RECORD_EVERY * dt
+    if not least <= duration < math.inf:
+        raise ValueError(f"duration: expected a finite number >= {least:g} s, got {duration!r}")
+    if not isinstance(gains, Mapping):
         gains = gain_sets(vehicle, gains, seed=seed, dt=dt)
     sets = _checked(parameters, gains)
     rows = round(duration / (dt * RECORD_EVERY))
-    if rows < 60:
-        raise ValueError(
-            f"duration: expected at least {60 * RECORD_EVERY * dt:g} s, got {duration!r}"
-        )
     n = len(sets["proportional"])
     fleet = Fleet(vehicle, n, dt=dt, seed=seed, threads=threads)
     fleet.parameters.update({f"rate_controller.{name}": each for name, each in sets.items()})

@@ -1,0 +1,163 @@
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+#include "kernels/dispatch.hpp"
+#include "parameters.hpp"
+#include "propwash/fleet/open_loop.hpp"
+#include "propwash/fleet/thread_pool.hpp"
+#include "propwash/vehicle/fields.hpp"
+#include "rooms.hpp"
+
+namespace propwash::bindings {
+
+namespace {
+
+/// Arrays by name that have to be of a given shape.
+class ShapedArrays {
+ public:
+  explicit ShapedArrays(const py::dict& from) {
+    for (const auto& item : from) {
+      const auto name = py::str(item.first).cast<std::string>();
+      if (!item.second.is_none()) {
+        arrays_.emplace(name, finite_array(item.second, name, "numbers"));
+      }
+    }
+  }
+
+  const Array* find(const std::string& name) const {
+    const auto found = arrays_.find(name);
+    return found == arrays_.end() ? nullptr : &found->second;
+  }
+  /// The numbers of an array of that shape; null where there is none.
+  const double* of_shape(const std::string& name, const std::vector<py::ssize_t>& shape) const {
+    const Array* const array = find(name);
+    if (array == nullptr) return nullptr;
+    const std::vector<py::ssize_t> got(array->shape(), array->shape() + array->ndim());
+    if (got != shape) {
+      refuse(name, "an array of shape " + py::str(py::tuple(py::cast(shape))).cast<std::string>(),
+             *array);
+    }
+    return array->data();
+  }
+  const auto& all() const { return arrays_; }
+
+ private:
+  std::map<std::string, Array> arrays_;
+};
+
+/// A vehicle for each unknown, whose numbers are the slopes (D, ...) of the fields by that name.
+std::vector<VehicleParameters> vehicle_slopes(const VehicleParameters& vehicle,
+                                              const ShapedArrays& slopes, py::ssize_t unknowns) {
+  VehicleParameters zero = vehicle;
+  for (const auto& field : fields(zero)) {
+    const std::vector<double> zeros(static_cast<std::size_t>(field.size()), 0.0);
+    field.set(zeros.data());
+  }
+  std::vector<VehicleParameters> result(static_cast<std::size_t>(unknowns), zero);
+  for (const auto& [name, array] : slopes.all()) {
+    const auto known = find_field(zero, name);
+    if (!known) refuse("slopes", "names of the vehicle's fields", py::str(name));
+    std::vector<py::ssize_t> shape{unknowns};
+    for (const int extent : known->shape) shape.push_back(extent);
+    const double* const from = slopes.of_shape(name, shape);
+    for (py::ssize_t i = 0; i < unknowns; ++i) {
+      find_field(result[static_cast<std::size_t>(i)], name)->set(from + i * known->size());
+    }
+  }
+  return result;
+}
+
+std::vector<std::size_t> window_rows(const py::object& starts) {
+  std::vector<std::size_t> rows;
+  for (const auto& start : starts) {
+    rows.push_back(static_cast<std::size_t>(whole_number(start, "starts", 0)));
+  }
+  return rows;
+}
+
+/// New arrays (1 + D, W, H, 3) for what is asked for, and where the flight puts it.
+py::dict open_loop_arrays(const std::vector<std::string>& record,
+                          const std::vector<py::ssize_t>& shape, OpenLoopRecord& to) {
+  const std::pair<const char*, double**> known[] = {{"position", &to.position},
+                                                    {"velocity", &to.velocity},
+                                                    {"body_rates", &to.body_rates},
+                                                    {"specific_force", &to.specific_force}};
+  py::dict arrays;
+  for (const auto& name : record) {
+    const auto* const found = std::find_if(std::begin(known), std::end(known),
+                                           [&](const auto& one) { return name == one.first; });
+    if (found == std::end(known)) {
+      refuse("record", "position, velocity, body_rates or specific_force", py::str(name));
+    }
+    Array array(shape);
+    *found->second = array.mutable_data();
+    arrays[found->first] = array;
+  }
+  return arrays;
+}
+
+/// Flies the windows of `log`, arrays of K rows on a uniform grid by name, with a vehicle of which
+/// `slopes` are the derivatives: (D, ...) by the names of its fields. Gives arrays by name.
+py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes, py::ssize_t unknowns,
+                       const py::dict& log, double period, int substeps, const py::object& starts,
+                       py::ssize_t samples, py::ssize_t attitude_every,
+                       const std::vector<std::string>& record,
+                       const std::optional<std::shared_ptr<ThreadPool>>& pool) {
+  const VehicleParameters vehicle = vehicle_parameters(parameters);
+  const OpenLoop flown(vehicle, vehicle_slopes(vehicle, ShapedArrays(slopes), unknowns),
+                       kernel_set(false).open_loop);
+  const ShapedArrays given(log);
+  const Array* const commands = given.find("commands");
+  const auto rotors = static_cast<py::ssize_t>(vehicle.rotors.size());
+  if (commands == nullptr || commands->ndim() != 2 || commands->shape(1) != rotors) {
+    refuse("commands", "an array of shape (K - 1, " + std::to_string(rotors) + ")",
+           commands == nullptr ? py::object(py::none()) : py::object(*commands));
+  }
+  const py::ssize_t rows = commands->shape(0) + 1;
+  const auto start_rows = window_rows(starts);
+  OpenLoopFlight flight;
+  flight.rows = static_cast<std::size_t>(rows);
+  flight.period = period;
+  flight.substeps = substeps;
+  flight.position = given.of_shape("position", {rows, 3});
+  flight.velocity = given.of_shape("velocity", {rows, 3});
+  flight.attitude = given.of_shape("attitude", {rows, 4});
+  flight.body_rates = given.of_shape("body_rates", {rows, 3});
+  flight.commands = commands->data();
+  flight.slopes = given.of_shape("command_slopes", {unknowns, rows - 1, rotors});
+  flight.starts = start_rows.data();
+  flight.windows = start_rows.size();
+  flight.samples = static_cast<std::size_t>(samples);
+  flight.attitude_every = static_cast<std::size_t>(attitude_every);
+
+  OpenLoopRecord to;
+  const auto windows = static_cast<py::ssize_t>(flight.windows);
+  py::dict arrays = open_loop_arrays(record, {1 + unknowns, windows, samples, 3}, to);
+  const py::gil_scoped_release release;
+  if (pool && *pool) {
+    flown.fly(flight, to, **pool);
+  } else {
+    flown.fly(flight, to);
+  }
+  return arrays;
+}
+
+}  // namespace
+
+void bind_open_loop(py::module_& m) {
+  m.def("fly_open_loop", &fly_open_loop, py::arg("parameters"), py::arg("slopes"),
+        py::arg("unknowns"), py::arg("log"), py::arg("period"), py::arg("substeps"),
+        py::arg("starts"), py::arg("samples"), py::arg("attitude_every"), py::arg("record"),
+        py::arg("pool"));
+}
+
+}  // namespace propwash::bindings

@@ -1,0 +1,40 @@
+"""Settings of the documentation's site: `make docs` writes it to build/docs/html.
+
+The pages are those that the repository shows, with their links to code and to each other; which
+belong to the site, and in which order, is in toc.yml. Notebooks are run while the site is made.
+"""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+project = "propwash"
+author = "The propwash authors"
+copyright = author
+header = (ROOT / "include/propwash/version.hpp").read_text(encoding="utf-8")
+version = release = re.findall(r'#define PROPWASH_VERSION "(.+)"', header)[0]
+
+extensions = ["myst_nb", "sphinx_external_toc"]
+external_toc_path = "docs/toc.yml"
+include_patterns = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/**",
+    "examples/README.md",
+    "tests/data/README.md",
+    "bench/peers/README.md",
+    "examples/notebooks/*.ipynb",
+]
+exclude_patterns = ["docs/conf.py", "**/.ipynb_checkpoints"]
+html_theme = "furo"
+html_title = f"{project} {version}"
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+
+nb_execution_mode = "force"
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_merge_streams = True

@@ -1,0 +1,178 @@
+#pragma once
+// The definitions of OpenLoop's members; include propwash/fleet/open_loop.hpp.
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "propwash/fleet/open_loop.hpp"
+#include "propwash/vehicle/validate.hpp"
+
+namespace propwash {
+
+namespace detail {
+
+/// The parts of VehicleParameters that move a body, in numbers of another type.
+template <class P>
+struct MovingParts {
+  RigidBodyParameters<P> body;
+  std::vector<RotorParameters<P>> rotors;
+  MotorParameters<P> motor;
+  DragParameters<P> drag;
+  RotorDragParameters<P> rotor_drag;
+};
+
+/// A struct of doubles, and one with their slopes or null, as the same struct of dual numbers.
+template <class To, class From>
+void put_numbers(To& to, const From& at, const From* slopes) {
+  using Slope = Dual<double, 1>;
+  constexpr std::size_t count = sizeof(From) / sizeof(double);
+  static_assert(sizeof(From) == count * sizeof(double) && sizeof(To) == count * sizeof(Slope) &&
+                    std::is_standard_layout_v<From> && std::is_standard_layout_v<To>,
+                "expected structs of the same numbers");
+  const auto* const values = reinterpret_cast<const double*>(&at);
+  const auto* const partials = reinterpret_cast<const double*>(slopes);
+  auto* const numbers = reinterpret_cast<Slope*>(&to);
+  for (std::size_t k = 0; k < count; ++k) {
+    numbers[k] = Slope(values[k]);
+    if (partials != nullptr) numbers[k].partials[0] = partials[k];
+  }
+}
+
+/// The constants of a vehicle with one unknown; `slopes` may be null.
+inline auto moving_model(const VehicleParameters& vehicle, const VehicleParameters* slopes) {
+  using Slope = Dual<double, 1>;
+  const bool has = slopes != nullptr;
+  MovingParts<Slope> moving;
+  put_numbers(moving.body, vehicle.body, has ? &slopes->body : nullptr);
+  put_numbers(moving.motor, vehicle.motor, has ? &slopes->motor : nullptr);
+  put_numbers(moving.drag, vehicle.drag, has ? &slopes->drag : nullptr);
+  put_numbers(moving.rotor_drag, vehicle.rotor_drag, has ? &slopes->rotor_drag : nullptr);
+  moving.rotors.resize(vehicle.rotors.size());
+  for (std::size_t k = 0; k < vehicle.rotors.size(); ++k) {
+    put_numbers(moving.rotors[k], vehicle.rotors[k], has ? &slopes->rotors[k] : nullptr);
+  }
+  return make_model<Slope, Dynamic, GeneralShape>(moving);
+}
+
+/// The values of all constants, or the slopes.
+inline std::vector<double> layer_of_model(
+    MulticopterModel<Dual<double, 1>, Dynamic, GeneralShape>& model, int layer) {
+  std::vector<double> numbers;
+  for_each_constant(model,
+                    [&](const Dual<double, 1>& x) { numbers.push_back(layer_of(x, layer)); });
+  return numbers;
+}
+
+}  // namespace detail
+
+inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
+                          const std::vector<VehicleParameters>& slopes, OpenLoopKernelSource source)
+    : kernel_(source(vehicle.rotors.size())), imu_(make_imu_device<double>(vehicle.imu)) {
+  validate(vehicle);
+  imu_.is_digital = false;
+  for (const auto& slope : slopes) {
+    if (slope.rotors.size() == vehicle.rotors.size()) continue;
+    throw std::invalid_argument(
+        "slopes of rotors, their number = " + std::to_string(slope.rotors.size()) + ": expected " +
+        std::to_string(vehicle.rotors.size()));
+  }
+  if (slopes.empty()) motors_.push_back(detail::moving_model(vehicle, nullptr));
+  for (const auto& slope : slopes) motors_.push_back(detail::moving_model(vehicle, &slope));
+  constants_.push_back(detail::layer_of_model(motors_.front(), 0));
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    constants_.push_back(detail::layer_of_model(motors_[i], 1));
+  }
+  const std::size_t groups = (motors_.size() + kernel_.group - 1) / kernel_.group;
+  kernel_constants_.resize(groups * kernel_.constants_bytes);
+  for (std::size_t group = 0; group < groups; ++group) {
+    std::vector<const double*> layers{constants_[0].data()};
+    for (std::size_t i = group * kernel_.group + 1; layers.size() <= kernel_.group; ++i) {
+      layers.push_back(i < constants_.size() ? constants_[i].data() : nullptr);
+    }
+    kernel_.set_constants(kernel_constants_.data() + group * kernel_.constants_bytes,
+                          static_cast<int>(vehicle.rotors.size()), layers.data());
+  }
+}
+
+inline void OpenLoop::fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
+                          ExecutorRef executor) const {
+  if (!(flight.period > 0.0) || flight.substeps < 1) {
+    throw std::invalid_argument("period and substeps: expected a time > 0 and at least one, got " +
+                                std::to_string(flight.period) + " and " +
+                                std::to_string(flight.substeps));
+  }
+  for (std::size_t w = 0; w < flight.windows; ++w) {
+    if (flight.starts[w] + flight.samples < flight.rows) continue;
+    throw std::invalid_argument("window " + std::to_string(w) + ": expected it to end by row " +
+                                std::to_string(flight.rows - 1) + ", got row " +
+                                std::to_string(flight.starts[w] + flight.samples));
+  }
+  if (flight.windows == 0) return;
+  const auto speeds = run_motors(flight, executor);
+  const std::size_t bytes = kernel_.constants_bytes;
+  const OpenLoopBatch batch{
+      flight, record, unknowns(), rotors(), speeds.data(), kernel_constants_.data(), bytes, imu_};
+  const std::size_t groups = kernel_constants_.size() / bytes;
+  const std::size_t blocks = (flight.windows + kernel_.lanes - 1) / kernel_.lanes;
+  executor(blocks * groups, [&](std::size_t task) {
+    kernel_.fly(batch, task / blocks, (task % blocks) * kernel_.lanes);
+  });
+}
+
+/// Rotors hear nothing of the body, so their speeds are those of the log in every window.
+inline std::vector<double> OpenLoop::run_motors(const OpenLoopFlight& flight,
+                                                const ExecutorRef& executor) const {
+  const std::size_t size = flight.rows * rotors();
+  std::vector<double> speeds((1 + unknowns()) * size);
+  executor(motors_.size(), [&](std::size_t i) {
+    if (i > 0 && !moves_motors(flight, i)) return;
+    run_motors(flight, i, i == 0 ? speeds.data() : nullptr,
+               i < unknowns() ? speeds.data() + (1 + i) * size : nullptr);
+  });
+  return speeds;
+}
+
+inline bool OpenLoop::moves_motors(const OpenLoopFlight& flight, std::size_t unknown) const {
+  const auto& model = motors_[unknown];
+  const Slope constants[] = {model.motor.rate_up, model.motor.rate_down, model.speed_min,
+                             model.speed_max};
+  for (const auto& x : constants) {
+    if (x.partials[0] != 0.0) return true;
+  }
+  if (flight.slopes == nullptr) return false;
+  const std::size_t held = (flight.rows - 1) * rotors();
+  const double* const from = flight.slopes + unknown * held;
+  return std::any_of(from, from + held, [](double x) { return x != 0.0; });
+}
+
+/// One unknown's; null for what is not wanted.
+inline void OpenLoop::run_motors(const OpenLoopFlight& flight, std::size_t unknown, double* values,
+                                 double* slopes) const {
+  const auto& model = motors_[unknown];
+  const std::size_t held = (flight.rows - 1) * rotors();
+  const double dt = flight.period / flight.substeps;
+  for (std::size_t k = 0; k < rotors(); ++k) {
+    Slope speed = model.speed_min;
+    for (std::size_t row = 0; row < flight.rows; ++row) {
+      if (row > 0) {
+        const std::size_t place = (row - 1) * rotors() + k;
+        Slope command(flight.commands[place]);
+        if (slopes != nullptr && flight.slopes != nullptr) {
+          command.partials[0] = flight.slopes[unknown * held + place];
+        }
+        const auto f = [&](const Slope& x) PROPWASH_LAMBDA {
+          return rotor_acceleration(model.motor, x, command);
+        };
+        for (int step = 0; step < flight.substeps; ++step) {
+          speed = clamp(Rk4{}(f, speed, dt), model.speed_min, model.speed_max);
+        }
+      }
+      if (values != nullptr) values[row * rotors() + k] = speed.value;
+      if (slopes != nullptr) slopes[row * rotors() + k] = speed.partials[0];
+    }
+  }
+}
+
+}  // namespace propwash

@@ -1,0 +1,72 @@
+#pragma once
+/// @file
+/// Windows of a recorded flight, flown open loop by a vehicle whose parameters are unknown: where
+/// they lead, and the derivatives of that with respect to each unknown, by dual numbers.
+///
+/// The equations are those of every multicopter (vehicle/multicopter_step.hpp) by Rk4, and their
+/// scalar is a Dual of a Pack: a window in each lane, some of the unknowns beside each number. The
+/// vehicle's parameters and its commands bring derivatives along; measurements, from which windows
+/// start, are constants. See docs/identify.md.
+
+#include <cstddef>
+#include <vector>
+
+#include "propwash/fleet/executor.hpp"
+#include "propwash/fleet/memory.hpp"
+#include "propwash/fleet/open_loop_kernel.hpp"
+#include "propwash/vehicle/parameters.hpp"
+
+namespace propwash {
+
+/// The kernel for the instruction set of the including program.
+inline OpenLoopKernel native_open_loop_kernel(std::size_t rotors) {
+  struct Native {};
+#if PROPWASH_HAS_PACKS
+  return open_loop_kernel<Native, NativePack<double>>(rotors);
+#else
+  return open_loop_kernel<Native, double>(rotors);
+#endif
+}
+
+/// A vehicle and the unknowns on which it depends.
+///
+///     OpenLoop vehicle(parameters, slopes);
+///     vehicle.fly(flight, record, pool);
+class OpenLoop {
+ public:
+  /// `slopes` has a vehicle for each unknown, whose numbers are the derivatives of those of
+  /// `vehicle` with respect to it; none where values alone are wanted.
+  /// @throws ParameterError for a vehicle that cannot be, std::invalid_argument for slopes of
+  /// another number of rotors.
+  OpenLoop(const VehicleParameters& vehicle, const std::vector<VehicleParameters>& slopes,
+           OpenLoopKernelSource source = &native_open_loop_kernel);
+
+  /// Flies all windows. Motors run along with the whole log, from `speed_min` in its first row, so
+  /// that a window starts with the rotor speeds that the vehicle would have there. What is written
+  /// does not depend on the executor.
+  /// @throws std::invalid_argument for a window that is not within the log, or no time step.
+  void fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
+           ExecutorRef executor = {}) const;
+
+  std::size_t unknowns() const { return constants_.size() - 1; }
+  std::size_t rotors() const { return static_cast<std::size_t>(motors_.front().rotors.size()); }
+
+ private:
+  using Slope = Dual<double, 1>;
+  using Model = MulticopterModel<Slope, Dynamic, GeneralShape>;
+
+  std::vector<double> run_motors(const OpenLoopFlight& flight, const ExecutorRef& executor) const;
+  void run_motors(const OpenLoopFlight& flight, std::size_t unknown, double* values,
+                  double* slopes) const;
+  bool moves_motors(const OpenLoopFlight& flight, std::size_t unknown) const;
+
+  OpenLoopKernel kernel_;
+  ImuDevice<double> imu_;
+  std::vector<Model> motors_;                       // for each unknown, at least one
+  std::vector<std::vector<double>> constants_;      // values, then the derivatives of each unknown
+  detail::LineVector<std::byte> kernel_constants_;  // for each group of unknowns
+};
+
+}  // namespace propwash
+
+#include "propwash/detail/open_loop_impl.hpp"

@@ -1,0 +1,282 @@
+#pragma once
+/// @file
+/// The kernel of OpenLoop (fleet/open_loop.hpp): windows of a flight in the lanes of a pack, some
+/// unknowns beside each number, and what it is handed.
+///
+/// Like fleet/kernel.hpp it may be compiled for several instruction sets, and includes no code that
+/// a linker could share between them.
+
+#include <cstddef>
+
+#include "propwash/fleet/constants.hpp"
+#include "propwash/integrate/rk4.hpp"
+#include "propwash/math/dual.hpp"
+#include "propwash/math/pack.hpp"
+#include "propwash/model/imu.hpp"
+#include "propwash/vehicle/multicopter_step.hpp"
+
+namespace propwash {
+
+/// A flight on a uniform grid, and the windows of it. Arrays belong to the caller and are row by
+/// row; null stands for zeros, of `attitude` for level.
+struct OpenLoopFlight {
+  std::size_t rows{};            ///< K of the grid
+  double period{};               ///< s, from row to row
+  int substeps = 1;              ///< steps of the integrator in a period
+  const double* position{};      ///< (K, 3) m, world frame
+  const double* velocity{};      ///< (K, 3) m/s, world frame
+  const double* attitude{};      ///< (K, 4) q_WB, unit
+  const double* body_rates{};    ///< (K, 3) rad/s, body frame
+  const double* commands{};      ///< (K - 1, N) rad/s, held from one row to the next
+  const double* slopes{};        ///< (D, K - 1, N) derivatives of the commands; null: zeros
+  const std::size_t* starts{};   ///< (W) rows
+  std::size_t windows{};         ///< W
+  std::size_t samples{};         ///< H, rows after each start
+  std::size_t attitude_every{};  ///< rows after which attitude and rates are put in again; 0: never
+};
+
+/// Where to put what the windows led to: (1 + D, W, H, 3) each, first the values, then their
+/// derivatives with respect to each unknown; null for what is not wanted.
+struct OpenLoopRecord {
+  double* position{};        ///< m, world frame
+  double* velocity{};        ///< m/s, world frame
+  double* body_rates{};      ///< rad/s, body frame
+  double* specific_force{};  ///< m/s^2, as an IMU without errors reads it
+};
+
+/// What a kernel is given.
+struct OpenLoopBatch {
+  OpenLoopFlight flight;
+  OpenLoopRecord record;
+  std::size_t unknowns{};          ///< D
+  std::size_t rotors{};            ///< N
+  const double* speeds{};          ///< (1 + D, K, N) rad/s, of the rotors, and their derivatives
+  const std::byte* constants{};    ///< for each group of unknowns
+  std::size_t constants_stride{};  ///< bytes from group to group
+  ImuDevice<double> imu{};         ///< without resolution and range
+};
+
+/// The kernel of one translation unit for one number of rotors.
+struct OpenLoopKernel {
+  std::size_t lanes{};            ///< windows at a time
+  std::size_t group{};            ///< unknowns at a time
+  std::size_t constants_bytes{};  ///< of a group
+  /// Makes the constants of a group: layers[0] has the numbers of for_each_constant, layers[i]
+  /// their derivatives with respect to unknown i of the group, or is null.
+  void (*set_constants)(std::byte* to, int rotors, const double* const* layers) = nullptr;
+  /// Flies as many windows as there are lanes, from `window` on, with a group of unknowns.
+  void (*fly)(const OpenLoopBatch& batch, std::size_t group, std::size_t window) = nullptr;
+};
+
+namespace detail {
+
+/// Calls f with every number of the constants, in an order that depends on N alone.
+template <class P, int N, class F>
+PROPWASH_FN void for_each_constant(MulticopterModel<P, N, GeneralShape>& model, F&& f) {
+  visit(model.body, f);
+  visit(model.rotors, f);
+  visit(model.motor, f);
+  f(model.speed_min), f(model.speed_max);
+  f(model.drag.translational);
+  visit(model.drag.rotational, f);
+  visit(model.rotor_drag.linear, f);
+  f(model.rotor_drag.blow_back);
+}
+
+/// The value, or, from 1 on, a partial.
+template <class R, int G>
+PROPWASH_FN R& layer_of(Dual<R, G>& x, int layer) {
+  return layer == 0 ? x.value : x.partials[layer - 1];
+}
+template <class R, int G>
+PROPWASH_FN const R& layer_of(const Dual<R, G>& x, int layer) {
+  return layer == 0 ? x.value : x.partials[layer - 1];
+}
+
+/// A number, or one in each lane.
+template <class R>
+struct OpenLoopLanes {
+  static constexpr int count = 1;
+  PROPWASH_FN static void put(R& to, int, double x) { to = x; }
+  PROPWASH_FN static double at(const R& from, int) { return from; }
+};
+#if PROPWASH_HAS_PACKS
+template <int L>
+struct OpenLoopLanes<Pack<double, L>> {
+  static constexpr int count = L;
+  PROPWASH_FN static void put(Pack<double, L>& to, int lane, double x) { to.v[lane] = x; }
+  PROPWASH_FN static double at(const Pack<double, L>& from, int lane) { return from.v[lane]; }
+};
+#endif
+
+/// Windows side by side. Isa is a type that stands for the translation unit, as in
+/// fleet/kernel.hpp; Real is double or a Pack of them, N the number of rotors or Dynamic, Group
+/// that of unknowns.
+template <class Isa, class Real, int N, int Group>
+class OpenLoopFlyer {
+ public:
+  using T = Dual<Real, Group>;
+  using Lanes = OpenLoopLanes<Real>;
+  using State = MulticopterState<T, N>;
+  using Input = MulticopterInput<T, N, Zero3, Zero3>;
+  using Model = MulticopterModel<T, N, GeneralShape>;
+  static constexpr int lanes = Lanes::count;
+
+  static OpenLoopKernel kernel() {
+    return {static_cast<std::size_t>(lanes), static_cast<std::size_t>(Group), sizeof(Model),
+            &set_constants, &fly};
+  }
+
+ private:
+  static void set_constants(std::byte* to, int rotors, const double* const* layers) {
+    auto& model = *reinterpret_cast<Model*>(to);
+    model.rotors.resize(rotors);
+    std::size_t next = 0;
+    for_each_constant(model, [&](T& x) PROPWASH_LAMBDA {
+      x = T(Real(layers[0][next]));
+      for (int i = 1; i <= Group; ++i) {
+        if (layers[i] != nullptr) x.partials[i - 1] = Real(layers[i][next]);
+      }
+      ++next;
+    });
+  }
+
+  static void fly(const OpenLoopBatch& batch, std::size_t group, std::size_t window) {
+    OpenLoopFlyer(batch, group, window).run();
+  }
+
+  PROPWASH_FN OpenLoopFlyer(const OpenLoopBatch& batch, std::size_t group, std::size_t window)
+      : batch_(batch),
+        flight_(batch.flight),
+        model_(*reinterpret_cast<const Model*>(batch.constants + group * batch.constants_stride)),
+        first_(group * Group) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      // lanes beyond the last window fly it again
+      const std::size_t own = window + static_cast<std::size_t>(lane);
+      windows_[lane] = own < flight_.windows ? own : flight_.windows - 1;
+      rows_[lane] = flight_.starts[windows_[lane]];
+      if (own < flight_.windows) used_ = lane + 1;
+    }
+  }
+
+  PROPWASH_FN void run() {
+    const std::size_t rotors = batch_.rotors;
+    state_.position = measured(flight_.position);
+    state_.velocity = measured(flight_.velocity);
+    put_in_attitude();
+    const std::size_t all = flight_.rows * rotors;
+    take(batch_.speeds, batch_.speeds + all, all, state_.rotor_speeds);
+    const double dt = flight_.period / flight_.substeps;
+    const auto f = [this](const State& x) PROPWASH_LAMBDA { return rate(model_, x, input_); };
+    for (std::size_t sample = 0; sample < flight_.samples; ++sample) {
+      if (flight_.attitude_every > 0 && sample % flight_.attitude_every == 0) put_in_attitude();
+      take(flight_.commands, flight_.slopes, all - rotors, input_.command);
+      for (int step = 0; step < flight_.substeps; ++step) {
+        state_ = projected(model_, Rk4{}(f, state_, dt));
+      }
+      for (auto& row : rows_) ++row;
+      keep(sample);
+    }
+  }
+
+  // a function of its own: four times in line it would be more than a cache of instructions holds
+  static State rate(const Model& model, const State& x, const Input& input) {
+    return multicopter_derivative(model, x, input);
+  }
+
+  /// A column of the present rows.
+  PROPWASH_FN T measured(const double* from, std::size_t width, std::size_t column) const {
+    Real x(0.0);
+    for (int lane = 0; lane < lanes; ++lane) {
+      Lanes::put(x, lane, from[rows_[lane] * width + column]);
+    }
+    return T(x);
+  }
+  PROPWASH_FN Vec3<T> measured(const double* from) const {
+    if (from == nullptr) return Vec3<T>{};
+    return {measured(from, 3, 0), measured(from, 3, 1), measured(from, 3, 2)};
+  }
+  PROPWASH_FN void put_in_attitude() {
+    const double* const q = flight_.attitude;
+    state_.body_rates = measured(flight_.body_rates);
+    state_.attitude = Quat<T>::identity();
+    if (q == nullptr) return;
+    state_.attitude = {measured(q, 4, 0), measured(q, 4, 1), measured(q, 4, 2), measured(q, 4, 3)};
+  }
+
+  /// What the rotors have in the present rows, and its derivatives, `size` of them for an unknown.
+  PROPWASH_FN void take(const double* values, const double* slopes, std::size_t size,
+                        SmallArray<T, N>& to) const {
+    const std::size_t rotors = batch_.rotors;
+    to.resize(static_cast<int>(rotors));
+    for (int layer = 0; layer <= Group; ++layer) {
+      const std::size_t number = first_ + static_cast<std::size_t>(layer) - 1;
+      const bool has = layer == 0 || (slopes != nullptr && number < batch_.unknowns);
+      const double* const from = layer == 0 ? values : slopes + number * size;
+      for_each_index<N>(static_cast<int>(rotors), [&](int k) PROPWASH_LAMBDA {
+        Real x(0.0);
+        for (int lane = 0; has && lane < lanes; ++lane) {
+          Lanes::put(x, lane, from[rows_[lane] * rotors + static_cast<std::size_t>(k)]);
+        }
+        layer_of(to[k], layer) = x;
+      });
+    }
+  }
+
+  PROPWASH_FN void keep(std::size_t sample) const {
+    const auto& record = batch_.record;
+    if (record.position != nullptr) put(record.position, sample, state_.position);
+    if (record.velocity != nullptr) put(record.velocity, sample, state_.velocity);
+    if (record.body_rates != nullptr) put(record.body_rates, sample, state_.body_rates);
+    if (record.specific_force != nullptr) put(record.specific_force, sample, felt());
+  }
+
+  /// m/s^2, the specific force that the IMU reads.
+  PROPWASH_FN Vec3<T> felt() const {
+    const auto& imu = batch_.imu;
+    Vec3<T> acceleration_B{};
+    if (imu.has_lever_arm) acceleration_B = rate(model_, state_, input_).body_rates;
+    const auto force_S = specific_force_at_sensor(imu, specific_force(model_, state_, input_),
+                                                  state_.body_rates, acceleration_B);
+    return accelerometer_reading(imu, force_S, ImuBias<T>{}, Vec3<T>{});
+  }
+
+  PROPWASH_FN void put(double* to, std::size_t sample, const Vec3<T>& v) const {
+    const std::size_t size = flight_.windows * flight_.samples * 3;
+    for (int layer = first_ == 0 ? 0 : 1; layer <= Group; ++layer) {
+      const std::size_t number = layer == 0 ? 0 : first_ + static_cast<std::size_t>(layer);
+      if (number > batch_.unknowns) break;
+      for (int lane = 0; lane < used_; ++lane) {
+        double* const row = to + number * size + (windows_[lane] * flight_.samples + sample) * 3;
+        row[0] = Lanes::at(layer_of(v.x, layer), lane);
+        row[1] = Lanes::at(layer_of(v.y, layer), lane);
+        row[2] = Lanes::at(layer_of(v.z, layer), lane);
+      }
+    }
+  }
+
+  const OpenLoopBatch& batch_;
+  const OpenLoopFlight& flight_;
+  const Model& model_;
+  std::size_t first_;
+  int used_ = 0;
+  std::size_t windows_[lanes];
+  std::size_t rows_[lanes];
+  State state_{};
+  Input input_{};
+};
+
+}  // namespace detail
+
+/// Gives the kernel for a number of rotors.
+using OpenLoopKernelSource = OpenLoopKernel (*)(std::size_t rotors);
+
+/// The kernels of a translation unit: one made to measure for four rotors, and one for all others,
+/// whose code is shorter. Four unknowns at a time leave the caches next to the core.
+template <class Isa, class Real>
+OpenLoopKernel open_loop_kernel(std::size_t rotors) {
+  if (rotors == 4) return detail::OpenLoopFlyer<Isa, Real, 4, 3>::kernel();
+  return detail::OpenLoopFlyer<Isa, Real, Dynamic, 1>::kernel();
+}
+
+}  // namespace propwash

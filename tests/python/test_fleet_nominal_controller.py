@@ -1,0 +1,98 @@
+"""Rate controllers that go by the fleet's vehicle, not by the one that they fly."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from helpers import Array
+from propwash.gym import Hover
+from propwash.gym._engine import Engine
+from propwash.gym._options import Settings
+
+SPREAD = np.array([0.5, 0.8, 1.0, 1.7, 2.0])
+"""Of the first size that is no multiple of the lanes."""
+GAINS = ("proportional", "integral", "derivative")
+
+
+def fleet_of(vehicle: str, nominal: bool, **options: Any) -> pw.Fleet:
+    """Noise off, so that what differs is the controller; no gyroscopic term, linear in inertia."""
+    parameters = pw.load_vehicle(vehicle).replace(rate_controller={"gyroscopic_term": False})
+    return pw.Fleet(
+        parameters,
+        len(SPREAD),
+        "float64",
+        noise=False,
+        threads=1,
+        nominal_controller=nominal,
+        **options,
+    )
+
+
+def flown(fleet: pw.Fleet, thrust: float) -> tuple[Array, Array]:
+    """A turn about all axes, and its end: body rates and position, (T, n, 3)."""
+    turn = [[2.0, -1.0, 0.5], [0.0, 0.5, -0.2], [0.0, 0.0, 0.0]]
+    rates = np.repeat(turn, 8, axis=0)[:, np.newaxis]
+    path = fleet.rollout(pw.RateThrust(rates=rates, thrust=np.full((24, 1), thrust)), substeps=10)
+    return np.asarray(path.body_rates), np.asarray(path.position)
+
+
+@pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
+def test_inertia_that_is_not_known_is_gain_that_is_lost(vehicle: str) -> None:
+    """J0 (K e) drives k J0 as k J0 (K/k e) does: the same flight, for principal and general."""
+    weight = pw.load_vehicle(vehicle).body.mass * 9.81
+    unknown, known = fleet_of(vehicle, True), fleet_of(vehicle, False)
+    for fleet in (unknown, known):
+        fleet.parameters["body.inertia"] *= SPREAD[:, np.newaxis, np.newaxis]
+    for gain in GAINS:
+        known.parameters[f"rate_controller.{gain}"] /= SPREAD[:, np.newaxis]
+    rates, position = flown(unknown, weight)
+    expected = flown(known, weight)
+    assert np.abs(rates).max() > 0.5
+    np.testing.assert_allclose(rates, expected[0], atol=1e-9)
+    np.testing.assert_allclose(position, expected[1], atol=1e-9)
+
+
+def test_thrust_that_is_not_known_is_not_made_up_for() -> None:
+    """The same speeds for all, which push c times as hard as asked; else each its own speed."""
+    asked = pw.Allocation("flightgoggles").allocate([0, 0, 0], 5.0)
+    for nominal, expected in ((True, np.ones_like(SPREAD)), (False, SPREAD**-0.5)):
+        fleet = fleet_of("flightgoggles", nominal)
+        fleet.parameters["rotors.thrust_coefficient"] *= SPREAD[:, np.newaxis]
+        fleet.step(pw.RateThrust([0, 0, 0], thrust=5.0), substeps=960)
+        np.testing.assert_allclose(fleet.rotor_speeds, np.outer(expected, asked), rtol=1e-9)
+
+
+def test_it_changes_nothing_while_all_are_as_the_fleet_is() -> None:
+    nominal, own = fleet_of("flightgoggles", True), fleet_of("flightgoggles", False)
+    assert np.array_equal(flown(nominal, 9.81)[1], flown(own, 9.81)[1])
+
+
+def test_some_vehicles_and_copies_keep_to_it() -> None:
+    whole, some = fleet_of("flightgoggles", True), fleet_of("flightgoggles", True)
+    inertia = np.array(whole.parameters["body.inertia"]) * SPREAD[:, np.newaxis, np.newaxis]
+    whole.parameters["body.inertia"] = inertia
+    some.parameters["body.inertia"] *= 1.0 + 1e-9  # all have their own
+    some.parameters.assign({"body.inertia": inertia}, np.ones(len(SPREAD), dtype=bool))
+    copy = pickle.loads(pickle.dumps(whole))
+    rates = flown(whole, 9.81)[0]
+    assert np.array_equal(flown(some, 9.81)[0], rates)
+    assert np.array_equal(flown(copy, 9.81)[0], rates)
+
+
+def test_environments_hand_it_on() -> None:
+    for nominal in (False, True):
+        options = {"mass": 0.1}
+        engine = Engine(Hover(), 2, Settings(randomize=options, nominal_controller=nominal))
+        assert engine.fleet._options["nominal_controller"] is nominal
+
+
+def test_anything_but_a_flag_is_refused() -> None:
+    options: Any = {"nominal_controller": "yes"}
+    with pytest.raises(TypeError, match="nominal_controller"):
+        pw.Fleet("flightgoggles", 1, **options)
+    with pytest.raises(TypeError, match="nominal_controller"):
+        Settings(**options)

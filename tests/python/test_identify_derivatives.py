@@ -1,0 +1,188 @@
+"""What the fit of a vehicle flies: the windows of a plain fleet, and their exact derivatives."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import propwash as pw
+import pytest
+from identify_flight import NOISE, PERIOD, simulated_flight, true_vehicle
+from propwash import identify
+from propwash.identify._parameters import catalogue
+from propwash.identify._problem import Problem, free_names, prepare
+from propwash.identify._shooting import RECORDED, STEP, Flyer, Windows, commands, fly
+from propwash.multicopter import Array
+
+pytest.importorskip("scipy")
+
+STEP_OF_DIFFERENCES = 1e-4
+"""In spreads of the priors."""
+
+
+@pytest.fixture(scope="module")
+def log() -> identify.FlightLog:
+    return simulated_flight(2.7)
+
+
+@pytest.fixture(scope="module")
+def problem(log: identify.FlightLog) -> Problem:
+    """Two logs, of which one did not record its voltage; a vehicle whose drags are not zero."""
+    guess = pw.load_vehicle("crazyflie").replace(rotor_drag={"linear": (0.4, 0.4, 0.2)})
+    logs = [replace(log, voltage=None), log]
+    models = [prepare(one, guess, NOISE, several=True) for one in logs]
+    return Problem(models, guess, free_names(logs, guess), threads=1)
+
+
+@pytest.fixture(scope="module")
+def somewhere(problem: Problem) -> Array:
+    return np.asarray(0.1 * np.random.default_rng(3).standard_normal(problem.size))
+
+
+def _name(problem: Problem, unknown: int) -> str:
+    if unknown < len(problem.free):
+        return problem.free[unknown].name
+    own = [name for names in problem.own for name in names]
+    return [*own, "sag"][unknown - len(problem.free)]
+
+
+def test_derivatives_are_central_differences_of_values(problem: Problem, somewhere: Array) -> None:
+    """Of forces and of torques, for every parameter, both batteries' numbers and balances."""
+    at = problem.evaluate(somewhere)
+    assert {_name(problem, k) for k in range(problem.size)} >= set(catalogue(problem.guess))
+    # of positions of some metres, in standard deviations
+    rounding = 10.0 * np.finfo(float).eps / NOISE.position / STEP_OF_DIFFERENCES
+    for k in range(problem.size):
+        step = STEP_OF_DIFFERENCES * np.eye(problem.size)[k]
+        above, below = problem.evaluate(somewhere + step), problem.evaluate(somewhere - step)
+        moves = False
+        for (_, slopes), (high, _), (low, _) in zip(at, above, below, strict=True):
+            difference = (high - low) / (2.0 * STEP_OF_DIFFERENCES)
+            most = np.abs(difference).max()
+            worst = np.abs(slopes[..., k] - difference).max()
+            assert worst < 1e-6 * most + rounding, _name(problem, k)
+            moves = moves or most > 1e-2
+        assert moves, _name(problem, k)
+
+
+def _by_fleet(windows: Windows, flyer: Flyer, attitude_given: bool) -> dict[str, Array]:
+    flight, period, count = windows.flight, windows.period, len(windows.starts)
+    driven, _ = commands(flight, period, flyer)
+    substeps = math.ceil(period / STEP)
+    bare = flyer.vehicle.without_noise().replace(
+        motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0}
+    )
+    carrier = bare.replace(body={"inertia": (1e6 * np.eye(3)).tolist()})
+    motors = pw.Fleet(carrier, 1, "float64", dt=period / substeps, noise=False, threads=1)
+    motors.reset(rotor_speeds=np.full((1, 4), flyer.vehicle.motor.speed_min))
+    ran = motors.rollout(pw.RotorSpeeds(driven[:, np.newaxis]), substeps, record=["rotor_speeds"])
+    speeds = np.concatenate([np.zeros((1, 4)), np.asarray(ran.rotor_speeds)[:, 0]])
+    fleet = pw.Fleet(bare, count, "float64", dt=period / substeps, noise=False, threads=1)
+    rows = windows.starts
+    assert flight.position is not None
+    assert flight.velocity is not None
+    assert flight.attitude is not None
+    fleet.reset(
+        position=flight.position[rows],
+        velocity=flight.velocity[rows],
+        attitude=flight.attitude[rows],
+        body_rates=flight.body_rates[rows],
+        rotor_speeds=speeds[rows],
+    )
+    recorded: dict[str, list[Array]] = {name: [] for name in RECORDED}
+    for k in range(windows.samples):
+        if attitude_given and k % round(0.01 / period) == 0:
+            fleet.place(attitude=flight.attitude[rows + k], body_rates=flight.body_rates[rows + k])
+        flown = fleet.rollout(
+            pw.RotorSpeeds(driven[rows + k][np.newaxis]), substeps, record=RECORDED
+        )
+        for name, values in recorded.items():
+            values.append(np.asarray(getattr(flown, name))[0])
+    return {name: np.stack(values, axis=1) for name, values in recorded.items()}
+
+
+@pytest.mark.parametrize("attitude_given", [True, False])
+def test_values_are_those_of_a_plain_fleet(log: identify.FlightLog, attitude_given: bool) -> None:
+    windows = Windows(log, PERIOD, np.arange(100, 400, 7, dtype=np.intp), samples=60)
+    assert log.voltage is not None
+    flyer = Flyer(true_vehicle(), 0.97 * log.voltage)
+    flown = fly(windows, flyer, attitude_given, threads=1)
+    for name, expected in _by_fleet(windows, flyer, attitude_given).items():
+        got = getattr(flown, name)
+        assert got.shape == (1, len(windows.starts), 60, 3)
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(got[0], expected, rtol=1e-12, atol=1e-12 * scale)
+
+
+def test_any_number_of_threads_gives_the_same_bits(problem: Problem, somewhere: Array) -> None:
+    shared = Problem(problem.logs, problem.guess, [p.name for p in problem.free], threads=3)
+    for alone, together in zip(
+        problem.evaluate(somewhere), shared.evaluate(somewhere), strict=True
+    ):
+        assert np.array_equal(alone[0], together[0])
+        assert np.array_equal(alone[1], together[1])
+
+
+def test_at_a_corner_of_the_delay_the_derivative_is_that_of_more(log: identify.FlightLog) -> None:
+    """A delay of whole periods is where two segments of the interpolation meet."""
+
+    def delayed(delay: float) -> Flyer:
+        vehicle = true_vehicle().replace(motor={"command_delay": delay})
+        return Flyer(vehicle, None, 1, {"motor.command_delay": np.array([1.0])})
+
+    for periods in (0, 2):
+        at, slopes = commands(log, PERIOD, delayed(periods * PERIOD))
+        more, _ = commands(log, PERIOD, delayed((periods + 0.5) * PERIOD))
+        difference = (more - at) / (0.5 * PERIOD)
+        np.testing.assert_allclose(slopes[0], difference, atol=1e-9 * np.abs(difference).max())
+
+
+def test_what_is_recorded_is_what_is_asked_for(log: identify.FlightLog) -> None:
+    windows = Windows(log, PERIOD, np.array([100, 200], dtype=np.intp), samples=5)
+    flown = fly(windows, Flyer(true_vehicle(), None), False, 1, record=["velocity"])
+    assert flown.velocity.shape == (1, 2, 5, 3)
+    assert flown.position.size == flown.body_rates.size == flown.specific_force.size == 0
+    with pytest.raises(ValueError, match=r"record: expected position, velocity.*'speed'"):
+        fly(windows, Flyer(true_vehicle(), None), False, 1, record=["speed"])
+    beyond = replace(windows, starts=np.array([len(log.time) - 5], dtype=np.intp))
+    with pytest.raises(ValueError, match="window 0: expected it to end by row"):
+        fly(beyond, Flyer(true_vehicle(), None), False, 1)
+
+
+def test_a_parameter_stays_at_the_least_that_it_can_be(log: identify.FlightLog) -> None:
+    """Commands that are recorded after the motion which they cause ask for less than no delay."""
+    late = np.concatenate([np.repeat(log.duty[:1], 5, axis=0), log.duty[:-5]])
+    guess = true_vehicle()
+    found = identify.vehicle(
+        replace(log, duty=late), guess, noise=NOISE, parameters=["delay"], threads=1
+    )
+    delay = found.estimate("delay")
+    assert 0.0 <= delay.value < 0.01 * guess.motor.command_delay
+    assert delay.at_bound
+    assert "at the end of its range" in found.table()
+
+
+def test_a_guess_that_is_far_off_is_left_through_vehicles_that_cannot_be(
+    log: identify.FlightLog,
+) -> None:
+    """Trial steps of which the moments of inertia break the triangle are taken back."""
+    inertia = np.diag(np.array(true_vehicle().body.inertia)) * np.array([3.0, 3.0, 1.0])
+    guess = true_vehicle().replace(body={"inertia": np.diag(inertia).tolist()})
+    names = ["inertia_x", "inertia_y"]
+    found = identify.vehicle(log, guess, noise=NOISE, parameters=names, threads=1)
+    truth = np.array(true_vehicle().body.inertia)
+    for k, name in enumerate(names):
+        assert found.estimate(name).value == pytest.approx(truth[k, k], rel=0.1)
+    assert found.converged
+    with pytest.raises(ValueError, match=r"guess: expected a vehicle that can be.*the weight"):
+        identify.vehicle(log, guess.replace(body={"mass": 1.0}), noise=NOISE, threads=1)
+
+
+def test_arguments_of_the_wrong_kind_are_refused(log: identify.FlightLog) -> None:
+    with pytest.raises(TypeError, match="parameters: expected a list of names, got 'thrust'"):
+        identify.vehicle(log, parameters="thrust")
+    with pytest.raises(ValueError, match="expected each name once, got 'thrust' twice"):
+        identify.vehicle(log, parameters=["thrust", "delay", "thrust"])
+    with pytest.raises(TypeError, match=r"noise: expected identify\.Noise, got 3"):
+        identify.vehicle(log, noise=3)  # type: ignore[arg-type]

@@ -1,0 +1,55 @@
+"""The notebooks run from the first cell to the last: their claims are asserted in their cells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "examples" / "notebooks"
+PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not NOTEBOOKS.is_dir(), reason="the tests do not lie beside the notebooks"),
+]
+
+
+def test_there_are_notebooks() -> None:
+    assert PATHS
+
+
+@pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
+def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this Python, elsewhere than where it lies, without a word on stderr, and with pictures."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    monkeypatch.delenv("MPLBACKEND", raising=False)
+    work = tmp_path / "work"
+    work.mkdir()
+
+    notebook: Any = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    client = nbclient.NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(work)}}
+    )
+    client.execute()
+
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    told = [output.text for output in outputs if output.get("name") == "stderr"]
+    assert not told, told
+    assert any("image/png" in output.get("data", {}) for output in outputs)
+    assert not list(work.iterdir())
+
+
+@pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
+def test_a_notebook_asserts_what_it_says(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert any(line.startswith("assert ") for cell in code for line in cell.splitlines())
+    assert "".join(cells[0]["source"]).startswith("# ")
