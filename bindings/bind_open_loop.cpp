@@ -112,6 +112,9 @@ py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes, py:
                        py::ssize_t samples, py::ssize_t attitude_every,
                        const std::vector<std::string>& record,
                        const std::optional<std::shared_ptr<ThreadPool>>& pool) {
+  whole_number(py::int_(unknowns), "unknowns", 0);
+  whole_number(py::int_(samples), "samples", 0);
+  whole_number(py::int_(attitude_every), "attitude_every", 0);
   const VehicleParameters vehicle = vehicle_parameters(parameters);
   const OpenLoop flown(vehicle, vehicle_slopes(vehicle, ShapedArrays(slopes), unknowns),
                        kernel_set(false).open_loop);

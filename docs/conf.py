@@ -4,10 +4,15 @@ The pages are those that the repository shows, with their links to code and to e
 belong to the site, and in which order, is in toc.yml. Notebooks are run while the site is made.
 """
 
+import os
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+
+flights = ROOT.parent / "shared" / "flights"
+if flights.is_dir():
+    os.environ.setdefault("PROPWASH_FLIGHTS", str(flights))
 
 project = "propwash"
 author = "The propwash authors"

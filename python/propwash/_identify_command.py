@@ -74,7 +74,14 @@ def columns_of(path: Path | None) -> Any:
     """The mapping that a file tells, or None."""
     from propwash import identify
 
-    return None if path is None else identify.Columns.from_toml(path)
+    if path is None:
+        return None
+    if not path.is_file():
+        raise ValueError(
+            f"--columns {path}: expected a TOML file that says which columns hold what "
+            "(docs/identify.md), there is none"
+        )
+    return identify.Columns.from_toml(path)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from propwash import plots, replay
 from propwash._identify_command import columns_of, read
-from propwash._whole_files import written_whole
+from propwash._whole_files import check_folder, written_whole
 
 
 def add_parser(commands: Any) -> None:
@@ -60,11 +60,11 @@ def run(options: argparse.Namespace) -> None:
     """Reads each log, predicts it, tells and draws how far off that is."""
     if not 0.0 < options.every < math.inf:
         raise ValueError(f"--every: expected a finite number > 0 [s], got {options.every:g}")
+    check_folder(options.out)
     columns = columns_of(options.columns)
-    options.out.mkdir(parents=True, exist_ok=True)
+    flights = [read(name, columns) for name in options.flight]
     names: Counter[str] = Counter()
-    for number, name in enumerate(options.flight):
-        flight = read(name, columns)
+    for number, flight in enumerate(flights):
         result = replay.replay(flight, options.vehicle, max(options.horizons), options.every)
         windows = len(result.predictions["model"].time)
         if number > 0:
@@ -84,6 +84,7 @@ def _save(result: replay.Replay, file: Path) -> str:
         figure = plots.replay_figure(result)
     except ImportError as error:
         return f"none: {error}"
+    file.parent.mkdir(parents=True, exist_ok=True)
     with written_whole(file) as part:
         plots.save(figure, part)
     return str(file)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from propwash import plots, tune
-from propwash._whole_files import written_whole
+from propwash._whole_files import check_folder, written_whole
+from propwash.tune._plots import milliseconds
 
 _ASKED = {"bandwidth": 8.0, "phase_margin": 50.0, "gain_margin": 6.0}
 
@@ -94,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
     print("axis   rise time   overshoot    settled (2 %)")
     for response in responses:
         s = response.figures
-        settled = f"{1e3 * s.settling_time:.0f} ms" if s.settling_time >= 0.0 else "never"
+        settled = milliseconds(s.settling_time, float(response.time[-1]))
         print(
             f"{tune.AXES[response.axis]:4s} {1e3 * s.rise_time:8.1f} ms {100 * s.overshoot:9.1f} % "
             f"{settled:>16s}"
@@ -120,9 +121,7 @@ def _check(options: argparse.Namespace) -> None:
                 )
     if not options.no_plots:
         plots.require_matplotlib()
-        there = next(each for each in (options.out, *options.out.parents) if each.exists())
-        if not there.is_dir():
-            raise ValueError(f"--out {options.out}: expected a folder, {there} is a file")
+        check_folder(options.out)
 
 
 def _swept(options: argparse.Namespace, found: tune.Tuning, dt: float) -> tune.Sweep:

@@ -7,6 +7,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+def check_folder(folder: Path) -> None:
+    """Raises ValueError where a folder cannot be made, because a file is in its place."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not there.is_dir():
+        raise ValueError(f"--out {folder}: expected a folder, {there} is a file")
+
+
 @contextmanager
 def written_whole(file: Path, suffix: str | None = None) -> Iterator[Path]:
     """A name beside `file` to write to; what is there at the end takes its place.

@@ -188,18 +188,29 @@ def _motor_memory(
     period: float,
     starts: list[int],
 ) -> dict[int, bytes]:
-    """Rotor speeds and delays at each start, of motors that ran along with the log."""
+    """Rotor speeds and delays at each start, of motors that ran along with the log.
+
+    Before it they have followed its first command.
+    """
     uav.reset(rotor_speeds=np.full(uav.rotors, uav.parameters.motor.speed_min))
     wanted = set(starts)
     snapshots = {}
-    for row, command in enumerate(commands):
-        if row in wanted:
-            uav.state = _measured(grid, row, uav)
-            snapshots[row] = uav.get_state()
+
+    def run(row: int, duration: float) -> None:
         # the body is held where it was measured: only the motors' memory is of interest
         uav.state = replace(uav.trim(), rotor_speeds=uav.rotor_speeds)
         _set_voltage(grid, uav, row)
-        uav.step(command, dt=_STEP, steps=round(period / _STEP))
+        uav.step(commands[row], dt=_STEP, steps=round(duration / _STEP))
+
+    # as if the first command had been held before: a piece of a flight begins in the air
+    motor = uav.parameters.motor
+    lag = max(motor.time_constant_up, motor.time_constant_down)
+    run(0, 30.0 * lag + 2.0 * motor.command_delay)
+    for row in range(len(commands)):
+        if row in wanted:
+            uav.state = _measured(grid, row, uav)
+            snapshots[row] = uav.get_state()
+        run(row, period)
     return snapshots
 
 

@@ -1,4 +1,6 @@
 // Windows of a flight flown open loop: the plain steps of one vehicle, and central differences.
+#include <algorithm>
+#include <limits>
 #include <propwash/fleet/open_loop.hpp>
 #include <propwash/vehicle/fields.hpp>
 #include <propwash/vehicle/vehicles.hpp>
@@ -164,7 +166,10 @@ TEST_CASE("windows are the steps of one vehicle whose motors ran along with the 
   for (std::size_t w = 0; w < flight.windows; ++w) {
     const std::size_t start = log.starts[w];
     pw::MulticopterState<double, 4> x;
-    x.rotor_speeds = pw::SmallArray<double, 4>::filled(4, vehicle.motor.speed_min);
+    for (int k = 0; k < 4; ++k) {
+      x.rotor_speeds[k] = std::clamp(log.commands[static_cast<std::size_t>(k)],
+                                     vehicle.motor.speed_min, vehicle.motor.speed_max);
+    }
     for (std::size_t row = 0; row < start; ++row) x = step(x, row);
     const double* const p = &log.position[start * 3];
     const double* const v = &log.velocity[start * 3];
@@ -266,7 +271,10 @@ TEST_CASE("windows beyond the log, no time step and slopes of other vehicles are
   Log log(4, 0);
   log.starts.back() = Log::rows - Log::samples;
   CHECK_THROWS_WITH(flown(pw::OpenLoop(vehicle, {}), log.flight(0)),
-                    "window 6: expected it to end by row 39, got row 40");
+                    "window 6: expected it to end by row 39, got 10 samples after row 30");
+  auto endless = log.flight(0);
+  endless.samples = std::numeric_limits<std::size_t>::max();
+  CHECK_THROWS_AS(pw::OpenLoop(vehicle, {}).fly(endless, {}), std::invalid_argument);
   auto still = log.flight(0);
   still.substeps = 0;
   CHECK_THROWS_AS(flown(pw::OpenLoop(vehicle, {}), still), std::invalid_argument);

@@ -243,6 +243,29 @@ def test_prioritised_allocation_gives_up_yaw_for_tilt_and_thrust() -> None:
     assert abs(clipped.thrust - 12.0) > 0.3
 
 
+@pytest.mark.parametrize("offset", [0.0, 0.001, 0.01, 0.02])
+def test_prioritised_allocation_is_plain_where_the_wrench_can_be_had(offset: float) -> None:
+    """With the centre of mass anywhere, so that rotors have unlike shares of the thrust."""
+    vehicle = pw.load_vehicle("flightgoggles")
+    rotors = tuple(
+        replace(rotor, position=tuple(np.add(rotor.position, (offset, offset / 2, 0.0)).tolist()))
+        for rotor in vehicle.rotors
+    )
+    allocation = pw.Allocation(vehicle.replace(rotors=rotors))
+    most = vehicle.motor.speed_max**2
+    attainable = 0
+    for draw in np.random.default_rng(2).uniform(-1, 1, (400, 4)):
+        wrench = draw * (0.8, 0.8, 0.2, 16.0) + (0, 0, 0, 18.0)
+        without_yaw = wrench * (1, 1, 0, 1)
+        squares = allocation.inverse @ np.stack([wrench, without_yaw], axis=1)
+        if not np.all((squares > 0) & (squares < most)):
+            continue
+        attainable += 1
+        speeds = allocation.allocate(wrench[:3], wrench[3], prioritised=True)
+        np.testing.assert_allclose(speeds, np.sqrt(squares[:, 0]), rtol=1e-9)
+    assert attainable > 40
+
+
 def test_prioritised_allocation_needs_rotors_that_push() -> None:
     vehicle = pw.load_vehicle("flightgoggles")
     down = tuple(

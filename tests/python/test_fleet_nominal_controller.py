@@ -9,6 +9,8 @@ import numpy as np
 import propwash as pw
 import pytest
 from helpers import Array
+from msgspec.structs import replace
+from propwash import ParameterError
 from propwash.gym import Hover
 from propwash.gym._engine import Engine
 from propwash.gym._options import Settings
@@ -64,6 +66,33 @@ def test_thrust_that_is_not_known_is_not_made_up_for() -> None:
         fleet.parameters["rotors.thrust_coefficient"] *= SPREAD[:, np.newaxis]
         fleet.step(pw.RateThrust([0, 0, 0], thrust=5.0), substeps=960)
         np.testing.assert_allclose(fleet.rotor_speeds, np.outer(expected, asked), rtol=1e-9)
+
+
+def test_motors_keep_to_their_own_range() -> None:
+    """A command that the fleet's vehicle could have does not drive a slower motor any harder."""
+    highest = {"nominal": 0.0, "own": 0.0}
+    for name, nominal in (("nominal", True), ("own", False)):
+        fleet = fleet_of("flightgoggles", nominal)
+        fleet.parameters["motor.speed_max"] *= 0.6
+        fleet.step(pw.RateThrust([0, 0, 0], thrust=100.0), substeps=10)
+        assert np.all(fleet.rotor_command <= fleet.parameters["motor.speed_max"][:, np.newaxis])
+        highest[name] = float(fleet.rotor_speeds.max())
+    assert highest["nominal"] == pytest.approx(highest["own"], rel=1e-12)
+
+
+def test_a_fleet_whose_vehicle_cannot_be_controlled_is_refused() -> None:
+    """Whatever the vehicles are: the controllers do not know it."""
+    vehicle = pw.load_vehicle("flightgoggles")
+    alike = tuple(replace(rotor, spin=1.0, torque_coefficient=1e-12) for rotor in vehicle.rotors)
+    spins = [rotor.spin for rotor in vehicle.rotors]
+    for nominal in (True, False):
+        fleet = pw.Fleet(vehicle.replace(rotors=alike), 2, nominal_controller=nominal)
+        fleet.parameters["rotors.spin"] = np.array(spins)
+        if not nominal:
+            fleet.step(pw.RateThrust([0, 0, 0], thrust=9.81))
+            continue
+        with pytest.raises(ParameterError, match="rank"):
+            fleet.step(pw.RateThrust([0, 0, 0], thrust=9.81))
 
 
 def test_it_changes_nothing_while_all_are_as_the_fleet_is() -> None:

@@ -27,7 +27,9 @@ UPDATES = 20
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """On one thread, and with the logs of Stable-Baselines3 where they are cleared away."""
+    monkeypatch.setenv("SB3_LOGDIR", str(tmp_path))
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.manual_seed(0)

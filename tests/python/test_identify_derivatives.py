@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import propwash as pw
 import pytest
 from identify_flight import NOISE, PERIOD, simulated_flight, true_vehicle
-from propwash import identify
-from propwash.identify._parameters import catalogue
+from msgspec import structs
+from propwash import _core, identify
+from propwash.identify._parameters import balance_signs, catalogue
 from propwash.identify._problem import Problem, free_names, prepare
 from propwash.identify._shooting import RECORDED, STEP, Flyer, Windows, commands, fly
 from propwash.multicopter import Array
@@ -75,9 +77,9 @@ def _by_fleet(windows: Windows, flyer: Flyer, attitude_given: bool) -> dict[str,
     )
     carrier = bare.replace(body={"inertia": (1e6 * np.eye(3)).tolist()})
     motors = pw.Fleet(carrier, 1, "float64", dt=period / substeps, noise=False, threads=1)
-    motors.reset(rotor_speeds=np.full((1, 4), flyer.vehicle.motor.speed_min))
+    motors.reset(rotor_speeds=driven[:1])
     ran = motors.rollout(pw.RotorSpeeds(driven[:, np.newaxis]), substeps, record=["rotor_speeds"])
-    speeds = np.concatenate([np.zeros((1, 4)), np.asarray(ran.rotor_speeds)[:, 0]])
+    speeds = np.concatenate([driven[:1], np.asarray(ran.rotor_speeds)[:, 0]])
     fleet = pw.Fleet(bare, count, "float64", dt=period / substeps, noise=False, threads=1)
     rows = windows.starts
     assert flight.position is not None
@@ -186,3 +188,32 @@ def test_arguments_of_the_wrong_kind_are_refused(log: identify.FlightLog) -> Non
         identify.vehicle(log, parameters=["thrust", "delay", "thrust"])
     with pytest.raises(TypeError, match=r"noise: expected identify\.Noise, got 3"):
         identify.vehicle(log, noise=3)  # type: ignore[arg-type]
+
+
+def test_a_balance_that_no_rotor_gives_is_not_asked_for() -> None:
+    """Rotors that all spin alike: none of them turns the vehicle about z more than the others."""
+    vehicle = pw.load_vehicle("crazyflie")
+    alike = vehicle.replace(
+        rotors=tuple(structs.replace(rotor, spin=1.0) for rotor in vehicle.rotors)
+    )
+    for axis, has in (("roll", True), ("pitch", True), ("yaw", False)):
+        assert bool(balance_signs(alike, axis).any()) is has
+    assert all(np.isfinite(each.read(alike)) for each in catalogue(alike).values())
+
+
+@pytest.mark.parametrize(("name", "value"), [("samples", -1), ("attitude_every", -1)])
+def test_numbers_below_zero_are_refused(name: str, value: int) -> None:
+    options: dict[str, Any] = {"samples": 3, "attitude_every": 0, name: value}
+    with pytest.raises(ValueError, match=name):
+        _core.fly_open_loop(
+            pw.load_vehicle("crazyflie"),
+            {},
+            0,
+            {"commands": np.full((29, 4), 900.0)},
+            period=0.002,
+            substeps=1,
+            starts=[1],
+            record=[],
+            pool=None,
+            **options,
+        )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "examples" / "notebooks"
+FLIGHTS = NOTEBOOKS.parents[2] / "shared" / "flights"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
 pytestmark = [
@@ -27,6 +29,8 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
+    if "PROPWASH_FLIGHTS" not in os.environ and FLIGHTS.is_dir():
+        monkeypatch.setenv("PROPWASH_FLIGHTS", str(FLIGHTS))  # it is looked for elsewhere here
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.delenv("MPLBACKEND", raising=False)

@@ -32,10 +32,14 @@ def _duty(time: Array, hover: float) -> Array:
 def _write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
     uav = pw.Multicopter(vehicle, noise=False)
     motor = uav.parameters.motor
-    uav.reset(position=[0.0, 0.0, 1.0], rotor_speeds=np.full(4, motor.speed_min))
     time = np.arange(0.0, 6.0, PERIOD)
     hover = float(np.asarray(uav.trim().rotor_speeds)[0]) / motor.speed_max
     duty = np.round(_duty(time, hover) * flights.PWM_FULL, 1) / flights.PWM_FULL
+    # the motors turn already, as the log's first command has it
+    uav.step(pw.RotorSpeeds(0.5 * (duty[0] + duty[1]) * motor.speed_max), dt=1e-3, steps=4000)
+    uav.state = dataclasses.replace(
+        uav.trim(), position=np.array([0.0, 0.0, 1.0]), rotor_speeds=uav.rotor_speeds
+    )
     rows = []
     for k, t in enumerate(time):
         attitude = frames.wxyz_to_xyzw(uav.attitude)
@@ -96,6 +100,20 @@ def test_the_table_has_a_row_for_every_quantity_and_a_column_for_every_horizon(
     assert "position [m]" in text
     assert "attitude [deg]" in text
     assert text.splitlines()[0].split() == ["0.1", "s", "ahead", "0.25", "s", "ahead"]
+
+
+def test_a_piece_that_begins_in_the_air_is_predicted_as_in_the_whole_log(simulated: Path) -> None:
+    """Motors turn already: they did not start in the piece's first row."""
+    whole = replay.replay(flights.read_flight(simulated), longest=0.5)
+    starts = whole.predictions["model"].time[:, 0]
+    begin = float(starts[len(starts) // 2]) - whole.period
+    piece = replay.replay(flights.read_flight(simulated, start=begin - 1e-9), longest=0.5)
+    first = piece.predictions["model"]
+    k = int(np.argmin(np.abs(starts - first.time[0, 0])))
+    for quantity in ("velocity", "body rates"):
+        expected = whole.predictions["model"].values[quantity][k]
+        off = np.abs(first.values[quantity][0] - expected).max()
+        assert off < 0.05 * np.ptp(expected, axis=0).max(), quantity
 
 
 @pytest.mark.parametrize(("name", "path"), REAL_FLIGHTS or [("none", None)])

@@ -22,31 +22,33 @@ PROPWASH_FN SmallArray<T, N> allocate_prioritised(const Allocation<P, N>& alloca
   const auto& from = allocation.squares_from_wrench;
   const T one(constant<T>(1));
   const T zero(constant<T>(0));
-  // in units of each rotor's share of the thrust; shares are alike for the usual vehicle
-  const T far(constant<T>(1e30));
-  T most_tilt = -far, least_tilt = far, room = far, floor = -far;
   const auto tilt_of = [&](int i) PROPWASH_LAMBDA {
     return wrench.torque.x * from[0][i] + wrench.torque.y * from[1][i];
   };
+  // rotor i allows thrusts from (low - s t_i) / c_i to (high - s t_i) / c_i, with its share c_i and
+  // s times the torque: s is the greatest that leaves a thrust that all of them allow
+  const T tiny(constant<T>(1e-20));
+  T tilt = one;
   for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
-    const T share(from[3][i]);
-    most_tilt = max(most_tilt, tilt_of(i) / share);
-    least_tilt = min(least_tilt, tilt_of(i) / share);
-    room = min(room, high / share);
-    floor = max(floor, low / share);
+    for_each_index<N>(rotors, [&](int j) PROPWASH_LAMBDA {
+      const T apart = tilt_of(i) / from[3][i] - tilt_of(j) / from[3][j];
+      const T room = max(high / from[3][i] - low / from[3][j], zero);
+      tilt = min(tilt, select(zero < apart, room / max(max(apart, room), tiny), one));
+    });
   });
-  const T spread = most_tilt - least_tilt;
-  const T span = max(room - floor, zero);
-  const T tilt = span / max(max(spread, span), T(constant<T>(1e-20)));
-  const T least = floor - least_tilt * tilt;
-  const T most = room - most_tilt * tilt;
+  const T far(constant<T>(1e30));
+  T least = -far, most = far;
+  for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
+    least = max(least, (low - tilt_of(i) * tilt) / from[3][i]);
+    most = min(most, (high - tilt_of(i) * tilt) / from[3][i]);
+  });
   const T thrust = max(min(wrench.thrust, most), least);
   T yaw = one;
   for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
     const T base = tilt_of(i) * tilt + thrust * from[3][i];
     const T wish = wrench.torque.z * from[2][i];
     const T margin = max(select(wish < zero, base - low, high - base), zero);
-    yaw = min(yaw, margin / max(max(abs(wish), margin), T(constant<T>(1e-20))));
+    yaw = min(yaw, margin / max(max(abs(wish), margin), tiny));
   });
   SmallArray<T, N> speeds;
   speeds.resize(rotors);

@@ -112,7 +112,11 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
   const FleetSetting setting = this->setting();
   const std::size_t count = own ? size_ : 1;
   bool parallel = setting.controller == nullptr || is_parallel(*setting.controller);
-  int rank = 4;
+  int rank =
+      setting.controller == nullptr
+          ? 4
+          : make_allocation<double, Dynamic>(setting.controller->rotors, setting.controller->motor)
+                .rank;
   bool gravity_is_shared = true;
   FleetSwitches switches{};
   for (std::size_t i = 0; i < count; ++i) {

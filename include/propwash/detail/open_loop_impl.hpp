@@ -2,6 +2,7 @@
 // The definitions of OpenLoop's members; include propwash/fleet/open_loop.hpp.
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -98,16 +99,17 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
 
 inline void OpenLoop::fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
                           ExecutorRef executor) const {
-  if (!(flight.period > 0.0) || flight.substeps < 1) {
+  if (!(flight.period > 0.0) || !std::isfinite(flight.period) || flight.substeps < 1) {
     throw std::invalid_argument("period and substeps: expected a time > 0 and at least one, got " +
                                 std::to_string(flight.period) + " and " +
                                 std::to_string(flight.substeps));
   }
   for (std::size_t w = 0; w < flight.windows; ++w) {
-    if (flight.starts[w] + flight.samples < flight.rows) continue;
+    if (flight.samples < flight.rows && flight.starts[w] < flight.rows - flight.samples) continue;
     throw std::invalid_argument("window " + std::to_string(w) + ": expected it to end by row " +
-                                std::to_string(flight.rows - 1) + ", got row " +
-                                std::to_string(flight.starts[w] + flight.samples));
+                                std::to_string(flight.rows - 1) + ", got " +
+                                std::to_string(flight.samples) + " samples after row " +
+                                std::to_string(flight.starts[w]));
   }
   if (flight.windows == 0) return;
   const auto speeds = run_motors(flight, executor);
@@ -154,14 +156,18 @@ inline void OpenLoop::run_motors(const OpenLoopFlight& flight, std::size_t unkno
   const std::size_t held = (flight.rows - 1) * rotors();
   const double dt = flight.period / flight.substeps;
   for (std::size_t k = 0; k < rotors(); ++k) {
-    Slope speed = model.speed_min;
+    const auto command_of = [&](std::size_t row) {
+      const std::size_t place = row * rotors() + k;
+      Slope command(flight.commands[place]);
+      if (slopes != nullptr && flight.slopes != nullptr) {
+        command.partials[0] = flight.slopes[unknown * held + place];
+      }
+      return command;
+    };
+    Slope speed = clamp(command_of(0), model.speed_min, model.speed_max);
     for (std::size_t row = 0; row < flight.rows; ++row) {
       if (row > 0) {
-        const std::size_t place = (row - 1) * rotors() + k;
-        Slope command(flight.commands[place]);
-        if (slopes != nullptr && flight.slopes != nullptr) {
-          command.partials[0] = flight.slopes[unknown * held + place];
-        }
+        const Slope command = command_of(row - 1);
         const auto f = [&](const Slope& x) PROPWASH_LAMBDA {
           return rotor_acceleration(model.motor, x, command);
         };

@@ -59,7 +59,10 @@ FleetConstants<double, Dynamic, Shape> make_fleet_constants(const VehicleParamet
   make_fleet_model(vehicle, setting, c);
   const double dt = setting.dt;
   const VehicleParameters& known = setting.controller == nullptr ? vehicle : *setting.controller;
-  c.allocation = make_allocation<double, Dynamic>(known.rotors, known.motor);
+  auto within = known.motor;  // what a controller may command, of what the motors can do
+  within.speed_min = clamp(within.speed_min, vehicle.motor.speed_min, vehicle.motor.speed_max);
+  within.speed_max = clamp(within.speed_max, vehicle.motor.speed_min, vehicle.motor.speed_max);
+  c.allocation = make_allocation<double, Dynamic>(known.rotors, within);
   typename Shape::template Matrix<double> inertia;
   if constexpr (std::is_same_v<decltype(inertia), Mat3<double>>) {
     inertia = known.body.inertia;

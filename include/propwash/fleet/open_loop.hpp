@@ -41,9 +41,9 @@ class OpenLoop {
   OpenLoop(const VehicleParameters& vehicle, const std::vector<VehicleParameters>& slopes,
            OpenLoopKernelSource source = &native_open_loop_kernel);
 
-  /// Flies all windows. Motors run along with the whole log, from `speed_min` in its first row, so
-  /// that a window starts with the rotor speeds that the vehicle would have there. What is written
-  /// does not depend on the executor.
+  /// Flies all windows. Motors run along with the whole log, from the speed of its first command,
+  /// so that a window starts with the rotor speeds that the vehicle would have there. What is
+  /// written does not depend on the executor.
   /// @throws std::invalid_argument for a window that is not within the log, or no time step.
   void fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
            ExecutorRef executor = {}) const;

@@ -212,7 +212,7 @@ class OpenLoopFlyer {
     for (int layer = 0; layer <= Group; ++layer) {
       const std::size_t number = first_ + static_cast<std::size_t>(layer) - 1;
       const bool has = layer == 0 || (slopes != nullptr && number < batch_.unknowns);
-      const double* const from = layer == 0 ? values : slopes + number * size;
+      const double* const from = layer == 0 || !has ? values : slopes + number * size;
       for_each_index<N>(static_cast<int>(rotors), [&](int k) PROPWASH_LAMBDA {
         Real x(0.0);
         for (int lane = 0; has && lane < lanes; ++lane) {

@@ -301,10 +301,11 @@ inline void validate_allocation(const VehicleParameters& vehicle) {
   const int rank = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor).rank;
   if (rank == 4) return;
   detail::Complaints complaints;
-  complaints.add(
-      "rotors, rank of their allocation matrix", rank,
-      "4, so that torque on three axes and thrust can be commanded; command RotorSpeeds, "
-      "or change the rotors' positions, spins or axes");
+  complaints.add("rotors, rank of their allocation matrix", rank,
+                 std::string("4, so that torque on three axes and thrust can be commanded; command "
+                             "RotorSpeeds, or ") +
+                     (vehicle.rotors.size() < 4 ? "add rotors: fewer than four cannot"
+                                                : "change the rotors' positions, spins or axes"));
   detail::refuse(vehicle.name, complaints.texts);
 }
 

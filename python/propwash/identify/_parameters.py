@@ -81,8 +81,11 @@ def _mean_of_rotors(field: str) -> Callable[[VehicleParameters], float]:
     return lambda vehicle: float(np.mean([getattr(r, field) for r in vehicle.rotors]))
 
 
-def _balance_signs(vehicle: VehicleParameters, axis: str) -> Array:
-    """How much stronger a rotor is for a torque about the axis; of zero sum."""
+def balance_signs(vehicle: VehicleParameters, axis: str) -> Array:
+    """How much stronger a rotor is for a torque about the axis; of zero sum.
+
+    All zero where no rotor does more about it than the others.
+    """
     places = np.array([r.position for r in vehicle.rotors])
     pattern = {
         "roll": places[:, 1],
@@ -90,7 +93,8 @@ def _balance_signs(vehicle: VehicleParameters, axis: str) -> Array:
         "yaw": -np.array([r.spin for r in vehicle.rotors]),
     }[axis]
     pattern = pattern - pattern.mean()
-    return np.asarray(pattern / np.abs(pattern).max())
+    greatest = float(np.abs(pattern).max())
+    return pattern / greatest if greatest > 0.0 else np.zeros_like(pattern)
 
 
 def _balance(signs: Array) -> Change:
@@ -103,9 +107,9 @@ def _balance(signs: Array) -> Change:
 
 def _read_balance(axis: str) -> Callable[[VehicleParameters], float]:
     def read(vehicle: VehicleParameters) -> float:
-        signs = _balance_signs(vehicle, axis)
+        signs = balance_signs(vehicle, axis)
         thrust = np.array([r.thrust_coefficient for r in vehicle.rotors])
-        return float(signs @ (thrust / thrust.mean()) / (signs @ signs))
+        return float(signs @ (thrust / thrust.mean()) / max(signs @ signs, 1.0))
 
     return read
 
@@ -180,7 +184,7 @@ def _of_rotors(vehicle: VehicleParameters) -> Iterator[FreeParameter]:
         change, read = _factor(f"rotors.{field}"), _mean_of_rotors(field)
         yield FreeParameter(name, unit, 0.5, change, read, True)
     for axis in ("roll", "pitch", "yaw"):
-        change = _balance(_balance_signs(vehicle, axis))
+        change = _balance(balance_signs(vehicle, axis))
         yield FreeParameter(f"balance_{axis}", "", 0.2, change, _read_balance(axis), False)
     for k, axis in enumerate("xy"):
         yield FreeParameter(f"tilt_{axis}", "rad", 0.05, _tilt(k), _read_tilt(k), False)

@@ -114,6 +114,10 @@ def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:
             "torque": guess.rotors[0].torque_coefficient == 0.0,
             "rotor_inertia": guess.rotors[0].inertia == 0.0,
             "blow_back": not seen,
+            **{
+                f"balance_{axis}": not free_parameters.balance_signs(guess, axis).any()
+                for axis in ("roll", "pitch", "yaw")
+            },
         }
         names = [name for name in names if not absent.get(name, False)]
     return names

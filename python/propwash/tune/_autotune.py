@@ -111,9 +111,8 @@ def _check(phase_margin: float, gain_margin: float, integral: float) -> None:
         ("integral", integral, -1e-12, 1.0),
     ):
         if not low < value < high:
-            raise ValueError(
-                f"{name}: expected a number from {max(low, 0.0):g} to {high:g}, got {value!r}"
-            )
+            end = "of at least" if low < 0.0 else "above"
+            raise ValueError(f"{name}: expected a number {end} 0 and below {high:g}, got {value!r}")
 
 
 class _Axis:

@@ -130,8 +130,9 @@ def nyquist_figure(loop: RateLoop, axes_of: Sequence[int] = (0, 1, 2)) -> Figure
     return figure
 
 
-def _milliseconds(time: float) -> str:
-    return f"{1e3 * time:.0f} ms" if np.isfinite(time) else "never"
+def milliseconds(time: float, flown: float) -> str:
+    """A time [s] of a step response as text, or that it lies beyond the time flown [s]."""
+    return f"{1e3 * time:.0f} ms" if np.isfinite(time) else f"> {1e3 * flown:.0f} ms"
 
 
 def step_figure(responses: Sequence[StepResponse], title: str = "") -> Figure:
@@ -142,11 +143,15 @@ def step_figure(responses: Sequence[StepResponse], title: str = "") -> Figure:
     grid = figure.subplots(2, len(responses), squeeze=False)
     for column, response in zip(grid.T, responses, strict=True):
         shown = response.figures
+        rise, settled = (
+            milliseconds(each, float(response.time[-1]))
+            for each in (shown.rise_time, shown.settling_time)
+        )
         column[0].plot(response.time, response.rate, color=_COLOURS[response.axis])
         column[0].axhline(response.amplitude, color="0.4", lw=0.8, ls="--")
         column[0].set_title(
-            f"{AXES[response.axis]}: rise {_milliseconds(shown.rise_time)}, overshoot "
-            f"{100.0 * shown.overshoot:.0f} %, settled {_milliseconds(shown.settling_time)}",
+            f"{AXES[response.axis]}: rise {rise}, overshoot {100.0 * shown.overshoot:.0f} %, "
+            f"settled {settled}",
             fontsize=9,
         )
         column[0].set_ylabel("rate [rad/s]")
