@@ -43,7 +43,7 @@ test: $(venv)/.test $(venv)/.package $(venv)/.system ## every C++ and Python tes
 	@$(with_prefix) $(bin)/python tools/test.py
 
 docs: $(venv)/.test $(venv)/.package ## the pages and the notebooks, run, as a site in build/docs/html
-	@$(bin)/python -m sphinx --fail-on-warning --keep-going -q -j $(JOBS) -c docs \
+	@$(bin)/python -m sphinx --fail-on-warning --keep-going -q -c docs \
 	  -d build/docs/read -b html . build/docs/html
 	@echo "docs: build/docs/html/index.html"
 
