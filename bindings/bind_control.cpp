@@ -219,12 +219,10 @@ void bind_control(py::module_& m) {
             const Wrench<double> wrench{vec3(torque, "torque", "N m, body frame"),
                                         finite_number(thrust, "thrust", "a finite number [N]")};
             if (!prioritised) return to_array_of(allocate(a, wrench));
-            for (const double share : a.squares_from_wrench[3]) {
-              if (!(share > 0.0)) {
-                throw py::value_error(
-                    "prioritised: expected rotors that each have a share of the thrust; one of "
-                    "this vehicle has none, or pushes down");
-              }
+            if (!can_prioritise(a)) {
+              throw py::value_error(
+                  "prioritised: expected rotors that each have a share of the thrust; one of "
+                  "this vehicle has none, or pushes down");
             }
             return to_array_of(allocate_prioritised(a, wrench));
           },

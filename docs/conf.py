@@ -8,11 +8,12 @@ import os
 import re
 from pathlib import Path
 
+from propwash.flights import flight_folders
+
 ROOT = Path(__file__).resolve().parents[1]
 
-flights = ROOT.parent / "shared" / "flights"
-if flights.is_dir():
-    os.environ.setdefault("PROPWASH_FLIGHTS", str(flights))
+for folder in filter(Path.is_dir, reversed(flight_folders())):
+    os.environ["PROPWASH_FLIGHTS"] = str(folder.resolve())  # notebooks run in their own folder
 
 project = "propwash"
 author = "The propwash authors"

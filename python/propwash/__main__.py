@@ -22,6 +22,7 @@ from propwash import (
     install_paths,
     plots,
 )
+from propwash._whole_files import check_file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,13 +119,8 @@ def _save(make: Callable[[], Any], file: Path) -> str:
     return str(file)
 
 
-def _check_file(out: Path) -> None:
-    if out.is_dir() or not out.resolve().parent.is_dir():
-        raise ValueError(f"--out {out}: expected a file in a folder that exists")
-
-
 def _demo(options: argparse.Namespace) -> None:
-    _check_file(options.out)
+    check_file(options.out)
     flown = demo.fly(options.vehicle, options.seed)
     print(demo.report(flown))
     print(f"  plot          {_save(lambda: plots.demo_figure(flown), options.out)}")
@@ -132,7 +128,7 @@ def _demo(options: argparse.Namespace) -> None:
 
 def _bench(options: argparse.Namespace) -> None:
     if options.out is not None:
-        _check_file(options.out)
+        check_file(options.out)
     make = bench.quick if options.quick else bench.full
     cases = make(options.threads) if options.threads else make()
     rows: list[bench.Row] = []

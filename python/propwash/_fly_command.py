@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _training_curve, _video, plots
+from propwash._whole_files import check_file
 
 FILMS = (".gif", ".mp4")
 _RATE, _WIDTH, _HEIGHT = 25.0, 480, 240
@@ -75,11 +76,11 @@ def run(options: argparse.Namespace) -> None:
         _video.check(options.out)
     elif options.out.suffix.lower() == ".rrd" or options.viz is not None:
         plots.check(options.out, options.viz)
-    elif options.out.is_dir() or not options.out.resolve().parent.is_dir():
-        raise ValueError(f"--out {options.out}: expected a file in a folder that exists")
-    elif options.out.suffix.lower() not in _PICTURES:
-        known = ", ".join((*_PICTURES, *FILMS, ".rrd"))
-        raise ValueError(f"--out {options.out}: expected a name that ends in one of {known}")
+    else:
+        check_file(options.out)
+        if options.out.suffix.lower() not in _PICTURES:
+            known = ", ".join((*_PICTURES, *FILMS, ".rrd"))
+            raise ValueError(f"--out {options.out}: expected a name that ends in one of {known}")
     from propwash.gym._evaluate import evaluate
     from propwash.gym._measures import measures
     from propwash.gym.policy import Policy

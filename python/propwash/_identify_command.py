@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import re
 from pathlib import Path
 from typing import Any
 
 from propwash import plots
-from propwash._whole_files import written_whole
+from propwash._log_arguments import add_logs, read_logs
+from propwash._whole_files import check_file, written_whole
 
 _GUESS = "crazyflie"
-_SECONDS = r"\d+(?:\.\d*)?|\.\d+"
 
 
 def add_parser(commands: Any) -> None:
@@ -19,16 +18,11 @@ def add_parser(commands: Any) -> None:
     found = commands.add_parser(
         "identify", help="identify a vehicle from logs of its flights (docs/identify.md)"
     )
-    found.add_argument(
-        "flight",
-        nargs="+",
-        help="logs: CSV, PX4 ULog, ROS bags; LOG@FROM:TO takes a piece, s from the first row",
-    )
+    add_logs(found)
     found.add_argument(
         "--vehicle",
         help=f"the guess to start from, a name or a TOML file (default: {_GUESS})",
     )
-    found.add_argument("--columns", type=Path, help="a TOML file that says which columns hold what")
     found.add_argument(
         "--parameters", help="names of what is free, separated by commas (default: what is told)"
     )
@@ -54,50 +48,18 @@ def add_parser(commands: Any) -> None:
     found.set_defaults(run=run)
 
 
-def read(name: str, columns: Any) -> Any:
-    """A log, or the piece of it that FROM:TO after an @ tells."""
-    from propwash import identify
-
-    path, at, piece = name.rpartition("@")
-    if not at or Path(name).exists():
-        return identify.read_log(name, columns)
-    seconds = re.fullmatch(rf"({_SECONDS})?:({_SECONDS})?", piece)
-    if seconds is None:
-        raise ValueError(
-            f"{name}: expected LOG@FROM:TO, seconds from the first row of the log, got {piece!r}"
-        )
-    start, stop = (float(seconds[1] or "-inf"), float(seconds[2] or "inf"))
-    return identify.read_log(path, columns, start=start, stop=stop)
-
-
-def columns_of(path: Path | None) -> Any:
-    """The mapping that a file tells, or None."""
-    from propwash import identify
-
-    if path is None:
-        return None
-    if not path.is_file():
-        raise ValueError(
-            f"--columns {path}: expected a TOML file that says which columns hold what "
-            "(docs/identify.md), there is none"
-        )
-    return identify.Columns.from_toml(path)
-
-
 def run(options: argparse.Namespace) -> None:
     """Reads, identifies, tells, writes."""
     from propwash import identify
 
     out: Path = options.out or Path("allan.png" if options.imu else "identified.toml")
-    if out.is_dir() or not out.resolve().parent.is_dir():
-        raise ValueError(f"--out {out}: expected a file in a folder that exists")
+    check_file(out)
     if options.imu:
         _imu(options, out)
         return
     if out.suffix != ".toml":
         raise ValueError(f"--out {out}: expected the name of a vehicle file, .toml")
-    columns = columns_of(options.columns)
-    logs = [read(name, columns) for name in options.flight]
+    logs = read_logs(options)
     guess = options.vehicle or _GUESS
     names = None
     if options.parameters is not None:
@@ -125,7 +87,7 @@ def _imu(options: argparse.Namespace, out: Path) -> None:
     if out.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--out {out}: expected the name of a plot, .png, .svg or .pdf")
     plots.require_matplotlib()
-    noise = identify.imu(read(options.flight[0], columns_of(options.columns)))
+    noise = identify.imu(*read_logs(options))
     print(noise.table())
     for name, value in noise.parameters().items():
         print(f"imu.{name} = {value:.3g}")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from propwash import _video, plots, race
+from propwash._whole_files import check_file
 
 
 def add_parser(commands: Any) -> None:
@@ -66,8 +67,7 @@ def run(options: argparse.Namespace) -> None:
     """Flies, tells, shows."""
     if options.seeds is not None:
         return _runs(options)
-    if options.out.is_dir() or not options.out.resolve().parent.is_dir():
-        raise ValueError(f"--out {options.out}: expected a file in a folder that exists")
+    check_file(options.out)
     if options.rate is not None and not 1.0 <= options.rate <= 240.0:
         raise ValueError(f"--rate: expected from 1 to 240 pictures a second, got {options.rate:g}")
     is_recording = options.out.suffix.lower() == ".rrd"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from propwash import plots, replay
-from propwash._identify_command import columns_of, read
+from propwash._log_arguments import add_logs, read_logs
 from propwash._whole_files import check_folder, written_whole
 
 
@@ -18,17 +18,9 @@ def add_parser(commands: Any) -> None:
     replayed = commands.add_parser(
         "replay", help="predict a real flight from its motor commands, and compare"
     )
-    replayed.add_argument(
-        "flight",
-        nargs="+",
-        help="logs: CSV, PX4 ULog, ROS bags (docs/replay.md, docs/identify.md); LOG@FROM:TO takes "
-        "a piece, s from the first row",
-    )
+    add_logs(replayed)
     replayed.add_argument(
         "--vehicle", default="crazyflie", help="a name or a TOML file (default: %(default)s)"
-    )
-    replayed.add_argument(
-        "--columns", type=Path, help="a TOML file that says which columns hold what"
     )
     replayed.add_argument(
         "--horizons",
@@ -61,10 +53,8 @@ def run(options: argparse.Namespace) -> None:
     if not 0.0 < options.every < math.inf:
         raise ValueError(f"--every: expected a finite number > 0 [s], got {options.every:g}")
     check_folder(options.out)
-    columns = columns_of(options.columns)
-    flights = [read(name, columns) for name in options.flight]
     names: Counter[str] = Counter()
-    for number, flight in enumerate(flights):
+    for number, flight in enumerate(read_logs(options)):
         result = replay.replay(flight, options.vehicle, max(options.horizons), options.every)
         windows = len(result.predictions["model"].time)
         if number > 0:

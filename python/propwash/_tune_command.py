@@ -10,7 +10,7 @@ from typing import Any
 
 from propwash import plots, tune
 from propwash._whole_files import check_folder, written_whole
-from propwash.tune._plots import milliseconds
+from propwash.tune._step import milliseconds
 
 _ASKED = {"bandwidth": 8.0, "phase_margin": 50.0, "gain_margin": 6.0}
 

@@ -7,6 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+def check_file(file: Path) -> None:
+    """Raises ValueError where a file cannot be written, as its folder does not exist."""
+    if file.is_dir() or not file.resolve().parent.is_dir():
+        raise ValueError(f"--out {file}: expected a file in a folder that exists")
+
+
 def check_folder(folder: Path) -> None:
     """Raises ValueError where a folder cannot be made, because a file is in its place."""
     there = next(each for each in (folder, *folder.parents) if each.exists())

@@ -80,6 +80,11 @@ class Flight:
         """s, the median of the steps from row to row."""
         return float(np.median(np.diff(self.time)))
 
+    @property
+    def has_pose(self) -> bool:
+        """Whether position, velocity and attitude are there."""
+        return all(part is not None for part in (self.position, self.velocity, self.attitude))
+
     def cut(self, start: float = -np.inf, stop: float = np.inf) -> Flight:
         """The rows from `start` to `stop` [s], of the flight's own time, which goes on.
 

@@ -93,7 +93,7 @@ def replay(
             f"{flight.path}: expected steps of at most {GAP:g} s, got {flight.period:.3g} s; set "
             f"scale of time, or log faster"
         )
-    has_pose = _has_pose(flight)
+    has_pose = flight.has_pose
     period = 0.010 if has_pose else 0.002
     samples = round(longest / period)
     if samples < 1:
@@ -125,17 +125,12 @@ def replay(
     return Replay(grid, uav.parameters, period, predictions)
 
 
-def _has_pose(flight: Flight) -> bool:
-    """Whether position, velocity and attitude were recorded, and not observed."""
-    return all(part is not None for part in (flight.position, flight.velocity, flight.attitude))
-
-
 def _with_motion(grid: Flight, vehicle: VehicleParameters) -> Flight:
     """The flight with velocity and attitude, observed where they were not recorded."""
     from propwash.identify._observer import with_observed_motion
 
     flying = grid.duty.mean(axis=1) > _IDLE_DUTY
-    if _has_pose(grid) or not flying.any():
+    if grid.has_pose or not flying.any():
         return grid
     lateral = grid.specific_force[flying, :2].mean(axis=0)
     return with_observed_motion(grid, vehicle, (float(lateral[0]), float(lateral[1])))
@@ -192,7 +187,6 @@ def _motor_memory(
 
     Before it they have followed its first command.
     """
-    uav.reset(rotor_speeds=np.full(uav.rotors, uav.parameters.motor.speed_min))
     wanted = set(starts)
     snapshots = {}
 

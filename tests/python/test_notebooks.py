@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from propwash.flights import flight_folders
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "examples" / "notebooks"
-FLIGHTS = NOTEBOOKS.parents[2] / "shared" / "flights"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
 pytestmark = [
@@ -29,8 +28,8 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
-    if "PROPWASH_FLIGHTS" not in os.environ and FLIGHTS.is_dir():
-        monkeypatch.setenv("PROPWASH_FLIGHTS", str(FLIGHTS))  # it is looked for elsewhere here
+    for folder in filter(Path.is_dir, reversed(flight_folders())):
+        monkeypatch.setenv("PROPWASH_FLIGHTS", str(folder.resolve()))  # seen from elsewhere too
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.delenv("MPLBACKEND", raising=False)

@@ -9,10 +9,19 @@
 
 namespace propwash {
 
+/// Whether each rotor has a share of the thrust, as `allocate_prioritised` asks.
+template <class P, int N>
+bool can_prioritise(const Allocation<P, N>& allocation) {
+  for (const P share : allocation.squares_from_wrench[3]) {
+    if (!(share > P(0))) return false;
+  }
+  return true;
+}
+
 /// (23) with priorities: torque about body x and y is kept and thrust is changed as little as that
 /// needs, then torque about body z takes what the rotors have left. Where the wrench can be had,
-/// with and without its yaw, it is `allocate`. What it gives changes without jumps. Each rotor must
-/// push along body z. rad/s.
+/// with and without its yaw, it is `allocate`. What it gives changes without jumps. For what
+/// `can_prioritise`. rad/s.
 template <class T, class P, int N>
 PROPWASH_FN SmallArray<T, N> allocate_prioritised(const Allocation<P, N>& allocation,
                                                   const Wrench<T>& wrench) {

@@ -36,8 +36,8 @@ struct RowInverse {
       }
     }
     transposed = combined(inverse, rows);
-    // the Gram matrix has the square of A's condition; a step of Newton and Schulz,
-    // X (2 - A X), gives the digits back
+    // the Gram matrix has the square of A's condition; steps of Newton and Schulz, X (2 - A X),
+    // give the digits back
     for (int step = 0; rank == 4 && step < 2; ++step) {
       auto rest = products(transposed, rows);
       for (std::size_t i = 0; i < 4; ++i) {

@@ -83,9 +83,7 @@ void Fleet<T, N>::prepare_outer(const OuterLoopParameters& parameters) {
   outer_.parameters = parameters;
   outer_.law = make_outer_loop_law<T>(vehicle_, parameters, options_.dt);
   outer_.allocation = make_allocation<T, Dynamic>(vehicle_.rotors, vehicle_.motor);
-  for (const T share : outer_.allocation.squares_from_wrench[3]) {
-    if (!(share > T(0))) outer_.law.prioritised = false;
-  }
+  outer_.law.prioritised = outer_.law.prioritised && can_prioritise(outer_.allocation);
   outer_.imu_attitude = cast<T>(vehicle_.imu.attitude);
   outer_.imu_position = cast<T>(vehicle_.imu.position);
   outer_.gravity = static_cast<T>(norm(vehicle_.body.gravity));

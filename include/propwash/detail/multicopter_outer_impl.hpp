@@ -19,9 +19,7 @@ template <int N, class T>
 void Multicopter<N, T>::prepare_outer() {
   if (!outer_is_set_) outer_parameters_ = outer_loops_for(parameters_, constants_.dt);
   outer_law_ = make_outer_loop_law<T>(parameters_, outer_parameters_, constants_.dt);
-  for (const T share : allocation_.squares_from_wrench[3]) {
-    if (!(share > T(0))) outer_law_.prioritised = false;
-  }
+  outer_law_.prioritised = outer_law_.prioritised && can_prioritise(allocation_);
   outer_dt_ = constants_.dt;
 }
 

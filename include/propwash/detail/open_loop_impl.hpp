@@ -70,7 +70,9 @@ inline std::vector<double> layer_of_model(
 
 inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
                           const std::vector<VehicleParameters>& slopes, OpenLoopKernelSource source)
-    : kernel_(source(vehicle.rotors.size())), imu_(make_imu_device<double>(vehicle.imu)) {
+    : kernel_(source(vehicle.rotors.size())),
+      imu_(make_imu_device<double>(vehicle.imu)),
+      unknowns_(slopes.size()) {
   validate(vehicle);
   imu_.is_digital = false;
   for (const auto& slope : slopes) {
@@ -81,16 +83,17 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
   }
   if (slopes.empty()) motors_.push_back(detail::moving_model(vehicle, nullptr));
   for (const auto& slope : slopes) motors_.push_back(detail::moving_model(vehicle, &slope));
-  constants_.push_back(detail::layer_of_model(motors_.front(), 0));
-  for (std::size_t i = 0; i < slopes.size(); ++i) {
-    constants_.push_back(detail::layer_of_model(motors_[i], 1));
+  // values, then the derivatives with respect to each unknown
+  std::vector<std::vector<double>> constants{detail::layer_of_model(motors_.front(), 0)};
+  for (std::size_t i = 0; i < unknowns_; ++i) {
+    constants.push_back(detail::layer_of_model(motors_[i], 1));
   }
   const std::size_t groups = (motors_.size() + kernel_.group - 1) / kernel_.group;
   kernel_constants_.resize(groups * kernel_.constants_bytes);
   for (std::size_t group = 0; group < groups; ++group) {
-    std::vector<const double*> layers{constants_[0].data()};
+    std::vector<const double*> layers{constants[0].data()};
     for (std::size_t i = group * kernel_.group + 1; layers.size() <= kernel_.group; ++i) {
-      layers.push_back(i < constants_.size() ? constants_[i].data() : nullptr);
+      layers.push_back(i < constants.size() ? constants[i].data() : nullptr);
     }
     kernel_.set_constants(kernel_constants_.data() + group * kernel_.constants_bytes,
                           static_cast<int>(vehicle.rotors.size()), layers.data());

@@ -48,7 +48,7 @@ class OpenLoop {
   void fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
            ExecutorRef executor = {}) const;
 
-  std::size_t unknowns() const { return constants_.size() - 1; }
+  std::size_t unknowns() const { return unknowns_; }
   std::size_t rotors() const { return static_cast<std::size_t>(motors_.front().rotors.size()); }
 
  private:
@@ -62,8 +62,8 @@ class OpenLoop {
 
   OpenLoopKernel kernel_;
   ImuDevice<double> imu_;
+  std::size_t unknowns_;
   std::vector<Model> motors_;                       // for each unknown, at least one
-  std::vector<std::vector<double>> constants_;      // values, then the derivatives of each unknown
   detail::LineVector<std::byte> kernel_constants_;  // for each group of unknowns
 };
 

@@ -96,9 +96,7 @@ class LogModel:
 
 def usable(flight: Flight) -> tuple[bool, bool]:
     """Whether the log tells forces with the attitude given, and whether it tells torques."""
-    pose = all(part is not None for part in (flight.position, flight.velocity, flight.attitude))
-    rotation = flight.synchronous and flight.period <= _FAST_ENOUGH
-    return pose, rotation
+    return flight.has_pose, flight.synchronous and flight.period <= _FAST_ENOUGH
 
 
 def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:

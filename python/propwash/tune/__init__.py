@@ -9,6 +9,7 @@ Needs scipy (`pip install "propwash[tune]"`), for plots matplotlib.
 True
 """
 
+from propwash.plots import save
 from propwash.tune._autotune import Tuning, autotune, bandwidth_limit
 from propwash.tune._loop import AXES, Gains, Margins, RateLoop, TuneError, margins_of
 from propwash.tune._plots import (
@@ -17,7 +18,6 @@ from propwash.tune._plots import (
     filter_figure,
     nyquist_figure,
     pareto_figure,
-    save,
     step_figure,
 )
 from propwash.tune._step import StepFigures, StepResponse, step_figures, step_response

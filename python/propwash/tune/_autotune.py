@@ -120,8 +120,8 @@ class _Axis:
 
     def __init__(self, loop: RateLoop, axis: int) -> None:
         self._loop, self._axis = loop, axis
-        # those of RateLoop.margins(), so that what is found here is what it says
-        self.frequency = np.append(loop.frequencies(2000), loop.nyquist)
+        # so that what is found here is what RateLoop.margins() says
+        self.frequency = loop.margin_frequencies()
         self.plant = loop.plant(self.frequency, axis)
         self.value, self.slope = loop.filter(self.frequency, axis)
         self.summed = loop.dt / (1.0 - np.exp(-2j * np.pi * self.frequency * loop.dt))
@@ -133,7 +133,7 @@ class _Axis:
         return loop, self.plant * error / (1.0 + loop)
 
     def margins(self, g: Gains) -> Margins:
-        is_stable = bool(np.abs(self._loop.poles(self._axis, g)).max() < 1.0)
+        is_stable = self._loop.is_stable(self._axis, g)
         return margins_of(self.frequency, *self.loops(g), is_stable)
 
 

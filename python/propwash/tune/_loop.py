@@ -162,10 +162,17 @@ class RateLoop:
 
     def margins(self, axis: int, gains: Gains | None = None) -> Margins:
         """Gain, phase and delay margins, sensitivity peak and bandwidth of an axis."""
-        f = np.append(self.frequencies(2000), self.nyquist)
+        f = self.margin_frequencies()
         loop = self.open_loop(f, axis, gains)
-        is_stable = bool(np.abs(self.poles(axis, gains)).max() < 1.0)
-        return margins_of(f, loop, self.closed_loop(f, axis, gains), is_stable)
+        return margins_of(f, loop, self.closed_loop(f, axis, gains), self.is_stable(axis, gains))
+
+    def margin_frequencies(self) -> Array:
+        """Hz, those that margins are taken from: to Nyquist, where a sampled loop is real."""
+        return np.append(self.frequencies(2000), self.nyquist)
+
+    def is_stable(self, axis: int, gains: Gains | None = None) -> bool:
+        """Whether the closed loop of an axis by itself is stable."""
+        return bool(np.abs(self.poles(axis, gains)).max() < 1.0)
 
     def poles(self, axis: int, gains: Gains | None = None) -> Complex:
         """The poles of an axis' closed loop; it is stable where all lie within the unit circle."""

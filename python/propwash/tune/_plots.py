@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 from propwash.multicopter import Array
 from propwash.plots import require_matplotlib
 from propwash.tune._loop import AXES, RateLoop
-from propwash.tune._step import StepResponse
+from propwash.tune._step import StepResponse, milliseconds
 from propwash.tune._sweep import Sweep
 
 if TYPE_CHECKING:
@@ -130,11 +129,6 @@ def nyquist_figure(loop: RateLoop, axes_of: Sequence[int] = (0, 1, 2)) -> Figure
     return figure
 
 
-def milliseconds(time: float, flown: float) -> str:
-    """A time [s] of a step response as text, or that it lies beyond the time flown [s]."""
-    return f"{1e3 * time:.0f} ms" if np.isfinite(time) else f"> {1e3 * flown:.0f} ms"
-
-
 def step_figure(responses: Sequence[StepResponse], title: str = "") -> Figure:
     """Flown steps, a column for each, with the rotors' commands below."""
     if not responses:
@@ -239,8 +233,3 @@ def pareto_figure(found: Sweep, marked: int | None = None) -> Figure:
     )
     axes.legend(fontsize=8)
     return figure
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Writes a figure as PNG or whatever the suffix says."""
-    figure.savefig(path, dpi=110)

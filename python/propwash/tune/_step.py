@@ -46,6 +46,11 @@ class StepResponse:
     figures: StepFigures
 
 
+def milliseconds(time: float, flown: float) -> str:
+    """A time [s] of a step response as text, or that it lies beyond the time flown [s]."""
+    return f"{1e3 * time:.0f} ms" if math.isfinite(time) else f"> {1e3 * flown:.0f} ms"
+
+
 def step_figures(
     time: ArrayLike, response: ArrayLike, amplitude: float, band: float = 0.02
 ) -> StepFigures:
