@@ -60,6 +60,10 @@ void bind_fleet_of(py::module_& m, const char* name) {
       .def("reset", &Self::reset, py::arg("parts"), py::arg("mask"), py::arg("seed"))
       .def("place", &Self::place, py::arg("parts"), py::arg("mask"))
       .def("set_wind", &Self::set_wind, py::arg("wind").noconvert())
+      .def("set_external_wrench", &Self::set_external_wrench, py::arg("force_W").noconvert(),
+           py::arg("torque_B").noconvert())
+      .def("set_rotor_effectiveness", &Self::set_rotor_effectiveness,
+           py::arg("factors").noconvert())
       .def("set_battery_voltage", &Self::set_battery_voltage, py::arg("voltage").noconvert())
       .def("set_action_delay", &Self::set_action_delay, py::arg("steps").noconvert())
       .def("get_state", &Self::get_state)

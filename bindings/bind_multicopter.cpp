@@ -165,6 +165,19 @@ class PyMulticopter {
     return result;
   }
 
+  void set_rotor_effectiveness(const py::object& value) {
+    visit([&](auto& vehicle) {
+      const std::string expected = std::to_string(vehicle.rotors()) + " factors >= 0";
+      const Array numbers = finite_array(value, "rotor_effectiveness", expected);
+      if (numbers.ndim() != 1 || numbers.shape(0) != vehicle.rotors()) {
+        refuse("rotor_effectiveness", expected, value);
+      }
+      auto factors = vehicle.rotor_effectiveness();
+      for (int i = 0; i < vehicle.rotors(); ++i) factors[i] = numbers.data()[i];
+      vehicle.set_rotor_effectiveness(factors);
+    });
+  }
+
   py::dict outer_loops() const {
     return visit([](const auto& vehicle) { return to_dict(vehicle.outer_loops()); });
   }
@@ -197,7 +210,7 @@ class PyMulticopter {
       }
       Snapshot snapshot;
       std::memcpy(static_cast<void*>(&snapshot), data.data() + header.size(), sizeof(Snapshot));
-      if (!is_sound(snapshot, vehicle.rotors())) {
+      if (snapshot.vehicle == vehicle.snapshot().vehicle && !is_sound(snapshot, vehicle.rotors())) {
         throw py::value_error(
             "snapshot: expected the bytes that get_state() gave, got damaged ones");
       }
@@ -222,8 +235,9 @@ class PyMulticopter {
   template <int N>
   static bool is_sound(const MulticopterSnapshot<N, double>& s, int rotors) {
     bool sound = s.state.rotor_speeds.size() == rotors && s.input.command.size() == rotors &&
-                 s.delay.newest >= 0 && s.delay.newest < s.delay.capacity && s.dt > 0.0 &&
-                 std::isfinite(s.dt) && std::isfinite(s.time);
+                 s.rotor_effectiveness.size() == rotors && s.delay.newest >= 0 &&
+                 s.delay.newest < s.delay.capacity && s.dt > 0.0 && std::isfinite(s.dt) &&
+                 std::isfinite(s.time);
     for (const auto& past : s.delay.history) sound = sound && past.size() == rotors;
     sound = sound && s.held_speeds.size() == rotors && s.outer_loop >= -1 &&
             s.outer_loop <= static_cast<int>(OuterLoop::incremental);
@@ -251,15 +265,18 @@ class PyMulticopter {
     state.body_rates = vec3(fields[3], "body_rates", "rad/s, body frame");
     const auto& motor = vehicle.parameters().motor;
     const std::string expected = std::to_string(vehicle.rotors()) + " rotor speeds in [" +
-                                 std::to_string(motor.speed_min) + ", " +
-                                 std::to_string(motor.speed_max) + "] rad/s";
+                                 std::to_string(min_of(motor.speed_min)) + ", " +
+                                 std::to_string(max_of(motor.speed_max)) + "] rad/s" +
+                                 (motor.speed_min.is_uniform() && motor.speed_max.is_uniform()
+                                      ? ""
+                                      : ", each in the range of its motor");
     const Array speeds = finite_array(fields[4], "rotor_speeds", expected);
     if (speeds.ndim() != 1 || speeds.shape(0) != vehicle.rotors()) {
       refuse("rotor_speeds", expected, fields[4]);
     }
     for (int i = 0; i < vehicle.rotors(); ++i) {
       const double speed = speeds.data()[i];
-      if (speed < motor.speed_min || speed > motor.speed_max) {
+      if (speed < motor.speed_min[i] || speed > motor.speed_max[i]) {
         refuse("rotor_speeds", expected, fields[4]);
       }
       state.rotor_speeds[i] = speed;
@@ -388,6 +405,38 @@ void bind_multicopter(py::module_& m) {
             s.visit([&](auto& v) { v.set_wind(wind_W); });
           },
           "(3,) m/s, velocity of the air, world frame; kept by reset()")
+      .def(
+          "set_external_wrench",
+          [](Self& s, const py::object& force, const py::object& torque) {
+            const Vec3<double> force_W = vec3(force, "force_W", "N, world frame");
+            const Vec3<double> torque_B = vec3(torque, "torque_B", "N m, body frame");
+            s.visit([&](auto& v) { v.set_external_wrench(force_W, torque_B); });
+          },
+          py::arg("force_W"), py::arg("torque_B") = py::make_tuple(0.0, 0.0, 0.0),
+          "Applies a force [N, world frame] at the centre of mass and a torque [N m, body frame] "
+          "beside those of the model until they are changed; kept by reset().\n\n"
+          "A payload, a tether, contact in a host simulator. The accelerometer measures them.\n"
+          "Raises ValueError for anything but 3 finite numbers each; nothing changes then.")
+      .def_property_readonly(
+          "external_force",
+          [](const Self& s) {
+            return s.visit([](auto& v) { return to_array(v.external_force()); });
+          },
+          "(3,) N, world frame, set by set_external_wrench()")
+      .def_property_readonly(
+          "external_torque",
+          [](const Self& s) {
+            return s.visit([](auto& v) { return to_array(v.external_torque()); });
+          },
+          "(3,) N m, body frame, set by set_external_wrench()")
+      .def_property(
+          "rotor_effectiveness",
+          [](const Self& s) {
+            return s.visit([](auto& v) { return to_array_of(v.rotor_effectiveness()); });
+          },
+          [](Self& s, const py::object& value) { s.set_rotor_effectiveness(value); },
+          "(N,) factors on the thrust and aerodynamic torque of each rotor, unknown to the "
+          "controllers: 1 as in the parameters, 0 for a lost propeller; kept by reset()")
       .def_property(
           "battery_voltage",
           [](const Self& s) { return s.visit([](auto& v) { return v.battery_voltage(); }); },

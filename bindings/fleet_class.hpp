@@ -37,7 +37,11 @@ inline constexpr NamedField named_fields[] = {
     {"rotor_speeds", FleetField::rotor_speeds, false, "(n, N) rad/s"},
     {"rotor_command", FleetField::rotor_command, false,
      "(n, N) rad/s, what the motors were driven to in the last step"},
+    {"rotor_effectiveness", FleetField::rotor_effectiveness, false,
+     "(n, N) factors on the rotors' thrust and aerodynamic torque"},
     {"wind", FleetField::wind, false, "(n, 3) m/s, mean wind, world frame"},
+    {"external_force", FleetField::external_force, false, "(n, 3) N, world frame"},
+    {"external_torque", FleetField::external_torque, false, "(n, 3) N m, body frame"},
     {"accelerometer_bias", FleetField::accelerometer_bias, false, "(n, 3) m/s^2, sensor axes"},
     {"gyroscope_bias", FleetField::gyroscope_bias, false, "(n, 3) rad/s, sensor axes"},
     {"contact", FleetField::contact, true, "(n,) whether the floor was touched in the last call"},
@@ -62,7 +66,7 @@ class PyFleet {
       : kernels_(kernel_set(reproducible)),
         fleet_(vehicle_parameters(parameters), static_cast<std::size_t>(size), options, source()),
         pool_(std::move(pool)) {
-    warn(validate_time_step(fleet_.vehicle(), options.integrator, options.dt));
+    warn(fleet_.warning());
   }
 
   const char* isa() const { return kernels_.isa; }
@@ -150,6 +154,12 @@ class PyFleet {
   void set_wind(const Rows& wind) {
     alone(false, [&] { fleet_.set_wind(span_of(wind)); });
   }
+  void set_external_wrench(const Rows& force_W, const Rows& torque_B) {
+    alone(false, [&] { fleet_.set_external_wrench(span_of(force_W), span_of(torque_B)); });
+  }
+  void set_rotor_effectiveness(const Rows& factors) {
+    alone(size() > worth_releasing, [&] { fleet_.set_rotor_effectiveness(span_of(factors)); });
+  }
   void set_battery_voltage(const Rows& voltage) {
     alone(false, [&] { fleet_.set_battery_voltage(span_of(voltage)); });
   }
@@ -183,18 +193,16 @@ class PyFleet {
   void set_parameters(const std::map<std::size_t, Array>& values,
                       const std::optional<std::vector<std::size_t>>& some) {
     const std::vector<std::size_t> chosen = some.value_or(std::vector<std::size_t>{});
-    const auto motor = alone(true, [&] {
+    const std::string warning = alone(true, [&] {
       OwnNumbers own = own_;
       for (const auto& [k, array] : values) {
         own.set(k, array, chosen, fleet_.vehicle(), fleet_.size());
       }
-      const auto fastest = own.apply(fleet_, chosen);
+      own.apply(fleet_, chosen);
       std::swap(own_, own);
-      return fastest;
+      return fleet_.warning();
     });
-    VehicleParameters vehicle = fleet_.vehicle();
-    vehicle.motor = motor;
-    warn(validate_time_step(vehicle, fleet_.options().integrator, fleet_.options().dt));
+    warn(warning);
   }
   OuterLoopParameters outer_loops() const {
     return alone(false, [&] { return fleet_.outer_loops(); });

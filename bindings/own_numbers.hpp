@@ -3,7 +3,6 @@
 /// The parameters in which the vehicles of a fleet differ.
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -45,22 +44,13 @@ class OwnNumbers {
     numbers_[k] = std::move(row);
   }
 
-  /// Makes a fleet's constants, those of `some` alone where any is named. Returns a motor with the
-  /// shortest time constants among the vehicles that were made.
+  /// Makes a fleet's constants, those of `some` alone where any is named.
   template <class Fleet>
-  MotorParameters<double> apply(Fleet& fleet, const std::vector<std::size_t>& some) const {
+  void apply(Fleet& fleet, const std::vector<std::size_t>& some) const {
     VehicleParameters vehicle = fleet.vehicle();
-    MotorParameters<double> fastest = vehicle.motor;
-    double shortest = std::numeric_limits<double>::infinity();
     const auto table = fields(vehicle);
     const auto of = [&](std::size_t i) -> const VehicleParameters& {
       for (const auto& [k, row] : numbers_) table[k].set(row->data() + i * width_of(table[k]));
-      const auto& motor = vehicle.motor;
-      const double lag = std::min(motor.time_constant_up, motor.time_constant_down);
-      if (lag < shortest) {
-        shortest = lag;
-        fastest = motor;
-      }
       return vehicle;
     };
     if (some.empty()) {
@@ -68,7 +58,6 @@ class OwnNumbers {
     } else {
       fleet.set_parameters(of, {some.data(), some.size()});
     }
-    return fastest;
   }
 
   std::vector<std::size_t> fields_set() const {

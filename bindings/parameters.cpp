@@ -23,6 +23,22 @@ class Group {
       refuse(key(field), "a number", value);
     }
   }
+  /// One number, or a tuple of as many as there are rotors.
+  PerRotor<double> per_rotor(const char* field) const {
+    const py::object value = object_.attr(field);
+    if (!py::isinstance<py::tuple>(value)) return number(field);
+    const auto items = py::reinterpret_borrow<py::tuple>(value);
+    const auto count = static_cast<std::int64_t>(items.size());
+    if (count < 1 || count > max_size) {
+      refuse(key(field), "a number, or one for each rotor", value);
+    }
+    PerRotor<double> numbers;
+    numbers.count = count;
+    for (std::int64_t i = 0; i < count; ++i) {
+      numbers.values[i] = items[static_cast<std::size_t>(i)].cast<double>();
+    }
+    return numbers;
+  }
   Vec3<double> vec3(const char* field) const {
     const Array values = array(field, {3}, "3 numbers");
     return {values.data()[0], values.data()[1], values.data()[2]};
@@ -71,10 +87,10 @@ RotorParameters<double> rotor(const Group& from) {
 
 MotorParameters<double> motor(const Group& from) {
   MotorParameters<double> to;
-  to.time_constant_up = from.number("time_constant_up");
-  to.time_constant_down = from.number("time_constant_down");
-  to.speed_min = from.number("speed_min");
-  to.speed_max = from.number("speed_max");
+  to.time_constant_up = from.per_rotor("time_constant_up");
+  to.time_constant_down = from.per_rotor("time_constant_down");
+  to.speed_min = from.per_rotor("speed_min");
+  to.speed_max = from.per_rotor("speed_max");
   to.command_delay = from.number("command_delay");
   return to;
 }

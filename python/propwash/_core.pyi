@@ -449,6 +449,15 @@ class Multicopter:
         """
         Everything that affects the future, as bytes: state, filters, integrators, biases, delays, time and noise counter.
         """
+    def set_external_wrench(
+        self, force_W: typing.Any, torque_B: typing.Any = (0.0, 0.0, 0.0)
+    ) -> None:
+        """
+        Applies a force [N, world frame] at the centre of mass and a torque [N m, body frame] beside those of the model until they are changed; kept by reset().
+
+        A payload, a tether, contact in a host simulator. The accelerometer measures them.
+        Raises ValueError for anything but 3 finite numbers each; nothing changes then.
+        """
     def set_state(self, snapshot: bytes) -> None:
         """
         Continues, bit for bit, from what get_state() gave for the same vehicle, seed and id.
@@ -477,6 +486,16 @@ class Multicopter:
     @battery_voltage.setter
     def battery_voltage(self, arg1: typing.Any) -> None: ...
     @property
+    def external_force(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        (3,) N, world frame, set by set_external_wrench()
+        """
+    @property
+    def external_torque(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        (3,) N m, body frame, set by set_external_wrench()
+        """
+    @property
     def gyroscope_bias(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         (3,) rad/s, sensor axes
@@ -486,6 +505,13 @@ class Multicopter:
         """
         (N,) rad/s, what the motors were driven to in the last step
         """
+    @property
+    def rotor_effectiveness(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        (N,) factors on the thrust and aerodynamic torque of each rotor, unknown to the controllers: 1 as in the parameters, 0 for a lost propeller; kept by reset()
+        """
+    @rotor_effectiveness.setter
+    def rotor_effectiveness(self, arg1: typing.Any) -> None: ...
     @property
     def rotors(self) -> int:
         """
@@ -607,6 +633,11 @@ class FleetFloat32:
     ) -> dict: ...
     def set_action_delay(self, steps: numpy.typing.NDArray[numpy.uint32]) -> None: ...
     def set_battery_voltage(self, voltage: numpy.typing.NDArray[numpy.float32]) -> None: ...
+    def set_external_wrench(
+        self,
+        force_W: numpy.typing.NDArray[numpy.float32],
+        torque_B: numpy.typing.NDArray[numpy.float32],
+    ) -> None: ...
     def set_outer_loops(self, values: dict) -> None: ...
     def set_parameters(
         self,
@@ -616,6 +647,7 @@ class FleetFloat32:
         ],
         some: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
     ) -> None: ...
+    def set_rotor_effectiveness(self, factors: numpy.typing.NDArray[numpy.float32]) -> None: ...
     def set_state(self, snapshot: bytes) -> None: ...
     def set_wind(self, wind: numpy.typing.NDArray[numpy.float32]) -> None: ...
     def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
@@ -647,6 +679,16 @@ class FleetFloat32:
         (n,) whether a number of the state is not finite
         """
     @property
+    def external_force(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) N, world frame
+        """
+    @property
+    def external_torque(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) N m, body frame
+        """
+    @property
     def gyroscope_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         (n, 3) rad/s, sensor axes
@@ -662,6 +704,11 @@ class FleetFloat32:
     def rotor_command(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         (n, N) rad/s, what the motors were driven to in the last step
+        """
+    @property
+    def rotor_effectiveness(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, N) factors on the rotors' thrust and aerodynamic torque
         """
     @property
     def rotor_speeds(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
@@ -732,6 +779,11 @@ class FleetFloat64:
     ) -> dict: ...
     def set_action_delay(self, steps: numpy.typing.NDArray[numpy.uint32]) -> None: ...
     def set_battery_voltage(self, voltage: numpy.typing.NDArray[numpy.float64]) -> None: ...
+    def set_external_wrench(
+        self,
+        force_W: numpy.typing.NDArray[numpy.float64],
+        torque_B: numpy.typing.NDArray[numpy.float64],
+    ) -> None: ...
     def set_outer_loops(self, values: dict) -> None: ...
     def set_parameters(
         self,
@@ -741,6 +793,7 @@ class FleetFloat64:
         ],
         some: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
     ) -> None: ...
+    def set_rotor_effectiveness(self, factors: numpy.typing.NDArray[numpy.float64]) -> None: ...
     def set_state(self, snapshot: bytes) -> None: ...
     def set_wind(self, wind: numpy.typing.NDArray[numpy.float64]) -> None: ...
     def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
@@ -772,6 +825,16 @@ class FleetFloat64:
         (n,) whether a number of the state is not finite
         """
     @property
+    def external_force(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) N, world frame
+        """
+    @property
+    def external_torque(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, 3) N m, body frame
+        """
+    @property
     def gyroscope_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         (n, 3) rad/s, sensor axes
@@ -787,6 +850,11 @@ class FleetFloat64:
     def rotor_command(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         (n, N) rad/s, what the motors were driven to in the last step
+        """
+    @property
+    def rotor_effectiveness(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
+        """
+        (n, N) factors on the rotors' thrust and aerodynamic torque
         """
     @property
     def rotor_speeds(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:

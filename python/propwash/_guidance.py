@@ -71,15 +71,14 @@ class _Body:
         self.against_gravity = -np.asarray(vehicle.body.gravity, dtype=np.float64)
         self._quadratic = vehicle.drag.translational / self.mass
         self._linear = float(np.mean(vehicle.rotor_drag.linear[:2]))
-        greatest = [r.thrust_coefficient * vehicle.motor.speed_max**2 for r in vehicle.rotors]
-        self.greatest = float(sum(greatest))
+        self.greatest = vehicle.max_thrust
         """N, of all rotors."""
         arms = np.array([[r.position[1], r.position[0]] for r in vehicle.rotors])
         twist = [r.torque_coefficient / r.thrust_coefficient for r in vehicle.rotors]
-        torques = np.abs(np.column_stack([arms, twist])).T @ greatest
+        torques = np.abs(np.column_stack([arms, twist])).T @ vehicle.max_rotor_thrust
         self.turning = 0.35 * torques / np.diagonal(np.asarray(vehicle.body.inertia))
         """(3,) rad/s^2, most of what rotors at half thrust give about each axis."""
-        lag = vehicle.motor.time_constant_up + vehicle.motor.command_delay
+        lag = max(vehicle.motor_values("time_constant_up")) + vehicle.motor.command_delay
         slow = [0.02 / max(lag, 1e-6), *(self.turning[:2] / _TURNING)]
         self.agility = min(1.0, float(np.sqrt(min(slow))))
         """At most 1: less where motors are slow or turning is hard."""

@@ -72,10 +72,10 @@ class Demand:
 def demand(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> Demand:
     """Which limit a reference of one vehicle comes nearest to, and by how much."""
     asked = flatness(reference, vehicle)
-    motor = vehicle.motor
     coefficients = np.array([rotor.thrust_coefficient for rotor in vehicle.rotors])
-    most = limits.thrust * coefficients * motor.speed_max**2
-    least = coefficients * motor.speed_min * abs(motor.speed_min)
+    most = limits.thrust * np.array(vehicle.max_rotor_thrust)
+    slowest = np.array(vehicle.motor_values("speed_min"))
+    least = coefficients * slowest * np.abs(slowest)
     speed = np.linalg.norm(reference.velocity, axis=-1)
     shares = {
         "thrust of a rotor": (asked.rotor_thrusts / most).max(axis=-1),

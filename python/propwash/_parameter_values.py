@@ -17,6 +17,7 @@ Vector2 = tuple[float, float]
 Vector3 = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 Matrix3 = tuple[Vector3, Vector3, Vector3]
+PerRotor = float | tuple[float, ...]
 
 
 class ParameterError(ValueError):
@@ -68,6 +69,21 @@ def number(value: object, key: str, unit: str = "") -> float:
     if not _is_number(value):
         raise refusal(key, value, f"a number{_in_unit(unit)}")
     return float(value)  # type: ignore[arg-type]
+
+
+def number_or_each(value: object, key: str, unit: str = "") -> PerRotor:
+    """A number for all rotors, or one for each of them."""
+    items = _items(value)
+    if items is None:
+        return number(value, key, unit)
+    if not 1 <= len(items) <= 12 or not all(_is_number(item) for item in items):
+        raise refusal(key, value, f"a number{_in_unit(unit)}, or one for each rotor")
+    return tuple(float(item) for item in items)
+
+
+def each(value: PerRotor, rotors: int) -> tuple[float, ...]:
+    """The number of each of `rotors` rotors."""
+    return value if isinstance(value, tuple) else (value,) * rotors
 
 
 def _numbers(value: object, key: str, count: int, unit: str) -> tuple[float, ...]:

@@ -1,7 +1,8 @@
 """Vehicle files: TOML with the tables of the parameter classes and a few conveniences.
 
 Conveniences, resolved here: `[rotor]` gives defaults to every `[[rotors]]` entry,
-`motor.time_constant` stands for up and down, `rate_controller.filter_cutoff` [Hz] for a Butterworth
+`motor.time_constant` stands for up and down, `[[rotors]]` may hold what its motor has for itself,
+`rate_controller.filter_cutoff` [Hz] for a Butterworth
 `rate_controller.filter`. `docs/vehicles.md` describes the format.
 """
 
@@ -36,6 +37,8 @@ _TABLES: dict[str, type[p.ParameterSet]] = {
     "rate_controller": p.RateControllerParameters,
 }
 _ROTOR_DEFAULTS = ("axis", "thrust_coefficient", "torque_coefficient", "inertia")
+_LAGS = ("time_constant_up", "time_constant_down")
+_OF_MOTOR = (*_LAGS, "speed_min", "speed_max")  # what [[rotors]] may hold of its motor
 _HEAD = ("name", "kind", "sources")
 
 # suffix: the SI unit that is meant, and what to multiply by
@@ -108,8 +111,9 @@ def _read_sources(tables: dict[str, Any]) -> dict[str, str]:
 def _multicopter(tables: dict[str, Any]) -> p.VehicleParameters:
     _refuse_unknown(tables, (*_HEAD, "rotor", "rotors", *_TABLES), "")
     _refuse_missing(tables, ("name", "body", "rotors", "motor"), "")
+    rotors, motors = _rotors(tables)
     resolve: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-        "motor": _motor,
+        "motor": lambda table: _motor(table, motors),
         "rate_controller": _rate_controller,
     }
     groups: dict[str, Any] = {}
@@ -117,43 +121,76 @@ def _multicopter(tables: dict[str, Any]) -> p.VehicleParameters:
         if name in tables:
             table = _table(tables[name], name)
             groups[name] = _set(kind, resolve.get(name, dict)(table), name)
-    return p.VehicleParameters(
-        name=values.text(tables["name"], "name"), rotors=_rotors(tables), **groups
-    )
+    return p.VehicleParameters(name=values.text(tables["name"], "name"), rotors=rotors, **groups)
 
 
-def _rotors(tables: dict[str, Any]) -> tuple[p.RotorParameters, ...]:
+def _rotors(
+    tables: dict[str, Any],
+) -> tuple[tuple[p.RotorParameters, ...], list[dict[str, float]]]:
+    """The rotors, and for each what its table holds of its motor."""
     defaults = _table(tables.get("rotor", {}), "rotor")
     _refuse_unknown(defaults, _ROTOR_DEFAULTS, "rotor")
     entries = tables["rotors"]
     if not isinstance(entries, list) or not entries:
         raise refusal("rotors", entries, "one [[rotors]] table for each rotor")
-    return tuple(
-        _set(p.RotorParameters, {**defaults, **_table(entry, f"rotors[{i}]")}, f"rotors[{i}]")
-        for i, entry in enumerate(entries)
-    )
+    rotors, motors = [], []
+    known = (*p.RotorParameters.__struct_fields__, *_OF_MOTOR, "time_constant")
+    for i, entry in enumerate(entries):
+        key = f"rotors[{i}]"
+        table = _lags({**defaults, **_table(entry, key)}, key)
+        _refuse_unknown(table, known, key)
+        own = {name: table.pop(name) for name in _OF_MOTOR if name in table}
+        motors.append(
+            {
+                name: values.number(value, f"{key}.{name}", p.MotorParameters.field(name).unit)
+                for name, value in own.items()
+            }
+        )
+        rotors.append(_set(p.RotorParameters, table, key))
+    return tuple(rotors), motors
 
 
-def _motor(table: dict[str, Any]) -> dict[str, Any]:
-    both = ("time_constant_up", "time_constant_down")
-    if "time_constant" not in table:
-        known = set(p.MotorParameters.__struct_fields__) | {"time_constant"}
-        _refuse_unknown(table, known, "motor")
-        if not set(both) & set(table):
+def _motor(table: dict[str, Any], motors: list[dict[str, float]]) -> dict[str, Any]:
+    """The table [motor], with a number for each rotor of what [[rotors]] holds of it."""
+    known = (*p.MotorParameters.__struct_fields__, "time_constant")
+    _refuse_unknown(table, known, "motor")
+    table = _lags(table, "motor")
+    for name in _OF_MOTOR:
+        if not any(name in own for own in motors):
+            continue
+        common = table.get(name, 0.0 if name == "speed_min" else None)
+        if isinstance(common, list):
             raise ParameterError(
-                "motor.time_constant is missing: expected a number in s, or one each for "
-                "motor.time_constant_up and motor.time_constant_down"
+                f"motor.{name} has a number for each rotor, and [[rotors]] too: expected one of them"
             )
-        return table
-    given = [name for name in both if name in table]
+        each = [own.get(name, common) for own in motors]
+        if None in each:
+            raise ParameterError(
+                f"rotors[{each.index(None)}].{name} is missing: expected it there, or "
+                f"motor.{name} for the rotors without one"
+            )
+        table[name] = each
+    if not set(_LAGS) & set(table):
+        raise ParameterError(
+            "motor.time_constant is missing: expected a number in s, or one each for "
+            "motor.time_constant_up and motor.time_constant_down"
+        )
+    return table
+
+
+def _lags(table: dict[str, Any], key: str) -> dict[str, Any]:
+    """A copy of a table in which time_constant stands for up and down."""
+    given = [name for name in _LAGS if name in table]
+    if "time_constant" not in table:
+        return dict(table)
     if given:
         raise ParameterError(
-            f"motor.time_constant and motor.{given[0]} are both given: expected either "
+            f"{key}.time_constant and {key}.{given[0]} are both given: expected either "
             "time_constant, or time_constant_up and time_constant_down"
         )
-    value = values.number(table["time_constant"], "motor.time_constant", "s")
-    rest = {key: table[key] for key in table if key != "time_constant"}
-    return rest | dict.fromkeys(both, value)
+    value = values.number_or_each(table["time_constant"], f"{key}.time_constant", "s")
+    rest = {name: table[name] for name in table if name != "time_constant"}
+    return rest | dict.fromkeys(_LAGS, list(value) if isinstance(value, tuple) else value)
 
 
 def _rate_controller(table: dict[str, Any]) -> dict[str, Any]:
@@ -287,6 +324,7 @@ def to_toml(vehicle: p.VehicleParameters | p.CarParameters) -> str:
 _MatrixFile = tuple[float | Vector3, float | Vector3, float | Vector3]
 _FILE_TYPES: dict[Any, Any] = {
     values.number: float,
+    values.number_or_each: float | Annotated[list[float], msgspec.Meta(min_length=1)],
     values.vector2: values.Vector2,
     values.vector3: Vector3,
     values.vector3_or_number: float | Vector3,
@@ -336,7 +374,13 @@ def _file_structs() -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
         dict[str, str], msgspec.Meta(description="where numbers come from: key or table to text")
     ]
     extras: dict[str, tuple[tuple[str, Any, str], ...]] = {
-        "motor": (("time_constant", float, "stands for time_constant_up and _down, s"),),
+        "motor": (
+            (
+                "time_constant",
+                _FILE_TYPES[values.number_or_each],
+                "stands for time_constant_up and _down, s",
+            ),
+        ),
         "rate_controller": (
             ("filter_cutoff", float, "-3 dB point of a Butterworth filter, Hz"),
             ("filter", _file_struct(p.LowPassParameters, "filter"), "in place of filter_cutoff"),
@@ -344,7 +388,7 @@ def _file_structs() -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
     }
     tables: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     for name, kind in _TABLES.items():
-        optional = ("time_constant_up", "time_constant_down") if name == "motor" else ()
+        optional = (*_LAGS, "speed_max") if name == "motor" else ()
         table = _file_struct(kind, name, extra=extras.get(name, ()), optional=optional)
         if name in ("body", "motor"):
             tables.append((name, table))
@@ -353,7 +397,9 @@ def _file_structs() -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
     defaults = _file_struct(
         p.RotorParameters, "rotor", optional=_ROTOR_DEFAULTS, only=_ROTOR_DEFAULTS
     )
-    rotor = _file_struct(p.RotorParameters, "rotors", optional=_ROTOR_DEFAULTS)
+    of_motor = [(name, float, f"of its motor, in place of motor.{name}") for name in _OF_MOTOR]
+    of_motor.append(("time_constant", float, "stands for time_constant_up and _down, s"))
+    rotor = _file_struct(p.RotorParameters, "rotors", extra=of_motor, optional=_ROTOR_DEFAULTS)
     multicopter = msgspec.defstruct(
         "multicopter",
         [

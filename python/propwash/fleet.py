@@ -247,8 +247,8 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
 
     def _check_speeds(self, speeds: Numbers, chosen: Flags | None) -> None:
         """Within the motors' range, but for rounding."""
-        least = np.asarray(self.parameters["motor.speed_min"])[:, None]
-        most = np.asarray(self.parameters["motor.speed_max"])[:, None]
+        least = np.asarray(self.parameters["motor.speed_min"]).reshape(self._size, -1)
+        most = np.asarray(self.parameters["motor.speed_max"]).reshape(self._size, -1)
         slack = 8.0 * np.finfo(self._dtype).eps * np.maximum(np.abs(least), np.abs(most))
         bad = (speeds < least - slack) | (speeds > most + slack)
         rows = np.broadcast_to(speeds, bad.shape)
@@ -268,6 +268,29 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
     def set_wind(self, wind: ArrayLike) -> None:
         """Sets the mean wind, m/s, world frame: (n, 3), or (3,) for all; kept by reset()."""
         self._core.set_wind(given.rows("wind", wind, self._size, (3,), self._dtype, "m/s"))
+
+    def set_external_wrench(self, force_W: ArrayLike, torque_B: ArrayLike = (0, 0, 0)) -> None:
+        """Sets a force and a torque that act on each vehicle beside those of the model.
+
+        force_W: N, world frame, at the centre of mass; torque_B: N m, body frame: (n, 3) each, or
+        (3,) for all. They act until they are changed, and the accelerometers measure them; kept by
+        reset(). `external_force` and `external_torque` give them back.
+        """
+        force = given.rows("force_W", force_W, self._size, (3,), self._dtype, "N")
+        torque = given.rows("torque_B", torque_B, self._size, (3,), self._dtype, "N m")
+        self._core.set_external_wrench(force, torque)
+
+    def set_rotor_effectiveness(self, factors: ArrayLike) -> None:
+        """Sets factors on the rotors' thrust and aerodynamic torque: (n, N), or (N,) for all.
+
+        1 as in the parameters, 0 for a lost propeller. They act until they are changed; controllers
+        do not know of them; kept by reset(). The first call makes constants for each vehicle, as
+        own parameters do.
+        """
+        width = (self.rotors,)
+        values = given.rows("factors", factors, self._size, width, self._dtype, "1")
+        given.refuse_where(values < 0.0, "factors", values, 1, "numbers >= 0")
+        self._core.set_rotor_effectiveness(values)
 
     def set_battery_voltage(self, voltage: ArrayLike) -> None:
         """Sets the voltage, V: (n,), or a number for all; kept by reset().
@@ -333,6 +356,21 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
     def rotor_command(self) -> Numbers:
         """(n, N) rad/s, what the motors were driven to in the last step."""
         return self._core.rotor_command
+
+    @property
+    def rotor_effectiveness(self) -> Numbers:
+        """(n, N) factors on the rotors' thrust and aerodynamic torque."""
+        return self._core.rotor_effectiveness
+
+    @property
+    def external_force(self) -> Numbers:
+        """(n, 3) N, world frame."""
+        return self._core.external_force
+
+    @property
+    def external_torque(self) -> Numbers:
+        """(n, 3) N m, body frame."""
+        return self._core.external_torque
 
     @property
     def imu(self) -> FleetImuReading:

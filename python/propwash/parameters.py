@@ -28,6 +28,7 @@ from ._parameter_values import (
     Field,
     Matrix3,
     ParameterError,
+    PerRotor,
     Quaternion,
     Vector2,
     Vector3,
@@ -134,14 +135,18 @@ class RotorParameters(ParameterSet, frozen=True, kw_only=True):
 
 
 class MotorParameters(ParameterSet, frozen=True, kw_only=True):
-    """The motors' lag and limits; the same for every rotor."""
+    """The motors' lag and limits: one number for all rotors, or a tuple of one for each."""
 
     table = "motor"
+    conversions = dict.fromkeys(
+        ("time_constant_up", "time_constant_down", "speed_min", "speed_max"),
+        values.number_or_each,
+    )
 
-    time_constant_up: Annotated[float, Field("s", "of the lag while the speed rises")]
-    time_constant_down: Annotated[float, Field("s", "of the lag while the speed falls")]
-    speed_min: Annotated[float, Field("rad/s", "lowest speed, limits the command")] = 0.0
-    speed_max: Annotated[float, Field("rad/s", "highest speed, limits the command")]
+    time_constant_up: Annotated[PerRotor, Field("s", "of the lag while the speed rises")]
+    time_constant_down: Annotated[PerRotor, Field("s", "of the lag while the speed falls")]
+    speed_min: Annotated[PerRotor, Field("rad/s", "lowest speed, limits the command")] = 0.0
+    speed_max: Annotated[PerRotor, Field("rad/s", "highest speed, limits the command")]
     command_delay: Annotated[float, Field("s", "dead time before the lag")] = 0.0
 
 
@@ -282,6 +287,26 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
     process_noise: ProcessNoiseParameters = ProcessNoiseParameters()
     imu: ImuParameters = ImuParameters()
     rate_controller: RateControllerParameters = RateControllerParameters()
+
+    def motor_values(self, name: str) -> tuple[float, ...]:
+        """A parameter of the motors, such as "speed_max", for each rotor in their order."""
+        return values.each(getattr(self.motor, name), len(self.rotors))
+
+    @property
+    def weight(self) -> float:
+        """N, mass times the length of gravity."""
+        return self.body.mass * math.hypot(*self.body.gravity)
+
+    @property
+    def max_rotor_thrust(self) -> tuple[float, ...]:
+        """N, the thrust of each rotor at its motor's highest speed."""
+        speeds = self.motor_values("speed_max")
+        return tuple(r.thrust_coefficient * w * w for r, w in zip(self.rotors, speeds, strict=True))
+
+    @property
+    def max_thrust(self) -> float:
+        """N, the sum of `max_rotor_thrust`: the collective thrust of parallel rotors."""
+        return sum(self.max_rotor_thrust)
 
     def without_noise(self) -> Self:
         """A copy without process noise, measurement noise and IMU biases."""

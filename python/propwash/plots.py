@@ -257,7 +257,7 @@ def reference_figure(
             f"trajectory_figure() draws several"
         )
     asked, time = flatness(reference, parameters), reference.time
-    most = [r.thrust_coefficient * parameters.motor.speed_max**2 for r in parameters.rotors]
+    most = parameters.max_rotor_thrust
     figure = _figure(13, 8)
     grid = figure.add_gridspec(4, 2, width_ratios=[3, 2])
     gates = () if scene is None else scene.gates

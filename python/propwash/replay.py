@@ -154,7 +154,7 @@ def _window_starts(grid: Flight, period: float, longest: float, every: float) ->
 def _rotor_commands(grid: Flight, uav: Multicopter) -> list[RotorSpeeds]:
     # a command is held for a period: the mean of its two ends
     duty = 0.5 * (grid.duty[:-1] + grid.duty[1:])
-    return [RotorSpeeds(row * uav.parameters.motor.speed_max) for row in duty]
+    return [RotorSpeeds(row) for row in duty * uav.parameters.motor_values("speed_max")]
 
 
 def _set_voltage(grid: Flight, uav: Multicopter, row: int) -> None:
@@ -198,7 +198,10 @@ def _motor_memory(
 
     # as if the first command had been held before: a piece of a flight begins in the air
     motor = uav.parameters.motor
-    lag = max(motor.time_constant_up, motor.time_constant_down)
+    lag = max(
+        *uav.parameters.motor_values("time_constant_up"),
+        *uav.parameters.motor_values("time_constant_down"),
+    )
     run(0, 30.0 * lag + 2.0 * motor.command_delay)
     for row in range(len(commands)):
         if row in wanted:

@@ -81,8 +81,8 @@ double flown_apart(std::uint64_t seed, const First& first, const Second& second)
     pw::MulticopterInput<double, 4, pw::Zero3> input;
     const double phase = 0.02 * n;
     for (int i = 0; i < 4; ++i) input.command[i] = 1100.0 + 500.0 * std::sin(phase * (i + 1));
-    input.noise_force = dice.vec3(2.0);
-    input.noise_torque = dice.vec3(0.05);
+    input.force_W = dice.vec3(2.0);
+    input.torque_B = dice.vec3(0.05);
     a = first(a, input);
     b = second(b, input);
     largest = std::max(largest, difference(a, b));
@@ -106,13 +106,13 @@ auto plain(const pw::VehicleParameters& vehicle) {
 template <class Method>
 auto principal(const pw::VehicleParameters& vehicle, bool with_stages) {
   const auto own = pw::make_principal_model<4>(vehicle);
-  const auto lag = pw::decay_stages<Method>(own.model.motor.rate, dt);
+  const auto lag = pw::decay_stages<Method>(own.model.motor[0].rate, dt);
   return [own, lag, with_stages](const State& x, const Input& input) {
     State in = x;
     in.body_rates = x.body_rates * 0.5;
     Input scaled = input;
-    scaled.noise_force = input.noise_force * own.per_force;
-    scaled.noise_torque = cwise_product(input.noise_torque, own.per_torque);
+    scaled.force_W = input.force_W * own.per_force;
+    scaled.torque_B = cwise_product(input.torque_B, own.per_torque);
     State out = with_stages ? pw::multicopter_step(Method{}, own.model, lag, in, scaled, dt)
                             : pw::multicopter_step(Method{}, own.model, in, scaled, dt);
     out.body_rates = out.body_rates * 2.0;
@@ -180,7 +180,7 @@ TEST_CASE("known stages leave the rotors where the plain step leaves them", "[de
   const auto model = pw::make_model<double, 4, pw::ParallelShape>(vehicle);
   const auto check = [&](auto method) {
     using Method = decltype(method);
-    const auto lag = pw::decay_stages<Method>(model.motor.rate, dt);
+    const auto lag = pw::decay_stages<Method>(model.motor[0].rate, dt);
     Dice dice(7);
     for (int n = 0; n < 100; ++n) {
       const State x = thrown(dice);

@@ -101,6 +101,12 @@ TEST_CASE("every number of a vehicle is in the table, once", "[fields]") {
     Places exempt;
     exempt.add_member(vehicle, vehicle.name);
     exempt.add_member(vehicle, vehicle.rotors);
+    const auto& motor = vehicle.motor;
+    for (const auto* numbers :
+         {&motor.time_constant_up, &motor.time_constant_down, &motor.speed_min, &motor.speed_max}) {
+      exempt.add_member(vehicle, numbers->count);
+      for (int i = 1; i < pw::max_size; ++i) exempt.add_member(vehicle, numbers->values[i]);
+    }
     exempt.add_member(vehicle, vehicle.rate_controller.discretisation);
     exempt.add_member(vehicle, vehicle.rate_controller.gyroscopic_term);
     CHECK(found.missing_from(vehicle, exempt) == 0);
@@ -142,6 +148,7 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
     }
   };
 #define MEMBER(name) require_member(#name, reinterpret_cast<const double*>(&v.name), sizeof(v.name))
+#define MOTOR_MEMBER(name) require_member("motor." #name, &v.motor.name.values[0], sizeof(double))
 #define ROTORS_MEMBER(name) \
   require_rotors_member(#name, [](auto& rotor) -> auto& { return rotor.name; })
   MEMBER(body.mass);
@@ -153,10 +160,10 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
   ROTORS_MEMBER(thrust_coefficient);
   ROTORS_MEMBER(torque_coefficient);
   ROTORS_MEMBER(inertia);
-  MEMBER(motor.time_constant_up);
-  MEMBER(motor.time_constant_down);
-  MEMBER(motor.speed_min);
-  MEMBER(motor.speed_max);
+  MOTOR_MEMBER(time_constant_up);
+  MOTOR_MEMBER(time_constant_down);
+  MOTOR_MEMBER(speed_min);
+  MOTOR_MEMBER(speed_max);
   MEMBER(motor.command_delay);
   MEMBER(drag.translational);
   MEMBER(drag.rotational);
@@ -187,8 +194,16 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
   MEMBER(rate_controller.filter.stiffness);
   MEMBER(rate_controller.filter.damping);
 #undef ROTORS_MEMBER
+#undef MOTOR_MEMBER
 #undef MEMBER
   CHECK(known == pw::fields(v).size());
+
+  v.motor.speed_max = {2000.0, 2010.0, 2020.0, 2030.0, 2040.0, 2050.0};
+  const auto each = pw::find_field(v, "motor.speed_max");
+  REQUIRE(each);
+  REQUIRE(each->shape.rank == 1);
+  CHECK(each->shape.extents[0] == 6);
+  CHECK((*each)(0, 5) == 2050.0);
 }
 
 TEST_CASE("a car's fields have the names of its members, its noises are a pair", "[fields]") {

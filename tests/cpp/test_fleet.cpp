@@ -24,6 +24,8 @@ struct Flight {
   int calls = 48;           ///< 0.5 s at ten substeps
   pw::Vec3<double> wind{};  ///< m/s
   double voltage = 0.0;     ///< V, 0: nominal
+  bool pushed = false;      ///< by a wrench of each vehicle's own
+  bool worn = false;        ///< each rotor by itself
 };
 
 /// The single vehicles of a fleet.
@@ -150,6 +152,36 @@ double apart(const pw::Fleet<T>& fleet, Singles& singles) {
   return largest;
 }
 
+/// A force and a torque of each vehicle's own.
+template <class T>
+void push(pw::Fleet<T>& fleet, Singles& singles) {
+  Dice dice(19);
+  std::vector<T> forces, torques;
+  for (std::size_t i = 0; i < singles.size(); ++i) {
+    const auto force_W = pw::cast<double>(pw::cast<float>(dice.vec3(2.0)));
+    const auto torque_B = pw::cast<double>(pw::cast<float>(dice.vec3(0.01)));
+    singles[i].set_external_wrench(force_W, torque_B);
+    for (int k = 0; k < 3; ++k) forces.push_back(T(force_W[k])), torques.push_back(T(torque_B[k]));
+  }
+  fleet.set_external_wrench(forces, torques);
+}
+
+/// An effectiveness of each rotor's own.
+template <class T>
+void wear(pw::Fleet<T>& fleet, Singles& singles) {
+  Dice dice(20);
+  std::vector<T> factors;
+  for (std::size_t i = 0; i < singles.size(); ++i) {
+    auto own = singles[i].rotor_effectiveness();
+    for (double& factor : own) {
+      factor = static_cast<float>(dice.uniform(0.85, 1.05));
+      factors.push_back(T(factor));
+    }
+    singles[i].set_rotor_effectiveness(own);
+  }
+  fleet.set_rotor_effectiveness(factors);
+}
+
 /// Flies a fleet of `vehicles` and each of them by itself; returns how far they come apart.
 template <class T>
 double flown_apart(const std::vector<VehicleParameters>& vehicles, bool own, const Flight& flight) {
@@ -168,6 +200,8 @@ double flown_apart(const std::vector<VehicleParameters>& vehicles, bool own, con
     singles[i].set_wind(w);
     if (flight.voltage > 0.0) singles[i].set_battery_voltage(flight.voltage);
   }
+  if (flight.pushed) push(fleet, singles);
+  if (flight.worn) wear(fleet, singles);
   double largest = apart(fleet, singles);
   for (int call = 0; call < flight.calls; ++call) {
     const auto commands = fleet_commands<T>(call, vehicles[0], vehicles.size());
@@ -282,6 +316,58 @@ TEST_CASE("a vehicle with all terms flies in a fleet as by itself", "[fleet]") {
           const auto vehicles = vehicles_like(vehicle, 3, own);
           CHECK(flown_apart<double>(vehicles, own, flight) < double_bound);
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("motors that are not alike fly in a fleet as by themselves", "[fleet]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.motor.time_constant_up = {0.015, 0.02, 0.03, 0.025};
+  vehicle.motor.time_constant_down = {0.02, 0.03, 0.025, 0.04};
+  vehicle.motor.speed_min = {0.0, 50.0, 100.0, 0.0};
+  vehicle.motor.speed_max = {1500.0, 2200.0, 1400.0, 1450.0};
+  for (const bool own : {false, true}) {
+    for (const bool rates : {false, true}) {
+      Flight flight;
+      flight.rates = rates;
+      CAPTURE(own, rates);
+      const auto vehicles = vehicles_like(vehicle, 3, own);
+      CHECK(flown_apart<double>(vehicles, own, flight) < double_bound);
+      CHECK(flown_apart<float>(vehicles, own, flight) < float_bound);
+    }
+  }
+}
+
+TEST_CASE("an external wrench pushes a vehicle in a fleet as a single one", "[fleet]") {
+  for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
+    for (const bool noise : {false, true}) {
+      for (const bool rates : {false, true}) {
+        auto flown = vehicle;
+        if (!noise) flown.process_noise = {};
+        flown.imu.position = {0.03, 0.01, -0.02};
+        Flight flight;
+        flight.rates = rates;
+        flight.pushed = true;
+        CAPTURE(vehicle.name, noise, rates);
+        CHECK(flown_apart<double>(vehicles_like(flown, 3, true), true, flight) < double_bound);
+        CHECK(flown_apart<double>(vehicles_like(flown, 3, false), false, flight) < double_bound);
+      }
+    }
+  }
+}
+
+TEST_CASE("worn rotors fly in a fleet as by themselves", "[fleet]") {
+  for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
+    for (const bool own : {false, true}) {
+      for (const bool rates : {false, true}) {
+        Flight flight;
+        flight.rates = rates;
+        flight.worn = true;
+        CAPTURE(vehicle.name, own, rates);
+        const auto vehicles = vehicles_like(vehicle, 5, own);
+        CHECK(flown_apart<double>(vehicles, own, flight) < double_bound);
+        CHECK(flown_apart<float>(vehicles, own, flight) < float_bound);
       }
     }
   }

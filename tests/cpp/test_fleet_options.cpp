@@ -281,12 +281,10 @@ TEST_CASE("a vehicle in turbulence is a single one in a wind that is that turbul
 TEST_CASE("a vehicle that is lost is flagged, alone, and can be reset", "[fleet]") {
   constexpr std::size_t lost = 2;
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float inf = std::numeric_limits<float>::infinity();
-  const std::vector<float> three{0.0f, nan, 0.0f}, endless{inf, 0.0f, 0.0f};
-  const std::vector<float> four{nan, 0.0f, 0.0f, 0.0f}, speeds{500.0f, 500.0f, 500.0f, nan};
+  // states whose squares overflow, or a command that is not a number
+  const std::vector<float> huge{0.0f, 3e38f, 0.0f}, spinning{3e38f, 3e38f, 3e38f};
   const std::vector<pw::FleetState<float>> states{
-      {three, {}, {}, {}, {}}, {{}, three, {}, {}, {}},  {{}, {}, four, {}, {}},
-      {{}, {}, {}, three, {}}, {{}, {}, {}, {}, speeds}, {{}, endless, {}, {}, {}}};
+      {{}, huge, {}, {}, {}}, {{}, {}, {}, spinning, {}}, {huge, huge, {}, {}, {}}, {}};
   bool mask[7] = {};
   mask[lost] = true;
   for (const bool rates : {false, true}) {
@@ -296,8 +294,12 @@ TEST_CASE("a vehicle that is lost is flagged, alone, and can be reset", "[fleet]
       fly(fleet, rates, 0, 3, 10);
       fly(whole, rates, 0, 3, 10);
       fleet.set_state(states[part], {mask, 7});
-      fly(fleet, rates, 3, 8, 10);
-      fly(whole, rates, 3, 8, 10);
+      auto bad = fleet_commands<float>(3, fleet.vehicle(), 7);
+      if (part + 1 == states.size()) bad.rates[3 * lost] = bad.speeds[4 * lost] = nan;
+      fly(fleet, rates, bad, 10);
+      fly(whole, rates, 3, 4, 10);
+      fly(fleet, rates, 4, 8, 10);
+      fly(whole, rates, 4, 8, 10);
       CAPTURE(rates, part);
       CHECK(rows(fleet, FleetField::diverged)[lost] == 1.0f);
       CHECK(rows(whole, FleetField::diverged)[lost] == 0.0f);

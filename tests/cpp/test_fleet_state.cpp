@@ -1,6 +1,8 @@
 // Snapshots go on bit for bit or are refused; parameters of each vehicle are those of a fleet made
 // with them; how much memory a vehicle takes.
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "catch.hpp"
@@ -39,21 +41,25 @@ pw::Fleet<T> set_up(const VehicleParameters& vehicle, std::size_t size,
                     const pw::FleetOptions& options) {
   auto fleet = make_fleet<T>(vehicle, size, options);
   std::vector<std::uint32_t> delays(size);
-  std::vector<T> wind, voltage;
+  std::vector<T> wind, voltage, torque;
   for (std::size_t i = 0; i < size; ++i) {
     delays[i] = static_cast<std::uint32_t>(i % 5);
     wind.insert(wind.end(), {T(i), T(1), T(-0.5)});
     voltage.push_back(T(11) + T(i) / 8);
+    torque.insert(torque.end(), {T(0), T(1e-3) * T(i), T(0)});
   }
   if (options.max_action_delay > 0) fleet.set_action_delay(delays);
   fleet.set_wind(wind);
   fleet.set_battery_voltage(voltage);
+  fleet.set_external_wrench(std::vector<T>{T(0.5), T(0), T(0.25)}, torque);
   return fleet;
 }
 
 template <class T>
-void check_goes_on(bool rates) {
+void check_goes_on(bool rates, bool worn) {
   auto fleet = set_up<T>(with_memory(), 7, all_options());
+  const std::vector<T> factors{T(0.75), T(1), T(1), T(0.875)};
+  if (worn) fleet.set_rotor_effectiveness(factors);
   fly(fleet, rates, 0, 13, 7);
   const bool mask[] = {false, true, false, false, false, false, true};
   fleet.reset({}, {mask, 7});  // so that clocks differ
@@ -63,6 +69,7 @@ void check_goes_on(bool rates) {
   fly(fleet, rates, 20, 40, 7);
 
   auto other = make_fleet<T>(with_memory(), 7, all_options(99));
+  if (!worn) other.set_rotor_effectiveness(factors);  // which the snapshot undoes
   fly(other, !rates, 0, 5, 3);
   other.restore(kept);
   CHECK(same_bits(everything_of(other), then));
@@ -124,8 +131,10 @@ bool says(const std::string& text, const char* what) {
 
 TEST_CASE("a restored fleet goes on bit for bit, in another object too", "[fleet]") {
   for (const bool rates : {false, true}) {
-    check_goes_on<float>(rates);
-    check_goes_on<double>(rates);
+    for (const bool worn : {false, true}) {
+      check_goes_on<float>(rates, worn);
+      check_goes_on<double>(rates, worn);
+    }
   }
 }
 
@@ -153,11 +162,11 @@ TEST_CASE("a snapshot of what is another fleet is refused, and changes nothing",
     fly(other, true, 0, 2, 3);
     return other.snapshot();
   };
-  CHECK(says(refusal(fleet, of([](auto& v, auto&, auto&) { v.name = "other"; })), "vehicle"));
+  CHECK(says(refusal(fleet, of([](auto& v, auto&, auto&) { v.body.mass *= 1.01; })), "parameters"));
   CHECK(says(refusal(fleet, of([](auto&, auto&, auto& n) { n = 4; })), "vehicles = 3, got 4"));
   CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.max_action_delay = 3; })), "action"));
   CHECK(says(refusal(fleet, of([](auto& v, auto&, auto&) { v.motor.command_delay = 0.0; })),
-             "motor delay"));
+             "parameters"));
   CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.dt = 1.0 / 961.0; })), "dt"));
   CHECK(
       says(refusal(fleet, of([](auto&, auto& o, auto&) { o.integrator = pw::Integrator::euler; })),
@@ -195,6 +204,78 @@ TEST_CASE("a snapshot whose numbers reach out of the fleet's memory is refused",
   CHECK(says(refusal(fleet, with(4, std::uint64_t{1})), "vehicle 1"));
   CHECK(says(refusal(fleet, with(12, std::uint32_t{5})), "at most 4 steps"));
   CHECK_NOTHROW(fleet.restore(with(12, std::uint32_t{4})));
+}
+
+TEST_CASE("a state that is not finite, or an attitude of zero, changes no vehicle", "[fleet]") {
+  auto fleet = set_up<float>(with_memory(), 5, all_options());
+  fly(fleet, true, 0, 3, 7);
+  const auto before = fleet.snapshot();
+  const bool mask[] = {true, false, true, true, true};
+  const auto refused = [&](const pw::FleetState<float>& bad) {
+    CHECK_THROWS_AS(fleet.set_state(bad), std::invalid_argument);
+    CHECK_THROWS_AS(fleet.reset(bad), std::invalid_argument);
+    CHECK_THROWS_AS(fleet.reset(std::uint64_t{3}, bad), std::invalid_argument);
+    CHECK(fleet.snapshot() == before);
+    CHECK_NOTHROW(fleet.set_state(bad, {mask, 5}));  // it is vehicle 1's, which is left out
+    fleet.restore(before);
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const float number : {nan, inf, -inf}) {
+    std::vector<float> three(15, 1.0f), four(20, 1.0f), speeds(20, 500.0f);
+    three[4] = four[4] = speeds[7] = number;
+    pw::FleetState<float> state;
+    state.position = three;
+    refused(state);
+    state = {};
+    state.velocity = three;
+    refused(state);
+    state = {};
+    state.body_rates = three;
+    refused(state);
+    state = {};
+    state.attitude = four;
+    refused(state);
+    state = {};
+    state.rotor_speeds = speeds;
+    refused(state);
+  }
+  std::vector<float> none(20, 0.5f);
+  std::fill(none.begin() + 4, none.begin() + 8, 0.0f);
+  pw::FleetState<float> state;
+  state.attitude = none;
+  refused(state);
+}
+
+TEST_CASE("attitudes of any length are taken as unit quaternions", "[fleet]") {
+  auto fleet = make_fleet<float>(pw::vehicles::flightgoggles(), 3);
+  const std::vector<float> long_ones{2, 0, 0, 0, 0, 0, 3e-3f, 0, 0, 1e18f, 1e18f, 0};
+  pw::FleetState<float> state;
+  state.attitude = long_ones;
+  fleet.set_state(state);
+  const auto q = rows(fleet, FleetField::attitude);
+  const float half = 0.70710678f;
+  const std::vector<float> unit{1, 0, 0, 0, 0, 0, 1, 0, 0, half, half, 0};
+  for (std::size_t i = 0; i < 12; ++i) CHECK(q[i] == Approx(unit[i]).margin(1e-7));
+  state.attitude = q;  // what is of unit length keeps its bits
+  fleet.set_state(state);
+  CHECK(same_bits(rows(fleet, FleetField::attitude), q));
+}
+
+TEST_CASE("a fleet warns of steps too long for any of its vehicles' motors", "[fleet]") {
+  pw::FleetOptions options;
+  options.dt = 0.01;
+  auto fleet = make_fleet<float>(pw::vehicles::flightgoggles(), 3, options);
+  CHECK(fleet.warning().empty());
+  std::vector<VehicleParameters> vehicles(3, pw::vehicles::flightgoggles());
+  vehicles[1].motor.time_constant_up = 0.003;
+  fleet.set_parameters(pw::EachVehicle{vehicles});
+  CHECK(fleet.warning().find("0.003") != std::string::npos);
+  vehicles[1].motor.time_constant_up = 0.02;
+  fleet.set_parameters(pw::EachVehicle{vehicles});
+  CHECK(fleet.warning().empty());
+  options.dt = 960.0;
+  CHECK(!make_fleet<float>(pw::vehicles::flightgoggles(), 3, options).warning().empty());
 }
 
 TEST_CASE("vehicles with parameters of their own are fleets made with those", "[fleet]") {

@@ -71,7 +71,7 @@ State fly(int steps) {
   const auto model = pw::make_model<double, 4, pw::GeneralShape>(pw::vehicles::flightgoggles());
   pw::MulticopterInput<double, 4> input;
   input.command = {{1160.0, 1120.0, 1140.0, 1135.0}};
-  input.wind = {1.0, -0.5, 0.2};
+  input.wind_W = {1.0, -0.5, 0.2};
   State x;
   x.velocity = {1.0, 2.0, 0.0};
   x.body_rates = {2.0, -1.0, 1.5};

@@ -75,7 +75,7 @@ template <class Method>
 void require_central_differences(const pw::VehicleParameters& vehicle, pw::Integrator integrator) {
   const double dt = 0.004;
   const pw::Linearizer linearizer(vehicle, {true, integrator, dt});
-  const auto p = tumbling(linearizer.rotors(), 5, vehicle.motor.speed_max);
+  const auto p = tumbling(linearizer.rotors(), 5, vehicle.motor.speed_max[0]);
   const auto model = linearizer.at(p.state, p.command);
   const auto states = model.A.rows();
   const auto columns = states + model.B.cols();
@@ -118,7 +118,7 @@ TEST_CASE("at hover the continuous model has its closed form", "[linearize]") {
   for (int i = 0; i < 3; ++i) expected(i, 3 + i) = expected(6 + i, 9 + i) = 1.0;
   expected(3, 7) = 9.81;
   expected(4, 6) = -9.81;
-  const double rate = 1.0 / vehicle.motor.time_constant_up;
+  const double rate = 1.0 / vehicle.motor.time_constant_up[0];
   const auto& inertia = vehicle.body.inertia;
   for (int k = 0; k < 4; ++k) {
     const auto& rotor = vehicle.rotors[static_cast<std::size_t>(k)];

@@ -32,7 +32,7 @@ double lagged(double start, double command, double tau, double t) {
 
 TEST_CASE("a step of the command is followed by an exponential", "[motor]") {
   const auto vehicle = pw::vehicles::flightgoggles();
-  const double tau = vehicle.motor.time_constant_up;
+  const double tau = vehicle.motor.time_constant_up[0];
   for (const double command : {1500.0, 300.0}) {
     Uav uav = at_speed(vehicle, 1000.0);
     double worst = 0.0;
@@ -66,6 +66,50 @@ TEST_CASE("rise and fall have their own time constants", "[motor]") {
   for (int n = 0; n < 100; ++n) mixed.step(pw::RotorSpeeds{1400.0, 600.0, 1400.0, 600.0}, dt);
   CHECK(mixed.state().rotor_speeds[0] == up.state().rotor_speeds[0]);
   CHECK(mixed.state().rotor_speeds[1] == down.state().rotor_speeds[1]);
+}
+
+TEST_CASE("each motor follows its own time constants to its own limits", "[motor]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.motor.time_constant_up = {0.02, 0.03, 0.04, 0.05};
+  vehicle.motor.time_constant_down = {0.05, 0.04, 0.03, 0.02};
+  vehicle.motor.speed_min = {100.0, 200.0, 300.0, 400.0};
+  vehicle.motor.speed_max = {1400.0, 1500.0, 1600.0, 1700.0};
+  const double dt = 1e-3;
+  for (const double command : {1e4, 0.0}) {
+    Uav uav = at_speed(vehicle, 1000.0);
+    for (int n = 1; n <= 1000; ++n) {
+      uav.step(all(command), dt);
+      for (int i = 0; i < 4; ++i) {
+        const bool up = command > 0.0;
+        const double limit = up ? vehicle.motor.speed_max[i] : vehicle.motor.speed_min[i];
+        const double tau =
+            up ? vehicle.motor.time_constant_up[i] : vehicle.motor.time_constant_down[i];
+        CHECK(uav.rotor_command()[i] == limit);
+        CHECK(uav.state().rotor_speeds[i] ==
+              Approx(lagged(1000.0, limit, tau, n * dt)).epsilon(1e-7));
+      }
+    }
+  }
+}
+
+TEST_CASE("one number for each motor, all the same, is one number for all", "[motor]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  const double up = vehicle.motor.time_constant_up[0];
+  const double highest = vehicle.motor.speed_max[0];
+  const Uav one(vehicle);
+  vehicle.motor.time_constant_up = {up, up, up, up};
+  vehicle.motor.speed_max = {highest, highest, highest, highest};
+  CHECK(pw::is_parallel(vehicle));  // so the fast equations fly it
+  Uav plain = one;
+  Uav listed(vehicle);
+  for (int n = 0; n < 500; ++n) {
+    const pw::RateThrust<double> command{{0.3, -0.2, 0.5}, 10.0};
+    plain.step(command, 1e-3);
+    listed.step(command, 1e-3);
+  }
+  CHECK(plain.state().position.x == listed.state().position.x);
+  CHECK(plain.state().attitude.z == listed.state().attitude.z);
+  CHECK(plain.state().rotor_speeds[3] == listed.state().rotor_speeds[3]);
 }
 
 TEST_CASE("rotor speeds and commands stay within the motor's range", "[motor]") {
@@ -152,7 +196,7 @@ TEST_CASE("where a vehicle has a battery, speed follows duty cycle times voltage
   Uav full = at_speed(vehicle, 1000.0);
   full.set_battery_voltage(24.0);
   full.step(all(2000.0), 1e-3);
-  CHECK(full.rotor_command()[0] == vehicle.motor.speed_max);
+  CHECK(full.rotor_command()[0] == vehicle.motor.speed_max[0]);
 
   Uav speed_controlled = at_speed(pw::vehicles::flightgoggles(), 1000.0);
   speed_controlled.set_battery_voltage(6.0);

@@ -105,7 +105,7 @@ TEST_CASE("a step of thrust gives the momentum of its closed form", "[multicopte
   vehicle.drag.translational = 0.0;
   Uav uav(vehicle, quiet());
   uav.reset();
-  const double tau = vehicle.motor.time_constant_up;
+  const double tau = vehicle.motor.time_constant_up[0];
   const double k = 4.0 * vehicle.rotors[0].thrust_coefficient / vehicle.body.mass;
   const double from = uav.trim().rotor_speeds[0];
   const double to = 1.3 * from;

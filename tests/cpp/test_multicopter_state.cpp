@@ -1,4 +1,5 @@
 // Snapshots, resets and refused commands: what a multicopter remembers, and what it does not.
+#include <cmath>
 #include <propwash/vehicle/multicopter.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 
@@ -65,7 +66,7 @@ TEST_CASE("what cannot be is refused before anything changes", "[state]") {
   auto uav = in_flight();
   const auto before = uav;
   const pw::RateThrust<double> command{{0.0, 0.0, 0.0}, 9.81};
-  for (const double bad : {0.0, -1e-3, std::nan(""), HUGE_VAL}) {
+  for (const double bad : {0.0, -1e-3, 1e-320, std::nan(""), HUGE_VAL}) {
     CHECK_THROWS_AS(uav.step(command, bad), pw::ParameterError);
   }
   const pw::RotorSpeeds<3, double> three{{{500.0, 500.0, 500.0}}};
@@ -96,4 +97,104 @@ TEST_CASE("a dead time that no step of this length can hold is refused", "[state
                   pw::ParameterError);
   uav.step(pw::RotorSpeeds{uav.trim().rotor_speeds}, 1.0 / 240.0);
   CHECK(uav.steps() == 1);
+}
+
+TEST_CASE("an attitude of any length is flown as its unit quaternion", "[state]") {
+  const auto vehicle = pw::vehicles::flightgoggles();
+  pw::MulticopterOptions quiet;
+  quiet.noise = false;
+  for (const double length : {2.0, 1e-3, 1e150}) {
+    CAPTURE(length);
+    for (const bool by_reset : {false, true}) {
+      pw::Multicopter<> unit(vehicle, quiet), other(vehicle, quiet);
+      auto state = unit.trim();
+      state.attitude = pw::from_axis_angle(pw::Vec3<double>{0.6, 0.0, 0.8}, 0.4);
+      const auto q = state.attitude;
+      by_reset ? unit.reset(state) : unit.set_state(state);
+      CHECK(unit.state().attitude.w == q.w);  // what is of unit length keeps its bits
+      CHECK(unit.state().attitude.z == q.z);
+      state.attitude = q * length;
+      by_reset ? other.reset(state) : other.set_state(state);
+      for (int i = 0; i < 100; ++i) {
+        for (auto* uav : {&unit, &other}) {
+          uav->step(pw::RotorSpeeds{uav->trim().rotor_speeds}, dt);
+        }
+      }
+      CHECK(norm(unit.state().velocity - other.state().velocity) < 1e-12);
+    }
+  }
+}
+
+TEST_CASE("a state that is not finite, or an attitude of zero, changes nothing", "[state]") {
+  auto uav = in_flight();
+  const auto before = uav;
+  using State = pw::Multicopter<>::State;
+  const auto refused = [&](auto&& change) {
+    State bad = uav.state();
+    change(bad);
+    CHECK_THROWS_AS(uav.set_state(bad), std::invalid_argument);
+    CHECK_THROWS_AS(uav.reset(bad), std::invalid_argument);
+    CHECK(same(uav, before));
+  };
+  for (const double number : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    refused([&](State& x) { x.position.y = number; });
+    refused([&](State& x) { x.velocity.z = number; });
+    refused([&](State& x) { x.attitude.w = number; });
+    refused([&](State& x) { x.body_rates.x = number; });
+    refused([&](State& x) { x.rotor_speeds[3] = number; });
+  }
+  refused([](State& x) { x.attitude = {0.0, 0.0, 0.0, 0.0}; });
+}
+
+TEST_CASE("a snapshot belongs to a vehicle, an integrator and a noise switch", "[state]") {
+  const auto vehicle = pw::vehicles::flightgoggles();
+  pw::Multicopter<> uav(vehicle);
+  uav.step(pw::RotorSpeeds{uav.trim().rotor_speeds}, dt);
+  const auto before = uav;
+  auto heavier = vehicle;
+  heavier.body.mass *= 1.01;
+  auto other_filter = vehicle;
+  other_filter.rate_controller.discretisation = pw::Discretisation::backward_euler;
+  for (const auto& other : {heavier, other_filter, pw::vehicles::blackbird()}) {
+    CHECK_THROWS_AS(uav.restore(pw::Multicopter<>(other).snapshot()), std::invalid_argument);
+  }
+  pw::MulticopterOptions options;
+  options.noise = false;
+  CHECK_THROWS_AS(uav.restore(pw::Multicopter<>(vehicle, options).snapshot()),
+                  std::invalid_argument);
+  options = {};
+  options.integrator = pw::Integrator::euler;
+  CHECK_THROWS_AS(uav.restore(pw::Multicopter<>(vehicle, options).snapshot()),
+                  std::invalid_argument);
+  CHECK(same(uav, before));
+  auto renamed = vehicle;
+  renamed.name = "the same under another name";
+  CHECK_NOTHROW(uav.restore(pw::Multicopter<>(renamed).snapshot()));
+}
+
+TEST_CASE("a snapshot brings its noise along", "[state]") {
+  auto uav = in_flight();
+  auto vehicle = uav.parameters();
+  pw::MulticopterOptions options;
+  options.seed = 99;
+  options.id = 7;
+  pw::Multicopter<> other(vehicle, options);
+  other.restore(uav.snapshot());
+  CHECK(other.options().seed == uav.options().seed);
+  for (int i = 0; i < 50; ++i) {
+    for (auto* each : {&uav, &other}) each->step(pw::RateThrust<double>{{0.1, 0.0, 0.0}, 9.0}, dt);
+  }
+  CHECK(same(uav, other));
+}
+
+TEST_CASE("a step that is too long for the motors is flown with a warning", "[state]") {
+  pw::Multicopter<> uav(pw::vehicles::flightgoggles());
+  const pw::RotorSpeeds hover{uav.trim().rotor_speeds};
+  CHECK(uav.warning().empty());
+  uav.step(hover, dt);
+  CHECK(uav.warning().empty());
+  uav.step(hover, 960.0);
+  CHECK(uav.warning().find("dt = 960") != std::string::npos);
+  uav.step(hover, dt);
+  CHECK(uav.warning().empty());
 }

@@ -26,7 +26,7 @@ pw::VehicleParameters vehicle_with(int rotors) {
     const pw::Vec3<double> axis{0.02, -0.01, 1.0};
     rotor.axis = axis * (1.0 / norm(axis));
   }
-  vehicle.motor.time_constant_down = 1.7 * vehicle.motor.time_constant_up;
+  vehicle.motor.time_constant_down = 1.7 * vehicle.motor.time_constant_up[0];
   vehicle.rotor_drag = {{0.4, 0.3, 0.1}, 0.01};
   vehicle.imu.position = {0.02, -0.01, 0.03};
   return vehicle;
@@ -168,7 +168,7 @@ TEST_CASE("windows are the steps of one vehicle whose motors ran along with the 
     pw::MulticopterState<double, 4> x;
     for (int k = 0; k < 4; ++k) {
       x.rotor_speeds[k] = std::clamp(log.commands[static_cast<std::size_t>(k)],
-                                     vehicle.motor.speed_min, vehicle.motor.speed_max);
+                                     vehicle.motor.speed_min[0], vehicle.motor.speed_max[0]);
     }
     for (std::size_t row = 0; row < start; ++row) x = step(x, row);
     const double* const p = &log.position[start * 3];

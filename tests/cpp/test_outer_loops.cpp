@@ -222,8 +222,8 @@ TEST_CASE("Saturated rotors give up yaw first, then thrust, then tilt") {
       pw::Wrench<double> wanted{dice.vec3(0.5 * weight * arm), weight * dice.uniform(0.0, 3.0)};
       const auto speeds = pw::allocate_prioritised(allocation, wanted);
       for (const double speed : speeds) {
-        REQUIRE(speed >= vehicle.motor.speed_min);
-        REQUIRE(speed <= vehicle.motor.speed_max);
+        REQUIRE(speed >= vehicle.motor.speed_min[0]);
+        REQUIRE(speed <= vehicle.motor.speed_max[0]);
       }
       const auto got = pw::attained_wrench(allocation, speeds);
       const auto clipped = pw::attained_wrench(allocation, pw::allocate(allocation, wanted));
@@ -245,9 +245,9 @@ TEST_CASE("Saturated rotors give up yaw first, then thrust, then tilt") {
         level.torque.z = 0.0;
         const auto base = pw::allocate_prioritised(allocation, level);
         const auto [low, high] = std::minmax_element(base.begin(), base.end());
-        const double rounding = 1e-6 * vehicle.motor.speed_max;
-        REQUIRE((*low < vehicle.motor.speed_min + rounding ||
-                 *high > vehicle.motor.speed_max - rounding));
+        const double rounding = 1e-6 * vehicle.motor.speed_max[0];
+        REQUIRE((*low < vehicle.motor.speed_min[0] + rounding ||
+                 *high > vehicle.motor.speed_max[0] - rounding));
       }
       const auto attained = [&](pw::Wrench<double> w) {
         const auto have = pw::attained_wrench(allocation, pw::allocate(allocation, w));

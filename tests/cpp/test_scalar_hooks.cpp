@@ -217,8 +217,8 @@ struct Flight {
     x.rotor_speeds = bench.array<T, N>(4, 500.0, 2500.0);
     pw::MulticopterInput<T, N> input;
     input.command = bench.array<T, N>(4, 500.0, 2500.0);
-    input.wind = bench.vec3<T>(), input.noise_force = bench.vec3<T>(0.1);
-    input.noise_torque = bench.vec3<T>(1e-3);
+    input.wind_W = bench.vec3<T>(), input.force_W = bench.vec3<T>(0.1);
+    input.torque_B = bench.vec3<T>(1e-3);
     // behind std::function, the compiler builds one copy of the equations for all integrators
     using State = pw::MulticopterState<T, N>;
     const std::function<State(const State&)> f = [&](const State& s) {

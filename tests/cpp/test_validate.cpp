@@ -91,8 +91,12 @@ TEST_CASE("every shipped vehicle is valid and can be rate controlled", "[validat
 TEST_CASE("numbers out of their range are named with it", "[validate]") {
 #define FIELD(name) #name, [](Vehicle& v) -> double& { return v.name; }
   require_range(FIELD(body.mass), false);
-  require_range(FIELD(motor.time_constant_up), false);
-  require_range(FIELD(motor.time_constant_down), false);
+  require_range(
+      "motor.time_constant_up",
+      [](Vehicle& v) -> double& { return v.motor.time_constant_up.values[0]; }, false);
+  require_range(
+      "motor.time_constant_down",
+      [](Vehicle& v) -> double& { return v.motor.time_constant_down.values[0]; }, false);
   require_range(FIELD(motor.command_delay), true);
   require_range(FIELD(rotors[2].thrust_coefficient), false);
   require_range(FIELD(rotors[2].torque_coefficient), true);
@@ -121,6 +125,25 @@ TEST_CASE("numbers out of their range are named with it", "[validate]") {
   require_range(FIELD(rate_controller.filter.stiffness), false);
   require_range(FIELD(rate_controller.filter.damping), true);
 #undef FIELD
+}
+
+TEST_CASE("motors have one number, or one for each rotor", "[validate]") {
+  using List = pw::PerRotor<double>;
+  require_refused({
+      {[](Vehicle& v) { v.motor.speed_max = List{2200.0, 2200.0, 2200.0}; },
+       "motor.speed_max, their number", "3", "1, or 4, one for each rotor"},
+      {[](Vehicle& v) { v.motor.time_constant_up = List{0.02, 0.02, -0.01, 0.02}; },
+       "motor.time_constant_up[2]", "-0.01", "> 0"},
+      {[](Vehicle& v) { v.motor.speed_min = List{0.0, 0.0, 0.0, 9999.0}; }, "motor.speed_min[3]",
+       "9999", "less than motor.speed_max = 2200"},
+      {[](Vehicle& v) { v.motor.speed_max = List{2200.0, not_a_number, 2200.0, 2200.0}; },
+       "motor.speed_max[1]", "nan", "> 0"},
+  });
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.motor.time_constant_down = List{0.04, 0.02, 0.03, 0.001};
+  CHECK(complaint([&] { pw::validate(vehicle); }) == "");
+  // the fastest motor limits the step
+  CHECK(mentions(pw::validate_time_step(vehicle, pw::Integrator::euler, 0.002), "0.001 s"));
 }
 
 TEST_CASE("an inertia that no body can have is refused", "[validate]") {
@@ -200,10 +223,10 @@ TEST_CASE("rotors that cannot command every axis are refused for rate control", 
 
 TEST_CASE("time steps", "[validate]") {
   const auto vehicle = pw::vehicles::flightgoggles();  // time constant 0.02 s
-  for (const double dt : {0.0, -0.001, not_a_number, inf}) {
+  for (const double dt : {0.0, -0.001, 1e-320, not_a_number, inf}) {
     const auto text = complaint([&] { pw::validate_time_step(vehicle, pw::Integrator::rk4, dt); });
     CHECK(mentions(text, "dt = "));
-    CHECK(mentions(text, "expected a finite value > 0 s"));
+    CHECK(mentions(text, "expected a finite value >= 1e-09 s"));
   }
   CHECK(pw::validate_time_step(vehicle, pw::Integrator::euler, 0.019) == "");
   const auto warning = pw::validate_time_step(vehicle, pw::Integrator::euler, 0.021);

@@ -103,7 +103,9 @@ def clean_flight(seconds: float, rng: np.random.Generator) -> Flight:
     uav = pw.Multicopter(vehicle, noise=False)
     pilot = _Pilot(vehicle, rng.uniform(0.0, 2.0 * np.pi, (4, 4)))
     time: Array = np.asarray(PERIOD * np.arange(round(seconds / PERIOD)), dtype=np.float64)
-    hover = float(np.mean(np.asarray(uav.trim().rotor_speeds))) / vehicle.motor.speed_max
+    hover = (
+        float(np.mean(np.asarray(uav.trim().rotor_speeds))) / vehicle.motor_values("speed_max")[0]
+    )
     duty = np.full((len(time), 4), hover)
     states, force = [], np.empty((len(time), 3))
     uav.battery_voltage = vehicle.battery.nominal_voltage

@@ -252,7 +252,7 @@ def test_prioritised_allocation_is_plain_where_the_wrench_can_be_had(offset: flo
         for rotor in vehicle.rotors
     )
     allocation = pw.Allocation(vehicle.replace(rotors=rotors))
-    most = vehicle.motor.speed_max**2
+    most = vehicle.motor_values("speed_max")[0] ** 2
     attainable = 0
     for draw in np.random.default_rng(2).uniform(-1, 1, (400, 4)):
         wrench = draw * (0.8, 0.8, 0.2, 16.0) + (0, 0, 0, 18.0)
@@ -282,7 +282,7 @@ def test_allocation_clips_each_rotor_and_reports_what_is_left() -> None:
     allocation = pw.Allocation(vehicle)
     speeds = allocation.allocate([0.0, 0.0, 0.0], 1e6)
     assert np.array_equal(speeds, np.full(4, vehicle.motor.speed_max))
-    most = 4 * vehicle.rotors[0].thrust_coefficient * vehicle.motor.speed_max**2
+    most = vehicle.max_thrust
     assert allocation.attained(speeds).thrust == pytest.approx(most)
     assert np.array_equal(allocation.allocate([0.0, 0.0, 0.0], -5.0), np.zeros(4))
     both_ways = pw.Allocation(vehicle.replace(motor={"speed_min": -2200.0}))

@@ -112,7 +112,7 @@ def test_rates_and_thrust_are_a_feed_forward() -> None:
     reference = PATHS["open"].sample(np.arange(1000) * pw.DEFAULT_DT)
     asked = tj.flatness(reference, vehicle)
     lag = (1.0 + np.array(loop.derivative)) / np.array(loop.proportional)
-    ahead = round(vehicle.motor.time_constant_up / pw.DEFAULT_DT)
+    ahead = round(vehicle.motor_values("time_constant_up")[0] / pw.DEFAULT_DT)
     rates = (asked.body_rates + lag * asked.angular_acceleration)[ahead : ahead + 960]
     uav = pw.Multicopter(vehicle, noise=False)
     uav.reset(position=reference.position[0], attitude=asked.attitude[0])
@@ -131,8 +131,7 @@ def test_the_shortest_path_stays_within_its_limits_and_no_shorter_one_does(name:
     def share(flown: tj.Polynomial) -> float:
         reference = flown.sample(period=0.001)
         asked = tj.flatness(reference, vehicle)
-        motor = vehicle.motor
-        most = [r.thrust_coefficient * motor.speed_max**2 for r in vehicle.rotors]
+        most = vehicle.max_rotor_thrust
         assert asked.rotor_thrusts.min() > -1e-3 * most[0]
         return max(
             float((asked.rotor_thrusts / most).max()) / limits.thrust,

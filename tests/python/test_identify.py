@@ -81,7 +81,10 @@ def test_the_truth_is_as_near_as_the_standard_errors_say() -> None:
 def test_numbers_that_cannot_be_less_than_nothing_may_be_nothing(name: str) -> None:
     """A hover tells of no drag; a search that stops at 0 is no error."""
     vehicle = pw.load_vehicle(name)
-    hover = float(np.mean(pw.Multicopter(vehicle).trim().rotor_speeds)) / vehicle.motor.speed_max
+    hover = (
+        float(np.mean(pw.Multicopter(vehicle).trim().rotor_speeds))
+        / vehicle.motor_values("speed_max")[0]
+    )
     time: Array = np.linspace(0.0, 3.99, 400)
     rng = np.random.default_rng(4)
     still = identify.FlightLog(

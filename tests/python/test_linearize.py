@@ -68,7 +68,7 @@ def tangent(centre: Array, end: Array) -> Array:
 def test_columns_are_central_differences_of_flown_steps(name: str) -> None:
     uav = pw.Multicopter(name, noise=False)
     rotors = len(uav.parameters.rotors)
-    most = uav.parameters.motor.speed_max
+    most = uav.parameters.motor_values("speed_max")[0]
     many = tumbling(1, rotors, most=most)
     base = {key: value[0] for key, value in vars(many).items()}
     speeds = base["rotor_speeds"] + 0.1 * most
@@ -120,7 +120,7 @@ def test_hover_has_its_closed_form() -> None:
     vehicle = pw.load_vehicle("flightgoggles")
     model = linearize(vehicle)
     poles = np.linalg.eigvals(model.A)
-    tau = vehicle.motor.time_constant_up
+    tau = vehicle.motor_values("time_constant_up")[0]
     assert np.sum(np.abs(poles + 1 / tau) < 1e-6) == 4
     # four integrators each of position, velocity, attitude and rates: 12 poles at zero
     assert np.sum(np.abs(poles) < 1e-2) == 12

@@ -139,7 +139,7 @@ def test_command_delay_does_not_depend_on_the_step(delay: float, dt: float) -> N
     A delay of more steps than a vehicle can remember is refused, never shortened.
     """
     vehicle = pw.load_vehicle("flightgoggles").replace(motor={"command_delay": delay})
-    tau = vehicle.motor.time_constant_up
+    tau = vehicle.motor_values("time_constant_up")[0]
     uav = pw.Multicopter(vehicle, noise=False)
     before = uav.get_state()
     target = uav.rotor_speeds[0] + 100.0
@@ -361,7 +361,7 @@ def test_step_beyond_the_motor_time_constant_warns(
 ) -> None:
     uav = pw.Multicopter("flightgoggles", integrator=integrator)
     command = pw.RotorSpeeds([1000.0] * 4)
-    tau = uav.parameters.motor.time_constant_up
+    tau = uav.parameters.motor_values("time_constant_up")[0]
     uav.step(command, dt=0.99 * tau)
     before = uav.get_state()
     too_long = 1.01 * tau
@@ -381,7 +381,7 @@ def test_step_beyond_the_motor_time_constant_warns(
 
 def test_rk4_allows_longer_steps() -> None:
     uav = pw.Multicopter("flightgoggles", integrator="rk4")
-    tau = uav.parameters.motor.time_constant_up
+    tau = uav.parameters.motor_values("time_constant_up")[0]
     uav.step(pw.RotorSpeeds([1000.0] * 4), dt=2.7 * tau)
     with pytest.warns(RuntimeWarning, match="dt = "):
         uav.step(pw.RotorSpeeds([1000.0] * 4), dt=2.8 * tau)

@@ -33,8 +33,8 @@ def flight(name: str) -> Flight:
     vehicle = vehicle.replace(motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0})
     count = len(vehicle.rotors)
     draw = np.random.default_rng(7)
-    motor = vehicle.motor
-    middle, span = 0.5 * (motor.speed_max + motor.speed_min), motor.speed_max - motor.speed_min
+    slowest, fastest = (vehicle.motor_values(f"speed_{end}")[0] for end in ("min", "max"))
+    middle, span = 0.5 * (fastest + slowest), fastest - slowest
     commands = middle + span * draw.uniform(-0.35, 0.35, (6, count))
     start = np.concatenate(
         [

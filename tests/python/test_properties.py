@@ -42,18 +42,14 @@ def attitudes(draw: st.DrawFn) -> Array:
 @st.composite
 def states(draw: st.DrawFn, vehicle: pw.VehicleParameters) -> pw.MulticopterState:
     """What a vehicle may meet in flight, and a good deal beyond."""
-    motor = vehicle.motor
+    slowest, fastest = (np.array(vehicle.motor_values(f"speed_{end}")) for end in ("min", "max"))
     share = draw(hnp.arrays(np.float64, len(vehicle.rotors), elements=numbers(0.0, 1.0)))
     return pw.MulticopterState(
         position=draw(vectors(3, 1e6)),
         velocity=draw(vectors(3, 50.0)),
         attitude=draw(attitudes()),
         body_rates=draw(vectors(3, 30.0)),
-        rotor_speeds=np.clip(
-            motor.speed_min + share * (motor.speed_max - motor.speed_min),
-            motor.speed_min,
-            motor.speed_max,
-        ),
+        rotor_speeds=np.clip(slowest + share * (fastest - slowest), slowest, fastest),
     )
 
 

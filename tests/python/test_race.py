@@ -243,7 +243,7 @@ def test_a_reference_asks_for_what_rotors_can_give() -> None:
     force = (
         vehicle.body.mass * force + vehicle.drag.translational * speed[:, None] * reference.velocity
     )
-    most = 4 * vehicle.rotors[0].thrust_coefficient * vehicle.motor.speed_max**2
+    most = vehicle.max_thrust
     # rounding the corners of the speed costs some of the share that is kept in hand
     assert np.linalg.norm(force, axis=1).max() < 0.95 * most
     # z of the attitude is along the force, and columns are orthonormal

@@ -31,12 +31,12 @@ def _duty(time: Array, hover: float) -> Array:
 
 def _write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
     uav = pw.Multicopter(vehicle, noise=False)
-    motor = uav.parameters.motor
+    fastest = uav.parameters.motor_values("speed_max")[0]
     time = np.arange(0.0, 6.0, PERIOD)
-    hover = float(np.asarray(uav.trim().rotor_speeds)[0]) / motor.speed_max
+    hover = float(np.asarray(uav.trim().rotor_speeds)[0]) / fastest
     duty = np.round(_duty(time, hover) * flights.PWM_FULL, 1) / flights.PWM_FULL
     # the motors turn already, as the log's first command has it
-    uav.step(pw.RotorSpeeds(0.5 * (duty[0] + duty[1]) * motor.speed_max), dt=1e-3, steps=4000)
+    uav.step(pw.RotorSpeeds(0.5 * (duty[0] + duty[1]) * fastest), dt=1e-3, steps=4000)
     uav.state = dataclasses.replace(
         uav.trim(), position=np.array([0.0, 0.0, 1.0]), rotor_speeds=uav.rotor_speeds
     )
@@ -53,7 +53,7 @@ def _write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
             ]
         )
         if k + 1 < len(time):
-            command = 0.5 * (duty[k] + duty[k + 1]) * motor.speed_max
+            command = 0.5 * (duty[k] + duty[k + 1]) * fastest
             uav.step(pw.RotorSpeeds(command), dt=1e-3, steps=10)
     names = (
         "t,px,py,pz,qx,qy,qz,qw,vx,vy,vz,wx_vicon,wy_vicon,wz_vicon,imu_acc_x,imu_acc_y,imu_acc_z,"

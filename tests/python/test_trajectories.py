@@ -28,7 +28,7 @@ def recorded_state(columns: dict[str, Array]) -> dict[str, Array]:
 
 def general(vehicle: pw.VehicleParameters) -> pw.VehicleParameters:
     """The same vehicle, which the library flies with full matrices and all terms."""
-    down = vehicle.motor.time_constant_down * (1.0 + 1e-15)
+    down = vehicle.motor_values("time_constant_down")[0] * (1.0 + 1e-15)
     return vehicle.replace(motor={"time_constant_down": down})
 
 

@@ -5,7 +5,7 @@
 /// Equation (23) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
 /// docs/control/allocation.md.
 
-#include "propwash/math/small_array.hpp"
+#include "propwash/math/per_rotor.hpp"
 #include "propwash/math/vec3.hpp"
 
 namespace propwash {
@@ -18,13 +18,14 @@ struct Wrench {
 };
 
 /// The allocation matrix A, from u_i = w_i |w_i| to [torque; thrust], and its inverse (four rotors)
-/// or pseudo-inverse: the least u that gives the wrench.
-template <class P, int N>
+/// or pseudo-inverse: the least u that gives the wrench. Limits is AllRotors
+/// where the limits of speed are the same for all rotors.
+template <class P, int N, class Limits = SmallArray<P, N>>
 struct Allocation {
   SmallArray<P, N> wrench_from_squares[4];  ///< rows of A: torque x, y, z [N m s^2], thrust [N s^2]
   SmallArray<P, N> squares_from_wrench[4];  ///< columns of A^-1 or A^+
-  P speed_min{};                            ///< rad/s
-  P speed_max{};                            ///< rad/s
+  Limits speed_min{};                       ///< rad/s
+  Limits speed_max{};                       ///< rad/s
   int rank = 0;                             ///< of A; 4: torque and thrust can all be commanded
 
   PROPWASH_FN int rotors() const { return wrench_from_squares[0].size(); }
@@ -32,8 +33,9 @@ struct Allocation {
 
 /// (23) with the paper's clipping: the wanted u, sign and root, each rotor limited by itself.
 /// rad/s.
-template <class T, class P, int N>
-PROPWASH_FN SmallArray<T, N> allocate(const Allocation<P, N>& allocation, const Wrench<T>& wrench) {
+template <class T, class P, int N, class Limits>
+PROPWASH_FN SmallArray<T, N> allocate(const Allocation<P, N, Limits>& allocation,
+                                      const Wrench<T>& wrench) {
   SmallArray<T, N> speeds;
   speeds.resize(allocation.rotors());
   for_each_index<N>(allocation.rotors(), [&](int i) PROPWASH_LAMBDA {
@@ -41,15 +43,15 @@ PROPWASH_FN SmallArray<T, N> allocate(const Allocation<P, N>& allocation, const 
                      wrench.torque.y * allocation.squares_from_wrench[1][i] +
                      wrench.torque.z * allocation.squares_from_wrench[2][i] +
                      wrench.thrust * allocation.squares_from_wrench[3][i];
-    speeds[i] = clamp(signed_sqrt(square), allocation.speed_min, allocation.speed_max);
+    speeds[i] = clamp(signed_sqrt(square), allocation.speed_min[i], allocation.speed_max[i]);
   });
   return speeds;
 }
 
 /// The wrench that the rotors give at constant speeds: what is left of the wanted one after
 /// clipping.
-template <class T, class P, int N>
-PROPWASH_FN Wrench<T> attained_wrench(const Allocation<P, N>& allocation,
+template <class T, class P, int N, class Limits>
+PROPWASH_FN Wrench<T> attained_wrench(const Allocation<P, N, Limits>& allocation,
                                       const SmallArray<T, N>& speeds) {
   Wrench<T> sum{};
   for_each_index<N>(allocation.rotors(), [&](int i) PROPWASH_LAMBDA {

@@ -26,44 +26,45 @@ template <class T, class P, int N>
 PROPWASH_FN SmallArray<T, N> allocate_prioritised(const Allocation<P, N>& allocation,
                                                   const Wrench<T>& wrench) {
   const int rotors = allocation.rotors();
-  const T low(signed_square(allocation.speed_min));
-  const T high(signed_square(allocation.speed_max));
+  const auto low = [&](int i) PROPWASH_LAMBDA { return T(signed_square(allocation.speed_min[i])); };
+  const auto high = [&](int i)
+                        PROPWASH_LAMBDA { return T(signed_square(allocation.speed_max[i])); };
   const auto& from = allocation.squares_from_wrench;
   const T one(constant<T>(1));
   const T zero(constant<T>(0));
   const auto tilt_of = [&](int i) PROPWASH_LAMBDA {
     return wrench.torque.x * from[0][i] + wrench.torque.y * from[1][i];
   };
-  // rotor i allows thrusts from (low - s t_i) / c_i to (high - s t_i) / c_i, with its share c_i and
-  // s times the torque: s is the greatest that leaves a thrust that all of them allow
+  // rotor i allows thrusts from (low_i - s t_i) / c_i to (high_i - s t_i) / c_i, with its share c_i
+  // and s times the torque: s is the greatest that leaves a thrust that all of them allow
   const T tiny(constant<T>(1e-20));
   T tilt = one;
   for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
     for_each_index<N>(rotors, [&](int j) PROPWASH_LAMBDA {
       const T apart = tilt_of(i) / from[3][i] - tilt_of(j) / from[3][j];
-      const T room = max(high / from[3][i] - low / from[3][j], zero);
+      const T room = max(high(i) / from[3][i] - low(j) / from[3][j], zero);
       tilt = min(tilt, select(zero < apart, room / max(max(apart, room), tiny), one));
     });
   });
   const T far(constant<T>(1e30));
   T least = -far, most = far;
   for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
-    least = max(least, (low - tilt_of(i) * tilt) / from[3][i]);
-    most = min(most, (high - tilt_of(i) * tilt) / from[3][i]);
+    least = max(least, (low(i) - tilt_of(i) * tilt) / from[3][i]);
+    most = min(most, (high(i) - tilt_of(i) * tilt) / from[3][i]);
   });
   const T thrust = max(min(wrench.thrust, most), least);
   T yaw = one;
   for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
     const T base = tilt_of(i) * tilt + thrust * from[3][i];
     const T wish = wrench.torque.z * from[2][i];
-    const T margin = max(select(wish < zero, base - low, high - base), zero);
+    const T margin = max(select(wish < zero, base - low(i), high(i) - base), zero);
     yaw = min(yaw, margin / max(max(abs(wish), margin), tiny));
   });
   SmallArray<T, N> speeds;
   speeds.resize(rotors);
   for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
     const T square = tilt_of(i) * tilt + thrust * from[3][i] + wrench.torque.z * from[2][i] * yaw;
-    speeds[i] = clamp(signed_sqrt(square), allocation.speed_min, allocation.speed_max);
+    speeds[i] = clamp(signed_sqrt(square), allocation.speed_min[i], allocation.speed_max[i]);
   });
   return speeds;
 }

@@ -80,8 +80,8 @@ struct RowInverse {
 /// A from the rotors' geometry, by equations (2) to (5) at constant speed. `rotors` is a container
 /// of RotorParameters<double>, `motor` a MotorParameters<double>. Computed once.
 /// @throws std::invalid_argument for another number of rotors than N, or more than max_size.
-template <class P, int N, class Rotors, class Motor>
-Allocation<P, N> make_allocation(const Rotors& rotors, const Motor& motor) {
+template <class P, int N, class Limits = SmallArray<P, N>, class Rotors, class Motor>
+Allocation<P, N, Limits> make_allocation(const Rotors& rotors, const Motor& motor) {
   const int count = static_cast<int>(rotors.size());
   if (N == Dynamic ? count < 1 || count > max_size : count != N) {
     throw std::invalid_argument("rotors, their number = " + std::to_string(count) + ": expected " +
@@ -110,10 +110,14 @@ Allocation<P, N> make_allocation(const Rotors& rotors, const Motor& motor) {
   }
   const detail::RowInverse inverse(scaled);
 
-  Allocation<P, N> result;
+  Allocation<P, N, Limits> result;
   result.rank = inverse.rank;
-  result.speed_min = P(motor.speed_min);
-  result.speed_max = P(motor.speed_max);
+  result.speed_min.resize(count);
+  result.speed_max.resize(count);
+  for (int i = 0; i < count; ++i) {
+    result.speed_min[i] = P(motor.speed_min[i]);
+    result.speed_max[i] = P(motor.speed_max[i]);
+  }
   for (std::size_t row = 0; row < 4; ++row) {
     result.wrench_from_squares[row].resize(count);
     result.squares_from_wrench[row].resize(count);

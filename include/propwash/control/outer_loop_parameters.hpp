@@ -57,15 +57,16 @@ template <class Vehicle>
 Vec3<double> turning_reach(const Vehicle& vehicle) {
   const auto a = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
   const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
-  const double low = signed_square(vehicle.motor.speed_min);
-  const double high = signed_square(vehicle.motor.speed_max);
+  const auto low = [&](int i) { return signed_square(vehicle.motor.speed_min[i]); };
+  const auto high = [&](int i) { return signed_square(vehicle.motor.speed_max[i]); };
   Vec3<double> reach;
   for (int axis = 0; axis < 3; ++axis) {
     double torque = 1e30;
     for (int i = 0; i < a.rotors(); ++i) {
       const double hover = weight * a.squares_from_wrench[3][i];
       const double per_torque = std::abs(a.squares_from_wrench[axis][i]);
-      torque = std::min(torque, std::min(hover - low, high - hover) / std::max(per_torque, 1e-30));
+      torque =
+          std::min(torque, std::min(hover - low(i), high(i) - hover) / std::max(per_torque, 1e-30));
     }
     reach[axis] = std::max(torque, 0.0) / vehicle.body.inertia(axis, axis);
   }
@@ -76,7 +77,7 @@ Vec3<double> turning_reach(const Vehicle& vehicle) {
 template <class Vehicle>
 double loop_lag(const Vehicle& vehicle, int interval, double dt) {
   const auto& filter = vehicle.rate_controller.filter;
-  return vehicle.motor.time_constant_up + vehicle.motor.command_delay +
+  return max_of(vehicle.motor.time_constant_up) + vehicle.motor.command_delay +
          filter.damping / filter.stiffness + (0.5 * interval + 1.0) * dt;
 }
 
@@ -116,8 +117,9 @@ OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   p.position = all(velocity / 2.5);
   p.speed_limit = 5.0;
   double greatest = 0.0;
+  int index = 0;
   for (const auto& rotor : vehicle.rotors) {
-    greatest += rotor.thrust_coefficient * signed_square(vehicle.motor.speed_max) * rotor.axis.z;
+    greatest += rotor_thrust(rotor, vehicle.motor.speed_max[index++]) * rotor.axis.z;
   }
   const double weight = vehicle.body.mass * g;
   p.thrust_min = 0.2 * weight;

@@ -231,7 +231,7 @@ template <class T>
 typename CarFleet<T>::Header CarFleet<T>::header() const {
   Header h;
   h.size = size();
-  h.vehicle = detail::hash_of(vehicle_.name);
+  h.vehicle = fingerprint(vehicle_);
   h.dt = options_.dt;
   h.seed = options_.seed;
   h.steps = steps_;
@@ -278,7 +278,7 @@ void CarFleet<T>::restore(Span<const std::byte> snapshot) {
     refuse("expected what snapshot() of a fleet of cars gave, got other bytes");
   }
   if (ours.vehicle != theirs.vehicle) {
-    refuse("expected one of vehicle '" + vehicle_.name + "', got one of another vehicle");
+    refuse("expected one of vehicle '" + vehicle_.name + "', got one of other parameters");
   }
   const auto same = [&](auto a, auto b, const char* what) {
     if (a != b) {

@@ -82,6 +82,7 @@ void Fleet<T, N>::append_start(const VehicleParameters& vehicle, std::vector<T>&
   starts.push_back(T(vehicle.imu.accelerometer_bias_initial));
   starts.push_back(T(vehicle.imu.gyroscope_bias_initial));
   starts.push_back(T(weight));
+  starts.push_back(T(fastest_motor(vehicle.motor)));
   for (const double speed : hover) starts.push_back(T(speed));
 }
 
@@ -136,7 +137,7 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
   const std::size_t blocks = own ? (size_ + lanes - 1) / lanes : 1;
   detail::LineVector<std::byte> constants(blocks * kernels.constants_bytes);
   std::vector<T> starts;
-  starts.reserve(count * (3 + static_cast<std::size_t>(rotors_)));
+  starts.reserve(count * start_width());
   std::vector<double> numbers;
   for (std::size_t i = 0; i < blocks * lanes; ++i) {
     const std::size_t from = std::min(i, count - 1);  // lanes beyond the last vehicle are like it
@@ -153,14 +154,14 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
                           static_cast<int>(i % lanes), rotors_, numbers.data());
   }
   // padding starts as the last vehicle does
-  const std::size_t start_width = starts.size() / count;
-  while (own && starts.size() < blocks * lanes * start_width) {
-    starts.push_back(T(starts[starts.size() - start_width]));
+  while (own && starts.size() < blocks * lanes * start_width()) {
+    starts.push_back(T(starts[starts.size() - start_width()]));
   }
 
-  const auto wind_was = switches_.wind;
+  const auto before = switches_;
   switches_ = switches;
-  switches_.wind = wind_was || switches.turbulence;
+  switches_.wind = before.wind || switches.turbulence;
+  switches_.external_wrench = before.external_wrench;
   switches_.ground = options_.floor > -std::numeric_limits<double>::infinity();
   kernels_ = kernels;
   rank_ = rank;
@@ -168,6 +169,10 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
   constants_.swap(constants);
   starts_.swap(starts);
   own_parameters_ = own;
+  for (std::size_t i = 0; i < size_ && !whole_rotors_.empty(); ++i) {
+    read_whole_rotors(i);
+    apply_effectiveness(i);
+  }
   if (!memory_.empty()) return;
 
   const std::size_t padded = this->blocks() * lanes;
@@ -179,6 +184,7 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
   for (std::size_t i = 0; i < padded; ++i) {
     at(FleetLayout::voltage_ratio, i) = T(1);
     at(FleetLayout::attitude, i) = T(1);
+    for (int r = 0; r < rotors_; ++r) at(layout().rotor_effectiveness() + r, i) = T(1);
   }
   if (vehicle_.motor.command_delay > 0.0) {
     motor_ring_.assign(padded * static_cast<std::size_t>(motor_slots() * rotors_), T(0));
@@ -234,7 +240,7 @@ template <class T, int N>
 template <class Of>
 void Fleet<T, N>::set_parameters(const Of& of, Span<const std::size_t> some) {
   const FleetSetting setting = this->setting();
-  const std::size_t width = 3 + static_cast<std::size_t>(rotors_);
+  const std::size_t width = start_width();
   std::vector<T> starts;
   std::vector<double> numbers, each;
   // what is made for all of them together stays: bits may not depend on what vehicles were before
@@ -267,6 +273,9 @@ void Fleet<T, N>::set_parameters(const Of& of, Span<const std::size_t> some) {
       std::copy_n(starts.begin() + static_cast<std::ptrdiff_t>(k * width), width,
                   starts_.begin() + static_cast<std::ptrdiff_t>(i * width));
     }
+    if (whole_rotors_.empty()) continue;
+    read_whole_rotors(some[k]);
+    apply_effectiveness(some[k]);
   }
 }
 

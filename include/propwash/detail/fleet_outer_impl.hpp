@@ -110,7 +110,7 @@ void Fleet<T, N>::restart_outer(std::size_t vehicle) {
     if (commands_rates(static_cast<OuterLoop>(outer_.loop))) {
       held_at(vehicle, i) = i == 3 ? hover[2] : T(0);
     } else {
-      held_at(vehicle, i) = hover[3 + i];
+      held_at(vehicle, i) = hover[start_hover + i];
     }
   }
 }
@@ -159,10 +159,9 @@ void Fleet<T, N>::fly(const detail::OuterRows<T>& command, int substeps, Executo
   }
   const Level level = by_rates ? Level::rates : Level::speeds;
   begin(level);
-  const detail::OuterJob<T> job{
-      outer_,         command,
-      starts_.data(), own_parameters_ ? 3 + static_cast<std::size_t>(rotors_) : 0,
-      kernels_.lanes, kernels_.measure};
+  const detail::OuterJob<T> job{outer_,         command,
+                                starts_.data(), own_parameters_ ? start_width() : 0,
+                                kernels_.lanes, kernels_.measure};
   const auto run = [&](std::size_t first, std::size_t last) {
     if (!is_due) return;
     const detail::OuterRun<T> outer(job, batch);

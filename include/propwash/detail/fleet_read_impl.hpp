@@ -22,8 +22,14 @@ typename Fleet<T, N>::Extent Fleet<T, N>::extent(FleetField field) const {
       return {FleetLayout::rotor_speeds, rotors_};
     case FleetField::rotor_command:
       return {layout().rotor_command(), rotors_};
+    case FleetField::rotor_effectiveness:
+      return {layout().rotor_effectiveness(), rotors_};
     case FleetField::wind:
       return {FleetLayout::wind, 3};
+    case FleetField::external_force:
+      return {FleetLayout::external_force, 3};
+    case FleetField::external_torque:
+      return {FleetLayout::external_torque, 3};
     case FleetField::accelerometer_bias:
       return {FleetLayout::accelerometer_bias, 3};
     case FleetField::gyroscope_bias:

@@ -13,9 +13,9 @@ namespace detail {
 
 /// What stands first in a snapshot: whose it is, then what the vehicles share.
 struct FleetSnapshotHeader {
-  char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '2'};
+  char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '3'};
   std::uint64_t size = 0;
-  std::uint64_t vehicle = 0;  ///< a number made of the vehicle's name
+  std::uint64_t vehicle = 0;  ///< fingerprint
   std::uint32_t rotors = 0;
   std::uint32_t bytes_of_number = 0;
   std::uint32_t motor_slots = 0;
@@ -23,7 +23,6 @@ struct FleetSnapshotHeader {
   std::uint32_t integrator = 0;
   std::uint32_t noise = 0;
   double dt = 0;
-  double imu_rate = 0;
   double floor = 0;
   double turbulence[4] = {};  ///< DrydenParameters, heading
   std::uint64_t seed = 0;
@@ -31,16 +30,11 @@ struct FleetSnapshotHeader {
   double imu_phase = 0;
   std::uint32_t level = 0;
   std::uint32_t wind = 0;
+  std::uint32_t external_wrench = 0;
+  std::uint32_t has_effectiveness = 0;
   std::int32_t outer_loop = -1;  ///< flown last, -1: none
   std::uint32_t padding = 0;
 };
-
-/// FNV-1a, a public-domain hash.
-inline std::uint64_t hash_of(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  return hash;
-}
 
 /// Writes or reads plain values one after the other.
 class ByteWriter {
@@ -74,7 +68,7 @@ template <class T, int N>
 detail::FleetSnapshotHeader Fleet<T, N>::header() const {
   detail::FleetSnapshotHeader h;
   h.size = size_;
-  h.vehicle = detail::hash_of(vehicle_.name);
+  h.vehicle = fingerprint(vehicle_);
   h.rotors = static_cast<std::uint32_t>(rotors_);
   h.bytes_of_number = sizeof(T);
   h.motor_slots = motor_ring_.empty() ? 0 : static_cast<std::uint32_t>(motor_slots());
@@ -82,7 +76,6 @@ detail::FleetSnapshotHeader Fleet<T, N>::header() const {
   h.integrator = static_cast<std::uint32_t>(options_.integrator);
   h.noise = options_.noise ? 1 : 0;
   h.dt = options_.dt;
-  h.imu_rate = vehicle_.imu.rate;
   h.floor = options_.floor;
   const auto& air = options_.turbulence;
   h.turbulence[0] = air.wind_speed_6m;
@@ -94,8 +87,20 @@ detail::FleetSnapshotHeader Fleet<T, N>::header() const {
   h.imu_phase = imu_phase_;
   h.level = static_cast<std::uint32_t>(level_);
   h.wind = switches_.wind ? 1 : 0;
+  h.external_wrench = switches_.external_wrench ? 1 : 0;
+  h.has_effectiveness = has_worn_rotors() ? 1 : 0;
   h.outer_loop = outer_.loop;
   return h;
+}
+
+template <class T, int N>
+bool Fleet<T, N>::has_worn_rotors() const {
+  for (std::size_t i = 0; i < size_ && !whole_rotors_.empty(); ++i) {
+    for (int r = 0; r < rotors_; ++r) {
+      if (at(layout().rotor_effectiveness() + r, i) != T(1)) return true;
+    }
+  }
+  return false;
 }
 
 /// Everything of one vehicle, in an order that no instruction set has a say in.
@@ -108,6 +113,7 @@ void Fleet<T, N>::visit_vehicle(std::size_t i, Visit& visit) {
   for (int field = 0; field < FleetLayout::rotor_speeds; ++field) visit(at(field, i));
   for (int r = 0; r < rotors_; ++r) visit(at(FleetLayout::rotor_speeds + r, i));
   for (int r = 0; r < rotors_; ++r) visit(at(layout().rotor_command() + r, i));
+  for (int r = 0; r < rotors_; ++r) visit(at(layout().rotor_effectiveness() + r, i));
   if (!motor_ring_.empty()) {
     for (int slot = 0; slot < motor_slots(); ++slot) {
       for (int r = 0; r < rotors_; ++r) {
@@ -130,7 +136,7 @@ void Fleet<T, N>::visit_vehicle(std::size_t i, Visit& visit) {
 template <class T, int N>
 std::size_t Fleet<T, N>::snapshot_bytes(int outer_loop) const {
   const auto rotors = static_cast<std::size_t>(rotors_);
-  std::size_t numbers = FleetLayout::rotor_speeds + 2 * rotors;
+  std::size_t numbers = FleetLayout::rotor_speeds + 3 * rotors;
   std::size_t words = sizeof(std::uint32_t) + sizeof(std::uint64_t);
   if (!motor_ring_.empty()) numbers += static_cast<std::size_t>(motor_slots()) * rotors;
   if (!action_ring_.empty()) {
@@ -176,7 +182,7 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
     }
   };
   if (ours.vehicle != theirs.vehicle) {
-    refuse("expected one of vehicle '" + vehicle_.name + "', got one of another vehicle");
+    refuse("expected one of vehicle '" + vehicle_.name + "', got one of other parameters");
   }
   same(ours.size, theirs.size, "vehicles");
   same(ours.rotors, theirs.rotors, "rotors");
@@ -186,7 +192,6 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   same(ours.integrator, theirs.integrator, "the integrator's number");
   same(ours.noise, theirs.noise, "noise");
   same(ours.dt, theirs.dt, "dt");
-  same(ours.imu_rate, theirs.imu_rate, "imu.rate");
   same(ours.floor, theirs.floor, "floor");
   for (int i = 0; i < 4; ++i) same(ours.turbulence[i], theirs.turbulence[i], "turbulence");
   same(snapshot_bytes(theirs.outer_loop), snapshot.size(), "bytes");
@@ -212,13 +217,16 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   }
 
   if (theirs.outer_loop >= 0 && !outer_.is_ready) prepare_outer(outer_loops());
+  if (theirs.has_effectiveness != 0) prepare_effectiveness();
   outer_.loop = theirs.outer_loop;
   options_.seed = theirs.seed;
   steps_ = theirs.steps;
   imu_phase_ = theirs.imu_phase;
   level_ = static_cast<Level>(theirs.level);
   switches_.wind = theirs.wind != 0 || switches_.turbulence;
+  switches_.external_wrench = theirs.external_wrench != 0;
   for (std::size_t i = 0; i < size_; ++i) visit_vehicle(i, read);
+  for (std::size_t i = 0; i < size_ && !whole_rotors_.empty(); ++i) apply_effectiveness(i);
   options_.first_id = ids_[0];
   for (std::size_t i = size_; i < blocks() * lanes(); ++i) start_again(i);
 }

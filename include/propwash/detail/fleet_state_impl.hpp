@@ -30,13 +30,23 @@ void Fleet<T, N>::check_state(const FleetState<T>& state, Span<const bool> mask)
   check(state.body_rates, 3, "body_rates");
   check(state.rotor_speeds, static_cast<std::size_t>(rotors_), "rotor_speeds");
   if (!mask.empty()) check_count(mask.size(), size_, 0, "mask");
+  for (std::size_t i = 0; i < size_; ++i) {
+    if (!mask.empty() && !mask[i]) continue;
+    const auto finite = [&](Span<const T> rows, int width, const char* name) {
+      if (!rows.empty()) detail::check_finite(row_of(rows, width, i), width, name);
+    };
+    finite(state.position, 3, "position");
+    finite(state.velocity, 3, "velocity");
+    finite(state.body_rates, 3, "body_rates");
+    finite(state.rotor_speeds, rotors_, "rotor_speeds");
+    if (!state.attitude.empty()) detail::checked_attitude(attitude_of(state, i), "attitude");
+  }
 }
 
 template <class T, int N>
 void Fleet<T, N>::write(int field, int width, Span<const T> rows, std::size_t vehicle) {
   if (rows.empty()) return;
-  const auto columns = static_cast<std::size_t>(width);
-  const T* row = rows.data() + (rows.size() == columns ? 0 : vehicle * columns);
+  const T* const row = row_of(rows, width, vehicle);
   for (int i = 0; i < width; ++i) at(field + i, vehicle) = row[i];
 }
 
@@ -44,7 +54,11 @@ template <class T, int N>
 void Fleet<T, N>::write_state(std::size_t vehicle, const FleetState<T>& state) {
   write(FleetLayout::position, 3, state.position, vehicle);
   write(FleetLayout::velocity, 3, state.velocity, vehicle);
-  write(FleetLayout::attitude, 4, state.attitude, vehicle);
+  if (!state.attitude.empty()) {
+    const auto q = detail::checked_attitude(attitude_of(state, vehicle), "attitude");
+    const T numbers[] = {q.w, q.x, q.y, q.z};
+    write(FleetLayout::attitude, 4, {numbers, 4}, vehicle);
+  }
   write(FleetLayout::body_rates, 3, state.body_rates, vehicle);
   write(FleetLayout::rotor_speeds, rotors_, state.rotor_speeds, vehicle);
   bool finite = true;
@@ -87,7 +101,7 @@ void Fleet<T, N>::fill_action_ring(std::size_t vehicle) {
       return ring_slot(action_ring_, action_slots(), action_width(), vehicle, slot, i);
     };
     if (level_ == Level::speeds) {
-      for (int i = 0; i < rotors_; ++i) place(i) = hover[3 + i];
+      for (int i = 0; i < rotors_; ++i) place(i) = hover[start_hover + i];
     } else {
       for (int i = 0; i < 3; ++i) place(i) = T(0);
       place(3) = hover[2];
@@ -102,7 +116,9 @@ void Fleet<T, N>::start_again(std::size_t vehicle) {
   at(FleetLayout::attitude, vehicle) = T(1);
   at(FleetLayout::contact, vehicle) = T(0);
   at(FleetLayout::diverged, vehicle) = T(0);
-  for (int i = 0; i < rotors_; ++i) at(FleetLayout::rotor_speeds + i, vehicle) = from[3 + i];
+  for (int i = 0; i < rotors_; ++i) {
+    at(FleetLayout::rotor_speeds + i, vehicle) = from[start_hover + i];
+  }
   reset_at_[vehicle] = steps_;
 }
 
@@ -197,6 +213,73 @@ void Fleet<T, N>::set_battery_voltage(Span<const T> voltage) {
     const T volts = voltage[voltage.size() == 1 ? 0 : i];
     at(FleetLayout::voltage_ratio, i) = static_cast<T>(static_cast<double>(volts) / nominal);
   }
+}
+
+template <class T, int N>
+void Fleet<T, N>::set_external_wrench(Span<const T> force_W, Span<const T> torque_B) {
+  check_count(force_W.size(), size_ * 3, 3, "force_W");
+  check_count(torque_B.size(), size_ * 3, 3, "torque_B");
+  for (std::size_t i = 0; i < size_; ++i) {
+    write(FleetLayout::external_force, 3, force_W, i);
+    write(FleetLayout::external_torque, 3, torque_B, i);
+  }
+  switches_.external_wrench = true;
+}
+
+template <class T, int N>
+void Fleet<T, N>::set_rotor_effectiveness(Span<const T> factors) {
+  const auto rotors = static_cast<std::size_t>(rotors_);
+  check_count(factors.size(), size_ * rotors, rotors, "rotor effectiveness");
+  for (const T& factor : factors) {
+    if (factor >= T(0) && std::isfinite(factor)) continue;
+    throw std::invalid_argument(
+        "rotor effectiveness = " + detail::formatted(static_cast<double>(factor)) +
+        ": expected finite factors >= 0");
+  }
+  prepare_effectiveness();
+  for (std::size_t i = 0; i < size_; ++i) {
+    write(layout().rotor_effectiveness(), rotors_, factors, i);
+    apply_effectiveness(i);
+  }
+}
+
+/// Makes constants for each vehicle, whose rotors may then differ in effectiveness.
+template <class T, int N>
+void Fleet<T, N>::prepare_effectiveness() {
+  if (!whole_rotors_.empty()) return;
+  std::vector<T> whole(size_ * static_cast<std::size_t>(rotors_ * detail::numbers_of_rotor));
+  if (!own_parameters_) {
+    prepare([this](std::size_t) -> const VehicleParameters& { return vehicle_; }, true);
+  }
+  whole_rotors_.swap(whole);
+  for (std::size_t i = 0; i < size_; ++i) read_whole_rotors(i);
+}
+
+template <class T, int N>
+void Fleet<T, N>::read_whole_rotors(std::size_t vehicle) {
+  const auto width = static_cast<std::size_t>(rotors_ * detail::numbers_of_rotor);
+  kernels_.read_rotors(constants_.data() + vehicle / lanes() * kernels_.constants_bytes,
+                       static_cast<int>(vehicle % lanes()), rotors_,
+                       whole_rotors_.data() + vehicle * width);
+}
+
+template <class T, int N>
+void Fleet<T, N>::apply_effectiveness(std::size_t vehicle) {
+  const auto width = static_cast<std::size_t>(rotors_ * detail::numbers_of_rotor);
+  T factors[max_size];
+  for (int r = 0; r < rotors_; ++r) factors[r] = at(layout().rotor_effectiveness() + r, vehicle);
+  kernels_.set_rotors(constants_.data() + vehicle / lanes() * kernels_.constants_bytes,
+                      static_cast<int>(vehicle % lanes()), rotors_,
+                      whole_rotors_.data() + vehicle * width, factors);
+}
+
+template <class T, int N>
+std::string Fleet<T, N>::warning() const {
+  T fastest = start(0)[3];
+  for (std::size_t i = 1; i < size_ && own_parameters_; ++i) {
+    fastest = std::min(fastest, start(i)[3]);
+  }
+  return time_step_warning(static_cast<double>(fastest), options_.integrator, options_.dt);
 }
 
 template <class T, int N>

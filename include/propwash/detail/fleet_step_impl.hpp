@@ -70,7 +70,7 @@ typename FleetKernels<T>::Step Fleet<T, N>::kernel(Level level) const {
   const auto& s = switches_;
   auto work = FleetWork::everything;
   const bool plain = level == Level::speeds && !s.bias_walk && !s.wind && !s.ground && !s.battery &&
-                     motor_ring_.empty() && action_ring_.empty();
+                     !s.external_wrench && motor_ring_.empty() && action_ring_.empty();
   if (plain) work = s.process_noise ? FleetWork::process_noise : FleetWork::physics;
   const auto& steps = options_.integrator == Integrator::euler ? kernels_.euler : kernels_.rk4;
   return steps[static_cast<int>(work)];

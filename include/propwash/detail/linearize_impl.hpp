@@ -282,8 +282,8 @@ inline LinearModel Linearizer::at(const State& state, const Speeds& command) con
   Eigen::MatrixXd speeds = Eigen::MatrixXd::Zero(rotors(), n + rotors());
   Speeds limited = command;
   for (int k = 0; k < rotors(); ++k) {
-    const auto speed = clamp(Dual<double, 1>::variable(command[k], 0), allocation_.speed_min,
-                             allocation_.speed_max);
+    const auto speed = clamp(Dual<double, 1>::variable(command[k], 0), allocation_.speed_min[k],
+                             allocation_.speed_max[k]);
     limited[k] = speed.value;
     speeds(k, n + k) = speed.partials[0];
   }

@@ -37,7 +37,13 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
                         imu.accelerometer_noise_density > 0 || imu.gyroscope_noise_density > 0 ||
                         imu.accelerometer_bias_walk > 0 || imu.gyroscope_bias_walk > 0 ||
                         imu.accelerometer_bias_initial > 0 || imu.gyroscope_bias_initial > 0);
+  memory_.vehicle = fingerprint(parameters);
+  memory_.integrator = static_cast<std::uint32_t>(options.integrator);
+  memory_.noise = options.noise ? 1 : 0;
+  memory_.seed = options.seed;
+  memory_.id = options.id;
   memory_.voltage = parameters.battery.nominal_voltage;
+  memory_.rotor_effectiveness = SmallArray<T, N>::filled(count, T(1));
   reset();
 }
 
@@ -53,11 +59,20 @@ template <int N, class T>
 void Multicopter<N, T>::reset(const State& state) {
   require_rotors(state.rotor_speeds.size());
   Snapshot fresh{};
-  fresh.state = state;
-  fresh.input.wind = memory_.input.wind;
+  fresh.state = checked(state);
+  fresh.vehicle = memory_.vehicle;
+  fresh.integrator = memory_.integrator;
+  fresh.noise = memory_.noise;
+  fresh.seed = memory_.seed;
+  fresh.id = memory_.id;
+  fresh.input.wind_W = memory_.input.wind_W;
+  fresh.external_force_W = memory_.external_force_W;
+  fresh.external_torque_B = memory_.external_torque_B;
+  fresh.rotor_effectiveness = memory_.rotor_effectiveness;
   fresh.voltage = memory_.voltage;
   fresh.dt = detail::first_dt;
   memory_ = fresh;
+  apply_wrench();
   memory_.input.command = state.rotor_speeds;
   memory_.delay.fill(state.rotor_speeds);
   memory_.held_speeds = state.rotor_speeds;
@@ -77,12 +92,51 @@ void Multicopter<N, T>::reset(const State& state) {
 
 template <int N, class T>
 void Multicopter<N, T>::restore(const Snapshot& snapshot) {
+  if (snapshot.vehicle != memory_.vehicle) {
+    throw std::invalid_argument("snapshot: expected one of vehicle '" + parameters_.name +
+                                "', got one of other parameters");
+  }
+  if (snapshot.integrator != memory_.integrator || snapshot.noise != memory_.noise) {
+    throw std::invalid_argument(
+        "snapshot: expected one of a multicopter with the same integrator, " +
+        std::string(options_.noise ? "with" : "without") + " noise");
+  }
   require_rotors(snapshot.state.rotor_speeds.size());
   // the readings, present and held, are those of the snapshot: preparing must not take new ones
   constants_ = {};
   prepare(snapshot.dt);
   memory_ = snapshot;
+  options_.seed = snapshot.seed;
+  options_.id = static_cast<std::uint32_t>(snapshot.id);
+  is_pushed_ = is_pushed();
+  make_rotors();
   draw_imu_noise();
+}
+
+template <int N, class T>
+void Multicopter<N, T>::set_rotor_effectiveness(const SmallArray<T, N>& factors) {
+  require_rotors(factors.size());
+  for (const T& factor : factors) {
+    if (factor >= T(0) && std::isfinite(factor)) continue;
+    throw std::invalid_argument(
+        "rotor effectiveness = " + detail::formatted(static_cast<double>(factor)) +
+        ": expected finite factors >= 0");
+  }
+  memory_.rotor_effectiveness = factors;
+  make_rotors();
+}
+
+template <int N, class T>
+void Multicopter<N, T>::make_rotors() {
+  for (int i = 0; i < rotors(); ++i) {
+    const auto whole = rotor_coefficients(parameters_.rotors[static_cast<std::size_t>(i)]);
+    const auto rotor = degraded(whole, static_cast<double>(memory_.rotor_effectiveness[i]));
+    if (parallel_) {
+      detail::make_rotor(rotor, parallel_model_.rotors[i]);
+    } else {
+      detail::make_rotor(rotor, general_model_.rotors[i]);
+    }
+  }
 }
 
 template <int N, class T>
@@ -95,7 +149,8 @@ void Multicopter<N, T>::require_rotors(int count) const {
 template <int N, class T>
 void Multicopter<N, T>::require_time_step(double dt) const {
   // asked first, because the text of a warning would be an allocation in a step
-  if (dt > 0.0 && std::isfinite(dt) && parameters_.motor.command_delay <= max_delay_steps * dt) {
+  if (dt >= min_time_step && std::isfinite(dt) &&
+      parameters_.motor.command_delay <= max_delay_steps * dt) {
     return;
   }
   validate_time_step(parameters_, options_.integrator, dt);
@@ -140,31 +195,31 @@ SmallArray<T, N> Multicopter<N, T>::rate_controlled(const RateThrust<T>& command
 /// voltage.
 template <int N, class T>
 SmallArray<T, N> Multicopter<N, T>::driven(const SmallArray<T, N>& command) {
-  const auto limited = [this](const T& speed) {
-    return clamp(speed, allocation_.speed_min, allocation_.speed_max);
+  const auto limited = [this](const SmallArray<T, N>& speeds) {
+    return clamp(speeds, allocation_.speed_min, allocation_.speed_max);
   };
-  SmallArray<T, N> speeds = map(command, limited);
+  SmallArray<T, N> speeds = limited(command);
   if (parameters_.motor.command_delay > 0.0) {
     speeds = memory_.delay.push(speeds, constants_.delay.steps, T(constants_.delay.fraction));
   }
   if (parameters_.battery.nominal_voltage > 0.0) {
     const T ratio = static_cast<T>(memory_.voltage / parameters_.battery.nominal_voltage);
-    speeds = map(speeds, [&](const T& speed) { return limited(command_at_voltage(speed, ratio)); });
+    speeds = limited(map(speeds, [&](const T& speed) { return command_at_voltage(speed, ratio); }));
   }
   return speeds;
 }
 
 template <int N, class T>
-template <class Noise, class Shape>
+template <class Held, class Shape>
 void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
-  MulticopterInput<T, N, Zero3, Noise> input;
+  MulticopterInput<T, N, Zero3, Held> input;
   input.command = memory_.input.command;
-  if constexpr (!std::is_same_v<Noise, Zero3>) {
-    input.noise_force = memory_.input.noise_force;
-    input.noise_torque = memory_.input.noise_torque;
+  if constexpr (!std::is_same_v<Held, Zero3>) {
+    input.force_W = memory_.input.force_W;
+    input.torque_B = memory_.input.torque_B;
   }
   // seen from the air, whose velocity is held over the step, there is no wind
-  const Vec3<T> wind_W = memory_.input.wind;
+  const Vec3<T> wind_W = memory_.input.wind_W;
   State x = memory_.state;
   x.velocity -= wind_W;
   const T dt = T(constants_.dt);
@@ -188,12 +243,12 @@ template <int N, class T>
 void Multicopter<N, T>::advance(const SmallArray<T, N>& command) {
   memory_.input.command = driven(command);
   if (noisy_) draw_noise();
-  if (parallel_ && !noisy_) {
-    integrate<Zero3>(parallel_model_);
-  } else if (parallel_) {
+  if (!parallel_) {
+    integrate<Vec3<T>>(general_model_);
+  } else if (noisy_ || is_pushed_) {
     integrate<Vec3<T>>(parallel_model_);
   } else {
-    integrate<Vec3<T>>(general_model_);
+    integrate<Zero3>(parallel_model_);
   }
   ++memory_.steps;
   memory_.time += constants_.dt;
@@ -213,8 +268,9 @@ void Multicopter<N, T>::draw_noise() {
   const auto triple = [&z](int stream, int from) {
     return Vec3<T>{T(z[stream][from]), T(z[stream][from + 1]), T(z[stream][from + 2])};
   };
-  memory_.input.noise_force = triple(0, 0) * constants_.force_deviation;
-  memory_.input.noise_torque = triple(0, 3) * constants_.torque_deviation;
+  memory_.noise_force_W = triple(0, 0) * constants_.force_deviation;
+  memory_.noise_torque_B = triple(0, 3) * constants_.torque_deviation;
+  apply_wrench();
   memory_.bias.accelerometer =
       walked(memory_.bias.accelerometer, constants_.accelerometer_walk, triple(1, 0));
   memory_.bias.gyroscope = walked(memory_.bias.gyroscope, constants_.gyroscope_walk, triple(1, 3));

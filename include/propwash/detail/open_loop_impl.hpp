@@ -41,13 +41,36 @@ void put_numbers(To& to, const From& at, const From* slopes) {
   }
 }
 
+/// The same for motors, whose numbers may be one for all rotors and slopes one for each.
+inline void put_motor(MotorParameters<Dual<double, 1>>& to, const MotorParameters<double>& at,
+                      const MotorParameters<double>* slopes) {
+  const auto put = [&](auto member, auto from) {
+    const PerRotor<double>& values = at.*from;
+    auto& numbers = to.*member;
+    numbers.count =
+        slopes == nullptr ? values.count : std::max(values.count, (slopes->*from).count);
+    for (int i = 0; i < static_cast<int>(numbers.count); ++i) {
+      numbers.values[i] = Dual<double, 1>(values[i]);
+      if (slopes != nullptr) numbers.values[i].partials[0] = (slopes->*from)[i];
+    }
+  };
+  using To = MotorParameters<Dual<double, 1>>;
+  using From = MotorParameters<double>;
+  put(&To::time_constant_up, &From::time_constant_up);
+  put(&To::time_constant_down, &From::time_constant_down);
+  put(&To::speed_min, &From::speed_min);
+  put(&To::speed_max, &From::speed_max);
+  put_numbers(to.command_delay, at.command_delay,
+              slopes == nullptr ? nullptr : &slopes->command_delay);
+}
+
 /// The constants of a vehicle with one unknown; `slopes` may be null.
 inline auto moving_model(const VehicleParameters& vehicle, const VehicleParameters* slopes) {
   using Slope = Dual<double, 1>;
   const bool has = slopes != nullptr;
   MovingParts<Slope> moving;
   put_numbers(moving.body, vehicle.body, has ? &slopes->body : nullptr);
-  put_numbers(moving.motor, vehicle.motor, has ? &slopes->motor : nullptr);
+  put_motor(moving.motor, vehicle.motor, has ? &slopes->motor : nullptr);
   put_numbers(moving.drag, vehicle.drag, has ? &slopes->drag : nullptr);
   put_numbers(moving.rotor_drag, vehicle.rotor_drag, has ? &slopes->rotor_drag : nullptr);
   moving.rotors.resize(vehicle.rotors.size());
@@ -141,10 +164,12 @@ inline std::vector<double> OpenLoop::run_motors(const OpenLoopFlight& flight,
 
 inline bool OpenLoop::moves_motors(const OpenLoopFlight& flight, std::size_t unknown) const {
   const auto& model = motors_[unknown];
-  const Slope constants[] = {model.motor.rate_up, model.motor.rate_down, model.speed_min,
-                             model.speed_max};
-  for (const auto& x : constants) {
-    if (x.partials[0] != 0.0) return true;
+  for (int k = 0; k < model.rotors.size(); ++k) {
+    const Slope constants[] = {model.motor[k].rate_up, model.motor[k].rate_down, model.speed_min[k],
+                               model.speed_max[k]};
+    for (const auto& x : constants) {
+      if (x.partials[0] != 0.0) return true;
+    }
   }
   if (flight.slopes == nullptr) return false;
   const std::size_t held = (flight.rows - 1) * rotors();
@@ -167,15 +192,17 @@ inline void OpenLoop::run_motors(const OpenLoopFlight& flight, std::size_t unkno
       }
       return command;
     };
-    Slope speed = clamp(command_of(0), model.speed_min, model.speed_max);
+    const int rotor = static_cast<int>(k);
+    const Slope &low = model.speed_min[rotor], &high = model.speed_max[rotor];
+    Slope speed = clamp(command_of(0), low, high);
     for (std::size_t row = 0; row < flight.rows; ++row) {
       if (row > 0) {
         const Slope command = command_of(row - 1);
         const auto f = [&](const Slope& x) PROPWASH_LAMBDA {
-          return rotor_acceleration(model.motor, x, command);
+          return rotor_acceleration(model.motor[rotor], x, command);
         };
         for (int step = 0; step < flight.substeps; ++step) {
-          speed = clamp(Rk4{}(f, speed, dt), model.speed_min, model.speed_max);
+          speed = clamp(Rk4{}(f, speed, dt), low, high);
         }
       }
       if (values != nullptr) values[row * rotors() + k] = speed.value;

@@ -17,9 +17,11 @@ template <class P, int N, class Shape>
 struct FleetConstants {
   MulticopterModel<P, N, Shape> model{};
   DecayStages<P> lag{};
-  Allocation<P, N> allocation{};
+  Allocation<P, N, typename Shape::template EachRotor<P, N>> allocation{};
   RateControlLaw<P, typename Shape::template Matrix<P>> law{};
   ImuDevice<P> imu{};
+  P per_force{};                ///< of the model's unit of force in a newton
+  Vec3<P> per_torque{};         ///< of the model's units of torque in a newton metre
   P force_deviation{};          ///< process noise held over dt, in the model's unit of force
   Vec3<P> torque_deviation{};   ///< in the model's units of torque
   P accelerometer_deviation{};  ///< m/s^2, white noise of a reading
@@ -57,10 +59,6 @@ template <class F, class P>
 PROPWASH_FN void visit(Quat<P>& q, F&& f) {
   f(q.w), f(q.x), f(q.y), f(q.z);
 }
-template <class F, class P, int N>
-PROPWASH_FN void visit(SmallArray<P, N>& a, F&& f) {
-  for (auto& x : a) visit(x, f);
-}
 template <class F, class P, class Force>
 PROPWASH_FN void visit(RotorCoefficients<P, Force>& r, F&& f) {
   visit(r.force_B, f), visit(r.torque_B, f), visit(r.reaction_B, f);
@@ -82,6 +80,14 @@ template <class F, class P>
 PROPWASH_FN void visit(AsymmetricMotorLag<P>& lag, F&& f) {
   f(lag.rate_up), f(lag.rate_down);
 }
+template <class F, class P, int N>
+PROPWASH_FN void visit(SmallArray<P, N>& a, F&& f) {
+  for (auto& x : a) visit(x, f);
+}
+template <class F, class X, int N>
+PROPWASH_FN void visit(AllRotors<X, N>& all, F&& f) {
+  visit(all.value, f);
+}
 template <class F, class P>
 PROPWASH_FN void visit(ImuParameters<P>& p, F&& f) {
   visit(p.position, f), visit(p.attitude, f);
@@ -96,6 +102,9 @@ PROPWASH_FN void visit(ImuParameters<P>& p, F&& f) {
 template <class P, int N, class Shape>
 PROPWASH_FN void resize_rotors(FleetConstants<P, N, Shape>& c, int rotors) {
   c.model.rotors.resize(rotors);
+  c.model.motor.resize(rotors);
+  c.model.speed_min.resize(rotors), c.model.speed_max.resize(rotors);
+  c.allocation.speed_min.resize(rotors), c.allocation.speed_max.resize(rotors);
   for (auto& column : c.allocation.squares_from_wrench) column.resize(rotors);
   // the number of rotors of an allocation is that of its other matrix
   for (auto& row : c.allocation.wrench_from_squares) row.resize(rotors);
@@ -109,7 +118,7 @@ PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
   visit(c.model.body, f);
   visit(c.model.rotors, f);
   visit(c.model.motor, f);
-  f(c.model.speed_min), f(c.model.speed_max);
+  visit(c.model.speed_min, f), visit(c.model.speed_max, f);
   f(c.model.drag.translational);
   visit(c.model.drag.rotational, f);
   if constexpr (Shape::has_rotor_drag) {
@@ -120,7 +129,7 @@ PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
   for (auto& x : c.lag.slope) f(x);
   f(c.lag.end);
   for (auto& column : c.allocation.squares_from_wrench) visit(column, f);
-  f(c.allocation.speed_min), f(c.allocation.speed_max);
+  visit(c.allocation.speed_min, f), visit(c.allocation.speed_max, f);
   for (auto& pid : c.law.pid) {
     f(pid.proportional), f(pid.integral), f(pid.derivative), f(pid.integral_bound);
   }
@@ -130,6 +139,7 @@ PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
   f(c.law.dt);
   visit(c.law.inertia, f);
   visit(c.imu.parameters, f);
+  f(c.per_force), visit(c.per_torque, f);
   f(c.force_deviation), visit(c.torque_deviation, f);
   f(c.accelerometer_deviation), f(c.gyroscope_deviation);
   f(c.accelerometer_walk), f(c.gyroscope_walk);

@@ -63,17 +63,20 @@ struct FleetState {
 
 /// What can be read of a fleet, one row per vehicle.
 enum class FleetField {
-  position,            ///< m, world frame, 3
-  velocity,            ///< m/s, world frame, 3
-  attitude,            ///< q_WB, w x y z, 4
-  body_rates,          ///< rad/s, body frame, 3
-  rotor_speeds,        ///< rad/s, one per rotor
-  rotor_command,       ///< rad/s, what the motors were driven to in the last step
-  wind,                ///< m/s, mean wind, world frame, 3
-  accelerometer_bias,  ///< m/s^2, sensor axes, 3
-  gyroscope_bias,      ///< rad/s, sensor axes, 3
-  contact,             ///< 1 where the floor was touched during the last call, 1
-  diverged             ///< 1 where a state is not finite, 1
+  position,             ///< m, world frame, 3
+  velocity,             ///< m/s, world frame, 3
+  attitude,             ///< q_WB, w x y z, 4
+  body_rates,           ///< rad/s, body frame, 3
+  rotor_speeds,         ///< rad/s, one per rotor
+  rotor_command,        ///< rad/s, what the motors were driven to in the last step
+  rotor_effectiveness,  ///< factors on thrust and torque, one per rotor
+  wind,                 ///< m/s, mean wind, world frame, 3
+  external_force,       ///< N, world frame, 3
+  external_torque,      ///< N m, body frame, 3
+  accelerometer_bias,   ///< m/s^2, sensor axes, 3
+  gyroscope_bias,       ///< rad/s, sensor axes, 3
+  contact,              ///< 1 where the floor was touched during the last call, 1
+  diverged              ///< 1 where a state is not finite, 1
 };
 
 /// `size` FlightGoggles multicopters with N rotors, or with any number (Dynamic) up to twelve.
@@ -83,8 +86,9 @@ enum class FleetField {
 ///
 /// Vehicle i is Multicopter{parameters, {integrator, seed, first_id + i}}, but for rounding: its
 /// noise depends on seed, id and step alone, so its bits are the same in any fleet that flies on
-/// the same kernel, on any threads. A step allocates nothing, starts no thread and does not look at
-/// the numbers of a command. What throws, throws before anything has changed: ParameterError for
+/// the same kernel, on any threads. A step allocates nothing, starts no thread and does not check
+/// the numbers of a command. A dt that is too long for the motors is flown; `warning()` then says
+/// why the result is doubtful. What throws, throws before anything has changed: ParameterError for
 /// vehicles and options that cannot be, std::invalid_argument for sizes.
 template <class T = float, int N = Dynamic>
 class Fleet {
@@ -135,18 +139,29 @@ class Fleet {
   /// Starts vehicles again at time 0: at rest in level attitude at the origin, rotors at hover
   /// speed, unless `state` says otherwise, controller at rest, biases drawn anew. `mask` has one
   /// truth value per vehicle; empty, it means all. The counter of the noise goes on, so that no two
-  /// episodes are alike.
+  /// episodes are alike. Attitudes are normalised.
+  /// @throws std::invalid_argument for parts of another size, numbers that are not finite or an
+  /// attitude of zero; nothing has changed then.
   void reset(const FleetState<T>& state = {}, Span<const bool> mask = {});
   /// Starts all vehicles again with another key of the noise, as if new; wind, voltage, delays and
   /// parameters stay.
   void reset(std::uint64_t seed, const FleetState<T>& state = {});
-  /// Replaces parts of the state; time, controller, biases and noise go on.
+  /// Replaces parts of the state; time, controller, biases and noise go on. Throws as reset does.
   void set_state(const FleetState<T>& state, Span<const bool> mask = {});
 
   /// m/s, mean wind in the world frame: (size, 3), or (3) for all.
   void set_wind(Span<const T> wind);
   /// V: (size), or one for all. Without effect where battery.nominal_voltage is 0.
   void set_battery_voltage(Span<const T> voltage);
+  /// Force [N, world frame] and torque [N m, body frame] that act beside those of the model, at the
+  /// centre of mass, until they are changed: (size, 3) each, or (3) for all. The accelerometers
+  /// measure them.
+  void set_external_wrench(Span<const T> force_W, Span<const T> torque_B);
+  /// Factors on the thrust and the aerodynamic torque of each rotor until they are changed: (size,
+  /// rotors), or (rotors) for all. 1 as in the parameters, 0 for a lost propeller. Controllers do
+  /// not know of them. The first call makes constants for each vehicle.
+  /// @throws std::invalid_argument for factors that are not finite and >= 0.
+  void set_rotor_effectiveness(Span<const T> factors);
   /// Steps, 0 to max_action_delay, by which each vehicle's commands act late: (size).
   void set_action_delay(Span<const std::uint32_t> steps);
 
@@ -162,6 +177,10 @@ class Fleet {
   void set_parameters(const Of& of, Span<const std::size_t> some);
   /// Whether each vehicle has constants of its own.
   bool has_own_parameters() const { return own_parameters_; }
+
+  /// Why the results of steps of options().dt are doubtful for some vehicle, or an empty text: see
+  /// validate_time_step.
+  std::string warning() const;
 
   /// Everything that affects the future but parameters, and back, bit for bit, also into a fleet of
   /// the same vehicle and size for another instruction set.
@@ -190,11 +209,12 @@ class Fleet {
   }
   Extent extent(FleetField field) const;
   /// What reset needs of a vehicle's parameters: deviations of the initial biases [m/s^2, rad/s],
-  /// weight [N], then rotor speeds in hover [rad/s].
+  /// weight [N], the shortest time constant of the motors [s], then rotor speeds in hover [rad/s].
   const T* start(std::size_t vehicle) const {
-    const std::size_t width = 3 + static_cast<std::size_t>(rotors_);
-    return starts_.data() + (own_parameters_ ? vehicle * width : 0);
+    return starts_.data() + (own_parameters_ ? vehicle * start_width() : 0);
   }
+  static constexpr int start_hover = 4;  // where the rotor speeds are
+  std::size_t start_width() const { return static_cast<std::size_t>(start_hover + rotors_); }
 
   template <class Of>
   void prepare(const Of& of, bool own);
@@ -217,6 +237,18 @@ class Fleet {
   int action_width() const { return rotors_ < 4 ? 4 : rotors_; }
   int action_slots() const { return options_.max_action_delay + 1; }
   int motor_slots() const { return motor_delay_.steps + 2; }
+  static const T* row_of(Span<const T> rows, int width, std::size_t vehicle) {
+    const auto columns = static_cast<std::size_t>(width);
+    return rows.data() + (rows.size() == columns ? 0 : vehicle * columns);
+  }
+  static Quat<T> attitude_of(const FleetState<T>& state, std::size_t vehicle) {
+    const T* const q = row_of(state.attitude, 4, vehicle);
+    return {q[0], q[1], q[2], q[3]};
+  }
+  void prepare_effectiveness();
+  bool has_worn_rotors() const;
+  void read_whole_rotors(std::size_t vehicle);
+  void apply_effectiveness(std::size_t vehicle);
   void refresh_held_readings(Span<const bool> mask, detail::LineVector<T>& readings);
   FleetBatch<T> batch() const;
   void require_rank() const;
@@ -265,6 +297,7 @@ class Fleet {
   detail::LineVector<T> memory_;
   detail::LineVector<std::byte> constants_;
   std::vector<T> starts_;
+  std::vector<T> whole_rotors_;  // coefficients at full effectiveness; empty: all are whole
   std::vector<std::uint32_t> ids_;
   std::vector<std::uint64_t> reset_at_;
   detail::LineVector<T> motor_ring_;

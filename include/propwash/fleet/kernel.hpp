@@ -14,6 +14,9 @@ namespace propwash {
 
 namespace detail {
 
+/// Numbers of a rotor that its effectiveness multiplies, at most.
+inline constexpr int numbers_of_rotor = 6;
+
 /// The kernels of one number of rotors and one shape. Isa is a type that stands for the
 /// translation unit: where it is local to it, so are these functions, and no linker can mix those
 /// of two instruction sets.
@@ -42,6 +45,26 @@ struct FleetKernelsOf {
       ++numbers;
     });
   }
+  static void read_rotors(const std::byte* block, int lane, int rotors, T* numbers) {
+    auto constants = *reinterpret_cast<const Constants*>(block);
+    for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
+      T* to = numbers;
+      const auto take = [&](const Pack<T, Lanes>& x) PROPWASH_LAMBDA { *to++ = x.v[lane]; };
+      visit(constants.model.rotors[i].force_B, take);
+      visit(constants.model.rotors[i].torque_B, take);
+    }
+  }
+  static void set_rotors(std::byte* block, int lane, int rotors, const T* numbers,
+                         const T* effectiveness) {
+    auto& constants = *reinterpret_cast<Constants*>(block);
+    for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
+      const T* from = numbers;
+      const auto put = [&](Pack<T, Lanes>& x)
+                           PROPWASH_LAMBDA { x.v[lane] = *from++ * effectiveness[i]; };
+      visit(constants.model.rotors[i].force_B, put);
+      visit(constants.model.rotors[i].torque_B, put);
+    }
+  }
 };
 
 }  // namespace detail
@@ -60,6 +83,11 @@ struct FleetKernels {
   void (*measure)(const FleetBatch<T>&, std::size_t first, std::size_t last, T* readings,
                   std::size_t stride) = nullptr;
   void (*set_constants)(std::byte* block, int lane, int rotors, const double* numbers) = nullptr;
+  /// The coefficients of thrust and torque of a lane's rotors, detail::numbers_of_rotor for each:
+  /// read, and set to `numbers` times each rotor's effectiveness.
+  void (*read_rotors)(const std::byte* block, int lane, int rotors, T* numbers) = nullptr;
+  void (*set_rotors)(std::byte* block, int lane, int rotors, const T* numbers,
+                     const T* effectiveness) = nullptr;
 };
 
 /// The kernels of the present translation unit. Without Euler's method they are a fifth smaller.
@@ -81,6 +109,8 @@ FleetKernels<T> make_fleet_kernels() {
   }
   kernels.measure = &Of::measure;
   kernels.set_constants = &Of::set_constants;
+  kernels.read_rotors = &Of::read_rotors;
+  kernels.set_rotors = &Of::set_rotors;
   return kernels;
 }
 

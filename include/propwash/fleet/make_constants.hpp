@@ -35,21 +35,21 @@ inline DecayStages<double> motor_stages(Integrator integrator, double rate, doub
 template <class Shape>
 void make_fleet_model(const VehicleParameters& vehicle, const FleetSetting& setting,
                       FleetConstants<double, Dynamic, Shape>& to) {
-  Vec3<double> per_torque{1.0, 1.0, 1.0};
-  double per_force = 1.0;
+  to.per_force = 1.0;
+  to.per_torque = {1.0, 1.0, 1.0};
   if constexpr (std::is_same_v<Shape, PrincipalShape>) {
     const auto principal = make_principal_model<Dynamic>(vehicle);
     to.model = principal.model;
-    to.lag = motor_stages(setting.integrator, to.model.motor.rate, setting.dt);
-    per_force = principal.per_force;
-    per_torque = principal.per_torque;
+    to.lag = motor_stages(setting.integrator, to.model.motor[0].rate, setting.dt);
+    to.per_force = principal.per_force;
+    to.per_torque = principal.per_torque;
   } else {
     to.model = make_model<double, Dynamic, Shape>(vehicle);
   }
   const double on = setting.noise ? 1.0 : 0.0;
   const auto& noise = vehicle.process_noise;
-  to.force_deviation = on * held_noise_deviation(noise.force, setting.dt) * per_force;
-  to.torque_deviation = per_torque * (on * held_noise_deviation(noise.torque, setting.dt));
+  to.force_deviation = on * held_noise_deviation(noise.force, setting.dt) * to.per_force;
+  to.torque_deviation = to.per_torque * (on * held_noise_deviation(noise.torque, setting.dt));
 }
 
 template <class Shape>
@@ -62,13 +62,10 @@ FleetConstants<double, Dynamic, Shape> make_fleet_constants(const VehicleParamet
   auto within = known.motor;  // what a controller may command, of what the motors can do
   within.speed_min = clamp(within.speed_min, vehicle.motor.speed_min, vehicle.motor.speed_max);
   within.speed_max = clamp(within.speed_max, vehicle.motor.speed_min, vehicle.motor.speed_max);
-  c.allocation = make_allocation<double, Dynamic>(known.rotors, within);
+  using Limits = typename Shape::template EachRotor<double, Dynamic>;
+  c.allocation = make_allocation<double, Dynamic, Limits>(known.rotors, within);
   typename Shape::template Matrix<double> inertia;
-  if constexpr (std::is_same_v<decltype(inertia), Mat3<double>>) {
-    inertia = known.body.inertia;
-  } else {
-    inertia = diagonal_of<double>(known.body.inertia);
-  }
+  make_matrix(known.body.inertia, inertia);
   c.law = make_rate_control_law<double>(vehicle.rate_controller, inertia, dt);
   c.imu = make_imu_device<double>(vehicle.imu);
   const auto& imu = vehicle.imu;

@@ -76,7 +76,7 @@ PROPWASH_FN void for_each_constant(MulticopterModel<P, N, GeneralShape>& model, 
   visit(model.body, f);
   visit(model.rotors, f);
   visit(model.motor, f);
-  f(model.speed_min), f(model.speed_max);
+  visit(model.speed_min, f), visit(model.speed_max, f);
   f(model.drag.translational);
   visit(model.drag.rotational, f);
   visit(model.rotor_drag.linear, f);
@@ -130,7 +130,8 @@ class OpenLoopFlyer {
  private:
   static void set_constants(std::byte* to, int rotors, const double* const* layers) {
     auto& model = *reinterpret_cast<Model*>(to);
-    model.rotors.resize(rotors);
+    model.rotors.resize(rotors), model.motor.resize(rotors);
+    model.speed_min.resize(rotors), model.speed_max.resize(rotors);
     std::size_t next = 0;
     for_each_constant(model, [&](T& x) PROPWASH_LAMBDA {
       x = T(Real(layers[0][next]));

@@ -165,9 +165,7 @@ class StepJacobian {
     State x = state;
     x.body_rates = x.body_rates * (constant<T>(1) / unit);
     MulticopterInput<T, N, Zero3, Zero3> input;
-    for_each_index<N>(N, [&](int i) PROPWASH_LAMBDA {
-      input.command[i] = clamp(command[i], model_.speed_min, model_.speed_max);
-    });
+    input.command = clamp(command, model_.speed_min, model_.speed_max);
     State next =
         multicopter_step(detail::Watched<Method, Body>{stages, &end}, model_, lag_, x, input, dt_);
     next.body_rates = next.body_rates * unit;
@@ -314,7 +312,7 @@ class StepJacobian {
                                  const Out& out) const {
     using Both = Dual<T, 2>;
     const Both start = Both::variable(speed, 0);
-    const Both command = clamp(Both::variable(wanted, 1), model_.speed_min, model_.speed_max);
+    const Both command = clamp(Both::variable(wanted, 1), model_.speed_min[i], model_.speed_max[i]);
     const SmallArray<RotorCoefficients<P, AlongZ<P>>, 1> rotor{{model_.rotors[i]}};
     detail::WrenchChange<T> changes[2][stage_count];
     for (int s = 0; s < stage_count; ++s) {
@@ -328,7 +326,7 @@ class StepJacobian {
       });
     }
     const Both end =
-        clamp(command + (start - command) * T(lag_.end), model_.speed_min, model_.speed_max);
+        clamp(command + (start - command) * T(lag_.end), model_.speed_min[i], model_.speed_max[i]);
     for_each_index<2>(2, [&](int k) PROPWASH_LAMBDA {
       const int number = 12 + i + k * N;
       column<Start::rotors>(slopes, {}, {}, changes[k], number, out);

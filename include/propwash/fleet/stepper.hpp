@@ -84,10 +84,10 @@ class FleetStepper {
     }
     const auto fresh = stepped_since < Real(T(0.5));
     const Real zero{};
-    input_.noise_force =
-        map(input_.noise_force, [&](const Real& x) PROPWASH_LAMBDA { return select(fresh, zero, x); });
-    input_.noise_torque =
-        map(input_.noise_torque, [&](const Real& x) PROPWASH_LAMBDA { return select(fresh, zero, x); });
+    const auto felt = [&](const Real& x) PROPWASH_LAMBDA { return select(fresh, zero, x); };
+    input_.force_W = map(input_.force_W, felt);
+    input_.torque_B = map(input_.torque_B, felt);
+    if (batch_.switches.external_wrench) add_external_wrench();
     if (batch_.switches.wind) wind_ = wind();
     for_each_index<N>(
         rotors_, [&](int i)
@@ -186,13 +186,13 @@ class FleetStepper {
       load_rows<N>(batch_.speeds, first, batch_.size, rows);
     }
     for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
-      input_.command[i] = limited(rows[i]);
+      input_.command[i] = limited(rows[i], i);
       if constexpr (everything) speeds_[i] = input_.command[i];
     });
   }
 
-  PROPWASH_FN Real limited(const Real& speed) const {
-    return clamp(speed, constants_.model.speed_min, constants_.model.speed_max);
+  PROPWASH_FN Real limited(const Real& speed, int rotor) const {
+    return clamp(speed, constants_.model.speed_min[rotor], constants_.model.speed_max[rotor]);
   }
 
   /// The speeds to which the motors are driven in this step.
@@ -208,7 +208,7 @@ class FleetStepper {
       if (batch_.switches.battery) {
         const Real ratio = field(layout.voltage_ratio);
         for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
-          input_.command[i] = limited(command_at_voltage(input_.command[i], ratio));
+          input_.command[i] = limited(command_at_voltage(input_.command[i], ratio), i);
         });
       }
     }
@@ -294,13 +294,25 @@ class FleetStepper {
 
   PROPWASH_FN void apply_process_noise(const LaneDraws<Real>& draws) {
     if (everything && !batch_.switches.process_noise) return;
-    input_.noise_force = triple(draws.process, 0) * constants_.force_deviation;
-    input_.noise_torque = cwise_product(triple(draws.process, 3), constants_.torque_deviation);
+    input_.force_W = triple(draws.process, 0) * constants_.force_deviation;
+    input_.torque_B = cwise_product(triple(draws.process, 3), constants_.torque_deviation);
+  }
+
+  PROPWASH_FN void add_external_wrench() {
+    Vec3<Real> force_W = field3(layout.external_force) * constants_.per_force;
+    Vec3<Real> torque_B = cwise_product(field3(layout.external_torque), constants_.per_torque);
+    if (batch_.switches.process_noise) {
+      force_W = force_W + input_.force_W;
+      torque_B = torque_B + input_.torque_B;
+    }
+    input_.force_W = force_W;
+    input_.torque_B = torque_B;
   }
 
   PROPWASH_FN void apply_noise([[maybe_unused]] const LaneDraws<Real>& draws) {
     if constexpr (Work != FleetWork::physics) apply_process_noise(draws);
     if constexpr (everything) {
+      if (batch_.switches.external_wrench) add_external_wrench();
       if (batch_.switches.bias_walk) {
         const auto& z = draws.walk;
         bias_.accelerometer =
@@ -411,8 +423,7 @@ class FleetStepper {
       accelerometer_noise = triple(z, 0) * constants_.accelerometer_deviation;
       gyroscope_noise = triple(z, 3) * constants_.gyroscope_deviation;
     }
-    const MulticopterInput<Real, N> input{input_.command, wind_, input_.noise_force,
-                                          input_.noise_torque};
+    const MulticopterInput<Real, N> input{input_.command, wind_, input_.force_W, input_.torque_B};
     const auto imu = device();
     Vec3<Real> angular_acceleration{};
     if (imu.has_lever_arm) {

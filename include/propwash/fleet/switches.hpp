@@ -20,26 +20,23 @@ struct FleetSwitches {
   bool wind = false;  ///< any wind, mean or turbulence
   bool ground = false;
   bool battery = false;
+  bool external_wrench = false;
 
   PROPWASH_FN bool any_noise() const {
     return process_noise || imu_noise || bias_walk || turbulence;
   }
 };
 
-/// What either of two vehicles needs.
+/// What either of two vehicles of one fleet needs.
 inline FleetSwitches either(const FleetSwitches& a, const FleetSwitches& b) {
-  return {a.gyroscopic_term,
-          a.has_lever_arm || b.has_lever_arm,
-          a.is_turned || b.is_turned,
-          a.is_digital || b.is_digital,
-          a.process_noise || b.process_noise,
-          a.imu_noise || b.imu_noise,
-          a.bias_walk || b.bias_walk,
-          a.imu_is_slower,
-          a.turbulence,
-          a.wind,
-          a.ground,
-          a.battery};
+  FleetSwitches s = a;
+  s.has_lever_arm |= b.has_lever_arm;
+  s.is_turned |= b.is_turned;
+  s.is_digital |= b.is_digital;
+  s.process_noise |= b.process_noise;
+  s.imu_noise |= b.imu_noise;
+  s.bias_walk |= b.bias_walk;
+  return s;
 }
 
 }  // namespace propwash

@@ -4,18 +4,18 @@
 ///
 /// Equation (1) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see docs/model/motor.md.
 
-#include "propwash/math/scalar.hpp"
+#include "propwash/math/per_rotor.hpp"
 
 namespace propwash {
 
-/// What a vehicle file says of its motors.
+/// The motors of a vehicle. Each number but the delay is one for all motors, or one for each.
 template <class P>
 struct MotorParameters {
-  P time_constant_up{};    ///< s, tau_m while the speed rises
-  P time_constant_down{};  ///< s, tau_m while the speed falls
-  P speed_min{};           ///< rad/s, lowest speed; the command is limited to it first
-  P speed_max{};           ///< rad/s, highest speed
-  P command_delay{};       ///< s, dead time between command and lag; beyond the papers, 0 there
+  PerRotor<P> time_constant_up{};    ///< s, tau_m while the speed rises
+  PerRotor<P> time_constant_down{};  ///< s, tau_m while the speed falls
+  PerRotor<P> speed_min{};           ///< rad/s, lowest speed; the command is limited to it first
+  PerRotor<P> speed_max{};           ///< rad/s, highest speed
+  P command_delay{};  ///< s, dead time between command and lag; beyond the papers, 0 there
 };
 
 /// The same time constant up and down, as in the paper.

@@ -66,6 +66,14 @@ struct RotorCoefficients {
       reaction_B{};  ///< kg m^2, torque of the rotor's acceleration, (5); momentum of -speed, (14)
 };
 
+/// A rotor that has lost some of its effect: thrust and aerodynamic torque are `effectiveness`
+/// times those of the whole rotor; what its inertia does stays.
+template <class P, class Force>
+PROPWASH_FN RotorCoefficients<P, Force> degraded(const RotorCoefficients<P, Force>& rotor,
+                                                 const P& effectiveness) {
+  return {rotor.force_B * effectiveness, rotor.torque_B * effectiveness, rotor.reaction_B};
+}
+
 /// What one rotor at `speed` [rad/s] and `acceleration` [rad/s^2] adds to a sum.
 template <class Force, class Torque, class T, class P>
 PROPWASH_FN auto plus_rotor(const RotorWrench<Force, Torque>& sum, const RotorParameters<P>& rotor,

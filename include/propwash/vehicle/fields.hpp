@@ -13,6 +13,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -102,6 +104,16 @@ auto field(std::string_view name, Member& member, bool structural = false) {
       name, first, 1, shape.size(), shape.size(), shape, structural};
 }
 
+/// Numbers of a PerRotor: () where there is one for all rotors, else (N,).
+template <class Numbers>
+auto motor_field(std::string_view name, Numbers& numbers) {
+  auto* first = &numbers.values[0];
+  const int count = static_cast<int>(numbers.count);
+  const FieldShape shape = count == 1 ? FieldShape{} : FieldShape{1, {count}};
+  return BasicFieldView<std::remove_pointer_t<decltype(first)>>{name,  first, 1,    count,
+                                                                count, shape, false};
+}
+
 template <class Rotors, class Member>
 auto rotor_field(std::string_view name, Rotors& rotors, Member RotorParameters<double>::* member) {
   static_assert(sizeof(RotorParameters<double>) % sizeof(double) == 0);
@@ -128,10 +140,10 @@ auto vehicle_fields(Vehicle& v) {
       rotor_field("rotors.thrust_coefficient", v.rotors, &Rotor::thrust_coefficient),
       rotor_field("rotors.torque_coefficient", v.rotors, &Rotor::torque_coefficient),
       rotor_field("rotors.inertia", v.rotors, &Rotor::inertia),
-      field("motor.time_constant_up", v.motor.time_constant_up),
-      field("motor.time_constant_down", v.motor.time_constant_down),
-      field("motor.speed_min", v.motor.speed_min),
-      field("motor.speed_max", v.motor.speed_max),
+      motor_field("motor.time_constant_up", v.motor.time_constant_up),
+      motor_field("motor.time_constant_down", v.motor.time_constant_down),
+      motor_field("motor.speed_min", v.motor.speed_min),
+      motor_field("motor.speed_max", v.motor.speed_max),
       field("motor.command_delay", v.motor.command_delay, structural),
       field("drag.translational", v.drag.translational),
       field("drag.rotational", v.drag.rotational),
@@ -190,6 +202,49 @@ void fields(const VehicleParameters&&) = delete;  // a view of a temporary would
 inline auto fields(CarParameters& car) { return detail::car_fields(car); }
 inline auto fields(const CarParameters& car) { return detail::car_fields(car); }
 void fields(const CarParameters&&) = delete;
+
+namespace detail {
+
+/// FNV-1a, a public-domain hash, of numbers.
+class Fingerprint {
+ public:
+  template <class Number>
+  void add(Number number) {
+    number += Number(0);  // one zero, not two
+    unsigned char bytes[sizeof number];
+    std::memcpy(bytes, &number, sizeof number);
+    for (const unsigned char byte : bytes) value_ = (value_ ^ byte) * 1099511628211u;
+  }
+  template <class Fields>
+  void add_fields(const Fields& fields) {
+    for (const auto& field : fields) {
+      for (int row = 0; row < field.rows; ++row) {
+        for (int column = 0; column < field.columns; ++column) add(field(row, column));
+      }
+    }
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 14695981039346656037u;
+};
+
+}  // namespace detail
+
+/// A number made of all parameters but the name: what a snapshot belongs to.
+inline std::uint64_t fingerprint(const VehicleParameters& vehicle) {
+  detail::Fingerprint result;
+  result.add(static_cast<std::int32_t>(vehicle.rotors.size()));
+  result.add_fields(fields(vehicle));
+  result.add(static_cast<std::int32_t>(vehicle.rate_controller.discretisation));
+  result.add(static_cast<std::int32_t>(vehicle.rate_controller.gyroscopic_term));
+  return result.value();
+}
+inline std::uint64_t fingerprint(const CarParameters& car) {
+  detail::Fingerprint result;
+  result.add_fields(fields(car));
+  return result.value();
+}
 
 /// The field of exactly this name, or nothing.
 template <class Vehicle>

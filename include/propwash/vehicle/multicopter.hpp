@@ -13,6 +13,7 @@
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/random/normal.hpp"
+#include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/multicopter_step.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
 #include "propwash/vehicle/validate.hpp"
@@ -36,15 +37,26 @@ struct MulticopterOptions {
   bool noise = true;       ///< false: process noise, IMU noise and bias are off
 };
 
-/// All that the future of a multicopter depends on; `restore` continues bit for bit.
+/// Everything that the future of a multicopter depends on; `restore` continues bit for bit.
 template <int N, class T>
 struct MulticopterSnapshot {
   static constexpr int delay_capacity = max_delay_steps + 2;
 
+  std::uint64_t vehicle = 0;  ///< fingerprint of the parameters
+  std::uint32_t integrator = 0;
+  std::uint32_t noise = 0;
+  std::uint64_t seed = 0;  ///< key of all noise
+  std::uint64_t id = 0;    ///< number of the vehicle
   MulticopterState<T, N> state{};
   RateControllerState<T> controller{};
   ImuBias<T> bias{};
-  MulticopterInput<T, N> input{};  ///< what acted during the last step
+  /// Commanded speeds of the last step, wind, and the sum of external wrench and process noise.
+  MulticopterInput<T, N> input{};
+  Vec3<T> noise_force_W{};                 ///< N, sample of (10) during the last step
+  Vec3<T> noise_torque_B{};                ///< N m, sample of (10)
+  Vec3<T> external_force_W{};              ///< N
+  Vec3<T> external_torque_B{};             ///< N m
+  SmallArray<T, N> rotor_effectiveness{};  ///< 1: thrust and torque as in the parameters
   DelayLine<SmallArray<T, N>, delay_capacity> delay{};
   ImuReading<T> held_reading{};  ///< where the IMU is slower than the physics
   double imu_phase = 0.0;        ///< of an IMU sampling interval, in [0, 1)
@@ -66,8 +78,9 @@ struct MulticopterSnapshot {
 /// Not modelled: contact, ground effect, flexibility, the air's own dynamics. A step allocates
 /// nothing. It throws only before anything has changed: ParameterError for a dt that
 /// validate_time_step refuses or rates that the rotors cannot control, std::invalid_argument for
-/// another number of rotors. Commands are not looked at: what is not finite gives a state that is
-/// not finite.
+/// another number of rotors. Numbers of commands, wind and external wrench are not checked: what is
+/// not finite gives a state that is not finite. A dt that is too long for the motors is flown;
+/// `warning()` then says why the result is doubtful.
 template <int N = Dynamic, class T = double>
 class Multicopter {
  public:
@@ -82,12 +95,16 @@ class Multicopter {
 
   /// The physical state after the last step.
   const State& state() const { return memory_.state; }
-  /// Replaces the physical state; time, controller, biases and noise go on.
+  /// Replaces the physical state; time, controller, biases and noise go on. The attitude is
+  /// normalised.
+  /// @throws std::invalid_argument for another number of rotors, a number that is not finite or an
+  /// attitude of zero; nothing has changed then.
   void set_state(const State& state) {
     require_rotors(state.rotor_speeds.size());
-    memory_.state = state;
+    memory_.state = checked(state);
   }
   /// Starts again at time 0 from `state`: controller, biases, delays and the noise counter too.
+  /// Wind, battery voltage, external wrench and rotor effectiveness stay. Throws as set_state does.
   void reset(const State& state);
   void reset() { reset(trim()); }
 
@@ -152,14 +169,39 @@ class Multicopter {
   const RateControllerState<T>& controller() const { return memory_.controller; }
   void set_controller(const RateControllerState<T>& state) { memory_.controller = state; }
 
-  const Vec3<T>& wind() const { return memory_.input.wind; }  ///< m/s, world frame
-  void set_wind(const Vec3<T>& wind_W) { memory_.input.wind = wind_W; }
+  /// Why the results of steps of the last dt are doubtful, or an empty text: see
+  /// validate_time_step.
+  std::string warning() const {
+    return validate_time_step(parameters_, options_.integrator, memory_.dt);
+  }
+
+  const Vec3<T>& wind() const { return memory_.input.wind_W; }  ///< m/s, world frame
+  void set_wind(const Vec3<T>& wind_W) { memory_.input.wind_W = wind_W; }
+  /// Force [N, world frame] and torque [N m, body frame] that act on the vehicle beside those of
+  /// the model, at its centre of mass, until they are changed: a payload, a tether, contact in a
+  /// host simulator. The accelerometer measures them.
+  void set_external_wrench(const Vec3<T>& force_W, const Vec3<T>& torque_B) {
+    memory_.external_force_W = force_W;
+    memory_.external_torque_B = torque_B;
+    is_pushed_ = is_pushed();
+    apply_wrench();
+  }
+  const Vec3<T>& external_force() const { return memory_.external_force_W; }    ///< N, world frame
+  const Vec3<T>& external_torque() const { return memory_.external_torque_B; }  ///< N m, body frame
+  /// Factors on the thrust and the aerodynamic torque of each rotor until they are changed: 1 as in
+  /// the parameters, 0 for a lost propeller. Controllers do not know of them.
+  /// @throws std::invalid_argument for another number of rotors, or factors that are not finite and
+  /// >= 0; nothing has changed then.
+  void set_rotor_effectiveness(const SmallArray<T, N>& factors);
+  const SmallArray<T, N>& rotor_effectiveness() const { return memory_.rotor_effectiveness; }
   double battery_voltage() const { return memory_.voltage; }  ///< V
   /// Without effect on a vehicle whose battery.nominal_voltage is 0.
   void set_battery_voltage(double voltage) { memory_.voltage = voltage; }
 
-  /// Everything that affects the future, and back.
+  /// Everything that affects the future, and back: seed and id of the noise too.
   Snapshot snapshot() const { return memory_; }
+  /// @throws std::invalid_argument for a snapshot of a multicopter with other parameters,
+  /// integrator or noise switch; nothing has changed then.
   void restore(const Snapshot& snapshot);
 
  private:
@@ -175,6 +217,17 @@ class Multicopter {
   };
 
   void require_rotors(int count) const;
+  void apply_wrench() {
+    memory_.input.force_W = memory_.external_force_W + memory_.noise_force_W;
+    memory_.input.torque_B = memory_.external_torque_B + memory_.noise_torque_B;
+  }
+  bool is_pushed() const {
+    const auto& force_W = memory_.external_force_W;
+    const auto& torque_B = memory_.external_torque_B;
+    return force_W.x != 0 || force_W.y != 0 || force_W.z != 0 || torque_B.x != 0 ||
+           torque_B.y != 0 || torque_B.z != 0;
+  }
+  void make_rotors();
   void prepare_step(double dt) {
     if (dt == constants_.dt) return;
     require_time_step(dt);
@@ -191,7 +244,7 @@ class Multicopter {
   void advance(const SmallArray<T, N>& command);
   void prepare_outer();
   void run_outer(const OuterLoopCommand<T>& command);
-  template <class Noise, class Shape>
+  template <class Held, class Shape>
   void integrate(const MulticopterModel<T, N, Shape>& model);
   void draw_noise();
   void draw_imu_noise();
@@ -203,6 +256,7 @@ class Multicopter {
   MulticopterOptions options_;
   bool parallel_ = false;
   bool noisy_ = false;
+  bool is_pushed_ = false;  // by an external wrench
   MulticopterModel<T, N, ParallelShape> parallel_model_{};
   MulticopterModel<T, N, GeneralShape> general_model_{};
   Allocation<T, N> allocation_{};

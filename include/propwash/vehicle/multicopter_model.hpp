@@ -19,7 +19,7 @@
 
 namespace propwash {
 
-/// The papers' vehicles: diagonal matrices, rotors along body z.
+/// The papers' vehicles: diagonal matrices, rotors along body z, motors that are alike.
 struct ParallelShape {
   template <class P>
   using Body = RigidBody<P, Diag3<P>>;
@@ -29,6 +29,8 @@ struct ParallelShape {
   using Force = AlongZ<P>;
   template <class P>
   using Lag = MotorLag<P>;
+  template <class X, int N>
+  using EachRotor = AllRotors<X, N>;
   static constexpr bool has_rotor_drag = false;
   static constexpr double rate_unit = 1.0;  ///< rad/s, of the model's body rates
 };
@@ -51,6 +53,8 @@ struct GeneralShape {
   using Force = Vec3<P>;
   template <class P>
   using Lag = AsymmetricMotorLag<P>;
+  template <class X, int N>
+  using EachRotor = SmallArray<X, N>;
   static constexpr bool has_rotor_drag = true;
   static constexpr double rate_unit = 1.0;
 };
@@ -63,21 +67,21 @@ struct MulticopterModel {
 
   typename Shape::template Body<P> body{};
   SmallArray<Rotor, N> rotors{};
-  typename Shape::template Lag<P> motor{};
-  P speed_min{};  ///< rad/s
-  P speed_max{};  ///< rad/s
+  typename Shape::template EachRotor<typename Shape::template Lag<P>, N> motor{};
+  typename Shape::template EachRotor<P, N> speed_min{};  ///< rad/s
+  typename Shape::template EachRotor<P, N> speed_max{};  ///< rad/s
   DragParameters<P, Matrix> drag{};
   RotorDragParameters<P> rotor_drag{};
 };
 
-/// What acts on the vehicle from outside and is held over a step. Wind and Noise are Vec3<T>, or
-/// Zero3 where there is none.
-template <class T, int N, class Wind = Vec3<T>, class Noise = Vec3<T>>
+/// What acts on the vehicle and is held over a step. Wind and Held are Vec3<T>, or Zero3 where
+/// there is none.
+template <class T, int N, class Wind = Vec3<T>, class Held = Vec3<T>>
 struct MulticopterInput {
   SmallArray<T, N> command{};  ///< rad/s, rotor speeds, within the limits
-  Wind wind{};                 ///< m/s, velocity of the air, world frame
-  Noise noise_force{};         ///< N, sample of (10), world frame
-  Noise noise_torque{};        ///< N m, sample of (10), body frame
+  Wind wind_W{};               ///< m/s, velocity of the air
+  Held force_W{};              ///< N, external force and a sample of (10)
+  Held torque_B{};             ///< N m, external torque and a sample of (10)
 };
 
 namespace detail {
@@ -108,13 +112,13 @@ PROPWASH_FN AirForces<T> air_forces(const MulticopterModel<P, N, Shape>& model,
 }  // namespace detail
 
 /// d/dt of the rigid body: (8), (9), (12) and (13), for what the rotors do to it.
-template <class T, int N, class P, class Shape, class Wrench, class Wind, class Noise>
+template <class T, int N, class P, class Shape, class Wrench, class Wind, class Held>
 PROPWASH_FN RigidBodyState<T> rigid_body_derivative(
     const MulticopterModel<P, N, Shape>& model, const RigidBodyState<T>& state,
-    const Wrench& rotors, const MulticopterInput<T, N, Wind, Noise>& input) {
-  const auto air = detail::air_forces(model, state.velocity, state.attitude, input.wind);
+    const Wrench& rotors, const MulticopterInput<T, N, Wind, Held>& input) {
+  const auto air = detail::air_forces(model, state.velocity, state.attitude, input.wind_W);
   Vec3<T> force_W;
-  Vec3<T> torque_B = rotors.torque_B + input.noise_torque;
+  Vec3<T> torque_B = rotors.torque_B + input.torque_B;
   if constexpr (Shape::has_rotor_drag) {
     force_W = rotate(state.attitude, rotors.force_B + air.rotor_drag_B);
     torque_B = torque_B + air.blow_back_B;
@@ -124,7 +128,7 @@ PROPWASH_FN RigidBodyState<T> rigid_body_derivative(
 
   RigidBodyState<T> rate;
   rate.position = position_rate(state.velocity);
-  rate.velocity = linear_acceleration(model.body, force_W, air.drag_W, input.noise_force);
+  rate.velocity = linear_acceleration(model.body, force_W, air.drag_W, input.force_W);
   rate.attitude = attitude_rate(model.body, state.attitude, state.body_rates);
   rate.body_rates = angular_acceleration(model.body, torque_B, state.body_rates, rotors.momentum_B,
                                          drag_torque(model.drag, state.body_rates));
@@ -132,25 +136,26 @@ PROPWASH_FN RigidBodyState<T> rigid_body_derivative(
 }
 
 /// d/dt of the state: (1), (8), (9), (12) and (13).
-template <class T, int N, class P, class Shape, class Wind, class Noise>
+template <class T, int N, class P, class Shape, class Wind, class Held>
 PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
     const MulticopterModel<P, N, Shape>& model, const MulticopterState<T, N>& state,
-    const MulticopterInput<T, N, Wind, Noise>& input) {
-  const auto accelerations =
-      map(state.rotor_speeds, input.command, [&](const T& speed, const T& command) PROPWASH_LAMBDA {
-        return rotor_acceleration(model.motor, speed, command);
-      });
+    const MulticopterInput<T, N, Wind, Held>& input) {
+  SmallArray<T, N> accelerations;
+  accelerations.resize(state.rotor_speeds.size());
+  for_each_index<N>(state.rotor_speeds.size(), [&](int i) PROPWASH_LAMBDA {
+    accelerations[i] = rotor_acceleration(model.motor[i], state.rotor_speeds[i], input.command[i]);
+  });
   const auto rotors = rotor_wrench(model.rotors, state.rotor_speeds, accelerations);
   return with_rotors(rigid_body_derivative(model, rigid_body(state), rotors, input), accelerations);
 }
 
 /// Specific force at the centre of mass, body frame, m/s^2: all force but gravity over the mass.
-template <class T, int N, class P, class Shape, class Wind, class Noise>
+template <class T, int N, class P, class Shape, class Wind, class Held>
 PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
                                    const MulticopterState<T, N>& state,
-                                   const MulticopterInput<T, N, Wind, Noise>& input) {
-  const auto air = detail::air_forces(model, state.velocity, state.attitude, input.wind);
-  Vec3<T> force_B = rotate_inverse(state.attitude, air.drag_W + input.noise_force);
+                                   const MulticopterInput<T, N, Wind, Held>& input) {
+  const auto air = detail::air_forces(model, state.velocity, state.attitude, input.wind_W);
+  Vec3<T> force_B = rotate_inverse(state.attitude, air.drag_W + input.force_W);
   if constexpr (Shape::has_rotor_drag) force_B = force_B + air.rotor_drag_B;
   for_each_index<N>(state.rotor_speeds.size(), [&](int i) PROPWASH_LAMBDA {
     force_B = force_B + model.rotors[i].force_B * signed_square(state.rotor_speeds[i]);
@@ -162,11 +167,15 @@ PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
 template <class T, int N, class P, class Shape>
 PROPWASH_FN MulticopterState<T, N> projected(const MulticopterModel<P, N, Shape>& model,
                                              const MulticopterState<T, N>& state) {
-  const auto limited = [&](const T& speed) PROPWASH_LAMBDA {
-    return clamp(speed, model.speed_min, model.speed_max);
-  };
   return {state.position, state.velocity, normalized(state.attitude), state.body_rates,
-          map(state.rotor_speeds, limited)};
+          clamp(state.rotor_speeds, model.speed_min, model.speed_max)};
+}
+
+/// Whether all motors are alike, and as fast up as down.
+inline bool is_uniform(const MotorParameters<double>& motor) {
+  return motor.time_constant_up.is_uniform() && motor.time_constant_down.is_uniform() &&
+         motor.time_constant_up[0] == motor.time_constant_down[0] && motor.speed_min.is_uniform() &&
+         motor.speed_max.is_uniform();
 }
 
 /// Whether a vehicle has the structure of ParallelShape.
@@ -180,8 +189,8 @@ inline bool is_parallel(const VehicleParameters& vehicle) {
   }
   const auto& air = vehicle.rotor_drag;
   return diagonal(vehicle.body.inertia) && diagonal(vehicle.drag.rotational) &&
-         vehicle.motor.time_constant_up == vehicle.motor.time_constant_down && air.blow_back == 0 &&
-         air.linear.x == 0 && air.linear.y == 0 && air.linear.z == 0;
+         is_uniform(vehicle.motor) && air.blow_back == 0 && air.linear.x == 0 &&
+         air.linear.y == 0 && air.linear.z == 0;
 }
 
 namespace detail {
@@ -198,6 +207,38 @@ void make_rotor(const RotorCoefficients<Q>& from, RotorCoefficients<P, Vec3<P>>&
 template <class Q, class P>
 void make_rotor(const RotorCoefficients<Q>& from, RotorCoefficients<P, AlongZ<P>>& to) {
   to = {{P(from.force_B.z)}, cast<P>(from.torque_B), {P(from.reaction_B.z)}};
+}
+
+template <class Q, class P>
+void make_matrix(const Mat3<Q>& from, Mat3<P>& to) {
+  to = cast<P>(from);
+}
+template <class Q, class P>
+void make_matrix(const Mat3<Q>& from, Diag3<P>& to) {
+  to = diagonal_of<P>(from);
+}
+
+template <class Q, class P>
+void make_lag(const MotorParameters<Q>& from, int rotor, MotorLag<P>& to) {
+  to = {P(1.0 / from.time_constant_up[rotor])};
+}
+template <class Q, class P>
+void make_lag(const MotorParameters<Q>& from, int rotor, AsymmetricMotorLag<P>& to) {
+  to = {P(1.0 / from.time_constant_up[rotor]), P(1.0 / from.time_constant_down[rotor])};
+}
+
+/// Lags and limits of the motors of `model.rotors`.
+template <class Q, class P, int N, class Shape>
+void make_motors(const MotorParameters<Q>& from, MulticopterModel<P, N, Shape>& model) {
+  const int rotors = model.rotors.size();
+  model.motor.resize(rotors);
+  model.speed_min.resize(rotors);
+  model.speed_max.resize(rotors);
+  for (int i = 0; i < rotors; ++i) {
+    make_lag(from, i, model.motor[i]);
+    model.speed_min[i] = P(from.speed_min[i]);
+    model.speed_max[i] = P(from.speed_max[i]);
+  }
 }
 
 /// A body as its shape holds it.
@@ -226,16 +267,8 @@ MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
                        model.rotors[i]);
   }
 
-  const auto& motor = vehicle.motor;
-  if constexpr (std::is_same_v<Shape, ParallelShape>) {
-    model.motor.rate = P(1.0 / motor.time_constant_up);
-    model.drag.rotational = detail::diagonal_of<P>(vehicle.drag.rotational);
-  } else {
-    model.motor = {P(1.0 / motor.time_constant_up), P(1.0 / motor.time_constant_down)};
-    model.drag.rotational = cast<P>(vehicle.drag.rotational);
-  }
-  model.speed_min = P(motor.speed_min);
-  model.speed_max = P(motor.speed_max);
+  detail::make_motors(vehicle.motor, model);
+  detail::make_matrix(vehicle.drag.rotational, model.drag.rotational);
   model.drag.translational = P(vehicle.drag.translational);
   model.rotor_drag = {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)};
   return model;

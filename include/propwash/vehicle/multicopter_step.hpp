@@ -8,11 +8,12 @@
 namespace propwash {
 
 /// One step of dt [s], with what is done once after it.
-template <class Method, class T, int N, class P, class Shape, class Wind, class Noise, class Time>
-PROPWASH_FN MulticopterState<T, N> multicopter_step(
-    const Method& method, const MulticopterModel<P, N, Shape>& model,
-    const MulticopterState<T, N>& state, const MulticopterInput<T, N, Wind, Noise>& input,
-    const Time& dt) {
+template <class Method, class T, int N, class P, class Shape, class Wind, class Held, class Time>
+PROPWASH_FN MulticopterState<T, N> multicopter_step(const Method& method,
+                                                    const MulticopterModel<P, N, Shape>& model,
+                                                    const MulticopterState<T, N>& state,
+                                                    const MulticopterInput<T, N, Wind, Held>& input,
+                                                    const Time& dt) {
   const auto f = [&](const MulticopterState<T, N>& x) PROPWASH_LAMBDA {
     return multicopter_derivative(model, x, input);
   };
@@ -22,11 +23,13 @@ PROPWASH_FN MulticopterState<T, N> multicopter_step(
 /// The same step where the motors have one time constant. The distance of a rotor from its held
 /// command decays and hears nothing of the body, so the integrator's stages for it are known before
 /// the step (`lag`), and the torque and momentum that are linear in it are summed once a step.
-template <class Method, class T, int N, class P, class Shape, class Wind, class Noise, class Time>
-PROPWASH_FN MulticopterState<T, N> multicopter_step(
-    const Method& method, const MulticopterModel<P, N, Shape>& model, const DecayStages<P>& lag,
-    const MulticopterState<T, N>& state, const MulticopterInput<T, N, Wind, Noise>& input,
-    const Time& dt) {
+template <class Method, class T, int N, class P, class Shape, class Wind, class Held, class Time>
+PROPWASH_FN MulticopterState<T, N> multicopter_step(const Method& method,
+                                                    const MulticopterModel<P, N, Shape>& model,
+                                                    const DecayStages<P>& lag,
+                                                    const MulticopterState<T, N>& state,
+                                                    const MulticopterInput<T, N, Wind, Held>& input,
+                                                    const Time& dt) {
   const auto decayed = [&](const P& factor) PROPWASH_LAMBDA {
     return map(state.rotor_speeds, input.command,
                [&factor](const T& speed, const T& command) PROPWASH_LAMBDA {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,7 @@
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/jacobi.hpp"
 #include "propwash/model/delay.hpp"
+#include "propwash/vehicle/multicopter_state.hpp"
 #include "propwash/vehicle/parameters.hpp"
 
 namespace propwash {
@@ -56,6 +58,14 @@ class Complaints {
   }
   void positive(const FieldName& field, double value, const char* unit) {
     if (!(value > 0.0) || !std::isfinite(value)) add(field.text(), value, wanted(" > 0 ", unit));
+  }
+  void positive(const FieldName& field, const PerRotor<double>& values, const char* unit) {
+    if (values.count == 1) return positive(field, values[0], unit);
+    for (int i = 0; i < static_cast<int>(values.count); ++i) {
+      if (!(values[i] > 0.0) || !std::isfinite(values[i])) {
+        add(field.text(i), values[i], wanted(" > 0 ", unit));
+      }
+    }
   }
   void not_negative(const FieldName& field, double value, const char* unit) {
     if (!(value >= 0.0) || !std::isfinite(value)) add(field.text(), value, wanted(" >= 0 ", unit));
@@ -165,23 +175,45 @@ inline void check_rotors(const VehicleParameters& vehicle, Complaints& complaint
   }
 }
 
-inline void check_motor(const MotorParameters<double>& motor, Complaints& complaints) {
+/// One number, or one for each rotor.
+inline void check_count(const char* field, const PerRotor<double>& numbers, std::size_t rotors,
+                        Complaints& complaints) {
+  if (numbers.count == 1 || numbers.count == static_cast<std::int64_t>(rotors)) return;
+  complaints.add(std::string(field) + ", their number", numbers.count,
+                 "1, or " + std::to_string(rotors) + ", one for each rotor");
+}
+
+inline void check_motor(const MotorParameters<double>& motor, std::size_t rotors,
+                        Complaints& complaints) {
+  complaints.not_negative("motor.command_delay", motor.command_delay, "s");
+  const std::size_t before = complaints.texts.size();
+  check_count("motor.time_constant_up", motor.time_constant_up, rotors, complaints);
+  check_count("motor.time_constant_down", motor.time_constant_down, rotors, complaints);
+  check_count("motor.speed_min", motor.speed_min, rotors, complaints);
+  check_count("motor.speed_max", motor.speed_max, rotors, complaints);
+  if (complaints.texts.size() > before) return;
   complaints.positive("motor.time_constant_up", motor.time_constant_up, "s");
   complaints.positive("motor.time_constant_down", motor.time_constant_down, "s");
   complaints.positive("motor.speed_max", motor.speed_max, "rad/s");
-  complaints.not_negative("motor.command_delay", motor.command_delay, "s");
-  if (!(motor.speed_min < motor.speed_max) || !std::isfinite(motor.speed_min)) {
+  const auto& minimum = motor.speed_min;
+  const auto& maximum = motor.speed_max;
+  const auto compared = std::max(minimum.count, maximum.count);
+  for (int i = 0; i < static_cast<int>(compared); ++i) {
+    if (!(maximum[i] > 0.0)) continue;  // said already
+    if (minimum[i] < maximum[i] && std::isfinite(minimum[i])) continue;
+    const FieldName field("motor.speed_min");
     complaints.add(
-        "motor.speed_min", motor.speed_min,
-        "a finite value less than motor.speed_max = " + formatted(motor.speed_max) + " rad/s");
+        compared == 1 ? field.text() : field.text(i), minimum[i],
+        "a finite value less than motor.speed_max = " + formatted(maximum[i]) + " rad/s");
   }
 }
 
 /// The thrust at full speed against the weight that it must hold, and whether it holds it upright.
 inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaints) {
   double lift = 0.0;
+  int index = 0;
   for (const auto& rotor : vehicle.rotors) {
-    lift += rotor_thrust(rotor, vehicle.motor.speed_max) * rotor.axis.z;
+    lift += rotor_thrust(rotor, vehicle.motor.speed_max[index++]) * rotor.axis.z;
   }
   const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
   if (!(lift > weight)) {
@@ -273,7 +305,7 @@ inline void validate(const VehicleParameters& vehicle) {
   detail::Complaints complaints;
   detail::check_body(vehicle.body, complaints);
   detail::check_rotors(vehicle, complaints);
-  detail::check_motor(vehicle.motor, complaints);
+  detail::check_motor(vehicle.motor, vehicle.rotors.size(), complaints);
   if (complaints.texts.empty()) detail::check_thrust(vehicle, complaints);
   detail::check_air(vehicle, complaints);
   detail::check_imu(vehicle.imu, complaints);
@@ -309,13 +341,75 @@ inline void validate_allocation(const VehicleParameters& vehicle) {
   detail::refuse(vehicle.name, complaints.texts);
 }
 
-/// Throws ParameterError where dt [s] is not a positive number. Returns a warning, or an empty
-/// text: Euler's method with a step beyond the motor time constant does not follow the motors.
+namespace detail {
+
+/// The quaternion in unit length, with its own bits where it is that already but for rounding.
+/// @throws std::invalid_argument for zero, or numbers that are not finite.
+template <class T>
+Quat<T> checked_attitude(const Quat<T>& q, const char* name) {
+  const double norm = std::hypot(std::hypot(static_cast<double>(q.w), static_cast<double>(q.x)),
+                                 std::hypot(static_cast<double>(q.y), static_cast<double>(q.z)));
+  if (!(norm > 0.0) || !std::isfinite(norm)) {
+    throw std::invalid_argument(std::string(name) + ", its length = " + formatted(norm) +
+                                ": expected a finite quaternion whose length is not zero");
+  }
+  if (std::abs(norm - 1.0) <= 4.0 * std::numeric_limits<T>::epsilon()) return q;
+  return q * static_cast<T>(1.0 / norm);
+}
+
+/// @throws std::invalid_argument where one of `count` numbers is not finite.
+template <class T>
+void check_finite(const T* numbers, int count, const char* name) {
+  for (int i = 0; i < count; ++i) {
+    if (std::isfinite(numbers[i])) continue;
+    throw std::invalid_argument(std::string(name) + "[" + std::to_string(i) +
+                                "] = " + formatted(static_cast<double>(numbers[i])) +
+                                ": expected a finite number");
+  }
+}
+
+}  // namespace detail
+
+/// A state as a step expects it: finite numbers, the attitude of unit length.
+/// @throws std::invalid_argument for a number that is not finite, or an attitude of zero.
+template <class T, int N>
+MulticopterState<T, N> checked(const MulticopterState<T, N>& state) {
+  detail::check_finite(&state.position.x, 3, "position");
+  detail::check_finite(&state.velocity.x, 3, "velocity");
+  detail::check_finite(&state.body_rates.x, 3, "body_rates");
+  detail::check_finite(state.rotor_speeds.begin(), state.rotor_speeds.size(), "rotor_speeds");
+  MulticopterState<T, N> result = state;
+  result.attitude = detail::checked_attitude(state.attitude, "attitude");
+  return result;
+}
+
+/// s, the shortest step: shorter ones are beyond the resolution of time and of noise.
+inline constexpr double min_time_step = 1e-9;
+
+/// Why steps of dt [s] are too long for motors whose shortest time constant is `fastest` [s], or an
+/// empty text: an explicit method then does not follow the motors' lag.
+inline std::string time_step_warning(double fastest, Integrator integrator, double dt) {
+  const double limit = integrator == Integrator::rk4 ? 2.78 * fastest : fastest;
+  if (dt <= limit * (1.0 + 1e-6)) return {};
+  std::ostringstream warning;
+  warning << "dt = " << dt << " s is larger than " << limit
+          << " s, what the motor time constant of " << fastest
+          << " s allows: the rotor speeds will oscillate or diverge; take a shorter dt";
+  return warning.str();
+}
+
+/// s, the shortest time constant of a vehicle's motors.
+inline double fastest_motor(const MotorParameters<double>& motor) {
+  return std::min(min_of(motor.time_constant_up), min_of(motor.time_constant_down));
+}
+
+/// Throws ParameterError where dt [s] is not a number from min_time_step on, or too short for the
+/// memory of the command delay. Returns time_step_warning.
 inline std::string validate_time_step(const VehicleParameters& vehicle, Integrator integrator,
                                       double dt) {
-  if (!(dt > 0.0) || !std::isfinite(dt)) {
+  if (!(dt >= min_time_step) || !std::isfinite(dt)) {
     std::ostringstream text;
-    text << "dt = " << dt << ": expected a finite value > 0 s";
+    text << "dt = " << dt << ": expected a finite value >= " << min_time_step << " s";
     throw ParameterError(text.str());
   }
   if (vehicle.motor.command_delay > max_delay_steps * dt) {
@@ -324,15 +418,7 @@ inline std::string validate_time_step(const VehicleParameters& vehicle, Integrat
          << max_delay_steps << " steps of dt = " << dt << " s, " << max_delay_steps * dt << " s";
     throw ParameterError(text.str());
   }
-  const double fastest = std::min(vehicle.motor.time_constant_up, vehicle.motor.time_constant_down);
-  std::ostringstream warning;
-  const double limit = integrator == Integrator::rk4 ? 2.78 * fastest : fastest;
-  if (dt > limit) {
-    warning << "dt = " << dt << " s is larger than " << limit
-            << " s, what the motor time constant of " << fastest
-            << " s allows: the rotor speeds will oscillate or diverge; take a shorter dt";
-  }
-  return warning.str();
+  return time_step_warning(fastest_motor(vehicle.motor), integrator, dt);
 }
 
 }  // namespace propwash

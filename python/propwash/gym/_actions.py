@@ -79,9 +79,7 @@ class VelocityActions:
 def _lever(fleet: Fleet) -> tuple[float, float]:
     """N: the nominal weight, and what the rotors have beyond it."""
     vehicle = fleet.vehicle
-    most = sum(r.thrust_coefficient for r in vehicle.rotors) * vehicle.motor.speed_max**2
-    weight = vehicle.body.mass * float(np.linalg.norm(vehicle.body.gravity))
-    return weight, most - weight
+    return vehicle.weight, vehicle.max_thrust - vehicle.weight
 
 
 class RotorThrustActions:
@@ -95,12 +93,11 @@ class RotorThrustActions:
         vehicle = fleet.vehicle
         self.size = len(vehicle.rotors)
         self._factor = np.array([r.thrust_coefficient for r in vehicle.rotors], dtype=np.float32)
-        self.least, self.most = (
-            self._factor * np.float32(speed**2)
-            for speed in (vehicle.motor.speed_min, vehicle.motor.speed_max)
-        )
+        self._slowest = np.array(vehicle.motor_values("speed_min"), dtype=np.float32)
+        self._fastest = np.array(vehicle.motor_values("speed_max"), dtype=np.float32)
+        self.least = self._factor * self._slowest**2
+        self.most = self._factor * self._fastest**2
         self.hover = self._factor * fleet.rotor_speeds[0].astype(np.float32) ** 2
-        self._speeds = np.float32(vehicle.motor.speed_min), np.float32(vehicle.motor.speed_max)
 
     def command(self, action: Numbers) -> RotorSpeeds:
         """For actions (n, N) within [-1, 1]."""
@@ -108,7 +105,7 @@ class RotorThrustActions:
         down = np.minimum(action, np.float32(0.0)) * (self.hover - self.least)
         squared = ((up + down) + self.hover) / self._factor
         speeds = np.sqrt(np.maximum(squared, np.float32(0.0)))
-        return RotorSpeeds(np.clip(speeds, *self._speeds))
+        return RotorSpeeds(np.clip(speeds, self._slowest, self._fastest))
 
 
 _KINDS: dict[str, Any] = {

@@ -85,8 +85,9 @@ class Engine:
         widths = {name: width or fleet.rotors for name, width in PARTS.items()}
         self._parts = {name: np.zeros((n, w), dtype=np.float32) for name, w in widths.items()}
         self._parts["attitude"][:, 0] = 1.0
-        motor = fleet.vehicle.motor
-        self._speeds = np.float32(motor.speed_min), np.float32(motor.speed_max)
+        of_motors = fleet.vehicle.motor_values
+        self._slowest = np.array(of_motors("speed_min"), dtype=np.float32)
+        self._fastest = np.array(of_motors("speed_max"), dtype=np.float32)
         self._sensed: SensedObservation | None = None
         if chosen.observation == "sensors":
             self._sensed = SensedObservation(self.state, self.task, chosen)
@@ -243,7 +244,7 @@ class Engine:
         if not np.isfinite(array).all():
             raise ValueError(f"{where}: expected finite numbers")
         if name == "rotor_speeds":
-            array = np.clip(array, *self._speeds)
+            array = np.clip(array, self._slowest, self._fastest)
         self._parts[name][rows] = array
 
 

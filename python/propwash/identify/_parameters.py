@@ -209,7 +209,7 @@ def _of_axes() -> Iterator[FreeParameter]:
 
 
 def _read_motor(field: str, vehicle: VehicleParameters) -> float:
-    return float(getattr(vehicle.motor, field))
+    return float(np.mean(getattr(vehicle.motor, field)))
 
 
 def _read_inertia(axis: int, vehicle: VehicleParameters) -> float:

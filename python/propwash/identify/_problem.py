@@ -68,9 +68,7 @@ class Battery:
 
 def _hover_load(vehicle: VehicleParameters) -> float:
     """The sum of the squared duty cycles that carries the weight."""
-    weight = vehicle.body.mass * float(np.linalg.norm(vehicle.body.gravity))
-    thrust = float(np.mean([rotor.thrust_coefficient for rotor in vehicle.rotors]))
-    return weight / (thrust * vehicle.motor.speed_max**2)
+    return vehicle.weight / float(np.mean(vehicle.max_rotor_thrust))
 
 
 def _lagged(values: Array, share: float) -> Array:

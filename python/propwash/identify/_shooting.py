@@ -93,21 +93,21 @@ def commands(flight: Flight, period: float, flyer: Flyer) -> tuple[Array, Array]
     last = len(held) - 1
     now, before = held[np.clip(rows, 0, last)], held[np.clip(rows - 1, 0, last)]
     acting = (1.0 - share) * now + share * before
-    scale = np.full(len(held), motor.speed_max)
+    least, most = (np.array(flyer.vehicle.motor_values(f"speed_{end}")) for end in ("min", "max"))
+    scale = np.tile(most, (len(held), 1))
     if flyer.voltage is not None and nominal > 0.0:
-        scale *= flyer.voltage[:-1] / nominal
-    speeds = acting * scale[:, np.newaxis]
+        scale *= flyer.voltage[:-1, np.newaxis] / nominal
+    speeds = acting * scale
     slopes = np.zeros((flyer.unknowns, *speeds.shape))
     if "motor.command_delay" in flyer.slopes:
         for k in np.flatnonzero(flyer.slopes["motor.command_delay"]):
-            by_delay = (before - now) / period * scale[:, np.newaxis]
+            by_delay = (before - now) / period * scale
             slopes[k] += flyer.slopes["motor.command_delay"][k] * by_delay
     if flyer.voltage_slopes is not None:
         for k in np.flatnonzero(flyer.voltage_slopes.any(axis=1)):
-            by_voltage = motor.speed_max * flyer.voltage_slopes[k, :-1] / nominal
-            slopes[k] += acting * by_voltage[:, np.newaxis]
-    slopes[:, (speeds < motor.speed_min) | (speeds > motor.speed_max)] = 0.0
-    return np.clip(speeds, motor.speed_min, motor.speed_max), slopes
+            slopes[k] += acting * most * flyer.voltage_slopes[k, :-1, np.newaxis] / nominal
+    slopes[:, (speeds < least) | (speeds > most)] = 0.0
+    return np.clip(speeds, least, most), slopes
 
 
 def fly(

@@ -108,7 +108,8 @@ class RateLoop:
     @property
     def lag(self) -> float:
         """s, of the motors: the mean of their time constants up and down."""
-        return 0.5 * (self.vehicle.motor.time_constant_up + self.vehicle.motor.time_constant_down)
+        ways = (self.vehicle.motor_values(f"time_constant_{way}") for way in ("up", "down"))
+        return float(np.mean([*ways]))
 
     @property
     def nyquist(self) -> float:

@@ -110,8 +110,9 @@ def gain_sets(
     if not 1.0 < spread < 1e3:
         raise ValueError(f"spread: expected a factor above 1, got {spread!r}")
     if about is None:
-        motor = load_vehicle(vehicle).motor
-        tau = max(motor.time_constant_up, motor.time_constant_down) + motor.command_delay
+        flown = load_vehicle(vehicle)
+        ways = (flown.motor_values(f"time_constant_{way}") for way in ("up", "down"))
+        tau = float(np.max([*ways])) + flown.motor.command_delay
         bandwidth = min(1.0 / (2.0 * math.pi * tau), 0.05 / dt) / 3.0
         about = _sound(vehicle, bandwidth, dt)
     if len(about) != 3:

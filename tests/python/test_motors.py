@@ -1,0 +1,222 @@
+"""Motors that are not alike, rotors that lose effect, forces from outside the model."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from propwash import parameters
+
+DT = 1.0 / 960.0
+UNLIKE = {
+    "time_constant_up": (0.02, 0.03, 0.04, 0.05),
+    "time_constant_down": (0.05, 0.04, 0.03, 0.02),
+    "speed_max": (1500.0, 1600.0, 1700.0, 1800.0),
+}
+ROTOR_FILE = """
+name = "mine"
+[body]
+mass = 1.0
+inertia = [0.005, 0.005, 0.007]
+[rotor]
+thrust_coefficient = 2e-6
+{rotors}
+[motor]
+{motor}
+"""
+
+
+def unlike() -> pw.VehicleParameters:
+    """The default quadcopter with four different motors."""
+    return pw.load_vehicle("flightgoggles").replace(motor=UNLIKE)
+
+
+def file_of(path: Path, motor: str, *each: str) -> Path:
+    """A vehicle file with lines of the table [motor], and of each [[rotors]]."""
+    places = ((0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1))
+    rotors = [
+        f'[[rotors]]\nposition = [{x}, {y}, 0.0]\nspin = "{spin}"\n{lines}\n'
+        for (x, y), spin, lines in zip(places, ("ccw", "cw") * 2, each or ("",) * 4, strict=True)
+    ]
+    path.write_text(ROTOR_FILE.format(rotors="".join(rotors), motor=motor), encoding="utf-8")
+    return path
+
+
+def test_each_motor_follows_its_own_exponential() -> None:
+    uav = pw.Multicopter(unlike(), noise=False)
+    uav.reset(rotor_speeds=np.full(4, 800.0))
+    flight = uav.rollout(pw.RotorSpeeds(np.full(4, 5000.0)), DT, steps=960)
+    t = flight.time[:, None]
+    limits = np.array(UNLIKE["speed_max"])
+    exact = limits + (800.0 - limits) * np.exp(-t / np.array(UNLIKE["time_constant_up"]))
+    assert np.abs(flight.rotor_speeds - exact).max() < 1e-4
+    assert np.array_equal(flight.rotor_command[-1], limits)
+
+
+def test_motors_in_a_file_may_stand_with_their_rotors(tmp_path: Path) -> None:
+    lists = file_of(
+        tmp_path / "lists.toml",
+        "time_constant_up = [0.01, 0.02, 0.03, 0.04]\ntime_constant_down = 0.05\n"
+        "speed_max = [2000.0, 2100.0, 2000.0, 2000.0]",
+    )
+    each = [f"time_constant_up = {t}" for t in (0.01, 0.02, 0.03, 0.04)]
+    each[1] += "\nspeed_max = 2100.0"
+    with_rotors = file_of(
+        tmp_path / "rotors.toml", "time_constant_down = 0.05\nspeed_max = 2000.0", *each
+    )
+    vehicle = pw.load_vehicle(lists)
+    assert vehicle == pw.load_vehicle(with_rotors)
+    assert vehicle.motor.time_constant_up == (0.01, 0.02, 0.03, 0.04)
+    assert vehicle.motor.speed_max == (2000.0, 2100.0, 2000.0, 2000.0)
+    path = tmp_path / "written.toml"
+    path.write_text(vehicle.to_toml(), encoding="utf-8")
+    assert pw.load_vehicle(path) == vehicle
+    both = file_of(tmp_path / "both.toml", "speed_max = 2000.0", *["time_constant = 0.02"] * 4)
+    assert pw.load_vehicle(both).motor.time_constant_down == (0.02,) * 4
+
+
+@pytest.mark.parametrize(
+    ("motor", "each", "said"),
+    [
+        ("time_constant = 0.02", ["speed_max = 2000.0", "", "", ""], r"rotors\[1\].speed_max is"),
+        ("time_constant = 0.02\nspeed_max = [1.0, 2.0]", [""] * 4, "their number = 2: expected 1"),
+        (
+            "time_constant = 0.02\nspeed_max = [1.0, 2.0, 3.0, 4.0]",
+            ["speed_max = 2000.0", "", "", ""],
+            r"motor.speed_max has a number for each rotor, and \[\[rotors\]\] too",
+        ),
+        ('time_constant = 0.02\nspeed_max = [1.0, "b", 3.0, 4.0]', [""] * 4, "one for each rotor"),
+        ("speed_max = 2000.0", [""] * 4, "motor.time_constant is missing"),
+        (
+            "speed_max = 2000.0",
+            ["time_constant = 0.02\ntime_constant_up = 0.02", "", "", ""],
+            r"rotors\[0\].time_constant and rotors\[0\].time_constant_up are both given",
+        ),
+    ],
+)
+def test_motors_that_do_not_fit_their_rotors_are_refused(
+    tmp_path: Path, motor: str, each: list[str], said: str
+) -> None:
+    path = file_of(tmp_path / "bad.toml", motor, *each)
+    with pytest.raises(parameters.ParameterError, match=said):
+        pw.Multicopter(path)
+
+
+def test_thrust_and_weight_of_a_vehicle() -> None:
+    vehicle = unlike()
+    k = vehicle.rotors[0].thrust_coefficient
+    assert vehicle.max_rotor_thrust == tuple(k * w * w for w in UNLIKE["speed_max"])
+    assert vehicle.max_thrust == pytest.approx(sum(k * w * w for w in UNLIKE["speed_max"]))
+    assert vehicle.weight == pytest.approx(9.81)
+
+
+def test_unlike_motors_of_a_fleet_are_a_parameter_with_a_number_for_each_rotor() -> None:
+    fleet = pw.Fleet(unlike(), 3, dtype="float64", noise=False)
+    assert fleet.parameters["motor.speed_max"].shape == (3, 4)
+    fleet.parameters["motor.speed_max"] = np.full((3, 4), 1550.0)
+    fleet.step(pw.RotorSpeeds(np.full(4, 9000.0)), substeps=10)
+    assert np.all(fleet.rotor_command == 1550.0)
+    with pytest.raises(ValueError, match="the motors' range"):
+        fleet.reset(rotor_speeds=np.full(4, 1600.0))
+    assert pw.Fleet("flightgoggles", 3).parameters["motor.speed_max"].shape == (3,)
+
+
+def wear(vehicle: Any, factors: list[float]) -> None:
+    """Sets the effectiveness of the rotors of one vehicle, or of all of a fleet."""
+    if isinstance(vehicle, pw.Fleet):
+        vehicle.set_rotor_effectiveness(factors)
+    else:
+        vehicle.rotor_effectiveness = factors
+
+
+def pushed(vehicle: Any) -> None:
+    """Sets a wrench and two worn propellers."""
+    vehicle.set_external_wrench([1.0, 0.0, 2.0], [0.0, 0.01, 0.0])
+    wear(vehicle, [0.8, 1.0, 0.9, 1.0])
+
+
+def test_an_external_force_gives_its_impulse_and_is_measured() -> None:
+    still = pw.load_vehicle("flightgoggles").replace(drag=pw.parameters.DragParameters())
+    uav = pw.Multicopter(still, noise=False)
+    uav.reset(rotor_speeds=np.zeros(4))
+    uav.set_external_wrench([0.5, -0.25, 9.81])
+    uav.step(pw.RotorSpeeds(np.zeros(4)), DT, 960)
+    assert np.abs(uav.velocity - [0.5, -0.25, 0.0]).max() < 1e-12
+    assert np.abs(uav.imu.specific_force - [0.5, -0.25, 9.81]).max() < 1e-12
+    assert np.array_equal(uav.external_force, [0.5, -0.25, 9.81])
+    assert np.array_equal(uav.external_torque, np.zeros(3))
+
+
+def test_a_fleet_is_pushed_and_worn_as_its_single_vehicles() -> None:
+    fleet = pw.Fleet("flightgoggles", 3, dtype="float64", seed=4)
+    singles = [pw.Multicopter("flightgoggles", seed=4, id=i) for i in range(3)]
+    for vehicle in (fleet, *singles):
+        pushed(vehicle)
+    command = pw.RateThrust([0.3, -0.1, 0.2], 9.0)
+    fleet.step(command, substeps=200)
+    for i, uav in enumerate(singles):
+        uav.step(command, DT, 200)
+        assert np.abs(fleet.velocity[i] - uav.velocity).max() < 1e-11
+        assert np.abs(fleet.imu.specific_force[i] - uav.imu.specific_force).max() < 1e-10
+    assert np.array_equal(fleet.external_torque, np.tile([0.0, 0.01, 0.0], (3, 1)))
+    assert np.array_equal(fleet.rotor_effectiveness, np.tile([0.8, 1.0, 0.9, 1.0], (3, 1)))
+
+
+def test_each_vehicle_of_a_fleet_has_its_own_wrench_and_wear() -> None:
+    fleet = pw.Fleet("flightgoggles", 2, dtype="float64", noise=False)
+    fleet.set_external_wrench([[0.0, 0.0, 1.0], [0.0] * 3], [[0.0] * 3, [0.0, 0.0, 0.001]])
+    fleet.set_rotor_effectiveness([[1.0] * 4, [0.5, 1.0, 1.0, 1.0]])
+    fleet.step(pw.RotorSpeeds(fleet.rotor_speeds), substeps=10)
+    assert fleet.velocity[0, 2] > 1e-3
+    assert np.abs(fleet.body_rates[0]).max() < 1e-12
+    assert fleet.velocity[1, 2] < -1e-3
+    assert np.abs(fleet.body_rates[1]).min() > 1e-4
+
+
+def test_wrench_and_wear_are_kept_by_snapshots_copies_and_resets() -> None:
+    for vehicle in (pw.Multicopter("blackbird", seed=2), pw.Fleet("blackbird", 3, seed=2)):
+        pushed(vehicle)
+        vehicle.reset()
+        command = pw.RateThrust([0.1, 0.0, 0.0], 9.0)
+        vehicle.step(command)
+        other = copy.copy(vehicle)
+        for each in (vehicle, other):
+            for _ in range(50):
+                each.step(command)
+        assert np.array_equal(vehicle.velocity, other.velocity)
+        assert vehicle.get_state() == other.get_state()
+        assert np.all(np.asarray(vehicle.external_force).reshape(-1, 3)[:, 2] == 2.0)
+
+
+@pytest.mark.parametrize("make", [lambda: pw.Multicopter(), lambda: pw.Fleet(n=2)])
+def test_wrong_wrenches_and_factors_are_refused(make: Any) -> None:
+    vehicle = make()
+    before = vehicle.get_state()
+    for wrong in ([1.0, 2.0], [0.0, 0.0, np.nan], "up"):
+        with pytest.raises((ValueError, TypeError), match="force_W"):
+            vehicle.set_external_wrench(wrong)
+        with pytest.raises((ValueError, TypeError), match="torque_B"):
+            vehicle.set_external_wrench([0.0, 0.0, 0.0], wrong)
+    for factors in ([1.0, 1.0], [1.0, -0.1, 1.0, 1.0], [1.0, np.inf, 1.0, 1.0]):
+        with pytest.raises(ValueError, match=r"factors|rotor_effectiveness"):
+            wear(vehicle, factors)
+    assert vehicle.get_state() == before
+
+
+def test_a_snapshot_of_another_vehicle_is_refused() -> None:
+    heavier = pw.load_vehicle("flightgoggles").replace(body={"mass": 1.1})
+    for kind in (pw.Multicopter, pw.Fleet):
+        ours = kind("flightgoggles")
+        before = ours.get_state()
+        for other in (
+            kind(heavier),
+            kind("flightgoggles", integrator="euler"),
+            kind("flightgoggles", noise=False),
+        ):
+            with pytest.raises(ValueError, match="snapshot: expected"):
+                ours.set_state(other.get_state())
+        assert ours.get_state() == before
