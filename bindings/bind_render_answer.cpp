@@ -3,6 +3,7 @@
 #include "arrays.hpp"
 #include "propwash/render/encode.hpp"
 #include "propwash/render/frames.hpp"
+#include "propwash/render/images.hpp"
 #include "render_class.hpp"
 
 namespace propwash::bindings {
@@ -137,8 +138,8 @@ py::bytes encoded_answer(std::int64_t ntime, int width, int height,
   return py::bytes(encode_answer(answer));
 }
 
-/// Rec. 601 luma of an RGB picture, as a picture of its own.
-py::array_t<std::uint8_t> luma(const py::array_t<std::uint8_t>& image) {
+/// A new (h, w) picture: the luma of an RGB one.
+py::array_t<std::uint8_t> luma_of(const py::array_t<std::uint8_t>& image) {
   if (image.ndim() != 3 || image.shape(2) != 3) {
     refuse("image", "a picture of shape (height, width, 3), uint8", image);
   }
@@ -147,8 +148,7 @@ py::array_t<std::uint8_t> luma(const py::array_t<std::uint8_t>& image) {
   std::uint8_t* to = grey.mutable_data();
   for (py::ssize_t v = 0; v < image.shape(0); ++v) {
     for (py::ssize_t u = 0; u < image.shape(1); ++u) {
-      const unsigned sum = 19595u * from(v, u, 0) + 38470u * from(v, u, 1) + 7471u * from(v, u, 2);
-      *to++ = static_cast<std::uint8_t>((sum + 32768u) >> 16);
+      *to++ = render::luma(from(v, u, 0), from(v, u, 1), from(v, u, 2));
     }
   }
   return grey;
@@ -179,7 +179,7 @@ void bind_render_answer(py::module_& m) {
         py::arg("camera_indexes") = py::none(), py::arg("collision") = false,
         py::arg("landmark_ids") = py::list(), py::arg("landmark_position") = py::none(),
         py::arg("range") = py::none(), py::arg("depth_scale") = 0.0);
-  m.def("luma", &luma, py::arg("image"));
+  m.def("luma", &luma_of, py::arg("image"));
 }
 
 }  // namespace propwash::bindings

@@ -1,9 +1,12 @@
 #include <pybind11/stl.h>
 
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "arrays.hpp"
 #include "propwash/render/encode.hpp"
+#include "propwash/render/images.hpp"
 #include "render_class.hpp"
 
 namespace propwash::bindings {
@@ -219,6 +222,16 @@ py::list cameras_of(const PoseMessage& pose) {
   return list;
 }
 
+/// (channels, bytes a pixel) of each camera's picture in an answer.
+std::vector<std::pair<int, int>> image_layouts(const PoseMessage& pose) {
+  std::vector<std::pair<int, int>> layouts;
+  for (const auto& camera : pose.cameras) {
+    const auto layout = render::image_layout(camera.type, camera.has_shader_type);
+    layouts.emplace_back(layout.channels, layout.bytes_per_pixel);
+  }
+  return layouts;
+}
+
 py::list objects_of(const PoseMessage& pose) {
   py::list list;
   for (const auto& object : pose.objects) {
@@ -253,6 +266,7 @@ void bind_render_pose(py::module_& m) {
       .def_readonly("vertical_fov_deg", &PoseMessage::vertical_fov_deg)
       .def_readonly("depth_scale", &PoseMessage::depth_scale)
       .def_property_readonly("cameras", &cameras_of)
+      .def_property_readonly("image_layouts", &image_layouts)
       .def_property_readonly("objects", &objects_of)
       .def_property_readonly("camera_position",
                              [](const PoseMessage& self) {

@@ -14,6 +14,7 @@
 
 #include "propwash/render/decode.hpp"
 #include "propwash/render/encode.hpp"
+#include "propwash/render/images.hpp"
 
 namespace render = propwash::render;
 
@@ -25,7 +26,8 @@ inline std::vector<render::FrameView> views_of(const Frames& frames) {
   return views;
 }
 
-/// The answer to a pose, each picture filled with one byte.
+/// The answer to a pose, each picture filled with one byte; cameras that do not render are left
+/// out.
 inline Frames answer_to(const render::PoseMessage& pose) {
   render::Answer answer;
   answer.ntime = pose.ntime;
@@ -34,9 +36,13 @@ inline Frames answer_to(const render::PoseMessage& pose) {
   answer.depth_scale = pose.depth_scale;
   answer.range = 21.0;
   Frames frames(1);
-  for (const auto& camera : pose.cameras) {
-    answer.images.push_back({camera.id, -1, 3, 3, {}});
-    frames.emplace_back(static_cast<std::size_t>(3 * pose.width * pose.height),
+  for (std::size_t i = 0; i < pose.cameras.size(); ++i) {
+    const auto& camera = pose.cameras[i];
+    if (!camera.render) continue;
+    const auto layout = render::image_layout(camera.type, camera.has_shader_type);
+    const auto index = static_cast<int>(i);
+    answer.images.push_back({camera.id, index, layout.channels, layout.bytes_per_pixel, {}});
+    frames.emplace_back(static_cast<std::size_t>(layout.bytes_per_pixel * pose.width * pose.height),
                         static_cast<char>(pose.ntime & 0x7f));
   }
   frames[0] = render::encode_answer(answer);

@@ -107,6 +107,21 @@ TEST_CASE("sixty poses are answered over real sockets, in order and with their p
   CHECK(client.session().counts().starts <= 2);  // one more, where it noticed the connection
 }
 
+TEST_CASE("a grey camera gives the same bytes whichever way a renderer sends them") {
+  for (const bool narrow : {false, true}) {
+    render::ZmqClient client(any_ports());
+    const RendererThread renderer(client.options(), [&](Frames& frames) {
+      if (narrow) frames[1].resize(frames[1].size() / 3);
+    });
+    auto pose = make_pose(5);
+    pose.cameras[0].type = render::CameraType::grey;
+    const auto received = client.request(pose);
+    const auto& image = received.answer.images.at(0);
+    CHECK(image.bytes_per_pixel == (narrow ? 1 : 3));
+    CHECK(render::grey_bytes(image) == std::vector<std::uint8_t>(64 * 48, 5));
+  }
+}
+
 TEST_CASE("a renderer that is killed and started again is found within 2 s") {
   render::ZmqClient client(any_ports());
   {

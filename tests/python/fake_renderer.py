@@ -52,7 +52,8 @@ class FakeRenderer:
     swallow: poses used up at the start. newest_only: jumps to the newest pose that waits, as up to
     v2.0.4; otherwise answers all, as v2.0.5. frame_time: s for a picture. memory: s without a pose
     until everything is forgotten. repeats: how often an answer is sent again. mangle: what is sent
-    in place of an answer. v2: without the keys of v3, every picture RGB.
+    in place of an answer. v2: without the keys of v3, every camera drawn, every picture RGB.
+    narrow: grey and compressed depth as one byte a pixel, where v3 sends three equal ones.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class FakeRenderer:
         memory: float = 2.0,
         repeats: int = 0,
         v2: bool = False,
+        narrow: bool = False,
         mangle: Callable[[Message, dict[str, Any]], list[Message]] | None = None,
     ) -> None:
         self.ports = ports
@@ -74,6 +76,7 @@ class FakeRenderer:
         self.memory = memory
         self.repeats = repeats
         self.v2 = v2
+        self.narrow = narrow
         self.mangle = mangle
         self.poses: list[dict[str, Any]] = []
         self.answered: list[int] = []
@@ -141,30 +144,35 @@ class FakeRenderer:
     def answer(self, pose: dict[str, Any]) -> Message:
         """The frames of a sound answer."""
         width, height = pose["camWidth"], pose["camHeight"]
-        cameras = pose["cameras"]
+        drawn = [
+            (index, camera)
+            for index, camera in enumerate(pose["cameras"])
+            if self.v2 or camera["shouldRenderThisFrame"]
+        ]
         body: dict[str, Any] = {
             "ntime": pose["ntime"],
             "camWidth": width,
             "camHeight": height,
             "camDepthScale": pose["camDepthScale"],
-            "cameraIDs": [camera["ID"] for camera in cameras],
-            "channels": [camera["channels"] for camera in cameras],
-            "hasCameraCollision": cameras[0]["position"][1] < 0.0,
+            "cameraIDs": [camera["ID"] for _, camera in drawn],
+            "channels": [camera["channels"] for _, camera in drawn],
+            "hasCameraCollision": pose["cameras"][0]["position"][1] < 0.0,
             "landmarksInView": [{"ID": "Gate10_1", "position": [0.25, 0.75, 3.5]}],
             "lidarReturn": 21,
         }
         frames = []
-        for index, camera in enumerate(cameras):
+        for place, (index, camera) in enumerate(drawn):
             image = picture(width, height, index, pose["ntime"])[::-1]
             shader = -1 if self.v2 else camera["outputShaderType"]
             if shader == 3:
-                body["channels"][index] = 2
+                body["channels"][place] = 2
                 frames.append((image[..., 0].astype("<u2") * 256 + image[..., 1]).tobytes())
             elif shader in (2, 5):
-                body["channels"][index] = 1
-                frames.append(np.ascontiguousarray(image[..., 1]).tobytes())
+                body["channels"][place] = 1
+                grey = image[..., 1]
+                frames.append((grey if self.narrow else np.dstack([grey] * 3)).tobytes())
             else:
                 frames.append(image.tobytes())
         if not self.v2:
-            body["cameraIndexes"] = list(range(len(cameras)))
+            body["cameraIndexes"] = [index for index, _ in drawn]
         return [json.dumps(body).encode("ascii"), *frames]

@@ -56,10 +56,14 @@ def test_the_image_is_top_down_red_first_read_only_and_no_copy(
     assert frame.time_ns == 7_000
 
 
-def test_every_kind_comes_in_its_own_type(ports: tuple[int, int], renderer: FakeRenderer) -> None:
+@pytest.mark.parametrize("narrow", [False, True])
+def test_every_kind_comes_in_its_own_type(ports: tuple[int, int], narrow: bool) -> None:
     kinds = list(render.KINDS)
     cameras = [Camera(kind, kind) for kind in kinds]  # type: ignore[arg-type]
-    with Client("room", cameras, ports=ports, **SIZE) as client:
+    with (
+        FakeRenderer(ports, swallow=0, narrow=narrow) as renderer,
+        Client("room", cameras, ports=ports, **SIZE) as client,
+    ):
         images = client.request_vehicle(1, *AHEAD).images
     assert list(images) == kinds
     for index, kind in enumerate(kinds):

@@ -15,8 +15,8 @@ inline double Session::forward(double now) {
 inline Session::Messages Session::submit(const PoseMessage& pose, double now) {
   Outgoing outgoing{pose.ntime, encode_pose(pose), {}};
   if (pose.ntime <= last_submitted_) {
-    detail::refuse_pose("ntime", pose.ntime,
-                        ("more than the last, " + std::to_string(last_submitted_)).c_str());
+    detail::refuse_field("ntime", pose.ntime,
+                         ("more than the last, " + std::to_string(last_submitted_)).c_str());
   }
   check_fixed(pose);
   forward(now);
@@ -41,7 +41,7 @@ inline void Session::check_fixed(const PoseMessage& pose) const {
     if (was == is) return;
     std::ostringstream expected;
     expected << was << ", which the first pose of the session fixed; restart() allows another";
-    detail::refuse_pose(field, is, expected.str().c_str());
+    detail::refuse_field(field, is, expected.str().c_str());
   };
   check("scene", fixed_->scene, pose.scene);
   check("width", fixed_->width, pose.width);
@@ -273,7 +273,8 @@ inline std::optional<Answer> Session::receive(const FrameView* frames, std::size
 }
 
 /// Whether a sound answer is one to this pose: its size, and a picture from each camera and from no
-/// other, with no fewer bytes than its type has (grey may come as RGB). Fills in the index of each.
+/// other, with no fewer bytes a pixel than its type needs: one-byte pictures come as one byte or
+/// three, and v2 sends RGB for every type. Fills in the index of each.
 inline void Session::check_answer(Answer& answer, const Sent& sent, const PoseMessage& asked) {
   const auto size = [](int width, int height) {
     return std::to_string(width) + " x " + std::to_string(height);
@@ -291,7 +292,7 @@ inline void Session::check_answer(Answer& answer, const Sent& sent, const PoseMe
       throw ProtocolError("answer: has a picture of camera \"" + image.camera +
                           "\", which is not in the pose");
     }
-    const int needed = detail::announced_channels(known->type);
+    const int needed = image_layout(known->type, false).bytes_per_pixel;
     if (image.bytes_per_pixel < needed) {
       throw ProtocolError("answer: expected " + std::to_string(needed) +
                           " bytes a pixel of camera \"" + image.camera + "\", got " +

@@ -24,7 +24,9 @@ inline CameraPose read_camera(const JsonPart& json) {
   camera.attitude_WC = from_unity_rotation(json.at("rotation").numbers<4>());
   if (const auto found = json.find("hasCollisionCheck")) camera.collision_check = found->flag();
   if (const auto found = json.find("doesLandmarkVisCheck")) camera.landmarks = found->flag();
-  if (const auto shader = json.find("outputShaderType")) {
+  const auto shader = json.find("outputShaderType");
+  camera.has_shader_type = shader.has_value();
+  if (shader) {
     const auto type = shader->integer(first_camera_type, last_camera_type);
     camera.type = static_cast<CameraType>(type);
   } else {  // v2 says no more than this

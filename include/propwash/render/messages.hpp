@@ -79,8 +79,11 @@ struct CameraPose {
   Quat<double> attitude_WC{1, 0, 0, 0};  ///< unit
   bool collision_check = false;          ///< whether it counts in the collision flag
   bool landmarks = false;  ///< not read by v2: landmarks are those of the first camera
-  bool render = true;      ///< false: left out of this answer, where the renderer can
+  bool render = true;      ///< `shouldRenderThisFrame`; false: no picture in this answer (v3)
   double motion_blur = 0;  ///< 0 to 1, share of the exposure with an open shutter
+  /// Filled in by decode_pose: whether the camera has `outputShaderType` (v3). The layout of its
+  /// picture depends on it, see image_layout; encode_pose writes that key always.
+  bool has_shader_type = true;
 };
 
 /// A body of a pose that the client moves.
@@ -139,10 +142,16 @@ struct Answer {
   bool half_done() const { return range && *range == 0.0; }
 };
 
+/// Whether a landmark can be in a picture: u and v strictly between 0 and 1, a finite depth > 0.
+inline bool in_picture(const Landmark& landmark) {
+  const auto& p = landmark.position;
+  return p.x > 0.0 && p.x < 1.0 && p.y > 0.0 && p.y < 1.0 && p.z > 0.0 && std::isfinite(p.z);
+}
+
 namespace detail {
 
 template <class Value>
-[[noreturn]] void refuse_pose(const std::string& field, const Value& value, const char* expected) {
+[[noreturn]] void refuse_field(const std::string& field, const Value& value, const char* expected) {
   std::ostringstream text;
   text.precision(9);
   text << field << " = " << value << ": expected " << expected;
@@ -158,12 +167,19 @@ inline bool is_ascii(const std::string& text) {
 
 inline void check_text(const std::string& field, const std::string& text) {
   if (!is_ascii(text)) {
-    refuse_pose(field, '"' + text + '"', "printable ASCII: a renderer turns other letters into ?");
+    refuse_field(field, '"' + text + '"', "printable ASCII: a renderer turns other letters into ?");
   }
 }
 
 inline void check_number(const std::string& field, double value) {
-  if (!std::isfinite(value)) refuse_pose(field, value, "a finite number");
+  if (!std::isfinite(value)) refuse_field(field, value, "a finite number");
+}
+
+inline std::string to_text(const Vec3<double>& v) {
+  std::ostringstream text;
+  text.precision(9);
+  text << "(" << v.x << ", " << v.y << ", " << v.z << ")";
+  return text.str();
 }
 
 /// The name of a part is made only where it is complained of.
@@ -173,39 +189,37 @@ void check_placed(const char* kind, std::size_t i, const Part& part, const Quat<
     return std::string(kind) + "[" + std::to_string(i) + "]." + field;
   };
   if (part.id.empty() || !is_ascii(part.id)) {
-    refuse_pose(at("id"), '"' + part.id + '"', "a name in printable ASCII");
+    refuse_field(at("id"), '"' + part.id + '"', "a name in printable ASCII");
   }
   const auto& p = part.position_W;
   if (!std::isfinite(p.x) || !std::isfinite(p.y) || !std::isfinite(p.z)) {
-    std::ostringstream text;
-    text << "(" << p.x << ", " << p.y << ", " << p.z << ")";
-    refuse_pose(at("position"), text.str(), "3 finite numbers [m]");
+    refuse_field(at("position"), to_text(p), "3 finite numbers [m]");
   }
   if (!(std::abs(squared_norm(attitude) - 1.0) < 1e-3)) {
-    refuse_pose(at("attitude") + ", squared norm", squared_norm(attitude), "a unit quaternion");
+    refuse_field(at("attitude") + ", squared norm", squared_norm(attitude), "a unit quaternion");
   }
 }
 
 inline void check_cameras(const PoseMessage& pose) {
   if (pose.cameras.empty() || pose.cameras.size() > most_cameras) {
-    refuse_pose("cameras, their number", pose.cameras.size(), "1 to 256");
+    refuse_field("cameras, their number", pose.cameras.size(), "1 to 256");
   }
   for (std::size_t i = 0; i < pose.cameras.size(); ++i) {
     const auto& camera = pose.cameras[i];
     check_placed("cameras", i, camera, camera.attitude_WC);
     const auto type = static_cast<int>(camera.type);
     if (type < first_camera_type || type > last_camera_type) {
-      refuse_pose("cameras[" + std::to_string(i) + "].type", type, "a camera type, -1 to 6");
+      refuse_field("cameras[" + std::to_string(i) + "].type", type, "a camera type, -1 to 6");
     }
     if (!(camera.motion_blur >= 0.0 && camera.motion_blur <= 1.0)) {
-      refuse_pose("cameras[" + std::to_string(i) + "].motion_blur", camera.motion_blur, "0 to 1");
+      refuse_field("cameras[" + std::to_string(i) + "].motion_blur", camera.motion_blur, "0 to 1");
     }
   }
 }
 
 inline void check_objects(const PoseMessage& pose) {
   if (pose.objects.size() > most_objects) {
-    refuse_pose("objects, their number", pose.objects.size(), "at most 10000");
+    refuse_field("objects, their number", pose.objects.size(), "at most 10000");
   }
   for (std::size_t i = 0; i < pose.objects.size(); ++i) {
     const auto& object = pose.objects[i];
@@ -214,29 +228,30 @@ inline void check_objects(const PoseMessage& pose) {
     if (!is_ascii(object.prefab))
       check_text("objects[" + std::to_string(i) + "].prefab", object.prefab);
     if (!(s.x > 0 && s.y > 0 && s.z > 0) || !std::isfinite(s.x + s.y + s.z)) {
-      std::ostringstream text;
-      text << "(" << s.x << ", " << s.y << ", " << s.z << ")";
-      refuse_pose("objects[" + std::to_string(i) + "].size", text.str(), "3 finite numbers > 0");
+      refuse_field("objects[" + std::to_string(i) + "].size", to_text(s), "3 finite numbers > 0");
     }
   }
 }
+
+inline void check_size(int width, int height) {
+  if (width < 1 || width > largest_side) refuse_field("width", width, "1 to 16384 px");
+  if (height < 1 || height > largest_side) refuse_field("height", height, "1 to 16384 px");
+}
+
+constexpr const char* landmark_range = "u and v between 0 and 1, exclusive, and a finite depth > 0";
 
 }  // namespace detail
 
 /// Throws std::invalid_argument that names the field, the value and what is allowed, where a
 /// renderer would drop the pose, carry it out by half or never answer again.
 inline void validate(const PoseMessage& pose) {
-  using detail::refuse_pose;
-  if (pose.ntime < 0) refuse_pose("ntime", pose.ntime, "at least 0");
+  using detail::refuse_field;
+  if (pose.ntime < 0) refuse_field("ntime", pose.ntime, "at least 0");
   detail::check_text("scene", pose.scene);
   detail::check_text("perturbation_file", pose.perturbation_file);
-  if (pose.width < 1 || pose.width > largest_side)
-    refuse_pose("width", pose.width, "1 to 16384 px");
-  if (pose.height < 1 || pose.height > largest_side) {
-    refuse_pose("height", pose.height, "1 to 16384 px");
-  }
+  detail::check_size(pose.width, pose.height);
   if (!(pose.vertical_fov_deg > 0.0 && pose.vertical_fov_deg < 180.0)) {
-    refuse_pose("vertical_fov_deg", pose.vertical_fov_deg, "between 0 and 180 degrees");
+    refuse_field("vertical_fov_deg", pose.vertical_fov_deg, "between 0 and 180 degrees");
   }
   detail::check_number("depth_scale", pose.depth_scale);
   detail::check_cameras(pose);
@@ -244,11 +259,41 @@ inline void validate(const PoseMessage& pose) {
   std::set<std::string> ids;  // a renderer has one table for both
   const auto add = [&](const std::string& id) {
     if (!ids.insert(id).second) {
-      refuse_pose("id", '"' + id + '"', "that no two cameras or objects have the same");
+      refuse_field("id", '"' + id + '"', "that no two cameras or objects have the same");
     }
   };
   for (const auto& camera : pose.cameras) add(camera.id);
   for (const auto& object : pose.objects) add(object.id);
+}
+
+/// Throws std::invalid_argument that names the field, the value and what is allowed, where
+/// decode_answer would refuse one of the values.
+inline void validate(const Answer& answer) {
+  using detail::refuse_field;
+  detail::check_size(answer.width, answer.height);
+  detail::check_number("depth_scale", answer.depth_scale);
+  const double range = answer.range.value_or(0.0);
+  if (!(range >= 0.0) || !std::isfinite(range)) {
+    refuse_field("range", range, "a finite number, at least 0 [m]");
+  }
+  if (answer.images.size() > most_cameras) {
+    refuse_field("images, their number", answer.images.size(), "at most 256");
+  }
+  std::set<std::string> cameras;
+  for (const auto& image : answer.images) {
+    detail::check_text("images, camera", image.camera);
+    if (!cameras.insert(image.camera).second) {
+      refuse_field("images, camera", '"' + image.camera + '"', "one picture of each camera");
+    }
+    if (image.index >= static_cast<int>(most_cameras)) {
+      refuse_field("images, index", image.index, "at most 255");
+    }
+  }
+  for (const auto& landmark : answer.landmarks) {
+    detail::check_text("landmarks, id", landmark.id);
+    if (in_picture(landmark)) continue;
+    refuse_field("landmarks, position", detail::to_text(landmark.position), detail::landmark_range);
+  }
 }
 
 }  // namespace propwash::render

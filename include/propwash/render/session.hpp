@@ -22,6 +22,7 @@
 
 #include "propwash/render/decode.hpp"
 #include "propwash/render/encode.hpp"
+#include "propwash/render/images.hpp"
 #include "propwash/render/messages.hpp"
 
 namespace propwash::render {

@@ -20,8 +20,8 @@ import numpy as np
 
 from propwash import _core
 from propwash.render._pose import Pose
-from propwash.render._reference import Body, Reference, Request, View
-from propwash.render.cameras import CHANNELS, Kind
+from propwash.render._reference import Body, Reference, Request, Shot, View
+from propwash.render.cameras import Kind
 from propwash.world import Scene
 
 POSE_PORT = 10253
@@ -226,25 +226,27 @@ class Server:
         request = _request(pose)
         shot = self._reference.take(request, bottom_first=True)
         shown = [
-            (number, view) for number, view in enumerate(request.views) if view.name in shot.images
+            (number, view.name, layout)
+            for number, (view, layout) in enumerate(
+                zip(request.views, pose.image_layouts, strict=True)
+            )
+            if view.name in shot.images
         ]
-        landmarks = np.array([each[1:] for each in shot.landmarks]).reshape(-1, 3)
-        landmarks[:, 0] /= pose.width
-        landmarks[:, 1] = 1.0 - landmarks[:, 1] / pose.height
+        landmarks = _wire_landmarks(shot, pose.width, pose.height)
         header = _core.encode_answer(
             pose.ntime,
             pose.width,
             pose.height,
-            [view.name for _, view in shown],
-            [CHANNELS[view.kind] for _, view in shown],
-            camera_indexes=[number for number, _ in shown],
+            [name for _, name, _ in shown],
+            [channels for _, _, (channels, _) in shown],
+            camera_indexes=[number for number, _, _ in shown],
             collision=shot.collision,
-            landmark_ids=[each[0] for each in shot.landmarks],
-            landmark_position=landmarks,
+            landmark_ids=[name for name, _ in landmarks],
+            landmark_position=[place for _, place in landmarks],
             range=shot.range_m,
             depth_scale=pose.depth_scale,
         )
-        return [header, *(_wire_bytes(shot.images[view.name]) for _, view in shown)]
+        return [header, *(_wire_bytes(shot.images[name], pixel) for _, name, (_, pixel) in shown)]
 
     def _staged(self, name: str) -> Reference:
         """The scene for a name of the wire, painted from now on."""
@@ -319,10 +321,21 @@ def _pose_of(item: Any) -> Pose:
     return (x, y, z), (a, b, c, d)
 
 
-def _wire_bytes(image: Any) -> memoryview:
-    """An image in the machine's order of bytes as the wire has it: 16 bits little-endian."""
+def _wire_landmarks(
+    shot: Shot, width: int, height: int
+) -> list[tuple[str, tuple[float, float, float]]]:
+    """Names, and (u, v, depth) as the wire has it: u, v from 0 to 1, from the lower left corner."""
+    placed = [(name, (u / width, 1.0 - v / height, depth)) for name, u, v, depth in shot.landmarks]
+    # at the very edge of the picture they may round to 0 or 1, which clients refuse
+    return [each for each in placed if 0.0 < each[1][0] < 1.0 and 0.0 < each[1][1] < 1.0]
+
+
+def _wire_bytes(image: Any, bytes_per_pixel: int) -> memoryview:
+    """An image as the wire has it: 16 bits little-endian, one byte as three equal ones for v3."""
     if image.dtype.itemsize > 1:
         image = image.astype(image.dtype.newbyteorder("<"), copy=False)
+    elif image.ndim == 2 and bytes_per_pixel == 3:
+        image = np.stack((image, image, image), axis=-1)
     return memoryview(image).cast("B")
 
 

@@ -1,0 +1,125 @@
+"""Poses of every kind of camera, and a client of bare sockets that shows what a renderer sends."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from fake_renderer import free_pair
+from propwash import _core
+from propwash.render.server import Server
+from propwash.world import Box, Plane, Scene
+
+WIDTH, HEIGHT, FOV = 64, 48, 70.0
+TIMEOUT = 20.0
+"""s, after which a test gives up."""
+WIRE_KINDS = {"depth8": "depth_compressed", "flow": "optical_flow"}
+SCENE = Scene(
+    [
+        Plane(name="ground", category="ground", colour=(0.5, 0.5, 0.5)),
+        Box(name="left", colour=(1.0, 0.0, 0.0), position=(4.0, 1.5, 1.0), size=(0.1, 1.0, 2.0)),
+        Box(name="right", colour=(0.0, 0.0, 1.0), position=(4.0, -1.5, 1.0), size=(0.1, 1.0, 2.0)),
+    ]
+)
+POSITION, ATTITUDE = (0.0, 0.0, 1.5), (1.0, 0.0, 0.0, 0.0)
+
+
+def server(**options: Any) -> Server:
+    """The reference renderer of SCENE."""
+    return Server(options.pop("scene", SCENE), **({"antialias": 1} | options))
+
+
+def camera(name: str, kind: str = "rgb", **rest: Any) -> dict[str, Any]:
+    """A camera of a pose message."""
+    given = {"id": name, "type": WIRE_KINDS.get(kind, kind)}
+    return given | {"position": POSITION, "attitude": ATTITUDE} | rest
+
+
+def payload(cameras: list[dict[str, Any]], ntime: int = 1, **rest: Any) -> bytes:
+    """The second frame of a pose message, as our own clients write it."""
+    settings = {"width": WIDTH, "height": HEIGHT, "vertical_fov_deg": FOV, "ntime": ntime}
+    scene = rest.pop("scene", "")
+    objects = rest.pop("objects", [])
+    return bytes(_core.PoseMessage(scene, cameras, objects, **(settings | rest)).encode())
+
+
+class WireClient:
+    """As little of a client as shows what a renderer does."""
+
+    def __init__(self, ports: tuple[int, int]) -> None:
+        self.zmq = pytest.importorskip("zmq")
+        self._context = self.zmq.Context()
+        self.poses = self._context.socket(self.zmq.PUB)
+        self.images = self._context.socket(self.zmq.SUB)
+        self.images.setsockopt(self.zmq.SUBSCRIBE, b"")
+        for each, port in zip((self.poses, self.images), ports, strict=True):
+            each.setsockopt(self.zmq.LINGER, 0)
+            each.bind(f"tcp://127.0.0.1:{port}")
+
+    def close(self) -> None:
+        """Frees the ports."""
+        self.poses.close(linger=0)
+        self.images.close(linger=0)
+        self._context.term()
+
+    def receive_frames(self, wait: float = 0.2) -> list[bytes] | None:
+        """The next message as it came; None where none came within `wait` [s]."""
+        if not self.images.poll(int(1000 * wait)):
+            return None
+        frames: list[bytes] = self.images.recv_multipart()
+        return frames
+
+    def receive(self, wait: float = 0.2) -> Any:
+        """The next message, decoded."""
+        frames = self.receive_frames(wait)
+        return None if frames is None else _core.decode_answer(frames)
+
+    def request_frames(self, message: bytes) -> list[bytes]:
+        """Sends, again and again, until this pose is answered; the answer as it came."""
+        ntime = json.loads(message)["ntime"]
+        end = time.monotonic() + TIMEOUT
+        while time.monotonic() < end:
+            self.poses.send_multipart([b"Pose", message])
+            frames = self.receive_frames()
+            while frames is not None:
+                if json.loads(frames[0])["ntime"] == ntime:
+                    return frames
+                frames = self.receive_frames(0.0)
+        pytest.fail(f"no answer within {TIMEOUT} s")
+
+    def request(self, message: bytes) -> Any:
+        """As `request_frames`, decoded."""
+        return _core.decode_answer(self.request_frames(message))
+
+
+@contextmanager
+def serving(renderer: Server) -> Iterator[Server]:
+    """The renderer at work in a thread."""
+    stop = threading.Event()
+    thread = threading.Thread(target=lambda: renderer.run(stop.is_set), daemon=True)
+    thread.start()
+    try:
+        yield renderer
+    finally:
+        stop.set()
+        thread.join(TIMEOUT)
+    assert not thread.is_alive()
+
+
+@contextmanager
+def running(
+    make: Callable[[tuple[int, int]], Server],
+) -> Iterator[tuple[Server, WireClient]]:
+    """A renderer and a client that are connected."""
+    ports = free_pair()
+    client = WireClient(ports)
+    try:
+        with serving(make(ports)) as renderer:
+            yield renderer, client
+    finally:
+        client.close()
