@@ -1,14 +1,20 @@
 /// @file
-/// Messages with bytes changed, cut, repeated and put in from elsewhere. Whatever comes, the result
-/// is a sound message or a ProtocolError; nothing else is thrown and nothing is read beside the
-/// frames. PROPWASH_FUZZ=100000 sets the number of answers; poses are a fifth of it.
+/// Messages with bytes changed, cut, repeated and put in from elsewhere, and answers with one value
+/// of a wrong type or out of its range. Whatever comes, the result is a valid message or a
+/// ProtocolError; nothing else is thrown and nothing is read beside the frames. What is accepted is
+/// compared with the table in docs/render-wire.md by a second reading of the JSON.
+/// PROPWASH_FUZZ=100000 sets the number of answers; poses are a fifth of it.
 
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -16,6 +22,8 @@
 #include "propwash/render/session.hpp"
 
 namespace {
+
+using Json = nlohmann::json;
 
 int fuzz_count() {
   const char* wanted = std::getenv("PROPWASH_FUZZ");
@@ -28,6 +36,14 @@ class Mutator {
 
   std::size_t below(std::size_t n) {
     return std::uniform_int_distribution<std::size_t>(0, n == 0 ? 0 : n - 1)(random_);
+  }
+
+  double uniform(double from, double to) {
+    return std::uniform_real_distribution<double>(from, to)(random_);
+  }
+  template <class Value>
+  Value one_of(const std::vector<Value>& values) {
+    return values[below(values.size())];
   }
 
   void change(std::string& text) {
@@ -50,6 +66,9 @@ class Mutator {
                                                      "[]",
                                                      "9007199254740993",
                                                      "\"cameraIDs\":[],",
+                                                     "\"camWidth\":4,",
+                                                     "\"lidarReturn\":-5,",
+                                                     "\"4\"",
                                                      "-0"};
     const std::size_t at = below(text.size() + 1);
     const std::size_t size = below(12);
@@ -141,6 +160,140 @@ render::PoseMessage fuzz_pose(std::int64_t ntime) {
   return pose;
 }
 
+/// The answer to a pose, with landmarks and a range anywhere in what is allowed.
+render::Answer random_answer(Mutator& mutator, std::int64_t ntime) {
+  render::Answer answer;
+  answer.ntime = ntime;
+  answer.width = 4;
+  answer.height = 3;
+  answer.collision = mutator.below(2) == 0;
+  answer.depth_scale = mutator.uniform(-1, 1);
+  answer.range = mutator.below(4) == 0 ? 0.0 : std::exp(mutator.uniform(-30, 30));
+  for (const char* id : {"a", "b"}) answer.images.push_back({id, -1, 3, 3, {}});
+  for (std::size_t i = 0; i < 1 + mutator.below(3); ++i) {
+    const double edge = std::exp(mutator.uniform(-30, 0)) / 2;  // often close to the border
+    const double u = mutator.below(2) == 0 ? edge : 1 - edge;
+    answer.landmarks.push_back(
+        {"Gate1_" + std::to_string(i + 1),
+         {u, mutator.uniform(0.001, 0.999), std::exp(mutator.uniform(-30, 30))}});
+  }
+  return answer;
+}
+
+/// Puts one fault into the text of an answer: a value of a wrong type or out of its range, or a key
+/// twice.
+std::string with_fault(Mutator& mutator, const Json& good) {
+  auto json = good;
+  const auto leaves = good.flatten();
+  const std::set<std::string> whole = {"/ntime", "/camWidth", "/camHeight", "/channels",
+                                       "/cameraIndexes"};
+  std::vector<std::string> numbers;
+  std::vector<std::string> integers;
+  std::vector<std::string> all;
+  for (const auto& leaf : leaves.items()) {
+    if (leaf.value().is_number()) numbers.push_back(leaf.key());
+    const auto key = leaf.key().substr(0, leaf.key().find('/', 1));
+    if (leaf.value().is_number_integer() && whole.count(key) > 0) integers.push_back(leaf.key());
+    all.push_back(leaf.key());
+  }
+  const auto at = [&](const std::string& place) -> Json& {
+    return json[Json::json_pointer(place)];
+  };
+  const auto landmark =
+      "/landmarksInView/" + std::to_string(mutator.below(good["landmarksInView"].size()));
+  switch (mutator.below(9)) {
+    case 0: {  // a number in quotes
+      auto& number = at(mutator.one_of(numbers));
+      number = number.dump();
+      break;
+    }
+    case 1:
+      json["hasCameraCollision"] = mutator.one_of<Json>({0, 1, 7, -1, 0.5, "true", Json::array()});
+      break;
+    case 2:
+      json["lidarReturn"] = -std::exp(mutator.uniform(-40, 40));
+      break;
+    case 3: {  // beside the picture, or on its border
+      const double beyond = mutator.one_of<double>({0, std::exp(mutator.uniform(-30, 5))});
+      const bool below = mutator.below(2) == 0;
+      at(landmark + "/position/" + std::to_string(mutator.below(2))) = below ? -beyond : 1 + beyond;
+      break;
+    }
+    case 4:
+      at(landmark + "/position/2") =
+          mutator.one_of<double>({0, -std::exp(mutator.uniform(-30, 5))});
+      break;
+    case 5: {
+      auto& position = at(landmark + "/position");
+      position = Json(std::vector<double>(mutator.one_of<std::size_t>({0, 1, 2, 4, 9}), 0.5));
+      break;
+    }
+    case 6: {  // 4.0 in the place of 4
+      auto& integer = at(mutator.one_of(integers));
+      integer = integer.get<double>();
+      break;
+    }
+    case 7:
+      at(mutator.one_of(all)) = mutator.one_of<Json>({Json::object(), {{"a", 1}}, {1, "x"}});
+      break;
+    default: {
+      auto text = json.dump();
+      std::vector<std::string> keys = {"ID", "position"};
+      for (const auto& item : good.items()) keys.push_back(item.key());
+      const auto key = '"' + mutator.one_of(keys) + "\":";
+      const auto value = mutator.one_of<std::string>({"null", "1", "{}", "[]", "true", "\"x\""});
+      return text.insert(text.find(key), key + value + ",");
+    }
+  }
+  return json.dump();
+}
+
+/// The keys that a parser keeps.
+std::size_t kept_keys(const Json& json) {
+  std::size_t keys = json.is_object() ? json.size() : 0;
+  if (!json.is_structured()) return 0;
+  for (const auto& item : json) keys += kept_keys(item);
+  return keys;
+}
+
+/// What the table allows, by a reading that shares no code with the decoder's checks.
+void require_as_documented(const std::string& text, const render::Answer& answer) {
+  std::size_t keys = 0;  // duplicates too
+  const auto json = Json::parse(text, [&keys](int, Json::parse_event_t event, const Json&) {
+    keys += event == Json::parse_event_t::key ? 1 : 0;
+    return true;
+  });
+  REQUIRE(keys == kept_keys(json));
+  const auto all = [](const Json& array, auto test) {
+    for (const auto& item : array) REQUIRE(test(item));
+  };
+  const auto whole = [](const Json& value) { return value.is_number_integer(); };
+  const auto open = [&](const char* key, auto test) {
+    if (json.contains(key) && !json[key].is_null()) REQUIRE(test(json[key]));
+  };
+  for (const char* key : {"camWidth", "camHeight"}) REQUIRE(whole(json.at(key)));
+  const bool dated = json.contains("ntime") && !json["ntime"].is_null();
+  REQUIRE(whole(json.at(dated ? "ntime" : "utime")));
+  all(json.at("cameraIDs"), [](const Json& id) { return id.is_string(); });
+  all(json.at("channels"), whole);
+  open("cameraIndexes", [&](const Json& indexes) {
+    all(indexes, whole);
+    return indexes.is_array();
+  });
+  open("hasCameraCollision", [](const Json& flag) { return flag.is_boolean(); });
+  open("camDepthScale", [](const Json& scale) { return scale.is_number(); });
+  open("lidarReturn", [](const Json& range) { return range.is_number() && range >= 0.0; });
+  open("landmarksInView", [&](const Json& landmarks) {
+    all(landmarks, [](const Json& landmark) {
+      const auto& p = landmark.at("position");
+      const bool three = p.is_array() && p.size() == 3 && p[0].is_number() && p[1].is_number();
+      return landmark.at("ID").is_string() && three && p[2].is_number() && p[0] > 0.0 &&
+             p[0] < 1.0 && p[1] > 0.0 && p[1] < 1.0 && p[2] > 0.0;
+    });
+    return landmarks.size() == answer.landmarks.size();
+  });
+}
+
 }  // namespace
 
 TEST_CASE("mutated answers are taken or refused, and the session goes on") {
@@ -158,6 +311,7 @@ TEST_CASE("mutated answers are taken or refused, and the session goes on") {
       pose = render::decode_pose({message.data(), message.size()});
     }
     auto frames = answer_to(pose);
+    frames[0] = render::encode_answer(random_answer(mutator, pose.ntime));
     mutator.change(frames);
     if (frames.empty()) continue;
     const TightFrames tight(frames);
@@ -167,6 +321,7 @@ TEST_CASE("mutated answers are taken or refused, and the session goes on") {
         REQUIRE(answer->width == 4);
         REQUIRE(answer->height == 3);
         REQUIRE(answer->images.size() == 2);
+        require_as_documented(frames[0], *answer);
         sum += sum_of(*answer);
         ++taken;
       }
@@ -189,6 +344,33 @@ TEST_CASE("mutated answers are taken or refused, and the session goes on") {
   CHECK(faults > count / 2);
   CHECK(taken > count / 100);
   CHECK(sum > 0);
+}
+
+TEST_CASE("an answer is read as it was written, and with any one fault it is refused") {
+  Mutator mutator(20260102);
+  const auto pose = fuzz_pose(1);
+  auto frames = answer_to(pose);
+  const int count = fuzz_count() / 2;
+  for (int i = 0; i < count; ++i) {
+    const auto written = random_answer(mutator, pose.ntime);
+    const auto text = render::encode_answer(written);
+    frames[0] = text;
+    const TightFrames good(frames);
+    const auto read = render::decode_answer(good.views.data(), good.views.size());
+    REQUIRE(read.range == written.range);
+    REQUIRE(read.collision == written.collision);
+    REQUIRE(read.landmarks.size() == written.landmarks.size());
+    for (std::size_t k = 0; k < read.landmarks.size(); ++k) {
+      REQUIRE(read.landmarks[k].position.x == written.landmarks[k].position.x);
+      REQUIRE(read.landmarks[k].position.z == written.landmarks[k].position.z);
+    }
+    require_as_documented(text, read);
+    frames[0] = with_fault(mutator, Json::parse(text));
+    INFO(frames[0]);
+    const TightFrames bad(frames);
+    REQUIRE_THROWS_AS(render::decode_answer(bad.views.data(), bad.views.size()),
+                      render::ProtocolError);
+  }
 }
 
 TEST_CASE("mutated poses are read or refused") {

@@ -121,6 +121,11 @@ def _body(answer: Message, **changes: Any) -> Message:
     return [json.dumps(body).encode(), *answer[1:]]
 
 
+def _landmark(answer: Message, *position: float) -> Message:
+    """The answer with one landmark, at (u, v, depth)."""
+    return _body(answer, landmarksInView=[{"ID": "Gate10_1", "position": position}])
+
+
 MALFORMED: dict[str, tuple[Callable[[Message], Message], str]] = {
     "cut off": (lambda a: [a[0][:-9], *a[1:]], "JSON"),
     "noise": (lambda a: [bytes(range(256)), *a[1:]], "answer"),
@@ -139,6 +144,11 @@ MALFORMED: dict[str, tuple[Callable[[Message], Message], str]] = {
         "48 x 32, got 24 x 64",
     ),
     "stranger": (lambda a: _body(a, cameraIDs=["other"]), 'camera "other"'),
+    "a number in quotes": (lambda a: _body(a, camWidth="48"), r"camWidth: expected a whole number"),
+    "a number for a flag": (lambda a: _body(a, hasCameraCollision=7), "expected true or false"),
+    "a key twice": (lambda a: [b'{"ntime":0,' + a[0][1:], *a[1:]], 'got "ntime" twice'),
+    "negative range": (lambda a: _body(a, lidarReturn=-5), "lidarReturn: expected a finite number"),
+    "landmark outside": (lambda a: _landmark(a, 7, -3, -1), r"0 and 1, .* depth > 0, got \(7, -3,"),
     "huge size": (lambda a: _body(a, camWidth=2**31, camHeight=2**33), "camWidth"),
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 /// @file
-/// Reading of JSON that somebody else wrote. It is read as the published renderer does: keys
-/// without regard to case, whole numbers for numbers, 1 for true, numbers in quotes. What that
-/// renderer drops in silence is a ProtocolError here.
+/// Reading of JSON from other programs. Every value is checked for type and range; what does not
+/// fit is a ProtocolError that names the place in the message.
 
 #include <algorithm>
 #include <array>
@@ -10,15 +9,26 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "propwash/render/messages.hpp"
 
 namespace propwash::render::detail {
 
 using Json = nlohmann::json;
+
+/// Which spellings are accepted.
+enum class Reading {
+  strict,    ///< of answers: exact keys, each once; JSON numbers, true and false
+  published  ///< of poses, as the published renderer reads: keys in any case, the last of equal
+             ///< ones, numbers and booleans in quotes, whole numbers for booleans, longer vectors
+};
 
 inline bool same_but_for_case(const std::string& a, const char* b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
@@ -33,7 +43,8 @@ inline bool same_but_for_case(const std::string& a, const char* b) {
 /// complained of, so a part must not outlive the part that it was taken from.
 class JsonPart {
  public:
-  JsonPart(const Json& value, const char* name) : value_(&value), name_(name) {}
+  JsonPart(const Json& value, const char* name, Reading reading)
+      : value_(&value), name_(name), reading_(reading) {}
 
   [[noreturn]] void refuse(const std::string& expected) const {
     const std::string came =
@@ -50,13 +61,13 @@ class JsonPart {
   std::optional<JsonPart> find(const char* key) const {
     if (!value_->is_object()) refuse("an object");
     auto found = value_->find(key);
-    if (found == value_->end()) {
+    if (found == value_->end() && lenient()) {
       for (found = value_->begin(); found != value_->end(); ++found) {
         if (same_but_for_case(found.key(), key)) break;
       }
     }
     if (found == value_->end() || found->is_null()) return std::nullopt;
-    return JsonPart(*found, key, this);
+    return JsonPart(*found, key, *this);
   }
   /// The value of a key; without it, or where it is null, a ProtocolError.
   JsonPart at(const char* key) const {
@@ -64,7 +75,7 @@ class JsonPart {
     if (!found) throw ProtocolError(path() + ": has no " + key);
     return *found;
   }
-  JsonPart operator[](std::size_t i) const { return JsonPart((*value_)[i], nullptr, this, i); }
+  JsonPart operator[](std::size_t i) const { return JsonPart((*value_)[i], nullptr, *this, i); }
 
   /// The number of entries of an array.
   std::size_t count(std::size_t most) const {
@@ -81,15 +92,13 @@ class JsonPart {
   }
   bool flag() const {
     if (value_->is_boolean()) return value_->get<bool>();
-    if (value_->is_number_integer()) return value_->get<std::int64_t>() != 0;
-    if (value_->is_string() && same_but_for_case(value_->get_ref<const std::string&>(), "true")) {
-      return true;
+    if (lenient() && value_->is_number_integer()) return value_->get<std::int64_t>() != 0;
+    if (lenient() && value_->is_string()) {
+      const auto& text = value_->get_ref<const std::string&>();
+      if (same_but_for_case(text, "true")) return true;
+      if (same_but_for_case(text, "false")) return false;
     }
-    if (!value_->is_string() ||
-        !same_but_for_case(value_->get_ref<const std::string&>(), "false")) {
-      refuse("true or false");
-    }
-    return false;
+    refuse("true or false");
   }
   std::int64_t integer(std::int64_t least, std::int64_t most) const {
     std::int64_t number = 0;
@@ -101,7 +110,7 @@ class JsonPart {
     } else if (value_->is_number_integer()) {
       number = value_->get<std::int64_t>();
       good = true;
-    } else if (value_->is_string()) {
+    } else if (lenient() && value_->is_string()) {
       const auto& text = value_->get_ref<const std::string&>();
       good = !text.empty() && text.size() <= 20 &&
              text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) == std::string::npos;
@@ -114,11 +123,11 @@ class JsonPart {
     }
     return number;
   }
-  double number() const {
+  double number(double least = -std::numeric_limits<double>::infinity()) const {
     double number = NAN;
     if (value_->is_number()) {
       number = value_->get<double>();
-    } else if (value_->is_string()) {
+    } else if (lenient() && value_->is_string()) {
       const auto& text = value_->get_ref<const std::string&>();
       char* end = nullptr;
       const bool plain = !text.empty() && text.size() <= 40 &&
@@ -127,20 +136,28 @@ class JsonPart {
       if (!plain || end != text.c_str() + text.size()) number = NAN;
     }
     if (!std::isfinite(number)) refuse("a finite number");
+    if (number < least) {
+      std::ostringstream expected;
+      expected << "a finite number, at least " << least;
+      refuse(expected.str());
+    }
     return number;
   }
-  /// The first N numbers of an array; more of them are passed over.
+  /// An array of N numbers; of a pose, the first N of at least as many.
   template <std::size_t N>
   std::array<double, N> numbers() const {
-    if (!value_->is_array() || value_->size() < N) refuse(std::to_string(N) + " numbers");
+    const bool enough = value_->is_array() && value_->size() >= N;
+    if (!enough || (!lenient() && value_->size() > N)) refuse(std::to_string(N) + " numbers");
     std::array<double, N> numbers{};
     for (std::size_t i = 0; i < N; ++i) numbers[i] = (*this)[i].number();
     return numbers;
   }
 
  private:
-  JsonPart(const Json& value, const char* name, const JsonPart* parent, std::size_t index = 0)
-      : value_(&value), name_(name), parent_(parent), index_(index) {}
+  JsonPart(const Json& value, const char* name, const JsonPart& parent, std::size_t index = 0)
+      : value_(&value), name_(name), reading_(parent.reading_), parent_(&parent), index_(index) {}
+
+  bool lenient() const { return reading_ == Reading::published; }
 
   std::string path() const {
     if (parent_ == nullptr) return name_;
@@ -150,6 +167,7 @@ class JsonPart {
 
   const Json* value_;
   const char* name_;  // of a key; null: an entry of an array
+  Reading reading_;
   const JsonPart* parent_ = nullptr;
   std::size_t index_ = 0;
 };
@@ -175,9 +193,46 @@ inline int nesting(const char* text, std::size_t size) {
   return deepest;
 }
 
-/// Parses one frame. Its length and the depth of its nesting are bounded, so that a hostile frame
-/// costs no more than some tens of milliseconds.
-inline Json parse_json(FrameView frame, const char* name) {
+/// Finds a key that comes twice in an object. A parser keeps one of the two values without notice,
+/// and which one differs between parsers. A pass over the text, as the parser's own callback takes
+/// a time that is quadratic in the number of objects.
+class DuplicateKeys : public nlohmann::json_sax<Json> {
+ public:
+  std::string duplicate;  ///< the first one
+
+  bool start_object(std::size_t) override {
+    open_.emplace_back();
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (open_.back().insert(name).second) return true;
+    duplicate = name;
+    return false;
+  }
+  bool end_object() override {
+    open_.pop_back();
+    return true;
+  }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_array(std::size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+ private:
+  std::vector<std::set<std::string>> open_;  // keys of the objects that have not ended
+};
+
+/// Parses one frame. Its length and the depth of its nesting are bounded, and the time grows with
+/// the length: the worst frames of 4 MiB take less than a second.
+inline Json parse_json(FrameView frame, const char* name, Reading reading) {
   const auto fault = [&](const std::string& what) {
     throw ProtocolError(std::string(name) + what);
   };
@@ -193,6 +248,11 @@ inline Json parse_json(FrameView frame, const char* name) {
   try {
     Json json = Json::parse(begin, begin + frame.size);
     if (!json.is_object()) fault(": expected a JSON object");
+    DuplicateKeys keys;
+    if (reading == Reading::strict && !Json::sax_parse(begin, begin + frame.size, &keys)) {
+      fault(": expected each key of an object once, got \"" + keys.duplicate.substr(0, 60) +
+            "\" twice");
+    }
     return json;
   } catch (const Json::exception& error) {
     fault(std::string(": not JSON: ") + error.what());

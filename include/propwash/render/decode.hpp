@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The bytes of the wire as messages. Whatever the bytes, the result is a message that is sound in
-/// itself or a ProtocolError; pictures are looked at where they lie and not copied.
+/// The bytes of the wire as messages. The result is a valid message or a ProtocolError, whatever
+/// the bytes; pictures are views of the frames.
 
 #include <cstdint>
 #include <set>
@@ -53,8 +53,8 @@ inline ObjectPose read_object(const JsonPart& json) {
   return object;
 }
 
-/// How the bytes of a picture are to be read; the announced number of channels is v2's, v3's or
-/// nobody's, so the length decides where it may.
+/// How the bytes of a picture are to be read. v2 copies `channels` from the pose and sends RGB, so
+/// the length decides where it can.
 inline int bytes_per_pixel(const JsonPart& json, const ImageView& image, std::uint64_t pixels) {
   const std::uint64_t size = image.bytes.size;
   const auto channels = image.channels;
@@ -98,13 +98,22 @@ inline void read_images(const JsonPart& json, const FrameView* frames, std::size
   }
 }
 
+inline Landmark read_landmark(const JsonPart& json) {
+  const auto position = json.at("position");
+  const auto p = position.numbers<3>();
+  const Landmark landmark{json.at("ID").text(), {p[0], p[1], p[2]}};
+  if (!in_picture(landmark)) position.fail(landmark_range, to_text(landmark.position));
+  return landmark;
+}
+
 }  // namespace detail
 
 /// A pose as a renderer reads it: the frame that follows the topic. Throws ProtocolError where a
 /// published renderer would drop the pose, carry it out by half or fail.
 inline PoseMessage decode_pose(FrameView frame) {
-  const auto root = detail::parse_json(frame, "pose");
-  const detail::JsonPart json(root, "pose");
+  constexpr auto reading = detail::Reading::published;
+  const auto root = detail::parse_json(frame, "pose", reading);
+  const detail::JsonPart json(root, "pose", reading);
   if (!json.at("sceneIsInternal").flag() && !json.at("sceneFilename").text().empty()) {
     json.at("sceneIsInternal").refuse("true: scenes are built into the renderer");
   }
@@ -135,12 +144,14 @@ inline PoseMessage decode_pose(FrameView frame) {
   return pose;
 }
 
-/// An answer: one frame of JSON and one for each picture. The pictures point into the frames. What
-/// is needed: ntime or utime, camWidth, camHeight, cameraIDs, channels.
+/// An answer: one frame of JSON and one for each picture. The pictures point into the frames.
+/// Required keys: ntime or utime, camWidth, camHeight, cameraIDs, channels. Throws ProtocolError
+/// for an answer that differs from the table in docs/render-wire.md.
 inline Answer decode_answer(const FrameView* frames, std::size_t count) {
   if (count == 0) throw ProtocolError("answer: expected at least one frame, got none");
-  const auto root = detail::parse_json(frames[0], "answer");
-  const detail::JsonPart json(root, "answer");
+  constexpr auto reading = detail::Reading::strict;
+  const auto root = detail::parse_json(frames[0], "answer", reading);
+  const detail::JsonPart json(root, "answer", reading);
   Answer answer;
   const auto ntime = json.find("ntime");  // utime was its name once
   const auto time = ntime ? ntime : json.find("utime");
@@ -150,13 +161,11 @@ inline Answer decode_answer(const FrameView* frames, std::size_t count) {
   if (const auto found = json.find("camDepthScale")) answer.depth_scale = found->number();
   detail::read_images(json, frames, count, answer);
   if (const auto found = json.find("hasCameraCollision")) answer.collision = found->flag();
-  if (const auto found = json.find("lidarReturn")) answer.range = found->number();
+  if (const auto found = json.find("lidarReturn")) answer.range = found->number(0.0);
   if (const auto landmarks = json.find("landmarksInView")) {
     const std::size_t size = landmarks->count(longest_json);
     for (std::size_t i = 0; i < size; ++i) {
-      const auto landmark = (*landmarks)[i];
-      const auto p = landmark.at("position").numbers<3>();
-      answer.landmarks.push_back({landmark.at("ID").text(), {p[0], p[1], p[2]}});
+      answer.landmarks.push_back(detail::read_landmark((*landmarks)[i]));
     }
   }
   return answer;

@@ -94,7 +94,7 @@ class JsonWriter {
   bool first_ = true;
 };
 
-/// What v2 copies into its answer and a client reads the picture by.
+/// The key `channels` of a pose, which v2 copies into its answer.
 inline int announced_channels(CameraType type) {
   const bool one =
       type == CameraType::grey || type == CameraType::depth || type == CameraType::depth_compressed;
@@ -125,8 +125,6 @@ inline void write(JsonWriter& json, const ObjectPose& object) {
 
 inline void write(JsonWriter& json, const Landmark& landmark) {
   const auto& p = landmark.position;
-  check_text("landmarks, id", landmark.id);
-  for (int i = 0; i < 3; ++i) check_number("landmarks, position", p[i]);
   json.open('{').key("ID").value(landmark.id);
   json.key("position").value(std::array<double, 3>{p.x, p.y, p.z}).close('}');
 }
@@ -154,18 +152,14 @@ inline std::string encode_pose(const PoseMessage& pose) {
 }
 
 /// The first frame of an answer; the bytes of `answer.images` follow it, one frame each. Throws
-/// std::invalid_argument for a number that is not finite and for a name that is not ASCII.
+/// std::invalid_argument as `validate` does.
 inline std::string encode_answer(const Answer& answer) {
-  detail::check_number("range", answer.range.value_or(0.0));
-  detail::check_number("depth_scale", answer.depth_scale);
+  validate(answer);
   detail::JsonWriter json;
   json.open('{').key("ntime").value(answer.ntime);
   json.key("camWidth").value(answer.width).key("camHeight").value(answer.height);
   json.key("camDepthScale").value(answer.depth_scale).key("cameraIDs").open('[');
-  for (const auto& image : answer.images) {
-    detail::check_text("images, camera", image.camera);
-    json.value(image.camera);
-  }
+  for (const auto& image : answer.images) json.value(image.camera);
   json.close(']').key("channels").open('[');
   for (const auto& image : answer.images) json.value(image.channels);
   json.close(']').key("cameraIndexes").open('[');
