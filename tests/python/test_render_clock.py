@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,8 @@ class Renderer:
         position: ArrayLike,
         attitude: ArrayLike,
         objects: Mapping[str, Any] | None = None,
+        *,
+        render: Iterable[str] | None = None,
     ) -> None:
         self._go_on()
         self.asked.append(time_ns)
@@ -61,6 +63,8 @@ class Renderer:
         position: ArrayLike,
         attitude: ArrayLike,
         objects: Mapping[str, Any] | None = None,
+        *,
+        render: Iterable[str] | None = None,
     ) -> Frame:
         self.asked.append(time_ns)
         self.wall.sleep(1.0 / self.fps)

@@ -25,7 +25,7 @@ KEPT = 8
 """Frames that wait to be polled for; older ones give way."""
 _AT_ONCE = 64  # messages taken from a renderer before the next one has its turn
 
-Submission = tuple[int, dict[str, Pose], list[tuple[RenderObject, Pose]]]
+Submission = tuple[int, dict[str, Pose], list[tuple[RenderObject, Pose]], frozenset[str]]
 
 
 class Engine:
@@ -64,11 +64,16 @@ class Engine:
         return sum(side.link.subscribers for side in self.sides if side.link.ports == ports)
 
     def submit(
-        self, time_ns: int, cameras: dict[str, Pose], objects: list[tuple[RenderObject, Pose]]
+        self,
+        time_ns: int,
+        cameras: dict[str, Pose],
+        objects: list[tuple[RenderObject, Pose]],
+        rendered: frozenset[str],
     ) -> None:
         """Sends a pose, now or when there is room; a newer one takes the place of one that waits.
 
-        Raises ValueError for a time stamp that is not above the last.
+        The cameras in `rendered` give an image. Raises ValueError for a time stamp that is not
+        above the last.
         """
         with self._lock:
             self._check_open()
@@ -79,8 +84,8 @@ class Engine:
                 )
             self._newest = time_ns
             self._submitted += 1
-            self._gathering.asked(time_ns)
-            self._held = (time_ns, cameras, objects)
+            self._gathering.asked(time_ns, rendered)
+            self._held = (time_ns, cameras, objects, rendered)
             self._release(time.monotonic())
 
     def take(self) -> Frame | None:
@@ -230,7 +235,7 @@ class Engine:
             return
         if len(self.sides) > 1 and not all(side.ready for side in self.sides):
             return
-        time_ns, cameras, objects = self._held
+        time_ns, cameras, objects, rendered = self._held
         self._held = None
         for number, side in enumerate(self.sides):
             mine = [(item, at) for item, at in objects if item.renderer in (None, number)]
@@ -239,7 +244,7 @@ class Engine:
                 side.show([item for item, _ in mine])
                 self._shown[number] = names
             poses = [cameras[camera.name] for camera in side.cameras]
-            side.submit(time_ns, poses, [at for _, at in mine], now)
+            side.submit(time_ns, poses, [at for _, at in mine], rendered, now)
 
     def _nap(self, seconds: float) -> None:
         """Waits for a signal of the sockets or until something is due."""

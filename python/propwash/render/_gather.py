@@ -20,12 +20,12 @@ class Gathering:
         self.dropped = 0
         self._renderers = renderers
         self._senses = senses
-        self._asked: deque[int] = deque()
+        self._asked: deque[tuple[int, frozenset[str]]] = deque()
         self._parts: dict[int, dict[int, Part]] = {}
 
-    def asked(self, time_ns: int) -> None:
-        """A pose was submitted; stamps rise."""
-        self._asked.append(time_ns)
+    def asked(self, time_ns: int, rendered: frozenset[str]) -> None:
+        """A pose was submitted, with these cameras to be rendered; stamps rise."""
+        self._asked.append((time_ns, rendered))
 
     def add(self, renderer: int, part: Part) -> Frame | None:
         """One renderer's answer; the frame, where it was the last part of it."""
@@ -35,13 +35,16 @@ class Gathering:
             return None
         # answers of a renderer come in the order of their stamps: what is older stays incomplete
         self._parts = {stamp: has for stamp, has in self._parts.items() if stamp > part.time_ns}
-        while self._asked and self._asked[0] <= part.time_ns:
-            self.dropped += self._asked.popleft() < part.time_ns
+        rendered: frozenset[str] = frozenset()
+        while self._asked and self._asked[0][0] <= part.time_ns:
+            stamp, rendered = self._asked.popleft()
+            self.dropped += stamp < part.time_ns
         self.frames += 1
         sensed = parts[self._senses]
         images: dict[str, Image] = {}
         for number in sorted(parts):
-            images |= parts[number].images
+            # v2 renderers draw every camera in every frame
+            images |= {k: image for k, image in parts[number].images.items() if k in rendered}
         return Frame(
             part.time_ns,
             images,

@@ -7,7 +7,7 @@ A few numbers at a time: tuples of floats are quicker here than arrays.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from operator import index
 from typing import TypeGuard
 
@@ -71,10 +71,28 @@ def poses(name: str, value: object, known: Mapping[str, object]) -> dict[str, Po
             f"{name}: expected a dict of name: (position, attitude), got {value!r:.100}"
         )
     for key in value:
-        if key not in known:
-            there = ", ".join(map(repr, known)) or "none"
-            raise ValueError(f"{name}: no {key!r:.100} here; there are {there}")
+        check_known(name, key, known)
     return {key: pose(f"{name}[{key!r}]", given) for key, given in value.items()}
+
+
+def names(name: str, value: object, known: Mapping[str, object]) -> frozenset[str]:
+    """Some of the known names, from an iterable of them; None: all."""
+    if value is None:
+        return frozenset(known)
+    # of a dict of flags the keys would count, whatever the flags
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise ValueError(f"{name}: expected a list of names, or None for all, got {value!r:.100}")
+    chosen = list(value)
+    for key in chosen:
+        check_known(name, key, known)
+    return frozenset(chosen)
+
+
+def check_known(name: str, key: object, known: Mapping[str, object]) -> None:
+    """Raises ValueError, which lists the known names, for any other key."""
+    if not isinstance(key, str) or key not in known:
+        there = ", ".join(map(repr, known)) or "none"
+        raise ValueError(f"{name}: no {key!r:.100} here; there are {there}")
 
 
 def time_stamp(value: object) -> int:

@@ -88,11 +88,18 @@ class Side:
         )
 
     def submit(
-        self, time_ns: int, cameras: Sequence[Pose], objects: Sequence[Pose], now: float
+        self,
+        time_ns: int,
+        cameras: Sequence[Pose],
+        objects: Sequence[Pose],
+        rendered: frozenset[str],
+        now: float,
     ) -> None:
         """Hands a pose to the session, and sends what it gives; poses in the order of the names."""
-        moved = zip(*objects, strict=True) if objects else (None, None)
-        self._message.place(time_ns, *zip(*cameras, strict=True), *moved)
+        positions, attitudes = zip(*cameras, strict=True)
+        moved, turned = zip(*objects, strict=True) if objects else (None, None)
+        flags = [camera.name in rendered for camera in self.cameras]
+        self._message.place(time_ns, positions, attitudes, moved, turned, flags)
         self._send(self.session.submit(self._message, now))
 
     def serve(self, now: float) -> None:

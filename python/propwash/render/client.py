@@ -198,7 +198,14 @@ class Client:
         """How many renderers listen on each pair of ports at present; one is right."""
         return [side.link.subscribers for side in self._engine.sides]
 
-    def submit(self, time_ns: int, cameras: Poses, objects: Poses | None = None) -> None:
+    def submit(
+        self,
+        time_ns: int,
+        cameras: Poses,
+        objects: Poses | None = None,
+        *,
+        render: Iterable[str] | None = None,
+    ) -> None:
         """Asks for the pictures of a moment, without waiting for them.
 
         Where the renderer is behind, the newest pose takes the place of one that still waits.
@@ -207,6 +214,9 @@ class Client:
             time_ns: ns, the stamp that the frame will carry; it must increase.
             cameras: every camera's name to its (position (3,) [m], attitude (4,)) in the world.
             objects: those that moved, likewise; others stay where they were.
+            render: the names of the cameras that render this frame; None: all. The others have no
+                image in it (`shouldRenderThisFrame` on the wire), but their poses count for the
+                range, and the first camera's for the landmarks.
 
         Raises:
             ValueError: for a name that is unknown or missing, or numbers that are no pose; nothing
@@ -221,7 +231,8 @@ class Client:
             )
         moved = self._moved | _pose.poses("objects", objects, self._objects)
         shown = [(item, moved[name]) for name, item in self._objects.items()]
-        self._engine.submit(stamp, placed, shown)
+        rendered = _pose.names("render", render, self._mounts)
+        self._engine.submit(stamp, placed, shown, rendered)
         self._moved = moved
 
     def submit_vehicle(
@@ -230,6 +241,8 @@ class Client:
         position: ArrayLike,
         attitude: ArrayLike,
         objects: Poses | None = None,
+        *,
+        render: Iterable[str] | None = None,
     ) -> None:
         """As `submit`, with the cameras where they are mounted on a vehicle at this pose.
 
@@ -238,10 +251,11 @@ class Client:
             position: (3,) m, world frame.
             attitude: (4,) scalar first, body to world.
             objects: those that moved.
+            render: the cameras that render this frame; None: all.
         """
         vehicle = _pose.position("position", position), _pose.attitude("attitude", attitude)
         cameras = {name: _pose.compose(vehicle, at) for name, at in self._mounts.items()}
-        self.submit(time_ns, cameras, objects)
+        self.submit(time_ns, cameras, objects, render=render)
 
     def request(
         self,
@@ -249,6 +263,7 @@ class Client:
         cameras: Poses,
         objects: Poses | None = None,
         *,
+        render: Iterable[str] | None = None,
         timeout: float | None = None,
     ) -> Frame:
         """As `submit`, and waits for the frame of this very moment.
@@ -259,7 +274,7 @@ class Client:
             RendererError: where the renderer that `launch` started has ended.
         """
         seconds = self.timeout if timeout is None else _seconds("timeout", timeout)
-        self.submit(time_ns, cameras, objects)
+        self.submit(time_ns, cameras, objects, render=render)
         return self._await(int(time_ns), seconds)
 
     def request_vehicle(
@@ -269,11 +284,12 @@ class Client:
         attitude: ArrayLike,
         objects: Poses | None = None,
         *,
+        render: Iterable[str] | None = None,
         timeout: float | None = None,
     ) -> Frame:
         """As `submit_vehicle`, and waits as `request` does."""
         seconds = self.timeout if timeout is None else _seconds("timeout", timeout)
-        self.submit_vehicle(time_ns, position, attitude, objects)
+        self.submit_vehicle(time_ns, position, attitude, objects, render=render)
         return self._await(int(time_ns), seconds)
 
     def poll(self, timeout: float = 0.0) -> Frame | None:
@@ -301,10 +317,7 @@ class Client:
             position: (3,) m, vehicle axes; None: as it was.
             attitude: (4,) camera to vehicle; None: as it was.
         """
-        if camera not in self._mounts:
-            raise ValueError(
-                f"camera: no {camera!r} here; there are {', '.join(map(repr, self._mounts))}"
-            )
+        _pose.check_known("camera", camera, self._mounts)
         was = self._mounts[camera]
         self._mounts[camera] = (
             was[0] if position is None else _pose.position("position", position),

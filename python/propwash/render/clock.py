@@ -15,7 +15,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from numpy.typing import ArrayLike
@@ -36,6 +36,8 @@ class Renders(Protocol):
         position: ArrayLike,
         attitude: ArrayLike,
         objects: Mapping[str, Any] | None = None,
+        *,
+        render: Iterable[str] | None = None,
     ) -> None:
         """Sends a pose."""
 
@@ -45,6 +47,8 @@ class Renders(Protocol):
         position: ArrayLike,
         attitude: ArrayLike,
         objects: Mapping[str, Any] | None = None,
+        *,
+        render: Iterable[str] | None = None,
     ) -> Frame:
         """Sends a pose and waits for its frame."""
 
@@ -136,9 +140,19 @@ class Clock(ABC):
         position: ArrayLike,
         attitude: ArrayLike,
         objects: Mapping[str, Any] | None = None,
+        *,
+        render: Iterable[str] | None = None,
     ) -> Frame | None:
-        """Asks for the picture of this moment; returns the newest frame that came, if any."""
-        client.submit_vehicle(self.time_ns, position, attitude, objects)
+        """Asks for the picture of this moment; returns the newest frame that came, if any.
+
+        Args:
+            client: a `propwash.render.Client`.
+            position: (3,) m, of the vehicle in the world.
+            attitude: (4,) body to world, scalar first.
+            objects: those that moved: name to (position, attitude).
+            render: the names of the cameras that render this frame; None: all.
+        """
+        client.submit_vehicle(self.time_ns, position, attitude, objects, render=render)
         self._asked.append(self.time_ns)
         newest = None
         while (frame := client.poll()) is not None:
@@ -160,11 +174,13 @@ class LockStep(Clock):
         position: ArrayLike,
         attitude: ArrayLike,
         objects: Mapping[str, Any] | None = None,
+        *,
+        render: Iterable[str] | None = None,
     ) -> Frame:
         """The frame of this moment; waits for it as long as the client's time-out."""
         self._asked.append(self.time_ns)
         try:
-            frame = client.request_vehicle(self.time_ns, position, attitude, objects)
+            frame = client.request_vehicle(self.time_ns, position, attitude, objects, render=render)
         except ValueError as error:
             if not isinstance(error, _core.ProtocolError):  # nothing was sent
                 self._asked.pop()

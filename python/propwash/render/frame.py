@@ -40,9 +40,10 @@ class Frame:
     time_ns: int
     """The time stamp of the pose that was rendered."""
     images: Mapping[str, Image]
-    """Camera name to picture, top row first, read-only: (h, w, 3) uint8 red-green-blue, (h, w)
-    uint8 for kinds of one byte, (h, w) uint16 for 16-bit depth. A view of what the socket gave:
-    `np.array(image)` makes it contiguous and yours."""
+    """Camera name to picture, of the cameras that rendered this frame, top row first, read-only:
+    (h, w, 3) uint8 red-green-blue, (h, w) uint8 for kinds of one byte, (h, w) uint16 for 16-bit
+    depth. A view of the received frame, or, where the renderer sent one-byte kinds as three bytes a
+    pixel, a new array: `np.array(image)` makes a writable, contiguous copy of either."""
     landmarks: Landmarks = field(default_factory=Landmarks)
     """Of the first camera of the renderer that senses."""
     range_m: float = float("nan")
