@@ -94,7 +94,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0)
     chosen = parser.parse_args()
     vehicle = pw.load_vehicle(chosen.vehicle)
-    print("| loop | home is | came home | median s | 95 % s | last s | rms in the last 2 s |")
+    print("| loop | converged | vehicles | median s | 95 % s | last s | rms in the last 2 s |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, loop in loops(vehicle).items():
         left = errors(vehicle, loop, chosen.starts, chosen.seconds)

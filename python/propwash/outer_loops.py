@@ -11,7 +11,7 @@ from os import PathLike
 from typing import Any
 
 from propwash import _core
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import ParameterError, VehicleParameters, load_vehicle
 from propwash.validation import located
 
 __all__ = ["OuterLoops"]
@@ -55,6 +55,9 @@ class OuterLoops:
     """N."""
     thrust_max: float
     """N."""
+    motor_time_constant: float
+    """s, with which rotors follow what the trajectory controllers command; no longer than the
+    motors' own."""
     tracking_position: float
     """1/s^2, of the geometric and the incremental controller."""
     tracking_velocity: float
@@ -66,7 +69,7 @@ class OuterLoops:
     tracking_rates: Triple
     """1/s."""
     tracking_tilt_limit: float
-    """rad."""
+    """rad, of the trajectory controllers."""
     filter_stiffness: float
     """1/s^2, of the low-pass on gyroscope, accelerometer and rotors, as p of eq. (19)."""
     filter_damping: float
@@ -92,7 +95,7 @@ class OuterLoops:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """The numbers for the extension. Raises TypeError for what is no OuterLoops."""
+    """The numbers for the extension. Raises ParameterError for what is no OuterLoops."""
     if not isinstance(value, OuterLoops):
-        raise TypeError(f"outer_loops: expected an OuterLoops, got {value!r:.100}")
+        raise ParameterError(f"outer_loops: expected an OuterLoops, got {value!r:.100}")
     return vars(value)

@@ -1,5 +1,5 @@
 // The laws of the outer loops one by one: angles, flatness, attitude control from anywhere,
-// saturation and windup, backstepping's Lyapunov function, exact feed-forward.
+// saturation and windup, backstepping's Lyapunov function.
 #include <algorithm>
 #include <cmath>
 #include <propwash/control/outer_commands.hpp>
@@ -11,6 +11,7 @@
 
 #include "catch.hpp"
 #include "custom_scalars.hpp"
+#include "smooth_flight.hpp"
 #include "support.hpp"
 
 namespace pw = propwash;
@@ -23,24 +24,6 @@ double angle_between(const Vec3<double>& a, const Vec3<double>& b) {
   return std::atan2(norm(cross(a, b)), dot(a, b));
 }
 Quat<double> yawed(double yaw) { return pw::from_axis_angle(Vec3<double>{0.0, 0.0, 1.0}, yaw); }
-
-/// A smooth flight: position and its derivatives, drag fed forward, and heading.
-pw::TrajectoryPoint<double> flown(double t) {
-  pw::TrajectoryPoint<double> p;
-  const Vec3<double> a{2.0, 1.5, 0.7}, w{1.9, 1.3, 2.3};
-  for (int i = 0; i < 3; ++i) {
-    const double s = std::sin(w[i] * t + i), c = std::cos(w[i] * t + i);
-    p.position[i] = a[i] * s;
-    p.velocity[i] = a[i] * w[i] * c;
-    p.acceleration[i] = -a[i] * w[i] * w[i] * s;
-    p.jerk[i] = -a[i] * w[i] * w[i] * w[i] * c;
-    p.snap[i] = a[i] * w[i] * w[i] * w[i] * w[i] * s;
-  }
-  p.yaw = 0.8 * std::sin(1.1 * t) + 0.5 * t;
-  p.yaw_rate = 0.88 * std::cos(1.1 * t) + 0.5;
-  p.yaw_acceleration = -0.968 * std::sin(1.1 * t);
-  return p;
-}
 
 const Vec3<double> against_gravity{0.0, 0.0, 9.81};
 
@@ -283,37 +266,6 @@ TEST_CASE("Backstepping's Lyapunov function falls as its gains say") {
   }
 }
 
-TEST_CASE("On its trajectory a vehicle is given just what the trajectory needs") {
-  auto vehicle = pw::vehicles::flightgoggles();
-  vehicle.body.inertia = pw::Mat3<double>{{5e-3, 1e-4, 0, 1e-4, 6e-3, 2e-4, 0, 2e-4, 7e-3}};
-  const auto law = law_of(vehicle);
-  const double mass = 1.3;
-  for (double t = 0.0; t < 3.0; t += 0.1) {
-    const auto p = flown(t);
-    const auto flat = attitude_at(t, law.tracking.drag_quadratic, law.tracking.drag_linear);
-    const pw::MotionEstimate<double> x{p.position, p.velocity, flat.attitude, flat.rates};
-    const auto& j = vehicle.body.inertia;
-    const auto torque = j * flat.angular_acceleration + cross(flat.rates, j * flat.rates);
-    const auto drag = pw::drag_on(p, law.tracking.drag_quadratic, law.tracking.drag_linear);
-    const double thrust = mass * norm(p.acceleration + drag.value + against_gravity);
-    const pw::ForceLimits<double> limits{0.1, 100.0, 50.0};
-    const auto geometric = pw::geometric_control(law.tracking, limits, mass, x, p);
-    REQUIRE(distance(geometric.torque, torque) < 1e-12);
-    REQUIRE(geometric.thrust == Approx(thrust).epsilon(1e-12));
-    // whatever acts on it: the increments are zero where the measured motion is the wanted one
-    Dice dice(7);
-    const Vec3<double> unknown_W = dice.vec3(2.0), unknown_B = dice.vec3(0.1);
-    const pw::MeasuredMotion<double> measured{
-        p.acceleration, p.acceleration + drag.value + against_gravity + unknown_W,
-        flat.angular_acceleration, torque + unknown_B};
-    const pw::MotionEstimate<double> tilted{
-        p.position, p.velocity,
-        pw::attitude_towards(measured.thrust * (1.0 / norm(measured.thrust)), p.yaw), flat.rates};
-    const auto wrench = pw::incremental_control(law.tracking, limits, mass, tilted, measured, p);
-    REQUIRE(wrench.thrust == Approx(mass * norm(measured.thrust)).epsilon(1e-12));
-  }
-}
-
 TEST_CASE("Backstepping holds hover and turns towards its target") {
   const auto vehicle = pw::vehicles::flightgoggles();
   const auto law = law_of(vehicle);
@@ -322,11 +274,12 @@ TEST_CASE("Backstepping holds hover and turns towards its target") {
     x.attitude = yawed(yaw);
     pw::TrajectoryPoint<double> p;
     p.yaw = yaw;
-    const auto hover = pw::backstepping_control(law.backstepping, 1.0, x, p);
+    const pw::ForceLimits<double> limits{2.0, 30.0, 4.0};
+    const auto hover = pw::backstepping_control(law.backstepping, law.model, limits, 1.0, x, p);
     REQUIRE(norm(hover.torque) < 1e-12);
     REQUIRE(hover.thrust == Approx(9.81));
     p.position = {1.0, 0.0, 0.5};
-    const auto go = pw::backstepping_control(law.backstepping, 1.0, x, p);
+    const auto go = pw::backstepping_control(law.backstepping, law.model, limits, 1.0, x, p);
     const auto torque_W = rotate(x.attitude, go.torque);
     REQUIRE(torque_W.y > 1e-3);                        // the thrust axis leans to +x
     REQUIRE(std::abs(torque_W.x) < 0.1 * torque_W.y);  // Euler angles couple a little
@@ -367,7 +320,11 @@ std::vector<double> both_runs(pw::OuterLoop loop, const Read& read) {
       }
     } else {
       const auto wrench = pw::run_wrench_loop(law, state, in, command);
-      for (const T& x : pw::outer_allocate(law, allocation, wrench)) numbers.push_back(read(x));
+      pw::SmallArray<T, 4> present;
+      for (int i = 0; i < 4; ++i) present[i] = T(1000.0 + 10.0 * i);
+      for (const T& x : pw::outer_allocate(law, allocation, wrench, present)) {
+        numbers.push_back(read(x));
+      }
     }
   }
   return numbers;

@@ -29,17 +29,17 @@ template <class T>
 __global__ void outer(const pw::OuterLoopLaw<T>* laws, const pw::Allocation<T, 4>* allocations,
                       pw::OuterLoopState<T>* states, const pw::OuterLoopInput<T>* inputs,
                       const pw::OuterLoopCommand<T>* commands, pw::RateThrust<T>* rates,
-                      pw::SmallArray<T, 4>* speeds) {
+                      pw::SmallArray<T, 4>* speeds, const pw::SmallArray<T, 4>* present) {
   const int i = static_cast<int>(threadIdx.x);
   if (pw::commands_rates(commands[i].loop)) {
     rates[i] = pw::run_rate_loop(laws[i], states[i], inputs[i], commands[i]);
   } else {
     const auto wrench = pw::run_wrench_loop(laws[i], states[i], inputs[i], commands[i]);
-    speeds[i] = pw::outer_allocate(laws[i], allocations[i], wrench);
+    speeds[i] = pw::outer_allocate(laws[i], allocations[i], wrench, present[i]);
   }
 }
 
 template __global__ void outer(const pw::OuterLoopLaw<float>*, const pw::Allocation<float, 4>*,
                                pw::OuterLoopState<float>*, const pw::OuterLoopInput<float>*,
                                const pw::OuterLoopCommand<float>*, pw::RateThrust<float>*,
-                               pw::SmallArray<float, 4>*);
+                               pw::SmallArray<float, 4>*, const pw::SmallArray<float, 4>*);

@@ -6,7 +6,8 @@
 /// Nonlinear Dynamic Inversion and Differential Flatness" (CDC 2018; IEEE TCST 29, 2021): what the
 /// rotors give is known from their speeds and what comes of it is measured, so that only the
 /// difference from what is wanted is asked for in addition. Forces and torques that no model has
-/// are in the measurement. All of it goes through one low-pass; see docs/control/outer-loops.md.
+/// are in the measurement. The rotors' torque includes that of their acceleration, (O7). All of it
+/// goes through one low-pass; see docs/control/outer-loops.md.
 
 #include "propwash/control/tracking.hpp"
 
@@ -23,17 +24,16 @@ struct MeasuredMotion {
 
 /// Torque and thrust that keep a vehicle of `mass` [kg] on a trajectory.
 template <class T, class P>
-PROPWASH_FN Wrench<T> incremental_control(const TrackingLaw<P>& law, const ForceLimits<T>& limits,
-                                          const T& mass, const MotionEstimate<T>& x,
+PROPWASH_FN Wrench<T> incremental_control(const TrackingLaw<P>& law, const ControlModel<P>& model,
+                                          const ForceLimits<T>& limits, const T& mass,
+                                          const MotionEstimate<T>& x,
                                           const MeasuredMotion<T>& measured,
                                           const TrajectoryPoint<T>& wanted) {
   const Vec3<T> force_W = limited_force(
       limits, measured.thrust + tracking_acceleration(law, x, wanted) - measured.acceleration);
-  const Jet3<T> drag = drag_on(wanted, law.drag_quadratic, law.drag_linear);
-  const Jet3<T> force{force_W, wanted.jerk + drag.first, wanted.snap + drag.second};
-  const auto attitude = flat_attitude(force, wanted.yaw, wanted.yaw_rate, wanted.yaw_acceleration);
+  const auto attitude = attitude_for_force(force_W, drag_on(model, mass, wanted), wanted);
   const Vec3<T> turning = turning_acceleration(law, x, attitude);
-  return {measured.torque + law.inertia * (turning - measured.angular_acceleration),
+  return {measured.torque + model.inertia * (turning - measured.angular_acceleration),
           mass * dot(force_W, rotate(x.attitude, AlongZ<T>{T(constant<T>(1))}))};
 }
 

@@ -35,13 +35,17 @@ struct OuterLoopParameters {
   double thrust_min = 0.0;                 ///< N
   double thrust_max = 0.0;                 ///< N
 
+  /// s, with which rotors follow what the trajectory controllers command; no longer than the
+  /// motors' own
+  double motor_time_constant = 0.0;
+
   // geometric and incremental
   double tracking_position = 0.0;      ///< 1/s^2
   double tracking_velocity = 0.0;      ///< 1/s
   double tracking_reach = 0.0;         ///< m, a position error counts for no more
   Vec3<double> tracking_attitude{};    ///< 1/s^2
   Vec3<double> tracking_rates{};       ///< 1/s
-  double tracking_tilt_limit = 0.0;    ///< rad, below pi/2
+  double tracking_tilt_limit = 0.0;    ///< rad, below pi/2; of backstepping too
   LowPassParameters<double> filter{};  ///< of gyroscope, accelerometer and rotors
   bool prioritised = true;             ///< saturated rotors give up yaw first, else clipping
 
@@ -75,10 +79,73 @@ Vec3<double> turning_reach(const Vehicle& vehicle) {
 
 /// s, by which what is commanded acts late: motors, low-pass, steps between runs.
 template <class Vehicle>
-double loop_lag(const Vehicle& vehicle, int interval, double dt) {
+double loop_lag(const Vehicle& vehicle, double motor_time_constant, int interval, double dt) {
   const auto& filter = vehicle.rate_controller.filter;
-  return max_of(vehicle.motor.time_constant_up) + vehicle.motor.command_delay +
-         filter.damping / filter.stiffness + (0.5 * interval + 1.0) * dt;
+  return motor_time_constant + vehicle.motor.command_delay + filter.damping / filter.stiffness +
+         (0.5 * interval + 1.0) * dt;
+}
+
+/// 1/s, the pace of a rate loop: a phase of 0.6 rad for the lag leaves it a margin of some 55
+/// degrees.
+inline double loop_pace(double lag) { return 0.6 / lag; }
+
+/// The gains of geometric tracking, incremental inversion and backstepping.
+template <class Vehicle>
+void set_tracking(const Vehicle& vehicle, double dt, const Vec3<double>& reach,
+                  OuterLoopParameters& p) {
+  const auto& motor = vehicle.motor;
+  // a loop about the rotors' speeds: twice what acts late leaves it a margin of some 60 degrees
+  const double shortest = std::max(0.02, 2.0 * (motor.command_delay + p.interval * dt));
+  p.motor_time_constant = std::min(max_of(motor.time_constant_up), shortest);
+  const double pace = loop_pace(loop_lag(vehicle, p.motor_time_constant, p.interval, dt));
+  const double turning = pace / 2.5;
+  p.tracking_velocity = turning / 2.0;
+  p.tracking_position = p.tracking_velocity * p.tracking_velocity / 2.5;
+  p.tracking_reach = p.speed_limit * p.tracking_velocity / p.tracking_position;
+  const double yaw = std::min(pace / 2.0, std::sqrt(reach.z));
+  p.tracking_attitude = {pace * turning, pace * turning, yaw * yaw / 2.5};
+  p.tracking_rates = {pace, pace, yaw};
+  p.tracking_tilt_limit = 1.35;
+  p.filter = vehicle.rate_controller.filter;
+  p.backstepping = {p.tracking_velocity / 2.0, pace / 2.0, yaw / 2.0};
+  p.backstepping_rate = p.backstepping;
+}
+
+/// (O7) T_r [s] in hover: the torque about body z of the rotors' accelerations that go with a
+/// torque about body z of their speeds.
+template <class Vehicle>
+double hover_reaction_time(const Vehicle& vehicle) {
+  const auto a = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+  const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
+  double time = 0.0;
+  for (int i = 0; i < a.rotors(); ++i) {
+    const auto& rotor = vehicle.rotors[static_cast<std::size_t>(i)];
+    const double square = std::abs(weight * a.squares_from_wrench[3][i]);
+    if (square <= 0.0) continue;
+    const double per_torque = a.squares_from_wrench[2][i] / (2.0 * std::sqrt(square));
+    time -= rotor.spin * rotor.inertia * rotor.axis.z * per_torque;
+  }
+  return std::max(time, 0.0);
+}
+
+/// How motors are driven to follow with a time constant [s], commanded every `between` s.
+template <class P, class Vehicle>
+MotorLead<P> make_motor_lead(const Vehicle& vehicle, double time_constant, double between) {
+  const auto& motor = vehicle.motor;
+  // the fractions of a change that are made until the next command, led and by themselves
+  const auto lead = [&](const PerRotor<double>& own) {
+    PerRotor<P> factors;
+    factors.count = own.count;
+    for (int i = 0; i < static_cast<int>(own.count); ++i) {
+      const double led = std::expm1(-between / time_constant) / std::expm1(-between / own[i]);
+      factors.values[i] = P(std::max(led, 1.0));
+    }
+    return factors;
+  };
+  return {lead(motor.time_constant_up), lead(motor.time_constant_down),
+          P(std::min(time_constant, max_of(motor.time_constant_up))),
+          P(hover_reaction_time(vehicle)),
+          P(vehicle.body.mass * norm(vehicle.body.gravity))};
 }
 
 }  // namespace detail
@@ -86,13 +153,14 @@ double loop_lag(const Vehicle& vehicle, int interval, double dt) {
 /// What a vehicle whose rates can be commanded flies well with, for steps of dt [s].
 ///
 /// One pace is chosen, the rate loop's, by the lag that motors, filters and sampling leave; each
-/// further loop is slower than the one inside by a ratio that damps it.
+/// further loop is slower than the one inside by a ratio that damps it. The trajectory controllers,
+/// which shorten the motors' lag, have a pace for themselves.
 template <class Vehicle>
 OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   OuterLoopParameters p;
   p.interval = static_cast<int>(clamp(std::round(1.0 / (240.0 * dt)), 1.0, 10000.0));
-  // a phase of 0.6 rad for lag leaves a rate loop a margin of some 55 degrees
-  const double pace = 0.6 / detail::loop_lag(vehicle, p.interval, dt);
+  const double pace =
+      detail::loop_pace(detail::loop_lag(vehicle, max_of(vehicle.motor.time_constant_up), p.interval, dt));
   const auto& rate = vehicle.rate_controller;
   double rate_pace = pace;
   for (int axis = 0; axis < 2; ++axis) {
@@ -124,18 +192,7 @@ OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   const double weight = vehicle.body.mass * g;
   p.thrust_min = 0.2 * weight;
   p.thrust_max = weight + 0.9 * (greatest - weight);
-
-  const double turning = pace / 2.5;
-  p.tracking_velocity = turning / 2.0;
-  p.tracking_position = p.tracking_velocity * p.tracking_velocity / 2.5;
-  p.tracking_reach = p.speed_limit * p.tracking_velocity / p.tracking_position;
-  const double yaw = std::min(pace / 2.0, std::sqrt(reach.z));
-  p.tracking_attitude = {pace * turning, pace * turning, yaw * yaw / 2.5};
-  p.tracking_rates = {pace, pace, yaw};
-  p.tracking_tilt_limit = 1.2;
-  p.filter = rate.filter;
-  p.backstepping = {p.tracking_velocity / 2.0, pace / 2.0, yaw / 2.0};
-  p.backstepping_rate = p.backstepping;
+  detail::set_tracking(vehicle, dt, reach, p);
   return p;
 }
 
@@ -147,8 +204,6 @@ OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParam
   const auto unwinding = [](double proportional, double integral) {
     return proportional > 0.0 ? integral / proportional : 0.0;
   };
-  const double mass = vehicle.body.mass;
-  const auto& drag = vehicle.rotor_drag.linear;
   OuterLoopLaw<P> law;
   law.attitude = {P(p.tilt), P(p.heading), P(p.tilt_rate_limit), P(p.heading_rate_limit),
                   cast<P>(p.rate_gain)};
@@ -158,21 +213,17 @@ OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParam
   law.velocity = {cast<P>(p.velocity), cast<P>(p.velocity_integral), cast<P>(anti_windup),
                   cast<P>(p.velocity_integral_bound), P(between)};
   law.position = {cast<P>(p.position), P(p.speed_limit)};
-  law.tracking = {P(p.tracking_position),        P(p.tracking_velocity),
-                  P(p.tracking_reach),           cast<P>(p.tracking_attitude),
-                  cast<P>(p.tracking_rates),     cast<P>(vehicle.body.gravity),
-                  cast<P>(vehicle.body.inertia), P(vehicle.drag.translational / mass),
-                  P(0.5 * (drag.x + drag.y))};
+  law.tracking = {P(p.tracking_position), P(p.tracking_velocity), P(p.tracking_reach),
+                  cast<P>(p.tracking_attitude), cast<P>(p.tracking_rates)};
+  law.model = {cast<P>(vehicle.body.gravity),
+               cast<P>(vehicle.body.inertia),
+               {P(vehicle.drag.translational), cast<P>(vehicle.drag.rotational)},
+               {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)}};
+  law.motor = detail::make_motor_lead<P>(vehicle, p.motor_time_constant, between);
   const auto gains = [&](int i) -> BacksteppingGains<P> {
     return {P(p.backstepping[i]), P(p.backstepping_rate[i])};
   };
-  law.backstepping = {gains(0),
-                      gains(1),
-                      gains(2),
-                      P(p.tracking_reach),
-                      P(std::sin(p.tilt_limit)),
-                      P(norm(vehicle.body.gravity)),
-                      cast<P>(vehicle.body.inertia)};
+  law.backstepping = {gains(0), gains(1), gains(2), P(p.tracking_reach)};
   const auto k = discretise(p.filter, between, Discretisation::exact);
   law.filter = {P(k.value_from_value),           P(k.value_from_derivative),
                 P(k.value_from_input),           P(k.derivative_from_value),

@@ -11,6 +11,7 @@
 #include "propwash/control/geometric_control.hpp"
 #include "propwash/control/incremental_control.hpp"
 #include "propwash/control/low_pass.hpp"
+#include "propwash/control/motor_lead.hpp"
 #include "propwash/control/rate_control.hpp"
 
 namespace propwash {
@@ -38,6 +39,8 @@ struct OuterLoopLaw {
   PositionControlLaw<P> position{};
   TrackingLaw<P> tracking{};
   BacksteppingLaw<P> backstepping{};
+  ControlModel<P> model{};
+  MotorLead<P> motor{};             ///< how the trajectory controllers drive the motors
   LowPassCoefficients<P> filter{};  ///< of what the trajectory controllers measure
   P thrust_min{};                   ///< N
   P thrust_max{};                   ///< N
@@ -63,7 +66,7 @@ struct OuterLoopInput {
   MotionEstimate<T> motion{};  ///< rates: as the rate controller has filtered them
   Vec3<T> gyroscope{};         ///< rad/s, body axes; for the trajectory controllers
   Vec3<T> accelerometer{};     ///< m/s^2, body axes, at the centre of mass; for incremental
-  Wrench<T> rotors{};          ///< what the rotors give at their present speeds; for incremental
+  Wrench<T> rotors{};          ///< what the rotors give now; for the trajectory controllers
   T mass{};                    ///< kg
 };
 
@@ -116,7 +119,7 @@ PROPWASH_FN RateThrust<T> run_rate_loop(const OuterLoopLaw<P>& law, OuterLoopSta
   }
   const Vec3<T> force_W = velocity_control(
       law.velocity, detail::force_limits(law, in.mass, law.tilt_tangent), state.integral,
-      velocity - x.velocity, command.point.acceleration - law.tracking.gravity_W);
+      velocity - x.velocity, command.point.acceleration - law.model.gravity_W);
   const Vec3<T> direction_W = force_W * (T(constant<T>(1)) / norm(force_W));
   Quat<T> attitude = Quat<T>::identity();
   if (!command.free_heading) attitude = attitude_towards(direction_W, command.point.yaw);
@@ -141,6 +144,22 @@ PROPWASH_FN void take(const LowPassCoefficients<P>& filter, const T& running,
                       either(zero, next.derivative.z)};
 }
 
+/// Takes readings into the filters of incremental inversion; the gyroscope's has been taken.
+template <class T, class P>
+PROPWASH_FN MeasuredMotion<T> measured_motion(const OuterLoopLaw<P>& law, OuterLoopState<T>& state,
+                                              const OuterLoopInput<T>& in) {
+  const Quat<T>& q = in.motion.attitude;
+  take(law.filter, state.running, rotate(q, in.accelerometer) + law.model.gravity_W,
+       state.acceleration);
+  take(law.filter, state.running, thrust_axis(q) * (in.rotors.thrust / in.mass), state.rotor_force);
+  take(law.filter, state.running, in.rotors.torque, state.rotor_torque);
+  MeasuredMotion<T> measured{state.acceleration.value, state.rotor_force.value,
+                             state.rates.derivative, state.rotor_torque.value};
+  measured.torque.z = measured.torque.z +
+                      state.rotor_torque.derivative.z * reaction_time(law.motor, in.rotors.thrust);
+  return measured;
+}
+
 }  // namespace detail
 
 /// One run of a loop that commands rotor speeds, up to the wrench that it wants.
@@ -154,30 +173,30 @@ PROPWASH_FN Wrench<T> run_wrench_loop(const OuterLoopLaw<P>& law, OuterLoopState
   const auto limits = detail::force_limits(law, in.mass, law.tracking_tilt_tangent);
   Wrench<T> wanted;
   if (command.loop == OuterLoop::geometric) {
-    wanted = geometric_control(law.tracking, limits, in.mass, x, command.point);
+    wanted = geometric_control(law.tracking, law.model, limits, in.mass, x, command.point);
   } else if (command.loop == OuterLoop::backstepping) {
-    wanted = backstepping_control(law.backstepping, in.mass, x, command.point);
+    wanted = backstepping_control(law.backstepping, law.model, limits, in.mass, x, command.point);
   } else {
-    const Vec3<T> thrust_W = thrust_axis(x.attitude) * (in.rotors.thrust / in.mass);
-    detail::take(law.filter, state.running,
-                 rotate(x.attitude, in.accelerometer) + law.tracking.gravity_W, state.acceleration);
-    detail::take(law.filter, state.running, thrust_W, state.rotor_force);
-    detail::take(law.filter, state.running, in.rotors.torque, state.rotor_torque);
-    const MeasuredMotion<T> measured{state.acceleration.value, state.rotor_force.value,
-                                     state.rates.derivative, state.rotor_torque.value};
-    wanted = incremental_control(law.tracking, limits, in.mass, x, measured, command.point);
+    const auto measured = detail::measured_motion(law, state, in);
+    wanted =
+        incremental_control(law.tracking, law.model, limits, in.mass, x, measured, command.point);
   }
   state.running = T(constant<T>(1));
+  wanted.torque.z = led_yaw_torque(law.motor, wanted.torque.z, in.rotors);
   wanted.thrust = clamp(wanted.thrust, law.thrust_min, law.thrust_max);
   return wanted;
 }
 
-/// Rotor speeds [rad/s] for a wrench, by the law's way of saturation.
+/// Commands for rotors [rad/s] at the speeds `present`, for a wrench, by the law's way of
+/// saturation.
 template <class T, class P, class Q, int N>
 PROPWASH_FN SmallArray<T, N> outer_allocate(const OuterLoopLaw<P>& law,
                                             const Allocation<Q, N>& allocation,
-                                            const Wrench<T>& wrench) {
-  return law.prioritised ? allocate_prioritised(allocation, wrench) : allocate(allocation, wrench);
+                                            const Wrench<T>& wrench,
+                                            const SmallArray<T, N>& present) {
+  const auto wanted =
+      law.prioritised ? allocate_prioritised(allocation, wrench) : allocate(allocation, wrench);
+  return led_speeds(law.motor, allocation, wanted, present);
 }
 
 /// Calls f with every number of the memory, those first that most loops have.

@@ -60,7 +60,7 @@ void Multicopter<N, T>::run_outer(const OuterLoopCommand<T>& command) {
                      cross(in.gyroscope, cross(in.gyroscope, device.position));
   in.rotors = attained_wrench(allocation_, x.rotor_speeds);
   const Wrench<T> wanted = run_wrench_loop(outer_law_, memory_.outer, in, command);
-  memory_.held_speeds = outer_allocate(outer_law_, allocation_, wanted);
+  memory_.held_speeds = outer_allocate(outer_law_, allocation_, wanted, x.rotor_speeds);
 }
 
 }  // namespace propwash

@@ -86,9 +86,10 @@ class OuterRun {
         const auto out = run_rate_loop(job_.outer.law, memories, in, command);
         hold(first, out.rates, out.thrust);
       } else {
-        add_readings(imu + lane, state + lane, in);
+        const auto speeds = rotor_speeds(state + lane);
+        add_readings(imu + lane, speeds, in);
         const auto wrench = run_wrench_loop(job_.outer.law, memories, in, command);
-        hold(first, outer_allocate(job_.outer.law, job_.outer.allocation, wrench));
+        hold(first, outer_allocate(job_.outer.law, job_.outer.allocation, wrench, speeds));
       }
       field = 0;
       for_each_number(memories, [&](Real& x) {
@@ -120,16 +121,21 @@ class OuterRun {
     return in;
   }
 
-  void add_readings(const T* imu, const T* state, OuterLoopInput<Real>& in) const {
-    in.accelerometer = rotate(job_.outer.imu_attitude, triple(imu, 0));
-    in.gyroscope = rotate(job_.outer.imu_attitude, triple(imu, 3));
-    // what a lever arm adds where it turns; what angular acceleration adds is left in
-    in.accelerometer -= cross(in.gyroscope, cross(in.gyroscope, job_.outer.imu_position));
+  SmallArray<Real, Dynamic> rotor_speeds(const T* state) const {
     SmallArray<Real, Dynamic> speeds;
     speeds.resize(batch_.rotors);
     for (int i = 0; i < batch_.rotors; ++i) {
       speeds[i] = Real::load(state + (FleetLayout::rotor_speeds + i) * job_.lanes);
     }
+    return speeds;
+  }
+
+  void add_readings(const T* imu, const SmallArray<Real, Dynamic>& speeds,
+                    OuterLoopInput<Real>& in) const {
+    in.accelerometer = rotate(job_.outer.imu_attitude, triple(imu, 0));
+    in.gyroscope = rotate(job_.outer.imu_attitude, triple(imu, 3));
+    // what a lever arm adds where it turns; what angular acceleration adds is left in
+    in.accelerometer -= cross(in.gyroscope, cross(in.gyroscope, job_.outer.imu_position));
     in.rotors = attained_wrench(job_.outer.allocation, speeds);
   }
 

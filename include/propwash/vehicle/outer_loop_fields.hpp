@@ -39,6 +39,7 @@ inline std::vector<OuterLoopField> fields(OuterLoopParameters& p) {
           {"speed_limit", &p.speed_limit, 1, 1e-9, inf},
           {"thrust_min", &p.thrust_min, 1, 1e-9, p.thrust_max},
           {"thrust_max", &p.thrust_max, 1, p.thrust_min, inf},
+          {"motor_time_constant", &p.motor_time_constant, 1, 1e-9, inf},
           {"tracking_position", &p.tracking_position, 1, 0, inf},
           {"tracking_velocity", &p.tracking_velocity, 1, 0, inf},
           {"tracking_reach", &p.tracking_reach, 1, 1e-9, inf},

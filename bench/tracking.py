@@ -1,0 +1,81 @@
+"""Each trajectory controller on each shipped multicopter, along paths planned for it, with noise.
+
+The paths are those of `trajectories.minimum_snap` within the default limits of the vehicle: through
+five waypoints with a heading that is kept and along the path, around a square, and 10 m straight
+from rest to rest. The controllers run at 240 Hz on noisy inertial readings, the physics at 960 Hz.
+Prints the table of docs/control/outer-loops.md: the root mean square of the position error of the
+path that is tracked worst, over all vehicles, and the greatest error of any vehicle on any path.
+
+    python bench/tracking.py [--vehicles 50] [--paths]
+"""
+
+import argparse
+from collections.abc import Iterator
+
+import numpy as np
+import propwash as pw
+from numpy.typing import NDArray
+from propwash.trajectories import Controller, Reference, minimum_snap
+
+Array = NDArray[np.float64]
+MULTICOPTERS = ("flightgoggles", "penguin", "blackbird", "crazyflie", "hexacopter")
+CONTROLLERS: tuple[Controller, ...] = ("geometric", "indi", "backstepping")
+INTERVAL = 4  # steps between two points of the reference
+FIVE = [(0, 0, 1), (3, 1, 2), (4, 4, 1), (0, 5, 1.5), (-2, 2, 1)]  # m
+SQUARE = [(0, 0, 1), (5, 0, 1), (5, 5, 3), (0, 5, 2), (0, 0, 1)]
+DASH = [(0, 0, 2), (10, 0, 2)]
+
+
+def references(vehicle: str) -> Iterator[tuple[str, Reference]]:
+    """The paths of a vehicle by name."""
+    for name, waypoints, yaw in (
+        ("five", FIVE, 0.0),
+        ("five, along", FIVE, "along"),
+        ("square", SQUARE, 0.0),
+        ("square, along", SQUARE, "along"),
+        ("dash", DASH, 0.0),
+    ):
+        path = minimum_snap(waypoints, vehicle, yaw=yaw)
+        yield name, path.sample(period=INTERVAL * pw.DEFAULT_DT)
+
+
+def errors(vehicle: str, reference: Reference, controller: Controller, n: int) -> Array:
+    """m, (T, n): how far each vehicle is from its place."""
+    fleet = pw.Fleet(vehicle, n, seed=3)
+    half = 0.5 * reference.yaw[0]
+    fleet.reset(position=reference.position[0], attitude=[np.cos(half), 0.0, 0.0, np.sin(half)])
+    flown = fleet.rollout(reference[:-1].command(controller), substeps=INTERVAL, record="position")
+    assert flown.position is not None
+    return np.asarray(np.linalg.norm(flown.position - reference.position[1:, None], axis=2))
+
+
+def main() -> None:
+    """Flies, prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--vehicles", type=int, default=50, help="of each kind")
+    parser.add_argument("--paths", action="store_true", help="each path by itself")
+    chosen = parser.parse_args()
+    print("| vehicle | path | to m/s | to m/s² | geometric m | INDI m | backstepping m |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    for vehicle in MULTICOPTERS:
+        rows: dict[str, tuple[float, float, list[tuple[float, float]]]] = {}
+        for name, reference in references(vehicle):
+            flown = [errors(vehicle, reference, each, chosen.vehicles) for each in CONTROLLERS]
+            rows[name] = (
+                float(np.linalg.norm(reference.velocity, axis=1).max()),
+                float(np.linalg.norm(reference.acceleration, axis=1).max()),
+                [(float(np.sqrt(np.mean(error**2))), float(error.max())) for error in flown],
+            )
+        if not chosen.paths:
+            speeds, accelerations, found = zip(*rows.values(), strict=True)
+            worst = [tuple(map(max, zip(*each, strict=True))) for each in zip(*found, strict=True)]
+            rows = {"all": (max(speeds), max(accelerations), worst)}
+        for name, (speed, acceleration, found) in rows.items():
+            cells = " | ".join(f"{rms:.3f} ({most:.2f})" for rms, most in found)
+            print(
+                f"| {vehicle} | {name} | {speed:.1f} | {acceleration:.1f} | {cells} |", flush=True
+            )
+
+
+if __name__ == "__main__":
+    main()

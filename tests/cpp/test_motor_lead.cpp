@@ -1,0 +1,112 @@
+// Led motors: the time constant that the lead says, up and down, and a yaw torque that is there at
+// once.
+#include <cmath>
+#include <propwash/control/outer_loop_parameters.hpp>
+#include <propwash/model/motor.hpp>
+#include <propwash/model/rotor.hpp>
+#include <propwash/vehicle/vehicles.hpp>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+namespace pw = propwash;
+using Speeds = pw::SmallArray<double, 4>;
+
+namespace {
+
+constexpr double between = 4.0 / 960;
+
+pw::MotorLead<double> lead_of(const pw::VehicleParameters& vehicle, double time_constant) {
+  return pw::detail::make_motor_lead<double>(vehicle, time_constant, between);
+}
+
+Speeds all(double speed) {
+  Speeds speeds;
+  for (double& x : speeds) x = speed;
+  return speeds;
+}
+
+}  // namespace
+
+TEST_CASE("Led motors follow with the time constant of the lead, up and down") {
+  const auto vehicle = pw::vehicles::crazyflie();  // 54 ms up, 89 ms down
+  const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
+  for (const double wanted : {1900.0, 1300.0}) {
+    const double time_constant = 0.02;
+    const auto lead = lead_of(vehicle, time_constant);
+    const double own =
+        wanted > 1600.0 ? vehicle.motor.time_constant_up : vehicle.motor.time_constant_down;
+    double speed = 1600.0;
+    for (int run = 1; run < 20; ++run) {
+      const auto command = pw::led_speeds(lead, allocation, all(wanted), all(speed))[0];
+      REQUIRE(command < vehicle.motor.speed_max);
+      REQUIRE(command > vehicle.motor.speed_min);
+      speed = command + (speed - command) * std::exp(-between / own);  // (1) under a held command
+      const double left = (1600.0 - wanted) * std::exp(-run * between / time_constant);
+      REQUIRE(speed - wanted == Approx(left).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("A lead changes nothing where rotors are at their speeds or motors are quick enough") {
+  for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
+    const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
+    const auto led = lead_of(vehicle, 0.02), slow = lead_of(vehicle, 1.0);
+    Dice dice(1);
+    for (int i = 0; i < 100; ++i) {
+      Speeds wanted, present;
+      for (double& x : wanted) x = dice.uniform(0.0, vehicle.motor.speed_max);
+      for (double& x : present) x = dice.uniform(0.0, vehicle.motor.speed_max);
+      const auto held = pw::led_speeds(led, allocation, wanted, wanted);
+      const auto own = pw::led_speeds(slow, allocation, wanted, present);
+      for (int k = 0; k < 4; ++k) {
+        REQUIRE(held[k] == wanted[k]);
+        REQUIRE(own[k] == Approx(wanted[k]).epsilon(1e-12));
+      }
+    }
+  }
+}
+
+TEST_CASE("With the rotors' acceleration the yaw torque is what is asked for, at once") {
+  int exact = 0;
+  for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::penguin(),
+                              pw::vehicles::blackbird(), pw::vehicles::crazyflie()}) {
+    const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
+    const double time_constant = std::min(vehicle.motor.time_constant_up, 0.02);
+    // a lead for commands that are held for no time: what acts at once
+    const auto lead = pw::detail::make_motor_lead<double>(vehicle, time_constant, 1e-9);
+    const double weight = vehicle.body.mass * 9.81;
+    for (const double loading : {0.6, 1.0, 1.7}) {
+      const auto present =
+          pw::allocate(allocation, pw::Wrench<double>{{0.0, 0.0, 0.0}, weight * loading});
+      const auto gives = pw::attained_wrench(allocation, present);
+      const auto torque_at_once = [&](double allocated) {
+        const auto to =
+            pw::allocate(allocation, pw::Wrench<double>{{0.0, 0.0, allocated}, gives.thrust});
+        const auto command = pw::led_speeds(lead, allocation, to, present);
+        double torque = 0.0;
+        for (int i = 0; i < 4; ++i) {
+          const auto& rotor = vehicle.rotors[static_cast<std::size_t>(i)];
+          const bool rises = command[i] > present[i];
+          const pw::MotorLag<double> lag{
+              1.0 / (rises ? vehicle.motor.time_constant_up : vehicle.motor.time_constant_down)};
+          torque += pw::rotor_torque(rotor, present[i],
+                                     pw::rotor_acceleration(lag, present[i], command[i]));
+        }
+        return torque;
+      };
+      // small, so that it is linear in the speeds
+      const double wanted = 1e-5 * weight;
+      const double allocated = pw::led_yaw_torque(lead, wanted, gives);
+      INFO(vehicle.name << " at " << loading << " of its weight");
+      if (pw::reaction_time(lead, gives.thrust) < time_constant) {
+        REQUIRE(allocated == wanted);
+        REQUIRE(torque_at_once(allocated) < wanted);
+      } else {
+        REQUIRE(torque_at_once(allocated) == Approx(wanted).epsilon(2e-3));
+        ++exact;
+      }
+    }
+  }
+  REQUIRE(exact == 9);
+}
