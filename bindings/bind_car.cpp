@@ -25,10 +25,7 @@ const SpeedYawRateCommand& checked_command(const py::object& command) {
 void step(Car<>& car, const py::object& command, const py::object& dt, const py::object& steps) {
   const auto& c = checked_command(command);
   const py::ssize_t count = whole_number(steps, "steps", 0);
-  if (c.rows() >= 0) {
-    throw py::value_error("command: expected one command for step(), got " +
-                          std::to_string(c.rows()) + " rows; rollout() takes rows");
-  }
+  require_one_command(c.rows(), "step()");
   const double seconds = checked_time_step(dt);
   const SpeedYawRate<double> held{c.speed_at(0), c.yaw_rate_at(0)};
   interruptible(count, [&](py::ssize_t) { car.step(held, seconds); });

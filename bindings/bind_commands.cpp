@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -45,21 +46,6 @@ bool is_ready(py::handle value) {
          type.byteorder() == '=' && (array.flags() & py::array::c_style) != 0;
 }
 
-/// The rows of two parts of a command, either of which may be one for all.
-py::ssize_t common_rows(const char* a_name, py::ssize_t a, const char* b_name, py::ssize_t b) {
-  if (a >= 0 && b >= 0 && a != b) {
-    throw py::value_error(std::string(b_name) + ": expected as many rows as " + a_name + ", " +
-                          std::to_string(a) + ", got " + std::to_string(b));
-  }
-  return a >= 0 ? a : b;
-}
-
-[[noreturn]] void refuse_fleet(const char* name, const Numbers& numbers) {
-  throw py::value_error("command: expected one for one vehicle, or rows of them, got " +
-                        std::string(name) + " of shape " + numbers.shape_text() +
-                        ", which are for the vehicles of a Fleet");
-}
-
 }  // namespace
 
 bool go_together(const Numbers& a, int a_tail, const Numbers& b, int b_tail) {
@@ -72,6 +58,31 @@ bool go_together(const Numbers& a, int a_tail, const Numbers& b, int b_tail) {
     if (x != y && !one_is_for_all) return false;
   }
   return true;
+}
+
+py::ssize_t rows_of_one_vehicle(const CommandPartView* first, std::size_t count) {
+  const CommandPartView* const last = first + count;
+  const bool has_vehicles =
+      std::any_of(first, last, [](const CommandPartView& part) { return part.axes() > 1; });
+  py::ssize_t rows = -1;
+  const char* from = "";
+  for (const CommandPartView* part = first; part != last; ++part) {
+    const int axes = part->axes();
+    const int row_axes = axes > 0 && (axes > 1 || !has_vehicles) ? 1 : 0;
+    if (axes > row_axes && part->numbers->shape(row_axes) != 1) {
+      throw py::value_error("command: expected one for one vehicle, or rows of them, got " +
+                            std::string(part->name) + " of shape " + part->numbers->shape_text() +
+                            ", which are for the vehicles of a Fleet");
+    }
+    if (row_axes == 0) continue;
+    if (rows >= 0 && rows != part->entries()) {
+      throw py::value_error(std::string(part->name) + ": expected as many rows as " + from + ", " +
+                            std::to_string(rows) + ", got " + std::to_string(part->entries()));
+    }
+    rows = part->entries();
+    from = part->name;
+  }
+  return rows;
 }
 
 py::ssize_t first_not_finite(const float* numbers, py::ssize_t count) {
@@ -171,27 +182,26 @@ RateThrustCommand::RateThrustCommand(py::handle rates, py::handle thrust)
 }
 
 py::ssize_t RateThrustCommand::rows() const {
-  if (rates_.ndim() > 2) refuse_fleet("rates", rates_);
-  if (thrust_.ndim() > 1) refuse_fleet("thrust", thrust_);
-  return common_rows("rates", rates_.ndim() == 2 ? rates_.shape(0) : -1, "thrust",
-                     thrust_.ndim() == 1 ? thrust_.shape(0) : -1);
+  const CommandPartView parts[] = {{"rates", &rates_, 1}, {"thrust", &thrust_, 0}};
+  return rows_of_one_vehicle(parts, 2);
 }
 
 RateThrust<double> RateThrustCommand::row(py::ssize_t i) const {
-  const py::ssize_t first = rates_.ndim() == 2 ? 3 * i : 0;
+  const py::ssize_t first = rates_.size() > 3 ? 3 * i : 0;
   return {{rates_[first], rates_[first + 1], rates_[first + 2]},
-          thrust_[thrust_.ndim() == 1 ? i : 0]};
+          thrust_[thrust_.size() > 1 ? i : 0]};
 }
 
 RotorSpeedsCommand::RotorSpeedsCommand(py::handle speeds)
     : speeds_(speeds, "speeds", speeds_expected, 1, 3, 0) {}
 
 py::ssize_t RotorSpeedsCommand::rows() const {
-  if (speeds_.ndim() > 2) refuse_fleet("speeds", speeds_);
+  const CommandPartView part{"speeds", &speeds_, 1};
+  const py::ssize_t count = rows_of_one_vehicle(&part, 1);
   if (speeds_.is_float() && doubles_.empty()) {
     doubles_.assign(speeds_.floats(), speeds_.floats() + speeds_.size());
   }
-  return speeds_.ndim() == 2 ? speeds_.shape(0) : -1;
+  return count;
 }
 
 SpeedYawRateCommand::SpeedYawRateCommand(py::handle speed, py::handle yaw_rate)
@@ -206,10 +216,14 @@ SpeedYawRateCommand::SpeedYawRateCommand(py::handle speed, py::handle yaw_rate)
 }
 
 py::ssize_t SpeedYawRateCommand::rows() const {
-  if (speed_.ndim() > 1) refuse_fleet("speed", speed_);
-  if (yaw_rate_.ndim() > 1) refuse_fleet("yaw_rate", yaw_rate_);
-  return common_rows("speed", speed_.ndim() == 1 ? speed_.shape(0) : -1, "yaw_rate",
-                     yaw_rate_.ndim() == 1 ? yaw_rate_.shape(0) : -1);
+  const CommandPartView parts[] = {{"speed", &speed_, 0}, {"yaw_rate", &yaw_rate_, 0}};
+  return rows_of_one_vehicle(parts, 2);
+}
+
+void require_one_command(py::ssize_t rows, const char* taker) {
+  if (rows < 0 || rows == 1) return;
+  throw py::value_error("command: expected one command for " + std::string(taker) + ", got " +
+                        std::to_string(rows) + " rows; rollout() takes rows");
 }
 
 py::ssize_t record_count(py::ssize_t rows, py::handle steps) {

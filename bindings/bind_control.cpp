@@ -154,7 +154,7 @@ py::tuple update(RateController<>& controller, const py::object& gyroscope,
     throw py::type_error("command: expected a RateThrust, got " + described(command));
   }
   const auto& rates = command.cast<const RateThrustCommand&>();
-  if (rates.rows() >= 0) throw py::value_error("command: expected one command, got rows");
+  require_one_command(rates.rows(), "update()");
   const auto result =
       controller.update(vec3(gyroscope, "gyroscope", "rad/s, body frame"), rates.row(0));
   return py::make_tuple(to_array_of(result.speeds), tuple_of(result.wanted),

@@ -134,10 +134,7 @@ class PyMulticopter {
   void step(const py::object& command, const py::object& dt, const py::object& steps) {
     const py::ssize_t count = whole_number(steps, "steps", 0);
     with_command(command, [&](auto& vehicle, const auto& row_of, py::ssize_t rows) {
-      if (rows >= 0) {
-        throw py::value_error("command: expected one command for step(), got " +
-                              std::to_string(rows) + " rows; rollout() takes rows");
-      }
+      require_one_command(rows, "step()");
       const double seconds = checked_time_step(vehicle, dt);
       const auto held = row_of(0);
       interruptible(count, [&](py::ssize_t) { vehicle.step(held, seconds); });

@@ -113,28 +113,20 @@ py::tuple OuterCommand::copies() const {
 }
 
 py::ssize_t OuterCommand::rows() const {
-  py::ssize_t count = -1;
+  std::array<CommandPartView, most_parts> views{};
+  std::size_t count = 0;
   const auto all = parts(kind_);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!numbers_[i]) continue;
-    const Numbers& numbers = *numbers_[i];
-    const int axes = numbers.ndim() - all[i].tail();
-    if (axes > 1) {
-      throw py::value_error("command: expected one for one vehicle, or rows of them, got " +
-                            std::string(all[i].name) + " of shape " + numbers.shape_text() +
-                            ", which are for the vehicles of a Fleet");
-    }
-    if (axes == 1) count = numbers.shape(0);
+    if (numbers_[i]) views[count++] = {all[i].name, numbers_[i].get(), all[i].tail()};
   }
-  return count;
+  return rows_of_one_vehicle(views.data(), count);
 }
 
 double OuterCommand::number(int part, py::ssize_t row, int column) const {
   const Numbers* n = numbers(part);
   if (n == nullptr) return 0.0;
-  const Part what = parts(kind_)[index(part)];
-  const py::ssize_t first = n->ndim() > what.tail() ? row * what.columns : 0;
-  return (*n)[first + column];
+  const py::ssize_t columns = parts(kind_)[index(part)].columns;
+  return (*n)[(n->size() > columns ? row * columns : 0) + column];
 }
 
 OuterLoopCommand<double> OuterCommand::row(py::ssize_t i) const {

@@ -65,6 +65,23 @@ py::ssize_t first_not_finite(const double* numbers, py::ssize_t count);
 /// for all, and rows with rows. Their last `tail` axes are those of one vehicle.
 bool go_together(const Numbers& a, int a_tail, const Numbers& b, int b_tail);
 
+/// A part of a command, whose last `tail` axes are those of one vehicle.
+struct CommandPartView {
+  const char* name;
+  const Numbers* numbers;
+  int tail;
+
+  /// Axes of rows and vehicles.
+  int axes() const { return numbers->ndim() - tail; }
+  /// The number of entries along the first axis: 1 where one command is for all rows.
+  py::ssize_t entries() const { return axes() > 0 ? numbers->shape(0) : 1; }
+};
+
+/// Number of rows of a command for one vehicle, of parts that go together: shapes (…) for one
+/// command, which gives -1, (T, …), or (T, 1, …) as a Fleet of one takes them. Raises ValueError
+/// for the command of several vehicles, and for parts of different numbers of rows.
+py::ssize_t rows_of_one_vehicle(const CommandPartView* first, std::size_t count);
+
 /// Body rates of shape (…, 3) and thrust of shape (…), where … is nothing, (T,) or (n,), or (T, n).
 class RateThrustCommand {
  public:
@@ -72,8 +89,7 @@ class RateThrustCommand {
 
   const Numbers& rates() const { return rates_; }
   const Numbers& thrust() const { return thrust_; }
-  /// Number of rows for one vehicle, or -1 where it is one command for all. Raises ValueError for
-  /// the command of a fleet's rollout.
+  /// As rows_of_one_vehicle().
   py::ssize_t rows() const;
   RateThrust<double> row(py::ssize_t i) const;
 
@@ -91,11 +107,11 @@ class RotorSpeedsCommand {
   /// A read-only copy.
   py::array speeds() const { return speeds_.copy(); }
   py::ssize_t rotors() const { return speeds_.shape(speeds_.ndim() - 1); }
-  /// As RateThrustCommand::rows(); call it before row(), which needs the numbers in double.
+  /// As rows_of_one_vehicle(); call it before row(), which needs the numbers in double.
   py::ssize_t rows() const;
   const double* row(py::ssize_t i) const {
     const double* first = speeds_.is_float() ? doubles_.data() : speeds_.doubles();
-    return first + (speeds_.ndim() == 2 ? i * rotors() : 0);
+    return first + (speeds_.ndim() > 1 ? i * rotors() : 0);
   }
 
  private:
@@ -110,15 +126,19 @@ class SpeedYawRateCommand {
 
   const Numbers& speed() const { return speed_; }
   const Numbers& yaw_rate() const { return yaw_rate_; }
-  /// As RateThrustCommand::rows().
+  /// As rows_of_one_vehicle().
   py::ssize_t rows() const;
-  double speed_at(py::ssize_t i) const { return speed_[speed_.ndim() == 1 ? i : 0]; }
-  double yaw_rate_at(py::ssize_t i) const { return yaw_rate_[yaw_rate_.ndim() == 1 ? i : 0]; }
+  double speed_at(py::ssize_t i) const { return speed_[speed_.size() > 1 ? i : 0]; }
+  double yaw_rate_at(py::ssize_t i) const { return yaw_rate_[yaw_rate_.size() > 1 ? i : 0]; }
 
  private:
   Numbers speed_;
   Numbers yaw_rate_;
 };
+
+/// Raises ValueError where a command has several rows, for what takes one: `rows` as of
+/// rows_of_one_vehicle().
+void require_one_command(py::ssize_t rows, const char* taker);
 
 /// How many records a rollout makes: the command's rows, or `steps` for one command for all.
 /// Raises ValueError where they contradict each other or neither is given.

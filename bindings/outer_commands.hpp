@@ -43,8 +43,7 @@ class OuterCommand {
   /// What pickle keeps: the arrays, or None.
   py::tuple copies() const;
 
-  /// Number of rows for one vehicle, or -1 where it is one command for all. Raises ValueError for
-  /// the command of a fleet's rollout.
+  /// As rows_of_one_vehicle().
   py::ssize_t rows() const;
   OuterLoopCommand<double> row(py::ssize_t i) const;
 

@@ -58,16 +58,15 @@ class Reference:
         """Some rows, or one: of a number the arrays lose their first axis."""
         return Reference(**{item.name: getattr(self, item.name)[rows] for item in fields(self)})
 
-    def command(
-        self, controller: Controller = "geometric", *, fleet: bool = True
-    ) -> _core.TrajectoryReference:
+    def command(self, controller: Controller = "geometric") -> _core.TrajectoryReference:
         """Its rows as the commands of a rollout, or one row, reference[k], as that of a step.
 
-        fleet: False for a Multicopter, whose commands have no axis of vehicles.
+        A reference of one vehicle, yaw (T,), gives rows (T, 1, …): for a Multicopter, and for each
+        vehicle of a Fleet alike.
         """
         rows = {item.name: getattr(self, item.name) for item in fields(self)}
         has_rows = np.ndim(rows.pop("time")) > 0
-        if fleet and has_rows and self.yaw.ndim == 1:
+        if has_rows and self.yaw.ndim == 1:
             rows = {name: array[:, None] for name, array in rows.items()}
         return _core.TrajectoryReference(**rows, controller=controller)
 

@@ -222,7 +222,7 @@ def test_the_outer_loops_follow_a_reference() -> None:
         assert np.array_equal(stepped.position, flown.position[49])
     uav = pw.Multicopter("flightgoggles", seed=2)
     uav.reset(position=alike.position[0])
-    single = uav.rollout(alike[:-1].command(fleet=False), substeps=4)
+    single = uav.rollout(alike[:-1].command("geometric"), substeps=4)
     assert np.linalg.norm(single.position - alike.position[1:], axis=1).max() < 0.1
 
 
