@@ -1,5 +1,7 @@
 #include "arrays.hpp"
 
+#include "propwash/vehicle/validate.hpp"
+
 namespace propwash::bindings {
 
 namespace {
@@ -20,6 +22,10 @@ std::string described(py::handle value) {
 
 void refuse(const std::string& name, const std::string& expected, py::handle value) {
   throw py::value_error(name + ": expected " + expected + ", got " + described(value));
+}
+
+void refuse_parameter(const std::string& name, const std::string& expected, py::handle value) {
+  throw ParameterError(name + ": expected " + expected + ", got " + described(value));
 }
 
 Array finite_array(py::handle value, const std::string& name, const std::string& expected) {

@@ -26,6 +26,10 @@ std::string described(py::handle value);
 /// Raises ValueError: "<name>: expected <expected>, got <value>".
 [[noreturn]] void refuse(const std::string& name, const std::string& expected, py::handle value);
 
+/// Raises ParameterError with that text, for what is a parameter of a model or a controller.
+[[noreturn]] void refuse_parameter(const std::string& name, const std::string& expected,
+                                   py::handle value);
+
 /// An array of finite numbers in C order; a copy only where needed. Raises ValueError.
 Array finite_array(py::handle value, const std::string& name, const std::string& expected);
 /// A finite number. Raises ValueError.

@@ -16,16 +16,25 @@ namespace {
 
 constexpr const char* dt_expected = "a finite number > 0 [s]";
 
+/// A finite number. Raises ParameterError.
+double parameter(const py::object& value, const char* name, const char* expected) {
+  try {
+    return finite_number(value, name, expected);
+  } catch (const py::value_error& error) {
+    throw ParameterError(error.what());
+  }
+}
+
 double positive(const py::object& value, const char* name, const char* expected) {
-  const double number = finite_number(value, name, expected);
-  if (number <= 0.0) refuse(name, expected, value);
+  const double number = parameter(value, name, expected);
+  if (number <= 0.0) refuse_parameter(name, expected, value);
   return number;
 }
 
 double not_negative(const py::object& value, const char* name) {
   const char* expected = "a finite number >= 0";
-  const double number = finite_number(value, name, expected);
-  if (number < 0.0) refuse(name, expected, value);
+  const double number = parameter(value, name, expected);
+  if (number < 0.0) refuse_parameter(name, expected, value);
   return number;
 }
 

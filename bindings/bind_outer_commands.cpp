@@ -177,31 +177,41 @@ py::dict to_dict(const OuterLoopParameters& parameters) {
   return values;
 }
 
+namespace {
+
+/// Sets the gain or limit `name` to a value from Python. Raises ValueError.
+void set_outer_loop(OuterLoopParameters& p, const std::string& name, py::handle value) {
+  if (name == "interval") {
+    constexpr py::ssize_t most = 1 << 20;  // beyond what validate() lets pass
+    p.interval = static_cast<int>(std::min(whole_number(value, name, 1), most));
+    return;
+  }
+  if (name == "prioritised") {
+    if (!py::isinstance<py::bool_>(value)) refuse(name, "True or False", value);
+    p.prioritised = value.cast<bool>();
+    return;
+  }
+  for (const OuterLoopField& field : fields(p)) {
+    if (name != field.name) continue;
+    const std::string expected = field.count == 1 ? "a finite number" : "3 finite numbers";
+    const Array numbers = finite_array(value, name, expected);
+    if (numbers.ndim() != (field.count == 1 ? 0 : 1) || numbers.size() != field.count) {
+      refuse(name, expected, value);
+    }
+    std::copy_n(numbers.data(), field.count, field.first);
+    return;
+  }
+  throw py::value_error("outer_loops: there is no '" + name + "'");
+}
+
+}  // namespace
+
 OuterLoopParameters outer_loops_from(const OuterLoopParameters& start, const py::dict& values) {
   OuterLoopParameters p = start;
-  const auto table = fields(p);
-  for (const auto& [key, value] : values) {
-    const auto name = key.cast<std::string>();
-    if (name == "interval") {
-      constexpr py::ssize_t most = 1 << 20;  // beyond what validate() lets pass
-      p.interval = static_cast<int>(std::clamp(whole_number(value, name, -most), -most, most));
-      continue;
-    }
-    if (name == "prioritised") {
-      if (!py::isinstance<py::bool_>(value)) refuse(name, "True or False", value);
-      p.prioritised = value.cast<bool>();
-      continue;
-    }
-    const auto field = std::find_if(table.begin(), table.end(),
-                                    [&](const OuterLoopField& f) { return name == f.name; });
-    if (field == table.end()) throw py::value_error("outer_loops: there is no '" + name + "'");
-    if (field->count == 1) {
-      *field->first = value.cast<double>();
-      continue;
-    }
-    const auto three = Array::ensure(value);
-    if (!three || three.ndim() != 1 || three.size() != 3) refuse(name, "3 numbers", value);
-    std::copy_n(three.data(), 3, field->first);
+  try {
+    for (const auto& [key, value] : values) set_outer_loop(p, key.cast<std::string>(), value);
+  } catch (const py::value_error& error) {
+    throw ParameterError(error.what());
   }
   return p;
 }
@@ -296,7 +306,7 @@ void bind_outer_commands(py::module_& m) {
         validate(vehicle);
         validate_outer_loops(vehicle);
         if (!(dt > 0.0) || !std::isfinite(dt))
-          refuse("dt", "a finite number > 0 s", py::float_(dt));
+          refuse_parameter("dt", "a finite number > 0 s", py::float_(dt));
         return to_dict(outer_loops_for(vehicle, dt));
       },
       arg("parameters"), arg("dt"));

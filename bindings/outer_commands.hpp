@@ -58,7 +58,7 @@ class OuterCommand {
 };
 
 /// OuterLoopParameters as a dict of numbers and tuples, and back; `start` gives what is missing.
-/// Raises ValueError for another name or shape.
+/// Raises ParameterError for another name or shape.
 py::dict to_dict(const OuterLoopParameters& parameters);
 OuterLoopParameters outer_loops_from(const OuterLoopParameters& start, const py::dict& values);
 

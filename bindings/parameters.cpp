@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "arrays.hpp"
+#include "propwash/vehicle/validate.hpp"
 
 namespace propwash::bindings {
 
@@ -20,7 +21,7 @@ class Group {
     try {
       return value.cast<double>();
     } catch (const py::cast_error&) {
-      refuse(key(field), "a number", value);
+      refuse_parameter(key(field), "a number", value);
     }
   }
   /// One number, or a tuple of as many as there are rotors.
@@ -65,7 +66,7 @@ class Group {
     Array values = Array::ensure(value);
     if (!values || values.ndim() != static_cast<py::ssize_t>(shape.size()) ||
         !std::equal(shape.begin(), shape.end(), values.shape())) {
-      refuse(key(field), expected, value);
+      refuse_parameter(key(field), expected, value);
     }
     return values;
   }
@@ -118,8 +119,8 @@ ImuParameters<double> imu(const Group& from) {
 Discretisation discretisation_named(const std::string& name) {
   if (name == "exact") return Discretisation::exact;
   if (name == "backward_euler") return Discretisation::backward_euler;
-  throw py::value_error("rate_controller.discretisation = '" + name +
-                        "': expected 'exact' or 'backward_euler'");
+  throw ParameterError("rate_controller.discretisation = '" + name +
+                       "': expected 'exact' or 'backward_euler'");
 }
 
 RateControllerParameters<double> rate_controller(const Group& from) {

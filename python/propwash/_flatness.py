@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from propwash._reference import Reference
 from propwash.control import Allocation
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import ParameterError, VehicleParameters, load_vehicle
 
 Array = NDArray[np.float64]
 
@@ -165,7 +165,7 @@ def _inverse(vehicle: VehicleParameters) -> Array:
     """(N, 4): signed squares of rotor speeds from torque and thrust, eq. (23)."""
     allocation = Allocation(vehicle)
     if allocation.rank < 4:
-        raise ValueError(
+        raise ParameterError(
             f"vehicle {vehicle.name!r}: expected rotors that give torque about each axis and "
             f"thrust, got an allocation of rank {allocation.rank}"
         )

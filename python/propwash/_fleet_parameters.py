@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propwash import _core
 from propwash import _fleet_input as given
-from propwash._parameter_values import ParameterError, nearest
+from propwash._parameter_values import ParameterError, checked_parameters, nearest
 
 Array = NDArray[np.float64]
 
@@ -88,11 +88,14 @@ class FleetParameters(MutableMapping[str, Array]):
         return list(self._table)
 
     def full_name(self, key: str) -> str:
-        """The dotted name that a key stands for; KeyError for none or several."""
+        """The dotted name of a key.
+
+        Raises an error that is both KeyError and ParameterError for none or several.
+        """
+        if not isinstance(key, str):
+            raise _NoParameter(f"key: expected the name of a parameter, got {key!r:.100}")
         if key in self._table:
             return key
-        if not isinstance(key, str):
-            raise TypeError(f"key: expected the name of a parameter, got {key!r:.100}")
         found = [name for name in self._table if name.endswith("." + key)]
         if len(found) == 1:
             return found[0]
@@ -152,6 +155,7 @@ class FleetParameters(MutableMapping[str, Array]):
             for name, value in names.items()
         }
 
+    @checked_parameters()
     def _checked(self, name: str, value: object, count: int) -> Array:
         entry = self._table[name]
         if entry.is_shared:
@@ -184,7 +188,7 @@ class FleetParameters(MutableMapping[str, Array]):
     def __contains__(self, key: object) -> bool:
         try:
             self.full_name(key)  # type: ignore[arg-type]
-        except (KeyError, TypeError):
+        except KeyError:
             return False
         return True
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from propwash import _core
 from propwash import _fleet_input as given
+from propwash._parameter_values import checked_parameters
 
 Numbers = NDArray[Any]
 """float32 or float64, as the fleet is."""
@@ -56,6 +57,7 @@ class Dryden:
     heading: float = 0.0
     """rad, to where the mean wind blows, from world x towards y."""
 
+    @checked_parameters()
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             object.__setattr__(self, name, given.number(f"turbulence.{name}", value))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _core
 from propwash import _fleet_input as given
 from propwash import _sensor_input as sensed
+from propwash._parameter_values import checked_parameters
 from propwash._sensor_base import ModelledSensor, Motion
 
 Numbers = NDArray[Any]
@@ -51,7 +52,7 @@ class Gnss(ModelledSensor[GnssReading]):
     seed: tells the noise of sensors apart.
 
     Noise and bias are typical of a receiver without corrections: docs/model/gnss.md. The origin is
-    Cambridge, Massachusetts. Raises ValueError or TypeError for what cannot be.
+    Cambridge, Massachusetts. Raises ParameterError for invalid ones.
 
     >>> gnss = Gnss(latitude_deg=47.3977, longitude_deg=8.5456, altitude=488.0)
     >>> gnss.measure(position=[10, 0, 2]).latitude_deg
@@ -59,6 +60,7 @@ class Gnss(ModelledSensor[GnssReading]):
 
     kind: ClassVar[str] = "gnss"
 
+    @checked_parameters()
     def __init__(
         self,
         position_noise: tuple[float, float] = (0.4, 0.7),
@@ -173,11 +175,12 @@ class Barometer(ModelledSensor[BarometerReading]):
 
     Noise and drift are those of an MS5611 (data sheet): 1.2 Pa in a conversion of 8.22 ms, accuracy
     150 Pa, taken for three standard deviations; the time of the drift is a guess. From -2000 m to
-    11000 m. Raises ValueError or TypeError for what cannot be.
+    11000 m. Raises ParameterError for invalid ones.
     """
 
     kind: ClassVar[str] = "barometer"
 
+    @checked_parameters()
     def __init__(
         self,
         noise_density: float = 0.11,
@@ -255,11 +258,12 @@ class Magnetometer(ModelledSensor[MagnetometerReading]):
 
     The noise is the resolution of an HMC5883L (data sheet), 0.2 microtesla, taken for a standard
     deviation at 75 measurements a second.
-    Raises ValueError or TypeError for what cannot be.
+    Raises ParameterError for invalid ones.
     """
 
     kind: ClassVar[str] = "magnetometer"
 
+    @checked_parameters()
     def __init__(
         self,
         field: ArrayLike = CAMBRIDGE_FIELD,

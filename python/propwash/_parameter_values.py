@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -21,10 +22,21 @@ PerRotor = float | tuple[float, ...]
 
 
 class ParameterError(ValueError):
-    """A parameter, key or vehicle that cannot be; the message says what was expected."""
+    """An invalid parameter, key or vehicle; the message says what was expected (docs/errors.md)."""
 
 
 ParameterError.__module__ = "propwash.parameters"  # where users find it
+
+
+@contextmanager
+def checked_parameters() -> Iterator[None]:
+    """Raises what is refused within as ParameterError; also a decorator, of constructors."""
+    try:
+        yield
+    except ParameterError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ParameterError(str(error)) from error
 
 
 class Field(NamedTuple):
@@ -200,26 +212,47 @@ Conversion = Callable[[object, str, str], Any]
 
 
 def group(kind: type[Any]) -> Conversion:
-    """Lets only an object of this class pass."""
+    """Lets an object of this class pass, and makes one of a dict of its fields."""
 
     def convert(value: object, key: str, _unit: str) -> Any:
-        if not isinstance(value, kind):
-            raise refusal(key, value, kind.__name__)
-        return value
+        if isinstance(value, kind):
+            return value
+        if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+            return kind(**value)
+        raise refusal(key, value, f"{kind.__name__} or a dict of its fields")
 
     return convert
 
 
 def groups(kind: type[Any]) -> Conversion:
-    """Makes a tuple of objects of this class."""
+    """Makes a tuple of objects of this class, of such objects or dicts of their fields."""
+    convert_item = group(kind)
 
-    def convert(value: object, key: str, _unit: str) -> Any:
+    def convert(value: object, key: str, unit: str) -> Any:
         items = _items(value)
         if items is None:
             raise refusal(key, value, f"a list of {kind.__name__}")
-        for i, item in enumerate(items):
-            if not isinstance(item, kind):
-                raise refusal(f"{key}[{i}]", item, kind.__name__)
-        return tuple(items)
+        return tuple(item(i, each, key, unit) for i, each in enumerate(items))
+
+    def item(i: int, value: object, key: str, unit: str) -> Any:
+        place = f"{key}[{i}]"
+        if not isinstance(value, Mapping):
+            return convert_item(value, place, unit)
+        try:
+            return convert_item(value, place, unit)
+        except ParameterError as error:
+            raise ParameterError(f"{place}: {error}") from None
 
     return convert
+
+
+def wrong_fields(
+    kind: str, names: Iterable[str], known: Iterable[str], needed: Iterable[str]
+) -> str:
+    """What is wrong with the names of fields that a group is made of; nothing where they fit."""
+    names, known = list(names), list(known)
+    for name in names:
+        if name not in known:
+            return f"{kind} has no field {name!r}" + nearest(name, known)
+    missing = [name for name in needed if name not in names]
+    return f"{kind}: expected {' and '.join(missing)} as well" if missing else ""

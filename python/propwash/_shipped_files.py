@@ -19,7 +19,13 @@ def find(kind: str, folder: Path, asked: str | PathLike[str]) -> Path:
 
     Raises ParameterError, with the nearest name, where there is none.
     """
-    text = fspath(asked)
+    try:
+        text = fspath(asked)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        expected = "a name, or the path of a TOML file"
+        raise ParameterError(f"{kind} = {asked!r:.100}: expected {expected}")
     if isinstance(asked, str) and not text.endswith(".toml") and not set(text) & {"/", "\\"}:
         shipped = names(folder)
         if text in shipped:

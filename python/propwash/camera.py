@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _core
 from propwash import _fleet_input as given
 from propwash import _sensor_input as sensed
+from propwash._parameter_values import checked_parameters
 
 Array = NDArray[np.float64]
 
@@ -48,7 +49,7 @@ class Camera:
 
     The defaults are those of FlightGoggles (Guerra et al., arXiv 1905.11377, Table I). A camera
     does not change: `mounted()` gives one that is mounted otherwise, as a gimbal turns it. Raises
-    ValueError or TypeError for what cannot be.
+    ParameterError for invalid parameters.
 
     >>> left, right = Camera().stereo()
     """
@@ -59,6 +60,7 @@ class Camera:
     position: Any = (0.0, 0.0, 0.0)
     attitude: Any = (1.0, 0.0, 0.0, 0.0)
 
+    @checked_parameters()
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "width", given.whole_number("width", self.width, 1, 2**15))

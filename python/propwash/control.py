@@ -20,6 +20,7 @@ from propwash._core import (
     TrajectoryReference,
     Velocity,
 )
+from propwash._parameter_values import checked_parameters
 from propwash.multicopter import DEFAULT_DT, Array
 from propwash.outer_loops import OuterLoops
 from propwash.parameters import VehicleParameters, load_vehicle
@@ -126,8 +127,11 @@ class LowPass:
     over dt, at any cut-off and rate, or "backward_euler" as in the published node.
     stiffness, damping: p [1/s^2] and q [1/s] of eq. (19) in place of a cut-off.
     channels: None for a signal of numbers, k for one of arrays of shape (k,).
+
+    Raises ParameterError for invalid parameters.
     """
 
+    @checked_parameters()
     def __init__(
         self,
         cutoff: float | None = None,

@@ -99,7 +99,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             )
         self._take_options(n, dtype, integrator, dt, seed, first_id)
         if turbulence is not None and not isinstance(turbulence, Dryden):
-            raise TypeError(f"turbulence: expected a Dryden or None, got {turbulence!r:.100}")
+            raise ParameterError(f"turbulence: expected a Dryden or None, got {turbulence!r:.100}")
         self._parameters = parameters
         self._pool = pool_of(threads)
         self._options |= {
@@ -318,7 +318,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
     def outer_loops(self) -> OuterLoops:
         """Gains and limits of the outer loops; they may be set at any time.
 
-        Raises ParameterError for gains out of range, TypeError for what is no OuterLoops.
+        Raises ParameterError for gains out of range, and for what is no OuterLoops.
         """
         return OuterLoops(**self._core.outer_loops())
 

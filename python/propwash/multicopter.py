@@ -221,7 +221,7 @@ class Multicopter(_core.Multicopter):
         """Gains and limits of the outer loops; they may be set at any time.
 
         Until then they follow from the vehicle and the dt of the last step. Raises ParameterError
-        for gains out of range, TypeError for what is no OuterLoops.
+        for gains out of range, and for what is no OuterLoops.
         """
         return OuterLoops(**self._outer_loops())
 

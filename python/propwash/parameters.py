@@ -6,19 +6,21 @@ Parameters come from a vehicle file (`load`) or are made in code:
         name="mine",
         body=BodyParameters(mass=1.0, inertia=diagonal(0.005, 0.005, 0.007)),
         rotors=(RotorParameters(position=(0.1, 0.1, 0.0), spin=1, thrust_coefficient=2e-6), ...),
-        motor=MotorParameters(time_constant_up=0.02, time_constant_down=0.02, speed_max=2000.0),
+        motor={"time_constant_up": 0.02, "time_constant_down": 0.02, "speed_max": 2000.0},
     )
 
-They are frozen: `replace` makes a changed copy. Vectors are tuples; lists and arrays are taken and
-turned into tuples, an inertia of three numbers into a matrix. A wrong type or shape raises
-ParameterError at once; ranges are checked by the vehicle that is made from the parameters.
+They are frozen: `replace` makes a changed copy. A group may be given as a dict of its fields.
+Vectors are tuples; lists and arrays are taken and turned into tuples, an inertia of three numbers
+into a matrix. An unknown or missing field and a wrong type or shape raise ParameterError at once;
+ranges are checked by the vehicle that is made from the parameters.
 """
 
 # Annotations are read at run time (units, file format), so they are not postponed here.
 import math
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 
@@ -62,7 +64,32 @@ _ZERO: Vector3 = (0.0, 0.0, 0.0)
 _ONE: Vector3 = (1.0, 1.0, 1.0)
 
 
-class ParameterSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _ParameterSetMeta(msgspec.StructMeta):
+    """Raises ParameterError for fields that a group does not have, and for those that it lacks."""
+
+    def __call__(cls, *arguments: Any, **fields: Any) -> Any:
+        try:
+            return super().__call__(*arguments, **fields)
+        except TypeError:
+            of = msgspec.structs.fields(cls)  # type: ignore[arg-type]
+            wrong = values.wrong_fields(
+                cls.__name__,
+                fields,
+                (field.name for field in of),
+                (field.name for field in of if field.required),
+            )
+            if arguments or not wrong:
+                raise
+            raise ParameterError(wrong) from None
+
+
+class ParameterSet(
+    msgspec.Struct,
+    metaclass=_ParameterSetMeta,
+    frozen=True,
+    kw_only=True,
+    forbid_unknown_fields=True,
+):
     """A group of parameters; converts and checks the form of what it is made from."""
 
     table: ClassVar[str] = ""
@@ -91,12 +118,10 @@ class ParameterSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         `vehicle.replace(name="heavier", body={"mass": 1.2})`. Raises ParameterError for a field
         that does not exist or a value of the wrong form.
         """
+        wrong = values.wrong_fields(type(self).__name__, changes, self.__struct_fields__, ())
+        if wrong:
+            raise ParameterError(wrong)
         for name, value in changes.items():
-            if name not in self.__struct_fields__:
-                raise ParameterError(
-                    f"{type(self).__name__} has no field {name!r}"
-                    + values.nearest(name, self.__struct_fields__)
-                )
             group = getattr(self, name)
             if isinstance(value, dict) and isinstance(group, ParameterSet):
                 changes[name] = group.replace(**value)
@@ -260,6 +285,20 @@ class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
     )
     gyroscopic_term: Annotated[bool, Field("", "whether the torque has the term W x J W")] = True
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            proportional: Vector3 | float = ...,
+            integral: Vector3 | float = ...,
+            derivative: Vector3 | float = ...,
+            integral_bound: Vector3 | float = ...,
+            filter: LowPassParameters | Mapping[str, Any] = ...,
+            discretisation: Literal["exact", "backward_euler"] = ...,
+            gyroscopic_term: bool = ...,
+        ) -> None: ...
+
 
 class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
     """A multicopter. What is not given is zero, the IMU is ideal."""
@@ -287,6 +326,23 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
     process_noise: ProcessNoiseParameters = ProcessNoiseParameters()
     imu: ImuParameters = ImuParameters()
     rate_controller: RateControllerParameters = RateControllerParameters()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str = ...,
+            body: BodyParameters | Mapping[str, Any],
+            rotors: Sequence[RotorParameters | Mapping[str, Any]],
+            motor: MotorParameters | Mapping[str, Any],
+            drag: DragParameters | Mapping[str, Any] = ...,
+            rotor_drag: RotorDragParameters | Mapping[str, Any] = ...,
+            battery: BatteryParameters | Mapping[str, Any] = ...,
+            process_noise: ProcessNoiseParameters | Mapping[str, Any] = ...,
+            imu: ImuParameters | Mapping[str, Any] = ...,
+            rate_controller: RateControllerParameters | Mapping[str, Any] = ...,
+        ) -> None: ...
 
     def motor_values(self, name: str) -> tuple[float, ...]:
         """A parameter of the motors, such as "speed_max", for each rotor in their order."""

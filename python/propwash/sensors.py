@@ -25,6 +25,7 @@ from propwash._navigation_sensors import (
     isa_altitude,
     isa_pressure,
 )
+from propwash._parameter_values import checked_parameters
 from propwash._sensor_base import ModelledSensor, Motion, Reading, Sensor
 from propwash.camera import STEREO_BASELINE, Camera, Pixels
 from propwash.world import Scene
@@ -75,7 +76,7 @@ class RangeFinder(ModelledSensor[RangeReading]):
 
     The defaults are those of FlightGoggles (Guerra et al., arXiv 1905.11377, Table I): a LightWare
     SF11/B. Where there is nothing within max_range it reads max_range + 1, without noise, as the
-    published renderer does. Raises ValueError or TypeError for what cannot be.
+    published renderer does. Raises ParameterError for invalid ones.
 
     >>> ground = RangeFinder(Scene.load("room"))
     >>> ground.measure(position=[0, 0, 1.5], attitude=[1, 0, 0, 0]).range
@@ -83,6 +84,7 @@ class RangeFinder(ModelledSensor[RangeReading]):
 
     kind: ClassVar[str] = "range_finder"
 
+    @checked_parameters()
     def __init__(
         self,
         scene: Scene,
@@ -192,11 +194,12 @@ class Beacons(_Seeing[BeaconReading]):
         decided without it, so a beacon at the rim may be read a little outside the picture.
     seed: tells the noise of sensors apart.
 
-    Raises ValueError or TypeError for what cannot be.
+    Raises ParameterError for invalid ones.
     """
 
     kind: ClassVar[str] = "beacons"
 
+    @checked_parameters()
     def __init__(
         self,
         scene: Scene,
@@ -274,11 +277,12 @@ class DepthCamera(_Seeing[DepthReading]):
     seed: tells the noise of sensors apart.
 
     A ray goes through the centre of each pixel. Memory is for the images and one image's rays.
-    Raises ValueError or TypeError for what cannot be.
+    Raises ParameterError for invalid ones.
     """
 
     kind: ClassVar[str] = "depth_camera"
 
+    @checked_parameters()
     def __init__(
         self,
         scene: Scene,
@@ -346,11 +350,12 @@ class CollisionSensor(Sensor[CollisionReading]):
     position: (3,) m, of the sphere's centre, body frame.
 
     It tells of the instants at which it measures: attach it at a high rate where touches are short.
-    Raises ValueError or TypeError for what cannot be.
+    Raises ParameterError for invalid ones.
     """
 
     kind: ClassVar[str] = "collision_sensor"
 
+    @checked_parameters()
     def __init__(
         self,
         scene: Scene,

@@ -32,6 +32,6 @@ def validate(parameters: VehicleParameters | CarParameters) -> None:
     elif isinstance(parameters, VehicleParameters):
         _core.validate_vehicle(parameters)
     else:
-        raise TypeError(
+        raise ParameterError(
             f"parameters: expected VehicleParameters or CarParameters, got {parameters!r:.100}"
         )

@@ -105,12 +105,12 @@ class Scene:
         self._own_markers = tuple(markers)
         for item in self._items:
             if not isinstance(item, Item) or not item.shape:
-                raise TypeError(f"items: expected shapes of propwash.world, got {item!r:.100}")
+                raise ParameterError(f"items: expected shapes of propwash.world, got {item!r:.100}")
         for marker in self._own_markers:
             if not isinstance(marker, Marker):
-                raise TypeError(f"markers: expected Marker, got {marker!r:.100}")
+                raise ParameterError(f"markers: expected Marker, got {marker!r:.100}")
         if start is not None and not isinstance(start, Start):
-            raise TypeError(f"start: expected a Start or None, got {start!r:.100}")
+            raise ParameterError(f"start: expected a Start or None, got {start!r:.100}")
         self._name = str(name)
         self._start = start
         try:

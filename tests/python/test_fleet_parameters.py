@@ -73,7 +73,7 @@ def test_a_unique_last_part_is_a_name() -> None:
         parameters["body.mas"]
     with pytest.raises(KeyError, match=r"'zzz'.*there are body\.mass"):
         parameters["zzz"]
-    with pytest.raises(TypeError, match="key"):
+    with pytest.raises(pw.ParameterError, match="key"):
         parameters[3]  # type: ignore[index]
     assert "inertia" not in parameters
     assert not parameters.__contains__(3)

@@ -286,6 +286,46 @@ def test_wrong_forms_in_code_are_refused_by_name(make: Any, said: str) -> None:
         make()
 
 
+def test_constructors_take_dicts_for_groups() -> None:
+    """As replace does, nested ones and lists of them too."""
+    usual = pw.load_vehicle("crazyflie")
+    made = pw.VehicleParameters(
+        name="crazyflie",
+        body={"mass": usual.body.mass, "inertia": usual.body.inertia},
+        rotors=[
+            {
+                "position": rotor.position,
+                "spin": "ccw" if rotor.spin > 0 else "cw",
+                "thrust_coefficient": rotor.thrust_coefficient,
+                "torque_coefficient": rotor.torque_coefficient,
+                "inertia": rotor.inertia,
+            }
+            for rotor in usual.rotors
+        ],
+        motor=usual.motor,
+        rotor_drag={"linear": [0.4, 0.4, 0.0], "blow_back": 1e-4},
+        battery={"nominal_voltage": 4.45},
+        process_noise=usual.process_noise,
+        imu={
+            "accelerometer_noise_density": usual.imu.accelerometer_noise_density,
+            "gyroscope_noise_density": usual.imu.gyroscope_noise_density,
+        },
+        rate_controller={
+            "proportional": (20.0, 20.0, 8.0),
+            "integral": (60.0, 60.0, 6.0),
+            "derivative": (1.2, 1.2, 0.0),
+            "integral_bound": 1000.0,
+            "filter": {
+                "stiffness": usual.rate_controller.filter.stiffness,
+                "damping": usual.rate_controller.filter.damping,
+            },
+        },
+    )
+    assert made == usual
+    rotor = {"position": (0, 0, 0), "spin": "cw", "thrust_coefficient": 1e-6}
+    assert usual.replace(rotors=[rotor]).rotors[0].spin == -1.0
+
+
 def test_replace_changes_what_it_names_and_nothing_else() -> None:
     vehicle = pw.load_vehicle("penguin")
     heavier = vehicle.replace(name="heavier", body={"mass": 2.0})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash._parameter_values import ParameterError
+from propwash._parameter_values import ParameterError, checked_parameters
 from propwash.fleet import Fleet
 from propwash.gym import _draws
 from propwash.gym._draws import Draws
@@ -53,7 +53,7 @@ class Randomizer:
         self._varied = [_varied(fleet, key, spread) for key, spread in chosen.randomize.items()]
         names = [each.name for each in self._varied]
         if len(set(names)) < len(names):
-            raise ValueError(f"randomize: expected each parameter once, got {', '.join(names)}")
+            raise ParameterError(f"randomize: expected each parameter once, got {', '.join(names)}")
         self._wind_range, self._delay_range = chosen.wind_range, chosen.delay_range
         self._wind = np.zeros((fleet.size, 3), dtype=np.float32)
         self._delay = np.zeros(fleet.size, dtype=np.uint32)
@@ -82,6 +82,7 @@ class Randomizer:
             self._fleet.set_action_delay(self._delay)
 
 
+@checked_parameters()
 def _varied(fleet: Fleet, key: str, spread: Any) -> _Varied:
     name = fleet.parameters.full_name(key)
     nominal = np.array(fleet.parameters[name][0])
