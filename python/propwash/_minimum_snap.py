@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propwash import _fleet_input as given
 from propwash._flatness import flatness
+from propwash._parameter_values import ParameterError, checked_parameters
 from propwash._reference import ORDERS, Path, Reference, Yaw, finite, heading, positive, yaw_of
 from propwash._splines import BEND, SNAP, Problem, Spline
 from propwash.parameters import VehicleParameters, load_vehicle
@@ -42,11 +43,16 @@ class Limits:
     """rad/s, about the body axes."""
     speed: float = np.inf
     """m/s."""
+    tilt: float = 1.2
+    """rad, of the thrust axis from the vertical; the outer loops track up to 1.35."""
 
+    @checked_parameters()
     def __post_init__(self) -> None:
-        rates = np.asarray(self.rates, dtype=np.float64)
+        rates = given.numeric("limits.rates", self.rates, "3 numbers [rad/s]").astype(np.float64)
         if rates.shape not in ((), (3,)):
             raise ValueError(f"limits.rates: expected 3 numbers [rad/s], got {self.rates!r:.100}")
+        for name in ("thrust", "speed", "tilt"):
+            given.numeric(f"limits.{name}", getattr(self, name), "a number")
         rates = np.broadcast_to(rates, 3)
         object.__setattr__(self, "rates", tuple(map(float, rates)))
         if not 0.0 < self.thrust <= 1.0:
@@ -56,6 +62,8 @@ class Limits:
                 f"limits: expected rates [rad/s] and speed [m/s] > 0, got {self.rates} and "
                 f"{self.speed}"
             )
+        if not 0.0 < self.tilt <= np.pi:
+            raise ValueError(f"limits.tilt: expected an angle in (0, pi] rad, got {self.tilt!r}")
 
 
 @dataclass(frozen=True)
@@ -77,12 +85,14 @@ def demand(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> 
     slowest = np.array(vehicle.motor_values("speed_min"))
     least = coefficients * slowest * np.abs(slowest)
     speed = np.linalg.norm(reference.velocity, axis=-1)
+    lean = np.linalg.norm(asked.attitude[..., 1:3], axis=-1)
     shares = {
         "thrust of a rotor": (asked.rotor_thrusts / most).max(axis=-1),
         # 1 at the least thrust, less above
         "least thrust of a rotor": 1.0 + ((least - asked.rotor_thrusts) / most).max(axis=-1),
         "body rates": np.abs(asked.body_rates / limits.rates).max(axis=-1),
         "speed": speed / limits.speed,
+        "tilt": 2.0 * np.arcsin(np.minimum(lean, 1.0)) / limits.tilt,
     }
     found = Demand(0.0, "", 0.0)
     for what, share in shares.items():
@@ -176,7 +186,7 @@ def minimum_snap(
     points = _checked_waypoints(waypoints, closed)
     parameters = load_vehicle(vehicle)
     if limits is not None and not isinstance(limits, Limits):
-        raise TypeError(f"limits: expected Limits or None, got {limits!r:.100}")
+        raise ParameterError(f"limits: expected Limits or None, got {limits!r:.100}")
     known = _known(points, closed, velocities or {}, np.inf if limits is None else limits.speed)
     problem = Problem(SNAP, known, closed)
     turning = _checked_yaw(yaw, len(points))

@@ -1,0 +1,170 @@
+"""Trajectory controllers: each of them on each shipped multicopter, and commands of one vehicle."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import propwash as pw
+import pytest
+from numpy.typing import NDArray
+from propwash.control import OuterLoops, Position, TrajectoryReference
+from propwash.trajectories import Controller, Limits, Reference, flatness, minimum_snap, stack
+
+Array = NDArray[np.float64]
+CONTROLLERS: tuple[Controller, ...] = get_args(Controller)
+MULTICOPTERS = ("flightgoggles", "penguin", "blackbird", "crazyflie", "hexacopter")
+INTERVAL = 4
+WAYPOINTS = [(0, 0, 1), (3, 1, 2), (4, 4, 1), (0, 5, 1.5)]
+
+
+def planned(vehicle: str, **options: Any) -> Reference:
+    """A path within the vehicle's default limits, at the rate of the controllers."""
+    path = minimum_snap(WAYPOINTS, vehicle, **options)
+    return path.sample(period=INTERVAL * pw.DEFAULT_DT)
+
+
+def length(vectors: Array) -> Array:
+    return np.asarray(np.linalg.norm(vectors, axis=-1))
+
+
+@pytest.mark.parametrize("vehicle", MULTICOPTERS)
+def test_every_controller_tracks_a_planned_path_under_noise(vehicle: str) -> None:
+    """The root mean square of the position error of 8 vehicles is at most 0.15 m."""
+    reference = planned(vehicle)
+    assert length(reference.velocity).max() > 3.0
+    for controller in CONTROLLERS:
+        fleet = pw.Fleet(vehicle, 8, seed=3, threads=1)
+        fleet.reset(position=reference.position[0])
+        command = reference[:-1].command(controller)
+        flown = fleet.rollout(command, substeps=INTERVAL, record="position")
+        assert flown.position is not None
+        error = length(flown.position - reference.position[1:, None])
+        assert np.sqrt(np.mean(error**2)) < 0.15, controller
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS)
+def test_a_command_of_one_vehicle_may_have_an_axis_of_vehicles(controller: Controller) -> None:
+    """(T, 1, …) flies as (T, …) does, bit for bit, in rollouts and in steps."""
+    reference = planned("crazyflie")[:120]
+    rows = {name: array for name, array in vars(reference).items() if name != "time"}
+    plain = pw.Multicopter("crazyflie", seed=1)
+    flown = plain.rollout(TrajectoryReference(**rows, controller=controller), substeps=INTERVAL)
+    command = reference.command(controller)
+    assert command.position.shape == (120, 1, 3)
+    for given in (command, stack([reference]).command(controller)):
+        one = pw.Multicopter("crazyflie", seed=1)
+        np.testing.assert_array_equal(
+            one.rollout(given, substeps=INTERVAL).position, flown.position
+        )
+    for each in (reference, stack([reference])):  # rows of shape (3,) and (1, 3)
+        stepped = pw.Multicopter("crazyflie", seed=1)
+        for row in range(120):
+            stepped.step(each[row].command(controller), steps=INTERVAL)
+        np.testing.assert_array_equal(stepped.position, flown.position[-1])
+
+
+def test_other_commands_of_one_vehicle_may_have_an_axis_of_vehicles() -> None:
+    """Rates and thrust, rotor speeds and outer loops, with parts that are for all rows."""
+    rng = np.random.default_rng(0)
+    rates, thrust = rng.uniform(-1.0, 1.0, (5, 3)), rng.uniform(8.0, 11.0, 5)
+    speeds = rng.uniform(900.0, 1200.0, (5, 4))
+    pairs: list[tuple[Any, Any]] = [
+        (pw.RateThrust(rates, thrust), pw.RateThrust(rates[:, None], thrust[:, None])),
+        (pw.RateThrust(rates, 9.81), pw.RateThrust(rates[:, None], 9.81)),
+        (pw.RateThrust(rates, 9.81), pw.RateThrust(rates[:, None], [9.81])),
+        (pw.RotorSpeeds(speeds), pw.RotorSpeeds(speeds[:, None])),
+        (pw.RotorSpeeds(speeds), pw.RotorSpeeds(speeds[:, None].astype(np.float64))),
+        (Position(rates, yaw=0.3), Position(rates[:, None], yaw=[0.3])),
+    ]
+    for plain, with_axis in pairs:
+        flown = [pw.Multicopter().rollout(each, substeps=3) for each in (plain, with_axis)]
+        np.testing.assert_array_equal(flown[0].position, flown[1].position)
+    uav, same = pw.Multicopter(), pw.Multicopter()
+    uav.step(pw.RateThrust(rates[0], thrust[0]))
+    same.step(pw.RateThrust(rates[:1], thrust[:1]))
+    np.testing.assert_array_equal(uav.body_rates, same.body_rates)
+    drive = pw.SpeedYawRate(np.full((4, 1), 2.0), np.full((4, 1), 0.5))
+    driven = pw.Car().rollout(drive, substeps=2)
+    np.testing.assert_array_equal(
+        driven.x, pw.Car().rollout(pw.SpeedYawRate([2.0] * 4, [0.5] * 4), substeps=2).x
+    )
+
+
+def test_commands_of_several_vehicles_or_rows_are_refused_where_there_is_one() -> None:
+    uav = pw.Multicopter()
+    for command in (
+        pw.RateThrust(np.zeros((5, 2, 3)), 9.81),
+        pw.RateThrust(np.zeros((5, 1, 3)), np.full(5, 9.81)),  # a thrust for each of 5 vehicles
+        pw.RotorSpeeds(np.zeros((5, 2, 4))),
+        Position(np.zeros((5, 2, 3))),
+        Position(np.zeros((5, 1, 3)), yaw=np.zeros(2)),
+    ):
+        with pytest.raises(ValueError, match="vehicles of a Fleet"):
+            uav.rollout(command)
+    for rows in (np.zeros((2, 1, 3)), np.zeros((2, 3))):
+        with pytest.raises(ValueError, match=r"one command for step\(\), got 2 rows"):
+            uav.step(Position(rows))
+    assert uav.steps == 0
+
+
+def test_the_motor_time_constant_shortens_the_lag_of_slow_motors() -> None:
+    """A Crazyflie's rotors follow a step of the thrust with it, with 54 ms where it is longer."""
+    vehicle = pw.load_vehicle("crazyflie")
+    default = OuterLoops.of(vehicle)
+    assert default.motor_time_constant == pytest.approx(0.02)
+    assert OuterLoops.of("hexacopter").motor_time_constant == pytest.approx(0.0125)
+    for asked, expected in ((0.02, 0.02), (0.03, 0.03), (1.0, vehicle.motor.time_constant_up)):
+        fleet = pw.Fleet(
+            vehicle,
+            1,
+            "float64",
+            noise=False,
+            threads=1,
+            outer_loops=replace(default, motor_time_constant=asked),
+        )
+        hover = float(fleet.rotor_speeds[0, 0])
+        command = TrajectoryReference([0, 0, 0], acceleration=[0, 0, 1.0])
+        speeds = [hover]
+        for _ in range(24):  # 25 ms, during which the position hardly changes
+            fleet.step(command, 1)
+            speeds.append(float(fleet.rotor_speeds[0].mean()))
+        risen = np.array(speeds) - hover
+        delay = vehicle.motor.command_delay
+        time = np.arange(25) * pw.DEFAULT_DT - delay
+        goal = hover * (np.sqrt(1.0 + 1.0 / 9.81) - 1.0)
+        # the loop holds its output for four steps and sees rotors that a delay has not reached
+        assert risen[-1] == pytest.approx(goal * (1.0 - np.exp(-time[-1] / expected)), rel=0.25)
+
+
+def test_a_tilt_limit_bounds_the_tilt_of_a_path() -> None:
+    """It takes longer, and flatness shows the tilt."""
+    durations = []
+    for tilt in (0.4, 0.6, 3.0):
+        limits = Limits(tilt=tilt)
+        path = minimum_snap(WAYPOINTS, limits=limits)
+        attitude = flatness(path.sample(period=0.002)).attitude
+        lean = 2.0 * np.arcsin(np.linalg.norm(attitude[:, 1:3], axis=1))
+        assert lean.max() <= tilt * 1.001
+        durations.append(path.duration)
+    assert durations[0] > durations[1] > durations[2]
+    with pytest.raises(pw.ParameterError, match=r"limits\.tilt"):
+        Limits(tilt=0.0)
+
+
+def test_the_bench_prints_every_controller_on_every_vehicle(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(__file__).resolve().parents[2] / "bench"
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "argv", ["tracking.py", "--vehicles", "1"])
+    import tracking  # type: ignore[import-not-found]
+
+    monkeypatch.setattr(tracking, "MULTICOPTERS", ("hexacopter",))
+    tracking.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].count("|") == lines[2].count("|") == 8
+    assert lines[2].startswith("| hexacopter | all |")
