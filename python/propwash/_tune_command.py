@@ -10,9 +10,15 @@ from typing import Any
 
 from propwash import plots, tune
 from propwash._whole_files import check_folder, written_whole
+from propwash.tune._autotune import RANGES
 from propwash.tune._step import milliseconds
 
-_ASKED = {"bandwidth": 8.0, "phase_margin": 50.0, "gain_margin": 6.0}
+_MARGINS = {"phase_margin": 50.0, "gain_margin": 6.0}
+"""deg, dB: the defaults."""
+_SLOWEST = 20.0
+"""Hz: a flown step lasts 1 s, of which its figures take 20 samples at least."""
+_SLOWEST_SWEEP = 240.0
+"""Hz: a set of gains flies for 2 s, of which a sweep records 60 rows at least."""
 
 
 def add_parser(commands: Any) -> None:
@@ -25,19 +31,19 @@ def add_parser(commands: Any) -> None:
         "--bandwidth",
         type=float,
         metavar="HZ",
-        help=f"of the closed loop, -3 dB (default: {_ASKED['bandwidth']:g})",
+        help="of the closed loop, -3 dB (default: 0.8 times what every axis can have)",
     )
     tuned.add_argument(
         "--phase-margin",
         type=float,
         metavar="DEG",
-        help=f"at least (default: {_ASKED['phase_margin']:g})",
+        help=f"at least (default: {_MARGINS['phase_margin']:g})",
     )
     tuned.add_argument(
         "--gain-margin",
         type=float,
         metavar="DB",
-        help=f"at least (default: {_ASKED['gain_margin']:g})",
+        help=f"at least (default: {_MARGINS['gain_margin']:g})",
     )
     tuned.add_argument(
         "--rate",
@@ -80,14 +86,15 @@ def run(options: argparse.Namespace) -> None:
         found = tune.Tuning(loop.vehicle, dt, (x, y, z))
         print(f"{found.vehicle.name}: the gains that it has, at {options.rate:g} Hz")
     else:
-        asked = {
-            name: default if getattr(options, name) is None else getattr(options, name)
-            for name, default in _ASKED.items()
-        }
-        found = tune.autotune(options.vehicle, **asked, dt=dt)
+        margins = _margins(options)
+        try:
+            found = tune.autotune(options.vehicle, options.bandwidth, **margins, dt=dt)
+        except tune.TuneError as error:
+            raise tune.TuneError(error.for_command()) from None
+        bandwidth = options.bandwidth or min(each.bandwidth for each in found.margins)
         print(
-            f"{found.vehicle.name}: bandwidth {asked['bandwidth']:g} Hz, phase margin at least "
-            f"{asked['phase_margin']:g} deg, at {options.rate:g} Hz"
+            f"{found.vehicle.name}: bandwidth {bandwidth:.3g} Hz, phase margin at least "
+            f"{margins['phase_margin']:g} deg, at {options.rate:g} Hz"
         )
     print(found.table())
     responses = [tune.step_response(found.vehicle, axis, dt=dt) for axis in range(3)]
@@ -105,23 +112,44 @@ def run(options: argparse.Namespace) -> None:
         _write(options, found, responses, swept)
 
 
+def _margins(options: argparse.Namespace) -> dict[str, float]:
+    given = {name: getattr(options, name) for name in _MARGINS}
+    return {name: _MARGINS[name] if value is None else value for name, value in given.items()}
+
+
 def _check(options: argparse.Namespace) -> None:
     """What can be seen before anything is computed."""
-    if not 1.0 <= options.rate <= 1e6:
-        raise ValueError(f"--rate: expected from 1 to 1e6 Hz, got {options.rate:g}")
     if options.sweep is not None and not 1 <= options.sweep <= 1_000_000:
         raise ValueError(f"--sweep: expected from 1 to 1000000 sets, got {options.sweep}")
+    slowest = _SLOWEST if options.sweep is None else _SLOWEST_SWEEP
+    if not slowest <= options.rate <= 1e6:
+        why = "" if options.sweep is None else " with --sweep"
+        raise ValueError(f"--rate: expected from {slowest:g} to 1e6 Hz{why}, got {options.rate:g}")
+    _check_margins(options)
     if options.threads is not None and options.sweep is None:
         raise ValueError("--threads: expected with --sweep N, which alone is flown on threads")
-    if options.present:
-        for name in _ASKED:
-            if getattr(options, name) is not None:
-                raise ValueError(
-                    f"--{name.replace('_', '-')}: expected without --present, which looks for none"
-                )
+    if options.threads is not None and options.threads < 0:
+        raise ValueError(
+            f"--threads: expected a number of threads, or 0 for all processors, got "
+            f"{options.threads}"
+        )
     if not options.no_plots:
         plots.require_matplotlib()
         check_folder(options.out)
+
+
+def _check_margins(options: argparse.Namespace) -> None:
+    for name in ("bandwidth", *_MARGINS):
+        value, option = getattr(options, name), f"--{name.replace('_', '-')}"
+        if value is None:
+            continue
+        if options.present:
+            raise ValueError(f"{option}: expected without --present, which looks for none")
+        low, high = RANGES.get(name, (0.0, 0.25 * options.rate))
+        if low < value < high:
+            continue
+        until = f"a quarter of --rate, {high:g} Hz" if name == "bandwidth" else f"{high:g}"
+        raise ValueError(f"{option}: expected above {low:g} and below {until}, got {value:g}")
 
 
 def _swept(options: argparse.Namespace, found: tune.Tuning, dt: float) -> tune.Sweep:

@@ -272,6 +272,17 @@ def test_a_response_that_left_all_bounds_has_no_figures() -> None:
         tune.step_figures(t, np.ones(100), 1.0, band=0.0)
 
 
+def test_without_a_bandwidth_a_fraction_of_the_limit_is_taken() -> None:
+    """Of the axis that has the least; where there is none, the margins are named."""
+    limits = tune.bandwidth_limit("crazyflie")
+    tuned = tune.autotune("crazyflie")
+    for margins in tuned.margins:
+        assert margins.bandwidth == pytest.approx(0.8 * limits.min(), rel=0.03)
+        assert margins.phase >= 50.0
+    with pytest.raises(tune.TuneError, match=r"axis x: no bandwidth .* ask for smaller margins"):
+        tune.autotune("crazyflie", phase_margin=89.0)
+
+
 def crippled(**changes: Any) -> pw.VehicleParameters:
     """The usual vehicle, with something about it that cannot be."""
     return pw.load_vehicle("flightgoggles").replace(**changes)

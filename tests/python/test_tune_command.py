@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,40 @@ def test_options_that_cannot_be_are_refused_before_anything_is_done(
         options.run(options)
     assert capsys.readouterr().out == ""
     assert file.read_text() == "mine"
+
+
+def test_without_options_every_shipped_multicopter_is_tuned(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A Crazyflie too, whose motors are too slow for the bandwidth of the others."""
+    for name in ("crazyflie", "flightgoggles"):
+        options = command(name, "--no-plots")
+        options.run(options)
+        lines = capsys.readouterr().out.splitlines()
+        assert re.match(rf"{name}: bandwidth [\d.]+ Hz, phase margin at least 50 deg", lines[0])
+        assert "  delay margin  " in lines[1]
+        phases = [float(line.split()[6]) for line in lines[2:5]]
+        assert min(phases) >= 50.0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--bandwidth", "80"], r"lower --bandwidth\. Without --bandwidth one is taken"),
+        (["--bandwidth", "0"], r"--bandwidth: expected above 0 and below a quarter of --rate"),
+        (["--bandwidth", "300"], r"--bandwidth: expected .* a quarter of --rate, 240 Hz, got 300"),
+        (["--phase-margin", "120"], r"--phase-margin: expected above 0 and below 90, got 120"),
+        (["--gain-margin", "-3"], r"--gain-margin: expected above 0 and below 60, got -3"),
+        (["--phase-margin", "89"], r"lower --phase-margin or --gain-margin"),
+        (["--rate", "1"], r"--rate: expected from 20 to 1e6 Hz, got 1"),
+        (["--rate", "100", "--sweep", "3"], r"--rate: expected from 240 to 1e6 Hz with --sweep"),
+        (["--sweep", "0"], r"--sweep: expected from 1"),
+        (["--sweep", "3", "--threads", "-1"], r"--threads: expected a number of threads"),
+    ],
+)
+def test_messages_name_the_options_of_the_command(words: list[str], message: str) -> None:
+    options = command("crazyflie", "--no-plots", *words)
+    with pytest.raises(ValueError, match=message) as caught:
+        options.run(options)
+    for name in ("phase_margin", "gain_margin", "bandwidth_limit", "dt", "integral"):
+        assert not re.search(rf"\b{name}\b", str(caught.value))

@@ -15,6 +15,7 @@ from propwash.multicopter import DEFAULT_DT, Array
 from propwash.parameters import VehicleParameters
 from propwash.tune._loop import (
     AXES,
+    Advice,
     Complex,
     Gains,
     Margins,
@@ -23,6 +24,17 @@ from propwash.tune._loop import (
     margins_of,
     table_of,
 )
+
+DEFAULT_FRACTION = 0.8
+"""Of the lowest bandwidth_limit() of the axes: what autotune() takes without a bandwidth."""
+RANGES = {"phase_margin": (0.0, 90.0), "gain_margin": (0.0, 60.0)}
+"""deg, dB: what may be asked for, the ends excluded."""
+
+_BANDWIDTH_LIMIT = Advice(
+    ". tune.bandwidth_limit() says how much can be had",
+    ". Without --bandwidth one is taken that can be had",
+)
+_LOWER_BANDWIDTH = Advice("ask for less", "lower --bandwidth")
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,7 @@ class Tuning:
 
 def autotune(
     vehicle: str | PathLike[str] | VehicleParameters,
-    bandwidth: ArrayLike = 8.0,
+    bandwidth: ArrayLike | None = None,
     phase_margin: float = 50.0,
     *,
     gain_margin: float = 6.0,
@@ -64,7 +76,8 @@ def autotune(
     """Gains whose closed loop has the bandwidth asked for, with at least these margins.
 
     bandwidth: Hz, of the closed loop from commanded to true rate (-3 dB); a number, or one for
-        each axis. phase_margin: deg. gain_margin: dB.
+        each axis; None: 0.8 times the lowest bandwidth_limit() of the axes. phase_margin: deg.
+        gain_margin: dB.
     integral: K_I / K_P as a share of the bandwidth in rad/s: how fast constant errors are taken
         out.
     dt: s, of the controller.
@@ -75,15 +88,18 @@ def autotune(
     rates.
     """
     loop = RateLoop(vehicle, dt)
+    _check(phase_margin, gain_margin, integral)
+    if bandwidth is None:
+        bandwidth = _default_bandwidth(loop, phase_margin, gain_margin, integral)
     asked = np.asarray(bandwidth, dtype=np.float64)
     if asked.shape not in ((), (3,)) or not np.all((asked > 0.0) & np.isfinite(asked)):
         raise ValueError(f"bandwidth: expected a number > 0 [Hz], or three, got {bandwidth!r}")
     asked = np.broadcast_to(asked, (3,))
-    _check(phase_margin, gain_margin, integral)
     if asked.max() >= 0.25 / dt:
         raise TuneError(
             f"bandwidth = {asked.max():g} Hz: expected less than a quarter of the controller's "
-            f"rate, {0.25 / dt:g} Hz; take a smaller dt"
+            f"rate, {0.25 / dt:g} Hz; ",
+            Advice("take a smaller dt", "lower --bandwidth or raise --rate"),
         )
     found = [
         _tuned(loop, axis, _Asked(float(asked[axis]), phase_margin, gain_margin, integral))
@@ -99,20 +115,34 @@ def autotune(
     )
     if not RateLoop(tuned, dt).stable():
         raise TuneError(
-            "the axes together are not stable, though each is by itself; ask for a lower bandwidth"
+            "the axes together are not stable, though each is by itself; ", _LOWER_BANDWIDTH
         )
     return Tuning(tuned, dt, (margins[0], margins[1], margins[2]))
 
 
 def _check(phase_margin: float, gain_margin: float, integral: float) -> None:
     for name, value, low, high in (
-        ("phase_margin", phase_margin, 0.0, 90.0),
-        ("gain_margin", gain_margin, 0.0, 60.0),
+        ("phase_margin", phase_margin, *RANGES["phase_margin"]),
+        ("gain_margin", gain_margin, *RANGES["gain_margin"]),
         ("integral", integral, -1e-12, 1.0),
     ):
         if not low < value < high:
             end = "of at least" if low < 0.0 else "above"
             raise ValueError(f"{name}: expected a number {end} 0 and below {high:g}, got {value!r}")
+
+
+def _default_bandwidth(
+    loop: RateLoop, phase_margin: float, gain_margin: float, integral: float
+) -> float:
+    """Hz, below what every axis reaches by some margin. Raises TuneError where one reaches none."""
+    limits = _bandwidth_limits(loop, (0, 1, 2), phase_margin, gain_margin, integral)
+    if not np.isfinite(limits).all():
+        raise TuneError(
+            f"axis {AXES[int(np.argmin(np.isfinite(limits)))]}: no bandwidth has a phase margin of "
+            f"{phase_margin:g} deg and a gain margin of {gain_margin:g} dB; ",
+            Advice("ask for smaller margins", "lower --phase-margin or --gain-margin"),
+        )
+    return DEFAULT_FRACTION * float(limits.min())
 
 
 class _Axis:
@@ -150,7 +180,7 @@ def _tuned(loop: RateLoop, number: int, asked: _Asked) -> tuple[Gains, Margins]:
     """The gains of one axis."""
     best, reached = _searched(loop, number, asked)
     if best is None:
-        raise TuneError(_refusal(loop, number, asked, reached))
+        raise _refusal(loop, number, asked, reached)
     return best
 
 
@@ -205,7 +235,7 @@ def _brentq() -> Any:
     return brentq
 
 
-def _refusal(loop: RateLoop, number: int, asked: _Asked, reached: list[Margins]) -> str:
+def _refusal(loop: RateLoop, number: int, asked: _Asked, reached: list[Margins]) -> TuneError:
     """What was reached, and what stands against more."""
     start = (
         f"axis {AXES[number]}: a bandwidth of {asked.bandwidth:g} Hz with a phase margin of "
@@ -228,14 +258,16 @@ def _refusal(loop: RateLoop, number: int, asked: _Asked, reached: list[Margins])
     if loop.vehicle.rotor_drag.blow_back != 0.0:
         without = loop.vehicle.replace(rotor_drag={"blow_back": 0.0})
         if _searched(RateLoop(without, loop.dt), number, asked)[0] is not None:
-            return (
+            return TuneError(
                 f"{start}. The moment of rotor_drag.blow_back takes it, which tips the vehicle "
-                f"over where the loop is slow: ask for more bandwidth, or for a greater integral"
+                f"over where the loop is slow: ",
+                Advice("ask for more bandwidth, or for a greater integral", "raise --bandwidth"),
             )
-    return f"{start}. {_lags(loop, number, asked.bandwidth)}"
+    lags, advice = _lags(loop, number, asked.bandwidth)
+    return TuneError(f"{start}. {lags}", advice, _BANDWIDTH_LIMIT)
 
 
-def _lags(loop: RateLoop, number: int, bandwidth: float) -> str:
+def _lags(loop: RateLoop, number: int, bandwidth: float) -> tuple[str, Advice]:
     """What takes the phase at a bandwidth, and what would give some back."""
     parts = loop.parts(bandwidth, number)
     low_pass = loop.filter(bandwidth, number)[0]
@@ -246,13 +278,19 @@ def _lags(loop: RateLoop, number: int, bandwidth: float) -> str:
         "sampling": float(-np.angle(parts["sampling"], deg=True)),
     }
     budget = ", ".join(f"{name} takes {lag:.0f} deg" for name, lag in lags.items() if lag >= 0.5)
+    less = _LOWER_BANDWIDTH
+    smaller_step = Advice("take a smaller dt", "raise --rate")
     mend = {
-        "the motors' lag": "the motors are slower than the bandwidth asked for; ask for less",
-        "the low-pass": "raise the cut-off of rate_controller.filter, or ask for less",
-        "the command delay": "shorten motor.command_delay, or ask for less",
-        "sampling": "take a smaller dt, or ask for less",
-    }[max(lags, key=lambda name: lags[name])]
-    return f"At {bandwidth:g} Hz {budget}: {mend}. tune.bandwidth_limit() says how much can be had"
+        "the motors' lag": ("the motors are slower than the bandwidth asked for; ", less),
+        "the low-pass": ("raise the cut-off of rate_controller.filter, or ", less),
+        "the command delay": ("shorten motor.command_delay, or ", less),
+        "sampling": (
+            "",
+            Advice(*(f"{a}, or {b}" for a, b in zip(smaller_step, less, strict=True))),
+        ),
+    }
+    text, advice = mend[max(lags, key=lambda name: lags[name])]
+    return f"At {bandwidth:g} Hz {budget}: {text}", advice
 
 
 def bandwidth_limit(
@@ -266,7 +304,20 @@ def bandwidth_limit(
 ) -> Array:
     """Hz, the highest bandwidth of each of the axes that autotune() reaches, to 2 %; NaN: none."""
     _check(phase_margin, gain_margin, integral)
-    loop = RateLoop(vehicle, dt)
+    for axis in axes:
+        if axis not in (0, 1, 2):
+            raise ValueError(f"axes: expected 0, 1 or 2, got {axis!r}")
+    return _bandwidth_limits(RateLoop(vehicle, dt), axes, phase_margin, gain_margin, integral)
+
+
+def _bandwidth_limits(
+    loop: RateLoop,
+    axes: Sequence[int],
+    phase_margin: float,
+    gain_margin: float,
+    integral: float,
+) -> Array:
+    """bandwidth_limit() of checked arguments."""
 
     def reaches(axis: int, bandwidth: float) -> bool:
         asked = _Asked(bandwidth, phase_margin, gain_margin, integral)
@@ -274,10 +325,8 @@ def bandwidth_limit(
 
     limits = np.full(len(axes), math.nan)
     for number, axis in enumerate(axes):
-        if axis not in (0, 1, 2):
-            raise ValueError(f"axes: expected 0, 1 or 2, got {axis!r}")
         # from above: what is too slow may be out of reach as well
-        trial = np.geomspace(0.25 / dt, 0.05, 24)[1:]
+        trial = np.geomspace(0.25 / loop.dt, 0.05, 24)[1:]
         low = next((float(x) for x in trial if reaches(axis, float(x))), math.nan)
         high = low * float(trial[0] / trial[1])
         while high / low > 1.02:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,8 +21,26 @@ Complex = NDArray[np.complex128]
 AXES = ("x", "y", "z")
 
 
+class Advice(NamedTuple):
+    """What to change, in the terms of the Python functions and of the command line."""
+
+    python: str
+    command: str
+
+
 class TuneError(ValueError):
-    """What is asked for cannot be reached; the message says how near it came and what limits it."""
+    """The requested margins are out of reach; the message says how near it came and what limits it.
+
+    The message ends with advice in the terms of the Python functions.
+    """
+
+    def __init__(self, reason: str, *advice: Advice) -> None:
+        super().__init__(reason + "".join(each.python for each in advice))
+        self._for_command = reason + "".join(each.command for each in advice)
+
+    def for_command(self) -> str:
+        """The message with advice that names options of `python -m propwash tune`."""
+        return self._for_command
 
 
 @dataclass(frozen=True)
@@ -300,14 +318,14 @@ class RateLoop:
 def table_of(gains: Sequence[Gains], margins: Sequence[Margins]) -> str:
     """Gains and margins of the three axes as text."""
     lines = [
-        "axis    K_P [1/s]  K_I [1/s^2]    K_D [-]  bandwidth  phase margin  gain margin   "
-        "delay  peak |S|"
+        "axis    K_P [1/s]  K_I [1/s^2]    K_D [-]  bandwidth  phase margin  gain margin  "
+        "delay margin  peak |S|"
     ]
     for axis, gain, m in zip(AXES, gains, margins, strict=True):
         lines.append(
             f"{axis:4s} {gain.proportional:12.4g} {gain.integral:12.4g} "
             f"{gain.derivative:10.4g} {m.bandwidth:7.2f} Hz {m.phase:9.1f} deg "
-            f"{m.gain:9.1f} dB {1e3 * m.delay:4.1f} ms {m.sensitivity_peak:9.2f}"
+            f"{m.gain:9.1f} dB {1e3 * m.delay:10.1f} ms {m.sensitivity_peak:9.2f}"
             + ("" if m.stable else "  unstable")
         )
     return "\n".join(lines)
