@@ -42,6 +42,10 @@ def _read(name: str, columns: Any) -> Any:
             f"{name}: expected LOG@FROM:TO, seconds from the first row of the log, got {piece!r}"
         )
     start, stop = (float(seconds[1] or "-inf"), float(seconds[2] or "inf"))
+    if not start < stop:
+        raise ValueError(
+            f"{name}: expected LOG@FROM:TO with FROM below TO, got {start:g} and {stop:g} s"
+        )
     return identify.read_log(path, columns, start=start, stop=stop)
 
 

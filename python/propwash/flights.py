@@ -90,6 +90,7 @@ class Flight:
 
         Raises ValueError where less than two rows are left.
         """
+        check_piece(start, stop)
         kept = (self.time >= start) & (self.time <= stop)
         if kept.sum() < 2:
             raise _nothing_between(self.path, start, stop, self.time)
@@ -152,10 +153,17 @@ def read_flight(path: str | PathLike[str], start: float = -np.inf, stop: float =
 
     Raises FileNotFoundError; ValueError naming file, columns or row where it is not such a log.
     """
+    check_piece(start, stop)
     table = CsvTable.read(find_flight(path))
     if "timestamp" in table.names and "t" not in table.names:
         return _on_board(table, start, stop)
     return _motion_capture(table, start, stop)
+
+
+def check_piece(start: float, stop: float) -> None:
+    """Raises ValueError where a piece of a log does not start before it stops."""
+    if not start < stop:
+        raise ValueError(f"start = {start:g} s: expected a time below stop = {stop:g} s")
 
 
 def timed(table: CsvTable, time: Array, start: float, stop: float) -> tuple[CsvTable, Array]:

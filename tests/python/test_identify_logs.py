@@ -61,6 +61,35 @@ def test_the_mapping_can_be_a_file(tmp_path: Path) -> None:
         Columns.from_toml(file)
 
 
+def test_one_column_may_be_a_text(tmp_path: Path) -> None:
+    """In code and in a file, where a list of one name is taken; not where more are needed."""
+    one = replace(COLUMNS, motors="m1", voltage="m2", scale={"time": 1e-6}, offset={})
+    listed = replace(one, motors=["m1"], voltage=["m2"])
+    file = tmp_path / "columns.toml"
+    file.write_text(
+        'time = "us"\nbody_rates = ["p", "q", "r"]\nspecific_force = ["ax", "ay", "az"]\n'
+        'motors = "m1"\nvoltage = "m2"\nscale = {time = 1e-6}\n'
+    )
+    table = _table()
+    table[:, 7:] *= 1e-3 * 0.5
+    path = _write(tmp_path / "log.csv", table)
+    logs = [identify.read_log(path, each) for each in (listed, one, Columns.from_toml(file))]
+    for log in logs:
+        assert log.duty == pytest.approx(np.full((200, 1), 0.75))
+        assert log.voltage == pytest.approx(np.full(200, 0.625))
+    with pytest.raises(ValueError, match=r"columns\.body_rates: expected 3 names, got 1"):
+        replace(COLUMNS, body_rates="p")
+    assert replace(COLUMNS, voltage="").voltage == ()
+
+
+def test_a_piece_of_a_log_starts_before_it_stops(tmp_path: Path) -> None:
+    path = _write(tmp_path / "log.csv", _table())
+    with pytest.raises(ValueError, match=r"start = 0\.6 s: expected a time below stop = 0\.2 s"):
+        identify.read_log(path, COLUMNS, start=0.6, stop=0.2)
+    with pytest.raises(ValueError, match="expected a time below stop"):
+        identify.read_log(path, COLUMNS).cut(0.6, 0.2)
+
+
 def _with(row: int, column: int, value: float) -> Array:
     table = _table()
     table[row, column] = value

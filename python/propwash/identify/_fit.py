@@ -168,13 +168,15 @@ def vehicle(
         drag; logs of 80 Hz or more by one clock tell torques, lags and delay.
     guess: where the search starts, and what stays where the logs tell nothing: mass, geometry and
         all that is not identified.
-    parameters: names of what is free (docs/identify.md); None for all that the logs can tell.
+    parameters: names of what is free (docs/identify.md), or one name; None for all that the logs
+        can tell.
     share: of each flight's time in the air, from its beginning, that is fitted.
     noise: standard deviations that weigh the residuals.
     threads: as `Fleet` takes them.
 
     Raises ValueError where a log cannot be used (which says why), TypeError for what is no log,
-    ParameterError for a guess that cannot be, ImportError where scipy is missing.
+    ParameterError for an invalid guess and for unknown names, ImportError where scipy is
+    missing.
     """
     require_scipy()
     flights = [logs] if isinstance(logs, Flight) else list(logs)
@@ -220,16 +222,14 @@ def _check_finite(log: Flight) -> None:
 
 def _names(parameters: Sequence[str], guess: VehicleParameters) -> list[str]:
     known = catalogue(guess)
-    if isinstance(parameters, str):
-        raise TypeError(f"parameters: expected a list of names, got {parameters!r:.50}")
-    names = list(parameters)
+    names = [parameters] if isinstance(parameters, str) else list(parameters)
     for k, name in enumerate(names):
         if name not in known:
-            raise ValueError(f"parameters: {name!r} is none of {', '.join(known)}")
+            raise ParameterError(f"parameters: {name!r} is none of {', '.join(known)}")
         if name in names[:k]:
-            raise ValueError(f"parameters: expected each name once, got {name!r} twice")
+            raise ParameterError(f"parameters: expected each name once, got {name!r} twice")
     if not names:
-        raise ValueError(f"parameters: expected at least one of {', '.join(known)}")
+        raise ParameterError(f"parameters: expected at least one of {', '.join(known)}")
     return names
 
 
@@ -265,7 +265,7 @@ class _Evaluations:
         try:
             self._pieces = problem.evaluate(self._x)
         except ParameterError as error:
-            raise ValueError(f"guess: expected a vehicle that can be, got {error}") from None
+            raise ParameterError(f"guess: expected a valid vehicle, got {error}") from None
 
     def pieces(self, x: Array) -> list[tuple[Array, Array]]:
         if not np.array_equal(x, self._x):

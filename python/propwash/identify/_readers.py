@@ -45,7 +45,8 @@ class Columns:
 
     Names of a CSV file are those of its first line; those of an ULog or a ROS bag are
     `topic:field`, with `field` as in `angular_velocity.x` or `q[0]`. Every quantity but
-    `body_rates` and `specific_force` may be left out.
+    `body_rates` and `specific_force` may be left out. One name may be given as a text in place of a
+    list.
     """
 
     body_rates: Sequence[str] = ()
@@ -79,7 +80,10 @@ class Columns:
     def __post_init__(self) -> None:
         for name, width in _WIDTHS.items():
             columns = getattr(self, name)
-            if isinstance(columns, str) or not all(isinstance(c, str) for c in _iterated(columns)):
+            if isinstance(columns, str):
+                columns = (columns,) if columns else ()
+                object.__setattr__(self, name, columns)
+            if not all(isinstance(c, str) for c in _iterated(columns)):
                 raise TypeError(f"columns.{name}: expected a list of names, got {columns!r:.100}")
             if columns and width is not None and len(columns) != width:
                 raise ValueError(f"columns.{name}: expected {width} names, got {len(columns)}")
@@ -168,6 +172,7 @@ def read_log(
     """
     if columns is not None and not isinstance(columns, Columns):
         raise TypeError(f"columns: expected identify.Columns, got {columns!r:.100}")
+    flights.check_piece(start, stop)
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".ulg":
