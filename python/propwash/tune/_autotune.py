@@ -140,7 +140,10 @@ def _default_bandwidth(
         raise TuneError(
             f"axis {AXES[int(np.argmin(np.isfinite(limits)))]}: no bandwidth has a phase margin of "
             f"{phase_margin:g} deg and a gain margin of {gain_margin:g} dB; ",
-            Advice("ask for smaller margins", "lower --phase-margin or --gain-margin"),
+            Advice(
+                "ask for smaller margins, or take a smaller dt",
+                "lower --phase-margin or --gain-margin, or raise --rate",
+            ),
         )
     return DEFAULT_FRACTION * float(limits.min())
 
