@@ -42,13 +42,13 @@ def test_items_are_frozen_and_converted() -> None:
 
 
 def test_a_scene_refuses_other_things() -> None:
-    with pytest.raises(TypeError, match="shapes of"):
+    with pytest.raises(pw.ParameterError, match="shapes of"):
         Scene(["box"])  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="shapes of"):
+    with pytest.raises(pw.ParameterError, match="shapes of"):
         Scene([Item(name="x")])
-    with pytest.raises(TypeError, match="Marker"):
+    with pytest.raises(pw.ParameterError, match="Marker"):
         Scene([], markers=["m"])  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="Start"):
+    with pytest.raises(pw.ParameterError, match="Start"):
         Scene([], start=(0, 0, 1))  # type: ignore[arg-type]
     with pytest.raises(pw.ParameterError, match="'a' is there twice"):
         Scene([Plane(name="a"), Sphere(name="a", radius=1)])
