@@ -12,7 +12,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
+
+import msgspec
 
 Vector2 = tuple[float, float]
 Vector3 = tuple[float, float, float]
@@ -217,7 +219,7 @@ def group(kind: type[Any]) -> Conversion:
     def convert(value: object, key: str, _unit: str) -> Any:
         if isinstance(value, kind):
             return value
-        if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        if has_names(value):
             return kind(**value)
         raise refusal(key, value, f"{kind.__name__} or a dict of its fields")
 
@@ -246,6 +248,11 @@ def groups(kind: type[Any]) -> Conversion:
     return convert
 
 
+def has_names(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Whether a value is a dict, or another mapping, from texts."""
+    return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
+
+
 def wrong_fields(
     kind: str, names: Iterable[str], known: Iterable[str], needed: Iterable[str]
 ) -> str:
@@ -256,3 +263,22 @@ def wrong_fields(
             return f"{kind} has no field {name!r}" + nearest(name, known)
     missing = [name for name in needed if name not in names]
     return f"{kind}: expected {' and '.join(missing)} as well" if missing else ""
+
+
+class ParameterSetMeta(msgspec.StructMeta):
+    """Raises ParameterError for fields that a group does not have, and for those that it lacks."""
+
+    def __call__(cls, *arguments: Any, **fields: Any) -> Any:
+        try:
+            return super().__call__(*arguments, **fields)
+        except TypeError:
+            of = msgspec.structs.fields(cls)  # type: ignore[arg-type]
+            wrong = wrong_fields(
+                cls.__name__,
+                fields,
+                (field.name for field in of),
+                (field.name for field in of if field.required),
+            )
+            if arguments or not wrong:
+                raise
+            raise ParameterError(wrong) from None

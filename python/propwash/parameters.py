@@ -64,28 +64,9 @@ _ZERO: Vector3 = (0.0, 0.0, 0.0)
 _ONE: Vector3 = (1.0, 1.0, 1.0)
 
 
-class _ParameterSetMeta(msgspec.StructMeta):
-    """Raises ParameterError for fields that a group does not have, and for those that it lacks."""
-
-    def __call__(cls, *arguments: Any, **fields: Any) -> Any:
-        try:
-            return super().__call__(*arguments, **fields)
-        except TypeError:
-            of = msgspec.structs.fields(cls)  # type: ignore[arg-type]
-            wrong = values.wrong_fields(
-                cls.__name__,
-                fields,
-                (field.name for field in of),
-                (field.name for field in of if field.required),
-            )
-            if arguments or not wrong:
-                raise
-            raise ParameterError(wrong) from None
-
-
 class ParameterSet(
     msgspec.Struct,
-    metaclass=_ParameterSetMeta,
+    metaclass=values.ParameterSetMeta,
     frozen=True,
     kw_only=True,
     forbid_unknown_fields=True,
@@ -123,7 +104,7 @@ class ParameterSet(
             raise ParameterError(wrong)
         for name, value in changes.items():
             group = getattr(self, name)
-            if isinstance(value, dict) and isinstance(group, ParameterSet):
+            if isinstance(group, ParameterSet) and values.has_names(value):
                 changes[name] = group.replace(**value)
         return msgspec.structs.replace(self, **changes)
 

@@ -11,7 +11,8 @@ True
 
 from propwash.plots import save
 from propwash.tune._autotune import Tuning, autotune, bandwidth_limit
-from propwash.tune._loop import AXES, Gains, Margins, RateLoop, TuneError, margins_of
+from propwash.tune._errors import TuneError
+from propwash.tune._loop import AXES, Gains, Margins, RateLoop, margins_of
 from propwash.tune._plots import (
     allan_figure,
     bode_figure,

@@ -13,14 +13,13 @@ from numpy.typing import ArrayLike
 
 from propwash.multicopter import DEFAULT_DT, Array
 from propwash.parameters import VehicleParameters
+from propwash.tune._errors import Advice, TuneError
 from propwash.tune._loop import (
     AXES,
-    Advice,
     Complex,
     Gains,
     Margins,
     RateLoop,
-    TuneError,
     margins_of,
     table_of,
 )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,28 +19,6 @@ from propwash.validation import located
 
 Complex = NDArray[np.complex128]
 AXES = ("x", "y", "z")
-
-
-class Advice(NamedTuple):
-    """What to change, in the terms of the Python functions and of the command line."""
-
-    python: str
-    command: str
-
-
-class TuneError(ValueError):
-    """The requested margins are out of reach; the message says how near it came and what limits it.
-
-    The message ends with advice in the terms of the Python functions.
-    """
-
-    def __init__(self, reason: str, *advice: Advice) -> None:
-        super().__init__(reason + "".join(each.python for each in advice))
-        self._for_command = reason + "".join(each.command for each in advice)
-
-    def for_command(self) -> str:
-        """The message with advice that names options of `python -m propwash tune`."""
-        return self._for_command
 
 
 @dataclass(frozen=True)

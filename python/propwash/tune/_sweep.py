@@ -16,7 +16,8 @@ from propwash.fleet import Fleet
 from propwash.multicopter import DEFAULT_DT, Array
 from propwash.parameters import VehicleParameters, load_vehicle
 from propwash.tune._autotune import autotune
-from propwash.tune._loop import Gains, RateLoop, TuneError
+from propwash.tune._errors import TuneError
+from propwash.tune._loop import Gains, RateLoop
 
 Indices = NDArray[np.intp]
 
