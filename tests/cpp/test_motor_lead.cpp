@@ -35,17 +35,31 @@ TEST_CASE("Led motors follow with the time constant of the lead, up and down") {
     const double time_constant = 0.02;
     const auto lead = lead_of(vehicle, time_constant);
     const double own =
-        wanted > 1600.0 ? vehicle.motor.time_constant_up : vehicle.motor.time_constant_down;
+        wanted > 1600.0 ? vehicle.motor.time_constant_up[0] : vehicle.motor.time_constant_down[0];
     double speed = 1600.0;
     for (int run = 1; run < 20; ++run) {
       const auto command = pw::led_speeds(lead, allocation, all(wanted), all(speed))[0];
-      REQUIRE(command < vehicle.motor.speed_max);
-      REQUIRE(command > vehicle.motor.speed_min);
+      REQUIRE(command < vehicle.motor.speed_max[0]);
+      REQUIRE(command > vehicle.motor.speed_min[0]);
       speed = command + (speed - command) * std::exp(-between / own);  // (1) under a held command
       const double left = (1600.0 - wanted) * std::exp(-run * between / time_constant);
       REQUIRE(speed - wanted == Approx(left).epsilon(1e-9));
     }
   }
+}
+
+TEST_CASE("Each motor is led by its own time constants") {
+  auto vehicle = pw::vehicles::crazyflie();
+  vehicle.motor.time_constant_up = {0.03, 0.05, 0.07, 0.09};
+  const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
+  const auto command = pw::led_speeds(lead_of(vehicle, 0.02), allocation, all(1700.0), all(1600.0));
+  for (int i = 0; i < 4; ++i) {
+    auto alike = vehicle;
+    alike.motor.time_constant_up = vehicle.motor.time_constant_up[i];
+    REQUIRE(command[i] ==
+            pw::led_speeds(lead_of(alike, 0.02), allocation, all(1700.0), all(1600.0))[i]);
+  }
+  REQUIRE(command[3] > command[0]);
 }
 
 TEST_CASE("A lead changes nothing where rotors are at their speeds or motors are quick enough") {
@@ -55,8 +69,8 @@ TEST_CASE("A lead changes nothing where rotors are at their speeds or motors are
     Dice dice(1);
     for (int i = 0; i < 100; ++i) {
       Speeds wanted, present;
-      for (double& x : wanted) x = dice.uniform(0.0, vehicle.motor.speed_max);
-      for (double& x : present) x = dice.uniform(0.0, vehicle.motor.speed_max);
+      for (double& x : wanted) x = dice.uniform(0.0, vehicle.motor.speed_max[0]);
+      for (double& x : present) x = dice.uniform(0.0, vehicle.motor.speed_max[0]);
       const auto held = pw::led_speeds(led, allocation, wanted, wanted);
       const auto own = pw::led_speeds(slow, allocation, wanted, present);
       for (int k = 0; k < 4; ++k) {
@@ -72,7 +86,7 @@ TEST_CASE("With the rotors' acceleration the yaw torque is what is asked for, at
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::penguin(),
                               pw::vehicles::blackbird(), pw::vehicles::crazyflie()}) {
     const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
-    const double time_constant = std::min(vehicle.motor.time_constant_up, 0.02);
+    const double time_constant = std::min(vehicle.motor.time_constant_up[0], 0.02);
     // a lead for commands that are held for no time: what acts at once
     const auto lead = pw::detail::make_motor_lead<double>(vehicle, time_constant, 1e-9);
     const double weight = vehicle.body.mass * 9.81;
@@ -89,7 +103,7 @@ TEST_CASE("With the rotors' acceleration the yaw torque is what is asked for, at
           const auto& rotor = vehicle.rotors[static_cast<std::size_t>(i)];
           const bool rises = command[i] > present[i];
           const pw::MotorLag<double> lag{
-              1.0 / (rises ? vehicle.motor.time_constant_up : vehicle.motor.time_constant_down)};
+              1.0 / (rises ? vehicle.motor.time_constant_up[i] : vehicle.motor.time_constant_down[i])};
           torque += pw::rotor_torque(rotor, present[i],
                                      pw::rotor_acceleration(lag, present[i], command[i]));
         }

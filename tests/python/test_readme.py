@@ -64,7 +64,7 @@ def test_there_is_code_to_run(page: str) -> None:
     assert blocks(page, "cpp")
 
 
-@pytest.mark.parametrize("page", (*PAGES, "docs/model/external_wrench.md"))
+@pytest.mark.parametrize("page", [*PAGES, "docs/model/external_wrench.md"])
 def test_python_blocks_run_in_order(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,9 +17,9 @@ template <class P>
 struct MotorLead {
   PerRotor<P> up{};    ///< -, factor on a wanted rise of a rotor's speed, >= 1
   PerRotor<P> down{};  ///< -, the same of a fall
-  P time_constant{};  ///< s, with which the rotors follow commands that are led so
-  P reaction_time{};  ///< s, (O7) in hover
-  P hover_thrust{};   ///< N, for which reaction_time is given
+  P time_constant{};   ///< s, with which the rotors follow commands that are led so
+  P reaction_time{};   ///< s, (O7) in hover
+  P hover_thrust{};    ///< N, for which reaction_time is given
 };
 
 /// (O6) The command for which rotors at the speeds `present` [rad/s] go to `wanted` with the time
@@ -34,7 +34,8 @@ PROPWASH_FN SmallArray<T, N> led_speeds(const MotorLead<P>& lead,
   for_each_index<N>(wanted.size(), [&](int i) PROPWASH_LAMBDA {
     const T change = wanted[i] - present[i];
     const T factor = select(change > T(constant<T>(0)), T(lead.up[i]), T(lead.down[i]));
-    speeds[i] = clamp(present[i] + change * factor, allocation.speed_min[i], allocation.speed_max[i]);
+    speeds[i] =
+        clamp(present[i] + change * factor, allocation.speed_min[i], allocation.speed_max[i]);
   });
   return speeds;
 }

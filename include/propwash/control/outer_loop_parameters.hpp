@@ -144,8 +144,7 @@ MotorLead<P> make_motor_lead(const Vehicle& vehicle, double time_constant, doubl
   };
   return {lead(motor.time_constant_up), lead(motor.time_constant_down),
           P(std::min(time_constant, max_of(motor.time_constant_up))),
-          P(hover_reaction_time(vehicle)),
-          P(vehicle.body.mass * norm(vehicle.body.gravity))};
+          P(hover_reaction_time(vehicle)), P(vehicle.body.mass * norm(vehicle.body.gravity))};
 }
 
 }  // namespace detail
@@ -159,8 +158,8 @@ template <class Vehicle>
 OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   OuterLoopParameters p;
   p.interval = static_cast<int>(clamp(std::round(1.0 / (240.0 * dt)), 1.0, 10000.0));
-  const double pace =
-      detail::loop_pace(detail::loop_lag(vehicle, max_of(vehicle.motor.time_constant_up), p.interval, dt));
+  const double pace = detail::loop_pace(
+      detail::loop_lag(vehicle, max_of(vehicle.motor.time_constant_up), p.interval, dt));
   const auto& rate = vehicle.rate_controller;
   double rate_pace = pace;
   for (int axis = 0; axis < 2; ++axis) {
