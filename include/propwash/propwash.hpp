@@ -43,6 +43,7 @@
 #include "propwash/learn/rows.hpp"
 #include "propwash/learn/track.hpp"
 #include "propwash/math/angle.hpp"
+#include "propwash/math/config.hpp"
 #include "propwash/math/dual.hpp"
 #include "propwash/math/eigen.hpp"
 #include "propwash/math/euler_angles.hpp"

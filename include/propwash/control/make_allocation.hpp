@@ -10,6 +10,7 @@
 #include <string>
 
 #include "propwash/control/allocation.hpp"
+#include "propwash/math/config.hpp"
 #include "propwash/math/jacobi.hpp"
 
 namespace propwash {
@@ -84,9 +85,10 @@ template <class P, int N, class Limits = SmallArray<P, N>, class Rotors, class M
 Allocation<P, N, Limits> make_allocation(const Rotors& rotors, const Motor& motor) {
   const int count = static_cast<int>(rotors.size());
   if (N == Dynamic ? count < 1 || count > max_size : count != N) {
-    throw std::invalid_argument("rotors, their number = " + std::to_string(count) + ": expected " +
-                                (N == Dynamic ? "1 to " + std::to_string(max_size)
-                                              : std::to_string(N) + ", the template argument"));
+    PROPWASH_THROW(
+        std::invalid_argument("rotors, their number = " + std::to_string(count) + ": expected " +
+                              (N == Dynamic ? "1 to " + std::to_string(max_size)
+                                            : std::to_string(N) + ", the template argument")));
   }
   detail::RowInverse::Rows a;
   for (auto& row : a) row.resize(count);

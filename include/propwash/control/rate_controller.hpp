@@ -9,6 +9,7 @@
 
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/control/rate_control.hpp"
+#include "propwash/math/config.hpp"
 
 namespace propwash {
 
@@ -36,11 +37,11 @@ class RateController {
       : law_(make_rate_control_law<T>(vehicle.rate_controller, cast<T>(vehicle.body.inertia), dt)),
         allocation_(make_allocation<T, N>(vehicle.rotors, vehicle.motor)) {
     if (allocation_.rank < 4) {
-      throw std::invalid_argument(
+      PROPWASH_THROW(std::invalid_argument(
           "rotors, rank of their allocation matrix: expected 4, so that torque on three axes and "
-          "thrust can be commanded");
+          "thrust can be commanded"));
     }
-    if (!(dt > 0.0)) throw std::invalid_argument("dt: expected a value > 0 s");
+    if (!(dt > 0.0)) PROPWASH_THROW(std::invalid_argument("dt: expected a value > 0 s"));
   }
 
   /// One tick: `gyroscope` in body axes, rad/s.

@@ -30,14 +30,15 @@ CarFleet<T>::CarFleet(const CarParameters& vehicle, std::size_t size,
 
 template <class T>
 void CarFleet<T>::check_options(std::size_t size) const {
-  if (size < 1) throw ParameterError("size = 0: expected at least 1 vehicle");
+  if (size < 1) PROPWASH_THROW(ParameterError("size = 0: expected at least 1 vehicle"));
   if (options_.integrator == Integrator::symplectic_euler) {
-    throw ParameterError(
-        "integrator = symplectic_euler: expected rk4 or euler, a car has no velocity in its state");
+    PROPWASH_THROW(
+        ParameterError("integrator = symplectic_euler: expected rk4 or euler, a car has no "
+                       "velocity in its state"));
   }
   if (!(options_.dt > 0.0) || !std::isfinite(options_.dt)) {
-    throw ParameterError("dt = " + detail::formatted(options_.dt) +
-                         ": expected a finite value > 0 s");
+    PROPWASH_THROW(ParameterError("dt = " + detail::formatted(options_.dt) +
+                                  ": expected a finite value > 0 s"));
   }
 }
 
@@ -56,11 +57,7 @@ void CarFleet<T>::set_parameters(const Of& of) {
   constants.reserve(size());
   for (std::size_t i = 0; i < size(); ++i) {
     const CarParameters& vehicle = of(i);
-    try {
-      validate(vehicle);
-    } catch (const ParameterError& error) {
-      throw ParameterError("vehicle " + std::to_string(i) + ": " + error.what());
-    }
+    detail::validate_one(vehicle, i);
     constants.push_back(constants_of(vehicle));
   }
   constants_.swap(constants);
@@ -74,7 +71,8 @@ void CarFleet<T>::step(const CarFleetCommand<T>& command, int substeps, Executor
   check_count(command.speed.size(), size(), 0, "speed");
   check_count(command.yaw_rate.size(), size(), 0, "yaw_rate");
   if (substeps < 1) {
-    throw std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1");
+    PROPWASH_THROW(
+        std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1"));
   }
   if (options_.integrator == Integrator::euler) {
     drive_all<Euler>(command, substeps, executor);
@@ -139,10 +137,10 @@ template <class T>
 void CarFleet<T>::check_count(std::size_t count, std::size_t expected, std::size_t for_all,
                               const char* name) {
   if (count == expected || (for_all != 0 && count == for_all)) return;
-  throw std::invalid_argument(
+  PROPWASH_THROW(std::invalid_argument(
       std::string(name) + ", their number = " + std::to_string(count) + ": expected " +
       std::to_string(expected) +
-      (for_all != 0 ? ", or " + std::to_string(for_all) + " for all vehicles alike" : ""));
+      (for_all != 0 ? ", or " + std::to_string(for_all) + " for all vehicles alike" : "")));
 }
 
 template <class T>
@@ -265,7 +263,7 @@ std::vector<std::byte> CarFleet<T>::snapshot() const {
 template <class T>
 void CarFleet<T>::restore(Span<const std::byte> snapshot) {
   const auto refuse = [](const std::string& what) {
-    throw std::invalid_argument("snapshot: " + what);
+    PROPWASH_THROW(std::invalid_argument("snapshot: " + what));
   };
   if (snapshot.size() < sizeof(Header)) {
     refuse("expected what snapshot() gave, got " + std::to_string(snapshot.size()) + " bytes");

@@ -15,9 +15,9 @@ Fleet<T, N>::Fleet(const VehicleParameters& vehicle, std::size_t size, const Fle
   validate(vehicle);
   rotors_ = static_cast<int>(vehicle.rotors.size());
   if (N != Dynamic && rotors_ != N) {
-    throw ParameterError("vehicle '" + vehicle.name +
-                         "': rotors, their number = " + std::to_string(rotors_) + ": expected " +
-                         std::to_string(N) + ", the template argument of Fleet");
+    PROPWASH_THROW(ParameterError(
+        "vehicle '" + vehicle.name + "': rotors, their number = " + std::to_string(rotors_) +
+        ": expected " + std::to_string(N) + ", the template argument of Fleet"));
   }
   check_options();
   validate_time_step(vehicle, options.integrator, options.dt);
@@ -38,7 +38,7 @@ FleetSetting Fleet<T, N>::setting() const {
 
 template <class T, int N>
 void Fleet<T, N>::check_options() const {
-  const auto refuse = [](const std::string& text) { throw ParameterError(text); };
+  const auto refuse = [](const std::string& text) { PROPWASH_THROW(ParameterError(text)); };
   if (size_ < 1) refuse("size = 0: expected at least 1 vehicle");
   const std::uint64_t ids = (std::uint64_t{1} << 32) - options_.first_id;
   if (size_ > ids) {
@@ -94,15 +94,6 @@ inline bool need_the_same(const FleetSwitches& a, const FleetSwitches& b) {
          a.process_noise == b.process_noise && a.imu_noise == b.imu_noise &&
          a.bias_walk == b.bias_walk && a.imu_is_slower == b.imu_is_slower &&
          a.turbulence == b.turbulence && a.battery == b.battery;
-}
-
-/// Says which of many vehicles cannot be.
-inline void validate_one(const VehicleParameters& vehicle, std::size_t i) {
-  try {
-    validate(vehicle);
-  } catch (const ParameterError& error) {
-    throw ParameterError("vehicle " + std::to_string(i) + ": " + error.what());
-  }
 }
 }  // namespace detail
 
@@ -204,7 +195,7 @@ bool Fleet<T, N>::has_fleet_gravity(const VehicleParameters& vehicle) const {
 template <class T, int N>
 void Fleet<T, N>::check_alike(const VehicleParameters& vehicle, std::size_t i) const {
   const auto refuse = [i](const std::string& text) {
-    throw ParameterError("vehicle " + std::to_string(i) + ": " + text);
+    PROPWASH_THROW(ParameterError("vehicle " + std::to_string(i) + ": " + text));
   };
   if (vehicle.rotors.size() != vehicle_.rotors.size()) {
     refuse("rotors, their number = " + std::to_string(vehicle.rotors.size()) + ": expected " +
@@ -213,7 +204,7 @@ void Fleet<T, N>::check_alike(const VehicleParameters& vehicle, std::size_t i) c
   if (vehicle.rate_controller.gyroscopic_term != vehicle_.rate_controller.gyroscopic_term) {
     refuse("rate_controller.gyroscopic_term: expected that of all the fleet");
   }
-  const auto ours = fields(static_cast<const VehicleParameters&>(vehicle_));
+  const auto ours = fields(vehicle_);
   const auto theirs = fields(vehicle);
   for (std::size_t k = 0; k < ours.size(); ++k) {
     if (ours[k].structural && *ours[k].first != *theirs[k].first) {

@@ -36,8 +36,8 @@ void Fleet<T, N>::step(const FleetTrajectoryReference<T>& command, int substeps,
                        ExecutorRef executor) {
   const auto rows = detail::outer_rows(command);
   if (commands_rates(rows.loop)) {
-    throw std::invalid_argument(
-        "controller: expected geometric, backstepping or incremental, which follow a trajectory");
+    PROPWASH_THROW(std::invalid_argument(
+        "controller: expected geometric, backstepping or incremental, which follow a trajectory"));
   }
   check_count(command.position.size(), size_ * 3, 0, "position");
   const char* const names[] = {"position", "velocity", "acceleration", "jerk", "snap"};
@@ -68,10 +68,10 @@ void Fleet<T, N>::prepare_outer(const OuterLoopParameters& parameters) {
   validate_outer_loops(vehicle_);
   using Run = detail::OuterRun<T>;
   if (kernels_.lanes > Run::most_lanes || kernels_.lanes % Run::Real::lanes != 0) {
-    throw std::invalid_argument("kernels, their lanes = " + std::to_string(kernels_.lanes) +
-                                ": expected a multiple of " + std::to_string(Run::Real::lanes) +
-                                ", at most " + std::to_string(Run::most_lanes) +
-                                ", for outer loops");
+    PROPWASH_THROW(std::invalid_argument(
+        "kernels, their lanes = " + std::to_string(kernels_.lanes) + ": expected a multiple of " +
+        std::to_string(Run::Real::lanes) + ", at most " + std::to_string(Run::most_lanes) +
+        ", for outer loops"));
   }
   const std::size_t numbers = blocks() * lanes() * detail::FleetOuter<T>::fields;
   const std::size_t held = size_ * static_cast<std::size_t>(action_width());
@@ -136,13 +136,14 @@ T& Fleet<T, N>::held_at(std::size_t vehicle, int i) {
 template <class T, int N>
 void Fleet<T, N>::fly(const detail::OuterRows<T>& command, int substeps, ExecutorRef executor) {
   if (substeps < 1) {
-    throw std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1");
+    PROPWASH_THROW(
+        std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1"));
   }
   require_rank();
   if (!gravity_is_shared_) {
-    throw ParameterError("body.gravity: expected that of the fleet's vehicle for all, " +
-                         detail::formatted(vehicle_.body.gravity) +
-                         ", against which outer loops hold them");
+    PROPWASH_THROW(ParameterError("body.gravity: expected that of the fleet's vehicle for all, " +
+                                  detail::formatted(vehicle_.body.gravity) +
+                                  ", against which outer loops hold them"));
   }
   const bool by_rates = commands_rates(command.loop);
   if (by_rates) validate_rate_loops(vehicle_);

@@ -163,7 +163,7 @@ std::vector<std::byte> Fleet<T, N>::snapshot() const {
 template <class T, int N>
 void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   const auto refuse = [](const std::string& what) {
-    throw std::invalid_argument("snapshot: " + what);
+    PROPWASH_THROW(std::invalid_argument("snapshot: " + what));
   };
   if (snapshot.size() < sizeof(detail::FleetSnapshotHeader)) {
     refuse("expected what snapshot() gave, got " + std::to_string(snapshot.size()) + " bytes");

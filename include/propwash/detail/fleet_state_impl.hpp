@@ -13,10 +13,10 @@ template <class T, int N>
 void Fleet<T, N>::check_count(std::size_t count, std::size_t expected, std::size_t for_all,
                               const char* name) {
   if (count == expected || (for_all != 0 && count == for_all)) return;
-  throw std::invalid_argument(
+  PROPWASH_THROW(std::invalid_argument(
       std::string(name) + ", their number = " + std::to_string(count) + ": expected " +
       std::to_string(expected) +
-      (for_all != 0 ? ", or " + std::to_string(for_all) + " for all vehicles alike" : ""));
+      (for_all != 0 ? ", or " + std::to_string(for_all) + " for all vehicles alike" : "")));
 }
 
 template <class T, int N>
@@ -232,9 +232,9 @@ void Fleet<T, N>::set_rotor_effectiveness(Span<const T> factors) {
   check_count(factors.size(), size_ * rotors, rotors, "rotor effectiveness");
   for (const T& factor : factors) {
     if (factor >= T(0) && std::isfinite(factor)) continue;
-    throw std::invalid_argument(
+    PROPWASH_THROW(std::invalid_argument(
         "rotor effectiveness = " + detail::formatted(static_cast<double>(factor)) +
-        ": expected finite factors >= 0");
+        ": expected finite factors >= 0"));
   }
   prepare_effectiveness();
   for (std::size_t i = 0; i < size_; ++i) {
@@ -287,10 +287,10 @@ void Fleet<T, N>::set_action_delay(Span<const std::uint32_t> steps) {
   check_count(steps.size(), size_, 1, "action delay");
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i] > static_cast<std::uint32_t>(options_.max_action_delay)) {
-      throw std::invalid_argument("action delay of vehicle " + std::to_string(i) + " = " +
-                                  std::to_string(steps[i]) + ": expected 0 to " +
-                                  std::to_string(options_.max_action_delay) +
-                                  ", FleetOptions::max_action_delay");
+      PROPWASH_THROW(std::invalid_argument("action delay of vehicle " + std::to_string(i) + " = " +
+                                           std::to_string(steps[i]) + ": expected 0 to " +
+                                           std::to_string(options_.max_action_delay) +
+                                           ", FleetOptions::max_action_delay"));
     }
   }
   for (std::size_t i = 0; i < action_delay_.size() && i < size_; ++i) {

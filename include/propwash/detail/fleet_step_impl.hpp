@@ -41,8 +41,8 @@ template <class T, int N>
 void Fleet<T, N>::require_rank() const {
   if (rank_ == 4) return;
   validate_allocation(vehicle_);
-  throw ParameterError("rotors, least rank of the vehicles' allocation matrices = " +
-                       std::to_string(rank_) + ": expected 4; command rotor speeds");
+  PROPWASH_THROW(ParameterError("rotors, least rank of the vehicles' allocation matrices = " +
+                                std::to_string(rank_) + ": expected 4; command rotor speeds"));
 }
 
 template <class T, int N>
@@ -81,7 +81,8 @@ template <class T, int N>
 void Fleet<T, N>::step_under(FleetBatch<T>& batch, Level level, int substeps,
                              ExecutorRef executor) {
   if (substeps < 1) {
-    throw std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1");
+    PROPWASH_THROW(
+        std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1"));
   }
   outer_.loop = -1;
   begin(level);

@@ -308,23 +308,23 @@ inline LinearModel Linearizer::at(const State& state, const RateThrust<double>& 
 
 inline void Linearizer::require_rotors(int count) const {
   if (count == rotors()) return;
-  throw std::invalid_argument("rotor speeds, their number = " + std::to_string(count) +
-                              ": expected " + std::to_string(rotors()));
+  PROPWASH_THROW(std::invalid_argument("rotor speeds, their number = " + std::to_string(count) +
+                                       ": expected " + std::to_string(rotors())));
 }
 
 inline void Linearizer::require_loop() const {
   if (!options_.discrete) {
-    throw std::invalid_argument(
+    PROPWASH_THROW(std::invalid_argument(
         "a RateThrust: expected a discrete model, because the rate controller is a discrete one; "
-        "take LinearizeOptions::discrete and the controller's dt");
+        "take LinearizeOptions::discrete and the controller's dt"));
   }
   validate_allocation(parameters_);
   const double rate = parameters_.imu.rate;
   if (rate > 0.0 && rate * options_.dt < 1.0 - 1e-9) {
-    throw std::invalid_argument(
+    PROPWASH_THROW(std::invalid_argument(
         "imu.rate = " + std::to_string(rate) +
         ": expected at least 1 / dt; with readings that are held over several steps the loop is "
-        "not the same from step to step. Take dt = 1 / imu.rate, or imu.rate = 0");
+        "not the same from step to step. Take dt = 1 / imu.rate, or imu.rate = 0"));
   }
 }
 

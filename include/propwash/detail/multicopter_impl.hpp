@@ -17,9 +17,9 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
   validate(parameters);
   const int count = static_cast<int>(parameters.rotors.size());
   if (N != Dynamic && count != N) {
-    throw ParameterError("vehicle '" + parameters.name +
-                         "': rotors, their number = " + std::to_string(count) + ": expected " +
-                         std::to_string(N) + ", the template argument of Multicopter");
+    PROPWASH_THROW(ParameterError(
+        "vehicle '" + parameters.name + "': rotors, their number = " + std::to_string(count) +
+        ": expected " + std::to_string(N) + ", the template argument of Multicopter"));
   }
   parallel_ = is_parallel(parameters);
   if (parallel_) {
@@ -93,13 +93,13 @@ void Multicopter<N, T>::reset(const State& state) {
 template <int N, class T>
 void Multicopter<N, T>::restore(const Snapshot& snapshot) {
   if (snapshot.vehicle != memory_.vehicle) {
-    throw std::invalid_argument("snapshot: expected one of vehicle '" + parameters_.name +
-                                "', got one of other parameters");
+    PROPWASH_THROW(std::invalid_argument("snapshot: expected one of vehicle '" + parameters_.name +
+                                         "', got one of other parameters"));
   }
   if (snapshot.integrator != memory_.integrator || snapshot.noise != memory_.noise) {
-    throw std::invalid_argument(
-        "snapshot: expected one of a multicopter with the same integrator, " +
-        std::string(options_.noise ? "with" : "without") + " noise");
+    PROPWASH_THROW(
+        std::invalid_argument("snapshot: expected one of a multicopter with the same integrator, " +
+                              std::string(options_.noise ? "with" : "without") + " noise"));
   }
   require_rotors(snapshot.state.rotor_speeds.size());
   // the readings, present and held, are those of the snapshot: preparing must not take new ones
@@ -118,9 +118,9 @@ void Multicopter<N, T>::set_rotor_effectiveness(const SmallArray<T, N>& factors)
   require_rotors(factors.size());
   for (const T& factor : factors) {
     if (factor >= T(0) && std::isfinite(factor)) continue;
-    throw std::invalid_argument(
+    PROPWASH_THROW(std::invalid_argument(
         "rotor effectiveness = " + detail::formatted(static_cast<double>(factor)) +
-        ": expected finite factors >= 0");
+        ": expected finite factors >= 0"));
   }
   memory_.rotor_effectiveness = factors;
   make_rotors();
@@ -142,8 +142,8 @@ void Multicopter<N, T>::make_rotors() {
 template <int N, class T>
 void Multicopter<N, T>::require_rotors(int count) const {
   if (count == rotors()) return;
-  throw std::invalid_argument("rotor speeds, their number = " + std::to_string(count) +
-                              ": expected " + std::to_string(rotors()));
+  PROPWASH_THROW(std::invalid_argument("rotor speeds, their number = " + std::to_string(count) +
+                                       ": expected " + std::to_string(rotors())));
 }
 
 template <int N, class T>

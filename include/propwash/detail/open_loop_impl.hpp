@@ -100,9 +100,9 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
   imu_.is_digital = false;
   for (const auto& slope : slopes) {
     if (slope.rotors.size() == vehicle.rotors.size()) continue;
-    throw std::invalid_argument(
+    PROPWASH_THROW(std::invalid_argument(
         "slopes of rotors, their number = " + std::to_string(slope.rotors.size()) + ": expected " +
-        std::to_string(vehicle.rotors.size()));
+        std::to_string(vehicle.rotors.size())));
   }
   if (slopes.empty()) motors_.push_back(detail::moving_model(vehicle, nullptr));
   for (const auto& slope : slopes) motors_.push_back(detail::moving_model(vehicle, &slope));
@@ -126,16 +126,16 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
 inline void OpenLoop::fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
                           ExecutorRef executor) const {
   if (!(flight.period > 0.0) || !std::isfinite(flight.period) || flight.substeps < 1) {
-    throw std::invalid_argument("period and substeps: expected a time > 0 and at least one, got " +
-                                std::to_string(flight.period) + " and " +
-                                std::to_string(flight.substeps));
+    PROPWASH_THROW(std::invalid_argument(
+        "period and substeps: expected a time > 0 and at least one, got " +
+        std::to_string(flight.period) + " and " + std::to_string(flight.substeps)));
   }
   for (std::size_t w = 0; w < flight.windows; ++w) {
     if (flight.samples < flight.rows && flight.starts[w] < flight.rows - flight.samples) continue;
-    throw std::invalid_argument("window " + std::to_string(w) + ": expected it to end by row " +
-                                std::to_string(flight.rows - 1) + ", got " +
-                                std::to_string(flight.samples) + " samples after row " +
-                                std::to_string(flight.starts[w]));
+    PROPWASH_THROW(std::invalid_argument(
+        "window " + std::to_string(w) + ": expected it to end by row " +
+        std::to_string(flight.rows - 1) + ", got " + std::to_string(flight.samples) +
+        " samples after row " + std::to_string(flight.starts[w])));
   }
   if (flight.windows == 0) return;
   const auto speeds = run_motors(flight, executor);

@@ -261,8 +261,8 @@ class OpenLoopFlyer {
   const Model& model_;
   std::size_t first_;
   int used_ = 0;
-  std::size_t windows_[lanes];
-  std::size_t rows_[lanes];
+  std::size_t windows_[std::size_t{lanes}];
+  std::size_t rows_[std::size_t{lanes}];
   State state_{};
   Input input_{};
 };

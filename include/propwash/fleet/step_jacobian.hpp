@@ -13,6 +13,7 @@
 /// additions, and the blocks that are zero are left out: velocity hears of nothing but attitude,
 /// attitude of nothing but rates, rates of nothing but rotors.
 
+#include <cstddef>
 #include <vector>
 
 #include "propwash/fleet/constants.hpp"
@@ -170,7 +171,7 @@ class StepJacobian {
         multicopter_step(detail::Watched<Method, Body>{stages, &end}, model_, lag_, x, input, dt_);
     next.body_rates = next.body_rates * unit;
 
-    Slopes slopes[stage_count];
+    Slopes slopes[std::size_t{stage_count}];
     for_each_index<stage_count>(
         stage_count, [&](int s)
                          PROPWASH_LAMBDA { find(stages[s], x, input.command, s, slopes[s]); });
@@ -314,7 +315,7 @@ class StepJacobian {
     const Both start = Both::variable(speed, 0);
     const Both command = clamp(Both::variable(wanted, 1), model_.speed_min[i], model_.speed_max[i]);
     const SmallArray<RotorCoefficients<P, AlongZ<P>>, 1> rotor{{model_.rotors[i]}};
-    detail::WrenchChange<T> changes[2][stage_count];
+    detail::WrenchChange<T> changes[2][std::size_t{stage_count}];
     for (int s = 0; s < stage_count; ++s) {
       const Both distance = start - command;
       const SmallArray<Both, 1> turning{{command + distance * slopes[s].speed_factor}};

@@ -178,8 +178,7 @@ class FleetStepper {
       }
     }
     if (batch_.speeds == nullptr) return;
-    constexpr int most = N == Dynamic ? max_size : N;
-    Real rows[most];
+    Real rows[std::size_t{N == Dynamic ? max_size : N}];
     if constexpr (N == Dynamic) {
       load_some_rows(batch_.speeds, rotors_, first, batch_.size, rows);
     } else {
@@ -266,7 +265,7 @@ class FleetStepper {
     } else {
       for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { store_at(newest, i, speeds_[i]); });
     }
-    alignas(64) T delayed[max_size * Lanes];
+    alignas(64) T delayed[std::size_t{max_size * Lanes}];
     for (int lane = 0; lane < Lanes; ++lane) {
       const T* const from = ring + ((step_ + slots - delays[lane]) % slots) *
                                        static_cast<std::uint64_t>(width * Lanes);

@@ -24,6 +24,7 @@
 #endif
 
 #include "propwash/fleet/executor.hpp"
+#include "propwash/math/config.hpp"
 
 namespace propwash {
 
@@ -70,15 +71,19 @@ class PoolCrew {
  public:
   explicit PoolCrew(int workers) : process_(process_id()) {
     workers_.reserve(static_cast<std::size_t>(workers));
+#if PROPWASH_HAS_EXCEPTIONS
     try {
-      while (workers_.size() < workers_.capacity()) workers_.emplace_back([this] { serve(); });
+      start();
     } catch (const std::system_error& error) {
       const auto started = workers_.size();
       dismiss();
-      throw std::system_error(error.code(), "propwash::ThreadPool: expected to start " +
-                                                std::to_string(workers) + " workers, got " +
-                                                std::to_string(started) + "; ask for fewer");
+      PROPWASH_THROW(std::system_error(
+          error.code(), "propwash::ThreadPool: expected to start " + std::to_string(workers) +
+                            " workers, got " + std::to_string(started) + "; ask for fewer"));
     }
+#else
+    start();  // the standard library ends the program where there are no more threads
+#endif
   }
   PoolCrew(const PoolCrew&) = delete;
   PoolCrew& operator=(const PoolCrew&) = delete;
@@ -95,6 +100,10 @@ class PoolCrew {
   }
 
  private:
+  void start() {
+    while (workers_.size() < workers_.capacity()) workers_.emplace_back([this] { serve(); });
+  }
+
   void post(PoolJob& job) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -216,9 +225,9 @@ class ThreadPool {
  private:
   static int checked(int threads) {
     if (threads >= 1) return threads;
-    throw std::invalid_argument(
+    PROPWASH_THROW(std::invalid_argument(
         "propwash::ThreadPool: expected threads >= 1, the caller included, got " +
-        std::to_string(threads) + "; std::thread::hardware_concurrency() tells how many help");
+        std::to_string(threads) + "; std::thread::hardware_concurrency() tells how many help"));
   }
 
   /// The workers of this process. Those of a parent are abandoned with all that they share: their

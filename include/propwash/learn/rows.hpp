@@ -51,7 +51,7 @@ PROPWASH_FN void each_block(std::size_t n, const F& f) {
 
 template <class T, int Width>
 struct Columns {
-  Lanes<T> at[Width];
+  Lanes<T> at[std::size_t{Width}];
 };
 
 template <int Width, class T>

@@ -10,6 +10,7 @@
 ///     sqrt at 0               0, so that |v| v has its slope 0 at rest
 ///     round                   0
 
+#include <cstddef>
 #include <type_traits>
 
 #include "propwash/math/scalar.hpp"
@@ -24,8 +25,8 @@ struct Dual {
   static constexpr int variables = N;
   using Plain = value_type_t<T>;
 
-  T value;        ///< the number itself
-  T partials[N];  ///< its derivative with respect to each variable
+  T value;                     ///< the number itself
+  T partials[std::size_t{N}];  ///< its derivative with respect to each variable
 
   Dual() = default;
   // number by number: GCC would copy an array of packs through memory

@@ -51,6 +51,12 @@ struct VectorOf {
   typedef std::make_unsigned_t<Word> Words __attribute__((vector_size(bytes)));
 };
 
+/// The same register as another vector type of its size.
+template <class To, class From>
+PROPWASH_FN To as(From x) {
+  return reinterpret_cast<To>(x);
+}
+
 /// Applies f lane by lane: for what has no instruction.
 template <class V, int N, class F>
 PROPWASH_FN V each_lane(V x, F&& f) {
@@ -62,22 +68,24 @@ PROPWASH_FN V each_lane(V x, F&& f) {
 // the masked forms, with all lanes in: GCC 12 warns of the other forms' undefined sources
 template <class T, int N, class V>
 PROPWASH_FN V vector_sqrt(V x) {
-  constexpr int bytes = VectorOf<T, N>::bytes;
-  constexpr bool single = std::is_same_v<T, float>;
+  [[maybe_unused]] constexpr int bytes = VectorOf<T, N>::bytes;
+  [[maybe_unused]] constexpr bool single = std::is_same_v<T, float>;
 #if defined(__AVX512F__)
-  if constexpr (bytes == 64 && single) return (V)_mm512_maskz_sqrt_ps(__mmask16(-1), (__m512)x);
-  if constexpr (bytes == 64 && !single) return (V)_mm512_maskz_sqrt_pd(__mmask8(-1), (__m512d)x);
+  if constexpr (bytes == 64 && single)
+    return as<V>(_mm512_maskz_sqrt_ps(__mmask16(-1), as<__m512>(x)));
+  if constexpr (bytes == 64 && !single)
+    return as<V>(_mm512_maskz_sqrt_pd(__mmask8(-1), as<__m512d>(x)));
 #endif
 #if defined(__AVX__)
-  if constexpr (bytes == 32 && single) return (V)_mm256_sqrt_ps((__m256)x);
-  if constexpr (bytes == 32 && !single) return (V)_mm256_sqrt_pd((__m256d)x);
+  if constexpr (bytes == 32 && single) return as<V>(_mm256_sqrt_ps(as<__m256>(x)));
+  if constexpr (bytes == 32 && !single) return as<V>(_mm256_sqrt_pd(as<__m256d>(x)));
 #endif
 #if defined(__SSE2__)
-  if constexpr (bytes == 16 && single) return (V)_mm_sqrt_ps((__m128)x);
-  if constexpr (bytes == 16 && !single) return (V)_mm_sqrt_pd((__m128d)x);
+  if constexpr (bytes == 16 && single) return as<V>(_mm_sqrt_ps(as<__m128>(x)));
+  if constexpr (bytes == 16 && !single) return as<V>(_mm_sqrt_pd(as<__m128d>(x)));
 #elif defined(__aarch64__)
-  if constexpr (bytes == 16 && single) return (V)vsqrtq_f32((float32x4_t)x);
-  if constexpr (bytes == 16 && !single) return (V)vsqrtq_f64((float64x2_t)x);
+  if constexpr (bytes == 16 && single) return as<V>(vsqrtq_f32(as<float32x4_t>(x)));
+  if constexpr (bytes == 16 && !single) return as<V>(vsqrtq_f64(as<float64x2_t>(x)));
 #endif
   return each_lane<V, N>(x, [](T lane) PROPWASH_LAMBDA { return propwash::sqrt(lane); });
 }
@@ -85,21 +93,21 @@ PROPWASH_FN V vector_sqrt(V x) {
 /// x < y ? x : y, the second where either is no number: what the x86 instruction does.
 template <class T, int N, class V>
 PROPWASH_FN V vector_min(V x, V y) {
-  constexpr int bytes = VectorOf<T, N>::bytes;
-  constexpr bool single = std::is_same_v<T, float>;
+  [[maybe_unused]] constexpr int bytes = VectorOf<T, N>::bytes;
+  [[maybe_unused]] constexpr bool single = std::is_same_v<T, float>;
 #if defined(__AVX512F__)
   if constexpr (bytes == 64 && single)
-    return (V)_mm512_maskz_min_ps(__mmask16(-1), (__m512)x, (__m512)y);
+    return as<V>(_mm512_maskz_min_ps(__mmask16(-1), as<__m512>(x), as<__m512>(y)));
   if constexpr (bytes == 64 && !single)
-    return (V)_mm512_maskz_min_pd(__mmask8(-1), (__m512d)x, (__m512d)y);
+    return as<V>(_mm512_maskz_min_pd(__mmask8(-1), as<__m512d>(x), as<__m512d>(y)));
 #endif
 #if defined(__AVX__)
-  if constexpr (bytes == 32 && single) return (V)_mm256_min_ps((__m256)x, (__m256)y);
-  if constexpr (bytes == 32 && !single) return (V)_mm256_min_pd((__m256d)x, (__m256d)y);
+  if constexpr (bytes == 32 && single) return as<V>(_mm256_min_ps(as<__m256>(x), as<__m256>(y)));
+  if constexpr (bytes == 32 && !single) return as<V>(_mm256_min_pd(as<__m256d>(x), as<__m256d>(y)));
 #endif
 #if defined(__SSE2__)
-  if constexpr (bytes == 16 && single) return (V)_mm_min_ps((__m128)x, (__m128)y);
-  if constexpr (bytes == 16 && !single) return (V)_mm_min_pd((__m128d)x, (__m128d)y);
+  if constexpr (bytes == 16 && single) return as<V>(_mm_min_ps(as<__m128>(x), as<__m128>(y)));
+  if constexpr (bytes == 16 && !single) return as<V>(_mm_min_pd(as<__m128d>(x), as<__m128d>(y)));
 #endif
   return x < y ? x : y;
 }
@@ -107,21 +115,21 @@ PROPWASH_FN V vector_min(V x, V y) {
 /// x > y ? x : y, the second where either is no number.
 template <class T, int N, class V>
 PROPWASH_FN V vector_max(V x, V y) {
-  constexpr int bytes = VectorOf<T, N>::bytes;
-  constexpr bool single = std::is_same_v<T, float>;
+  [[maybe_unused]] constexpr int bytes = VectorOf<T, N>::bytes;
+  [[maybe_unused]] constexpr bool single = std::is_same_v<T, float>;
 #if defined(__AVX512F__)
   if constexpr (bytes == 64 && single)
-    return (V)_mm512_maskz_max_ps(__mmask16(-1), (__m512)x, (__m512)y);
+    return as<V>(_mm512_maskz_max_ps(__mmask16(-1), as<__m512>(x), as<__m512>(y)));
   if constexpr (bytes == 64 && !single)
-    return (V)_mm512_maskz_max_pd(__mmask8(-1), (__m512d)x, (__m512d)y);
+    return as<V>(_mm512_maskz_max_pd(__mmask8(-1), as<__m512d>(x), as<__m512d>(y)));
 #endif
 #if defined(__AVX__)
-  if constexpr (bytes == 32 && single) return (V)_mm256_max_ps((__m256)x, (__m256)y);
-  if constexpr (bytes == 32 && !single) return (V)_mm256_max_pd((__m256d)x, (__m256d)y);
+  if constexpr (bytes == 32 && single) return as<V>(_mm256_max_ps(as<__m256>(x), as<__m256>(y)));
+  if constexpr (bytes == 32 && !single) return as<V>(_mm256_max_pd(as<__m256d>(x), as<__m256d>(y)));
 #endif
 #if defined(__SSE2__)
-  if constexpr (bytes == 16 && single) return (V)_mm_max_ps((__m128)x, (__m128)y);
-  if constexpr (bytes == 16 && !single) return (V)_mm_max_pd((__m128d)x, (__m128d)y);
+  if constexpr (bytes == 16 && single) return as<V>(_mm_max_ps(as<__m128>(x), as<__m128>(y)));
+  if constexpr (bytes == 16 && !single) return as<V>(_mm_max_pd(as<__m128d>(x), as<__m128d>(y)));
 #endif
   return x > y ? x : y;
 }
@@ -129,17 +137,18 @@ PROPWASH_FN V vector_max(V x, V y) {
 /// Whether any bit is set, by one instruction where there is one.
 template <class T, int N, class Bits>
 PROPWASH_FN bool vector_any(Bits bits) {
-  constexpr int bytes = VectorOf<T, N>::bytes;
+  [[maybe_unused]] constexpr int bytes = VectorOf<T, N>::bytes;
 #if defined(__AVX512F__)
-  if constexpr (bytes == 64) return _mm512_test_epi64_mask((__m512i)bits, (__m512i)bits) != 0;
+  if constexpr (bytes == 64)
+    return _mm512_test_epi64_mask(as<__m512i>(bits), as<__m512i>(bits)) != 0;
 #endif
 #if defined(__AVX__)
-  if constexpr (bytes == 32) return _mm256_testz_si256((__m256i)bits, (__m256i)bits) == 0;
+  if constexpr (bytes == 32) return _mm256_testz_si256(as<__m256i>(bits), as<__m256i>(bits)) == 0;
 #endif
 #if defined(__SSE2__)
-  if constexpr (bytes == 16) return _mm_movemask_epi8((__m128i)bits) != 0;
+  if constexpr (bytes == 16) return _mm_movemask_epi8(as<__m128i>(bits)) != 0;
 #elif defined(__aarch64__)
-  if constexpr (bytes == 16) return vmaxvq_u32((uint32x4_t)bits) != 0;
+  if constexpr (bytes == 16) return vmaxvq_u32(as<uint32x4_t>(bits)) != 0;
 #endif
   bool found = false;
   for (int i = 0; i < N; ++i) found = found || bits[i] != 0;
@@ -236,7 +245,7 @@ PROPWASH_FN Pack<T, N> abs(const Pack<T, N>& x) {
   using Pack_ = Pack<T, N>;
   using Word = typename detail::VectorOf<T, N>::Word;
   constexpr Word all_but_sign = std::numeric_limits<Word>::max();
-  return (typename Pack_::Vector)((typename Pack_::Bits)x.v & all_but_sign);
+  return detail::as<typename Pack_::Vector>(detail::as<typename Pack_::Bits>(x.v) & all_but_sign);
 }
 // the order of operands lets a NaN in `a` pass, as the scalar hooks do
 template <class T, int N>

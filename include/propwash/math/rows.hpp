@@ -24,19 +24,19 @@ PROPWASH_FN typename Pack<T, N>::Vector with_register(const typename Pack<T, N>:
 }
 
 template <int Column, int Width, class T, int N, int... Register>
-PROPWASH_FN Pack<T, N> column_of(const Pack<T, N> (&rows)[Width],
-                                 std::integer_sequence<int, Register...>) {
+PROPWASH_FN Pack<T, N> column_of(const Pack<T, N>* rows, std::integer_sequence<int, Register...>) {
   typename Pack<T, N>::Vector column{};
-  ((column = with_register<Column, Width, T, N, Register>(column, rows[Register],
-                                                          std::make_index_sequence<N>{})),
+  ((column = with_register<Column, Width, T, N, Register>(
+        column, rows[Register], std::make_index_sequence<std::size_t{N}>{})),
    ...);
   return column;
 }
 
 template <int Width, class T, int N, int... Column>
-PROPWASH_FN void transpose(const Pack<T, N> (&rows)[Width], Pack<T, N>* columns,
+PROPWASH_FN void transpose(const Pack<T, N>* rows, Pack<T, N>* columns,
                            std::integer_sequence<int, Column...>) {
-  ((columns[Column] = column_of<Column>(rows, std::make_integer_sequence<int, Width>{})), ...);
+  ((columns[Column] = column_of<Column, Width>(rows, std::make_integer_sequence<int, Width>{})),
+   ...);
 }
 
 /// Columns of `size` rows of `width` numbers, from row `first` on, into lanes; lanes beyond the
@@ -60,11 +60,11 @@ template <int Width, class T, int N>
 PROPWASH_FN void load_rows(const T* rows, std::size_t first, std::size_t size,
                            Pack<T, N>* columns) {
   if (first + N > size) return load_some_rows(rows, Width, first, size, columns);
-  Pack<T, N> read[Width];
+  Pack<T, N> read[std::size_t{Width}];
   for (int i = 0; i < Width; ++i) {
     read[i] = Pack<T, N>::load(rows + first * Width + static_cast<std::size_t>(i * N));
   }
-  transpose(read, columns, std::make_integer_sequence<int, Width>{});
+  transpose<Width>(read, columns, std::make_integer_sequence<int, Width>{});
 }
 
 }  // namespace propwash::detail

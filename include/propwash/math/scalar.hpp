@@ -22,24 +22,7 @@
 #include <emmintrin.h>
 #endif
 
-/// Marks a function for host and device and asks for inlining: packs and dual numbers must stay in
-/// registers across the calls.
-#if defined(__CUDACC__)
-#define PROPWASH_FN __host__ __device__ inline
-#elif defined(__GNUC__) || defined(__clang__)
-#define PROPWASH_FN inline __attribute__((always_inline))
-#elif defined(_MSC_VER)
-#define PROPWASH_FN __forceinline
-#else
-#define PROPWASH_FN inline
-#endif
-
-/// Asks for a lambda to be inlined: `[&](int i) PROPWASH_LAMBDA { … }`.
-#if !defined(__CUDACC__) && (defined(__GNUC__) || defined(__clang__))
-#define PROPWASH_LAMBDA __attribute__((always_inline))
-#else
-#define PROPWASH_LAMBDA
-#endif
+#include "propwash/math/config.hpp"
 
 namespace propwash {
 

@@ -3,6 +3,7 @@
 /// A short array of scalars that lives in its owner: one value per rotor.
 
 #include <cassert>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <utility>
@@ -39,7 +40,7 @@ PROPWASH_FN void for_each_index([[maybe_unused]] int size, F&& f) {
 template <class T, int N = Dynamic>
 struct SmallArray {
   static_assert(N > 0 && N <= max_size, "1 to 12 elements, or propwash::Dynamic");
-  T values[N];
+  T values[std::size_t{N}];
 
   static constexpr int capacity = N;
   /// All elements equal to `value`. `size` must be N.

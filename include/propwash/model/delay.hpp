@@ -3,6 +3,7 @@
 /// Dead time of a command. See docs/model/delay.md.
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "propwash/math/scalar.hpp"
@@ -28,7 +29,7 @@ PROPWASH_FN Command held_between(const Command& later, const Command& earlier, c
 template <class Command, int Capacity>
 struct DelayLine {
   static constexpr int capacity = Capacity;
-  Command history[Capacity]{};
+  Command history[std::size_t{Capacity}]{};
   std::int64_t newest = 0;  // as wide as a double: no padding whose bytes would be anything
 
   /// Forgets everything: as if `command` had been given for ever.

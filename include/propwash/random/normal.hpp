@@ -117,9 +117,9 @@ struct VectorLanes {
   using I = typename VectorOf<float, N>::Bits;
   using U = typename VectorOf<float, N>::Words;
 
-  PROPWASH_FN static F to_float(U x) { return __builtin_convertvector((I)x, F); }
-  PROPWASH_FN static U bits(F x) { return (U)x; }
-  PROPWASH_FN static F from_bits(U word) { return (F)word; }
+  PROPWASH_FN static F to_float(U x) { return __builtin_convertvector(as<I>(x), F); }
+  PROPWASH_FN static U bits(F x) { return as<U>(x); }
+  PROPWASH_FN static F from_bits(U word) { return as<F>(word); }
   PROPWASH_FN static F sqrt(F x) { return vector_sqrt<float, N>(x); }
   PROPWASH_FN static F product(F a, F b) {
     if constexpr (Contract) return a * b;

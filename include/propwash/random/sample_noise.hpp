@@ -87,9 +87,7 @@ struct SampleNoise {
   std::uint32_t id_of(std::size_t vehicle) const {
     return first_id + static_cast<std::uint32_t>(vehicle);
   }
-  std::uint64_t step_of(std::size_t block) const {
-    return sample + (static_cast<std::uint64_t>(block) << 40);
-  }
+  std::uint64_t step_of(std::size_t block) const { return sample + (std::uint64_t{block} << 40); }
 };
 
 }  // namespace propwash

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "propwash/integrate/integrate.hpp"
+#include "propwash/math/config.hpp"
 #include "propwash/model/car.hpp"
 #include "propwash/model/process_noise.hpp"
 #include "propwash/random/normal.hpp"
@@ -45,9 +46,9 @@ class Car {
       : parameters_(parameters), options_(options) {
     validate(parameters);
     if (options.integrator == Integrator::symplectic_euler) {
-      throw ParameterError(
-          "integrator = symplectic_euler: expected euler or rk4, a car has no "
-          "velocity in its state");
+      PROPWASH_THROW(
+          ParameterError("integrator = symplectic_euler: expected euler or rk4, a car has no "
+                         "velocity in its state"));
     }
   }
 

@@ -81,6 +81,9 @@ struct MulticopterSnapshot {
 /// another number of rotors. Numbers of commands, wind and external wrench are not checked: what is
 /// not finite gives a state that is not finite. A dt that is too long for the motors is flown;
 /// `warning()` then says why the result is doubtful.
+///
+/// An object is aligned to 64 bytes. A copy is independent; a moved-from object may only be
+/// assigned to or destroyed. See docs/embedding.md.
 template <int N = Dynamic, class T = double>
 class Multicopter {
  public:

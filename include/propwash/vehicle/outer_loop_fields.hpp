@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "propwash/control/outer_loop_parameters.hpp"
+#include "propwash/math/config.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
@@ -76,7 +77,7 @@ inline void validate(const OuterLoopParameters& parameters) {
   std::string message = "outer loops:";
   for (const auto& text : complaints.texts) message += " " + text + ";";
   message.pop_back();
-  throw ParameterError(message);
+  PROPWASH_THROW(ParameterError(message));
 }
 
 /// Throws ParameterError where no outer loop can fly a vehicle: its rates cannot be commanded, or

@@ -13,6 +13,7 @@
 
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/integrate/integrate.hpp"
+#include "propwash/math/config.hpp"
 #include "propwash/math/jacobi.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/vehicle/multicopter_state.hpp"
@@ -290,10 +291,45 @@ inline void check_controller(const RateControllerParameters<double>& controller,
   complaints.not_negative("rate_controller.filter.damping", controller.filter.damping, "1/s");
 }
 
-[[noreturn]] inline void refuse(const std::string& name, const std::vector<std::string>& texts) {
-  std::string message = "vehicle '" + name + "':";
+/// `context` precedes the message: which of many vehicles is invalid.
+[[noreturn]] inline void refuse(const std::string& name, const std::vector<std::string>& texts,
+                                const std::string& context = {}) {
+  std::string message = context + "vehicle '" + name + "':";
   for (const auto& text : texts) message += (texts.size() == 1 ? " " : "\n  ") + text;
-  throw ParameterError(message);
+  PROPWASH_THROW(ParameterError(message));
+}
+
+inline Complaints complaints_of(const VehicleParameters& vehicle) {
+  Complaints complaints;
+  check_body(vehicle.body, complaints);
+  check_rotors(vehicle, complaints);
+  check_motor(vehicle.motor, vehicle.rotors.size(), complaints);
+  if (complaints.texts.empty()) check_thrust(vehicle, complaints);
+  check_air(vehicle, complaints);
+  check_imu(vehicle.imu, complaints);
+  check_controller(vehicle.rate_controller, complaints);
+  return complaints;
+}
+
+inline Complaints complaints_of(const CarParameters& car) {
+  Complaints complaints;
+  if (!(car.speed_min <= car.speed_max) || !std::isfinite(car.speed_min) ||
+      !std::isfinite(car.speed_max)) {
+    complaints.add("speed_min", car.speed_min,
+                   "at most speed_max = " + formatted(car.speed_max) + " m/s");
+  }
+  complaints.positive("yaw_rate_limit", car.yaw_rate_limit, "rad/s");
+  complaints.not_negative("process_noise[0]", car.process_noise_forward, "m^2/s");
+  complaints.not_negative("process_noise[1]", car.process_noise_left, "m^2/s");
+  return complaints;
+}
+
+/// validate() of vehicle number i of many: the message starts with the number.
+template <class Vehicle>
+void validate_one(const Vehicle& vehicle, std::size_t i) {
+  const auto complaints = complaints_of(vehicle);
+  if (complaints.texts.empty()) return;
+  refuse(vehicle.name, complaints.texts, "vehicle " + std::to_string(i) + ": ");
 }
 
 }  // namespace detail
@@ -302,28 +338,13 @@ inline void check_controller(const RateControllerParameters<double>& controller,
 /// positive definite, triangle inequality), rotors, motors, thrust against weight, drag, noise,
 /// IMU, gains.
 inline void validate(const VehicleParameters& vehicle) {
-  detail::Complaints complaints;
-  detail::check_body(vehicle.body, complaints);
-  detail::check_rotors(vehicle, complaints);
-  detail::check_motor(vehicle.motor, vehicle.rotors.size(), complaints);
-  if (complaints.texts.empty()) detail::check_thrust(vehicle, complaints);
-  detail::check_air(vehicle, complaints);
-  detail::check_imu(vehicle.imu, complaints);
-  detail::check_controller(vehicle.rate_controller, complaints);
+  const auto complaints = detail::complaints_of(vehicle);
   if (!complaints.texts.empty()) detail::refuse(vehicle.name, complaints.texts);
 }
 
 /// Throws ParameterError that lists every field out of its range.
 inline void validate(const CarParameters& car) {
-  detail::Complaints complaints;
-  if (!(car.speed_min <= car.speed_max) || !std::isfinite(car.speed_min) ||
-      !std::isfinite(car.speed_max)) {
-    complaints.add("speed_min", car.speed_min,
-                   "at most speed_max = " + detail::formatted(car.speed_max) + " m/s");
-  }
-  complaints.positive("yaw_rate_limit", car.yaw_rate_limit, "rad/s");
-  complaints.not_negative("process_noise[0]", car.process_noise_forward, "m^2/s");
-  complaints.not_negative("process_noise[1]", car.process_noise_left, "m^2/s");
+  const auto complaints = detail::complaints_of(car);
   if (!complaints.texts.empty()) detail::refuse(car.name, complaints.texts);
 }
 
@@ -350,8 +371,9 @@ Quat<T> checked_attitude(const Quat<T>& q, const char* name) {
   const double norm = std::hypot(std::hypot(static_cast<double>(q.w), static_cast<double>(q.x)),
                                  std::hypot(static_cast<double>(q.y), static_cast<double>(q.z)));
   if (!(norm > 0.0) || !std::isfinite(norm)) {
-    throw std::invalid_argument(std::string(name) + ", its length = " + formatted(norm) +
-                                ": expected a finite quaternion whose length is not zero");
+    PROPWASH_THROW(
+        std::invalid_argument(std::string(name) + ", its length = " + formatted(norm) +
+                              ": expected a finite quaternion whose length is not zero"));
   }
   if (std::abs(norm - 1.0) <= 4.0 * std::numeric_limits<T>::epsilon()) return q;
   return q * static_cast<T>(1.0 / norm);
@@ -362,9 +384,9 @@ template <class T>
 void check_finite(const T* numbers, int count, const char* name) {
   for (int i = 0; i < count; ++i) {
     if (std::isfinite(numbers[i])) continue;
-    throw std::invalid_argument(std::string(name) + "[" + std::to_string(i) +
-                                "] = " + formatted(static_cast<double>(numbers[i])) +
-                                ": expected a finite number");
+    PROPWASH_THROW(std::invalid_argument(std::string(name) + "[" + std::to_string(i) +
+                                         "] = " + formatted(static_cast<double>(numbers[i])) +
+                                         ": expected a finite number"));
   }
 }
 
@@ -410,13 +432,13 @@ inline std::string validate_time_step(const VehicleParameters& vehicle, Integrat
   if (!(dt >= min_time_step) || !std::isfinite(dt)) {
     std::ostringstream text;
     text << "dt = " << dt << ": expected a finite value >= " << min_time_step << " s";
-    throw ParameterError(text.str());
+    PROPWASH_THROW(ParameterError(text.str()));
   }
   if (vehicle.motor.command_delay > max_delay_steps * dt) {
     std::ostringstream text;
     text << "motor.command_delay = " << vehicle.motor.command_delay << ": expected at most "
          << max_delay_steps << " steps of dt = " << dt << " s, " << max_delay_steps * dt << " s";
-    throw ParameterError(text.str());
+    PROPWASH_THROW(ParameterError(text.str()));
   }
   return time_step_warning(fastest_motor(vehicle.motor), integrator, dt);
 }

@@ -28,6 +28,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "propwash/math/config.hpp"
 #include "propwash/world/scene.hpp"
 
 namespace propwash {
@@ -39,7 +40,7 @@ class EmbreeMeshes {
   explicit EmbreeMeshes(const Scene& scene, std::size_t at_most = 0)
       : device_(rtcNewDevice(nullptr), &rtcReleaseDevice),
         scene_(device_ ? rtcNewScene(device_.get()) : nullptr, &rtcReleaseScene) {
-    if (!scene_) throw std::runtime_error("Embree: no device on this machine");
+    if (!scene_) PROPWASH_THROW(std::runtime_error("Embree: no device on this machine"));
     rtcSetSceneFlags(scene_.get(), RTC_SCENE_FLAG_ROBUST);
     for (std::size_t i = 0; i < scene.items().size(); ++i) {
       const auto* mesh = std::get_if<Mesh>(&scene.items()[i].shape);
@@ -48,7 +49,8 @@ class EmbreeMeshes {
     }
     rtcCommitScene(scene_.get());
     if (rtcGetDeviceError(device_.get()) != RTC_ERROR_NONE) {
-      throw std::runtime_error("Embree: the meshes were not taken; is there enough memory?");
+      PROPWASH_THROW(
+          std::runtime_error("Embree: the meshes were not taken; is there enough memory?"));
     }
   }
 
@@ -80,7 +82,7 @@ class EmbreeMeshes {
     const RTCGeometry geometry = rtcNewGeometry(device_.get(), RTC_GEOMETRY_TYPE_TRIANGLE);
     const auto room = [&](RTCBufferType type, RTCFormat format, std::size_t count) {
       void* const data = rtcSetNewGeometryBuffer(geometry, type, 0, format, 12, count);
-      if (data == nullptr) throw std::runtime_error("Embree: no memory for a mesh");
+      if (data == nullptr) PROPWASH_THROW(std::runtime_error("Embree: no memory for a mesh"));
       return data;
     };
     auto* vertex =

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "propwash/math/config.hpp"
 #include "propwash/world/paint_data.hpp"
 
 namespace propwash::paint {
@@ -136,7 +137,7 @@ inline Look look_named(const std::string& name) {
     if (each.name == name) return each.make();
     known += (known.empty() ? "" : ", ") + std::string(each.name);
   }
-  throw std::invalid_argument("look: expected one of " + known + ", got '" + name + "'");
+  PROPWASH_THROW(std::invalid_argument("look: expected one of " + known + ", got '" + name + "'"));
 }
 
 /// The finish of a category; of any other a light grain. Ground that is green, with little blue, is

@@ -66,13 +66,13 @@ PROPWASH_FN W smooth_step(float low, float high, const W& x) {
 template <class W>
 PROPWASH_FN W lattice_value(const Whole<W>& i, const Whole<W>& j, std::uint32_t seed) {
   using Words = typename detail::VectorOf<float, W::lanes>::Words;
-  Words h = (Words)i * 0x9E3779B1U + (Words)j * 0x85EBCA77U + seed;
+  Words h = detail::as<Words>(i) * 0x9E3779B1U + detail::as<Words>(j) * 0x85EBCA77U + seed;
   h ^= h >> 16;
   h *= 0x7FEB352DU;
   h ^= h >> 15;
   h *= 0x846CA68BU;
   h ^= h >> 16;
-  return to_float<W>((Whole<W>)(h >> 8)) * (1.0F / 16777216.0F);
+  return to_float<W>(detail::as<Whole<W>>(h >> 8)) * (1.0F / 16777216.0F);
 }
 
 /// Smooth noise in [0, 1] with one value per unit square.

@@ -111,7 +111,7 @@ class TilePainter {
   }
   /// Stores a block whose first pixel is number `at` of the tile.
   PROPWASH_FN static void store(const Whole<W>& values, std::uint32_t* plane, int at) {
-    std::uint32_t each[lanes];
+    std::uint32_t each[std::size_t{lanes}];
     std::memcpy(each, &values, sizeof each);
     for (int row = 0; row < block_height; ++row) {
       std::memcpy(plane + at + row * tile_width, each + row * block_width,
@@ -194,7 +194,7 @@ class TilePainter {
     }
   }
   void write_block(const int* pixels, int count, const Whole<W>& rgb) const {
-    std::uint32_t codes[lanes];
+    std::uint32_t codes[std::size_t{lanes}];
     std::memcpy(codes, &rgb, sizeof codes);
     for (int lane = 0; lane < count; ++lane) {
       const std::size_t place = row_major(pixels[lane] % width_, pixels[lane] / width_);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "propwash/math/config.hpp"
 #include "propwash/world/paint_look.hpp"
 #include "propwash/world/scene_index.hpp"
 
@@ -45,8 +46,8 @@ class PaintedWorld {
     for (const auto& part : body.parts) {
       static_cast<void>(propwash::detail::ItemCheck(part));
       if (std::holds_alternative<Plane>(part.shape)) {
-        throw std::invalid_argument("body: expected parts with an end, got a plane, '" + part.name +
-                                    "'");
+        PROPWASH_THROW(std::invalid_argument("body: expected parts with an end, got a plane, '" +
+                                             part.name + "'"));
       }
     }
     const auto number = static_cast<std::uint32_t>(still_items_ + bodies_.size()) + 1U;
@@ -65,9 +66,9 @@ class PaintedWorld {
   /// Puts each body where it is, and says where it was at the picture before.
   void move(const std::vector<Pose>& now, const std::vector<Pose>& before) {
     if (now.size() != bodies_.size() || before.size() != bodies_.size()) {
-      throw std::invalid_argument("move: expected a pose for each of " +
-                                  std::to_string(bodies_.size()) + " bodies, got " +
-                                  std::to_string(now.size()));
+      PROPWASH_THROW(std::invalid_argument("move: expected a pose for each of " +
+                                           std::to_string(bodies_.size()) + " bodies, got " +
+                                           std::to_string(now.size())));
     }
     Scene scene;
     std::size_t at = still_items_;

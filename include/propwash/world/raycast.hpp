@@ -22,7 +22,7 @@ namespace detail {
 template <class Isa, class T>
 struct WorldLoops {
   using W = WorldLanes<T>;
-  static constexpr int lanes = LanesOf<W>::count;
+  static constexpr std::size_t lanes{LanesOf<W>::count};
   /// Of the coordinates and the length of a line of sight together.
   static constexpr T sight_rounding = 8 * std::numeric_limits<T>::epsilon();
 

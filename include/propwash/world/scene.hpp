@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "propwash/math/config.hpp"
 #include "propwash/world/shapes.hpp"
 
 namespace propwash {
@@ -81,7 +82,7 @@ class ItemCheck {
     std::ostringstream text;
     text.precision(9);
     text << "item '" << item_.name << "': " << field << " = " << value << ": expected " << expected;
-    throw std::invalid_argument(text.str());
+    PROPWASH_THROW(std::invalid_argument(text.str()));
   }
   void positive(const char* field, double value) const {
     if (!(value > 0.0 && value <= largest_world)) {
@@ -111,9 +112,11 @@ class Scene {
   /// Returns the item's id. Throws std::invalid_argument, the scene unchanged, for an item that
   /// cannot be or a name that is taken.
   int add(SceneItem item) {
-    if (item.name.empty()) throw std::invalid_argument("an item has no name: expected one");
+    if (item.name.empty())
+      PROPWASH_THROW(std::invalid_argument("an item has no name: expected one"));
     if (items_.size() >= max_items) {
-      throw std::invalid_argument("expected at most " + std::to_string(max_items) + " items");
+      PROPWASH_THROW(
+          std::invalid_argument("expected at most " + std::to_string(max_items) + " items"));
     }
     static_cast<void>(detail::ItemCheck(item));
     auto& attitude = item.pose.attitude_WS;
@@ -132,11 +135,12 @@ class Scene {
 
   /// Throws std::invalid_argument, the scene unchanged, as add() does.
   void add_marker(Marker marker) {
-    if (marker.name.empty()) throw std::invalid_argument("a marker has no name: expected one");
+    if (marker.name.empty())
+      PROPWASH_THROW(std::invalid_argument("a marker has no name: expected one"));
     for (int i = 0; i < 3; ++i) {
       if (std::abs(marker.position_W[i]) <= largest_world) continue;
-      throw std::invalid_argument("marker '" + marker.name +
-                                  "': expected a finite position, at most 1e6 [m]");
+      PROPWASH_THROW(std::invalid_argument("marker '" + marker.name +
+                                           "': expected a finite position, at most 1e6 [m]"));
     }
     refuse_taken(marker_names_, marker.name, "marker");
     keep(std::move(marker));
@@ -162,8 +166,8 @@ class Scene {
 
   static void refuse_taken(const Names& names, const std::string& name, const char* what) {
     if (names.count(name) != 0) {
-      throw std::invalid_argument(std::string(what) + " '" + name +
-                                  "' is there twice: expected names of their own");
+      PROPWASH_THROW(std::invalid_argument(std::string(what) + " '" + name +
+                                           "' is there twice: expected names of their own"));
     }
   }
   void keep(Marker marker) {

@@ -1,0 +1,20 @@
+/// @file
+/// Size and alignment of what may be passed between translation units of different instruction
+/// sets; prints constants, so it runs on any processor.
+
+#include <cstdio>
+#include <propwash/propwash.hpp>
+namespace pw = propwash;
+
+template <class... Type>
+void print() {
+  (std::printf("%zu %zu\n", sizeof(Type), alignof(Type)), ...);
+}
+
+int main() {
+  static_assert(alignof(pw::Multicopter<4>) == 64, "docs/embedding.md states it");
+  print<pw::VehicleParameters, pw::MulticopterState<double, 4>, pw::MulticopterState<float, 4>,
+        pw::MulticopterState<double, pw::Dynamic>, pw::RateThrust<double>, pw::ImuReading<double>,
+        pw::Multicopter<4>, pw::Multicopter<4>::Snapshot, pw::Multicopter<>::Snapshot,
+        pw::Fleet<float>, pw::Fleet<double, 4>, pw::FleetKernels<float>, pw::Car<double>>();
+}
