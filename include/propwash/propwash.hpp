@@ -47,6 +47,7 @@
 #include "propwash/math/dual.hpp"
 #include "propwash/math/eigen.hpp"
 #include "propwash/math/euler_angles.hpp"
+#include "propwash/math/finite.hpp"
 #include "propwash/math/mat3.hpp"
 #include "propwash/math/pack.hpp"
 #include "propwash/math/quat.hpp"

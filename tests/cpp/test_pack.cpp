@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <propwash/math/finite.hpp>
 #include <propwash/math/pack.hpp>
 #include <propwash/math/rows.hpp>
 #include <vector>
@@ -230,4 +231,24 @@ TEST_CASE("rows of vehicles become lanes, a last block that is not full too", "[
   check_all_rows<float, 16>();
   check_all_rows<double, 2>();
   check_all_rows<double, 8>();
+}
+
+namespace {
+
+template <class T, int N>
+void check_finite() {
+  for (std::size_t first = 0; first < numbers<T>().size(); ++first) {
+    const Lanes<T, N> lanes(first);
+    const auto mask = pw::is_finite(lanes.pack);
+    for (int i = 0; i < N; ++i) CHECK(mask[i] == std::isfinite(lanes.number[i]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("each lane of a pack is finite or not by itself", "[pack]") {
+  check_finite<float, 4>();
+  check_finite<float, 16>();
+  check_finite<double, 2>();
+  check_finite<double, 8>();
 }

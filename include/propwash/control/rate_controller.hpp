@@ -10,6 +10,7 @@
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/control/rate_control.hpp"
 #include "propwash/math/config.hpp"
+#include "propwash/math/finite.hpp"
 
 namespace propwash {
 
@@ -41,7 +42,8 @@ class RateController {
           "rotors, rank of their allocation matrix: expected 4, so that torque on three axes and "
           "thrust can be commanded"));
     }
-    if (!(dt > 0.0)) PROPWASH_THROW(std::invalid_argument("dt: expected a value > 0 s"));
+    if (!is_finite(dt) || dt <= 0.0)
+      PROPWASH_THROW(std::invalid_argument("dt: expected a finite value > 0 s"));
   }
 
   /// One tick: `gyroscope` in body axes, rad/s.

@@ -2,7 +2,6 @@
 // The definitions of CarFleet's members; include propwash/fleet/car_fleet.hpp.
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -36,7 +35,7 @@ void CarFleet<T>::check_options(std::size_t size) const {
         ParameterError("integrator = symplectic_euler: expected rk4 or euler, a car has no "
                        "velocity in its state"));
   }
-  if (!(options_.dt > 0.0) || !std::isfinite(options_.dt)) {
+  if (!is_finite(options_.dt) || options_.dt <= 0.0) {
     PROPWASH_THROW(ParameterError("dt = " + detail::formatted(options_.dt) +
                                   ": expected a finite value > 0 s"));
   }
@@ -202,9 +201,7 @@ void CarFleet<T>::read(CarFleetField field, Span<T> rows) const {
     } else if (field == CarFleetField::heading) {
       rows[i] = state.heading;
     } else {
-      const bool is_finite =
-          std::isfinite(state.x) && std::isfinite(state.y) && std::isfinite(state.heading);
-      rows[i] = is_finite ? T(0) : T(1);
+      rows[i] = is_finite(Vec3<T>{state.x, state.y, state.heading}) ? T(0) : T(1);
     }
   }
 }

@@ -49,22 +49,22 @@ void Fleet<T, N>::check_options() const {
     refuse("integrator = symplectic_euler: expected rk4 or euler, which are those of a fleet");
   }
   const auto& air = options_.turbulence;
-  if (!(air.wind_speed_6m >= 0.0) || !std::isfinite(air.wind_speed_6m)) {
+  if (!is_finite(air.wind_speed_6m) || air.wind_speed_6m < 0.0) {
     refuse("turbulence.wind_speed_6m = " + detail::formatted(air.wind_speed_6m) +
            ": expected a finite value >= 0 m/s");
   }
-  if (air.wind_speed_6m > 0.0 && !(air.airspeed > 0.0 && std::isfinite(air.airspeed))) {
+  if (air.wind_speed_6m > 0.0 && (!is_finite(air.airspeed) || air.airspeed <= 0.0)) {
     refuse("turbulence.airspeed = " + detail::formatted(air.airspeed) +
            ": expected a finite value > 0 m/s, such as the mean wind's");
   }
-  if (air.wind_speed_6m > 0.0 && !std::isfinite(air.altitude)) {
+  if (air.wind_speed_6m > 0.0 && !is_finite(air.altitude)) {
     refuse("turbulence.altitude = " + detail::formatted(air.altitude) + ": expected a number m");
   }
-  if (!std::isfinite(options_.turbulence_heading)) {
+  if (!is_finite(options_.turbulence_heading)) {
     refuse("turbulence_heading = " + detail::formatted(options_.turbulence_heading) +
            ": expected a number rad");
   }
-  if (!(options_.floor < std::numeric_limits<double>::infinity())) {
+  if (is_nan(options_.floor) || (!is_finite(options_.floor) && !std::signbit(options_.floor))) {
     refuse("floor = " + detail::formatted(options_.floor) +
            ": expected a number m, or -inf for none");
   }
@@ -153,7 +153,7 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
   switches_ = switches;
   switches_.wind = before.wind || switches.turbulence;
   switches_.external_wrench = before.external_wrench;
-  switches_.ground = options_.floor > -std::numeric_limits<double>::infinity();
+  switches_.ground = is_finite(options_.floor);
   kernels_ = kernels;
   rank_ = rank;
   gravity_is_shared_ = gravity_is_shared;

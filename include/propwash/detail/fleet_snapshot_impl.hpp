@@ -198,7 +198,7 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
 
   if (theirs.level > static_cast<std::uint32_t>(Level::speeds) || theirs.outer_loop < -1 ||
       theirs.outer_loop > static_cast<int>(OuterLoop::incremental) ||
-      !(theirs.imu_phase >= 0.0 && theirs.imu_phase < 2.0)) {
+      !is_finite(theirs.imu_phase) || theirs.imu_phase < 0.0 || theirs.imu_phase >= 2.0) {
     refuse("expected what a fleet's snapshot() gave, got other numbers");
   }
   const std::size_t record = (snapshot.size() - sizeof theirs) / size_;

@@ -1,7 +1,6 @@
 #pragma once
 // State, resets and options of Fleet; include propwash/fleet/fleet.hpp.
 
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -63,10 +62,10 @@ void Fleet<T, N>::write_state(std::size_t vehicle, const FleetState<T>& state) {
   write(FleetLayout::rotor_speeds, rotors_, state.rotor_speeds, vehicle);
   bool finite = true;
   for (int field = 0; field < FleetLayout::filter_value; ++field) {
-    finite = finite && std::isfinite(at(field, vehicle));
+    finite = finite && is_finite(at(field, vehicle));
   }
   for (int r = 0; r < rotors_; ++r) {
-    finite = finite && std::isfinite(at(FleetLayout::rotor_speeds + r, vehicle));
+    finite = finite && is_finite(at(FleetLayout::rotor_speeds + r, vehicle));
   }
   at(FleetLayout::diverged, vehicle) = finite ? T(0) : T(1);
 }
@@ -231,7 +230,7 @@ void Fleet<T, N>::set_rotor_effectiveness(Span<const T> factors) {
   const auto rotors = static_cast<std::size_t>(rotors_);
   check_count(factors.size(), size_ * rotors, rotors, "rotor effectiveness");
   for (const T& factor : factors) {
-    if (factor >= T(0) && std::isfinite(factor)) continue;
+    if (is_finite(factor) && factor >= T(0)) continue;
     PROPWASH_THROW(std::invalid_argument(
         "rotor effectiveness = " + detail::formatted(static_cast<double>(factor)) +
         ": expected finite factors >= 0"));

@@ -1,6 +1,8 @@
 #pragma once
 // The definitions of Multicopter's members; include propwash/vehicle/multicopter.hpp.
 
+#include <cmath>
+
 #include "propwash/vehicle/multicopter.hpp"
 
 namespace propwash {
@@ -117,7 +119,7 @@ template <int N, class T>
 void Multicopter<N, T>::set_rotor_effectiveness(const SmallArray<T, N>& factors) {
   require_rotors(factors.size());
   for (const T& factor : factors) {
-    if (factor >= T(0) && std::isfinite(factor)) continue;
+    if (is_finite(factor) && factor >= T(0)) continue;
     PROPWASH_THROW(std::invalid_argument(
         "rotor effectiveness = " + detail::formatted(static_cast<double>(factor)) +
         ": expected finite factors >= 0"));
@@ -149,7 +151,7 @@ void Multicopter<N, T>::require_rotors(int count) const {
 template <int N, class T>
 void Multicopter<N, T>::require_time_step(double dt) const {
   // asked first, because the text of a warning would be an allocation in a step
-  if (dt >= min_time_step && std::isfinite(dt) &&
+  if (is_finite(dt) && dt >= min_time_step &&
       parameters_.motor.command_delay <= max_delay_steps * dt) {
     return;
   }

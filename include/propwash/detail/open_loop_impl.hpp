@@ -2,7 +2,6 @@
 // The definitions of OpenLoop's members; include propwash/fleet/open_loop.hpp.
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -125,7 +124,7 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
 
 inline void OpenLoop::fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
                           ExecutorRef executor) const {
-  if (!(flight.period > 0.0) || !std::isfinite(flight.period) || flight.substeps < 1) {
+  if (!is_finite(flight.period) || flight.period <= 0.0 || flight.substeps < 1) {
     PROPWASH_THROW(std::invalid_argument(
         "period and substeps: expected a time > 0 and at least one, got " +
         std::to_string(flight.period) + " and " + std::to_string(flight.substeps)));

@@ -13,6 +13,7 @@
 #include "propwash/fleet/constants.hpp"
 #include "propwash/fleet/draws.hpp"
 #include "propwash/fleet/layout.hpp"
+#include "propwash/math/finite.hpp"
 #include "propwash/math/rows.hpp"
 #include "propwash/model/battery.hpp"
 #include "propwash/model/delay.hpp"
@@ -156,11 +157,18 @@ class FleetStepper {
 
   /// 1 in the lanes of which a number is not finite.
   PROPWASH_FN Real not_finite() const {
-    const T zero(0);
-    Real sum = squared_norm(x_.position * zero) + squared_norm(x_.velocity * zero) +
-               squared_norm(x_.attitude * zero) + squared_norm(x_.body_rates * zero);
-    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { sum = sum + x_.rotor_speeds[i] * zero; });
-    return select(sum < Real(T(1)), Real{}, Real(T(1)));
+    // -ffast-math would remove a product with a known zero, and factor an unknown one out
+    const T zero = detail::opaque(T(0));
+    const auto zeroed = [&](const Real& x)
+                            PROPWASH_LAMBDA { return Real(detail::opaque((x * zero).v)); };
+    const auto all_zeroed = [&](const Vec3<Real>& v) PROPWASH_LAMBDA {
+      return zeroed(v.x) + zeroed(v.y) + zeroed(v.z);
+    };
+    const auto& q = x_.attitude;
+    Real sum = all_zeroed(x_.position) + all_zeroed(x_.velocity) + all_zeroed(x_.body_rates) +
+               (zeroed(q.w) + zeroed(q.x) + zeroed(q.y) + zeroed(q.z));
+    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { sum = sum + zeroed(x_.rotor_speeds[i]); });
+    return select(is_finite(sum), Real{}, Real(T(1)));
   }
 
   // ---- command -> rotor speeds ----

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "propwash/math/finite.hpp"
 #include "propwash/math/scalar.hpp"
 #include "propwash/math/vec3.hpp"
 
@@ -26,7 +27,9 @@ Clipped clip_actions(const T* given, std::size_t size, std::size_t width, const 
     const T x = given[i];
     const T low = x > T(-1) ? x : T(-1);
     clipped[i] = low < T(1) ? low : T(1);
-    beyond |= static_cast<int>(!(x >= T(-1))) | static_cast<int>(!(x <= T(1)));
+    // as integers, above those of 1: greater magnitudes and NaN
+    const auto magnitude = detail::plain_bits(x) << 1;
+    beyond |= static_cast<int>(magnitude > detail::plain_bits(T(1)) << 1);
   }
   Clipped found;
   if (beyond == 0) return found;
@@ -34,9 +37,9 @@ Clipped clip_actions(const T* given, std::size_t size, std::size_t width, const 
     counts[row] = 0;
     const bool is_ignored = ignored != nullptr && ignored[row];
     for (std::size_t i = row * width; i < (row + 1) * width; ++i) {
-      const bool is_number = given[i] == given[i];
+      const bool is_number = !is_nan(given[i]);
       if (!is_number) clipped[i] = T(0);
-      if (is_ignored || clipped[i] == given[i]) continue;
+      if (is_ignored || (is_number && clipped[i] == given[i])) continue;
       if (!is_number && found.bad < 0) found.bad = static_cast<std::ptrdiff_t>(row);
       ++counts[row];
       found.any = true;

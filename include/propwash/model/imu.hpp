@@ -10,6 +10,7 @@
 
 #include <limits>
 
+#include "propwash/math/finite.hpp"
 #include "propwash/math/quat.hpp"
 #include "propwash/math/vec3.hpp"
 
@@ -85,8 +86,7 @@ ImuDevice<P> make_imu_device(const ImuParameters<double>& from) {
   device.has_lever_arm = squared_norm(from.position) > 0;
   device.is_turned = from.attitude.x != 0 || from.attitude.y != 0 || from.attitude.z != 0;
   device.is_digital = from.accelerometer_resolution > 0 || from.gyroscope_resolution > 0 ||
-                      from.accelerometer_range < std::numeric_limits<double>::infinity() ||
-                      from.gyroscope_range < std::numeric_limits<double>::infinity();
+                      is_finite(from.accelerometer_range) || is_finite(from.gyroscope_range);
   return device;
 }
 

@@ -11,14 +11,16 @@
 /// are independent standard normals: cos φ ± sin φ is √2 times the cosine and the sine of π/4 − φ,
 /// an angle of the first quadrant, and the signs choose the quadrant.
 ///
-/// The bits of a result do not depend on compiler, flags, lane width or platform, as long as floats
-/// are IEEE single precision rounded to nearest: logarithm, cosine and sine are polynomials below,
-/// the square root is the correctly rounded instruction, and products and sums go through
-/// Lanes::product and Lanes::sum wherever a compiler might fuse or reorder them.
+/// The bits of a result do not depend on compiler, lane width or platform, as long as floats are IEEE
+/// single precision rounded to nearest: logarithm, cosine and sine are polynomials below, the square
+/// root is the correctly rounded instruction, and products and sums go through Lanes::product and
+/// Lanes::sum wherever a compiler might fuse or reorder them. Nor do they depend on flags, but for
+/// -ffast-math, under which Clang estimates square roots.
 
 #include <cstdint>
 #include <cstring>
 
+#include "propwash/math/opaque.hpp"
 #include "propwash/math/pack.hpp"
 #include "propwash/math/scalar.hpp"
 #include "propwash/random/threefry.hpp"
@@ -56,19 +58,6 @@ using SixNormals = NormalsOf<float>;
 
 namespace detail {
 
-/// Hides a result from the optimiser, so that it is rounded before anything else happens to it.
-template <class F>
-PROPWASH_FN F rounded(F x) {
-#if defined(__GNUC__) && !defined(__CUDA_ARCH__) && defined(__AVX512F__)
-  __asm__("" : "+v"(x));
-#elif defined(__GNUC__) && !defined(__CUDA_ARCH__) && (defined(__SSE2__) || defined(__AVX__))
-  __asm__("" : "+x"(x));
-#elif defined(__GNUC__) && !defined(__CUDA_ARCH__) && defined(__aarch64__)
-  __asm__("" : "+w"(x));
-#endif
-  return x;
-}
-
 /// The operations that the normals need of a lane type; this one is a lane of its own. A wider pack
 /// brings its own policy with the same members.
 struct ScalarLanes {
@@ -102,10 +91,10 @@ struct ScalarLanes {
 #if defined(__CUDA_ARCH__)
     return __fmul_rn(a, b);
 #else
-    return rounded(a * b);
+    return opaque(a * b);
 #endif
   }
-  PROPWASH_FN static F sum(F a, F b) { return rounded(a + b); }
+  PROPWASH_FN static F sum(F a, F b) { return opaque(a + b); }
 };
 
 #if PROPWASH_RANDOM_LANES
@@ -123,11 +112,11 @@ struct VectorLanes {
   PROPWASH_FN static F sqrt(F x) { return vector_sqrt<float, N>(x); }
   PROPWASH_FN static F product(F a, F b) {
     if constexpr (Contract) return a * b;
-    return rounded(a * b);
+    return opaque(a * b);
   }
   PROPWASH_FN static F sum(F a, F b) {
     if constexpr (Contract) return a + b;
-    return rounded(a + b);
+    return opaque(a + b);
   }
 };
 using FourLanes = VectorLanes<4>;

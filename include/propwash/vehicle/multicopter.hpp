@@ -2,7 +2,6 @@
 /// @file
 /// One multicopter: command -> rate controller -> motors -> forces -> rigid body -> IMU.
 
-#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -232,7 +231,7 @@ class Multicopter {
   }
   void make_rotors();
   void prepare_step(double dt) {
-    if (dt == constants_.dt) return;
+    if (same_bits(dt, constants_.dt)) return;  // a NaN must not pass
     require_time_step(dt);
     prepare(dt);
   }

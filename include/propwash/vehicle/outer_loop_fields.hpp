@@ -2,7 +2,6 @@
 /// @file
 /// The gains of the outer loops by name, and what may be flown with them.
 
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -63,7 +62,7 @@ inline void validate(const OuterLoopParameters& parameters) {
   for (const auto& field : fields(p)) {
     for (int i = 0; i < field.count; ++i) {
       const double x = field.first[i];
-      if (x >= field.low && x <= field.high) continue;  // no number is neither
+      if (is_within(x, field.low, field.high)) continue;
       const std::string name =
           field.count > 1 ? field.name + ("[" + std::to_string(i)) + "]" : field.name;
       complaints.add(name, x,

@@ -14,6 +14,7 @@
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/config.hpp"
+#include "propwash/math/finite.hpp"
 #include "propwash/math/jacobi.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/vehicle/multicopter_state.hpp"
@@ -58,27 +59,27 @@ class Complaints {
     texts.push_back(text.str());
   }
   void positive(const FieldName& field, double value, const char* unit) {
-    if (!(value > 0.0) || !std::isfinite(value)) add(field.text(), value, wanted(" > 0 ", unit));
+    if (!is_finite(value) || value <= 0.0) add(field.text(), value, wanted(" > 0 ", unit));
   }
   void positive(const FieldName& field, const PerRotor<double>& values, const char* unit) {
     if (values.count == 1) return positive(field, values[0], unit);
     for (int i = 0; i < static_cast<int>(values.count); ++i) {
-      if (!(values[i] > 0.0) || !std::isfinite(values[i])) {
+      if (!is_finite(values[i]) || values[i] <= 0.0) {
         add(field.text(i), values[i], wanted(" > 0 ", unit));
       }
     }
   }
   void not_negative(const FieldName& field, double value, const char* unit) {
-    if (!(value >= 0.0) || !std::isfinite(value)) add(field.text(), value, wanted(" >= 0 ", unit));
+    if (!is_finite(value) || value < 0.0) add(field.text(), value, wanted(" >= 0 ", unit));
   }
   void not_negative(const FieldName& field, const Vec3<double>& v, const char* unit) {
     for (int i = 0; i < 3; ++i) {
-      if (!(v[i] >= 0.0) || !std::isfinite(v[i])) add(field.text(i), v[i], wanted(" >= 0 ", unit));
+      if (!is_finite(v[i]) || v[i] < 0.0) add(field.text(i), v[i], wanted(" >= 0 ", unit));
     }
   }
   void finite(const FieldName& field, const Vec3<double>& v, const char* unit) {
     for (int i = 0; i < 3; ++i) {
-      if (!std::isfinite(v[i])) add(field.text(i), v[i], std::string("a number ") + unit);
+      if (!is_finite(v[i])) add(field.text(i), v[i], std::string("a number ") + unit);
     }
   }
   std::vector<std::string> texts;
@@ -138,7 +139,7 @@ inline void check_body(const RigidBodyParameters<double>& body, Complaints& comp
   complaints.positive("body.mass", body.mass, "kg");
   complaints.finite("body.gravity", body.gravity, "m/s^2");
   const auto& inertia = body.inertia;
-  if (!(skew_of(inertia) <= 1e-9 * size_of(inertia)) || !std::isfinite(size_of(inertia))) {
+  if (!is_finite(size_of(inertia)) || skew_of(inertia) > 1e-9 * size_of(inertia)) {
     complaints.add("body.inertia", formatted(inertia), "a symmetric matrix kg m^2");
     return;
   }
@@ -164,10 +165,10 @@ inline void check_rotors(const VehicleParameters& vehicle, Complaints& complaint
     const auto& rotor = vehicle.rotors[i];
     const auto named = [&](const char* name) { return FieldName(i, name); };
     complaints.finite(named("position"), rotor.position, "m");
-    if (!(std::abs(norm(rotor.axis) - 1.0) < 1e-6)) {
+    if (!is_finite(rotor.axis) || std::abs(norm(rotor.axis) - 1.0) >= 1e-6) {
       complaints.add(named("axis").text(), formatted(rotor.axis), "a unit vector");
     }
-    if (std::abs(rotor.spin) != 1.0) {
+    if (!is_finite(rotor.spin) || std::abs(rotor.spin) != 1.0) {
       complaints.add(named("spin").text(), rotor.spin, "+1 (counter-clockwise) or -1 (clockwise)");
     }
     complaints.positive(named("thrust_coefficient"), rotor.thrust_coefficient, "N/(rad/s)^2");
@@ -200,8 +201,8 @@ inline void check_motor(const MotorParameters<double>& motor, std::size_t rotors
   const auto& maximum = motor.speed_max;
   const auto compared = std::max(minimum.count, maximum.count);
   for (int i = 0; i < static_cast<int>(compared); ++i) {
-    if (!(maximum[i] > 0.0)) continue;  // said already
-    if (minimum[i] < maximum[i] && std::isfinite(minimum[i])) continue;
+    if (!is_finite(maximum[i]) || maximum[i] <= 0.0) continue;  // said already
+    if (is_finite(minimum[i]) && minimum[i] < maximum[i]) continue;
     const FieldName field("motor.speed_min");
     complaints.add(
         compared == 1 ? field.text() : field.text(i), minimum[i],
@@ -217,7 +218,7 @@ inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaint
     lift += rotor_thrust(rotor, vehicle.motor.speed_max[index++]) * rotor.axis.z;
   }
   const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
-  if (!(lift > weight)) {
+  if (is_nan(lift) || is_nan(weight) || lift <= weight) {
     complaints.add("rotors, their thrust at motor.speed_max", lift,
                    "more than the weight, " + formatted(weight) +
                        " N; see body.mass, rotor.thrust_coefficient and motor.speed_max");
@@ -242,7 +243,7 @@ inline void check_air(const VehicleParameters& vehicle, Complaints& complaints) 
   complaints.not_negative("drag.translational", vehicle.drag.translational, "N/(m/s)^2");
   const auto& rotational = vehicle.drag.rotational;
   const double size = size_of(rotational);
-  if (!std::isfinite(size) || principal_values(rotational)[0] < -1e-12 * size) {
+  if (!is_finite(size) || principal_values(rotational)[0] < -1e-12 * size) {
     complaints.add("drag.rotational", formatted(rotational),
                    "a positive semi-definite matrix N m/(rad/s)^2");
   }
@@ -265,7 +266,7 @@ inline void check_imu(const ImuParameters<double>& imu, Complaints& complaints) 
                           "m/s^2");
   complaints.not_negative("imu.gyroscope_bias_initial", imu.gyroscope_bias_initial, "rad/s");
   complaints.finite("imu.position", imu.position, "m");
-  if (!(std::abs(squared_norm(imu.attitude) - 1.0) < 1e-6)) {
+  if (!is_finite(imu.attitude) || std::abs(squared_norm(imu.attitude) - 1.0) >= 1e-6) {
     complaints.add("imu.attitude, squared norm", squared_norm(imu.attitude), "a unit quaternion");
   }
   complaints.finite("imu.accelerometer_scale", imu.accelerometer_scale, "");
@@ -273,10 +274,10 @@ inline void check_imu(const ImuParameters<double>& imu, Complaints& complaints) 
   complaints.not_negative("imu.accelerometer_resolution", imu.accelerometer_resolution, "m/s^2");
   complaints.not_negative("imu.gyroscope_resolution", imu.gyroscope_resolution, "rad/s");
   complaints.not_negative("imu.rate", imu.rate, "Hz");
-  if (!(imu.accelerometer_range > 0.0)) {
+  if (is_nan(imu.accelerometer_range) || imu.accelerometer_range <= 0.0) {
     complaints.add("imu.accelerometer_range", imu.accelerometer_range, "a value > 0 m/s^2, or inf");
   }
-  if (!(imu.gyroscope_range > 0.0)) {
+  if (is_nan(imu.gyroscope_range) || imu.gyroscope_range <= 0.0) {
     complaints.add("imu.gyroscope_range", imu.gyroscope_range, "a value > 0 rad/s, or inf");
   }
 }
@@ -313,8 +314,7 @@ inline Complaints complaints_of(const VehicleParameters& vehicle) {
 
 inline Complaints complaints_of(const CarParameters& car) {
   Complaints complaints;
-  if (!(car.speed_min <= car.speed_max) || !std::isfinite(car.speed_min) ||
-      !std::isfinite(car.speed_max)) {
+  if (!is_finite(car.speed_min) || !is_finite(car.speed_max) || car.speed_min > car.speed_max) {
     complaints.add("speed_min", car.speed_min,
                    "at most speed_max = " + formatted(car.speed_max) + " m/s");
   }
@@ -370,7 +370,7 @@ template <class T>
 Quat<T> checked_attitude(const Quat<T>& q, const char* name) {
   const double norm = std::hypot(std::hypot(static_cast<double>(q.w), static_cast<double>(q.x)),
                                  std::hypot(static_cast<double>(q.y), static_cast<double>(q.z)));
-  if (!(norm > 0.0) || !std::isfinite(norm)) {
+  if (!is_finite(norm) || norm <= 0.0) {
     PROPWASH_THROW(
         std::invalid_argument(std::string(name) + ", its length = " + formatted(norm) +
                               ": expected a finite quaternion whose length is not zero"));
@@ -383,7 +383,7 @@ Quat<T> checked_attitude(const Quat<T>& q, const char* name) {
 template <class T>
 void check_finite(const T* numbers, int count, const char* name) {
   for (int i = 0; i < count; ++i) {
-    if (std::isfinite(numbers[i])) continue;
+    if (is_finite(numbers[i])) continue;
     PROPWASH_THROW(std::invalid_argument(std::string(name) + "[" + std::to_string(i) +
                                          "] = " + formatted(static_cast<double>(numbers[i])) +
                                          ": expected a finite number"));
@@ -429,7 +429,7 @@ inline double fastest_motor(const MotorParameters<double>& motor) {
 /// memory of the command delay. Returns time_step_warning.
 inline std::string validate_time_step(const VehicleParameters& vehicle, Integrator integrator,
                                       double dt) {
-  if (!(dt >= min_time_step) || !std::isfinite(dt)) {
+  if (!is_finite(dt) || dt < min_time_step) {
     std::ostringstream text;
     text << "dt = " << dt << ": expected a finite value >= " << min_time_step << " s";
     PROPWASH_THROW(ParameterError(text.str()));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "propwash/math/finite.hpp"
 #include "propwash/world/intersect.hpp"
 #include "propwash/world/lanes.hpp"
 #include "propwash/world/scene_view.hpp"
@@ -39,7 +40,7 @@ struct Tracer {
     // a sum with a number that is none, or is infinite, is not below any bound
     const W sum = abs(origin.x) + abs(origin.y) + abs(origin.z) + abs(direction.x) +
                   abs(direction.y) + abs(direction.z);
-    const auto sound = both(sum<W(constant<W>(1e18)), max_range> zero<W>());
+    const auto sound = both(is_finite(sum), both(sum<W(constant<W>(1e18)), max_range> zero<W>()));
     limit = select(sound, max_range, W(constant<W>(-1)));
     id = W(constant<W>(-1));
     normal = {zero<W>(), zero<W>(), zero<W>()};

@@ -29,6 +29,7 @@
 #include <variant>
 
 #include "propwash/math/config.hpp"
+#include "propwash/math/finite.hpp"
 #include "propwash/world/scene.hpp"
 
 namespace propwash {
@@ -62,7 +63,8 @@ class EmbreeMeshes {
       const float* d = directions + 3 * i;
       const float length = std::sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
       const float sum = std::abs(o[0]) + std::abs(o[1]) + std::abs(o[2]) + length;
-      if (!(sum < 1e18F) || !(length > 0.0F) || !(max_range > 0.0F)) continue;
+      if (!is_finite(sum) || sum >= 1e18F || length <= 0.0F) continue;
+      if (is_nan(max_range) || max_range <= 0.0F) continue;
       RTCRayHit ray{};
       ray.ray.org_x = o[0], ray.ray.org_y = o[1], ray.ray.org_z = o[2];
       ray.ray.dir_x = d[0] / length, ray.ray.dir_y = d[1] / length, ray.ray.dir_z = d[2] / length;

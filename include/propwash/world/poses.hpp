@@ -4,6 +4,7 @@
 
 #include <cstddef>
 
+#include "propwash/math/finite.hpp"
 #include "propwash/math/quat.hpp"
 #include "propwash/math/vec3.hpp"
 
@@ -25,10 +26,7 @@ struct Poses {
   }
   /// Whether all numbers are finite: a body that has diverged is nowhere.
   bool is_finite(std::size_t i) const {
-    T sum{};
-    for (int k = 0; k < 3; ++k) sum += position_W[3 * i + static_cast<std::size_t>(k)];
-    for (int k = 0; k < 4; ++k) sum += attitude[4 * i + static_cast<std::size_t>(k)];
-    return sum - sum == T(0);
+    return propwash::is_finite(position_of(i)) && propwash::is_finite(attitude_of(i));
   }
 };
 

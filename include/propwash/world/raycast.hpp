@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "propwash/math/finite.hpp"
 #include "propwash/math/rows.hpp"
 #include "propwash/world/cast.hpp"
 
@@ -91,7 +92,7 @@ struct WorldLoops {
       const Vec3<W> direction = line * (W(T(1)) / max(length, margin));
       const W range = length - (margin + margin);
       const auto met = meets_any(scene, start + direction * margin, direction, range);
-      const auto sound = size < W(T(1e18));
+      const auto sound = both(is_finite(size), size < W(T(1e18)));
       const W free = select(met, W(T(0)), select(sound, W(T(1)), W(T(0))));
       T flag[lanes];
       spread(free, flag);

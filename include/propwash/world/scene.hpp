@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "propwash/math/config.hpp"
+#include "propwash/math/finite.hpp"
 #include "propwash/world/shapes.hpp"
 
 namespace propwash {
@@ -29,10 +30,10 @@ class ItemCheck {
     finite("position", item.pose.position_W);
     for (int i = 0; i < 3; ++i) {
       const double c = item.colour[i];
-      if (!(c >= 0.0 && c <= 1.0)) refuse("colour", c, "sRGB from 0 to 1");
+      if (!is_within(c, 0.0, 1.0)) refuse("colour", c, "sRGB from 0 to 1");
     }
     const double unit = squared_norm(item.pose.attitude_WS);
-    if (!(std::abs(unit - 1.0) < 1e-3)) {
+    if (!is_within(unit, 1.0 - 1e-3, 1.0 + 1e-3)) {
       refuse("attitude", std::sqrt(unit), "a unit quaternion; this is its norm");
     }
     std::visit(*this, item.shape);
@@ -85,13 +86,13 @@ class ItemCheck {
     PROPWASH_THROW(std::invalid_argument(text.str()));
   }
   void positive(const char* field, double value) const {
-    if (!(value > 0.0 && value <= largest_world)) {
+    if (!is_within(value, 0.0, largest_world) || value == 0.0) {
       refuse(field, value, "a finite number > 0, at most 1e6 [m]");
     }
   }
   void finite(const char* field, const Vec3<double>& v) const {
     for (int i = 0; i < 3; ++i) {
-      if (!(std::abs(v[i]) <= largest_world))
+      if (!is_within(v[i], -largest_world, largest_world))
         refuse(field, v[i], "finite numbers, at most 1e6 [m]");
     }
   }
@@ -138,7 +139,7 @@ class Scene {
     if (marker.name.empty())
       PROPWASH_THROW(std::invalid_argument("a marker has no name: expected one"));
     for (int i = 0; i < 3; ++i) {
-      if (std::abs(marker.position_W[i]) <= largest_world) continue;
+      if (is_within(marker.position_W[i], -largest_world, largest_world)) continue;
       PROPWASH_THROW(std::invalid_argument("marker '" + marker.name +
                                            "': expected a finite position, at most 1e6 [m]"));
     }

@@ -1,0 +1,210 @@
+/// @file
+/// A consumer with -ffast-math: what is not finite is refused or flagged as without it.
+
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <propwash/propwash.hpp>
+#include <string>
+#include <vector>
+namespace pw = propwash;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool holds, const std::string& what) {
+  if (holds) return;
+  std::printf("failed: %s\n", what.c_str());
+  ++failures;
+}
+
+/// That f() throws, with a message that names the field.
+template <class F>
+void refused(const std::string& name, double value, const F& f) {
+  try {
+    f();
+    expect(false, name + " = " + std::to_string(value) + " is accepted");
+  } catch (const std::invalid_argument& error) {
+    const std::string field = name.substr(name.rfind('.') + 1);
+    expect(std::string(error.what()).find(field) != std::string::npos,
+           name + ": the message does not name it: " + error.what());
+  }
+}
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double not_finite[] = {std::numeric_limits<double>::quiet_NaN(),
+                                 -std::numeric_limits<double>::quiet_NaN(), inf, -inf};
+
+/// Each number of each field, replaced in turn.
+template <class Parameters>
+void check_fields(const Parameters& valid) {
+  for (const double bad : not_finite) {
+    Parameters changed = valid;
+    for (const auto& field : pw::fields(changed)) {
+      const std::string name(field.name);
+      if (bad == inf && name.find("_range") != std::string::npos) continue;  // means: no limit
+      for (int row = 0; row < field.rows; ++row) {
+        for (int column = 0; column < field.columns; ++column) {
+          double& number = field(row, column);
+          const double before = number;
+          number = bad;
+          refused(name, bad, [&] { pw::validate(changed); });
+          number = before;
+        }
+      }
+    }
+    pw::validate(changed);
+  }
+}
+
+void check_outer_loops() {
+  pw::OuterLoopParameters loops = pw::outer_loops_for(pw::vehicles::crazyflie(), 1.0 / 960);
+  for (const auto& field : pw::fields(loops)) {
+    for (const double bad : not_finite) {
+      const double before = *field.first;
+      *field.first = bad;
+      refused(field.name, bad, [&] { pw::validate(loops); });
+      *field.first = before;
+    }
+  }
+}
+
+void check_single() {
+  pw::Multicopter<4> uav{pw::vehicles::flightgoggles()};
+  const pw::RateThrust<double> hover{{}, 9.81};
+  uav.step(hover, 1.0 / 960);
+  for (const double bad : not_finite) {
+    refused("dt", bad, [&] { uav.step(hover, bad); });
+    refused("dt", bad, [&] { pw::validate_time_step(uav.parameters(), pw::Integrator::rk4, bad); });
+    refused("dt", bad, [&] { pw::RateController<4>(uav.parameters(), bad); });
+  }
+  expect(uav.steps() == 1, "a refused step advances");
+}
+
+void check_fleet_options() {
+  const auto vehicle = pw::vehicles::flightgoggles();
+  const auto with = [&](const std::string& name, double bad, auto change) {
+    pw::FleetOptions options;
+    options.turbulence.wind_speed_6m = 5.0;
+    options.turbulence.airspeed = 5.0;
+    change(options);
+    refused(name, bad, [&] { pw::Fleet<double, 4>(vehicle, 1, options); });
+  };
+  for (const double bad : not_finite) {
+    with("dt", bad, [&](auto& options) { options.dt = bad; });
+    with("wind_speed_6m", bad, [&](auto& o) { o.turbulence.wind_speed_6m = bad; });
+    with("airspeed", bad, [&](auto& o) { o.turbulence.airspeed = bad; });
+    with("altitude", bad, [&](auto& o) { o.turbulence.altitude = bad; });
+    with("turbulence_heading", bad, [&](auto& o) { o.turbulence_heading = bad; });
+  }
+  for (const double bad : {not_finite[0], not_finite[1], inf}) {  // -inf is no floor
+    with("floor", bad, [&](auto& o) { o.floor = bad; });
+  }
+  for (const double bad : not_finite) {
+    pw::CarFleetOptions options;
+    options.dt = bad;
+    refused("dt", bad, [&] { pw::CarFleet<double>(pw::vehicles::car(), 1, options); });
+  }
+}
+
+/// The flag of each vehicle whose state has one number that is not finite, when it is written and
+/// after a step of the kernels; a vehicle that leaves the range of numbers; and its neighbours.
+template <class T>
+void check_diverged() {
+  const std::size_t n = 20;
+  const auto huge = std::numeric_limits<T>::max() / T(2);
+  pw::FleetOptions options;
+  options.noise = false;
+  pw::Fleet<T, 4> fleet{pw::vehicles::flightgoggles(), n, options};
+  std::vector<T> position(3 * n), velocity(3 * n), attitude(4 * n), rates(3 * n),
+      speeds(4 * n, 700);
+  for (std::size_t i = 0; i < n; ++i) attitude[4 * i] = 1;
+  const auto bad = [](int i) { return static_cast<T>(not_finite[i % 4]); };
+  for (std::size_t i = 0; i < 3; ++i) {
+    position[3 * i + i] = bad(static_cast<int>(i));
+    velocity[3 * (3 + i) + i] = bad(static_cast<int>(i + 1));
+    rates[3 * (6 + i) + i] = bad(static_cast<int>(i + 2));
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    attitude[4 * (9 + i) + i] = bad(static_cast<int>(i));
+    speeds[4 * (13 + i) + i] = bad(static_cast<int>(i + 1));
+  }
+  position[3 * 17] = position[3 * 17 + 1] = position[3 * 17 + 2] = huge;  // large, and finite
+  position[3 * 18] = huge, velocity[3 * 18] = huge;                       // overflows in the step
+  fleet.set_state({position, velocity, attitude, rates, speeds});
+  std::vector<T> flags(n);
+  fleet.read(pw::FleetField::diverged, flags);
+  for (std::size_t i = 0; i < n; ++i) {
+    expect((flags[i] > T(0)) == (i < 17), "flag of vehicle " + std::to_string(i) + " when written");
+  }
+  const std::vector<T> command(4 * n, 700);
+  fleet.step(pw::FleetRotorSpeeds<T>{command}, 2000);
+  fleet.read(pw::FleetField::diverged, flags);
+  for (std::size_t i = 0; i < n; ++i) {
+    const bool expected = i < 13 || i == 18;  // rotor speeds are limited to the motors' range
+    if (i >= 13 && i < 17) continue;
+    expect((flags[i] > T(0)) == expected, "flag of vehicle " + std::to_string(i) + " after steps");
+  }
+}
+
+void check_cars() {
+  pw::CarFleet<float> fleet{pw::vehicles::car(), 4};
+  const std::vector<float> position{
+      0, 0, static_cast<float>(not_finite[0]), 0, 0, static_cast<float>(inf), 0, 0};
+  const std::vector<float> heading{0, 0, 0, static_cast<float>(not_finite[1])};
+  fleet.set_state({position, heading});
+  std::vector<float> flags(4);
+  fleet.read(pw::CarFleetField::diverged, flags);
+  for (std::size_t i = 0; i < 4; ++i) {
+    expect((flags[i] > 0) == (i > 0), "flag of car " + std::to_string(i));
+  }
+}
+
+void check_world() {
+  for (const double bad : not_finite) {
+    pw::Scene scene;
+    const auto changed = [&](const std::string& name, auto change) {
+      pw::SceneItem item;
+      item.name = "ball";
+      item.shape = pw::Sphere{1.0};
+      change(item);
+      refused(name, bad, [&] { scene.add(item); });
+    };
+    changed("position", [&](auto& item) { item.pose.position_W = {0.0, bad, 0.0}; });
+    changed("attitude", [&](auto& item) { item.pose.attitude_WS = {1.0, 0.0, bad, 0.0}; });
+    changed("colour", [&](auto& item) { item.colour = {0.0, 0.0, bad}; });
+    changed("radius", [&](auto& item) { item.shape = pw::Sphere{bad}; });
+    refused("position", bad, [&] { scene.add_marker({"m", {bad, 0.0, 0.0}}); });
+  }
+}
+
+void check_actions() {
+  const float bad[] = {0.5F, static_cast<float>(not_finite[0]), -0.25F, 1.0F};
+  float clipped[4];
+  std::int32_t counts[1];
+  const auto found = pw::learn::clip_actions(bad, 1, 4, nullptr, clipped, counts);
+  expect(found.any && found.bad == 0 && counts[0] == 1, "an action that is no number is found");
+  expect(clipped[0] == 0.5F && clipped[1] == 0.0F && clipped[3] == 1.0F, "and replaced by 0");
+}
+
+}  // namespace
+
+int main() {
+#if !defined(__FAST_MATH__)
+#error "expected -ffast-math"
+#endif
+  check_fields(pw::vehicles::flightgoggles());
+  check_fields(pw::vehicles::crazyflie());
+  check_fields(pw::vehicles::car());
+  check_outer_loops();
+  check_single();
+  check_fleet_options();
+  check_diverged<float>();
+  check_diverged<double>();
+  check_cars();
+  check_world();
+  check_actions();
+  std::printf("failures: %d\n", failures);
+  return failures == 0 ? 0 : 1;
+}
