@@ -1,15 +1,27 @@
 """Converters between the conventions of other programs and propwash's own.
 
 propwash's world is right-handed with z up, its body axes are forward, left, up (FLU), and its
-quaternions are Hamilton, scalar first, from body to world. Every function takes arrays with any
-number of leading dimensions and returns a new float64 array of the same shape; each raises
-ValueError for a last dimension of another size.
+quaternions are Hamilton, scalar first, from body to world. Every function of vectors and quaternions
+takes arrays with any number of leading dimensions and returns a new float64 array of the same shape;
+each raises ValueError for a last dimension of another size.
+
+Vehicles, states and readings of a simulator with a north-east-down world (NED) and
+forward-right-down body axes (FRD) are converted as a whole:
+
+    uav = Multicopter(frames.vehicle_ned_frd_to_enu_flu(theirs))
+    uav.reset(frames.state_ned_frd_to_enu_flu(their_state))
+    reading = frames.reading_flu_to_frd(uav.imu)
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from propwash.multicopter import ImuReading, MulticopterState
+from propwash.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
@@ -20,6 +32,12 @@ __all__ = [
     "ned_to_enu",
     "quaternion_enu_flu_to_ned_frd",
     "quaternion_ned_frd_to_enu_flu",
+    "reading_flu_to_frd",
+    "reading_frd_to_flu",
+    "state_enu_flu_to_ned_frd",
+    "state_ned_frd_to_enu_flu",
+    "vehicle_enu_flu_to_ned_frd",
+    "vehicle_ned_frd_to_enu_flu",
     "wxyz_to_xyzw",
     "xyzw_to_wxyz",
 ]
@@ -67,6 +85,72 @@ def quaternion_ned_frd_to_enu_flu(quaternion: ArrayLike) -> Array:
 def quaternion_enu_flu_to_ned_frd(quaternion: ArrayLike) -> Array:
     """(…, 4) scalar first: from FLU body to ENU world, into from FRD body to NED world."""
     return quaternion_ned_frd_to_enu_flu(quaternion)
+
+
+def vehicle_ned_frd_to_enu_flu(vehicle: VehicleParameters) -> VehicleParameters:
+    """A vehicle whose vectors are in FRD body axes and whose gravity is in an NED world.
+
+    The sensor's axes are changed with the body's: a sensor that was aligned with the body stays so,
+    and its readings are converted by reading_frd_to_flu() and reading_flu_to_frd(). Each rotor's
+    spin is seen from the tip of its own axis and stays.
+    """
+    w, *axis = vehicle.imu.attitude
+    return vehicle.replace(
+        body={
+            "inertia": _tensor_frd_to_flu(vehicle.body.inertia),
+            "gravity": ned_to_enu(vehicle.body.gravity),
+        },
+        rotors=[
+            rotor.replace(position=frd_to_flu(rotor.position), axis=frd_to_flu(rotor.axis))
+            for rotor in vehicle.rotors
+        ],
+        drag={"rotational": _tensor_frd_to_flu(vehicle.drag.rotational)},
+        imu={
+            "position": frd_to_flu(vehicle.imu.position),
+            "attitude": (w, *frd_to_flu(axis)),
+        },
+    )
+
+
+def vehicle_enu_flu_to_ned_frd(vehicle: VehicleParameters) -> VehicleParameters:
+    """A vehicle of propwash in FRD body axes and an NED world."""
+    return vehicle_ned_frd_to_enu_flu(vehicle)
+
+
+def state_ned_frd_to_enu_flu(state: MulticopterState) -> MulticopterState:
+    """A state in an NED world, its attitude from FRD body to NED world, its rates in FRD axes."""
+    return replace(
+        state,
+        position=ned_to_enu(state.position),
+        velocity=ned_to_enu(state.velocity),
+        attitude=quaternion_ned_frd_to_enu_flu(state.attitude),
+        body_rates=frd_to_flu(state.body_rates),
+    )
+
+
+def state_enu_flu_to_ned_frd(state: MulticopterState) -> MulticopterState:
+    """A state of propwash in an NED world and FRD body axes."""
+    return state_ned_frd_to_enu_flu(state)
+
+
+def reading_frd_to_flu(reading: ImuReading) -> ImuReading:
+    """A reading in FRD axes, of a sensor whose vehicle is converted."""
+    return replace(
+        reading,
+        specific_force=frd_to_flu(reading.specific_force),
+        angular_rate=frd_to_flu(reading.angular_rate),
+    )
+
+
+def reading_flu_to_frd(reading: ImuReading) -> ImuReading:
+    """A reading of propwash in FRD axes."""
+    return reading_frd_to_flu(reading)
+
+
+def _tensor_frd_to_flu(tensor: ArrayLike) -> Array:
+    """R J R^T for a tensor (3, 3) of FRD axes."""
+    signs = np.array([1.0, -1.0, -1.0])
+    return np.asarray(tensor, dtype=np.float64) * np.outer(signs, signs)
 
 
 def _with_last(values: ArrayLike, size: int) -> Array:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,3 +116,112 @@ def test_wrong_shapes_are_refused(there: Converter, back: Converter, size: int, 
             convert(value)
         with pytest.raises(ValueError, match=rf"expected .* {size}\), got shape \(2,\)"):
             convert(np.zeros(2))
+
+
+Flat = dict[str, tuple[float, ...]]
+
+
+def numbers_of(name: str, value: Any) -> Flat:
+    """The numbers of parameters, states and readings by dotted name, matrices row by row."""
+    if isinstance(value, pw.parameters.ParameterSet):
+        found: Flat = {}
+        for field in value.__struct_fields__:
+            found |= numbers_of(f"{name}.{field}" if name else field, getattr(value, field))
+        return found
+    if isinstance(value, tuple) and value and isinstance(value[0], pw.RotorParameters):
+        return numbers_of(name, value[0])
+    if isinstance(value, pw.MulticopterState | pw.ImuReading):
+        found = {}
+        for item in fields(value):
+            found |= numbers_of(f"{name}.{item.name}", getattr(value, item.name))
+        return found
+    if isinstance(value, str | bool):
+        return {}
+    return {name: tuple(float(x) for x in np.ravel(value))}
+
+
+def numbered_vehicle() -> pw.VehicleParameters:
+    """A vehicle of which no two vectors are alike; no real one, but one to convert."""
+    count = iter(range(1, 1000))
+
+    def vector(size: int) -> tuple[float, ...]:
+        return tuple(float(next(count)) for _ in range(size))
+
+    def matrix() -> list[tuple[float, ...]]:
+        return [vector(3) for _ in range(3)]
+
+    base = pw.load_vehicle("crazyflie")
+    return base.replace(
+        body={"inertia": matrix(), "gravity": vector(3)},
+        rotors=[base.rotors[0].replace(position=vector(3), axis=vector(3))],
+        drag={"rotational": matrix()},
+        rotor_drag={"linear": vector(3)},
+        imu={
+            "position": vector(3),
+            "attitude": vector(4),
+            "accelerometer_scale": vector(3),
+            "gyroscope_scale": vector(3),
+        },
+        rate_controller={"proportional": vector(3), "integral": vector(3)},
+    )
+
+
+def test_every_number_is_converted_by_the_table_that_cpp_reads_too() -> None:
+    table = Path(__file__).resolve().parents[1] / "data" / "frames.csv"
+    with table.open() as lines:
+        rows = list(csv.DictReader(lines))
+    changes = {
+        (row["field"], int(row["component"])): (int(row["source"]), float(row["sign"]))
+        for row in rows
+    }
+    vehicle = numbered_vehicle()
+    state = pw.MulticopterState(
+        np.array([1.0, 2, 3]),
+        np.array([4.0, 5, 6]),
+        np.array([0.5, -0.5, 0.5, 0.5]),
+        np.array([7.0, 8, 9]),
+        np.array([10.0, 11, 12, 13]),
+    )
+    reading = pw.ImuReading(np.array([1.0, 2, 3]), np.array([4.0, 5, 6]), 7.0)
+    there, back = pw.frames.vehicle_ned_frd_to_enu_flu, pw.frames.vehicle_enu_flu_to_ned_frd
+    pairs = [
+        ("", vehicle, there(vehicle)),
+        ("state", state, pw.frames.state_ned_frd_to_enu_flu(state)),
+        ("reading", reading, pw.frames.reading_frd_to_flu(reading)),
+    ]
+    used = 0
+    for name, before, after in pairs:
+        new = numbers_of(name, after)
+        for field, numbers in numbers_of(name, before).items():
+            if field == "state.attitude":
+                continue
+            for i, number in enumerate(numbers):
+                source, sign = changes.get((field, i), (i, 1.0))
+                assert new[field][i] == sign * numbers[source], (field, i, number)
+                used += (field, i) in changes
+    assert used == len(changes)
+    assert back(there(vehicle)) == vehicle
+    assert np.array_equal(
+        pw.frames.state_ned_frd_to_enu_flu(state).attitude,
+        pw.frames.quaternion_ned_frd_to_enu_flu(state.attitude),
+    )
+    again = pw.frames.reading_flu_to_frd(pw.frames.reading_frd_to_flu(reading))
+    assert np.array_equal(again.specific_force, reading.specific_force)
+
+
+def test_a_vehicle_of_another_convention_is_refused_with_what_to_do_and_then_flies() -> None:
+    theirs = pw.frames.vehicle_enu_flu_to_ned_frd(pw.load_vehicle("penguin").without_noise())
+    assert theirs.body.gravity == (0.0, 0.0, 9.81)
+    assert theirs.rotors[0].axis == (0.0, 0.0, -1.0)
+    expected = r"thrust along body z .* = -.*vehicle_ned_frd_to_enu_flu"
+    with pytest.raises(pw.ParameterError, match=expected):
+        pw.Multicopter(theirs)
+    uav = pw.Multicopter(pw.frames.vehicle_ned_frd_to_enu_flu(theirs))
+    start = pw.frames.state_enu_flu_to_ned_frd(uav.trim())
+    start.position = np.array([3.0, 4.0, -10.0])
+    uav.reset(pw.frames.state_ned_frd_to_enu_flu(start))
+    uav.step(pw.RotorSpeeds(start.rotor_speeds), steps=960)
+    end = pw.frames.state_enu_flu_to_ned_frd(uav.state)
+    assert np.allclose(end.position, start.position, rtol=0, atol=1e-9)
+    force = pw.frames.reading_flu_to_frd(uav.imu).specific_force
+    assert np.allclose(force, [0.0, 0.0, -9.81], rtol=0, atol=1e-9)

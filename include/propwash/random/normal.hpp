@@ -11,11 +11,11 @@
 /// are independent standard normals: cos φ ± sin φ is √2 times the cosine and the sine of π/4 − φ,
 /// an angle of the first quadrant, and the signs choose the quadrant.
 ///
-/// The bits of a result do not depend on compiler, lane width or platform, as long as floats are IEEE
-/// single precision rounded to nearest: logarithm, cosine and sine are polynomials below, the square
-/// root is the correctly rounded instruction, and products and sums go through Lanes::product and
-/// Lanes::sum wherever a compiler might fuse or reorder them. Nor do they depend on flags, but for
-/// -ffast-math, under which Clang estimates square roots.
+/// The bits of a result do not depend on compiler, lane width or platform, as long as floats are
+/// IEEE single precision rounded to nearest: logarithm, cosine and sine are polynomials below, the
+/// square root is the correctly rounded instruction, and products and sums go through
+/// Lanes::product and Lanes::sum wherever a compiler might fuse or reorder them. Nor do they depend
+/// on flags, but for -ffast-math, under which Clang estimates square roots.
 
 #include <cstdint>
 #include <cstring>

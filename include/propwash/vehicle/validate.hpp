@@ -210,6 +210,27 @@ inline void check_motor(const MotorParameters<double>& motor, std::size_t rotors
   }
 }
 
+/// Whether the vehicle is one of another convention: thrust along -z of the body, or gravity along
+/// +z of the world. Gravity in any other direction is a rotated world's.
+inline void check_up(const VehicleParameters& vehicle, double lift, Complaints& complaints) {
+  const auto& gravity = vehicle.body.gravity;
+  const bool is_frd = lift < 0.0;
+  const bool is_ned = gravity.x == 0.0 && gravity.y == 0.0 && gravity.z > 0.0;
+  const std::string convert =
+      "; convert a vehicle of forward-right-down axes in a north-east-down world with "
+      "ned_frd_to_enu_flu of propwash/vehicle/frames.hpp, in Python with "
+      "propwash.frames.vehicle_ned_frd_to_enu_flu";
+  if (is_frd) {
+    complaints.add("rotors, their thrust along body z at motor.speed_max", lift,
+                   "more than 0 N, as body z points up" + convert);
+  }
+  if (is_ned) {
+    complaints.add("body.gravity[2]", gravity.z,
+                   "a value <= 0 m/s^2, as the world's z points up" +
+                       (is_frd ? convert : "; convert gravity with ned_to_enu"));
+  }
+}
+
 /// The thrust at full speed against the weight that it must hold, and whether it holds it upright.
 inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaints) {
   double lift = 0.0;
@@ -217,6 +238,9 @@ inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaint
   for (const auto& rotor : vehicle.rotors) {
     lift += rotor_thrust(rotor, vehicle.motor.speed_max[index++]) * rotor.axis.z;
   }
+  const auto before = complaints.texts.size();
+  check_up(vehicle, lift, complaints);
+  if (complaints.texts.size() > before) return;
   const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
   if (is_nan(lift) || is_nan(weight) || lift <= weight) {
     complaints.add("rotors, their thrust at motor.speed_max", lift,
