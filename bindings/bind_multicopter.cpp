@@ -116,6 +116,28 @@ class PyMulticopter {
   py::tuple derivative() const {
     return visit([](const auto& vehicle) { return tuple_of(vehicle.derivative()); });
   }
+  py::tuple steady(const py::object& velocity, const py::object& climb,
+                   const py::object& yaw_rate) const {
+    SteadyFlight flight;
+    flight.velocity = finite_number(velocity, "velocity", "a finite number [m/s]");
+    flight.climb = finite_number(climb, "climb", "a finite number [m/s]");
+    flight.yaw_rate = finite_number(yaw_rate, "yaw_rate", "a finite number [rad/s]");
+    return visit([&](const auto& vehicle) { return tuple_of(vehicle.trim(flight)); });
+  }
+  py::tuple derivative_of(const py::tuple& fields, const RotorSpeedsCommand& command) const {
+    return visit([&](const auto& vehicle) {
+      const auto state = state_from(vehicle, fields);
+      py::tuple result;
+      with_speeds(vehicle, command, [&](const auto&, const auto& row_of, py::ssize_t rows) {
+        if (rows >= 0) {
+          throw py::value_error("command: expected one command for derivative(), got " +
+                                std::to_string(rows) + " rows");
+        }
+        result = tuple_of(vehicle.derivative(state, row_of(0)));
+      });
+      return result;
+    });
+  }
   void set_state(const py::tuple& fields) {
     visit([&](auto& vehicle) { vehicle.set_state(state_from(vehicle, fields)); });
   }
@@ -304,18 +326,17 @@ class PyMulticopter {
     }
   }
 
-  template <int N, class F>
-  static void with_speeds(Multicopter<N>& vehicle, const RotorSpeedsCommand& command, F&& f) {
+  template <class Vehicle, class F>
+  static void with_speeds(Vehicle& vehicle, const RotorSpeedsCommand& command, F&& f) {
     if (command.rotors() != vehicle.rotors()) {
       refuse("speeds", std::to_string(vehicle.rotors()) + " rotor speeds [rad/s]",
              command.speeds());
     }
     const auto row_of = [&](py::ssize_t row) {
-      RotorSpeeds<N, double> speeds;
-      speeds.speeds.resize(vehicle.rotors());
+      auto speeds = vehicle.state().rotor_speeds;
       const double* from = command.row(row);
-      for (int i = 0; i < vehicle.rotors(); ++i) speeds.speeds[i] = from[i];
-      return speeds;
+      for (int i = 0; i < vehicle.rotors(); ++i) speeds[i] = from[i];
+      return RotorSpeeds{speeds};
     };
     f(vehicle, row_of, command.rows());
   }
@@ -358,6 +379,8 @@ void bind_multicopter(py::module_& m) {
       .def("_state", &Self::state)
       .def("_trim", &Self::trim)
       .def("_derivative", &Self::derivative)
+      .def("_derivative_of", &Self::derivative_of, py::arg("fields"), py::arg("command"))
+      .def("_steady", &Self::steady, py::arg("velocity"), py::arg("climb"), py::arg("yaw_rate"))
       .def("_set_state", &Self::set_state, py::arg("fields"))
       .def("_reset", &Self::reset, py::arg("fields"))
       .def("_imu", &Self::imu)

@@ -27,6 +27,7 @@ PYBIND11_MODULE(_core, m) {
   propwash::bindings::bind_control(m);
   propwash::bindings::bind_integrate(m);
   propwash::bindings::bind_multicopter(m);
+  propwash::bindings::bind_imu(m);
   propwash::bindings::bind_linearize(m);
   propwash::bindings::bind_car(m);
   propwash::bindings::bind_fleet(m);

@@ -176,6 +176,10 @@ CarParameters car_parameters(py::handle object) {
   return to;
 }
 
+ImuParameters<double> imu_parameters(py::handle object) {
+  return imu(Group(py::reinterpret_borrow<py::object>(object), "imu"));
+}
+
 Integrator integrator_named(const std::string& name) {
   if (name == "rk4") return Integrator::rk4;
   if (name == "euler") return Integrator::euler;

@@ -15,6 +15,7 @@ namespace propwash::bindings {
 /// type or shape; the range of values is for validate().
 VehicleParameters vehicle_parameters(pybind11::handle object);
 CarParameters car_parameters(pybind11::handle object);
+ImuParameters<double> imu_parameters(pybind11::handle object);
 
 /// "euler", "rk4" or "symplectic_euler"; raises ValueError for another text.
 Integrator integrator_named(const std::string& name);

@@ -11,6 +11,7 @@ void bind_outer_commands(pybind11::module_& m);
 void bind_control(pybind11::module_& m);
 void bind_integrate(pybind11::module_& m);
 void bind_multicopter(pybind11::module_& m);
+void bind_imu(pybind11::module_& m);
 void bind_linearize(pybind11::module_& m);
 void bind_open_loop(pybind11::module_& m);
 void bind_car(pybind11::module_& m);

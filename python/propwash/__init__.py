@@ -25,6 +25,7 @@ from propwash.car import Car, CarState, CarTrajectory
 from propwash.car_fleet import CarFleet, CarFleetTrajectory
 from propwash.control import Allocation, LowPass, Pid, RateController, RotorCommand, Wrench
 from propwash.fleet import Fleet, build_info
+from propwash.imu import Imu
 from propwash.integrate import Vehicle, step
 from propwash.linearize import LinearModel, linearize
 from propwash.multicopter import (
@@ -121,6 +122,7 @@ __all__ = [
     "FleetTrajectory",
     "Gnss",
     "GnssReading",
+    "Imu",
     "ImuParameters",
     "ImuReading",
     "LinearModel",

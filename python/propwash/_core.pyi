@@ -21,6 +21,7 @@ __all__: list[str] = [
     "FleetFloat32",
     "FleetFloat64",
     "GnssModel",
+    "Imu",
     "LowPass",
     "MagnetometerModel",
     "Multicopter",
@@ -435,6 +436,7 @@ class Multicopter:
         noise: bool,
     ) -> None: ...
     def _derivative(self) -> tuple: ...
+    def _derivative_of(self, fields: tuple, command: RotorSpeeds) -> tuple: ...
     def _imu(self) -> tuple: ...
     def _outer_loops(self) -> dict: ...
     def _reset(self, fields: tuple) -> None: ...
@@ -444,6 +446,7 @@ class Multicopter:
     def _set_outer_loops(self, values: dict) -> None: ...
     def _set_state(self, fields: tuple) -> None: ...
     def _state(self) -> tuple: ...
+    def _steady(self, velocity: typing.Any, climb: typing.Any, yaw_rate: typing.Any) -> tuple: ...
     def _trim(self) -> tuple: ...
     def get_state(self) -> bytes:
         """
@@ -534,6 +537,60 @@ class Multicopter:
         """
     @wind.setter
     def wind(self, arg1: typing.Any) -> None: ...
+
+class Imu:
+    """
+    See propwash.Imu.
+    """
+    def __init__(
+        self,
+        parameters: typing.Any,
+        seed: typing.SupportsInt | typing.SupportsIndex,
+        id: typing.SupportsInt | typing.SupportsIndex,
+        noise: bool,
+    ) -> None: ...
+    def _read(
+        self,
+        specific_force: typing.Any,
+        rates: typing.Any,
+        angular_acceleration: typing.Any,
+        dt: typing.Any,
+    ) -> tuple: ...
+    def _reading(self) -> tuple: ...
+    def reset(self) -> None:
+        """
+        Starts again at time 0: draws the initial biases; there is no reading yet.
+        """
+    def restore(self, snapshot: bytes) -> None:
+        """
+        Continues, bit for bit, from what snapshot() gave for the same parameters, seed and id.
+
+        Raises ValueError for other bytes; nothing changes then.
+        """
+    def snapshot(self) -> bytes:
+        """
+        Everything that affects the future, as bytes: biases, last reading, time and noise counter.
+        """
+    @property
+    def accelerometer_bias(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        (3,) m/s^2, sensor axes
+        """
+    @property
+    def gyroscope_bias(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        (3,) rad/s, sensor axes
+        """
+    @property
+    def steps(self) -> int:
+        """
+        number of steps since reset
+        """
+    @property
+    def time(self) -> float:
+        """
+        s, since reset
+        """
 
 class Car:
     """

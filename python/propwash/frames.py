@@ -1,9 +1,9 @@
 """Converters between the conventions of other programs and propwash's own.
 
 propwash's world is right-handed with z up, its body axes are forward, left, up (FLU), and its
-quaternions are Hamilton, scalar first, from body to world. Every function of vectors and quaternions
-takes arrays with any number of leading dimensions and returns a new float64 array of the same shape;
-each raises ValueError for a last dimension of another size.
+quaternions are Hamilton, scalar first, from body to world. Every function of vectors and
+quaternions takes arrays with any number of leading dimensions and returns a new float64 array of
+the same shape; each raises ValueError for a last dimension of another size.
 
 Vehicles, states and readings of a simulator with a north-east-down world (NED) and
 forward-right-down body axes (FRD) are converted as a whole:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _core
+from propwash._core import RotorSpeeds
 from propwash._fleet_commands import Command
 from propwash.outer_loops import OuterLoops, as_dict
 from propwash.parameters import VehicleParameters, load_vehicle
@@ -148,13 +149,45 @@ class Multicopter(_core.Multicopter):
         """
         return Trajectory(**self._rollout(command, dt, steps, substeps))
 
-    def trim(self) -> MulticopterState:
-        """At rest at the origin, level, rotors at hover speed."""
-        return MulticopterState(*self._trim())
+    def trim(
+        self,
+        velocity: float | None = None,
+        climb: float | None = None,
+        yaw_rate: float | None = None,
+    ) -> MulticopterState:
+        """At rest at the origin, level, rotors at hover speed; or in a steady flight.
 
-    def derivative(self) -> MulticopterState:
-        """d/dt of the state under what acted during the last step."""
-        return MulticopterState(*self._derivative())
+        velocity: m/s, horizontal, along the heading, which is the world's x axis; < 0: backwards.
+        climb: m/s, up.
+        yaw_rate: rad/s, about the world's z axis: a turn of radius velocity / yaw_rate.
+
+        With any of them, attitude, body rates and rotor speeds are solved for such that nothing
+        changes in the frame that turns with the vehicle, to 1e-9 m/s^2 and rad/s^2; the rotor
+        speeds are the command that keeps the flight. It is a flight through the air: the present
+        wind is added to the velocity. Raises ParameterError where there is no such flight within
+        the rotors' limits.
+        """
+        flight = [0.0 if part is None else part for part in (velocity, climb, yaw_rate)]
+        is_hover = velocity is None and climb is None and yaw_rate is None
+        return MulticopterState(*(self._trim() if is_hover else self._steady(*flight)))
+
+    def derivative(
+        self, state: MulticopterState | None = None, command: RotorSpeeds | None = None
+    ) -> MulticopterState:
+        """d/dt of the state under what acted during the last step, or of any state.
+
+        With a state and rotor speeds: under those speeds within the motors' limits, at the present
+        battery voltage, in the present wind; without command delay and noise. Raises ValueError or
+        TypeError for parts of a wrong shape or not finite.
+        """
+        if state is None and command is None:
+            return MulticopterState(*self._derivative())
+        if state is None or not isinstance(command, RotorSpeeds):
+            raise TypeError(
+                "derivative: expected no arguments, or a MulticopterState and RotorSpeeds, got "
+                f"{state!r:.60} and {command!r:.60}"
+            )
+        return MulticopterState(*self._derivative_of(_fields(state), command))
 
     def reset(
         self,

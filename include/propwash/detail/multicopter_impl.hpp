@@ -7,11 +7,6 @@
 
 namespace propwash {
 
-namespace detail {
-/// s, the papers' step: what a vehicle expects until its first step tells.
-inline constexpr double first_dt = 1.0 / 960.0;
-}  // namespace detail
-
 template <int N, class T>
 Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
                                const MulticopterOptions& options)
@@ -33,12 +28,7 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
   imu_ = make_imu_device<T>(parameters.imu);
 
   const auto& noise = parameters.process_noise;
-  const auto& imu = parameters.imu;
-  noisy_ =
-      options.noise && (noise.force > 0 || noise.torque > 0 ||
-                        imu.accelerometer_noise_density > 0 || imu.gyroscope_noise_density > 0 ||
-                        imu.accelerometer_bias_walk > 0 || imu.gyroscope_bias_walk > 0 ||
-                        imu.accelerometer_bias_initial > 0 || imu.gyroscope_bias_initial > 0);
+  noisy_ = options.noise && (noise.force > 0 || noise.torque > 0 || is_noisy(parameters.imu));
   memory_.vehicle = fingerprint(parameters);
   memory_.integrator = static_cast<std::uint32_t>(options.integrator);
   memory_.noise = options.noise ? 1 : 0;
@@ -54,6 +44,18 @@ typename Multicopter<N, T>::State Multicopter<N, T>::trim() const {
   State state;
   const T weight = T(parameters_.body.mass * norm(parameters_.body.gravity));
   state.rotor_speeds = allocate(allocation_, Wrench<T>{{}, weight});
+  return state;
+}
+
+template <int N, class T>
+typename Multicopter<N, T>::State Multicopter<N, T>::trim(const SteadyFlight& flight) const {
+  const auto steady = propwash::trim(parameters_, flight);
+  State state;
+  state.velocity = cast<T>(steady.velocity) + memory_.input.wind;
+  state.attitude = cast<T>(steady.attitude);
+  state.body_rates = cast<T>(steady.body_rates);
+  state.rotor_speeds.resize(rotors());
+  for (int i = 0; i < rotors(); ++i) state.rotor_speeds[i] = T(steady.rotor_speeds[i]);
   return state;
 }
 
@@ -78,13 +80,7 @@ void Multicopter<N, T>::reset(const State& state) {
   memory_.input.command = state.rotor_speeds;
   memory_.delay.fill(state.rotor_speeds);
   memory_.held_speeds = state.rotor_speeds;
-  if (noisy_) {
-    const SixNormals z = six_normals(options_.seed, options_.id, 0, Stream::initial_bias);
-    memory_.bias.accelerometer =
-        Vec3<T>{T(z[0]), T(z[1]), T(z[2])} * T(parameters_.imu.accelerometer_bias_initial);
-    memory_.bias.gyroscope =
-        Vec3<T>{T(z[3]), T(z[4]), T(z[5])} * T(parameters_.imu.gyroscope_bias_initial);
-  }
+  if (noisy_) memory_.bias = initial_imu_bias<T>(parameters_.imu, options_.seed, options_.id);
   constants_ = {};
   prepare(memory_.dt);
   draw_imu_noise();
@@ -161,23 +157,17 @@ void Multicopter<N, T>::require_time_step(double dt) const {
 template <int N, class T>
 void Multicopter<N, T>::prepare(double dt) {
   memory_.dt = dt;
-  const auto& imu = parameters_.imu;
   const auto& noise = parameters_.process_noise;
   constants_.dt = dt;
-  const bool was_slower = constants_.imu_is_slower;
-  constants_.imu_is_slower = imu.rate > 0.0 && imu.rate * dt < 1.0 - 1e-9;
+  const bool was_slower = constants_.imu.is_slower;
+  constants_.imu = make_imu_step<T>(parameters_.imu, dt, options_.noise);
   const double on = options_.noise ? 1.0 : 0.0;
-  const double per_reading = on * std::sqrt(constants_.imu_is_slower ? imu.rate : 1.0 / dt);
   constants_.force_deviation = T(on * held_noise_deviation(noise.force, dt));
   constants_.torque_deviation = T(on * held_noise_deviation(noise.torque, dt));
-  constants_.accelerometer_deviation = T(per_reading * imu.accelerometer_noise_density);
-  constants_.gyroscope_deviation = T(per_reading * imu.gyroscope_noise_density);
-  constants_.accelerometer_walk = T(on * imu.accelerometer_bias_walk * std::sqrt(dt));
-  constants_.gyroscope_walk = T(on * imu.gyroscope_bias_walk * std::sqrt(dt));
   constants_.delay = step_delay(parameters_.motor.command_delay, dt, Snapshot::delay_capacity);
   constants_.law =
       make_rate_control_law<T>(parameters_.rate_controller, cast<T>(parameters_.body.inertia), dt);
-  if (constants_.imu_is_slower && !was_slower) {
+  if (constants_.imu.is_slower && !was_slower) {
     memory_.held_reading = measured();
     memory_.imu_phase = 0.0;
   }
@@ -186,29 +176,35 @@ void Multicopter<N, T>::prepare(double dt) {
 template <int N, class T>
 SmallArray<T, N> Multicopter<N, T>::rate_controlled(const RateThrust<T>& command) {
   const Vec3<T> reading_S =
-      constants_.imu_is_slower ? memory_.held_reading.angular_rate : gyroscope();
+      constants_.imu.is_slower ? memory_.held_reading.angular_rate : gyroscope();
   const Vec3<T> reading_B =
       imu_.is_turned ? rotate(imu_.parameters.attitude, reading_S) : reading_S;
   const Vec3<T> torque = rate_control(constants_.law, memory_.controller, reading_B, command.rates);
   return allocate(allocation_, Wrench<T>{torque, command.thrust});
 }
 
+template <int N, class T>
+SmallArray<T, N> Multicopter<N, T>::limited(const SmallArray<T, N>& speeds) const {
+  return clamp(speeds, allocation_.speed_min, allocation_.speed_max);
+}
+
+/// What limited speeds become at the battery's voltage.
+template <int N, class T>
+SmallArray<T, N> Multicopter<N, T>::at_voltage(const SmallArray<T, N>& speeds) const {
+  if (!(parameters_.battery.nominal_voltage > 0.0)) return speeds;
+  const T ratio = static_cast<T>(memory_.voltage / parameters_.battery.nominal_voltage);
+  return limited(map(speeds, [&](const T& speed) { return command_at_voltage(speed, ratio); }));
+}
+
 /// The speeds that the motors are driven to: the command within limits, delayed, at the battery's
 /// voltage.
 template <int N, class T>
 SmallArray<T, N> Multicopter<N, T>::driven(const SmallArray<T, N>& command) {
-  const auto limited = [this](const SmallArray<T, N>& speeds) {
-    return clamp(speeds, allocation_.speed_min, allocation_.speed_max);
-  };
   SmallArray<T, N> speeds = limited(command);
   if (parameters_.motor.command_delay > 0.0) {
     speeds = memory_.delay.push(speeds, constants_.delay.steps, T(constants_.delay.fraction));
   }
-  if (parameters_.battery.nominal_voltage > 0.0) {
-    const T ratio = static_cast<T>(memory_.voltage / parameters_.battery.nominal_voltage);
-    speeds = limited(map(speeds, [&](const T& speed) { return command_at_voltage(speed, ratio); }));
-  }
-  return speeds;
+  return at_voltage(speeds);
 }
 
 template <int N, class T>
@@ -254,7 +250,10 @@ void Multicopter<N, T>::advance(const SmallArray<T, N>& command) {
   }
   ++memory_.steps;
   memory_.time += constants_.dt;
-  if (constants_.imu_is_slower) sample_slow_imu();
+  if (constants_.imu.is_slower &&
+      imu_is_due(memory_.imu_phase, constants_.dt, parameters_.imu.rate)) {
+    memory_.held_reading = measured();
+  }
 }
 
 /// All normals of a step at once: process noise and bias walk of the step, white noise of the
@@ -273,34 +272,24 @@ void Multicopter<N, T>::draw_noise() {
   memory_.noise_force_W = triple(0, 0) * constants_.force_deviation;
   memory_.noise_torque_B = triple(0, 3) * constants_.torque_deviation;
   apply_wrench();
-  memory_.bias.accelerometer =
-      walked(memory_.bias.accelerometer, constants_.accelerometer_walk, triple(1, 0));
-  memory_.bias.gyroscope = walked(memory_.bias.gyroscope, constants_.gyroscope_walk, triple(1, 3));
-  accelerometer_noise_ = triple(2, 0) * constants_.accelerometer_deviation;
-  gyroscope_noise_ = triple(2, 3) * constants_.gyroscope_deviation;
+  memory_.bias = walked(memory_.bias, constants_.imu, z[1]);
+  imu_noise_ =
+      imu_noise(z[2], constants_.imu.accelerometer_deviation, constants_.imu.gyroscope_deviation);
 }
 
 /// The white noise of the reading at the present number of steps, drawn again.
 template <int N, class T>
 void Multicopter<N, T>::draw_imu_noise() {
   if (!noisy_) return;
-  const SixNormals z = six_normals(options_.seed, options_.id, memory_.steps, Stream::imu_noise);
-  accelerometer_noise_ = Vec3<T>{T(z[0]), T(z[1]), T(z[2])} * constants_.accelerometer_deviation;
-  gyroscope_noise_ = Vec3<T>{T(z[3]), T(z[4]), T(z[5])} * constants_.gyroscope_deviation;
-}
-
-template <int N, class T>
-void Multicopter<N, T>::sample_slow_imu() {
-  memory_.imu_phase += constants_.dt * parameters_.imu.rate;
-  if (memory_.imu_phase < 1.0 - 1e-9) return;
-  memory_.imu_phase -= 1.0;
-  memory_.held_reading = measured();
+  imu_noise_ =
+      imu_noise(six_normals(options_.seed, options_.id, memory_.steps, Stream::imu_noise),
+                constants_.imu.accelerometer_deviation, constants_.imu.gyroscope_deviation);
 }
 
 template <int N, class T>
 Vec3<T> Multicopter<N, T>::gyroscope() const {
   return gyroscope_reading(imu_, angular_rate_at_sensor(imu_, memory_.state.body_rates),
-                           memory_.bias, gyroscope_noise_);
+                           memory_.bias, imu_noise_.gyroscope);
 }
 
 template <int N, class T>
@@ -310,10 +299,8 @@ ImuReading<T> Multicopter<N, T>::measured() const {
                                     : specific_force(general_model_, x, memory_.input);
   Vec3<T> angular_acceleration_B;
   if (imu_.has_lever_arm) angular_acceleration_B = derivative().body_rates;
-  const Vec3<T> force_S =
-      specific_force_at_sensor(imu_, force_B, x.body_rates, angular_acceleration_B);
-  return {accelerometer_reading(imu_, force_S, memory_.bias, accelerometer_noise_), gyroscope(),
-          memory_.time};
+  return imu_reading(imu_, force_B, x.body_rates, angular_acceleration_B, memory_.bias, imu_noise_,
+                     memory_.time);
 }
 
 }  // namespace propwash

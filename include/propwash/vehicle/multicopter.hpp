@@ -13,8 +13,10 @@
 #include "propwash/model/delay.hpp"
 #include "propwash/random/normal.hpp"
 #include "propwash/vehicle/fields.hpp"
+#include "propwash/vehicle/imu.hpp"
 #include "propwash/vehicle/multicopter_step.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
+#include "propwash/vehicle/trim.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
@@ -94,6 +96,10 @@ class Multicopter {
 
   /// At rest in level attitude at the origin, rotors at hover speed.
   State trim() const;
+  /// In a steady flight, straight or turning, from the origin with its heading along world x; the
+  /// flight is through the air, so the present wind is in the velocity. See vehicle/trim.hpp.
+  /// @throws ParameterError where there is no such flight within the rotors' limits.
+  State trim(const SteadyFlight& flight) const;
 
   /// The physical state after the last step.
   const State& state() const { return memory_.state; }
@@ -123,13 +129,9 @@ class Multicopter {
   }
   template <int M, class U>
   void step(const RotorSpeeds<M, U>& command, double dt) {
-    static_assert(M == N || M == Dynamic || N == Dynamic, "expected as many speeds as rotors");
-    if constexpr (M != N || N == Dynamic) require_rotors(command.speeds.size());
+    const SmallArray<T, N> speeds = speeds_of(command);
     prepare_step(dt);
     memory_.outer_loop = -1;
-    SmallArray<T, N> speeds;
-    speeds.resize(rotors());
-    for_each_index<N>(rotors(), [&](int i) PROPWASH_LAMBDA { speeds[i] = T(command.speeds[i]); });
     advance(speeds);
   }
 
@@ -152,11 +154,18 @@ class Multicopter {
 
   /// The IMU's reading for the present state; the last one taken where the IMU is slower than the
   /// physics.
-  ImuReading<T> imu() const { return constants_.imu_is_slower ? memory_.held_reading : measured(); }
+  ImuReading<T> imu() const { return constants_.imu.is_slower ? memory_.held_reading : measured(); }
   /// d/dt of the state under what acted during the last step.
-  State derivative() const {
-    return parallel_ ? multicopter_derivative(parallel_model_, memory_.state, memory_.input)
-                     : multicopter_derivative(general_model_, memory_.state, memory_.input);
+  State derivative() const { return rate(memory_.state, memory_.input); }
+  /// d/dt of any state, its attitude of unit length, under rotor speeds: within the motors' limits,
+  /// at the present battery voltage, in the present wind; without command delay and noise.
+  template <int M, class U>
+  State derivative(const State& state, const RotorSpeeds<M, U>& command) const {
+    require_rotors(state.rotor_speeds.size());
+    MulticopterInput<T, N> input = memory_.input;
+    input.command = at_voltage(limited(speeds_of(command)));
+    input.noise_force = input.noise_torque = {};
+    return rate(state, input);
   }
 
   double time() const { return memory_.time; }           ///< s, since reset
@@ -210,10 +219,8 @@ class Multicopter {
   /// What follows from the parameters for one dt.
   struct StepConstants {
     double dt = 0.0;
-    T force_deviation{}, torque_deviation{};             // process noise, held over dt
-    T accelerometer_deviation{}, gyroscope_deviation{};  // white noise of a reading
-    T accelerometer_walk{}, gyroscope_walk{};            // increments of the biases
-    bool imu_is_slower = false;
+    T force_deviation{}, torque_deviation{};  // process noise, held over dt
+    ImuStep<T> imu;
     StepDelay delay;
     RateControlLaw<T> law;
   };
@@ -230,6 +237,15 @@ class Multicopter {
            torque_B.y != 0 || torque_B.z != 0;
   }
   void make_rotors();
+  template <int M, class U>
+  SmallArray<T, N> speeds_of(const RotorSpeeds<M, U>& command) const {
+    static_assert(M == N || M == Dynamic || N == Dynamic, "expected as many speeds as rotors");
+    if constexpr (M != N || N == Dynamic) require_rotors(command.speeds.size());
+    SmallArray<T, N> speeds;
+    speeds.resize(rotors());
+    for_each_index<N>(rotors(), [&](int i) PROPWASH_LAMBDA { speeds[i] = T(command.speeds[i]); });
+    return speeds;
+  }
   void prepare_step(double dt) {
     if (same_bits(dt, constants_.dt)) return;  // a NaN must not pass
     require_time_step(dt);
@@ -242,7 +258,13 @@ class Multicopter {
   SmallArray<T, N> rate_controlled(const RateThrust<U>& command) {
     return rate_controlled(RateThrust<T>{cast<T>(command.rates), T(command.thrust)});
   }
+  SmallArray<T, N> limited(const SmallArray<T, N>& speeds) const;
+  SmallArray<T, N> at_voltage(const SmallArray<T, N>& speeds) const;
   SmallArray<T, N> driven(const SmallArray<T, N>& command);
+  State rate(const State& state, const MulticopterInput<T, N>& input) const {
+    return parallel_ ? multicopter_derivative(parallel_model_, state, input)
+                     : multicopter_derivative(general_model_, state, input);
+  }
   void advance(const SmallArray<T, N>& command);
   void prepare_outer();
   void run_outer(const OuterLoopCommand<T>& command);
@@ -250,7 +272,6 @@ class Multicopter {
   void integrate(const MulticopterModel<T, N, Shape>& model);
   void draw_noise();
   void draw_imu_noise();
-  void sample_slow_imu();
   Vec3<T> gyroscope() const;
   ImuReading<T> measured() const;
 
@@ -268,7 +289,7 @@ class Multicopter {
   double outer_dt_ = 0.0;  // for which outer_law_ is made
   OuterLoopLaw<T> outer_law_{};
   StepConstants constants_{};
-  Vec3<T> accelerometer_noise_{}, gyroscope_noise_{};  // of the present reading; from memory_.steps
+  ImuNoise<T> imu_noise_{};  // of the present reading; from memory_.steps
   // on lines of the cache by itself: a state that straddles them can cost half a step more
   alignas(64) Snapshot memory_{};
 };

@@ -316,12 +316,17 @@ inline void check_controller(const RateControllerParameters<double>& controller,
   complaints.not_negative("rate_controller.filter.damping", controller.filter.damping, "1/s");
 }
 
+/// Throws ParameterError that lists what is wrong with a subject.
+[[noreturn]] inline void refuse_subject(const std::string& subject,
+                                        const std::vector<std::string>& texts) {
+  std::string message = subject + ":";
+  for (const auto& text : texts) message += (texts.size() == 1 ? " " : "\n  ") + text;
+  PROPWASH_THROW(ParameterError(message));
+}
 /// `context` precedes the message: which of many vehicles is invalid.
 [[noreturn]] inline void refuse(const std::string& name, const std::vector<std::string>& texts,
                                 const std::string& context = {}) {
-  std::string message = context + "vehicle '" + name + "':";
-  for (const auto& text : texts) message += (texts.size() == 1 ? " " : "\n  ") + text;
-  PROPWASH_THROW(ParameterError(message));
+  refuse_subject(context + "vehicle '" + name + "'", texts);
 }
 
 inline Complaints complaints_of(const VehicleParameters& vehicle) {
@@ -364,6 +369,13 @@ void validate_one(const Vehicle& vehicle, std::size_t i) {
 inline void validate(const VehicleParameters& vehicle) {
   const auto complaints = detail::complaints_of(vehicle);
   if (!complaints.texts.empty()) detail::refuse(vehicle.name, complaints.texts);
+}
+
+/// Throws ParameterError that lists every field out of its range.
+inline void validate(const ImuParameters<double>& imu) {
+  detail::Complaints complaints;
+  detail::check_imu(imu, complaints);
+  if (!complaints.texts.empty()) detail::refuse_subject("inertial sensor", complaints.texts);
 }
 
 /// Throws ParameterError that lists every field out of its range.

@@ -1,0 +1,90 @@
+#include <cstring>
+#include <type_traits>
+
+#include "arrays.hpp"
+#include "parameters.hpp"
+#include "propwash/vehicle/imu.hpp"
+#include "propwash/version.hpp"
+#include "rooms.hpp"
+
+namespace propwash::bindings {
+
+namespace {
+
+using Sensor = Imu<double>;
+
+py::tuple tuple_of(const ImuReading<double>& reading) {
+  return py::make_tuple(to_array(reading.specific_force), to_array(reading.angular_rate),
+                        reading.time);
+}
+
+py::tuple read(Sensor& sensor, const py::object& specific_force, const py::object& rates,
+               const py::object& angular_acceleration, const py::object& dt) {
+  const auto force_B = vec3(specific_force, "specific_force", "m/s^2, body frame");
+  const auto rates_B = vec3(rates, "rates", "rad/s, body frame");
+  const auto acceleration_B =
+      vec3(angular_acceleration, "angular_acceleration", "rad/s^2, body frame");
+  const double seconds = finite_number(dt, "dt", "a finite number >= 0 [s]");
+  return tuple_of(sensor.read(force_B, rates_B, acceleration_B, seconds));
+}
+
+const std::string snapshot_header = "propwash " PROPWASH_VERSION " imu ";
+
+py::bytes snapshot(const Sensor& sensor) {
+  static_assert(std::is_trivially_copyable_v<Sensor::Snapshot>);
+  const auto numbers = sensor.snapshot();
+  std::string data = snapshot_header;
+  data.append(reinterpret_cast<const char*>(&numbers), sizeof numbers);
+  return py::bytes(data);
+}
+
+void restore(Sensor& sensor, const py::bytes& bytes) {
+  const auto data = static_cast<std::string>(bytes);
+  Sensor::Snapshot numbers;
+  const bool is_one = data.size() == snapshot_header.size() + sizeof numbers &&
+                      data.compare(0, snapshot_header.size(), snapshot_header) == 0;
+  if (is_one) {
+    std::memcpy(static_cast<void*>(&numbers), data.data() + snapshot_header.size(), sizeof numbers);
+  }
+  const auto& bias = numbers.bias;
+  const auto& reading = numbers.reading;
+  if (!is_one || !is_finite(bias.accelerometer) || !is_finite(bias.gyroscope) ||
+      !is_finite(reading.specific_force) || !is_finite(reading.angular_rate) ||
+      !is_within(numbers.phase, 0.0, 2.0) || !is_finite(numbers.time) || !is_finite(numbers.dt) ||
+      numbers.dt <= 0.0) {
+    throw py::value_error(
+        "snapshot: expected the bytes that snapshot() of an Imu gave in this "
+        "version of propwash");
+  }
+  sensor.restore(numbers);
+}
+
+}  // namespace
+
+void bind_imu(py::module_& m) {
+  py::class_<Sensor>(m, "Imu", "See propwash.Imu.")
+      .def(py::init([](const py::object& parameters, std::uint64_t seed, std::uint32_t id,
+                       bool noise) { return Sensor(imu_parameters(parameters), seed, id, noise); }),
+           py::arg("parameters"), py::arg("seed"), py::arg("id"), py::arg("noise"))
+      .def("_read", &read, py::arg("specific_force"), py::arg("rates"),
+           py::arg("angular_acceleration"), py::arg("dt"))
+      .def("_reading", [](const Sensor& s) { return tuple_of(s.reading()); })
+      .def("reset", &Sensor::reset,
+           "Starts again at time 0: draws the initial biases; there is no reading yet.")
+      .def("snapshot", &snapshot,
+           "Everything that affects the future, as bytes: biases, last reading, time and noise "
+           "counter.")
+      .def("restore", &restore, py::arg("snapshot"),
+           "Continues, bit for bit, from what snapshot() gave for the same parameters, seed and "
+           "id.\n\nRaises ValueError for other bytes; nothing changes then.")
+      .def_property_readonly("time", &Sensor::time, "s, since reset")
+      .def_property_readonly("steps", &Sensor::steps, "number of steps since reset")
+      .def_property_readonly(
+          "accelerometer_bias", [](const Sensor& s) { return to_array(s.bias().accelerometer); },
+          "(3,) m/s^2, sensor axes")
+      .def_property_readonly(
+          "gyroscope_bias", [](const Sensor& s) { return to_array(s.bias().gyroscope); },
+          "(3,) rad/s, sensor axes");
+}
+
+}  // namespace propwash::bindings

@@ -1,0 +1,236 @@
+#pragma once
+/// @file
+/// An inertial sensor by itself, for a host simulator that has its own dynamics.
+///
+///     Imu<> imu{vehicle.imu, seed, id};
+///     ImuReading<double> reading = imu.read(specific_force_B, rates_B, angular_acceleration_B,
+///     dt);
+///
+/// The equations are those of model/imu.hpp, the noise that of Multicopter: an Imu that is given
+/// the true quantities of a Multicopter's steps reads the same bits.
+
+#include <cmath>
+#include <cstdint>
+
+#include "propwash/math/finite.hpp"
+#include "propwash/model/imu.hpp"
+#include "propwash/random/normal.hpp"
+#include "propwash/vehicle/validate.hpp"
+
+namespace propwash {
+
+namespace detail {
+/// s, the papers' step: what sensors and controllers assume before their first step.
+inline constexpr double first_dt = 1.0 / 960.0;
+}  // namespace detail
+
+/// A sample of the sensor's white noise.
+template <class T>
+struct ImuNoise {
+  Vec3<T> accelerometer{};  ///< m/s^2, sensor axes
+  Vec3<T> gyroscope{};      ///< rad/s, sensor axes
+};
+
+/// What follows from the sensor's parameters for one time step.
+template <class T>
+struct ImuStep {
+  T accelerometer_deviation{}, gyroscope_deviation{};  ///< m/s^2, rad/s, of the white noise
+  T accelerometer_walk{}, gyroscope_walk{};            ///< the same, of an increment of the biases
+  bool is_slower = false;                              ///< than the steps: readings are held
+};
+
+/// For steps of dt [s]; without `noise` the deviations are zero.
+template <class T>
+ImuStep<T> make_imu_step(const ImuParameters<double>& imu, double dt, bool noise) {
+  ImuStep<T> step;
+  step.is_slower = imu.rate > 0.0 && imu.rate * dt < 1.0 - 1e-9;
+  const double on = noise ? 1.0 : 0.0;
+  const double per_reading = on * std::sqrt(step.is_slower ? imu.rate : 1.0 / dt);
+  step.accelerometer_deviation = T(per_reading * imu.accelerometer_noise_density);
+  step.gyroscope_deviation = T(per_reading * imu.gyroscope_noise_density);
+  step.accelerometer_walk = T(on * imu.accelerometer_bias_walk * std::sqrt(dt));
+  step.gyroscope_walk = T(on * imu.gyroscope_bias_walk * std::sqrt(dt));
+  return step;
+}
+
+/// Whether noise or bias can make a reading differ from the truth.
+inline bool is_noisy(const ImuParameters<double>& imu) {
+  return imu.accelerometer_noise_density > 0 || imu.gyroscope_noise_density > 0 ||
+         imu.accelerometer_bias_walk > 0 || imu.gyroscope_bias_walk > 0 ||
+         imu.accelerometer_bias_initial > 0 || imu.gyroscope_bias_initial > 0;
+}
+
+/// The first three and the last three of six normals, each times a standard deviation. Normals is
+/// SixNormals, or a row of StepNormals.
+template <class T, class Normals>
+PROPWASH_FN ImuNoise<T> imu_noise(const Normals& z, const T& accelerometer, const T& gyroscope) {
+  return {Vec3<T>{T(z[0]), T(z[1]), T(z[2])} * accelerometer,
+          Vec3<T>{T(z[3]), T(z[4]), T(z[5])} * gyroscope};
+}
+
+/// The biases at reset, a draw of stream `initial_bias`.
+template <class T>
+ImuBias<T> initial_imu_bias(const ImuParameters<double>& imu, std::uint64_t seed,
+                            std::uint32_t id) {
+  const auto drawn = imu_noise(six_normals(seed, id, 0, Stream::initial_bias),
+                               T(imu.accelerometer_bias_initial), T(imu.gyroscope_bias_initial));
+  return {drawn.accelerometer, drawn.gyroscope};
+}
+
+/// The biases after a step: (17), (18).
+template <class T, class Normals>
+PROPWASH_FN ImuBias<T> walked(const ImuBias<T>& bias, const ImuStep<T>& step, const Normals& z) {
+  return {walked(bias.accelerometer, step.accelerometer_walk, Vec3<T>{T(z[0]), T(z[1]), T(z[2])}),
+          walked(bias.gyroscope, step.gyroscope_walk, Vec3<T>{T(z[3]), T(z[4]), T(z[5])})};
+}
+
+/// Advances `phase`, the part of a sampling interval that has passed, by dt [s]: whether a sensor
+/// of `rate` [Hz] samples at the end of the step.
+inline bool imu_is_due(double& phase, double dt, double rate) {
+  phase += dt * rate;
+  if (phase < 1.0 - 1e-9) return false;
+  phase -= 1.0;
+  return true;
+}
+
+/// One reading, (15) and (16), of the motion of the body: specific force at the centre of mass,
+/// rates and, for a sensor with a lever arm, angular acceleration.
+template <class T, class P>
+PROPWASH_FN ImuReading<T> imu_reading(const ImuDevice<P>& imu, const Vec3<T>& specific_force_B,
+                                      const Vec3<T>& rates_B, const Vec3<T>& angular_acceleration_B,
+                                      const ImuBias<T>& bias, const ImuNoise<T>& noise,
+                                      double time) {
+  const Vec3<T> force_S =
+      specific_force_at_sensor(imu, specific_force_B, rates_B, angular_acceleration_B);
+  ImuReading<T> reading;
+  reading.specific_force = accelerometer_reading(imu, force_S, bias, noise.accelerometer);
+  reading.angular_rate =
+      gyroscope_reading(imu, angular_rate_at_sensor(imu, rates_B), bias, noise.gyroscope);
+  reading.time = time;
+  return reading;
+}
+
+/// All that the future of an Imu depends on.
+template <class T>
+struct ImuSnapshot {
+  ImuBias<T> bias{};
+  ImuReading<T> reading{};       ///< the last one taken
+  std::int64_t has_reading = 0;  ///< whether there is one; as wide as a double, so without padding
+  double phase = 0.0;            ///< of a sampling interval, in [0, 1)
+  double dt = 0.0;               ///< s, of the last step
+  double time = 0.0;             ///< s
+  std::uint64_t steps = 0;       ///< counter of the noise
+};
+
+/// An inertial sensor: lever arm, mounting, scale, bias, noise, quantisation, saturation and its
+/// own rate. See docs/model/imu.md.
+///
+/// Time is that of the calls of read(). The noise of a reading is a function of seed, id and the
+/// number of the step (random.md); copies read the same. read() allocates nothing.
+template <class T = double>
+class Imu {
+ public:
+  using Snapshot = ImuSnapshot<T>;
+
+  /// `noise` false turns noise and biases off. @throws ParameterError that lists every field out of
+  /// its range.
+  explicit Imu(const ImuParameters<double>& parameters, std::uint64_t seed = 0,
+               std::uint32_t id = 0, bool noise = true)
+      : parameters_(parameters), seed_(seed), id_(id), noise_(noise) {
+    validate(parameters);
+    device_ = make_imu_device<T>(parameters);
+    is_noisy_ = noise && is_noisy(parameters);
+    reset();
+  }
+
+  /// Starts again at time 0: draws the initial biases; there is no reading yet.
+  void reset() {
+    memory_ = {};
+    memory_.dt = detail::first_dt;
+    if (is_noisy_) memory_.bias = initial_imu_bias<T>(parameters_, seed_, id_);
+    step_ = make_imu_step<T>(parameters_, memory_.dt, noise_);
+  }
+
+  /// Advances the sensor by a step of dt [s] and gives its reading at the end of the step.
+  ///
+  /// The arguments are the motion of the body at the end of the step, in body axes: the specific
+  /// force at the centre of mass [m/s^2] (acceleration less gravity; +9.81 along z at rest on level
+  /// ground), the rates [rad/s] and the angular acceleration [rad/s^2], which only a sensor with a
+  /// lever arm uses. A sensor that is slower than the steps samples at the first step at or after
+  /// each due time, counted from time 0, and gives its last reading in between; the first call
+  /// gives a reading taken in that call. With dt = 0 nothing advances: a call before the first step
+  /// takes the reading of time 0.
+  /// @throws ParameterError for a dt that is negative, not finite, or so small that 1 / dt is not;
+  /// nothing has changed then.
+  ImuReading<T> read(const Vec3<T>& specific_force_B, const Vec3<T>& rates_B,
+                     const Vec3<T>& angular_acceleration_B, double dt) {
+    bool is_due = !step_.is_slower;
+    if (!is_finite(dt) || dt != 0.0) {
+      if (!same_bits(dt, memory_.dt)) prepare(dt);
+      advance(dt);
+      is_due = !step_.is_slower || imu_is_due(memory_.phase, dt, parameters_.rate);
+    }
+    if (is_due || memory_.has_reading == 0) {
+      take(specific_force_B, rates_B, angular_acceleration_B);
+    }
+    return memory_.reading;
+  }
+
+  /// The last reading taken.
+  const ImuReading<T>& reading() const { return memory_.reading; }
+  const ImuBias<T>& bias() const { return memory_.bias; }  ///< sensor axes
+  double time() const { return memory_.time; }             ///< s, since reset
+  std::uint64_t steps() const { return memory_.steps; }    ///< since reset
+  const ImuParameters<double>& parameters() const { return parameters_; }
+  std::uint64_t seed() const { return seed_; }
+  std::uint32_t id() const { return id_; }
+
+  /// Everything that affects the future, and back.
+  Snapshot snapshot() const { return memory_; }
+  void restore(const Snapshot& snapshot) {
+    memory_ = snapshot;
+    step_ = make_imu_step<T>(parameters_, memory_.dt, noise_);
+  }
+
+ private:
+  void prepare(double dt) {
+    if (!is_finite(dt) || dt <= 0.0 || !is_finite(1.0 / dt)) {
+      PROPWASH_THROW(ParameterError("dt = " + detail::formatted(dt) +
+                                    ": expected 0, or a finite value whose inverse is finite [s]"));
+    }
+    const bool was_slower = step_.is_slower;
+    step_ = make_imu_step<T>(parameters_, dt, noise_);
+    if (step_.is_slower && !was_slower) memory_.phase = 0.0;
+    memory_.dt = dt;
+  }
+  void advance(double dt) {
+    if (is_noisy_) {
+      const auto z = six_normals(seed_, id_, memory_.steps, Stream::imu_bias_walk);
+      memory_.bias = walked(memory_.bias, step_, z);
+    }
+    ++memory_.steps;
+    memory_.time += dt;
+  }
+  void take(const Vec3<T>& specific_force_B, const Vec3<T>& rates_B,
+            const Vec3<T>& angular_acceleration_B) {
+    ImuNoise<T> noise{};
+    if (is_noisy_) {
+      noise = imu_noise(six_normals(seed_, id_, memory_.steps, Stream::imu_noise),
+                        step_.accelerometer_deviation, step_.gyroscope_deviation);
+    }
+    memory_.reading = imu_reading(device_, specific_force_B, rates_B, angular_acceleration_B,
+                                  memory_.bias, noise, memory_.time);
+    memory_.has_reading = 1;
+  }
+
+  ImuParameters<double> parameters_;
+  std::uint64_t seed_;
+  std::uint32_t id_;
+  bool noise_;
+  bool is_noisy_ = false;
+  ImuDevice<T> device_{};
+  ImuStep<T> step_{};
+  Snapshot memory_{};
+};
+
+}  // namespace propwash

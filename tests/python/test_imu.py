@@ -1,0 +1,122 @@
+"""The sensor by itself: a vehicle's readings from a vehicle's motion, and what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+from helpers import Array
+from scipy.spatial.transform import Rotation
+
+AT_REST = [0.0, 0.0, 9.81]
+
+
+def to_body(uav: pw.Multicopter, vector_W: Array) -> Array:
+    """Components in the world as components in the body."""
+    rotation = Rotation.from_quat(pw.frames.wxyz_to_xyzw(uav.attitude))
+    return np.asarray(rotation.inv().apply(vector_W))
+
+
+@pytest.mark.parametrize("rate", [0.0, 333.0])
+def test_it_reads_what_a_vehicle_s_own_reads(rate: float) -> None:
+    """Noise is the same; the true specific force is that of the derivative, but for rounding."""
+    vehicle = pw.load_vehicle("penguin").replace(
+        process_noise=pw.ProcessNoiseParameters(),
+        imu={"position": (0.05, -0.02, 0.03), "attitude": (0.6, 0.0, 0.8, 0.0), "rate": rate},
+    )
+    uav = pw.Multicopter(vehicle, seed=3, id=7)
+    imu = pw.Imu(vehicle, seed=3, id=7)
+    gravity = np.array(vehicle.body.gravity)
+    dt = 1 / 960
+
+    def read(dt: float) -> pw.ImuReading:
+        motion = uav.derivative()
+        force = to_body(uav, motion.velocity - gravity)
+        return imu.read(force, uav.body_rates, motion.body_rates, dt)
+
+    readings = [(read(0.0), uav.imu)]
+    for n in range(300):
+        uav.step(pw.RateThrust([np.sin(0.1 * n), 0.4, -0.2], thrust=11.0), dt=dt)
+        readings.append((read(dt), uav.imu))
+    for mine, theirs in readings:
+        assert np.allclose(mine.specific_force, theirs.specific_force, rtol=0, atol=1e-9)
+        assert np.array_equal(mine.angular_rate, theirs.angular_rate)
+        assert mine.time == theirs.time
+    assert np.array_equal(imu.accelerometer_bias, uav.accelerometer_bias)
+    assert np.array_equal(imu.gyroscope_bias, uav.gyroscope_bias)
+    assert len({mine.time for mine, _ in readings}) == (301 if rate == 0.0 else 105)
+
+
+def test_snapshots_copies_and_pickles_read_on_alike() -> None:
+    imu = pw.Imu("flightgoggles", seed=5)
+    for _ in range(20):
+        imu.read(AT_REST, [0.1, 0.0, 0.0])
+    others = [copy.deepcopy(imu), pickle.loads(pickle.dumps(imu)), pw.Imu("flightgoggles", seed=5)]
+    others[2].restore(imu.snapshot())
+    for _ in range(20):
+        expected = imu.read(AT_REST, [0.0, 0.2, 0.0])
+        for other in others:
+            found = other.read(AT_REST, [0.0, 0.2, 0.0])
+            assert np.array_equal(found.specific_force, expected.specific_force)
+            assert np.array_equal(found.angular_rate, expected.angular_rate)
+    assert others[1].parameters == imu.parameters
+    imu.reset()
+    assert imu.time == 0.0
+    assert imu.steps == 0
+
+
+def test_parameters_and_vehicles_are_taken_alike() -> None:
+    vehicle = pw.load_vehicle("crazyflie")
+    readings = [
+        pw.Imu(sensor, seed=2).read(AT_REST, [0.0, 0.0, 0.0])
+        for sensor in ("crazyflie", vehicle, vehicle.imu)
+    ]
+    for reading in readings[1:]:
+        assert np.array_equal(reading.specific_force, readings[0].specific_force)
+    quiet = pw.Imu(vehicle, noise=False).read(AT_REST, [1.0, 2.0, 3.0])
+    assert quiet.angular_rate.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "expected"),
+    [
+        (([0.0, 0.0], [0.0] * 3), ValueError, "specific_force: expected 3 finite numbers"),
+        ((AT_REST, [0.0, np.nan, 0.0]), ValueError, "rates: expected 3 finite numbers"),
+        ((AT_REST, [0.0] * 3, "abc"), ValueError, "angular_acceleration: expected 3"),
+        ((AT_REST, [0.0] * 3, None, -1e-3), pw.ParameterError, "dt = -0.001: expected 0, or"),
+        ((AT_REST, [0.0] * 3, None, np.inf), ValueError, "dt: expected a finite number"),
+        ((AT_REST, [0.0] * 3, None, "1"), ValueError, "dt: expected a finite number"),
+    ],
+)
+def test_arguments_of_a_wrong_form_are_refused(
+    arguments: tuple[Any, ...], error: type[Exception], expected: str
+) -> None:
+    imu = pw.Imu("flightgoggles", seed=1)
+    imu.read(AT_REST, [0.0, 0.0, 0.0])
+    before = imu.snapshot()
+    with pytest.raises(error, match=expected):
+        imu.read(*arguments)
+    assert imu.snapshot() == before
+
+
+def test_sensors_out_of_range_and_other_snapshots_are_refused() -> None:
+    with pytest.raises(pw.ParameterError, match=r"imu\.rate = -1: expected"):
+        pw.Imu(pw.ImuParameters(rate=-1.0))
+    with pytest.raises(ValueError, match="seed: expected a whole number"):
+        pw.Imu("flightgoggles", seed=-1)
+    with pytest.raises(TypeError, match="noise: expected True or False"):
+        pw.Imu("flightgoggles", noise=1)  # type: ignore[arg-type]
+    imu = pw.Imu(pw.ImuParameters(position=(0.1, 0.0, 0.0)))
+    with pytest.raises(ValueError, match="as the sensor has a lever arm"):
+        imu.read(AT_REST, [0.0, 0.0, 0.0])
+    for other in (b"", b"propwash", imu.snapshot()[:-1], pw.Multicopter().get_state()):
+        with pytest.raises(ValueError, match="snapshot: expected the bytes"):
+            imu.restore(other)
+    damaged = bytearray(imu.snapshot())
+    damaged[-80:-40] = b"\xff" * 40
+    with pytest.raises(ValueError, match="snapshot: expected the bytes"):
+        imu.restore(bytes(damaged))
