@@ -51,7 +51,7 @@ template <int N, class T>
 typename Multicopter<N, T>::State Multicopter<N, T>::trim(const SteadyFlight& flight) const {
   const auto steady = propwash::trim(parameters_, flight);
   State state;
-  state.velocity = cast<T>(steady.velocity) + memory_.input.wind;
+  state.velocity = cast<T>(steady.velocity) + memory_.input.wind_W;
   state.attitude = cast<T>(steady.attitude);
   state.body_rates = cast<T>(steady.body_rates);
   state.rotor_speeds.resize(rotors());
