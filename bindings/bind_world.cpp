@@ -162,6 +162,26 @@ py::array_t<std::int32_t> collide_rows(const PyScene& self, const Array& positio
   return ids;
 }
 
+/// Fractions of the ways of spheres at their first contacts, and what they touch.
+py::tuple spherecast_rows(const PyScene& self, const Array& start, const Array& end,
+                          double radius) {
+  const py::ssize_t n = start.shape(0);
+  Array fraction(n);
+  py::array_t<std::int32_t> ids(n);
+  double* const to_fraction = fraction.mutable_data();
+  std::int32_t* const to_id = ids.mutable_data();
+  const double *a = start.data(), *b = end.data();
+  const auto view = self.view<double>();
+  without_gil(static_cast<std::size_t>(n), [&] {
+    for (py::ssize_t i = 0; i < n; ++i, a += 3, b += 3) {
+      const SphereHit hit = spherecast(view, {a[0], a[1], a[2]}, {b[0], b[1], b[2]}, radius);
+      to_fraction[i] = hit.fraction;
+      to_id[i] = hit.id;
+    }
+  });
+  return py::make_tuple(fraction, ids);
+}
+
 template <class T>
 void bind_rows(py::class_<PyScene>& scene, const std::string& number) {
   scene.def(("raycast_" + number).c_str(), &raycast_rows<T>, py::arg("origins").noconvert(),
@@ -181,6 +201,8 @@ void bind_world(py::module_& m) {
       .def("markers", &markers_of)
       .def("collide", &collide_rows, py::arg("positions"), py::arg("attitudes"), py::arg("radius"),
            py::arg("size"))
+      .def("spherecast", &spherecast_rows, py::arg("start").noconvert(),
+           py::arg("end").noconvert(), py::arg("radius"))
       .def_property_readonly("isa", &PyScene::isa);
   bind_rows<float>(scene, "float32");
   bind_rows<double>(scene, "float64");

@@ -191,26 +191,35 @@ def judge(
 ) -> Result:
     """What a flight is worth.
 
-    radius: m, of the sphere about the vehicle that may touch nothing. It is looked for at the rows
-    of the flight, which should lie closer together than a gate is deep. Raises ValueError for rows
-    that are none.
+    radius: m, of the sphere about the vehicle that may touch nothing on its way. The way is
+    straight between the rows of the flight. Raises ValueError for rows that are none.
     """
     flight = _checked(flight)
     gates = course_gates(scene, course)
     done = gates_in_order(gates, flight.time, flight.position)
     done = [passage for passage in done if passage.time - flight.time[0] <= time_limit]
     until = done[-1].time if len(done) == len(gates) else np.inf
-    touched, item = scene.collides(flight.position, radius=radius)
-    rows = np.flatnonzero(touched & (flight.time <= until))
-    collision = None
-    if len(rows):
-        first = rows[0]
-        collision = Collision(scene.names[item[first]], float(flight.time[first]))
+    collision = _first_collision(scene, flight, radius)
+    if collision is not None and collision.time > until:
+        collision = None
+    if collision is not None:
         done = [passage for passage in done if passage.time <= collision.time]
     last = done[-1].time - flight.time[0] if done else 0.0
     worth = score(len(done), last, collision is not None, time_limit)
     names = tuple(gate.name for gate in gates)
     return Result(scene, names, flight, tuple(done), collision, worth)
+
+
+def _first_collision(scene: Scene, flight: Flight, radius: float) -> Collision | None:
+    """The first contact on the straight ways between rows."""
+    hits = scene.spherecast(flight.position[:-1], flight.position[1:], radius)
+    rows = np.flatnonzero(hits.id >= 0)
+    if len(rows) == 0:
+        return None
+    first = rows[0]
+    span = flight.time[first + 1] - flight.time[first]
+    when = flight.time[first] + hits.fraction[first] * span
+    return Collision(scene.names[hits.id[first]], float(when))
 
 
 def fly(

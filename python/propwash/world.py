@@ -4,6 +4,7 @@
     hits = scene.raycast(origins, directions, max_range=20.0)
     scene.visible(start, end)
     scene.collides(position, radius=0.15)
+    scene.spherecast(start, end, radius=0.15)
 
 `docs/world.md` has the frames, the file format and what is approximated.
 """
@@ -41,6 +42,7 @@ __all__ = [
     "RayHits",
     "Scene",
     "Sphere",
+    "SphereHits",
     "Start",
     "Warehouse",
     "scene_json_schema",
@@ -69,6 +71,15 @@ class Collisions(NamedTuple):
     """(…,)"""
     id: NDArray[np.int32]
     """(…,) the least id of the items that are touched; -1 where none is"""
+
+
+class SphereHits(NamedTuple):
+    """What moving spheres touch first; the leading axes are those of the ways."""
+
+    fraction: NDArray[np.float64]
+    """(…,) of the way from start to end, at the first contact; 1 where nothing is touched"""
+    id: NDArray[np.int32]
+    """(…,) the item's place in `scene.items`; -1 where nothing is touched"""
 
 
 class Markers(NamedTuple):
@@ -291,11 +302,22 @@ class Scene:
             edges = _edges(size)
             level = (1.0, 0.0, 0.0, 0.0)
             turns = _attitudes(level if attitude is None else attitude, shape)
-        reach = 0.0 if radius is None else given.number("radius", radius, "a number > 0 [m]")
-        if radius is not None and not reach > 0.0:
-            raise ValueError(f"radius: expected a number > 0 [m], got {radius!r:.100}")
+        reach = 0.0 if radius is None else _radius(radius)
         ids = self._core.collide(places, turns, reach, edges).reshape(shape)
         return Collisions(ids >= 0, ids)
+
+    def spherecast(self, start: ArrayLike, end: ArrayLike, radius: float) -> SphereHits:
+        """What spheres that move straight from `start` to `end` touch first.
+
+        start, end: (…, 3) m, world frame, broadcast against each other. radius: m. Bodies are
+        solid, planes below, meshes are surfaces; a sphere that touches something at its start has
+        the fraction 0. A way that is not finite touches nothing. Raises ValueError for other
+        shapes and for a radius that is not positive.
+        """
+        rows, shape, _ = _two_rows("start", start, "end", end)
+        a, b = (np.asarray(each, dtype=np.float64) for each in rows)
+        fraction, ids = self._core.spherecast(a, b, _radius(radius))
+        return SphereHits(fraction.reshape(shape), ids.reshape(shape))
 
 
 def _rebuilt(
@@ -360,6 +382,13 @@ def _reach(max_range: float) -> float:
     if not isinstance(max_range, Real) or isinstance(max_range, bool) or not max_range > 0.0:
         raise ValueError(f"max_range: expected a number > 0 [m], got {max_range!r:.100}")
     return float(max_range)
+
+
+def _radius(radius: float) -> float:
+    reach = given.number("radius", radius, "a number > 0 [m]")
+    if not reach > 0.0:
+        raise ValueError(f"radius: expected a number > 0 [m], got {radius!r:.100}")
+    return reach
 
 
 def _edges(size: ArrayLike) -> tuple[float, float, float]:

@@ -29,6 +29,9 @@ class Lone {
   bool touches(const pw::Pose& pose, const Vec& size) const {
     return pw::collide(index_.view(), pose, size) == 0;
   }
+  pw::SphereHit cast(const Vec& start, const Vec& end, double radius) const {
+    return pw::spherecast(index_.view(), start, end, radius);
+  }
 
  private:
   static pw::Scene make(pw::Shape shape, const pw::Pose& pose) {
@@ -271,6 +274,101 @@ TEST_CASE("a world that is moved with its vehicles touches the same", "[collide]
   CHECK(touching > 100);
 }
 
+TEST_CASE("a moving sphere touches where one of its places on the way does", "[collide]") {
+  // the oracle is the sphere at rest at many places; what it meets between two of them is less deep
+  // than the way between them
+  constexpr int places = 2000;
+  Dice dice(8);
+  auto moved = bodies();
+  const pw::Mesh triangle{{{-1.3, -0.9, 0.3}, {1.6, -0.8, -0.4}, {0.1, 1.2, 0.6}}, {{0, 1, 2}}};
+  moved.push_back({"triangle", triangle, nullptr});
+  for (const auto& body : moved) {
+    const Lone scene(body.shape, {dice.vec3(0.3), dice.unit_quat()});
+    int hits = 0, inside = 0, through = 0;
+    for (int i = 0; i < 250; ++i) {
+      const Vec start = dice.vec3(3.0), end = dice.vec3(3.0);
+      const double radius = dice.uniform(0.02, 0.4), step = distance(start, end) / places;
+      const auto at = [&](int k) { return start + (end - start) * (k * 1.0 / places); };
+      int first = 0;
+      while (first <= places && !scene.touches(at(first), radius)) ++first;
+      const auto hit = scene.cast(start, end, radius);
+      CAPTURE(body.name, i, radius, first, hit.fraction);
+      if (first <= places) {
+        CHECK(hit.id == 0);
+        CHECK(hit.fraction <= first * 1.0 / places + 1e-9);
+        CHECK(hit.fraction >= (first - 1) * 1.0 / places - 1e-9);
+      } else if (hit.id == 0) {
+        CHECK_FALSE(scene.cast(start, end, radius - step).id == 0);
+      } else {
+        CHECK(hit.id == -1);
+        CHECK(hit.fraction == 1.0);
+      }
+      hits += hit.id == 0;
+      inside += first == 0;
+      through += hit.id == 0 && first > 0 && !scene.touches(end, radius);
+    }
+    CAPTURE(body.name, hits, inside, through);
+    CHECK(hits > 30);
+    CHECK(inside < hits);
+    if (std::string(body.name) != "plane") CHECK(through > 15);
+  }
+}
+
+TEST_CASE("a moving sphere meets planes, spheres and edges where geometry says", "[collide]") {
+  Dice dice(9);
+  for (int i = 0; i < 500; ++i) {
+    const double radius = dice.uniform(0.01, 0.5), height = dice.uniform(0.6, 5.0);
+    // a plane: the height falls evenly
+    const double end = dice.uniform(-3.0, 0.0);
+    const auto ground = Lone(pw::Plane{}).cast({0.0, 0.0, height}, {9.0, -4.0, end}, radius);
+    CHECK(ground.id == 0);
+    CHECK(ground.fraction == Approx((height - radius) / (height - end)).epsilon(1e-9));
+    // a sphere: a quadratic equation
+    const Vec start = dice.unit_vec3() * 4.0, way = dice.vec3(8.0);
+    const double a = squared_norm(way), b = dot(start, way), reach = 0.8 + radius;
+    const double root = b * b - a * (squared_norm(start) - reach * reach);
+    const double fraction = root < 0.0 ? 2.0 : (-b - std::sqrt(root)) / a;
+    const auto ball = Lone(pw::Sphere{0.8}).cast(start, start + way, radius);
+    CAPTURE(i, fraction);
+    CHECK((ball.id == 0) == (fraction >= 0.0 && fraction <= 1.0));
+    if (ball.id == 0) CHECK(ball.fraction == Approx(fraction).margin(1e-8));
+    // an edge of a box, passed squarely: it is touched within the radius and no further
+    const double off = radius / std::sqrt(2.0);
+    for (const double more : {-1e-6, 1e-6}) {
+      const double x = 0.5 + off + more;
+      const Vec from{x + 3.0, x - 3.0, 0.1}, to{x - 3.0, x + 3.0, 0.1};
+      CHECK((Lone(pw::Box{{1.0, 1.0, 1.0}}).cast(from, to, radius).id == 0) == (more < 0.0));
+    }
+  }
+}
+
+TEST_CASE("of several items a moving sphere touches the first", "[collide]") {
+  Dice dice(10);
+  pw::Scene scene;
+  for (int i = 0; i < 40; ++i) {
+    const auto& shape = bodies()[static_cast<std::size_t>(1 + i % 4)].shape;
+    scene.add({std::to_string(i), "", {}, {dice.vec3(6.0), dice.unit_quat()}, shape});
+  }
+  const pw::SceneIndex<double> index(scene);
+  int hits = 0;
+  for (int i = 0; i < 500; ++i) {
+    const Vec start = dice.vec3(7.0), end = dice.vec3(7.0);
+    double first = 2.0;
+    std::int32_t id = -1;
+    for (std::size_t k = 0; k < scene.items().size(); ++k) {
+      const auto one = Lone(scene.items()[k].shape, scene.items()[k].pose).cast(start, end, 0.1);
+      if (one.id < 0 || !(one.fraction < first)) continue;
+      first = one.fraction, id = static_cast<std::int32_t>(k);
+    }
+    const auto hit = pw::spherecast(index.view(), start, end, 0.1);
+    CAPTURE(i);
+    CHECK(hit.id == id);
+    CHECK(hit.fraction == (id < 0 ? 1.0 : first));
+    hits += id >= 0;
+  }
+  CHECK(hits > 100);
+}
+
 TEST_CASE("a position that is no number touches nothing", "[collide]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   for (const auto& body : bodies()) {
@@ -281,6 +379,10 @@ TEST_CASE("a position that is no number touches nothing", "[collide]") {
       at[i] = none;
       CHECK_FALSE(scene.touches(at, 1.0));
       CHECK_FALSE(scene.touches(pw::Pose{at}, {1.0, 1.0, 1.0}));
+      CHECK(scene.cast(at, {}, 1.0).id == -1);
+      CHECK(scene.cast({}, at, 1.0).id == -1);
+      at[i] = std::numeric_limits<double>::infinity();
+      CHECK(scene.cast(at, {}, 1.0).id == -1);
     }
   }
 }

@@ -227,8 +227,8 @@ TEST_CASE("a path closes and is run along at its speed", "[learn]") {
 TEST_CASE("a gate is passed along its x and within its opening alone", "[learn]") {
   const learn::RaceGate<float> gate{{5, 1, 2}, {0, 1, 0}, {-1, 0, 0}, {0, 0, 1}, 0.8F, 0.6F};
   const auto passes = [&](pw::Vec3<float> from, pw::Vec3<float> to) {
-    float share = not_one;
-    return learn::detail::passes(gate, from - gate.centre, to - gate.centre, share);
+    float fraction = not_one;
+    return learn::detail::passes(gate, from - gate.centre, to - gate.centre, fraction);
   };
   CHECK(passes({5, 0, 2}, {5, 2, 2}));
   CHECK(passes({5.7F, 0, 2.5F}, {5.7F, 2, 2.5F}));
@@ -290,4 +290,68 @@ TEST_CASE("what a race remembers of clearance changes nothing but the time it ta
   CHECK(collisions > 20);
   CHECK(skipped > 1000);
   CHECK(passed > 0);
+}
+
+TEST_CASE("a race sees what is touched between two steps, as one of fine steps does", "[learn]") {
+  const auto level = pw::Quat<double>::identity();
+  const pw::Scene scene =
+      scene_of({{"ground", "", {}, {}, pw::Plane{}},
+                {"gate", "", {}, {{4.0, 0.0, 2.0}, level}, pw::Gate{1.6, 1.4, 0.3, 0.1}}});
+  const pw::SceneIndex<double> index(scene);
+  const learn::RaceGate<float> gate{{4, 0, 2}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, 0.8F, 0.7F};
+  const std::vector<learn::RaceGate<float>> gates{gate, gate, gate};
+  const learn::RaceCourse<float> course{gates.data(), 1, index.view()};
+  // 30 m/s, which is 0.94 m in 30 steps of 1/960 s
+  constexpr std::size_t n = 40;
+  constexpr double step = 30.0 * 30.0 / 960.0;
+  struct Flown {
+    bool collided = false, passed = false;
+  };
+  Dice dice(12);
+  Crowd crowd(n, 5);
+  std::vector<Vec> starts;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vec aside{0.0, dice.uniform(-1.4, 1.4), 2.0 + dice.uniform(-1.2, 1.2)};
+    starts.push_back(Vec{-dice.uniform(0.0, step), 0.0, 0.0} + aside);
+  }
+  const auto fly = [&](int parts) {
+    std::array<std::int64_t, n> on{}, next{};
+    std::array<double, n> time{};
+    std::array<std::int32_t, n> steps{};
+    Truths passed{}, collided{}, over{};
+    Rows before(3 * n), clearance(n), reward(n);
+    std::vector<Flown> flown(n);
+    for (int k = 0; k <= 8 * parts; ++k) {
+      for (std::size_t i = 0; i < n; ++i) {
+        const Vec at = starts[i] + Vec{step * k / parts, 0.0, 0.0};
+        for (std::size_t a = 0; a < 3; ++a) {
+          crowd.position[3 * i + a] = static_cast<float>(at[static_cast<int>(a)]);
+        }
+      }
+      if (k == 0) before = crowd.position;
+      learn::judge_race<float>(crowd.state(), &course, {0.15F, 50.0F, 0.01}, steps.data(),
+                               {on.data(), next.data(), time.data(), passed.data(),
+                                collided.data(), before.data(), clearance.data()},
+                               reward.data(), over.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        Flown& one = flown[i];
+        if (one.collided || one.passed) continue;
+        one = {collided[i], passed[i]};
+        CHECK(over[i] == (collided[i] || passed[i]));
+      }
+    }
+    return flown;
+  };
+  const auto coarse = fly(1), fine = fly(60);
+  int into = 0, through = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    CAPTURE(i, starts[i].x, starts[i].y, starts[i].z);
+    CHECK(coarse[i].collided == fine[i].collided);
+    CHECK(coarse[i].passed == fine[i].passed);
+    CHECK_FALSE((coarse[i].collided && coarse[i].passed));
+    into += fine[i].collided;
+    through += fine[i].passed;
+  }
+  CHECK(into > 8);
+  CHECK(through > 5);
 }

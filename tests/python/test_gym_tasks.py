@@ -186,6 +186,45 @@ def test_race_counts_gates_in_order_and_scores_as_the_referee() -> None:
     assert told["2"]["score"] == 0.0
 
 
+def test_race_sees_every_flight_into_a_frame() -> None:
+    """At 30 m/s a step of 30 substeps is 0.94 m long; one of a single substep 3 cm is the oracle.
+
+    Seen at the ends of steps alone, 0.4 m of frame and sphere would be missed in half of the
+    flights: that all of 150 are seen has then a chance of less than 1e-40.
+    """
+    n = 300
+    rng = np.random.default_rng(4)
+    places = np.column_stack(
+        [-rng.uniform(0.0, 0.95, n), rng.uniform(-1.2, 1.2, n), 2.0 + rng.uniform(-1.2, 1.2, n)]
+    )
+    ends = []
+    for substeps in (30, 1):
+        env = pg.make_vec(
+            pg.Race, n, course=straight(), substeps=substeps, spread=0.0, noise=False,
+            autoreset_mode="DISABLED", max_episode_steps=0,
+        )  # fmt: skip
+        env.reset(seed=0)
+        env.set_state({"position": places, "velocity": [30.0, 0.0, 0.0]})
+        task: Any = env.task
+        done = np.zeros(n, dtype=bool)
+        told = {"collision": done.copy(), "gates": np.zeros(n, dtype=int)}
+        for _ in range(240 // substeps):
+            *_, terminated, _, infos = env.step(idle(env))
+            for name in told:
+                told[name][terminated] = infos[name][terminated] if terminated.any() else 0
+            told["gates"][~done & ~terminated] = task.next[~done & ~terminated]
+            done |= terminated
+            if terminated.any():
+                env.reset(options={"reset_mask": terminated})
+                env.set_state({"position": [0.0, 0.0, 50.0]}, mask=done)
+        ends.append(told)
+    coarse, fine = ends
+    into = np.count_nonzero(fine["collision"])
+    assert 100 < into < 250
+    assert np.array_equal(coarse["collision"], fine["collision"])
+    assert np.array_equal(coarse["gates"], fine["gates"])
+
+
 def test_race_does_not_count_a_gate_from_behind_or_out_of_turn() -> None:
     env = pg.make_vec(pg.Race, 2, course=straight(), spread=0.0, noise=False)
     task: Any = env.task

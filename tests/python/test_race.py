@@ -158,6 +158,29 @@ def test_a_bar_of_a_gate_is_met_by_who_flies_too_near() -> None:
         assert not hits or result.collision is None or result.collision.item == "A"
 
 
+def test_a_bar_is_met_however_far_apart_the_rows_of_a_flight_are() -> None:
+    """30 m/s and rows 1/32 s apart: 0.94 m, where a gate is 0.1 m deep. Against rows of 1 cm."""
+    rng = np.random.default_rng(6)
+    seen = 0
+    for _ in range(100):
+        start = np.array([-rng.uniform(0.0, 0.94), rng.uniform(-1.5, 1.5), rng.uniform(0.7, 3.3)])
+        judged = []
+        for step in (30.0 / 32.0, 0.01):
+            x = np.arange(0.0, 8.0, step)[:, None] * [1.0, 0.0, 0.0]
+            rows = len(x)
+            level = np.tile(LEVEL, (rows, 1))
+            flight = race.Flight(x[:, 0] / 30.0, start + x, level, np.zeros((rows, 3)))
+            judged.append(race.judge(THREE, flight))
+        coarse, fine = judged
+        assert (coarse.collision is None) == (fine.collision is None)
+        assert names(coarse) == names(fine)
+        if coarse.collision is not None and fine.collision is not None:
+            assert coarse.collision.item == fine.collision.item
+            assert coarse.collision.time == pytest.approx(fine.collision.time, abs=0.01 / 30.0)
+            seen += 1
+    assert 20 < seen < 80
+
+
 def test_what_comes_after_the_last_gate_is_not_judged() -> None:
     into_the_ground = along((0, 0, 2), (17, 0, 2), (17, 0, 0))
     assert race.judge(THREE, into_the_ground).score == pytest.approx(27.0)

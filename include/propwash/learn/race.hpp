@@ -34,7 +34,7 @@ struct RaceRows {
   std::int64_t* next;          ///< gates passed
   double* time;                ///< s, of the last gate
   bool* passed;                ///< a gate, in this step
-  bool* collided;
+  bool* collided;              ///< in this step, anywhere on the straight way flown
   T* before;     ///< m, positions a step earlier, (size, 3)
   T* clearance;  ///< m, to anything that can be touched, at least; 0 where unknown
 };
@@ -54,13 +54,13 @@ Vec3<T> row3(const T* rows, std::size_t i) {
 }
 
 /// Whether the straight way from `start` to `end` goes through a gate's opening, from behind; the
-/// share of the way at its plane. Both seen from the gate's middle.
+/// fraction of the way at its plane. Both relative to the gate's centre.
 template <class T>
-bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T& share) {
+bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T& fraction) {
   const T first = dot(start, gate.along), second = dot(end, gate.along);
   if (!(first < T(0)) || second < T(0)) return false;
-  share = first / (first - second);
-  const Vec3<T> through = start + (end - start) * share;
+  fraction = first / (first - second);
+  const Vec3<T> through = start + (end - start) * fraction;
   return abs(dot(through, gate.left)) <= gate.half_width &&
          abs(dot(through, gate.up)) <= gate.half_height;
 }
@@ -69,8 +69,9 @@ bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T
 
 /// reward: metres by which the next gate came nearer, +10 for a gate, −10 for a collision or beyond
 /// the bound, −0.001 |rates|². over: all gates passed, a collision or beyond the bound.
-/// steps: since the start, this one included. A last gate that is passed counts, whatever is
-/// touched in the same step.
+/// steps: since the start, this one included. The vehicle flies straight from `before` to its
+/// position: a sphere about it that touches something on that way has collided. Gates that it would
+/// have passed later do not count; what it touches after the last gate does not count either.
 template <class T>
 void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const RaceRules<T>& rules,
                 const std::int32_t* steps, const RaceRows<T>& rows, T* reward, bool* over) {
@@ -81,21 +82,25 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     const Vec3<T> start = was - gate.centre, end = here - gate.centre;
     T far = norm(end);
     T worth = norm(start) - far - T(0.001) * squared_norm(detail::row3(state.body_rates, i));
-    T share{};
-    const bool passed = rows.next[i] < course.count && detail::passes(gate, start, end, share);
+    // what is far from all things need not be looked at until it has flown that far
+    const T way = norm(here - was);
+    rows.clearance[i] -= way * T(1.0001) + T(1e-4);
+    SphereHit hit;
+    if (!(rows.clearance[i] > rules.radius)) {
+      const Vec3<double> centre{here.x, here.y, here.z};
+      hit = spherecast(course.scene, {was.x, was.y, was.z}, centre, double{rules.radius});
+      rows.clearance[i] = hit.id < 0 ? static_cast<T>(clearance(course.scene, centre)) : T(0);
+    }
+    bool collided = hit.id >= 0;
+    T fraction{};
+    const bool passed = rows.next[i] < course.count &&
+                        detail::passes(gate, start, end, fraction) &&
+                        !(collided && hit.fraction < double{fraction});
     if (passed) {
-      rows.time[i] = (steps[i] - 1 + static_cast<double>(share)) * rules.period;
+      rows.time[i] = (steps[i] - 1 + static_cast<double>(fraction)) * rules.period;
       ++rows.next[i];
       far = norm(here - course.gates[rows.next[i]].centre);
       worth += T(10);
-    }
-    // what is far from all things need not be looked at until it has flown that far
-    const Vec3<double> centre{here.x, here.y, here.z};
-    rows.clearance[i] -= norm(here - was) * T(1.0001) + T(1e-4);
-    bool collided = false;
-    if (!(rows.clearance[i] > rules.radius)) {
-      collided = collide(course.scene, centre, static_cast<double>(rules.radius)) >= 0;
-      rows.clearance[i] = collided ? T(0) : static_cast<T>(clearance(course.scene, centre));
     }
     const bool finished = rows.next[i] == course.count;
     collided = collided && !(finished && passed);

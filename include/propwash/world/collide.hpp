@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Whether a vehicle, a sphere or an oriented box, touches a scene. Bodies are solid to it; a plane
-/// is below its surface; a mesh is a surface.
+/// Whether a vehicle, a sphere or an oriented box, touches a scene, and what a moving sphere touches
+/// first. Bodies are solid; a plane is solid below its surface; a mesh is a surface.
 
 #include <algorithm>
 #include <array>
@@ -38,35 +38,104 @@ inline Mat3<double> rotation_of(const Solid<double>& solid) {
   return m;
 }
 
-struct SphereBody {
-  Vec3<double> centre_W;
-  double radius;
+/// More than any fraction of a way: no contact.
+inline constexpr double no_contact = 2.0;
 
-  Vec3<double> reach_W() const { return {radius, radius, radius}; }
-  bool touches(const WorldPlane<double>& plane) const {
-    return dot(centre_W - plane.point_W, plane.normal_W) < radius;
+/// The least t in [0, 1] at which a convex function is below a bound, or no_contact.
+/// distance: of t; m. length: m, by which it changes at most from t = 0 to 1.
+template <class F>
+double first_below(const F& distance, double bound, double length) {
+  double outside = 0.0;
+  double low = distance(0.0);
+  if (low < bound) return 0.0;
+  if (!(length > 0.0) || !(low - length < bound)) return no_contact;
+  double inside = 1.0;
+  double high = distance(1.0);
+  if (!(high < bound)) {
+    // a golden section search for the minimum, until a point below the bound is found or none is
+    // left that the function could reach
+    constexpr double golden = 0.3819660112501051;
+    double first = 0.0, last = 1.0, middle = golden;
+    double value = distance(middle);
+    while (!(value < bound)) {
+      const double reach = length * (last - first);
+      if (!(0.5 * (low + high - reach) < bound) || !(reach > 1e-12)) return no_contact;
+      const bool right = last - middle > middle - first;
+      const double probe = middle + golden * ((right ? last : first) - middle);
+      const double probed = distance(probe);
+      if (probed < value) {
+        (right ? first : last) = middle, (right ? low : high) = value;
+        middle = probe, value = probed;
+      } else {
+        (right ? last : first) = probe, (right ? high : low) = probed;
+      }
+    }
+    outside = first, inside = middle;
   }
-  bool touches(const WorldTriangle<double>& t) const {
-    return squared_distance_to_triangle(centre_W, t.corners_W, t.normal_W) < radius * radius;
+  while (length * (inside - outside) > 1e-10) {
+    const double middle = 0.5 * (outside + inside);
+    if (!(outside < middle && middle < inside)) break;
+    (distance(middle) < bound ? inside : outside) = middle;
   }
-  bool touches(const Solid<double>& solid) const {
-    const Vec3<double> p = rotation_of(solid) * (centre_W - solid.position_W);
-    const double square = radius * radius;
+  return inside;
+}
+
+/// A sphere that moves straight on, or rests where the way is zero.
+struct MovingSphere {
+  Vec3<double> start_W, way_W;
+  double radius;
+  double length = norm(way_W);
+
+  /// The fraction of the way at which it first touches something, or no_contact.
+  double contact(const WorldPlane<double>& plane) const {
+    const double height = dot(start_W - plane.point_W, plane.normal_W) - radius;
+    const double climb = dot(way_W, plane.normal_W);
+    if (height < 0.0) return 0.0;
+    return height + climb < 0.0 ? height / -climb : no_contact;
+  }
+  double contact(const WorldTriangle<double>& t) const {
+    return along(start_W, way_W, [&](const Vec3<double>& p) {
+      return squared_distance_to_triangle(p, t.corners_W, t.normal_W);
+    });
+  }
+  double contact(const Solid<double>& solid) const {
+    const Mat3<double> turn = rotation_of(solid);
+    const Vec3<double> start_S = turn * (start_W - solid.position_W), way_S = turn * way_W;
+    const Vec3<double>& half = solid.half;
     switch (solid.kind) {
       case SolidKind::box:
-        return squared_distance_to_box(p, solid.half) < square;
+        return along(start_S, way_S, [&](const Vec3<double>& p) {
+          return squared_distance_to_box(p, half);
+        });
       case SolidKind::sphere:
-        return norm(p) < radius + solid.half.x;
+        return along(start_S, way_S, [&](const Vec3<double>& p) {
+          const double off = std::max(norm(p) - half.x, 0.0);
+          return off * off;
+        });
       case SolidKind::cylinder:
-        return squared_distance_to_cylinder(p, solid.half.x, solid.half.z) < square;
+        return along(start_S, way_S, [&](const Vec3<double>& p) {
+          return squared_distance_to_cylinder(p, half.x, half.z);
+        });
       case SolidKind::gate:
         break;
     }
     const GateBars bars(solid);
+    double first = no_contact;
     for (std::size_t i = 0; i < 4; ++i) {
-      if (squared_distance_to_box(p - bars.centre_S[i], bars.half[i]) < square) return true;
+      const Vec3<double>& bar = bars.half[i];
+      first = std::min(first, along(start_S - bars.centre_S[i], way_S, [&](const Vec3<double>& p) {
+                         return squared_distance_to_box(p, bar);
+                       }));
     }
-    return false;
+    return first;
+  }
+
+ private:
+  /// The distance to a convex body is a convex function along a straight way.
+  template <class F>
+  double along(const Vec3<double>& start, const Vec3<double>& way, const F& squared) const {
+    const auto distance = [&](double t) { return std::sqrt(squared(start + way * t)); };
+    return first_below(distance, radius, length);
   }
 };
 
@@ -109,18 +178,13 @@ struct BoxBody {
   }
 };
 
-/// The least id of what a body touches, -1 for nothing.
-template <class Body>
-std::int32_t first_touched(const SceneView<double>& scene, const Body& body,
-                           const Vec3<double>& centre_W) {
-  std::int32_t found = -1;
-  const auto keep = [&](std::int32_t id) { found = found < 0 ? id : std::min(found, id); };
-  for (std::int32_t i = 0; i < scene.plane_count; ++i) {
-    if (body.touches(scene.planes[i])) keep(scene.planes[i].id);
-  }
-  if (scene.node_count == 0) return found;
-  const Vec3<double> reach = body.reach_W();
-  const Vec3<double> lower = centre_W - reach, upper = centre_W + reach;
+/// Calls visit(x) for all planes, and for the solids and triangles in boxes of the tree that a box
+/// from `lower` to `upper` meets.
+template <class Visit>
+void visit_near(const SceneView<double>& scene, const Vec3<double>& lower,
+                const Vec3<double>& upper, const Visit& visit) {
+  for (std::int32_t i = 0; i < scene.plane_count; ++i) visit(scene.planes[i]);
+  if (scene.node_count == 0) return;
   std::int32_t waiting[max_scene_depth] = {0};
   int count = 1;
   while (count > 0) {
@@ -139,13 +203,12 @@ std::int32_t first_touched(const SceneView<double>& scene, const Body& body,
     for (std::int32_t i = node.next; i < node.next + node.count; ++i) {
       const std::int32_t k = scene.references[i];
       if (k >= 0) {
-        if (body.touches(scene.solids[k])) keep(scene.solids[k].id);
-      } else if (body.touches(scene.triangles[-1 - k])) {
-        keep(scene.triangles[-1 - k].id);
+        visit(scene.solids[k]);
+      } else {
+        visit(scene.triangles[-1 - k]);
       }
     }
   }
-  return found;
 }
 
 /// m, from a point to a node's box; 0 inside.
@@ -185,10 +248,40 @@ inline double clearance(const SceneView<double>& scene, const Vec3<double>& poin
   return least;
 }
 
+/// What a moving sphere touches first.
+struct SphereHit {
+  double fraction = 1.0;  ///< of the way, at the first contact; 1 for none
+  std::int32_t id = -1;   ///< of the item, the least of those touched at once; -1 for none
+};
+
+/// What a sphere that moves straight from start to end touches first. A way that is not finite
+/// touches nothing.
+inline SphereHit spherecast(const SceneView<double>& scene, const Vec3<double>& start_W,
+                            const Vec3<double>& end_W, double radius) {
+  const detail::MovingSphere body{start_W, end_W - start_W, radius};
+  SphereHit hit;
+  if (!(body.length <= std::numeric_limits<double>::max())) return hit;
+  Vec3<double> lower, upper;
+  for (int i = 0; i < 3; ++i) {
+    lower[i] = std::min(start_W[i], end_W[i]) - radius;
+    upper[i] = std::max(start_W[i], end_W[i]) + radius;
+  }
+  detail::visit_near(scene, lower, upper, [&](const auto& item) {
+    const double fraction = body.contact(item);
+    if (!(fraction <= 1.0)) return;
+    if (hit.id < 0 || fraction < hit.fraction) {
+      hit = {fraction, item.id};
+    } else if (!(hit.fraction < fraction)) {
+      hit.id = std::min(hit.id, item.id);
+    }
+  });
+  return hit;
+}
+
 /// The least id of the items that a sphere [m] touches, -1 for none.
 inline std::int32_t collide(const SceneView<double>& scene, const Vec3<double>& centre_W,
                             double radius) {
-  return detail::first_touched(scene, detail::SphereBody{centre_W, radius}, centre_W);
+  return spherecast(scene, centre_W, centre_W, radius).id;
 }
 
 /// The same for a box of full edges `size` [m] about the origin of its pose.
@@ -199,7 +292,14 @@ inline std::int32_t collide(const SceneView<double>& scene, const Pose& pose,
       {pose.position_W,
        {{{m(0, 0), m(1, 0), m(2, 0)}, {m(0, 1), m(1, 1), m(2, 1)}, {m(0, 2), m(1, 2), m(2, 2)}}},
        size * 0.5}};
-  return detail::first_touched(scene, body, pose.position_W);
+  const Vec3<double> reach = body.reach_W();
+  std::int32_t found = -1;
+  detail::visit_near(scene, pose.position_W - reach, pose.position_W + reach,
+                     [&](const auto& item) {
+                       if (!body.touches(item)) return;
+                       found = found < 0 ? item.id : std::min(found, item.id);
+                     });
+  return found;
 }
 
 }  // namespace propwash
