@@ -201,8 +201,8 @@ void bind_world(py::module_& m) {
       .def("markers", &markers_of)
       .def("collide", &collide_rows, py::arg("positions"), py::arg("attitudes"), py::arg("radius"),
            py::arg("size"))
-      .def("spherecast", &spherecast_rows, py::arg("start").noconvert(),
-           py::arg("end").noconvert(), py::arg("radius"))
+      .def("spherecast", &spherecast_rows, py::arg("start").noconvert(), py::arg("end").noconvert(),
+           py::arg("radius"))
       .def_property_readonly("isa", &PyScene::isa);
   bind_rows<float>(scene, "float32");
   bind_rows<double>(scene, "float64");

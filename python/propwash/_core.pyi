@@ -1098,6 +1098,12 @@ class SceneIndex:
         normals: bool,
         pool: ThreadPool | None,
     ) -> tuple: ...
+    def spherecast(
+        self,
+        start: numpy.typing.NDArray[numpy.float64],
+        end: numpy.typing.NDArray[numpy.float64],
+        radius: typing.SupportsFloat | typing.SupportsIndex,
+    ) -> tuple: ...
     def visible_float32(
         self,
         start: numpy.typing.NDArray[numpy.float32],

@@ -330,8 +330,8 @@ TEST_CASE("a race sees what is touched between two steps, as one of fine steps d
       }
       if (k == 0) before = crowd.position;
       learn::judge_race<float>(crowd.state(), &course, {0.15F, 50.0F, 0.01}, steps.data(),
-                               {on.data(), next.data(), time.data(), passed.data(),
-                                collided.data(), before.data(), clearance.data()},
+                               {on.data(), next.data(), time.data(), passed.data(), collided.data(),
+                                before.data(), clearance.data()},
                                reward.data(), over.data());
       for (std::size_t i = 0; i < n; ++i) {
         Flown& one = flown[i];

@@ -35,8 +35,8 @@ struct RaceRows {
   double* time;                ///< s, of the last gate
   bool* passed;                ///< a gate, in this step
   bool* collided;              ///< in this step, anywhere on the straight way flown
-  T* before;     ///< m, positions a step earlier, (size, 3)
-  T* clearance;  ///< m, to anything that can be touched, at least; 0 where unknown
+  T* before;                   ///< m, positions a step earlier, (size, 3)
+  T* clearance;                ///< m, to anything that can be touched, at least; 0 where unknown
 };
 
 template <class T>
@@ -93,8 +93,7 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     }
     bool collided = hit.id >= 0;
     T fraction{};
-    const bool passed = rows.next[i] < course.count &&
-                        detail::passes(gate, start, end, fraction) &&
+    const bool passed = rows.next[i] < course.count && detail::passes(gate, start, end, fraction) &&
                         !(collided && hit.fraction < double{fraction});
     if (passed) {
       rows.time[i] = (steps[i] - 1 + static_cast<double>(fraction)) * rules.period;

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Whether a vehicle, a sphere or an oriented box, touches a scene, and what a moving sphere touches
-/// first. Bodies are solid; a plane is solid below its surface; a mesh is a surface.
+/// Whether a vehicle, a sphere or an oriented box, touches a scene, and what a moving sphere
+/// touches first. Bodies are solid; a plane is solid below its surface; a mesh is a surface.
 
 #include <algorithm>
 #include <array>
@@ -104,9 +104,8 @@ struct MovingSphere {
     const Vec3<double>& half = solid.half;
     switch (solid.kind) {
       case SolidKind::box:
-        return along(start_S, way_S, [&](const Vec3<double>& p) {
-          return squared_distance_to_box(p, half);
-        });
+        return along(start_S, way_S,
+                     [&](const Vec3<double>& p) { return squared_distance_to_box(p, half); });
       case SolidKind::sphere:
         return along(start_S, way_S, [&](const Vec3<double>& p) {
           const double off = std::max(norm(p) - half.x, 0.0);
