@@ -112,7 +112,7 @@ struct NamedFinish {
   Finish finish;
 };
 // tile, contrast, checker, joint, grain, contrast, gloss
-inline constexpr std::array<NamedFinish, 13> finishes{{
+inline constexpr std::array<NamedFinish, 14> finishes{{
     {"ground", {2.5F, 0.18F, 0.0F, 0.03F, 2.3F, 0.5F, 0.0F}},
     {"floor", {0.5F, 0.10F, 0.0F, 0.012F, 0.9F, 0.16F, 0.25F}},
     {"wall", {1.2F, 0.08F, 0.0F, 0.02F, 1.1F, 0.20F, 0.05F}},
@@ -126,6 +126,7 @@ inline constexpr std::array<NamedFinish, 13> finishes{{
     {"vehicle", {1.0F, 0.0F, 0.0F, 0.0F, 1.0F, 0.0F, 0.5F}},
     {"person", {1.0F, 0.0F, 0.0F, 0.0F, 0.1F, 0.15F, 0.0F}},
     {"obstacle", {1.0F, 0.12F, 0.0F, 0.015F, 0.6F, 0.2F, 0.05F}},
+    {"grid", {1.0F, 0.12F, 1.0F, 0.03F, 2.3F, 0.12F, 0.0F}},
 }};
 
 }  // namespace look_detail

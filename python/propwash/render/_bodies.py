@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from propwash.world import Box, Cylinder, Gate, Scene, Sphere
 
@@ -69,52 +69,69 @@ def _gate() -> list[_Part]:
 
 
 def _quadcopter() -> list[_Part]:
-    """Half a metre from motor to motor, about its centre; the arms in front are orange."""
+    """Half a metre from motor to motor, about its centre."""
+    bearings = (math.radians(bearing) for bearing in (45.0, 135.0, 225.0, 315.0))
+    return multicopter([(0.25 * math.cos(b), 0.25 * math.sin(b), 0.0) for b in bearings])
+
+
+def multicopter(rotors: Sequence[tuple[float, float, float]]) -> list[_Part]:
+    """A hull, and an arm, a motor and a disc for each rotor; the discs in front are orange.
+
+    rotors: (x, y, z) m, body frame.
+    """
+    span = max(1e-3, *(math.hypot(x, y) for x, y, _ in rotors))
+    k = span / 0.25  # the sizes below are those of a vehicle of half a metre
+    gaps = [math.dist(a[:2], b[:2]) for i, a in enumerate(rotors) for b in rotors[:i]]
+    # rotors above each other do not limit each other
+    disc = min(0.125 * k, *(0.48 * gap for gap in gaps if gap > 0.02 * k))
     parts: list[_Part] = [
-        Box(name="hull", category="vehicle", colour=CARBON, size=(0.24, 0.10, 0.05)),
+        Box(
+            name="hull",
+            category="vehicle",
+            colour=CARBON,
+            size=(0.24 * k, 0.10 * k, 0.05 * k),
+        ),
         Box(
             name="battery",
             category="vehicle",
             colour=YELLOW,
-            size=(0.14, 0.06, 0.03),
-            position=(-0.02, 0.0, 0.04),
+            size=(0.14 * k, 0.06 * k, 0.03 * k),
+            position=(-0.02 * k, 0.0, 0.04 * k),
         ),
         Box(
             name="camera",
             category="vehicle",
             colour=(0.02, 0.02, 0.03),
-            size=(0.03, 0.04, 0.03),
-            position=(0.13, 0.0, 0.0),
+            size=(0.03 * k, 0.04 * k, 0.03 * k),
+            position=(0.13 * k, 0.0, 0.0),
         ),
     ]
-    for number, bearing in enumerate((45.0, 135.0, 225.0, 315.0)):
-        angle = math.radians(bearing)
-        x, y = math.cos(angle), math.sin(angle)
-        colour = ORANGE if x > 0.0 else GREY
+    for number, (x, y, z) in enumerate(rotors):
+        angle, arm = math.atan2(y, x), max(math.hypot(x, y), 1e-3)
         parts += [
             Box(
                 name=f"arm{number}",
                 category="vehicle",
                 colour=CARBON,
-                size=(0.25, 0.025, 0.02),
-                position=(0.125 * x, 0.125 * y, 0.0),
+                size=(arm, 0.025 * k, 0.02 * k),
+                position=(0.5 * x, 0.5 * y, z),
                 attitude=(math.cos(angle / 2.0), 0.0, 0.0, math.sin(angle / 2.0)),
             ),
             Cylinder(
                 name=f"motor{number}",
                 category="vehicle",
                 colour=CARBON,
-                radius=0.016,
-                height=0.04,
-                position=(0.25 * x, 0.25 * y, 0.02),
+                radius=0.016 * k,
+                height=0.04 * k,
+                position=(x, y, z + 0.02 * k),
             ),
             Cylinder(
                 name=f"rotor{number}",
                 category="vehicle",
-                colour=colour,
-                radius=0.125,
-                height=0.006,
-                position=(0.25 * x, 0.25 * y, 0.045),
+                colour=ORANGE if x > 0.1 * span else GREY,
+                radius=disc,
+                height=0.006 * k,
+                position=(x, y, z + 0.045 * k),
             ),
         ]
     return parts
