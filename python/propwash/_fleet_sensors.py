@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from propwash._fleet_types import Flags
 from propwash._sensor_base import (
     FIRST_STREAM,
     STREAMS_PER_SENSOR,
+    Motion,
     NoiseKey,
     Reading,
     Sensor,
@@ -23,6 +25,12 @@ from propwash._sensor_base import (
 
 if TYPE_CHECKING:
     from propwash._sensing_core import SensingCore
+
+
+_FEW = 16
+"""A sensor reads for single vehicles where they are no more than this part of all."""
+
+Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,19 @@ class _Sample(Generic[Reading]):
         time = self.time.copy()
         time[mask] = np.nan
         return replace(self, time=time, reading=blanked(self.reading, mask))
+
+    def replaced(
+        self, rows: NDArray[np.intp], time: NDArray[np.float64], reading: Reading
+    ) -> _Sample[Reading]:
+        """With these times and readings in some rows."""
+
+        def put(whole: NDArray[Any], some: NDArray[Any]) -> NDArray[Any]:
+            whole = whole.copy()
+            whole[rows] = some
+            whole.flags.writeable = False
+            return whole
+
+        return replace(self, time=put(self.time, time), reading=_mapped(put, self.reading, reading))
 
 
 class FleetSensor(Generic[Reading]):
@@ -164,6 +185,42 @@ class FleetSensor(Generic[Reading]):
         key = self._key().start(step)
         self._bias = self._sensor.started(self._bias, self._core.size, mask, key)
 
+    def prime(self, mask: Flags) -> None:
+        """Gives vehicles of the mask a reading of now, whatever the latency.
+
+        It can be read until their next one arrives. Its noise depends on the fleet's seed, the
+        sensor, the vehicle and the fleet's step alone.
+        """
+        core = self._core
+        with core.lock:
+            self._deliver()
+            chosen = np.flatnonzero(mask)
+            first = self._first_readings(chosen, core.motion())
+            times = core.time[chosen]
+            self._current, *waiting = (
+                sample.replaced(chosen, times, first) for sample in (self._current, *self._pending)
+            )
+            self._pending = deque(waiting)
+
+    def _first_readings(self, chosen: NDArray[np.intp], motion: Motion) -> Reading:
+        """Of some vehicles alone where these are few, as a sensor may take long for all."""
+        sensor, rate, step = self._sensor, self.rate, self._core.steps
+        key, pool = self._key(), self._core.pool
+        if len(chosen) * _FEW > len(motion) or not sensor.is_for(1):
+            everyone = sensor.read(motion, self._bias, rate, key.first(step), pool)
+            return _mapped(lambda array: array[chosen], everyone)
+        rows = [
+            sensor.read(
+                _mapped(lambda array, i=i: array[i : i + 1], motion),
+                self._bias[i : i + 1],
+                rate,
+                replace(key, first_id=key.first_id + i).first(step),
+                pool,
+            )
+            for i in chosen.tolist()
+        ]
+        return _mapped(lambda *arrays: np.concatenate(arrays), *rows)
+
     def attachment(self) -> tuple[Sensor[Reading], SensorPlan, int]:
         """What SensingCore.add() takes."""
         return self._sensor, self._plan, self._slot
@@ -205,6 +262,13 @@ class SensorPlan:
     latency: float
     seed: int
     """The sensor's when it was attached."""
+
+
+def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:
+    """A record, such as a reading, with the result for each of the records' arrays."""
+    columns = [arrays_of(record) for record in records]
+    changed = {name: change(*(arrays[name] for arrays in columns)) for name in columns[0]}
+    return type(records[0])(**changed)
 
 
 def _packed(sample: _Sample[Any]) -> list[Any]:

@@ -19,7 +19,7 @@ Reading = TypeVar("Reading")
 FIRST_STREAM = 16
 """Streams of the noise from here on are free for sensors: see docs/random.md."""
 STREAMS_PER_SENSOR = 4
-"""White noise, walk of the biases, biases at the start; one is spare."""
+"""White noise, walk of the biases, biases at the start, white noise of first readings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +58,10 @@ class NoiseKey:
     def start(self, step: int) -> _core.SampleNoise:
         """Of biases that start at a step of the physics."""
         return _core.SampleNoise(self.key, step, self.first_id, self.stream + 2)
+
+    def first(self, step: int) -> _core.SampleNoise:
+        """Of readings that are taken at a step of the physics outside of the schedule."""
+        return _core.SampleNoise(self.key, step, self.first_id, self.stream + 3)
 
 
 class Sensor(ABC, Generic[Reading]):
@@ -113,6 +117,14 @@ class Sensor(ABC, Generic[Reading]):
     def _check_size(self, n: int) -> None:
         """Raises ValueError where the sensor is not for n bodies."""
 
+    def is_for(self, n: int) -> bool:
+        """Whether it can measure n bodies: not where it has a mounting for each of others."""
+        try:
+            self._check_size(n)
+        except ValueError:
+            return False
+        return True
+
     def started(
         self,
         bias: NDArray[np.float64] | None,
@@ -139,16 +151,25 @@ class Sensor(ABC, Generic[Reading]):
         pool: _core.ThreadPool | None = None,
     ) -> tuple[Reading, NDArray[np.float64]]:
         """A reading of n bodies and the biases that are in it."""
-        lost = _lost(motion)
-        any_lost = bool(lost.any())
-        if any_lost:
-            motion = _found(motion, lost)
         processes = self._processes()
         if processes:
             deviations, times = [p[0] for p in processes], [p[1] for p in processes]
             bias = _core.bias_next(bias, deviations, times, 1.0 / rate, key.walk(sample))
-        reading = self._read(motion, bias, rate, key.white(sample), pool)
-        return (blanked(reading, lost) if any_lost else reading), bias
+        return self.read(motion, bias, rate, key.white(sample), pool), bias
+
+    def read(
+        self,
+        motion: Motion,
+        bias: NDArray[np.float64],
+        rate: float,
+        noise: _core.SampleNoise,
+        pool: _core.ThreadPool | None = None,
+    ) -> Reading:
+        """A reading of n bodies with these biases; NaN, False, -1 for bodies that diverged."""
+        lost = _lost(motion)
+        if not lost.any():
+            return self._read(motion, bias, rate, noise, pool)
+        return blanked(self._read(_found(motion, lost), bias, rate, noise, pool), lost)
 
     def _measured(
         self,

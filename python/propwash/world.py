@@ -226,6 +226,12 @@ class Scene:
     def __repr__(self) -> str:
         return f"<Scene {self._name!r}: {len(self)} items, {len(self._markers.names)} markers>"
 
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (self._items, self._name, self._own_markers, self._start, self._meshes)
         return _rebuilt, (type(self), *parts)

@@ -288,9 +288,22 @@ def test_a_policy_keeps_what_its_actions_mean(tmp_path: Path) -> None:
     policy.save(trained.agent, tmp_path / "policy.onnx", described)
     loaded = policy.Policy.load(tmp_path / "policy.onnx")
     assert loaded.description.options["max_speed"] == 3.0
-    assert loaded.description.options["max_tilt"] == pg.Settings.max_tilt
+    assert loaded.description.options["max_rates"] == list(pg.Settings.max_rates)
     envs = loaded.make_vec(2)
     assert envs.reset(seed=1)[0].shape == (2, 22)
+
+
+def test_policies_of_older_versions_are_flown(tmp_path: Path) -> None:
+    """Their files name every option, those without effect too."""
+    trained = small(envs=2)
+    described = policy.describe("hover", {})
+    assert "max_tilt" not in described.options
+    idle = {"history": 8, "max_tilt": 0.7, "max_speed": 5.0}
+    older = policy.Description("hover", {**described.options, **idle})
+    policy.save(trained.agent, tmp_path / "policy.onnx", older)
+    loaded = policy.Policy.load(tmp_path / "policy.onnx")
+    assert loaded.description.options.keys() == described.options.keys()
+    assert loaded.make_vec(2).reset(seed=1)[0].shape == (2, 22)
 
 
 def test_a_model_that_tells_no_task_is_refused(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from propwash.gym._draws import Draws
 from propwash.gym._options import Settings
 from propwash.gym._race import Race
 from propwash.gym._single import FleetEnv
+from propwash.gym._snapshot import Snapshot
 from propwash.gym._state import State
 from propwash.gym._task import Hover, Land, Task
 from propwash.gym._track import Track, Waypoints
@@ -41,6 +42,7 @@ __all__ = [
     "Lemniscate",
     "Race",
     "Settings",
+    "Snapshot",
     "State",
     "Task",
     "Track",
@@ -65,20 +67,22 @@ def make_vec(kind: type[Task], num_envs: int = 1, **options: Any) -> FleetVector
 
 
 def register(name: str, kind: type[Task]) -> None:
-    """Registers a task with gymnasium, for `gym.make` and `gym.make_vec`: "lab/Mine-v0"."""
+    """Registers a task with gymnasium, for `gym.make` and `gym.make_vec`: "lab/Mine-v0".
+
+    Environments themselves truncate episodes after `episode_seconds`, whatever the length of a
+    step; max_episode_steps of `gym.make` is a wrapper around that.
+    """
 
     def single(**options: Any) -> FleetEnv:
-        # gymnasium's own wrapper counts the steps
-        return make(kind, **{"max_episode_steps": 0, **options})
+        return make(kind, **options)
 
     def vector(num_envs: int = 1, **options: Any) -> FleetVectorEnv:
         return make_vec(kind, num_envs, **options)
 
-    steps = max(1, round(kind.episode_seconds * _STEPS_PER_SECOND))
-    gymnasium.register(name, entry_point=single, vector_entry_point=vector, max_episode_steps=steps)
+    # by which gym.make knows what modes there are
+    single.metadata = FleetEnv.metadata  # type: ignore[attr-defined]
+    gymnasium.register(name, entry_point=single, vector_entry_point=vector)
 
-
-_STEPS_PER_SECOND = 1.0 / (Settings.dt * Settings.substeps)
 
 for _kind in (Hover, Track, Race, Land):
     if f"propwash/{_kind.__name__}-v0" not in gymnasium.registry:

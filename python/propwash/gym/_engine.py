@@ -13,19 +13,28 @@ from numpy.typing import NDArray
 from propwash import _core
 from propwash import _fleet_input as given
 from propwash.fleet import Fleet
-from propwash.gym import _actions
+from propwash.gym import _actions, _snapshot
 from propwash.gym._draws import Draws
-from propwash.gym._options import Settings
+from propwash.gym._options import Settings, check_names
 from propwash.gym._randomize import Randomizer
 from propwash.gym._sensed import SensedObservation
+from propwash.gym._snapshot import Snapshot, memory_of
 from propwash.gym._state import State
 from propwash.gym._task import Task
+from propwash.multicopter import MulticopterState
 from propwash.parameters import VehicleParameters, load_vehicle
 
 Numbers = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
+Parts = tuple[NDArray[Any] | None, ...]
+"""Of a physical state, in the order of PARTS; None for those that are not given."""
+
 PARTS = {"position": 3, "velocity": 3, "attitude": 4, "body_rates": 3, "rotor_speeds": 0}
+
+
+_MEMORY = ("_seed", "_episodes", "_is_ready", "_given", "_parts")
+"""What an engine itself remembers."""
 
 
 class Step:
@@ -72,7 +81,7 @@ class Engine:
         self.action_shape = (n, self.actions.size)
         self.state = State(fleet, self.actions.size, self.period)
         self.state.keeps_blank = keeps_blank
-        self.limit = _limit(chosen.max_episode_steps, self.task.episode_seconds, self.period)
+        self.limit = _limit(chosen, self.task.episode_seconds, self.period)
         self._randomizer = Randomizer(fleet, chosen)
         self._numbers = np.arange(chosen.index, chosen.index + n)
         self._episodes = np.zeros(n, dtype=np.int64)
@@ -107,11 +116,65 @@ class Engine:
         self._is_ready[:] = False
         self.fleet.reset(seed=self._seed)
 
-    def restart(self, mask: Flags) -> Numbers:
-        """Begins episodes, and observes all."""
-        self._begin(mask)
+    def placed(self, wanted: Any, mask: Flags | None) -> Parts:
+        """The parts of a physical state that a user gives, checked as the fleet does."""
+        if isinstance(wanted, MulticopterState):
+            wanted = vars(wanted)
+        if not isinstance(wanted, Mapping):
+            raise TypeError(
+                f"state: expected a dict of some of {', '.join(PARTS)}, or a MulticopterState, got "
+                f"{wanted!r:.100}"
+            )
+        check_names("state", wanted, list(PARTS))
+        position, velocity, attitude, rates, speeds = (wanted.get(name) for name in PARTS)
+        return self.fleet._parts(position, velocity, attitude, rates, speeds, mask)
+
+    def restart(self, mask: Flags, placed: Parts | None = None) -> Numbers:
+        """Begins episodes, with given parts of the state where there are any, and observes all."""
+        self._begin(mask, placed)
         self.state.read()
+        if placed is not None:
+            self.task.moved(self.state, np.flatnonzero(mask))
         return self._finite(self._observe(mask))
+
+    def place(self, placed: Parts, mask: Flags) -> None:
+        """Replaces parts of the physical state; episodes go on."""
+        self.fleet._core.place(placed, mask)
+        self.state.read()
+        self.task.moved(self.state, np.flatnonzero(mask))
+
+    def observe(self) -> Numbers:
+        """What is seen now, with nothing changed."""
+        return self._finite(self._observe(np.zeros(self.size, dtype=np.bool_)))
+
+    def snapshot(self, more: Mapping[str, Any]) -> Snapshot:
+        """Everything that affects the future, and more values of the caller's."""
+        values = {
+            "engine": {name: getattr(self, name) for name in _MEMORY},
+            "state": self.state.memory(),
+            "randomizer": self._randomizer.memory(),
+            "sensed": None if self._sensed is None else self._sensed.memory(),
+            "task": memory_of(self.task),
+            "more": more,
+        }
+        return _snapshot.taken(self.task, self.fleet, self.settings, values)
+
+    def restore(self, snapshot: Snapshot) -> dict[str, Any]:
+        """Continues from a snapshot, and gives the caller's values back."""
+        if not isinstance(snapshot, Snapshot):
+            raise TypeError(f"snapshot: expected that of snapshot(), got {snapshot!r:.100}")
+        snapshot.check(self.task, self.size, self.settings)
+        values = _snapshot.given_back(snapshot, self.fleet)
+        vars(self).update(values["engine"])
+        self.state.recall(values["state"])
+        self._randomizer.recall(values["randomizer"])
+        if self._sensed is not None:
+            self._sensed.recall(values["sensed"])
+        for name in memory_of(self.task).keys() - values["task"].keys():
+            delattr(self.task, name)
+        vars(self.task).update(values["task"])
+        more: dict[str, Any] = values["more"]
+        return more
 
     def wait(self, steps: int) -> None:
         """Lets the noise's clock go on by steps that nobody sees."""
@@ -125,10 +188,12 @@ class Engine:
         clipped, result.clipped = _core.take_actions(self._shaped(actions), pending, state.steps)
         self.fleet._core.step(self.actions.command(clipped), self.settings.substeps)
         state.previous_action, state.action = state.action, clipped
-        if pending is not None:
-            self._begin(pending)
         state.read()
         task.update(state)
+        if pending is not None:
+            # after update(), so that what a task remembers of an episode begins with it
+            self._begin(pending)
+            state.read()
         reward, seen, ended = task.reward(state), self._observe(None), task.terminated(state)
         gone = None if state.diverged is state.nobody else state.diverged
         try:
@@ -189,8 +254,8 @@ class Engine:
         _refuse(self.task, bad if wrong is None else bad | wrong)
         return seen
 
-    def _begin(self, mask: Flags, is_trial: bool = False) -> None:
-        """New episodes: states, parameters, air."""
+    def _begin(self, mask: Flags, placed: Parts | None = None, is_trial: bool = False) -> None:
+        """New episodes: states, parameters, air, first readings of sensors."""
         rows = np.flatnonzero(mask)
         self._episodes[rows] += 1
         if not self._starts_ahead:
@@ -205,7 +270,14 @@ class Engine:
         if not is_trial and not self._randomizer.is_idle:
             self._randomizer.start(self._draws(rows, self._episodes[rows]))
         parts = tuple(self._parts[name] if name in self._given else None for name in PARTS)
+        if placed is not None:
+            parts = tuple(
+                drawn if fixed is None else fixed
+                for drawn, fixed in zip(parts, placed, strict=True)
+            )
         self.fleet._core.reset(parts, mask, None)
+        for sensor in self.fleet.sensors.values():
+            sensor.prime(mask)
         state = self.state
         state.steps[rows] = 0
         state.action[rows] = 0.0
@@ -248,27 +320,6 @@ class Engine:
         self._parts[name][rows] = array
 
 
-class OnEngine:
-    """What environments tell of their engine."""
-
-    _engine: Engine
-
-    @property
-    def fleet(self) -> Fleet:
-        """The vehicles; one, in a single environment."""
-        return self._engine.fleet
-
-    @property
-    def task(self) -> Task:
-        """The task, as these environments have it."""
-        return self._engine.task
-
-    @property
-    def period(self) -> float:
-        """s, of a step."""
-        return self._engine.period
-
-
 def _check_row(name: str, task: Task, values: Any, size: int) -> None:
     array = np.asarray(values)
     if array.shape != (size,):
@@ -285,10 +336,12 @@ def _refuse(task: Task, bad: Any) -> None:
         )
 
 
-def _limit(chosen: int | None, seconds: float, period: float) -> int:
+def _limit(chosen: Settings, seconds: float, period: float) -> int:
     """Steps of an episode; 0 for as many as it takes."""
-    if chosen is not None:
-        return chosen
+    if chosen.max_episode_steps is not None:
+        return chosen.max_episode_steps
+    if chosen.episode_seconds is not None:
+        seconds = chosen.episode_seconds
     if not seconds > 0.0:
         raise ValueError(f"episode_seconds: expected a number > 0 [s], got {seconds!r:.100}")
     return max(1, round(seconds / period)) if seconds / period < 2**31 - 1 else 0

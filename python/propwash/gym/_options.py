@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from numbers import Real
 from os import PathLike
 from typing import Any, Literal, TypedDict, cast, get_args
 
@@ -17,11 +18,16 @@ from propwash.parameters import VehicleParameters
 
 from propwash.fleet import Dryden  # isort: skip
 
+MOST_FRAMES = 64
+"""Environments that are drawn at once."""
+
 Spread = float | tuple[str, Any, Any]
 """How a parameter varies: a share of its value, ("uniform", low, high), ("normal", mean, sd)."""
 
 ActionName = Literal["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity"]
 ObservationName = Literal["state", "sensors"]
+RenderMode = Literal["rgb_array", "human"]
+RenderCamera = Literal["chase", "onboard"]
 
 
 class Options(TypedDict, total=False):
@@ -46,7 +52,12 @@ class Options(TypedDict, total=False):
     integrator: FleetIntegrator
     threads: int | ThreadPool
     index: int
+    episode_seconds: float | None
     max_episode_steps: int | None
+    render_mode: RenderMode | None
+    render_camera: RenderCamera
+    render_size: Sequence[int]
+    render_envs: int | None
 
 
 @dataclass(frozen=True)
@@ -91,12 +102,42 @@ class Settings:
     """As of a Fleet."""
     index: int = 0
     """Number of the first environment: what its random numbers depend on besides the seed."""
+    episode_seconds: float | None = None
+    """s, after which an episode is truncated, inf for never; None for the task's time."""
     max_episode_steps: int | None = None
-    """After which an episode is truncated; None for the task's time, 0 for never."""
+    """The same in steps, 0 for never; None for `episode_seconds`."""
+    render_mode: RenderMode | None = None
+    """What render() does: returns frames, or shows them in a window; None for nothing."""
+    render_camera: RenderCamera = "chase"
+    """Where frames are seen from: behind the vehicle, or on it, ahead."""
+    render_size: Sequence[int] = (640, 480)
+    """px, width and height of a frame."""
+    render_envs: int | None = None
+    """How many of the environments are drawn, the first ones; None for all, at most 64."""
 
     def __post_init__(self) -> None:
         _one_of("action", self.action, get_args(ActionName))
-        _one_of("observation", self.observation, ("state", "sensors"))
+        _one_of("observation", self.observation, get_args(ObservationName))
+        if self.render_mode is not None:
+            _one_of("render_mode", self.render_mode, get_args(RenderMode))
+        _one_of("render_camera", self.render_camera, get_args(RenderCamera))
+        if not isinstance(self.render_size, Sequence) or len(self.render_size) != 2:
+            raise ValueError(
+                f"render_size = {self.render_size!r:.100}: expected width and height [px]"
+            )
+        for pixels in self.render_size:
+            given.whole_number("render_size", pixels, 16, 4096)
+        if self.render_envs is not None:
+            given.whole_number("render_envs", self.render_envs, 1, MOST_FRAMES)
+        if self.episode_seconds is not None:
+            if self.max_episode_steps is not None:
+                raise ValueError(
+                    "episode_seconds, max_episode_steps: expected one of the two, got both"
+                )
+            if not (is_real(self.episode_seconds) and self.episode_seconds > 0.0):
+                raise ValueError(
+                    f"episode_seconds = {self.episode_seconds!r:.100}: expected a number > 0 [s]"
+                )
         given.whole_number("history", self.history, 1, 1000)
         given.whole_number("substeps", self.substeps, 1, 100_000)
         given.whole_number("index", self.index, 0, 2**32 - 1)
@@ -163,10 +204,42 @@ def check_names(what: str, given_names: Any, known: Sequence[str]) -> None:
             )
 
 
+def is_real(value: object) -> bool:
+    """Whether it is a number, infinity included."""
+    return isinstance(value, Real) and not isinstance(value, bool) and value == value
+
+
 def settings(options: Mapping[str, Any]) -> Settings:
-    """The options by name, checked. Raises TypeError, ValueError."""
+    """The options by name, checked.
+
+    Raises TypeError, and ValueError also for options that would have no effect beside the others.
+    """
     check_names("options", options, option_names())
-    return Settings(**cast(Any, dict(options)))
+    chosen = Settings(**cast(Any, dict(options)))
+    for name in options:
+        if not has_effect(name, chosen):
+            other, values = _NEEDED[name]
+            raise ValueError(
+                f"{name} = {options[name]!r:.50}: expected {other}="
+                f"{' or '.join(map(repr, values))}, as it has no effect with "
+                f"{getattr(chosen, other)!r}; leave {name} out"
+            )
+    return chosen
+
+
+def has_effect(name: str, chosen: Settings) -> bool:
+    """Whether an option matters beside the others."""
+    other, values = _NEEDED.get(name, ("action", get_args(ActionName)))
+    return getattr(chosen, other) in values
+
+
+_NEEDED = {
+    "history": ("observation", ("sensors",)),
+    "max_tilt": ("action", ("attitude_thrust",)),
+    "max_speed": ("action", ("velocity",)),
+    "max_rates": ("action", ("rate_thrust", "attitude_thrust", "velocity")),
+}
+"""Options that have an effect for some values of another one alone."""
 
 
 def option_names() -> list[str]:

@@ -32,10 +32,10 @@ class Race(Judged):
         an episode begins at the start, or, each as likely, 1 to 3 m behind a gate that was passed,
         looking at the next one; time and score are then of what is left. For training.
 
-    A gate is passed where the straight line between two steps crosses its plane along its +x
-    within its opening. The target is the middle of the next gate; the state's extras are its
-    direction of passage (3), the way to the one after it (3) and that one's direction (3), in
-    `frame`.
+    Between two steps the vehicle flies a straight line. A gate is passed where that crosses its
+    plane along its +x within its opening; a collision is seen anywhere on it. The target is the
+    middle of the next gate; the state's extras are its direction of passage (3), the way to the one
+    after it (3) and that one's direction (3), in `frame`.
 
     Reward: metres by which the next gate came nearer, +10 for a gate, −10 for a collision or beyond
     `bound`, − 0.001 |rates|². Infos of runs that ended: gates, time [s, of the last], score (10 a
@@ -46,6 +46,7 @@ class Race(Judged):
 
     episode_seconds: ClassVar[float] = race.TIME_LIMIT
     starts_ahead: ClassVar[bool] = True
+    constants: ClassVar[tuple[str, ...]] = ("scene", "courses", "_gates", "_starts", "_yaws")
 
     def __init__(
         self,
@@ -73,7 +74,7 @@ class Race(Judged):
             if seed is not None:
                 given.whole_number("course_seed", seed, 0, 2**64 - 1)
         self.courses = [_course.load(course, seed, gates) for seed in seeds]
-        # what sensors see; environments of different courses have no scene in common
+        # for sensors; environments of different courses have no scene in common
         self.scene = self.courses[0].scene if len(self.courses) == 1 else None
         self.spread, self.radius = spread, radius
         self.bound = bound
@@ -153,6 +154,17 @@ class Race(Judged):
         self.next[rows] = self._skipped[rows] = self._first[rows]
         self._before[rows] = self._start[rows]
         self._seen = None
+
+    def moved(self, state: State, rows: NDArray[np.intp]) -> None:
+        """They have not flown the way there."""
+        self._before[rows] = state.position[rows]
+        self._clearance[rows] = 0.0
+        self._seen = None
+
+    def scenery(self, row: int) -> Scene:
+        """The course of an environment."""
+        course: _course.Course = self.courses[self.course[row]]
+        return course.scene
 
     def update(self, state: State) -> None:
         """Who passed a gate, who touched something, who came nearer."""

@@ -59,6 +59,14 @@ class Randomizer:
         self._delay = np.zeros(fleet.size, dtype=np.uint32)
         self.is_idle = not (self._varied or self._wind_range[1] or self._delay_range[1])
 
+    def memory(self) -> dict[str, Any]:
+        """For a snapshot: what the fleet was given last."""
+        return {"_wind": self._wind, "_delay": self._delay}
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        """Takes up what memory() gave."""
+        vars(self).update(memory)
+
     def start(self, draws: Draws) -> None:
         """New episodes for the rows of `draws`."""
         rows = draws.rows

@@ -22,7 +22,7 @@ class SensedObservation:
     """IMU history, last action; range to the ground and beacons where the task has a scene.
 
     Newest reading first, each specific force / g (3) and angular rate [rad/s] (3); last action (A);
-    range / 20 m (1), 1.05 where nothing is met or nothing was read yet; for each beacon of the
+    range / 20 m (1), 1.05 where nothing is met; for each beacon of the
     scene u and v, from -1 to 1 across the picture, and 1, or three zeros where it is not in view.
     """
 
@@ -43,6 +43,14 @@ class SensedObservation:
                 width += 3 * len(beacons.ids)
         self._actions = slice(self._inertial, self._inertial + actions)
         self._seen = np.zeros((state.size, width), dtype=np.float32)
+
+    def memory(self) -> Numbers:
+        """For a snapshot: the readings before."""
+        return self._seen
+
+    def recall(self, memory: Numbers) -> None:
+        """Takes up what memory() gave."""
+        self._seen = memory
 
     def observe(self, state: State, fresh: NDArray[np.bool_] | None) -> Numbers:
         """(n, k) after a step, with one reading repeated where an episode has just begun.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,10 +16,16 @@ HUGE = 1e6
 """m, m/s and rad/s, beyond which a state is as good as diverged."""
 
 
+_REMEMBERED = (
+    *("position", "velocity", "attitude", "body_rates"),
+    *("action", "previous_action", "steps", "diverged"),
+)
+
+
 class State:
     """The vehicles after a step, in float32: read it, do not write to it.
 
-    Where a vehicle has diverged stands what it was before.
+    Rows of vehicles that have diverged keep their last finite values.
     """
 
     def __init__(self, fleet: Fleet, actions: int, period: float) -> None:
@@ -40,7 +48,7 @@ class State:
         self.previous_action: Numbers = self.action
         """(n, A) what was done before that."""
         self.steps = np.zeros(n, dtype=np.int32)
-        """(n,) steps since the start of the episode."""
+        """(n,) steps since the start of the episode, 0 in its first observation."""
         self.diverged = np.zeros(n, dtype=np.bool_)
         """(n,) whether a number of the vehicle's state is not finite any more, or beyond 1e6."""
         self.nobody = self.diverged
@@ -68,9 +76,19 @@ class State:
         for old, new in zip(before, now, strict=True):
             new[self.diverged] = old[self.diverged]
 
+    def memory(self) -> dict[str, Any]:
+        """For a snapshot."""
+        return {name: getattr(self, name) for name in _REMEMBERED}
+
+    def recall(self, memory: dict[str, Any]) -> None:
+        """Takes up what memory() gave."""
+        vars(self).update(memory)
+        if not self.diverged.any():
+            self.diverged = self.nobody
+
     @property
     def time(self) -> Numbers:
-        """(n,) s since the start of the episode."""
+        """(n,) s since the start of the episode: steps * period."""
         return self.steps * np.float32(self.period)
 
     @property

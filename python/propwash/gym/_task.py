@@ -1,4 +1,4 @@
-"""Tasks: where an episode starts, what is seen of it, what it is worth and when it is over."""
+"""Tasks: where an episode starts, what is observed, rewarded and terminated."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from propwash import _core
 from propwash.fleet import Fleet
 from propwash.gym._draws import Draws
+from propwash.gym._scenery import EMPTY, GRID, pad
 from propwash.gym._state import State
 from propwash.world import Scene
 
@@ -18,7 +19,7 @@ Numbers = NDArray[np.float32]
 
 
 class Task:
-    """What all environments of a kind have in common; a class of your own overrides what differs.
+    """What all environments of a kind have in common; a custom class overrides what differs.
 
     All methods are for all n environments at once, in arrays of numpy, or tensors of torch on the
     CPU. `reset_state` is asked for the m environments that start an episode, all others once for
@@ -32,8 +33,10 @@ class Task:
     starts_ahead: ClassVar[bool] = False
     """Whether this class's `reset_state` does nothing but draw: many are then drawn at once, before
     the episodes begin, and what a task remembers of an episode is for `started` to begin."""
+    constants: ClassVar[tuple[str, ...]] = ("scene",)
+    """Names of attributes that never change after `begin`: snapshots leave them out."""
     scene: Scene | None = None
-    """What stands in the world, for range finder and beacons; None for nothing."""
+    """The world that range finder, beacons and pictures show; None for an empty one."""
 
     def __init__(self, frame: str = "world") -> None:
         if frame not in ("world", "body"):
@@ -59,7 +62,26 @@ class Task:
         """Called when the environments at these places, (m,), begin what `reset_state` drew."""
 
     def update(self, state: State) -> None:
-        """Called once after each step, before all else: what the task remembers goes on."""
+        """Called once after each step, before all else: what the task remembers goes on.
+
+        All rows have flown the step. Where episodes begin in this call of step(), in mode
+        NEXT_STEP, `reset_state` and `started` follow, so that a clock that they set to zero is zero
+        in the first observation. `state.time` and `state.steps` are such clocks.
+        """
+
+    def moved(self, state: State, rows: NDArray[np.intp]) -> None:
+        """Called when a user has set the states of the environments at these places, (m,).
+
+        What the task remembers of where they were becomes right again: see set_state().
+        """
+
+    def scenery(self, row: int) -> Scene:
+        """What a picture of the environment at this place shows beside vehicle and target.
+
+        Without a plane in it a floor is drawn below. Return the same Scene as long as it is the
+        same world.
+        """
+        return self.scene or EMPTY
 
     def target(self, state: State) -> Any:
         """(n, 3) or (3,) m, where the vehicle should be; None for the origin."""
@@ -128,7 +150,7 @@ def _target(target: Any, size: int) -> Numbers:
 
 
 class Judged(Task):
-    """A task whose `update` leaves what a step was worth, and whose episodes are over."""
+    """A task whose `update` computes rewards and terminations."""
 
     _reward: Any
     _over: Any
@@ -220,6 +242,7 @@ class Land(Judged):
 
     episode_seconds: ClassVar[float] = 8.0
     starts_ahead: ClassVar[bool] = True
+    constants: ClassVar[tuple[str, ...]] = ("scene", "_scenery")
     radius, speed, tilt = 0.3, 0.7, 0.35
 
     def __init__(
@@ -239,6 +262,13 @@ class Land(Judged):
         self.position, self.height = position, height
         self.gear, self.bound = gear, bound
         self.scene = Scene.load("empty")
+        self._scenery: Scene | None = None
+
+    def scenery(self, row: int) -> Scene:
+        """The ground, and where a landing is a success."""
+        if self._scenery is None:
+            self._scenery = Scene([GRID, pad(self.radius)])
+        return self._scenery
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
         """Keeps the distances."""
@@ -260,6 +290,10 @@ class Land(Judged):
     def started(self, rows: NDArray[np.intp]) -> None:
         """How far away they are."""
         self._distance[rows] = self._start[rows]
+
+    def moved(self, state: State, rows: NDArray[np.intp]) -> None:
+        """How far away they are now."""
+        self._distance[rows] = np.linalg.norm(state.position[rows], axis=1)
 
     def update(self, state: State) -> None:
         """Judges the step."""

@@ -12,9 +12,11 @@ from propwash import _core
 from propwash._reference import positive
 from propwash.fleet import Fleet
 from propwash.gym._draws import Draws
+from propwash.gym._scenery import dashes
 from propwash.gym._state import State
 from propwash.gym._task import Judged, Numbers
 from propwash.trajectories import Circle, Lemniscate, Path
+from propwash.world import Scene
 
 Array = NDArray[np.float64]
 
@@ -78,6 +80,7 @@ class Track(Judged):
 
     episode_seconds: ClassVar[float] = 10.0
     starts_ahead: ClassVar[bool] = True
+    constants: ClassVar[tuple[str, ...]] = ("scene", "_path", "_points", "_scenery")
 
     def __init__(
         self,
@@ -99,6 +102,14 @@ class Track(Judged):
         self.spread, self.bound = positive("spread", spread), positive("bound", bound)
         table, self.length = _even(_around(path))
         self._path = _core.TrackPath(table, self.length, self.speed)
+        self._points = table[:, :3].astype(np.float64)
+        self._scenery: Scene | None = None
+
+    def scenery(self, row: int) -> Scene:
+        """The path."""
+        if self._scenery is None:
+            self._scenery = Scene(dashes(self._points, self.length), name="path")
+        return self._scenery
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
         """Keeps where on the path each episode began."""

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
-from gymnasium.error import ClosedEnvironmentError, ResetNeeded
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from propwash import _fleet_input as given
 from propwash.gym import _options
-from propwash.gym._engine import Engine, OnEngine, Step
+from propwash.gym._engine import Engine, Step
+from propwash.gym._environment import FleetEnvironment
 from propwash.gym._options import Options
 from propwash.gym._task import Task
+from propwash.multicopter import MulticopterState
 
 Flags = NDArray[np.bool_]
 
 
-class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
+class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
     """n environments of one task, stepped by one fleet.
 
     task: a Task. autoreset_mode: of gymnasium.vector.AutoresetMode, or its name. copy: False gives
@@ -29,13 +31,14 @@ class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
 
     reset(seed=…) gives environment i the stream of (seed, index + i); a later reset() continues it.
     A first reset() without a seed takes one from the operating system. Raises TypeError for an
-    unknown option, ValueError for one that cannot be.
+    unknown option, ValueError for an invalid one.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
-        "render_modes": [],
+    metadata: dict[str, Any] = {  # noqa: RUF012
+        **FleetEnvironment.metadata,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
+    _memory = (*FleetEnvironment._memory, "_done", "_any_done")
 
     def __init__(
         self,
@@ -48,7 +51,6 @@ class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
     ) -> None:
         self.num_envs = given.whole_number("num_envs", num_envs, 1, 2**32)
         self.autoreset_mode = _mode(autoreset_mode)
-        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}  # type: ignore[misc]
         keeps = not given.flag("copy", copy)
         chosen = _options.settings(options)
         self._engine = engine = Engine(task, self.num_envs, chosen, keeps)
@@ -62,25 +64,34 @@ class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
         self._done: Flags | None = None
         """Which have ended and not begun again; None before the first reset."""
         self._any_done = False
+        self._prepare_rendering(chosen)
+        self.metadata["autoreset_mode"] = self.autoreset_mode
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begins episodes in all environments, or in those of options["reset_mask"], (n,) truths.
+        """Begins episodes in all environments, or in some.
 
-        Raises ValueError for a mask together with a seed, as that is of all.
+        options: "reset_mask", (n,) truth values, which of them; "state", parts of the physical
+            state to begin from instead of what the task draws, as of set_state().
+
+        Raises ValueError for a mask together with a seed, which is for all.
         """
-        self._refuse_closed()
-        _options.check_names("options", options or {}, ("reset_mask",))
-        mask = None if options is None else options.get("reset_mask")
-        chosen = self._chosen(mask, seed)
+        self._check_open()
+        options = options or {}
+        _options.check_names("options", options, ("reset_mask", "state"))
+        chosen = self._chosen(options.get("reset_mask"), seed)
+        state = options.get("state")
+        placed = None if state is None else self._engine.placed(state, chosen)
         if seed is not None or self._done is None:
             seeded(self, self._engine, seed)
         if self._done is None:
             self._done = np.zeros(self.num_envs, dtype=np.bool_)
         self._done = self._done & ~chosen
         self._any_done = bool(self._done.any())
-        return self._engine.restart(chosen), {}
+        seen = self._engine.restart(chosen, placed)
+        self._draw(chosen)
+        return seen, {}
 
     def _chosen(self, mask: Any, seed: int | None) -> Flags:
         everyone = np.ones(self.num_envs, dtype=np.bool_)
@@ -98,16 +109,15 @@ class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
         """One step of all; actions (n, A) within [-1, 1].
 
-        Numbers beyond are clipped, and counted in infos["clipped"]. Raises ValueError for one that
-        is none, naming the environment.
+        Numbers beyond are clipped, and counted in infos["clipped"]. Raises ValueError for NaN,
+        naming the environment.
         """
         done = self._done
         if self.closed or done is None:
-            self._refuse_closed()
-            raise ResetNeeded("expected reset() before step()")
+            self._check_begun("step()")
         pending = done if self._any_done else None
         if pending is not None and self.autoreset_mode is AutoresetMode.DISABLED:
-            ended = ", ".join(str(number) for number in np.flatnonzero(done)[:8])
+            ended = ", ".join(str(number) for number in np.flatnonzero(pending)[:8])
             raise ResetNeeded(
                 f"environments {ended}: expected reset(options={{'reset_mask': …}}) after the end "
                 "of an episode, as autoreset is disabled"
@@ -124,6 +134,8 @@ class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
             done = np.zeros(self.num_envs, dtype=np.bool_)
             result.any_done = False
         self._done, self._any_done = done, result.any_done
+        if self._pictures is not None:
+            self._draw()
         return seen, result.reward, result.terminated, result.truncated, infos
 
     def _finals(self, seen: Any, done: Flags, infos: dict[str, Any]) -> dict[str, Any]:
@@ -140,9 +152,46 @@ class FleetVectorEnv(OnEngine, VectorEnv[Any, Any, Any]):
         present["_final_info"] = done.copy()
         return present
 
-    def _refuse_closed(self) -> None:
-        if self.closed:
-            raise ClosedEnvironmentError("expected environments that are open, got close() before")
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """A frame (height, width, 3) sRGB of each environment, with render_mode="rgb_array".
+
+        Otherwise None. The option `render_envs` says how many are drawn.
+        """
+        return self._frames()
+
+    @property
+    def state(self) -> dict[str, NDArray[np.float32]]:
+        """The physical states, (n, …): position, velocity, attitude, body_rates, rotor_speeds."""
+        return self._states()
+
+    def set_state(
+        self, state: Mapping[str, ArrayLike] | MulticopterState, mask: ArrayLike | None = None
+    ) -> None:
+        """Replaces parts of the physical states; episodes go on, with their clocks and noise.
+
+        state: some of position (n, 3) m, velocity (n, 3) m/s, attitude (n, 4), body_rates (n, 3)
+            rad/s and rotor_speeds (n, N) rad/s, by name; without the first axis it is for all
+            alike. mask: (n,) truth values, which environments; parts may have a row for each of
+            these instead. observe() gives what is seen then.
+
+        Raises TypeError or ValueError for parts that are invalid; nothing changes then.
+        """
+        self._place(state, given.mask(mask, self.num_envs))
+
+    def observe(self) -> Any:
+        """The observations now, with nothing changed: after set_state() or restore()."""
+        self._check_begun("observe()")
+        return self._engine.observe()
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Closes the window, where there is one."""
+        self.close_window()
+
+    def _is_closed(self) -> bool:
+        return self.closed
+
+    def _is_begun(self) -> bool:
+        return self._done is not None
 
 
 def seeded(env: Any, engine: Engine, seed: int | None) -> None:

@@ -12,7 +12,7 @@ environments give them, and one output, actions (n, A) in [-1, 1]: normalisation
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -125,7 +125,9 @@ def describe(
     """With the environments' defaults written down, that a policy depends on."""
     own, others = _options.split(KINDS[task], options)
     settings = _options.settings(others)
-    defaults = {name: getattr(settings, name) for name in _KEPT}
+    defaults = {
+        name: getattr(settings, name) for name in _KEPT if _options.has_effect(name, settings)
+    }
     described = Description(task, {**own, **defaults, **others}, training or {})
     try:
         json.dumps(asdict(described))
@@ -202,7 +204,19 @@ def _described(text: str, file: Path) -> Description:
             f"{file}: expected version 1 and a task of {', '.join(KINDS)}, got version "
             f"{described.version!r:.20} and {described.task!r:.50}"
         )
-    return described
+    try:
+        return _without_idle(described)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{file}: {error}") from error
+
+
+def _without_idle(described: Description) -> Description:
+    """Without options that have no effect, which older files hold."""
+    known = {name: described.options[name] for name in _KEPT if name in described.options}
+    chosen = _options.Settings(**known)
+    idle = {name for name in known if not _options.has_effect(name, chosen)}
+    options = {name: value for name, value in described.options.items() if name not in idle}
+    return replace(described, options=options)
 
 
 def require_onnx() -> Any:

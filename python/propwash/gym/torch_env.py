@@ -90,14 +90,10 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> tuple[Tensor, dict[str, Any]]:
         """Observations (n, k) and infos, as of the environment.
 
-        options["reset_mask"] may be a tensor (n,) of truths on any device.
+        Numbers in options, such as options["reset_mask"], (n,) truth values, and those of
+        options["state"], may be tensors on any device.
         """
-        if options is not None:
-            options = {
-                name: value.detach().cpu().numpy() if isinstance(value, Tensor) else value
-                for name, value in options.items()
-            }
-        seen, infos = self.env.reset(seed=seed, options=options)
+        seen, infos = self.env.reset(seed=seed, options=_arrays(options))
         with self._sender as send:
             return send("observation", seen), self._infos(send, infos)
 
@@ -149,9 +145,20 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
                 told[name] = send(path + name, value)
         return told
 
+    def render(self) -> Any:
+        """As of the environment: frames are arrays."""
+        return self.env.render()
+
     def close_extras(self, **kwargs: Any) -> None:
         """Closes the environment."""
         self.env.close(**kwargs)
+
+
+def _arrays(value: Any) -> Any:
+    """With arrays in place of tensors, in dicts too."""
+    if isinstance(value, dict):
+        return {name: _arrays(each) for name, each in value.items()}
+    return value.detach().cpu().numpy() if isinstance(value, Tensor) else value
 
 
 class _Sender:

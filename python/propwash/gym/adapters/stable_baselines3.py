@@ -47,6 +47,7 @@ class FleetVecEnv(VecEnv):
     ) -> None:
         self.envs = keeping(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
         self._actions: Any = None
+        self.metadata = self.envs.metadata
         super().__init__(
             self.envs.num_envs, self.envs.single_observation_space, self.envs.single_action_space
         )
@@ -99,9 +100,13 @@ class FleetVecEnv(VecEnv):
         """None is; VecMonitor and the like wrap all of them."""
         return [False for _ in self._get_indices(indices)]
 
+    def render(self, mode: str | None = None) -> Any:
+        """The environments' frames in one picture; with render_mode="human" steps show them."""
+        return None if self.render_mode == "human" else super().render(mode)
+
     def get_images(self) -> Sequence[Any]:
-        """None."""
-        return [None] * self.num_envs
+        """The frames of the environments that are drawn (option `render_envs`), for recorders."""
+        return self.envs.render() or ()
 
 
 def _spread(rows: list[dict[str, Any]], infos: dict[str, Any]) -> None:

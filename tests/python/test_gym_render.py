@@ -1,0 +1,327 @@
+"""Pictures of environments: frames for gymnasium's wrappers, that show what flies and where."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+os.environ["SDL_VIDEODRIVER"] = "dummy"
+os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
+
+gym = pytest.importorskip("gymnasium")
+
+import propwash.gym as pg  # noqa: E402
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+from gymnasium.wrappers import HumanRendering, RecordVideo  # noqa: E402
+from gymnasium.wrappers import vector as vector_wrappers  # noqa: E402
+
+Frame = NDArray[np.uint8]
+
+SMALL: dict[str, Any] = {"render_size": (320, 240)}
+RGB: dict[str, Any] = {"render_mode": "rgb_array", **SMALL}
+TASKS: tuple[type[pg.Task], ...] = (pg.Hover, pg.Track, pg.Race, pg.Land)
+
+needs_pygame = pytest.mark.skipif(find_spec("pygame") is None, reason="pygame is not installed")
+needs_moviepy = pytest.mark.skipif(find_spec("moviepy") is None, reason="moviepy is not installed")
+# what libraries that write films do to others
+quiet = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+
+
+def idle(env: Any) -> Any:
+    return np.zeros(env.action_space.shape, dtype=np.float32)
+
+
+def frame_of(env: Any) -> Frame:
+    frame: Frame = env.render()
+    assert isinstance(frame, np.ndarray)
+    return frame
+
+
+def is_green(frame: Frame) -> NDArray[np.bool_]:
+    """Pixels of the ball at the target."""
+    r, g, b = frame.astype(int).transpose(2, 0, 1)
+    return np.asarray((g > 60) & (g > 2 * r) & (g > 2 * b))
+
+
+def is_blue(frame: Frame) -> NDArray[np.bool_]:
+    """Pixels of the trail."""
+    r, g, b = frame.astype(int).transpose(2, 0, 1)
+    return np.asarray((b > 90) & (b > 2.2 * r) & (b > 1.5 * g))
+
+
+def is_vehicle(frame: Frame) -> NDArray[np.bool_]:
+    """Pixels of the hull, of carbon, or of the rotors in front, orange."""
+    r, g, b = frame.astype(int).transpose(2, 0, 1)
+    return np.asarray((frame.max(axis=2) < 45) | ((r > 130) & (r > 1.4 * g) & (g > 1.3 * b)))
+
+
+def middle_of(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(2,) from the centre of the picture, right and down, in halves of it."""
+    rows, columns = np.nonzero(mask)
+    height, width = mask.shape
+    return np.array([columns.mean() / width, rows.mean() / height]) * 2.0 - 1.0
+
+
+# what is seen
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_frames_of_every_task_show_something(kind: type[pg.Task]) -> None:
+    env = pg.make(kind, **RGB)
+    env.reset(seed=3)
+    frames = []
+    for _ in range(2):
+        frame = frame_of(env)
+        assert frame.shape == (240, 320, 3)
+        assert frame.dtype == np.uint8
+        assert is_vehicle(frame).sum() > 20
+        assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 500  # not a blank picture
+        frames.append(frame)
+        for _ in range(20):
+            env.step(idle(env))
+    assert not np.array_equal(frames[0], frames[1])
+    again = frame_of(env)
+    assert np.array_equal(again, frame_of(env))  # looking changes nothing
+
+
+def test_the_target_is_where_the_camera_looks() -> None:
+    """Ahead of the vehicle, higher and lower as it is in the world."""
+    for height in (-1.0, 1.0):
+        env = pg.make(pg.Hover, tilt=0.0, **RGB)
+        start = {"position": [-2.0, 0.0, -height], "attitude": [1, 0, 0, 0], "velocity": [0, 0, 0]}
+        env.reset(seed=0, options={"state": start})
+        frame = frame_of(env)
+        ball, vehicle = middle_of(is_green(frame)), middle_of(is_vehicle(frame))
+        assert (np.abs([ball, vehicle]) < 0.9).all()
+        assert np.sign(vehicle[1] - ball[1]) == height
+
+
+def test_the_trail_is_the_way_that_was_flown() -> None:
+    """It begins with the episode, and goes to where the vehicle came from."""
+    env = pg.make(pg.Track, path="circle", noise=False, **RGB)
+    env.reset(seed=0)
+    first = frame_of(env)
+    assert is_blue(first).sum() == 0
+    for _ in range(60):
+        env.step(np.array([0, 0, 0, 0.2], dtype=np.float32))
+    later = frame_of(env)
+    assert is_blue(later).sum() > 15
+    # it has climbed
+    assert middle_of(is_blue(later))[1] > middle_of(is_vehicle(later))[1]
+    env.reset()
+    begun = frame_of(env)
+    assert is_blue(begun).sum() == 0
+
+
+def test_a_camera_on_board_turns_with_the_vehicle() -> None:
+    """Rolled by half a turn, the sky is below."""
+    env = pg.make(pg.Hover, render_camera="onboard", **RGB)
+    bright = []
+    for attitude in ([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]):
+        env.reset(seed=0, options={"state": {"attitude": attitude, "position": [2.0, 0.0, 0.0]}})
+        frame = frame_of(env)
+        assert is_vehicle(frame).sum() < 10
+        blue_less_red = frame[..., 2].astype(int) - frame[..., 0]
+        bright.append(blue_less_red[:60].mean() - blue_less_red[-60:].mean())
+    assert bright[0] > 20
+    assert bright[1] < -20
+
+
+def test_the_floor_is_never_above_the_vehicle() -> None:
+    env = pg.make(pg.Hover, bound=100.0, **RGB)
+    env.reset(seed=0)
+    for height in (-2.5, -3.5, -11.0, -40.0):
+        env.set_state({"position": [0.0, 0.0, height], "attitude": [1, 0, 0, 0]})
+        frame = frame_of(env)
+        assert is_vehicle(frame).sum() > 20, height
+
+
+def test_a_picture_is_of_its_own_environment() -> None:
+    envs = pg.make_vec(pg.Race, 3, course_seed=[0, 1], **RGB)
+    envs.reset(seed=0)
+    frames = envs.render()
+    assert frames is not None
+    for row, frame in enumerate(frames):
+        alone = pg.make_vec(pg.Race, 1, course_seed=[0, 1], index=row, **RGB)
+        alone.reset(seed=0)
+        own = alone.render()
+        assert own is not None
+        assert np.array_equal(frame, own[0])
+        assert not np.array_equal(frame, frames[row - 1])
+
+
+# gymnasium's conventions
+
+
+def test_frames_of_vector_environments_are_a_tuple() -> None:
+    envs = gym.make_vec(
+        "propwash.gym:propwash/Hover-v0", num_envs=3,
+        vectorization_mode="vector_entry_point", **RGB,
+    )  # fmt: skip
+    envs.reset(seed=0)
+    frames = envs.render()
+    assert isinstance(frames, tuple)
+    assert [frame.shape for frame in frames] == [(240, 320, 3)] * 3
+    some = pg.make_vec(pg.Hover, 100, render_envs=2, **RGB)
+    some.reset(seed=0)
+    few = some.render()
+    assert few is not None
+    assert all(np.array_equal(one, other) for one, other in zip(few, frames[:2], strict=True))
+
+
+def test_the_registry_renders() -> None:
+    env = gym.make("propwash.gym:propwash/Hover-v0", render_mode="rgb_array")
+    with pytest.raises(gym.error.ResetNeeded):
+        env.render()
+    env.reset(seed=1)
+    assert env.render().shape == (480, 640, 3)
+    assert env.metadata["render_fps"] == 96
+    assert set(env.metadata["render_modes"]) == {"rgb_array", "human"}
+    slow = gym.make("propwash/Hover-v0", render_mode="rgb_array", substeps=30)
+    assert slow.metadata["render_fps"] == 32
+    listed = gym.make("propwash/Hover-v0", render_mode="rgb_array_list", **SMALL)
+    listed.reset(seed=1)
+    listed.step(idle(listed))
+    assert len(listed.render()) == 2
+
+
+@needs_pygame
+@pytest.mark.filterwarnings("ignore:.*A Box observation space m..imum value is")
+def test_the_checker_finds_nothing_in_any_render_mode() -> None:
+    env = gym.make("propwash/Hover-v0", **SMALL)
+    check_env(env.unwrapped)
+    env.close()
+
+
+@quiet
+@needs_moviepy
+def test_gymnasium_records_films(tmp_path: Path) -> None:
+    one: Any = RecordVideo(
+        gym.make("propwash/Land-v0", **RGB), str(tmp_path / "one"), video_length=8
+    )
+    one.reset(seed=0)
+    for _ in range(9):
+        one.step(idle(one))
+    one.close()
+    envs = gym.make_vec("propwash/Land-v0", num_envs=3, **RGB)
+    many: Any = vector_wrappers.RecordVideo(
+        envs, str(tmp_path / "many"), step_trigger=lambda step: step == 0, video_length=8
+    )
+    many.reset(seed=0)
+    for _ in range(9):
+        many.step(idle(many))
+    many.close()
+    films = sorted(tmp_path.rglob("*.mp4"))
+    assert len(films) == 2
+    assert all(film.stat().st_size > 1000 for film in films)
+
+
+@needs_pygame
+def test_windows_show_the_frames() -> None:
+    import pygame
+
+    windows: list[Any] = [
+        gym.make("propwash/Hover-v0", render_mode="human", **SMALL),
+        HumanRendering(gym.make("propwash/Hover-v0", **RGB)),
+    ]
+    for env in windows:
+        env.reset(seed=0)
+        env.step(idle(env))
+        shown = pygame.surfarray.array3d(pygame.display.get_surface())
+        assert shown.shape == (320, 240, 3)
+        assert shown.std() > 10
+        assert env.render() is None
+        env.close()
+        assert not pygame.display.get_init()
+    envs: Any = pg.make_vec(pg.Hover, 9, render_mode="human", render_envs=5, **SMALL)
+    envs.reset(seed=0)
+    assert pygame.display.get_surface().get_size() == (960, 480)
+    assert envs.render() is None
+    envs.close()
+    wrapped: Any = vector_wrappers.HumanRendering(pg.make_vec(pg.Hover, 2, **RGB))
+    wrapped.reset(seed=0)
+    wrapped.step(idle(wrapped))
+    wrapped.close()
+
+
+@quiet
+@needs_moviepy
+def test_stable_baselines3_records_films(tmp_path: Path) -> None:
+    library = pytest.importorskip("stable_baselines3.common.vec_env")
+    from propwash.gym.adapters.stable_baselines3 import FleetVecEnv
+
+    envs = FleetVecEnv(pg.Hover, 3, **RGB)
+    film = library.VecVideoRecorder(envs, str(tmp_path), lambda step: step == 0, video_length=6)
+    film.reset()
+    assert film.render().shape == (2 * 240, 2 * 320, 3)
+    for _ in range(8):
+        film.step(np.zeros((3, 4), dtype=np.float32))
+    film.close()
+    assert [file.suffix for file in tmp_path.iterdir()] == [".mp4"]
+
+
+def test_tensors_do_not_hinder_pictures() -> None:
+    pytest.importorskip("torch")
+    from propwash.gym.torch_env import TorchVectorEnv
+
+    envs = TorchVectorEnv(pg.Hover, 2, **RGB)
+    envs.reset(seed=0)
+    assert len(envs.render()) == 2
+
+
+# what it costs, and what is refused
+
+
+def test_rendering_costs_nothing_unless_it_is_asked_for() -> None:
+    code = (
+        "import sys, propwash.gym as pg, numpy as np\n"
+        "envs = pg.make_vec(pg.Track, 2)\n"
+        "envs.reset(seed=0)\n"
+        "envs.step(np.zeros((2, 4)))\n"
+        "assert envs._pictures is None and envs.task._scenery is None\n"
+        "wanted = ('propwash.gym._picture', 'propwash.render._bodies', 'pygame', 'PIL')\n"
+        "sys.exit(any(name in sys.modules for name in wanted))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_a_mode_nothing_is_rendered() -> None:
+    env = pg.make(pg.Hover)
+    env.reset(seed=0)
+    with pytest.warns(UserWarning, match="render_mode='rgb_array' or 'human'"):
+        assert env.render() is None
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"render_mode": "ansi"}, "render_mode: expected one of rgb_array, human"),
+        ({"render_camera": "side"}, "render_camera: expected one of chase, onboard"),
+        ({"render_size": (640,)}, "render_size = .*: expected width and height"),
+        ({"render_size": (640, 0)}, "render_size: expected a whole number from 16"),
+        ({"render_envs": 0}, "render_envs: expected a whole number from 1"),
+        ({"render_envs": 4, "render_mode": "rgb_array"}, "of the 3 environments to draw"),
+    ],
+)
+def test_invalid_options_are_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        pg.make_vec(pg.Hover, 3, **options)
+
+
+def test_too_many_to_draw_are_refused_with_what_to_do() -> None:
+    with pytest.raises(ValueError, match=r"of the 65 environments.*render_envs=4"):
+        pg.make_vec(pg.Hover, 65, render_mode="rgb_array")
+
+
+def test_without_pygame_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygame", None)
+    with pytest.raises(gym.error.DependencyNotInstalled, match=r"propwash\[show\]"):
+        pg.make(pg.Hover, render_mode="human")
