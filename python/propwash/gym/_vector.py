@@ -225,10 +225,12 @@ def told(engine: Engine, result: Step) -> dict[str, Any]:
 
 
 def add(infos: dict[str, Any], name: str, values: Any, mask: Flags) -> None:
-    """Adds an array, zero where the mask is not set, and the mask; nothing for nobody."""
-    if mask.any():
-        array = np.array(values)
-        array[~mask] = np.zeros((), dtype=array.dtype)
+    """Adds an array, zero where the mask is not set, and the mask; nothing for an empty mask."""
+    rows = np.flatnonzero(mask)  # mostly few: quicker than the mask
+    if len(rows):
+        given_values = np.asarray(values)
+        array = np.zeros_like(given_values)
+        array[rows] = given_values[rows]
         infos[name], infos["_" + name] = array, mask.copy()
 
 
