@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propwash._guidance import rotation
 from propwash._scene_items import Gate
 
 Array = NDArray[np.float64]
@@ -78,6 +79,35 @@ def flights(
             f"vehicles=range(8), say"
         )
     return found
+
+
+def landmarks(given: Mapping[str, ArrayLike] | None) -> dict[str, Array]:
+    """By name (k, 3) m: points where k is 1, else lines. Raises TypeError or ValueError."""
+    found = {}
+    for name, value in (given or {}).items():
+        points = np.atleast_2d(_numbers(f"landmarks[{name!r}]", value))
+        if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+            raise ValueError(
+                f"landmarks[{name!r}]: expected finite numbers of shape (3,) or (k, 3) [m], got "
+                f"shape {np.shape(value)}"
+            )
+        found[str(name)] = points
+    return found
+
+
+def described(flights: Sequence[Flown]) -> str:
+    """What flew, in a line: how many, how long, how fast."""
+    name = flights[0].name
+    alone = "1 flight" if not name or name.isdigit() else name
+    parts = [alone if len(flights) == 1 else f"{len(flights)} flights"]
+    times = [flight.time for flight in flights if flight.time is not None]
+    if times:
+        parts.append(f"{max(float(time[-1] - time[0]) for time in times):.3g} s")
+    speeds = [flight.speed for flight in flights if flight.speed is not None]
+    fastest = [float(np.nanmax(speed)) for speed in speeds if np.isfinite(speed).any()]
+    if fastest:
+        parts.append(f"at most {max(fastest):.3g} m/s")
+    return ", ".join(parts)
 
 
 def _is_flight(value: object) -> bool:
@@ -178,3 +208,12 @@ def gate_bars(gate: Gate) -> tuple[Array, Array]:
     centres = np.array([[0, across, 0], [0, -across, 0], [0, 0, up], [0, 0, -up]])
     upright, level = [0.5 * d, 0.5 * b, 0.5 * h], [0.5 * d, 0.5 * w + b, 0.5 * b]
     return centres, np.array([upright, upright, level, level])
+
+
+def gate_corners(gate: Gate) -> Array:
+    """(4, 3) m, of the frame's outer edge in its middle plane, world frame, around once."""
+    square = np.array([[0, -1, -1], [0, 1, -1], [0, 1, 1], [0, -1, 1]])
+    outer = 0.5 * np.array([0.0, gate.width, gate.height]) + gate.border * np.array([0, 1, 1])
+    corners: Array = (square * outer) @ rotation(np.asarray(gate.attitude)).T
+    corners += np.asarray(gate.position)
+    return corners

@@ -5,20 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from propwash import _training_curve, _video, plots
 from propwash._whole_files import check_file
 
 FILMS = (".gif", ".mp4")
-_RATE, _WIDTH, _HEIGHT = 25.0, 480, 240
-
-
 _PICTURES = (".png", ".svg", ".pdf")
 _OWN = {
     "num_envs": "the command chooses their number",
@@ -74,6 +67,7 @@ def run(options: argparse.Namespace) -> None:
                 "--viz"
             )
         _video.check(options.out)
+        plots.require_matplotlib()
     elif options.out.suffix.lower() == ".rrd" or options.viz is not None:
         plots.check(options.out, options.viz)
     else:
@@ -101,12 +95,14 @@ def run(options: argparse.Namespace) -> None:
             f"{trained.get('steps', 0):,} steps in {trained.get('seconds', 0):g} s"
         )
         print(_training_curve.table(told, options.episodes))
-    scene = scene_of(envs)
+    title = f"{policy.description.task} by {options.policy.name}, seed {options.seed}"
     if is_film:
-        count = _video.write(options.out, film(flown, scene), _RATE)
+        from propwash import _flight_film
+
+        count = _video.write(options.out, _flight_film.film(flown, envs, title), _flight_film.RATE)
         shown = f"film {options.out}: {count} pictures, from the side and from above"
     else:
-        shown = _training_curve.show_flights(flown, options.out, options.viz, scene)
+        shown = _training_curve.show_flights(flown, options.out, options.viz, envs, title)
     if not options.json:
         print(f"  {shown}", flush=True)
 
@@ -127,50 +123,3 @@ def changes(given: list[str]) -> dict[str, Any]:
         except ValueError:
             options[name] = value
     return options
-
-
-def scene_of(envs: Any) -> Any:
-    """What stands in the world of the environments' task, where it has gates; or None."""
-    scene = envs.task.scene
-    return scene if scene is not None and scene.gates else None
-
-
-def film(flown: Any, scene: Any) -> Iterator[NDArray[np.uint8]]:
-    """The first flights from the side (x, z), and from above (x, y), as time goes by."""
-    pil = _video.pillow()
-    shown = min(_training_curve.SHOWN, flown.position.shape[1])
-    position = flown.position[:, :shown]
-    everywhere = position[np.isfinite(position).all(axis=2)]
-    gates = [] if scene is None else [np.asarray(gate.position) for gate in scene.gates]
-    points = np.concatenate([everywhere, *([each[None] for each in gates])])
-    low, high = points.min(axis=0) - 0.2, points.max(axis=0) + 0.2
-    half = _WIDTH // 2
-    scale = float(min(half / (high[0] - low[0]), _HEIGHT / max(high[1:] - low[1:])))
-    middle = 0.5 * (low + high)
-
-    def pixels(way: Any, axis: int) -> list[tuple[float, float]]:
-        left = half * (0.5 if axis == 2 else 1.5)
-        across = left + scale * (way[:, 0] - middle[0])
-        up = 0.5 * _HEIGHT - scale * (way[:, axis] - middle[axis])
-        return list(zip(across.tolist(), up.tolist(), strict=True))
-
-    steps = np.arange(0.0, flown.time[-1], 1.0 / _RATE)
-    for when, row in zip(steps, np.searchsorted(flown.time, steps), strict=True):
-        image = pil.Image.new("RGB", (_WIDTH, _HEIGHT), (245, 245, 240))
-        draw = pil.ImageDraw.Draw(image)
-        draw.line([(half, 0), (half, _HEIGHT)], fill=(200, 200, 200))
-        for axis in (2, 1):
-            for gate in gates:
-                x, y = pixels(gate[None], axis)[0]
-                draw.rectangle((x - 3, y - 3, x + 3, y + 3), outline=(40, 150, 60))
-            for vehicle in range(shown):
-                way = position[: row + 1, vehicle]
-                way = way[np.isfinite(way).all(axis=1)]
-                drawn = pixels(way, axis)
-                if len(drawn) > 1:
-                    draw.line(drawn, fill=(50, 90, 170))
-                x, y = drawn[-1]
-                draw.ellipse((x - 3, y - 3, x + 3, y + 3), fill=(20, 20, 20))
-        draw.text((6, 4), f"x, z   {when:4.1f} s", (90, 90, 90))
-        draw.text((half + 6, 4), "x, y", (90, 90, 90))
-        yield np.asarray(image)

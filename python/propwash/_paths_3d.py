@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _guidance
-from propwash._flown import Flown, gate_bars
+from propwash._figures import END, START, TARGET, name_points
+from propwash._flown import Flown, gate_bars, gate_corners
 from propwash._scene_items import Gate
 
 if TYPE_CHECKING:
@@ -18,19 +20,113 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
+_MOST_NAMES = 12
+"""Of flights; more would cover them."""
+_MOST_MOVES, _APART = 20, 4.0
+"""Trials of finding room for labels, and the pixels between them."""
+_SMALLEST = 0.2
+"""m, the least extent that is shown."""
 _PIECES = 8_000
 """Of all paths in one figure: more are not seen."""
 
 
-def draw(figure: Figure, flights: Sequence[Flown], gates: Sequence[Gate], place: Any = 111) -> None:
-    """Draws into a place of a figure: all of it, or a part of a grid."""
-    axes: Any = figure.add_subplot(place, projection="3d")
+def draw(
+    figure: Figure,
+    flights: Sequence[Flown],
+    gates: Sequence[Gate],
+    landmarks: Mapping[str, Array],
+    place: Any = None,
+) -> None:
+    """Draws into a part of a grid; into all of the figure where place is None."""
+    axes: Any = figure.add_subplot(111 if place is None else place, projection="3d")
     _draw_paths(figure, axes, flights)
     corners = [_draw_gate(axes, gate) for gate in gates]
-    _set_equal(axes, np.concatenate([*(flight.position for flight in flights), *corners]))
-    axes.set_xlabel("x [m]")
-    axes.set_ylabel("y [m]")
-    axes.set_zlabel("z [m]")
+    for name, points in landmarks.items():
+        style: Any = TARGET if len(points) == 1 else {"color": "0.55", "ls": "--", "lw": 1.0}
+        axes.plot(*points.T, label=name, **style)
+    ways = [flight.position for flight in flights]
+    # the layout of a figure leaves no room for the labels of these axes
+    zoom = 1.0 if place is None else 0.85
+    _set_equal(axes, np.concatenate([*ways, *landmarks.values(), *corners]), zoom)
+    for set_label, axis, name in (
+        (axes.set_xlabel, axes.xaxis, "x [m]"),
+        (axes.set_ylabel, axes.yaxis, "y [m]"),
+        (axes.set_zlabel, axes.zaxis, "z [m]"),
+    ):
+        set_label(name)
+        axis.set_rotate_label(False)
+    axes.legend(fontsize=8, loc="upper left", ncols=3)
+    _untangle(figure, axes)
+    _name(axes, flights, gates, corners)
+
+
+def _name(
+    axes: Any, flights: Sequence[Flown], gates: Sequence[Gate], corners: Sequence[Array]
+) -> None:
+    """Names of gates, and of flights at their starts."""
+    named = [
+        (corner[np.argmax(corner[:, 2])], gate.name)
+        for corner, gate in zip(corners, gates, strict=True)
+    ]
+    if 1 < len(flights) <= _MOST_NAMES:
+        named += [(_whole(flight.position)[0], flight.name) for flight in flights]
+    if named:
+        points = _projected(axes, np.array([point for point, _ in named]))
+        ways = [_projected(axes, _whole(flight.position)) for flight in flights]
+        name_points(axes, points, [name for _, name in named], ways)
+
+
+def _untangle(figure: Figure, axes: Any) -> None:
+    """Moves labels away from numbers, and leaves out numbers where two axes meet.
+
+    matplotlib places both by the box alone, whose sides may be seen at any angle.
+    """
+    from matplotlib.ticker import FixedLocator
+
+    three = (axes.xaxis, axes.yaxis, axes.zaxis)
+    for axis in three:
+        low, high = sorted(axis.get_view_interval())
+        shown = [place for place in axis.get_majorticklocs() if low <= place <= high]
+        axis.set_major_locator(FixedLocator(shown))
+    for _ in range(_MOST_MOVES):
+        figure.draw_without_rendering()
+        numbers = [_boxes(axis) for axis in three]
+        every = [box for boxes in numbers for box in boxes]
+        tangled = [axis for axis in three if _covered(axis.label.get_window_extent(), every)]
+        for axis in tangled:
+            axis.labelpad += 4.0
+        is_free = not tangled
+        for i, j in permutations(range(3), 2):
+            bad = [_covered(box, numbers[j]) for box in numbers[i]]
+            if any(bad) and len(numbers[i]) > max(2, len(numbers[j]) - 1):
+                places = zip(three[i].get_majorticklocs(), bad, strict=True)
+                three[i].set_major_locator(FixedLocator([place for place, b in places if not b]))
+                is_free = False
+                break
+        if is_free:
+            break
+
+
+def _boxes(axis: Any) -> list[Any]:
+    """Of the numbers of an axis as they were drawn: asking the axis would place them anew."""
+    ticks = axis.majorTicks[: len(axis.get_majorticklocs())]
+    return [tick.label1.get_window_extent() for tick in ticks]
+
+
+def _covered(box: Any, others: list[Any]) -> bool:
+    return any(box.padded(_APART).overlaps(other) for other in others)
+
+
+def _projected(axes: Any, points: Array) -> Array:
+    """(k, 2) where points (k, 3) are on the paper."""
+    projection = import_module("mpl_toolkits.mplot3d.proj3d")
+    x, y, _ = projection.proj_transform(*points.T, axes.get_proj())
+    return np.column_stack([x, y])
+
+
+def _whole(position: Array) -> Array:
+    """The rows that are finite."""
+    return position[np.isfinite(position).all(axis=1)]
 
 
 def _draw_paths(figure: Figure, axes: Any, flights: Sequence[Flown]) -> None:
@@ -58,13 +154,14 @@ def _draw_paths(figure: Figure, axes: Any, flights: Sequence[Flown]) -> None:
             drawn = lines
         if flown.any():
             axes.add_collection3d(lines)
-        whole = flight.position[np.isfinite(flight.position).all(axis=1)]
-        axes.plot(*whole[:1].T, "o", color="tab:green", ms=5)
-        axes.plot(*whole[-1:].T, "s", color="tab:red", ms=5)
-        if 1 < len(flights) <= 12:
-            axes.text(*whole[-1], f"  {flight.name}", fontsize=8)
+        whole, is_first = _whole(flight.position), number == 0
+        axes.plot(*whole[:1].T, **START, ms=5, label="start" if is_first else None)
+        axes.plot(*whole[-1:].T, **END, ms=5, label="end" if is_first else None)
     if drawn is not None:
-        figure.colorbar(drawn, ax=axes, label="speed [m/s]", shrink=0.6, pad=0.1)
+        # below, as the z axis is labelled at the right
+        figure.colorbar(
+            drawn, ax=axes, label="speed [m/s]", location="bottom", shrink=0.6, pad=0.02, aspect=40
+        )
 
 
 def _draw_gate(axes: Any, gate: Gate) -> Array:
@@ -81,19 +178,16 @@ def _draw_gate(axes: Any, gate: Gate) -> Array:
         solid.Poly3DCollection(bars, facecolors="tab:orange", edgecolors="0.35", linewidths=0.3)
     )
     axes.quiver(*place, *turn[:, 0], length=0.4 * gate.width, color="0.4", linewidth=1.0)
-    outer = 0.5 * np.array([0.0, gate.width, gate.height]) + gate.border * np.array([0, 1, 1])
-    corners: Array = (square * outer) @ turn.T + place
-    axes.text(*corners[np.argmax(corners[:, 2])], gate.name, fontsize=7, color="0.25")
-    return corners
+    return gate_corners(gate)
 
 
-def _set_equal(axes: Any, points: Array) -> None:
+def _set_equal(axes: Any, points: Array, zoom: float) -> None:
     """A metre is as long on each axis; a flat path keeps some room above and below."""
     from matplotlib.ticker import MaxNLocator
 
     points = points[np.isfinite(points).all(axis=1)]
     low, high = points.min(axis=0), points.max(axis=0)
-    most = max(float((high - low).max()), 1e-3)
+    most = max(float((high - low).max()), _SMALLEST)
     half = 0.5 * np.maximum(1.08 * (high - low), 0.25 * most)
     middle = 0.5 * (low + high)
     for set_limits, centre, extent in zip(
@@ -101,5 +195,5 @@ def _set_equal(axes: Any, points: Array) -> None:
     ):
         set_limits(centre - extent, centre + extent)
     for axis, extent in zip((axes.xaxis, axes.yaxis, axes.zaxis), half, strict=True):
-        axis.set_major_locator(MaxNLocator(nbins=max(2, round(8.0 * float(extent / half.max())))))
-    axes.set_box_aspect(half, zoom=1.15)
+        axis.set_major_locator(MaxNLocator(nbins=max(2, round(6.0 * float(extent / half.max())))))
+    axes.set_box_aspect(half, zoom=zoom)

@@ -1,26 +1,25 @@
-"""What a race looks like: from on board, and from above."""
+"""What a race looks like from on board, and the files of its pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _guidance, _video, plots, race
-from propwash.world import Gate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from propwash import _guidance, _race_map, _video, plots, race
 
 Array = NDArray[np.float64]
 Picture = NDArray[np.uint8]
 
 VERTICAL_FOV_DEG = 70.0
 _SIZE = {".mp4": (640, 480), ".gif": (320, 240), ".png": (640, 480)}
+_MAP_SIZE = {**_SIZE, ".gif": (640, 480), ".mp4": (960, 720)}
 _RATE = {".mp4": 30.0, ".gif": 12.5}
+_SMALLEST = 7
+"""px, of letters that can be read."""
 _AFTER = 1.0
 _BEFORE_GATE = 0.3
 _ROLL = 0.5
@@ -38,16 +37,16 @@ def write(
     """race.show(), which see."""
     _video.check(path)
     suffix = path.suffix.lower()
-    width, height = size or _SIZE[suffix]
+    width, height = size or (_SIZE if camera else _MAP_SIZE)[suffix]
     if suffix == ".png":
         if not camera:
-            plots.save(figure(result), path)
+            plots.save(_race_map.figure(result), path)
             return f"plot {path}"
         _video.pillow().Image.fromarray(gate_pictures(result, width, height)).save(path)
         return f"picture {path}: what the camera sees before each gate"
     rate = rate or _RATE[suffix]
     when = times(result, rate)
-    view = on_board if camera else from_above
+    view = on_board if camera else _race_map.film
     pictures = _counted(view(result, when, width, height), len(when), progress)
     count = _video.write(path, pictures, rate)
     return f"film {path}: {count} pictures of {width}x{height}, {rate:g} a second"
@@ -113,123 +112,98 @@ def gimbal(flight: race.Flight, when: Array) -> Array:
 
 
 def on_board(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
-    """What a camera on a gimbal sees at each time, with time, gates and speed written in it."""
-    from propwash.render import Camera, Offscreen
-
-    eyes = Offscreen(
-        result.scene, width=width, height=height, vertical_fov_deg=VERTICAL_FOV_DEG, antialias=2
-    )
-    position, _ = poses(result.flight, when)
-    for t, place, attitude in zip(when, position, gimbal(result.flight, when), strict=True):
-        frame = eyes.render(Camera("front"), place, attitude)
-        yield _labelled(np.array(frame.images["front"]), result, float(t))
+    """What a camera on a gimbal sees at each time, with what flies, time, speed and gates."""
+    title = _race_map.title_of(result)
+    for t, picture in zip(when, _seen(result, when, width, height), strict=True):
+        done = sum(passage.time <= t for passage in result.passages)
+        ahead = result.course[done] if done < len(result.course) else "none"
+        right = f"gates {done} of {len(result.course)}, next {ahead}"
+        yield captioned(picture, [title, right, _moment(result, float(t))])
 
 
 def gate_pictures(result: race.Result, width: int, height: int) -> Picture:
     """A sheet of what the camera sees shortly before each gate, three beside each other."""
-    when = np.array([p.time for p in result.passages]) - _BEFORE_GATE
+    passages = result.passages
+    when = np.maximum(
+        np.array([p.time for p in passages]) - _BEFORE_GATE, float(result.flight.time[0])
+    )
+    names = [f"{k}. {p.gate}" for k, p in enumerate(passages, 1)]
+    title = f"{_race_map.title_of(result)}: {_BEFORE_GATE:g} s before each gate"
     if len(when) == 0:
-        when = times(result, 2.0)[-1:]
-    pictures = list(on_board(result, np.maximum(when, result.flight.time[0]), width, height))
+        when, names = times(result, 2.0)[-1:], ["no gate was passed"]
+        title = _race_map.title_of(result)
+    pictures = [
+        captioned(picture, [name, "", _moment(result, float(t))])
+        for name, t, picture in zip(names, when, _seen(result, when, width, height), strict=True)
+    ]
     columns = min(3, len(pictures))
     rows = -(-len(pictures) // columns)
-    sheet = np.zeros((rows * height, columns * width, 3), dtype=np.uint8)
+    gap, head = max(2, width // 100), max(16, height // 9)
+    shape = (head + rows * (height + gap), columns * (width + gap) + gap, 3)
+    sheet = np.full(shape, 255, dtype=np.uint8)
     for i, picture in enumerate(pictures):
-        y, x = height * (i // columns), width * (i % columns)
+        y, x = head + (height + gap) * (i // columns), gap + (width + gap) * (i % columns)
         sheet[y : y + height, x : x + width] = picture
+    sheet[:head] = captioned(sheet[:head], [title, "", ""], 2 * head // 3, dark=True)
     return sheet
 
 
-def _labelled(picture: Picture, result: race.Result, t: float) -> Picture:
+def _seen(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
+    from propwash.render import Camera, Offscreen
+
+    renderer = Offscreen(
+        result.scene, width=width, height=height, vertical_fov_deg=VERTICAL_FOV_DEG, antialias=2
+    )
+    position, _ = poses(result.flight, when)
+    for place, attitude in zip(position, gimbal(result.flight, when), strict=True):
+        yield np.array(renderer.render(Camera("front"), place, attitude).images["front"])
+
+
+def _moment(result: race.Result, t: float) -> str:
+    flight = result.flight
+    speed = np.interp(t, flight.time, np.linalg.norm(flight.velocity, axis=1))
+    return f"{t - flight.time[0]:.2f} s, {speed:.1f} m/s"
+
+
+def captioned(
+    picture: Picture, texts: Sequence[str], largest: int | None = None, dark: bool = False
+) -> Picture:
+    """A picture with texts in its upper left, upper right and lower left corner.
+
+    largest: px, of letters; by default by the height of the picture. Without texts where they do
+    not fit.
+    """
     pil = _video.pillow()
     image = pil.Image.fromarray(picture)
     draw = pil.ImageDraw.Draw(image)
-    size = max(11, image.height // 22)
-    font = pil.ImageFont.load_default(size)
-    flight = result.flight
-    speed = np.interp(t, flight.time, np.linalg.norm(flight.velocity, axis=1))
-    done = [p for p in result.passages if p.time <= t]
-    left = f"{t - flight.time[0]:5.2f} s   {speed:4.1f} m/s"
-    right = f"gate {len(done)} of {len(result.course)}"
-    edge = size // 2
-    for text, place, anchor in [
-        (left, (edge, edge), "la"),
-        (right, (image.width - edge, edge), "ra"),
-    ]:
-        draw.text(place, text, (255, 255, 255), font, anchor, stroke_width=2, stroke_fill=(0, 0, 0))
+    ink, rim = ((30, 30, 30), (255, 255, 255)) if dark else ((255, 255, 255), (0, 0, 0))
+    most = max(_SMALLEST, min(image.height // 20, 28)) if largest is None else largest
+    size, boxes = captions(draw, image.size, texts, most)
+    for text, box in zip(texts, boxes, strict=False):
+        font, rim_width = pil.ImageFont.load_default(size), max(1, size // 8)
+        draw.text(box[:2], text, ink, font, "lt", stroke_width=rim_width, stroke_fill=rim)
     return np.asarray(image)
 
 
-def figure(result: race.Result) -> Figure:
-    """The flight from above, its colour its speed, with the gates; and its height over time."""
-    flight = result.flight
-    drawn = plots._figure(6.5, 10)
-    grid = drawn.add_gridspec(4, 1)
-    above, side = drawn.add_subplot(grid[:3]), drawn.add_subplot(grid[3])
-    speed = np.linalg.norm(flight.velocity, axis=1)
-    x, y = flight.position[:, :2].T
-    points = above.scatter(x, y, s=4, c=speed, cmap="viridis")
-    drawn.colorbar(points, ax=above, label="speed [m/s]", shrink=0.8)
-    passed = {p.gate: p.time for p in result.passages}
-    for gate in race.course_gates(result.scene, result.course):
-        colour = "tab:green" if gate.name in passed else "tab:red"
-        ends = gate_ends(gate)
-        above.plot(*ends.T, color=colour, lw=3)
-        above.annotate(gate.name, ends[0], fontsize=8, xytext=(4, 4), textcoords="offset points")
-        if gate.name in passed:
-            side.plot(passed[gate.name], gate.position[2], "s", color=colour)
-    above.plot(*flight.position[0, :2], "ko", label="start")
-    above.set_aspect("equal")
-    above.legend(fontsize=8)
-    title = f"{result.vehicle}, seed {result.seed}: {len(passed)} of {len(result.course)} gates"
-    plots._labelled(above, f"{title}, score {result.score:.2f}", "x [m]", "y [m]")
-    side.plot(flight.time, flight.position[:, 2], lw=1)
-    plots._labelled(
-        side, "height, and the middles of the gates as they are passed", "time [s]", "m"
-    )
-    return drawn
+def captions(
+    draw: Any, image: tuple[int, int], texts: Sequence[str], largest: int
+) -> tuple[int, list[tuple[float, float, float, float]]]:
+    """px, the height of letters with which three captions fit, and the boxes that they take.
 
-
-def gate_ends(gate: Gate) -> Array:
-    """(2, 2) m, from above: where the opening ends to the left and to the right."""
-    left = _guidance.rotation(np.asarray(gate.attitude))[:2, 1] * 0.5 * gate.width
-    centre = np.asarray(gate.position)[:2]
-    return np.stack([centre + left, centre - left])
-
-
-def from_above(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
-    """The course from above at each time, with the way flown."""
+    image: px, width and height. The boxes are (left, top, right, bottom); none where nothing fits.
+    """
     pil = _video.pillow()
-    position, _ = poses(result.flight, when)
-    gates = race.course_gates(result.scene, result.course)
-    view = _MapView(np.concatenate([*map(gate_ends, gates), position[:, :2]]), width, height)
-    font = pil.ImageFont.load_default(max(9, height // 40))
-    for row, t in enumerate(when):
-        image = pil.Image.new("RGB", (width, height), (245, 245, 240))
-        draw = pil.ImageDraw.Draw(image)
-        passed = {p.gate for p in result.passages if p.time <= t}
-        for gate in gates:
-            colour = (40, 150, 60) if gate.name in passed else (200, 60, 40)
-            ends = view.pixels(gate_ends(gate))
-            draw.line(ends, fill=colour, width=max(2, height // 160))
-            draw.text(ends[0], gate.name, (90, 90, 90), font)
-        way = view.pixels(position[: row + 1, :2])
-        if len(way) > 1:
-            draw.line(way, fill=(50, 90, 170), width=max(1, height // 300))
-        (x, y), r = way[-1], max(3, height // 100)
-        draw.ellipse((x - r, y - r, x + r, y + r), fill=(20, 20, 20))
-        yield _labelled(np.asarray(image), result, float(t))
-
-
-class _MapView:
-    """From metres to the pixels of a picture, y up."""
-
-    def __init__(self, points: Array, width: int, height: int) -> None:
-        low, high = points.min(axis=0) - 3.0, points.max(axis=0) + 3.0
-        self._scale = float(np.min(np.array([width, height]) / (high - low)))
-        self._centre = 0.5 * (low + high)
-        self._middle = 0.5 * np.array([width, height])
-
-    def pixels(self, points: Array) -> list[tuple[float, float]]:
-        moved = (points - self._centre) * self._scale * np.array([1.0, -1.0]) + self._middle
-        return [(float(x), float(y)) for x, y in moved]
+    width, height = image
+    for size in range(largest, _SMALLEST - 1, -1):
+        font, edge = pil.ImageFont.load_default(size), size // 2
+        extents = [draw.textbbox((0, 0), text, font, "lt")[2:] for text in texts]
+        (w0, h0), (w1, h1), (w2, h2) = extents
+        if max(w0 + w1 + 3 * edge, w2 + 2 * edge) > width or max(h0, h1) + h2 > height - 3 * edge:
+            continue
+        right, low = width - edge, height - edge
+        return size, [
+            (edge, edge, edge + w0, edge + h0),
+            (right - w1, edge, right, edge + h1),
+            (edge, low - h2, edge + w2, low),
+        ]
+    return 0, []

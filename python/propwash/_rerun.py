@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,8 +45,14 @@ def require_rerun() -> tuple[Any, Any]:
         )
 
 
-def write(flights: Sequence[Flown], path: Path, scene: Scene | None, title: str = "") -> str:
-    """Writes an .rrd and tells what was written: it is there whole, or not at all."""
+def write(
+    flights: Sequence[Flown],
+    path: Path,
+    scene: Scene | None,
+    title: str = "",
+    landmarks: Mapping[str, Array] | None = None,
+) -> str:
+    """Writes an .rrd and returns what was written: it is there whole, or not at all."""
     rr, views = require_rerun()
     recording = rr.RecordingStream("propwash")
     with written_whole(path) as part:
@@ -57,6 +63,11 @@ def write(flights: Sequence[Flown], path: Path, scene: Scene | None, title: str 
             recording.log("world", rr.ViewCoordinates.RIGHT_HAND_Z_UP, static=True)
             if scene is not None:
                 _send_scene(rr, recording, scene)
+            for name, points in (landmarks or {}).items():
+                entity = f"world/landmarks/{rr.escape_entity_path_part(name)}"
+                one = len(points) == 1
+                drawn = rr.Points3D(points, labels=[name]) if one else rr.LineStrips3D([points])
+                recording.log(entity, drawn, static=True)
             fastest, alone = max(_fastest(flight) for flight in flights), len(flights) == 1
             for number, flight in enumerate(flights):
                 _send_flight(rr, recording, flight, _name(flight, number), fastest, alone)

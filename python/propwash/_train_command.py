@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from propwash import _training_curve, plots
-from propwash._fly_command import changes, scene_of
+from propwash._fly_command import changes
 
 TASKS = ("hover", "track", "race")
 CHECKPOINT, POLICY, CURVE, FLIGHT = "checkpoint.pt", "policy.onnx", "curve.png", "flight"
@@ -269,10 +269,11 @@ class Training:
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}")
         print(_training_curve.table(told, FINAL[self.task]))
         print(f"  policy        {self.out / POLICY}")
-        print(f"  curve         {self.curve.save(self.out / CURVE, self.task)}")
+        title = f"{self.task}, seed {self.seed}"
+        print(f"  curve         {self.curve.save(self.out / CURVE, title)}")
         suffix = ".rrd" if self.viz == "rerun" else ".png"
         shown = _training_curve.show_flights(
-            flown, self.out / f"{FLIGHT}{suffix}", self.viz, scene_of(self.finally_)
+            flown, self.out / f"{FLIGHT}{suffix}", self.viz, self.finally_, title
         )
         print(f"  flight        {shown}", flush=True)
 

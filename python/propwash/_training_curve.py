@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from propwash import plots
+from propwash._figures import labelled, new_figure
 
 SHOWN = 8
 """Flights in a picture."""
@@ -45,21 +46,32 @@ class Curve:
             plots.require_matplotlib()
         except ImportError as error:
             return f"none: {error}"
-        figure = plots._figure(9, 4.5)
+        figure = new_figure(9, 4.5)
         above = figure.add_subplot()
         rewards = np.array(self.rewards, dtype=float).reshape(-1, 3)
-        above.plot(rewards[:, 1], rewards[:, 2], color="tab:blue", lw=0.5, alpha=0.4)
+        above.plot(
+            *rewards.T[1:], color="tab:blue", lw=0.5, alpha=0.4, label="reward of an iteration"
+        )
         if len(rewards) >= _SMOOTH:
             smooth = np.convolve(rewards[:, 2], np.full(_SMOOTH, 1.0 / _SMOOTH), mode="valid")
-            above.plot(rewards[_SMOOTH - 1 :, 1], smooth, color="tab:blue")
+            label = f"mean of {_SMOOTH} iterations"
+            above.plot(rewards[_SMOOTH - 1 :, 1], smooth, color="tab:blue", label=label)
         steps = rewards[-1, 0] if len(rewards) else 0.0
-        plots._labelled(above, f"{title}: {steps:,.0f} steps", "wall time [s]", "reward of a step")
+        heading = f"{title}: {steps:,.0f} steps of environments"
+        labelled(above, heading, "wall time [s]", "mean reward of a step [1]")
         above.yaxis.label.set_color("tab:blue")
+        handles, names = above.get_legend_handles_labels()
         if self.evaluations:
             side = above.twinx()
             points = np.array(self.evaluations, dtype=float)
             side.plot(points[:, 1], points[:, 2], "o-", color="tab:orange", ms=4)
-            side.set_ylabel(self.measure, color="tab:orange")
+            side.set_ylabel(
+                self.measure if "[" in self.measure else f"{self.measure} [1]", color="tab:orange"
+            )
+            if "[%]" in self.measure:
+                side.set_ylim(-3.0, 103.0)
+            handles, names = [*handles, side.lines[0]], [*names, "evaluation"]
+        figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8)
         plots.save(figure, file)
         return str(file)
 
@@ -71,10 +83,35 @@ def table(told: dict[str, float], episodes: int) -> str:
     return "\n".join(lines + [f"    {name:<{width}}  {value:9.3f}" for name, value in told.items()])
 
 
-def show_flights(flown: Any, file: Path, viz: Any, scene: Any) -> str:
-    """Writes a picture or a recording of the first flights; tells where, or what is missing."""
-    shown = range(min(SHOWN, flown.position.shape[1]))
+def show_flights(flown: Any, file: Path, viz: Any, envs: Any, title: str) -> str:
+    """Writes a picture or a recording of the first flights; returns where, or what is missing."""
+    count = flown.position.shape[1]
+    shown = range(min(SHOWN, count))
     try:
-        return plots.show(flown, file, viz=viz, scene=scene, vehicles=shown, title=file.stem)
+        return plots.show(
+            flown,
+            file,
+            viz=viz,
+            scene=scene_of(envs),
+            vehicles=shown,
+            landmarks=landmarks_of(envs),
+            title=f"{title}: {len(shown)} of {count} flights",
+        )
     except ImportError as error:
         return f"none: {error}"
+
+
+def scene_of(envs: Any) -> Any:
+    """The scene of the environments' task, where it has gates; or None."""
+    scene = envs.task.scene
+    return scene if scene is not None and scene.gates else None
+
+
+def landmarks_of(envs: Any) -> dict[str, Any]:
+    """What the environments' task flies to or along, by name, points (k, 3) m."""
+    import propwash.gym as pg
+
+    task = envs.task
+    if isinstance(task, pg.Track):
+        return {"path": task.points()}
+    return {"target": np.zeros(3)} if isinstance(task, pg.Hover | pg.Land) else {}

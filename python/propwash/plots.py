@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _flown, _paths_3d
+from propwash._figures import AXES, COLOURS, labelled, new_figure
+from propwash._figures import require_matplotlib as require_matplotlib
 from propwash._flatness import flatness
 from propwash._reference import Reference
 from propwash.demo import Demo
@@ -22,69 +24,46 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_AXES = ("x", "y", "z")
-_COLOURS = ("tab:blue", "tab:orange", "tab:green")
+_NOISE_SECONDS = 0.1
+"""Of readings less truth: so short that single readings can be told apart."""
 
 
-def require_matplotlib() -> None:
-    """Raises ImportError, which says what brings it, where matplotlib is missing."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise ImportError('plots need matplotlib: pip install "propwash[viz]"') from error
+def _three(axes: Axes, time: Any, values: Any, lw: float = 1.2) -> None:
+    """Lines of x, y and z with a legend above them."""
+    for axis in range(3):
+        axes.plot(time, values[:, axis], lw=lw, color=COLOURS[axis], label=AXES[axis])
+    _legend_above(axes)
 
 
-def _figure(width: float, height: float) -> Figure:
-    require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
-def _labelled(axes: Axes, title: str, x: str, y: str) -> None:
-    axes.set_title(title, fontsize=10)
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.grid(alpha=0.3)
+def _legend_above(axes: Axes) -> None:
+    """A legend in one row, in room of its own above the lines."""
+    low, high = axes.get_ylim()
+    axes.set_ylim(low, high + 0.22 * (high - low))
+    axes.legend(fontsize=7, loc="upper center", ncols=6, frameon=False)
 
 
 def demo_figure(demo: Demo) -> Figure:
     """Trajectory, body rates against command, IMU readings and their biases."""
     flown, commanded = demo.trajectory, demo.command.rates
-    figure = _figure(14, 9)
-    grid = figure.add_gridspec(3, 3)
-
-    path = figure.add_subplot(grid[:2, 0], projection="3d")
-    path.plot(*flown.position.T, lw=1.2)
-    path.plot(*flown.position[:1].T, "o", color="tab:green", label="start")
-    path.plot(*flown.position[-1:].T, "s", color="tab:red", label="end")
-    path.set_xlabel("x [m]")
-    path.set_ylabel("y [m]")
-    path.set_title("position, world frame, z up", fontsize=10)
-    path.legend(fontsize=8)
-
+    figure = new_figure(14, 9)
+    grid = figure.add_gridspec(3, 3, width_ratios=[5, 4, 4])
+    _paths_3d.draw(figure, _flown.flights(flown), (), {}, grid[:2, 0])
     for axis in range(3):
         axes = figure.add_subplot(grid[axis, 1])
         axes.plot(flown.time, flown.angular_rate[:, axis], color="0.8", lw=0.5, label="gyroscope")
-        axes.plot(flown.time, flown.body_rates[:, axis], color=_COLOURS[axis], label="true")
+        axes.plot(flown.time, flown.body_rates[:, axis], color=COLOURS[axis], label="true")
         axes.plot(flown.time, commanded[:, axis], "k--", lw=1, label="command")
-        _labelled(axes, f"body rate {_AXES[axis]}", "time [s]", "rad/s")
-        axes.legend(fontsize=7, loc="upper right")
+        _legend_above(axes)
+        labelled(axes, f"body rate about {AXES[axis]}", "time [s]", "body rate [rad/s]")
 
     force = figure.add_subplot(grid[2, 0])
-    for axis in range(3):
-        force.plot(flown.time, flown.specific_force[:, axis], lw=0.5, color=_COLOURS[axis])
-    force.legend(_AXES, fontsize=7, loc="center right")
-    _labelled(force, "accelerometer", "time [s]", "m/s²")
+    _three(force, flown.time, flown.specific_force, lw=0.5)
+    labelled(force, "accelerometer", "time [s]", "specific force [m/s²]")
 
     error = figure.add_subplot(grid[0, 2])
-    for axis in range(3):
-        noise = flown.angular_rate[:, axis] - flown.body_rates[:, axis]
-        error.plot(flown.time, noise, lw=0.4, color=_COLOURS[axis])
-    _labelled(error, "gyroscope: reading minus truth", "time [s]", "rad/s")
+    some = flown.time <= flown.time[0] + _NOISE_SECONDS
+    _three(error, flown.time[some], (flown.angular_rate - flown.body_rates)[some])
+    labelled(error, "gyroscope: reading minus truth", "time [s]", "error [rad/s]")
     for row, (name, bias, unit) in enumerate(
         [
             ("gyroscope bias", flown.gyroscope_bias, "rad/s"),
@@ -93,10 +72,8 @@ def demo_figure(demo: Demo) -> Figure:
         start=1,
     ):
         axes = figure.add_subplot(grid[row, 2])
-        for axis in range(3):
-            axes.plot(flown.time, bias[:, axis], color=_COLOURS[axis], label=_AXES[axis])
-        axes.legend(fontsize=7)
-        _labelled(axes, name, "time [s]", unit)
+        _three(axes, flown.time, bias)
+        labelled(axes, name, "time [s]", f"bias [{unit}]")
     figure.suptitle(
         f"{demo.vehicle.parameters.name}: rate control, RK4 at 960 Hz, all noise on; "
         f"{demo.steps_per_second / 1e6:.2f} million steps/s on one core"
@@ -110,12 +87,12 @@ def replay_figure(result: Replay) -> Figure:
     vectors: list[str] = [q for q in ("position", "velocity", "body rates") if q in quantities]
     if "vertical specific force" in quantities:
         vectors.append("vertical specific force")
-    figure = _figure(14, 3.0 * max(len(vectors), 2))
+    figure = new_figure(14, 3.0 * max(len(vectors), 2))
     grid = figure.add_gridspec(len(vectors), 3)
     for row, quantity in enumerate(vectors):
         _traces(figure.add_subplot(grid[row, :2]), result, quantity)
         _growth(figure.add_subplot(grid[row, 2]), result, quantity)
-    figure.suptitle(f"{result.flight.path.name}, predicted by {result.vehicle.name!r}")
+    figure.suptitle(f"{result.flight.path.name}, predicted by the vehicle {result.vehicle.name!r}")
     return figure
 
 
@@ -146,30 +123,33 @@ def _traces(axes: Axes, result: Replay, quantity: str) -> None:
     values = prediction.values[quantity]
     values = values.reshape(*values.shape[:2], -1)
     samples = min(round(length / result.period), values.shape[1])
-    for axis in range(measured.shape[1]):
-        axes.plot(result.flight.time, measured[:, axis], color=_COLOURS[axis], lw=0.8, alpha=0.5)
+    names = AXES if measured.shape[1] == 3 else ("z",)
+    for axis, name in enumerate(names):
+        axes.plot(result.flight.time, measured[:, axis], color=COLOURS[axis], lw=0.8, alpha=0.5)
+        axes.plot([], [], color=COLOURS[axis], label=name)
     latest = -np.inf
     for window, times in enumerate(prediction.time):
         if times[0] < latest:
             continue
         latest = times[samples - 1]
         for axis in range(measured.shape[1]):
-            axes.plot(times[:samples], values[window, :samples, axis], color=_COLOURS[axis], lw=1.6)
+            axes.plot(times[:samples], values[window, :samples, axis], color=COLOURS[axis], lw=1.6)
     low, high = np.percentile(measured, [0.1, 99.9])
     margin = 0.25 * (high - low)
     axes.set_ylim(low - margin, high + margin)
     axes.set_xlim(prediction.time[0, 0] - 0.5, prediction.time[-1, -1] + 0.5)
+    _legend_above(axes)
     how = "attitude given, " if mode == "attitude given" else ""
-    _labelled(
+    labelled(
         axes,
         f"{quantity}: measured (thin), predicted {samples * result.period:g} s ahead ({how}thick)",
         "time [s]",
-        UNITS[quantity],
+        f"{quantity} [{UNITS[quantity]}]",
     )
 
 
 def _growth(axes: Axes, result: Replay, quantity: str) -> None:
-    for colour, (mode, prediction) in zip(_COLOURS, result.predictions.items(), strict=False):
+    for colour, (mode, prediction) in zip(COLOURS, result.predictions.items(), strict=False):
         if quantity not in prediction.errors:
             continue
         errors = prediction.errors[quantity]
@@ -181,7 +161,9 @@ def _growth(axes: Axes, result: Replay, quantity: str) -> None:
     for horizon in HORIZONS:
         axes.axvline(horizon, color="0.8", lw=0.8)
     axes.legend(fontsize=7)
-    _labelled(axes, f"error in {quantity}", "seconds ahead", UNITS[quantity])
+    labelled(
+        axes, f"error of the predicted {quantity}", "time ahead [s]", f"error [{UNITS[quantity]}]"
+    )
 
 
 def save(figure: Figure, path: str | PathLike[str]) -> None:
@@ -219,9 +201,10 @@ def show(
     scene: Scene | None = None,
     time: ArrayLike | None = None,
     vehicles: Iterable[int] | None = None,
+    landmarks: Mapping[str, ArrayLike] | None = None,
     title: str = "",
 ) -> str:
-    """Writes a picture of what flew, and tells what was written.
+    """Writes a picture of what flew, and returns what was written.
 
     viz: "matplotlib", a figure of the paths; "rerun", a recording for the Rerun viewer with paths,
     poses, rotor speeds, IMU and rates over time; None: by the suffix of `path`, .rrd or another.
@@ -234,8 +217,12 @@ def show(
     if check(file, viz) == "rerun":
         from propwash import _rerun
 
-        return _rerun.write(_flown.flights(flown, time, vehicles), file, scene, title)
-    save(trajectory_figure(flown, scene=scene, time=time, vehicles=vehicles, title=title), file)
+        flights, marked = _flown.flights(flown, time, vehicles), _flown.landmarks(landmarks)
+        return _rerun.write(flights, file, scene, title, marked)
+    figure = trajectory_figure(
+        flown, scene=scene, time=time, vehicles=vehicles, landmarks=landmarks, title=title
+    )
+    save(figure, file)
     return f"plot {file}"
 
 
@@ -253,31 +240,34 @@ def reference_figure(
     parameters = load_vehicle(vehicle)
     if reference.yaw.ndim != 1:
         raise ValueError(
-            f"reference: expected one of one vehicle, got shape {reference.yaw.shape}; "
-            f"trajectory_figure() draws several"
+            f"reference: expected a single-vehicle reference (1-D yaw), got shape "
+            f"{reference.yaw.shape}; trajectory_figure() draws several"
         )
     asked, time = flatness(reference, parameters), reference.time
     most = parameters.max_rotor_thrust
-    figure = _figure(13, 8)
-    grid = figure.add_gridspec(4, 2, width_ratios=[3, 2])
+    figure = new_figure(13, 9)
+    # the column between is for the label of the z axis
+    grid = figure.add_gridspec(4, 3, width_ratios=[8, 1, 6])
     gates = () if scene is None else scene.gates
-    _paths_3d.draw(figure, _flown.flights(reference), gates, grid[:, 0])
+    _paths_3d.draw(figure, _flown.flights(reference), gates, {}, grid[:, 0])
+    rotors = [(f"rotor {k}", each) for k, each in enumerate(asked.rotor_thrusts.T)]
     rows: list[tuple[str, str, list[tuple[str, NDArray[np.float64]]]]] = [
         ("speed", "m/s", [("", np.linalg.norm(reference.velocity, axis=1))]),
-        ("body rates", "rad/s", list(zip(_AXES, asked.body_rates.T, strict=True))),
-        ("thrust of each rotor", "N", [("", each) for each in asked.rotor_thrusts.T]),
+        ("body rate", "rad/s", list(zip(AXES, asked.body_rates.T, strict=True))),
+        ("rotor thrust", "N", rotors),
         ("yaw", "rad", [("", reference.yaw)]),
     ]
     for row, (name, unit, lines) in enumerate(rows):
-        axes = figure.add_subplot(grid[row, 1])
+        axes = figure.add_subplot(grid[row, 2])
         for label, values in lines:
             axes.plot(time, values, lw=1.2, label=label or None)
         if row == 2:
-            axes.axhline(max(most), color="0.4", ls="--", lw=1.0, label="greatest")
-        if len(axes.get_legend_handles_labels()[0]):
-            axes.legend(fontsize=7, loc="lower right", ncols=3)
-        _labelled(axes, name, "time [s]" if row == len(rows) - 1 else "", unit)
-    figure.suptitle(title)
+            axes.axhline(max(most), color="0.4", ls="--", lw=1.0, label="maximum")
+        labelled(axes, name, "time [s]", f"{name} [{unit}]")
+        if len(lines) > 1:
+            _legend_above(axes)
+    duration = float(time[-1] - time[0])
+    figure.suptitle(title or f"reference of {duration:.3g} s for the vehicle {parameters.name!r}")
     return figure
 
 
@@ -287,19 +277,23 @@ def trajectory_figure(
     scene: Scene | None = None,
     time: ArrayLike | None = None,
     vehicles: Iterable[int] | None = None,
+    landmarks: Mapping[str, ArrayLike] | None = None,
     title: str = "",
 ) -> Figure:
-    """Paths in space, their colour their speed, with the gates of a scene; the axes are equal.
+    """Paths in space, their colour their speed, with starts, ends and gates; the axes are equal.
 
     flown: a Trajectory, FleetTrajectory, race.Flight or trajectories.Reference; positions (T, 3) or
         (T, n, 3) [m], world frame; or several of these, in a list or, by name, in a dict.
     time: s, (T,) or (T, n), of bare positions, which have no speed without it.
     vehicles: which of (T, n, …) to draw; None for all, of which there may be 64.
+    landmarks: by name, points (3,) or lines (k, 3) [m], such as the target of the flights.
+    title: by default how many flights there are, how long and how fast they are.
 
     Raises TypeError or ValueError that names what cannot be drawn.
     """
     flights = _flown.flights(flown, time, vehicles)
-    figure = _figure(9, 7)
-    _paths_3d.draw(figure, flights, () if scene is None else scene.gates)
-    figure.suptitle(title)
+    figure = new_figure(9, 7)
+    gates = () if scene is None else scene.gates
+    _paths_3d.draw(figure, flights, gates, _flown.landmarks(landmarks))
+    figure.suptitle(title or _flown.described(flights))
     return figure

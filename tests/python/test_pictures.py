@@ -142,7 +142,7 @@ def test_paths_are_coloured_by_their_speed(fleet: pw.FleetTrajectory) -> None:
         assert np.allclose(shown, 0.5 * (speed[1:, i] + speed[:-1, i]))
     # one scale for all of them, from rest to the fastest
     assert [path.get_clim() for path in paths] == [(0.0, speed.max())] * 3
-    assert figure.axes[1].get_ylabel() == "speed [m/s]"
+    assert figure.axes[1].get_xlabel() == "speed [m/s]"
     assert "G" in {text.get_text() for text in figure.axes[0].texts}
 
 
@@ -196,7 +196,9 @@ def recorded(path: Path) -> dict[str, dict[str, Any]]:
 def test_a_recording_holds_what_flew_in_columns(single: pw.Trajectory, tmp_path: Path) -> None:
     pytest.importorskip("rerun", reason="rerun-sdk is not installed (extra rerun)")
     out = tmp_path / "flight.rrd"
-    assert plots.show(single, out, scene=SCENE, title="one").startswith(f"recording {out}")
+    marked = {"target": np.array([1.0, 2.0, 3.0]), "way": np.eye(3)}
+    told = plots.show(single, out, scene=SCENE, title="one", landmarks=marked)
+    assert told.startswith(f"recording {out}")
     assert [file.name for file in tmp_path.iterdir()] == ["flight.rrd"]
     found = recorded(out)
     body = found["/world/vehicle 0/body"]
@@ -217,6 +219,9 @@ def test_a_recording_holds_what_flew_in_columns(single: pw.Trajectory, tmp_path:
     assert np.allclose(middle, GATE.position)
     assert np.allclose(found["/world/boxes"]["Boxes3D:half_sizes"][0], [[0.5, 1.0, 1.5]])
     assert {"/world/spheres", "/world/cylinders"} <= set(found)
+    target = found["/world/landmarks/target"]
+    assert np.allclose(target["Points3D:positions"][0], [marked["target"]])
+    assert np.allclose(found["/world/landmarks/way"]["LineStrips3D:strips"][0], [marked["way"]])
 
 
 def test_a_fleet_is_recorded_vehicle_by_vehicle(fleet: pw.FleetTrajectory, tmp_path: Path) -> None:

@@ -105,6 +105,10 @@ class Track(Judged):
         self._points = table[:, :3].astype(np.float64)
         self._scenery: Scene | None = None
 
+    def points(self) -> Array:
+        """(k, 3) m, the path once around, its first point again at the end."""
+        return np.concatenate([self._points, self._points[:1]])
+
     def scenery(self, row: int) -> Scene:
         """The path."""
         if self._scenery is None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from propwash._figures import new_figure
 from propwash.identify._allan import SENSORS, ImuNoise
 from propwash.identify._judge import Score
-from propwash.plots import require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,19 +17,9 @@ if TYPE_CHECKING:
 _COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple")
 
 
-def _figure(width: float, height: float) -> Figure:
-    require_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def allan_figure(noise: ImuNoise) -> Figure:
     """Allan deviations with their confidence intervals, and what was fitted to them."""
-    figure = _figure(12, 4.5)
+    figure = new_figure(12, 4.5)
     for axes, (sensor, unit) in zip(figure.subplots(1, 2), SENSORS.items(), strict=True):
         for colour, axis in zip(
             _COLOURS, (a for a in noise.axes if a.sensor == sensor), strict=False
@@ -54,7 +44,7 @@ def errors_figure(scores: Sequence[Score], titles: Sequence[str] = ()) -> Figure
 
     titles: of the logs.
     """
-    figure = _figure(4.2 * min(len(scores), 3), 3.6 * -(-len(scores) // 3))
+    figure = new_figure(4.2 * min(len(scores), 3), 3.6 * -(-len(scores) // 3))
     grid = figure.subplots(-(-len(scores) // 3), min(len(scores), 3), squeeze=False)
     for axes, score in zip(grid.ravel(), scores, strict=False):
         for k, errors in enumerate(score.errors):
@@ -64,10 +54,12 @@ def errors_figure(scores: Sequence[Score], titles: Sequence[str] = ()) -> Figure
         axes.axhline(0.5, color="0.8", lw=0.8)
         axes.set_xlim(0.0, 1.6 * score.most)
         axes.set_title(f"{score.quantity}, {score.horizon:g} s ahead", fontsize=9)
-        axes.set_xlabel(score.unit)
-        axes.set_ylabel("share of windows")
+        axes.set_xlabel(f"error [{score.unit}]")
+        axes.set_ylabel("fraction of windows [1]")
         axes.grid(alpha=0.3)
     for axes in grid.ravel()[len(scores) :]:
         axes.set_visible(False)
-    grid[0, 0].legend(fontsize=7)
+    handles, names = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=2, fontsize=8)
+    figure.suptitle("predictions within an error")
     return figure

@@ -77,9 +77,12 @@ def bode_figure(loop: RateLoop, axis: int = 0) -> Figure:
             phase.semilogx(f, _degrees(part), lw=0.8, ls="--", label=name)
     gain.axhline(0.0, color="0.5", lw=0.6)
     phase.axhline(-180.0, color="0.5", lw=0.6)
-    for frequency in (found.crossover, found.phase_crossover):
-        for axes in (gain, phase):
-            axes.axvline(frequency, color="0.6", lw=0.6, ls=":")
+    for frequency, style, name in (
+        (found.crossover, ":", f"crossover, {found.crossover:.3g} Hz"),
+        (found.phase_crossover, "-.", f"-180 deg, {found.phase_crossover:.3g} Hz"),
+    ):
+        gain.axvline(frequency, color="0.4", lw=0.8, ls=style, label=name)
+        phase.axvline(frequency, color="0.4", lw=0.8, ls=style)
     gain.set_ylim(-60.0, 40.0)
     phase.set_ylim(-400.0, 90.0)
     gain.set_title(
@@ -122,8 +125,8 @@ def nyquist_figure(loop: RateLoop, axes_of: Sequence[int] = (0, 1, 2)) -> Figure
     axes.set_title(
         f"{loop.vehicle.name}: open loops, dashed 1 / peak of the sensitivity", fontsize=10
     )
-    axes.set_xlabel("real")
-    axes.set_ylabel("imaginary")
+    axes.set_xlabel("real part [1]")
+    axes.set_ylabel("imaginary part [1]")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
     return figure
@@ -149,6 +152,7 @@ def step_figure(responses: Sequence[StepResponse], title: str = "") -> Figure:
             fontsize=9,
         )
         column[0].set_ylabel("rate [rad/s]")
+        column[0].set_xlabel("time [s]")
         column[1].plot(response.time, response.rotor_command, lw=0.7)
         column[1].set_ylabel("rotor command [rad/s]")
         column[1].set_xlabel("time [s]")
@@ -199,6 +203,7 @@ def allan_figure(
             axes.loglog(curve.tau, white, "k--", lw=0.8, label="white noise")
     axes.set_xlabel("averaging time [s]")
     axes.set_ylabel(f"Allan deviation [{unit}]")
+    axes.set_title(f"{len(signals)} readings at {1.0 / period:g} Hz, at rest", fontsize=10)
     _logarithmic(axes, y=True)
     axes.legend(fontsize=8)
     return figure
@@ -221,7 +226,7 @@ def pareto_figure(found: Sweep, marked: int | None = None) -> Figure:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("noise in the rotors' command [rad/s]")
-    axes.set_ylabel("error of the steps, share of the step")
+    axes.set_ylabel("error of the steps, fraction of the step [1]")
     axes.grid(alpha=0.3, which="both")
     for axis in (axes.xaxis, axes.yaxis):  # often less than a decade
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))

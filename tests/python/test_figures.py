@@ -1,0 +1,337 @@
+"""Every figure and film that the package makes can be read: titles, units, texts that cover none.
+
+Artists are looked at, not pixels: what is written, and which boxes it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import propwash as pw
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from figure_helpers import check_figure, check_texts, drawn_texts
+from propwash import (
+    _figures,
+    _flight_film,
+    _race_film,
+    _race_map,
+    _training_curve,
+    demo,
+    flights,
+    plots,
+    race,
+    replay,
+    trajectories,
+)
+from propwash.world import Scene
+
+
+@cache
+def flown_race(seed: int = 3) -> race.Result:
+    return race.fly(seed)
+
+
+@cache
+def crashed_race() -> race.Result:
+    """Into the ground after four gates."""
+    flight = flown_race().flight
+    some = flight.time < 9.0
+    position = flight.position[some].copy()
+    position[-20:, 2] = np.linspace(position[-20, 2], -0.5, 20)
+    parts = (flight.time[some], position, flight.attitude[some], flight.velocity[some])
+    return race.judge(flown_race().scene, race.Flight(*parts))
+
+
+@cache
+def fleet(count: int) -> pw.FleetTrajectory:
+    uavs = pw.Fleet("flightgoggles", count, seed=3, threads=1)
+    places = np.random.default_rng(0).uniform(-2, 2, (count, 3))
+    uavs.reset(position=places, velocity=[1.0, 0.5, 0.0])
+    return uavs.rollout(pw.RateThrust([0.1, -0.2, 0.3], 9.81), steps=100, substeps=8)
+
+
+def allan_of_a_log() -> Any:
+    """Of 30 s at rest, 200 Hz."""
+    pytest.importorskip("scipy")
+    from propwash import identify
+
+    rng = np.random.default_rng(1)
+    rows = 6000
+    rates = 0.003 * rng.normal(size=(rows, 3))
+    force = 0.05 * rng.normal(size=(rows, 3)) + np.array([0.0, 0.0, 9.81])
+    log = identify.FlightLog(
+        path=Path("rest.csv"),
+        time=np.arange(rows) / 200.0,
+        duty=np.zeros((rows, 0)),
+        body_rates=rates,
+        specific_force=force,
+    )
+    return identify.allan_figure(identify.imu(log))
+
+
+def replayed() -> Any:
+    files = [file for folder in flights.flight_folders() for file in folder.glob("*.csv")]
+    if not files:
+        pytest.skip("there are no real flights here; see CONTRIBUTING.md")
+    return plots.replay_figure(
+        replay.replay(flights.read_flight(sorted(files)[0], stop=8.0), "crazyflie")
+    )
+
+
+def tuned(name: str) -> Any:
+    pytest.importorskip("control")
+    tune = pytest.importorskip("propwash.tune")
+    loop = tune.RateLoop("flightgoggles")
+    if name == "step":
+        steps = [tune.step_response("flightgoggles", axis) for axis in range(3)]
+        return tune.step_figure(steps, "flightgoggles: flown steps")
+    if name == "pareto":
+        swept = tune.sweep("flightgoggles", tune.gain_sets("flightgoggles", 60), threads=1)
+        return tune.pareto_figure(swept, swept.best())
+    if name == "allan":
+        noise = np.random.default_rng(0).normal(size=(4000, 3))
+        return tune.allan_figure(noise, 0.01, density=0.1)
+    return getattr(tune, f"{name}_figure")(loop)
+
+
+def identified() -> Any:
+    pytest.importorskip("scipy")
+    from propwash import identify
+
+    errors = tuple(np.sort(np.random.default_rng(k).gamma(3.0, 0.1, 50)) for k in range(3))
+    names = ("position, attitude given", "velocity, attitude given", "body rates")
+    scores = [identify.Score(name, "m", h, errors) for name in names for h in (0.25, 0.5)]
+    return identify.errors_figure(scores, [f"a_log_with_a_long_name_{k}" for k in range(3)])
+
+
+def curve(monkeypatch: pytest.MonkeyPatch) -> Any:
+    drawn: list[Any] = []
+    monkeypatch.setattr(plots, "save", lambda figure, file: drawn.append(figure))
+    made = _training_curve.Curve()
+    for k in range(60):
+        made.add(8192 * k, 0.1 * k, 0.5 + 0.01 * k)
+        if k % 12 == 0:
+            made.evaluated("within 0.1 m for the last 2 s [%]", 8192 * k, 0.1 * k, k)
+    made.save(None, "hover, seed 3")  # type: ignore[arg-type]
+    return drawn[0]
+
+
+eight = trajectories.Lemniscate().sample(period=0.02)
+snap = trajectories.minimum_snap(np.array([[0, 0, 1], [2, 1, 1.5], [4, -1, 2], [6, 0, 1]]))
+
+FIGURES: dict[str, tuple[Callable[[], Any], list[str]]] = {
+    "demo": (lambda: plots.demo_figure(demo.fly()), ["flightgoggles", "body rate [rad/s]"]),
+    "race": (
+        lambda: _race_map.figure(flown_race()),
+        ["flightgoggles on course 'alphapilot', seed 3", "1. Gate10", "start", "end", "height [m]"],
+    ),
+    "crash": (lambda: _race_map.figure(crashed_race()), ["collision with ground", "5. Gate9"]),
+    "race in space": (
+        lambda: plots.trajectory_figure(flown_race().flight, scene=flown_race().scene),
+        ["1 flight, 19", "Gate10", "start", "end", "speed [m/s]"],
+    ),
+    "one": (lambda: plots.trajectory_figure(fleet(1)), ["1 flight", "x [m]", "y [m]", "z [m]"]),
+    "few": (
+        lambda: plots.trajectory_figure(
+            fleet(8), landmarks={"target": [0, 0, 0], "way": eight.position}
+        ),
+        ["8 flights, 0.8", "0", "7", "target", "way"],
+    ),
+    "many": (lambda: plots.trajectory_figure(fleet(40), title="forty"), ["forty"]),
+    "named": (
+        lambda: plots.trajectory_figure({"eight": eight, "snap": snap.sample(period=0.02)}),
+        ["2 flights", "eight", "snap"],
+    ),
+    "point": (lambda: plots.trajectory_figure(np.zeros((2, 3))), ["1 flight"]),
+    "reference": (lambda: plots.reference_figure(eight), ["reference of", "rotor thrust [N]"]),
+    "minimum snap": (lambda: plots.reference_figure(snap.sample(period=0.02)), ["yaw [rad]"]),
+    "replay": (replayed, ["predicted by the vehicle 'crazyflie'", "time ahead [s]"]),
+    "errors": (
+        identified,
+        ["predictions within an error", "error [m]", "a_log_with_a_long_name_2"],
+    ),
+    "bode": (lambda: tuned("bode"), ["flightgoggles", "phase [deg]", "crossover"]),
+    "nyquist": (lambda: tuned("nyquist"), ["real part [1]"]),
+    "filter": (lambda: tuned("filter"), ["gain [dB]"]),
+    "step": (lambda: tuned("step"), ["rotor command [rad/s]"]),
+    "pareto": (lambda: tuned("pareto"), ["Pareto front"]),
+    "allan of a log": (allan_of_a_log, ["rest.csv, 30.0 s at rest", "Allan deviation [rad/s]"]),
+    "allan": (lambda: tuned("allan"), ["averaging time [s]", "4000 readings at 100 Hz, at rest"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_says_what_it_shows_and_covers_nothing(name: str) -> None:
+    make, expected = FIGURES[name]
+    texts = check_figure(make())
+    for text in expected:
+        assert any(shown.startswith(text) for shown in texts) or any(
+            text in shown for shown in texts if len(text) > 3
+        ), f"{text!r} is not in {texts}"
+
+
+def test_the_curve_of_a_training_has_two_scales_and_a_legend(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = check_figure(curve(monkeypatch))
+    assert "hover, seed 3: 483,328 steps of environments" in texts
+    assert {"evaluation", "mean of 10 iterations", "mean reward of a step [1]"} <= set(texts)
+
+
+# films
+
+
+def texts_of_film(figure: Any, moving: list[Any], move: Callable[[], None]) -> list[Any]:
+    """Texts that stay, and those of one picture."""
+    with drawn_texts(figure) as shown:
+        film = _figures.Film(figure, moving)
+        move()
+        picture = film.picture()
+    assert picture.dtype == np.uint8
+    assert picture.shape == (*reversed([round(x) for x in figure.bbox.size]), 3)
+    return shown
+
+
+@pytest.mark.parametrize("size", [(640, 480), (960, 720), (400, 300), (320, 240)])
+def test_a_film_of_a_race_can_be_read(size: tuple[int, int]) -> None:
+    result = flown_race()
+    is_small = size[0] < 560
+    drawn = _race_map._Map(result, _figures.film_figure(*size), True, is_small)
+    drawn.figure.suptitle(_race_map.title_of(result), fontsize=11)
+    moving = drawn.animate()
+    drawn.name()
+    shown = texts_of_film(drawn.figure, moving, lambda: drawn.move(9.0))
+    check_texts(drawn.figure, shown)
+    texts = [text for text, _ in shown]
+    assert "flightgoggles on course 'alphapilot', seed 3" in texts
+    assert any(text.startswith("9.00 s") and text.endswith("gate 4 of 11") for text in texts)
+    assert {"start", "x [m]", "y [m]", "1" if is_small else "1. Gate10"} <= set(texts)
+    assert all(axes.xaxis.get_gridlines()[0].get_visible() for axes in drawn.figure.axes[:1])
+
+
+def test_a_film_shows_what_was_flown_until_then() -> None:
+    result = flown_race()
+    pictures = list(_race_map.film(result, np.array([0.5, 9.0]), 640, 480))
+    assert [picture.shape for picture in pictures] == [(480, 640, 3)] * 2
+    drawn = _race_map._Map(result, _figures.film_figure(640, 480), True)
+    drawn.animate()
+    for t, passed in ((0.5, 0), (9.0, 4), (19.0, 11)):
+        drawn.move(t)
+        rows = np.count_nonzero(result.flight.time <= t)
+        assert len(drawn.path.get_segments()) == rows - 1
+        colours = [line.get_color() for line in drawn.lines]
+        assert colours == [_race_map.PASSED] * passed + [_race_map.WAITING] * (11 - passed)
+        x, y = drawn.vehicle.get_data()
+        place = [np.interp(t, result.flight.time, axis) for axis in result.flight.position.T[:2]]
+        assert np.allclose([np.asarray(x)[0], np.asarray(y)[0]], np.array(place))
+
+
+@pytest.mark.parametrize("task", ["Hover", "Track", "Race", "Land"])
+def test_a_film_of_a_policy_names_start_and_target(task: str) -> None:
+    pg = pytest.importorskip("propwash.gym")
+    envs = pg.make_vec(getattr(pg, task), 12)
+    flown = fleet(12)
+    assert flown.position is not None
+    position = flown.position.copy()
+    position[40:, 3] = np.nan  # an episode that ended
+    path = SimpleNamespace(time=np.asarray(flown.time)[:, 0], position=position)
+    drawn = _flight_film._Views(path, envs, f"{task.lower()} by policy.onnx, seed 0")
+    shown = texts_of_film(drawn.figure, drawn.moving, lambda: drawn.move(0.5))
+    check_texts(drawn.figure, shown)
+    texts = {text for text, _ in shown}
+    assert f"{task.lower()} by policy.onnx, seed 0: 8 of 12 flights" in texts
+    assert {"start", "vehicle", "0.50 s", "x [m]", "y [m]", "z [m]"} <= texts
+    assert {"Hover": "target", "Land": "target", "Track": "path", "Race": "Gate10"}[task] in texts
+    # both views show a metre alike
+    scales = [np.diff(axes.transData.transform([[0, 0], [1, 1]]), axis=0)
+              for axes in drawn.figure.axes]  # fmt: skip
+    assert np.allclose([np.ptp(scale) for scale in scales], 0.0, atol=0.5)
+
+
+# captions of camera pictures
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (640, 480), (320, 240), (200, 150), (64, 48)])
+def test_captions_fit_into_their_picture(size: tuple[int, int]) -> None:
+    drawing = pytest.importorskip("PIL.ImageDraw")
+    image = pytest.importorskip("PIL.Image").new("RGB", size)
+    texts = ["flightgoggles on course 'alphapilot', seed 3", "gates 5 of 11, next Gate14", "9 s"]
+    largest = max(7, min(size[1] // 20, 28))
+    letters, boxes = _race_film.captions(drawing.Draw(image), size, texts, largest)
+    assert bool(boxes) == (size[0] > 200)
+    assert not boxes or letters >= 7
+    for number, (left, top, right, bottom) in enumerate(boxes):
+        assert 0 <= left < right <= size[0]
+        assert 0 <= top < bottom <= size[1]
+        for other in boxes[:number]:
+            apart_across = right <= other[0] or other[2] <= left
+            assert apart_across or bottom <= other[1] or other[3] <= top
+
+
+def test_the_sheet_of_gates_names_them_all() -> None:
+    """One picture for each gate, on white, below the title."""
+    pytest.importorskip("PIL")
+    sheet = _race_film.gate_pictures(flown_race(), 320, 240)
+    rows = 4
+    head = sheet.shape[0] - rows * (240 + 3)
+    assert head >= 16
+    assert (sheet[:head, :3] == 255).all()
+    assert (sheet[:head] < 100).any()  # a title
+    assert (sheet[-100:, -100:] == 255).all()  # of twelve places one is empty
+
+
+# names beside points
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_names_cover_neither_each_other_nor_lines(seed: int) -> None:
+    from matplotlib.text import Text
+
+    rng = np.random.default_rng(seed)
+    figure = _figures.new_figure(7, 6)
+    axes = figure.add_subplot()
+    t = np.linspace(0.0, 2.0 * np.pi, 600)[:, None]
+    waves, phases = rng.normal(size=(4, 2)), rng.uniform(0.0, 6.0, (4, 2))
+    line = sum(waves[k] * np.sin((k + 1) * t + phases[k]) / (k + 1) for k in range(4))
+    points = np.asarray(line)[rng.choice(600, 12, replace=False)]
+    axes.plot(*np.asarray(line).T)
+    _figures.labelled(axes, "a way", "x [m]", "y [m]")
+    named = _figures.name_points(axes, points, [f"point {k}" for k in range(12)], [line])
+    figure.canvas.draw()
+    boxes = [Text.get_window_extent(text) for text in named]
+    where = axes.transData.transform(line)
+    covered = 0
+    for number, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:number])
+        inside = ((where > [box.x0, box.y0]) & (where < [box.x1, box.y1])).all(axis=1)
+        covered += int(inside.any())
+        frame = axes.get_window_extent().padded(1.0)
+        assert frame.contains(box.x0, box.y0)
+        assert frame.contains(box.x1, box.y1)
+    assert covered <= 1  # where the way is all around
+
+
+def test_scenes_without_gates_are_drawn_without() -> None:
+    figure = plots.trajectory_figure(fleet(1), scene=Scene.load("empty"))
+    assert len(figure.axes[0].texts) == 0
+
+
+@pytest.mark.parametrize(
+    ("landmarks", "says"),
+    [
+        ({"target": [0.0, 0.0]}, r"landmarks\['target'\]: expected finite numbers of shape"),
+        ({"target": [0.0, 0.0, np.nan]}, r"landmarks\['target'\]: expected finite"),
+        ({"target": "here"}, r"landmarks\['target'\]"),
+    ],
+)
+def test_invalid_landmarks_are_refused(landmarks: Any, says: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=says):
+        plots.trajectory_figure(fleet(1), landmarks=landmarks)
