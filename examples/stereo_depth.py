@@ -92,10 +92,14 @@ def save(
 
     figure, axes = plt.subplots(1, 3, figsize=(15, 4), layout="constrained")
     axes[0].imshow(left, cmap="gray")
+    axes[0].set_title("left camera")
     for axis, values, title in [(axes[1], true, "depth camera"), (axes[2], depth, "stereo")]:
         shown = axis.imshow(values, cmap="turbo_r", vmin=0.0, vmax=30.0)
         axis.set_title(title)
-    figure.colorbar(shown, ax=axes, label="m")
+    for axis in axes:
+        axis.set_xlabel("u [px]")
+        axis.set_ylabel("v [px]")
+    figure.colorbar(shown, ax=axes, label="depth [m]")
     figure.savefig(path)
     print(path)
 

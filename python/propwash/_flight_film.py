@@ -63,9 +63,9 @@ class _Views:
     def _draw(self, axes: Any, x: int, y: int) -> None:
         everywhere = self.position[np.isfinite(self.position).all(axis=2)]
         axes.plot(everywhere[:, x], everywhere[:, y], ls="none")  # for the limits
-        for gate in self.gates:
-            corners = gate_corners(gate)[[0, 1, 2, 3, 0]]
-            axes.plot(corners[:, x], corners[:, y], color="tab:orange", lw=2.0)
+        for number, gate in enumerate(self.gates):
+            corners, label = gate_corners(gate)[[0, 1, 2, 3, 0]], None if number else "gate"
+            axes.plot(corners[:, x], corners[:, y], color="tab:orange", lw=2.0, label=label)
         for name, points in self.landmarks.items():
             style: Any = {**TARGET, "ms": 12} if len(points) == 1 else {"color": "0.6", "ls": "--"}
             axes.plot(points[:, x], points[:, y], label=name, **style)

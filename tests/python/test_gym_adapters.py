@@ -400,5 +400,5 @@ def test_what_the_page_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         adapter(name, kind)
     monkeypatch.chdir(tmp_path)
     blocks = code_blocks(PAGE, "python")
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     run_in_order(blocks, PAGE.name)

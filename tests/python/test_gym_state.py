@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +22,7 @@ from gymnasium.vector import AutoresetMode  # noqa: E402
 from propwash.sensors import Gnss, RangeFinder  # noqa: E402
 from propwash.world import Scene  # noqa: E402
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "gym.md"
 TASKS: tuple[type[pg.Task], ...] = (pg.Hover, pg.Track, pg.Race, pg.Land)
 WILD: dict[str, Any] = {
     "randomize": {"mass": 0.2, "thrust_coefficient": ("uniform", 1.8e-6, 2.0e-6)},
@@ -85,6 +88,20 @@ def test_a_clock_of_a_task_is_that_of_the_state(mode: AutoresetMode) -> None:
         assert np.allclose(seen[:, :2], seen[:, 3:] * envs.period, rtol=1e-6)
     cycle = [0, 1, 2] if mode is AutoresetMode.SAME_STEP else [0, 1, 2, 3]
     assert counts == [cycle[k % len(cycle)] for k in range(len(counts))]
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the page")
+def test_the_page_lists_what_a_state_has() -> None:
+    _, table, _ = re.split(
+        r"The `state` that the methods get has|A task may remember", PAGE.read_text("utf-8")
+    )
+    listed = set(re.findall(r"`(\w+)(?:\(\w+\))?`", "".join(
+        line.split("|")[1] for line in table.splitlines() if line.startswith("| `")
+    )))  # fmt: skip
+    envs = pg.make_vec(pg.Hover, 2)
+    internal = {"blank", "keeps_blank", "memory", "nobody", "read", "recall"}
+    public = {name for name in dir(envs._engine.state) if not name.startswith("_")}
+    assert listed == public - internal
 
 
 @pytest.mark.parametrize("substeps", [1, 10, 30, 96])
