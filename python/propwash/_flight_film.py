@@ -23,7 +23,7 @@ _VIEWS = (("from the side", 0, 2), ("from above", 0, 1))
 
 
 def film(flown: Any, envs: Any, title: str) -> Iterator[Picture]:
-    """The first flights of so many, as time goes by.
+    """The first flights, up to each instant.
 
     flown: with time (T,) and position (T, n, 3). envs: whose task says what there is to see.
     """

@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 _MOST_NAMES = 12
 """Of flights; more would cover them."""
 _MOST_MOVES, _APART = 20, 4.0
-"""Trials of finding room for labels, and the pixels between them."""
+"""Attempts to separate labels, and the pixels between them."""
 _SMALLEST = 0.2
 """m, the least extent that is shown."""
 _PIECES = 8_000
@@ -45,7 +45,7 @@ def draw(
         style: Any = TARGET if len(points) == 1 else {"color": "0.55", "ls": "--", "lw": 1.0}
         axes.plot(*points.T, label=name, **style)
     ways = [flight.position for flight in flights]
-    # the layout of a figure leaves no room for the labels of these axes
+    # the layout of a figure does not account for the labels of these axes
     zoom = 1.0 if place is None else 0.85
     _set_equal(axes, np.concatenate([*ways, *landmarks.values(), *corners]), zoom)
     for set_label, axis, name in (
@@ -79,7 +79,7 @@ def _name(
 def _untangle(figure: Figure, axes: Any) -> None:
     """Moves labels away from numbers, and leaves out numbers where two axes meet.
 
-    matplotlib places both by the box alone, whose sides may be seen at any angle.
+    matplotlib places both by the axes box alone, whatever the angle of view.
     """
     from matplotlib.ticker import FixedLocator
 

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Picture = NDArray[np.uint8]
 
 _SMALL = (560, 400)
-"""px, width and height below which there is room for the map alone."""
+"""px, width and height below which only the map is drawn."""
 PASSED, WAITING = "tab:green", "tab:red"
 _CRASH: dict[str, Any] = {"marker": "X", "color": "tab:red", "ls": "none", "ms": 9}
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _NOISE_SECONDS = 0.1
-"""Of readings less truth: so short that single readings can be told apart."""
+"""Of readings less truth: so short that single readings are visible."""
 
 
 def _three(axes: Axes, time: Any, values: Any, lw: float = 1.2) -> None:
@@ -36,7 +36,7 @@ def _three(axes: Axes, time: Any, values: Any, lw: float = 1.2) -> None:
 
 
 def _legend_above(axes: Axes) -> None:
-    """A legend in one row, in room of its own above the lines."""
+    """A legend in one row above the lines, for which the axis is extended."""
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.22 * (high - low))
     axes.legend(fontsize=7, loc="upper center", ncols=6, frameon=False)

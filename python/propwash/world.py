@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
@@ -22,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _core, _mesh_rays, _scene_files
 from . import _fleet_input as given
+from . import _scene_arguments as checked
 from ._fleet_types import ThreadPool, pool_of
 from ._parameter_values import ParameterError, nearest
 from ._scene_generators import Forest, Generator, Warehouse
@@ -254,8 +254,8 @@ class Scene:
         A ray whose numbers are not finite meets nothing. Bodies are hollow to rays: a ray that
         starts inside meets the surface on its way out. Raises ValueError for other shapes.
         """
-        rows, shape, single = _two_rows("origins", origins, "directions", directions)
-        most, pool = _reach(max_range), pool_of(threads)
+        rows, shape, single = checked.two_rows("origins", origins, "directions", directions)
+        most, pool = checked.reach(max_range), pool_of(threads)
         if self._mesh_rays is not None:
             distance, ids, normal = self._mesh_rays.raycast(rows, most, normals, pool)
         else:
@@ -276,7 +276,7 @@ class Scene:
         0.1 mm of its ends, or some roundings far from the origin, does not count; a line that is
         not of finite numbers is not free. Raises ValueError for other shapes.
         """
-        rows, shape, single = _two_rows("start", start, "end", end)
+        rows, shape, single = checked.two_rows("start", start, "end", end)
         free: NDArray[np.bool_]
         if self._mesh_rays is not None:
             free = self._mesh_rays.visible(rows, pool_of(threads))
@@ -301,14 +301,14 @@ class Scene:
         """
         if (radius is None) == (size is None):
             raise ValueError("expected a radius (sphere) or a size (box), one of the two")
-        places, shape = _rows("position", position, 3)
+        places, shape = checked.rows("position", position, 3)
         turns: NDArray[np.float64] | None = None
         edges = (0.0, 0.0, 0.0)
         if size is not None:
-            edges = _edges(size)
+            edges = checked.edges(size)
             level = (1.0, 0.0, 0.0, 0.0)
-            turns = _attitudes(level if attitude is None else attitude, shape)
-        reach = 0.0 if radius is None else _radius(radius)
+            turns = checked.attitudes(level if attitude is None else attitude, shape)
+        reach = 0.0 if radius is None else checked.positive_radius(radius)
         ids = self._core.collide(places, turns, reach, edges).reshape(shape)
         return Collisions(ids >= 0, ids)
 
@@ -320,9 +320,9 @@ class Scene:
         the fraction 0. A way that is not finite touches nothing. Raises ValueError for other
         shapes and for a radius that is not positive.
         """
-        rows, shape, _ = _two_rows("start", start, "end", end)
+        rows, shape, _ = checked.two_rows("start", start, "end", end)
         a, b = (np.asarray(each, dtype=np.float64) for each in rows)
-        fraction, ids = self._core.spherecast(a, b, _radius(radius))
+        fraction, ids = self._core.spherecast(a, b, checked.positive_radius(radius))
         return SphereHits(fraction.reshape(shape), ids.reshape(shape))
 
 
@@ -345,77 +345,3 @@ def scene_names() -> list[str]:
 def scene_json_schema() -> dict[str, Any]:
     """The JSON Schema of a scene file, for editors and other tools."""
     return _scene_files.json_schema()
-
-
-def _numbers(name: str, value: ArrayLike, columns: int) -> NDArray[Any]:
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError):  # rows of unequal length
-        array = np.empty((), dtype=object)
-    if array.dtype.kind not in "fiu" or array.ndim < 1 or array.shape[-1] != columns:
-        raise ValueError(
-            f"{name}: expected numbers of shape (…, {columns}), got {given.described(value)}"
-        )
-    return array
-
-
-def _rows(name: str, value: ArrayLike, columns: int) -> tuple[NDArray[np.float64], tuple[int, ...]]:
-    array = _numbers(name, value, columns)
-    rows = np.ascontiguousarray(array.reshape(-1, columns), dtype=np.float64)
-    return rows, array.shape[:-1]
-
-
-def _two_rows(
-    name: str, value: ArrayLike, other_name: str, other: ArrayLike
-) -> tuple[tuple[NDArray[Any], NDArray[Any]], tuple[int, ...], bool]:
-    """Both as rows of one type, what stands before their last axis, and whether it is float32."""
-    a, b = _numbers(name, value, 3), _numbers(other_name, other, 3)
-    if a.shape != b.shape:
-        try:
-            a, b = np.broadcast_arrays(a, b)
-        except ValueError:
-            raise ValueError(
-                f"{name} and {other_name}: expected shapes that go together, "
-                f"got {a.shape} and {b.shape}"
-            ) from None
-    single = a.dtype == np.float32 and b.dtype == np.float32
-    dtype = np.float32 if single else np.float64
-    rows = [np.ascontiguousarray(x.reshape(-1, 3), dtype=dtype) for x in (a, b)]
-    return (rows[0], rows[1]), a.shape[:-1], single
-
-
-def _reach(max_range: float) -> float:
-    if not isinstance(max_range, Real) or isinstance(max_range, bool) or not max_range > 0.0:
-        raise ValueError(f"max_range: expected a number > 0 [m], got {max_range!r:.100}")
-    return float(max_range)
-
-
-def _radius(radius: float) -> float:
-    reach = given.number("radius", radius, "a number > 0 [m]")
-    if not reach > 0.0:
-        raise ValueError(f"radius: expected a number > 0 [m], got {radius!r:.100}")
-    return reach
-
-
-def _edges(size: ArrayLike) -> tuple[float, float, float]:
-    edges = _numbers("size", size, 3)
-    if edges.ndim != 1 or not np.all(np.isfinite(edges)) or not np.all(edges > 0.0):
-        raise ValueError(f"size: expected 3 finite numbers > 0 [m], got {given.described(size)}")
-    x, y, z = (float(edge) for edge in edges)
-    return x, y, z
-
-
-def _attitudes(attitude: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    array = _numbers("attitude", attitude, 4).astype(np.float64)
-    unit = np.abs(np.sum(array * array, axis=-1) - 1.0)
-    if np.any(unit > 1e-3):  # a number that is none passes, as in a position
-        raise ValueError(
-            f"attitude: expected unit quaternions (w, x, y, z), got {given.described(attitude)}"
-        )
-    try:
-        wide = np.broadcast_to(array, (*shape, 4))
-    except ValueError:
-        raise ValueError(
-            f"attitude: expected shape {(*shape, 4)} as the positions have, got {array.shape}"
-        ) from None
-    return np.ascontiguousarray(wide.reshape(-1, 4))

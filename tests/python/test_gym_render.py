@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 os.environ["SDL_VIDEODRIVER"] = "dummy"
 os.environ["PYGAME_HIDE_SUPPORT_PROMPT"] = "1"
 
+from gym_helpers import idle
+
 gym = pytest.importorskip("gymnasium")
 
 import propwash.gym as pg  # noqa: E402
@@ -33,10 +35,6 @@ needs_pygame = pytest.mark.skipif(find_spec("pygame") is None, reason="pygame is
 needs_moviepy = pytest.mark.skipif(find_spec("moviepy") is None, reason="moviepy is not installed")
 # what libraries that write films do to others
 quiet = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
-
-
-def idle(env: Any) -> Any:
-    return np.zeros(env.action_space.shape, dtype=np.float32)
 
 
 def frame_of(env: Any) -> Frame:
@@ -70,7 +68,7 @@ def middle_of(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.array([columns.mean() / width, rows.mean() / height]) * 2.0 - 1.0
 
 
-# what is seen
+# content
 
 
 @pytest.mark.parametrize("kind", TASKS)

@@ -1,4 +1,4 @@
-"""Clocks, states and snapshots of environments: what a step is told, and what can be taken up."""
+"""Clocks, states and snapshots of environments."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import propwash as pw
 import pytest
+from gym_helpers import WILD, idle
 
 gym = pytest.importorskip("gymnasium")
 
@@ -24,18 +25,6 @@ from propwash.world import Scene  # noqa: E402
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "gym.md"
 TASKS: tuple[type[pg.Task], ...] = (pg.Hover, pg.Track, pg.Race, pg.Land)
-WILD: dict[str, Any] = {
-    "randomize": {"mass": 0.2, "thrust_coefficient": ("uniform", 1.8e-6, 2.0e-6)},
-    "wind": (1.0, 3.0),
-    "turbulence": pw.Dryden(3.0, 10.0, 3.0),
-    "action_delay": (0, 20),
-    "imu_bias": {"gyroscope": 0.05, "accelerometer": 0.1},
-    "max_episode_steps": 7,
-}
-
-
-def idle(env: Any) -> Any:
-    return np.zeros(env.action_space.shape, dtype=np.float32)
 
 
 def actions_for(env: Any, steps: int, seed: int = 0) -> Any:
@@ -93,7 +82,7 @@ def test_a_clock_of_a_task_is_that_of_the_state(mode: AutoresetMode) -> None:
 @pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the page")
 def test_the_page_lists_what_a_state_has() -> None:
     _, table, _ = re.split(
-        r"The `state` that the methods get has|A task may remember", PAGE.read_text("utf-8")
+        r"The `state` that the methods get has|A task may keep memory", PAGE.read_text("utf-8")
     )
     listed = set(re.findall(r"`(\w+)(?:\(\w+\))?`", "".join(
         line.split("|")[1] for line in table.splitlines() if line.startswith("| `")
@@ -365,7 +354,7 @@ def same(one: list[Any], other: list[Any]) -> bool:
 @pytest.mark.parametrize("kind", [*TASKS, Noisy])
 def test_a_snapshot_continues_bit_for_bit(kind: type[pg.Task], observation: Any) -> None:
     """Twice in the same environment, in another one, after pickling; across ends of episodes."""
-    options: dict[str, Any] = {**WILD, "observation": observation}
+    options: dict[str, Any] = {**WILD, "max_episode_steps": 7, "observation": observation}
     made: list[Any] = [
         (pg.make(kind, **options), pg.make(kind, **options)),
         *(

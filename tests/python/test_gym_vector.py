@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import propwash as pw
 import pytest
+from gym_helpers import WILD, idle
 
 gym = pytest.importorskip("gymnasium")
 
@@ -19,17 +19,6 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 from gymnasium.vector import AutoresetMode  # noqa: E402
 
 TASKS: tuple[type[pg.Task], ...] = (pg.Hover, pg.Track, pg.Race, pg.Land)
-WILD: dict[str, Any] = {
-    "randomize": {"mass": 0.2, "thrust_coefficient": ("uniform", 1.8e-6, 2.0e-6)},
-    "wind": (1.0, 3.0),
-    "turbulence": pw.Dryden(3.0, 10.0, 3.0),
-    "action_delay": (0, 20),
-    "imu_bias": {"gyroscope": 0.05, "accelerometer": 0.1},
-}
-
-
-def idle(env: Any) -> Any:
-    return np.zeros(env.action_space.shape, dtype=np.float32)
 
 
 @pytest.mark.parametrize("kind", TASKS)

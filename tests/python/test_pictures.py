@@ -197,8 +197,8 @@ def test_a_recording_holds_what_flew_in_columns(single: pw.Trajectory, tmp_path:
     pytest.importorskip("rerun", reason="rerun-sdk is not installed (extra rerun)")
     out = tmp_path / "flight.rrd"
     marked = {"target": np.array([1.0, 2.0, 3.0]), "way": np.eye(3)}
-    told = plots.show(single, out, scene=SCENE, title="one", landmarks=marked)
-    assert told.startswith(f"recording {out}")
+    written = plots.show(single, out, scene=SCENE, title="one", landmarks=marked)
+    assert written.startswith(f"recording {out}")
     assert [file.name for file in tmp_path.iterdir()] == ["flight.rrd"]
     found = recorded(out)
     body = found["/world/vehicle 0/body"]

@@ -82,7 +82,7 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     const Vec3<T> start = was - gate.centre, end = here - gate.centre;
     T far = norm(end);
     T worth = norm(start) - far - T(0.001) * squared_norm(detail::row3(state.body_rates, i));
-    // what is far from all things need not be looked at until it has flown that far
+    // no collision check is needed before the vehicle has flown as far as its last clearance
     const T way = norm(here - was);
     rows.clearance[i] -= way * T(1.0001) + T(1e-4);
     SphereHit hit;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "propwash/math/quat.hpp"
 #include "propwash/world/overlap.hpp"
@@ -41,37 +42,41 @@ inline Mat3<double> rotation_of(const Solid<double>& solid) {
 /// More than any fraction of a way: no contact.
 inline constexpr double no_contact = 2.0;
 
+/// A point and its value.
+struct Probe {
+  double at, value;
+};
+
+/// A t in (0, 1) at which a convex function is below a bound, by golden section search for its
+/// minimum; no_contact where there is none. It is not below the bound at the ends.
+template <class F>
+double any_below(const F& distance, double bound, double length, double first, double last) {
+  constexpr double golden = 0.3819660112501051;
+  const auto probe = [&](double t) { return Probe{t, distance(t)}; };
+  Probe low{0.0, first}, high{1.0, last}, middle = probe(golden);
+  while (!(middle.value < bound)) {
+    // the slopes are limited, and so is how far below its ends the function may get
+    const double reach = length * (high.at - low.at);
+    if (!(0.5 * (low.value + high.value - reach) < bound) || !(reach > 1e-12)) return no_contact;
+    const bool is_right = high.at - middle.at > middle.at - low.at;
+    Probe next = probe(middle.at + golden * ((is_right ? high.at : low.at) - middle.at));
+    if (next.value < middle.value) std::swap(next, middle);
+    ((next.at < middle.at) ? low : high) = next;
+  }
+  return middle.at;
+}
+
 /// The least t in [0, 1] at which a convex function is below a bound, or no_contact.
 /// distance: of t; m. length: m, by which it changes at most from t = 0 to 1.
 template <class F>
 double first_below(const F& distance, double bound, double length) {
+  const double first = distance(0.0);
+  if (first < bound) return 0.0;
+  if (!(length > 0.0) || !(first - length < bound)) return no_contact;
+  const double last = distance(1.0);
+  double inside = last < bound ? 1.0 : any_below(distance, bound, length, first, last);
+  if (inside > 1.0) return no_contact;
   double outside = 0.0;
-  double low = distance(0.0);
-  if (low < bound) return 0.0;
-  if (!(length > 0.0) || !(low - length < bound)) return no_contact;
-  double inside = 1.0;
-  double high = distance(1.0);
-  if (!(high < bound)) {
-    // a golden section search for the minimum, until a point below the bound is found or none is
-    // left that the function could reach
-    constexpr double golden = 0.3819660112501051;
-    double first = 0.0, last = 1.0, middle = golden;
-    double value = distance(middle);
-    while (!(value < bound)) {
-      const double reach = length * (last - first);
-      if (!(0.5 * (low + high - reach) < bound) || !(reach > 1e-12)) return no_contact;
-      const bool right = last - middle > middle - first;
-      const double probe = middle + golden * ((right ? last : first) - middle);
-      const double probed = distance(probe);
-      if (probed < value) {
-        (right ? first : last) = middle, (right ? low : high) = value;
-        middle = probe, value = probed;
-      } else {
-        (right ? last : first) = probe, (right ? high : low) = probed;
-      }
-    }
-    outside = first, inside = middle;
-  }
   while (length * (inside - outside) > 1e-10) {
     const double middle = 0.5 * (outside + inside);
     if (!(outside < middle && middle < inside)) break;

@@ -144,7 +144,7 @@ class Engine:
         self.task.moved(self.state, np.flatnonzero(mask))
 
     def observe(self) -> Numbers:
-        """What is seen now, with nothing changed."""
+        """The observations now, with nothing changed."""
         return self._finite(self._observe(np.zeros(self.size, dtype=np.bool_)))
 
     def snapshot(self, more: Mapping[str, Any]) -> Snapshot:

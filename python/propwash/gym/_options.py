@@ -109,7 +109,7 @@ class Settings:
     render_mode: RenderMode | None = None
     """What render() does: returns frames, or shows them in a window; None for nothing."""
     render_camera: RenderCamera = "chase"
-    """Where frames are seen from: behind the vehicle, or on it, ahead."""
+    """The camera of frames: behind the vehicle, or on it, looking ahead."""
     render_size: Sequence[int] = (640, 480)
     """px, width and height of a frame."""
     render_envs: int | None = None

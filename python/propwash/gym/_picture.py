@@ -25,14 +25,14 @@ Frame = NDArray[np.uint8]
 _FIELD_OF_VIEW = {"chase": 60.0, "onboard": 90.0}
 """degrees, vertical."""
 _ELEVATION = float(np.deg2rad(18.0))
-"""Of the chasing camera, seen from the vehicle."""
+"""Of the chasing camera above the horizon of the vehicle."""
 _CAMERA_LAG = 0.4
 """s, by which the chasing camera turns after the vehicle."""
 _MOST_YAW, _MOST_PITCH = 0.35, 0.3
 """rad, by which it turns from the vehicle to the target."""
 _BEADS, _TRAIL_SECONDS = 160, 1.5
 _FLOOR = 3.0
-"""m below the origin or the lowest thing; twice as deep as soon as a vehicle gets there."""
+"""m below the origin or the lowest item; twice as deep as soon as a vehicle gets there."""
 _KEPT = 128
 """Worlds that painters are kept for."""
 _BLUE, _GREEN = (0.05, 0.30, 0.90), (0.05, 0.75, 0.20)
@@ -140,19 +140,19 @@ class Pictures:
             places = np.concatenate([places, position[None], beads])
             turns = np.concatenate([turns, attitude[None], np.tile(_LEVEL, (_BEADS, 1))])
         world.painter.move(places, turns, places, turns)
-        eye, looks = (position, attitude) if self._onboard else self._chasing(row, target, world)
-        # the second pose is that of a frame before, which only optical flow asks for
-        eyes, views = np.stack([eye, eye]), np.stack([looks, looks])
+        camera = (position, attitude) if self._onboard else self._chasing(row, target, world)
+        # the second pose is that of the previous frame, which only optical flow needs
+        places, turns = (np.stack([part, part]) for part in camera)
         size = self._width, self._height
-        painted = world.painter.paint(eyes, views, *size, self._focal, 2, ("rgb",), False)
+        painted = world.painter.paint(places, turns, *size, self._focal, 2, ("rgb",), False)
         frame: Frame = painted["rgb"]
         return frame
 
     def _chasing(self, row: int, target: Array, world: _World) -> tuple[Array, Array]:
         """Position and attitude of a camera behind and above the vehicle.
 
-        It turns a little from the vehicle to the target, and comes nearer where something stands
-        between it and the vehicle.
+        It turns a little from the vehicle to the target, and comes nearer where an item is between
+        it and the vehicle.
         """
         position, (x, y) = self._trail[0, row], _unit(self._forward[row])
         far = float(np.linalg.norm(target - position))

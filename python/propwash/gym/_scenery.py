@@ -1,4 +1,4 @@
-"""Things that only pictures of environments show: grid, landing pad, path."""
+"""Items that only pictures of environments show: grid, landing pad, path."""
 
 from __future__ import annotations
 

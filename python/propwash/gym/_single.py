@@ -96,8 +96,10 @@ class FleetEnv(FleetEnvironment, gymnasium.Env[Any, Any]):
         """Replaces parts of the physical state; the episode goes on, with clock and noise.
 
         state: some of position (3,) m, velocity (3,) m/s, attitude (4,), body_rates (3,) rad/s and
-            rotor_speeds (N,) rad/s, by name, or a MulticopterState. observe() gives what is seen
-            then. Raises TypeError or ValueError for parts that are invalid; nothing changes then.
+            rotor_speeds (N,) rad/s, by name, or a MulticopterState.
+
+        observe() gives the observation then. Raises TypeError or ValueError for parts that are
+        invalid; nothing changes then.
         """
         self._place(state, None)
 

@@ -32,14 +32,14 @@ class Snapshot:
     _size: int
     _settings: Settings
     _constants: dict[str, Any]
-    """Attributes of the task that do not change; what tells courses apart."""
+    """Attributes of the task that do not change, such as courses."""
     _fleet: bytes
     _parameters: dict[str, NDArray[Any]]
     """Those of the fleet that were assigned."""
     _values: dict[str, Any]
     """The rest, by name."""
     _places: dict[str, _Place]
-    """What stands for the fleet and its sensors among the values."""
+    """Placeholders of the fleet and its sensors among the values."""
 
     def check(self, task: Task, size: int, chosen: Settings) -> None:
         """Raises ValueError where it is one of other environments."""
@@ -95,7 +95,7 @@ def given_back(snapshot: Snapshot, fleet: Fleet) -> dict[str, Any]:
     """Takes up the fleet's part of a snapshot that was checked, and copies of the values."""
     _assign(fleet, snapshot._parameters)
     fleet.set_state(snapshot._fleet)
-    # what stands for a sensor of the one fleet becomes the sensor of the other
+    # the placeholder of a sensor becomes the sensor of this fleet
     owned = _owned(fleet)
     memo = {id(place): owned[name] for name, place in snapshot._places.items()}
     return copy.deepcopy(snapshot._values, memo)

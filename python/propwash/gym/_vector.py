@@ -172,7 +172,7 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
         state: some of position (n, 3) m, velocity (n, 3) m/s, attitude (n, 4), body_rates (n, 3)
             rad/s and rotor_speeds (n, N) rad/s, by name; without the first axis it is for all
             alike. mask: (n,) truth values, which environments; parts may have a row for each of
-            these instead. observe() gives what is seen then.
+            these instead. observe() gives the observations then.
 
         Raises TypeError or ValueError for parts that are invalid; nothing changes then.
         """
