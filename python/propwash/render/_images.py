@@ -28,6 +28,7 @@ CATEGORIES = (
     "vehicle",
     "person",
     "obstacle",
+    "grid",
 )
 """Those with numbers of their own in pictures of categories: 1, 2, … in this order."""
 
