@@ -203,7 +203,8 @@ def test_race_sees_every_flight_into_a_frame() -> None:
             pg.Race, n, course=straight(), substeps=substeps, spread=0.0, noise=False,
             max_episode_steps=0,
         )  # fmt: skip
-        env.reset(seed=0, options={"state": {"position": places, "velocity": [30.0, 0.0, 0.0]}})
+        env.reset(seed=0)
+        env.fleet.place(position=places, velocity=[30.0, 0.0, 0.0])
         into, ended = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         for _ in range(240 // substeps):  # past the first gate, but not to the second
             *_, terminated, _, infos = env.step(idle(env))
