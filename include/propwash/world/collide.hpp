@@ -66,13 +66,12 @@ double any_below(const F& distance, double bound, double length, double first, d
   return middle.at;
 }
 
-/// The least t in [0, 1] at which a convex function is below a bound, or no_contact.
-/// distance: of t; m. length: m, by which it changes at most from t = 0 to 1.
+/// The least t in (0, 1] at which a convex function is below a bound, or no_contact.
+/// distance: of t; m. first: its value at 0, not below the bound. length: m, by which it changes at
+/// most from t = 0 to 1.
 template <class F>
-double first_below(const F& distance, double bound, double length) {
-  const double first = distance(0.0);
-  if (first < bound) return 0.0;
-  if (!(length > 0.0) || !(first - length < bound)) return no_contact;
+double first_below(const F& distance, double first, double bound, double length) {
+  if (!(first - length < bound)) return no_contact;
   const double last = distance(1.0);
   double inside = last < bound ? 1.0 : any_below(distance, bound, length, first, last);
   if (inside > 1.0) return no_contact;
@@ -105,7 +104,8 @@ struct MovingSphere {
   }
   double contact(const Solid<double>& solid) const {
     const Mat3<double> turn = rotation_of(solid);
-    const Vec3<double> start_S = turn * (start_W - solid.position_W), way_S = turn * way_W;
+    const Vec3<double> start_S = turn * (start_W - solid.position_W);
+    const Vec3<double> way_S = length > 0.0 ? turn * way_W : way_W;
     const Vec3<double>& half = solid.half;
     switch (solid.kind) {
       case SolidKind::box:
@@ -138,8 +138,11 @@ struct MovingSphere {
   /// The distance to a convex body is a convex function along a straight way.
   template <class F>
   double along(const Vec3<double>& start, const Vec3<double>& way, const F& squared) const {
+    const double square = squared(start);
+    if (square < radius * radius) return 0.0;
+    if (!(length > 0.0)) return no_contact;
     const auto distance = [&](double t) { return std::sqrt(squared(start + way * t)); };
-    return first_below(distance, radius, length);
+    return first_below(distance, std::sqrt(square), radius, length);
   }
 };
 
