@@ -161,7 +161,8 @@ def _motor(table: dict[str, Any], motors: list[dict[str, float]]) -> dict[str, A
         common = table.get(name, 0.0 if name == "speed_min" else None)
         if isinstance(common, list):
             raise ParameterError(
-                f"motor.{name} has a number for each rotor, and [[rotors]] too: expected one of them"
+                f"motor.{name} has a number for each rotor, and [[rotors]] too: expected one of "
+                "them"
             )
         each = [own.get(name, common) for own in motors]
         if None in each:

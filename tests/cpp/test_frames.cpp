@@ -167,13 +167,13 @@ TEST_CASE("the equations of motion hold in either convention", "[frames]") {
     state.attitude = dice.unit_quat();
     state.body_rates = dice.vec3(3.0);
     Input input;
-    input.wind = dice.vec3(4.0);
+    input.wind_W = dice.vec3(4.0);
     for (int i = 0; i < 4; ++i) {
       state.rotor_speeds[i] = dice.uniform(300.0, 2000.0);
       input.command[i] = dice.uniform(300.0, 2000.0);
     }
     Input turned = input;
-    turned.wind = pw::ned_to_enu(input.wind);
+    turned.wind_W = pw::ned_to_enu(input.wind_W);
     const auto moved = pw::ned_frd_to_enu_flu(state);
     const auto expected = pw::ned_frd_to_enu_flu(multicopter_derivative(frd_model, state, input));
     const auto found = multicopter_derivative(flu_model, moved, turned);

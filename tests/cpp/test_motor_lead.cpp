@@ -102,8 +102,8 @@ TEST_CASE("With the rotors' acceleration the yaw torque is what is asked for, at
         for (int i = 0; i < 4; ++i) {
           const auto& rotor = vehicle.rotors[static_cast<std::size_t>(i)];
           const bool rises = command[i] > present[i];
-          const pw::MotorLag<double> lag{
-              1.0 / (rises ? vehicle.motor.time_constant_up[i] : vehicle.motor.time_constant_down[i])};
+          const pw::MotorLag<double> lag{1.0 / (rises ? vehicle.motor.time_constant_up[i]
+                                                      : vehicle.motor.time_constant_down[i])};
           torque += pw::rotor_torque(rotor, present[i],
                                      pw::rotor_acceleration(lag, present[i], command[i]));
         }

@@ -158,8 +158,8 @@ class Multicopter {
   /// d/dt of the state under what acted during the last step.
   State derivative() const { return rate(memory_.state, memory_.input); }
   /// d/dt of any state, its attitude of unit length, under rotor speeds: within the motors' limits,
-  /// at the present battery voltage, in the present wind, under the external wrench; without command
-  /// delay and noise.
+  /// at the present battery voltage, in the present wind, under the external wrench; without
+  /// command delay and noise.
   template <int M, class U>
   State derivative(const State& state, const RotorSpeeds<M, U>& command) const {
     require_rotors(state.rotor_speeds.size());
