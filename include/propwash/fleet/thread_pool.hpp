@@ -227,7 +227,8 @@ class ThreadPool {
     if (threads >= 1) return threads;
     PROPWASH_THROW(std::invalid_argument(
         "propwash::ThreadPool: expected threads >= 1, the caller included, got " +
-        std::to_string(threads) + "; std::thread::hardware_concurrency() tells how many help"));
+        std::to_string(threads) +
+        "; std::thread::hardware_concurrency() reports how many the processor has"));
   }
 
   /// The workers of this process. Those of a parent are abandoned with all that they share: their

@@ -28,8 +28,8 @@ Clipped clip_actions(const T* given, std::size_t size, std::size_t width, const 
     const T low = x > T(-1) ? x : T(-1);
     clipped[i] = low < T(1) ? low : T(1);
     // as integers, above those of 1: greater magnitudes and NaN
-    const auto magnitude = detail::plain_bits(x) << 1;
-    beyond |= static_cast<int>(magnitude > detail::plain_bits(T(1)) << 1);
+    const auto magnitude = propwash::detail::plain_bits(x) << 1;
+    beyond |= static_cast<int>(magnitude > propwash::detail::plain_bits(T(1)) << 1);
   }
   Clipped found;
   if (beyond == 0) return found;

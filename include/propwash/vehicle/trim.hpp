@@ -174,8 +174,8 @@ inline double solve_trim(const TrimEquations& equations, TrimEquations::Unknowns
 /// The state of a steady flight in still air, at the origin, its heading along the world's x axis.
 /// The rotor speeds are the command that keeps it. Accelerations differ from those of the flight by
 /// less than 1e-9 m/s^2 and rad/s^2.
-/// @throws ParameterError for a vehicle that is invalid or whose rates and thrust cannot be
-/// commanded, and where no such flight is found within the rotors' limits.
+/// @throws ParameterError for an invalid vehicle, for rotors that do not command torque about every
+/// axis and thrust, and where no such flight is found within the rotors' limits.
 inline MulticopterState<double, Dynamic> trim(const VehicleParameters& vehicle,
                                               const SteadyFlight& flight) {
   validate(vehicle);
