@@ -88,6 +88,7 @@
 #include "propwash/vehicle/multicopter_step.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
 #include "propwash/vehicle/parameters.hpp"
+#include "propwash/vehicle/ranges.hpp"
 #include "propwash/vehicle/trim.hpp"
 #include "propwash/vehicle/validate.hpp"
 #include "propwash/vehicle/vehicles.hpp"

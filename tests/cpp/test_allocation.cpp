@@ -202,3 +202,25 @@ TEST_CASE("with three rotors, what can be commanded still is", "[allocation]") {
   CHECK(speeds[1] == Approx(1000.0));
   CHECK(speeds[2] == Approx(1100.0));
 }
+
+TEST_CASE("a torque on a lever of rounding counts as none", "[allocation]") {
+  // two rotors on the y axis, as cos and sin place them: x is 6e-17 m and not zero
+  Rotors pair = ring(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const double angle = pi() * (static_cast<double>(i) + 0.5);
+    pair[i].position = {std::cos(angle), std::sin(angle), 0.0};
+    pair[i].axis = {0.0, 0.0, 1.0};
+    pair[i].torque_coefficient = 0.0;
+  }
+  REQUIRE(pair[0].position.x != 0.0);
+  CHECK(pw::make_allocation<double, pw::Dynamic>(pair, wide).rank == 2);
+
+  for (const double tiny : {5e-324, 1e-320, 1e-300, 1e-20}) {
+    Rotors quad = ring(4);
+    for (auto& rotor : quad) rotor.torque_coefficient = tiny;
+    const auto allocation = pw::make_allocation<double, 4>(quad, narrow);
+    CHECK(allocation.rank == 3);
+    const auto speeds = pw::allocate(allocation, pw::Wrench<double>{{0.01, -0.01, 0.01}, 10.0});
+    for (const double speed : speeds) CHECK(std::isfinite(speed));
+  }
+}

@@ -336,10 +336,11 @@ def test_one_that_diverges_leaves_its_neighbours_alone() -> None:
     n, bad = 9, 4
     fleet, calm = (pw.CarFleet("car", n, seed=1) for _ in range(2))
     mask = np.arange(n) == bad
-    largest = float(np.finfo(np.float32).max)
-    fleet.parameters["speed_max"] = np.where(mask, largest, 5.0)
-    fleet.place(position=[largest, 0.0], mask=mask)
-    speed = np.where(mask, largest, 2.0).astype(np.float32)
+    # no car within the ranges diverges: its x is put there through a snapshot
+    snapshot, record = fleet.get_state(), 8 + 3 * 4
+    at = len(snapshot) - (n - bad) * record + 8
+    fleet.set_state(snapshot[:at] + np.float32(np.inf).tobytes() + snapshot[at + 4 :])
+    speed = np.full(n, 2.0, dtype=np.float32)
     for each in (fleet, calm):
         each.step(pw.SpeedYawRate(speed, 0.1), substeps=2000)
     assert fleet.diverged.tolist() == mask.tolist()

@@ -93,14 +93,24 @@ Allocation<P, N, Limits> make_allocation(const Rotors& rotors, const Motor& moto
   detail::RowInverse::Rows a;
   for (auto& row : a) row.resize(count);
   int column = 0;
+  double force = 0.0;
   for (const auto& rotor : rotors) {
     const auto thrust_B = rotor.axis * rotor.thrust_coefficient;
+    force = std::hypot(force, rotor.thrust_coefficient);
     const auto torque_B =
         cross(rotor.position, thrust_B) + rotor.axis * (-rotor.spin * rotor.torque_coefficient);
     a[0][column] = torque_B.x;
     a[1][column] = torque_B.y;
     a[2][column] = torque_B.z;
     a[3][column++] = thrust_B.z;
+  }
+  // a torque on a lever of less than a picometre is rounding: cos(pi/2) is not zero
+  constexpr double shortest_lever = 1e-12;
+  for (std::size_t row = 0; row < 3; ++row) {
+    double torque = 0.0;
+    for (const double x : a[row]) torque = std::hypot(torque, x);
+    if (torque >= shortest_lever * force) continue;
+    for (double& x : a[row]) x = 0.0;
   }
   // rows have different units: scaled to one length before their rank is judged
   auto scaled = a;

@@ -15,10 +15,11 @@
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/config.hpp"
 #include "propwash/math/finite.hpp"
-#include "propwash/math/jacobi.hpp"
 #include "propwash/model/delay.hpp"
+#include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/multicopter_state.hpp"
 #include "propwash/vehicle/parameters.hpp"
+#include "propwash/vehicle/ranges.hpp"
 
 namespace propwash {
 
@@ -114,25 +115,68 @@ inline std::string formatted(const Mat3<double>& m) {
 /// The norm of the elements; not a number, or infinite, where one of them is.
 inline double size_of(const Mat3<double>& m) {
   double sum = 0.0;
-  for (const double x : m.elements) sum += x * x;
-  return std::sqrt(sum);
+  for (const double x : m.elements) sum = std::hypot(sum, x);
+  return sum;
 }
 /// How far a matrix is from its transpose.
 inline double skew_of(const Mat3<double>& m) {
   return std::sqrt(2.0) * std::hypot(m(0, 1) - m(1, 0), m(0, 2) - m(2, 0), m(1, 2) - m(2, 1));
 }
 
-/// Ascending, of the symmetric part.
-inline std::array<double, 3> principal_values(const Mat3<double>& m) {
-  std::array<std::array<double, 3>, 3> symmetric{};
-  for (std::size_t i = 0; i < 3; ++i) {
-    for (std::size_t j = 0; j < 3; ++j) {
-      symmetric[i][j] = 0.5 * (m.elements[3 * i + j] + m.elements[3 * j + i]);
+/// Whether a finite number other than zero has a magnitude outside a range.
+inline bool is_outside(double value, double smallest, double largest) {
+  const double size = std::abs(value);
+  return is_finite(size) && size > 0.0 && (size < smallest || size > largest);
+}
+
+inline std::string magnitudes(double smallest, double largest, const char* unit) {
+  const std::string text =
+      smallest > 0.0 ? "a magnitude from " + formatted(smallest) + " to " + formatted(largest)
+                     : "a magnitude of at most " + formatted(largest);
+  return *unit == 0 ? text : text + " " + unit;
+}
+
+/// "rotors[2].position[1]", "body.inertia[0][2]": one number of a field.
+inline std::string element_name(const ConstFieldView& field, int row, int column) {
+  constexpr std::string_view rotors = "rotors.";
+  std::string text(field.name);
+  if (text.compare(0, rotors.size(), rotors) == 0) {
+    text.replace(0, rotors.size(), "rotors[" + std::to_string(row) + "].");
+  }
+  const bool is_matrix = field.columns == 9 && field.shape.rank == 2;
+  if (is_matrix) text += "[" + std::to_string(column / 3) + "]";
+  if (field.columns > 1) text += "[" + std::to_string(is_matrix ? column % 3 : column) + "]";
+  return text;
+}
+
+/// Complains of every number with a magnitude outside its range.
+template <class Vehicle, class Ranges>
+void check_ranges(const Vehicle& vehicle, const Ranges& ranges, Complaints& complaints) {
+  const ParameterRange* next = ranges.data();
+  for (const auto& field : fields(vehicle)) {
+    const ParameterRange* range = find_range(ranges, field.name, next);
+    if (range == nullptr) continue;
+    next = range + 1;
+    for (int i = 0; i < field.size(); ++i) {
+      const int row = i / field.columns, column = i % field.columns;
+      const double value = field(row, column);
+      if (!is_outside(value, range->smallest, range->largest)) continue;
+      complaints.add(element_name(field, row, column), value,
+                     magnitudes(range->smallest, range->largest, range->unit));
     }
   }
-  auto values = symmetric_eigen<3>(symmetric).values;
-  std::sort(values.begin(), values.end());
-  return values;
+}
+
+/// Complains of ratios between parameters that are outside their ranges.
+inline void check_ratios(const VehicleParameters& vehicle, Complaints& complaints) {
+  const auto ratios = vehicle_ratios(vehicle);
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    const auto& range = ratio_ranges[i];
+    if (!is_outside(ratios[i], range.smallest, range.largest)) continue;
+    complaints.add(
+        range.name, ratios[i],
+        magnitudes(range.smallest, range.largest, range.unit) + "; see " + range.parameters);
+  }
 }
 
 inline void check_body(const RigidBodyParameters<double>& body, Complaints& complaints) {
@@ -334,10 +378,12 @@ inline Complaints complaints_of(const VehicleParameters& vehicle) {
   check_body(vehicle.body, complaints);
   check_rotors(vehicle, complaints);
   check_motor(vehicle.motor, vehicle.rotors.size(), complaints);
+  check_ranges(vehicle, vehicle_ranges, complaints);
   if (complaints.texts.empty()) check_thrust(vehicle, complaints);
   check_air(vehicle, complaints);
   check_imu(vehicle.imu, complaints);
   check_controller(vehicle.rate_controller, complaints);
+  if (complaints.texts.empty()) check_ratios(vehicle, complaints);
   return complaints;
 }
 
@@ -350,6 +396,7 @@ inline Complaints complaints_of(const CarParameters& car) {
   complaints.positive("yaw_rate_limit", car.yaw_rate_limit, "rad/s");
   complaints.not_negative("process_noise[0]", car.process_noise_forward, "m^2/s");
   complaints.not_negative("process_noise[1]", car.process_noise_left, "m^2/s");
+  check_ranges(car, car_ranges, complaints);
   return complaints;
 }
 
@@ -363,9 +410,9 @@ void validate_one(const Vehicle& vehicle, std::size_t i) {
 
 }  // namespace detail
 
-/// Throws ParameterError that lists every field out of its range: mass, inertia (symmetric,
-/// positive definite, triangle inequality), rotors, motors, thrust against weight, drag, noise,
-/// IMU, gains.
+/// Throws ParameterError that lists every field out of its range (ranges.hpp): mass, inertia
+/// (symmetric, positive definite, triangle inequality), rotors, motors, thrust against weight,
+/// drag, noise, IMU, gains, and ratios between them.
 inline void validate(const VehicleParameters& vehicle) {
   const auto complaints = detail::complaints_of(vehicle);
   if (!complaints.texts.empty()) detail::refuse(vehicle.name, complaints.texts);

@@ -1,0 +1,217 @@
+#pragma once
+/// @file
+/// The ranges of a vehicle's parameters: one table of single numbers, and one of ratios between
+/// them. docs/vehicles.md gives the reasons.
+///
+/// The ranges include every aircraft from an insect to an airliner. They are narrow enough that a
+/// step of at most 0.01 s about which validate_time_step does not warn, in `float`, from any state
+/// with speeds up to 300 m/s and body rates up to 100 rad/s, ends in a finite state. A single
+/// number cannot ensure this: thrust, drag and torque matter relative to mass and inertia, hence
+/// the ratios.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string_view>
+
+#include "propwash/control/make_allocation.hpp"
+#include "propwash/math/jacobi.hpp"
+#include "propwash/vehicle/parameters.hpp"
+
+namespace propwash {
+
+/// The accepted magnitudes of one number: `smallest` to `largest`. Zero, sign, infinity and NaN are
+/// judged by validate(), which knows where they have a meaning.
+struct ParameterRange {
+  std::string_view name;  ///< as in fields.hpp
+  const char* unit;
+  double smallest;  ///< of a number that is not zero
+  double largest;
+};
+
+/// The ranges of a multicopter's parameters, in the order of fields.hpp. `rotors.axis`,
+/// `rotors.spin` and `imu.attitude` are not listed: validate() asks for unit vectors and signs.
+inline constexpr std::array vehicle_ranges{
+    ParameterRange{"body.mass", "kg", 1e-6, 1e6},
+    ParameterRange{"body.inertia", "kg m^2", 0.0, 1e10},
+    ParameterRange{"body.gravity", "m/s^2", 0.0, 1e3},
+    ParameterRange{"rotors.position", "m", 0.0, 100.0},
+    ParameterRange{"rotors.thrust_coefficient", "N/(rad/s)^2", 1e-16, 1e6},
+    ParameterRange{"rotors.torque_coefficient", "N m/(rad/s)^2", 0.0, 1e6},
+    ParameterRange{"rotors.inertia", "kg m^2", 0.0, 1e6},
+    ParameterRange{"motor.time_constant_up", "s", 1e-4, 1e3},
+    ParameterRange{"motor.time_constant_down", "s", 1e-4, 1e3},
+    ParameterRange{"motor.speed_min", "rad/s", 0.0, 1e6},
+    ParameterRange{"motor.speed_max", "rad/s", 1e-3, 1e6},
+    ParameterRange{"motor.command_delay", "s", 0.0, 0.6},
+    ParameterRange{"drag.translational", "N/(m/s)^2", 0.0, 1e6},
+    ParameterRange{"drag.rotational", "N m/(rad/s)^2", 0.0, 1e10},
+    ParameterRange{"rotor_drag.linear", "1/s", 0.0, 100.0},
+    ParameterRange{"rotor_drag.blow_back", "N m/(m/s)", 0.0, 1e10},
+    ParameterRange{"battery.nominal_voltage", "V", 1e-3, 1e6},
+    ParameterRange{"process_noise.force", "N^2 s", 0.0, 1e14},
+    ParameterRange{"process_noise.torque", "(N m)^2 s", 0.0, 1e20},
+    ParameterRange{"imu.accelerometer_noise_density", "m/s^2/sqrt(Hz)", 0.0, 1e3},
+    ParameterRange{"imu.gyroscope_noise_density", "rad/s/sqrt(Hz)", 0.0, 10.0},
+    ParameterRange{"imu.accelerometer_bias_walk", "m/s^3/sqrt(Hz)", 0.0, 1e3},
+    ParameterRange{"imu.gyroscope_bias_walk", "rad/s^2/sqrt(Hz)", 0.0, 10.0},
+    ParameterRange{"imu.accelerometer_bias_initial", "m/s^2", 0.0, 1e3},
+    ParameterRange{"imu.gyroscope_bias_initial", "rad/s", 0.0, 100.0},
+    ParameterRange{"imu.position", "m", 0.0, 100.0},
+    ParameterRange{"imu.accelerometer_scale", "", 0.0, 10.0},
+    ParameterRange{"imu.gyroscope_scale", "", 0.0, 10.0},
+    ParameterRange{"imu.accelerometer_resolution", "m/s^2", 1e-9, 1e3},
+    ParameterRange{"imu.gyroscope_resolution", "rad/s", 1e-9, 100.0},
+    ParameterRange{"imu.accelerometer_range", "m/s^2", 1e-6, 1e9},
+    ParameterRange{"imu.gyroscope_range", "rad/s", 1e-6, 1e9},
+    ParameterRange{"imu.rate", "Hz", 1e-6, 1e9},
+    ParameterRange{"rate_controller.proportional", "1/s", 0.0, 1e5},
+    ParameterRange{"rate_controller.integral", "1/s^2", 0.0, 1e6},
+    ParameterRange{"rate_controller.derivative", "", 0.0, 1e3},
+    ParameterRange{"rate_controller.integral_bound", "rad", 0.0, 1e9},
+    ParameterRange{"rate_controller.filter.stiffness", "1/s^2", 1e-6, 1e12},
+    ParameterRange{"rate_controller.filter.damping", "1/s", 0.0, 1e7},
+};
+
+/// The ranges of a car's parameters.
+inline constexpr std::array car_ranges{
+    ParameterRange{"speed_min", "m/s", 0.0, 1e4},
+    ParameterRange{"speed_max", "m/s", 0.0, 1e4},
+    ParameterRange{"yaw_rate_limit", "rad/s", 1e-9, 1e3},
+    ParameterRange{"process_noise", "m^2/s", 0.0, 1e6},
+};
+
+/// A quantity of several parameters and its accepted magnitudes.
+struct RatioRange {
+  const char* name;
+  const char* unit;
+  double smallest;  ///< of a quantity that is not zero
+  double largest;
+  const char* parameters;  ///< those that it is made of
+};
+
+/// The ranges of vehicle_ratios(), in its order. "Full speed" is the larger magnitude of
+/// motor.speed_min and motor.speed_max, "moment of inertia" the smallest principal one.
+inline constexpr std::array ratio_ranges{
+    RatioRange{"smallest principal moment of inertia", "kg m^2", 1e-14, 1e10, "body.inertia"},
+    RatioRange{"largest over smallest principal moment of inertia", "", 1.0, 1e6, "body.inertia"},
+    RatioRange{"thrust at full speed over mass", "m/s^2", 1e-6, 1e4,
+               "body.mass, rotors.thrust_coefficient and motor.speed_max"},
+    RatioRange{"rotor torque at full speed over moment of inertia", "rad/s^2", 0.0, 2e5,
+               "body.inertia, rotors.position, rotors.thrust_coefficient, "
+               "rotors.torque_coefficient and motor.speed_max"},
+    RatioRange{"smallest rotor torque about a body axis over largest moment of inertia", "rad/s^2",
+               1e-9, 2e5,
+               "body.inertia, rotors.position, rotors.thrust_coefficient, "
+               "rotors.torque_coefficient and motor.speed_max"},
+    RatioRange{"rotor momentum at full speed over moment of inertia", "rad/s", 0.0, 300.0,
+               "body.inertia, rotors.inertia and motor.speed_max"},
+    RatioRange{"drag.translational over mass", "1/m", 0.0, 10.0,
+               "body.mass and drag.translational"},
+    RatioRange{"drag.rotational over moment of inertia", "1/rad", 0.0, 5.0,
+               "body.inertia and drag.rotational"},
+    RatioRange{"rotor_drag.blow_back over moment of inertia", "rad/(m s)", 0.0, 1e3,
+               "body.inertia and rotor_drag.blow_back"},
+    RatioRange{"root of process_noise.force over mass", "m/s/sqrt(s)", 0.0, 10.0,
+               "body.mass and process_noise.force"},
+    RatioRange{"root of process_noise.torque over moment of inertia", "rad/s/sqrt(s)", 0.0, 100.0,
+               "body.inertia and process_noise.torque"},
+};
+
+namespace detail {
+
+/// Ascending, of the symmetric part.
+inline std::array<double, 3> principal_values(const Mat3<double>& m) {
+  std::array<std::array<double, 3>, 3> symmetric{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      symmetric[i][j] = 0.5 * (m.elements[3 * i + j] + m.elements[3 * j + i]);
+    }
+  }
+  auto values = symmetric_eigen<3>(symmetric).values;
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+/// rad/s, the larger magnitude of a motor's limits.
+inline double full_speed(const MotorParameters<double>& motor, int rotor) {
+  return std::max(std::abs(motor.speed_min[rotor]), motor.speed_max[rotor]);
+}
+
+/// N m, at full speed: of the body axes about which the rotors have a torque, that with the least; 0
+/// where there is none. The sum of the rotors' magnitudes.
+inline double least_axis_torque(const VehicleParameters& vehicle) {
+  const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+  double least = 0.0;
+  for (int axis = 0; axis < 3; ++axis) {
+    double sum = 0.0;
+    int rotor = 0;
+    for (const double torque : allocation.wrench_from_squares[axis]) {
+      const double speed = full_speed(vehicle.motor, rotor++);
+      sum += std::abs(torque) * speed * speed;
+    }
+    if (sum > 0.0 && (least == 0.0 || sum < least)) least = sum;
+  }
+  return least;
+}
+
+}  // namespace detail
+
+/// The quantities of `ratio_ranges`. The vehicle's numbers must be finite, its mass and principal
+/// moments of inertia > 0.
+inline std::array<double, ratio_ranges.size()> vehicle_ratios(const VehicleParameters& vehicle) {
+  const double mass = vehicle.body.mass;
+  const auto principal = detail::principal_values(vehicle.body.inertia);
+  const double inertia = principal[0];
+  double thrust = 0.0, torque = 0.0, momentum = 0.0;
+  int index = 0;
+  for (const auto& rotor : vehicle.rotors) {
+    const double speed = detail::full_speed(vehicle.motor, index++);
+    thrust += rotor.thrust_coefficient * speed * speed;
+    torque += (norm(rotor.position) * rotor.thrust_coefficient + rotor.torque_coefficient) * speed *
+              speed;
+    momentum += rotor.inertia * speed;
+  }
+  double rotational = 0.0;  // the largest row sum bounds the spectral norm
+  for (int row = 0; row < 3; ++row) {
+    double sum = 0.0;
+    for (int column = 0; column < 3; ++column) {
+      sum += std::abs(vehicle.drag.rotational(row, column));
+    }
+    rotational = std::max(rotational, sum);
+  }
+  return {inertia,
+          principal[2] / inertia,
+          thrust / mass,
+          torque / inertia,
+          detail::least_axis_torque(vehicle) / principal[2],
+          momentum / inertia,
+          vehicle.drag.translational / mass,
+          rotational / inertia,
+          vehicle.rotor_drag.blow_back / inertia,
+          std::sqrt(vehicle.process_noise.force) / mass,
+          std::sqrt(vehicle.process_noise.torque) / inertia};
+}
+
+/// The range of the parameter of exactly this name, or null. The search begins at `from`, so that
+/// looking up names in the order of the table takes no time.
+template <std::size_t N>
+constexpr const ParameterRange* find_range(const std::array<ParameterRange, N>& ranges,
+                                           std::string_view name, const ParameterRange* from) {
+  const ParameterRange* first = ranges.data();
+  for (const ParameterRange* range = from; range != first + N; ++range) {
+    if (range->name == name) return range;
+  }
+  for (const ParameterRange* range = first; range != from; ++range) {
+    if (range->name == name) return range;
+  }
+  return nullptr;
+}
+template <std::size_t N>
+constexpr const ParameterRange* find_range(const std::array<ParameterRange, N>& ranges,
+                                           std::string_view name) {
+  return find_range(ranges, name, ranges.data());
+}
+
+}  // namespace propwash

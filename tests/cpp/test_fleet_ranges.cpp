@@ -1,0 +1,295 @@
+// The ranges of parameters: every number has one, a number beyond it is refused by name, and no
+// vehicle within them leaves the numbers of a float in one step.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <propwash/vehicle/car.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catch.hpp"
+#include "fleet_engine.hpp"
+#include "support.hpp"
+
+namespace pw = propwash;
+
+namespace {
+
+template <class Vehicle>
+std::string complaint(const Vehicle& vehicle) {
+  try {
+    pw::validate(vehicle);
+  } catch (const pw::ParameterError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+bool mentions(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The last part of a dotted name, as in "rotors[2].position[1]".
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+template <class Vehicle, class Ranges>
+void require_refused_beyond(const Vehicle& sound, const Ranges& ranges) {
+  const std::size_t count = pw::fields(sound).size();
+  for (std::size_t i = 0; i < count; ++i) {
+    auto vehicle = sound;
+    const auto field = pw::fields(vehicle)[i];
+    const auto* range = pw::find_range(ranges, field.name);
+    if (range == nullptr) continue;
+    INFO(field.name);
+    for (int k = 0; k < field.size(); ++k) {
+      double& number = field(k / field.columns, k % field.columns);
+      const double kept = number;
+      for (const double bad :
+           {1.001 * range->largest, 1e300, range->smallest > 0.0 ? 0.999 * range->smallest : 1e300,
+            range->smallest > 0.0 ? 1e-310 : 1e308}) {
+        number = bad;
+        const auto text = complaint(vehicle);
+        CAPTURE(text, bad);
+        CHECK(mentions(text, last_part(field.name)));
+        CHECK(mentions(text, "expected a magnitude"));
+      }
+      number = kept;
+    }
+    CHECK(complaint(vehicle).empty());
+  }
+}
+
+/// Vehicles from the ends of the ranges and from between them.
+class Extremes {
+ public:
+  explicit Extremes(std::uint64_t seed) : dice_(seed) {}
+
+  /// A vehicle that need not be valid.
+  pw::VehicleParameters vehicle() {
+    auto v = pw::vehicles::flightgoggles();
+    parallel_ = dice_.uniform(0, 1) < 0.5;
+    v.body.mass = between(1e-6, 1e6);
+    v.body.gravity = {0.0, 0.0, dice_.uniform(0, 1) < 0.2 ? 0.0 : -between(1e-3, 1e3)};
+    const double least = between(1e-13, 1e6);
+    v.body.inertia = inertia(least);
+    make_rotors(v, least);
+    v.motor.time_constant_up = between(1e-4, 1e3);
+    v.motor.time_constant_down = parallel_ ? v.motor.time_constant_up : between(1e-4, 1e3);
+    v.motor.command_delay = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-6, 1e-3);
+    v.drag.translational = std::min(1e6, v.body.mass * between(1e-9, 10.0));
+    const double rotational = least * between(1e-9, 4.9);
+    v.drag.rotational = pw::Mat3<double>::diagonal(rotational, rotational, rotational);
+    v.rotor_drag.linear =
+        parallel_ ? pw::Vec3<double>{} : pw::Vec3<double>{1.0, 1.0, 1.0} * between(1e-3, 100.0);
+    v.rotor_drag.blow_back = parallel_ ? 0.0 : least * between(1e-6, 999.0);
+    v.process_noise.force = std::pow(v.body.mass * between(1e-6, 10.0), 2);
+    v.process_noise.torque = std::pow(least * between(1e-6, 100.0), 2);
+    v.battery.nominal_voltage = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-3, 1e6);
+    make_sensors_and_gains(v);
+    return v;
+  }
+
+  pw::Vec3<double> vector(double length) { return dice_.unit_vec3() * length; }
+  pw::Quat<double> attitude() { return dice_.unit_quat(); }
+  double chance() { return dice_.uniform(0, 1); }
+  /// One of the ends, or a number between them of any order of magnitude.
+  double between(double low, double high) {
+    const double which = dice_.uniform(0, 1);
+    if (which < 0.25) return low;
+    if (which > 0.6) return high;
+    return std::min(high, low * std::exp(dice_.uniform(0.0, std::log(high / low))));
+  }
+
+ private:
+  pw::Mat3<double> inertia(double least) {
+    const double large = std::min(1e10, least * between(1.0, 1e6)) * 0.99;
+    const bool rod = dice_.uniform(0, 1) < 0.5;
+    const auto principal = rod && large > least
+                               ? pw::Mat3<double>::diagonal(least, large, large)
+                               : pw::Mat3<double>::diagonal(least, least, 1.99 * least);
+    if (parallel_) return principal;
+    auto turned_inertia = turned(dice_.unit_quat(), principal);
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < i; ++j) turned_inertia(i, j) = turned_inertia(j, i);
+    }
+    return turned_inertia;
+  }
+
+  void make_rotors(pw::VehicleParameters& v, double least) {
+    const auto count = static_cast<std::size_t>(2 * (2 + static_cast<int>(dice_.uniform(0, 4.99))));
+    v.rotors.resize(count);
+    v.motor.speed_max = between(1e-3, 1e6);
+    v.motor.speed_min = dice_.uniform(0, 1) < 0.5 ? 0.0 : -v.motor.speed_max;
+    const double squares = v.motor.speed_max * v.motor.speed_max * static_cast<double>(count);
+    const double weight = std::max(1e-6, norm(v.body.gravity));
+    const double thrust = v.body.mass * between(std::min(1.2 * weight, 9e3), 9.9e3);
+    const double torque = least * between(1e-15, 1.9e5);
+    const double arm = std::min(99.0, 0.7 * torque / thrust);
+    const double yaw = 0.2 * between(1e-15, 1.0);
+    const double momentum = least * between(1e-6, 299.0);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& rotor = v.rotors[i];
+      const double angle = 2.0 * pi() * (static_cast<double>(i) + 0.5) / static_cast<double>(count);
+      rotor.position = {arm * std::cos(angle), arm * std::sin(angle), 0.0};
+      rotor.axis = {0.0, 0.0, 1.0};
+      rotor.spin = i % 2 == 0 ? 1.0 : -1.0;
+      rotor.thrust_coefficient = thrust / squares;
+      rotor.torque_coefficient = yaw * torque / squares;
+      rotor.inertia = momentum / (v.motor.speed_max * static_cast<double>(count));
+    }
+  }
+
+  void make_sensors_and_gains(pw::VehicleParameters& v) {
+    auto& imu = v.imu;
+    imu.gyroscope_noise_density = between(1e-6, 10.0);
+    imu.gyroscope_bias_walk = between(1e-6, 10.0);
+    imu.gyroscope_bias_initial = between(1e-6, 100.0);
+    imu.gyroscope_scale = {10.0, -10.0, 1.0};
+    imu.gyroscope_resolution = between(1e-9, 100.0);
+    imu.rate = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-6, 1e9);
+    imu.position = vector(between(1e-3, 99.0));
+    auto& control = v.rate_controller;
+    const pw::Vec3<double> ones{1.0, 1.0, 1.0};
+    control.proportional = ones * between(1e-3, 1e5);
+    control.integral = ones * between(1e-3, 1e6);
+    control.derivative = ones * between(1e-3, 1e3);
+    control.integral_bound = ones * between(1e-3, 1e9);
+    control.filter = {between(1e-6, 1e12), between(1e-6, 1e7)};
+    control.discretisation =
+        dice_.uniform(0, 1) < 0.5 ? pw::Discretisation::exact : pw::Discretisation::backward_euler;
+  }
+
+  Dice dice_;
+  bool parallel_ = false;
+};
+
+template <class T>
+bool all_finite(const std::vector<T>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](T x) { return std::isfinite(x); });
+}
+
+/// Steps a fleet of some vehicles once from extreme states. Whether what follows is finite.
+template <class T>
+bool stays_finite(Extremes& extremes, const pw::VehicleParameters& vehicle,
+                  const pw::FleetOptions& options, bool by_rates) {
+  constexpr std::size_t size = 6;
+  auto fleet = make_fleet<T>(vehicle, size, options);
+  const auto rotors = vehicle.rotors.size();
+  std::vector<T> position, velocity, attitude, body_rates, speeds, command, rates, thrust;
+  const auto add = [](std::vector<T>& to, const pw::Vec3<double>& v) {
+    for (int k = 0; k < 3; ++k) to.push_back(static_cast<T>(v[k]));
+  };
+  for (std::size_t i = 0; i < size; ++i) {
+    add(position, extremes.vector(1e6));
+    add(velocity, extremes.vector(extremes.between(0.1, 300.0)));
+    add(body_rates, extremes.vector(extremes.between(0.1, 100.0)));
+    add(rates, extremes.vector(100.0));
+    thrust.push_back(static_cast<T>(vehicle.body.mass * extremes.between(1.0, 1e5)));
+    const auto q = extremes.attitude();
+    for (const double x : {q.w, q.x, q.y, q.z}) attitude.push_back(static_cast<T>(x));
+    for (std::size_t k = 0; k < rotors; ++k) {
+      const auto& motor = vehicle.motor;
+      speeds.push_back(static_cast<T>(extremes.chance() < 0.5 ? motor.speed_min : motor.speed_max));
+      command.push_back(
+          static_cast<T>(extremes.chance() < 0.5 ? motor.speed_min : motor.speed_max));
+    }
+  }
+  fleet.set_state(pw::FleetState<T>{position, velocity, attitude, body_rates, speeds});
+  if (by_rates) {
+    fleet.step(pw::FleetRateThrust<T>{rates, thrust});
+  } else {
+    fleet.step(pw::FleetRotorSpeeds<T>{command});
+  }
+  const auto diverged = rows(fleet, pw::FleetField::diverged);
+  return std::count(diverged.begin(), diverged.end(), T(0)) == static_cast<std::ptrdiff_t>(size) &&
+         all_finite(rows(fleet, pw::FleetField::rotor_command));
+}
+
+}  // namespace
+
+TEST_CASE("every number of a vehicle has a range, in the order of the numbers", "[ranges]") {
+  std::vector<std::string_view> wanted;
+  const auto vehicle = pw::vehicles::flightgoggles();
+  for (const auto& field : pw::fields(vehicle)) {
+    // unit vectors and signs
+    if (field.name == "rotors.axis" || field.name == "rotors.spin" ||
+        field.name == "imu.attitude") {
+      continue;
+    }
+    wanted.push_back(field.name);
+  }
+  const auto car = pw::vehicles::car();
+  for (const auto& field : pw::fields(car)) wanted.push_back(field.name);
+  std::vector<std::string_view> found;
+  for (const auto& range : pw::vehicle_ranges) found.push_back(range.name);
+  for (const auto& range : pw::car_ranges) found.push_back(range.name);
+  CHECK(found == wanted);
+}
+
+TEST_CASE("a number beyond its range is refused by name", "[ranges]") {
+  require_refused_beyond(pw::vehicles::flightgoggles(), pw::vehicle_ranges);
+  require_refused_beyond(pw::vehicles::car(), pw::car_ranges);
+}
+
+TEST_CASE("a ratio beyond its range is refused with the parameters that it is made of",
+          "[ranges]") {
+  const auto refused = [](void (*make)(pw::VehicleParameters&), const char* ratio,
+                          const char* parameter) {
+    auto vehicle = pw::vehicles::flightgoggles();
+    make(vehicle);
+    const auto text = complaint(vehicle);
+    CAPTURE(text);
+    CHECK(mentions(text, ratio));
+    CHECK(mentions(text, parameter));
+  };
+  using Vehicle = pw::VehicleParameters;
+  refused(
+      [](Vehicle& v) {
+        v.rotors[0].position = {99.0, 0.0, 0.0}, v.rotors[0].thrust_coefficient = 1.0;
+      },
+      "rotor torque at full speed over moment of inertia", "rotors.position");
+  refused([](Vehicle& v) { v.body.mass = 1e-4; }, "thrust at full speed over mass = ", "body.mass");
+  refused([](Vehicle& v) { v.rotors[2].inertia = 1.0; }, "rotor momentum", "rotors.inertia");
+  refused([](Vehicle& v) { v.drag.translational = 20.0; }, "over mass = 20", "drag.translational");
+  refused([](Vehicle& v) { v.drag.rotational(1, 1) = 1.0; }, "moment of inertia = 204",
+          "drag.rotational");
+  refused([](Vehicle& v) { v.rotor_drag.blow_back = 1e3; }, "blow_back over",
+          "rotor_drag.blow_back");
+  refused([](Vehicle& v) { v.process_noise.force = 1e3; }, "root of", "process_noise.force");
+  refused([](Vehicle& v) { v.process_noise.torque = 10.0; }, "root of", "process_noise.torque");
+  refused(
+      [](Vehicle& v) {
+        for (auto& rotor : v.rotors) rotor.torque_coefficient = 2e-12 * rotor.thrust_coefficient;
+        v.body.inertia = pw::Mat3<double>::diagonal(1.0, 1.0, 1.0);
+      },
+      "smallest rotor torque about a body axis", "rotors.torque_coefficient");
+  refused([](Vehicle& v) { v.body.inertia = pw::Mat3<double>::diagonal(1e-15, 1e-15, 1e-15); },
+          "smallest principal moment of inertia = 1e-15", "body.inertia");
+  refused([](Vehicle& v) { v.body.inertia = pw::Mat3<double>::diagonal(1e-3, 1e4, 1e4); },
+          "largest over smallest principal moment", "body.inertia");
+}
+
+TEST_CASE("no vehicle within the ranges leaves the floats in one step", "[ranges]") {
+  Extremes extremes(18);
+  int accepted = 0;
+  for (int trial = 0; trial < 6000; ++trial) {
+    const auto vehicle = extremes.vehicle();
+    if (!complaint(vehicle).empty()) continue;
+    pw::FleetOptions options;
+    options.integrator = extremes.chance() < 0.5 ? pw::Integrator::rk4 : pw::Integrator::euler;
+    options.dt = extremes.between(1e-5, 0.01);
+    if (vehicle.motor.command_delay > pw::max_delay_steps * options.dt) continue;
+    if (!pw::validate_time_step(vehicle, options.integrator, options.dt).empty()) continue;
+    ++accepted;
+    options.seed = static_cast<std::uint64_t>(trial);
+    const bool by_rates =
+        extremes.chance() < 0.5 &&
+        pw::make_allocation<double, pw::Dynamic>(vehicle.rotors, vehicle.motor).rank == 4;
+    INFO(trial << ": dt = " << options.dt << ", by rates: " << by_rates);
+    CHECK(stays_finite<float>(extremes, vehicle, options, by_rates));
+    CHECK(stays_finite<double>(extremes, vehicle, options, by_rates));
+  }
+  CAPTURE(accepted);
+  CHECK(accepted > 500);  // or the ranges are not looked at
+}
