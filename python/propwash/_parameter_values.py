@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import difflib
 import math
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any, NamedTuple, TypeGuard
 
 import msgspec
+
+LARGEST_WORLD = 1e6
+"""m, the largest coordinate and size of a scene, as `largest_world` of world/scene.hpp."""
 
 Vector2 = tuple[float, float]
 Vector3 = tuple[float, float, float]
@@ -48,12 +52,31 @@ class Field(NamedTuple):
     meaning: str
 
 
+class _Short(reprlib.Repr):
+    """Bounded in time and length whatever the value: YAML's aliases can hold 10^9 items."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxdict, self.maxlist, self.maxtuple = 4, 8, 12, 12
+        self.maxstring, self.maxother = 80, 200
+
+    def repr_int(self, x: int, level: int) -> str:
+        bits = x.bit_length()
+        return f"an integer of {bits} bits" if bits > 256 else repr(x)
+
+
+_SHORT = _Short()
+
+
+def shown(value: object, length: int = 80) -> str:
+    """What a value is, in at most `length` characters."""
+    text = _SHORT.repr(value)
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
 def refusal(key: str, value: object, expected: str) -> ParameterError:
     """The error for a value that has not the expected form."""
-    text = repr(value)
-    if len(text) > 80:
-        text = text[:77] + "..."
-    return ParameterError(f"{key} = {text}: expected {expected}")
+    return ParameterError(f"{key} = {shown(value)}: expected {expected}")
 
 
 def _in_unit(unit: str) -> str:

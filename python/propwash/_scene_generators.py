@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 from . import _parameter_values as values
-from ._parameter_values import Conversion, Field, Vector2, Vector3, refusal
+from ._parameter_values import Conversion, Field, ParameterError, Vector2, Vector3, refusal
 from ._scene_items import Box, Cylinder, Item, Sphere
 from .parameters import ParameterSet
 
@@ -15,7 +15,13 @@ _BARK = (0.36, 0.25, 0.16)
 _STEEL = (0.20, 0.32, 0.55)
 _BOARD = (0.82, 0.48, 0.16)
 _WALL = (0.80, 0.80, 0.77)
-_MOST_TREES = 5000  # each is asked whether it stands clear of all before it
+
+MAX_ITEMS = 20_000
+"""Items that a generator may make, of any kind: what takes a second or two."""
+_LONGEST = 1e5
+"""m, so that sums of lengths stay within the largest world."""
+_SHORTEST = 1e-3
+"""m, of what becomes the size of an item."""
 
 
 class Generator(ParameterSet, frozen=True, kw_only=True):
@@ -24,9 +30,15 @@ class Generator(ParameterSet, frozen=True, kw_only=True):
     table = "generator"
     kind: ClassVar[str] = ""
     """What the class is called in a scene file."""
+    sizes: ClassVar[tuple[str, ...]] = ()
+    """Fields that become sizes of items, so that zero is too small."""
 
     def items(self, seed: int) -> list[Item]:
-        """The items for a seed."""
+        """The items for a seed, at most MAX_ITEMS."""
+        raise NotImplementedError
+
+    def most_items(self) -> float:
+        """How many items it makes at most, before it makes any."""
         raise NotImplementedError
 
     def __post_init__(self) -> None:
@@ -34,8 +46,17 @@ class Generator(ParameterSet, frozen=True, kw_only=True):
         for name in self.__struct_fields__:
             value = getattr(self, name)
             numbers = value if isinstance(value, tuple) else (value,)
-            if not all(math.isfinite(x) and x >= 0.0 for x in numbers):
-                raise refusal(f"generator.{name}", value, "finite numbers of at least 0")
+            least = _SHORTEST if name in self.sizes else 0.0
+            if not all(least <= x <= _LONGEST for x in numbers):
+                expected = f"numbers from {least:g} to {_LONGEST:g}"
+                raise refusal(f"generator.{name}", value, f"{expected} {self.field(name).unit}")
+        most = self.most_items()
+        if most > MAX_ITEMS:
+            values_of = (f"{name} = {getattr(self, name)}" for name in self.__struct_fields__)
+            raise ParameterError(
+                f"generator: expected at most {MAX_ITEMS} items, got {most:.3g} from "
+                f"{', '.join(values_of)}"
+            )
 
 
 def _dice(seed: int, what: str) -> random.Random:
@@ -46,6 +67,7 @@ class Forest(Generator, frozen=True, kw_only=True):
     """Trees at random, a cylinder and a sphere each, none nearer to another than `spacing`."""
 
     kind = "forest"
+    sizes = ("trunk_radius", "trunk_height", "crown_radius")
     conversions: ClassVar[dict[str, Conversion]] = {
         "size": values.vector2,
         "trunk_radius": values.vector2,
@@ -61,12 +83,9 @@ class Forest(Generator, frozen=True, kw_only=True):
     trunk_height: Annotated[Vector2, Field("m", "least and greatest")]
     crown_radius: Annotated[Vector2, Field("m", "least and greatest")]
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        trees = self.density * self.size[0] * self.size[1]
-        if trees > _MOST_TREES:
-            expected = f"at most {_MOST_TREES} trees, got {trees:.3g}"
-            raise refusal("generator.density", self.density, expected)
+    def most_items(self) -> float:
+        """A trunk and a crown for each tree."""
+        return 2.0 * self.density * self.size[0] * self.size[1]
 
     def items(self, seed: int) -> list[Item]:
         """Trunks and crowns by turns."""
@@ -100,22 +119,43 @@ class Forest(Generator, frozen=True, kw_only=True):
     def _places(self, dice: random.Random) -> list[Vector2]:
         half_x, half_y = 0.5 * self.size[0], 0.5 * self.size[1]
         wanted = round(self.density * self.size[0] * self.size[1])
+        near = _Near(self.spacing)
         places: list[Vector2] = []
         for _ in range(30 * wanted):
             if len(places) == wanted:
                 break
             x, y = dice.uniform(-half_x, half_x), dice.uniform(-half_y, half_y)
-            if math.hypot(x, y) >= self.clearing + self.trunk_radius[1] and all(
-                math.hypot(x - a, y - b) >= self.spacing for a, b in places
-            ):
+            if math.hypot(x, y) >= self.clearing + self.trunk_radius[1] and near.add((x, y)):
                 places.append((x, y))
         return places
+
+
+class _Near:
+    """Places that keep a distance, in cells of that size: only nine cells can hold a neighbour."""
+
+    def __init__(self, distance: float) -> None:
+        self._distance = distance
+        self._cells: dict[tuple[int, int], list[Vector2]] = {}
+
+    def add(self, place: Vector2) -> bool:
+        """Adds a place, unless another is nearer than the distance. Whether it was added."""
+        if self._distance < _SHORTEST:
+            return True
+        x, y = place
+        i, j = math.floor(x / self._distance), math.floor(y / self._distance)
+        for cell in ((a, b) for a in (i - 1, i, i + 1) for b in (j - 1, j, j + 1)):
+            for a, b in self._cells.get(cell, ()):
+                if math.hypot(x - a, y - b) < self._distance:
+                    return False
+        self._cells.setdefault((i, j), []).append(place)
+        return True
 
 
 class Warehouse(Generator, frozen=True, kw_only=True):
     """A hall about the origin with racks along x, boards in them and crates on the boards."""
 
     kind = "warehouse"
+    sizes = ("size", "rack_depth", "bay", "level", "crate")
     conversions: ClassVar[dict[str, Conversion]] = {"size": values.vector3, "crate": values.vector2}
 
     size: Annotated[Vector3, Field("m", "of the hall inside, along x, y, z")]
@@ -127,16 +167,34 @@ class Warehouse(Generator, frozen=True, kw_only=True):
     crate: Annotated[Vector2, Field("m", "least and greatest edge")]
     fill: Annotated[float, Field("", "the part of the places that have a crate, 0 to 1")]
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fill > 1.0:
+            raise refusal("generator.fill", self.fill, "a number from 0 to 1")
+
+    def most_items(self) -> float:
+        """Walls, ceiling, and for each rack posts, boards and two crates for each place."""
+        racks, bays, levels = self._racks(), self._bays(), int(self.levels)
+        return 5.0 + racks * (2.0 * (bays + 1.0) + levels * (1.0 + 2.0 * bays))
+
+    def _racks(self) -> int:
+        if self._bays() == 0:
+            return 0
+        return max(0, int((self.size[1] - self.aisle) / (self.rack_depth + self.aisle)))
+
+    def _bays(self) -> int:
+        """Of a rack."""
+        return max(0, int((self.size[0] - 2.0 * self.aisle) / self.bay))
+
     def items(self, seed: int) -> list[Item]:
         """Walls and ceiling first, then rack by rack."""
         dice = _dice(seed, self.kind)
         items: list[Item] = list(self._walls())
         pitch = self.rack_depth + self.aisle
-        racks = int((self.size[1] - self.aisle) / pitch) if pitch > 0.0 else 0
-        bays = int((self.size[0] - 2.0 * self.aisle) / self.bay) if self.bay > 0.0 else 0
+        racks = self._racks()
         for rack in range(racks):
             y = (rack - 0.5 * (racks - 1)) * pitch
-            items += self._rack(f"rack{rack}", y, bays, dice)
+            items += self._rack(f"rack{rack}", y, self._bays(), dice)
         return items
 
     def _walls(self) -> Iterator[Item]:

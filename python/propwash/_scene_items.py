@@ -2,6 +2,7 @@
 
 # Annotations are read at run time (units, file format), so they are not postponed here.
 import math
+import operator
 from typing import Annotated, Any, ClassVar, Self
 
 import msgspec
@@ -9,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _parameter_values as values
-from ._parameter_values import Conversion, Field, Quaternion, Vector3, refusal
+from ._parameter_values import (
+    LARGEST_WORLD,
+    Conversion,
+    Field,
+    Quaternion,
+    Vector3,
+    refusal,
+)
 from .parameters import ParameterSet
 
 MarkerCorners = tuple[int, int, int, int]
@@ -20,14 +28,13 @@ _GREY: Vector3 = (0.6, 0.6, 0.6)
 
 
 def _corners(value: object, key: str, _unit: str) -> MarkerCorners:
-    expected = "each of 0, 1, 2, 3 once"
     try:
-        a, b, c, d = (int(corner) for corner in value)  # type: ignore[attr-defined]
+        a, b, c, d = (operator.index(corner) for corner in value)  # type: ignore[attr-defined]
+        if sorted((a, b, c, d)) == [0, 1, 2, 3]:
+            return (a, b, c, d)
     except (TypeError, ValueError):
-        raise refusal(key, value, expected) from None
-    if sorted((a, b, c, d)) != [0, 1, 2, 3]:
-        raise refusal(key, value, expected)
-    return (a, b, c, d)
+        pass
+    raise refusal(key, value, "each of 0, 1, 2, 3 once")
 
 
 def _rows(dtype: type[Any], expected: str) -> Conversion:
@@ -200,6 +207,15 @@ class Start(ParameterSet, frozen=True, kw_only=True):
 
     position: Annotated[Vector3, Field("m", "world frame")]
     yaw: Annotated[float, Field("rad", "heading, from x towards y")] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not all(math.fabs(x) <= LARGEST_WORLD for x in self.position):
+            raise refusal(
+                "start.position", self.position, f"numbers of at most {LARGEST_WORLD:g} m"
+            )
+        if not math.isfinite(self.yaw):
+            raise refusal("start.yaw", self.yaw, "a finite number in rad")
 
 
 KINDS: dict[str, type[Item]] = {

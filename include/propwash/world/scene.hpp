@@ -20,6 +20,8 @@ namespace propwash {
 
 /// The largest coordinate and size, m: beyond it a float tells no decimetre.
 inline constexpr double largest_world = 1e6;
+/// The smallest size of a shape, m: its square and its reciprocal are ordinary numbers in a float.
+inline constexpr double smallest_size = 1e-6;
 
 namespace detail {
 
@@ -86,8 +88,8 @@ class ItemCheck {
     PROPWASH_THROW(std::invalid_argument(text.str()));
   }
   void positive(const char* field, double value) const {
-    if (!is_within(value, 0.0, largest_world) || value == 0.0) {
-      refuse(field, value, "a finite number > 0, at most 1e6 [m]");
+    if (!is_within(value, smallest_size, largest_world)) {
+      refuse(field, value, "a number of at least 1e-6 and at most 1e6 [m]");
     }
   }
   void finite(const char* field, const Vec3<double>& v) const {
@@ -140,8 +142,10 @@ class Scene {
       PROPWASH_THROW(std::invalid_argument("a marker has no name: expected one"));
     for (int i = 0; i < 3; ++i) {
       if (is_within(marker.position_W[i], -largest_world, largest_world)) continue;
-      PROPWASH_THROW(std::invalid_argument("marker '" + marker.name +
-                                           "': expected a finite position, at most 1e6 [m]"));
+      std::ostringstream text;
+      text << "marker '" << marker.name << "': position = " << marker.position_W[i]
+           << ": expected finite numbers, at most 1e6 [m]";
+      PROPWASH_THROW(std::invalid_argument(text.str()));
     }
     refuse_taken(marker_names_, marker.name, "marker");
     keep(std::move(marker));
