@@ -259,7 +259,10 @@ py::class_<CommandOf<which>, OuterCommand> bind_kind(py::module_& m, const char*
   }
   type.def("__repr__", [name](const Self& command) { return repr_of(name, command); })
       .def(py::pickle([](const Self& command) { return command.copies(); },
-                      [](const py::tuple& t) {
+                      [name](const py::tuple& t) {
+                        if (t.size() != OuterCommand::parts(which).size() + 1) {
+                          refuse(name, "what pickle kept of one", t);
+                        }
                         std::vector<py::object> values;
                         for (std::size_t i = 0; i + 1 < t.size(); ++i) values.emplace_back(t[i]);
                         const auto controller = t[t.size() - 1].cast<std::string>();

@@ -150,6 +150,9 @@ def _rebuilt(
     own: dict[str, Any],
     snapshot: bytes,
 ) -> Any:
+    if not isinstance(snapshot, bytes) or not isinstance(size, int) or size > len(snapshot):
+        # before memory is taken for as many
+        raise ValueError(f"snapshot: expected that of {size!r:.50} vehicles, got {snapshot!r:.50}")
     fleet = kind.__new__(kind)
     # a user's class may be made in another way than ours
     ours = next(each for each in kind.__mro__ if BaseFleet in each.__bases__)

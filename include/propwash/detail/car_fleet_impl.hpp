@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -287,6 +288,13 @@ void CarFleet<T>::restore(Span<const std::byte> snapshot) {
   same(ours.noise, theirs.noise, "noise");
   same(ours.dt, theirs.dt, "dt");
   same(snapshot_bytes(), snapshot.size(), "bytes");
+  if (theirs.steps > detail::most_snapshot_steps) {
+    refuse("steps = " + std::to_string(theirs.steps) + ": expected at most 2^62");
+  }
+  if (theirs.first_id > std::numeric_limits<std::uint32_t>::max() - (size() - 1)) {
+    refuse("first_id = " + std::to_string(theirs.first_id) +
+           ": expected a number for each vehicle below 2^32");
+  }
   for (std::size_t i = 0; i < size(); ++i) {
     const std::size_t record = sizeof(std::uint64_t) + 3 * sizeof(T);
     std::uint64_t reset_at = 0;

@@ -36,6 +36,9 @@ struct FleetSnapshotHeader {
   std::uint32_t padding = 0;
 };
 
+/// More than any program runs, so that clocks and schedules can count on from here.
+inline constexpr std::uint64_t most_snapshot_steps = std::uint64_t{1} << 62;
+
 /// Writes or reads plain values one after the other.
 class ByteWriter {
  public:
@@ -196,6 +199,9 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   for (int i = 0; i < 4; ++i) same(ours.turbulence[i], theirs.turbulence[i], "turbulence");
   same(snapshot_bytes(theirs.outer_loop), snapshot.size(), "bytes");
 
+  if (theirs.steps > detail::most_snapshot_steps) {
+    refuse("steps = " + std::to_string(theirs.steps) + ": expected at most 2^62");
+  }
   if (theirs.level > static_cast<std::uint32_t>(Level::speeds) || theirs.outer_loop < -1 ||
       theirs.outer_loop > static_cast<int>(OuterLoop::incremental) ||
       !is_finite(theirs.imu_phase) || theirs.imu_phase < 0.0 || theirs.imu_phase >= 2.0) {
@@ -213,6 +219,18 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
     if (reset_at > theirs.steps || delay > static_cast<std::uint32_t>(options_.max_action_delay)) {
       refuse("vehicle " + std::to_string(i) + ": expected a reset before now and an action delay " +
              "of at most " + std::to_string(options_.max_action_delay) + " steps");
+    }
+    // a vehicle may have diverged; what acts on it has not, and a reset keeps it
+    for (int field = 0; field < layout().size(); ++field) {
+      T number{};
+      first(number);
+      const bool is_worn = field >= layout().rotor_effectiveness();
+      const bool acts = is_worn || (field >= FleetLayout::wind && field < FleetLayout::rotor_speeds);
+      if (acts && (!is_finite(number) || (is_worn && number < T(0)))) {
+        refuse("vehicle " + std::to_string(i) +
+               ": expected a finite wind, voltage and external wrench, and a finite rotor "
+               "effectiveness >= 0");
+      }
     }
   }
 
