@@ -16,8 +16,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from propwash import _fleet_input as given
 from propwash import _training_curve, plots
 from propwash._fly_command import changes
+from propwash._input_files import read_bytes
+from propwash._parameter_values import shown
 
 TASKS = ("hover", "track", "race")
 CHECKPOINT, POLICY, CURVE, FLIGHT = "checkpoint.pt", "policy.onnx", "curve.png", "flight"
@@ -103,23 +106,54 @@ def _kept(options: argparse.Namespace, out: Path) -> dict[str, Any] | None:
         return None
     if not file.is_file():
         raise ValueError(f"--resume: expected {file}, found none; without --resume it begins anew")
-    import torch
-
-    try:
-        kept: dict[str, Any] = torch.load(file, weights_only=True)
-        was = {name: kept["settings"][name] for name in ("task", "seed", "threads", "changes")}
-        for name in ("ppo", "curve", "seconds"):
-            kept[name]
-    except Exception as error:  # pickle, zip and torch have many kinds
-        raise ValueError(f"{file}: expected a checkpoint of train, got {error!s:.100}") from error
-    given = {"task": options.task, "seed": options.seed, "threads": options.threads}
-    given["changes"] = json.dumps(changes(options.option)) if options.option else None
-    for name, value in given.items():
+    kept = read_checkpoint(file)
+    was = kept["settings"]
+    asked = {"task": options.task, "seed": options.seed, "threads": options.threads}
+    asked["changes"] = json.dumps(changes(options.option)) if options.option else None
+    for name, value in asked.items():
         if value is not None and value != was[name]:
             raise ValueError(
                 f"--resume: expected {name} {was[name]} as in {file}, got {value}; leave it out"
             )
     return kept
+
+
+def read_checkpoint(file: Path) -> dict[str, Any]:
+    """The parts of a checkpoint of train.
+
+    Raises ValueError, which names the file, for another file and for parts that train did not
+    write. What the parts of the learner hold is checked where they are taken up.
+    """
+    import torch
+
+    data = io.BytesIO(read_bytes(file, "a checkpoint of train", ValueError))
+    try:
+        kept: dict[str, Any] = torch.load(data, weights_only=True)
+        _check_parts(kept)
+    except Exception as error:  # pickle, zip and torch have many kinds
+        raise ValueError(f"{file}: expected a checkpoint of train, got {error!s:.100}") from error
+    return kept
+
+
+def _check_parts(kept: dict[str, Any]) -> None:
+    """Raises KeyError, TypeError or ValueError for parts of other kinds."""
+    from propwash.gym._lessons import LESSONS
+
+    settings, curve = kept["settings"], kept["curve"]
+    for name, least, most in (("seed", 0, 2**31 - 1), ("threads", 1, 256)):
+        given.whole_number(name, settings[name], least, most)
+    if settings["task"] not in LESSONS:
+        raise ValueError(f"the task {shown(settings['task'])}")
+    if not isinstance(json.loads(settings["changes"]), dict):
+        raise ValueError(f"the changes {shown(settings['changes'])}")
+    if not given.number("seconds", kept["seconds"]) >= 0.0:
+        raise ValueError(f"{shown(kept['seconds'])} seconds")
+    rewards, evaluations, measure = curve
+    for points in (rewards, evaluations):
+        for point in points:
+            _steps, _seconds, _value = map(float, point)
+    if not isinstance(measure, str) or not isinstance(kept["ppo"], dict):
+        raise ValueError("another curve or learner")
 
 
 class Training:
@@ -161,7 +195,7 @@ class Training:
         if kept is not None:
             try:
                 self.ppo.load_state_dict(kept["ppo"])
-            except (RuntimeError, KeyError, ValueError) as error:
+            except Exception as error:  # torch raises many kinds
                 raise ValueError(
                     f"{out / CHECKPOINT}: expected that of this version, got {error!s:.200}"
                 ) from error

@@ -22,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import propwash.gym as pg
+from propwash._input_files import is_file, read_bytes
+from propwash._parameter_values import shown
 from propwash._whole_files import written_whole
 from propwash.gym import _options
 
@@ -32,6 +34,7 @@ KINDS: dict[str, type[pg.Task]] = {"hover": pg.Hover, "track": pg.Track, "race":
 """The tasks that a policy's file may name."""
 _KEY = "propwash"
 _OPSET, _IR = 17, 8
+_WIDEST = 1_000_000  # numbers of an observation
 _KEPT = (
     *("vehicle", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
     *("substeps", "dt", "integrator"),
@@ -62,37 +65,44 @@ class Policy:
 
     def __init__(self, session: Any, description: Description) -> None:
         self._session = session
-        self._input = session.get_inputs()[0].name
         self.description = description
-        self.observation_size = int(session.get_inputs()[0].shape[1])
+        self._input, self.observation_size = _checked_network(session)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Policy:
         """Reads a file of `save`.
 
-        Raises FileNotFoundError, ImportError where onnxruntime is missing, and ValueError for a
-        file that is no policy of propwash's.
+        Raises FileNotFoundError, ImportError where onnxruntime is missing, and ValueError, which
+        names the file, for one that is no policy of propwash's: another format, a network that
+        does not turn observations (n, k) into actions (n, A), a task that is not known.
         """
         runtime = require_onnxruntime()
         file = Path(path)
-        if not file.is_file():
-            raise FileNotFoundError(f"{file}: expected a policy's file, found none")
+        if not is_file(file):
+            raise FileNotFoundError(f"{file!s:.300}: expected a policy's file, found none")
         chosen = runtime.SessionOptions()
         chosen.intra_op_num_threads = chosen.inter_op_num_threads = cls._threads
-        chosen.log_severity_level = 3
+        chosen.log_severity_level = 4  # what is wrong is in the exception
         try:
             session = runtime.InferenceSession(
-                file.read_bytes(), chosen, providers=["CPUExecutionProvider"]
+                read_bytes(file, "an ONNX model", ValueError),
+                chosen,
+                providers=["CPUExecutionProvider"],
+                enable_fallback=False,  # which would print, and try the same again
             )
+            text = session.get_modelmeta().custom_metadata_map.get(_KEY)
         except Exception as error:  # of kinds that onnxruntime keeps to itself
             raise ValueError(f"{file}: expected an ONNX model, got {error!s:.150}") from error
-        text = session.get_modelmeta().custom_metadata_map.get(_KEY)
         if text is None:
             raise ValueError(
                 f"{file}: expected a policy of `python -m propwash train`, got a model that does "
                 "not tell its task"
             )
-        return cls(session, _described(text, file))
+        description = _described(text, file)
+        try:
+            return cls(session, description)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}") from None
 
     def act(self, observation: Any) -> NDArray[np.float32]:
         """Actions (n, A) in [-1, 1], for observations (n, k). Raises ValueError for another k."""
@@ -192,18 +202,48 @@ def _is_layer(name: str) -> bool:
     return name.startswith("actor.") and name.endswith(".weight")
 
 
+def _checked_network(session: Any) -> tuple[str, int]:
+    """The name of the input and the width k of observations, after one observation of zeros."""
+    expected = "expected a network from observations (n, k) to actions (n, A)"
+    inputs, outputs = session.get_inputs(), session.get_outputs()
+    shapes = [list(each.shape) for each in (*inputs, *outputs)]
+    if len(inputs) != 1 or len(outputs) != 1 or len(shapes[0]) != 2:
+        raise ValueError(f"{expected}, got inputs and outputs of shapes {shown(shapes)}")
+    width = shapes[0][1]
+    if not isinstance(width, int) or not 0 < width <= _WIDEST:
+        raise ValueError(f"{expected}, got k = {shown(width)}")
+    try:
+        action = session.run(None, {inputs[0].name: np.zeros((2, width), np.float32)})[0]
+    except Exception as error:  # of kinds that onnxruntime keeps to itself
+        raise ValueError(f"{expected}, it fails with {error!s:.150}") from error
+    if not isinstance(action, np.ndarray) or action.ndim != 2 or len(action) != 2:
+        raise ValueError(f"{expected}, got {getattr(action, 'shape', type(action))} for n = 2")
+    if action.dtype != np.float32 or not (np.abs(action) <= 1.0).all():
+        raise ValueError(
+            f"{expected}, float32 in [-1, 1]; got {shown(action[0].tolist())} of {action.dtype} "
+            "for zeros"
+        )
+    return str(inputs[0].name), width
+
+
 def _described(text: str, file: Path) -> Description:
     try:
         described = Description(**json.loads(text))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"{file}: expected the description of a policy, got {text:.100}"
         ) from error
-    if described.version != 1 or described.task not in KINDS:
+    task, version = described.task, described.version
+    if version != 1 or not isinstance(task, str) or task not in KINDS:
         raise ValueError(
             f"{file}: expected version 1 and a task of {', '.join(KINDS)}, got version "
-            f"{described.version!r:.20} and {described.task!r:.50}"
+            f"{shown(version)} and {shown(task)}"
         )
+    for name in ("options", "training"):
+        if not isinstance(getattr(described, name), dict):
+            raise ValueError(
+                f"{file}: expected {name} by name, got {shown(getattr(described, name))}"
+            )
     try:
         return _without_idle(described)
     except (TypeError, ValueError) as error:
