@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import _input_files
+
 Array = NDArray[np.float64]
 
 
@@ -29,10 +31,7 @@ class CsvTable:
     @classmethod
     def read(cls, path: Path) -> CsvTable:
         """Raises ValueError, which names the line, for what is no table of two rows or more."""
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path}: expected a CSV file of text, {error}") from None
+        text = _input_files.read_text(path, "a CSV file", ValueError)
         cells: list[list[str]] = []
         lines: list[int] = []
         with StringIO(text, newline="") as stream:
@@ -67,16 +66,16 @@ class CsvTable:
         if len(self.names) == 1 and any(mark in self.names[0] for mark in ";\t"):
             advice = "Columns are told apart by commas"
         raise ValueError(
-            f"{self.path}: missing columns {', '.join(missing)}; found "
-            f"{', '.join(self.names) or 'none'}. {advice}"
+            f"{self.path}: missing columns {', '.join(missing):.500}; found "
+            f"{', '.join(self.names) or 'none':.1000}. {advice}"
         )
 
     def column(self, name: str) -> Array:
         """(K,) a column. Raises ValueError, which names line or row, for what is no number."""
         if self.names.count(name) > 1:
             raise ValueError(
-                f"{self.path}: {self.names.count(name)} columns have the name {name!r}; rename all "
-                f"but one"
+                f"{self.path}: {self.names.count(name)} columns have the name {name!r:.100}; rename "
+                f"all but one"
             )
         index = self.names.index(name)
         try:
@@ -91,7 +90,7 @@ class CsvTable:
         if len(bad):
             raise ValueError(
                 f"{self.path}, row {self.first_row + bad[0]}: {name} is not a finite number, "
-                f"{self.names[0]} = {self.cells[bad[0]][0]}; take the row out, or cut the log there"
+                f"{self.names[0]:.100} = {self.cells[bad[0]][0]:.40}; take the row out, or cut the log there"
             )
         return values
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import random
-import tomllib
 from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
@@ -18,11 +17,11 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 import msgspec
 import numpy as np
 
-from . import _mesh_files, _shipped_files
+from . import _input_files, _mesh_files, _shipped_files
 from . import _parameter_values as values
 from . import _scene_generators as generators
 from . import _scene_items as parts
-from ._parameter_values import ParameterError, Vector3, refusal
+from ._parameter_values import LARGEST_WORLD, ParameterError, Vector3, refusal
 from .parameters import ParameterSet
 
 SetT = TypeVar("SetT", bound=ParameterSet)
@@ -55,10 +54,7 @@ def find(scene: str | PathLike[str]) -> Path:
 
 def read(path: Path, seed: int | None) -> SceneFile:
     """Reads a scene file; every error names the file."""
-    try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{path}: expected a TOML file, {error}") from None
+    tables = _input_files.read_toml(path, ParameterError)
     try:
         return _scene(tables, path.parent, seed)
     except ParameterError as error:
@@ -69,7 +65,7 @@ def _scene(tables: dict[str, Any], folder: Path, seed: int | None) -> SceneFile:
     _refuse_unknown(tables, _HEAD, "")
     _refuse_missing(tables, ("name",), "")
     for key, source in _table(tables.get("sources", {}), "sources").items():
-        values.text(source, f"sources.{key!r}")
+        values.text(source, f"sources.{values.shown(key)}")
     items = [
         _item(_table(entry, f"items[{i}]"), f"items[{i}]", folder, seed)
         for i, entry in enumerate(_list(tables, "items"))
@@ -91,7 +87,7 @@ def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> pa
     shape = values.text(table["shape"], f"{key}.shape")
     if shape not in parts.KINDS:
         hint = values.nearest(shape, parts.KINDS) or f"; known: {', '.join(parts.KINDS)}"
-        raise ParameterError(f"{key}.shape = {shape!r}: there is no such shape{hint}")
+        raise ParameterError(f"{key}.shape = {values.shown(shape)}: there is no such shape{hint}")
     fields = {name: value for name, value in table.items() if name not in _EXTRA}
     if "yaw" in table:
         if "attitude" in table:
@@ -105,8 +101,9 @@ def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> pa
         fields["vertices"], fields["triangles"] = _mesh_files.read(folder / name)
     item = _set(parts.KINDS[shape], fields, key, extra=_EXTRA)
     bounds = values.vector3(table.get("perturbation", (0, 0, 0)), f"{key}.perturbation")
-    if not all(0.0 <= bound < math.inf for bound in bounds):
-        raise refusal(f"{key}.perturbation", bounds, "3 finite numbers >= 0: m, m, rad")
+    if not all(0.0 <= bound <= LARGEST_WORLD for bound in bounds):
+        expected = f"3 numbers from 0 to {LARGEST_WORLD:g}: m, m, rad"
+        raise refusal(f"{key}.perturbation", bounds, expected)
     return item if seed is None else _perturbed(item, bounds, seed)
 
 
@@ -131,7 +128,9 @@ def _generator(table: dict[str, Any]) -> generators.Generator:
     kind = values.text(table["kind"], "generator.kind")
     if kind not in generators.KINDS:
         hint = values.nearest(kind, generators.KINDS) or f"; known: {', '.join(generators.KINDS)}"
-        raise ParameterError(f"generator.kind = {kind!r}: there is no such generator{hint}")
+        raise ParameterError(
+            f"generator.kind = {values.shown(kind)}: there is no such generator{hint}"
+        )
     fields = {name: value for name, value in table.items() if name != "kind"}
     return _set(generators.KINDS[kind], fields, "generator", extra=("kind",))
 
@@ -184,7 +183,7 @@ def _refuse_unknown(
         hint = values.nearest(name, shown) or f"; known here: {', '.join(shown)}"
         if name.endswith(("_deg", "_degrees")):
             hint += ". Scene files are in SI units: angles in rad"
-        raise ParameterError(f"unknown key {prefix}{name} = {value!r}"[:120] + hint)
+        raise ParameterError(f"unknown key {prefix}{name:.80} = {values.shown(value)}{hint}")
 
 
 def _toml_value(value: object) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike, fspath
 from pathlib import Path
 
+from propwash import _input_files
 from propwash import _parameter_values as values
 from propwash._parameter_values import ParameterError
 
@@ -35,6 +36,8 @@ def find(kind: str, folder: Path, asked: str | PathLike[str]) -> Path:
             f"The shipped ones are {', '.join(shipped)}; or give the path of a TOML file"
         )
     path = Path(text)
-    if not path.is_file():
-        raise ParameterError(f"no {kind} file {text!r}: expected the path of a TOML file")
+    if not _input_files.is_file(path):
+        raise ParameterError(
+            f"no {kind} file {values.shown(text, 200)}: expected the path of a TOML file"
+        )
     return path

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import tomllib
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
@@ -18,8 +17,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from . import _input_files, _shipped_files
 from . import _parameter_values as values
-from . import _shipped_files
 from . import parameters as p
 from ._parameter_values import ParameterError, Vector3, refusal
 
@@ -72,16 +71,9 @@ def find(vehicle: str | PathLike[str]) -> Path:
     return _shipped_files.find("vehicle", _FOLDER, vehicle)
 
 
-def _tables(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{path}: expected a TOML file, {error}") from None
-
-
 def read(path: Path) -> p.VehicleParameters | p.CarParameters:
     """Reads a vehicle file; every error names the file."""
-    tables = _tables(path)
+    tables = _input_files.read_toml(path, ParameterError)
     try:
         _read_sources(tables)
         kind = tables.get("kind", "multicopter")
@@ -98,14 +90,14 @@ def read(path: Path) -> p.VehicleParameters | p.CarParameters:
 def read_sources(path: Path) -> dict[str, str]:
     """The table [sources] of a vehicle file."""
     try:
-        return _read_sources(_tables(path))
+        return _read_sources(_input_files.read_toml(path, ParameterError))
     except ParameterError as error:
         raise ParameterError(f"{path}: {error}") from None
 
 
 def _read_sources(tables: dict[str, Any]) -> dict[str, str]:
     table = _table(tables.get("sources", {}), "sources")
-    return {key: values.text(text, f"sources.{key!r}") for key, text in table.items()}
+    return {key: values.text(text, f"sources.{values.shown(key)}") for key, text in table.items()}
 
 
 def _multicopter(tables: dict[str, Any]) -> p.VehicleParameters:
@@ -248,8 +240,8 @@ def _refuse_unknown(table: dict[str, Any], known: Iterable[str], key: str) -> No
             if not hint:
                 hint = f"; known here: {', '.join(known)}"
             if isinstance(value, dict):
-                raise ParameterError(f"unknown table [{prefix}{name}]{hint}")
-            raise ParameterError(f"unknown key {prefix}{name} = {value!r}"[:120] + hint)
+                raise ParameterError(f"unknown table [{prefix}{name:.80}]{hint}")
+            raise ParameterError(f"unknown key {prefix}{name:.80} = {values.shown(value)}{hint}")
 
 
 def _unit_hint(name: str, known: list[str]) -> str:

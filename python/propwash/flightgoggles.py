@@ -14,6 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from . import _core, _input_files
 from . import _parameter_values as values
 from . import parameters as p
 from ._parameter_values import ParameterError
@@ -110,15 +111,21 @@ def import_flightgoggles(
     `vehicle.replace(rate_controller=PUBLISHED_CONTROLLER)` is as published.
     """
     file = Path(path)
+    sections = _read(file)
     try:
-        sections = _read(file)
         is_car = "flightgoggles_car_dynamics" in sections
         known = _CAR if is_car else _DRONE
         for section in sections:
             if section not in known and section not in _OTHER_SECTIONS:
-                raise ParameterError(f"unknown section {section}{values.nearest(section, known)}")
-        make = _car if is_car else _multicopter
-        return make(sections, name or file.stem)
+                title = _title(section)
+                raise ParameterError(f"unknown section {title}{values.nearest(title, known)}")
+        if is_car:
+            car = _car(sections, name or file.stem)
+            _core.validate_car(car)
+            return car
+        vehicle = _multicopter(sections, name or file.stem)
+        _core.validate_vehicle(vehicle)
+        return vehicle
     except ParameterError as error:
         raise ParameterError(f"{file}: {error}") from None
 
@@ -130,14 +137,27 @@ def _read(file: Path) -> dict[str, Any]:
         raise ModuleNotFoundError(
             'FlightGoggles files need pyyaml: pip install "propwash[yaml]"', name="yaml"
         ) from error
-    if not file.is_file():
-        raise ParameterError("no such file: expected a FlightGoggles YAML file")
+
+    class Loader(yaml.SafeLoader):
+        """Gives errors of dates and integers the place that other errors have."""
+
+        def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+            try:
+                return super().construct_object(node, deep)
+            except ValueError as error:
+                where = node.start_mark
+                raise yaml.constructor.ConstructorError(None, None, str(error), where) from None
+
+    expected = "a YAML file"
+    text = _input_files.read_text(file, expected, ParameterError)
     try:
-        sections = yaml.safe_load(file.read_text(encoding="utf-8"))
+        sections = yaml.load(text, Loader=Loader)
+    except RecursionError:
+        raise ParameterError(f"{file}: expected {expected}, got values nested too deeply") from None
     except yaml.YAMLError as error:
-        raise ParameterError(f"expected a YAML file, {error}") from None
+        raise ParameterError(f"{file}: expected {expected}, {error!s:.500}") from None
     if not isinstance(sections, dict):
-        raise ParameterError("expected sections such as flightgoggles_uav_dynamics")
+        raise ParameterError(f"{file}: expected sections such as flightgoggles_uav_dynamics")
     return sections
 
 
@@ -154,11 +174,15 @@ def _section(
         if key in known:
             found[key] = values.number(_yaml_number(value), f"{section}.{key}")
         elif key not in ignored:
-            raise ParameterError(
-                f"unknown key {section}.{key} = {value!r}"
-                + (values.nearest(key, known) or "; FlightGoggles has no such parameter")
-            )
+            title = _title(key)
+            hint = values.nearest(title, known) or "; FlightGoggles has no such parameter"
+            raise ParameterError(f"unknown key {section}.{title} = {values.shown(value)}{hint}")
     return found
+
+
+def _title(key: object) -> str:
+    """A key for a message: those of YAML need not be texts."""
+    return key[:80] if isinstance(key, str) else values.shown(key)
 
 
 def _yaml_number(value: object) -> object:
@@ -267,8 +291,8 @@ def _warn_of_copies(pid: object, dynamics: dict[str, float]) -> None:
     for key in _COPIES:
         if key in pid and _yaml_number(pid[key]) != dynamics[key]:
             warnings.warn(
-                f"flightgoggles_pid.{key} = {pid[key]!r} is ignored: the controller takes "
-                f"{dynamics[key]!r}, that of flightgoggles_uav_dynamics",
+                f"flightgoggles_pid.{key} = {values.shown(pid[key])} is ignored: the controller "
+                f"takes {dynamics[key]!r}, that of flightgoggles_uav_dynamics",
                 stacklevel=4,
             )
 

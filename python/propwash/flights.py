@@ -8,7 +8,7 @@ of about 1 kHz (Eschmann et al., arXiv 2404.07837). Flights are not part of the 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import frames
+from propwash import _input_files, frames
 from propwash._csv_table import CsvTable
 
 Array = NDArray[np.float64]
@@ -30,6 +30,8 @@ GAP = 0.1
 """s without a row, from which on a log is taken for two."""
 
 _FIRMWARE_CUTOFF = 30.0
+_LARGEST = 1e12
+"""Of any number of a flight in SI units, so that no later product overflows."""
 
 _MOTION_CAPTURE = {
     "time": ["t"],
@@ -138,11 +140,11 @@ def find_flight(path: str | PathLike[str]) -> Path:
     given = Path(path)
     places = [given, *(folder / given.name for folder in flight_folders())]
     for place in places:
-        if place.is_file():
+        if _input_files.is_file(place):
             return place
     raise FileNotFoundError(
-        f"no flight log {str(path)!r}; looked for {', '.join(str(p) for p in places)}. The data "
-        f"sets are published at github.com/syediu/nanobench-iros2026 and "
+        f"no flight log {str(path)!r:.300}; looked for {', '.join(map(str, places)):.900}. The "
+        f"data sets are published at github.com/syediu/nanobench-iros2026 and "
         f"github.com/arplaboratory/data-driven-system-identification; set PROPWASH_FLIGHTS to the "
         f"folder that holds them"
     )
@@ -241,6 +243,32 @@ def checked_attitude(path: Path, attitude: Array, time: Array, first_row: int = 
     return np.asarray(attitude / norms)
 
 
+def check_sizes(path: Path, parts: Mapping[str, Array | None], first_row: int = 1) -> None:
+    """Raises ValueError, which names row and quantity, for a number beyond any flight's.
+
+    parts: (K, …) in SI units, by name.
+    """
+    for name, values in parts.items():
+        if values is None:
+            continue
+        rows = values.reshape(len(values), -1)
+        wrong = np.argwhere(~(np.abs(rows) <= _LARGEST))
+        if len(wrong):
+            row, column = wrong[0]
+            raise ValueError(
+                f"{path}, row {first_row + row}: {name} is {rows[row, column]:.4g}, expected at "
+                f"most {_LARGEST:g} in SI units; take the row out, or set another scale"
+            )
+
+
+def checked(flight: Flight, first_row: int = 1) -> Flight:
+    """The flight. Raises ValueError as check_sizes() does."""
+    parts = {item.name: getattr(flight, item.name) for item in fields(flight)}
+    arrays = {name: part for name, part in parts.items() if isinstance(part, np.ndarray)}
+    check_sizes(flight.path, arrays, first_row)
+    return flight
+
+
 def _duty(table: CsvTable, names: Sequence[str], time: Array) -> Array:
     commands = table.stack(names)
     outside = np.argwhere((commands < 0.0) | (commands > PWM_FULL))
@@ -259,7 +287,7 @@ def _motion_capture(table: CsvTable, start: float, stop: float) -> Flight:
     _require(table, names)
     table, time = timed(table, table.column("t"), start, stop)
     attitude = frames.xyzw_to_wxyz(table.stack(names["attitude"]))
-    return Flight(
+    flight = Flight(
         path=table.path,
         time=time,
         duty=_duty(table, names["motors"], time),
@@ -271,13 +299,14 @@ def _motion_capture(table: CsvTable, start: float, stop: float) -> Flight:
         attitude=checked_attitude(table.path, attitude, time, table.first_row),
         synchronous=False,
     )
+    return checked(flight, table.first_row)
 
 
 def _on_board(table: CsvTable, start: float, stop: float) -> Flight:
     names = _ON_BOARD
     _require(table, names)
     table, time = timed(table, table.column("timestamp") * 1e-6, start, stop)
-    return Flight(
+    flight = Flight(
         path=table.path,
         time=time,
         duty=_duty(table, names["motors"], time),
@@ -285,3 +314,4 @@ def _on_board(table: CsvTable, start: float, stop: float) -> Flight:
         specific_force=table.stack(names["specific_force"]) * STANDARD_GRAVITY,
         accelerometer_cutoff=_FIRMWARE_CUTOFF,
     )
+    return checked(flight, table.first_row)

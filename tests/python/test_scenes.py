@@ -298,7 +298,7 @@ def test_what_cannot_be_is_refused_with_the_file(
 
 def test_a_wood_without_end_is_refused(tmp_path: Path) -> None:
     text = (SCENES / "forest.toml").read_text(encoding="utf-8").replace("0.05 ", "1e9 ", 1)
-    with pytest.raises(pw.ParameterError, match=r"generator.density = 1000000000.0: expected at m"):
+    with pytest.raises(pw.ParameterError, match=r"generator.density = 1000000000.0: expected numb"):
         read(tmp_path, text)
 
 
@@ -346,10 +346,10 @@ def test_a_mesh_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(pw.ParameterError, match="No such file"):
         read(tmp_path, text)
     (tmp_path / "box.obj").write_text("v 1 2 x\n")
-    with pytest.raises(pw.ParameterError, match=r"box\.obj: expected a mesh"):
+    with pytest.raises(pw.ParameterError, match=r"box\.obj, line 1: 'v 1 2 x': expected v"):
         read(tmp_path, text)
     (tmp_path / "box.obj").write_text("v 1 2 3\nf 1 2 3\n")
-    with pytest.raises(pw.ParameterError, match="indices from 0 to 0"):
+    with pytest.raises(pw.ParameterError, match=r"line 2: .* indices of vertices, of which .* 1"):
         read(tmp_path, text)
     (tmp_path / "box.obj").write_text("v 1 2 3\n")
     with pytest.raises(pw.ParameterError, match="no triangles"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -11,8 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import flights, frames
+from propwash import _input_files, flights, frames
 from propwash._csv_table import CsvTable
+from propwash._parameter_values import shown
 from propwash.flights import Flight
 
 Array = NDArray[np.float64]
@@ -84,7 +86,7 @@ class Columns:
                 columns = (columns,) if columns else ()
                 object.__setattr__(self, name, columns)
             if not all(isinstance(c, str) for c in _iterated(columns)):
-                raise TypeError(f"columns.{name}: expected a list of names, got {columns!r:.100}")
+                raise TypeError(f"columns.{name}: expected a list of names, got {shown(columns)}")
             if columns and width is not None and len(columns) != width:
                 raise ValueError(f"columns.{name}: expected {width} names, got {len(columns)}")
         for table in ("scale", "offset"):
@@ -93,45 +95,45 @@ class Columns:
             if not getattr(self, name):
                 raise ValueError(f"columns.{name}: expected 3 names, got none")
         if not isinstance(self.time, str):
-            raise TypeError(f"columns.time: expected a name, got {self.time!r:.100}")
+            raise TypeError(f"columns.time: expected a name, got {shown(self.time)}")
         for name in ("down", "synchronous"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(
-                    f"columns.{name}: expected true or false, got {getattr(self, name)!r:.100}"
+                    f"columns.{name}: expected true or false, got {shown(getattr(self, name))}"
                 )
         cutoff = self.accelerometer_cutoff
         if cutoff is not None and not (_is_finite(cutoff) and cutoff > 0.0):
             raise ValueError(
-                f"columns.accelerometer_cutoff: expected a number > 0 [Hz], got {cutoff!r:.100}"
+                f"columns.accelerometer_cutoff: expected a number > 0 [Hz], got {shown(cutoff)}"
             )
 
     def _check_numbers(self, table: str) -> None:
         numbers = getattr(self, table)
         if not isinstance(numbers, Mapping):
-            raise TypeError(f"columns.{table}: expected a table of numbers, got {numbers!r:.100}")
+            raise TypeError(f"columns.{table}: expected a table of numbers, got {shown(numbers)}")
         for name, number in numbers.items():
             if name not in (*_WIDTHS, "time"):
-                raise ValueError(f"columns.{table}: {name!r} is none of time, {_listed()}")
+                raise ValueError(f"columns.{table}: {shown(name)} is none of time, {_listed()}")
             if not _is_finite(number) or (table == "scale" and number == 0.0):
                 expected = "a finite number" + (" that is not 0" if table == "scale" else "")
                 raise ValueError(
-                    f"columns.{table}.{name}: expected {expected}, got {number!r:.100}"
+                    f"columns.{table}.{name}: expected {expected}, got {shown(number)}"
                 )
 
     @classmethod
     def from_toml(cls, path: str | PathLike[str]) -> Columns:
         """Reads a mapping from a TOML file whose keys are the fields of this class.
 
-        Raises ValueError, which names the file, for what is no mapping.
+        Raises FileNotFoundError, and ValueError, which names the file, for what is no mapping.
         """
-        import tomllib
-
+        file = _existing(Path(path), "mapping")
+        table = _input_files.read_toml(file, ValueError)
         try:
-            table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
             unknown = set(table) - {item.name for item in fields(cls)}
             if unknown:
                 known = ", ".join(item.name for item in fields(cls))
-                raise ValueError(f"unknown key {sorted(unknown)[0]!r}; known here: {known}")
+                first = shown(sorted(unknown)[0])
+                raise ValueError(f"unknown key {first}; known here: {known}")
             return cls(**table)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path}: {error}") from None
@@ -144,7 +146,7 @@ def _iterated(columns: object) -> Sequence[object]:
 def _is_finite(number: object) -> bool:
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         return False
-    return math.isfinite(number)
+    return abs(number) <= sys.float_info.max  # an integer may be larger than any float
 
 
 def _listed() -> str:
@@ -179,7 +181,7 @@ def read_log(
         from propwash.identify import _ulog
 
         return _ulog.read(_existing(file), columns, (start, stop))
-    if suffix in (".bag", ".mcap", ".db3") or file.is_dir():
+    if suffix in (".bag", ".mcap", ".db3") or _input_files.is_folder(file):
         from propwash.identify import _rosbag
 
         return _rosbag.read(_existing(file), columns, (start, stop))
@@ -190,9 +192,12 @@ def read_log(
     return _read_csv(flights.find_flight(file), columns, (start, stop))
 
 
-def _existing(file: Path) -> Path:
-    if not file.exists():
-        raise FileNotFoundError(f"no log {str(file)!r}")
+def _existing(file: Path, what: str = "log") -> Path:
+    """A regular file or a folder: others may block or never end."""
+    if not _input_files.exists(file):
+        raise FileNotFoundError(f"no {what} {str(file)!r:.300}")
+    if not _input_files.is_file(file) and not _input_files.is_folder(file):
+        raise ValueError(f"{file}: expected a {what}, found no regular file")
     return file
 
 
@@ -331,6 +336,7 @@ def assembled(
 ) -> Flight:
     """A flight from columns (K, …) in their units; first_row: number of their first."""
     _check_length(path, seconds)
+    flights.check_sizes(path, {"time": seconds, **raw}, first_row)
     parts = dict(raw)
     duty = parts.get("motors", np.zeros((len(seconds), 0)))
     outside = np.argwhere((duty < -1e-3) | (duty > 1.001))

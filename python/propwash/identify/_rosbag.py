@@ -40,10 +40,10 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
                 times, values = messages[connection.topic]
                 times.append(_time(message, stamp))
                 values.append(message)
-    except (ValueError, ImportError):
+    except (_NoMapping, ImportError):
         raise
-    except Exception as error:
-        raise ValueError(f"{path}: expected a ROS bag, {error}") from None
+    except Exception as error:  # rosbags, sqlite3 and decompressors have many kinds
+        raise ValueError(f"{path}: expected a ROS bag, {error!s:.300}") from None
 
     def series(name: str) -> tuple[Array, Array]:
         topic, _, field = name.rpartition(":")
@@ -54,6 +54,10 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
         return np.array(times), np.array([_field(one, parts, kinds[topic]) for one in values])
 
     return from_topics(path, columns, series, piece)
+
+
+class _NoMapping(ValueError):
+    """A sound bag without the topics that are read by default."""
 
 
 def _time(message: Any, received: int) -> float:
@@ -71,7 +75,7 @@ def _field(message: Any, parts: Sequence[str], kind: str) -> float:
         for part in parts:
             value = value[int(part)] if part.isdigit() else getattr(value, part)
         return float(value)
-    except (AttributeError, IndexError, TypeError, ValueError):
+    except (AttributeError, IndexError, TypeError, ValueError, OverflowError):
         names = [name for name in vars(message) if not name.startswith("_")]
         raise KeyError(f"in {kind}: {', '.join(names)}") from None
 
@@ -86,8 +90,8 @@ def _known(path: Path, kinds: dict[str, str]) -> Columns:
     first = {kind: topic for topic, kind in reversed(sorted(kinds.items()))}
     if _IMU not in first:
         there = ", ".join(f"{topic} ({kind})" for topic, kind in sorted(kinds.items()))
-        raise ValueError(
-            f"{path}: expected a topic of {_IMU}, found {there or 'none'}; give a mapping"
+        raise _NoMapping(
+            f"{path}: expected a topic of {_IMU}, found {there or 'none':.500}; give a mapping"
         )
     imu, odometry, battery = (first.get(kind) for kind in (_IMU, _ODOMETRY, _BATTERY))
     pose = f"{odometry}:pose.pose"
