@@ -1,0 +1,98 @@
+"""Feeds readers mutated inputs: python fuzz_child.py SEED FIRST COUNT SECONDS READER...
+
+A separate process, so that a crash, a hang or a huge allocation of a reader ends nothing else. Each
+reader gets the inputs FIRST to FIRST + COUNT, as far as SECONDS last. Prints a line of JSON for every
+finding, and one with the numbers of inputs for every reader. What is under way is in the file
+`under_way` of the current folder, with the files of the input beside it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import json
+import random
+import resource
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fuzz_memory import MEMORY_READERS
+from fuzz_readers import FILE_READERS, Reader, quiet
+
+READERS: Mapping[str, Reader] = {**FILE_READERS, **MEMORY_READERS}
+SECONDS_PER_INPUT = 10.0
+MEMORY_PER_INPUT = 1 << 30
+
+
+def limit_memory() -> None:
+    """A gigabyte more than what is used now: what an input of some kilobytes may never ask for."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    most = pages * resource.getpagesize() + MEMORY_PER_INPUT
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def tried(reader: Reader, seed: int, index: int, folder: Path) -> str:
+    """How an input fared: accepted, refused, or what was wrong."""
+    case = reader.make(random.Random(f"{reader.name}/{seed}/{index}"))
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    faulthandler.dump_traceback_later(SECONDS_PER_INPUT, exit=True)
+    try:
+        return "accepted" if reader.run(case, folder) else "refused"
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(last.filename).name}:{last.lineno}"
+        return f"{type(error).__name__} at {where}: {str(error)[:400]}"
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def warm_up(reader: Reader) -> None:
+    """Imports and caches, before memory is counted."""
+    for index in range(20):
+        reader.make(random.Random(index))
+    with contextlib.suppress(Exception):
+        reader.run(reader.make(random.Random("first")), Path("warm").resolve())
+
+
+def feed(reader: Reader, seed: int, indices: range, seconds: float) -> None:
+    """Tries the inputs until the time is up."""
+    totals: dict[str, Any] = {"tried": 0, "accepted": 0, "refused": 0, "slowest": 0.0}
+    end = time.monotonic() + seconds
+    for index in indices:
+        start = time.monotonic()
+        if start > end:
+            break
+        Path("under_way").write_text(f"{reader.name} {seed} {index}", encoding="ascii")
+        how = tried(reader, seed, index, Path("input").resolve())
+        totals["slowest"] = max(totals["slowest"], time.monotonic() - start)
+        totals["tried"] += 1
+        if how in totals:
+            totals[how] += 1
+        else:
+            print(json.dumps({"reader": reader.name, "index": index, "found": how}), flush=True)
+    print(json.dumps({"reader": reader.name, **totals}), flush=True)
+
+
+def main(seed: str, first: str, count: str, seconds: str, *names: str) -> None:
+    """Feeds the readers of these names, one after the other."""
+    faulthandler.enable()
+    quiet()
+    readers = [READERS[name] for name in names]
+    for reader in readers:
+        warm_up(reader)
+    limit_memory()
+    indices = range(int(first), int(first) + int(count))
+    for reader in readers:
+        feed(reader, int(seed), indices, float(seconds))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

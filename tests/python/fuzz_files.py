@@ -1,0 +1,370 @@
+"""Sound files of every format that is read, small ones: what the mutations begin with."""
+
+from __future__ import annotations
+
+import functools
+import struct
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import propwash as pw
+from log_files import imu_message, px4, write_bag, write_ros1_bag, write_ulog
+from numpy.typing import NDArray
+from propwash import identify
+from propwash.world import Scene
+
+Files = dict[str, bytes]
+"""By path, relative to a folder."""
+
+_PACKAGE = Path(pw.__file__).parent
+_IMU = [("/imu", "sensor_msgs/msg/Imu", 0.0, imu_message)]
+
+_CAR = b"""name = "mine"
+kind = "car"
+speed_min = 0.0
+speed_max = 5.0
+yaw_rate_limit = 1.0
+process_noise = [0.001, 0.002]
+
+[sources]
+speed_max = "measured"
+"""
+
+_SCENE = """name = "yard"
+
+[start]
+position = [0, 0, 1]
+yaw = 0.5
+
+[[items]]
+shape = "plane"
+name = "ground"
+
+[[items]]
+shape = "gate"
+name = "Gate1"
+colour = [0.9, 0.3, 0.1]
+position = [6, 0, 2]
+yaw = 0.3
+width = 2.0
+height = 1.5
+border = 0.2
+depth = 0.1
+marker_corners = [1, 0, 2, 3]
+perturbation = [0.5, 0.5, 0.1]
+
+[[items]]
+shape = "box"
+name = "crate"
+size = [1, 2, 3]
+attitude = [0.5, 0.5, 0.5, 0.5]
+
+[[items]]
+shape = "sphere"
+name = "ball"
+radius = 0.5
+position = [1, 2, 3]
+
+[[items]]
+shape = "cylinder"
+name = "post"
+radius = 0.1
+height = 3.0
+
+[[items]]
+shape = "mesh"
+name = "tent"
+vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+triangles = [[0, 1, 2], [0, 2, 3]]
+
+[[markers]]
+name = "lamp"
+position = [1, 2, 3]
+
+[sources]
+items = "measured"
+"""
+
+_FOREST = """name = "wood"
+
+[generator]
+kind = "forest"
+size = [20.0, 20.0]
+density = 0.05
+spacing = 2.5
+clearing = 3.0
+trunk_radius = [0.1, 0.3]
+trunk_height = [3.5, 7.0]
+crown_radius = [1.0, 2.0]
+"""
+
+_WAREHOUSE = """name = "hall"
+
+[generator]
+kind = "warehouse"
+size = [10.0, 8.0, 5.0]
+aisle = 2.5
+rack_depth = 1.0
+bay = 2.5
+level = 2.0
+levels = 2
+crate = [0.4, 0.8]
+fill = 0.6
+"""
+
+_WITH_MESH = b"""name = "statues"
+
+[[items]]
+shape = "mesh"
+name = "statue"
+file = "%s"
+"""
+
+_OBJ = b"""# a tent
+v 0 0 0
+v 1.0 0 0
+v 0 1 0
+v 0 0 1e0
+vn 0 0 1
+f 1 2 3
+f 1/1/1 3/2/1 4/3/1
+f -4 -3 -2 -1
+"""
+
+_STL = b"""solid tent
+facet normal 0 0 1
+  outer loop
+    vertex 0 0 0
+    vertex 1 0 0
+    vertex 0 1.5 0
+  endloop
+endfacet
+facet normal 0 1 0
+  outer loop
+    vertex 0 0 0
+    vertex 1 0 0
+    vertex 0 0 1
+  endloop
+endfacet
+endsolid tent
+"""
+
+_COLUMNS = b"""time = "t"
+body_rates = ["p", "q", "r"]
+specific_force = ["ax", "ay", "az"]
+motors = ["m1", "m2", "m3", "m4"]
+down = true
+synchronous = false
+accelerometer_cutoff = 30.0
+
+[scale]
+time = 1e-6
+motors = 0.001
+
+[offset]
+motors = -1000.0
+"""
+
+_DRONE = """flightgoggles_uav_dynamics:
+    vehicle_mass: 1.0
+    vehicle_inertia_xx: 0.0049
+    max_prop_speed: 2200.0
+    moment_arm: 0.08
+    motor_time_constant: 0.02
+    motor_rotational_inertia: 6.62e-06
+    thrust_coefficient: 1.91e-06
+    torque_coefficient: 2.6e-07
+    drag_coefficient: 0.1
+    aeromoment_coefficient_xx: 0.003
+    moment_process_noise: 1.25e-07
+    force_process_noise: 0.0005
+    init_pose: [0, 0, 1.5, 0, 0, 0, 1]
+flightgoggles_imu:
+    accelerometer_variance: 0.005
+    gyroscope_variance: 0.003
+    accelerometer_biasprocess: 1.0e-07
+flightgoggles_lpf:
+    gain_p: 35530.5758439217
+    gain_q: 266.572976289502
+flightgoggles_pid:
+    gain_p_roll: 9.0
+    gain_i_pitch: 3.0
+    int_bound_roll: 1000.0
+"""
+
+_GOGGLES_CAR = """flightgoggles_car_dynamics:
+    init_heading: 0.0
+    max_steering_angle: 1.0
+    max_speed: 5.0
+    min_speed: 0.0
+    velocity_process_noise: [0.001, 0.001]
+"""
+
+
+def stl_binary() -> bytes:
+    """Three triangles."""
+    header = b"binary".ljust(80) + struct.pack("<I", 3)
+    corners = np.arange(27, dtype="<f4").reshape(3, 9)
+    corners[:, ::4] *= -1.0
+    return header + b"".join(struct.pack("<12fH", 0, 0, 1, *row, 0) for row in corners)
+
+
+def _flight() -> identify.FlightLog:
+    """60 rows of a vehicle that hardly moves."""
+    time = np.arange(60) * np.float64(0.004)
+    wave = np.sin(10.0 * time)[:, None] * [0.1, 0.2, 0.3]
+    attitude = np.column_stack([np.ones(60), 0.01 * wave])
+    return identify.FlightLog(
+        path=Path("flight"),
+        time=time,
+        duty=np.full((60, 4), 0.5),
+        body_rates=wave,
+        specific_force=wave + np.array([0.0, 0.0, 9.8]),
+        position=0.1 * wave,
+        velocity=wave,
+        attitude=attitude / np.linalg.norm(attitude, axis=1, keepdims=True),
+    )
+
+
+def _table(columns: dict[str, Any]) -> bytes:
+    rows = np.column_stack([np.broadcast_to(values, 60) for values in columns.values()])
+    lines = [",".join(columns), *(",".join(f"{x:.7g}" for x in row) for row in rows)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _csv() -> list[Files]:
+    log, t = _flight(), 0.004 * np.arange(60)
+    wave = np.sin(9.0 * t)
+    capture = {
+        **{"t": t, "px": wave, "py": 0.0, "pz": 1.0, "qx": 0.0, "qy": 0.0, "qz": 0.0, "qw": 1.0},
+        **{f"v{axis}": wave for axis in "xyz"},
+        **{f"w{axis}_vicon": wave for axis in "xyz"},
+        **{f"imu_acc_{axis}": 0.1 for axis in "xyz"},
+        **{f"motor_motor_m{i}": 30000.0 for i in range(1, 5)},
+        "pwr_pm_vbat": 4.0,
+    }
+    on_board = {
+        "timestamp": 1e6 * t,
+        **{f"acc.{axis}": 0.1 for axis in "xyz"},
+        **{f"gyro.{axis}": wave for axis in "xyz"},
+        **{f"motor.m{i}": 30000.0 for i in range(1, 5)},
+    }
+    assert log.attitude is not None
+    mapped = {
+        **{"t": t, "p": wave, "q": wave, "r": wave, "ax": 0.0, "ay": 0.0, "az": 9.8},
+        **{"m1": 500.0, "m2": 400.0},
+        **{f"q{part}": log.attitude[:, i] for i, part in enumerate("wxyz")},
+    }
+    # the mapping of fuzz_readers is taken where the first two bytes are "t,": not for `capture`
+    capture = {"px": capture.pop("px"), **capture}
+    return [{"log.csv": _table(columns)} for columns in (capture, on_board, mapped)]
+
+
+class _Tensor(np.ndarray[Any, np.dtype[Any]]):
+    """What propwash.gym.policy asks of a tensor of torch, which takes seconds to import."""
+
+    def detach(self) -> _Tensor:
+        return self
+
+    def numpy(self) -> NDArray[Any]:
+        return np.asarray(self)
+
+
+def _policy(folder: Path) -> list[Files]:
+    from propwash.gym import policy
+
+    class Agent:
+        observation_size = 22
+
+        def state_dict(self) -> dict[str, Any]:
+            rng = np.random.default_rng(0)
+            parts: dict[str, NDArray[Any]] = {
+                "columns": np.arange(22),
+                "mean": np.zeros(22, np.float32),
+                "var": np.ones(22, np.float32),
+                "log_std": np.zeros(4, np.float32),
+                "actor.0.weight": rng.normal(size=(8, 22)).astype(np.float32),
+                "actor.0.bias": np.zeros(8, np.float32),
+                "actor.2.weight": rng.normal(size=(4, 8)).astype(np.float32),
+                "actor.2.bias": np.zeros(4, np.float32),
+            }
+            return {name: part.view(_Tensor) for name, part in parts.items()}
+
+    path = folder / "policy.onnx"
+    policy.save(Agent(), path, policy.describe("hover", {}))  # type: ignore[arg-type]
+    return [{path.name: path.read_bytes()}]
+
+
+def _checkpoint(folder: Path) -> list[Files]:
+    import torch
+
+    path = folder / "checkpoint.pt"
+    settings = {"task": "hover", "seed": 3, "threads": 1, "changes": '{"substeps": 4}'}
+    learner = {
+        "agent": {"mean": torch.zeros(22), "actor.0.weight": torch.ones(8, 22)},
+        "optimizer": {"state": {}, "param_groups": [{"lr": 3e-4, "params": [0]}]},
+        "generator": torch.Generator().get_state(),
+        "counts": (10, 20480, 3e-4),
+    }
+    curve = [(2048, 1.5, 0.3), (4096, 2.5, 0.4)], [(4096, 2.5, 0.2)], "distance [m]"
+    parts = {"settings": settings, "ppo": learner, "curve": curve, "seconds": 2.5}
+    torch.save(parts, path)
+    return [{path.name: path.read_bytes()}]
+
+
+def _toml(name: str) -> bytes:
+    return (_PACKAGE / "vehicles" / f"{name}.toml").read_bytes()
+
+
+def _vehicles(folder: Path) -> list[Files]:
+    whole = pw.load_vehicle("crazyflie").to_toml().encode()
+    texts = [_toml("crazyflie"), _toml("hexacopter"), _toml("flightgoggles"), whole, _CAR]
+    return [{"vehicle.toml": text} for text in texts]
+
+
+def _scenes(folder: Path) -> list[Files]:
+    saved = folder / "saved.toml"
+    Scene.load("alphapilot", seed=3).save(saved)
+    texts = [_SCENE.encode(), _SCENE.encode(), _FOREST.encode(), _WAREHOUSE.encode()]
+    return [{"scene.toml": text} for text in (*texts, saved.read_bytes())]
+
+
+def _with_mesh(name: str, mesh: bytes) -> Callable[[Path], list[Files]]:
+    # the scene stays as it is: "scene" mutates scenes
+    return lambda _: [{name: mesh, "scene.toml": _WITH_MESH % name.encode()}]
+
+
+def _bag(storage: str) -> Callable[[Path], list[Files]]:
+    def make(folder: Path) -> list[Files]:
+        bag = write_bag(folder / "bag", _IMU, 60, storage)
+        return [{file.name: file.read_bytes() for file in bag.iterdir()}]
+
+    return make
+
+
+_MAKERS: dict[str, Callable[[Path], list[Files]]] = {
+    "vehicle": _vehicles,
+    "scene": _scenes,
+    "obj": _with_mesh("statue.obj", _OBJ),
+    "stl_text": _with_mesh("statue.stl", _STL),
+    "stl_binary": _with_mesh("statue.stl", stl_binary()),
+    "flightgoggles": lambda _: [{"drone.yaml": t.encode()} for t in (_DRONE, _GOGGLES_CAR)],
+    "csv": lambda _: _csv(),
+    "columns": lambda _: [{"columns.toml": _COLUMNS}],
+    "ulog": lambda f: [{"log.ulg": write_ulog(f / "x.ulg", px4(_flight())).read_bytes()}],
+    "bag_ros1": lambda f: [{"log.bag": write_ros1_bag(f / "x.bag", 60).read_bytes()}],
+    "bag_sqlite": _bag("SQLITE3"),
+    "bag_mcap": _bag("MCAP"),
+    "policy": _policy,
+    "checkpoint": _checkpoint,
+}
+
+
+@functools.cache
+def seeds(name: str) -> tuple[Files, ...]:
+    """Sound files for a reader."""
+    with tempfile.TemporaryDirectory() as folder:
+        return tuple(_MAKERS[name](Path(folder)))

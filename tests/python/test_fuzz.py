@@ -1,0 +1,82 @@
+"""Damaged files and snapshots: a reader returns what is valid, or says what is wrong.
+
+Inputs are mutations of sound ones, the same in every run. PROPWASH_FUZZ=100 tries a hundred times
+as many, for a hundred times as long; PROPWASH_FUZZ_SEED chooses others. `fuzz_child.py` repeats a
+single input.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fuzz_memory import MEMORY_READERS
+from fuzz_readers import FILE_READERS
+
+CHILD = Path(__file__).with_name("fuzz_child.py")
+INPUTS, SECONDS = 400, 1.2
+TIMES = float(os.environ.get("PROPWASH_FUZZ", "1"))
+SEED = os.environ.get("PROPWASH_FUZZ_SEED", "0")
+PACKAGES = {
+    "ulog": ("pyulog",),
+    "bag_ros1": ("rosbags",),
+    "bag_sqlite": ("rosbags",),
+    "bag_mcap": ("rosbags",),
+    "policy": ("onnx", "onnxruntime", "gymnasium"),
+    "checkpoint": ("torch", "gymnasium"),
+    "flightgoggles": ("yaml",),
+}
+LOGS = ["csv", "columns", "ulog", "bag_ros1", "bag_sqlite", "bag_mcap"]
+LEARNING = ["policy", "checkpoint"]
+# a process each: a start takes as long as hundreds of inputs
+GROUPS = {
+    "parameters and scenes": [name for name in FILE_READERS if name not in (*LOGS, *LEARNING)],
+    "logs": LOGS,
+    "learning": LEARNING,
+    "values in memory": list(MEMORY_READERS),
+}
+
+
+def _is_here(reader: str) -> bool:
+    return all(importlib.util.find_spec(package) for package in PACKAGES.get(reader, ()))
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_damaged_inputs_are_refused_or_valid(group: str, tmp_path: Path) -> None:
+    readers = [name for name in GROUPS[group] if _is_here(name)]
+    if not readers:
+        pytest.skip(f"packages for {', '.join(GROUPS[group])} are missing")
+    numbers = [SEED, "0", str(round(INPUTS * TIMES)), str(SECONDS * TIMES)]
+    child = subprocess.run(
+        [sys.executable, str(CHILD), *numbers, *readers],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60.0 + 3.0 * len(readers) * SECONDS * TIMES,
+        check=False,
+    )
+    under_way = tmp_path / "under_way"
+    last = under_way.read_text(encoding="ascii") if under_way.exists() else "none"
+    assert child.returncode == 0, (
+        f"status {child.returncode}: crashed, hung or left its memory at (reader, seed, input) "
+        f"{last}\n{child.stderr.decode()[-3000:]}"
+    )
+    lines = [json.loads(line) for line in child.stdout.splitlines() if line.startswith(b"{")]
+    findings = [line for line in lines if "found" in line]
+    repeat = f"python {CHILD} {SEED} INDEX 1 60 READER"
+    assert not findings, "\n".join([repeat, *(json.dumps(line) for line in findings)])
+    totals = {line["reader"]: line for line in lines if "tried" in line}
+    for reader in readers:
+        assert totals[reader]["tried"] >= 5, totals[reader]
+    # readers that accept all, or refuse all, would find nothing
+    assert sum(total["refused"] for total in totals.values()) > 0
+    assert sum(total["accepted"] for total in totals.values()) > 0
+
+
+def test_every_reader_is_in_a_group() -> None:
+    grouped = [name for group in GROUPS.values() for name in group]
+    assert sorted(grouped) == sorted([*FILE_READERS, *MEMORY_READERS])
