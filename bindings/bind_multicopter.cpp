@@ -263,8 +263,8 @@ class PyMulticopter {
     };
     bool sound = complete(s.state.rotor_speeds) && complete(s.input.command) &&
                  complete(s.rotor_effectiveness) && s.delay.newest >= 0 &&
-                 s.delay.newest < s.delay.capacity && s.dt > 0.0 && std::isfinite(s.dt) &&
-                 std::isfinite(s.time);
+                 s.delay.newest < s.delay.capacity && s.dt >= min_time_step &&
+                 std::isfinite(s.dt) && std::isfinite(s.time);
     for (const auto& past : s.delay.history) sound = sound && complete(past);
     sound = sound && complete(s.held_speeds) && s.outer_loop >= -1 &&
             s.outer_loop <= static_cast<int>(OuterLoop::incremental);

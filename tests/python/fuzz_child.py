@@ -78,6 +78,7 @@ def feed(reader: Reader, seed: int, indices: range, seconds: float) -> None:
             totals[how] += 1
         else:
             print(json.dumps({"reader": reader.name, "index": index, "found": how}), flush=True)
+    totals["resident"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     print(json.dumps({"reader": reader.name, **totals}), flush=True)
 
 
@@ -88,6 +89,8 @@ def main(seed: str, first: str, count: str, seconds: str, *names: str) -> None:
     readers = [READERS[name] for name in names]
     for reader in readers:
         warm_up(reader)
+    start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    print(json.dumps({"resident at the start": start}), flush=True)
     limit_memory()
     indices = range(int(first), int(first) + int(count))
     for reader in readers:

@@ -56,8 +56,10 @@ class SnapshotReader:
                 _same(obj.get_state(), sound), f"changed by a snapshot that was refused: {error}"
             )
             return False
+        again = obj.get_state()
+        obj.set_state(again)
+        require(_same(obj.get_state(), again), "another snapshot after set_state(get_state())")
         self.flies(obj)
-        obj.set_state(obj.get_state())
         return True
 
 

@@ -96,6 +96,7 @@ class FileReader:
             message = str(error)
             require(str(path) in message, f"{path} is not named in: {message[:300]}")
             require(len(message) < 3000, f"a message of {len(message)} characters")
+            require("alloc" not in message, f"memory for what the file declares: {message[:300]}")
             if case.key:
                 named = any(part in message for part in _aliases(case.key))
                 require(named, f"{case.key!r} is not named in: {message[:300]}")

@@ -62,6 +62,33 @@ def test_motors_that_px4_disarms_stand(flown: identify.FlightLog, tmp_path: Path
     assert log.duty[101:] == pytest.approx(flown.duty[101 : len(log.time)], abs=1e-6)
 
 
+def test_a_log_that_is_cut_off_is_read_and_a_damaged_one_warns(
+    flown: identify.FlightLog, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyulog")
+    path = write_ulog(tmp_path / "log.ulg", px4(flown))
+    whole = path.read_bytes()
+    rows = len(identify.read_log(path).time)
+    path.write_bytes(whole[:-7])  # of the last motor command
+    assert rows - 2 <= len(identify.read_log(path).time) <= rows
+    # of a kind that there is not, behind the definitions
+    head = whole.index(b"D", whole.rindex(b"actuator_motors")) - 2
+    path.write_bytes(whole[:head] + bytes([4, 0, 0, 1, 2, 3, 4]) + whole[head:])
+    with pytest.warns(UserWarning, match=r"log\.ulg: damaged messages are left out"):
+        assert len(identify.read_log(path).time) <= rows
+
+
+def test_a_number_beyond_any_flight_is_refused(flown: identify.FlightLog, tmp_path: Path) -> None:
+    pytest.importorskip("pyulog")
+    topics = px4(flown)
+    declared, time, place = topics["vehicle_local_position"]
+    place[100, 1] = 1e30
+    topics["vehicle_local_position"] = (declared, time, place)
+    path = write_ulog(tmp_path / "log.ulg", topics)
+    with pytest.raises(ValueError, match=r"log\.ulg, row 101: position is 1e\+30, expected at most"):
+        identify.read_log(path)
+
+
 def test_a_piece_of_a_log_with_a_gap_can_be_read(flown: identify.FlightLog, tmp_path: Path) -> None:
     """What the error says would do does: the pieces before and after the gap."""
     pytest.importorskip("pyulog")

@@ -42,6 +42,10 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
                 values.append(message)
     except (_NoMapping, ImportError):
         raise
+    except MemoryError:  # of a record whose size is wrong
+        raise ValueError(
+            f"{path}: expected a ROS bag, it declares more than memory holds"
+        ) from None
     except Exception as error:  # rosbags, sqlite3 and decompressors have many kinds
         raise ValueError(f"{path}: expected a ROS bag, {error!s:.300}") from None
 

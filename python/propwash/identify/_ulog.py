@@ -41,15 +41,18 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
         from pyulog import ULog
     except ImportError as error:
         raise ImportError('ULog files need pyulog: pip install "propwash[log]"') from error
-    printed = io.StringIO()  # pyulog tells of damage by printing
+    printed = io.StringIO()  # pyulog reports damage by printing
     try:
         with path.open("rb") as stream, contextlib.redirect_stdout(printed):
             log = ULog(stream)
     except Exception as error:  # struct, numpy and others: pyulog checks little
         raise ValueError(f"{path}: expected a PX4 ULog file, {error!s:.300}") from None
     if log.file_corruption or printed.getvalue():
-        told = " ".join(printed.getvalue().split())
-        warnings.warn(f"{path}: a damaged log, read as far as it goes: {told:.300}", stacklevel=4)
+        details = " ".join(printed.getvalue().split())
+        warnings.warn(
+            f"{path}: damaged messages are left out{': ' if details else ''}{details:.300}",
+            stacklevel=4,
+        )
     instances = sorted(log.data_list, key=lambda data: data.multi_id, reverse=True)
     topics = {data.name: data.data for data in instances}
 
