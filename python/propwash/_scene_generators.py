@@ -25,7 +25,7 @@ _SHORTEST = 1e-3
 
 
 class Generator(ParameterSet, frozen=True, kw_only=True):
-    """Makes the items of a scene."""
+    """Makes the items of a scene. A kind of generator defines items() and max_items()."""
 
     table = "generator"
     kind: ClassVar[str] = ""
@@ -37,8 +37,8 @@ class Generator(ParameterSet, frozen=True, kw_only=True):
         """The items for a seed, at most MAX_ITEMS."""
         raise NotImplementedError
 
-    def most_items(self) -> float:
-        """How many items it makes at most, before it makes any."""
+    def max_items(self) -> float:
+        """An upper bound of the number of items, known without making them."""
         raise NotImplementedError
 
     def __post_init__(self) -> None:
@@ -50,11 +50,11 @@ class Generator(ParameterSet, frozen=True, kw_only=True):
             if not all(least <= x <= _LONGEST for x in numbers):
                 expected = f"numbers from {least:g} to {_LONGEST:g}"
                 raise refusal(f"generator.{name}", value, f"{expected} {self.field(name).unit}")
-        most = self.most_items()
-        if most > MAX_ITEMS:
+        count = self.max_items()
+        if count > MAX_ITEMS:
             values_of = (f"{name} = {getattr(self, name)}" for name in self.__struct_fields__)
             raise ParameterError(
-                f"generator: expected at most {MAX_ITEMS} items, got {most:.3g} from "
+                f"generator: expected at most {MAX_ITEMS} items, got {count:.3g} from "
                 f"{', '.join(values_of)}"
             )
 
@@ -83,7 +83,7 @@ class Forest(Generator, frozen=True, kw_only=True):
     trunk_height: Annotated[Vector2, Field("m", "least and greatest")]
     crown_radius: Annotated[Vector2, Field("m", "least and greatest")]
 
-    def most_items(self) -> float:
+    def max_items(self) -> float:
         """A trunk and a crown for each tree."""
         return 2.0 * self.density * self.size[0] * self.size[1]
 
@@ -172,7 +172,7 @@ class Warehouse(Generator, frozen=True, kw_only=True):
         if self.fill > 1.0:
             raise refusal("generator.fill", self.fill, "a number from 0 to 1")
 
-    def most_items(self) -> float:
+    def max_items(self) -> float:
         """Walls, ceiling, and for each rack posts, boards and two crates for each place."""
         racks, bays, levels = self._racks(), self._bays(), int(self.levels)
         return 5.0 + racks * (2.0 * (bays + 1.0) + levels * (1.0 + 2.0 * bays))

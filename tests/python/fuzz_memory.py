@@ -24,7 +24,7 @@ _HOVER = pw.RateThrust([0.1, -0.2, 0.3], 10.0)
 
 @dataclass(frozen=True)
 class SnapshotReader:
-    """Objects with get_state() and set_state(), each with snapshots of its own flight."""
+    """Objects with get_state() and set_state(), each with a snapshot of a flight."""
 
     name: str
     make_objects: Callable[[], Sequence[Any]]

@@ -124,7 +124,7 @@ def _aliases(key: str) -> tuple[str, ...]:
         "yaw": "attitude",
         "spin": "rotors, ",
     }
-    # FlightGoggles' keys have other names than our parameters, of which ranges tell
+    # ranges name our parameters, FlightGoggles' keys have other names
     syntax = ("line ", "column ", "at end of", "TOML")
     return (key, same.get(key, key), "rotors, their thrust", "vehicle 'drone'", *syntax)
 

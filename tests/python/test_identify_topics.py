@@ -85,7 +85,9 @@ def test_a_number_beyond_any_flight_is_refused(flown: identify.FlightLog, tmp_pa
     place[100, 1] = 1e30
     topics["vehicle_local_position"] = (declared, time, place)
     path = write_ulog(tmp_path / "log.ulg", topics)
-    with pytest.raises(ValueError, match=r"log\.ulg, row 101: position is 1e\+30, expected at most"):
+    with pytest.raises(
+        ValueError, match=r"log\.ulg, row 101: position is 1e\+30, expected at most"
+    ):
         identify.read_log(path)
 
 

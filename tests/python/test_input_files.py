@@ -61,7 +61,7 @@ READERS: dict[str, Reader] = {
 
 @pytest.fixture(autouse=True)
 def _no_reader_waits() -> Iterator[None]:
-    """A pipe that nobody writes to, or a device without an end, would be read for ever."""
+    """Fails a reader that waits for a pipe, or reads a device without an end."""
 
     def late(*_: object) -> None:
         raise AssertionError("a reader waits")
@@ -314,9 +314,9 @@ def test_a_generator_makes_a_bounded_number_of_items(kind: Any, numbers: dict[st
 )
 def test_a_generator_foretells_how_many_items_it_makes(generator: Any) -> None:
     items = generator.items(3)
-    assert len(items) <= generator.most_items() <= 20000
+    assert len(items) <= generator.max_items() <= 20000
     if isinstance(generator, Warehouse):
-        assert len(items) == generator.most_items()
+        assert len(items) == generator.max_items()
     Scene(items)
 
 

@@ -288,7 +288,7 @@ void CarFleet<T>::restore(Span<const std::byte> snapshot) {
   same(ours.noise, theirs.noise, "noise");
   same(ours.dt, theirs.dt, "dt");
   same(snapshot_bytes(), snapshot.size(), "bytes");
-  if (theirs.steps > detail::most_snapshot_steps) {
+  if (theirs.steps > detail::max_snapshot_steps) {
     refuse("steps = " + std::to_string(theirs.steps) + ": expected at most 2^62");
   }
   if (theirs.first_id > std::numeric_limits<std::uint32_t>::max() - (size() - 1)) {

@@ -37,7 +37,7 @@ struct FleetSnapshotHeader {
 };
 
 /// More than any program runs, so that clocks and schedules can count on from here.
-inline constexpr std::uint64_t most_snapshot_steps = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t max_snapshot_steps = std::uint64_t{1} << 62;
 
 /// Writes or reads plain values one after the other.
 class ByteWriter {
@@ -199,7 +199,7 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   for (int i = 0; i < 4; ++i) same(ours.turbulence[i], theirs.turbulence[i], "turbulence");
   same(snapshot_bytes(theirs.outer_loop), snapshot.size(), "bytes");
 
-  if (theirs.steps > detail::most_snapshot_steps) {
+  if (theirs.steps > detail::max_snapshot_steps) {
     refuse("steps = " + std::to_string(theirs.steps) + ": expected at most 2^62");
   }
   if (theirs.level > static_cast<std::uint32_t>(Level::speeds) || theirs.outer_loop < -1 ||

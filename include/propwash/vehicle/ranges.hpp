@@ -139,11 +139,11 @@ inline double full_speed(const MotorParameters<double>& motor, int rotor) {
   return std::max(std::abs(motor.speed_min[rotor]), motor.speed_max[rotor]);
 }
 
-/// N m, at full speed: of the body axes about which the rotors have a torque, that with the least; 0
-/// where there is none. The sum of the rotors' magnitudes.
-inline double least_axis_torque(const VehicleParameters& vehicle) {
+/// N m: the smallest torque about a body axis at full speed, as the sum of the rotors' magnitudes,
+/// among the axes that have any; 0 where none has.
+inline double min_axis_torque(const VehicleParameters& vehicle) {
   const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
-  double least = 0.0;
+  double smallest = 0.0;
   for (int axis = 0; axis < 3; ++axis) {
     double sum = 0.0;
     int rotor = 0;
@@ -151,9 +151,9 @@ inline double least_axis_torque(const VehicleParameters& vehicle) {
       const double speed = full_speed(vehicle.motor, rotor++);
       sum += std::abs(torque) * speed * speed;
     }
-    if (sum > 0.0 && (least == 0.0 || sum < least)) least = sum;
+    if (sum > 0.0 && (smallest == 0.0 || sum < smallest)) smallest = sum;
   }
-  return least;
+  return smallest;
 }
 
 }  // namespace detail
@@ -185,7 +185,7 @@ inline std::array<double, ratio_ranges.size()> vehicle_ratios(const VehicleParam
           principal[2] / inertia,
           thrust / mass,
           torque / inertia,
-          detail::least_axis_torque(vehicle) / principal[2],
+          detail::min_axis_torque(vehicle) / principal[2],
           momentum / inertia,
           vehicle.drag.translational / mass,
           rotational / inertia,
