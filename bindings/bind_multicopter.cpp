@@ -284,9 +284,8 @@ class PyMulticopter {
          {s.state.position, s.state.velocity, s.state.body_rates, s.controller.filter.value,
           s.controller.filter.derivative, s.controller.integral, s.bias.accelerometer,
           s.bias.gyroscope, s.input.wind_W, s.input.force_W, s.input.torque_B, s.noise_force_W,
-          s.noise_torque_B, s.external_force_W, s.external_torque_B,
-          s.held_reading.specific_force, s.held_reading.angular_rate, s.outer.integral,
-          s.held_rates.rates}) {
+          s.noise_torque_B, s.external_force_W, s.external_torque_B, s.held_reading.specific_force,
+          s.held_reading.angular_rate, s.outer.integral, s.held_rates.rates}) {
       add_vector(v);
     }
     for (const auto& filter :

@@ -78,6 +78,7 @@
 #include "propwash/random/sample_noise.hpp"
 #include "propwash/random/threefry.hpp"
 #include "propwash/vehicle/car.hpp"
+#include "propwash/vehicle/complaints.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/frames.hpp"
 #include "propwash/vehicle/imu.hpp"

@@ -3,7 +3,8 @@
 propwash's world is right-handed with z up, its body axes are forward, left, up (FLU), and its
 quaternions are Hamilton, scalar first, from body to world. Every function of vectors and
 quaternions takes arrays with any number of leading dimensions and returns a new float64 array of
-the same shape; each raises ValueError for a last dimension of another size.
+the same shape; each raises ValueError for a last dimension of another size. The converters of
+vehicles, states and readings raise TypeError for objects of other types.
 
 Vehicles, states and readings of a simulator with a north-east-down world (NED) and
 forward-right-down body axes (FRD) are converted as a whole:
@@ -94,6 +95,7 @@ def vehicle_ned_frd_to_enu_flu(vehicle: VehicleParameters) -> VehicleParameters:
     and its readings are converted by reading_frd_to_flu() and reading_flu_to_frd(). Each rotor's
     spin is seen from the tip of its own axis and stays.
     """
+    _expect(vehicle, VehicleParameters)
     w, *axis = vehicle.imu.attitude
     return vehicle.replace(
         body={
@@ -119,6 +121,7 @@ def vehicle_enu_flu_to_ned_frd(vehicle: VehicleParameters) -> VehicleParameters:
 
 def state_ned_frd_to_enu_flu(state: MulticopterState) -> MulticopterState:
     """A state in an NED world, its attitude from FRD body to NED world, its rates in FRD axes."""
+    _expect(state, MulticopterState)
     return replace(
         state,
         position=ned_to_enu(state.position),
@@ -135,6 +138,7 @@ def state_enu_flu_to_ned_frd(state: MulticopterState) -> MulticopterState:
 
 def reading_frd_to_flu(reading: ImuReading) -> ImuReading:
     """A reading in FRD axes, of a sensor whose vehicle is converted."""
+    _expect(reading, ImuReading)
     return replace(
         reading,
         specific_force=frd_to_flu(reading.specific_force),
@@ -145,6 +149,11 @@ def reading_frd_to_flu(reading: ImuReading) -> ImuReading:
 def reading_flu_to_frd(reading: ImuReading) -> ImuReading:
     """A reading of propwash in FRD axes."""
     return reading_frd_to_flu(reading)
+
+
+def _expect(value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
 
 
 def _tensor_frd_to_flu(tensor: ArrayLike) -> Array:

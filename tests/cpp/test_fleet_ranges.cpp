@@ -76,6 +76,7 @@ class Extremes {
     make_rotors(v, least);
     v.motor.time_constant_up = between(1e-4, 1e3);
     v.motor.time_constant_down = parallel_ ? v.motor.time_constant_up : between(1e-4, 1e3);
+    if (!parallel_ && chance() < 0.5) make_motors_unlike(v);
     v.motor.command_delay = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-6, 1e-3);
     v.drag.translational = std::min(1e6, v.body.mass * between(1e-9, 10.0));
     const double rotational = least * between(1e-9, 4.9);
@@ -119,9 +120,10 @@ class Extremes {
   void make_rotors(pw::VehicleParameters& v, double least) {
     const auto count = static_cast<std::size_t>(2 * (2 + static_cast<int>(dice_.uniform(0, 4.99))));
     v.rotors.resize(count);
-    v.motor.speed_max = between(1e-3, 1e6);
-    v.motor.speed_min = dice_.uniform(0, 1) < 0.5 ? 0.0 : -v.motor.speed_max;
-    const double squares = v.motor.speed_max * v.motor.speed_max * static_cast<double>(count);
+    const double full_speed = between(1e-3, 1e6);
+    v.motor.speed_max = full_speed;
+    v.motor.speed_min = dice_.uniform(0, 1) < 0.5 ? 0.0 : -full_speed;
+    const double squares = full_speed * full_speed * static_cast<double>(count);
     const double weight = std::max(1e-6, norm(v.body.gravity));
     const double thrust = v.body.mass * between(std::min(1.2 * weight, 9e3), 9.9e3);
     const double torque = least * between(1e-15, 1.9e5);
@@ -136,7 +138,20 @@ class Extremes {
       rotor.spin = i % 2 == 0 ? 1.0 : -1.0;
       rotor.thrust_coefficient = thrust / squares;
       rotor.torque_coefficient = yaw * torque / squares;
-      rotor.inertia = momentum / (v.motor.speed_max * static_cast<double>(count));
+      rotor.inertia = momentum / (full_speed * static_cast<double>(count));
+    }
+  }
+
+  void make_motors_unlike(pw::VehicleParameters& v) {
+    const auto count = v.rotors.size();
+    auto& motor = v.motor;
+    for (auto* numbers : {&motor.time_constant_up, &motor.time_constant_down, &motor.speed_max}) {
+      numbers->count = static_cast<std::int64_t>(count);
+      for (std::size_t i = 1; i < count; ++i) numbers->values[i] = numbers->values[0];
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      motor.time_constant_up.values[i] = between(1e-4, 1e3);
+      motor.speed_max.values[i] *= 0.97 + 0.03 * chance();
     }
   }
 
@@ -190,9 +205,10 @@ bool stays_finite(Extremes& extremes, const pw::VehicleParameters& vehicle,
     for (const double x : {q.w, q.x, q.y, q.z}) attitude.push_back(static_cast<T>(x));
     for (std::size_t k = 0; k < rotors; ++k) {
       const auto& motor = vehicle.motor;
-      speeds.push_back(static_cast<T>(extremes.chance() < 0.5 ? motor.speed_min : motor.speed_max));
-      command.push_back(
-          static_cast<T>(extremes.chance() < 0.5 ? motor.speed_min : motor.speed_max));
+      for (auto* to : {&speeds, &command}) {
+        const auto& limit = extremes.chance() < 0.5 ? motor.speed_min : motor.speed_max;
+        to->push_back(static_cast<T>(limit[static_cast<int>(k)]));
+      }
     }
   }
   fleet.set_state(pw::FleetState<T>{position, velocity, attitude, body_rates, speeds});

@@ -1,9 +1,9 @@
 """Feeds readers mutated inputs: python fuzz_child.py SEED FIRST COUNT SECONDS READER...
 
-A separate process, so that a crash, a hang or a huge allocation of a reader ends nothing else. Each
-reader gets the inputs FIRST to FIRST + COUNT, as far as SECONDS last. Prints a line of JSON for every
-finding, and one with the numbers of inputs for every reader. What is under way is in the file
-`under_way` of the current folder, with the files of the input beside it.
+A separate process, so that a crash, a hang or a huge allocation of a reader ends nothing else.
+Each reader gets the inputs FIRST to FIRST + COUNT, as far as SECONDS last. Prints a line of JSON
+for every finding, and one with the numbers of inputs for every reader. What is under way is in the
+file `under_way` of the current folder, with the files of the input beside it.
 """
 
 from __future__ import annotations

@@ -315,9 +315,9 @@ def test_a_reference_is_drawn_with_what_it_asks() -> None:
     figure = plots.reference_figure(reference, "flightgoggles", title="eight")
     drawn = {axes.get_title(): axes for axes in figure.axes}
     asked = tj.flatness(reference, "flightgoggles")
-    for line, values in zip(drawn["body rates"].lines, asked.body_rates.T, strict=True):
+    for line, values in zip(drawn["body rate"].lines, asked.body_rates.T, strict=True):
         assert np.array_equal(np.asarray(line.get_ydata()), values)
-    with pytest.raises(ValueError, match="expected one of one vehicle"):
+    with pytest.raises(ValueError, match="expected a single-vehicle reference"):
         plots.reference_figure(PATHS["circle"].sample([0.0, 1.0], offset=[0.0, 1.0]))
 
 

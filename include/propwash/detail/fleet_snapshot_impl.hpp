@@ -225,7 +225,8 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
       T number{};
       first(number);
       const bool is_worn = field >= layout().rotor_effectiveness();
-      const bool acts = is_worn || (field >= FleetLayout::wind && field < FleetLayout::rotor_speeds);
+      const bool acts =
+          is_worn || (field >= FleetLayout::wind && field < FleetLayout::rotor_speeds);
       if (acts && (!is_finite(number) || (is_worn && number < T(0)))) {
         refuse("vehicle " + std::to_string(i) +
                ": expected a finite wind, voltage and external wrench, and a finite rotor "

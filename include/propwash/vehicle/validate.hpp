@@ -9,13 +9,13 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/config.hpp"
 #include "propwash/math/finite.hpp"
 #include "propwash/model/delay.hpp"
+#include "propwash/vehicle/complaints.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/multicopter_state.hpp"
 #include "propwash/vehicle/parameters.hpp"
@@ -23,118 +23,7 @@
 
 namespace propwash {
 
-/// A parameter, command or time step that no vehicle can have; the message names the field, the
-/// value and the allowed range.
-class ParameterError : public std::invalid_argument {
- public:
-  using std::invalid_argument::invalid_argument;
-};
-
 namespace detail {
-
-/// The name of a field, put together only where it is complained of: a fleet asks for every
-/// vehicle.
-class FieldName {
- public:
-  FieldName(const char* name) : name_(name) {}  // implicit, as the type of an argument
-  FieldName(std::size_t rotor, const char* name) : name_(name), rotor_(static_cast<int>(rotor)) {}
-
-  std::string text() const {
-    return rotor_ < 0 ? name_ : "rotors[" + std::to_string(rotor_) + "]." + name_;
-  }
-  std::string text(int component) const { return text() + "[" + std::to_string(component) + "]"; }
-
- private:
-  const char* name_;
-  int rotor_ = -1;
-};
-
-/// Collects complaints in the form "field = value: expected …".
-class Complaints {
- public:
-  template <class Value>
-  void add(const std::string& field, const Value& value, const std::string& expected) {
-    std::ostringstream text;
-    text.precision(9);
-    text << field << " = " << value << ": expected " << expected;
-    texts.push_back(text.str());
-  }
-  void positive(const FieldName& field, double value, const char* unit) {
-    if (!is_finite(value) || value <= 0.0) add(field.text(), value, wanted(" > 0 ", unit));
-  }
-  void positive(const FieldName& field, const PerRotor<double>& values, const char* unit) {
-    if (values.count == 1) return positive(field, values[0], unit);
-    for (int i = 0; i < static_cast<int>(values.count); ++i) {
-      if (!is_finite(values[i]) || values[i] <= 0.0) {
-        add(field.text(i), values[i], wanted(" > 0 ", unit));
-      }
-    }
-  }
-  void not_negative(const FieldName& field, double value, const char* unit) {
-    if (!is_finite(value) || value < 0.0) add(field.text(), value, wanted(" >= 0 ", unit));
-  }
-  void not_negative(const FieldName& field, const Vec3<double>& v, const char* unit) {
-    for (int i = 0; i < 3; ++i) {
-      if (!is_finite(v[i]) || v[i] < 0.0) add(field.text(i), v[i], wanted(" >= 0 ", unit));
-    }
-  }
-  void finite(const FieldName& field, const Vec3<double>& v, const char* unit) {
-    for (int i = 0; i < 3; ++i) {
-      if (!is_finite(v[i])) add(field.text(i), v[i], std::string("a number ") + unit);
-    }
-  }
-  std::vector<std::string> texts;
-
- private:
-  static std::string wanted(const char* range, const char* unit) {
-    return std::string("a finite value") + range + unit;
-  }
-};
-
-inline std::string formatted(double value) {
-  std::ostringstream text;
-  text.precision(9);
-  text << value;
-  return text.str();
-}
-
-inline std::string formatted(const Vec3<double>& v) {
-  std::ostringstream text;
-  text.precision(9);
-  text << "(" << v.x << ", " << v.y << ", " << v.z << ")";
-  return text.str();
-}
-
-inline std::string formatted(const Mat3<double>& m) {
-  std::ostringstream text;
-  text.precision(9);
-  for (int i = 0; i < 9; ++i) text << (i == 0 ? "" : i % 3 == 0 ? "; " : ", ") << m.elements[i];
-  return text.str();
-}
-
-/// The norm of the elements; not a number, or infinite, where one of them is.
-inline double size_of(const Mat3<double>& m) {
-  double sum = 0.0;
-  for (const double x : m.elements) sum = std::hypot(sum, x);
-  return sum;
-}
-/// How far a matrix is from its transpose.
-inline double skew_of(const Mat3<double>& m) {
-  return std::sqrt(2.0) * std::hypot(m(0, 1) - m(1, 0), m(0, 2) - m(2, 0), m(1, 2) - m(2, 1));
-}
-
-/// Whether a finite number other than zero has a magnitude outside a range.
-inline bool is_outside(double value, double smallest, double largest) {
-  const double size = std::abs(value);
-  return is_finite(size) && size > 0.0 && (size < smallest || size > largest);
-}
-
-inline std::string magnitudes(double smallest, double largest, const char* unit) {
-  const std::string text =
-      smallest > 0.0 ? "a magnitude from " + formatted(smallest) + " to " + formatted(largest)
-                     : "a magnitude of at most " + formatted(largest);
-  return *unit == 0 ? text : text + " " + unit;
-}
 
 /// "rotors[2].position[1]", "body.inertia[0][2]": one number of a field.
 inline std::string element_name(const ConstFieldView& field, int row, int column) {
@@ -358,19 +247,6 @@ inline void check_controller(const RateControllerParameters<double>& controller,
   complaints.not_negative("rate_controller.integral_bound", controller.integral_bound, "rad");
   complaints.positive("rate_controller.filter.stiffness", controller.filter.stiffness, "1/s^2");
   complaints.not_negative("rate_controller.filter.damping", controller.filter.damping, "1/s");
-}
-
-/// Throws ParameterError that lists what is wrong with a subject.
-[[noreturn]] inline void refuse_subject(const std::string& subject,
-                                        const std::vector<std::string>& texts) {
-  std::string message = subject + ":";
-  for (const auto& text : texts) message += (texts.size() == 1 ? " " : "\n  ") + text;
-  PROPWASH_THROW(ParameterError(message));
-}
-/// `context` precedes the message: which of many vehicles is invalid.
-[[noreturn]] inline void refuse(const std::string& name, const std::vector<std::string>& texts,
-                                const std::string& context = {}) {
-  refuse_subject(context + "vehicle '" + name + "'", texts);
 }
 
 inline Complaints complaints_of(const VehicleParameters& vehicle) {
