@@ -26,7 +26,8 @@ def test_the_model_does_what_flatness_says(name: str, shape: str) -> None:
     vehicle = pw.load_vehicle(name).without_noise()
     # the momentum of rotors is left out
     quiet = [rotor.replace(inertia=0.0) for rotor in vehicle.rotors]
-    vehicle = vehicle.replace(rotors=tuple(quiet), motor={"speed_max": 1e5})
+    most = 5.0 * max(vehicle.motor_values("speed_max"))
+    vehicle = vehicle.replace(rotors=tuple(quiet), motor={"speed_max": most})
     path = PATHS[shape]
     reference = path.sample(places(path, 12))
     asked = tj.flatness(reference, vehicle)
