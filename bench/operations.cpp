@@ -31,7 +31,7 @@ template <class Method, class Noise>
 void step(const char* name, pw::Integrator integrator) {
   constexpr double dt = 1.0 / 960.0;
   const auto model = pw::make_principal_model<4>(pw::vehicles::flightgoggles()).model;
-  const auto lag = pw::detail::motor_stages(integrator, model.motor.rate, dt);
+  const auto lag = pw::detail::motor_stages(integrator, model.motor[0].rate, dt);
   pw::MulticopterState<Counted, 4> x;
   x.rotor_speeds = pw::SmallArray<Counted, 4>::filled(4, Counted(1000.0));
   pw::MulticopterInput<Counted, 4, pw::Zero3, Noise> input;
