@@ -18,7 +18,14 @@ Picture = NDArray[np.uint8]
 
 AXES = ("x", "y", "z")
 COLOURS = ("tab:blue", "tab:orange", "tab:green")
-START: dict[str, Any] = {"marker": "o", "color": "tab:green", "ls": "none"}
+START: dict[str, Any] = {
+    "marker": "o",
+    "color": "tab:green",
+    "mfc": "none",
+    "mew": 1.5,
+    "ls": "none",
+}
+"""Hollow and larger than END, which lies in it on a closed path."""
 END: dict[str, Any] = {"marker": "s", "color": "tab:red", "ls": "none"}
 TARGET: dict[str, Any] = {"marker": "*", "color": "tab:purple", "ls": "none"}
 

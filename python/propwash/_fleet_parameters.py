@@ -172,7 +172,7 @@ class FleetParameters(MutableMapping[str, Array]):
         try:
             array = np.broadcast_to(array, shape)
         except ValueError:
-            got = given.described(value)
+            got = given.described(value) + per_motor(name, entry.shape)
             raise ValueError(f"{name}: expected {expected}, got {got}") from None
         return np.ascontiguousarray(array, dtype=np.float64)
 
@@ -199,6 +199,12 @@ class FleetParameters(MutableMapping[str, Array]):
 
     def __repr__(self) -> str:
         return f"FleetParameters of {self._size} vehicles: {', '.join(self._table)}"
+
+
+def per_motor(name: str, shape: tuple[int, ...]) -> str:
+    """How one number of a motor becomes one for each rotor, for messages; else nothing."""
+    one_for_all = "motor." in name and "command_delay" not in name and shape == ()
+    return "; give the vehicle a list, one number for each rotor, first" if one_for_all else ""
 
 
 class _NoParameter(KeyError, ParameterError):

@@ -69,7 +69,7 @@ class _Views:
         for name, points in self.landmarks.items():
             style: Any = {**TARGET, "ms": 12} if len(points) == 1 else {"color": "0.6", "ls": "--"}
             axes.plot(points[:, x], points[:, y], label=name, **style)
-        axes.plot(self.position[0, :, x], self.position[0, :, y], **START, ms=5, label="start")
+        axes.plot(self.position[0, :, x], self.position[0, :, y], **START, ms=8, label="start")
         self.lines.append(
             [
                 axes.plot([], [], lw=1.0, color=f"C{vehicle % 10}")[0]

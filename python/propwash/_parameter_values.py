@@ -283,7 +283,9 @@ def wrong_fields(
     names, known = list(names), list(known)
     for name in names:
         if name not in known:
-            return f"{kind} has no field {name!r}" + nearest(name, known)
+            parts = [each for each in known if each.startswith(f"{name}_")]
+            both = f"; did you mean {' and '.join(parts)}?" if len(parts) > 1 else ""
+            return f"{kind} has no field {name!r}" + (both or nearest(name, known))
     missing = [name for name in needed if name not in names]
     return f"{kind}: expected {' and '.join(missing)} as well" if missing else ""
 

@@ -155,7 +155,7 @@ def _draw_paths(figure: Figure, axes: Any, flights: Sequence[Flown]) -> None:
         if flown.any():
             axes.add_collection3d(lines)
         whole, is_first = _whole(flight.position), number == 0
-        axes.plot(*whole[:1].T, **START, ms=5, label="start" if is_first else None)
+        axes.plot(*whole[:1].T, **START, ms=8, label="start" if is_first else None)
         axes.plot(*whole[-1:].T, **END, ms=5, label="end" if is_first else None)
     if drawn is not None:
         # below, as the z axis is labelled at the right

@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> None:
     if is_recording:
         plots.check(options.out)
     else:
-        _video.check(options.out)
+        _video.check(options.out, ", .rrd")
     if not options.camera and not is_recording:
         plots.require_matplotlib()
     result = race.fly(

@@ -113,7 +113,7 @@ class _Map:
             axes.plot(*end.T, color=PASSED if k < passed else WAITING, lw=3.0)[0]
             for k, end in enumerate(self.ends)
         ]
-        axes.plot(*place[0], **START, label="start")
+        axes.plot(*place[0], **START, ms=9, label="start")
         if not self._is_film:
             axes.plot(*place[-1], **END, label="end")
         for colour, label in ((PASSED, "gate, passed"), (WAITING, "gate, not passed")):

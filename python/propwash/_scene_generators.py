@@ -33,6 +33,9 @@ class Generator(ParameterSet, frozen=True, kw_only=True):
     sizes: ClassVar[tuple[str, ...]] = ()
     """Fields that become sizes of items, so that zero is too small."""
 
+    ascending: ClassVar[tuple[str, ...]] = ()
+    """Fields that are a least and a greatest number."""
+
     def items(self, seed: int) -> list[Item]:
         """The items for a seed, at most MAX_ITEMS."""
         raise NotImplementedError
@@ -50,6 +53,8 @@ class Generator(ParameterSet, frozen=True, kw_only=True):
             if not all(least <= x <= _LONGEST for x in numbers):
                 expected = f"numbers from {least:g} to {_LONGEST:g}"
                 raise refusal(f"generator.{name}", value, f"{expected} {self.field(name).unit}")
+            if name in self.ascending and numbers[0] > numbers[1]:
+                raise refusal(f"generator.{name}", value, "the least first, then the greatest")
         count = self.max_items()
         if count > MAX_ITEMS:
             values_of = (f"{name} = {getattr(self, name)}" for name in self.__struct_fields__)
@@ -68,6 +73,7 @@ class Forest(Generator, frozen=True, kw_only=True):
 
     kind = "forest"
     sizes = ("trunk_radius", "trunk_height", "crown_radius")
+    ascending = sizes
     conversions: ClassVar[dict[str, Conversion]] = {
         "size": values.vector2,
         "trunk_radius": values.vector2,
@@ -156,6 +162,7 @@ class Warehouse(Generator, frozen=True, kw_only=True):
 
     kind = "warehouse"
     sizes = ("size", "rack_depth", "bay", "level", "crate")
+    ascending = ("crate",)
     conversions: ClassVar[dict[str, Conversion]] = {"size": values.vector3, "crate": values.vector2}
 
     size: Annotated[Vector3, Field("m", "of the hall inside, along x, y, z")]

@@ -18,15 +18,18 @@ FILMS = (".mp4", ".gif")
 _COLOURS = 128
 
 
-def check(path: str | PathLike[str]) -> None:
-    """Raises ImportError where what writes such a file is missing, ValueError for another kind."""
+def check(path: str | PathLike[str], others: str = "") -> None:
+    """Raises ImportError where what writes such a file is missing, ValueError for another kind.
+
+    others: suffixes that the caller writes by other means, for the message.
+    """
     suffix = Path(path).suffix.lower()
     if suffix == ".mp4":
         _imageio()
     elif suffix in (".gif", ".png"):
         pillow()
     else:
-        raise ValueError(f"{path}: expected a name that ends in .mp4, .gif or .png")
+        raise ValueError(f"{path}: expected a name that ends in .mp4, .gif{others} or .png")
 
 
 def write(path: str | PathLike[str], pictures: Iterable[Picture], rate: float) -> int:

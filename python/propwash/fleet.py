@@ -289,7 +289,8 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         """
         width = (self.rotors,)
         values = given.rows("factors", factors, self._size, width, self._dtype, "1")
-        given.refuse_where(values < 0.0, "factors", values, 1, "numbers >= 0")
+        bad = (values < 0.0) | (values > 10.0)
+        given.refuse_where(bad, "factors", values, 1, "numbers from 0 to 10")
         self._core.set_rotor_effectiveness(values)
 
     def set_battery_voltage(self, voltage: ArrayLike) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -135,9 +136,11 @@ def flight_folders() -> list[Path]:
 def find_flight(path: str | PathLike[str]) -> Path:
     """The file itself, or the file of that name in one of flight_folders().
 
-    Raises FileNotFoundError that names every place looked at.
+    Raises FileNotFoundError that names every place looked at, and ValueError for a folder or pipe.
     """
     given = Path(path)
+    if _input_files.exists(given) and not _input_files.is_file(given):
+        raise ValueError(f"{given}: expected a flight log, found no regular file")
     places = [given, *(folder / given.name for folder in flight_folders())]
     for place in places:
         if _input_files.is_file(place):
@@ -164,6 +167,9 @@ def read_flight(path: str | PathLike[str], start: float = -np.inf, stop: float =
 
 def check_piece(start: float, stop: float) -> None:
     """Raises ValueError where a piece of a log does not start before it stops."""
+    for name, value in (("start", start), ("stop", stop)):
+        if not isinstance(value, Real):
+            raise TypeError(f"{name}: expected a time [s], got {value!r:.100}")
     if not start < stop:
         raise ValueError(f"start = {start:g} s: expected a time below stop = {stop:g} s")
 

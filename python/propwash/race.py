@@ -340,13 +340,24 @@ def _checked(flight: Flight) -> Flight:
     shapes = {"time": (rows,), "position": (rows, 3), "attitude": (rows, 4), "velocity": (rows, 3)}
     arrays = {name: np.asarray(getattr(flight, name), dtype=np.float64) for name in shapes}
     for name, shape in shapes.items():
-        if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
+        if arrays[name].shape != shape:
             raise ValueError(
-                f"flight.{name}: expected finite numbers of shape {shape}, got shape "
-                f"{arrays[name].shape}"
+                f"flight.{name}: expected numbers of shape {shape}, got shape {arrays[name].shape}"
             )
-    if rows < 2 or not (np.diff(arrays["time"]) > 0.0).all():
-        raise ValueError(f"flight.time: expected at least 2 increasing times, got {rows} rows")
+        bad = np.argwhere(~np.isfinite(arrays[name]))
+        if len(bad):
+            value = arrays[name][tuple(bad[0])]
+            row = bad[0][0]
+            raise ValueError(f"flight.{name}: expected finite numbers, got {value} in row {row}")
+    if rows < 2:
+        raise ValueError(f"flight.time: expected at least 2 times, got {rows}")
+    late = np.flatnonzero(np.diff(arrays["time"]) <= 0.0)
+    if len(late):
+        before, after = arrays["time"][late[0] : late[0] + 2]
+        raise ValueError(
+            f"flight.time: expected increasing times, got {after:g} s after {before:g} s in row "
+            f"{late[0] + 1}"
+        )
     return Flight(**arrays)
 
 

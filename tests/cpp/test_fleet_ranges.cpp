@@ -129,7 +129,7 @@ class Extremes {
     const double torque = least * between(1e-15, 1.9e5);
     const double arm = std::min(99.0, 0.7 * torque / thrust);
     const double yaw = 0.2 * between(1e-15, 1.0);
-    const double momentum = least * between(1e-6, 299.0);
+    const double momentum = least * between(1e-6, 999.0);
     for (std::size_t i = 0; i < count; ++i) {
       auto& rotor = v.rotors[i];
       const double angle = 2.0 * pi() * (static_cast<double>(i) + 0.5) / static_cast<double>(count);

@@ -199,3 +199,51 @@ TEST_CASE("invalid sensors and time steps are refused, and change nothing", "[im
     CHECK(std::memcmp(&before, &after, sizeof before) == 0);
   }
 }
+
+TEST_CASE("a snapshot can be restored at every step of a slow sensor", "[imu]") {
+  for (const auto& [dt, rate] :
+       {std::pair{1.0 / 960, 160.0}, {1e-3, 100.0}, {1.0 / 240, 160.0}, {1.0 / 400, 240.0}}) {
+    auto parameters = full_sensor();
+    parameters.rate = rate;
+    pw::Imu<> imu(parameters);
+    INFO(dt << " s, " << rate << " Hz");
+    for (int n = 0; n < 200; ++n) {
+      imu.read(at_rest, {}, {}, dt);
+      CHECK_NOTHROW(imu.restore(imu.snapshot()));
+    }
+  }
+}
+
+TEST_CASE("a snapshot of another sensor, or a damaged one, is refused", "[imu]") {
+  pw::Imu<> imu(full_sensor(), 3, 4);
+  imu.read(at_rest, {}, {}, 1e-3);
+  const auto before = imu.snapshot();
+  auto other = full_sensor();
+  other.position.x += 0.1;
+  CHECK_THROWS_AS(imu.restore(pw::Imu<>(other, 3, 4).snapshot()), std::invalid_argument);
+  CHECK_THROWS_AS(imu.restore(pw::Imu<>(full_sensor(), 3, 4, false).snapshot()),
+                  std::invalid_argument);
+  auto damaged = before;
+  damaged.dt = 0.0;
+  CHECK_THROWS_AS(imu.restore(damaged), std::invalid_argument);
+  CHECK_THROWS_AS(imu.restore(pw::ImuSnapshot<double>{}), std::invalid_argument);
+  const auto after = imu.snapshot();
+  CHECK(std::memcmp(&before, &after, sizeof before) == 0);
+  // seed and id of the noise are the snapshot's
+  pw::Imu<> seeded(full_sensor(), 8, 9);
+  seeded.restore(before);
+  CHECK(seeded.seed() == 3);
+  CHECK(same_bits(seeded.read(at_rest, {}, {}, 1e-3), imu.read(at_rest, {}, {}, 1e-3)));
+}
+
+TEST_CASE("a sensor by itself has the ranges of a vehicle's", "[imu]") {
+  const auto refused = [](auto&& change) {
+    auto parameters = full_sensor();
+    change(parameters);
+    CHECK_THROWS_AS(pw::Imu<>(parameters), pw::ParameterError);
+  };
+  using Parameters = pw::ImuParameters<double>;
+  refused([](Parameters& p) { p.accelerometer_noise_density = 1e308; });
+  refused([](Parameters& p) { p.position.x = 1e300; });
+  refused([](Parameters& p) { p.rate = 1e-300; });
+}

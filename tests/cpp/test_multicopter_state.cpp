@@ -1,5 +1,6 @@
 // Snapshots, resets and refused commands: what a multicopter remembers, and what it does not.
 #include <cmath>
+#include <limits>
 #include <propwash/vehicle/multicopter.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 
@@ -197,4 +198,100 @@ TEST_CASE("a step that is too long for the motors is flown with a warning", "[st
   CHECK(uav.warning().find("dt = 960") != std::string::npos);
   uav.step(hover, dt);
   CHECK(uav.warning().empty());
+}
+
+TEST_CASE("a time step of zero is refused, also before the first step", "[state]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.imu.gyroscope_bias_walk = 0.1;
+  pw::Multicopter<> uav(vehicle);
+  const pw::RateThrust<double> command{{1.0, 0.0, 0.0}, 10.0};
+  const auto before = uav;
+  for (const double none : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    CHECK_THROWS_AS(uav.step(command, none), pw::ParameterError);
+  }
+  CHECK(same(uav, before));
+  CHECK(uav.steps() == 0);
+  uav.step(command, dt);
+  uav.reset();
+  CHECK_THROWS_AS(uav.step(command, 0.0), pw::ParameterError);
+}
+
+TEST_CASE("the step of a snapshot is checked as any other", "[state]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.motor.command_delay = 0.1;  // more than 62 steps of 1/960 s
+  pw::Multicopter<> uav(vehicle);
+  CHECK(uav.warning().empty());
+  const pw::RotorSpeeds hover{uav.trim().rotor_speeds};
+  uav.restore(uav.snapshot());
+  CHECK_THROWS_AS(uav.step(hover, 1.0 / 960.0), pw::ParameterError);
+  uav.step(hover, 1.0 / 240.0);
+  CHECK(uav.warning().empty());
+}
+
+TEST_CASE("a vehicle warns of no step before its first", "[state]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.motor.time_constant_up = vehicle.motor.time_constant_down = 1e-4;
+  pw::Multicopter<> uav(vehicle);
+  CHECK(uav.warning().empty());
+  uav.step(pw::RotorSpeeds{uav.trim().rotor_speeds}, 1.0 / 960.0);
+  CHECK_FALSE(uav.warning().empty());
+  uav.reset();
+  CHECK(uav.warning().empty());
+}
+
+TEST_CASE("what the accelerometer measures is what moves the vehicle, also after restore",
+          "[state]") {
+  pw::MulticopterOptions options;
+  options.noise = false;
+  pw::Multicopter<> uav(pw::vehicles::flightgoggles(), options);
+  auto snapshot = uav.snapshot();
+  snapshot.input.force_W = {5.0, 0.0, 0.0};
+  snapshot.noise_force_W = {3.0, 0.0, 0.0};
+  uav.restore(snapshot);
+  CHECK(uav.imu().specific_force.x == 0.0);
+  CHECK(uav.derivative().velocity.x == 0.0);
+}
+
+TEST_CASE("a damaged snapshot changes nothing", "[state]") {
+  auto uav = in_flight();
+  const auto before = uav;
+  const auto refused = [&](auto&& damage) {
+    auto snapshot = uav.snapshot();
+    damage(snapshot);
+    CHECK_THROWS_AS(uav.restore(snapshot), std::invalid_argument);
+    CHECK(same(uav, before));
+  };
+  using Snapshot = pw::Multicopter<>::Snapshot;
+  refused([](Snapshot& s) { s.delay.newest = 1000000; });
+  refused([](Snapshot& s) { s.dt = 0.0; });
+  refused([](Snapshot& s) { s.state.attitude = {2.0, 0.0, 0.0, 0.0}; });
+  refused([](Snapshot& s) { s.rotor_effectiveness[0] = -3.0; });
+  refused([](Snapshot& s) { s.rotor_effectiveness.resize(2); });
+  refused([](Snapshot& s) { s.state.velocity.y = std::numeric_limits<double>::infinity(); });
+}
+
+TEST_CASE("an attitude is normalised at any magnitude", "[state]") {
+  auto uav = in_flight();
+  for (const double length : {1e-310, 1e-200, 1e200, 1e308}) {
+    auto state = uav.state();
+    state.attitude = {0.6 * length, 0.0, 0.8 * length, 0.0};
+    uav.set_state(state);
+    INFO(length);
+    CHECK(std::abs(uav.state().attitude.w - 0.6) < 1e-12);
+    CHECK(std::abs(uav.state().attitude.y - 0.8) < 1e-12);
+  }
+}
+
+TEST_CASE("a rotor effectiveness beyond any rotor is refused", "[state]") {
+  auto uav = in_flight();
+  for (const double factor : {-0.1, 10.5, 1e308}) {
+    CHECK_THROWS_AS(uav.set_rotor_effectiveness({factor, 1.0, 1.0, 1.0}), std::invalid_argument);
+  }
+  CHECK(uav.rotor_effectiveness()[0] == 1.0);
+}
+
+TEST_CASE("a list of more motors than a vehicle can have is refused", "[state]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.motor.speed_max = {1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3};
+  CHECK_THROWS_AS(pw::Multicopter<>(vehicle), pw::ParameterError);
 }

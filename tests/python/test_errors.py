@@ -49,6 +49,14 @@ def vehicle(**fields: Any) -> pw.VehicleParameters:
 PARAMETERS: dict[str, tuple[Callable[[], Any], str]] = {
     "no fields": (untyped.VehicleParameters, "expected body and rotors and motor as well"),
     "a missing field": (lambda: untyped.BodyParameters(mass=1.0), "expected inertia as well"),
+    "a field of files alone": (
+        lambda: vehicle(motor={"time_constant": 0.02, "speed_max": 2e3}),
+        "no field 'time_constant'; did you mean time_constant_up and time_constant_down",
+    ),
+    "one number for a list": (
+        lambda: assigned("motor.time_constant_up", np.full((2, 4), 0.03)),
+        "give the vehicle a list, one number for each rotor, first",
+    ),
     "an unknown field": (lambda: vehicle(bdy=1), "no field 'bdy'; did you mean 'body'"),
     "a group of another class": (lambda: vehicle(body=3), "body = 3: expected BodyParameters"),
     "a dict with an unknown field": (lambda: vehicle(body={"mas": 1.0}), "no field 'mas'"),

@@ -108,6 +108,11 @@ def test_time_limits_are_in_seconds_whatever_a_step_is(substeps: int) -> None:
         assert envs.step(idle(envs))[3][0] == (step == steps)
 
 
+def test_an_episode_is_no_shorter_than_its_limit() -> None:
+    """Five seconds are 2.4 steps of 2000 substeps."""
+    assert pg.make(pg.Hover, substeps=2000)._engine.limit == 3
+
+
 def test_time_limits_can_be_chosen() -> None:
     env = pg.make(pg.Hover, episode_seconds=0.25, tilt=0.0)
     env.reset(seed=0)
@@ -133,11 +138,48 @@ def test_time_limits_can_be_chosen() -> None:
         ({"max_tilt": 0.5}, "max_tilt = 0.5: expected action='attitude_thrust'.*leave max_tilt"),
         ({"max_tilt": 0.5, "action": "velocity"}, "max_tilt = 0.5: expected action="),
         ({"max_rates": (1, 1, 1), "action": "rotor_thrusts"}, "max_rates = .*'rate_thrust' or"),
+        (
+            {"render_size": (64, 48)},
+            "render_size = .*: expected render_mode='rgb_array' or 'human'",
+        ),
+        ({"render_camera": "onboard"}, "render_camera = 'onboard': expected render_mode="),
+        ({"render_envs": 1}, "render_envs = 1: expected render_mode="),
     ],
 )
 def test_options_without_effect_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         pg.make_vec(pg.Hover, 2, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"wind": (1, 2, 3)}, "wind: expected one number, or least and greatest, got"),
+        ({"wind": "a"}, "wind: expected a finite number, got 'a'"),
+        ({"action_delay": (1, 2, 3)}, "action_delay: expected one number, or least and greatest"),
+        ({"max_rates": 3}, "max_rates: expected 3 numbers"),
+        ({"autoreset_mode": ["a"]}, "autoreset_mode: expected one of"),
+        (
+            {"randomize": {"motor.speed_max": ("uniform", [2000] * 4, [2200] * 4)}},
+            "give the vehicle a list, one number for each rotor, first",
+        ),
+    ],
+)
+def test_invalid_options_are_named(options: dict[str, Any], says: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=says):
+        pg.make_vec(pg.Hover, 2, **options)
+
+
+def test_invalid_arguments_of_environments_are_named() -> None:
+    env: Any = pg.make(pg.Hover)
+    with pytest.raises(TypeError, match="options: expected a dict of some of state, steps_before"):
+        env.reset(options=3)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match="actions: expected numbers of shape"):
+        env.step("abcd")
+    for name in ("radius", "spread"):
+        with pytest.raises(ValueError, match=f"{name}: expected a number >=? 0"):
+            pg.make(pg.Race, **{name: -1.0})
 
 
 def test_options_with_an_effect_are_accepted() -> None:
@@ -443,7 +485,8 @@ def test_snapshots_of_others_are_refused_and_change_nothing() -> None:
     env.restore(before)
     cases: list[tuple[Any, str]] = [
         (pg.make(pg.Hover), "1 x Race, got one of 1 x Hover"),
-        (pg.make_vec(pg.Race, 2), "got one of 2 x Race"),
+        (pg.make_vec(pg.Race, 1), "a single environment, got one of a vector environment"),
+        (pg.make(pg.Race, radius=0.1), "radius = .*, got 0.1"),
         (pg.make(pg.Race, substeps=3), "substeps = 10, got 3"),
         (pg.make(pg.Race, vehicle="crazyflie"), "vehicle = 'flightgoggles', got 'crazyflie'"),
         (pg.make(pg.Race, course_seed=3), "a Race with the same (scene|courses)"),
@@ -455,6 +498,60 @@ def test_snapshots_of_others_are_refused_and_change_nothing() -> None:
     with pytest.raises(TypeError, match=r"snapshot: expected that of snapshot\(\), got b''"):
         env.restore(b"")  # type: ignore[arg-type]
     assert same(run(env, actions_for(env, 3)), expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "ours", "theirs"),
+    [
+        (pg.Track, {"speed": 4.0}, {"speed": 2.0}),
+        (pg.Hover, {"frame": "world"}, {"frame": "body"}),
+        (pg.Hover, {"position": 1.0}, {"position": 0.1}),
+        (pg.Land, {"bound": 20.0}, {"bound": 5.0}),
+    ],
+)
+def test_snapshots_of_other_tasks_are_refused(kind: type[pg.Task], ours: Any, theirs: Any) -> None:
+    (name,) = ours
+    env, other = pg.make(kind, **ours), pg.make(kind, **theirs)
+    env.reset(seed=0)
+    other.reset(seed=0)
+    with pytest.raises(ValueError, match=f"with {name} = {ours[name]!r}, got {theirs[name]!r}"):
+        env.restore(other.snapshot())
+    assert getattr(env.task, name) == ours[name]
+
+
+def test_snapshots_of_vector_environments_are_for_those_of_their_mode() -> None:
+    envs = pg.make_vec(pg.Hover, 2, autoreset_mode="SAME_STEP")
+    others = pg.make_vec(pg.Hover, 2, autoreset_mode="DISABLED")
+    for each in (envs, others):
+        each.reset(seed=0)
+    with pytest.raises(ValueError, match=r"mode Disabled, got one of .* mode SameStep"):
+        others.restore(envs.snapshot())
+    three = pg.make_vec(pg.Hover, 3, autoreset_mode="SAME_STEP")
+    three.reset(seed=0)
+    with pytest.raises(ValueError, match="2 x Hover, got one of 3 x Hover"):
+        envs.restore(three.snapshot())
+
+
+def test_a_refused_snapshot_leaves_the_parameters_alone() -> None:
+    ours, theirs = pg.make_vec(pg.Hover, 2), pg.make_vec(pg.Hover, 2)
+    for envs in (ours, theirs):
+        envs.reset(seed=1)
+    theirs.fleet.parameters["mass"] = [1.1, 1.2]
+    theirs.fleet.attach(pw.Barometer(), rate=20.0)
+    nominal = np.array(ours.fleet.parameters["mass"])
+    with pytest.raises(ValueError, match="attach the same sensors"):
+        ours.restore(theirs.snapshot())
+    assert np.array_equal(ours.fleet.parameters["mass"], nominal)
+
+
+def test_snapshots_of_environments_with_a_pool_of_threads_can_be_pickled() -> None:
+    envs = pg.make_vec(pg.Hover, 2, threads=pw.ThreadPool(1))
+    envs.reset(seed=1)
+    taken = pickle.loads(pickle.dumps(envs.snapshot()))
+    actions = actions_for(envs, 3)
+    expected = run(envs, actions)
+    envs.restore(copy.deepcopy(taken))
+    assert same(run(envs, actions), expected)
 
 
 def test_snapshots_need_an_episode_and_an_open_environment() -> None:

@@ -287,6 +287,13 @@ def test_a_generator_refuses_numbers_before_it_makes_items(
         kind(**{**sound, field: wrong})
 
 
+def test_a_generator_takes_the_least_first() -> None:
+    with pytest.raises(ParameterError, match=r"generator\.trunk_radius = .*: expected the least"):
+        Forest(**{**WOOD, "trunk_radius": (0.4, 0.1)})
+    with pytest.raises(ParameterError, match=r"generator\.crate = .*: expected the least first"):
+        Warehouse(**{**HALL, "crate": (1.0, 0.5)})
+
+
 @pytest.mark.parametrize(
     ("kind", "numbers"),
     [

@@ -220,3 +220,38 @@ def test_a_snapshot_of_another_vehicle_is_refused() -> None:
             with pytest.raises(ValueError, match="snapshot: expected"):
                 ours.set_state(other.get_state())
         assert ours.get_state() == before
+
+
+@pytest.mark.parametrize(
+    ("dt", "rate"), [(1 / 960, 160.0), (1e-3, 100.0), (1 / 240, 160.0), (1 / 400, 240.0)]
+)
+def test_a_fleet_takes_its_own_snapshot_at_every_step(dt: float, rate: float) -> None:
+    """Also where the IMU samples, and the phase of its schedule is rounded to just below zero."""
+    vehicle = pw.load_vehicle("flightgoggles").replace(imu={"rate": rate})
+    fleet = pw.Fleet(vehicle, 2, dt=dt)
+    for _ in range(100):
+        fleet.step(pw.RateThrust([0, 0, 0], 9.81))
+        fleet.set_state(fleet.get_state())
+
+
+def test_a_time_step_of_zero_is_refused_before_the_first_step() -> None:
+    uav = pw.Multicopter("flightgoggles")
+    with pytest.raises(
+        parameters.ParameterError, match="dt = 0: expected a finite value >= 1e-09 s"
+    ):
+        uav.step(pw.RateThrust([1, 0, 0], 9.81), dt=0)
+    assert uav.steps == 0
+
+
+def wear(vehicle: pw.Multicopter | pw.Fleet, factors: list[float]) -> None:
+    if isinstance(vehicle, pw.Fleet):
+        vehicle.set_rotor_effectiveness(factors)
+    else:
+        vehicle.rotor_effectiveness = np.array(factors)
+
+
+def test_a_rotor_effectiveness_beyond_any_rotor_is_refused() -> None:
+    for vehicle in (pw.Multicopter("flightgoggles"), pw.Fleet("flightgoggles", 2)):
+        for factors in ([1e308, 1, 1, 1], [11, 1, 1, 1], [-0.1, 1, 1, 1]):
+            with pytest.raises(ValueError, match="from 0 to 10"):
+                wear(vehicle, factors)

@@ -204,7 +204,7 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   }
   if (theirs.level > static_cast<std::uint32_t>(Level::speeds) || theirs.outer_loop < -1 ||
       theirs.outer_loop > static_cast<int>(OuterLoop::incremental) ||
-      !is_finite(theirs.imu_phase) || theirs.imu_phase < 0.0 || theirs.imu_phase >= 2.0) {
+      !is_within(theirs.imu_phase, -1e-9, 2.0)) {
     refuse("expected what a fleet's snapshot() gave, got other numbers");
   }
   const std::size_t record = (snapshot.size() - sizeof theirs) / size_;
@@ -227,10 +227,12 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
       const bool is_worn = field >= layout().rotor_effectiveness();
       const bool acts =
           is_worn || (field >= FleetLayout::wind && field < FleetLayout::rotor_speeds);
-      if (acts && (!is_finite(number) || (is_worn && number < T(0)))) {
+      if (acts &&
+          (!is_finite(number) || (is_worn && !is_within(number, T(0), T(max_effectiveness))))) {
         refuse("vehicle " + std::to_string(i) +
-               ": expected a finite wind, voltage and external wrench, and a finite rotor "
-               "effectiveness >= 0");
+               ": expected a finite wind, voltage and external wrench, and a rotor effectiveness "
+               "from 0 to " +
+               detail::formatted(max_effectiveness));
       }
     }
   }

@@ -230,10 +230,10 @@ void Fleet<T, N>::set_rotor_effectiveness(Span<const T> factors) {
   const auto rotors = static_cast<std::size_t>(rotors_);
   check_count(factors.size(), size_ * rotors, rotors, "rotor effectiveness");
   for (const T& factor : factors) {
-    if (is_finite(factor) && factor >= T(0)) continue;
+    if (is_within(factor, T(0), T(max_effectiveness))) continue;
     PROPWASH_THROW(std::invalid_argument(
         "rotor effectiveness = " + detail::formatted(static_cast<double>(factor)) +
-        ": expected finite factors >= 0"));
+        ": expected factors from 0 to " + detail::formatted(max_effectiveness)));
   }
   prepare_effectiveness();
   for (std::size_t i = 0; i < size_; ++i) {

@@ -85,7 +85,6 @@ void Multicopter<N, T>::reset(const State& state) {
   prepare(memory_.dt);
   draw_imu_noise();
   memory_.held_reading = measured();
-  constants_.dt = 0.0;  // the first step's own is still to be checked
 }
 
 template <int N, class T>
@@ -99,7 +98,11 @@ void Multicopter<N, T>::restore(const Snapshot& snapshot) {
         std::invalid_argument("snapshot: expected one of a multicopter with the same integrator, " +
                               std::string(options_.noise ? "with" : "without") + " noise"));
   }
-  require_rotors(snapshot.state.rotor_speeds.size());
+  if (!is_sound(snapshot, parameters_)) {
+    PROPWASH_THROW(std::invalid_argument(
+        "snapshot: expected what snapshot() of a multicopter with " + std::to_string(rotors()) +
+        " rotors gave, from a finite state, got a damaged one"));
+  }
   // the readings, present and held, are those of the snapshot: preparing must not take new ones
   constants_ = {};
   prepare(snapshot.dt);
@@ -107,6 +110,8 @@ void Multicopter<N, T>::restore(const Snapshot& snapshot) {
   options_.seed = snapshot.seed;
   options_.id = static_cast<std::uint32_t>(snapshot.id);
   is_pushed_ = is_pushed();
+  if (!options_.noise) memory_.noise_force_W = memory_.noise_torque_B = {};
+  apply_wrench();
   make_rotors();
   draw_imu_noise();
 }
@@ -115,10 +120,10 @@ template <int N, class T>
 void Multicopter<N, T>::set_rotor_effectiveness(const SmallArray<T, N>& factors) {
   require_rotors(factors.size());
   for (const T& factor : factors) {
-    if (is_finite(factor) && factor >= T(0)) continue;
+    if (is_within(factor, T(0), T(max_effectiveness))) continue;
     PROPWASH_THROW(std::invalid_argument(
         "rotor effectiveness = " + detail::formatted(static_cast<double>(factor)) +
-        ": expected finite factors >= 0"));
+        ": expected factors from 0 to " + detail::formatted(max_effectiveness)));
   }
   memory_.rotor_effectiveness = factors;
   make_rotors();

@@ -13,11 +13,12 @@ namespace propwash {
 template <class P>
 struct PerRotor {
   P values[max_size]{};
-  std::int64_t count = 1;  ///< 1, or the number of rotors
+  std::int64_t count = 1;  ///< 1, or the number of rotors; 0, which is invalid, of a longer list
 
   PROPWASH_FN PerRotor(const P& all = P{}) : values{all} {}  // implicit: a plain number is one
-  PerRotor(std::initializer_list<P> each) : count(static_cast<std::int64_t>(each.size())) {
-    assert(count >= 1 && count <= max_size);
+  PerRotor(std::initializer_list<P> each)
+      : count(each.size() <= std::size_t{max_size} ? static_cast<std::int64_t>(each.size()) : 0) {
+    if (count == 0) return;
     int i = 0;
     for (const P& value : each) values[i++] = value;
   }

@@ -66,6 +66,9 @@ struct RotorCoefficients {
       reaction_B{};  ///< kg m^2, torque of the rotor's acceleration, (5); momentum of -speed, (14)
 };
 
+/// The largest effectiveness that is accepted: far more than any rotor gains.
+inline constexpr double max_effectiveness = 10.0;
+
 /// A rotor that has lost some of its effect: thrust and aerodynamic torque are `effectiveness`
 /// times those of the whole rotor; what its inertia does stays.
 template <class P, class Force>

@@ -12,6 +12,7 @@
 #include "propwash/math/finite.hpp"
 #include "propwash/math/mat3.hpp"
 #include "propwash/math/per_rotor.hpp"
+#include "propwash/math/quat.hpp"
 #include "propwash/math/vec3.hpp"
 
 namespace propwash {
@@ -95,6 +96,13 @@ inline std::string formatted(const Vec3<double>& v) {
   std::ostringstream text;
   text.precision(9);
   text << "(" << v.x << ", " << v.y << ", " << v.z << ")";
+  return text.str();
+}
+
+inline std::string formatted(const Quat<double>& q) {
+  std::ostringstream text;
+  text.precision(9);
+  text << "(" << q.w << ", " << q.x << ", " << q.y << ", " << q.z << ")";
   return text.str();
 }
 

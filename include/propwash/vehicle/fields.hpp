@@ -240,6 +240,16 @@ inline std::uint64_t fingerprint(const VehicleParameters& vehicle) {
   result.add(static_cast<std::int32_t>(vehicle.rate_controller.gyroscopic_term));
   return result.value();
 }
+/// The same of an inertial sensor by itself.
+inline std::uint64_t fingerprint(const ImuParameters<double>& imu) {
+  VehicleParameters holder;
+  holder.imu = imu;
+  detail::Fingerprint result;
+  for (const auto& field : fields(holder)) {
+    if (field.name.substr(0, 4) == "imu.") result.add_fields(std::array{field});
+  }
+  return result.value();
+}
 inline std::uint64_t fingerprint(const CarParameters& car) {
   detail::Fingerprint result;
   result.add_fields(fields(car));

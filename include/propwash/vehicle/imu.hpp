@@ -15,6 +15,7 @@
 #include "propwash/math/finite.hpp"
 #include "propwash/model/imu.hpp"
 #include "propwash/random/normal.hpp"
+#include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
@@ -113,10 +114,14 @@ PROPWASH_FN ImuReading<T> imu_reading(const ImuDevice<P>& imu, const Vec3<T>& sp
 /// All that the future of an Imu depends on.
 template <class T>
 struct ImuSnapshot {
+  std::uint64_t sensor = 0;  ///< fingerprint of the parameters
+  std::uint64_t noise = 0;   ///< whether there is any
+  std::uint64_t seed = 0;    ///< key of the noise
+  std::uint64_t id = 0;      ///< number of the vehicle
   ImuBias<T> bias{};
   ImuReading<T> reading{};       ///< the last one taken
   std::int64_t has_reading = 0;  ///< whether there is one; as wide as a double, so without padding
-  double phase = 0.0;            ///< of a sampling interval, in [0, 1)
+  double phase = 0.0;            ///< of a sampling interval, in [0, 1) but for rounding
   double dt = 0.0;               ///< s, of the last step
   double time = 0.0;             ///< s
   std::uint64_t steps = 0;       ///< counter of the noise
@@ -136,19 +141,28 @@ class Imu {
   /// its range.
   explicit Imu(const ImuParameters<double>& parameters, std::uint64_t seed = 0,
                std::uint32_t id = 0, bool noise = true)
-      : parameters_(parameters), seed_(seed), id_(id), noise_(noise) {
+      : parameters_(parameters) {
     validate(parameters);
     device_ = make_imu_device<T>(parameters);
     is_noisy_ = noise && is_noisy(parameters);
+    memory_.sensor = fingerprint(parameters);
+    memory_.noise = noise ? 1 : 0;
+    memory_.seed = seed;
+    memory_.id = id;
     reset();
   }
 
   /// Starts again at time 0: draws the initial biases; there is no reading yet.
   void reset() {
-    memory_ = {};
-    memory_.dt = detail::first_dt;
-    if (is_noisy_) memory_.bias = initial_imu_bias<T>(parameters_, seed_, id_);
-    step_ = make_imu_step<T>(parameters_, memory_.dt, noise_);
+    Snapshot fresh;
+    fresh.sensor = memory_.sensor;
+    fresh.noise = memory_.noise;
+    fresh.seed = memory_.seed;
+    fresh.id = memory_.id;
+    fresh.dt = detail::first_dt;
+    memory_ = fresh;
+    if (is_noisy_) memory_.bias = initial_imu_bias<T>(parameters_, seed(), id());
+    step_ = make_imu_step<T>(parameters_, memory_.dt, memory_.noise != 0);
   }
 
   /// Advances the sensor by a step of dt [s] and gives its reading at the end of the step.
@@ -182,30 +196,47 @@ class Imu {
   double time() const { return memory_.time; }             ///< s, since reset
   std::uint64_t steps() const { return memory_.steps; }    ///< since reset
   const ImuParameters<double>& parameters() const { return parameters_; }
-  std::uint64_t seed() const { return seed_; }
-  std::uint32_t id() const { return id_; }
+  std::uint64_t seed() const { return memory_.seed; }
+  std::uint32_t id() const { return static_cast<std::uint32_t>(memory_.id); }
 
-  /// Everything that affects the future, and back.
+  /// Everything that affects the future, and back: seed and id of the noise too.
   Snapshot snapshot() const { return memory_; }
+  /// @throws std::invalid_argument for a snapshot of a sensor with other parameters or another
+  /// noise switch, and for numbers that are not finite; nothing has changed then.
   void restore(const Snapshot& snapshot) {
+    if (snapshot.sensor != memory_.sensor || snapshot.noise != memory_.noise) {
+      PROPWASH_THROW(
+          std::invalid_argument("snapshot: expected one of a sensor with the same parameters, " +
+                                std::string(memory_.noise != 0 ? "with" : "without") + " noise"));
+    }
+    const auto& bias = snapshot.bias;
+    const auto& reading = snapshot.reading;
+    if (!is_finite(bias.accelerometer) || !is_finite(bias.gyroscope) ||
+        !is_finite(reading.specific_force) || !is_finite(reading.angular_rate) ||
+        !is_finite(reading.time) || !is_within(snapshot.phase, -1e-9, 2.0) ||
+        !is_finite(snapshot.time) || !is_valid(snapshot.dt)) {
+      PROPWASH_THROW(
+          std::invalid_argument("snapshot: expected what snapshot() gave, got a damaged one"));
+    }
     memory_ = snapshot;
-    step_ = make_imu_step<T>(parameters_, memory_.dt, noise_);
+    step_ = make_imu_step<T>(parameters_, memory_.dt, memory_.noise != 0);
   }
 
  private:
+  static bool is_valid(double dt) { return is_finite(dt) && dt > 0.0 && is_finite(1.0 / dt); }
   void prepare(double dt) {
-    if (!is_finite(dt) || dt <= 0.0 || !is_finite(1.0 / dt)) {
+    if (!is_valid(dt)) {
       PROPWASH_THROW(ParameterError("dt = " + detail::formatted(dt) +
                                     ": expected 0, or a finite value whose inverse is finite [s]"));
     }
     const bool was_slower = step_.is_slower;
-    step_ = make_imu_step<T>(parameters_, dt, noise_);
+    step_ = make_imu_step<T>(parameters_, dt, memory_.noise != 0);
     if (step_.is_slower && !was_slower) memory_.phase = 0.0;
     memory_.dt = dt;
   }
   void advance(double dt) {
     if (is_noisy_) {
-      const auto z = six_normals(seed_, id_, memory_.steps, Stream::imu_bias_walk);
+      const auto z = six_normals(seed(), id(), memory_.steps, Stream::imu_bias_walk);
       memory_.bias = walked(memory_.bias, step_, z);
     }
     ++memory_.steps;
@@ -215,7 +246,7 @@ class Imu {
             const Vec3<T>& angular_acceleration_B) {
     ImuNoise<T> noise{};
     if (is_noisy_) {
-      noise = imu_noise(six_normals(seed_, id_, memory_.steps, Stream::imu_noise),
+      noise = imu_noise(six_normals(seed(), id(), memory_.steps, Stream::imu_noise),
                         step_.accelerometer_deviation, step_.gyroscope_deviation);
     }
     memory_.reading = imu_reading(device_, specific_force_B, rates_B, angular_acceleration_B,
@@ -224,9 +255,6 @@ class Imu {
   }
 
   ImuParameters<double> parameters_;
-  std::uint64_t seed_;
-  std::uint32_t id_;
-  bool noise_;
   bool is_noisy_ = false;
   ImuDevice<T> device_{};
   ImuStep<T> step_{};

@@ -10,10 +10,10 @@
 #include "propwash/control/outer_commands.hpp"
 #include "propwash/control/rate_controller.hpp"
 #include "propwash/integrate/integrate.hpp"
-#include "propwash/model/delay.hpp"
 #include "propwash/random/normal.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/imu.hpp"
+#include "propwash/vehicle/multicopter_snapshot.hpp"
 #include "propwash/vehicle/multicopter_step.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
 #include "propwash/vehicle/trim.hpp"
@@ -36,39 +36,6 @@ struct MulticopterOptions {
   std::uint64_t seed = 0;  ///< key of all noise
   std::uint32_t id = 0;    ///< number of the vehicle: vehicles with one seed differ by it
   bool noise = true;       ///< false: process noise, IMU noise and bias are off
-};
-
-/// Everything that the future of a multicopter depends on; `restore` continues bit for bit.
-template <int N, class T>
-struct MulticopterSnapshot {
-  static constexpr int delay_capacity = max_delay_steps + 2;
-
-  std::uint64_t vehicle = 0;  ///< fingerprint of the parameters
-  std::uint32_t integrator = 0;
-  std::uint32_t noise = 0;
-  std::uint64_t seed = 0;  ///< key of all noise
-  std::uint64_t id = 0;    ///< number of the vehicle
-  MulticopterState<T, N> state{};
-  RateControllerState<T> controller{};
-  ImuBias<T> bias{};
-  /// Commanded speeds of the last step, wind, and the sum of external wrench and process noise.
-  MulticopterInput<T, N> input{};
-  Vec3<T> noise_force_W{};                 ///< N, sample of (10) during the last step
-  Vec3<T> noise_torque_B{};                ///< N m, sample of (10)
-  Vec3<T> external_force_W{};              ///< N
-  Vec3<T> external_torque_B{};             ///< N m
-  SmallArray<T, N> rotor_effectiveness{};  ///< 1: thrust and torque as in the parameters
-  DelayLine<SmallArray<T, N>, delay_capacity> delay{};
-  ImuReading<T> held_reading{};  ///< where the IMU is slower than the physics
-  double imu_phase = 0.0;        ///< of an IMU sampling interval, in [0, 1)
-  double voltage = 0.0;          ///< V, of the battery
-  double dt = 0.0;               ///< s, of the last step: the rate of an IMU that reads every step
-  double time = 0.0;             ///< s
-  std::uint64_t steps = 0;       ///< counter of the noise
-  OuterLoopState<T> outer{};
-  int outer_loop = -1;             ///< the OuterLoop flown last; -1: none
-  RateThrust<T> held_rates{};      ///< what an outer loop gave last
-  SmallArray<T, N> held_speeds{};  ///< rad/s, the same of one that commands rotors
 };
 
 /// The FlightGoggles multicopter with N rotors, or with any number (Dynamic) up to twelve.
@@ -182,10 +149,11 @@ class Multicopter {
   const RateControllerState<T>& controller() const { return memory_.controller; }
   void set_controller(const RateControllerState<T>& state) { memory_.controller = state; }
 
-  /// Why the results of steps of the last dt are doubtful, or an empty text: see
-  /// validate_time_step.
+  /// Why the results of steps of the last dt are doubtful, or an empty text, also before the first
+  /// step: see time_step_warning.
   std::string warning() const {
-    return validate_time_step(parameters_, options_.integrator, memory_.dt);
+    if (memory_.steps == 0) return {};
+    return time_step_warning(fastest_motor(parameters_.motor), options_.integrator, memory_.dt);
   }
 
   const Vec3<T>& wind() const { return memory_.input.wind_W; }  ///< m/s, world frame
@@ -203,8 +171,8 @@ class Multicopter {
   const Vec3<T>& external_torque() const { return memory_.external_torque_B; }  ///< N m, body frame
   /// Factors on the thrust and the aerodynamic torque of each rotor until they are changed: 1 as in
   /// the parameters, 0 for a lost propeller. Controllers do not know of them.
-  /// @throws std::invalid_argument for another number of rotors, or factors that are not finite and
-  /// >= 0; nothing has changed then.
+  /// @throws std::invalid_argument for another number of rotors, or factors outside 0 to
+  /// max_effectiveness; nothing has changed then.
   void set_rotor_effectiveness(const SmallArray<T, N>& factors);
   const SmallArray<T, N>& rotor_effectiveness() const { return memory_.rotor_effectiveness; }
   double battery_voltage() const { return memory_.voltage; }  ///< V
@@ -214,13 +182,15 @@ class Multicopter {
   /// Everything that affects the future, and back: seed and id of the noise too.
   Snapshot snapshot() const { return memory_; }
   /// @throws std::invalid_argument for a snapshot of a multicopter with other parameters,
-  /// integrator or noise switch; nothing has changed then.
+  /// integrator or noise switch, and for numbers that no snapshot of a finite state has (is_sound);
+  /// nothing has changed then.
   void restore(const Snapshot& snapshot);
 
  private:
   /// What follows from the parameters for one dt.
   struct StepConstants {
     double dt = 0.0;
+    bool is_checked = false;                  // whether dt has passed require_time_step
     T force_deviation{}, torque_deviation{};  // process noise, held over dt
     ImuStep<T> imu;
     StepDelay delay;
@@ -249,9 +219,10 @@ class Multicopter {
     return speeds;
   }
   void prepare_step(double dt) {
-    if (same_bits(dt, constants_.dt)) return;  // a NaN must not pass
+    if (constants_.is_checked && same_bits(dt, constants_.dt)) return;  // a NaN must not pass
     require_time_step(dt);
     prepare(dt);
+    constants_.is_checked = true;
   }
   void require_time_step(double dt) const;
   void prepare(double dt);

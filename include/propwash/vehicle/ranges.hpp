@@ -105,7 +105,7 @@ inline constexpr std::array ratio_ranges{
                1e-9, 2e5,
                "body.inertia, rotors.position, rotors.thrust_coefficient, "
                "rotors.torque_coefficient and motor.speed_max"},
-    RatioRange{"rotor momentum at full speed over moment of inertia", "rad/s", 0.0, 300.0,
+    RatioRange{"rotor momentum at full speed over moment of inertia", "rad/s", 0.0, 1e3,
                "body.inertia, rotors.inertia and motor.speed_max"},
     RatioRange{"drag.translational over mass", "1/m", 0.0, 10.0,
                "body.mass and drag.translational"},

@@ -114,7 +114,8 @@ inline void check_rotors(const VehicleParameters& vehicle, Complaints& complaint
 inline void check_count(const char* field, const PerRotor<double>& numbers, std::size_t rotors,
                         Complaints& complaints) {
   if (numbers.count == 1 || numbers.count == static_cast<std::int64_t>(rotors)) return;
-  complaints.add(std::string(field) + ", their number", numbers.count,
+  complaints.add(std::string(field) + ", their number",
+                 numbers.count > 0 ? std::to_string(numbers.count) : "0 or more than 12",
                  "1, or " + std::to_string(rotors) + ", one for each rotor");
 }
 
@@ -298,6 +299,9 @@ inline void validate(const VehicleParameters& vehicle) {
 inline void validate(const ImuParameters<double>& imu) {
   detail::Complaints complaints;
   detail::check_imu(imu, complaints);
+  VehicleParameters holder;
+  holder.imu = imu;
+  detail::check_ranges(holder, vehicle_ranges, complaints);
   if (!complaints.texts.empty()) detail::refuse_subject("inertial sensor", complaints.texts);
 }
 
@@ -327,15 +331,18 @@ namespace detail {
 /// @throws std::invalid_argument for zero, or numbers that are not finite.
 template <class T>
 Quat<T> checked_attitude(const Quat<T>& q, const char* name) {
-  const double norm = std::hypot(std::hypot(static_cast<double>(q.w), static_cast<double>(q.x)),
-                                 std::hypot(static_cast<double>(q.y), static_cast<double>(q.z)));
-  if (!is_finite(norm) || norm <= 0.0) {
-    PROPWASH_THROW(
-        std::invalid_argument(std::string(name) + ", its length = " + formatted(norm) +
-                              ": expected a finite quaternion whose length is not zero"));
+  // scaled by the largest component, the others neither overflow nor vanish
+  const Quat<double> wide = cast<double>(q);
+  const double largest = std::max(std::max(std::abs(wide.w), std::abs(wide.x)),
+                                  std::max(std::abs(wide.y), std::abs(wide.z)));
+  if (!is_finite(q) || largest <= 0.0) {
+    PROPWASH_THROW(std::invalid_argument(std::string(name) + " = " + formatted(wide) +
+                                         ": expected finite numbers that are not all zero"));
   }
-  if (std::abs(norm - 1.0) <= 4.0 * std::numeric_limits<T>::epsilon()) return q;
-  return q * static_cast<T>(1.0 / norm);
+  const Quat<double> scaled{wide.w / largest, wide.x / largest, wide.y / largest, wide.z / largest};
+  const double norm = std::sqrt(squared_norm(scaled));
+  if (std::abs(largest * norm - 1.0) <= 4.0 * std::numeric_limits<T>::epsilon()) return q;
+  return cast<T>(scaled * (1.0 / norm));
 }
 
 /// @throws std::invalid_argument where one of `count` numbers is not finite.

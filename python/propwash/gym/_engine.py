@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -75,6 +76,7 @@ class Engine:
         )
         self.size = n
         self.period = fleet.dt * chosen.substeps
+        self._arguments = _snapshot.arguments_of(task)
         self.task = copy.copy(task)
         self.task.begin(fleet, self.period, chosen.index)
         self.actions = _actions.make(fleet, chosen)
@@ -147,8 +149,8 @@ class Engine:
         """The observations now, with nothing changed."""
         return self._finite(self._observe(np.zeros(self.size, dtype=np.bool_)))
 
-    def snapshot(self, more: Mapping[str, Any]) -> Snapshot:
-        """Everything that affects the future, and more values of the caller's."""
+    def snapshot(self, kind: str, more: Mapping[str, Any]) -> Snapshot:
+        """Everything that affects the future, and more values of a caller of this kind."""
         values = {
             "engine": {name: getattr(self, name) for name in _MEMORY},
             "state": self.state.memory(),
@@ -157,13 +159,14 @@ class Engine:
             "task": memory_of(self.task),
             "more": more,
         }
-        return _snapshot.taken(self.task, self.fleet, self.settings, values)
+        arguments = self._arguments
+        return _snapshot.taken(kind, self.task, arguments, self.fleet, self.settings, values)
 
-    def restore(self, snapshot: Snapshot) -> dict[str, Any]:
+    def restore(self, kind: str, snapshot: Snapshot) -> dict[str, Any]:
         """Continues from a snapshot, and gives the caller's values back."""
         if not isinstance(snapshot, Snapshot):
             raise TypeError(f"snapshot: expected that of snapshot(), got {snapshot!r:.100}")
-        snapshot.check(self.task, self.size, self.settings)
+        snapshot.check(kind, self.task, self._arguments, self.size, self.settings)
         values = _snapshot.given_back(snapshot, self.fleet)
         vars(self).update(values["engine"])
         self.state.recall(values["state"])
@@ -213,8 +216,13 @@ class Engine:
         if isinstance(actions, np.ndarray) and actions.dtype == np.float32:
             numbers = actions
         else:
-            with np.errstate(over="ignore"):
-                numbers = np.asarray(actions, dtype=np.float32)
+            try:
+                with np.errstate(over="ignore"):
+                    numbers = np.asarray(actions, dtype=np.float32)
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"actions: expected numbers of shape {self.action_shape}, got {actions!r:.100}"
+                ) from None
         if numbers.shape != self.action_shape:
             raise ValueError(
                 f"actions: expected numbers of shape {self.action_shape}, got "
@@ -344,7 +352,8 @@ def _limit(chosen: Settings, seconds: float, period: float) -> int:
         seconds = chosen.episode_seconds
     if not seconds > 0.0:
         raise ValueError(f"episode_seconds: expected a number > 0 [s], got {seconds!r:.100}")
-    return max(1, round(seconds / period)) if seconds / period < 2**31 - 1 else 0
+    steps = seconds / period
+    return max(1, math.ceil(steps - 1e-6)) if steps < 2**31 - 1 else 0
 
 
 def _biased(vehicle: VehicleParameters, bias: Mapping[str, float]) -> VehicleParameters:

@@ -28,6 +28,8 @@ class FleetEnvironment:
 
     _memory: ClassVar[tuple[str, ...]] = ("_np_random", "_np_random_seed")
     """Attributes that a snapshot holds."""
+    _kind = "single environment"
+    """What snapshots belong to, besides the task and the options."""
     _engine: Engine
     _pictures: Any = None
     _window: Any = None
@@ -57,7 +59,7 @@ class FleetEnvironment:
         self._check_begun("snapshot()")
         more = {name: getattr(self, name) for name in self._memory}
         more["pictures"] = None if self._pictures is None else self._pictures.memory()
-        return self._engine.snapshot(more)
+        return self._engine.snapshot(self._kind, more)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Continues, bit for bit, from what snapshot() gave here or in environments made alike.
@@ -66,7 +68,7 @@ class FleetEnvironment:
         environments; nothing changes then.
         """
         self._check_open()
-        more = self._engine.restore(snapshot)
+        more = self._engine.restore(self._kind, snapshot)
         for name in self._memory:
             setattr(self, name, more[name])
         if self._pictures is not None:

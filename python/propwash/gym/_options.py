@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field, fields
 from numbers import Real
 from os import PathLike
@@ -145,7 +145,7 @@ class Settings:
         given.flag("nominal_controller", self.nominal_controller)
         if self.max_episode_steps is not None:
             given.whole_number("max_episode_steps", self.max_episode_steps, 0, 2**31 - 1)
-        if len(self.max_rates) != 3:
+        if not isinstance(self.max_rates, Sized) or len(self.max_rates) != 3:
             raise ValueError(f"max_rates: expected 3 numbers [rad/s], got {self.max_rates!r:.100}")
         for rate in self.max_rates:
             if not 0.0 < given.number("max_rates", rate) <= 1e6:
@@ -173,7 +173,7 @@ class Settings:
     @property
     def wind_range(self) -> tuple[float, float]:
         """m/s, least and greatest."""
-        low, high = self.wind if isinstance(self.wind, Sequence) else (0.0, self.wind)
+        low, high = _pair("wind", self.wind, 0.0)
         pair = given.number("wind", low), given.number("wind", high)
         if not 0.0 <= pair[0] <= pair[1]:
             raise ValueError(f"wind: expected 0 <= least <= greatest [m/s], got {self.wind!r:.100}")
@@ -182,10 +182,18 @@ class Settings:
     @property
     def delay_range(self) -> tuple[int, int]:
         """Least and most."""
-        delay = self.action_delay
-        low, high = delay if isinstance(delay, Sequence) else (delay, delay)
+        low, high = _pair("action_delay", self.action_delay)
         low = given.whole_number("action_delay", low, 0, 1000)
         return low, given.whole_number("action_delay", high, low, 1000)
+
+
+def _pair(name: str, value: Any, least: Any = None) -> tuple[Any, Any]:
+    """Least and greatest: the two of a sequence, or what one number stands for."""
+    if isinstance(value, Sequence) and len(value) != 2 and not isinstance(value, str):
+        raise ValueError(f"{name}: expected one number, or least and greatest, got {value!r:.100}")
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return value[0], value[1]
+    return value if least is None else least, value
 
 
 def _one_of(name: str, value: object, known: Sequence[str]) -> None:
@@ -202,6 +210,18 @@ def check_names(what: str, given_names: Any, known: Sequence[str]) -> None:
             raise TypeError(
                 f"{what}: there is no {str(name)!r:.100}{hint or '; there are ' + ', '.join(known)}"
             )
+
+
+def of_reset(options: Any, known: Sequence[str]) -> Mapping[str, Any]:
+    """The options of a reset. Raises TypeError for another type, or an unknown name."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise TypeError(
+            f"options: expected a dict of some of {', '.join(known)}, got {options!r:.100}"
+        )
+    check_names("options", options, known)
+    return options
 
 
 def is_real(value: object) -> bool:
@@ -233,11 +253,17 @@ def has_effect(name: str, chosen: Settings) -> bool:
     return getattr(chosen, other) in values
 
 
+_SHOWN = ("render_mode", get_args(RenderMode))
+
+
 _NEEDED = {
     "history": ("observation", ("sensors",)),
     "max_tilt": ("action", ("attitude_thrust",)),
     "max_speed": ("action", ("velocity",)),
     "max_rates": ("action", ("rate_thrust", "attitude_thrust", "velocity")),
+    "render_camera": _SHOWN,
+    "render_size": _SHOWN,
+    "render_envs": _SHOWN,
 }
 """Options that have an effect for some values of another one alone."""
 

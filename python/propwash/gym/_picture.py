@@ -59,8 +59,8 @@ class Pictures:
         self._count = engine.size if chosen.render_envs is None else chosen.render_envs
         if self._count > most:
             raise ValueError(
-                f"render_envs = {chosen.render_envs}: expected how many of the {engine.size} "
-                f"environments to draw, from 1 to {most}; make them with render_envs=4, for example"
+                f"render_envs = {self._count}: expected how many of the {engine.size} environments "
+                f"to draw, from 1 to {most}; make them with render_envs={most}, for example"
             )
         self._engine = engine
         self._onboard = chosen.render_camera == "onboard"

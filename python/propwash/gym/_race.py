@@ -61,9 +61,10 @@ class Race(Judged):
     ) -> None:
         super().__init__(frame)
         self.anywhere = given.flag("anywhere", anywhere)
-        for name, value, least in (("spread", spread, -1.0), ("radius", radius, 0.0)):
-            if not (value > least and 0.0 <= value < np.inf):
-                raise ValueError(f"{name}: expected a finite number of metres, got {value!r:.100}")
+        for name, value, least in (("spread", spread, ">= 0"), ("radius", radius, "> 0")):
+            finite = given.number(name, value)
+            if finite < 0.0 or (finite == 0.0 and name == "radius"):
+                raise ValueError(f"{name}: expected a number {least} [m], got {value!r:.100}")
         if not bound > 0.0:
             raise ValueError(f"bound: expected a number > 0 [m], got {bound!r:.100}")
         several = isinstance(course_seed, Sequence)

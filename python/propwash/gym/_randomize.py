@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash._fleet_parameters import per_motor
 from propwash._parameter_values import ParameterError, checked_parameters
 from propwash.fleet import Fleet
 from propwash.gym import _draws
@@ -122,7 +123,8 @@ def _shaped(what: str, bound: Any, shape: tuple[int, ...]) -> Array:
     try:
         return np.broadcast_to(numbers, shape).copy()
     except ValueError:
-        raise ValueError(f"{what}: expected shape {shape}, got {numbers.shape}") from None
+        motors = per_motor(what, shape)
+        raise ValueError(f"{what}: expected shape {shape}, got {numbers.shape}{motors}") from None
 
 
 def _check_extremes(fleet: Fleet, varied: _Varied, what: str) -> None:

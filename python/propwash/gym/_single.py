@@ -49,10 +49,9 @@ class FleetEnv(FleetEnvironment, gymnasium.Env[Any, Any]):
             as of set_state(); "steps_before", steps of the noise's clock to let pass.
         """
         self._check_open()
-        options = options or {}
-        _options.check_names("options", options, ("state", "steps_before"))
-        before = given.whole_number("steps_before", options.get("steps_before", 0), 0, 1_000_000)
-        state = options.get("state")
+        asked = _options.of_reset(options, ("state", "steps_before"))
+        before = given.whole_number("steps_before", asked.get("steps_before", 0), 0, 1_000_000)
+        state = asked.get("state")
         placed = None if state is None else self._engine.placed(state, None)
         if seed is not None or not self._was_reset:
             seeded(self, self._engine, seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,13 @@ class Snapshot:
     made alike. Pickles of it are as safe as pickles are: load those that you trust.
     """
 
+    _kind: str
+    """Of environments: single or vector, with the mode of autoreset."""
     _task: type[Task]
     _size: int
     _settings: Settings
+    _arguments: dict[str, Any]
+    """Attributes of the task as it was made."""
     _constants: dict[str, Any]
     """Attributes of the task that do not change, such as courses."""
     _fleet: bytes
@@ -41,8 +45,12 @@ class Snapshot:
     _places: dict[str, _Place]
     """Placeholders of the fleet and its sensors among the values."""
 
-    def check(self, task: Task, size: int, chosen: Settings) -> None:
+    def check(
+        self, kind: str, task: Task, arguments: Mapping[str, Any], size: int, chosen: Settings
+    ) -> None:
         """Raises ValueError where it is one of other environments."""
+        if kind != self._kind:
+            raise ValueError(f"snapshot: expected one of a {kind}, got one of a {self._kind}")
         if type(task) is not self._task or size != self._size:
             raise ValueError(
                 f"snapshot: expected one of {size} x {type(task).__name__}, got one of "
@@ -54,6 +62,13 @@ class Snapshot:
                 raise ValueError(
                     f"snapshot: expected one of environments with {name} = {ours!r:.100}, got "
                     f"{theirs!r:.100}"
+                )
+        for name in arguments.keys() | self._arguments.keys():
+            ours, theirs = arguments.get(name), self._arguments.get(name)
+            if not _is_same(ours, theirs):
+                raise ValueError(
+                    f"snapshot: expected one of a {type(task).__name__} with {name} = "
+                    f"{ours!r:.100}, got {theirs!r:.100}"
                 )
         for name, theirs in self._constants.items():
             if not _is_same(getattr(task, name, None), theirs):
@@ -69,7 +84,14 @@ class _Place:
     name: str
 
 
-def taken(task: Task, fleet: Fleet, chosen: Settings, values: Mapping[str, Any]) -> Snapshot:
+def taken(
+    kind: str,
+    task: Task,
+    arguments: Mapping[str, Any],
+    fleet: Fleet,
+    chosen: Settings,
+    values: Mapping[str, Any],
+) -> Snapshot:
     """A snapshot with copies of values, among which the task's attributes are "task"."""
     owned = _owned(fleet)
     places = {name: _Place(name) for name in owned}
@@ -80,9 +102,11 @@ def taken(task: Task, fleet: Fleet, chosen: Settings, values: Mapping[str, Any])
         if name in vars(task) and not type(vars(task)[name]).__module__.startswith("propwash._core")
     }
     return Snapshot(
+        kind,
         type(task),
         fleet.size,
-        chosen,
+        replace(chosen, threads=1),  # a pool of threads can be neither copied nor pickled
+        copy.deepcopy(dict(arguments)),
         constants,
         fleet.get_state(),
         {name: array.copy() for name, array in fleet.parameters.own().items()},
@@ -92,9 +116,17 @@ def taken(task: Task, fleet: Fleet, chosen: Settings, values: Mapping[str, Any])
 
 
 def given_back(snapshot: Snapshot, fleet: Fleet) -> dict[str, Any]:
-    """Takes up the fleet's part of a snapshot that was checked, and copies of the values."""
+    """Takes up the fleet's part of a snapshot that was checked, and copies of the values.
+
+    Raises ValueError for a fleet with another vehicle or other sensors; nothing changes then.
+    """
+    present = {name: array.copy() for name, array in fleet.parameters.own().items()}
     _assign(fleet, snapshot._parameters)
-    fleet.set_state(snapshot._fleet)
+    try:
+        fleet.set_state(snapshot._fleet)
+    except ValueError:
+        _assign(fleet, present)
+        raise
     # the placeholder of a sensor becomes the sensor of this fleet
     owned = _owned(fleet)
     memo = {id(place): owned[name] for name, place in snapshot._places.items()}
@@ -104,6 +136,11 @@ def given_back(snapshot: Snapshot, fleet: Fleet) -> dict[str, Any]:
 def memory_of(task: Task) -> dict[str, Any]:
     """The attributes of a task that may change."""
     return {name: value for name, value in vars(task).items() if name not in task.constants}
+
+
+def arguments_of(task: Task) -> dict[str, Any]:
+    """The attributes of a task that has not begun: what it was made with, but its constants."""
+    return copy.deepcopy(memory_of(task))
 
 
 def _owned(fleet: Fleet) -> dict[str, Fleet | FleetSensor[Any]]:
@@ -137,4 +174,7 @@ def _is_same(one: Any, other: Any) -> bool:
             return True
     except ValueError:  # arrays
         pass
-    return pickle.dumps(one) == pickle.dumps(other)
+    try:
+        return pickle.dumps(one) == pickle.dumps(other)
+    except (pickle.PicklingError, AttributeError, TypeError):  # functions without a name
+        return False

@@ -51,6 +51,7 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
     ) -> None:
         self.num_envs = given.whole_number("num_envs", num_envs, 1, 2**32)
         self.autoreset_mode = _mode(autoreset_mode)
+        self._kind = f"vector environment with autoreset mode {self.autoreset_mode.value}"
         keeps = not given.flag("copy", copy)
         chosen = _options.settings(options)
         self._engine = engine = Engine(task, self.num_envs, chosen, keeps)
@@ -78,10 +79,9 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
         Raises ValueError for a mask together with a seed, which is for all.
         """
         self._check_open()
-        options = options or {}
-        _options.check_names("options", options, ("reset_mask", "state"))
-        chosen = self._chosen(options.get("reset_mask"), seed)
-        state = options.get("state")
+        asked = _options.of_reset(options, ("reset_mask", "state"))
+        chosen = self._chosen(asked.get("reset_mask"), seed)
+        state = asked.get("state")
         placed = None if state is None else self._engine.placed(state, chosen)
         if seed is not None or self._done is None:
             seeded(self, self._engine, seed)
@@ -249,7 +249,7 @@ def _mode(mode: AutoresetMode | str) -> AutoresetMode:
     known = {each.name: each for each in AutoresetMode} | {
         each.value: each for each in AutoresetMode
     }
-    if mode not in known:
+    if not isinstance(mode, str) or mode not in known:
         names = ", ".join(each.name for each in AutoresetMode)
         raise ValueError(f"autoreset_mode: expected one of {names}, got {mode!r:.100}")
     return known[mode]

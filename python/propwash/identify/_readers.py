@@ -175,6 +175,8 @@ def read_log(
     if columns is not None and not isinstance(columns, Columns):
         raise TypeError(f"columns: expected identify.Columns, got {columns!r:.100}")
     flights.check_piece(start, stop)
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"path: expected a path, got {path!r:.100}")
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".ulg":

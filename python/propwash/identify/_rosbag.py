@@ -47,7 +47,7 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
             f"{path}: expected a ROS bag, it declares more than memory holds"
         ) from None
     except Exception as error:  # rosbags, sqlite3 and decompressors have many kinds
-        raise ValueError(f"{path}: expected a ROS bag, {error!s:.300}") from None
+        raise ValueError(f"{path}: expected a ROS bag: {error!s:.300}") from None
 
     def series(name: str) -> tuple[Array, Array]:
         topic, _, field = name.rpartition(":")
