@@ -1,12 +1,13 @@
 """Each trajectory controller on each shipped multicopter, along paths planned for it, with noise.
 
 The paths are those of `trajectories.minimum_snap` within the default limits of the vehicle: through
-five waypoints with a heading that is kept and along the path, around a square, and 10 m straight
-from rest to rest. The controllers run at 240 Hz on noisy inertial readings, the physics at 960 Hz.
-Prints the table of docs/control/outer-loops.md: the root mean square of the position error of the
-path that is tracked worst, over all vehicles, and the greatest error of any vehicle on any path.
+five waypoints and around a square, with a heading that is kept and along the path; 10 m straight;
+climbs and dives; and through random waypoints, seeded. The controllers run at 240 Hz on noisy
+inertial readings, the physics at 960 Hz. Prints the table of docs/control/outer-loops.md: the root
+mean square of the position error of the path that is tracked worst, over all vehicles, and the
+greatest error of any vehicle on any path; then the worst of all.
 
-    python bench/tracking.py [--vehicles 50] [--paths]
+    python bench/tracking.py [--vehicles 50] [--random 20] [--paths]
 """
 
 import argparse
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import propwash as pw
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from propwash.trajectories import Controller, Reference, minimum_snap
 
 Array = NDArray[np.float64]
@@ -23,18 +24,31 @@ CONTROLLERS: tuple[Controller, ...] = ("geometric", "indi", "backstepping")
 INTERVAL = 4  # steps between two points of the reference
 FIVE = [(0, 0, 1), (3, 1, 2), (4, 4, 1), (0, 5, 1.5), (-2, 2, 1)]  # m
 SQUARE = [(0, 0, 1), (5, 0, 1), (5, 5, 3), (0, 5, 2), (0, 0, 1)]
-DASH = [(0, 0, 2), (10, 0, 2)]
+PATHS: dict[str, tuple[ArrayLike, float | str]] = {
+    "five": (FIVE, 0.0),
+    "five, along": (FIVE, "along"),
+    "square": (SQUARE, 0.0),
+    "square, along": (SQUARE, "along"),
+    "dash": ([(0, 0, 2), (10, 0, 2)], 0.0),
+    "climb, dive": ([(0, 0, 1), (0, 0, 12), (0, 0, 1)], 0.0),
+    "descent": ([(0, 0, 6), (0, 0, 1)], 0.0),
+    "climb, sideways": ([(0, 0, 1), (0, 0, 6), (3, 0, 1)], 0.0),
+    "hill": ([(0, 0, 1), (1, 0, 6), (3, 0, 1), (0, 0, 1.5)], 0.0),
+}
 
 
-def references(vehicle: str) -> Iterator[tuple[str, Reference]]:
-    """The paths of a vehicle by name."""
-    for name, waypoints, yaw in (
-        ("five", FIVE, 0.0),
-        ("five, along", FIVE, "along"),
-        ("square", SQUARE, 0.0),
-        ("square, along", SQUARE, "along"),
-        ("dash", DASH, 0.0),
-    ):
+def random_paths(count: int) -> Iterator[tuple[str, tuple[Array, float | str]]]:
+    """Two to six waypoints in a box of 0.4 to 20 m; every fourth path with the heading along it."""
+    rng = np.random.default_rng(15)
+    for number in range(count):
+        size = np.exp(rng.uniform(np.log(0.2), np.log(10.0)))
+        waypoints = size * rng.uniform(-1.0, 1.0, (rng.integers(2, 7), 3)) + (0.0, 0.0, 30.0)
+        yield f"random {number}", (waypoints, "along" if number % 4 == 3 else 0.0)
+
+
+def references(vehicle: str, count: int) -> Iterator[tuple[str, Reference]]:
+    """The paths of a vehicle by name, with `count` random ones."""
+    for name, (waypoints, yaw) in (*PATHS.items(), *random_paths(count)):
         path = minimum_snap(waypoints, vehicle, yaw=yaw)
         yield name, path.sample(period=INTERVAL * pw.DEFAULT_DT)
 
@@ -53,18 +67,24 @@ def main() -> None:
     """Flies, prints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--vehicles", type=int, default=50, help="of each kind")
+    parser.add_argument("--random", type=int, default=20, help="paths through random waypoints")
     parser.add_argument("--paths", action="store_true", help="each path by itself")
     chosen = parser.parse_args()
+    worst_rms = (0.0, "")
     print("| vehicle | path | to m/s | to m/s² | geometric m | INDI m | backstepping m |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for vehicle in MULTICOPTERS:
         rows: dict[str, tuple[float, float, list[tuple[float, float]]]] = {}
-        for name, reference in references(vehicle):
-            flown = [errors(vehicle, reference, each, chosen.vehicles) for each in CONTROLLERS]
+        for name, reference in references(vehicle, chosen.random):
+            found = []
+            for controller in CONTROLLERS:
+                error = errors(vehicle, reference, controller, chosen.vehicles)
+                found.append((float(np.sqrt(np.mean(error**2))), float(error.max())))
+                worst_rms = max(worst_rms, (found[-1][0], f"{vehicle}, {name}, {controller}"))
             rows[name] = (
                 float(np.linalg.norm(reference.velocity, axis=1).max()),
                 float(np.linalg.norm(reference.acceleration, axis=1).max()),
-                [(float(np.sqrt(np.mean(error**2))), float(error.max())) for error in flown],
+                found,
             )
         if not chosen.paths:
             speeds, accelerations, found = zip(*rows.values(), strict=True)
@@ -75,6 +95,7 @@ def main() -> None:
             print(
                 f"| {vehicle} | {name} | {speed:.1f} | {acceleration:.1f} | {cells} |", flush=True
             )
+    print(f"worst: {worst_rms[0]:.3f} m rms, {worst_rms[1]}")
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def flatness(
     """
     parameters = load_vehicle(vehicle)
     body = parameters.body
-    force, force_rate, force_second = _specific_forces(reference, parameters)
+    force, force_rate, force_second = specific_forces(reference, parameters)
     with np.errstate(divide="ignore", invalid="ignore"):
         size = _norm(force)
         z, z_rate, z_second = _directions(force, force_rate, force_second, size)
@@ -91,7 +91,7 @@ def _linear_drag(vehicle: VehicleParameters) -> tuple[float, float, float]:
     return vehicle.drag.translational / vehicle.body.mass, across, vehicle.rotor_drag.linear[2]
 
 
-def _specific_forces(reference: Reference, vehicle: VehicleParameters) -> tuple[Array, ...]:
+def specific_forces(reference: Reference, vehicle: VehicleParameters) -> tuple[Array, ...]:
     """The thrust over mass, but for its part against drag along z, and two derivatives; m/s^2 ….
 
     It is the acceleration that is asked for, less gravity, and what works against drag.

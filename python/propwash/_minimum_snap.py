@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _fleet_input as given
-from propwash._flatness import flatness
+from propwash._flatness import flatness, specific_forces
 from propwash._parameter_values import ParameterError, checked_parameters
 from propwash._reference import ORDERS, Path, Reference, Yaw, finite, heading, positive, yaw_of
 from propwash._splines import BEND, SNAP, Problem, Spline
+from propwash.control import Allocation
 from propwash.parameters import VehicleParameters, load_vehicle
 
 Array = NDArray[np.float64]
@@ -38,25 +39,42 @@ class Limits:
     """What a path may ask of a vehicle."""
 
     thrust: float = 0.8
-    """Share of its greatest thrust that may be asked of any rotor; the least is its motor's."""
+    """Share of its greatest thrust that may be asked of any rotor."""
     rates: tuple[float, float, float] = (8.0, 8.0, 3.0)
     """rad/s, about the body axes."""
     speed: float = np.inf
     """m/s."""
     tilt: float = 1.2
     """rad, of the thrust axis from the vertical; the outer loops track up to 1.35."""
+    rotor_thrust_min: float = 0.15
+    """Least thrust of any rotor: 0 is its thrust at the motor's least speed, 1 that in hover. What
+    is above 0 is left to attitude control, of which noise alone takes up to 0.07 (one standard
+    deviation)."""
+    vertical_thrust_min: float = 0.3
+    """Least vertical component of the thrust, as a share of the weight. The outer loops command no
+    less than 0.2; the rest is left to them for corrections of the acceleration, 1 m/s^2."""
 
     @checked_parameters()
     def __post_init__(self) -> None:
         rates = given.numeric("limits.rates", self.rates, "3 numbers [rad/s]").astype(np.float64)
         if rates.shape not in ((), (3,)):
             raise ValueError(f"limits.rates: expected 3 numbers [rad/s], got {self.rates!r:.100}")
-        for name in ("thrust", "speed", "tilt"):
+        for name in ("thrust", "speed", "tilt", "rotor_thrust_min", "vertical_thrust_min"):
             given.numeric(f"limits.{name}", getattr(self, name), "a number")
         rates = np.broadcast_to(rates, 3)
         object.__setattr__(self, "rates", tuple(map(float, rates)))
         if not 0.0 < self.thrust <= 1.0:
             raise ValueError(f"limits.thrust: expected a share in (0, 1], got {self.thrust!r:.100}")
+        if not 0.0 <= self.rotor_thrust_min < 1.0:
+            raise ValueError(
+                f"limits.rotor_thrust_min: expected a share in [0, 1), got "
+                f"{self.rotor_thrust_min!r:.100}"
+            )
+        if not self.vertical_thrust_min < 1.0:  # negative for thrust that may point down
+            raise ValueError(
+                f"limits.vertical_thrust_min: expected a share of the weight < 1, got "
+                f"{self.vertical_thrust_min!r:.100}"
+            )
         if not (rates > 0.0).all() or not self.speed > 0.0:
             raise ValueError(
                 f"limits: expected rates [rad/s] and speed [m/s] > 0, got {self.rates} and "
@@ -80,16 +98,24 @@ class Demand:
 def demand(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> Demand:
     """Which limit a reference of one vehicle comes nearest to, and by how much."""
     asked = flatness(reference, vehicle)
-    coefficients = np.array([rotor.thrust_coefficient for rotor in vehicle.rotors])
     most = limits.thrust * np.array(vehicle.max_rotor_thrust)
-    slowest = np.array(vehicle.motor_values("speed_min"))
-    least = coefficients * slowest * np.abs(slowest)
+    hover, spare = _spare_thrusts(vehicle, limits)
+    falls = (hover - asked.rotor_thrusts) / spare
+    weight = vehicle.body.mass * np.linalg.norm(vehicle.body.gravity)
     speed = np.linalg.norm(reference.velocity, axis=-1)
     lean = np.linalg.norm(asked.attitude[..., 1:3], axis=-1)
+    # the outer loops limit both (O1) and (O3), which differ by rotor drag along body z; the cosine
+    # of the tilt is 1 - 2 lean^2
+    vertical = np.minimum(
+        asked.thrust * (1.0 - 2.0 * lean**2),
+        vehicle.body.mass * specific_forces(reference, vehicle)[0][..., 2],
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):  # a vehicle without weight
+        fall = (weight - vertical) / (weight * (1.0 - limits.vertical_thrust_min))
     shares = {
         "thrust of a rotor": (asked.rotor_thrusts / most).max(axis=-1),
-        # 1 at the least thrust, less above
-        "least thrust of a rotor": 1.0 + ((least - asked.rotor_thrusts) / most).max(axis=-1),
+        "fall of a rotor's thrust below hover": falls.max(axis=-1),
+        "fall of the vertical thrust below the weight": fall,
         "body rates": np.abs(asked.body_rates / limits.rates).max(axis=-1),
         "speed": speed / limits.speed,
         "tilt": 2.0 * np.arcsin(np.minimum(lean, 1.0)) / limits.tilt,
@@ -101,6 +127,17 @@ def demand(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> 
         if share[row] > found.share:
             found = Demand(float(share[row]), what, float(reference.time[row]))
     return found
+
+
+def _spare_thrusts(vehicle: VehicleParameters, limits: Limits) -> tuple[Array, Array]:
+    """(N,) N, of each rotor: its thrust in hover, and how far it may fall below that."""
+    coefficients = np.array([rotor.thrust_coefficient for rotor in vehicle.rotors])
+    slowest = np.array(vehicle.motor_values("speed_min"))
+    weight = vehicle.body.mass * np.linalg.norm(vehicle.body.gravity)
+    hover = coefficients * Allocation(vehicle).inverse[:, 3] * weight
+    spare = hover - coefficients * slowest * np.abs(slowest)
+    least = 1e-9 * np.array(vehicle.max_rotor_thrust)
+    return hover, np.maximum(spare * (1.0 - limits.rotor_thrust_min), least)
 
 
 class Polynomial(Path):
@@ -390,6 +427,6 @@ def _never(found: Demand) -> str:
         )
     return (
         f"limits: cannot be met in any time: {found.what} {found.share:.2f} times the limit "
-        f"however slowly; raise it, take a vehicle with more, or ask for less where velocities "
+        f"however slowly; loosen it, take a vehicle with more, or ask for less where velocities "
         f"are given"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -31,19 +32,73 @@ def length(vectors: Array) -> Array:
     return np.asarray(np.linalg.norm(vectors, axis=-1))
 
 
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The program bench/tracking.py."""
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "bench"))
+    return importlib.import_module("tracking")
+
+
 @pytest.mark.parametrize("vehicle", MULTICOPTERS)
-def test_every_controller_tracks_a_planned_path_under_noise(vehicle: str) -> None:
-    """The root mean square of the position error of 8 vehicles is at most 0.15 m."""
-    reference = planned(vehicle)
-    assert length(reference.velocity).max() > 3.0
-    for controller in CONTROLLERS:
-        fleet = pw.Fleet(vehicle, 8, seed=3, threads=1)
-        fleet.reset(position=reference.position[0])
-        command = reference[:-1].command(controller)
-        flown = fleet.rollout(command, substeps=INTERVAL, record="position")
-        assert flown.position is not None
-        error = length(flown.position - reference.position[1:, None])
-        assert np.sqrt(np.mean(error**2)) < 0.15, controller
+def test_every_controller_tracks_the_planned_paths_under_noise(bench: Any, vehicle: str) -> None:
+    """The root mean square of the position error is at most 0.15 m: dives and random paths too."""
+    flown = {}
+    for name, reference in bench.references(vehicle, 8):
+        for controller in CONTROLLERS:
+            error = bench.errors(vehicle, reference, controller, 6)
+            flown[name, controller] = float(np.sqrt(np.mean(error**2)))
+    assert {"climb, dive", "hill", "random 7"} <= {name for name, _ in flown}
+    worst = max(flown, key=lambda key: flown[key])
+    assert flown[worst] <= 0.15, worst
+
+
+@pytest.mark.parametrize("vehicle", MULTICOPTERS)
+def test_the_least_thrusts_of_a_path_leave_the_loops_some_to_correct_with(
+    bench: Any, vehicle: str
+) -> None:
+    """Above the least that the outer loops command, and above the motors' least, with drag."""
+    parameters = pw.load_vehicle(vehicle)
+    mass = parameters.body.mass
+    weight = mass * 9.81
+    assert Limits().vertical_thrust_min * weight > OuterLoops.of(vehicle).thrust_min + 0.09 * weight
+    lowest, lowest_rotor = np.inf, np.inf
+    for _, reference in bench.references(vehicle, 4):
+        asked = flatness(reference, parameters)
+        up = 1.0 - 2.0 * (asked.attitude[:, 1] ** 2 + asked.attitude[:, 2] ** 2)
+        speed, rise = length(reference.velocity), reference.velocity[:, 2]
+        drag = parameters.drag.translational * speed * rise
+        drag += mass * parameters.rotor_drag.linear[0] * rise
+        commanded = mass * reference.acceleration[:, 2] + weight + drag  # (O1)
+        lowest = min(lowest, float(np.minimum(asked.thrust * up, commanded).min() / weight))
+        hover = weight / len(parameters.rotors)
+        lowest_rotor = min(lowest_rotor, float((asked.rotor_thrusts / hover).min()))
+    assert 0.3 <= lowest < 0.31  # some path is planned down to it
+    assert lowest_rotor >= 0.15
+
+
+@pytest.mark.parametrize("vehicle", ("flightgoggles", "crazyflie", "hexacopter"))
+def test_least_thrusts_of_the_caller_hold(vehicle: str) -> None:
+    """The path takes the longer the more is left; a duration that asks for less is refused."""
+    durations = []
+    for least in (-np.inf, 0.2, 0.4, 0.6):
+        limits = Limits(vertical_thrust_min=least, rotor_thrust_min=0.0)
+        path = minimum_snap([(0, 0, 1), (0, 0, 6), (3, 0, 1)], vehicle, limits=limits)
+        durations.append(path.duration)
+    assert durations == sorted(durations)
+    assert durations[-1] > 1.1 * durations[0]
+    for limits in (Limits(rotor_thrust_min=0.5), Limits(vertical_thrust_min=0.5)):
+        quick = 0.9 * minimum_snap([(0, 0, 6), (0, 0, 1)], vehicle, limits=limits).duration
+        with pytest.raises(ValueError, match=r"cannot be met in .* s: fall of .* below"):
+            minimum_snap([(0, 0, 6), (0, 0, 1)], vehicle, limits=limits, duration=quick)
+
+
+@pytest.mark.parametrize("value", [1.0, np.nan, np.inf])
+def test_least_thrusts_of_hover_and_above_are_refused(value: float) -> None:
+    with pytest.raises(pw.ParameterError, match=r"limits\.vertical_thrust_min: expected a share"):
+        Limits(vertical_thrust_min=value)
+    for refused in (value, -0.1):
+        with pytest.raises(pw.ParameterError, match=r"limits\.rotor_thrust_min: expected a share"):
+            Limits(rotor_thrust_min=refused)
 
 
 @pytest.mark.parametrize("controller", CONTROLLERS)
@@ -156,15 +211,12 @@ def test_a_tilt_limit_bounds_the_tilt_of_a_path() -> None:
 
 
 def test_the_bench_prints_every_controller_on_every_vehicle(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    bench: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = Path(__file__).resolve().parents[2] / "bench"
-    monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setattr(sys, "argv", ["tracking.py", "--vehicles", "1"])
-    import tracking  # type: ignore[import-not-found]
-
-    monkeypatch.setattr(tracking, "MULTICOPTERS", ("hexacopter",))
-    tracking.main()
+    monkeypatch.setattr(sys, "argv", ["tracking.py", "--vehicles", "1", "--random", "1"])
+    monkeypatch.setattr(bench, "MULTICOPTERS", ("hexacopter",))
+    bench.main()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].count("|") == lines[2].count("|") == 8
     assert lines[2].startswith("| hexacopter | all |")
+    assert lines[3].startswith("worst: 0.0")
