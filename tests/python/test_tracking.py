@@ -76,7 +76,7 @@ def test_the_least_thrusts_of_a_path_leave_the_loops_some_to_correct_with(
     assert lowest_rotor >= 0.15
 
 
-@pytest.mark.parametrize("vehicle", ("flightgoggles", "crazyflie", "hexacopter"))
+@pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie", "hexacopter"])
 def test_least_thrusts_of_the_caller_hold(vehicle: str) -> None:
     """The path takes the longer the more is left; a duration that asks for less is refused."""
     durations = []
