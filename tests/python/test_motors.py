@@ -243,15 +243,8 @@ def test_a_time_step_of_zero_is_refused_before_the_first_step() -> None:
     assert uav.steps == 0
 
 
-def wear(vehicle: pw.Multicopter | pw.Fleet, factors: list[float]) -> None:
-    if isinstance(vehicle, pw.Fleet):
-        vehicle.set_rotor_effectiveness(factors)
-    else:
-        vehicle.rotor_effectiveness = np.array(factors)
-
-
 def test_a_rotor_effectiveness_beyond_any_rotor_is_refused() -> None:
     for vehicle in (pw.Multicopter("flightgoggles"), pw.Fleet("flightgoggles", 2)):
-        for factors in ([1e308, 1, 1, 1], [11, 1, 1, 1], [-0.1, 1, 1, 1]):
+        for factors in ([1e308, 1.0, 1.0, 1.0], [11.0, 1.0, 1.0, 1.0], [-0.1, 1.0, 1.0, 1.0]):
             with pytest.raises(ValueError, match="from 0 to 10"):
                 wear(vehicle, factors)
