@@ -70,7 +70,7 @@ def vector(name: str, n: int, rounds: int, options: dict[str, Any]) -> None:
     calls = max(5, 20_000 // n)
     bare, whole = [], []
     for _ in range(rounds):
-        bare.append(seconds(lambda: fleet.step(command, 10), calls))
+        bare.append(seconds(lambda: fleet.step(command, substeps=10), calls))
         whole.append(seconds(lambda: env.step(actions), calls))
     ratio = min(bare) / min(whole)
     print(

@@ -26,17 +26,17 @@ def main() -> None:
     """Prints the table, measured in turns so that the machine's clock concerns all rows alike."""
     command = pw.RateThrust([0.1, -0.2, 0.3], thrust=9.81)
     uav = pw.Multicopter("flightgoggles", seed=7)
-    start = uav.get_state()
+    start = uav.snapshot()
     cases = {100_000: 1, 1000: 100, 100: 1000, 1: 10_000}
 
     def fly(steps: int, calls: int) -> None:
         for _ in range(calls):
-            uav.step(command, steps=steps)
+            uav.step(command, substeps=steps)
 
     measured: dict[int, list[float]] = {steps: [] for steps in cases}
     for _ in range(REPETITIONS):
         for steps, calls in cases.items():
-            uav.set_state(start)
+            uav.restore(start)
             taken = seconds(lambda steps=steps, calls=calls: fly(steps, calls))  # type: ignore[misc]
             measured[steps].append(1e9 * taken / (steps * calls))
     alone = statistics.median(measured[100_000])

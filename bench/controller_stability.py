@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 from numpy.typing import NDArray
-from propwash.control import AttitudeThrust, Position, TrajectoryReference, Velocity
+from propwash.control import AttitudeThrust, PositionCommand, TrajectoryCommand, VelocityCommand
 
 Array = NDArray[np.float64]
 PERIOD = 48  # steps between two looks, 0.05 s
@@ -49,12 +49,12 @@ def loops(vehicle: pw.VehicleParameters) -> dict[str, tuple[Any, str, float]]:
     weight = vehicle.body.mass * float(np.linalg.norm(vehicle.body.gravity))
     found: dict[str, tuple[Any, str, float]] = {
         "attitude": (AttitudeThrust([1, 0, 0, 0], weight), "tilt", np.pi),
-        "velocity": (Velocity([0, 0, 0], yaw=0.0), "velocity", np.pi),
-        "position": (Position([0, 0, 0], yaw=0.0), "position", np.pi),
+        "velocity": (VelocityCommand([0, 0, 0], yaw=0.0), "velocity", np.pi),
+        "position": (PositionCommand([0, 0, 0], yaw=0.0), "position", np.pi),
     }
     for controller in ("geometric", "backstepping", "indi"):
         tilt = np.pi / 3 if controller == "backstepping" else np.pi
-        command = TrajectoryReference([0, 0, 0], controller=controller)
+        command = TrajectoryCommand([0, 0, 0], controller=controller)
         found[controller] = (command, "position", tilt)
     return found
 
@@ -81,7 +81,7 @@ def errors(
     )
     looks = []
     for _ in range(round(seconds / (PERIOD * fleet.dt))):
-        fleet.step(command, PERIOD)
+        fleet.step(command, substeps=PERIOD)
         looks.append(MEASURES[measure](fleet))
     return np.array(looks)
 

@@ -1,8 +1,15 @@
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
 #include "arrays.hpp"
 #include "commands.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/car.hpp"
 #include "rooms.hpp"
+#include "snapshot_bytes.hpp"
 #include "stepping.hpp"
 
 namespace propwash::bindings {
@@ -22,9 +29,9 @@ const SpeedYawRateCommand& checked_command(const py::object& command) {
   return command.cast<const SpeedYawRateCommand&>();
 }
 
-void step(Car<>& car, const py::object& command, const py::object& dt, const py::object& steps) {
+void step(Car<>& car, const py::object& command, const py::object& dt, const py::object& substeps) {
   const auto& c = checked_command(command);
-  const py::ssize_t count = whole_number(steps, "steps", 0);
+  const py::ssize_t count = whole_number(substeps, "substeps", 1);
   require_one_command(c.rows(), "step()");
   const double seconds = checked_time_step(dt);
   const SpeedYawRate<double> held{c.speed_at(0), c.yaw_rate_at(0)};
@@ -67,20 +74,18 @@ CarState<double> state_from(const py::tuple& fields) {
           finite_number(fields[2], "heading", "a finite number [rad]")};
 }
 
-py::tuple get_state(const Car<>& car) {
-  const auto s = car.snapshot();
-  return py::make_tuple(s.state.x, s.state.y, s.state.heading, s.time, s.steps);
+bool is_sound(const Car<>::Snapshot& s) {
+  return is_finite(s.state.x) && is_finite(s.state.y) && is_finite(s.state.heading) &&
+         is_finite(s.time) && s.id <= std::numeric_limits<std::uint32_t>::max();
 }
 
-void set_state(Car<>& car, const py::tuple& snapshot) {
-  if (snapshot.size() != 5) {
-    refuse("snapshot", "what get_state() of a car gave", snapshot);
+void restore(Car<>& car, const py::bytes& bytes) {
+  const auto snapshot = snapshot_from<Car<>::Snapshot>(snapshot_header("car"), bytes);
+  if (!snapshot || !is_sound(*snapshot)) {
+    throw py::value_error(
+        "snapshot: expected the bytes that snapshot() of a Car gave in this version of propwash");
   }
-  Car<>::Snapshot s;
-  s.state = state_from(snapshot);
-  s.time = finite_number(snapshot[3], "time", "a finite number [s]");
-  s.steps = static_cast<std::uint64_t>(whole_number(snapshot[4], "steps", 0));
-  car.restore(s);
+  car.restore(*snapshot);
 }
 
 }  // namespace
@@ -95,11 +100,10 @@ void bind_car(py::module_& m) {
            py::arg("parameters"), py::arg("integrator"), py::arg("seed"), py::arg("id"),
            py::arg("noise"))
       .def("step", &step, py::arg("command"), py::arg("dt") = py::float_(1.0 / 960.0),
-           py::arg("steps") = py::int_(1),
-           "Advances `steps` steps of dt [s] under a held SpeedYawRate, limited to the car's "
-           "range.\n\n"
-           "Raises ValueError or TypeError for a command, dt or steps that cannot be; the state is "
-           "then unchanged.")
+           py::kw_only(), py::arg("substeps") = py::int_(1),
+           "Advances by `substeps` steps of dt [s] under a held SpeedYawRate, limited to the car's "
+           "range. dt is given per call; a CarFleet has one from its construction.\n\n"
+           "Raises ValueError or TypeError for invalid arguments; the state is then unchanged.")
       .def("_rollout", &rollout, py::arg("command"), py::arg("dt"), py::arg("steps"),
            py::arg("substeps"))
       .def("_state",
@@ -111,14 +115,24 @@ void bind_car(py::module_& m) {
           [](Car<>& car, const py::tuple& fields) { car.set_state(state_from(fields)); },
           py::arg("fields"))
       .def(
-          "_reset", [](Car<>& car, const py::tuple& fields) { car.reset(state_from(fields)); },
-          py::arg("fields"))
-      .def("get_state", &get_state,
-           "Everything that affects the future: (x, y, heading, time, steps).")
-      .def("set_state", &set_state, py::arg("snapshot"),
-           "Continues, bit for bit, from what get_state() gave.")
+          "_reset",
+          [](Car<>& car, const py::tuple& fields, std::optional<std::uint64_t> seed) {
+            const auto state = state_from(fields);
+            return seed ? car.reset(state, *seed) : car.reset(state);
+          },
+          py::arg("fields"), py::arg("seed"))
+      .def(
+          "snapshot",
+          [](const Car<>& car) { return snapshot_bytes(snapshot_header("car"), car.snapshot()); },
+          "Everything that affects the future, as bytes: state, time, and key and counter of the "
+          "noise.")
+      .def("restore", &restore, py::arg("snapshot"),
+           "Continues, bit for bit, from what snapshot() gave for the same parameters.\n\n"
+           "Raises ValueError for other bytes; nothing changes then.")
       .def_property_readonly("time", &Car<>::time, "s, since reset")
-      .def_property_readonly("steps", &Car<>::steps, "number of steps since reset");
+      .def_property_readonly("steps", &Car<>::steps, steps_meaning)
+      .def_property_readonly(
+          "seed", [](const Car<>& car) { return car.options().seed; }, seed_meaning);
 }
 
 }  // namespace propwash::bindings

@@ -131,22 +131,22 @@ class PyCarFleet {
     const CarFleetState<T> state = state_of(parts);
     if (!seed.is_none()) {
       const auto key = seed.cast<std::uint64_t>();
-      return alone(size() > worth_releasing, [&] { fleet_.reset(key, state); });
+      return alone(size() > worth_releasing, [&] { fleet_.reset(state, key); });
     }
     const Span<const bool> some = mask_of(mask);
     alone(size() > worth_releasing, [&] { fleet_.reset(state, some); });
   }
-  void place(const py::tuple& parts, const py::object& mask) {
+  void set_state(const py::tuple& parts, const py::object& mask) {
     const CarFleetState<T> state = state_of(parts);
     const Span<const bool> some = mask_of(mask);
     alone(size() > worth_releasing, [&] { fleet_.set_state(state, some); });
   }
 
-  py::bytes get_state() const {
+  py::bytes snapshot() const {
     const auto snapshot = alone(size() > worth_releasing, [&] { return fleet_.snapshot(); });
     return {reinterpret_cast<const char*>(snapshot.data()), snapshot.size()};
   }
-  void set_state(const py::bytes& snapshot) {
+  void restore(const py::bytes& snapshot) {
     const auto view = static_cast<std::string_view>(snapshot);
     const Span<const std::byte> bytes{reinterpret_cast<const std::byte*>(view.data()), view.size()};
     alone(size() > worth_releasing, [&] { fleet_.restore(bytes); });
@@ -299,9 +299,9 @@ void bind_car_fleet_of(py::module_& m, const char* name) {
       .def("step", &Self::step, py::arg("command"), py::arg("substeps"))
       .def("rollout", &Self::rollout, py::arg("command"), py::arg("steps"), py::arg("substeps"))
       .def("reset", &Self::reset, py::arg("parts"), py::arg("mask"), py::arg("seed"))
-      .def("place", &Self::place, py::arg("parts"), py::arg("mask"))
-      .def("get_state", &Self::get_state)
-      .def("set_state", &Self::set_state, py::arg("snapshot"))
+      .def("set_state", &Self::set_state, py::arg("parts"), py::arg("mask"))
+      .def("snapshot", &Self::snapshot)
+      .def("restore", &Self::restore, py::arg("snapshot"))
       .def("parameter", &Self::parameter, py::arg("field"))
       .def("set_parameters", &Self::set_parameters, py::arg("values"))
       .def("own_parameters", &Self::own_parameters)

@@ -265,31 +265,31 @@ void bind_control(py::module_& m) {
       .def("_update", &update, py::arg("gyroscope"), py::arg("command"))
       .def("reset", &RateController<>::reset, "Forgets filter and integrals.")
       .def(
-          "get_state",
+          "snapshot",
           [](const RateController<>& c) {
-            return py::make_tuple(to_array(c.state().filter.value),
-                                  to_array(c.state().filter.derivative),
-                                  to_array(c.state().integral));
+            return py::make_tuple(to_array(c.snapshot().filter.value),
+                                  to_array(c.snapshot().filter.derivative),
+                                  to_array(c.snapshot().integral));
           },
           "Everything that affects the future: filtered rates [rad/s], their derivative "
           "[rad/s^2] and the integrals [rad], each (3,).")
       .def(
-          "set_state",
+          "restore",
           [](RateController<>& c, const py::tuple& snapshot) {
             if (snapshot.size() != 3) {
-              refuse("snapshot", "what get_state() of a rate controller gave", snapshot);
+              refuse("snapshot", "what snapshot() of a rate controller gave", snapshot);
             }
-            c.set_state({{vec3(snapshot[0], "snapshot[0]", "rad/s"),
-                          vec3(snapshot[1], "snapshot[1]", "rad/s^2")},
-                         vec3(snapshot[2], "snapshot[2]", "rad")});
+            c.restore({{vec3(snapshot[0], "snapshot[0]", "rad/s"),
+                        vec3(snapshot[1], "snapshot[1]", "rad/s^2")},
+                       vec3(snapshot[2], "snapshot[2]", "rad")});
           },
-          py::arg("snapshot"), "Continues, bit for bit, from what get_state() gave.")
+          py::arg("snapshot"), "Continues, bit for bit, from what snapshot() gave.")
       .def_property_readonly(
           "filtered_rates",
-          [](const RateController<>& c) { return to_array(c.state().filter.value); },
+          [](const RateController<>& c) { return to_array(c.snapshot().filter.value); },
           "(3,) rad/s, what the low-pass makes of the gyroscope's readings")
       .def_property_readonly(
-          "integral", [](const RateController<>& c) { return to_array(c.state().integral); },
+          "integral", [](const RateController<>& c) { return to_array(c.snapshot().integral); },
           "(3,) rad, the bounded integrals of the rate error");
 
   m.def(

@@ -58,7 +58,7 @@ void bind_fleet_of(py::module_& m, const char* name) {
       .def("rollout", &Self::rollout, py::arg("command"), py::arg("steps"), py::arg("substeps"),
            py::arg("record"))
       .def("reset", &Self::reset, py::arg("parts"), py::arg("mask"), py::arg("seed"))
-      .def("place", &Self::place, py::arg("parts"), py::arg("mask"))
+      .def("set_state", &Self::set_state, py::arg("parts"), py::arg("mask"))
       .def("set_wind", &Self::set_wind, py::arg("wind").noconvert())
       .def("set_external_wrench", &Self::set_external_wrench, py::arg("force_W").noconvert(),
            py::arg("torque_B").noconvert())
@@ -66,8 +66,8 @@ void bind_fleet_of(py::module_& m, const char* name) {
            py::arg("factors").noconvert())
       .def("set_battery_voltage", &Self::set_battery_voltage, py::arg("voltage").noconvert())
       .def("set_action_delay", &Self::set_action_delay, py::arg("steps").noconvert())
-      .def("get_state", &Self::get_state)
-      .def("set_state", &Self::set_state, py::arg("snapshot"))
+      .def("snapshot", &Self::snapshot)
+      .def("restore", &Self::restore, py::arg("snapshot"))
       .def("parameter", &Self::parameter, py::arg("field"))
       .def("set_parameters", &Self::set_parameters, py::arg("values"), py::arg("some") = py::none())
       .def("own_parameters", &Self::own_parameters)

@@ -1,11 +1,14 @@
-#include <cstring>
-#include <type_traits>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <optional>
 
 #include "arrays.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/imu.hpp"
-#include "propwash/version.hpp"
 #include "rooms.hpp"
+#include "snapshot_bytes.hpp"
+#include "stepping.hpp"
 
 namespace propwash::bindings {
 
@@ -28,27 +31,14 @@ py::tuple read(Sensor& sensor, const py::object& specific_force, const py::objec
   return tuple_of(sensor.read(force_B, rates_B, acceleration_B, seconds));
 }
 
-const std::string snapshot_header = "propwash " PROPWASH_VERSION " imu ";
-
-py::bytes snapshot(const Sensor& sensor) {
-  static_assert(std::is_trivially_copyable_v<Sensor::Snapshot>);
-  const auto numbers = sensor.snapshot();
-  std::string data = snapshot_header;
-  data.append(reinterpret_cast<const char*>(&numbers), sizeof numbers);
-  return py::bytes(data);
-}
-
 void restore(Sensor& sensor, const py::bytes& bytes) {
-  const auto data = static_cast<std::string>(bytes);
-  Sensor::Snapshot numbers;
-  if (data.size() != snapshot_header.size() + sizeof numbers ||
-      data.compare(0, snapshot_header.size(), snapshot_header) != 0) {
+  const auto snapshot = snapshot_from<Sensor::Snapshot>(snapshot_header("imu"), bytes);
+  if (!snapshot) {
     throw py::value_error(
         "snapshot: expected the bytes that snapshot() of an Imu gave in this "
         "version of propwash");
   }
-  std::memcpy(static_cast<void*>(&numbers), data.data() + snapshot_header.size(), sizeof numbers);
-  sensor.restore(numbers);
+  sensor.restore(*snapshot);
 }
 
 }  // namespace
@@ -61,17 +51,26 @@ void bind_imu(py::module_& m) {
       .def("_read", &read, py::arg("specific_force"), py::arg("rates"),
            py::arg("angular_acceleration"), py::arg("dt"))
       .def("_reading", [](const Sensor& s) { return tuple_of(s.reading()); })
-      .def("reset", &Sensor::reset,
-           "Starts again at time 0: draws the initial biases; there is no reading yet.")
-      .def("snapshot", &snapshot,
-           "Everything that affects the future, as bytes: biases, last reading, time and noise "
-           "counter.")
+      .def(
+          "_reset",
+          [](Sensor& sensor, std::optional<std::uint64_t> seed) {
+            return seed ? sensor.reset(*seed) : sensor.reset();
+          },
+          py::arg("seed"))
+      .def(
+          "snapshot",
+          [](const Sensor& sensor) {
+            return snapshot_bytes(snapshot_header("imu"), sensor.snapshot());
+          },
+          "Everything that affects the future, as bytes: biases, last reading, time and noise "
+          "counter.")
       .def("restore", &restore, py::arg("snapshot"),
            "Continues, bit for bit, from what snapshot() gave, with its seed and id.\n\nRaises "
            "ValueError for other bytes and for a snapshot of a sensor with other parameters or "
            "another noise switch; nothing changes then.")
       .def_property_readonly("time", &Sensor::time, "s, since reset")
-      .def_property_readonly("steps", &Sensor::steps, "number of steps since reset")
+      .def_property_readonly("steps", &Sensor::steps, steps_meaning)
+      .def_property_readonly("seed", &Sensor::seed, seed_meaning)
       .def_property_readonly(
           "accelerometer_bias", [](const Sensor& s) { return to_array(s.bias().accelerometer); },
           "(3,) m/s^2, sensor axes")

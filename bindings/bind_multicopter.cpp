@@ -1,5 +1,8 @@
-#include <cstring>
+#include <pybind11/stl.h>
+
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <variant>
 
 #include "arrays.hpp"
@@ -7,8 +10,8 @@
 #include "outer_commands.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/multicopter.hpp"
-#include "propwash/version.hpp"
 #include "rooms.hpp"
+#include "snapshot_bytes.hpp"
 #include "stepping.hpp"
 
 namespace propwash::bindings {
@@ -142,8 +145,11 @@ class PyMulticopter {
   void set_state(const py::tuple& fields) {
     visit([&](auto& vehicle) { vehicle.set_state(state_from(vehicle, fields)); });
   }
-  void reset(const py::tuple& fields) {
-    visit([&](auto& vehicle) { vehicle.reset(state_from(vehicle, fields)); });
+  void reset(const py::tuple& fields, std::optional<std::uint64_t> seed) {
+    visit([&](auto& vehicle) {
+      const auto state = state_from(vehicle, fields);
+      return seed ? vehicle.reset(state, *seed) : vehicle.reset(state);
+    });
   }
 
   py::tuple imu() const {
@@ -154,8 +160,8 @@ class PyMulticopter {
     });
   }
 
-  void step(const py::object& command, const py::object& dt, const py::object& steps) {
-    const py::ssize_t count = whole_number(steps, "steps", 0);
+  void step(const py::object& command, const py::object& dt, const py::object& substeps) {
+    const py::ssize_t count = whole_number(substeps, "substeps", 1);
     with_command(command, [&](auto& vehicle, const auto& row_of, py::ssize_t rows) {
       require_one_command(rows, "step()");
       const double seconds = checked_time_step(vehicle, dt);
@@ -207,30 +213,21 @@ class PyMulticopter {
     });
   }
 
-  py::bytes get_state() const {
-    return visit([](const auto& vehicle) {
-      const auto snapshot = vehicle.snapshot();
-      std::string data = header_of(vehicle);
-      data.append(reinterpret_cast<const char*>(&snapshot), sizeof(snapshot));
-      return py::bytes(data);
-    });
+  py::bytes snapshot() const {
+    return visit(
+        [](const auto& vehicle) { return snapshot_bytes(header_of(vehicle), vehicle.snapshot()); });
   }
   void restore(const py::bytes& bytes) {
-    const auto data = static_cast<std::string>(bytes);
     visit([&](auto& vehicle) {
       using Snapshot = typename std::decay_t<decltype(vehicle)>::Snapshot;
-      static_assert(std::is_trivially_copyable_v<Snapshot>);
-      const std::string header = header_of(vehicle);
-      if (data.size() != header.size() + sizeof(Snapshot) ||
-          data.compare(0, header.size(), header) != 0) {
+      const auto snapshot = snapshot_from<Snapshot>(header_of(vehicle), bytes);
+      if (!snapshot) {
         throw py::value_error(
-            "snapshot: expected the bytes that get_state() of a multicopter with " +
+            "snapshot: expected the bytes that snapshot() of a multicopter with " +
             std::to_string(vehicle.rotors()) + " rotors gave in this version of propwash, got " +
-            std::to_string(data.size()) + " other bytes");
+            std::to_string(py::len(bytes)) + " other bytes");
       }
-      Snapshot snapshot;
-      std::memcpy(static_cast<void*>(&snapshot), data.data() + header.size(), sizeof(Snapshot));
-      vehicle.restore(snapshot);
+      vehicle.restore(*snapshot);
     });
   }
 
@@ -244,7 +241,7 @@ class PyMulticopter {
 
   template <class Vehicle>
   static std::string header_of(const Vehicle& vehicle) {
-    return "propwash " PROPWASH_VERSION " multicopter " + std::to_string(vehicle.rotors()) + " ";
+    return snapshot_header("multicopter " + std::to_string(vehicle.rotors()));
   }
 
   template <int N>
@@ -254,13 +251,21 @@ class PyMulticopter {
                           to_array_of(state.rotor_speeds));
   }
 
+  /// The vehicle's state with the fields that are not None replaced.
   template <class Vehicle>
   static typename Vehicle::State state_from(const Vehicle& vehicle, const py::tuple& fields) {
     auto state = vehicle.state();
-    state.position = vec3(fields[0], "position", "m, world frame");
-    state.velocity = vec3(fields[1], "velocity", "m/s, world frame");
-    state.attitude = attitude(fields[2], "attitude");
-    state.body_rates = vec3(fields[3], "body_rates", "rad/s, body frame");
+    const auto has = [&](std::size_t field) { return !py::object(fields[field]).is_none(); };
+    if (has(0)) state.position = vec3(fields[0], "position", "m, world frame");
+    if (has(1)) state.velocity = vec3(fields[1], "velocity", "m/s, world frame");
+    if (has(2)) state.attitude = attitude(fields[2], "attitude");
+    if (has(3)) state.body_rates = vec3(fields[3], "body_rates", "rad/s, body frame");
+    if (has(4)) read_rotor_speeds(vehicle, fields[4], state.rotor_speeds);
+    return state;
+  }
+
+  template <class Vehicle, class Speeds>
+  static void read_rotor_speeds(const Vehicle& vehicle, const py::object& value, Speeds& result) {
     const auto& motor = vehicle.parameters().motor;
     const std::string expected = std::to_string(vehicle.rotors()) + " rotor speeds in [" +
                                  std::to_string(min_of(motor.speed_min)) + ", " +
@@ -268,18 +273,22 @@ class PyMulticopter {
                                  (motor.speed_min.is_uniform() && motor.speed_max.is_uniform()
                                       ? ""
                                       : ", each in the range of its motor");
-    const Array speeds = finite_array(fields[4], "rotor_speeds", expected);
+    const Array speeds = finite_array(value, "rotor_speeds", expected);
     if (speeds.ndim() != 1 || speeds.shape(0) != vehicle.rotors()) {
-      refuse("rotor_speeds", expected, fields[4]);
+      refuse("rotor_speeds", expected, value);
     }
     for (int i = 0; i < vehicle.rotors(); ++i) {
       const double speed = speeds.data()[i];
       if (speed < motor.speed_min[i] || speed > motor.speed_max[i]) {
-        refuse("rotor_speeds", expected, fields[4]);
+        refuse("rotor_speeds", expected, value);
       }
-      state.rotor_speeds[i] = speed;
+      result[i] = speed;
     }
-    return state;
+  }
+
+  /// Whether it is a propwash.trajectories.Reference, whose command() gives a TrajectoryCommand.
+  static bool is_reference(const py::object& command) {
+    return py::isinstance(command, py::module_::import("propwash.trajectories").attr("Reference"));
   }
 
   /// Calls f(vehicle, function from row to command, number of rows) after checking the command
@@ -299,6 +308,8 @@ class PyMulticopter {
       const auto& outer = command.cast<const OuterCommand&>();
       const auto row_of = [&](py::ssize_t row) { return outer.row(row); };
       visit([&](auto& vehicle) { f(vehicle, row_of, outer.rows()); });
+    } else if (is_reference(command)) {
+      with_command(command.attr("command")(), std::forward<F>(f));
     } else {
       throw py::type_error("command: expected " + std::string(commands_expected) + ", got " +
                            described(command));
@@ -344,13 +355,16 @@ void bind_multicopter(py::module_& m) {
            py::arg("parameters"), py::arg("integrator"), py::arg("seed"), py::arg("id"),
            py::arg("noise"))
       .def("step", &Self::step, py::arg("command"), py::arg("dt") = py::float_(1.0 / 960.0),
-           py::arg("steps") = py::int_(1),
-           "Advances `steps` steps of dt [s] under a held RateThrust, RotorSpeeds, AttitudeThrust, "
-           "Velocity, Position or TrajectoryReference.\n\n"
-           "With RateThrust the rate controller runs at every step, on the gyroscope reading of "
-           "the step before; rotor speeds are limited to the motors' range.\n"
-           "Raises ValueError or TypeError for a command, dt or steps that cannot be; the state is "
-           "then unchanged. Warns where dt is too long for the motors. Ctrl-C stops between steps.")
+           py::kw_only(), py::arg("substeps") = py::int_(1),
+           "Advances by `substeps` steps of dt [s] under a held command. dt is given per call; a "
+           "Fleet has one from its construction.\n\n"
+           "command: a RateThrust, RotorSpeeds, AttitudeThrust, VelocityCommand, PositionCommand, "
+           "TrajectoryCommand, or one row of a trajectories.Reference, which the geometric "
+           "controller then follows. With RateThrust the rate controller runs at every step, on "
+           "the gyroscope reading of the step before; rotor speeds are limited to the motors' "
+           "range.\n"
+           "Raises ValueError or TypeError for invalid arguments; the state is then unchanged. "
+           "Warns where dt is too long for the motors. Ctrl-C stops between steps.")
       .def("_rollout", &Self::rollout, py::arg("command"), py::arg("dt"), py::arg("steps"),
            py::arg("substeps"))
       .def("_outer_loops", &Self::outer_loops)
@@ -361,21 +375,23 @@ void bind_multicopter(py::module_& m) {
       .def("_derivative_of", &Self::derivative_of, py::arg("fields"), py::arg("command"))
       .def("_steady", &Self::steady, py::arg("velocity"), py::arg("climb"), py::arg("yaw_rate"))
       .def("_set_state", &Self::set_state, py::arg("fields"))
-      .def("_reset", &Self::reset, py::arg("fields"))
+      .def("_reset", &Self::reset, py::arg("fields"), py::arg("seed"))
       .def("_imu", &Self::imu)
-      .def("get_state", &Self::get_state,
+      .def("snapshot", &Self::snapshot,
            "Everything that affects the future, as bytes: state, filters, integrators, biases, "
-           "delays, time and noise counter.")
-      .def("set_state", &Self::restore, py::arg("snapshot"),
-           "Continues, bit for bit, from what get_state() gave for the same vehicle, seed and "
-           "id.\n\n"
+           "delays, time, and key and counter of the noise.")
+      .def("restore", &Self::restore, py::arg("snapshot"),
+           "Continues, bit for bit, from what snapshot() gave for the same vehicle.\n\n"
            "Raises ValueError for a snapshot of another kind of vehicle; nothing changes then.")
       .def_property_readonly(
           "time", [](const Self& s) { return s.visit([](auto& v) { return v.time(); }); },
           "s, since reset")
       .def_property_readonly(
           "steps", [](const Self& s) { return s.visit([](auto& v) { return v.steps(); }); },
-          "number of steps since reset")
+          steps_meaning)
+      .def_property_readonly(
+          "seed", [](const Self& s) { return s.visit([](auto& v) { return v.options().seed; }); },
+          seed_meaning)
       .def_property_readonly(
           "rotors", [](const Self& s) { return s.visit([](auto& v) { return v.rotors(); }); },
           "number of rotors")

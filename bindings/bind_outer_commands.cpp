@@ -275,7 +275,7 @@ void bind_trajectory(py::module_& m) {
   using py::arg;
   const auto none = py::none();
   bind_kind<Kind::trajectory>(
-      m, "TrajectoryReference",
+      m, "TrajectoryCommand",
       "A point of a trajectory, and the controller that is to follow it.\n\n"
       "position, velocity, acceleration, jerk, snap: (3,) m, m/s, … m/s^4, world frame. yaw, "
       "yaw_rate, yaw_acceleration: rad, rad/s, rad/s^2, of the heading of body x. What is None is "
@@ -327,8 +327,8 @@ void bind_outer_commands(py::module_& m) {
            }),
            arg("attitude"), arg("thrust"), arg("yaw_rate") = none);
   bind_kind<Kind::velocity>(
-      m, "Velocity",
-      "Velocity, for the velocity loop.\n\n"
+      m, "VelocityCommand",
+      "A velocity, for the velocity loop.\n\n"
       "velocity: (3,) m/s, world frame. yaw: rad, heading of body x; or yaw_rate: rad/s; without "
       "both the heading is left as it is. As in RateThrust there may be rows (T, …), vehicles (n, "
       "…) or both.\n"
@@ -338,8 +338,8 @@ void bind_outer_commands(py::module_& m) {
            }),
            arg("velocity"), arg("yaw") = none, arg("yaw_rate") = none);
   bind_kind<Kind::position>(
-      m, "Position",
-      "Position, for the position loop.\n\n"
+      m, "PositionCommand",
+      "A position, for the position loop.\n\n"
       "position: (3,) m, world frame. yaw: rad, heading of body x; without it the heading is left "
       "as it is. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.\n"
       "Raises ValueError for another shape or a number that is not finite.")

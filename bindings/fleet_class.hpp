@@ -141,12 +141,12 @@ class PyFleet {
     const FleetState<T> state = state_of(parts);
     if (!seed.is_none()) {
       const auto key = seed.cast<std::uint64_t>();
-      return alone(true, [&] { fleet_.reset(key, state); });
+      return alone(true, [&] { fleet_.reset(state, key); });
     }
     const Span<const bool> some = mask_of(mask);
     alone(size() > worth_releasing, [&] { fleet_.reset(state, some); });
   }
-  void place(const py::tuple& parts, const py::object& mask) {
+  void set_state(const py::tuple& parts, const py::object& mask) {
     const FleetState<T> state = state_of(parts);
     const Span<const bool> some = mask_of(mask);
     alone(size() > worth_releasing, [&] { fleet_.set_state(state, some); });
@@ -168,11 +168,11 @@ class PyFleet {
     alone(false, [&] { fleet_.set_action_delay(all); });
   }
 
-  py::bytes get_state() const {
+  py::bytes snapshot() const {
     const auto snapshot = alone(size() > worth_releasing, [&] { return fleet_.snapshot(); });
     return {reinterpret_cast<const char*>(snapshot.data()), snapshot.size()};
   }
-  void set_state(const py::bytes& snapshot) {
+  void restore(const py::bytes& snapshot) {
     const auto view = static_cast<std::string_view>(snapshot);
     const Span<const std::byte> bytes{reinterpret_cast<const std::byte*>(view.data()), view.size()};
     alone(size() > worth_releasing, [&] { fleet_.restore(bytes); });

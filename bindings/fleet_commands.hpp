@@ -176,12 +176,12 @@ class FleetOuterLoop {
       case OuterCommand::Kind::attitude_thrust:
         return fleet.step(FleetAttitudeThrust<T>{row(0), row(1), row(2)}, substeps, executor);
       case OuterCommand::Kind::velocity:
-        return fleet.step(FleetVelocity<T>{row(0), row(1), row(2)}, substeps, executor);
+        return fleet.step(FleetVelocityCommand<T>{row(0), row(1), row(2)}, substeps, executor);
       case OuterCommand::Kind::position:
-        return fleet.step(FleetPosition<T>{row(0), row(1)}, substeps, executor);
+        return fleet.step(FleetPositionCommand<T>{row(0), row(1)}, substeps, executor);
       case OuterCommand::Kind::trajectory:
-        return fleet.step(FleetTrajectoryReference<T>{row(0), row(1), row(2), row(3), row(4),
-                                                      row(5), row(6), row(7), loop_},
+        return fleet.step(FleetTrajectoryCommand<T>{row(0), row(1), row(2), row(3), row(4), row(5),
+                                                    row(6), row(7), loop_},
                           substeps, executor);
     }
   }

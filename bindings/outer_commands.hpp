@@ -13,7 +13,8 @@ namespace propwash::bindings {
 
 /// What a step of a multicopter takes.
 inline constexpr const char* commands_expected =
-    "a RateThrust, RotorSpeeds, AttitudeThrust, Velocity, Position or TrajectoryReference";
+    "a RateThrust, RotorSpeeds, AttitudeThrust, VelocityCommand, PositionCommand, "
+    "TrajectoryCommand or trajectories.Reference";
 
 /// A command for an outer loop: parts of numbers, of which some may be missing. Each is for one
 /// vehicle, or has rows, or vehicles, or both.

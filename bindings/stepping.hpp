@@ -29,6 +29,10 @@ void interruptible(pybind11::ssize_t count, F&& f, pybind11::ssize_t steps = 1) 
   }
 }
 
+inline constexpr const char* steps_meaning =
+    "steps since construction or since a reset with a seed: the counter of the noise";
+inline constexpr const char* seed_meaning = "key of all noise";
+
 /// A RuntimeWarning, unless the text is empty; throws where the user has made warnings errors.
 inline void warn(const std::string& text) {
   if (text.empty()) return;

@@ -37,7 +37,7 @@ def fly(size: int, seconds: float, threads: int, first_id: int = 0) -> tuple[str
         q = fleet.attitude
         error = 2.0 * np.sign(q[:, :1]) * q[:, 1:]
         fleet.step(pw.RateThrust(-np.float32(BANDWIDTH) * error, weight), substeps=SUBSTEPS)
-    return sha256(fleet.get_state()).hexdigest()[:16], fleet
+    return sha256(fleet.snapshot()).hexdigest()[:16], fleet
 
 
 def main() -> None:

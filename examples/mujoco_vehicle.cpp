@@ -174,9 +174,9 @@ int main() {
   };
   const pw::RotorSpeeds<4> off{};
   fly(off, 1.0);  // on the floor
-  fly(pw::Position<double>{{0.0, 0.0, 1.0}}, 6.0);
+  fly(pw::PositionCommand<double>{{0.0, 0.0, 1.0}}, 6.0);
   const double height = embedded.uav.state().position.z;
-  fly(pw::Velocity<double>{{0.0, 0.0, -0.4}}, 2.0);
+  fly(pw::VelocityCommand<double>{{0.0, 0.0, -0.4}}, 2.0);
   fly(off, 2.0);  // falls the rest
   const auto at_rest = fly(off, 0.5);
   const double rest = embedded.uav.state().position.z;

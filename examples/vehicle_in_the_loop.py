@@ -40,7 +40,7 @@ def simulated(seconds: float) -> Poses:
         turn = np.cross(up, force / np.linalg.norm(force))
         axis = np.array([x, y, z])
         turn_B = turn + 2.0 * np.cross(axis, np.cross(axis, turn)) - 2.0 * w * np.cross(axis, turn)
-        uav.step(pw.RateThrust(6.0 * turn_B, max(0.0, float(force @ up))), dt=0.001, steps=10)
+        uav.step(pw.RateThrust(6.0 * turn_B, max(0.0, float(force @ up))), dt=0.001, substeps=10)
     table = np.array(rows)
     return table[:, 0], table[:, 1:4], table[:, 4:]
 

@@ -31,7 +31,7 @@ def main() -> None:
             )
     one = pw.Multicopter("flightgoggles", integrator="rk4", noise=False)
     command = pw.RotorSpeeds(one.rotor_speeds)
-    rate = steps_per_second(lambda: one.step(command, dt=DT, steps=1), 1)
+    rate = steps_per_second(lambda: one.step(command, dt=DT, substeps=1), 1)
     report(
         Result(
             "propwash, one vehicle",

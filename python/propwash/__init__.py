@@ -2,7 +2,7 @@
 
 >>> import propwash as pw
 >>> uav = pw.Multicopter("blackbird", integrator="rk4", seed=1)
->>> uav.step(pw.RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, steps=960)
+>>> uav.step(pw.RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, substeps=960)
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,19 +10,26 @@ from typing import TYPE_CHECKING, Any
 from propwash import frames, render, trajectories, world
 from propwash._core import (
     AttitudeThrust,
-    Position,
+    PositionCommand,
     RateThrust,
     RotorSpeeds,
     SpeedYawRate,
-    TrajectoryReference,
-    Velocity,
+    TrajectoryCommand,
+    VelocityCommand,
     __version__,
 )
 from propwash._fleet_parameters import FleetParameters
 from propwash._fleet_sensors import FleetSensor
-from propwash._fleet_types import Dryden, FleetImuReading, FleetTrajectory, SensorRecord, ThreadPool
+from propwash._fleet_types import (
+    Dryden,
+    FleetImuReading,
+    FleetState,
+    FleetTrajectory,
+    SensorRecord,
+    ThreadPool,
+)
 from propwash.car import Car, CarState, CarTrajectory
-from propwash.car_fleet import CarFleet, CarFleetTrajectory
+from propwash.car_fleet import CarFleet, CarFleetState, CarFleetTrajectory
 from propwash.control import Allocation, LowPass, Pid, RateController, RotorCommand, Wrench
 from propwash.fleet import Fleet, build_info
 from propwash.imu import Imu
@@ -105,6 +112,7 @@ __all__ = [
     "Camera",
     "Car",
     "CarFleet",
+    "CarFleetState",
     "CarFleetTrajectory",
     "CarParameters",
     "CarState",
@@ -119,6 +127,7 @@ __all__ = [
     "FleetImuReading",
     "FleetParameters",
     "FleetSensor",
+    "FleetState",
     "FleetTrajectory",
     "Gnss",
     "GnssReading",
@@ -137,7 +146,7 @@ __all__ = [
     "ParameterError",
     "Pid",
     "Pixels",
-    "Position",
+    "PositionCommand",
     "ProcessNoiseParameters",
     "RangeFinder",
     "RangeReading",
@@ -154,10 +163,10 @@ __all__ = [
     "SpeedYawRate",
     "ThreadPool",
     "Trajectory",
-    "TrajectoryReference",
+    "TrajectoryCommand",
     "Vehicle",
     "VehicleParameters",
-    "Velocity",
+    "VelocityCommand",
     "Wrench",
     "__version__",
     "build_info",

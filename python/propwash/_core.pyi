@@ -30,7 +30,7 @@ __all__: list[str] = [
     "Painter",
     "Pid",
     "PoseMessage",
-    "Position",
+    "PositionCommand",
     "ProtocolError",
     "RaceCourses",
     "RangeFinderModel",
@@ -45,8 +45,8 @@ __all__: list[str] = [
     "SpeedYawRate",
     "ThreadPool",
     "TrackPath",
-    "TrajectoryReference",
-    "Velocity",
+    "TrajectoryCommand",
+    "VelocityCommand",
     "bias_next",
     "bias_start",
     "build_info",
@@ -195,9 +195,9 @@ class AttitudeThrust(OuterCommand):
         rad/s, read-only
         """
 
-class Velocity(OuterCommand):
+class VelocityCommand(OuterCommand):
     """
-    Velocity, for the velocity loop.
+    A velocity, for the velocity loop.
 
     velocity: (3,) m/s, world frame. yaw: rad, heading of body x; or yaw_rate: rad/s; without both the heading is left as it is. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
     Raises ValueError for another shape or a number that is not finite.
@@ -224,9 +224,9 @@ class Velocity(OuterCommand):
         rad/s, read-only
         """
 
-class Position(OuterCommand):
+class PositionCommand(OuterCommand):
     """
-    Position, for the position loop.
+    A position, for the position loop.
 
     position: (3,) m, world frame. yaw: rad, heading of body x; without it the heading is left as it is. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
     Raises ValueError for another shape or a number that is not finite.
@@ -246,7 +246,7 @@ class Position(OuterCommand):
         rad, read-only
         """
 
-class TrajectoryReference(OuterCommand):
+class TrajectoryCommand(OuterCommand):
     """
     A point of a trajectory, and the controller that is to follow it.
 
@@ -394,7 +394,15 @@ class RateController:
     """
     def __init__(self, parameters: typing.Any, dt: typing.Any) -> None: ...
     def _update(self, gyroscope: typing.Any, command: typing.Any) -> tuple: ...
-    def get_state(
+    def reset(self) -> None:
+        """
+        Forgets filter and integrals.
+        """
+    def restore(self, snapshot: tuple) -> None:
+        """
+        Continues, bit for bit, from what snapshot() gave.
+        """
+    def snapshot(
         self,
     ) -> tuple[
         numpy.typing.NDArray[numpy.float64],
@@ -403,14 +411,6 @@ class RateController:
     ]:
         """
         Everything that affects the future: filtered rates [rad/s], their derivative [rad/s^2] and the integrals [rad], each (3,).
-        """
-    def reset(self) -> None:
-        """
-        Forgets filter and integrals.
-        """
-    def set_state(self, snapshot: tuple) -> None:
-        """
-        Continues, bit for bit, from what get_state() gave.
         """
     @property
     def filtered_rates(self) -> numpy.typing.NDArray[numpy.float64]:
@@ -439,7 +439,9 @@ class Multicopter:
     def _derivative_of(self, fields: tuple, command: RotorSpeeds) -> tuple: ...
     def _imu(self) -> tuple: ...
     def _outer_loops(self) -> dict: ...
-    def _reset(self, fields: tuple) -> None: ...
+    def _reset(
+        self, fields: tuple, seed: typing.SupportsInt | typing.SupportsIndex | None
+    ) -> None: ...
     def _rollout(
         self, command: typing.Any, dt: typing.Any, steps: typing.Any, substeps: typing.Any
     ) -> dict: ...
@@ -448,9 +450,11 @@ class Multicopter:
     def _state(self) -> tuple: ...
     def _steady(self, velocity: typing.Any, climb: typing.Any, yaw_rate: typing.Any) -> tuple: ...
     def _trim(self) -> tuple: ...
-    def get_state(self) -> bytes:
+    def restore(self, snapshot: bytes) -> None:
         """
-        Everything that affects the future, as bytes: state, filters, integrators, biases, delays, time and noise counter.
+        Continues, bit for bit, from what snapshot() gave for the same vehicle.
+
+        Raises ValueError for a snapshot of another kind of vehicle; nothing changes then.
         """
     def set_external_wrench(
         self, force_W: typing.Any, torque_B: typing.Any = (0.0, 0.0, 0.0)
@@ -461,20 +465,22 @@ class Multicopter:
         A payload, a tether, contact in a host simulator. The accelerometer measures them.
         Raises ValueError for anything but 3 finite numbers each; nothing changes then.
         """
-    def set_state(self, snapshot: bytes) -> None:
+    def snapshot(self) -> bytes:
         """
-        Continues, bit for bit, from what get_state() gave for the same vehicle, seed and id.
-
-        Raises ValueError for a snapshot of another kind of vehicle; nothing changes then.
+        Everything that affects the future, as bytes: state, filters, integrators, biases, delays, time, and key and counter of the noise.
         """
     def step(
-        self, command: typing.Any, dt: typing.Any = 0.0010416666666666667, steps: typing.Any = 1
+        self,
+        command: typing.Any,
+        dt: typing.Any = 0.0010416666666666667,
+        *,
+        substeps: typing.Any = 1,
     ) -> None:
         """
-        Advances `steps` steps of dt [s] under a held RateThrust, RotorSpeeds, AttitudeThrust, Velocity, Position or TrajectoryReference.
+        Advances by `substeps` steps of dt [s] under a held command. dt is given per call; a Fleet has one from its construction.
 
-        With RateThrust the rate controller runs at every step, on the gyroscope reading of the step before; rotor speeds are limited to the motors' range.
-        Raises ValueError or TypeError for a command, dt or steps that cannot be; the state is then unchanged. Warns where dt is too long for the motors. Ctrl-C stops between steps.
+        command: a RateThrust, RotorSpeeds, AttitudeThrust, VelocityCommand, PositionCommand, TrajectoryCommand, or one row of a trajectories.Reference, which the geometric controller then follows. With RateThrust the rate controller runs at every step, on the gyroscope reading of the step before; rotor speeds are limited to the motors' range.
+        Raises ValueError or TypeError for invalid arguments; the state is then unchanged. Warns where dt is too long for the motors. Ctrl-C stops between steps.
         """
     @property
     def accelerometer_bias(self) -> numpy.typing.NDArray[numpy.float64]:
@@ -521,9 +527,14 @@ class Multicopter:
         number of rotors
         """
     @property
+    def seed(self) -> int:
+        """
+        key of all noise
+        """
+    @property
     def steps(self) -> int:
         """
-        number of steps since reset
+        steps since construction or since a reset with a seed: the counter of the noise
         """
     @property
     def time(self) -> float:
@@ -557,13 +568,10 @@ class Imu:
         dt: typing.Any,
     ) -> tuple: ...
     def _reading(self) -> tuple: ...
-    def reset(self) -> None:
-        """
-        Starts again at time 0: draws the initial biases; there is no reading yet.
-        """
+    def _reset(self, seed: typing.SupportsInt | typing.SupportsIndex | None) -> None: ...
     def restore(self, snapshot: bytes) -> None:
         """
-        Continues, bit for bit, from what snapshot() gave for the same parameters, seed and id.
+        Continues, bit for bit, from what snapshot() gave for the same parameters, the noise of its seed and id too.
 
         Raises ValueError for other bytes; nothing changes then.
         """
@@ -582,9 +590,14 @@ class Imu:
         (3,) rad/s, sensor axes
         """
     @property
+    def seed(self) -> int:
+        """
+        key of all noise
+        """
+    @property
     def steps(self) -> int:
         """
-        number of steps since reset
+        steps since construction or since a reset with a seed: the counter of the noise
         """
     @property
     def time(self) -> float:
@@ -604,32 +617,45 @@ class Car:
         id: typing.SupportsInt | typing.SupportsIndex,
         noise: bool,
     ) -> None: ...
-    def _reset(self, fields: tuple) -> None: ...
+    def _reset(
+        self, fields: tuple, seed: typing.SupportsInt | typing.SupportsIndex | None
+    ) -> None: ...
     def _rollout(
         self, command: typing.Any, dt: typing.Any, steps: typing.Any, substeps: typing.Any
     ) -> dict: ...
     def _set_state(self, fields: tuple) -> None: ...
     def _state(self) -> tuple[float, float, float]: ...
-    def get_state(self) -> tuple:
+    def restore(self, snapshot: bytes) -> None:
         """
-        Everything that affects the future: (x, y, heading, time, steps).
+        Continues, bit for bit, from what snapshot() gave for the same parameters.
+
+        Raises ValueError for other bytes; nothing changes then.
         """
-    def set_state(self, snapshot: tuple) -> None:
+    def snapshot(self) -> bytes:
         """
-        Continues, bit for bit, from what get_state() gave.
+        Everything that affects the future, as bytes: state, time, and key and counter of the noise.
         """
     def step(
-        self, command: typing.Any, dt: typing.Any = 0.0010416666666666667, steps: typing.Any = 1
+        self,
+        command: typing.Any,
+        dt: typing.Any = 0.0010416666666666667,
+        *,
+        substeps: typing.Any = 1,
     ) -> None:
         """
-        Advances `steps` steps of dt [s] under a held SpeedYawRate, limited to the car's range.
+        Advances by `substeps` steps of dt [s] under a held SpeedYawRate, limited to the car's range. dt is given per call; a CarFleet has one from its construction.
 
-        Raises ValueError or TypeError for a command, dt or steps that cannot be; the state is then unchanged.
+        Raises ValueError or TypeError for invalid arguments; the state is then unchanged.
+        """
+    @property
+    def seed(self) -> int:
+        """
+        key of all noise
         """
     @property
     def steps(self) -> int:
         """
-        number of steps since reset
+        steps since construction or since a reset with a seed: the counter of the noise
         """
     @property
     def time(self) -> float:
@@ -668,7 +694,6 @@ class FleetFloat32:
         pool: ThreadPool | None,
         reproducible: bool,
     ) -> None: ...
-    def get_state(self) -> bytes: ...
     def imu(self) -> tuple: ...
     def kinematics(self, most: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
         """
@@ -679,8 +704,8 @@ class FleetFloat32:
     def parameter(
         self, field: typing.SupportsInt | typing.SupportsIndex
     ) -> numpy.typing.NDArray[numpy.float64]: ...
-    def place(self, parts: tuple, mask: typing.Any) -> None: ...
     def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
+    def restore(self, snapshot: bytes) -> None: ...
     def rollout(
         self,
         command: typing.Any,
@@ -705,8 +730,9 @@ class FleetFloat32:
         some: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
     ) -> None: ...
     def set_rotor_effectiveness(self, factors: numpy.typing.NDArray[numpy.float32]) -> None: ...
-    def set_state(self, snapshot: bytes) -> None: ...
+    def set_state(self, parts: tuple, mask: typing.Any) -> None: ...
     def set_wind(self, wind: numpy.typing.NDArray[numpy.float32]) -> None: ...
+    def snapshot(self) -> bytes: ...
     def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
     @property
     def accelerometer_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
@@ -814,7 +840,6 @@ class FleetFloat64:
         pool: ThreadPool | None,
         reproducible: bool,
     ) -> None: ...
-    def get_state(self) -> bytes: ...
     def imu(self) -> tuple: ...
     def kinematics(self, most: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
         """
@@ -825,8 +850,8 @@ class FleetFloat64:
     def parameter(
         self, field: typing.SupportsInt | typing.SupportsIndex
     ) -> numpy.typing.NDArray[numpy.float64]: ...
-    def place(self, parts: tuple, mask: typing.Any) -> None: ...
     def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
+    def restore(self, snapshot: bytes) -> None: ...
     def rollout(
         self,
         command: typing.Any,
@@ -851,8 +876,9 @@ class FleetFloat64:
         some: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] | None = None,
     ) -> None: ...
     def set_rotor_effectiveness(self, factors: numpy.typing.NDArray[numpy.float64]) -> None: ...
-    def set_state(self, snapshot: bytes) -> None: ...
+    def set_state(self, parts: tuple, mask: typing.Any) -> None: ...
     def set_wind(self, wind: numpy.typing.NDArray[numpy.float64]) -> None: ...
+    def snapshot(self) -> bytes: ...
     def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
     @property
     def accelerometer_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
@@ -955,13 +981,12 @@ class CarFleetFloat32:
         noise: bool,
         pool: ThreadPool | None,
     ) -> None: ...
-    def get_state(self) -> bytes: ...
     def own_parameters(self) -> list[int]: ...
     def parameter(
         self, field: typing.SupportsInt | typing.SupportsIndex
     ) -> numpy.typing.NDArray[numpy.float64]: ...
-    def place(self, parts: tuple, mask: typing.Any) -> None: ...
     def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
+    def restore(self, snapshot: bytes) -> None: ...
     def rollout(self, command: typing.Any, steps: typing.Any, substeps: typing.Any) -> dict: ...
     def set_parameters(
         self,
@@ -970,7 +995,8 @@ class CarFleetFloat32:
             typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
         ],
     ) -> None: ...
-    def set_state(self, snapshot: bytes) -> None: ...
+    def set_state(self, parts: tuple, mask: typing.Any) -> None: ...
+    def snapshot(self) -> bytes: ...
     def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
     @property
     def bytes_per_vehicle(self) -> float: ...
@@ -1016,13 +1042,12 @@ class CarFleetFloat64:
         noise: bool,
         pool: ThreadPool | None,
     ) -> None: ...
-    def get_state(self) -> bytes: ...
     def own_parameters(self) -> list[int]: ...
     def parameter(
         self, field: typing.SupportsInt | typing.SupportsIndex
     ) -> numpy.typing.NDArray[numpy.float64]: ...
-    def place(self, parts: tuple, mask: typing.Any) -> None: ...
     def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
+    def restore(self, snapshot: bytes) -> None: ...
     def rollout(self, command: typing.Any, steps: typing.Any, substeps: typing.Any) -> dict: ...
     def set_parameters(
         self,
@@ -1031,7 +1056,8 @@ class CarFleetFloat64:
             typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
         ],
     ) -> None: ...
-    def set_state(self, snapshot: bytes) -> None: ...
+    def set_state(self, parts: tuple, mask: typing.Any) -> None: ...
+    def snapshot(self) -> bytes: ...
     def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
     @property
     def bytes_per_vehicle(self) -> float: ...

@@ -75,7 +75,7 @@ class CsvTable:
         if self.names.count(name) > 1:
             raise ValueError(
                 f"{self.path}: {self.names.count(name)} columns have the name {name!r:.100}; "
-                f"rename all but one"
+                "rename all but one"
             )
         index = self.names.index(name)
         try:
@@ -90,8 +90,8 @@ class CsvTable:
         if len(bad):
             raise ValueError(
                 f"{self.path}, row {self.first_row + bad[0]}: {name} is not a finite number, "
-                f"{self.names[0]:.100} = {self.cells[bad[0]][0]:.40}; take the row out, or cut the "
-                f"log there"
+                f"{self.names[0]:.100} = {self.cells[bad[0]][0]:.40}; take the row out, or "
+                "cut the log there"
             )
         return values
 

@@ -105,7 +105,7 @@ class SensorCarrier:
         if not self.sensors:
             return made
         make, arguments = made
-        plain = (*arguments[:-1], self._core.core.get_state())
+        plain = (*arguments[:-1], self._core.core.snapshot())
         carried = [handle.attachment() for handle in self.sensors.values()]
         return _rebuilt_with_sensors, (make, plain, carried, arguments[-1])
 
@@ -134,5 +134,5 @@ def _rebuilt_with_sensors(
     for sensor, plan, slot in carried:
         core.add(sensor, plan, slot)
     fleet._core = core
-    fleet.set_state(snapshot)
+    fleet.restore(snapshot)
     return fleet

@@ -49,19 +49,19 @@ class BaseFleet(Generic[Parameters, Core]):
             "first_id": given.whole_number("first_id", first_id, 0, 2**32 - self._size),
         }
 
-    def get_state(self) -> bytes:
-        """Everything that affects the future but parameters, for set_state()."""
-        return self._core.get_state()
+    def snapshot(self) -> bytes:
+        """Everything that affects the future but parameters, for restore()."""
+        return self._core.snapshot()
 
-    def set_state(self, snapshot: bytes) -> None:
-        """Continues, bit for bit, from what get_state() gave for the same vehicle and size.
+    def restore(self, snapshot: bytes) -> None:
+        """Continues, bit for bit, from what snapshot() gave for the same vehicle and size.
 
         Raises ValueError for another snapshot, TypeError for what is not bytes; nothing changes
         then.
         """
         if not isinstance(snapshot, bytes):
-            raise TypeError(f"snapshot: expected the bytes of get_state(), got {snapshot!r:.100}")
-        self._core.set_state(snapshot)
+            raise TypeError(f"snapshot: expected the bytes of snapshot(), got {snapshot!r:.100}")
+        self._core.restore(snapshot)
 
     @property
     def diverged(self) -> Flags:
@@ -128,7 +128,7 @@ class BaseFleet(Generic[Parameters, Core]):
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         arguments: tuple[Any, ...] = (self._parameters, self._size, self._dtype.name, self.threads)
-        state: tuple[Any, ...] = (self._options, self._parameter_map.own(), self.get_state())
+        state: tuple[Any, ...] = (self._options, self._parameter_map.own(), self.snapshot())
         return _rebuilt, (type(self), *arguments, *state)
 
     def __repr__(self) -> str:
@@ -158,5 +158,5 @@ def _rebuilt(
     ours = next(each for each in kind.__mro__ if BaseFleet in each.__bases__)
     ours.__init__(fleet, parameters, size, dtype, threads=threads, **options)
     fleet.parameters.update(own)
-    fleet.set_state(snapshot)
+    fleet.restore(snapshot)
     return fleet

@@ -8,14 +8,15 @@ import numpy as np
 
 from propwash import _core
 from propwash import _fleet_input as given
+from propwash._reference import Reference
 
 _PARTS: dict[type, dict[str, int]] = {
     _core.RateThrust: {"rates": 1, "thrust": 0},
     _core.RotorSpeeds: {"speeds": 1},
     _core.AttitudeThrust: {"attitude": 1, "thrust": 0, "yaw_rate": 0},
-    _core.Velocity: {"velocity": 1, "yaw": 0, "yaw_rate": 0},
-    _core.Position: {"position": 1, "yaw": 0},
-    _core.TrajectoryReference: {
+    _core.VelocityCommand: {"velocity": 1, "yaw": 0, "yaw_rate": 0},
+    _core.PositionCommand: {"position": 1, "yaw": 0},
+    _core.TrajectoryCommand: {
         **dict.fromkeys(("position", "velocity", "acceleration", "jerk", "snap"), 1),
         **dict.fromkeys(("yaw", "yaw_rate", "yaw_acceleration"), 0),
     },
@@ -26,10 +27,15 @@ Command: TypeAlias = (
     _core.RateThrust
     | _core.RotorSpeeds
     | _core.AttitudeThrust
-    | _core.Velocity
-    | _core.Position
-    | _core.TrajectoryReference
+    | _core.VelocityCommand
+    | _core.PositionCommand
+    | _core.TrajectoryCommand
 )
+
+
+def without_reference(command: Command | Reference) -> Command:
+    """A command: of a Reference its rows, for the geometric controller."""
+    return command.command() if isinstance(command, Reference) else command
 
 
 class RolloutCommands:
@@ -45,7 +51,7 @@ class RolloutCommands:
         parts = next((p for kind, p in _PARTS.items() if isinstance(commands, kind)), {})
         self._parts = {n: a for n, a in parts.items() if getattr(commands, n) is not None}
         self._options = {}
-        if isinstance(commands, _core.TrajectoryReference):
+        if isinstance(commands, _core.TrajectoryCommand):
             self._options = {"controller": commands.controller}
         try:
             if not self._parts or self._is_too_large(core):

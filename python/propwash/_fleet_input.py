@@ -171,3 +171,9 @@ def numeric(name: str, value: object, expected: str) -> Numbers:
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name}: expected {expected}, got {described(value)}")
     return array
+
+
+def require_state(expected: str, *parts: object) -> None:
+    """Refuses a call of set_state() with nothing to set. Raises TypeError."""
+    if all(part is None for part in parts):
+        raise TypeError(f"state: expected {expected}, or parts of one by name, got None")

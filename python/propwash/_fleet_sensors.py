@@ -238,14 +238,14 @@ class FleetSensor(Generic[Reading]):
         device = [self._sensor.kind, p.name, p.rate, p.latency, p.seed, self._slot]
         return [*device, self._bias.shape[1], layout]
 
-    def state(self) -> list[Any]:
+    def snapshot(self) -> list[Any]:
         """All that affects the future, as plain data."""
         self._deliver()
         samples = [self._current, *self._pending]
         return [self._start, self._sample, self._bias.tobytes(), [_packed(s) for s in samples]]
 
     def restore(self, state: list[Any]) -> None:
-        """Takes up what state() gave."""
+        """Takes up what snapshot() gave."""
         self._start, self._sample, bias, samples = state
         self._bias = np.frombuffer(bias).reshape(self._bias.shape).copy()
         found = [_unpacked(sample, self._current) for sample in samples]

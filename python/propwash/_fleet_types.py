@@ -70,6 +70,25 @@ class Dryden:
 
 
 @dataclass(frozen=True, eq=False)
+class FleetState:
+    """The physical state of n multicopters, in arrays (n, …) of the fleet's dtype."""
+
+    position: Numbers
+    """(n, 3) m, of the centres of mass, world frame."""
+    velocity: Numbers
+    """(n, 3) m/s, world frame."""
+    attitude: Numbers
+    """(n, 4) unit quaternions, scalar first: they turn body components into the world."""
+    body_rates: Numbers
+    """(n, 3) rad/s, body frame."""
+    rotor_speeds: Numbers
+    """(n, N) rad/s, positive for thrust along the rotor's axis."""
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+
+@dataclass(frozen=True, eq=False)
 class FleetImuReading:
     """One measurement of each vehicle's inertial sensor, in its own axes."""
 

@@ -58,9 +58,10 @@ class Reference:
         """Some rows, or one: of a number the arrays lose their first axis."""
         return Reference(**{item.name: getattr(self, item.name)[rows] for item in fields(self)})
 
-    def command(self, controller: Controller = "geometric") -> _core.TrajectoryReference:
+    def command(self, controller: Controller = "geometric") -> _core.TrajectoryCommand:
         """Its rows as the commands of a rollout, or one row, reference[k], as that of a step.
 
+        step() and rollout() take a Reference too, for the geometric controller.
         A reference of one vehicle, yaw (T,), gives rows (T, 1, …): for a Multicopter, and for each
         vehicle of a Fleet alike.
         """
@@ -68,7 +69,7 @@ class Reference:
         has_rows = np.ndim(rows.pop("time")) > 0
         if has_rows and self.yaw.ndim == 1:
             rows = {name: array[:, None] for name, array in rows.items()}
-        return _core.TrajectoryReference(**rows, controller=controller)
+        return _core.TrajectoryCommand(**rows, controller=controller)
 
 
 def stack(references: Sequence[Reference]) -> Reference:

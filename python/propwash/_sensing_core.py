@@ -153,29 +153,29 @@ class SensingCore:
                     mask = np.ones(self.size, dtype=np.bool_) if chosen is None else chosen
                     handle.forget(mask, self.core.steps)
 
-    def get_state(self) -> bytes:
+    def snapshot(self) -> bytes:
         """The core's snapshot, and after it that of the sensors."""
         with self.lock:
             if not self.sensors:
-                plain: bytes = self.core.get_state()
+                plain: bytes = self.core.snapshot()
                 return plain
             content = {
-                "core": self.core.get_state(),
+                "core": self.core.snapshot(),
                 "first_id": self.first_id,
                 "contact": None if self._contact is None else self._contact.tobytes(),
                 "sensors": [handle.signature() for handle in self.sensors.values()],
-                "states": [handle.state() for handle in self.sensors.values()],
+                "states": [handle.snapshot() for handle in self.sensors.values()],
             }
             return MAGIC + msgspec.msgpack.encode(content)
 
-    def set_state(self, snapshot: bytes) -> None:
-        """Takes up what get_state() gave of a fleet with the same sensors."""
+    def restore(self, snapshot: bytes) -> None:
+        """Takes up what snapshot() gave of a fleet with the same sensors."""
         with self.lock:
             if not self.sensors:
-                self.core.set_state(snapshot)
+                self.core.restore(snapshot)
                 return
             content = _content(snapshot, [h.signature() for h in self.sensors.values()], self.size)
-            self.core.set_state(content["core"])
+            self.core.restore(content["core"])
             self.first_id = content["first_id"]
             contact = content["contact"]
             self._contact = None if contact is None else np.frombuffer(contact, np.bool_)

@@ -89,14 +89,18 @@ class Sensor(ABC, Generic[Reading]):
 
     @property
     def samples(self) -> int:
-        """How many times measure() has been called since the start."""
+        """Calls of measure() since construction or since a reset with a seed."""
         return self._samples
 
     def reset(self, seed: int | None = None) -> None:
-        """Starts measure() again as if new, with another seed or the same."""
+        """Starts measure() again: biases are drawn anew.
+
+        The noise goes on, so that no two episodes are alike, unless a seed is given: then the
+        sensor starts as if new.
+        """
         if seed is not None:
             self._seed = given.whole_number("seed", seed, 0, 2**64 - 1)
-        self._samples = 0
+            self._samples = 0
         self._bias = None
 
     def _processes(self) -> list[tuple[float, float]]:

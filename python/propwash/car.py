@@ -8,6 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from propwash import _core
+from propwash import _fleet_input as given
 from propwash._core import SpeedYawRate
 from propwash.multicopter import DEFAULT_DT, Array, _flag, _key
 from propwash.parameters import CarParameters, load_car
@@ -44,7 +45,9 @@ class CarTrajectory:
 
 
 class Car(_core.Car):
-    """The FlightGoggles car (Guerra et al., arXiv 1905.11377, eqs. 24 to 26).
+    """The FlightGoggles car (Guerra et al., arXiv 1905.11377, eqs. 24 to 26); dt is given per call.
+
+    (A CarFleet has one dt, given at construction.)
 
     vehicle: a name of `propwash.names()`, the path of a TOML file, or CarParameters.
     integrator: "rk4" or "euler". seed, id: of the noise. noise: False turns it off.
@@ -76,60 +79,93 @@ class Car(_core.Car):
 
     if TYPE_CHECKING:
 
-        def step(self, command: SpeedYawRate, dt: float = DEFAULT_DT, steps: int = 1) -> None:
-            """Advances `steps` steps of dt [s] under a held command."""
+        def step(self, command: SpeedYawRate, dt: float = DEFAULT_DT, *, substeps: int = 1) -> None:
+            """Advances by `substeps` steps of dt [s] under a held command."""
 
     def rollout(
         self,
-        command: SpeedYawRate,
+        commands: SpeedYawRate,
         dt: float = DEFAULT_DT,
+        *,
         steps: int | None = None,
         substeps: int = 1,
     ) -> CarTrajectory:
         """Drives and records: one row after each command, held for `substeps` steps of dt [s].
 
-        command: with T rows, or one for all of `steps` rows. Raises ValueError as step() does.
-        """
-        return CarTrajectory(**self._rollout(command, dt, steps, substeps))
+        commands: with T rows; or one command, held for all of `steps` rows.
+        dt: s, of this call; a CarFleet has one from its construction.
 
-    def reset(self, state: CarState | None = None) -> None:
-        """Starts again at time 0, at the origin or at `state`."""
-        self._reset(_fields(state if state is not None else CarState()))
+        Raises ValueError or TypeError as step() does; the state is then unchanged.
+        """
+        return CarTrajectory(**self._rollout(commands, dt, steps, substeps))
+
+    def reset(
+        self,
+        state: CarState | None = None,
+        *,
+        x: float | None = None,
+        y: float | None = None,
+        heading: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        """Starts again at time 0: from `state`, or from the origin, with the given parts replaced.
+
+        The noise goes on, so that no two episodes are alike, unless a seed is given: then the car
+        starts as if new. Raises ValueError or TypeError for invalid parts; nothing changes then.
+        """
+        start = CarState() if state is None else state
+        key = None if seed is None else _key("seed", seed, 64)
+        self._reset(_replaced(start, (x, y, heading)), key)
+
+    def set_state(
+        self,
+        state: CarState | None = None,
+        *,
+        x: float | None = None,
+        y: float | None = None,
+        heading: float | None = None,
+    ) -> None:
+        """Replaces the physical state by `state`, or only the given parts of it.
+
+        Time and noise go on. Raises ValueError or TypeError for invalid parts; nothing changes
+        then.
+        """
+        given.require_state("a CarState", state, x, y, heading)
+        start = self.state if state is None else state
+        self._set_state(_replaced(start, (x, y, heading)))
 
     @property
     def state(self) -> CarState:
-        """The state after the last step, copied. Setting it leaves time and noise."""
+        """The physical state after the last step, copied."""
         return CarState(*self._state())
 
-    @state.setter
-    def state(self, state: CarState) -> None:
-        self._set_state(_fields(state))
-
     def __reduce__(self) -> tuple[Callable[..., Car], tuple[Any, ...], dict[str, Any]]:
-        arguments = (type(self), self.parameters, self._options, self.get_state())
+        arguments = (type(self), self.parameters, self._options, self.snapshot())
         return _rebuilt, arguments, vars(self)
 
     def __repr__(self) -> str:
-        integrator, seed, number, noise = self._options
+        integrator, _, number, noise = self._options
         return (
-            f"Car({self.parameters.name!r}, integrator={integrator!r}, seed={seed}, id={number}, "
-            f"noise={noise}) at {self.time:.6g} s"
+            f"Car({self.parameters.name!r}, integrator={integrator!r}, seed={self.seed}, "
+            f"id={number}, noise={noise}) at {self.time:.6g} s"
         )
 
 
-def _fields(state: CarState) -> tuple[float, float, float]:
+def _replaced(state: CarState, parts: tuple[float | None, ...]) -> tuple[float, ...]:
+    """The fields of a state with the given parts in their place."""
     if not isinstance(state, CarState):
         raise TypeError(f"state: expected a CarState, got {state!r:.100}")
-    return (state.x, state.y, state.heading)
+    whole = (state.x, state.y, state.heading)
+    return tuple(w if p is None else p for w, p in zip(whole, parts, strict=True))
 
 
 def _rebuilt(
     kind: type[Car],
     parameters: CarParameters,
     options: tuple[Literal["euler", "rk4"], int, int, bool],
-    snapshot: tuple[Any, ...],
+    snapshot: bytes,
 ) -> Car:
     car = kind.__new__(kind)
     Car.__init__(car, parameters, *options)
-    car.set_state(snapshot)
+    car.restore(snapshot)
     return car

@@ -15,10 +15,10 @@ from propwash import _core
 from propwash._core import (
     AttitudeThrust,
     Pid,
-    Position,
+    PositionCommand,
     RateThrust,
-    TrajectoryReference,
-    Velocity,
+    TrajectoryCommand,
+    VelocityCommand,
 )
 from propwash._parameter_values import checked_parameters
 from propwash.multicopter import DEFAULT_DT, Array
@@ -32,11 +32,11 @@ __all__ = [
     "LowPass",
     "OuterLoops",
     "Pid",
-    "Position",
+    "PositionCommand",
     "RateController",
     "RotorCommand",
-    "TrajectoryReference",
-    "Velocity",
+    "TrajectoryCommand",
+    "VelocityCommand",
     "Wrench",
 ]
 
@@ -100,7 +100,7 @@ class RateController(_core.RateController):
         self._dt = dt
 
     def __reduce__(self) -> tuple[Callable[..., RateController], tuple[Any, ...]]:
-        return _rebuilt, (self.parameters, self._dt, self.get_state())
+        return _rebuilt, (self.parameters, self._dt, self.snapshot())
 
     def update(self, gyroscope: ArrayLike, command: RateThrust) -> RotorCommand:
         """One tick. gyroscope: (3,) rad/s, body frame.
@@ -116,7 +116,7 @@ def _rebuilt(
     parameters: VehicleParameters, dt: float, snapshot: tuple[Array, Array, Array]
 ) -> RateController:
     controller = RateController(parameters, dt)
-    controller.set_state(snapshot)
+    controller.restore(snapshot)
     return controller
 
 

@@ -32,19 +32,19 @@ def fly(vehicle: str = "flightgoggles", seed: int = 1) -> Demo:
     uav = Multicopter(vehicle, integrator="rk4", seed=seed)
     command, velocity = figure_of_eight(uav.parameters.body.mass)
     uav.reset(position=[0.0, 0.0, 2.0], velocity=velocity)
-    start = uav.get_state()
+    start = uav.snapshot()
     trajectory = uav.rollout(command)
-    end = uav.get_state()
+    end = uav.snapshot()
 
     held = RateThrust([0.0, 0.0, 0.0], thrust=9.81 * uav.parameters.body.mass)
     steps = round(DURATION / DEFAULT_DT)
     rates = []
     for _ in range(15):
-        uav.set_state(start)
+        uav.restore(start)
         began = time.perf_counter()
-        uav.step(held, steps=steps)
+        uav.step(held, substeps=steps)
         rates.append(steps / (time.perf_counter() - began))
-    uav.set_state(end)
+    uav.restore(end)
     return Demo(uav, command, trajectory, statistics.median(rates))
 
 

@@ -13,19 +13,21 @@ from propwash import _core
 from propwash import _fleet_input as given
 from propwash._fleet_attach import SensorCarrier
 from propwash._fleet_base import BaseFleet, FleetIntegrator
-from propwash._fleet_commands import Command
+from propwash._fleet_commands import Command, without_reference
 from propwash._fleet_parameters import FleetParameters
 from propwash._fleet_types import (
     RECORDED,
     Dryden,
     Flags,
     FleetImuReading,
+    FleetState,
     FleetTrajectory,
     Numbers,
     ThreadPool,
     pool_of,
 )
-from propwash.multicopter import DEFAULT_DT
+from propwash._reference import Reference
+from propwash.multicopter import DEFAULT_DT, MulticopterState
 from propwash.outer_loops import OuterLoops, as_dict
 from propwash.parameters import CarParameters, ParameterError, VehicleParameters, load
 from propwash.validation import located
@@ -37,6 +39,7 @@ __all__ = [
     "Fleet",
     "FleetImuReading",
     "FleetIntegrator",
+    "FleetState",
     "FleetTrajectory",
     "Numbers",
     "ThreadPool",
@@ -45,7 +48,9 @@ __all__ = [
 
 
 class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64], SensorCarrier):
-    """n multicopters of the FlightGoggles papers, stepped together.
+    """n multicopters of the FlightGoggles papers, stepped together; dt is given at construction.
+
+    (A single Multicopter takes dt [s] with each call.)
 
     vehicle: a name of `propwash.names()`, the path of a TOML file, or VehicleParameters.
     n: number of vehicles.
@@ -65,7 +70,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
     reproducible: True gives the same bits on every instruction set, more slowly.
     outer_loops: gains of the outer loops, or None for what follows from the vehicle.
 
-    They start at the origin in hover trim. Raises ParameterError for a vehicle that cannot be,
+    They start at the origin in hover trim. Raises ParameterError for an invalid vehicle,
     ValueError or TypeError for other arguments. Threads of Python may share a fleet: they take
     turns. Arrays that are read are the caller's own.
 
@@ -138,43 +143,49 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             reproducible=o["reproducible"],
         )
 
-    def step(self, command: Command, substeps: int = 1) -> None:
-        """Advances all vehicles by `substeps` steps of dt under a held command.
+    def step(self, command: Command | Reference, *, substeps: int = 1) -> None:
+        """Advances all vehicles by `substeps` steps of the fleet's dt under a held command.
 
         command: RateThrust of rates (n, 3) and thrust (n,), for which the rate controller runs in
-        every step, on noisy IMU readings; or RotorSpeeds of (n, N); or AttitudeThrust, Velocity,
-        Position or TrajectoryReference, for the outer loops. What has no axis of vehicles, (3,), a
-        number, (N,), is for all alike. Arrays of the fleet's dtype in C order are the fastest.
+        every step, on noisy IMU readings; or RotorSpeeds of (n, N); or AttitudeThrust,
+        VelocityCommand, PositionCommand or TrajectoryCommand, for the outer loops; or one row of a
+        trajectories.Reference, which the geometric controller then follows. What has no axis of
+        vehicles, (3,), a number, (N,), is for all alike. Arrays of the fleet's dtype in C order
+        are the fastest.
 
         An outer loop runs at every outer_loops.interval-th step of the fleet's counter, and where
         it was not the one flown before; between its runs what it gave is held.
 
-        Raises ValueError or TypeError for what cannot be; the fleet is then unchanged.
+        Raises ValueError or TypeError for invalid arguments; the fleet is then unchanged.
         """
-        self._core.step(command, substeps)
+        self._core.step(without_reference(command), substeps)
 
     def rollout(
         self,
-        commands: Command,
-        substeps: int = 1,
+        commands: Command | Reference,
+        *,
         steps: int | None = None,
+        substeps: int = 1,
         record: Iterable[str] = RECORDED,
     ) -> FleetTrajectory:
         """Flies and records: one entry of arrays (T, n, …) after each command.
 
-        commands: rates (T, n, 3) and thrust (T, n), or rotor speeds (T, n, N), each held for
-        `substeps` steps; n may be 1 for what is for all vehicles alike. Without the axis T it is
-        one command, held for all of `steps` entries.
+        commands: rates (T, n, 3) and thrust (T, n), or rotor speeds (T, n, N), and so on, each
+        held for `substeps` steps of the fleet's dt; n may be 1 for what is for all vehicles alike.
+        Without the axis T it is one command, held for all of `steps` entries. A
+        trajectories.Reference is followed by the geometric controller.
         record: names of the fields of FleetTrajectory.
 
         Raises ValueError or TypeError as step() does; the fleet is then unchanged.
         """
         names = given.names("record", record, list(FleetTrajectory.__dataclass_fields__))
         names = self._recorded(names)
-        return FleetTrajectory(**self._core.rollout(commands, steps, substeps, names))
+        flown = without_reference(commands)
+        return FleetTrajectory(**self._core.rollout(flown, steps, substeps, names))
 
     def reset(
         self,
+        state: FleetState | MulticopterState | None = None,
         *,
         position: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
@@ -184,17 +195,18 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         mask: ArrayLike | None = None,
         seed: int | None = None,
     ) -> None:
-        """Starts vehicles again at time 0: in hover trim at the origin, but for the given parts.
+        """Starts vehicles again at time 0: from `state`, or in hover trim at the origin.
 
-        Parts have a row for each vehicle, or are for all alike. mask: (n,) truth values, which
+        The given parts replace those of the state. Parts have a row for each vehicle, or are for
+        all alike. mask: (n,) truth values, which
         vehicles; parts may then have a row for each of these instead. Controller, delays and
         biases start again; wind, voltage and parameters stay. The noise goes on, so that no two
         episodes are alike, unless a seed is given: then all vehicles start as if new.
 
-        Raises ValueError or TypeError for parts that cannot be; nothing changes then.
+        Raises ValueError or TypeError for invalid parts; nothing changes then.
         """
         chosen = given.mask(mask, self._size)
-        parts = self._parts(position, velocity, attitude, body_rates, rotor_speeds, chosen)
+        parts = self._parts(state, position, velocity, attitude, body_rates, rotor_speeds, chosen)
         if seed is None:
             self._core.reset(parts, chosen, None)
             return
@@ -202,8 +214,17 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             raise ValueError("seed: expected None together with a mask; it is of all vehicles")
         self._core.reset(parts, None, given.whole_number("seed", seed, 0, 2**64 - 1))
 
-    def place(
+    @property
+    def state(self) -> FleetState:
+        """The physical state after the last step, copied."""
+        core = self._core
+        return FleetState(
+            core.position, core.velocity, core.attitude, core.body_rates, core.rotor_speeds
+        )
+
+    def set_state(
         self,
+        state: FleetState | MulticopterState | None = None,
         *,
         position: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
@@ -212,13 +233,18 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         rotor_speeds: ArrayLike | None = None,
         mask: ArrayLike | None = None,
     ) -> None:
-        """Replaces parts of the state, as reset() takes them; all else goes on."""
+        """Replaces the physical state by `state`, or only the given parts of it, as reset() does.
+
+        Time, controllers, biases, delays and noise go on.
+        """
         chosen = given.mask(mask, self._size)
-        parts = self._parts(position, velocity, attitude, body_rates, rotor_speeds, chosen)
-        self._core.place(parts, chosen)
+        parts = self._parts(state, position, velocity, attitude, body_rates, rotor_speeds, chosen)
+        given.require_state("a FleetState", *parts)
+        self._core.set_state(parts, chosen)
 
     def _parts(
         self,
+        state: object,
         position: object,
         velocity: object,
         attitude: object,
@@ -226,7 +252,13 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         rotor_speeds: object,
         chosen: Flags | None,
     ) -> tuple[Numbers | None, ...]:
+        if not isinstance(state, FleetState | MulticopterState | None):
+            raise TypeError(
+                f"state: expected a FleetState or a MulticopterState, got {state!r:.100}"
+            )
+
         def part(name: str, value: object, width: int, unit: str) -> Numbers | None:
+            value = getattr(state, name, None) if value is None else value
             if value is None:
                 return None
             return given.rows(name, value, self._size, (width,), self._dtype, unit, chosen)
@@ -255,15 +287,15 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         expected = f"speeds in the motors' range, [{least.min():g}, {most.max():g}] rad/s"
         given.refuse_where(bad, "rotor_speeds", rows, 1, expected, chosen)
 
-    def set_state(self, snapshot: bytes) -> None:
-        """Continues, bit for bit, from what get_state() gave for the same vehicle and size.
+    def restore(self, snapshot: bytes) -> None:
+        """Continues, bit for bit, from what snapshot() gave for the same vehicle and size.
 
         The snapshot of a fleet with sensors holds their biases, counters and readings too, those on
         their way included, and is for a fleet with the same sensors. Raises ValueError for another
         snapshot, TypeError for what is not bytes; nothing changes then.
         """
         self._refuse_sensors(snapshot)
-        super().set_state(snapshot)
+        super().restore(snapshot)
 
     def set_wind(self, wind: ArrayLike) -> None:
         """Sets the mean wind, m/s, world frame: (n, 3), or (3,) for all; kept by reset()."""

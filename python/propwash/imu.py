@@ -82,6 +82,14 @@ class Imu(_core.Imu):
             angular_acceleration = (0.0, 0.0, 0.0)
         return ImuReading(*self._read(specific_force, rates, angular_acceleration, dt))
 
+    def reset(self, seed: int | None = None) -> None:
+        """Starts again at time 0: draws the biases anew; there is no reading yet.
+
+        The noise goes on, so that no two episodes are alike, unless a seed is given: then the
+        sensor starts as if new. Raises ValueError for an invalid seed.
+        """
+        self._reset(None if seed is None else _key("seed", seed, 64))
+
     @property
     def reading(self) -> ImuReading:
         """The last reading taken; zeros before the first."""
@@ -91,8 +99,8 @@ class Imu(_core.Imu):
         return _rebuilt, (type(self), self.parameters, self._options, self.snapshot())
 
     def __repr__(self) -> str:
-        seed, number, noise = self._options
-        return f"Imu(seed={seed}, id={number}, noise={noise}) at {np.round(self.time, 6)} s"
+        _, number, noise = self._options
+        return f"Imu(seed={self.seed}, id={number}, noise={noise}) at {np.round(self.time, 6)} s"
 
 
 def _rebuilt(

@@ -125,7 +125,7 @@ def linearize(
         of components such as "body_rates.x"; None for all states.
     controller: (9,) or (n, 9), filtered rates [rad/s], their derivative [rad/s^2] and integrals
         [rad] about which the rate controller is linearised, as np.concatenate puts together what
-        RateController.get_state() gives; None: the filter is at rest at the state's rates.
+        RateController.snapshot() gives; None: the filter is at rest at the state's rates.
 
     Noise and biases are zero, the IMU's resolution and range ideal, the battery at its nominal
     voltage. Raises ParameterError for a vehicle that cannot be or cannot be controlled, ValueError

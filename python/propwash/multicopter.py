@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _core
+from propwash import _fleet_input as given
 from propwash._core import RotorSpeeds
 from propwash._fleet_commands import Command
+from propwash._reference import Reference
 from propwash.outer_loops import OuterLoops, as_dict
 from propwash.parameters import VehicleParameters, load_vehicle
 from propwash.validation import located
@@ -96,17 +98,19 @@ class Trajectory:
 
 
 class Multicopter(_core.Multicopter):
-    """A multicopter of the FlightGoggles papers, with one to twelve rotors.
+    """A multicopter of the FlightGoggles papers, with one to twelve rotors; dt is given per call.
+
+    (A Fleet has one dt, given at construction.)
 
     vehicle: a name of `propwash.names()`, the path of a TOML file, or VehicleParameters.
     integrator: "rk4", "euler" or "symplectic_euler".
     seed, id: of the noise: vehicles with one seed differ by their id.
     noise: False turns process noise, IMU noise and IMU biases off.
 
-    It starts at the origin in hover trim. Raises ParameterError for a vehicle that cannot be.
+    It starts at the origin in hover trim. Raises ParameterError for an invalid vehicle.
 
     >>> uav = Multicopter("blackbird", seed=1)
-    >>> uav.step(RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, steps=960)
+    >>> uav.step(RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, substeps=960)
     """
 
     parameters: VehicleParameters
@@ -132,22 +136,28 @@ class Multicopter(_core.Multicopter):
 
     if TYPE_CHECKING:
 
-        def step(self, command: Command, dt: float = DEFAULT_DT, steps: int = 1) -> None:
-            """Advances `steps` steps of dt [s] under a held command."""
+        def step(
+            self, command: Command | Reference, dt: float = DEFAULT_DT, *, substeps: int = 1
+        ) -> None:
+            """Advances by `substeps` steps of dt [s] under a held command."""
 
     def rollout(
         self,
-        command: Command,
+        commands: Command | Reference,
         dt: float = DEFAULT_DT,
+        *,
         steps: int | None = None,
         substeps: int = 1,
     ) -> Trajectory:
-        """Flies and records: one row of arrays after each command.
+        """Flies and records: one row of arrays after each command, held for `substeps` steps of dt.
 
-        command: with T rows, each held for `substeps` steps of dt [s]; or one for all of `steps`
-        rows. Raises ValueError as step() does; the state is then unchanged.
+        commands: with T rows; or one command, held for all of `steps` rows. A
+            trajectories.Reference is followed by the geometric controller.
+        dt: s, of this call; a Fleet has one from its construction.
+
+        Raises ValueError or TypeError as step() does; the state is then unchanged.
         """
-        return Trajectory(**self._rollout(command, dt, steps, substeps))
+        return Trajectory(**self._rollout(commands, dt, steps, substeps))
 
     def trim(
         self,
@@ -198,31 +208,44 @@ class Multicopter(_core.Multicopter):
         attitude: ArrayLike | None = None,
         body_rates: ArrayLike | None = None,
         rotor_speeds: ArrayLike | None = None,
+        seed: int | None = None,
     ) -> None:
         """Starts again at time 0: from `state`, or from hover trim, with the given parts replaced.
 
-        Controller, biases, delays and the noise counter start again; wind and battery voltage
-        stay. Raises ValueError for parts of a wrong shape or not finite; nothing changes then.
+        Controller and delays start again, biases are drawn anew; wind, battery voltage, external
+        wrench and rotor effectiveness stay. The noise goes on, so that no two episodes are alike,
+        unless a seed is given: then the vehicle starts as if new.
+
+        Raises ValueError or TypeError for invalid parts; nothing changes then.
         """
-        start = self.trim() if state is None else _checked(state)
-        parts: dict[str, Any] = {
-            "position": position,
-            "velocity": velocity,
-            "attitude": attitude,
-            "body_rates": body_rates,
-            "rotor_speeds": rotor_speeds,
-        }
-        start = replace(start, **{k: v for k, v in parts.items() if v is not None})
-        self._reset(_fields(start))
+        start = self.trim() if state is None else state
+        parts = (position, velocity, attitude, body_rates, rotor_speeds)
+        key = None if seed is None else _key("seed", seed, 64)
+        self._reset(_replaced(start, parts), key)
+
+    def set_state(
+        self,
+        state: MulticopterState | None = None,
+        *,
+        position: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        attitude: ArrayLike | None = None,
+        body_rates: ArrayLike | None = None,
+        rotor_speeds: ArrayLike | None = None,
+    ) -> None:
+        """Replaces the physical state by `state`, or only the given parts of it.
+
+        Time, controller, biases, delays and noise go on. Attitudes are normalised. Raises
+        ValueError or TypeError for invalid parts; nothing changes then.
+        """
+        parts = (position, velocity, attitude, body_rates, rotor_speeds)
+        given.require_state("a MulticopterState", state, *parts)
+        self._set_state(_replaced(state, parts))
 
     @property
     def state(self) -> MulticopterState:
-        """The state after the last step, copied. Setting it leaves time, controller and noise."""
+        """The physical state after the last step, copied."""
         return MulticopterState(*self._state())
-
-    @state.setter
-    def state(self, state: MulticopterState) -> None:
-        self._set_state(_fields(state))
 
     @property
     def position(self) -> Array:
@@ -269,26 +292,29 @@ class Multicopter(_core.Multicopter):
         return ImuReading(*self._imu())
 
     def __reduce__(self) -> tuple[Callable[..., Multicopter], tuple[Any, ...], dict[str, Any]]:
-        arguments = (type(self), self.parameters, self._options, self.get_state(), self._loops)
+        arguments = (type(self), self.parameters, self._options, self.snapshot(), self._loops)
         return _rebuilt, arguments, vars(self)
 
     def __repr__(self) -> str:
-        integrator, seed, number, noise = self._options
+        integrator, _, number, noise = self._options
         return (
-            f"Multicopter({self.parameters.name!r}, integrator={integrator!r}, seed={seed}, "
+            f"Multicopter({self.parameters.name!r}, integrator={integrator!r}, seed={self.seed}, "
             f"id={number}, noise={noise}) at {self.time:.6g} s"
         )
 
 
 def _fields(state: MulticopterState) -> tuple[ArrayLike, ...]:
-    _checked(state)
+    if not isinstance(state, MulticopterState):
+        raise TypeError(f"state: expected a MulticopterState, got {state!r:.100}")
     return (state.position, state.velocity, state.attitude, state.body_rates, state.rotor_speeds)
 
 
-def _checked(state: MulticopterState) -> MulticopterState:
-    if not isinstance(state, MulticopterState):
-        raise TypeError(f"state: expected a MulticopterState, got {state!r:.100}")
-    return state
+def _replaced(
+    state: MulticopterState | None, parts: tuple[ArrayLike | None, ...]
+) -> tuple[ArrayLike | None, ...]:
+    """The fields of a state with the given parts in their place; None: as the vehicle has it."""
+    whole = (None,) * len(parts) if state is None else _fields(state)
+    return tuple(w if p is None else p for w, p in zip(whole, parts, strict=True))
 
 
 def _rebuilt(
@@ -302,7 +328,7 @@ def _rebuilt(
     Multicopter.__init__(vehicle, parameters, *options)
     if loops is not None:
         vehicle.outer_loops = loops
-    vehicle.set_state(snapshot)
+    vehicle.restore(snapshot)
     return vehicle
 
 

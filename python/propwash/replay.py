@@ -9,7 +9,7 @@ that only forces are judged.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,9 +192,9 @@ def _motor_memory(
 
     def run(row: int, duration: float) -> None:
         # the body is held where it was measured: only the motors' memory is of interest
-        uav.state = replace(uav.trim(), rotor_speeds=uav.rotor_speeds)
+        uav.set_state(uav.trim(), rotor_speeds=uav.rotor_speeds)
         _set_voltage(grid, uav, row)
-        uav.step(commands[row], dt=_STEP, steps=round(duration / _STEP))
+        uav.step(commands[row], dt=_STEP, substeps=max(1, round(duration / _STEP)))
 
     # as if the first command had been held before: a piece of a flight begins in the air
     motor = uav.parameters.motor
@@ -205,8 +205,8 @@ def _motor_memory(
     run(0, 30.0 * lag + 2.0 * motor.command_delay)
     for row in range(len(commands)):
         if row in wanted:
-            uav.state = _measured(grid, row, uav)
-            snapshots[row] = uav.get_state()
+            uav.set_state(_measured(grid, row, uav))
+            snapshots[row] = uav.snapshot()
         run(row, period)
     return snapshots
 
@@ -228,16 +228,16 @@ def _predict(
     position, velocity, body_rates, force = (np.empty((*shape, 3)) for _ in range(4))
     attitude = np.empty((*shape, 4))
     for window, start in enumerate(starts):
-        uav.set_state(snapshots[int(start)])
+        uav.restore(snapshots[int(start)])
         for k in range(samples):
             row = int(start) + k
             _set_voltage(grid, uav, row)
-            uav.step(commands[row], dt=_STEP, steps=substeps)
+            uav.step(commands[row], dt=_STEP, substeps=substeps)
             state = uav.state
             if attitude_given and grid.attitude is not None:
                 state.attitude = grid.attitude[row + 1]
                 state.body_rates = grid.body_rates[row + 1]
-                uav.state = state
+                uav.set_state(state)
             position[window, k] = state.position
             velocity[window, k] = state.velocity
             attitude[window, k] = state.attitude

@@ -245,16 +245,16 @@ TEST_CASE("a reset starts those of the mask, and the noise goes on", "[car fleet
     drive(fleet, 0, 5, 10);
     return rows(fleet, CarFleetField::position);
   };
-  fleet.reset(std::uint64_t{4});
+  fleet.reset({}, 4);
   const auto first = episode();
   fleet.reset();
   CHECK_FALSE(same_bits(first, episode()));
-  fleet.reset(std::uint64_t{4});
+  fleet.reset({}, 4);
   CHECK(fleet.steps() == 0);
   CHECK(same_bits(first, episode()));
   pw::CarFleet<double> other(pw::vehicles::car(), size, options_of(5));
   drive(other, 0, 5, 10);
-  fleet.reset(std::uint64_t{5});
+  fleet.reset({}, 5);
   CHECK(same_bits(rows(other, CarFleetField::position), episode()));
 }
 
@@ -377,7 +377,7 @@ TEST_CASE("fleets, commands and sizes that cannot be are refused", "[car fleet]"
   CHECK(refuses([&] { fleet.step({three, four}); }, "yaw_rate"));
   CHECK(refuses([&] { fleet.step({three, three}, 0); }, "substeps = 0"));
   CHECK(refuses([&] { fleet.reset({three, {}}); }, "position"));
-  CHECK(refuses([&] { fleet.reset(2, {{}, four}); }, "heading"));
+  CHECK(refuses([&] { fleet.reset({{}, four}, 2); }, "heading"));
   CHECK(refuses([&] { fleet.set_state({}, {mask, 4}); }, "mask"));
   CHECK_THROWS_AS(fleet.read(CarFleetField::position, three), std::invalid_argument);
   CHECK(fleet.snapshot() == before);

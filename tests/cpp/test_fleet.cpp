@@ -191,7 +191,7 @@ double flown_apart(const std::vector<VehicleParameters>& vehicles, bool own, con
   options.first_id = 1000;
   auto fleet = make_fleet<T>(vehicles[0], vehicles.size(), options);
   if (own) fleet.set_parameters(pw::EachVehicle{vehicles});
-  if (own) fleet.reset(options.seed);
+  if (own) fleet.reset({}, options.seed);
   Singles singles(vehicles, options);
   const auto& w = flight.wind;
   fleet.set_wind(std::vector<T>{T(w.x), T(w.y), T(w.z)});

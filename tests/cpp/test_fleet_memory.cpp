@@ -112,8 +112,8 @@ TEST_CASE("outer loops allocate at their first command alone", "[no allocation]"
   auto fleet = with_everything<float>();
   const std::vector<float> target(3 * fleet.size(), 0.5f);
   const auto fly = [&] {
-    fleet.step(pw::FleetVelocity<float>{target, {}, {}}, 7);
-    pw::FleetTrajectoryReference<float> reference;
+    fleet.step(pw::FleetVelocityCommand<float>{target, {}, {}}, 7);
+    pw::FleetTrajectoryCommand<float> reference;
     reference.position = target;
     reference.controller = pw::OuterLoop::incremental;
     fleet.step(reference, 7);

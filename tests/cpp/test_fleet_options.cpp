@@ -397,7 +397,7 @@ TEST_CASE("a call that cannot be is refused and changes nothing", "[fleet]") {
   CHECK_THROWS_AS(fleet.step(pw::FleetRateThrust<double>{seven, commands.thrust}), Refused);
   CHECK_THROWS_AS(fleet.step(pw::FleetRotorSpeeds<double>{seven}), Refused);
   CHECK_THROWS_AS(fleet.reset({short_row, {}, {}, {}, {}}), Refused);
-  CHECK_THROWS_AS(fleet.reset(9, {short_row, {}, {}, {}, {}}), Refused);
+  CHECK_THROWS_AS(fleet.reset({short_row, {}, {}, {}, {}}, 9), Refused);
   CHECK_THROWS_AS(fleet.set_state({{}, {}, seven, {}, {}}), Refused);
   CHECK_THROWS_AS(fleet.reset({}, {mask, 2}), Refused);
   CHECK_THROWS_AS(fleet.set_wind(seven), Refused);

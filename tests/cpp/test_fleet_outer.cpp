@@ -47,11 +47,11 @@ struct OuterRows {
     if (loop == OuterLoop::attitude) {
       fleet.step(pw::FleetAttitudeThrust<T>{attitude, thrust, {}}, substeps, executor);
     } else if (loop == OuterLoop::velocity) {
-      fleet.step(pw::FleetVelocity<T>{velocity, yaw, {}}, substeps, executor);
+      fleet.step(pw::FleetVelocityCommand<T>{velocity, yaw, {}}, substeps, executor);
     } else if (loop == OuterLoop::position) {
-      fleet.step(pw::FleetPosition<T>{position, {}}, substeps, executor);
+      fleet.step(pw::FleetPositionCommand<T>{position, {}}, substeps, executor);
     } else {
-      pw::FleetTrajectoryReference<T> reference;
+      pw::FleetTrajectoryCommand<T> reference;
       reference.position = position;
       reference.velocity = velocity;
       reference.acceleration = acceleration;
@@ -119,9 +119,10 @@ void hold(pw::Fleet<double>& fleet, OuterLoop loop, int steps) {
     return fleet.step(pw::FleetAttitudeThrust<double>{level, weight, {}}, steps);
   }
   if (loop == OuterLoop::velocity)
-    return fleet.step(pw::FleetVelocity<double>{three, one, {}}, steps);
-  if (loop == OuterLoop::position) return fleet.step(pw::FleetPosition<double>{three, one}, steps);
-  pw::FleetTrajectoryReference<double> reference;
+    return fleet.step(pw::FleetVelocityCommand<double>{three, one, {}}, steps);
+  if (loop == OuterLoop::position)
+    return fleet.step(pw::FleetPositionCommand<double>{three, one}, steps);
+  pw::FleetTrajectoryCommand<double> reference;
   reference.position = three;
   reference.controller = loop;
   fleet.step(reference, steps);
@@ -214,7 +215,7 @@ TEST_CASE("A vehicle that is reset starts its loops anew, and its neighbours hea
     const auto a = rows(fleet, FleetField::velocity), b = rows(other, FleetField::velocity);
     for (std::size_t i = 0; i < 15; ++i) REQUIRE((a[i] == b[i]) == (i / 3 != 2));
     // after a reset with a seed all is as new
-    fleet.reset(std::uint64_t{7});
+    fleet.reset({}, 7);
     auto fresh = make_fleet<double>(vehicle, 5, seeded(7));
     fly(fleet, loop, 0, 5, 9);
     fly(fresh, loop, 0, 5, 9);
@@ -313,12 +314,15 @@ TEST_CASE("Gains are the fleet's to set, and what cannot be flown is refused") {
   REQUIRE(fleet.outer_loops().tilt == 3.0);
   const auto before = fleet.snapshot();
   const std::vector<double> three(6), four(8), one(2), wrong(5);
-  REQUIRE_THROWS_AS(fleet.step(pw::FleetVelocity<double>{wrong, {}, {}}), std::invalid_argument);
-  REQUIRE_THROWS_AS(fleet.step(pw::FleetVelocity<double>{three, wrong, {}}), std::invalid_argument);
-  REQUIRE_THROWS_AS(fleet.step(pw::FleetPosition<double>{three, {}}, 0), std::invalid_argument);
+  REQUIRE_THROWS_AS(fleet.step(pw::FleetVelocityCommand<double>{wrong, {}, {}}),
+                    std::invalid_argument);
+  REQUIRE_THROWS_AS(fleet.step(pw::FleetVelocityCommand<double>{three, wrong, {}}),
+                    std::invalid_argument);
+  REQUIRE_THROWS_AS(fleet.step(pw::FleetPositionCommand<double>{three, {}}, 0),
+                    std::invalid_argument);
   REQUIRE_THROWS_AS(fleet.step(pw::FleetAttitudeThrust<double>{three, one, {}}),
                     std::invalid_argument);
-  pw::FleetTrajectoryReference<double> reference;
+  pw::FleetTrajectoryCommand<double> reference;
   reference.position = three;
   reference.controller = OuterLoop::velocity;
   REQUIRE_THROWS_AS(fleet.step(reference), std::invalid_argument);
@@ -327,15 +331,15 @@ TEST_CASE("Gains are the fleet's to set, and what cannot be flown is refused") {
   auto flat = vehicle;  // rotors on a line: no torque about body x
   for (auto& rotor : flat.rotors) rotor.position.y = 0.0;
   auto line = make_fleet<double>(flat, 2);
-  REQUIRE_THROWS_AS(line.step(pw::FleetPosition<double>{three, {}}), pw::ParameterError);
+  REQUIRE_THROWS_AS(line.step(pw::FleetPositionCommand<double>{three, {}}), pw::ParameterError);
   pw::Multicopter<> single(flat);
-  REQUIRE_THROWS_AS(single.step(pw::Position<double>{}, 1.0 / 960), pw::ParameterError);
+  REQUIRE_THROWS_AS(single.step(pw::PositionCommand<double>{}, 1.0 / 960), pw::ParameterError);
   auto weightless = vehicle;
   weightless.body.gravity = {0.0, 0.0, 0.0};
   auto adrift = make_fleet<double>(weightless, 2);
-  REQUIRE_THROWS_AS(adrift.step(pw::FleetPosition<double>{three, {}}), pw::ParameterError);
+  REQUIRE_THROWS_AS(adrift.step(pw::FleetPositionCommand<double>{three, {}}), pw::ParameterError);
   auto open = vehicle;
   open.rate_controller.proportional.x = 0.0;
   auto loose = make_fleet<double>(open, 2);
-  REQUIRE_THROWS_AS(loose.step(pw::FleetPosition<double>{three, {}}), pw::ParameterError);
+  REQUIRE_THROWS_AS(loose.step(pw::FleetPositionCommand<double>{three, {}}), pw::ParameterError);
 }

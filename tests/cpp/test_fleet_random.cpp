@@ -163,13 +163,13 @@ TEST_CASE("an episode after a reset has noise of its own, a reset with the seed 
   for (std::size_t k = 0; k < biases.size(); ++k) CHECK(second[k] != biases[k]);
   CHECK_FALSE(same_bits(everything_of(fleet), first));
 
-  fleet.reset(std::uint64_t{21});
+  fleet.reset({}, 21);
   CHECK(fleet.steps() == 0);
   CHECK(same_bits(everything_of(fleet), fresh));
   fly(fleet, true, 0, 6, 10);
   CHECK(same_bits(everything_of(fleet), first));
 
-  fleet.reset(std::uint64_t{22});
+  fleet.reset({}, 22);
   CHECK_FALSE(same_bits(everything_of(fleet), fresh));
   auto other = make_fleet<float>(noisy(), 5, numbered(0, 22));
   fly(fleet, true, 0, 6, 10);

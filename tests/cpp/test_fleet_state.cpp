@@ -214,7 +214,7 @@ TEST_CASE("a state that is not finite, or an attitude of zero, changes no vehicl
   const auto refused = [&](const pw::FleetState<float>& bad) {
     CHECK_THROWS_AS(fleet.set_state(bad), std::invalid_argument);
     CHECK_THROWS_AS(fleet.reset(bad), std::invalid_argument);
-    CHECK_THROWS_AS(fleet.reset(std::uint64_t{3}, bad), std::invalid_argument);
+    CHECK_THROWS_AS(fleet.reset(bad, 3), std::invalid_argument);
     CHECK(fleet.snapshot() == before);
     CHECK_NOTHROW(fleet.set_state(bad, {mask, 5}));  // it is vehicle 1's, which is left out
     fleet.restore(before);
@@ -287,7 +287,7 @@ TEST_CASE("vehicles with parameters of their own are fleets made with those", "[
   CHECK_FALSE(fleet.has_own_parameters());
   fleet.set_parameters(pw::EachVehicle{vehicles});
   CHECK(fleet.has_own_parameters());
-  fleet.reset(options.seed);
+  fleet.reset({}, options.seed);
   const auto hover = rows(fleet, FleetField::rotor_speeds);
   const auto biases = rows(fleet, FleetField::gyroscope_bias);
   fly(fleet, true, 0, 20, 10);

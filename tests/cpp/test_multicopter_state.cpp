@@ -50,12 +50,18 @@ TEST_CASE("a snapshot stays what it was while the vehicle flies on", "[state]") 
   CHECK(same(uav, before));
 }
 
-TEST_CASE("after reset a vehicle is as new, whatever steps it made", "[state]") {
+TEST_CASE("after a reset with a seed a vehicle is as new, whatever steps it made", "[state]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   pw::Multicopter<> fresh(vehicle);
   pw::Multicopter<> flown(vehicle);
   for (int i = 0; i < 10; ++i) flown.step(pw::RateThrust<double>{{1.0, 0.0, 0.0}, 9.0}, dt);
-  flown.reset();
+  auto other = flown;
+  other.reset();
+  CHECK(other.time() == 0.0);
+  CHECK(other.steps() == 10);
+  CHECK_FALSE(same(fresh, other));  // the noise goes on
+  flown.reset(flown.trim(), flown.options().seed);
+  CHECK(flown.steps() == 0);
   CHECK(same(fresh, flown));
   for (int i = 0; i < 100; ++i) {
     for (auto* uav : {&fresh, &flown}) uav->step(pw::RateThrust<double>{{1.0, 0.0, 0.0}, 9.0}, dt);
@@ -74,6 +80,7 @@ TEST_CASE("what cannot be is refused before anything changes", "[state]") {
   CHECK_THROWS_AS(uav.step(three, dt), std::invalid_argument);
   CHECK_THROWS_AS(uav.set_state({}), std::invalid_argument);
   CHECK_THROWS_AS(uav.reset({}), std::invalid_argument);
+  CHECK_THROWS_AS(uav.reset({}, 7), std::invalid_argument);
   CHECK_THROWS_AS(uav.restore(pw::Multicopter<>(pw::vehicles::hexacopter()).snapshot()),
                   std::invalid_argument);
   CHECK(same(uav, before));

@@ -107,14 +107,14 @@ TEST_CASE("the controller by itself is the one inside the vehicle", "[rate contr
       driven.step(pw::RotorSpeeds{speeds}, dt);
       whole.step(command, dt);
       if (n == 0) {  // the first tick ran at the same dt as all others
-        CHECK(distance(whole.controller().filter.value, controller.state().filter.value) <=
+        CHECK(distance(whole.controller().filter.value, controller.snapshot().filter.value) <=
               rounding);
       }
     }
     CHECK(distance(whole.state().body_rates, driven.state().body_rates) <= rounding);
     CHECK(distance(whole.state().position, driven.state().position) <= rounding);
-    CHECK(distance(whole.controller().integral, controller.state().integral) <= rounding);
-    CHECK(distance(whole.controller().filter.derivative, controller.state().filter.derivative) <=
+    CHECK(distance(whole.controller().integral, controller.snapshot().integral) <= rounding);
+    CHECK(distance(whole.controller().filter.derivative, controller.snapshot().filter.derivative) <=
           rounding);
     for (int i = 0; i < 4; ++i) {
       CHECK(std::abs(whole.state().rotor_speeds[i] - driven.state().rotor_speeds[i]) <= rounding);
@@ -171,7 +171,7 @@ TEST_CASE("what cannot be attained is reported", "[rate controller]") {
   CHECK(distance(easy.attained.torque, easy.wanted.torque) <= 1e-12);
   CHECK(easy.attained.thrust == Approx(9.81).epsilon(1e-12));
   controller.reset();
-  CHECK(norm(controller.state().integral) == 0.0);
+  CHECK(norm(controller.snapshot().integral) == 0.0);
   const auto hard = controller.update({}, {{0.0, 0.0, 0.0}, 1000.0});
   CHECK(hard.wanted.thrust == 1000.0);
   CHECK(hard.attained.thrust == Approx(4 * 1.91e-6 * 2200.0 * 2200.0).epsilon(1e-12));

@@ -112,7 +112,7 @@ TEST_CASE("In steady forward flight, without noise, no controller keeps an error
       pw::MulticopterOptions options;
       options.noise = false;
       pw::Multicopter<> uav(vehicle, options);
-      pw::TrajectoryReference<double> command;
+      pw::TrajectoryCommand<double> command;
       command.controller = loop;
       command.point.velocity = {4.0, 1.0, 0.5};
       auto start = uav.trim();

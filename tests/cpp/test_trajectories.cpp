@@ -189,7 +189,7 @@ TEST_CASE("the closed loop follows the published node, tick by tick", "[trajecto
       const auto before = uav.state();
       if (tick == 0) {
         uav.step(pw::RotorSpeeds{first_speeds}, dt);
-        uav.set_controller(first.state());
+        uav.set_controller(first.snapshot());
       } else {
         uav.step(closed_loop_command(static_cast<double>(tick) * dt), dt);
       }

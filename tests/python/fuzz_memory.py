@@ -24,7 +24,7 @@ _HOVER = pw.RateThrust([0.1, -0.2, 0.3], 10.0)
 
 @dataclass(frozen=True)
 class SnapshotReader:
-    """Objects with get_state() and set_state(), each with a snapshot of a flight."""
+    """Objects with snapshot() and restore(), each with a snapshot of a flight."""
 
     name: str
     make_objects: Callable[[], Sequence[Any]]
@@ -33,7 +33,7 @@ class SnapshotReader:
 
     @functools.cached_property
     def _objects(self) -> list[tuple[Any, Any]]:
-        return [(each, each.get_state()) for each in self.make_objects()]
+        return [(each, each.snapshot()) for each in self.make_objects()]
 
     def make(self, rng: random.Random) -> tuple[int, Any]:
         """An object's number, and a snapshot that was its own, or another's."""
@@ -47,18 +47,18 @@ class SnapshotReader:
         """Restores it."""
         number, snapshot = case
         obj, sound = self._objects[number]
-        obj.set_state(sound)
+        obj.restore(sound)
         try:
-            obj.set_state(snapshot)
+            obj.restore(snapshot)
         except (ValueError, TypeError) as error:
             require(len(str(error)) < 3000, f"a message of {len(str(error))} characters")
             require(
-                _same(obj.get_state(), sound), f"changed by a snapshot that was refused: {error}"
+                _same(obj.snapshot(), sound), f"changed by a snapshot that was refused: {error}"
             )
             return False
-        again = obj.get_state()
-        obj.set_state(again)
-        require(_same(obj.get_state(), again), "another snapshot after set_state(get_state())")
+        again = obj.snapshot()
+        obj.restore(again)
+        require(_same(obj.snapshot(), again), "another snapshot after restore(snapshot())")
         self.flies(obj)
         return True
 
@@ -75,9 +75,9 @@ def _multicopters() -> Sequence[pw.Multicopter]:
     vehicles += [pw.Multicopter(slow, seed=4), pw.Multicopter("crazyflie", noise=False)]
     for number, uav in enumerate(vehicles):
         thrust = 9.81 * uav.parameters.body.mass
-        uav.step(pw.RateThrust([0.2, 0.1, 0.3], thrust), steps=20)
+        uav.step(pw.RateThrust([0.2, 0.1, 0.3], thrust), substeps=20)
         if number == 0:
-            uav.step(pw.Velocity([1.0, 0.0, 0.0], 0.1), steps=20)
+            uav.step(pw.VelocityCommand([1.0, 0.0, 0.0], 0.1), substeps=20)
     return vehicles
 
 
@@ -86,32 +86,32 @@ def _flies(uav: pw.Multicopter) -> None:
     for part in ("position", "velocity", "attitude", "body_rates", "rotor_speeds"):
         require(np.isfinite(getattr(state, part)).all(), f"{part} not finite")
     require(np.isfinite([uav.time, uav.battery_voltage, *uav.wind]).all(), "inputs not finite")
-    *_, numbers = uav.get_state().split(b" ", 4)  # a header of four words, then words of 8 bytes
+    *_, numbers = uav.snapshot().split(b" ", 4)  # a header of four words, then words of 8 bytes
     # what is finite may still be beyond any flight
     is_sane = float(np.abs(np.frombuffer(numbers)).max()) < 1e9
     reading = uav.imu
     if is_sane:
         require(np.isfinite([*reading.specific_force, *reading.angular_rate]).all(), "reading")
-    uav.step(pw.RotorSpeeds(state.rotor_speeds), steps=1)
+    uav.step(pw.RotorSpeeds(state.rotor_speeds), substeps=1)
     if is_sane:
         after = uav.state
         for part in ("velocity", "attitude", "body_rates", "rotor_speeds"):
             require(np.isfinite(getattr(after, part)).all(), f"{part} not finite after a step")
-    uav.step(_HOVER, steps=3)
-    uav.step(pw.Velocity([1.0, 0.0, 0.0], 0.1), steps=3)
+    uav.step(_HOVER, substeps=3)
+    uav.step(pw.VelocityCommand([1.0, 0.0, 0.0], 0.1), substeps=3)
     uav.reset()
 
 
 def _cars() -> Sequence[pw.Car]:
     car = pw.Car(seed=3)
-    car.step(pw.SpeedYawRate(2.0, 0.3), steps=20)
+    car.step(pw.SpeedYawRate(2.0, 0.3), substeps=20)
     return [car]
 
 
 def _drives(car: pw.Car) -> None:
     state = car.state
     require(np.isfinite([state.x, state.y, state.heading, car.time]).all(), "state not finite")
-    car.step(pw.SpeedYawRate(2.0, 0.3), steps=5)
+    car.step(pw.SpeedYawRate(2.0, 0.3), substeps=5)
 
 
 def _controllers() -> Sequence[pw.RateController]:
@@ -135,8 +135,8 @@ def _fleets() -> Sequence[pw.Fleet]:
     ]
     fleets[1].set_action_delay([1, 3])
     for fleet in fleets:
-        fleet.step(pw.RateThrust([0.1, 0.2, 0.3], 9.81 * fleet.vehicle.body.mass), 20)
-    fleets[0].step(pw.Velocity([1.0, 0.0, 0.0], 0.1), 20)
+        fleet.step(pw.RateThrust([0.1, 0.2, 0.3], 9.81 * fleet.vehicle.body.mass), substeps=20)
+    fleets[0].step(pw.VelocityCommand([1.0, 0.0, 0.0], 0.1), substeps=20)
     return fleets
 
 
@@ -145,12 +145,12 @@ def _sensing_fleets() -> Sequence[pw.Fleet]:
     fleet = pw.Fleet("flightgoggles", 2, seed=1)
     fleet.attach(pw.RangeFinder(scene), rate=100.0, latency=0.02)
     fleet.attach(pw.Gnss(), rate=50.0)
-    fleet.step(_HOVER, 60)
+    fleet.step(_HOVER, substeps=60)
     return [fleet]
 
 
 def _fly_on(fleet: pw.Fleet) -> None:
-    fleet.step(_HOVER, 7)
+    fleet.step(_HOVER, substeps=7)
     finite = np.isfinite(fleet.position).all(axis=1) & np.isfinite(fleet.body_rates).all(axis=1)
     require((finite | fleet.diverged).all(), "not finite, and not diverged")
     for handle in fleet.sensors.values():
@@ -158,18 +158,18 @@ def _fly_on(fleet: pw.Fleet) -> None:
     require(np.isfinite(fleet.time).all() and np.isfinite(fleet.wind).all(), "time or wind")
     fleet.set_wind(np.zeros(3))  # finite, but perhaps beyond any storm
     fleet.reset()
-    fleet.step(_HOVER, 3)
+    fleet.step(_HOVER, substeps=3)
     require(np.isfinite(fleet.position).all(), "not finite after a reset")
 
 
 def _car_fleets() -> Sequence[pw.CarFleet]:
     fleet = pw.CarFleet(n=3, seed=2)
-    fleet.step(pw.SpeedYawRate(2.0, 0.1), 20)
+    fleet.step(pw.SpeedYawRate(2.0, 0.1), substeps=20)
     return [fleet]
 
 
 def _drive_on(fleet: pw.CarFleet) -> None:
-    fleet.step(pw.SpeedYawRate(2.0, 0.1), 5)
+    fleet.step(pw.SpeedYawRate(2.0, 0.1), substeps=5)
     require(np.isfinite(fleet.time).all(), "time")
 
 
@@ -190,8 +190,8 @@ class PickleReader:
             *(_multicopters()[0], _cars()[0], _controllers()[0], _fleets()[1], _car_fleets()[0]),
             *(_sensing_fleets()[0], scene, low_pass, pw.load_vehicle("penguin"), scene.items[1]),
             *(_HOVER, pw.RotorSpeeds([1.0, 2.0, 3.0, 4.0]), pw.SpeedYawRate(1.0, 0.1)),
-            *(pw.Velocity([1.0, 0.0, 0.0], 0.1), pw.Position([1.0, 0.0, 0.0], 0.1)),
-            pw.TrajectoryReference([1.0, 0.0, 0.0]),
+            *(pw.VelocityCommand([1.0, 0.0, 0.0], 0.1), pw.PositionCommand([1.0, 0.0, 0.0], 0.1)),
+            pw.TrajectoryCommand([1.0, 0.0, 0.0]),
         ]
         made = []
         for each in objects:

@@ -134,12 +134,12 @@ def _flies(vehicle: Path | pw.VehicleParameters | pw.CarParameters) -> None:
     parameters = pw.load(vehicle)
     if isinstance(parameters, pw.CarParameters):
         car = pw.Car(vehicle)  # type: ignore[arg-type]
-        car.step(pw.SpeedYawRate(0.5 * parameters.speed_max, 0.1), steps=100)
+        car.step(pw.SpeedYawRate(0.5 * parameters.speed_max, 0.1), substeps=100)
         require(np.isfinite([car.state.x, car.state.y, car.state.heading]).all(), "car not finite")
         return
     uav = pw.Multicopter(vehicle)  # type: ignore[arg-type]
     dt = max(pw.DEFAULT_DT, parameters.motor.command_delay / 61.0)  # what a delay line holds
-    uav.step(pw.RotorSpeeds(uav.trim().rotor_speeds), dt=dt, steps=100)
+    uav.step(pw.RotorSpeeds(uav.trim().rotor_speeds), dt=dt, substeps=100)
     state = uav.state
     for part in ("position", "velocity", "attitude", "body_rates", "rotor_speeds"):
         require(np.isfinite(getattr(state, part)).all(), f"{part} not finite after 100 steps")

@@ -128,7 +128,7 @@ def in_flight(uav: pw.Multicopter) -> pw.Multicopter:
     """A vehicle in the middle of an aggressive manoeuvre, with all its memories full."""
     thrust = 1.1 * uav.parameters.body.mass * 9.81
     uav.reset(position=[1.0, -2.0, 30.0], velocity=[3.0, 1.0, -0.5])
-    uav.step(pw.RateThrust([1.5, -1.0, 0.7], thrust), steps=97)
+    uav.step(pw.RateThrust([1.5, -1.0, 0.7], thrust), substeps=97)
     return uav
 
 

@@ -116,7 +116,7 @@ def clean_flight(seconds: float, rng: np.random.Generator) -> Flight:
         if k + 1 < len(time):
             duty[k + 1] = pilot.duty(state, float(t))
             held = 0.5 * (duty[k] + duty[k + 1]) * vehicle.motor.speed_max
-            uav.step(pw.RotorSpeeds(held), dt=1e-3, steps=round(PERIOD / 1e-3))
+            uav.step(pw.RotorSpeeds(held), dt=1e-3, substeps=round(PERIOD / 1e-3))
     return Flight(
         path=Path("simulated"),
         time=time,

@@ -49,10 +49,10 @@ def test_circle_and_order_of_convergence(integrator: Literal["euler", "rk4"], or
 def test_commands_are_limited() -> None:
     wild, most = pw.Car(noise=False), pw.Car(noise=False)
     limits = pw.load_car("car")
-    wild.step(pw.SpeedYawRate(1e9, -1e9), DT, 100)
-    most.step(pw.SpeedYawRate(limits.speed_max, -limits.yaw_rate_limit), DT, 100)
+    wild.step(pw.SpeedYawRate(1e9, -1e9), DT, substeps=100)
+    most.step(pw.SpeedYawRate(limits.speed_max, -limits.yaw_rate_limit), DT, substeps=100)
     assert wild.state == most.state
-    wild.step(pw.SpeedYawRate(-1e9, 0.0), DT, 100)
+    wild.step(pw.SpeedYawRate(-1e9, 0.0), DT, substeps=100)
     assert (wild.state.x, wild.state.y) == (most.state.x, most.state.y)
 
 
@@ -67,7 +67,7 @@ def test_noise_is_of_the_body_and_does_not_depend_on_the_step() -> None:
         for number in range(300):
             car = pw.Car(vehicle, seed=2, id=number)
             car.reset(pw.CarState(heading=heading))
-            car.step(pw.SpeedYawRate(0.0, 0.0), dt, round(0.5 / dt))
+            car.step(pw.SpeedYawRate(0.0, 0.0), dt, substeps=round(0.5 / dt))
             moved.append([car.state.x, car.state.y])
         for direction, intensity in ((along, 4e-3), (across, 1e-3)):
             squares = np.sum((np.array(moved) @ direction) ** 2) / (intensity * 0.5)
@@ -91,94 +91,101 @@ def test_rollout_is_the_loop_of_steps() -> None:
     driven = a.rollout(pw.SpeedYawRate(speeds, turns), DT, substeps=3)
     assert len(driven) == 50
     for i, (speed, turn) in enumerate(zip(speeds, turns, strict=True)):
-        b.step(pw.SpeedYawRate(speed, turn), DT, steps=3)
+        b.step(pw.SpeedYawRate(speed, turn), DT, substeps=3)
         for _ in range(3):
             c.step(pw.SpeedYawRate(speed, turn), DT)
         assert (b.time, *state_of(b)) == tuple(rows(driven)[i])
-    assert a.get_state() == b.get_state() == c.get_state()
+    assert a.snapshot() == b.snapshot() == c.snapshot()
     assert a.steps == 150
 
 
 def test_copies_continue_bit_for_bit() -> None:
     car = pw.Car(seed=6, id=2)
-    car.step(pw.SpeedYawRate(3.0, 0.5), DT, 77)
+    car.step(pw.SpeedYawRate(3.0, 0.5), DT, substeps=77)
     fresh = pw.Car(seed=6, id=2)
-    fresh.set_state(car.get_state())
+    fresh.restore(car.snapshot())
     others = [copy.deepcopy(car), pickle.loads(pickle.dumps(car)), fresh]
     expected = rows(car.rollout(pw.SpeedYawRate(2.0, -0.3), DT, steps=30))
     for other in others:
-        assert np.array_equal(rows(other.rollout(pw.SpeedYawRate(2.0, -0.3), DT, 30)), expected)
+        assert np.array_equal(
+            rows(other.rollout(pw.SpeedYawRate(2.0, -0.3), DT, steps=30)), expected
+        )
 
 
 def test_reset_and_setting_the_state() -> None:
     car = pw.Car(seed=1)
     command = pw.SpeedYawRate(2.0, -0.3)
     first = rows(car.rollout(command, DT, steps=20))
-    car.state = pw.CarState(1.0, 2.0, 3.0)
+    car.set_state(pw.CarState(1.0, 2.0, 3.0))
     assert state_of(car) == (1.0, 2.0, 3.0)
     assert car.steps == 20
+    car.set_state(heading=0.5)
+    assert state_of(car) == (1.0, 2.0, 0.5)
     car.reset()
-    assert (car.time, car.steps, car.state) == (0.0, 0, pw.CarState())
+    assert (car.time, car.steps, car.state) == (0.0, 20, pw.CarState())
+    assert not np.array_equal(rows(car.rollout(command, DT, steps=20))[:, 1:], first[:, 1:])
+    car.reset(seed=1)
+    assert (car.time, car.steps, car.seed) == (0.0, 0, 1)
     assert np.array_equal(rows(car.rollout(command, DT, steps=20)), first)
-    car.reset(pw.CarState(x=4.0))
-    assert state_of(car) == (4.0, 0.0, 0.0)
+    car.reset(pw.CarState(x=4.0), y=1.0)
+    assert state_of(car) == (4.0, 1.0, 0.0)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, "a", None, [1.0, 2.0]])
 def test_bad_state_is_refused(value: Any) -> None:
     car = pw.Car(seed=1)
-    before = car.get_state()
+    before = car.snapshot()
     for argument in wrong("x", "y", "heading"):
         state = pw.CarState(**{argument: value})
         with refused(argument, value):
-            car.state = state
+            car.set_state(state)
         with refused(argument, value):
             car.reset(state)
-    assert car.get_state() == before
+    assert car.snapshot() == before
 
 
 @pytest.mark.parametrize("value", ["a", None, 3, (1.0, 2.0, 3.0)])
 def test_what_is_no_state_is_refused(value: Any) -> None:
     car = pw.Car(seed=1)
-    before = car.get_state()
+    before = car.snapshot()
     with refused("state", value):
-        car.state = value
+        car.set_state(value)
     if value is not None:
         with refused("state", value):
             car.reset(value)
     with refused("snapshot", value):
-        car.set_state(value)
-    assert car.get_state() == before
+        car.restore(value)
+    assert car.snapshot() == before
 
 
 @pytest.mark.parametrize("dt", [0.0, -0.1, math.nan, math.inf, "1", None, [0.1], True])
 def test_bad_time_step_is_refused(dt: Any) -> None:
     car = pw.Car(seed=1)
-    before = car.get_state()
+    before = car.snapshot()
     with refused("dt", dt):
         car.step(pw.SpeedYawRate(1.0, 0.0), dt)
     with refused("dt", dt):
         car.rollout(pw.SpeedYawRate(1.0, 0.0), dt, steps=2)
-    assert car.get_state() == before
+    assert car.snapshot() == before
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, math.nan, "1", [1], 10**30])
 def test_bad_count_is_refused(count: Any) -> None:
     car = pw.Car(seed=1)
-    before = car.get_state()
+    before = car.snapshot()
     command = pw.SpeedYawRate(1.0, 0.0)
     with refused("steps", count):
-        car.step(command, DT, count)
+        car.step(command, DT, substeps=count)
     with refused("steps", count):
-        car.rollout(command, DT, count)
+        car.rollout(command, DT, steps=count)
     with refused("substeps", count):
-        car.rollout(command, DT, 2, count)
-    assert car.get_state() == before
+        car.rollout(command, DT, steps=2, substeps=count)
+    assert car.snapshot() == before
 
 
 def test_bad_command_is_refused() -> None:
     car = pw.Car(seed=1)
-    before = car.get_state()
+    before = car.snapshot()
     other = pw.RateThrust([0.0, 0.0, 0.0], 1.0)
     for value in wrong(other, "ahead", None, (1.0, 0.0)):
         with refused("command", value, TypeError):
@@ -192,7 +199,7 @@ def test_bad_command_is_refused() -> None:
         car.rollout(many, steps=3)
     with pytest.raises(ValueError, match=r"steps: expected.*got None"):
         car.rollout(pw.SpeedYawRate(1.0, 0.0))
-    assert car.get_state() == before
+    assert car.snapshot() == before
 
 
 def test_bad_options_are_refused() -> None:

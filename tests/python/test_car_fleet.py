@@ -55,9 +55,9 @@ def rows(parts: dict[str, Numbers], which: Any) -> dict[str, Numbers]:
 @contextmanager
 def unchanged(fleet: pw.CarFleet) -> Iterator[None]:
     """Demands that state and parameters stay, bit for bit."""
-    before = fleet.get_state(), {k: np.array(v) for k, v in fleet.parameters.items()}
+    before = fleet.snapshot(), {k: np.array(v) for k, v in fleet.parameters.items()}
     yield
-    assert fleet.get_state() == before[0]
+    assert fleet.snapshot() == before[0]
     for name, values in fleet.parameters.items():
         assert np.array_equal(values, before[1][name]), name
 
@@ -122,7 +122,7 @@ def test_one_command_is_for_all_alike() -> None:
 
 def test_commands_of_a_fleet_are_not_for_a_car() -> None:
     car = pw.Car()
-    before = car.get_state()
+    before = car.snapshot()
     for command in (
         pw.SpeedYawRate(np.ones((2, 5)), 0.0),
         pw.SpeedYawRate(1.0, np.zeros((2, 5))),
@@ -130,7 +130,7 @@ def test_commands_of_a_fleet_are_not_for_a_car() -> None:
         for act in (car.step, car.rollout):
             with pytest.raises(ValueError, match=r"command: expected.*\(2, 5\).*Fleet"):
                 act(command)
-    assert car.get_state() == before
+    assert car.snapshot() == before
 
 
 def test_reset_of_a_mask_touches_the_mask_alone() -> None:
@@ -148,7 +148,7 @@ def test_reset_of_a_mask_touches_the_mask_alone() -> None:
     assert np.array_equal(fleet.heading[mask], [0.1, 0.2, 0.3])
     assert np.all(fleet.position[mask] == 0.0)
     time_before = fleet.time
-    fleet.place(position=np.arange(18.0).reshape(n, 2))
+    fleet.set_state(position=np.arange(18.0).reshape(n, 2))
     assert np.array_equal(fleet.position, np.arange(18.0).reshape(n, 2))
     assert np.array_equal(fleet.heading[mask], [0.1, 0.2, 0.3])
     assert np.array_equal(fleet.time, time_before)
@@ -179,13 +179,13 @@ def test_snapshots_and_copies_continue_bit_for_bit() -> None:
     fleet.step(lively(n), substeps=7)
     fleet.reset(mask=np.arange(n) < 3)
     fleet.step(lively(n), substeps=5)
-    snapshot = fleet.get_state()
+    snapshot = fleet.snapshot()
     others = [copy.deepcopy(fleet), pickle.loads(pickle.dumps(fleet))]
     fleet.step(lively(n), substeps=9)
     expected = state(fleet)
-    fleet.set_state(snapshot)
+    fleet.restore(snapshot)
     for each in (fleet, *others):
-        assert each.get_state() == snapshot
+        assert each.snapshot() == snapshot
         assert repr(each) == repr(fleet) or each is not fleet
         each.step(lively(n), substeps=9)
         same_bits(expected, state(each))
@@ -206,7 +206,7 @@ def test_each_drives_within_its_own_parameters() -> None:
             speed_max=most[i], yaw_rate_limit=limit[i], process_noise=tuple(noise[i])
         )
         car = pw.Car(own, seed=2, id=i)
-        car.step(pw.SpeedYawRate(4.0, -2.0), DT, 96)
+        car.step(pw.SpeedYawRate(4.0, -2.0), DT, substeps=96)
         assert (*fleet.position[i], fleet.heading[i]) == (
             car.state.x,
             car.state.y,
@@ -306,7 +306,7 @@ def test_bad_parts_masks_and_snapshots_are_refused() -> None:
         *(("mask", v) for v in (np.ones(3, dtype=bool), np.ones(n), True)),
     ]
     for name, value in parts:
-        for act in (fleet.reset, fleet.place):
+        for act in (fleet.reset, fleet.set_state):
             with unchanged(fleet), refused(name, value):
                 act(**{name: value})
     position = np.zeros((n, 2))
@@ -316,20 +316,20 @@ def test_bad_parts_masks_and_snapshots_are_refused() -> None:
     with unchanged(fleet), pytest.raises(ValueError, match=r"seed: expected None.*mask"):
         fleet.reset(seed=3, mask=np.ones(n, dtype=bool))
     with unchanged(fleet), refused("snapshot", 3, TypeError):
-        fleet.set_state(3)  # type: ignore[arg-type]
-    good = fleet.get_state()
+        fleet.restore(3)  # type: ignore[arg-type]
+    good = fleet.snapshot()
     for other in (
-        pw.CarFleet("car", n + 1).get_state(),
-        pw.CarFleet("car", n, "float64").get_state(),
-        pw.CarFleet("car", n, dt=0.01).get_state(),
-        pw.CarFleet("car", n, "float32", "euler").get_state(),
-        pw.Fleet("flightgoggles", n).get_state(),
+        pw.CarFleet("car", n + 1).snapshot(),
+        pw.CarFleet("car", n, "float64").snapshot(),
+        pw.CarFleet("car", n, dt=0.01).snapshot(),
+        pw.CarFleet("car", n, "float32", "euler").snapshot(),
+        pw.Fleet("flightgoggles", n).snapshot(),
         b"",
         good[:-1],
         good + b"\0",
     ):
         with unchanged(fleet), pytest.raises(ValueError, match="snapshot: expected"):
-            fleet.set_state(other)
+            fleet.restore(other)
 
 
 def test_one_that_diverges_leaves_its_neighbours_alone() -> None:
@@ -337,9 +337,9 @@ def test_one_that_diverges_leaves_its_neighbours_alone() -> None:
     fleet, calm = (pw.CarFleet("car", n, seed=1) for _ in range(2))
     mask = np.arange(n) == bad
     # no car within the ranges diverges: its x is put there through a snapshot
-    snapshot, record = fleet.get_state(), 8 + 3 * 4
+    snapshot, record = fleet.snapshot(), 8 + 3 * 4
     at = len(snapshot) - (n - bad) * record + 8
-    fleet.set_state(snapshot[:at] + np.float32(np.inf).tobytes() + snapshot[at + 4 :])
+    fleet.restore(snapshot[:at] + np.float32(np.inf).tobytes() + snapshot[at + 4 :])
     speed = np.full(n, 2.0, dtype=np.float32)
     for each in (fleet, calm):
         each.step(pw.SpeedYawRate(speed, 0.1), substeps=2000)

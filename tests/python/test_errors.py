@@ -13,7 +13,7 @@ import numpy as np
 import propwash as pw
 import pytest
 from propwash import sensors, trajectories, tune, world
-from propwash.control import LowPass, OuterLoops, Pid, RateController, TrajectoryReference
+from propwash.control import LowPass, OuterLoops, Pid, RateController, TrajectoryCommand
 from propwash.parameters import ParameterError
 
 VEHICLE = pw.load_vehicle("flightgoggles")
@@ -126,12 +126,12 @@ def test_an_invalid_parameter_raises_parameter_error(what: str) -> None:
 
 ARGUMENTS: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "a command's numbers": (ValueError, lambda: pw.RateThrust([0, 0, np.nan], 9.81)),
-    "a command's shape": (ValueError, lambda: TrajectoryReference([0, 0])),
+    "a command's shape": (ValueError, lambda: TrajectoryCommand([0, 0])),
     "no command": (TypeError, lambda: pw.Multicopter().step(ODD)),
     "a state": (TypeError, lambda: pw.Multicopter().reset(ODD)),
     "a state's numbers": (ValueError, lambda: pw.Multicopter().reset(position=[0, 0, np.inf])),
     "a count": (ValueError, lambda: pw.Fleet(VEHICLE, 0)),
-    "a snapshot": (ValueError, lambda: pw.Multicopter().set_state(b"x")),
+    "a snapshot": (ValueError, lambda: pw.Multicopter().restore(b"x")),
     "a positional field": (TypeError, lambda: untyped.BodyParameters(1.0)),
     "a margin": (ValueError, lambda: tune.autotune(VEHICLE, phase_margin=120.0)),
 }

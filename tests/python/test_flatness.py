@@ -219,7 +219,7 @@ def test_the_outer_loops_follow_a_reference() -> None:
         stepped = pw.Fleet("flightgoggles", 2, seed=2, threads=1)
         stepped.reset(position=reference.position[0])
         for row in range(50):
-            stepped.step(reference[row].command("indi"), 4)
+            stepped.step(reference[row].command("indi"), substeps=4)
         assert np.array_equal(stepped.position, flown.position[49])
     uav = pw.Multicopter("flightgoggles", seed=2)
     uav.reset(position=alike.position[0])

@@ -66,14 +66,14 @@ def test_what_a_user_types() -> None:
     assert fleet.imu.specific_force.shape == fleet.imu.angular_rate.shape == (n, 3)
     assert np.allclose(fleet.time, 10 / 960)
     assert fleet.time.dtype == np.float64
-    snapshot = fleet.get_state()
+    snapshot = fleet.snapshot()
     commands = pw.RateThrust(np.tile(rates, (6, 1, 1)), np.tile(thrust, (6, 1)))
     log = fleet.rollout(commands, substeps=10)
     assert len(log) == 6
     assert log.position is not None
     assert log.position.shape == (6, n, 3)
     assert np.array_equal(log.position[-1], fleet.position)
-    fleet.set_state(snapshot)
+    fleet.restore(snapshot)
     again = fleet.rollout(commands, substeps=10)
     assert again.position is not None
     assert np.array_equal(log.position, again.position)
@@ -104,7 +104,7 @@ def test_fleet_flies_as_single_vehicles_do(
     for i in range(n):
         single = pw.Multicopter(vehicle, integrator, seed=3, id=40 + i)
         own: Any = pw.RateThrust(rates.rates[i], float(rates.thrust[i]))
-        single.step(own if closed_loop else pw.RotorSpeeds(speeds[i]), DT, 96)
+        single.step(own if closed_loop else pw.RotorSpeeds(speeds[i]), DT, substeps=96)
         for name in PARTS:
             expected = getattr(single.state, name)
             scale = max(1.0, float(np.abs(expected).max()))
@@ -217,7 +217,7 @@ def test_single_vehicle_takes_commands_in_float32_and_refuses_those_of_a_fleet()
     ours, same = (pw.Multicopter("flightgoggles", seed=1) for _ in range(2))
     ours.rollout(pw.RotorSpeeds(speeds))
     same.rollout(pw.RotorSpeeds(speeds.astype(np.float64)))
-    assert ours.get_state() == same.get_state()
+    assert ours.snapshot() == same.snapshot()
     for command in (
         pw.RateThrust(np.zeros((2, 5, 3)), 1.0),
         pw.RateThrust(np.zeros(3), np.ones((2, 5))),
@@ -227,7 +227,7 @@ def test_single_vehicle_takes_commands_in_float32_and_refuses_those_of_a_fleet()
             ours.step(command)
         with pytest.raises(ValueError, match=r"command: expected.*\(2, 5.*Fleet"):
             ours.rollout(command)
-    assert ours.get_state() == same.get_state()
+    assert ours.snapshot() == same.snapshot()
 
 
 @pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
@@ -244,17 +244,17 @@ def test_snapshot_continues_bit_for_bit(vehicle: str, dtype: str) -> None:
     fleet.step(command, substeps=13)
     fleet.reset(mask=np.arange(n) % 3 == 0)
     fleet.step(command, substeps=6)
-    snapshot, parts = fleet.get_state(), state(fleet)
+    snapshot, parts = fleet.snapshot(), state(fleet)
     fleet.step(command, substeps=30)
     later = state(fleet)
-    fleet.set_state(snapshot)
+    fleet.restore(snapshot)
     same_bits(parts, state(fleet))
     other = pw.Fleet(
         vehicle, n, dtype, max_action_delay=3, floor=-1.0, turbulence=pw.Dryden(5.0, 10.0, 5.0)
     )
-    other.set_state(snapshot)
+    other.restore(snapshot)
     for continued in (fleet, other, pickle.loads(pickle.dumps(other)), copy.deepcopy(other)):
-        assert continued.get_state() == snapshot
+        assert continued.snapshot() == snapshot
         continued.step(command, substeps=30)
         same_bits(later, state(continued))
 
@@ -309,12 +309,12 @@ def test_place_replaces_parts_and_nothing_else() -> None:
     fleet = pw.Fleet("flightgoggles", n, "float64", seed=6, threads=1)
     fleet.step(lively(n), substeps=25)
     before = state(fleet)
-    fleet.place(velocity=[0.0, 0.0, 2.0], mask=np.arange(n) == 4)
+    fleet.set_state(velocity=[0.0, 0.0, 2.0], mask=np.arange(n) == 4)
     after = state(fleet)
     assert np.array_equal(after["velocity"][4], [0.0, 0.0, 2.0])
     for name in ("position", "attitude", "body_rates", "rotor_speeds", "time", "gyroscope_bias"):
         assert before[name].tobytes() == after[name].tobytes()
-    fleet.place(attitude=np.array([2.0, 0.0, 0.0, 0.0]) * (0.5 + 1e-5))
+    fleet.set_state(attitude=np.array([2.0, 0.0, 0.0, 0.0]) * (0.5 + 1e-5))
     assert np.all(fleet.attitude == [1.0, 0.0, 0.0, 0.0])
 
 

@@ -44,16 +44,16 @@ def test_reproducible_is_the_same_bits_whatever_the_set(
     monkeypatch.setenv("PROPWASH_ISA", isa)
     fleet = flown("float32", reproducible=True)
     assert fleet.isa == expected.isa
-    assert fleet.get_state() == expected.get_state()
+    assert fleet.snapshot() == expected.snapshot()
 
 
 @pytest.mark.parametrize("isa", ISAS)
 def test_a_snapshot_goes_on_with_another_set(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshot = flown("float32").get_state()
+    snapshot = flown("float32").snapshot()
     monkeypatch.setenv("PROPWASH_ISA", isa)
     fleet = pw.Fleet("flightgoggles", 19, "float32")
-    fleet.set_state(snapshot)
-    assert fleet.get_state() == snapshot
+    fleet.restore(snapshot)
+    assert fleet.snapshot() == snapshot
 
 
 def test_an_unknown_set_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,9 +23,9 @@ def new(dtype: str = "float64", n: int = N) -> pw.Fleet:
 @contextmanager
 def unchanged(fleet: pw.Fleet) -> Iterator[pw.Fleet]:
     """Demands that state and parameters stay, bit for bit."""
-    before = fleet.get_state(), {k: np.array(v) for k, v in fleet.parameters.items()}
+    before = fleet.snapshot(), {k: np.array(v) for k, v in fleet.parameters.items()}
     yield fleet
-    assert fleet.get_state() == before[0]
+    assert fleet.snapshot() == before[0]
     for name, values in fleet.parameters.items():
         assert np.array_equal(values, before[1][name], equal_nan=True), name
 
@@ -104,8 +104,8 @@ def test_each_vehicle_flies_with_its_own(dtype: str) -> None:
         )
         single = pw.Multicopter(own, seed=1, id=i)
         # setting parameters leaves the state, so the rotors turn as in the hover of the others
-        single.state = pw.Multicopter("flightgoggles").state
-        single.step(pw.RateThrust(rates[i], 10.0), 1 / 960, 60)
+        single.set_state(pw.Multicopter("flightgoggles").state)
+        single.step(pw.RateThrust(rates[i], 10.0), 1 / 960, substeps=60)
         for name in ("position", "velocity", "attitude", "body_rates"):
             expected = getattr(single.state, name)
             scale = max(1.0, float(np.abs(expected).max()))
@@ -288,7 +288,7 @@ def test_some_vehicles_alone_are_assigned_as_all_are(dtype: str) -> None:
         command = pw.RateThrust(np.zeros(3), 9.0 + round_)
         for fleet in (one, other):
             fleet.reset(mask=mask)
-            fleet.step(command, 7)
+            fleet.step(command, substeps=7)
         assert np.array_equal(one.position, other.position)
         assert np.array_equal(one.body_rates, other.body_rates)
 
@@ -331,7 +331,7 @@ def test_bits_hear_of_the_parameters_and_not_of_what_they_were() -> None:
         other = pickle.loads(pickle.dumps(fleet))
         for each in (fleet, other):
             each.step(pw.RateThrust([0.5, 0.3, -0.2], 10.0), substeps=40)
-        assert fleet.get_state() == other.get_state(), name
+        assert fleet.snapshot() == other.snapshot(), name
 
 
 def test_some_cars_are_assigned_too() -> None:

@@ -22,9 +22,9 @@ ANY: dict[str, Any] = {"vehicle": "flightgoggles", "n": 2, "threads": 1}
 @contextmanager
 def unchanged() -> Iterator[pw.Fleet]:
     """Demands that everything that affects the future stays, bit for bit."""
-    before = FLEET.get_state()
+    before = FLEET.snapshot()
     yield FLEET
-    assert FLEET.get_state() == before
+    assert FLEET.snapshot() == before
 
 
 def one_bad(shape: tuple[int, ...], value: float, row: int) -> Any:
@@ -205,7 +205,7 @@ def test_a_vehicle_that_is_placed_flies_again() -> None:
     fleet, calm = (pw.Fleet("flightgoggles", 3, "float64", seed=2, threads=1) for _ in range(2))
     lost = np.array([False, True, False])
     hover = pw.RateThrust([0.0, 0.0, 0.0], 9.81)
-    fleet.place(velocity=[1e200, 0.0, 0.0], mask=lost)
+    fleet.set_state(velocity=[1e200, 0.0, 0.0], mask=lost)
     for each in (fleet, calm):
         each.step(hover, substeps=5)
     assert fleet.diverged.tolist() == lost.tolist()
@@ -216,7 +216,7 @@ def test_a_vehicle_that_is_placed_flies_again() -> None:
         "body_rates": np.zeros(3),
         "rotor_speeds": np.full(4, 1133.0),
     }
-    fleet.place(**parts, mask=lost)  # type: ignore[arg-type]
+    fleet.set_state(**parts, mask=lost)  # type: ignore[arg-type]
     assert not fleet.diverged.any()
     for each in (fleet, calm):
         each.step(hover, substeps=50)
@@ -251,7 +251,7 @@ PARTS: list[tuple[str, list[Any]]] = [
     ("part", "value"), [(part, value) for part, values in PARTS for value in values]
 )
 def test_bad_part_of_a_state_is_refused(part: str, value: Any) -> None:
-    for act in (FLEET.reset, FLEET.place):
+    for act in (FLEET.reset, FLEET.set_state):
         with unchanged(), refused(part, value):
             act(**{part: value})
         with unchanged(), refused(part, value):
@@ -291,7 +291,7 @@ def test_the_first_bad_vehicle_is_named() -> None:
     ids=repr,
 )
 def test_bad_masks_are_refused(value: Any) -> None:
-    for act in (FLEET.reset, FLEET.place):
+    for act in (FLEET.reset, FLEET.set_state):
         with unchanged(), refused("mask", value):
             act(mask=value)
 
@@ -325,12 +325,12 @@ def test_bad_wind_voltage_and_delay_are_refused() -> None:
 @pytest.mark.parametrize("value", [3, None, "abc", [1, 2], bytearray(8)])
 def test_what_is_no_snapshot_is_refused(value: Any) -> None:
     with unchanged() as fleet, refused("snapshot", value, TypeError):
-        fleet.set_state(value)
+        fleet.restore(value)
 
 
 def test_snapshots_of_others_are_refused() -> None:
-    good = FLEET.get_state()
-    single = pw.Multicopter("flightgoggles").get_state()
+    good = FLEET.snapshot()
+    single = pw.Multicopter("flightgoggles").snapshot()
     options: Any = {"seed": 1, "max_action_delay": 3}
     for other in (
         pw.Fleet("flightgoggles", N + 1, **options),
@@ -341,7 +341,7 @@ def test_snapshots_of_others_are_refused() -> None:
         pw.Fleet("flightgoggles", N, seed=1),
     ):
         with unchanged() as fleet, pytest.raises(ValueError, match="snapshot: expected"):
-            fleet.set_state(other.get_state())
+            fleet.restore(other.snapshot())
     for damaged in (b"", good[:-1], good + b"\0", b"x" + good[1:], single):
         with unchanged() as fleet, pytest.raises(ValueError, match="snapshot: expected"):
-            fleet.set_state(damaged)
+            fleet.restore(damaged)

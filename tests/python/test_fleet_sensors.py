@@ -74,7 +74,7 @@ def test_however_steps_are_grouped_readings_and_flight_are_the_same_bits() -> No
     plain.step(low, substeps=701)
     whole.step(low, substeps=701)
     for substeps in (1, 2, 19, 20, 300, 359):
-        pieces.step(low, substeps)
+        pieces.step(low, substeps=substeps)
     for a, b in zip(of_whole, of_pieces, strict=True):
         assert told(a) == told(b)
     assert plain.contact.all()
@@ -89,7 +89,7 @@ def test_however_steps_are_grouped_readings_and_flight_are_the_same_bits() -> No
         whole.detach(handle)
     whole.step(HOVER)
     plain.step(HOVER)
-    assert whole.get_state() == plain.get_state()
+    assert whole.snapshot() == plain.snapshot()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -209,36 +209,36 @@ def test_snapshots_hold_what_is_on_its_way(way: str) -> None:
     fleet.step(HOVER, substeps=217)
     fleet.reset(mask=np.array([False, True, False, False]))
     fleet.step(HOVER, substeps=3)
-    snapshot = fleet.get_state()
+    snapshot = fleet.snapshot()
     if way == "state":
         other.step(HOVER, substeps=50)
-        other.set_state(snapshot)
+        other.restore(snapshot)
     else:
         other = pickle.loads(pickle.dumps(fleet))
         others = list(other.sensors.values())
         assert list(other.sensors) == list(fleet.sensors)
-    assert other.get_state() == snapshot
+    assert other.snapshot() == snapshot
     for _ in range(40):  # readings arrive in between
         for a, b in zip(handles, others, strict=True):
             assert told(a) == told(b)
         fleet.step(HOVER, substeps=7)
         other.step(HOVER, substeps=7)
-    assert other.get_state() == fleet.get_state()
-    fleet.set_state(snapshot)  # and back in the fleet itself
-    assert fleet.get_state() == snapshot
+    assert other.snapshot() == fleet.snapshot()
+    fleet.restore(snapshot)  # and back in the fleet itself
+    assert fleet.snapshot() == snapshot
 
 
 def test_snapshots_of_other_sensors_are_refused() -> None:
     bare, fleet = fleet_of(), fleet_of()
     equip(fleet)
-    plain, equipped = bare.get_state(), fleet.get_state()
+    plain, equipped = bare.snapshot(), fleet.snapshot()
     with pytest.raises(ValueError, match="without sensors, got one of a fleet with"):
-        bare.set_state(equipped)
+        bare.restore(equipped)
     bare.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03)
-    ours = bare.get_state()
+    ours = bare.snapshot()
     for snapshot in (plain, equipped, ours[:-5], ours[:20], ours + b"x", b"", b"pwsense1"):
         with pytest.raises(ValueError, match="snapshot: expected one of a fleet with the sensors"):
-            bare.set_state(snapshot)
+            bare.restore(snapshot)
     different: list[Any] = [
         lambda f: f.attach(pw.RangeFinder(WORLD), 51.0, latency=0.03),
         lambda f: f.attach(pw.RangeFinder(WORLD), 50.0),
@@ -249,13 +249,13 @@ def test_snapshots_of_other_sensors_are_refused() -> None:
         fleet = fleet_of()
         attach(fleet)
         with pytest.raises(ValueError, match="must be the same"):
-            bare.set_state(fleet.get_state())
-    assert bare.get_state() == ours
+            bare.restore(fleet.snapshot())
+    assert bare.snapshot() == ours
     larger = fleet_of(5)
     larger.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03)
     with pytest.raises(ValueError, match="snapshot"):
-        bare.set_state(larger.get_state())
-    assert bare.get_state() == ours
+        bare.restore(larger.snapshot())
+    assert bare.snapshot() == ours
 
 
 def test_a_fleet_without_sensors_is_the_bound_fleet_and_its_snapshot() -> None:
@@ -267,7 +267,7 @@ def test_a_fleet_without_sensors_is_the_bound_fleet_and_its_snapshot() -> None:
     last = told(handle)
     fleet.detach(handle)
     assert type(fleet._core) is bound
-    assert fleet.get_state() == plain.get_state()
+    assert fleet.snapshot() == plain.snapshot()
     assert dict(fleet.sensors) == {}
     fleet.step(HOVER, substeps=30)
     assert told(handle) == last
@@ -293,7 +293,7 @@ def test_rollout_records_readings_as_steps_would() -> None:
             assert getattr(log, name)[t].tobytes() == getattr(stepped, name).tobytes(), name
         assert log.angular_rate is not None
         assert log.angular_rate[t].tobytes() == stepped.imu.angular_rate.tobytes()
-    assert flown.get_state() == stepped.get_state()
+    assert flown.snapshot() == stepped.snapshot()
 
 
 def test_rollouts_of_all_forms_fly_as_without_sensors() -> None:
@@ -324,12 +324,12 @@ def test_rollouts_of_all_forms_fly_as_without_sensors() -> None:
 def test_commands_are_refused_in_the_same_words_and_nothing_changes() -> None:
     equipped, plain = fleet_of(3), fleet_of(3)
     equip(equipped)
-    state = equipped.get_state()
+    state = equipped.snapshot()
     bad: list[Any] = [
-        lambda f: f.step(pw.RateThrust(np.zeros((2, 3)), 9.0), 5),
-        lambda f: f.step(commands(4, 3), 5),
-        lambda f: f.step(HOVER, 0),
-        lambda f: f.step("up", 5),
+        lambda f: f.step(pw.RateThrust(np.zeros((2, 3)), 9.0), substeps=5),
+        lambda f: f.step(commands(4, 3), substeps=5),
+        lambda f: f.step(HOVER, substeps=0),
+        lambda f: f.step("up", substeps=5),
         lambda f: f.rollout(commands(4, 2)),
         lambda f: f.rollout(commands(4, 3), steps=5),
         lambda f: f.rollout(commands(4, 3), substeps=0),
@@ -347,7 +347,7 @@ def test_commands_are_refused_in_the_same_words_and_nothing_changes() -> None:
         with pytest.raises((ValueError, TypeError)) as theirs:
             order(plain)
         assert (type(ours.value), str(ours.value)) == (type(theirs.value), str(theirs.value))
-    assert equipped.get_state() == state
+    assert equipped.snapshot() == state
 
 
 def test_vehicles_that_diverge_read_nothing_and_others_what_they_read() -> None:
@@ -403,11 +403,11 @@ def test_names_slots_and_detaching() -> None:
 )
 def test_what_cannot_be_attached_is_refused(arguments: tuple[Any, ...], message: str) -> None:
     fleet = fleet_of()
-    before = fleet.get_state()
+    before = fleet.snapshot()
     with pytest.raises((ValueError, TypeError), match=message):
         fleet.attach(*arguments)
     assert dict(fleet.sensors) == {}
-    assert fleet.get_state() == before
+    assert fleet.snapshot() == before
     fleet.attach(pw.Barometer(), 50.0)
     with pytest.raises(ValueError, match="name: expected one that no sensor"):
         fleet.attach(pw.Barometer(), 50.0, name="barometer")

@@ -25,9 +25,9 @@ def test_a_reading_that_is_later_than_any_run_does_not_arrive(latency: float) ->
     handle = fleet.attach(pw.RangeFinder(WORLD), 50.0, latency=latency)
     fleet.step(HOVER, substeps=100)
     assert np.isnan(handle.time).all()
-    snapshot = fleet.get_state()
-    fleet.set_state(snapshot)
-    assert fleet.get_state() == snapshot
+    snapshot = fleet.snapshot()
+    fleet.restore(snapshot)
+    assert fleet.snapshot() == snapshot
 
 
 @pytest.mark.parametrize("rate", [1e-6, 1e-16, 1e-300])
@@ -49,7 +49,7 @@ def test_a_sensor_that_starts_again_by_itself_leaves_the_fleet_its_noise() -> No
         fleet.step(HOVER, substeps=100)
     ours, theirs = (handle.reading.range for handle in handles)
     np.testing.assert_array_equal(ours, theirs)
-    fleets[1].set_state(fleets[0].get_state())
+    fleets[1].restore(fleets[0].snapshot())
 
 
 @pytest.mark.parametrize("how", ["step", "rollout", "reset"])
@@ -58,7 +58,7 @@ def test_a_mounting_for_other_bodies_is_refused_before_anything_moves(how: str) 
     beacons = pw.Beacons(WORLD, markers={"a": [5.0, 0.0, 0.0]})
     handle = fleet.attach(beacons, 60.0)
     fleet.step(HOVER, substeps=40)
-    before = fleet.get_state()
+    before = fleet.snapshot()
     sound = beacons.camera
     beacons.camera = sound.mounted(attitude=np.tile([1.0, 0.0, 0.0, 0.0], (3, 1)))
     ways: dict[str, Callable[[], object]] = {
@@ -68,7 +68,7 @@ def test_a_mounting_for_other_bodies_is_refused_before_anything_moves(how: str) 
     }
     with pytest.raises(ValueError, match="camera: expected poses of 3 bodies"):
         ways[how]()
-    assert fleet.get_state() == before
+    assert fleet.snapshot() == before
     beacons.camera = sound
     fleet.step(HOVER, substeps=24)
     assert handle.samples == 1 + 64 * 60 // 960
@@ -98,15 +98,15 @@ def test_a_spoilt_snapshot_is_refused_and_nothing_changes(
     fleet = fleet_of()
     fleet.attach(pw.Gnss(), 50.0, latency=0.05)
     fleet.step(HOVER, substeps=100)
-    snapshot = fleet.get_state()
+    snapshot = fleet.snapshot()
     content = msgspec.msgpack.decode(snapshot[8:])
     part = content
     for key in place[:-1]:
         part = part[key]
     part[place[-1]] = value
     fleet.step(HOVER, substeps=100)
-    before = fleet.get_state()
+    before = fleet.snapshot()
     with pytest.raises(ValueError, match="cut off or changed"):
-        fleet.set_state(snapshot[:8] + msgspec.msgpack.encode(content))
-    assert fleet.get_state() == before
+        fleet.restore(snapshot[:8] + msgspec.msgpack.encode(content))
+    assert fleet.snapshot() == before
     fleet.step(HOVER, substeps=100)

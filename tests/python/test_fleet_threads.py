@@ -51,7 +51,7 @@ def flown(fleet: pw.Fleet, calls: int) -> bytes:
     command = hover(len(fleet))
     for _ in range(calls):
         fleet.step(command, substeps=3)
-    return fleet.get_state()
+    return fleet.snapshot()
 
 
 def test_two_fleets_from_two_threads_with_one_pool() -> None:
@@ -76,7 +76,7 @@ def test_two_threads_on_one_fleet_take_turns() -> None:
 
     def read() -> None:
         for _ in range(100):
-            reads.append((fleet.position, fleet.imu, fleet.get_state()))
+            reads.append((fleet.position, fleet.imu, fleet.snapshot()))
 
     threads = [threading.Thread(target=flown, args=(fleet, 50)) for _ in range(2)]
     threads.append(threading.Thread(target=read))
@@ -84,7 +84,7 @@ def test_two_threads_on_one_fleet_take_turns() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert fleet.get_state() == flown(pw.Fleet("flightgoggles", 200, seed=1, threads=1), 100)
+    assert fleet.snapshot() == flown(pw.Fleet("flightgoggles", 200, seed=1, threads=1), 100)
     assert len(reads) == 100
 
 
@@ -163,7 +163,7 @@ def test_a_vehicle_that_diverges_leaves_its_neighbours_alone(dtype: str) -> None
         each.step(command, substeps=4)
     largest = float(np.finfo(dtype).max)
     mask = np.arange(n) == bad
-    fleet.place(body_rates=[largest / 2, largest / 2, 1.0], velocity=[largest] * 3, mask=mask)
+    fleet.set_state(body_rates=[largest / 2, largest / 2, 1.0], velocity=[largest] * 3, mask=mask)
     for each in (fleet, calm):
         each.step(command, substeps=4)
     assert fleet.diverged.tolist() == mask.tolist()
@@ -172,11 +172,11 @@ def test_a_vehicle_that_diverges_leaves_its_neighbours_alone(dtype: str) -> None
         ours, theirs = getattr(fleet, name), getattr(calm, name)
         assert ours[~mask].tobytes() == theirs[~mask].tobytes(), name
     assert fleet.imu.specific_force[~mask].tobytes() == calm.imu.specific_force[~mask].tobytes()
-    snapshot = fleet.get_state()
+    snapshot = fleet.snapshot()
     fleet.reset(mask=fleet.diverged)
     assert not fleet.diverged.any()
     fleet.step(command, substeps=400)
     assert not fleet.diverged.any()
     assert np.all(np.isfinite(fleet.position))
-    fleet.set_state(snapshot)
+    fleet.restore(snapshot)
     assert fleet.diverged.tolist() == mask.tolist()

@@ -220,7 +220,7 @@ def test_a_vehicle_of_another_convention_is_refused_with_what_to_do_and_then_fli
     start = pw.frames.state_enu_flu_to_ned_frd(uav.trim())
     start.position = np.array([3.0, 4.0, -10.0])
     uav.reset(pw.frames.state_ned_frd_to_enu_flu(start))
-    uav.step(pw.RotorSpeeds(start.rotor_speeds), steps=960)
+    uav.step(pw.RotorSpeeds(start.rotor_speeds), substeps=960)
     end = pw.frames.state_enu_flu_to_ned_frd(uav.state)
     assert np.allclose(end.position, start.position, rtol=0, atol=1e-9)
     force = pw.frames.reading_flu_to_frd(uav.imu).specific_force

@@ -59,7 +59,7 @@ class Feel(pg.Task):
 def test_others_begin_beside_one_that_diverged(mode: str) -> None:
     env = pg.make_vec(Feel, 3, autoreset_mode=mode)
     env.reset(seed=0)
-    env.fleet.place(velocity=np.full((3, 3), 3e37), mask=np.array([True, False, False]))
+    env.fleet.set_state(velocity=np.full((3, 3), 3e37), mask=np.array([True, False, False]))
     seen, reward, terminated, *_ = env.step(idle(env))
     assert np.array_equal(terminated, [True, False, False])
     assert np.isfinite(seen).all()

@@ -274,7 +274,7 @@ def test_episodes_begin_from_a_given_state(kind: type[pg.Task]) -> None:
 
 def test_states_of_vehicles_are_states_of_environments() -> None:
     uav = pw.Multicopter(seed=1)
-    uav.step(pw.RateThrust([0.5, 0.2, 0.1], thrust=9.0), steps=200)
+    uav.step(pw.RateThrust([0.5, 0.2, 0.1], thrust=9.0), substeps=200)
     env = pg.make(pg.Hover)
     env.reset(seed=0, options={"state": uav.state})
     assert np.allclose(env.state["attitude"], uav.attitude, atol=1e-6)

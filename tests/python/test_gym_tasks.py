@@ -130,7 +130,7 @@ def test_land_rewards_a_soft_touch_and_no_other() -> None:
     env = pg.make_vec(pg.Land, 3)
     env.reset(seed=0)
     for height in (0.2, 0.051):
-        env.fleet.place(
+        env.fleet.set_state(
             position=[[0, 0, height], [0, 0, height], [2, 0, height]],
             velocity=[[0, 0, -0.3], [0, 0, -3.0], [0, 0, -0.3]],
             attitude=[1, 0, 0, 0],
@@ -172,7 +172,7 @@ def test_race_counts_gates_in_order_and_scores_as_the_referee() -> None:
     told: dict[str, Any] = {}
     for k in range(len(x)):
         places = np.stack([through[k], beside[k], into[k]])
-        env.fleet.place(position=places, velocity=[0, 0, 0])
+        env.fleet.set_state(position=places, velocity=[0, 0, 0])
         *_, terminated, _, infos = env.step(idle(env))
         for i in np.flatnonzero(terminated & ~ended):
             told[str(i)] = {name: infos[name][i] for name in ("gates", "score", "collision")}
@@ -204,7 +204,7 @@ def test_race_sees_every_flight_into_a_frame() -> None:
             max_episode_steps=0,
         )  # fmt: skip
         env.reset(seed=0)
-        env.fleet.place(position=places, velocity=[30.0, 0.0, 0.0])
+        env.fleet.set_state(position=places, velocity=[30.0, 0.0, 0.0])
         into, ended = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
         for _ in range(240 // substeps):  # past the first gate, but not to the second
             *_, terminated, _, infos = env.step(idle(env))
@@ -221,15 +221,17 @@ def test_race_does_not_count_a_gate_from_behind_or_out_of_turn() -> None:
     env = pg.make_vec(pg.Race, 2, course=straight(), spread=0.0, noise=False)
     task: Any = env.task
     env.reset(seed=0)
-    env.fleet.place(position=[[4, 5, 2], [8, 5, 2]])  # past the first gate, outside
+    env.fleet.set_state(position=[[4, 5, 2], [8, 5, 2]])  # past the first gate, outside
     env.step(idle(env))
     for way in np.arange(0.0, 2.0, 0.1):
-        env.fleet.place(position=np.array([[4 - way, 0, 2], [8 + way, 0, 2]]), velocity=[0, 0, 0])
+        env.fleet.set_state(
+            position=np.array([[4 - way, 0, 2], [8 + way, 0, 2]]), velocity=[0, 0, 0]
+        )
         *_, terminated, _, _ = env.step(idle(env))
         assert not terminated.any()
     assert np.array_equal(task.next, [0, 0])
     for way in np.arange(0.0, 2.0, 0.1):
-        env.fleet.place(position=np.array([[2 + way, 0, 2], [10, 0, 2]]), velocity=[0, 0, 0])
+        env.fleet.set_state(position=np.array([[2 + way, 0, 2], [10, 0, 2]]), velocity=[0, 0, 0])
         env.step(idle(env))
     assert np.array_equal(task.next, [1, 0])
 

@@ -239,7 +239,7 @@ def test_a_vehicle_that_diverges_ends_its_own_episode(
     envs = pg.make_vec(pg.Land, 3, autoreset_mode=mode, observation=observation)
     envs.reset(seed=0)
     envs.step(idle(envs))
-    envs.fleet.place(velocity=[[3e38, 0, 3e38]], mask=np.array([False, True, False]))
+    envs.fleet.set_state(velocity=[[3e38, 0, 3e38]], mask=np.array([False, True, False]))
     seen, reward, terminated, truncated, infos = envs.step(idle(envs))
     assert np.array_equal(terminated, [False, True, False])
     assert not truncated.any()
@@ -258,7 +258,7 @@ def test_a_vehicle_that_diverges_ends_its_own_episode(
 def test_what_goes_too_far_for_its_task_has_diverged_as_well() -> None:
     envs = pg.make_vec(pg.Hover, 2)
     envs.reset(seed=0)
-    envs.fleet.place(position=[[0, 0, 3e37]], mask=np.array([True, False]))
+    envs.fleet.set_state(position=[[0, 0, 3e37]], mask=np.array([True, False]))
     seen, reward, terminated, _, infos = envs.step(idle(envs))
     assert np.array_equal(terminated, [True, False])
     assert infos["diverged"][0]

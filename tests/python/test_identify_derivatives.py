@@ -78,7 +78,9 @@ def _by_fleet(windows: Windows, flyer: Flyer, attitude_given: bool) -> dict[str,
     carrier = bare.replace(body={"inertia": (1e6 * np.eye(3)).tolist()})
     motors = pw.Fleet(carrier, 1, "float64", dt=period / substeps, noise=False, threads=1)
     motors.reset(rotor_speeds=driven[:1])
-    ran = motors.rollout(pw.RotorSpeeds(driven[:, np.newaxis]), substeps, record=["rotor_speeds"])
+    ran = motors.rollout(
+        pw.RotorSpeeds(driven[:, np.newaxis]), substeps=substeps, record=["rotor_speeds"]
+    )
     speeds = np.concatenate([driven[:1], np.asarray(ran.rotor_speeds)[:, 0]])
     fleet = pw.Fleet(bare, count, "float64", dt=period / substeps, noise=False, threads=1)
     rows = windows.starts
@@ -95,9 +97,11 @@ def _by_fleet(windows: Windows, flyer: Flyer, attitude_given: bool) -> dict[str,
     recorded: dict[str, list[Array]] = {name: [] for name in RECORDED}
     for k in range(windows.samples):
         if attitude_given and k % round(0.01 / period) == 0:
-            fleet.place(attitude=flight.attitude[rows + k], body_rates=flight.body_rates[rows + k])
+            fleet.set_state(
+                attitude=flight.attitude[rows + k], body_rates=flight.body_rates[rows + k]
+            )
         flown = fleet.rollout(
-            pw.RotorSpeeds(driven[rows + k][np.newaxis]), substeps, record=RECORDED
+            pw.RotorSpeeds(driven[rows + k][np.newaxis]), substeps=substeps, record=RECORDED
         )
         for name, values in recorded.items():
             values.append(np.asarray(getattr(flown, name))[0])

@@ -174,7 +174,7 @@ def test_models_of_many_states_are_those_of_each() -> None:
 def test_a_fleet_is_linearised_where_it_is_with_its_own_parameters() -> None:
     fleet = pw.Fleet("flightgoggles", 3, dtype="float64", noise=False, threads=1)
     fleet.parameters["mass"] *= np.array([0.9, 1.0, 1.2])
-    fleet.step(pw.RateThrust([1.0, 0.0, 0.5], 10.0), 50)
+    fleet.step(pw.RateThrust([1.0, 0.0, 0.5], 10.0), substeps=50)
     models = linearize(fleet)
     masses = fleet.parameters["mass"]
     for i in range(3):

@@ -144,7 +144,7 @@ def test_an_external_force_gives_its_impulse_and_is_measured() -> None:
     uav = pw.Multicopter(still, noise=False)
     uav.reset(rotor_speeds=np.zeros(4))
     uav.set_external_wrench([0.5, -0.25, 9.81])
-    uav.step(pw.RotorSpeeds(np.zeros(4)), DT, 960)
+    uav.step(pw.RotorSpeeds(np.zeros(4)), DT, substeps=960)
     assert np.abs(uav.velocity - [0.5, -0.25, 0.0]).max() < 1e-12
     assert np.abs(uav.imu.specific_force - [0.5, -0.25, 9.81]).max() < 1e-12
     assert np.array_equal(uav.external_force, [0.5, -0.25, 9.81])
@@ -159,7 +159,7 @@ def test_a_fleet_is_pushed_and_worn_as_its_single_vehicles() -> None:
     command = pw.RateThrust([0.3, -0.1, 0.2], 9.0)
     fleet.step(command, substeps=200)
     for i, uav in enumerate(singles):
-        uav.step(command, DT, 200)
+        uav.step(command, DT, substeps=200)
         assert np.abs(fleet.velocity[i] - uav.velocity).max() < 1e-11
         assert np.abs(fleet.imu.specific_force[i] - uav.imu.specific_force).max() < 1e-10
     assert np.array_equal(fleet.external_torque, np.tile([0.0, 0.01, 0.0], (3, 1)))
@@ -188,14 +188,14 @@ def test_wrench_and_wear_are_kept_by_snapshots_copies_and_resets() -> None:
             for _ in range(50):
                 each.step(command)
         assert np.array_equal(vehicle.velocity, other.velocity)
-        assert vehicle.get_state() == other.get_state()
+        assert vehicle.snapshot() == other.snapshot()
         assert np.all(np.asarray(vehicle.external_force).reshape(-1, 3)[:, 2] == 2.0)
 
 
 @pytest.mark.parametrize("make", [lambda: pw.Multicopter(), lambda: pw.Fleet(n=2)])
 def test_wrong_wrenches_and_factors_are_refused(make: Any) -> None:
     vehicle = make()
-    before = vehicle.get_state()
+    before = vehicle.snapshot()
     for wrong in ([1.0, 2.0], [0.0, 0.0, np.nan], "up"):
         with pytest.raises((ValueError, TypeError), match="force_W"):
             vehicle.set_external_wrench(wrong)
@@ -204,22 +204,22 @@ def test_wrong_wrenches_and_factors_are_refused(make: Any) -> None:
     for factors in ([1.0, 1.0], [1.0, -0.1, 1.0, 1.0], [1.0, np.inf, 1.0, 1.0]):
         with pytest.raises(ValueError, match=r"factors|rotor_effectiveness"):
             wear(vehicle, factors)
-    assert vehicle.get_state() == before
+    assert vehicle.snapshot() == before
 
 
 def test_a_snapshot_of_another_vehicle_is_refused() -> None:
     heavier = pw.load_vehicle("flightgoggles").replace(body={"mass": 1.1})
     for kind in (pw.Multicopter, pw.Fleet):
         ours = kind("flightgoggles")
-        before = ours.get_state()
+        before = ours.snapshot()
         for other in (
             kind(heavier),
             kind("flightgoggles", integrator="euler"),
             kind("flightgoggles", noise=False),
         ):
             with pytest.raises(ValueError, match="snapshot: expected"):
-                ours.set_state(other.get_state())
-        assert ours.get_state() == before
+                ours.restore(other.snapshot())
+        assert ours.snapshot() == before
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_a_fleet_takes_its_own_snapshot_at_every_step(dt: float, rate: float) ->
     fleet = pw.Fleet(vehicle, 2, dt=dt)
     for _ in range(100):
         fleet.step(pw.RateThrust([0, 0, 0], 9.81))
-        fleet.set_state(fleet.get_state())
+        fleet.restore(fleet.snapshot())
 
 
 def test_a_time_step_of_zero_is_refused_before_the_first_step() -> None:

@@ -44,7 +44,7 @@ def row(command: pw.RateThrust, i: int) -> pw.RateThrust:
 def test_hover_trim_stays(name: str, integrator: pw.multicopter.Integrator) -> None:
     uav = pw.Multicopter(name, integrator=integrator, noise=False)
     hover = uav.trim()
-    uav.step(pw.RotorSpeeds(hover.rotor_speeds), steps=960)
+    uav.step(pw.RotorSpeeds(hover.rotor_speeds), substeps=960)
     # roundoff of the trim's thrust, some 1e-15 g, acts for a second
     assert np.abs(packed(uav.state) - packed(hover)).max() < 1e-10
     assert np.allclose(uav.imu.specific_force, [0.0, 0.0, 9.81], rtol=0, atol=1e-12)
@@ -55,12 +55,12 @@ def test_hover_trim_stays(name: str, integrator: pw.multicopter.Integrator) -> N
 def test_rate_loop_holds_hover_and_follows_its_command(name: str) -> None:
     uav = pw.Multicopter(name, noise=False)
     weight = uav.parameters.body.mass * 9.81
-    uav.step(pw.RateThrust([0.0, 0.0, 0.0], weight), steps=960)
+    uav.step(pw.RateThrust([0.0, 0.0, 0.0], weight), substeps=960)
     assert np.abs(uav.position).max() < 1e-9
     # blow-back grows with the speed, for as long as the vehicle leans
     vehicle = uav.parameters.replace(rotor_drag={"blow_back": 0.0})
     uav = pw.Multicopter(vehicle, noise=False)
-    uav.step(pw.RateThrust([0.4, -0.3, 0.2], weight), steps=1920)
+    uav.step(pw.RateThrust([0.4, -0.3, 0.2], weight), substeps=1920)
     assert np.allclose(uav.body_rates, [0.4, -0.3, 0.2], rtol=0, atol=0.05)
 
 
@@ -68,7 +68,7 @@ def test_free_fall_without_thrust_or_air() -> None:
     vehicle = pw.load_vehicle("flightgoggles").replace(drag=pw.DragParameters())
     uav = pw.Multicopter(vehicle, noise=False)
     uav.reset(velocity=[2.0, -1.0, 3.0], rotor_speeds=np.zeros(4))
-    uav.step(pw.RotorSpeeds(np.zeros(4)), steps=960)
+    uav.step(pw.RotorSpeeds(np.zeros(4)), substeps=960)
     assert np.allclose(uav.position, [2.0, -1.0, 3.0 - 9.81 / 2], rtol=0, atol=1e-12)
     assert np.allclose(uav.velocity, [2.0, -1.0, 3.0 - 9.81], rtol=0, atol=1e-12)
     assert np.allclose(uav.imu.specific_force, 0.0, rtol=0, atol=1e-15)
@@ -79,7 +79,7 @@ def test_terminal_speed() -> None:
     vehicle = pw.load_vehicle("flightgoggles")
     uav = pw.Multicopter(vehicle, noise=False)
     uav.reset(rotor_speeds=np.zeros(4))
-    uav.step(pw.RotorSpeeds(np.zeros(4)), steps=960 * 20)
+    uav.step(pw.RotorSpeeds(np.zeros(4)), substeps=960 * 20)
     speed = np.sqrt(vehicle.body.mass * 9.81 / vehicle.drag.translational)
     assert np.allclose(uav.velocity, [0.0, 0.0, -speed], rtol=1e-9, atol=1e-12)
 
@@ -90,14 +90,14 @@ def test_motor_follows_its_exponential() -> None:
     target = start + np.array([90.0, -90.0, 60.0, -60.0, 30.0, -30.0])
     motor = uav.parameters.motor
     tau = np.where(target > start, motor.time_constant_up, motor.time_constant_down)
-    uav.step(pw.RotorSpeeds(target), dt=0.0001, steps=200)
+    uav.step(pw.RotorSpeeds(target), dt=0.0001, substeps=200)
     expected = target + (start - target) * np.exp(-0.02 / tau)
     assert np.allclose(uav.rotor_speeds, expected, rtol=1e-9, atol=0)
 
 
 def test_rotor_speeds_stop_at_the_limits() -> None:
     uav = pw.Multicopter("flightgoggles", noise=False)
-    uav.step(pw.RotorSpeeds([1e9, -1e9, 1e9, -1e9]), dt=0.002, steps=1000)
+    uav.step(pw.RotorSpeeds([1e9, -1e9, 1e9, -1e9]), dt=0.002, substeps=1000)
     motor = uav.parameters.motor
     limits = [motor.speed_max, motor.speed_min] * 2
     assert np.allclose(uav.rotor_speeds, limits, rtol=1e-12, atol=1e-12)
@@ -120,11 +120,11 @@ def test_command_delay_shifts_the_response() -> None:
     steps = 60
     quick = pw.load_vehicle("crazyflie").replace(motor={"command_delay": 0.0})
     target = np.asarray(pw.Multicopter(quick).rotor_speeds) + 50.0
-    prompt = pw.Multicopter(quick, noise=False).rollout(pw.RotorSpeeds(target), DT, steps)
+    prompt = pw.Multicopter(quick, noise=False).rollout(pw.RotorSpeeds(target), DT, steps=steps)
     for delayed_by in (1, 7, 20):
         late = pw.Multicopter(
             quick.replace(motor={"command_delay": delayed_by * DT}), noise=False
-        ).rollout(pw.RotorSpeeds(target), DT, steps)
+        ).rollout(pw.RotorSpeeds(target), DT, steps=steps)
         assert np.allclose(
             late.rotor_speeds[delayed_by:], prompt.rotor_speeds[:-delayed_by], rtol=1e-12
         )
@@ -141,15 +141,15 @@ def test_command_delay_does_not_depend_on_the_step(delay: float, dt: float) -> N
     vehicle = pw.load_vehicle("flightgoggles").replace(motor={"command_delay": delay})
     tau = vehicle.motor_values("time_constant_up")[0]
     uav = pw.Multicopter(vehicle, noise=False)
-    before = uav.get_state()
+    before = uav.snapshot()
     target = uav.rotor_speeds[0] + 100.0
     steps = round((delay + 0.1) / dt)
     if delay / dt > 62:
         with pytest.raises(pw.ParameterError, match=r"motor\.command_delay"):
-            uav.rollout(pw.RotorSpeeds([target] * 4), dt, steps)
-        assert uav.get_state() == before
+            uav.rollout(pw.RotorSpeeds([target] * 4), dt, steps=steps)
+        assert uav.snapshot() == before
         return
-    flown = uav.rollout(pw.RotorSpeeds([target] * 4), dt, steps)
+    flown = uav.rollout(pw.RotorSpeeds([target] * 4), dt, steps=steps)
     area = dt * np.sum(target - flown.rotor_speeds[:, 0]) / 100.0
     beyond = tau * np.exp(-(steps * dt - delay) / tau)
     assert area + beyond == pytest.approx(delay + tau, abs=dt)
@@ -161,10 +161,10 @@ def test_battery_voltage_scales_the_rotor_speeds() -> None:
     assert uav.battery_voltage == nominal
     for ratio in (0.8, 1.0, 1.1):
         uav.battery_voltage = ratio * nominal
-        uav.step(pw.RotorSpeeds([1500.0] * 4), steps=1920)
+        uav.step(pw.RotorSpeeds([1500.0] * 4), substeps=1920)
         assert np.allclose(uav.rotor_speeds, 1500.0 * ratio, rtol=1e-6)
     uav.battery_voltage = 10.0 * nominal
-    uav.step(pw.RotorSpeeds([1500.0] * 4), steps=1920)
+    uav.step(pw.RotorSpeeds([1500.0] * 4), substeps=1920)
     assert np.allclose(uav.rotor_speeds, uav.parameters.motor.speed_max, rtol=1e-6)
     uav.reset()
     assert uav.battery_voltage == 10.0 * nominal
@@ -174,7 +174,7 @@ def test_battery_voltage_does_nothing_without_a_nominal_one() -> None:
     uav, other = (pw.Multicopter("flightgoggles", seed=2) for _ in range(2))
     other.battery_voltage = 3.0
     for each in (uav, other):
-        each.step(pw.RotorSpeeds([1200.0] * 4), steps=50)
+        each.step(pw.RotorSpeeds([1200.0] * 4), substeps=50)
     assert np.array_equal(packed(uav.state), packed(other.state))
 
 
@@ -232,15 +232,39 @@ def test_same_seed_same_bits_and_another_id_other_noise(vehicle: pw.VehicleParam
     assert len(set(different)) == len(different)
 
 
-def test_reset_starts_the_noise_again(vehicle: pw.VehicleParameters) -> None:
+def test_a_reset_with_a_seed_starts_as_if_new(vehicle: pw.VehicleParameters) -> None:
     uav = pw.Multicopter(vehicle, seed=9)
     first = uav.rollout(commands(vehicle, 30))
+    for seed in (9, 4):
+        uav.reset(seed=seed)
+        assert (uav.time, uav.steps, uav.seed) == (0.0, 0, seed)
+        new = pw.Multicopter(vehicle, seed=seed)
+        assert uav.snapshot() == new.snapshot()
+        again = uav.rollout(commands(vehicle, 30))
+        expected = new.rollout(commands(vehicle, 30)) if seed != 9 else first
+        assert np.array_equal(packed(again), packed(expected))
+        assert np.array_equal(again.specific_force, expected.specific_force)
+
+
+def test_the_noise_goes_on_over_a_reset_as_that_of_a_fleet() -> None:
+    uav = pw.Multicopter("crazyflie", seed=9, id=3)
+    fleet = pw.Fleet("crazyflie", 1, "float64", seed=9, first_id=3, threads=1)
+    hover = pw.RateThrust([0.0, 0.0, 0.0], uav.parameters.weight)
+    first = uav.rollout(hover, steps=30)
+    fleet.step(hover, substeps=30)
     uav.reset()
-    assert uav.time == 0.0
-    assert uav.steps == 0
-    second = uav.rollout(commands(vehicle, 30))
-    assert np.array_equal(packed(first), packed(second))
-    assert np.array_equal(first.specific_force, second.specific_force)
+    fleet.reset()
+    assert (uav.time, uav.steps) == (0.0, 30)
+    assert uav.steps == fleet.steps
+    assert np.array_equal(uav.gyroscope_bias, fleet.gyroscope_bias[0])
+    second = uav.rollout(hover, steps=30)
+    assert not np.array_equal(first.velocity, second.velocity)
+    fleet.step(hover, substeps=30)
+    for name, value in vars(uav.state).items():
+        found = getattr(fleet.state, name)[0]
+        assert np.allclose(found, value, rtol=1e-12, atol=1e-12), name
+    reading = fleet.imu.specific_force[0]
+    assert np.allclose(reading, uav.imu.specific_force, rtol=1e-12, atol=1e-12)
 
 
 def test_rollout_is_the_loop_of_steps(vehicle: pw.VehicleParameters) -> None:
@@ -251,13 +275,13 @@ def test_rollout_is_the_loop_of_steps(vehicle: pw.VehicleParameters) -> None:
     for i in range(50):
         for _ in range(4):
             looped.step(row(command, i), DT)
-        held.step(row(command, i), DT, steps=4)
+        held.step(row(command, i), DT, substeps=4)
         assert np.array_equal(packed(looped.state), packed(told)[i])
         assert np.array_equal(looped.rotor_command, told.rotor_command[i])
         assert np.array_equal(looped.imu.specific_force, told.specific_force[i])
         assert np.array_equal(looped.imu.angular_rate, told.angular_rate[i])
         assert looped.time == told.time[i]
-    assert flown.get_state() == looped.get_state() == held.get_state()
+    assert flown.snapshot() == looped.snapshot() == held.snapshot()
     assert flown.steps == 200
 
 
@@ -278,7 +302,7 @@ def copied_by_pickle(uav: pw.Multicopter) -> pw.Multicopter:
 def copied_by_state(uav: pw.Multicopter) -> pw.Multicopter:
     """A fresh vehicle that takes over the snapshot."""
     fresh = pw.Multicopter(uav.parameters, seed=11, id=3)
-    fresh.set_state(uav.get_state())
+    fresh.restore(uav.snapshot())
     return fresh
 
 
@@ -291,7 +315,7 @@ def test_a_copy_in_flight_continues_bit_for_bit(
     uav = in_flight(pw.Multicopter(vehicle, seed=11, id=3))
     uav.wind, uav.battery_voltage = [1.0, 2.0, 3.0], 4.0
     other = copied(uav)
-    assert other.get_state() == uav.get_state()
+    assert other.snapshot() == uav.snapshot()
     assert np.array_equal(other.imu.specific_force, uav.imu.specific_force)
     assert np.array_equal(other.wind, uav.wind)
     assert other.battery_voltage == uav.battery_voltage
@@ -299,25 +323,25 @@ def test_a_copy_in_flight_continues_bit_for_bit(
     a, b = uav.rollout(command), other.rollout(command)
     for name in vars(a):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
-    assert uav.get_state() == other.get_state()
+    assert uav.snapshot() == other.snapshot()
 
 
 def test_snapshot_goes_back_in_time() -> None:
     uav = in_flight(pw.Multicopter("crazyflie", seed=5))
-    snapshot = uav.get_state()
+    snapshot = uav.snapshot()
     command = commands(uav.parameters, 30)
     first = uav.rollout(command)
-    uav.set_state(snapshot)
+    uav.restore(snapshot)
     assert np.array_equal(packed(uav.rollout(command)), packed(first))
 
 
 def test_snapshot_of_another_vehicle_is_refused() -> None:
     uav = in_flight(pw.Multicopter("hexacopter"))
-    before = uav.get_state()
-    for other in (pw.Multicopter("flightgoggles").get_state(), b"", before[:-1], before + b"\0"):
+    before = uav.snapshot()
+    for other in (pw.Multicopter("flightgoggles").snapshot(), b"", before[:-1], before + b"\0"):
         with pytest.raises(ValueError, match="snapshot: expected"):
-            uav.set_state(other)
-    assert uav.get_state() == before
+            uav.restore(other)
+    assert uav.snapshot() == before
 
 
 def test_setting_the_state_keeps_time_and_memories() -> None:
@@ -325,7 +349,7 @@ def test_setting_the_state_keeps_time_and_memories() -> None:
     time, bias = uav.time, uav.gyroscope_bias
     start = uav.trim()
     start.position = np.array([5.0, 6.0, 7.0])
-    uav.state = start
+    uav.set_state(start)
     assert np.array_equal(uav.position, [5.0, 6.0, 7.0])
     assert uav.time == time
     assert np.array_equal(uav.gyroscope_bias, bias)
@@ -333,12 +357,12 @@ def test_setting_the_state_keeps_time_and_memories() -> None:
 
 def test_returned_arrays_are_the_callers_own() -> None:
     uav = in_flight(pw.Multicopter("flightgoggles"))
-    before = uav.get_state()
+    before = uav.snapshot()
     arrays: list[Array] = [uav.position, uav.attitude, uav.rotor_speeds, uav.rotor_command]
     arrays += [uav.wind, uav.imu.specific_force, np.asarray(uav.state.velocity)]
     for array in arrays:
         array[:] = 77.0
-    assert uav.get_state() == before
+    assert uav.snapshot() == before
 
 
 def test_commands_with_noise_off_are_those_of_the_controller_alone() -> None:
@@ -363,7 +387,7 @@ def test_step_beyond_the_motor_time_constant_warns(
     command = pw.RotorSpeeds([1000.0] * 4)
     tau = uav.parameters.motor_values("time_constant_up")[0]
     uav.step(command, dt=0.99 * tau)
-    before = uav.get_state()
+    before = uav.snapshot()
     too_long = 1.01 * tau
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -372,10 +396,10 @@ def test_step_beyond_the_motor_time_constant_warns(
                 uav.step(command, dt=too_long)
             with pytest.raises(RuntimeWarning, match="motor time constant"):
                 uav.rollout(command, dt=too_long, steps=3)
-    assert uav.get_state() == before
+    assert uav.snapshot() == before
     with pytest.warns(RuntimeWarning, match="dt = "):
         uav.step(command, dt=too_long)
-    assert uav.get_state() != before
+    assert uav.snapshot() != before
     uav.step(command, dt=too_long)  # told once for one dt
 
 
@@ -393,10 +417,10 @@ def test_vehicle_that_cannot_be_controlled_flies_on_rotor_speeds_only() -> None:
     vehicle = two.replace(rotors=(rotor, rotor.replace(spin=-1)))
     uav = pw.Multicopter(vehicle)
     uav.step(pw.RotorSpeeds([1000.0, 1000.0]))
-    before = uav.get_state()
+    before = uav.snapshot()
     with pytest.raises(pw.ParameterError, match=r"rank of their allocation .* = \d: expected 4"):
         uav.step(pw.RateThrust([0.0, 0.0, 0.0], 9.81))
-    assert uav.get_state() == before
+    assert uav.snapshot() == before
 
 
 def test_repr_says_what_it_is() -> None:
@@ -410,12 +434,12 @@ class Subclass(pw.Multicopter):
 
 def test_copies_keep_class_and_attributes() -> None:
     uav = Subclass("blackbird", seed=3)
-    uav.step(pw.RateThrust([0.1, 0.2, 0.3], thrust=9.0), steps=10)
+    uav.step(pw.RateThrust([0.1, 0.2, 0.3], thrust=9.0), substeps=10)
     vars(uav)["label"] = "mine"
     for twin in (copy.deepcopy(uav), pickle.loads(pickle.dumps(uav))):
         assert type(twin) is Subclass
         assert vars(twin)["label"] == "mine"
-        assert twin.get_state() == uav.get_state()
+        assert twin.snapshot() == uav.snapshot()
 
 
 def test_a_vehicle_that_cannot_hover_is_refused_with_its_file(tmp_path: Path) -> None:

@@ -112,12 +112,10 @@ def squares_are_chi2(normals: Array) -> None:
 @pytest.mark.parametrize("dt", [1 / 960, 1 / 240, 1 / 100])
 def test_bias_grows_with_the_square_root_of_time(dt: float) -> None:
     fleet = [pw.Multicopter(resting(**WALK), seed=5, id=i) for i in range(100)]
-    for uav in fleet:
-        uav.step(pw.RotorSpeeds(uav.rotor_speeds), dt, round(0.5 / dt))
-    for extra in (0.0, 1.5):
+    for duration, end in ((0.5, 0.5), (1.5, 2.0)):
         for uav in fleet:
-            uav.step(pw.RotorSpeeds(uav.rotor_speeds), dt, round(extra / dt))
-        deviation = np.sqrt(0.5 + extra)
+            uav.step(pw.RotorSpeeds(uav.rotor_speeds), dt, substeps=round(duration / dt))
+        deviation = np.sqrt(end)
         biases = np.array([uav.accelerometer_bias for uav in fleet])
         squares_are_chi2(biases / (WALK["accelerometer_bias_walk"] * deviation))
         biases = np.array([uav.gyroscope_bias for uav in fleet])
@@ -147,7 +145,7 @@ def test_process_noise_does_not_depend_on_the_step(
     velocities, rates = [], []
     for i in range(200):
         uav = pw.Multicopter(vehicle, integrator, seed=3, id=i)
-        uav.step(pw.RotorSpeeds(uav.rotor_speeds), dt, round(duration / dt))
+        uav.step(pw.RotorSpeeds(uav.rotor_speeds), dt, substeps=round(duration / dt))
         velocities.append(uav.velocity)
         rates.append(uav.body_rates)
     deviation = np.sqrt(force * duration) / vehicle.body.mass

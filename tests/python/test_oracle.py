@@ -122,7 +122,7 @@ def test_imu_is_that_of_the_equations(name: str) -> None:
     uav = pw.Multicopter(vehicle, noise=False)
     uav.wind = told.wind
     for command in told.commands:
-        uav.step(pw.RotorSpeeds(command), dt=0.01, steps=2)
+        uav.step(pw.RotorSpeeds(command), dt=0.01, substeps=2)
         force, rates = model.imu(packed(uav.state), command)
         assert np.abs(uav.imu.specific_force - force).max() < 1e-12 * np.abs(force).max()
         assert np.abs(uav.imu.angular_rate - rates).max() < 1e-13 * max(1.0, np.abs(rates).max())

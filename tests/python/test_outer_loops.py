@@ -12,7 +12,13 @@ import propwash as pw
 import pytest
 from msgspec.structs import replace as changed
 from propwash import _core
-from propwash.control import AttitudeThrust, OuterLoops, Position, TrajectoryReference, Velocity
+from propwash.control import (
+    AttitudeThrust,
+    OuterLoops,
+    PositionCommand,
+    TrajectoryCommand,
+    VelocityCommand,
+)
 from propwash.parameters import ParameterError
 from propwash.trajectories import Lemniscate
 
@@ -21,12 +27,12 @@ LEVEL = np.tile([1.0, 0.0, 0.0, 0.0], (N, 1))
 COMMANDS: dict[str, Callable[[], Any]] = {
     "attitude": lambda: AttitudeThrust(LEVEL, np.full(N, 9.81)),
     "attitude turning": lambda: AttitudeThrust(LEVEL, 9.81, yaw_rate=np.full(N, 0.5)),
-    "velocity": lambda: Velocity(np.linspace(-1, 1, 3 * N).reshape(N, 3), yaw=0.3),
-    "velocity turning": lambda: Velocity([0.5, 0.0, 0.0], yaw_rate=np.linspace(-1, 1, N)),
-    "position": lambda: Position(np.linspace(-1, 1, 3 * N).reshape(N, 3)),
-    "geometric": lambda: TrajectoryReference(np.full((N, 3), 0.2), velocity=[0.1, 0.0, 0.0]),
-    "backstepping": lambda: TrajectoryReference([0.1, 0.2, 0.3], controller="backstepping"),
-    "indi": lambda: TrajectoryReference([0.1, 0.2, 0.3], yaw=0.4, controller="indi"),
+    "velocity": lambda: VelocityCommand(np.linspace(-1, 1, 3 * N).reshape(N, 3), yaw=0.3),
+    "velocity turning": lambda: VelocityCommand([0.5, 0.0, 0.0], yaw_rate=np.linspace(-1, 1, N)),
+    "position": lambda: PositionCommand(np.linspace(-1, 1, 3 * N).reshape(N, 3)),
+    "geometric": lambda: TrajectoryCommand(np.full((N, 3), 0.2), velocity=[0.1, 0.0, 0.0]),
+    "backstepping": lambda: TrajectoryCommand([0.1, 0.2, 0.3], controller="backstepping"),
+    "indi": lambda: TrajectoryCommand([0.1, 0.2, 0.3], yaw=0.4, controller="indi"),
 }
 
 
@@ -55,14 +61,14 @@ def test_splitting_snapshots_and_pickles_change_no_bits(name: str) -> None:
     """In the middle of an interval too."""
     command = COMMANDS[name]()
     whole, parted = made(), made()
-    whole.step(command, 23)
+    whole.step(command, substeps=23)
     for count in (1, 2, 7, 5, 8):
-        parted.step(command, count)
+        parted.step(command, substeps=count)
     copy, other = pickle.loads(pickle.dumps(whole)), made(seed=9)
-    other.set_state(whole.get_state())
+    other.restore(whole.snapshot())
     for fleet in (whole, parted, copy, other):
-        fleet.step(command, 18)
-        assert fleet.get_state() == whole.get_state()
+        fleet.step(command, substeps=18)
+        assert fleet.snapshot() == whole.snapshot()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -70,22 +76,22 @@ def test_one_vehicle_flies_as_one_of_a_fleet(name: str) -> None:
     """With all noise, from the same row of the command."""
     command = COMMANDS[name]()
     fleet = made()
-    fleet.step(command, 200)
+    fleet.step(command, substeps=200)
     parts = {}
     for part in ("attitude", "thrust", "position", "velocity", "yaw", "yaw_rate"):
         value = getattr(command, part, None)
         if value is not None:
             tail = part in ("attitude", "position", "velocity")
             parts[part] = value[4] if value.ndim > tail else value
-    if isinstance(command, TrajectoryReference):
+    if isinstance(command, TrajectoryCommand):
         parts["controller"] = command.controller
     uav = pw.Multicopter("flightgoggles", seed=3, id=4)
-    uav.step(type(command)(**parts), steps=200)
+    uav.step(type(command)(**parts), substeps=200)
     np.testing.assert_allclose(fleet.position[4], uav.position, atol=1e-10)
     np.testing.assert_allclose(fleet.body_rates[4], uav.body_rates, atol=1e-9)
     again = pickle.loads(pickle.dumps(uav))
     for each in (uav, again):
-        each.step(type(command)(**parts), steps=9)
+        each.step(type(command)(**parts), substeps=9)
     np.testing.assert_array_equal(uav.position, again.position)
 
 
@@ -94,28 +100,28 @@ def test_rows_of_a_rollout_are_flown_one_after_the_other() -> None:
     rng = np.random.default_rng(0)
     velocity = rng.uniform(-1, 1, (5, N, 3))
     fleet, other = made(), made()
-    flown = fleet.rollout(Velocity(velocity, yaw=np.zeros((5, 1))), substeps=6)
+    flown = fleet.rollout(VelocityCommand(velocity, yaw=np.zeros((5, 1))), substeps=6)
     for row in velocity:
-        other.step(Velocity(row, yaw=0.0), 6)
+        other.step(VelocityCommand(row, yaw=0.0), substeps=6)
     assert flown.position is not None
     np.testing.assert_array_equal(flown.position[-1], other.position)
     one, single = pw.Multicopter(), pw.Multicopter()
-    flight = one.rollout(TrajectoryReference(velocity[:, 0], controller="indi"), substeps=6)
+    flight = one.rollout(TrajectoryCommand(velocity[:, 0], controller="indi"), substeps=6)
     for row in velocity[:, 0]:
-        single.step(TrajectoryReference(row, controller="indi"), steps=6)
+        single.step(TrajectoryCommand(row, controller="indi"), substeps=6)
     np.testing.assert_array_equal(flight.position[-1], single.position)
 
 
 def test_a_free_heading_turns_at_the_yaw_rate_and_a_held_one_is_reached() -> None:
     """About the thrust axis, whatever the velocity."""
     fleet = made(noise=False)
-    fleet.step(Velocity([1.0, 0.0, 0.0], yaw_rate=0.5), 960 * 6)
+    fleet.step(VelocityCommand([1.0, 0.0, 0.0], yaw_rate=0.5), substeps=960 * 6)
     np.testing.assert_allclose(fleet.body_rates[:, 2], 0.5, atol=0.02)
-    fleet.step(Velocity([1.0, 0.0, 0.0], yaw=-2.0), 960 * 6)
+    fleet.step(VelocityCommand([1.0, 0.0, 0.0], yaw=-2.0), substeps=960 * 6)
     q = fleet.attitude
     half = np.arctan2(q[:, 3], q[:, 0])
     np.testing.assert_allclose(np.exp(2j * half), np.exp(-2j), atol=0.02)
-    fleet.step(AttitudeThrust([1, 0, 0, 0], 9.81, yaw_rate=-0.7), 960 * 4)
+    fleet.step(AttitudeThrust([1, 0, 0, 0], 9.81, yaw_rate=-0.7), substeps=960 * 4)
     np.testing.assert_allclose(fleet.body_rates[:, 2], -0.7, atol=0.02)
 
 
@@ -133,7 +139,7 @@ def test_a_slow_circle_is_followed_by_every_controller() -> None:
         parts = ("position", "velocity", "acceleration", "jerk", "snap")
         rows: dict[str, Any] = {name: circle(k)[:, None] for k, name in enumerate(parts)}
         flown = fleet.rollout(
-            TrajectoryReference(**rows, controller=controller), substeps=4, record="position"
+            TrajectoryCommand(**rows, controller=controller), substeps=4, record="position"
         )
         assert flown.position is not None
         error = flown.position[:-1] - circle(0)[1:, None]
@@ -152,7 +158,7 @@ def test_a_fast_lemniscate_is_followed_within_ten_centimetres(wind: float) -> No
         fleet = made(dtype="float32")
         fleet.reset(position=reference.position[0])
         fleet.set_wind([wind, 0.0, 0.0])
-        command = TrajectoryReference(**rows, controller=controller)
+        command = TrajectoryCommand(**rows, controller=controller)
         flown = fleet.rollout(command, substeps=4, record="position")
         assert flown.position is not None
         error = flown.position - reference.position[1:, None]
@@ -167,8 +173,8 @@ def test_sensors_ride_along() -> None:
     plain, carrying = made(), made()
     carrying.attach(pw.sensors.Barometer(), rate=50.0)
     for fleet in (plain, carrying):
-        fleet.rollout(Velocity(velocity, yaw_rate=0.1), substeps=13)
-        fleet.step(TrajectoryReference([0.0, 0.0, 0.0], controller="indi"), 17)
+        fleet.rollout(VelocityCommand(velocity, yaw_rate=0.1), substeps=13)
+        fleet.step(TrajectoryCommand([0.0, 0.0, 0.0], controller="indi"), substeps=17)
     np.testing.assert_array_equal(plain.position, carrying.position)
 
 
@@ -177,7 +183,7 @@ def test_velocity_knows_each_vehicle_s_weight() -> None:
     fleet = made(noise=False)
     fleet.parameters["mass"] = np.linspace(0.6, 1.8, N)
     fleet.reset()
-    fleet.step(Velocity([0.0, 0.0, 0.0]), 960)
+    fleet.step(VelocityCommand([0.0, 0.0, 0.0]), substeps=960)
     assert np.abs(fleet.position).max() < 1e-6
 
 
@@ -195,7 +201,7 @@ def test_gains_follow_from_the_vehicle_and_may_be_set() -> None:
         assert pickle.loads(pickle.dumps(each)).outer_loops == slow
     for run in (1, 3, 8):
         other = made(outer_loops=replace(loops, interval=run))
-        other.step(Position([1.0, 0.0, 0.0]), 960 * 5)
+        other.step(PositionCommand([1.0, 0.0, 0.0]), substeps=960 * 5)
         np.testing.assert_allclose(other.position[:, 0], 1.0, atol=0.15)
     for item in fields(OuterLoops):
         bad = replace(loops, **{item.name: -1})  # type: ignore[arg-type]
@@ -215,11 +221,11 @@ def test_clipping_and_priorities_fly_differently_only_when_rotors_saturate() -> 
             fleet.outer_loops, prioritised=prioritised, tracking_attitude=(150.0, 150.0, 2000.0)
         )
         fleet.outer_loops = hard
-        fleet.step(TrajectoryReference([0.0, 0.0, 0.0]), 200)
+        fleet.step(TrajectoryCommand([0.0, 0.0, 0.0]), substeps=200)
         assert np.abs(fleet.position).max() < 1e-9
         worst = 0.0
         for k in range(60):
-            fleet.step(TrajectoryReference([2.0, 0.0, 0.0], yaw=3.0 * (-1) ** (k // 6)), 16)
+            fleet.step(TrajectoryCommand([2.0, 0.0, 0.0], yaw=3.0 * (-1) ** (k // 6)), substeps=16)
             worst = max(worst, float(np.abs(fleet.position[:, 1:]).max()))
         tilts.append(worst)
     assert tilts[0] < tilts[1]
@@ -239,36 +245,38 @@ def test_what_no_command_can_be_is_refused() -> None:
     refused_for("thrust: expected a finite", lambda: AttitudeThrust([1, 0, 0, 0], None))
     refused_for("attitude: expected 4", lambda: AttitudeThrust([1, 0, 0], 9.81))
     refused_for("thrust: expected a shape", lambda: AttitudeThrust(LEVEL, np.ones(N + 1)))
-    refused_for("velocity: .* all finite", lambda: Velocity([nan, 0, 0]))
-    refused_for("velocity: expected 3", lambda: Velocity([0, 0]))
-    refused_for("yaw: expected a finite", lambda: Velocity([0, 0, 0], yaw=nan))
-    refused_for("either the heading or how", lambda: Velocity([0, 0, 0], yaw=1, yaw_rate=1))
-    refused_for("yaw: expected a shape", lambda: Position(np.zeros((N, 3)), yaw=np.zeros(2)))
-    refused_for("snap: expected 3", lambda: TrajectoryReference([0, 0, 0], snap=[0]))
-    refused_for("'indi', got 'lqr'", lambda: TrajectoryReference([0, 0, 0], controller="lqr"))
+    refused_for("velocity: .* all finite", lambda: VelocityCommand([nan, 0, 0]))
+    refused_for("velocity: expected 3", lambda: VelocityCommand([0, 0]))
+    refused_for("yaw: expected a finite", lambda: VelocityCommand([0, 0, 0], yaw=nan))
+    refused_for("either the heading or how", lambda: VelocityCommand([0, 0, 0], yaw=1, yaw_rate=1))
+    refused_for("yaw: expected a shape", lambda: PositionCommand(np.zeros((N, 3)), yaw=np.zeros(2)))
+    refused_for("snap: expected 3", lambda: TrajectoryCommand([0, 0, 0], snap=[0]))
+    refused_for("'indi', got 'lqr'", lambda: TrajectoryCommand([0, 0, 0], controller="lqr"))
     fleet = made()
-    before = fleet.get_state()
-    refused_for("shape", lambda: fleet.step(Velocity(np.zeros((N + 1, 3)))))
-    refused_for("one command for step", lambda: fleet.step(Velocity(np.zeros((2, N, 3)))))
-    refused_for("substeps", lambda: fleet.step(Velocity([0, 0, 0]), 0))
+    before = fleet.snapshot()
+    refused_for("shape", lambda: fleet.step(VelocityCommand(np.zeros((N + 1, 3)))))
+    refused_for("one command for step", lambda: fleet.step(VelocityCommand(np.zeros((2, N, 3)))))
+    refused_for("substeps", lambda: fleet.step(VelocityCommand([0, 0, 0]), substeps=0))
     with pytest.raises(TypeError, match="AttitudeThrust"):
         fleet.step([0, 0, 0])  # type: ignore[arg-type]
-    assert fleet.get_state() == before
-    refused_for("vehicles of a Fleet", lambda: pw.Multicopter().step(Velocity(np.zeros((2, 3, 3)))))
+    assert fleet.snapshot() == before
+    refused_for(
+        "vehicles of a Fleet", lambda: pw.Multicopter().step(VelocityCommand(np.zeros((2, 3, 3))))
+    )
 
 
 def test_what_cannot_be_flown_is_refused() -> None:
     """A damaged snapshot, a vehicle without control of roll, without weight, without rate gains."""
     fleet = made()
-    fleet.step(Velocity([0, 0, 0]), 3)
-    snapshot = fleet.get_state()
+    fleet.step(VelocityCommand([0, 0, 0]), substeps=3)
+    snapshot = fleet.snapshot()
     with pytest.raises(ValueError, match="snapshot"):
-        made().set_state(snapshot[:-8])
+        made().restore(snapshot[:-8])
     vehicle = pw.load_vehicle("flightgoggles")
     weightless = changed(vehicle, body=changed(vehicle.body, gravity=(0.0, 0.0, 0.0)))
     for each in (pw.Fleet(weightless, 2), pw.Multicopter(weightless)):
         with pytest.raises(ParameterError, match=r"body\.gravity"):
-            each.step(Position([0, 0, 0]))
+            each.step(PositionCommand([0, 0, 0]))
     with pytest.raises(ParameterError, match=r"body\.gravity"):
         OuterLoops.of(weightless)
 
@@ -277,10 +285,8 @@ def test_all_parts_of_a_command_have_as_many_rows() -> None:
     single = np.zeros(3)
     for make in (
         lambda: AttitudeThrust([1, 0, 0, 0], np.zeros(5), yaw_rate=np.zeros(7)),
-        lambda: TrajectoryReference(
-            single, velocity=np.zeros((5, 3)), acceleration=np.zeros((7, 3))
-        ),
-        lambda: TrajectoryReference(
+        lambda: TrajectoryCommand(single, velocity=np.zeros((5, 3)), acceleration=np.zeros((7, 3))),
+        lambda: TrajectoryCommand(
             single, velocity=np.zeros((2, 3, 3)), acceleration=np.zeros((9, 3, 3))
         ),
     ):
@@ -293,10 +299,10 @@ def test_a_fleet_in_several_gravities_flies_no_outer_loops() -> None:
     own[0] = [0.0, 0.0, -3.7]
     fleet.parameters["body.gravity"] = own
     with pytest.raises(ParameterError, match=r"body\.gravity: expected that of the fleet"):
-        fleet.step(Position([0, 0, 0]))
+        fleet.step(PositionCommand([0, 0, 0]))
     own[0] = own[1]
     fleet.parameters["body.gravity"] = own
-    fleet.step(Position([0, 0, 0]))
+    fleet.step(PositionCommand([0, 0, 0]))
 
 
 @pytest.mark.parametrize(

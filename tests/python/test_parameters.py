@@ -119,7 +119,7 @@ def test_a_shipped_vehicle_hovers_under_its_controller(name: str) -> None:
     vehicle = pw.load_vehicle(name)
     uav = pw.Multicopter(vehicle, seed=3)
     weight = vehicle.body.mass * np.linalg.norm(vehicle.body.gravity)
-    uav.step(pw.RateThrust([0, 0, 1], thrust=weight), steps=3 * 960)
+    uav.step(pw.RateThrust([0, 0, 1], thrust=weight), substeps=3 * 960)
     # noise and steady errors of a PID whose integral is slow: well within a quarter
     assert abs(np.asarray(uav.state.body_rates)[2] - 1.0) < 0.25
     assert np.all(np.abs(np.asarray(uav.state.body_rates)[:2]) < 0.25)

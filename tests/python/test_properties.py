@@ -89,7 +89,7 @@ def test_sound_states_stay_sound(
 ) -> None:
     uav, command = flight
     is_sound(uav)
-    uav.step(command, dt, steps)
+    uav.step(command, dt, substeps=steps)
     is_sound(uav)
     assert uav.steps == steps
     assert math.isclose(uav.time, dt * steps, rel_tol=1e-12)
@@ -104,8 +104,8 @@ def test_steps_rollouts_and_copies_agree(
 ) -> None:
     uav, command = flight
     other, looped = copy.deepcopy(uav), copy.deepcopy(uav)
-    told = uav.rollout(command, dt, rows, substeps)
-    other.step(command, dt, rows * substeps)
+    told = uav.rollout(command, dt, steps=rows, substeps=substeps)
+    other.step(command, dt, substeps=rows * substeps)
     for _ in range(rows * substeps):
         looped.step(command, dt)
     for each in (other, looped):
@@ -154,7 +154,7 @@ def test_a_world_turned_about_gravity_makes_no_difference(
     )
     still.wind, turned.wind = uav.wind, axes @ uav.wind
     for each in (still, turned):
-        each.step(command, dt, 10)
+        each.step(command, dt, substeps=10)
     size = 1.0 + np.abs(still.velocity).max()
     assert np.allclose(axes @ still.velocity, turned.velocity, rtol=0, atol=1e-10 * size)
     assert np.allclose(axes @ still.position, turned.position, rtol=0, atol=1e-10 * size)
@@ -167,7 +167,7 @@ def test_a_world_turned_about_gravity_makes_no_difference(
 )
 def test_cars_stay_sound(speed: float, turn: float, dt: float, integrator: Any) -> None:
     car = pw.Car(integrator=integrator)
-    car.step(pw.SpeedYawRate(speed, turn), dt, 20)
+    car.step(pw.SpeedYawRate(speed, turn), dt, substeps=20)
     limits = car.parameters
     assert math.isfinite(car.state.x)
     assert math.isfinite(car.state.y)
@@ -277,46 +277,44 @@ def test_filters_of_garbage(a: Any, b: Any, c: Any) -> None:
 
 
 FLYING = pw.Multicopter("crazyflie", seed=1)
-FLYING.step(pw.RateThrust([0.3, 0.2, 0.1], 0.3), steps=50)
+FLYING.step(pw.RateThrust([0.3, 0.2, 0.1], 0.3), substeps=50)
 
 
 @given(garbage, no_counts, no_counts)
 def test_steps_of_garbage_change_nothing(command: Any, dt: Any, steps: Any) -> None:
     good = pw.RotorSpeeds([1500.0] * 4)
-    before = FLYING.get_state()
+    before = FLYING.snapshot()
     for call in (FLYING.step, FLYING.rollout):
         for arguments in ((command,), (good, dt, 1), (good, 1 / 960, steps), (command, dt, steps)):
             if tolerates(call, *arguments):
-                FLYING.set_state(before)
-            assert FLYING.get_state() == before
+                FLYING.restore(before)
+            assert FLYING.snapshot() == before
     if tolerates(FLYING.rollout, good, 1 / 960, 2, steps):
-        FLYING.set_state(before)
-    assert FLYING.get_state() == before
+        FLYING.restore(before)
+    assert FLYING.snapshot() == before
 
 
 @given(garbage, st.sampled_from(list(vars(FLYING.trim()))))
 def test_states_of_garbage_change_nothing(value: Any, part: str) -> None:
-    before = FLYING.get_state()
+    before = FLYING.snapshot()
     state = FLYING.state
     setattr(state, part, value)
     wind = FLYING.wind
 
-    def assign(name: str, what: Any) -> None:
-        setattr(FLYING, name, what)
-
     refused_all = True
-    for name, what in (("state", value), ("state", state), ("wind", value)):
-        refused_all &= not tolerates(assign, name, what)
-    refused_all &= not tolerates(assign, "battery_voltage", value)
-    refused_all &= not tolerates(FLYING.set_state, value)
+    for name in ("wind", "battery_voltage"):
+        refused_all &= not tolerates(setattr, FLYING, name, value)
+    for what in (value, state):
+        refused_all &= not tolerates(FLYING.set_state, what)
+    refused_all &= not tolerates(FLYING.restore, value)
     if refused_all:
-        assert FLYING.get_state() == before
+        assert FLYING.snapshot() == before
     reset_was_refused = not tolerates(FLYING.reset, **{part: value})
     assert tolerates(FLYING.reset, value) <= (value is None)
     is_sound(FLYING) if reset_was_refused or part == "rotor_speeds" else None
-    FLYING.set_state(before)
+    FLYING.restore(before)
     assert np.array_equal(FLYING.wind, wind)
-    assert FLYING.get_state() == before
+    assert FLYING.snapshot() == before
 
 
 @given(garbage, garbage)

@@ -114,5 +114,5 @@ def test_insects_and_airliners_are_within_the_ranges(name: str, scale: float) ->
     )
     pw.validate(similar)
     uav = pw.Multicopter(similar)
-    uav.step(pw.RotorSpeeds(uav.trim().rotor_speeds), steps=100)
+    uav.step(pw.RotorSpeeds(uav.trim().rotor_speeds), substeps=100)
     assert np.isfinite(uav.state.position).all()

@@ -22,9 +22,9 @@ ANY: dict[str, Any] = {"vehicle": "flightgoggles"}
 @contextmanager
 def unchanged(uav: pw.Multicopter = FLYING) -> Iterator[pw.Multicopter]:
     """Demands that everything that affects the future stays, bit for bit."""
-    before = uav.get_state()
+    before = uav.snapshot()
     yield uav
-    assert uav.get_state() == before
+    assert uav.snapshot() == before
 
 
 @pytest.mark.parametrize("value", [5, None, 3.5, b"blackbird", ["blackbird"], pw.Multicopter])
@@ -63,7 +63,7 @@ def test_whole_numbers_of_numpy_are_keys_too(argument: str) -> None:
     same = pw.Multicopter(**{**ANY, argument: 3})
     for uav in (ours, same):
         uav.step(GOOD)
-    assert ours.get_state() == same.get_state()
+    assert ours.snapshot() == same.snapshot()
 
 
 @pytest.mark.parametrize("value", ["yes", None, math.nan, 2, []])
@@ -107,21 +107,22 @@ def test_bad_time_step_is_refused(value: Any) -> None:
 
 @pytest.mark.parametrize("value", [-1, 1.5, math.nan, "1", [1], True, 10**30, -(10**30)])
 def test_bad_count_is_refused(value: Any) -> None:
-    with unchanged() as uav, refused("steps", value):
-        uav.step(GOOD, steps=value)
+    with unchanged() as uav, refused("substeps", value):
+        uav.step(GOOD, substeps=value)
     with unchanged() as uav, refused("steps", value):
         uav.rollout(GOOD, steps=value)
     with unchanged() as uav, refused("substeps", value):
         uav.rollout(GOOD, steps=2, substeps=value)
 
 
-def test_no_steps_change_nothing() -> None:
+def test_no_rows_change_nothing() -> None:
     with unchanged() as uav:
-        uav.step(GOOD, steps=0)
         assert uav.rollout(GOOD, steps=0).position.shape == (0, 3)
         assert len(uav.rollout(pw.RotorSpeeds(np.zeros((0, 4))))) == 0
     with unchanged() as uav, refused("substeps", 0):
         uav.rollout(GOOD, steps=2, substeps=0)
+    with unchanged() as uav, refused("substeps", 0):
+        uav.step(GOOD, substeps=0)
 
 
 PARTS: list[tuple[str, list[object]]] = [
@@ -147,7 +148,7 @@ def test_bad_part_of_a_state_is_refused(part: str, value: Any) -> None:
     with unchanged() as uav, refused(part, value):
         uav.reset(state)
     with unchanged() as uav, refused(part, value):
-        uav.state = state
+        uav.set_state(state)
 
 
 @pytest.mark.parametrize("value", ["hover", 3.0, [0.0] * 13, pw.CarState()])
@@ -155,9 +156,9 @@ def test_what_is_no_state_is_refused(value: Any) -> None:
     with unchanged() as uav, refused("state", value):
         uav.reset(value)
     with unchanged() as uav, refused("state", value):
-        uav.state = value
-    with unchanged() as uav, refused("snapshot", value):
         uav.set_state(value)
+    with unchanged() as uav, refused("snapshot", value):
+        uav.restore(value)
 
 
 def test_bad_wind_and_voltage_are_refused() -> None:
@@ -234,19 +235,19 @@ def test_rotors_that_cannot_be_are_refused() -> None:
 DAMAGED = """
 import propwash as pw, sys
 uav = pw.Multicopter(sys.argv[1])
-good = uav.get_state()
+good = uav.snapshot()
 start = len(good) % 8
 for at in range(start, len(good), 8):
     for word in (b"\\xff" * 8, b"\\xff\\xff\\xff\\x7f" * 2, b"\\x00\\x10\\x00\\x80" * 2):
         damaged = good[:at] + word + good[at + 8 :]
         try:
-            uav.set_state(damaged)
+            uav.restore(damaged)
             uav.step(pw.RotorSpeeds([500.0] * uav.rotors), steps=3)
             uav.state, uav.imu, uav.rotor_command, repr(uav)
         except (ValueError, TypeError):
             pass
-        uav.set_state(good)
-        assert uav.get_state() == good
+        uav.restore(good)
+        assert uav.snapshot() == good
 """
 
 

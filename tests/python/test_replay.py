@@ -36,10 +36,8 @@ def _write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
     hover = float(np.asarray(uav.trim().rotor_speeds)[0]) / fastest
     duty = np.round(_duty(time, hover) * flights.PWM_FULL, 1) / flights.PWM_FULL
     # the motors turn already, as the log's first command has it
-    uav.step(pw.RotorSpeeds(0.5 * (duty[0] + duty[1]) * fastest), dt=1e-3, steps=4000)
-    uav.state = dataclasses.replace(
-        uav.trim(), position=np.array([0.0, 0.0, 1.0]), rotor_speeds=uav.rotor_speeds
-    )
+    uav.step(pw.RotorSpeeds(0.5 * (duty[0] + duty[1]) * fastest), dt=1e-3, substeps=4000)
+    uav.set_state(uav.trim(), position=[0.0, 0.0, 1.0], rotor_speeds=uav.rotor_speeds)
     rows = []
     for k, t in enumerate(time):
         attitude = frames.wxyz_to_xyzw(uav.attitude)
@@ -54,7 +52,7 @@ def _write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
         )
         if k + 1 < len(time):
             command = 0.5 * (duty[k] + duty[k + 1]) * fastest
-            uav.step(pw.RotorSpeeds(command), dt=1e-3, steps=10)
+            uav.step(pw.RotorSpeeds(command), dt=1e-3, substeps=10)
     names = (
         "t,px,py,pz,qx,qy,qz,qw,vx,vy,vz,wx_vicon,wy_vicon,wz_vicon,imu_acc_x,imu_acc_y,imu_acc_z,"
         "imu_gyro_x,imu_gyro_y,imu_gyro_z,motor_motor_m1,motor_motor_m2,motor_motor_m3,"

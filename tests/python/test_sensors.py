@@ -128,6 +128,9 @@ def test_measures_count_and_start_again() -> None:
     copy = pickle.loads(pickle.dumps(finder))
     assert copy.measure([0, 0, 5.0], LEVEL).range == finder.measure([0, 0, 5.0], LEVEL).range
     finder.reset()
+    assert finder.samples == 5
+    assert finder.measure([0, 0, 5.0], LEVEL).range not in readings
+    finder.reset(seed=3)
     assert [finder.measure([0, 0, 5.0], LEVEL).range for _ in range(4)] == readings
     finder.reset(seed=4)
     assert finder.measure([0, 0, 5.0], LEVEL).range != readings[0]
@@ -272,7 +275,7 @@ def test_bodies_that_are_nowhere_read_nothing_and_touch_no_neighbour() -> None:
     ]
     for sensor in sensors:
         whole = sensor.measure(position, attitude)
-        sensor.reset()
+        sensor.reset(seed=sensor.seed)
         lost = position.copy()
         lost[1, 0] = np.nan
         reading = sensor.measure(lost, attitude)

@@ -12,7 +12,7 @@ import numpy as np
 import propwash as pw
 import pytest
 from numpy.typing import NDArray
-from propwash.control import OuterLoops, Position, TrajectoryReference
+from propwash.control import OuterLoops, PositionCommand, TrajectoryCommand
 from propwash.trajectories import Controller, Limits, Reference, flatness, minimum_snap, stack
 
 Array = NDArray[np.float64]
@@ -107,7 +107,7 @@ def test_a_command_of_one_vehicle_may_have_an_axis_of_vehicles(controller: Contr
     reference = planned("crazyflie")[:120]
     rows = {name: array for name, array in vars(reference).items() if name != "time"}
     plain = pw.Multicopter("crazyflie", seed=1)
-    flown = plain.rollout(TrajectoryReference(**rows, controller=controller), substeps=INTERVAL)
+    flown = plain.rollout(TrajectoryCommand(**rows, controller=controller), substeps=INTERVAL)
     command = reference.command(controller)
     assert command.position.shape == (120, 1, 3)
     for given in (command, stack([reference]).command(controller)):
@@ -118,7 +118,7 @@ def test_a_command_of_one_vehicle_may_have_an_axis_of_vehicles(controller: Contr
     for each in (reference, stack([reference])):  # rows of shape (3,) and (1, 3)
         stepped = pw.Multicopter("crazyflie", seed=1)
         for row in range(120):
-            stepped.step(each[row].command(controller), steps=INTERVAL)
+            stepped.step(each[row].command(controller), substeps=INTERVAL)
         np.testing.assert_array_equal(stepped.position, flown.position[-1])
 
 
@@ -133,7 +133,7 @@ def test_other_commands_of_one_vehicle_may_have_an_axis_of_vehicles() -> None:
         (pw.RateThrust(rates, 9.81), pw.RateThrust(rates[:, None], [9.81])),
         (pw.RotorSpeeds(speeds), pw.RotorSpeeds(speeds[:, None])),
         (pw.RotorSpeeds(speeds), pw.RotorSpeeds(speeds[:, None].astype(np.float64))),
-        (Position(rates, yaw=0.3), Position(rates[:, None], yaw=[0.3])),
+        (PositionCommand(rates, yaw=0.3), PositionCommand(rates[:, None], yaw=[0.3])),
     ]
     for plain, with_axis in pairs:
         flown = [pw.Multicopter().rollout(each, substeps=3) for each in (plain, with_axis)]
@@ -155,14 +155,14 @@ def test_commands_of_several_vehicles_or_rows_are_refused_where_there_is_one() -
         pw.RateThrust(np.zeros((5, 2, 3)), 9.81),
         pw.RateThrust(np.zeros((5, 1, 3)), np.full(5, 9.81)),  # a thrust for each of 5 vehicles
         pw.RotorSpeeds(np.zeros((5, 2, 4))),
-        Position(np.zeros((5, 2, 3))),
-        Position(np.zeros((5, 1, 3)), yaw=np.zeros(2)),
+        PositionCommand(np.zeros((5, 2, 3))),
+        PositionCommand(np.zeros((5, 1, 3)), yaw=np.zeros(2)),
     ):
         with pytest.raises(ValueError, match="vehicles of a Fleet"):
             uav.rollout(command)
     for rows in (np.zeros((2, 1, 3)), np.zeros((2, 3))):
         with pytest.raises(ValueError, match=r"one command for step\(\), got 2 rows"):
-            uav.step(Position(rows))
+            uav.step(PositionCommand(rows))
     assert uav.steps == 0
 
 
@@ -182,10 +182,10 @@ def test_the_motor_time_constant_shortens_the_lag_of_slow_motors() -> None:
             outer_loops=replace(default, motor_time_constant=asked),
         )
         hover = float(fleet.rotor_speeds[0, 0])
-        command = TrajectoryReference([0, 0, 0], acceleration=[0, 0, 1.0])
+        command = TrajectoryCommand([0, 0, 0], acceleration=[0, 0, 1.0])
         speeds = [hover]
         for _ in range(24):  # 25 ms, during which the position hardly changes
-            fleet.step(command, 1)
+            fleet.step(command, substeps=1)
             speeds.append(float(fleet.rotor_speeds[0].mean()))
         risen = np.array(speeds) - hover
         delay = vehicle.motor.command_delay

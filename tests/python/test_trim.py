@@ -69,9 +69,9 @@ def test_the_derivative_of_a_state_is_the_slope_of_a_short_step() -> None:
     state = uav.trim(velocity=2.0)
     state.body_rates = np.array([0.3, -0.2, 1.0])
     speeds = state.rotor_speeds * [1.1, 0.9, 1.0, 5.0]  # the last beyond its limit
-    before = uav.get_state()
+    before = uav.snapshot()
     rate = uav.derivative(state, pw.RotorSpeeds(speeds))
-    assert uav.get_state() == before
+    assert uav.snapshot() == before
     vehicle = uav.parameters.replace(motor={"command_delay": 0.0})
     other = pw.Multicopter(vehicle, noise=False)
     other.wind = (1.0, -0.5, 0.2)

@@ -342,10 +342,10 @@ def test_a_sweep_scores_as_single_flights_do() -> None:
     fleet = pw.Fleet("flightgoggles", 3, dt=DT, seed=3, threads=1)
     for name, sets in gains.items():
         fleet.parameters[f"rate_controller.{name}"] = np.tile(np.array(sets)[:, None], 3)
-    fleet.step(pw.RateThrust(np.zeros(3), 9.81), 48 * tune.RECORD_EVERY)
+    fleet.step(pw.RateThrust(np.zeros(3), 9.81), substeps=48 * tune.RECORD_EVERY)
     missed = []
     for rate in [0.5] * 32 + [0.0] * 32:
-        fleet.step(pw.RateThrust([rate, 0.0, 0.0], 9.81), tune.RECORD_EVERY)
+        fleet.step(pw.RateThrust([rate, 0.0, 0.0], 9.81), substeps=tune.RECORD_EVERY)
         missed.append((fleet.body_rates[:, 0] - rate) / 0.5)
     assert np.allclose(found.error[:, 0], np.sqrt(np.mean(np.square(missed), axis=0)), rtol=1e-4)
 

@@ -20,27 +20,27 @@ AttitudeThrust(Quat<T>, T) -> AttitudeThrust<T>;
 
 /// Velocity, and the heading of body x or, with `turns`, how fast that changes.
 template <class T = double>
-struct Velocity {
+struct VelocityCommand {
   Vec3<T> velocity{};  ///< m/s, world frame
   T yaw{};             ///< rad
   bool turns = false;
   T yaw_rate{};  ///< rad/s, about body z
 };
 template <class T>
-Velocity(Vec3<T>) -> Velocity<T>;
+VelocityCommand(Vec3<T>) -> VelocityCommand<T>;
 
 /// Position and the heading of body x.
 template <class T = double>
-struct Position {
+struct PositionCommand {
   Vec3<T> position{};  ///< m, world frame
   T yaw{};             ///< rad
 };
 template <class T>
-Position(Vec3<T>) -> Position<T>;
+PositionCommand(Vec3<T>) -> PositionCommand<T>;
 
 /// A point of a trajectory, and who follows it.
 template <class T = double>
-struct TrajectoryReference {
+struct TrajectoryCommand {
   TrajectoryPoint<T> point{};
   OuterLoop controller = OuterLoop::geometric;  ///< geometric, backstepping or incremental
 };
@@ -55,7 +55,7 @@ PROPWASH_FN OuterLoopCommand<T> outer_command(const AttitudeThrust<T>& c) {
   return command;
 }
 template <class T>
-PROPWASH_FN OuterLoopCommand<T> outer_command(const Velocity<T>& c) {
+PROPWASH_FN OuterLoopCommand<T> outer_command(const VelocityCommand<T>& c) {
   OuterLoopCommand<T> command;
   command.loop = OuterLoop::velocity;
   command.free_heading = c.turns;
@@ -65,7 +65,7 @@ PROPWASH_FN OuterLoopCommand<T> outer_command(const Velocity<T>& c) {
   return command;
 }
 template <class T>
-PROPWASH_FN OuterLoopCommand<T> outer_command(const Position<T>& c) {
+PROPWASH_FN OuterLoopCommand<T> outer_command(const PositionCommand<T>& c) {
   OuterLoopCommand<T> command;
   command.loop = OuterLoop::position;
   command.point.position = c.position;
@@ -73,7 +73,7 @@ PROPWASH_FN OuterLoopCommand<T> outer_command(const Position<T>& c) {
   return command;
 }
 template <class T>
-PROPWASH_FN OuterLoopCommand<T> outer_command(const TrajectoryReference<T>& c) {
+PROPWASH_FN OuterLoopCommand<T> outer_command(const TrajectoryCommand<T>& c) {
   OuterLoopCommand<T> command;
   command.loop = c.controller;
   command.point = c.point;

@@ -55,8 +55,9 @@ class RateController {
     return result;
   }
   void reset() { state_ = {}; }
-  const RateControllerState<T>& state() const { return state_; }
-  void set_state(const RateControllerState<T>& state) { state_ = state; }
+  /// Everything that affects the future, and back, bit for bit.
+  const RateControllerState<T>& snapshot() const { return state_; }
+  void restore(const RateControllerState<T>& snapshot) { state_ = snapshot; }
   const Allocation<T, N>& allocation() const { return allocation_; }
 
  private:

@@ -174,7 +174,7 @@ void CarFleet<T>::reset(const CarFleetState<T>& state, Span<const bool> mask) {
 }
 
 template <class T>
-void CarFleet<T>::reset(std::uint64_t seed, const CarFleetState<T>& state) {
+void CarFleet<T>::reset(const CarFleetState<T>& state, std::uint64_t seed) {
   check_state(state, {});
   options_.seed = seed;
   steps_ = 0;

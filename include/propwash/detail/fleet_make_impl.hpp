@@ -23,7 +23,7 @@ Fleet<T, N>::Fleet(const VehicleParameters& vehicle, std::size_t size, const Fle
   validate_time_step(vehicle, options.integrator, options.dt);
   motor_delay_ = step_delay(vehicle.motor.command_delay, options.dt, max_delay_steps + 2);
   prepare([this](std::size_t) -> const VehicleParameters& { return vehicle_; }, false);
-  reset(options.seed);
+  reset({}, options.seed);
 }
 
 template <class T, int N>

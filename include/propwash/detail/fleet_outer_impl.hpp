@@ -17,7 +17,7 @@ void Fleet<T, N>::step(const FleetAttitudeThrust<T>& command, int substeps, Exec
 }
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetVelocity<T>& command, int substeps, ExecutorRef executor) {
+void Fleet<T, N>::step(const FleetVelocityCommand<T>& command, int substeps, ExecutorRef executor) {
   check_count(command.velocity.size(), size_ * 3, 0, "velocity");
   if (!command.yaw.empty()) check_count(command.yaw.size(), size_, 0, "yaw");
   if (!command.yaw_rate.empty()) check_count(command.yaw_rate.size(), size_, 0, "yaw_rate");
@@ -25,14 +25,14 @@ void Fleet<T, N>::step(const FleetVelocity<T>& command, int substeps, ExecutorRe
 }
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetPosition<T>& command, int substeps, ExecutorRef executor) {
+void Fleet<T, N>::step(const FleetPositionCommand<T>& command, int substeps, ExecutorRef executor) {
   check_count(command.position.size(), size_ * 3, 0, "position");
   if (!command.yaw.empty()) check_count(command.yaw.size(), size_, 0, "yaw");
   fly(detail::outer_rows(command), substeps, executor);
 }
 
 template <class T, int N>
-void Fleet<T, N>::step(const FleetTrajectoryReference<T>& command, int substeps,
+void Fleet<T, N>::step(const FleetTrajectoryCommand<T>& command, int substeps,
                        ExecutorRef executor) {
   const auto rows = detail::outer_rows(command);
   if (commands_rates(rows.loop)) {

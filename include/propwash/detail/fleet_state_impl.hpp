@@ -162,7 +162,7 @@ void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask) {
 }
 
 template <class T, int N>
-void Fleet<T, N>::reset(std::uint64_t seed, const FleetState<T>& state) {
+void Fleet<T, N>::reset(const FleetState<T>& state, std::uint64_t seed) {
   check_state(state, {});
   options_.seed = seed;
   steps_ = 0;

@@ -69,6 +69,7 @@ void Multicopter<N, T>::reset(const State& state) {
   fresh.noise = memory_.noise;
   fresh.seed = memory_.seed;
   fresh.id = memory_.id;
+  fresh.steps = memory_.steps;
   fresh.input.wind_W = memory_.input.wind_W;
   fresh.external_force_W = memory_.external_force_W;
   fresh.external_torque_B = memory_.external_torque_B;
@@ -80,11 +81,23 @@ void Multicopter<N, T>::reset(const State& state) {
   memory_.input.command = state.rotor_speeds;
   memory_.delay.fill(state.rotor_speeds);
   memory_.held_speeds = state.rotor_speeds;
-  if (noisy_) memory_.bias = initial_imu_bias<T>(parameters_.imu, options_.seed, options_.id);
+  if (noisy_) {
+    memory_.bias = initial_imu_bias<T>(parameters_.imu, options_.seed, options_.id, memory_.steps);
+  }
   constants_ = {};
   prepare(memory_.dt);
   draw_imu_noise();
   memory_.held_reading = measured();
+}
+
+template <int N, class T>
+void Multicopter<N, T>::reset(const State& state, std::uint64_t seed) {
+  require_rotors(state.rotor_speeds.size());
+  checked(state);
+  options_.seed = seed;
+  memory_.seed = seed;
+  memory_.steps = 0;
+  reset(state);
 }
 
 template <int N, class T>

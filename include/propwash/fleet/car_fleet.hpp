@@ -83,7 +83,7 @@ class CarFleet {
   /// so that no two episodes are alike.
   void reset(const CarFleetState<T>& state = {}, Span<const bool> mask = {});
   /// Starts all vehicles again with another key of the noise, as if new.
-  void reset(std::uint64_t seed, const CarFleetState<T>& state = {});
+  void reset(const CarFleetState<T>& state, std::uint64_t seed);
   /// Replaces parts of the state; time and noise go on.
   void set_state(const CarFleetState<T>& state, Span<const bool> mask = {});
 

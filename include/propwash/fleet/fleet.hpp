@@ -111,10 +111,9 @@ class Fleet {
   /// runs, what it gave is held. It takes the state as known but for the body rates, and its
   /// vehicle for vehicle(), of which each has its own weight. The first such command allocates.
   void step(const FleetAttitudeThrust<T>& command, int substeps = 1, ExecutorRef executor = {});
-  void step(const FleetVelocity<T>& command, int substeps = 1, ExecutorRef executor = {});
-  void step(const FleetPosition<T>& command, int substeps = 1, ExecutorRef executor = {});
-  void step(const FleetTrajectoryReference<T>& command, int substeps = 1,
-            ExecutorRef executor = {});
+  void step(const FleetVelocityCommand<T>& command, int substeps = 1, ExecutorRef executor = {});
+  void step(const FleetPositionCommand<T>& command, int substeps = 1, ExecutorRef executor = {});
+  void step(const FleetTrajectoryCommand<T>& command, int substeps = 1, ExecutorRef executor = {});
 
   /// Gains and limits of the outer loops: outer_loops_for(vehicle(), dt), until they are set.
   OuterLoopParameters outer_loops() const;
@@ -145,7 +144,7 @@ class Fleet {
   void reset(const FleetState<T>& state = {}, Span<const bool> mask = {});
   /// Starts all vehicles again with another key of the noise, as if new; wind, voltage, delays and
   /// parameters stay.
-  void reset(std::uint64_t seed, const FleetState<T>& state = {});
+  void reset(const FleetState<T>& state, std::uint64_t seed);
   /// Replaces parts of the state; time, controller, biases and noise go on. Throws as reset does.
   void set_state(const FleetState<T>& state, Span<const bool> mask = {});
 

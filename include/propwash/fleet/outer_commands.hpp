@@ -21,7 +21,7 @@ struct FleetAttitudeThrust {
 /// Velocity. Without `yaw` the heading is free and turns at `yaw_rate`, where that is empty not at
 /// all.
 template <class T>
-struct FleetVelocity {
+struct FleetVelocityCommand {
   Span<const T> velocity;  ///< m/s, world frame, (size, 3)
   Span<const T> yaw;       ///< rad, heading of body x, (size), or empty
   Span<const T> yaw_rate;  ///< rad/s, (size), or empty
@@ -30,14 +30,14 @@ struct FleetVelocity {
 /// Position, to which it flies within outer_loops().speed_limit. Without `yaw` the heading is left
 /// as it is.
 template <class T>
-struct FleetPosition {
+struct FleetPositionCommand {
   Span<const T> position;  ///< m, world frame, (size, 3)
   Span<const T> yaw;       ///< rad, heading of body x, (size), or empty
 };
 
 /// A point of a trajectory for each vehicle, and who follows it. What is empty is zero.
 template <class T>
-struct FleetTrajectoryReference {
+struct FleetTrajectoryCommand {
   Span<const T> position;                       ///< m, world frame, (size, 3)
   Span<const T> velocity;                       ///< m/s, (size, 3)
   Span<const T> acceleration;                   ///< m/s^2, (size, 3)
@@ -72,7 +72,7 @@ OuterRows<T> outer_rows(const FleetAttitudeThrust<T>& c) {
   return rows;
 }
 template <class T>
-OuterRows<T> outer_rows(const FleetVelocity<T>& c) {
+OuterRows<T> outer_rows(const FleetVelocityCommand<T>& c) {
   OuterRows<T> rows;
   rows.loop = OuterLoop::velocity;
   rows.free_heading = c.yaw.empty();
@@ -82,7 +82,7 @@ OuterRows<T> outer_rows(const FleetVelocity<T>& c) {
   return rows;
 }
 template <class T>
-OuterRows<T> outer_rows(const FleetPosition<T>& c) {
+OuterRows<T> outer_rows(const FleetPositionCommand<T>& c) {
   OuterRows<T> rows;
   rows.loop = OuterLoop::position;
   rows.free_heading = c.yaw.empty();
@@ -91,7 +91,7 @@ OuterRows<T> outer_rows(const FleetPosition<T>& c) {
   return rows;
 }
 template <class T>
-OuterRows<T> outer_rows(const FleetTrajectoryReference<T>& c) {
+OuterRows<T> outer_rows(const FleetTrajectoryCommand<T>& c) {
   return {c.controller,
           false,
           {},

@@ -39,6 +39,8 @@ class Car {
     State state{};
     double time = 0.0;        ///< s
     std::uint64_t steps = 0;  ///< counter of the noise
+    std::uint64_t seed = 0;   ///< key of the noise
+    std::uint64_t id = 0;     ///< number of the vehicle
   };
 
   /// @throws ParameterError for limits that cannot be, or symplectic_euler.
@@ -50,13 +52,22 @@ class Car {
           ParameterError("integrator = symplectic_euler: expected euler or rk4, a car has no "
                          "velocity in its state"));
     }
+    reset({}, options.seed);
   }
 
   const State& state() const { return memory_.state; }
   /// Replaces the state; time and noise go on.
   void set_state(const State& state) { memory_.state = state; }
-  /// Starts again at time 0.
-  void reset(const State& state = {}) { memory_ = {state, 0.0, 0}; }
+  /// Starts again at time 0. The counter of the noise goes on, so that no two episodes are alike.
+  void reset(const State& state = {}) {
+    memory_.state = state;
+    memory_.time = 0.0;
+  }
+  /// The same with this key of the noise and its counter at 0, as a new car.
+  void reset(const State& state, std::uint64_t seed) {
+    options_.seed = seed;
+    memory_ = {state, 0.0, 0, seed, options_.id};
+  }
 
   /// Advances by dt [s] > 0; the command is limited to the vehicle's range and held.
   template <class U>
@@ -81,12 +92,18 @@ class Car {
     memory_.time += dt;
   }
 
-  double time() const { return memory_.time; }           ///< s, since reset
-  std::uint64_t steps() const { return memory_.steps; }  ///< since reset
+  double time() const { return memory_.time; }  ///< s, since reset
+  /// Steps since construction or since a reset with a seed: the counter of the noise.
+  std::uint64_t steps() const { return memory_.steps; }
   const CarParameters& parameters() const { return parameters_; }
   const CarOptions& options() const { return options_; }
+  /// Everything that affects the future but parameters, and back, bit for bit: seed and id too.
   Snapshot snapshot() const { return memory_; }
-  void restore(const Snapshot& snapshot) { memory_ = snapshot; }
+  void restore(const Snapshot& snapshot) {
+    memory_ = snapshot;
+    options_.seed = snapshot.seed;
+    options_.id = static_cast<std::uint32_t>(snapshot.id);
+  }
 
  private:
   CarParameters parameters_;

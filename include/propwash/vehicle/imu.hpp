@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "propwash/math/finite.hpp"
 #include "propwash/model/imu.hpp"
@@ -69,11 +70,11 @@ PROPWASH_FN ImuNoise<T> imu_noise(const Normals& z, const T& accelerometer, cons
           Vec3<T>{T(z[3]), T(z[4]), T(z[5])} * gyroscope};
 }
 
-/// The biases at reset, a draw of stream `initial_bias`.
+/// The biases at a reset when the counter of the noise is `step`, a draw of stream `initial_bias`.
 template <class T>
-ImuBias<T> initial_imu_bias(const ImuParameters<double>& imu, std::uint64_t seed,
-                            std::uint32_t id) {
-  const auto drawn = imu_noise(six_normals(seed, id, 0, Stream::initial_bias),
+ImuBias<T> initial_imu_bias(const ImuParameters<double>& imu, std::uint64_t seed, std::uint32_t id,
+                            std::uint64_t step) {
+  const auto drawn = imu_noise(six_normals(seed, id, step, Stream::initial_bias),
                                T(imu.accelerometer_bias_initial), T(imu.gyroscope_bias_initial));
   return {drawn.accelerometer, drawn.gyroscope};
 }
@@ -152,17 +153,25 @@ class Imu {
     reset();
   }
 
-  /// Starts again at time 0: draws the initial biases; there is no reading yet.
+  /// Starts again at time 0: draws the biases anew; there is no reading yet. The counter of the
+  /// noise goes on, so that no two episodes are alike.
   void reset() {
     Snapshot fresh;
     fresh.sensor = memory_.sensor;
     fresh.noise = memory_.noise;
     fresh.seed = memory_.seed;
     fresh.id = memory_.id;
+    fresh.steps = memory_.steps;
     fresh.dt = detail::first_dt;
     memory_ = fresh;
-    if (is_noisy_) memory_.bias = initial_imu_bias<T>(parameters_, seed(), id());
+    if (is_noisy_) memory_.bias = initial_imu_bias<T>(parameters_, seed(), id(), memory_.steps);
     step_ = make_imu_step<T>(parameters_, memory_.dt, memory_.noise != 0);
+  }
+  /// The same with this key of the noise and its counter at 0, as a new sensor.
+  void reset(std::uint64_t seed) {
+    memory_.seed = seed;
+    memory_.steps = 0;
+    reset();
   }
 
   /// Advances the sensor by a step of dt [s] and gives its reading at the end of the step.
@@ -194,12 +203,13 @@ class Imu {
   const ImuReading<T>& reading() const { return memory_.reading; }
   const ImuBias<T>& bias() const { return memory_.bias; }  ///< sensor axes
   double time() const { return memory_.time; }             ///< s, since reset
-  std::uint64_t steps() const { return memory_.steps; }    ///< since reset
+  /// Steps since construction or since a reset with a seed: the counter of the noise.
+  std::uint64_t steps() const { return memory_.steps; }
   const ImuParameters<double>& parameters() const { return parameters_; }
   std::uint64_t seed() const { return memory_.seed; }
   std::uint32_t id() const { return static_cast<std::uint32_t>(memory_.id); }
 
-  /// Everything that affects the future, and back: seed and id of the noise too.
+  /// Everything that affects the future but parameters, and back: seed and id of the noise too.
   Snapshot snapshot() const { return memory_; }
   /// @throws std::invalid_argument for a snapshot of a sensor with other parameters or another
   /// noise switch, and for numbers that are not finite; nothing has changed then.
@@ -214,7 +224,8 @@ class Imu {
     if (!is_finite(bias.accelerometer) || !is_finite(bias.gyroscope) ||
         !is_finite(reading.specific_force) || !is_finite(reading.angular_rate) ||
         !is_finite(reading.time) || !is_within(snapshot.phase, -1e-9, 2.0) ||
-        !is_finite(snapshot.time) || !is_valid(snapshot.dt)) {
+        !is_finite(snapshot.time) || !is_valid(snapshot.dt) ||
+        snapshot.id > std::numeric_limits<std::uint32_t>::max()) {
       PROPWASH_THROW(
           std::invalid_argument("snapshot: expected what snapshot() gave, got a damaged one"));
     }

@@ -78,10 +78,13 @@ class Multicopter {
     require_rotors(state.rotor_speeds.size());
     memory_.state = checked(state);
   }
-  /// Starts again at time 0 from `state`: controller, biases, delays and the noise counter too.
-  /// Wind, battery voltage, external wrench and rotor effectiveness stay. Throws as set_state does.
+  /// Starts again at time 0 from `state`: controller and delays start again, biases are drawn anew.
+  /// The counter of the noise goes on, so that no two episodes are alike. Wind, battery voltage,
+  /// external wrench and rotor effectiveness stay. Throws as set_state does.
   void reset(const State& state);
   void reset() { reset(trim()); }
+  /// The same with this key of the noise and its counter at 0, as a new vehicle.
+  void reset(const State& state, std::uint64_t seed);
 
   /// Advances by dt [s] > 0 under a command that is held.
   ///
@@ -102,10 +105,10 @@ class Multicopter {
     advance(speeds);
   }
 
-  /// The same under an AttitudeThrust, Velocity, Position or TrajectoryReference of numbers of type
-  /// T. An outer loop runs where steps() is a multiple of outer_loops().interval, and where it was
-  /// not the one flown before; between its runs, what it gave is held. It takes the state as known
-  /// but for the body rates.
+  /// The same under an AttitudeThrust, VelocityCommand, PositionCommand or TrajectoryCommand of
+  /// numbers of type T. An outer loop runs where steps() is a multiple of outer_loops().interval,
+  /// and where it was not the one flown before; between its runs, what it gave is held. It takes
+  /// the state as known but for the body rates.
   template <class Command>
   auto step(const Command& command, double dt) -> decltype(void(outer_command(command))) {
     step(outer_command(command), dt);
@@ -137,8 +140,9 @@ class Multicopter {
     return rate(state, input);
   }
 
-  double time() const { return memory_.time; }           ///< s, since reset
-  std::uint64_t steps() const { return memory_.steps; }  ///< since reset
+  double time() const { return memory_.time; }  ///< s, since reset
+  /// Steps since construction or since a reset with a seed: the counter of the noise.
+  std::uint64_t steps() const { return memory_.steps; }
   int rotors() const { return allocation_.rotors(); }
   const VehicleParameters& parameters() const { return parameters_; }
   const MulticopterOptions& options() const { return options_; }
@@ -152,7 +156,7 @@ class Multicopter {
   /// Why the results of steps of the last dt are doubtful, or an empty text, also before the first
   /// step: see time_step_warning.
   std::string warning() const {
-    if (memory_.steps == 0) return {};
+    if (memory_.time == 0.0) return {};
     return time_step_warning(fastest_motor(parameters_.motor), options_.integrator, memory_.dt);
   }
 

@@ -2,7 +2,9 @@
 /// @file
 /// The memory of a Multicopter as one value, and what makes one valid.
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "propwash/control/outer_commands.hpp"
 #include "propwash/control/rate_control.hpp"
@@ -61,7 +63,7 @@ bool is_sound(const MulticopterSnapshot<N, T>& s, const VehicleParameters& vehic
   bool sound = complete(s.state.rotor_speeds) && complete(s.input.command) &&
                complete(s.rotor_effectiveness) && complete(s.held_speeds) && s.delay.newest >= 0 &&
                s.delay.newest < s.delay.capacity && is_finite(s.dt) && s.dt >= min_time_step &&
-               s.outer_loop >= -1 && s.outer_loop <= static_cast<int>(OuterLoop::incremental);
+               s.id <= std::numeric_limits<std::uint32_t>::max() && s.outer_loop >= -1 && s.outer_loop <= static_cast<int>(OuterLoop::incremental);
   for (const auto& past : s.delay.history) sound = sound && complete(past);
   if (!sound) return false;
   for (const double x : {s.held_reading.time, s.imu_phase, s.voltage, s.time}) {

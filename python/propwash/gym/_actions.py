@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash._core import AttitudeThrust, RateThrust, RateThrustAction, RotorSpeeds, Velocity
+from propwash._core import (
+    AttitudeThrust,
+    RateThrust,
+    RateThrustAction,
+    RotorSpeeds,
+    VelocityCommand,
+)
 from propwash.fleet import Fleet
 from propwash.gym._options import Settings
 
@@ -71,9 +77,9 @@ class VelocityActions:
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         self._speed, self._yaw_rate = np.float32(chosen.max_speed), np.float32(chosen.max_rates[2])
 
-    def command(self, action: Numbers) -> Velocity:
+    def command(self, action: Numbers) -> VelocityCommand:
         """For actions (n, 4) within [-1, 1]."""
-        return Velocity(self._speed * action[:, :3], yaw_rate=self._yaw_rate * action[:, 3])
+        return VelocityCommand(self._speed * action[:, :3], yaw_rate=self._yaw_rate * action[:, 3])
 
 
 def _lever(fleet: Fleet) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from propwash import _core
 from propwash import _fleet_input as given
+from propwash._fleet_types import FleetState
 from propwash.fleet import Fleet
 from propwash.gym import _actions, _snapshot
 from propwash.gym._draws import Draws
@@ -120,7 +121,7 @@ class Engine:
 
     def placed(self, wanted: Any, mask: Flags | None) -> Parts:
         """The parts of a physical state that a user gives, checked as the fleet does."""
-        if isinstance(wanted, MulticopterState):
+        if isinstance(wanted, MulticopterState | FleetState):
             wanted = vars(wanted)
         if not isinstance(wanted, Mapping):
             raise TypeError(
@@ -129,7 +130,7 @@ class Engine:
             )
         check_names("state", wanted, list(PARTS))
         position, velocity, attitude, rates, speeds = (wanted.get(name) for name in PARTS)
-        return self.fleet._parts(position, velocity, attitude, rates, speeds, mask)
+        return self.fleet._parts(None, position, velocity, attitude, rates, speeds, mask)
 
     def restart(self, mask: Flags, placed: Parts | None = None) -> Numbers:
         """Begins episodes, with given parts of the state where there are any, and observes all."""
@@ -139,9 +140,9 @@ class Engine:
             self.task.moved(self.state, np.flatnonzero(mask))
         return self._finite(self._observe(mask))
 
-    def place(self, placed: Parts, mask: Flags) -> None:
+    def set_state(self, placed: Parts, mask: Flags) -> None:
         """Replaces parts of the physical state; episodes go on."""
-        self.fleet._core.place(placed, mask)
+        self.fleet._core.set_state(placed, mask)
         self.state.read()
         self.task.moved(self.state, np.flatnonzero(mask))
 

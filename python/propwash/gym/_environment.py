@@ -83,10 +83,10 @@ class FleetEnvironment:
         """By name, (n, …)."""
         return {name: np.array(getattr(self.fleet, name)) for name in PARTS}
 
-    def _place(self, state: Any, mask: Flags | None) -> None:
+    def _set_state(self, state: Any, mask: Flags | None) -> None:
         self._check_begun("set_state()")
         chosen = np.ones(self.fleet.size, dtype=np.bool_) if mask is None else mask
-        self._engine.place(self._engine.placed(state, mask), chosen)
+        self._engine.set_state(self._engine.placed(state, mask), chosen)
         self._draw(chosen)
 
     def _prepare_rendering(self, chosen: Settings) -> None:

@@ -100,7 +100,7 @@ class FleetEnv(FleetEnvironment, gymnasium.Env[Any, Any]):
         observe() gives the observation then. Raises TypeError or ValueError for parts that are
         invalid; nothing changes then.
         """
-        self._place(state, None)
+        self._set_state(state, None)
 
     def observe(self) -> Any:
         """The observation now, with nothing changed: after set_state() or restore()."""

@@ -108,7 +108,7 @@ def taken(
         replace(chosen, threads=1),  # a pool of threads can be neither copied nor pickled
         copy.deepcopy(dict(arguments)),
         constants,
-        fleet.get_state(),
+        fleet.snapshot(),
         {name: array.copy() for name, array in fleet.parameters.own().items()},
         copy.deepcopy(dict(values), memo),
         places,
@@ -123,7 +123,7 @@ def given_back(snapshot: Snapshot, fleet: Fleet) -> dict[str, Any]:
     present = {name: array.copy() for name, array in fleet.parameters.own().items()}
     _assign(fleet, snapshot._parameters)
     try:
-        fleet.set_state(snapshot._fleet)
+        fleet.restore(snapshot._fleet)
     except ValueError:
         _assign(fleet, present)
         raise

@@ -176,7 +176,7 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
 
         Raises TypeError or ValueError for parts that are invalid; nothing changes then.
         """
-        self._place(state, given.mask(mask, self.num_envs))
+        self._set_state(state, given.mask(mask, self.num_envs))
 
     def observe(self) -> Any:
         """The observations now, with nothing changed: after set_state() or restore()."""

@@ -4,7 +4,7 @@ Each clock makes the same loop:
 
     clock = LockStep(rate=60.0)  # or RealTime, DynamicClock
     while clock.time < 10.0:
-        uav.step(command, dt=1 / 960, steps=4)
+        uav.step(command, dt=1 / 960, substeps=4)
         if clock.advance(4 / 960):  # a picture is due
             frame = clock.render(client, uav.position, uav.attitude)  # None: not yet
 """

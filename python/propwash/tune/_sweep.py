@@ -197,14 +197,16 @@ def _flown(fleet: Fleet, rows: int, amplitude: float) -> _Scores:
     scores = _Scores(fleet.size, amplitude, fleet.dt * RECORD_EVERY)
     hover = rows // 5
     still = RateThrust(np.zeros(3, np.float32), weight)
-    flown = fleet.rollout(still, RECORD_EVERY, steps=hover, record=["rotor_command"])
+    flown = fleet.rollout(still, substeps=RECORD_EVERY, steps=hover, record=["rotor_command"])
     scores.take_hover(flown.rotor_command)
     length = (rows - hover) // 3
     for axis in range(3):
         rates = np.zeros((length, 1, 3), dtype=np.float32)
         rates[: length // 2, 0, axis] = amplitude
         thrust = np.full((length, 1), weight, dtype=np.float32)
-        flown = fleet.rollout(RateThrust(rates, thrust), RECORD_EVERY, record=["body_rates"])
+        flown = fleet.rollout(
+            RateThrust(rates, thrust), substeps=RECORD_EVERY, record=["body_rates"]
+        )
         scores.take_step(axis, flown.body_rates, rates[:, 0, axis], length // 2)
     return scores
 
