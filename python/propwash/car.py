@@ -45,9 +45,9 @@ class CarTrajectory:
 
 
 class Car(_core.Car):
-    """The FlightGoggles car (Guerra et al., arXiv 1905.11377, eqs. 24 to 26); dt is given per call.
+    """The FlightGoggles car (Guerra et al., arXiv 1905.11377, eqs. 24 to 26).
 
-    (A CarFleet has one dt, given at construction.)
+    dt [s] is given with each call; a CarFleet takes it at construction.
 
     vehicle: a name of `propwash.names()`, the path of a TOML file, or CarParameters.
     integrator: "rk4" or "euler". seed, id: of the noise. noise: False turns it off.

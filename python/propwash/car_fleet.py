@@ -52,7 +52,7 @@ class CarFleetTrajectory:
 class CarFleet(BaseFleet[CarParameters, _core.CarFleetFloat32 | _core.CarFleetFloat64]):
     """n cars of FlightGoggles (Guerra et al., arXiv 1905.11377, eqs. 24 to 26), stepped together.
 
-    dt is given at construction, while a single Car takes it with each call.
+    dt [s] is given at construction; a single Car takes it with each call.
 
     vehicle: a name of `propwash.names()`, the path of a TOML file, or CarParameters.
     n: number of vehicles.

@@ -48,9 +48,9 @@ __all__ = [
 
 
 class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64], SensorCarrier):
-    """n multicopters of the FlightGoggles papers, stepped together; dt is given at construction.
+    """n multicopters of the FlightGoggles papers, stepped together.
 
-    (A single Multicopter takes dt [s] with each call.)
+    dt [s] is given at construction; a single Multicopter takes it with each call.
 
     vehicle: a name of `propwash.names()`, the path of a TOML file, or VehicleParameters.
     n: number of vehicles.

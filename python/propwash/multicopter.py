@@ -98,9 +98,9 @@ class Trajectory:
 
 
 class Multicopter(_core.Multicopter):
-    """A multicopter of the FlightGoggles papers, with one to twelve rotors; dt is given per call.
+    """A multicopter of the FlightGoggles papers, with one to twelve rotors.
 
-    (A Fleet has one dt, given at construction.)
+    dt [s] is given with each call; a Fleet takes it at construction.
 
     vehicle: a name of `propwash.names()`, the path of a TOML file, or VehicleParameters.
     integrator: "rk4", "euler" or "symplectic_euler".

@@ -293,6 +293,10 @@ def test_vector_environments_begin_from_given_states_in_part() -> None:
     assert np.array_equal(envs.state["velocity"][0], [0.0, 0.0, 2.0])
     assert np.array_equal(envs.observe()[0, 3:6], [0.0, 0.0, 2.0])
     assert np.array_equal(envs.observe()[1:], seen[1:])
+    moved = envs.fleet.state
+    envs.set_state({"velocity": [0.0, 0.0, 0.0]})
+    envs.set_state(moved)
+    assert np.array_equal(envs.state["velocity"], moved.velocity)
 
 
 def test_a_state_that_is_set_is_flown_on_from() -> None:

@@ -284,12 +284,17 @@ FLYING.step(pw.RateThrust([0.3, 0.2, 0.1], 0.3), substeps=50)
 def test_steps_of_garbage_change_nothing(command: Any, dt: Any, steps: Any) -> None:
     good = pw.RotorSpeeds([1500.0] * 4)
     before = FLYING.snapshot()
-    for call in (FLYING.step, FLYING.rollout):
-        for arguments in ((command,), (good, dt, 1), (good, 1 / 960, steps), (command, dt, steps)):
-            if tolerates(call, *arguments):
+    for call, count in ((FLYING.step, "substeps"), (FLYING.rollout, "steps")):
+        for held, period, number in (
+            (command, 1 / 960, 1),
+            (good, dt, 1),
+            (good, 1 / 960, steps),
+            (command, dt, steps),
+        ):
+            if tolerates(call, held, period, **{count: number}):
                 FLYING.restore(before)
             assert FLYING.snapshot() == before
-    if tolerates(FLYING.rollout, good, 1 / 960, 2, steps):
+    if tolerates(FLYING.rollout, good, steps=2, substeps=steps):
         FLYING.restore(before)
     assert FLYING.snapshot() == before
 

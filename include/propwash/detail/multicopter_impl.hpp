@@ -93,7 +93,7 @@ void Multicopter<N, T>::reset(const State& state) {
 template <int N, class T>
 void Multicopter<N, T>::reset(const State& state, std::uint64_t seed) {
   require_rotors(state.rotor_speeds.size());
-  checked(state);
+  checked(state);  // throws before anything changes
   options_.seed = seed;
   memory_.seed = seed;
   memory_.steps = 0;

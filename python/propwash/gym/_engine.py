@@ -125,8 +125,8 @@ class Engine:
             wanted = vars(wanted)
         if not isinstance(wanted, Mapping):
             raise TypeError(
-                f"state: expected a dict of some of {', '.join(PARTS)}, or a MulticopterState, got "
-                f"{wanted!r:.100}"
+                f"state: expected a dict of some of {', '.join(PARTS)}, a FleetState or a "
+                f"MulticopterState, got {wanted!r:.100}"
             )
         check_names("state", wanted, list(PARTS))
         position, velocity, attitude, rates, speeds = (wanted.get(name) for name in PARTS)

@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _fleet_input as given
+from propwash._fleet_types import FleetState
 from propwash.gym import _options
 from propwash.gym._engine import Engine, Step
 from propwash.gym._environment import FleetEnvironment
@@ -165,16 +166,19 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
         return self._states()
 
     def set_state(
-        self, state: Mapping[str, ArrayLike] | MulticopterState, mask: ArrayLike | None = None
+        self,
+        state: Mapping[str, ArrayLike] | FleetState | MulticopterState,
+        mask: ArrayLike | None = None,
     ) -> None:
         """Replaces parts of the physical states; episodes go on, with their clocks and noise.
 
         state: some of position (n, 3) m, velocity (n, 3) m/s, attitude (n, 4), body_rates (n, 3)
             rad/s and rotor_speeds (n, N) rad/s, by name; without the first axis it is for all
-            alike. mask: (n,) truth values, which environments; parts may have a row for each of
-            these instead. observe() gives the observations then.
+            alike; or a FleetState, or the MulticopterState of all. mask: (n,) truth values, which
+            environments; parts may have a row for each of these instead.
 
-        Raises TypeError or ValueError for parts that are invalid; nothing changes then.
+        observe() gives the observations then. Raises TypeError or ValueError for parts that are
+        invalid; nothing changes then.
         """
         self._set_state(state, given.mask(mask, self.num_envs))
 
