@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=15.0)
     chosen = parser.parse_args()
-    vehicle = pw.load_vehicle(chosen.vehicle)
+    vehicle = pw.vehicles.load(chosen.vehicle)
     print("| loop | converged | vehicles | median s | 95 % s | last s | rms in the last 2 s |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, loop in loops(vehicle).items():

@@ -72,7 +72,7 @@ def main() -> None:
 
     path = [state]
     for _ in range(600):
-        path.append(pw.step(aircraft, path[-1], turn, dt=0.01, steps=10))
+        path.append(pw.integrate.step(aircraft, path[-1], turn, dt=0.01, steps=10))
     y = np.array(path)[:, 1]
     radius, expected = (y.max() - y.min()) / 2.0, 12.0**2 / (GRAVITY * np.tan(bank))
     print(f"radius of the turn {radius:.3f} m, v^2 / (g tan bank) = {expected:.3f} m")

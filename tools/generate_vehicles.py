@@ -34,15 +34,15 @@ namespace propwash::vehicles {
 """
 
 
-def load_parameters() -> Any:
-    """The module propwash.parameters, without the package's __init__ and its extension."""
+def load_module() -> Any:
+    """The module propwash.vehicles, without the package's __init__ and its extension."""
     if "propwash" not in sys.modules:
         package = types.ModuleType("propwash")
         package.__path__ = [str(ROOT / "python" / "propwash")]
         sys.modules["propwash"] = package
-    import propwash.parameters
+    import propwash.vehicles
 
-    return propwash.parameters
+    return propwash.vehicles
 
 
 def number(value: float) -> str:
@@ -146,13 +146,13 @@ def group(target: str, parameters: Any) -> list[str]:
 
 def header() -> str:
     """The text of the header."""
-    module = load_parameters()
-    names = module.names()
+    module = load_module()
+    names = module.names(None)
     lines = [BANNER]
     for name in names:
-        first_line = module.vehicle_path(name).read_text(encoding="utf-8").splitlines()[0]
-        lines += function(module.load(name), first_line.lstrip("# "))
-    multicopters = [name for name in names if hasattr(module.load(name), "rotors")]
+        first_line = module.path(name).read_text(encoding="utf-8").splitlines()[0]
+        lines += function(module.load(name, None), first_line.lstrip("# "))
+    multicopters = module.names()
     quoted = ", ".join(f'"{name}"' for name in multicopters)
     lines += [
         "/// The names of the multicopters above.",

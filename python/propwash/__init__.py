@@ -7,7 +7,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from propwash import frames, render, trajectories, world
+from propwash import frames, integrate, parameters, render, trajectories, vehicles, world
 from propwash._core import (
     AttitudeThrust,
     PositionCommand,
@@ -33,7 +33,6 @@ from propwash.car_fleet import CarFleet, CarFleetState, CarFleetTrajectory
 from propwash.control import Allocation, LowPass, Pid, RateController, RotorCommand, Wrench
 from propwash.fleet import Fleet, build_info
 from propwash.imu import Imu
-from propwash.integrate import Vehicle, step
 from propwash.linearize import LinearModel, linearize
 from propwash.multicopter import (
     DEFAULT_DT,
@@ -57,12 +56,6 @@ from propwash.parameters import (
     RotorDragParameters,
     RotorParameters,
     VehicleParameters,
-    diagonal,
-    json_schema,
-    load,
-    load_car,
-    load_vehicle,
-    names,
 )
 from propwash.sensors import (
     Barometer,
@@ -164,26 +157,21 @@ __all__ = [
     "ThreadPool",
     "Trajectory",
     "TrajectoryCommand",
-    "Vehicle",
     "VehicleParameters",
     "VelocityCommand",
     "Wrench",
     "__version__",
     "build_info",
-    "diagonal",
     "frames",
     "identify",
-    "json_schema",
+    "integrate",
     "linearize",
-    "load",
-    "load_car",
-    "load_vehicle",
-    "names",
+    "parameters",
     "render",
     "scene_json_schema",
     "scene_names",
-    "step",
     "trajectories",
     "validate",
+    "vehicles",
     "world",
 ]

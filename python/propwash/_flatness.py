@@ -15,9 +15,10 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import vehicles
 from propwash._reference import Reference
 from propwash.control import Allocation
-from propwash.parameters import ParameterError, VehicleParameters, load_vehicle
+from propwash.parameters import ParameterError, VehicleParameters
 
 Array = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ def flatness(
 
     Raises ParameterError for a vehicle whose rotors cannot give torque about each axis.
     """
-    parameters = load_vehicle(vehicle)
+    parameters = vehicles.load(vehicle)
     body = parameters.body
     force, force_rate, force_second = specific_forces(reference, parameters)
     with np.errstate(divide="ignore", invalid="ignore"):

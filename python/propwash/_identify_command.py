@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
     if options.judge:
         plots.require_matplotlib()
         _judges(logs)
-    found = identify.vehicle(logs, guess, parameters=names, threads=options.threads)
+    found = identify.fit_vehicle(logs, guess, parameters=names, threads=options.threads)
     print(found.table())
     found.save(out)
     print(f"\nvehicle: {out}", flush=True)
@@ -87,7 +87,7 @@ def _imu(options: argparse.Namespace, out: Path) -> None:
     if out.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--out {out}: expected the name of a plot, .png, .svg or .pdf")
     plots.require_matplotlib()
-    noise = identify.imu(*read_logs(options))
+    noise = identify.fit_imu(*read_logs(options))
     print(noise.table())
     for name, value in noise.parameters().items():
         print(f"imu.{name} = {value:.3g}")

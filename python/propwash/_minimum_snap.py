@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _fleet_input as given
+from propwash import vehicles
 from propwash._flatness import flatness, specific_forces
 from propwash._parameter_values import ParameterError, checked_parameters
 from propwash._reference import ORDERS, Path, Reference, Yaw, finite, heading, positive, yaw_of
 from propwash._splines import BEND, SNAP, Problem, Spline
 from propwash.control import Allocation
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
@@ -221,7 +222,7 @@ def minimum_snap(
     limits that cannot be met, and says which.
     """
     points = _checked_waypoints(waypoints, closed)
-    parameters = load_vehicle(vehicle)
+    parameters = vehicles.load(vehicle)
     if limits is not None and not isinstance(limits, Limits):
         raise ParameterError(f"limits: expected Limits or None, got {limits!r:.100}")
     known = _known(points, closed, velocities or {}, np.inf if limits is None else limits.speed)

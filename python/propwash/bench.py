@@ -23,10 +23,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _core, vehicles
 from propwash._core import RateThrust, RotorSpeeds
 from propwash.fleet import Fleet
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 
 Work = Literal["physics", "noise", "closed_loop"]
 Dtype = Literal["float32", "float64"]
@@ -188,7 +188,7 @@ def vehicle_for(work: Work) -> VehicleParameters:
     Under commanded rotor speeds nothing reads the IMU. Without the walk of its biases, process
     noise is all that is drawn.
     """
-    vehicle = load_vehicle("flightgoggles")
+    vehicle = vehicles.load("flightgoggles")
     if work == "noise":
         vehicle = vehicle.replace(imu={"accelerometer_bias_walk": 0.0, "gyroscope_bias_walk": 0.0})
     return vehicle

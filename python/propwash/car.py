@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from propwash import _core
+from propwash import _core, vehicles
 from propwash import _fleet_input as given
 from propwash._core import SpeedYawRate
 from propwash.multicopter import DEFAULT_DT, Array, _flag, _key
-from propwash.parameters import CarParameters, load_car
+from propwash.parameters import CarParameters
 from propwash.validation import located
 
 
@@ -49,7 +49,8 @@ class Car(_core.Car):
 
     dt [s] is given with each call; a CarFleet takes it at construction.
 
-    vehicle: a name of `propwash.names()`, the path of a TOML file, or CarParameters.
+    vehicle: a name of `propwash.vehicles.names(CarParameters)`, the path of a TOML file, or
+        CarParameters.
     integrator: "rk4" or "euler". seed, id: of the noise. noise: False turns it off.
     """
 
@@ -63,7 +64,7 @@ class Car(_core.Car):
         id: int = 0,
         noise: bool = True,
     ) -> None:
-        parameters = load_car(vehicle)
+        parameters = vehicles.load(vehicle, CarParameters)
         seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), _flag("noise", noise)
         if integrator not in ("rk4", "euler"):
             raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from propwash import _core
+from propwash import _core, vehicles
 from propwash import _fleet_input as given
 from propwash._core import SpeedYawRate
 from propwash._fleet_base import BaseFleet, FleetIntegrator
@@ -17,7 +17,7 @@ from propwash._fleet_parameters import FleetParameters
 from propwash._fleet_types import Flags, Numbers, pool_of
 from propwash.car import CarState
 from propwash.multicopter import DEFAULT_DT
-from propwash.parameters import CarParameters, load_car
+from propwash.parameters import CarParameters
 from propwash.validation import located
 
 
@@ -54,7 +54,8 @@ class CarFleet(BaseFleet[CarParameters, _core.CarFleetFloat32 | _core.CarFleetFl
 
     dt [s] is given at construction; a single Car takes it with each call.
 
-    vehicle: a name of `propwash.names()`, the path of a TOML file, or CarParameters.
+    vehicle: a name of `propwash.vehicles.names(CarParameters)`, the path of a TOML file, or
+        CarParameters.
     n: number of vehicles.
     dtype: "float32" or "float64", of all that is computed, and of the arrays that are read.
     integrator: "rk4" or "euler". dt: s, of every step.
@@ -86,7 +87,7 @@ class CarFleet(BaseFleet[CarParameters, _core.CarFleetFloat32 | _core.CarFleetFl
         first_id: int = 0,
         noise: bool = True,
     ) -> None:
-        parameters = load_car(vehicle)
+        parameters = vehicles.load(vehicle, CarParameters)
         self._take_options(n, dtype, integrator, dt, seed, first_id)
         self._parameters = parameters
         pool = pool_of(threads)

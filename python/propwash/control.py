@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash import _core
+from propwash import _core, vehicles
 from propwash._core import (
     AttitudeThrust,
     Pid,
@@ -23,7 +23,7 @@ from propwash._core import (
 from propwash._parameter_values import checked_parameters
 from propwash.multicopter import DEFAULT_DT, Array
 from propwash.outer_loops import OuterLoops
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 from propwash.validation import located
 
 __all__ = [
@@ -72,7 +72,7 @@ class Allocation(_core.Allocation):
     """
 
     def __init__(self, vehicle: str | PathLike[str] | VehicleParameters) -> None:
-        self.parameters = load_vehicle(vehicle)
+        self.parameters = vehicles.load(vehicle)
         with located(vehicle):
             super().__init__(self.parameters)
 
@@ -94,7 +94,7 @@ class RateController(_core.RateController):
     def __init__(
         self, vehicle: str | PathLike[str] | VehicleParameters, dt: float = DEFAULT_DT
     ) -> None:
-        self.parameters = load_vehicle(vehicle)
+        self.parameters = vehicles.load(vehicle)
         with located(vehicle):
             super().__init__(self.parameters, dt)
         self._dt = dt

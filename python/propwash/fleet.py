@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from propwash import _core
+from propwash import _core, vehicles
 from propwash import _fleet_input as given
 from propwash._fleet_attach import SensorCarrier
 from propwash._fleet_base import BaseFleet, FleetIntegrator
@@ -29,7 +29,7 @@ from propwash._fleet_types import (
 from propwash._reference import Reference
 from propwash.multicopter import DEFAULT_DT, MulticopterState
 from propwash.outer_loops import OuterLoops, as_dict
-from propwash.parameters import CarParameters, ParameterError, VehicleParameters, load
+from propwash.parameters import ParameterError, VehicleParameters
 from propwash.validation import located
 
 __all__ = [
@@ -52,7 +52,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
 
     dt [s] is given at construction; a single Multicopter takes it with each call.
 
-    vehicle: a name of `propwash.names()`, the path of a TOML file, or VehicleParameters.
+    vehicle: a name of `propwash.vehicles.names()`, the path of a TOML file, or VehicleParameters.
     n: number of vehicles.
     dtype: "float32" or "float64", of all that is computed, and of the arrays that are read.
     integrator: "rk4" or "euler". dt: s, of every step.
@@ -97,11 +97,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         reproducible: bool = False,
         outer_loops: OuterLoops | None = None,
     ) -> None:
-        parameters = load(vehicle)
-        if isinstance(parameters, CarParameters):
-            raise ParameterError(
-                f"vehicle: expected a multicopter, {parameters.name!r} is a car; take pw.CarFleet"
-            )
+        parameters = vehicles.load(vehicle)
         self._take_options(n, dtype, integrator, dt, seed, first_id)
         if turbulence is not None and not isinstance(turbulence, Dryden):
             raise ParameterError(f"turbulence: expected a Dryden or None, got {turbulence!r:.100}")

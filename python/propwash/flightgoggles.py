@@ -3,7 +3,8 @@
 FlightGoggles gives the variance of a measurement at 960 Hz; here noise is a density, so a variance
 is multiplied by 1/960 s and the root taken. Bias walks are intensities there: the root is taken.
 Its rotors stand at (+l, +l), (-l, +l), (-l, -l), (+l, -l) and turn counter-clockwise, clockwise and
-so on. Keys that a file leaves out have the published defaults, those of `load("flightgoggles")`.
+so on. Keys that a file leaves out have the published defaults, those of
+`vehicles.load("flightgoggles")`.
 """
 
 from __future__ import annotations

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash import _core
+from propwash import _core, vehicles
 from propwash.multicopter import DEFAULT_DT, ImuReading, _flag, _key
-from propwash.parameters import ImuParameters, VehicleParameters, load_vehicle
+from propwash.parameters import ImuParameters, VehicleParameters
 from propwash.validation import located
 
 
 class Imu(_core.Imu):
     """An inertial sensor: lever arm, mounting, scale, bias, noise, digits and its own rate.
 
-    sensor: ImuParameters, or a vehicle that has one: a name of `propwash.names()`, the path of a
-    TOML file, or VehicleParameters.
+    sensor: ImuParameters, or a vehicle that has one: a name of `propwash.vehicles.names()`, the
+        path of a TOML file, or VehicleParameters.
     seed, id: of the noise: sensors with one seed differ by their id.
     noise: False turns noise and biases off.
 
@@ -43,7 +43,7 @@ class Imu(_core.Imu):
             parameters = sensor
             super().__init__(parameters, *self._keys(seed, id, noise))
         else:
-            parameters = load_vehicle(sensor).imu
+            parameters = vehicles.load(sensor).imu
             with located(sensor):
                 super().__init__(parameters, *self._keys(seed, id, noise))
         self.parameters = parameters

@@ -1,4 +1,4 @@
-"""The integrators, for vehicles of one's own."""
+"""The integrators, for any system with a derivative."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 @runtime_checkable
-class Vehicle(Protocol):
+class System(Protocol):
     """Anything with a derivative.
 
     It may also have `project(state) -> state`, which is applied once after each step: to bring an
@@ -27,32 +27,32 @@ class Vehicle(Protocol):
 
 
 def step(
-    vehicle: Vehicle,
+    system: System,
     state: ArrayLike,
     command: Any,
     dt: float,
     steps: int = 1,
     method: Literal["euler", "rk4"] = "rk4",
 ) -> Array:
-    """The state (n,) of a vehicle after `steps` steps of dt [s] under a held command.
+    """The state (n,) of a system after `steps` steps of dt [s] under a held command.
 
     Raises ValueError for a state, derivative or dt that is not finite or of a wrong shape.
     """
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
         raise ValueError(f"steps: expected a whole number >= 0, got {steps!r}")
-    if not isinstance(vehicle, Vehicle):
+    if not isinstance(system, System):
         raise TypeError(
-            f"vehicle: expected an object with derivative(state, command), got {vehicle!r:.100}"
+            f"system: expected an object with derivative(state, command), got {system!r:.100}"
         )
     if method not in ("euler", "rk4"):
         raise ValueError(
             f"method: expected 'euler' or 'rk4', got {method!r:.100}; an array does not say which "
             "of its elements are velocities, as 'symplectic_euler' would ask"
         )
-    project: Callable[[Array], ArrayLike] | None = getattr(vehicle, "project", None)
+    project: Callable[[Array], ArrayLike] | None = getattr(system, "project", None)
 
     def derivative(x: Array) -> ArrayLike:
-        return vehicle.derivative(x, command)
+        return system.derivative(x, command)
 
     x = _numbers(state, "state")
     for _ in range(steps):

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash import _core
+from propwash import _core, vehicles
 from propwash._core import RateThrust, RotorSpeeds
 from propwash.fleet import Fleet
 from propwash.multicopter import DEFAULT_DT, Array, Integrator, Multicopter, MulticopterState
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 from propwash.validation import located
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _subject(
     if isinstance(vehicle, Multicopter):
         return vehicle.parameters, {}, None
     if not isinstance(vehicle, Fleet):
-        return load_vehicle(vehicle), {}, None
+        return vehicles.load(vehicle), {}, None
     where = MulticopterState(
         vehicle.position,
         vehicle.velocity,

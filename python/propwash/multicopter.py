@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _core
+from propwash import _core, vehicles
 from propwash import _fleet_input as given
 from propwash._core import RotorSpeeds
 from propwash._fleet_commands import Command
 from propwash._reference import Reference
 from propwash.outer_loops import OuterLoops, as_dict
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 from propwash.validation import located
 
 Integrator = Literal["euler", "rk4", "symplectic_euler"]
@@ -102,7 +102,7 @@ class Multicopter(_core.Multicopter):
 
     dt [s] is given with each call; a Fleet takes it at construction.
 
-    vehicle: a name of `propwash.names()`, the path of a TOML file, or VehicleParameters.
+    vehicle: a name of `propwash.vehicles.names()`, the path of a TOML file, or VehicleParameters.
     integrator: "rk4", "euler" or "symplectic_euler".
     seed, id: of the noise: vehicles with one seed differ by their id.
     noise: False turns process noise, IMU noise and IMU biases off.
@@ -123,7 +123,7 @@ class Multicopter(_core.Multicopter):
         id: int = 0,
         noise: bool = True,
     ) -> None:
-        parameters = load_vehicle(vehicle)
+        parameters = vehicles.load(vehicle)
         seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), _flag("noise", noise)
         if integrator not in ("rk4", "euler", "symplectic_euler"):
             expected = "'rk4', 'euler' or 'symplectic_euler'"

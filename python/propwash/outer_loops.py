@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
-from propwash import _core
-from propwash.parameters import ParameterError, VehicleParameters, load_vehicle
+from propwash import _core, vehicles
+from propwash.parameters import ParameterError, VehicleParameters
 from propwash.validation import located
 
 __all__ = ["OuterLoops"]
@@ -89,7 +89,7 @@ class OuterLoops:
 
         Raises ParameterError for a vehicle that outer loops cannot fly.
         """
-        parameters = load_vehicle(vehicle)
+        parameters = vehicles.load(vehicle)
         with located(vehicle):
             return cls(**_core.outer_loops_for(parameters, dt))
 

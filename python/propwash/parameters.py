@@ -1,6 +1,6 @@
 """What a vehicle is: parameters in SI units, with the names that the C++ structs have.
 
-Parameters come from a vehicle file (`load`) or are made in code:
+Parameters come from a vehicle file (`propwash.vehicles.load`) or are made in code:
 
     vehicle = VehicleParameters(
         name="mine",
@@ -18,8 +18,6 @@ ranges are checked by the vehicle that is made from the parameters.
 # Annotations are read at run time (units, file format), so they are not postponed here.
 import math
 from collections.abc import Mapping, Sequence
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
@@ -36,6 +34,7 @@ from ._parameter_values import (
     Vector3,
     diagonal,
 )
+from ._vehicle_toml import to_toml
 
 __all__ = [
     "BatteryParameters",
@@ -46,18 +45,13 @@ __all__ = [
     "LowPassParameters",
     "MotorParameters",
     "ParameterError",
+    "ParameterSet",
     "ProcessNoiseParameters",
     "RateControllerParameters",
     "RotorDragParameters",
     "RotorParameters",
     "VehicleParameters",
     "diagonal",
-    "json_schema",
-    "load",
-    "load_car",
-    "load_vehicle",
-    "names",
-    "sources",
 ]
 
 _ZERO: Vector3 = (0.0, 0.0, 0.0)
@@ -354,8 +348,8 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
         return self.replace(process_noise=ProcessNoiseParameters(), imu=quiet)
 
     def to_toml(self) -> str:
-        """The text of a vehicle file that `load` reads back to the same parameters, bit for bit."""
-        return _vehicle_files.to_toml(self)
+        """The text of a vehicle file; `vehicles.load` reads the same parameters, bit for bit."""
+        return to_toml(self, kind="multicopter")
 
 
 class CarParameters(ParameterSet, frozen=True, kw_only=True):
@@ -376,57 +370,5 @@ class CarParameters(ParameterSet, frozen=True, kw_only=True):
         return self.replace(process_noise=(0.0, 0.0))
 
     def to_toml(self) -> str:
-        """The text of a vehicle file that `load` reads back to the same parameters, bit for bit."""
-        return _vehicle_files.to_toml(self)
-
-
-def load(
-    vehicle: str | PathLike[str] | VehicleParameters | CarParameters,
-) -> VehicleParameters | CarParameters:
-    """The parameters of a shipped vehicle, by name, or of a vehicle file, by path.
-
-    A text that ends in `.toml` or holds a path separator is a path; parameters are given back as
-    they are. Raises ParameterError, which names file, key, value and what was expected.
-    """
-    if isinstance(vehicle, VehicleParameters | CarParameters):
-        return vehicle
-    return _vehicle_files.read(_vehicle_files.find(vehicle))
-
-
-def load_vehicle(vehicle: str | PathLike[str] | VehicleParameters) -> VehicleParameters:
-    """As `load`, for a multicopter; raises ParameterError for a car."""
-    found = load(vehicle)
-    if not isinstance(found, VehicleParameters):
-        raise ParameterError(f"{vehicle!s}: expected a multicopter, this is a car")
-    return found
-
-
-def load_car(vehicle: str | PathLike[str] | CarParameters) -> CarParameters:
-    """As `load`, for a car; raises ParameterError for a multicopter."""
-    found = load(vehicle)
-    if not isinstance(found, CarParameters):
-        raise ParameterError(f"{vehicle!s}: expected a car, this is a multicopter")
-    return found
-
-
-def names() -> list[str]:
-    """The names of the shipped vehicles."""
-    return _vehicle_files.names()
-
-
-def sources(vehicle: str | PathLike[str]) -> dict[str, str]:
-    """Where the numbers of a vehicle file come from: dotted key, or table, to text."""
-    return _vehicle_files.read_sources(_vehicle_files.find(vehicle))
-
-
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a vehicle file, for editors and other tools."""
-    return _vehicle_files.json_schema()
-
-
-def vehicle_path(name: str) -> Path:
-    """The file of a shipped vehicle."""
-    return _vehicle_files.find(name)
-
-
-from . import _vehicle_files  # noqa: E402  it reads the classes above
+        """The text of a vehicle file; `vehicles.load` reads the same parameters, bit for bit."""
+        return to_toml(self, kind="car")

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _flown, _paths_3d
+from propwash import _flown, _paths_3d, vehicles
 from propwash._figures import AXES, COLOURS, labelled, new_figure
 from propwash._figures import require_matplotlib as require_matplotlib
 from propwash._flatness import flatness
 from propwash._reference import Reference
 from propwash.demo import Demo
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 from propwash.replay import HORIZONS, UNITS, Replay
 from propwash.world import Scene
 
@@ -237,7 +237,7 @@ def reference_figure(
 
     Raises ValueError for a reference of several vehicles.
     """
-    parameters = load_vehicle(vehicle)
+    parameters = vehicles.load(vehicle)
     if reference.yaw.ndim != 1:
         raise ValueError(
             f"reference: expected a single-vehicle reference (1-D yaw), got shape "

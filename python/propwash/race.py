@@ -25,11 +25,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _guidance
+from propwash import _guidance, vehicles
 from propwash._core import RateThrust
 from propwash.fleet import Fleet
 from propwash.multicopter import DEFAULT_DT
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 from propwash.world import Gate, Scene
 
 Array = NDArray[np.float64]
@@ -242,7 +242,7 @@ def fly(
 
     The pilot is told the true state of the vehicle and the true places of the gates.
     """
-    parameters = load_vehicle(vehicle)
+    parameters = vehicles.load(vehicle)
     seed = _whole("seed", seed)
     scene = Scene.load("alphapilot", seed=seed) if scene is None else scene
     gates = course_gates(scene, course)

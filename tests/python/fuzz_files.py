@@ -320,7 +320,7 @@ def _toml(name: str) -> bytes:
 
 
 def _vehicles(folder: Path) -> list[Files]:
-    whole = pw.load_vehicle("crazyflie").to_toml().encode()
+    whole = pw.vehicles.load("crazyflie").to_toml().encode()
     texts = [_toml("crazyflie"), _toml("hexacopter"), _toml("flightgoggles"), whole, _CAR]
     return [{"vehicle.toml": text} for text in texts]
 

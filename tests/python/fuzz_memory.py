@@ -70,7 +70,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _multicopters() -> Sequence[pw.Multicopter]:
-    slow = pw.load_vehicle("crazyflie").replace(imu={"rate": 100.0, "position": (0.1, 0.0, 0.0)})
+    slow = pw.vehicles.load("crazyflie").replace(imu={"rate": 100.0, "position": (0.1, 0.0, 0.0)})
     vehicles = [pw.Multicopter("flightgoggles", seed=3), pw.Multicopter("hexacopter")]
     vehicles += [pw.Multicopter(slow, seed=4), pw.Multicopter("crazyflie", noise=False)]
     for number, uav in enumerate(vehicles):
@@ -127,7 +127,7 @@ def _controls(controller: pw.RateController) -> None:
 
 
 def _fleets() -> Sequence[pw.Fleet]:
-    slow = pw.load_vehicle("crazyflie").replace(imu={"rate": 100.0})
+    slow = pw.vehicles.load("crazyflie").replace(imu={"rate": 100.0})
     fleets = [
         pw.Fleet("flightgoggles", 3, dtype="float32", seed=1),
         pw.Fleet("hexacopter", 2, dtype="float64", integrator="euler", max_action_delay=4),
@@ -188,7 +188,7 @@ class PickleReader:
         low_pass = pw.LowPass(30.0, 0.001, channels=2)
         objects = [
             *(_multicopters()[0], _cars()[0], _controllers()[0], _fleets()[1], _car_fleets()[0]),
-            *(_sensing_fleets()[0], scene, low_pass, pw.load_vehicle("penguin"), scene.items[1]),
+            *(_sensing_fleets()[0], scene, low_pass, pw.vehicles.load("penguin"), scene.items[1]),
             *(_HOVER, pw.RotorSpeeds([1.0, 2.0, 3.0, 4.0]), pw.SpeedYawRate(1.0, 0.1)),
             *(pw.VelocityCommand([1.0, 0.0, 0.0], 0.1), pw.PositionCommand([1.0, 0.0, 0.0], 0.1)),
             pw.TrajectoryCommand([1.0, 0.0, 0.0]),

@@ -131,7 +131,7 @@ def _aliases(key: str) -> tuple[str, ...]:
 
 def _flies(vehicle: Path | pw.VehicleParameters | pw.CarParameters) -> None:
     """Steps from trim stay finite."""
-    parameters = pw.load(vehicle)
+    parameters = pw.vehicles.load(vehicle, None)
     if isinstance(parameters, pw.CarParameters):
         car = pw.Car(vehicle)  # type: ignore[arg-type]
         car.step(pw.SpeedYawRate(0.5 * parameters.speed_max, 0.1), substeps=100)
@@ -146,7 +146,7 @@ def _flies(vehicle: Path | pw.VehicleParameters | pw.CarParameters) -> None:
 
 
 def _vehicle(path: Path) -> None:
-    pw.parameters.sources(path)
+    pw.vehicles.sources(path)
     _flies(path)
 
 

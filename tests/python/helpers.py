@@ -21,9 +21,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-MULTICOPTERS = [
-    name for name in pw.names() if isinstance(pw.load(name), pw.VehicleParameters)
-]  # every shipped one
+MULTICOPTERS = pw.vehicles.names()  # every shipped one
 
 
 def compiler() -> str:
@@ -113,7 +111,7 @@ def tilted_hexacopter() -> pw.VehicleParameters:
         ),
         rotor_drag=pw.RotorDragParameters(linear=(0.35, 0.25, 0.1), blow_back=0.004),
         imu=pw.ImuParameters(position=(0.05, -0.03, 0.02), attitude=(0.5, 0.5, -0.5, 0.5)),
-        rate_controller=pw.load_vehicle("hexacopter").rate_controller,
+        rate_controller=pw.vehicles.load("hexacopter").rate_controller,
     )
 
 

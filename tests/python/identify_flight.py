@@ -19,7 +19,7 @@ NOISE = Noise(
 
 def true_vehicle() -> pw.VehicleParameters:
     """A Crazyflie of which every number that can be identified is another."""
-    guess = pw.load_vehicle("crazyflie")
+    guess = pw.vehicles.load("crazyflie")
     inertia = np.array([1.1, 0.9, 1.0]) * np.diag(np.array(guess.body.inertia))
     places = np.array([rotor.position for rotor in guess.rotors])
     balance = 1.0 + 0.03 * np.sign(places[:, 1]) + 0.02 * np.sign(places[:, 0])

@@ -48,7 +48,7 @@ def test_circle_and_order_of_convergence(integrator: Literal["euler", "rk4"], or
 
 def test_commands_are_limited() -> None:
     wild, most = pw.Car(noise=False), pw.Car(noise=False)
-    limits = pw.load_car("car")
+    limits = pw.vehicles.load("car", pw.CarParameters)
     wild.step(pw.SpeedYawRate(1e9, -1e9), DT, substeps=100)
     most.step(pw.SpeedYawRate(limits.speed_max, -limits.yaw_rate_limit), DT, substeps=100)
     assert wild.state == most.state
@@ -234,7 +234,7 @@ def test_bad_options_are_refused() -> None:
     ],
 )
 def test_car_that_cannot_be_is_refused(field: str, value: Any) -> None:
-    vehicle = pw.load_car("car").replace(**{field: value})
+    vehicle = pw.vehicles.load("car", pw.CarParameters).replace(**{field: value})
     for make in (pw.Car, pw.validate):
         with pytest.raises(pw.ParameterError, match=field):
             make(vehicle)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from scipy import signal
 
 DT = 1.0 / 960.0
-ALL = {**{name: pw.load_vehicle(name) for name in MULTICOPTERS}, "tilted": tilted_hexacopter()}
+ALL = {**{name: pw.vehicles.load(name) for name in MULTICOPTERS}, "tilted": tilted_hexacopter()}
 
 
 def pickled(part: Any) -> Any:
@@ -246,7 +246,7 @@ def test_prioritised_allocation_gives_up_yaw_for_tilt_and_thrust() -> None:
 @pytest.mark.parametrize("offset", [0.0, 0.001, 0.01, 0.02])
 def test_prioritised_allocation_is_plain_where_the_wrench_can_be_had(offset: float) -> None:
     """With the centre of mass anywhere, so that rotors have unlike shares of the thrust."""
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     rotors = tuple(
         replace(rotor, position=tuple(np.add(rotor.position, (offset, offset / 2, 0.0)).tolist()))
         for rotor in vehicle.rotors
@@ -267,7 +267,7 @@ def test_prioritised_allocation_is_plain_where_the_wrench_can_be_had(offset: flo
 
 
 def test_prioritised_allocation_needs_rotors_that_push() -> None:
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     down = tuple(
         replace(rotor, axis=(0.0, 0.0, -1.0), thrust_coefficient=5e-7) for rotor in vehicle.rotors
     )
@@ -278,7 +278,7 @@ def test_prioritised_allocation_needs_rotors_that_push() -> None:
 
 
 def test_allocation_clips_each_rotor_and_reports_what_is_left() -> None:
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     allocation = pw.Allocation(vehicle)
     speeds = allocation.allocate([0.0, 0.0, 0.0], 1e6)
     assert np.array_equal(speeds, np.full(4, vehicle.motor.speed_max))
@@ -347,7 +347,10 @@ def test_rate_controller_is_its_equations(
 
 def test_step_response_of_the_rate_loop() -> None:
     """Both discretisations settle on the command, quickly and with little overshoot."""
-    for vehicle in (pw.load_vehicle("flightgoggles"), published(pw.load_vehicle("flightgoggles"))):
+    for vehicle in (
+        pw.vehicles.load("flightgoggles"),
+        published(pw.vehicles.load("flightgoggles")),
+    ):
         vehicle = vehicle.replace(drag=pw.DragParameters())
         uav = pw.Multicopter(vehicle, noise=False)
         flown = uav.rollout(pw.RateThrust([1.0, 0.0, 0.0], 9.81), DT, steps=960 * 4)
@@ -367,8 +370,8 @@ def test_bad_controllers_are_refused() -> None:
         with refused("vehicle", 5):
             make(5)
         with pytest.raises(pw.ParameterError, match=r"body\.mass = -1"):
-            make(pw.load_vehicle("penguin").replace(body={"mass": -1.0}))
-    two = pw.load_vehicle("flightgoggles").replace(motor={"speed_max": 9000.0})
+            make(pw.vehicles.load("penguin").replace(body={"mass": -1.0}))
+    two = pw.vehicles.load("flightgoggles").replace(motor={"speed_max": 9000.0})
     with pytest.raises(pw.ParameterError, match=r"rank of their allocation matrix"):
         pw.RateController(two.replace(rotors=two.rotors[:2]))
 

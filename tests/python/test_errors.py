@@ -16,7 +16,7 @@ from propwash import sensors, trajectories, tune, world
 from propwash.control import LowPass, OuterLoops, Pid, RateController, TrajectoryCommand
 from propwash.parameters import ParameterError
 
-VEHICLE = pw.load_vehicle("flightgoggles")
+VEHICLE = pw.vehicles.load("flightgoggles")
 LOOPS = OuterLoops.of(VEHICLE)
 ODD: Any = 3
 TEXT: Any = "x"
@@ -68,7 +68,7 @@ PARAMETERS: dict[str, tuple[Callable[[], Any], str]] = {
     "a text for a number": (lambda: VEHICLE.replace(body={"mass": "x"}), "expected a number in kg"),
     "an unknown field to replace": (lambda: VEHICLE.replace(mass=1), "has no field 'mass'"),
     "a car without limits": (untyped.CarParameters, "speed_max and yaw_rate_limit"),
-    "no such vehicle": (lambda: pw.load("nope"), "no vehicle 'nope'"),
+    "no such vehicle": (lambda: pw.vehicles.load("nope"), "no vehicle 'nope'"),
     "no name of a vehicle": (lambda: pw.Multicopter(ODD), "vehicle = 3: expected a name"),
     "a car for a multicopter": (lambda: pw.Multicopter("car"), "expected a multicopter"),
     "a range": (lambda: pw.Fleet(VEHICLE.replace(body={"mass": -1.0}), 2), "body.mass = -1"),

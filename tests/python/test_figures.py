@@ -74,7 +74,7 @@ def allan_of_a_log() -> Any:
         body_rates=rates,
         specific_force=force,
     )
-    return identify.allan_figure(identify.imu(log))
+    return identify.allan_figure(identify.fit_imu(log))
 
 
 def replayed() -> Any:

@@ -23,7 +23,7 @@ VEHICLES = pytest.mark.parametrize("name", ["flightgoggles", "crazyflie", "hexac
 @pytest.mark.parametrize("shape", ["open", "lemniscate", "circle"])
 def test_the_model_does_what_flatness_says(name: str, shape: str) -> None:
     """In the state that it gives, the derivative of the model is what the reference asks for."""
-    vehicle = pw.load_vehicle(name).without_noise()
+    vehicle = pw.vehicles.load(name).without_noise()
     # the momentum of rotors is left out
     quiet = [rotor.replace(inertia=0.0) for rotor in vehicle.rotors]
     most = 5.0 * max(vehicle.motor_values("speed_max"))
@@ -63,7 +63,7 @@ def test_rates_turn_the_attitude_and_change_as_they_are_told(path: tj.Path) -> N
 
 
 def test_a_circle_is_flown_at_its_closed_form() -> None:
-    vehicle = pw.load_vehicle("flightgoggles").replace(drag={"translational": 0.0})
+    vehicle = pw.vehicles.load("flightgoggles").replace(drag={"translational": 0.0})
     mass, radius, speed = vehicle.body.mass, 2.0, 4.0
     asked = tj.flatness(tj.Circle(radius, speed, yaw="along").sample(period=0.05), vehicle)
     inwards = speed**2 / radius
@@ -85,7 +85,7 @@ def test_a_circle_is_flown_at_its_closed_form() -> None:
 @pytest.mark.parametrize("shape", ["open", "circle", "lemniscate", "line"])
 def test_a_vehicle_that_hears_nothing_else_follows_for_a_second(shape: str) -> None:
     """Rotor speeds of the reference, ahead by what the motors lag; the model without noise."""
-    vehicle = pw.load_vehicle("flightgoggles").without_noise()
+    vehicle = pw.vehicles.load("flightgoggles").without_noise()
     reference = PATHS[shape].sample(np.arange(961) * pw.DEFAULT_DT)
     asked = tj.flatness(reference, vehicle)
     lag = vehicle.motor.time_constant_up
@@ -107,7 +107,7 @@ def test_a_vehicle_that_hears_nothing_else_follows_for_a_second(shape: str) -> N
 
 def test_rates_and_thrust_are_a_feed_forward() -> None:
     """With the rate loop's own lag made up for, body rates and thrust fly the path alone."""
-    vehicle = pw.load_vehicle("flightgoggles").without_noise()
+    vehicle = pw.vehicles.load("flightgoggles").without_noise()
     vehicle = vehicle.replace(rate_controller={"integral": 0.0})
     loop = vehicle.rate_controller
     reference = PATHS["open"].sample(np.arange(1000) * pw.DEFAULT_DT)
@@ -125,7 +125,7 @@ def test_rates_and_thrust_are_a_feed_forward() -> None:
 @VEHICLES
 def test_the_shortest_path_stays_within_its_limits_and_no_shorter_one_does(name: str) -> None:
     pytest.importorskip("scipy")
-    vehicle = pw.load_vehicle(name)
+    vehicle = pw.vehicles.load(name)
     limits = tj.Limits(thrust=0.7, rates=(6.0, 6.0, 2.0), speed=9.0)
     path = tj.minimum_snap(WAYPOINTS, vehicle, limits=limits, yaw="along")
 
@@ -155,7 +155,7 @@ def test_limits_hold_between_the_places_that_were_looked_at(
     """Headings with corners in their second derivative make narrow peaks of thrust."""
     pytest.importorskip("scipy")
     rng = np.random.default_rng(seed)
-    vehicle = pw.load_vehicle(name)
+    vehicle = pw.vehicles.load(name)
     limits = tj.Limits(thrust=0.8, rates=(20.0, 6.0, 20.0))
     path = tj.minimum_snap(size * rng.normal(size=(3, 3)), vehicle, limits=limits, yaw="along")
     rows = np.concatenate(
@@ -165,7 +165,7 @@ def test_limits_hold_between_the_places_that_were_looked_at(
 
 
 def test_a_vehicle_without_weight_has_no_attitude_to_hold() -> None:
-    weightless = pw.load_vehicle("flightgoggles").replace(body={"gravity": (0.0, 0.0, 0.0)})
+    weightless = pw.vehicles.load("flightgoggles").replace(body={"gravity": (0.0, 0.0, 0.0)})
     with pytest.raises(ValueError, match=r"no attitude is asked for, .* without weight"):
         tj.minimum_snap([(0, 0, 0), (1, 0, 0)], weightless)
 

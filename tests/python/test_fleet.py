@@ -118,7 +118,7 @@ def test_fleet_flies_as_single_vehicles_do(
 @pytest.mark.parametrize("vehicle", ["crazyflie", "hexacopter", tilted_hexacopter()], ids=str)
 def test_other_vehicles_fly_as_single_ones_do(vehicle: Any) -> None:
     """Delay, battery, slower IMU, tilted rotors, full matrices."""
-    parameters = pw.load_vehicle(vehicle)
+    parameters = pw.vehicles.load(vehicle)
     fleet = pw.Fleet(vehicle, 3, "float64", seed=4, threads=1)
     rotors = fleet.rotors
     hover = fleet.rotor_speeds[0]
@@ -388,7 +388,7 @@ def test_options_can_be_read() -> None:
     fleet = pw.Fleet("hexacopter", 3, np.float64, "euler", dt=0.001, seed=2**64 - 1)
     assert fleet.dtype == np.float64
     assert (fleet.rotors, fleet.dt, fleet.seed) == (6, 0.001, 2**64 - 1)
-    assert fleet.vehicle == pw.load_vehicle("hexacopter")
+    assert fleet.vehicle == pw.vehicles.load("hexacopter")
     assert fleet.isa
     assert fleet.bytes_per_vehicle > 0
     assert isinstance(pw.build_info(), dict)

@@ -22,7 +22,7 @@ GAINS = ("proportional", "integral", "derivative")
 
 def fleet_of(vehicle: str, nominal: bool, **options: Any) -> pw.Fleet:
     """Noise off, so that what differs is the controller; no gyroscopic term, linear in inertia."""
-    parameters = pw.load_vehicle(vehicle).replace(rate_controller={"gyroscopic_term": False})
+    parameters = pw.vehicles.load(vehicle).replace(rate_controller={"gyroscopic_term": False})
     return pw.Fleet(
         parameters,
         len(SPREAD),
@@ -45,7 +45,7 @@ def flown(fleet: pw.Fleet, thrust: float) -> tuple[Array, Array]:
 @pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
 def test_inertia_that_is_not_known_is_gain_that_is_lost(vehicle: str) -> None:
     """J0 (K e) drives k J0 as k J0 (K/k e) does: the same flight, for principal and general."""
-    weight = pw.load_vehicle(vehicle).body.mass * 9.81
+    weight = pw.vehicles.load(vehicle).body.mass * 9.81
     unknown, known = fleet_of(vehicle, True), fleet_of(vehicle, False)
     for fleet in (unknown, known):
         fleet.parameters["body.inertia"] *= SPREAD[:, np.newaxis, np.newaxis]
@@ -82,7 +82,7 @@ def test_motors_keep_to_their_own_range() -> None:
 
 def test_a_fleet_whose_vehicle_cannot_be_controlled_is_refused() -> None:
     """Whatever the vehicles are: the controllers do not know it."""
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     alike = tuple(replace(rotor, spin=1.0, torque_coefficient=1e-12) for rotor in vehicle.rotors)
     spins = [rotor.spin for rotor in vehicle.rotors]
     for nominal in (True, False):

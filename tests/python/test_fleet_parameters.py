@@ -31,7 +31,7 @@ def unchanged(fleet: pw.Fleet) -> Iterator[pw.Fleet]:
 
 
 def test_every_number_of_the_vehicle_is_there() -> None:
-    vehicle = pw.load_vehicle("crazyflie")
+    vehicle = pw.vehicles.load("crazyflie")
     fleet = pw.Fleet("crazyflie", 3)
     parameters = fleet.parameters
     assert len(parameters) == len(parameters.names()) == len(list(parameters))

@@ -62,10 +62,12 @@ def test_fleets_that_cannot_be_are_refused(argument: str, value: Any) -> None:
 def test_unknown_vehicles_are_refused_with_the_nearest_name() -> None:
     with pytest.raises(pw.ParameterError, match="'blackbrid'; did you mean 'blackbird'"):
         pw.Fleet("blackbrid", 3)
-    with pytest.raises(pw.ParameterError, match=r"multicopter.*'car' is a car.*pw\.Car"):
+    with pytest.raises(
+        pw.ParameterError, match=r"expected a multicopter, this is a car; .*pw\.CarFleet"
+    ):
         pw.Fleet("car", 3)
     with pytest.raises(pw.ParameterError, match=r"body\.mass = -1"):
-        pw.Fleet(pw.load_vehicle("flightgoggles").replace(body={"mass": -1.0}), 3)
+        pw.Fleet(pw.vehicles.load("flightgoggles").replace(body={"mass": -1.0}), 3)
 
 
 @pytest.mark.parametrize(

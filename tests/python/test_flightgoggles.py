@@ -72,7 +72,7 @@ def imported(tmp_path: Path, text: str) -> pw.VehicleParameters | pw.CarParamete
 
 def test_the_published_file_is_the_shipped_vehicle(tmp_path: Path) -> None:
     vehicle = imported(tmp_path, DRONE)
-    shipped = pw.load_vehicle("flightgoggles")
+    shipped = pw.vehicles.load("flightgoggles")
     assert isinstance(vehicle, pw.VehicleParameters)
     low_pass = vehicle.rate_controller.filter
     assert low_pass.stiffness == pytest.approx(shipped.rate_controller.filter.stiffness, rel=1e-14)
@@ -81,13 +81,13 @@ def test_the_published_file_is_the_shipped_vehicle(tmp_path: Path) -> None:
 
 
 def test_what_a_file_leaves_out_has_the_published_default(tmp_path: Path) -> None:
-    assert imported(tmp_path, "flightgoggles_laser: {}") == pw.load("flightgoggles")
+    assert imported(tmp_path, "flightgoggles_laser: {}") == pw.vehicles.load("flightgoggles")
 
 
 def test_the_published_car_file_is_the_shipped_car(tmp_path: Path) -> None:
     path = tmp_path / "car.yaml"
     path.write_text(CAR, encoding="utf-8")
-    assert import_flightgoggles(path) == pw.load("car")
+    assert import_flightgoggles(path) == pw.vehicles.load("car", pw.CarParameters)
 
 
 def test_a_variance_per_sample_becomes_a_density(tmp_path: Path) -> None:

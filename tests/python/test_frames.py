@@ -150,7 +150,7 @@ def numbered_vehicle() -> pw.VehicleParameters:
     def matrix() -> list[tuple[float, ...]]:
         return [vector(3) for _ in range(3)]
 
-    base = pw.load_vehicle("crazyflie")
+    base = pw.vehicles.load("crazyflie")
     return base.replace(
         body={"inertia": matrix(), "gravity": vector(3)},
         rotors=[base.rotors[0].replace(position=vector(3), axis=vector(3))],
@@ -210,7 +210,7 @@ def test_every_number_is_converted_by_the_table_that_cpp_reads_too() -> None:
 
 
 def test_a_vehicle_of_another_convention_is_refused_with_what_to_do_and_then_flies() -> None:
-    theirs = pw.frames.vehicle_enu_flu_to_ned_frd(pw.load_vehicle("penguin").without_noise())
+    theirs = pw.frames.vehicle_enu_flu_to_ned_frd(pw.vehicles.load("penguin").without_noise())
     assert theirs.body.gravity == (0.0, 0.0, 9.81)
     assert theirs.rotors[0].axis == (0.0, 0.0, -1.0)
     expected = r"thrust along body z .* = -.*vehicle_ned_frd_to_enu_flu"

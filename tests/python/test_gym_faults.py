@@ -120,7 +120,7 @@ def test_vectors_are_turned_in_the_shapes_that_numpy_would_take() -> None:
 
 
 def test_what_cannot_be_flown_is_refused_when_it_is_made() -> None:
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     gains = pw.RateControllerParameters(proportional=(9.0, 9.0, 0.0))
     from msgspec.structs import replace
 

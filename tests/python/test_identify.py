@@ -37,12 +37,12 @@ def simulated() -> identify.FlightLog:
 
 @pytest.fixture(scope="module")
 def found(simulated: identify.FlightLog) -> identify.Identified:
-    return identify.vehicle(simulated, "crazyflie", noise=NOISE, threads=1)
+    return identify.fit_vehicle(simulated, "crazyflie", noise=NOISE, threads=1)
 
 
 def test_the_parameters_of_a_simulated_flight_come_back(found: identify.Identified) -> None:
     truth = true_vehicle()
-    known = catalogue(pw.load_vehicle("crazyflie"))
+    known = catalogue(pw.vehicles.load("crazyflie"))
     assert {e.name for e in found.estimates} == set(known)
     for estimate in found.estimates:
         expected = known[estimate.name].read(truth)
@@ -70,7 +70,7 @@ def test_the_truth_is_as_near_as_the_standard_errors_say() -> None:
     for seed in range(20):
         log = replace(noisy(flight, np.random.default_rng(seed)), synchronous=False)
         names = [parameter.name for parameter in free]
-        fit = identify.vehicle(log, guess, parameters=names, noise=NOISE, threads=1)
+        fit = identify.fit_vehicle(log, guess, parameters=names, noise=NOISE, threads=1)
         for estimate, parameter in zip(fit.estimates, free, strict=True):
             distance.append((estimate.value - parameter.read(truth)) / estimate.standard_error)
     squares = float(np.sum(np.square(distance)))
@@ -80,7 +80,7 @@ def test_the_truth_is_as_near_as_the_standard_errors_say() -> None:
 @pytest.mark.parametrize("name", ["flightgoggles", "crazyflie"])
 def test_numbers_that_cannot_be_less_than_nothing_may_be_nothing(name: str) -> None:
     """A hover tells of no drag; a search that stops at 0 is no error."""
-    vehicle = pw.load_vehicle(name)
+    vehicle = pw.vehicles.load(name)
     hover = (
         float(np.mean(pw.Multicopter(vehicle).trim().rotor_speeds))
         / vehicle.motor_values("speed_max")[0]
@@ -99,7 +99,7 @@ def test_numbers_that_cannot_be_less_than_nothing_may_be_nothing(name: str) -> N
         attitude=np.tile([1.0, 0.0, 0.0, 0.0], (400, 1)),
         synchronous=False,
     )
-    fit = identify.vehicle(still, name, threads=1)
+    fit = identify.fit_vehicle(still, name, threads=1)
     assert min(fit.vehicle.rotor_drag.linear) >= 0.0
     assert fit.estimate("thrust").value == pytest.approx(
         fit.estimate("thrust").guess / 1.01**2, rel=5e-3
@@ -109,7 +109,7 @@ def test_numbers_that_cannot_be_less_than_nothing_may_be_nothing(name: str) -> N
 
 def test_a_wrong_model_leaves_residuals_that_are_not_white(simulated: identify.FlightLog) -> None:
     short = simulated.cut(stop=5.0)
-    few = identify.vehicle(
+    few = identify.fit_vehicle(
         short, "crazyflie", noise=NOISE, parameters=["thrust", "delay"], threads=1
     )
     for white in few.whiteness:
@@ -122,8 +122,8 @@ def test_the_vehicle_file_reads_back_and_says_how_sure_it_is(
 ) -> None:
     file = tmp_path / "mine.toml"
     found.save(file)
-    assert pw.load_vehicle(file) == found.vehicle
-    assert "+-" in pw.parameters.sources(file)["identified thrust"]
+    assert pw.vehicles.load(file) == found.vehicle
+    assert "+-" in pw.vehicles.sources(file)["identified thrust"]
     assert [p.name for p in tmp_path.iterdir()] == ["mine.toml"]
     table = found.table()
     assert all(e.name in table for e in found.estimates)
@@ -132,9 +132,9 @@ def test_the_vehicle_file_reads_back_and_says_how_sure_it_is(
 def test_what_a_log_does_not_tell_stays_as_guessed(simulated: identify.FlightLog) -> None:
     """With the attitude alone by another clock, nothing is said of torques."""
     by_radio = replace(simulated, synchronous=False)
-    few = identify.vehicle(by_radio, "crazyflie", noise=NOISE, threads=1)
+    few = identify.fit_vehicle(by_radio, "crazyflie", noise=NOISE, threads=1)
     assert {e.name for e in few.estimates} == set(FORCES)
-    guess = pw.load_vehicle("crazyflie")
+    guess = pw.vehicles.load("crazyflie")
     assert few.vehicle.body == guess.body
     assert few.vehicle.motor == guess.motor
 
@@ -160,7 +160,7 @@ def test_the_rest_of_a_real_flight_is_predicted_from_its_beginning() -> None:
 
 
 def test_the_noise_of_a_real_imu_is_told() -> None:
-    noise = identify.imu(identify.read_log(_real("onboard_log16a.csv")[0])).parameters()
+    noise = identify.fit_imu(identify.read_log(_real("onboard_log16a.csv")[0])).parameters()
     assert noise["gyroscope_noise_density"] == pytest.approx(1.5e-4, rel=0.2)
     assert noise["accelerometer_noise_density"] == pytest.approx(1.3e-3, rel=0.2)
 
@@ -179,7 +179,7 @@ def test_logs_that_cannot_be_used_say_why(
 ) -> None:
     log = replace(simulated, **change)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=message):
-        identify.vehicle(log, "crazyflie")
+        identify.fit_vehicle(log, "crazyflie")
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_logs_of_other_units_and_frames_are_refused(
 ) -> None:
     log = replace(simulated, **change(simulated))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=message):
-        identify.vehicle(log, "crazyflie")
+        identify.fit_vehicle(log, "crazyflie")
 
 
 def test_a_velocity_is_observed_where_only_the_attitude_was_measured(
@@ -224,24 +224,24 @@ def test_a_velocity_is_observed_where_only_the_attitude_was_measured(
 
 def test_arguments_that_cannot_be_are_refused(simulated: identify.FlightLog) -> None:
     with pytest.raises(ValueError, match="at least one"):
-        identify.vehicle([])
+        identify.fit_vehicle([])
     with pytest.raises(TypeError, match=r"what identify\.read_log gives"):
-        identify.vehicle(["flight.csv"])  # type: ignore[list-item]
+        identify.fit_vehicle(["flight.csv"])  # type: ignore[list-item]
     broken = simulated.body_rates.copy()
     broken[700, 1] = np.nan
     with pytest.raises(
         ValueError, match=r"simulated, row 701, at 2\.8 s: body_rates is not finite"
     ):
-        identify.vehicle(replace(simulated, body_rates=broken))
+        identify.fit_vehicle(replace(simulated, body_rates=broken))
     with pytest.raises(ValueError, match="'thurst' is none of thrust"):
-        identify.vehicle(simulated, parameters=["thurst"])
+        identify.fit_vehicle(simulated, parameters=["thurst"])
     with pytest.raises(ValueError, match="share"):
-        identify.vehicle(simulated, share=0.0)
+        identify.fit_vehicle(simulated, share=0.0)
     for share in (0.0, 1.0, float("nan")):
         with pytest.raises(ValueError, match=r"share: expected a number from 0\.05"):
             identify.hold_out([simulated], share=share)
     with pytest.raises(ValueError, match=r"expected 1 s in the air for a window, got .* larger"):
-        identify.vehicle(simulated, share=0.05)
+        identify.fit_vehicle(simulated, share=0.05)
     with pytest.raises(ValueError, match="at least two"):
         identify.leave_one_out([simulated])
     with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
@@ -280,7 +280,7 @@ def test_the_command_identifies_a_piece_of_a_log(
     assert "thrust" in text
     assert "std. error" in text
     truth = catalogue(true_vehicle())["thrust"].read(true_vehicle())
-    read = pw.load_vehicle(out).rotors[0].thrust_coefficient
+    read = pw.vehicles.load(out).rotors[0].thrust_coefficient
     assert read == pytest.approx(truth, rel=0.1)
 
 
@@ -356,8 +356,8 @@ def test_a_judge_judges_the_parameters_that_were_asked_for(
         return found
 
     monkeypatch.setattr(identify, "read_log", lambda *_, **__: simulated)
-    monkeypatch.setattr(identify, "vehicle", fit)
-    monkeypatch.setattr(identify._fit, "vehicle", fit)
+    monkeypatch.setattr(identify, "fit_vehicle", fit)
+    monkeypatch.setattr(identify._fit, "fit_vehicle", fit)
     monkeypatch.setattr(_identify_command, "_plot", lambda figure, file: None)
     out = ["--out", str(tmp_path / "mine.toml")]
     _run(["one.csv", "two.csv", "--judge", "--parameters", "thrust,delay", "--threads", "1", *out])

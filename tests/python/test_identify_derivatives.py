@@ -31,7 +31,7 @@ def log() -> identify.FlightLog:
 @pytest.fixture(scope="module")
 def problem(log: identify.FlightLog) -> Problem:
     """Two logs, of which one did not record its voltage; a vehicle whose drags are not zero."""
-    guess = pw.load_vehicle("crazyflie").replace(rotor_drag={"linear": (0.4, 0.4, 0.2)})
+    guess = pw.vehicles.load("crazyflie").replace(rotor_drag={"linear": (0.4, 0.4, 0.2)})
     logs = [replace(log, voltage=None), log]
     models = [prepare(one, guess, NOISE, several=True) for one in logs]
     return Problem(models, guess, free_names(logs, guess), threads=1)
@@ -160,7 +160,7 @@ def test_a_parameter_stays_at_the_least_that_it_can_be(log: identify.FlightLog) 
     """Commands that are recorded after the motion which they cause ask for less than no delay."""
     late = np.concatenate([np.repeat(log.duty[:1], 5, axis=0), log.duty[:-5]])
     guess = true_vehicle()
-    found = identify.vehicle(
+    found = identify.fit_vehicle(
         replace(log, duty=late), guess, noise=NOISE, parameters=["delay"], threads=1
     )
     delay = found.estimate("delay")
@@ -176,27 +176,27 @@ def test_a_guess_that_is_far_off_is_left_through_vehicles_that_cannot_be(
     inertia = np.diag(np.array(true_vehicle().body.inertia)) * np.array([3.0, 3.0, 1.0])
     guess = true_vehicle().replace(body={"inertia": np.diag(inertia).tolist()})
     names = ["inertia_x", "inertia_y"]
-    found = identify.vehicle(log, guess, noise=NOISE, parameters=names, threads=1)
+    found = identify.fit_vehicle(log, guess, noise=NOISE, parameters=names, threads=1)
     truth = np.array(true_vehicle().body.inertia)
     for k, name in enumerate(names):
         assert found.estimate(name).value == pytest.approx(truth[k, k], rel=0.1)
     assert found.converged
     with pytest.raises(pw.ParameterError, match=r"guess: expected a valid vehicle.*the weight"):
-        identify.vehicle(log, guess.replace(body={"mass": 1.0}), noise=NOISE, threads=1)
+        identify.fit_vehicle(log, guess.replace(body={"mass": 1.0}), noise=NOISE, threads=1)
 
 
 def test_arguments_of_the_wrong_kind_are_refused(log: identify.FlightLog) -> None:
     with pytest.raises(pw.ParameterError, match="parameters: 'thurst' is none of thrust"):
-        identify.vehicle(log, parameters="thurst")
+        identify.fit_vehicle(log, parameters="thurst")
     with pytest.raises(pw.ParameterError, match="expected each name once, got 'thrust' twice"):
-        identify.vehicle(log, parameters=["thrust", "delay", "thrust"])
+        identify.fit_vehicle(log, parameters=["thrust", "delay", "thrust"])
     with pytest.raises(TypeError, match=r"noise: expected identify\.Noise, got 3"):
-        identify.vehicle(log, noise=3)  # type: ignore[arg-type]
+        identify.fit_vehicle(log, noise=3)  # type: ignore[arg-type]
 
 
 def test_a_balance_that_no_rotor_gives_is_not_asked_for() -> None:
     """Rotors that all spin alike: none of them turns the vehicle about z more than the others."""
-    vehicle = pw.load_vehicle("crazyflie")
+    vehicle = pw.vehicles.load("crazyflie")
     alike = vehicle.replace(
         rotors=tuple(structs.replace(rotor, spin=1.0) for rotor in vehicle.rotors)
     )
@@ -210,7 +210,7 @@ def test_numbers_below_zero_are_refused(name: str, value: int) -> None:
     options: dict[str, Any] = {"samples": 3, "attitude_every": 0, name: value}
     with pytest.raises(ValueError, match=name):
         _core.fly_open_loop(
-            pw.load_vehicle("crazyflie"),
+            pw.vehicles.load("crazyflie"),
             {},
             0,
             {"commands": np.full((29, 4), 900.0)},

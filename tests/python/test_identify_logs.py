@@ -255,7 +255,7 @@ def test_white_noise_falls_by_a_half_and_a_walk_rises_by_a_half() -> None:
 
 
 def test_noise_of_known_densities_comes_back() -> None:
-    vehicle = pw.load_vehicle("crazyflie").replace(
+    vehicle = pw.vehicles.load("crazyflie").replace(
         imu={"gyroscope_noise_density": 2e-3, "gyroscope_bias_walk": 4e-3}
     )
     rng = np.random.default_rng(8)
@@ -263,7 +263,7 @@ def test_noise_of_known_densities_comes_back() -> None:
     imu = vehicle.imu
     bias = np.cumsum(rng.standard_normal((rows, 3)), axis=0) * imu.gyroscope_bias_walk / rate**0.5
     signal = bias + imu.gyroscope_noise_density * rate**0.5 * rng.standard_normal((rows, 3))
-    noise = identify.imu(_still(signal, rate), confidence=0.999)
+    noise = identify.fit_imu(_still(signal, rate), confidence=0.999)
     for axis in noise.axes[:3]:
         assert axis.noise_density.low <= imu.gyroscope_noise_density <= axis.noise_density.high
         assert axis.random_walk.low <= imu.gyroscope_bias_walk <= axis.random_walk.high
@@ -282,10 +282,10 @@ def test_intervals_of_the_noise_hold_as_often_as_they_say() -> None:
     for _ in range(20):
         white = density * rate**0.5 * rng.standard_normal((rows, 3))
         bias = walk / rate**0.5 * np.cumsum(rng.standard_normal((rows, 3)), axis=0)
-        for axis in identify.imu(_still(white, rate)).axes[:3]:
+        for axis in identify.fit_imu(_still(white, rate)).axes[:3]:
             held[0] += axis.noise_density.low <= density <= axis.noise_density.high
             assert axis.random_walk.low == 0.0
-        for axis in identify.imu(_still(0.01 * white + 0.1 * bias, rate)).axes[:3]:
+        for axis in identify.fit_imu(_still(0.01 * white + 0.1 * bias, rate)).axes[:3]:
             held[1] += axis.random_walk.low <= 0.1 * walk <= axis.random_walk.high
     assert np.all(held >= 50)
 
@@ -295,22 +295,22 @@ def test_what_moves_is_not_taken_for_noise() -> None:
     still = np.random.default_rng(2).standard_normal((2000, 3))
     moved = still.copy()
     moved[1200:1400, 1] += 1.5
-    rest = identify.imu(_still(still, 100.0))
+    rest = identify.fit_imu(_still(still, 100.0))
     with pytest.raises(ValueError, match=r"still, at 12 s: expected a log at rest, .* gyroscope y"):
-        identify.imu(_still(moved, 100.0))
-    assert identify.imu(_still(moved, 100.0), stop=11.9).axes[0].noise_density.value == (
+        identify.fit_imu(_still(moved, 100.0))
+    assert identify.fit_imu(_still(moved, 100.0), stop=11.9).axes[0].noise_density.value == (
         pytest.approx(rest.axes[0].noise_density.value, rel=0.2)
     )
     dead = still.copy()
     dead[:, 2] = 0.25
     with pytest.raises(ValueError, match=r"gyroscope z: .* all of the 2000 samples are 0\.25"):
-        identify.imu(_still(dead, 100.0))
+        identify.fit_imu(_still(dead, 100.0))
 
 
 def test_the_allan_figure_has_both_sensors() -> None:
     pytest.importorskip("matplotlib")
     signal = np.random.default_rng(1).standard_normal((4096, 3))
-    assert len(identify.allan_figure(identify.imu(_still(signal, 100.0))).axes) == 2
+    assert len(identify.allan_figure(identify.fit_imu(_still(signal, 100.0))).axes) == 2
 
 
 def test_signals_that_cannot_be_judged_are_refused() -> None:
@@ -325,4 +325,4 @@ def test_signals_that_cannot_be_judged_are_refused() -> None:
     with pytest.raises(ValueError, match="confidence"):
         identify.allan(np.zeros(1000), 0.01, confidence=1.0)
     with pytest.raises(ValueError, match=r"at least 200 rows at rest, got 100"):
-        identify.imu(_still(np.zeros((100, 3)), 100.0))
+        identify.fit_imu(_still(np.zeros((100, 3)), 100.0))

@@ -47,7 +47,7 @@ def test_slow_commands_are_not_taken_for_synchronous(
     path = write_ulog(tmp_path / "log.ulg", px4(flown, motors_every=8))
     log = identify.read_log(path)
     assert not log.synchronous
-    told = free_names([log], pw.load_vehicle("crazyflie"))
+    told = free_names([log], pw.vehicles.load("crazyflie"))
     assert set(told) == set(FORCES)
 
 

@@ -24,7 +24,7 @@ def to_body(uav: pw.Multicopter, vector_W: Array) -> Array:
 @pytest.mark.parametrize("rate", [0.0, 333.0])
 def test_it_reads_what_a_vehicle_s_own_reads(rate: float) -> None:
     """Noise is the same; the true specific force is that of the derivative, but for rounding."""
-    vehicle = pw.load_vehicle("penguin").replace(
+    vehicle = pw.vehicles.load("penguin").replace(
         process_noise=pw.ProcessNoiseParameters(),
         imu={"position": (0.05, -0.02, 0.03), "attitude": (0.6, 0.0, 0.8, 0.0), "rate": rate},
     )
@@ -69,7 +69,7 @@ def test_snapshots_copies_and_pickles_read_on_alike() -> None:
 
 
 def test_parameters_and_vehicles_are_taken_alike() -> None:
-    vehicle = pw.load_vehicle("crazyflie")
+    vehicle = pw.vehicles.load("crazyflie")
     readings = [
         pw.Imu(sensor, seed=2).read(AT_REST, [0.0, 0.0, 0.0])
         for sensor in ("crazyflie", vehicle, vehicle.imu)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from fuzz_files import seeds
-from propwash import flights, identify, load
+from propwash import flights, identify, vehicles
 from propwash.flightgoggles import import_flightgoggles
 from propwash.parameters import ParameterError
 from propwash.world import Forest, Gate, Marker, Scene, Start, Warehouse
@@ -43,7 +43,7 @@ def _goggles(path: Path) -> object:
 
 
 READERS: dict[str, Reader] = {
-    "vehicle": ("vehicle.toml", load, ParameterError),
+    "vehicle": ("vehicle.toml", vehicles.load, ParameterError),
     "scene": ("scene.toml", Scene.load, ParameterError),
     "obj": ("statue.obj", _mesh, ParameterError),
     "stl": ("statue.stl", _mesh, ParameterError),

@@ -51,7 +51,7 @@ def test_order_on_an_oscillator(method: Literal["euler", "rk4"], order: float) -
     counts = [400, 800, 1600] if method == "euler" else [40, 80, 160]
     errors = []
     for count in counts:
-        end = pw.step(Oscillator(), [1.0, 0.0], 2.0, 2.0 / count, count, method)
+        end = pw.integrate.step(Oscillator(), [1.0, 0.0], 2.0, 2.0 / count, count, method)
         errors.append(float(np.abs(end - exact(2.0, 2.0)).max()))
     slope = -np.polyfit(np.log(counts), np.log(errors), 1)[0]
     assert slope == pytest.approx(order, abs=0.05)
@@ -62,15 +62,15 @@ def test_one_step_is_the_taylor_polynomial() -> None:
     a = np.array([[0.0, 1.0], [-(OMEGA**2), 0.0]])
     start, dt = np.array([0.3, -0.7]), 0.05
     powers = [np.linalg.matrix_power(a * dt, k) @ start / math.factorial(k) for k in range(5)]
-    assert np.allclose(pw.step(Oscillator(), start, 0.0, dt), sum(powers), rtol=1e-14)
+    assert np.allclose(pw.integrate.step(Oscillator(), start, 0.0, dt), sum(powers), rtol=1e-14)
     assert np.allclose(
-        pw.step(Oscillator(), start, 0.0, dt, method="euler"), sum(powers[:2]), rtol=1e-14
+        pw.integrate.step(Oscillator(), start, 0.0, dt, method="euler"), sum(powers[:2]), rtol=1e-14
     )
 
 
 def test_projection_comes_once_after_each_step() -> None:
     spinner = Spinner()
-    end = pw.step(spinner, [1.0, 0.0], 2.0, 0.01, steps=50)
+    end = pw.integrate.step(spinner, [1.0, 0.0], 2.0, 0.01, steps=50)
     assert (spinner.projections, spinner.derivatives) == (50, 200)
     assert np.linalg.norm(end) == pytest.approx(1.0, rel=1e-15)
     assert math.atan2(end[1], end[0]) == pytest.approx(1.0, abs=1e-8)
@@ -78,10 +78,10 @@ def test_projection_comes_once_after_each_step() -> None:
 
 def test_state_is_left_alone_and_given_back_anew() -> None:
     start = np.array([1.0, 0.0])
-    end = pw.step(Oscillator(), start, 0.0, 0.1)
+    end = pw.integrate.step(Oscillator(), start, 0.0, 0.1)
     assert start.tolist() == [1.0, 0.0]
     assert not np.shares_memory(start, end)
-    same = pw.step(Oscillator(), start, 0.0, 0.1, steps=0)
+    same = pw.integrate.step(Oscillator(), start, 0.0, 0.1, steps=0)
     assert same.tolist() == [1.0, 0.0]
     assert not np.shares_memory(start, same)
 
@@ -89,8 +89,8 @@ def test_state_is_left_alone_and_given_back_anew() -> None:
 def test_steps_are_calls() -> None:
     state = np.array([1.0, 0.0])
     for _ in range(7):
-        state = pw.step(Oscillator(), state, 0.5, 0.01)
-    assert np.array_equal(state, pw.step(Oscillator(), [1.0, 0.0], 0.5, 0.01, steps=7))
+        state = pw.integrate.step(Oscillator(), state, 0.5, 0.01)
+    assert np.array_equal(state, pw.integrate.step(Oscillator(), [1.0, 0.0], 0.5, 0.01, steps=7))
 
 
 def test_the_user_gets_the_users_own_error() -> None:
@@ -99,12 +99,12 @@ def test_the_user_gets_the_users_own_error() -> None:
             raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        pw.step(Broken(), [1.0], None, 0.1)
+        pw.integrate.step(Broken(), [1.0], None, 0.1)
 
 
 def test_protocol_is_met_by_anything_with_a_derivative() -> None:
-    assert isinstance(Oscillator(), pw.Vehicle)
-    assert not isinstance(object(), pw.Vehicle)
+    assert isinstance(Oscillator(), pw.integrate.System)
+    assert not isinstance(object(), pw.integrate.System)
 
 
 @pytest.mark.parametrize("steps", [0, 1])
@@ -113,26 +113,26 @@ def test_protocol_is_met_by_anything_with_a_derivative() -> None:
 )
 def test_bad_state_is_refused(state: Any, steps: int) -> None:
     with refused("state", state):
-        pw.step(Oscillator(), state, 0.0, 0.1, steps)
+        pw.integrate.step(Oscillator(), state, 0.0, 0.1, steps)
 
 
 def test_bad_arguments_are_refused() -> None:
     for dt in wrong(0.0, -0.1, math.nan, math.inf, "1", None, [0.1]):
         with refused("dt", dt):
-            pw.step(Oscillator(), [1.0, 0.0], 0.0, dt)
+            pw.integrate.step(Oscillator(), [1.0, 0.0], 0.0, dt)
     for steps in wrong(-1, 1.5, math.nan, "1", None, True):
         with refused("steps", steps):
-            pw.step(Oscillator(), [1.0, 0.0], 0.0, 0.1, steps)
+            pw.integrate.step(Oscillator(), [1.0, 0.0], 0.0, 0.1, steps)
     for method in wrong("symplectic_euler", "heun", 4, None):
         with refused("method", method):
-            pw.step(Oscillator(), [1.0, 0.0], 0.0, 0.1, method=method)
-    for vehicle in wrong(3, None, "car", object()):
-        with refused("vehicle", vehicle):
-            pw.step(vehicle, [1.0, 0.0], 0.0, 0.1)
+            pw.integrate.step(Oscillator(), [1.0, 0.0], 0.0, 0.1, method=method)
+    for system in wrong(3, None, "car", object()):
+        with refused("system", system):
+            pw.integrate.step(system, [1.0, 0.0], 0.0, 0.1)
 
 
 @pytest.mark.parametrize("result", [[1.0], [math.nan, 0.0], "ab", None, 3.0, [[1.0, 2.0]]])
-def test_bad_results_of_the_vehicle_are_refused(result: Any) -> None:
+def test_bad_results_of_the_system_are_refused(result: Any) -> None:
     class Wrong:
         def derivative(self, state: Array, command: Any) -> Any:
             return result
@@ -142,6 +142,6 @@ def test_bad_results_of_the_vehicle_are_refused(result: Any) -> None:
             return result
 
     with refused("derivative", result):
-        pw.step(Wrong(), [1.0, 0.0], 0.0, 0.1)
+        pw.integrate.step(Wrong(), [1.0, 0.0], 0.0, 0.1)
     with refused("project", result):
-        pw.step(WrongProjection(), [1.0, 0.0], 0.0, 0.1)
+        pw.integrate.step(WrongProjection(), [1.0, 0.0], 0.0, 0.1)

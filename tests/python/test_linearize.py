@@ -99,7 +99,7 @@ def test_columns_are_central_differences_of_flown_steps(name: str) -> None:
 @pytest.mark.parametrize("delay", [0.0, 0.0031])
 def test_the_loop_follows_a_flight_with_controller_and_delay(delay: float) -> None:
     """A small step of the commanded rates, flown and predicted; its error shrinks quadratically."""
-    vehicle = pw.load_vehicle("flightgoggles").replace(motor={"command_delay": delay})
+    vehicle = pw.vehicles.load("flightgoggles").replace(motor={"command_delay": delay})
     model = linearize(vehicle, kind="discrete", dt=DT, command="rate_thrust")
     weight = 9.81 * vehicle.body.mass
     errors = []
@@ -117,7 +117,7 @@ def test_the_loop_follows_a_flight_with_controller_and_delay(delay: float) -> No
 
 
 def test_hover_has_its_closed_form() -> None:
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     model = linearize(vehicle)
     poles = np.linalg.eigvals(model.A)
     tau = vehicle.motor_values("time_constant_up")[0]
@@ -138,7 +138,7 @@ def test_discrete_models_tend_to_the_exponential_by_their_order(
     integrator: Any, order: int
 ) -> None:
     """The error in one step is of the integrator's order plus one."""
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     continuous = linearize(vehicle)
     k, m = continuous.B.shape
     errors = []
@@ -178,7 +178,7 @@ def test_a_fleet_is_linearised_where_it_is_with_its_own_parameters() -> None:
     models = linearize(fleet)
     masses = fleet.parameters["mass"]
     for i in range(3):
-        heavy = pw.load_vehicle("flightgoggles").replace(body={"mass": float(masses[i])})
+        heavy = pw.vehicles.load("flightgoggles").replace(body={"mass": float(masses[i])})
         where = {k: v[i] for k, v in vars(state_of(fleet)).items()}
         assert np.allclose(models.A[i], linearize(heavy, pw.MulticopterState(**where)).A)
 
@@ -208,7 +208,7 @@ def test_one_thrust_goes_with_many_rates() -> None:
 def test_outputs_are_what_the_imu_reads() -> None:
     """A perturbed vehicle's IMU, with a lever arm and turned."""
     turn = (math.cos(0.3), 0.0, math.sin(0.3), 0.0)
-    vehicle = pw.load_vehicle("flightgoggles").replace(
+    vehicle = pw.vehicles.load("flightgoggles").replace(
         imu={"position": (0.05, -0.02, 0.1), "attitude": turn}
     )
     model = linearize(vehicle, outputs=["specific_force", "angular_rate"])
@@ -269,7 +269,7 @@ def test_states_that_cannot_be_are_refused() -> None:
     states.velocity[0, 2] = np.nan
     with pytest.raises(ValueError, match=r"state.velocity: expected finite numbers"):
         linearize("flightgoggles", states)
-    slow = pw.load_vehicle("flightgoggles").replace(imu={"rate": 100.0})
+    slow = pw.vehicles.load("flightgoggles").replace(imu={"rate": 100.0})
     with pytest.raises(ValueError, match=r"imu.rate"):
         linearize(slow, kind="discrete", command="rate_thrust")
 

@@ -32,7 +32,7 @@ thrust_coefficient = 2e-6
 
 def unlike() -> pw.VehicleParameters:
     """The default quadcopter with four different motors."""
-    return pw.load_vehicle("flightgoggles").replace(motor=UNLIKE)
+    return pw.vehicles.load("flightgoggles").replace(motor=UNLIKE)
 
 
 def file_of(path: Path, motor: str, *each: str) -> Path:
@@ -68,15 +68,15 @@ def test_motors_in_a_file_may_stand_with_their_rotors(tmp_path: Path) -> None:
     with_rotors = file_of(
         tmp_path / "rotors.toml", "time_constant_down = 0.05\nspeed_max = 2000.0", *each
     )
-    vehicle = pw.load_vehicle(lists)
-    assert vehicle == pw.load_vehicle(with_rotors)
+    vehicle = pw.vehicles.load(lists)
+    assert vehicle == pw.vehicles.load(with_rotors)
     assert vehicle.motor.time_constant_up == (0.01, 0.02, 0.03, 0.04)
     assert vehicle.motor.speed_max == (2000.0, 2100.0, 2000.0, 2000.0)
     path = tmp_path / "written.toml"
     path.write_text(vehicle.to_toml(), encoding="utf-8")
-    assert pw.load_vehicle(path) == vehicle
+    assert pw.vehicles.load(path) == vehicle
     both = file_of(tmp_path / "both.toml", "speed_max = 2000.0", *["time_constant = 0.02"] * 4)
-    assert pw.load_vehicle(both).motor.time_constant_down == (0.02,) * 4
+    assert pw.vehicles.load(both).motor.time_constant_down == (0.02,) * 4
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def pushed(vehicle: Any) -> None:
 
 
 def test_an_external_force_gives_its_impulse_and_is_measured() -> None:
-    still = pw.load_vehicle("flightgoggles").replace(drag=pw.parameters.DragParameters())
+    still = pw.vehicles.load("flightgoggles").replace(drag=pw.parameters.DragParameters())
     uav = pw.Multicopter(still, noise=False)
     uav.reset(rotor_speeds=np.zeros(4))
     uav.set_external_wrench([0.5, -0.25, 9.81])
@@ -208,7 +208,7 @@ def test_wrong_wrenches_and_factors_are_refused(make: Any) -> None:
 
 
 def test_a_snapshot_of_another_vehicle_is_refused() -> None:
-    heavier = pw.load_vehicle("flightgoggles").replace(body={"mass": 1.1})
+    heavier = pw.vehicles.load("flightgoggles").replace(body={"mass": 1.1})
     for kind in (pw.Multicopter, pw.Fleet):
         ours = kind("flightgoggles")
         before = ours.snapshot()

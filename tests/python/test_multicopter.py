@@ -16,7 +16,7 @@ from plain_model import packed
 
 DT = 1.0 / 960.0
 VEHICLES: dict[str, pw.VehicleParameters] = {
-    **{name: pw.load_vehicle(name) for name in MULTICOPTERS},
+    **{name: pw.vehicles.load(name) for name in MULTICOPTERS},
     "tilted": tilted_hexacopter(),
 }
 
@@ -65,7 +65,7 @@ def test_rate_loop_holds_hover_and_follows_its_command(name: str) -> None:
 
 
 def test_free_fall_without_thrust_or_air() -> None:
-    vehicle = pw.load_vehicle("flightgoggles").replace(drag=pw.DragParameters())
+    vehicle = pw.vehicles.load("flightgoggles").replace(drag=pw.DragParameters())
     uav = pw.Multicopter(vehicle, noise=False)
     uav.reset(velocity=[2.0, -1.0, 3.0], rotor_speeds=np.zeros(4))
     uav.step(pw.RotorSpeeds(np.zeros(4)), substeps=960)
@@ -76,7 +76,7 @@ def test_free_fall_without_thrust_or_air() -> None:
 
 def test_terminal_speed() -> None:
     """Weight and drag (6) balance: v^2 = m g / k_fD."""
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     uav = pw.Multicopter(vehicle, noise=False)
     uav.reset(rotor_speeds=np.zeros(4))
     uav.step(pw.RotorSpeeds(np.zeros(4)), substeps=960 * 20)
@@ -107,7 +107,7 @@ def test_rotor_speeds_stop_at_the_limits() -> None:
 def test_lever_arm_adds_the_centripetal_force() -> None:
     """A sensor at r from the centre of a body that spins at W reads -W^2 r outwards."""
     r, spin = 0.2, 5.0
-    vehicle = pw.load_vehicle("flightgoggles").replace(
+    vehicle = pw.vehicles.load("flightgoggles").replace(
         imu={"position": (r, 0.0, 0.0)}, drag=pw.DragParameters()
     )
     uav = pw.Multicopter(vehicle, noise=False)
@@ -118,7 +118,7 @@ def test_lever_arm_adds_the_centripetal_force() -> None:
 def test_command_delay_shifts_the_response() -> None:
     """A delay of n steps, or of n and a half, moves the response by as much."""
     steps = 60
-    quick = pw.load_vehicle("crazyflie").replace(motor={"command_delay": 0.0})
+    quick = pw.vehicles.load("crazyflie").replace(motor={"command_delay": 0.0})
     target = np.asarray(pw.Multicopter(quick).rotor_speeds) + 50.0
     prompt = pw.Multicopter(quick, noise=False).rollout(pw.RotorSpeeds(target), DT, steps=steps)
     for delayed_by in (1, 7, 20):
@@ -138,7 +138,7 @@ def test_command_delay_does_not_depend_on_the_step(delay: float, dt: float) -> N
 
     A delay of more steps than a vehicle can remember is refused, never shortened.
     """
-    vehicle = pw.load_vehicle("flightgoggles").replace(motor={"command_delay": delay})
+    vehicle = pw.vehicles.load("flightgoggles").replace(motor={"command_delay": delay})
     tau = vehicle.motor_values("time_constant_up")[0]
     uav = pw.Multicopter(vehicle, noise=False)
     before = uav.snapshot()
@@ -197,7 +197,7 @@ def test_wind_is_a_change_of_the_observer(vehicle: pw.VehicleParameters) -> None
 
 
 def test_slow_imu_measures_at_its_rate() -> None:
-    vehicle = pw.load_vehicle("flightgoggles").replace(imu={"rate": 96.0})
+    vehicle = pw.vehicles.load("flightgoggles").replace(imu={"rate": 96.0})
     uav = pw.Multicopter(vehicle, seed=3)
     flown = uav.rollout(commands(vehicle, 961), DT)
     changed = np.flatnonzero(np.any(np.diff(flown.angular_rate, axis=0) != 0.0, axis=1)) + 1
@@ -209,7 +209,7 @@ def test_slow_imu_measures_at_its_rate() -> None:
 
 
 def test_imu_rate_that_does_not_divide_the_steps() -> None:
-    vehicle = pw.load_vehicle("flightgoggles").replace(imu={"rate": 100.0})
+    vehicle = pw.vehicles.load("flightgoggles").replace(imu={"rate": 100.0})
     uav = pw.Multicopter(vehicle, seed=3)
     flown = uav.rollout(pw.RateThrust([0.5, 0.0, 0.0], 9.81), DT, steps=9600)
     changes = np.any(np.diff(flown.angular_rate, axis=0) != 0.0, axis=1)
@@ -412,7 +412,7 @@ def test_rk4_allows_longer_steps() -> None:
 
 
 def test_vehicle_that_cannot_be_controlled_flies_on_rotor_speeds_only() -> None:
-    two = pw.load_vehicle("flightgoggles")
+    two = pw.vehicles.load("flightgoggles")
     rotor = two.rotors[0].replace(thrust_coefficient=1e-5)
     vehicle = two.replace(rotors=(rotor, rotor.replace(spin=-1)))
     uav = pw.Multicopter(vehicle)
@@ -443,7 +443,7 @@ def test_copies_keep_class_and_attributes() -> None:
 
 
 def test_a_vehicle_that_cannot_hover_is_refused_with_its_file(tmp_path: Path) -> None:
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     shifted = [
         rotor.replace(position=(rotor.position[0] + 0.3, *rotor.position[1:]))
         for rotor in vehicle.rotors

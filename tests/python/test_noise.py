@@ -22,7 +22,7 @@ READINGS = {"accelerometer": "specific_force", "gyroscope": "angular_rate"}
 def resting(**imu: float) -> pw.VehicleParameters:
     """A vehicle in exact hover whose IMU has these densities and nothing else that is random."""
     return (
-        pw.load_vehicle("flightgoggles").without_noise().replace(drag=pw.DragParameters(), imu=imu)
+        pw.vehicles.load("flightgoggles").without_noise().replace(drag=pw.DragParameters(), imu=imu)
     )
 
 
@@ -175,7 +175,7 @@ def test_samples_are_white_and_streams_independent() -> None:
 
 
 def test_noise_off_is_a_vehicle_without_noise() -> None:
-    vehicle = pw.load_vehicle("hexacopter")
+    vehicle = pw.vehicles.load("hexacopter")
     off = pw.Multicopter(vehicle, seed=1, noise=False)
     without = pw.Multicopter(vehicle.without_noise(), seed=2)
     command = pw.RateThrust([0.5, -0.2, 0.1], 16.0)
@@ -183,4 +183,4 @@ def test_noise_off_is_a_vehicle_without_noise() -> None:
     for name in vars(a):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
     assert np.array_equal(off.accelerometer_bias, np.zeros(3))
-    assert pw.load_car("car").without_noise().process_noise == (0.0, 0.0)
+    assert pw.vehicles.load("car", pw.CarParameters).without_noise().process_noise == (0.0, 0.0)

@@ -29,7 +29,7 @@ class Flight:
 @cache
 def flight(name: str) -> Flight:
     """The flight of one vehicle, and its states after each command as the plain model has them."""
-    vehicle = tilted_hexacopter() if name == "tilted" else pw.load_vehicle(name)
+    vehicle = tilted_hexacopter() if name == "tilted" else pw.vehicles.load(name)
     vehicle = vehicle.replace(motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0})
     count = len(vehicle.rotors)
     draw = np.random.default_rng(7)

@@ -272,7 +272,7 @@ def test_what_cannot_be_flown_is_refused() -> None:
     snapshot = fleet.snapshot()
     with pytest.raises(ValueError, match="snapshot"):
         made().restore(snapshot[:-8])
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     weightless = changed(vehicle, body=changed(vehicle.body, gravity=(0.0, 0.0, 0.0)))
     for each in (pw.Fleet(weightless, 2), pw.Multicopter(weightless)):
         with pytest.raises(ParameterError, match=r"body\.gravity"):

@@ -25,8 +25,8 @@ from propwash import parameters
 
 ROOT = Path(__file__).resolve().parents[2]
 VEHICLES = ROOT / "python" / "propwash" / "vehicles"
-NAMES = pw.names()
-MULTICOPTERS = [name for name in NAMES if name != "car"]
+NAMES = pw.vehicles.names(None)
+MULTICOPTERS = pw.vehicles.names()
 
 MINIMAL = """
 name = "mine"
@@ -61,7 +61,7 @@ filter_cutoff = 25.0
 def read(tmp_path: Path, text: str) -> parameters.VehicleParameters:
     path = tmp_path / "mine.toml"
     path.write_text(text, encoding="utf-8")
-    return pw.load_vehicle(path)
+    return pw.vehicles.load(path)
 
 
 def numbers(table: dict[str, Any], prefix: str = "") -> Iterator[str]:
@@ -82,7 +82,7 @@ def test_the_vehicles_of_the_issue_are_shipped() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_vehicle_is_sound(name: str) -> None:
-    vehicle = pw.load(name)
+    vehicle = pw.vehicles.load(name, None)
     assert vehicle.name == name
     pw.validate(vehicle)
 
@@ -100,15 +100,15 @@ def test_every_number_of_a_shipped_file_has_a_source(name: str) -> None:
     assert [key for key in keys if not any(covers(source, key) for source in found)] == []
     assert [source for source in found if not any(covers(source, key) for key in keys)] == []
     assert all(text.strip() for text in found.values())
-    assert parameters.sources(name) == found
+    assert pw.vehicles.sources(name) == found
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_shipped_vehicle_survives_writing_copying_and_pickling(name: str, tmp_path: Path) -> None:
-    vehicle = pw.load(name)
+    vehicle = pw.vehicles.load(name, None)
     path = tmp_path / "written.toml"
     path.write_text(vehicle.to_toml(), encoding="utf-8")
-    assert pw.load(path) == vehicle
+    assert pw.vehicles.load(path, None) == vehicle
     assert copy.deepcopy(vehicle) == vehicle
     assert pickle.loads(pickle.dumps(vehicle)) == vehicle
 
@@ -116,7 +116,7 @@ def test_a_shipped_vehicle_survives_writing_copying_and_pickling(name: str, tmp_
 @pytest.mark.parametrize("name", MULTICOPTERS)
 def test_a_shipped_vehicle_hovers_under_its_controller(name: str) -> None:
     """A yaw command is followed, tilt stays small, with all noise on."""
-    vehicle = pw.load_vehicle(name)
+    vehicle = pw.vehicles.load(name)
     uav = pw.Multicopter(vehicle, seed=3)
     weight = vehicle.body.mass * np.linalg.norm(vehicle.body.gravity)
     uav.step(pw.RateThrust([0, 0, 1], thrust=weight), substeps=3 * 960)
@@ -128,7 +128,7 @@ def test_a_shipped_vehicle_hovers_under_its_controller(name: str) -> None:
 
 
 def test_the_low_pass_is_the_published_one() -> None:
-    controller = pw.load_vehicle("flightgoggles").rate_controller
+    controller = pw.vehicles.load("flightgoggles").rate_controller
     assert controller.filter.stiffness == pytest.approx(35530.5758439217, rel=1e-14)
     assert controller.filter.damping == pytest.approx(266.572976289502, rel=1e-14)
 
@@ -143,13 +143,13 @@ def test_the_generated_header_is_up_to_date() -> None:
 
 def test_the_committed_schema_is_the_exported_one() -> None:
     committed = json.loads((VEHICLES / "schema.json").read_text(encoding="utf-8"))
-    assert committed == pw.json_schema()
+    assert committed == pw.vehicles.json_schema()
 
 
 @pytest.mark.parametrize("text", [MINIMAL, *((VEHICLES / f"{n}.toml").read_text() for n in NAMES)])
 def test_files_are_valid_by_the_schema(text: str) -> None:
-    jsonschema.Draft202012Validator.check_schema(pw.json_schema())
-    jsonschema.validate(tomllib.loads(text), pw.json_schema())
+    jsonschema.Draft202012Validator.check_schema(pw.vehicles.json_schema())
+    jsonschema.validate(tomllib.loads(text), pw.vehicles.json_schema())
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_schema_and_loader_refuse_the_same(tmp_path: Path, right: str, wrong: st
     text = MINIMAL.replace(right, wrong, 1)
     assert text != MINIMAL
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(tomllib.loads(text), pw.json_schema())
+        jsonschema.validate(tomllib.loads(text), pw.vehicles.json_schema())
     with pytest.raises(pw.ParameterError):
         read(tmp_path, text)
 
@@ -176,7 +176,7 @@ def test_the_examples_of_the_documentation_work(tmp_path: Path) -> None:
     """The complete file is valid and flies; the vehicle made in code is sound."""
     text = (ROOT / "docs" / "vehicles.md").read_text(encoding="utf-8")
     complete = text.split("```toml\n")[1].split("```")[0]
-    jsonschema.validate(tomllib.loads(complete), pw.json_schema())
+    jsonschema.validate(tomllib.loads(complete), pw.vehicles.json_schema())
     vehicle = read(tmp_path, complete)
     pw.Multicopter(vehicle).step(pw.RateThrust([0, 0, 0.1], thrust=9.81))
     code = next(block for block in text.split("```python\n") if block.startswith("arm ="))
@@ -188,7 +188,7 @@ def test_the_examples_of_the_documentation_work(tmp_path: Path) -> None:
 def test_conveniences_are_resolved(tmp_path: Path) -> None:
     vehicle = read(tmp_path, MINIMAL)
     assert vehicle.body.mass == 1.0
-    assert vehicle.body.inertia == pw.diagonal(0.005, 0.005, 0.007)
+    assert vehicle.body.inertia == pw.parameters.diagonal(0.005, 0.005, 0.007)
     assert [rotor.spin for rotor in vehicle.rotors] == [1.0, -1.0]
     assert [rotor.thrust_coefficient for rotor in vehicle.rotors] == [2e-6, 2.1e-6]
     assert [rotor.torque_coefficient for rotor in vehicle.rotors] == [3e-8, 3e-8]
@@ -247,38 +247,59 @@ def test_errors_name_file_key_value_and_what_is_expected(
 
 def test_an_unknown_vehicle_is_answered_with_the_nearest_and_the_list() -> None:
     with pytest.raises(pw.ParameterError, match=r"'blackbrd'; did you mean 'blackbird'\?") as error:
-        pw.load("blackbrd")
+        pw.vehicles.load("blackbrd")
     assert ", ".join(NAMES) in str(error.value)
     assert "path of a TOML file" in str(error.value)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(pw.ParameterError, match=r"nowhere\.toml"):
-        pw.load(tmp_path / "nowhere.toml")
+        pw.vehicles.load(tmp_path / "nowhere.toml")
 
 
 def test_a_car_is_no_multicopter() -> None:
     with pytest.raises(pw.ParameterError, match="expected a multicopter"):
-        pw.load_vehicle("car")
+        pw.vehicles.load("car")
     with pytest.raises(pw.ParameterError, match="expected a car"):
-        pw.load_car("penguin")
+        pw.vehicles.load("penguin", pw.CarParameters)
+    mine: Any = pw.vehicles.load("penguin").replace(name="mine")
+    with pytest.raises(pw.ParameterError, match=r"^mine: expected a car, .* use pw\.Multicopter"):
+        pw.vehicles.load(mine, pw.CarParameters)
+
+
+def test_names_and_load_agree_on_the_kind() -> None:
+    """Every name of a kind loads as that kind, and the kinds share the shipped files out."""
+    kinds: list[Any] = [pw.VehicleParameters, pw.CarParameters]
+    listed = [pw.vehicles.names(kind) for kind in kinds]
+    assert sorted([*listed[0], *listed[1]]) == NAMES
+    for kind, some in zip(kinds, listed, strict=True):
+        assert some
+        for name in some:
+            assert type(pw.vehicles.load(name, kind)) is kind
+            assert pw.vehicles.path(name).name == f"{name}.toml"
+    wrong: Any
+    for wrong in ("car", int, object, 3, []):
+        with pytest.raises(TypeError, match=r"kind: expected pw\.VehicleParameters"):
+            pw.vehicles.load("penguin", wrong)
+        with pytest.raises(TypeError, match=r"kind: expected"):
+            pw.vehicles.names(wrong)
 
 
 def test_lists_and_arrays_are_taken_in_code() -> None:
     body = pw.BodyParameters(mass=np.float64(2), inertia=np.array([1.0, 2.0, 2.5]))  # type: ignore[arg-type]
-    assert body == pw.BodyParameters(mass=2.0, inertia=pw.diagonal(1.0, 2.0, 2.5))
+    assert body == pw.BodyParameters(mass=2.0, inertia=pw.parameters.diagonal(1.0, 2.0, 2.5))
     assert hash(body) == hash(body.replace(mass=2))
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: pw.BodyParameters(mass="1", inertia=pw.diagonal(1, 1, 1)), "body.mass"),  # type: ignore[arg-type]
+        (lambda: pw.BodyParameters(mass="1", inertia=pw.parameters.diagonal(1, 1, 1)), "body.mass"),  # type: ignore[arg-type]
         (lambda: pw.BodyParameters(mass=1, inertia=np.eye(2)), "body.inertia"),  # type: ignore[arg-type]
-        (lambda: pw.load("penguin").replace(mass=1), "has no field 'mass'"),
-        (lambda: pw.load("penguin").replace(body={"masss": 1}), "'mass'"),
-        (lambda: pw.load("penguin").replace(rotors=[1]), r"rotors\[0\] = 1"),
-        (lambda: pw.load("penguin").replace(body=1), "body = 1: expected BodyParameters"),
+        (lambda: pw.vehicles.load("penguin").replace(mass=1), "has no field 'mass'"),
+        (lambda: pw.vehicles.load("penguin").replace(body={"masss": 1}), "'mass'"),
+        (lambda: pw.vehicles.load("penguin").replace(rotors=[1]), r"rotors\[0\] = 1"),
+        (lambda: pw.vehicles.load("penguin").replace(body=1), "body = 1: expected BodyParameters"),
     ],
 )
 def test_wrong_forms_in_code_are_refused_by_name(make: Any, said: str) -> None:
@@ -288,7 +309,7 @@ def test_wrong_forms_in_code_are_refused_by_name(make: Any, said: str) -> None:
 
 def test_constructors_take_dicts_for_groups() -> None:
     """As replace does, nested ones and lists of them too."""
-    usual = pw.load_vehicle("crazyflie")
+    usual = pw.vehicles.load("crazyflie")
     made = pw.VehicleParameters(
         name="crazyflie",
         body={"mass": usual.body.mass, "inertia": usual.body.inertia},
@@ -327,21 +348,21 @@ def test_constructors_take_dicts_for_groups() -> None:
 
 
 def test_replace_changes_what_it_names_and_nothing_else() -> None:
-    vehicle = pw.load_vehicle("penguin")
+    vehicle = pw.vehicles.load("penguin")
     heavier = vehicle.replace(name="heavier", body={"mass": 2.0})
     assert heavier.body.mass == 2.0
     assert heavier.body.inertia == vehicle.body.inertia
     assert heavier.replace(name="penguin", body=vehicle.body) == vehicle
-    assert vehicle == pw.load("penguin")
+    assert vehicle == pw.vehicles.load("penguin")
 
 
 def test_without_noise_leaves_no_noise_and_all_else() -> None:
-    vehicle = pw.load_vehicle("hexacopter").replace(process_noise={"force": 1.0})
+    vehicle = pw.vehicles.load("hexacopter").replace(process_noise={"force": 1.0})
     quiet = vehicle.without_noise()
     assert quiet.process_noise == pw.ProcessNoiseParameters()
     assert quiet.imu == pw.ImuParameters()
     assert quiet.replace(process_noise=vehicle.process_noise, imu=vehicle.imu) == vehicle
-    assert pw.load_car("car").without_noise().process_noise == (0.0, 0.0)
+    assert pw.vehicles.load("car", pw.CarParameters).without_noise().process_noise == (0.0, 0.0)
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -399,7 +420,7 @@ def test_any_vehicle_is_read_back_as_it_was_written(
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any.toml"
     path.write_text(vehicle.to_toml(), encoding="utf-8", newline="")
-    again = pw.load_vehicle(path)
+    again = pw.vehicles.load(path)
     assert again == vehicle
     assert repr(again) == repr(vehicle)  # == takes -0.0 for 0.0
-    jsonschema.validate(tomllib.loads(path.read_text(encoding="utf-8")), pw.json_schema())
+    jsonschema.validate(tomllib.loads(path.read_text(encoding="utf-8")), pw.vehicles.json_schema())

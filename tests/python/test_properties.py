@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from plain_model import packed
 
-VEHICLES = {**{name: pw.load_vehicle(name) for name in MULTICOPTERS}, "tilted": tilted_hexacopter()}
+VEHICLES = {
+    **{name: pw.vehicles.load(name) for name in MULTICOPTERS},
+    "tilted": tilted_hexacopter(),
+}
 
 integrators: st.SearchStrategy[Any] = st.sampled_from(["euler", "rk4", "symplectic_euler"])
 vehicles = st.sampled_from(list(VEHICLES.values()))
@@ -257,7 +260,7 @@ def test_constructors_of_garbage(a: Any, b: Any, c: Any, d: Any) -> None:
     tolerates(pw.RateController, a)
     tolerates(pw.RateController, "penguin", b)
     tolerates(pw.validate, c)
-    tolerates(pw.load, d)
+    tolerates(pw.vehicles.load, d)
     tolerates(pw.Pid, a, b, c, d)
     tolerates(pw.Pid, 1.0, dt=d)
 
@@ -343,10 +346,10 @@ def test_integration_of_garbage(vehicle: Any, state: Any, steps: Any, result: An
         def derivative(self, x: Array, command: Any) -> Any:
             return result
 
-    tolerates(pw.step, vehicle, [1.0], None, 0.1)
-    tolerates(pw.step, Vehicle(), state, None, 0.1)
-    tolerates(pw.step, Vehicle(), [1.0, 2.0], None, 0.1, steps)
-    tolerates(pw.step, Vehicle(), [1.0], None, state)
+    tolerates(pw.integrate.step, vehicle, [1.0], None, 0.1)
+    tolerates(pw.integrate.step, Vehicle(), state, None, 0.1)
+    tolerates(pw.integrate.step, Vehicle(), [1.0, 2.0], None, 0.1, steps)
+    tolerates(pw.integrate.step, Vehicle(), [1.0], None, state)
 
 
 @given(garbage)

@@ -254,7 +254,7 @@ def test_a_spline_goes_through_its_points_and_bends_smoothly(
 
 
 def test_a_reference_asks_for_what_rotors_can_give() -> None:
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     gates = Scene.load("alphapilot", seed=1).gates
     limits = _guidance.Limits()
     reference = _guidance.plan(race.route((18.5, 6.5, 1.0), gates), vehicle, race.PERIOD)
@@ -294,7 +294,7 @@ def test_a_reference_asks_for_what_rotors_can_give() -> None:
         ({"scene": Scene([Plane(name="g")], start=Start(position=(0, 0, 1)))}, "it has none"),
         (
             {
-                "vehicle": pw.load_vehicle("flightgoggles").replace(
+                "vehicle": pw.vehicles.load("flightgoggles").replace(
                     rate_controller={"proportional": 0.0}
                 )
             },

@@ -62,7 +62,9 @@ def test_units_are_those_of_the_classes() -> None:
 
 def test_a_rotor_at_the_end_of_the_world_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "far.toml"
-    text = pw.load("penguin").to_toml().replace("position = [0.158,", "position = [1e308,", 1)
+    text = (
+        pw.vehicles.load("penguin").to_toml().replace("position = [0.158,", "position = [1e308,", 1)
+    )
     path.write_text(text, encoding="utf-8")
     expected = r"far\.toml: .*rotors\[0\]\.position\[0\] = 1e\+308: expected a magnitude of at most"
     for make in (pw.Multicopter, pw.Fleet, pw.RateController, pw.Allocation):
@@ -71,7 +73,7 @@ def test_a_rotor_at_the_end_of_the_world_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ParameterError, match=expected.partition("far")[0] + r"vehicle 'penguin': rot"
     ):
-        pw.validate(pw.load(path))
+        pw.validate(pw.vehicles.load(path))
 
 
 @pytest.mark.parametrize("name", MULTICOPTERS)
@@ -83,7 +85,7 @@ def test_insects_and_airliners_are_within_the_ranges(name: str, scale: float) ->
         power = 3.0 * mass + length + 0.5 * time
         return (scale**power * np.asarray(value)).tolist()
 
-    v = pw.load_vehicle(name)
+    v = pw.vehicles.load(name)
     rotors = tuple(
         rotor.replace(
             position=scaled(rotor.position, 0, 1, 0),

@@ -204,7 +204,7 @@ WRONG: list[tuple[str, str, object]] = [
 
 @pytest.mark.parametrize(("table", "field", "value"), WRONG)
 def test_vehicle_that_cannot_be_is_refused(table: str, field: str, value: Any) -> None:
-    vehicle = pw.load_vehicle("flightgoggles").replace(**{table: {field: value}})
+    vehicle = pw.vehicles.load("flightgoggles").replace(**{table: {field: value}})
     named = "thrust at motor.speed_max" if value == 1e3 else f"{table}.{field}"
     for make in (pw.Multicopter, pw.validate, pw.Allocation, pw.RateController):
         with pytest.raises(pw.ParameterError) as caught:
@@ -214,7 +214,7 @@ def test_vehicle_that_cannot_be_is_refused(table: str, field: str, value: Any) -
 
 
 def test_rotors_that_cannot_be_are_refused() -> None:
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     rotor = vehicle.rotors[0]
     for field, value in [
         ("axis", (0.0, 0.0, 2.0)),

@@ -83,7 +83,7 @@ def test_a_flight_of_the_model_is_predicted_by_the_model(simulated: Path) -> Non
 
 
 def test_another_vehicle_does_not_predict_it(simulated: Path) -> None:
-    heavier = pw.load_vehicle("crazyflie").replace(body={"mass": 0.030})
+    heavier = pw.vehicles.load("crazyflie").replace(body={"mass": 0.030})
     result = replay.replay(flights.read_flight(simulated), heavier)
     # a tenth of the thrust is missing: g t^2 / 20
     drop = np.median(result.error("attitude given", "position", 0.5))

@@ -168,7 +168,7 @@ def test_commands_of_several_vehicles_or_rows_are_refused_where_there_is_one() -
 
 def test_the_motor_time_constant_shortens_the_lag_of_slow_motors() -> None:
     """A Crazyflie's rotors follow a step of the thrust with it, with 54 ms where it is longer."""
-    vehicle = pw.load_vehicle("crazyflie")
+    vehicle = pw.vehicles.load("crazyflie")
     default = OuterLoops.of(vehicle)
     assert default.motor_time_constant == pytest.approx(0.02)
     assert OuterLoops.of("hexacopter").motor_time_constant == pytest.approx(0.0125)

@@ -62,7 +62,7 @@ def test_open_loop(integrator: Method, tolerance: float, shape: str) -> None:
     columns = read_columns(DATA / f"quad_default_{integrator}.csv")
     recorded = recorded_state(columns)
     forces, rates = group(columns, "ax", "ay", "az"), group(columns, "gx", "gy", "gz")
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     uav = started(general(vehicle) if shape == "general" else vehicle, integrator, recorded)
     first = uav.imu
 
@@ -96,7 +96,7 @@ def test_closed_loop_of_the_published_node(integrator: Method, tolerance: float)
         "integral": group(columns, "int_x", "int_y", "int_z"),
         "rotor_command": group(columns, *(f"rotor_cmd{i}" for i in range(4))),
     }
-    vehicle = published(pw.load_vehicle("flightgoggles"))
+    vehicle = published(pw.vehicles.load("flightgoggles"))
     uav = started(vehicle, integrator, {name: recorded[name] for name in recorded_state(columns)})
     controller = pw.RateController(vehicle, DT)
 

@@ -34,7 +34,7 @@ def exact(vehicle: pw.VehicleParameters, frequency: np.ndarray[Any, Any], axis: 
 def test_the_closed_loop_is_that_of_the_whole_step(name: str) -> None:
     """Loop by loop, with filter, motors, delay and sampling: the same function of frequency."""
     # the crazyflie's own file has no rates to control its yaw by slow rotors alone, but gains
-    vehicle = pw.load_vehicle(name).replace(
+    vehicle = pw.vehicles.load(name).replace(
         rate_controller={"proportional": 12.0, "integral": 5.0, "derivative": 0.2}
     )
     lag = tune.RateLoop(vehicle, DT).lag
@@ -68,7 +68,7 @@ def flown_response(vehicle: pw.VehicleParameters, frequency: float, axis: int) -
 )
 def test_the_closed_loop_is_what_a_swinging_command_flies(name: str, within: float) -> None:
     """Motors with unlike time constants up and down, and slow blow-back, are in the last two."""
-    vehicle = pw.load_vehicle(name)
+    vehicle = pw.vehicles.load(name)
     loop = tune.RateLoop(vehicle, DT)
     for axis, frequency in ((0, 0.7), (1, 8.0), (2, 20.0)):
         found = loop.closed_loop(np.array([frequency]), axis)[0]
@@ -77,7 +77,7 @@ def test_the_closed_loop_is_what_a_swinging_command_flies(name: str, within: flo
 
 @pytest.mark.parametrize("name", ["flightgoggles", "crazyflie"])
 def test_the_linear_step_is_that_of_a_flight(name: str) -> None:
-    vehicle = pw.load_vehicle(name)
+    vehicle = pw.vehicles.load(name)
     time, rate = tune.RateLoop(vehicle).step(0, 0.5)
     flown = tune.step_response(vehicle, 0, 0.02, 0.5)
     assert np.allclose(time, flown.time)
@@ -88,7 +88,7 @@ def test_the_linear_step_is_that_of_a_flight(name: str) -> None:
 
 @pytest.mark.parametrize("delay", [0.0, 0.004])
 def test_textbook_elements_multiply_to_the_loop_below_nyquist(delay: float) -> None:
-    vehicle = pw.load_vehicle("flightgoggles").replace(motor={"command_delay": delay})
+    vehicle = pw.vehicles.load("flightgoggles").replace(motor={"command_delay": delay})
     loop = tune.RateLoop(vehicle, DT)
     f = np.array([0.5, 2.0, 10.0])
     product = np.prod(list(loop.parts(f, 0).values()), axis=0)
@@ -125,7 +125,7 @@ def test_margins_of_a_loop_with_a_closed_form() -> None:
 def test_gain_margins_are_where_poles_leave_the_circle(
     axis: int, cutoff: float, delay: float, gains: tune.Gains
 ) -> None:
-    vehicle = pw.load_vehicle("flightgoggles").replace(
+    vehicle = pw.vehicles.load("flightgoggles").replace(
         motor={"command_delay": delay, "time_constant_up": 0.01, "time_constant_down": 0.01},
         rate_controller={"filter": pw.LowPassParameters.butterworth(cutoff)},
     )
@@ -285,7 +285,7 @@ def test_without_a_bandwidth_a_fraction_of_the_limit_is_taken() -> None:
 
 def crippled(**changes: Any) -> pw.VehicleParameters:
     """The usual vehicle, with something about it that cannot be."""
-    return pw.load_vehicle("flightgoggles").replace(**changes)
+    return pw.vehicles.load("flightgoggles").replace(**changes)
 
 
 def test_margins_that_cannot_be_met_are_refused_with_what_limits_them() -> None:
@@ -314,7 +314,7 @@ def test_vehicles_that_cannot_be_controlled_are_refused() -> None:
     weak = crippled(motor={"speed_max": 900.0})
     with pytest.raises(pw.ParameterError, match=r"thrust|weight|hover"):
         tune.autotune(weak)
-    vehicle = pw.load_vehicle("flightgoggles")
+    vehicle = pw.vehicles.load("flightgoggles")
     in_line = tuple(r.replace(position=(r.position[0], 0.0, 0.0)) for r in vehicle.rotors)
     with pytest.raises(pw.ParameterError, match=r"rank"):
         tune.autotune(vehicle.replace(rotors=in_line))

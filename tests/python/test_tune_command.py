@@ -39,8 +39,8 @@ def test_the_command_prints_gains_margins_and_steps_and_writes_plots(
     assert all(path.stat().st_size > 1000 for path in out.iterdir())
     margins = tune.RateLoop(out / "flightgoggles.toml").margins(0)
     assert margins.phase >= 50.0
-    found = pw.load_vehicle(out / "flightgoggles.toml").rate_controller
-    best = pw.load_vehicle(out / "swept.toml").rate_controller
+    found = pw.vehicles.load(out / "flightgoggles.toml").rate_controller
+    best = pw.vehicles.load(out / "swept.toml").rate_controller
     ratio = np.divide(best.proportional, found.proportional)
     assert np.all((ratio >= 0.25) & (ratio <= 4.0))
 
@@ -64,7 +64,7 @@ def test_the_command_shows_present_gains_and_refuses(
 def test_the_command_writes_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     odd = tmp_path / "odd.toml"
-    odd.write_text(pw.load_vehicle("flightgoggles").replace(name="../odd one").to_toml())
+    odd.write_text(pw.vehicles.load("flightgoggles").replace(name="../odd one").to_toml())
     options = command(str(odd), "--out", str(tmp_path / "new" / "plots"))
     for figure in ("bode_figure", "nyquist_figure", "filter_figure", "step_figure"):
         monkeypatch.setattr(tune, figure, lambda *_: None)

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
+from propwash import _core, vehicles
 from propwash import _fleet_input as given
 from propwash._fleet_types import FleetState
 from propwash.fleet import Fleet
@@ -24,7 +24,7 @@ from propwash.gym._snapshot import Snapshot, memory_of
 from propwash.gym._state import State
 from propwash.gym._task import Task
 from propwash.multicopter import MulticopterState
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 
 Numbers = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -63,7 +63,7 @@ class Engine:
             raise TypeError(f"task: expected a Task, got {task!r:.100}")
         self.settings = chosen
         self.fleet = fleet = Fleet(
-            _biased(load_vehicle(chosen.vehicle), chosen.imu_bias),
+            _biased(vehicles.load(chosen.vehicle), chosen.imu_bias),
             n,
             "float32",
             chosen.integrator,

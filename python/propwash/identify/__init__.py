@@ -1,8 +1,8 @@
 """Identification from logs: the noise of an IMU, and the parameters of a vehicle.
 
     log = identify.read_log("flight.csv")
-    noise = identify.imu(log)
-    found = identify.vehicle(log, "crazyflie")
+    noise = identify.fit_imu(log)
+    found = identify.fit_vehicle(log, "crazyflie")
     found.save("my_crazyflie.toml")
 
 docs/identify.md tells how. Needs scipy (`pip install "propwash[tune]"`), for ULog
@@ -10,8 +10,8 @@ files and ROS bags the extra `log`.
 """
 
 from propwash.flights import Flight as FlightLog
-from propwash.identify._allan import AllanCurve, AxisNoise, ImuNoise, Interval, allan, imu
-from propwash.identify._fit import Estimate, Identified, LogEstimate, Whiteness, vehicle
+from propwash.identify._allan import AllanCurve, AxisNoise, ImuNoise, Interval, allan, fit_imu
+from propwash.identify._fit import Estimate, Identified, LogEstimate, Whiteness, fit_vehicle
 from propwash.identify._judge import Score, hold_out, leave_one_out
 from propwash.identify._judge import table as score_table
 from propwash.identify._pieces import Noise
@@ -36,10 +36,10 @@ __all__ = [
     "allan",
     "allan_figure",
     "errors_figure",
+    "fit_imu",
+    "fit_vehicle",
     "hold_out",
-    "imu",
     "leave_one_out",
     "read_log",
     "score_table",
-    "vehicle",
 ]

@@ -271,7 +271,7 @@ def _check_rest(grid: Flight, period: float) -> None:
             )
 
 
-def imu(
+def fit_imu(
     log: Flight, *, start: float | None = None, stop: float | None = None, confidence: float = 0.95
 ) -> ImuNoise:
     """The noise of the inertial sensor of a log at rest.

@@ -10,13 +10,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import vehicles
 from propwash._whole_files import written_whole
 from propwash.flights import Flight
 from propwash.identify._extras import require_scipy
 from propwash.identify._parameters import catalogue
 from propwash.identify._pieces import Noise
 from propwash.identify._problem import Battery, LogModel, Problem, free_names, prepare
-from propwash.parameters import ParameterError, VehicleParameters, load_vehicle
+from propwash.parameters import ParameterError, VehicleParameters
 
 Array = NDArray[np.float64]
 
@@ -80,7 +81,7 @@ class LogEstimate:
 
 @dataclass(frozen=True)
 class Identified:
-    """What `identify.vehicle` found."""
+    """What `identify.fit_vehicle` found."""
 
     vehicle: VehicleParameters
     estimates: tuple[Estimate, ...]
@@ -146,14 +147,14 @@ class Identified:
         file = Path(path)
         with written_whole(file, ".toml") as part:
             part.write_text(self.to_toml(), encoding="utf-8")
-            load_vehicle(part)
+            vehicles.load(part)
 
 
 def _plain(text: str) -> str:
     return "".join(c if c.isprintable() and c not in '"\\' else "_" for c in text)
 
 
-def vehicle(
+def fit_vehicle(
     logs: Flight | Sequence[Flight],
     guess: str | PathLike[str] | VehicleParameters = "crazyflie",
     *,
@@ -181,7 +182,7 @@ def vehicle(
     require_scipy()
     flights = [logs] if isinstance(logs, Flight) else list(logs)
     _check(flights, share)
-    start = load_vehicle(guess)
+    start = vehicles.load(guess)
     names = free_names(flights, start) if parameters is None else _names(parameters, start)
     if not isinstance(noise, Noise | None):
         raise TypeError(f"noise: expected identify.Noise, got {noise!r:.50}")

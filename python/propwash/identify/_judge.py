@@ -9,12 +9,13 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import vehicles
 from propwash.flights import Flight
 from propwash.identify import _fit
 from propwash.identify._pieces import Forces, Noise, Rates, flying_rows
 from propwash.identify._problem import prepare, usable
 from propwash.identify._shooting import Flyer, fly
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
@@ -100,9 +101,9 @@ def leave_one_out(
 ) -> list[Score]:
     """Fits all logs but one and predicts that one, for each; the logs have poses.
 
-    parameters, noise: as `identify.vehicle` takes them.
+    parameters, noise: as `identify.fit_vehicle` takes them.
 
-    Raises ValueError for less than two logs, or as `identify.vehicle` does.
+    Raises ValueError for less than two logs, or as `identify.fit_vehicle` does.
     """
     if len(logs) < 2:
         raise ValueError(f"logs: expected at least two to leave one out, got {len(logs)}")
@@ -112,12 +113,12 @@ def leave_one_out(
                 f"{log.path}: expected a log with position, velocity and attitude; take `hold_out` "
                 f"for others"
             )
-    start = load_vehicle(guess)
+    start = vehicles.load(guess)
     weights = noise or Noise()
     errors = []
     for k, log in enumerate(logs):
         rest = [*logs[:k], *logs[k + 1 :]]
-        found = _fit.vehicle(rest, start, parameters=parameters, noise=noise, threads=threads)
+        found = _fit.fit_vehicle(rest, start, parameters=parameters, noise=noise, threads=threads)
         model = prepare(log, start, weights, False)
         rows = flying_rows(model.flight, model.period)
         piece = Forces(model.flight, model.period, rows, weights, every=0.1)
@@ -137,10 +138,10 @@ def hold_out(
 ) -> list[Score]:
     """Fits the first `share` of each flight and predicts the rest: rates and vertical force.
 
-    parameters, noise: as `identify.vehicle` takes them.
+    parameters, noise: as `identify.fit_vehicle` takes them.
 
-    Raises ValueError for logs of commands and motion by different clocks, or as `identify.vehicle`
-    does.
+    Raises ValueError for logs of commands and motion by different clocks, or as
+    `identify.fit_vehicle` does.
     """
     for log in logs:
         if not usable(log)[1]:
@@ -150,7 +151,7 @@ def hold_out(
             )
     if not 0.05 <= share <= 0.95:
         raise ValueError(f"share: expected a number from 0.05 to 0.95, got {share!r:.50}")
-    found = _fit.vehicle(
+    found = _fit.fit_vehicle(
         logs, guess, parameters=parameters, share=share, noise=noise, threads=threads
     )
     weights = noise or Noise()

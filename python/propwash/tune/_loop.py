@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _core
+from propwash import _core, vehicles
 from propwash.linearize import LinearModel, linearize
 from propwash.multicopter import DEFAULT_DT, Array, Integrator
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 from propwash.validation import located
 
 Complex = NDArray[np.complex128]
@@ -79,7 +79,7 @@ class RateLoop:
         dt: float = DEFAULT_DT,
         integrator: Integrator = "rk4",
     ) -> None:
-        self.vehicle = load_vehicle(vehicle)
+        self.vehicle = vehicles.load(vehicle)
         self.dt = dt
         with located(vehicle):
             _core.validate_vehicle(self.vehicle)

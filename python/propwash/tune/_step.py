@@ -9,9 +9,10 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propwash import vehicles
 from propwash._core import RateThrust
 from propwash.multicopter import DEFAULT_DT, Array, Integrator, Multicopter
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def step_response(
         raise ValueError(f"axis: expected 0, 1 or 2, got {axis!r}")
     if not (math.isfinite(duration) and duration >= 20.0 * dt):
         raise ValueError(f"duration: expected at least 20 steps of dt [s], got {duration!r}")
-    parameters = load_vehicle(vehicle)
+    parameters = vehicles.load(vehicle)
     uav = Multicopter(vehicle, integrator=integrator, seed=seed, noise=noise)
     weight = parameters.body.mass * float(np.linalg.norm(parameters.body.gravity))
     rates = np.zeros(3)

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propwash import vehicles
 from propwash._core import RateThrust, ThreadPool
 from propwash.fleet import Fleet
 from propwash.multicopter import DEFAULT_DT, Array
-from propwash.parameters import VehicleParameters, load_vehicle
+from propwash.parameters import VehicleParameters
 from propwash.tune._autotune import autotune
 from propwash.tune._errors import TuneError
 from propwash.tune._loop import Gains, RateLoop
@@ -111,7 +112,7 @@ def gain_sets(
     if not 1.0 < spread < 1e3:
         raise ValueError(f"spread: expected a factor above 1, got {spread!r}")
     if about is None:
-        flown = load_vehicle(vehicle)
+        flown = vehicles.load(vehicle)
         ways = (flown.motor_values(f"time_constant_{way}") for way in ("up", "down"))
         tau = float(np.max([*ways])) + flown.motor.command_delay
         bandwidth = min(1.0 / (2.0 * math.pi * tau), 0.05 / dt) / 3.0
@@ -161,7 +162,7 @@ def sweep(
     Raises ValueError for gains that do not fit together or cannot be, ParameterError for a vehicle
     that cannot be flown.
     """
-    parameters = load_vehicle(vehicle)
+    parameters = vehicles.load(vehicle)
     RateLoop(vehicle, dt)  # a vehicle that cannot be controlled is refused here
     if not (math.isfinite(amplitude) and amplitude != 0.0):
         raise ValueError(
