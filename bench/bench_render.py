@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from propwash import _core
-from propwash.render import Camera, Client, RenderObject
+from propwash.render import Client, RenderCamera, RenderObject
 from propwash.render._transport import Link
 
 RUNS = 5
@@ -104,7 +104,7 @@ def received(client: Client, watched: Watched, first: int, frames: int) -> tuple
 def message(repetitions: int = 500) -> tuple[float, float]:
     """Microseconds for a pose of 2 cameras and 11 gates: encoded, and all the client does."""
     gates = [RenderObject(f"Gate{number}", "gate") for number in range(11)]
-    cameras = [Camera("left"), Camera("right")]
+    cameras = [RenderCamera("left"), RenderCamera("right")]
     encoded, submitted = [], []
     with Client("room", cameras, gates, ports=free_pair(), **SIZES) as client:
         client.submit_vehicle(0, (0.0, 0.0, 1.0), LEVEL)
@@ -143,7 +143,7 @@ def main() -> None:
             target=answer_poses, args=(ports, cameras), daemon=True
         )
         process.start()
-        eyes = [Camera(f"camera{number}") for number in range(cameras)]
+        eyes = [RenderCamera(f"camera{number}") for number in range(cameras)]
         with Client("room", eyes, ports=ports, **SIZES) as client:
             rate = round_trips(client, options.seconds)
             print(f"{cameras} x 1024 x 768 RGB: {rate:.0f} round trips/s")

@@ -11,10 +11,10 @@
 
 namespace propwash::bindings {
 
-using render::CameraPose;
 using render::CameraType;
-using render::ObjectPose;
 using render::PoseMessage;
+using render::RenderCamera;
+using render::RenderObject;
 
 Array number_rows(py::handle value, const char* name, std::size_t rows, py::ssize_t columns) {
   const auto n = static_cast<py::ssize_t>(rows);
@@ -67,8 +67,8 @@ py::dict dict_of(py::handle value, const std::string& name) {
   return py::reinterpret_borrow<py::dict>(value);
 }
 
-CameraPose make_camera(py::handle value, const std::string& name) {
-  CameraPose camera;
+RenderCamera make_camera(py::handle value, const std::string& name) {
+  RenderCamera camera;
   for (const auto& [key, entry] : dict_of(value, name)) {
     const auto field = string_of(key, name);
     const auto at = name + "." + field;
@@ -97,8 +97,8 @@ CameraPose make_camera(py::handle value, const std::string& name) {
   return camera;
 }
 
-ObjectPose make_object(py::handle value, const std::string& name) {
-  ObjectPose object;
+RenderObject make_object(py::handle value, const std::string& name) {
+  RenderObject object;
   for (const auto& [key, entry] : dict_of(value, name)) {
     const auto field = string_of(key, name);
     const auto at = name + "." + field;

@@ -9,7 +9,7 @@ import argparse
 
 import numpy as np
 from propwash import race
-from propwash.render import Camera, Offscreen, depth_in_metres
+from propwash.render import Offscreen, RenderCamera, depth_in_metres
 
 
 def look_ahead(result: race.Result) -> None:
@@ -19,7 +19,7 @@ def look_ahead(result: race.Result) -> None:
     row = int(np.searchsorted(flight.time, result.passages[3].time - 0.5))
     # tilted up by 45 degrees, as racers mount them: at full speed the vehicle leans forward
     up = (np.cos(np.pi / 8), 0.0, -np.sin(np.pi / 8), 0.0)
-    cameras = [Camera("front", attitude=up), Camera("depth", "depth", attitude=up)]
+    cameras = [RenderCamera("front", attitude=up), RenderCamera("depth", "depth", attitude=up)]
     frame = eyes.render(cameras, flight.position[row], flight.attitude[row])
     depth = depth_in_metres(frame.images["depth"])
     print(f"half a second before {result.passages[3].gate}: nearest {depth.min():.2f} m ahead,")

@@ -18,7 +18,7 @@ int main(int argc, char** argv) try {
 
   render::PoseMessage pose;
   pose.scene = "Abandoned_Factory_Morning";
-  render::CameraPose camera;
+  render::RenderCamera camera;
   camera.id = "camera";
   camera.collision_check = true;
   pose.cameras.push_back(camera);

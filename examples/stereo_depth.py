@@ -10,7 +10,8 @@ import argparse
 
 import numpy as np
 from numpy.typing import NDArray
-from propwash.render import Camera, Offscreen, camera_matrix, depth_in_metres, stereo
+from propwash import Camera
+from propwash.render import Offscreen, RenderCamera, depth_in_metres, stereo
 
 BASELINE = 0.32  # m
 BLOCK = 9  # px
@@ -64,9 +65,9 @@ def main() -> None:
     width, height, fov = 480, 360, 70.0
     eyes = Offscreen(chosen.scene, width=width, height=height, vertical_fov_deg=fov, seed=1)
     pair = stereo("grey", BASELINE)
-    truth = Camera("depth", "depth", position=pair[0].position)
+    truth = RenderCamera("depth", "depth", position=pair[0].position)
     frame = eyes.render([*pair, truth], position=chosen.position)
-    focal_length = camera_matrix(width, height, fov)[0, 0]
+    focal_length = Camera(width, height, fov).focal_length
     disparity = block_matching(frame.images["left"], frame.images["right"])
     with np.errstate(invalid="ignore"):
         depth = focal_length * BASELINE / disparity

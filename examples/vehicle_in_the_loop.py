@@ -74,7 +74,7 @@ def with_their_own_times(source: Source, first: float) -> Source:
 class InProcess:
     """A renderer in this process, with what the loop asks of a client."""
 
-    def __init__(self, scene: Scene, cameras: list[render.Camera]) -> None:
+    def __init__(self, scene: Scene, cameras: list[render.RenderCamera]) -> None:
         self._eyes = render.Offscreen(scene, width=WIDTH, height=HEIGHT, antialias=1)
         self._cameras = cameras
         self._frames: list[render.Frame] = []
@@ -105,7 +105,7 @@ def main() -> None:
         "range": pw.RangeFinder(scene, seed=1),
         "walls": pw.RangeFinder(scene, directions=[[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]]),
     }
-    cameras = [render.Camera("front"), render.Camera("depth", "depth")]
+    cameras = [render.RenderCamera("front"), render.RenderCamera("depth", "depth")]
     source = render.recorded(time, position, attitude, speed=chosen.speed)
     source = with_their_own_times(source, float(time[0]))
     wire = importlib.util.find_spec("zmq") is not None and not chosen.in_process

@@ -149,14 +149,14 @@ def gate_pictures(result: race.Result, width: int, height: int) -> Picture:
 
 
 def _seen(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
-    from propwash.render import Camera, Offscreen
+    from propwash.render import Offscreen, RenderCamera
 
     renderer = Offscreen(
         result.scene, width=width, height=height, vertical_fov_deg=VERTICAL_FOV_DEG, antialias=2
     )
     position, _ = poses(result.flight, when)
     for place, attitude in zip(position, gimbal(result.flight, when), strict=True):
-        yield np.array(renderer.render(Camera("front"), place, attitude).images["front"])
+        yield np.array(renderer.render(RenderCamera("front"), place, attitude).images["front"])
 
 
 def _moment(result: race.Result, t: float) -> str:

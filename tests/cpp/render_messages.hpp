@@ -24,7 +24,7 @@ inline render::PoseMessage stereo_pose() {
   pose.width = 640;
   pose.height = 480;
   for (const char* id : {"left", "right"}) {
-    render::CameraPose camera;
+    render::RenderCamera camera;
     camera.id = id;
     camera.position_W = {1.25, id[0] == 'l' ? 0.16 : -0.16, 2.0};
     camera.attitude_WC = turn(0, 0.6, 0.8, 0.7);

@@ -11,7 +11,7 @@ zmq = pytest.importorskip("zmq")
 
 from fake_renderer import FakeRenderer, free_pair, picture  # noqa: E402
 from propwash import render  # noqa: E402
-from propwash.render import Camera, Client  # noqa: E402
+from propwash.render import Client, RenderCamera  # noqa: E402
 from wire_client import server, serving  # noqa: E402
 
 AHEAD = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0))
@@ -26,7 +26,7 @@ def ports() -> tuple[int, int]:
 def test_cameras_that_do_not_render_a_frame_have_no_image_in_it(
     ports: tuple[int, int],
 ) -> None:
-    cameras = [Camera("front"), Camera("down"), Camera("far", "depth")]
+    cameras = [RenderCamera("front"), RenderCamera("down"), RenderCamera("far", "depth")]
     chosen = {1: None, 2: ["down"], 3: [], 4: {"far", "front"}, 5: None}
     expected = {1: ["front", "down", "far"], 2: ["down"], 3: [], 4: ["front", "far"]}
     with (
@@ -58,7 +58,7 @@ def test_a_camera_without_an_image_is_absent_also_where_the_renderer_draws_all(
 ) -> None:
     with (
         FakeRenderer(ports, swallow=0, v2=True),
-        Client("room", [Camera("a"), Camera("b")], ports=ports, **SIZE) as client,
+        Client("room", [RenderCamera("a"), RenderCamera("b")], ports=ports, **SIZE) as client,
     ):
         assert list(client.request_vehicle(1, *AHEAD, render=["b"]).images) == ["b"]
         assert list(client.request_vehicle(2, *AHEAD).images) == ["a", "b"]
@@ -66,7 +66,7 @@ def test_a_camera_without_an_image_is_absent_also_where_the_renderer_draws_all(
 
 def test_one_of_two_renderers_may_have_nothing_to_render() -> None:
     pairs = [free_pair(), free_pair()]
-    cameras = [Camera("a", renderer=0), Camera("b", renderer=1)]
+    cameras = [RenderCamera("a", renderer=0), RenderCamera("b", renderer=1)]
     with (
         FakeRenderer(pairs[0], swallow=0),
         FakeRenderer(pairs[1], swallow=0),
@@ -93,14 +93,16 @@ def test_one_of_two_renderers_may_have_nothing_to_render() -> None:
 def test_an_invalid_choice_of_cameras_is_refused_and_sends_nothing(
     names: Any, message: str
 ) -> None:
-    with Client("room", [Camera("front"), Camera("down")], ports=free_pair(), **SIZE) as client:
+    with Client(
+        "room", [RenderCamera("front"), RenderCamera("down")], ports=free_pair(), **SIZE
+    ) as client:
         with pytest.raises(ValueError, match=message):
             client.submit_vehicle(1, *AHEAD, render=names)
         assert client.statistics.submitted == 0
 
 
 def test_the_reference_renderer_leaves_a_camera_out(ports: tuple[int, int]) -> None:
-    cameras = [Camera("front"), Camera("flow", "flow", position=(0.0, 0.2, 0.0))]
+    cameras = [RenderCamera("front"), RenderCamera("flow", "flow", position=(0.0, 0.2, 0.0))]
     with serving(server(ports=ports)), Client("", cameras, ports=ports, **SIZE) as client:
         assert list(client.request_vehicle(1, *AHEAD).images) == ["front", "flow"]
         moved = ((0.0, 0.1, 1.0), AHEAD[1])

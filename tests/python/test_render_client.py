@@ -23,7 +23,7 @@ zmq = pytest.importorskip("zmq")
 
 from fake_renderer import FakeRenderer, free_pair, picture  # noqa: E402
 from propwash import render  # noqa: E402
-from propwash.render import Camera, Client, RenderObject  # noqa: E402
+from propwash.render import Client, RenderCamera, RenderObject  # noqa: E402
 
 AHEAD = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0))
 SIZE: dict[str, Any] = {"width": 48, "height": 32}
@@ -59,7 +59,7 @@ def test_the_image_is_top_down_red_first_read_only_and_no_copy(
 @pytest.mark.parametrize("narrow", [False, True])
 def test_every_kind_comes_in_its_own_type(ports: tuple[int, int], narrow: bool) -> None:
     kinds = list(render.KINDS)
-    cameras = [Camera(kind, kind) for kind in kinds]  # type: ignore[arg-type]
+    cameras = [RenderCamera(kind, kind) for kind in kinds]  # type: ignore[arg-type]
     with (
         FakeRenderer(ports, swallow=0, narrow=narrow) as renderer,
         Client("room", cameras, ports=ports, **SIZE) as client,
@@ -99,7 +99,7 @@ def test_cameras_ride_on_the_vehicle(ports: tuple[int, int], renderer: FakeRende
     draw = np.random.default_rng(5)
     body, mount = (Rotation.from_rotvec(draw.normal(0, 1, 3)) for _ in range(2))
     place, lever = draw.normal(0, 3, (2, 3))
-    camera = Camera("eye", position=tuple(lever), attitude=tuple(np.roll(mount.as_quat(), 1)))
+    camera = RenderCamera("eye", position=tuple(lever), attitude=tuple(np.roll(mount.as_quat(), 1)))
     with Client("room", [camera], ports=ports, **SIZE) as client:
         client.request_vehicle(1, place, np.roll(body.as_quat(), 1))
         client.mount("eye", position=(0.0, 0.0, 0.0))
@@ -188,7 +188,12 @@ def test_newer_poses_overtake_where_the_renderer_is_slow(ports: tuple[int, int])
 
 def test_two_renderers_share_the_cameras_and_answer_as_one() -> None:
     pairs = [free_pair(), free_pair()]
-    cameras = [Camera("a"), Camera("b", renderer=0), Camera("c", renderer=1), Camera("d")]
+    cameras = [
+        RenderCamera("a"),
+        RenderCamera("b", renderer=0),
+        RenderCamera("c", renderer=1),
+        RenderCamera("d"),
+    ]
     with (
         FakeRenderer(pairs[0], swallow=0, frame_time=0.02) as one,
         FakeRenderer(pairs[1], swallow=0, frame_time=0.05, newest_only=True) as two,
@@ -281,11 +286,17 @@ def test_statistics_tell_how_long_answers_took(ports: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"cameras": [Camera("a"), Camera("a")]}, "'a' is given twice"),
-        ({"cameras": [Camera("a")], "objects": [RenderObject("a", "gate")]}, "'a' is given twice"),
+        ({"cameras": [RenderCamera("a"), RenderCamera("a")]}, "'a' is given twice"),
+        (
+            {"cameras": [RenderCamera("a")], "objects": [RenderObject("a", "gate")]},
+            "'a' is given twice",
+        ),
         ({"cameras": []}, "renderer 0 would have none"),
         ({"ports": [(1, 2), (3, 4)]}, "renderer 1 would have none"),
-        ({"cameras": [Camera("a", renderer=1)]}, "renderer: expected None or a number from 0"),
+        (
+            {"cameras": [RenderCamera("a", renderer=1)]},
+            "renderer: expected None or a number from 0",
+        ),
         ({"objects": [RenderObject("a", "b", renderer=-1)]}, "object 'a': renderer: expected None"),
         ({"ports": (10253, 10253)}, "no port twice"),
         ({"ports": (0, 70000)}, "ports: expected a pair"),
@@ -295,8 +306,14 @@ def test_statistics_tell_how_long_answers_took(ports: tuple[int, int]) -> None:
         ({"height": 48.5}, "height: expected a whole number of pixels"),
         ({"vertical_fov_deg": 180.0}, "between 0 and 180"),
         ({"vertical_fov_deg": "70"}, "vertical_fov_deg: expected degrees"),
-        ({"cameras": ["front"]}, "cameras: expected a list of propwash.render.Camera, got 'front'"),
-        ({"objects": [Camera("a")]}, "objects: expected a list of propwash.render.RenderObject"),
+        (
+            {"cameras": ["front"]},
+            "cameras: expected a list of propwash.render.RenderCamera, got 'front'",
+        ),
+        (
+            {"objects": [RenderCamera("a")]},
+            "objects: expected a list of propwash.render.RenderObject",
+        ),
         ({"scene": None}, "scene: expected a name"),
         ({"in_flight": 0}, "in_flight = 0: expected 1 to 8"),
         ({"timeout": math.nan}, "timeout: expected a finite number"),
@@ -358,7 +375,8 @@ WITHOUT_ZMQ = """
 import sys
 sys.modules["zmq"] = None
 from propwash import render
-render.Camera("a"), render.LockStep(60.0), render.homography, render.Frame, render.VehicleInTheLoop
+render.RenderCamera("a"), render.LockStep(60.0), render.homography, render.Frame
+render.VehicleInTheLoop
 for make in (render.Client, render.PoseStream):
     try:
         make()
@@ -377,7 +395,7 @@ def test_without_pyzmq_only_what_needs_it_is_missing_and_the_extra_is_named() ->
 
 
 def test_the_package_lists_what_it_has() -> None:
-    assert {"Client", "Camera", "Frame", "compensate", "DynamicClock"} <= set(dir(render))
+    assert {"Client", "RenderCamera", "Frame", "compensate", "DynamicClock"} <= set(dir(render))
     assert callable(render.compensate)
     with pytest.raises(AttributeError, match="no attribute 'Eyes'"):
         render.Eyes  # noqa: B018

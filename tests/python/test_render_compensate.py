@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from propwash.render import camera_matrix
+from propwash import Camera
 from propwash.render.compensation import camera_motion, compensate, homography
 from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
 
 WIDTH, HEIGHT = 96, 64
-K = camera_matrix(WIDTH, HEIGHT, 70.0)
+K = Camera(WIDTH, HEIGHT, 70.0).matrix
 
 
 def _pose(position: tuple[float, float, float], rotation: Rotation) -> tuple[Array, Array]:
@@ -117,7 +117,7 @@ def test_behind_its_plane_a_camera_sees_nothing_of_the_image(forward: float) -> 
 def test_where_the_view_turns_past_a_right_angle_no_ghost_is_seen() -> None:
     pytest.importorskip("cv2")
     # of a wide picture, half of the present view lies behind the one that was rendered
-    wide = camera_matrix(WIDTH, HEIGHT, 120.0)
+    wide = Camera(WIDTH, HEIGHT, 120.0).matrix
     rotation = Rotation.from_euler("y", 90.0, degrees=True).as_matrix()
     white = np.full((HEIGHT, WIDTH), 255, np.uint8)
     warped = compensate(white, wide, rotation, np.zeros(3))

@@ -16,10 +16,10 @@ zmq = pytest.importorskip("zmq")
 
 from fake_renderer import FakeRenderer, Message, free_pair, picture  # noqa: E402
 from propwash.render import (  # noqa: E402
-    Camera,
     Client,
     PortInUseError,
     ProtocolError,
+    RenderCamera,
     RenderTimeoutError,
 )
 
@@ -100,7 +100,7 @@ def test_a_renderer_that_was_killed_is_back_within_two_seconds(ports: tuple[int,
 
 def test_one_of_two_renderers_is_killed_and_frames_are_whole_again_soon() -> None:
     pairs = [free_pair(), free_pair()]
-    cameras = [Camera("a"), Camera("b")]
+    cameras = [RenderCamera("a"), RenderCamera("b")]
     with (
         FakeRenderer(pairs[0], swallow=1),
         Client("room", cameras, ports=pairs, **SIZE) as client,
@@ -208,7 +208,7 @@ def test_answers_to_poses_that_nobody_sent_are_counted_and_not_seen(
 
 
 def test_a_renderer_of_the_older_dialect_gives_rgb_and_grey(ports: tuple[int, int]) -> None:
-    cameras = [Camera("colour"), Camera("grey", "grey")]
+    cameras = [RenderCamera("colour"), RenderCamera("grey", "grey")]
     with (
         FakeRenderer(ports, swallow=0, v2=True),
         Client("room", cameras, ports=ports, **SIZE) as client,
@@ -223,7 +223,7 @@ def test_a_renderer_of_the_older_dialect_gives_rgb_and_grey(ports: tuple[int, in
 def test_depth_of_a_renderer_that_knows_rgb_alone_says_what_to_do(ports: tuple[int, int]) -> None:
     with (
         FakeRenderer(ports, swallow=0, v2=True),
-        Client("room", [Camera("far", "depth")], ports=ports, **SIZE) as client,
+        Client("room", [RenderCamera("far", "depth")], ports=ports, **SIZE) as client,
         pytest.raises(ProtocolError, match=r"'far' of kind 'depth'.*ask for kind='rgb'"),
     ):
         client.request_vehicle(1, *AHEAD)

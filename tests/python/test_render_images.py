@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from propwash import _core
 from propwash.render import _images, images
-from propwash.render.cameras import Camera, Kind, RenderObject, stereo
+from propwash.render.cameras import Kind, RenderCamera, RenderObject, stereo
 from propwash.render.offscreen import Offscreen
 from propwash.world import Box, Gate, Plane, Scene, Sphere
 
@@ -221,7 +221,10 @@ def test_range_is_along_the_cameras_own_down_from_the_cameras_mean() -> None:
     assert offscreen.render("rgb", (0.0, 0.0, 3.0)).range_m == pytest.approx(3.0)
     tilted = offscreen.render("rgb", (0.0, 0.0, 3.0), turn((1.0, 0.0, 0.0), 0.4))
     assert tilted.range_m == pytest.approx(3.0 / math.cos(0.4))
-    pair = [Camera("low", position=(0.0, 0.0, -1.0)), Camera("high", position=(0.0, 0.0, 2.0))]
+    pair = [
+        RenderCamera("low", position=(0.0, 0.0, -1.0)),
+        RenderCamera("high", position=(0.0, 0.0, 2.0)),
+    ]
     assert offscreen.render(pair, (0.0, 0.0, 3.0)).range_m == pytest.approx(3.5)
     assert offscreen.render("rgb", (0.0, 0.0, 20.5)).range_m == 21.0
     box = RenderObject("crate", "box", (1.0, 1.0, 1.0), position=(0.0, 0.0, 0.5))
@@ -230,14 +233,14 @@ def test_range_is_along_the_cameras_own_down_from_the_cameras_mean() -> None:
 
 def test_a_collision_is_a_sphere_about_a_camera_that_checks() -> None:
     offscreen = studio()
-    low = Camera("low", position=(0.0, 0.0, -1.0), collision=True)
-    assert offscreen.render(Camera("a"), (0.0, 0.0, 0.14)).collision
-    assert not offscreen.render(Camera("a"), (0.0, 0.0, 0.16)).collision
-    assert not offscreen.render(Camera("a", collision=False), (0.0, 0.0, 0.1)).collision
-    assert offscreen.render([Camera("a"), low], (0.0, 0.0, 1.1)).collision
+    low = RenderCamera("low", position=(0.0, 0.0, -1.0), collision=True)
+    assert offscreen.render(RenderCamera("a"), (0.0, 0.0, 0.14)).collision
+    assert not offscreen.render(RenderCamera("a"), (0.0, 0.0, 0.16)).collision
+    assert not offscreen.render(RenderCamera("a", collision=False), (0.0, 0.0, 0.1)).collision
+    assert offscreen.render([RenderCamera("a"), low], (0.0, 0.0, 1.1)).collision
     other = RenderObject("other", "BlackEagle", position=(2.0, 0.0, 1.0))
-    assert offscreen.render(Camera("a"), (2.0, 0.0, 1.1), objects=[other]).collision
-    assert not offscreen.render(Camera("a"), (2.0, 0.0, 1.1)).collision
+    assert offscreen.render(RenderCamera("a"), (2.0, 0.0, 1.1), objects=[other]).collision
+    assert not offscreen.render(RenderCamera("a"), (2.0, 0.0, 1.1)).collision
 
 
 def test_grey_is_the_luma_of_the_colour_and_a_box_has_a_shadow() -> None:
@@ -352,7 +355,7 @@ def test_a_render_that_cannot_be_is_refused_and_the_next_one_is_right() -> None:
         offscreen.render(["rgb", "rgb"])
     for wrong in (5, [5], [None, "rgb"]):
         with pytest.raises(
-            ValueError, match=r"cameras: expected a list of propwash\.render\.Camera"
+            ValueError, match=r"cameras: expected a list of propwash\.render\.RenderCamera"
         ):
             offscreen.render(wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="objects: expected a list"):

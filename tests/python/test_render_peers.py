@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from fake_renderer import free_pair
 from numpy.typing import NDArray
-from propwash.render import Camera, Client, Frame, Offscreen
+from propwash.render import Client, Frame, Offscreen, RenderCamera
 from propwash.render.cameras import CHANNELS, KINDS
 from wire_client import (
     FOV,
@@ -32,7 +32,7 @@ from wire_client import (
 
 Images = dict[str, NDArray[Any]]
 
-CAMERAS = [Camera(kind, kind) for kind in KINDS]  # type: ignore[arg-type]
+CAMERAS = [RenderCamera(kind, kind) for kind in KINDS]  # type: ignore[arg-type]
 V2_KEYS = ("channels", "isDepth", "outputIndex")
 V3_KEYS = ("outputShaderType", "motionBlurPercent", "shouldRenderThisFrame")
 

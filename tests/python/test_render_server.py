@@ -18,7 +18,7 @@ from helpers import hear_ctrl_c
 from propwash import _core
 from propwash.render import _images
 from propwash.render._reference import Shot
-from propwash.render.cameras import CHANNELS, KINDS, Camera, RenderObject
+from propwash.render.cameras import CHANNELS, KINDS, RenderCamera, RenderObject
 from propwash.render.offscreen import Offscreen
 from propwash.render.server import STAGES, Server, _wire_landmarks
 from propwash.world import scene_names
@@ -52,7 +52,7 @@ def test_every_kind_arrives_as_it_is_seen_in_process() -> None:
     frames = frames_of(server(), payload(cameras, ntime=77))
     answer = _core.decode_answer([bytes(frame) for frame in frames])
     studio = Offscreen(SCENE, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV, antialias=1)
-    expected = studio.render([Camera(f"a {kind}", kind) for kind in KINDS], POSITION)  # type: ignore[arg-type]
+    expected = studio.render([RenderCamera(f"a {kind}", kind) for kind in KINDS], POSITION)  # type: ignore[arg-type]
     assert answer.ntime == 77
     assert list(answer.images) == [f"a {kind}" for kind in KINDS]
     for kind in KINDS:

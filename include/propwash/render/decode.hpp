@@ -17,8 +17,8 @@ namespace propwash::render {
 
 namespace detail {
 
-inline CameraPose read_camera(const JsonPart& json) {
-  CameraPose camera;
+inline RenderCamera read_camera(const JsonPart& json) {
+  RenderCamera camera;
   camera.id = json.at("ID").text();
   camera.position_W = from_unity_position(json.at("position").numbers<3>());
   camera.attitude_WC = from_unity_rotation(json.at("rotation").numbers<4>());
@@ -43,8 +43,8 @@ inline CameraPose read_camera(const JsonPart& json) {
   return camera;
 }
 
-inline ObjectPose read_object(const JsonPart& json) {
-  ObjectPose object;
+inline RenderObject read_object(const JsonPart& json) {
+  RenderObject object;
   object.id = json.at("ID").text();
   object.prefab = json.at("prefabID").text();
   object.position_W = from_unity_position(json.at("position").numbers<3>());

@@ -101,7 +101,7 @@ inline int announced_channels(CameraType type) {
   return one ? 1 : 3;
 }
 
-inline void write(JsonWriter& json, const CameraPose& camera, int index) {
+inline void write(JsonWriter& json, const RenderCamera& camera, int index) {
   const bool is_depth =
       camera.type == CameraType::depth || camera.type == CameraType::depth_compressed;
   json.open('{').key("ID").value(camera.id);
@@ -116,7 +116,7 @@ inline void write(JsonWriter& json, const CameraPose& camera, int index) {
   json.key("shouldRenderThisFrame").value(camera.render).close('}');
 }
 
-inline void write(JsonWriter& json, const ObjectPose& object) {
+inline void write(JsonWriter& json, const RenderObject& object) {
   json.open('{').key("ID").value(object.id).key("prefabID").value(object.prefab);
   json.key("position").value(unity_position(object.position_W));
   json.key("rotation").value(unity_rotation(normalized(object.attitude_WO)));

@@ -72,7 +72,7 @@ constexpr int first_camera_type = -1;
 constexpr int last_camera_type = 6;
 
 /// A camera of a pose. x of the camera looks into the picture, y to its left, z up.
-struct CameraPose {
+struct RenderCamera {
   std::string id;                        ///< ASCII, unique among cameras and objects
   CameraType type = CameraType::rgb;     ///< published renderers up to v2 show RGB always
   Vec3<double> position_W{};             ///< m
@@ -87,7 +87,7 @@ struct CameraPose {
 };
 
 /// A body of a pose that the client moves.
-struct ObjectPose {
+struct RenderObject {
   std::string id;                        ///< ASCII, unique among cameras and objects
   std::string prefab;                    ///< ASCII, a body that the renderer knows
   Vec3<double> position_W{};             ///< m
@@ -104,8 +104,8 @@ struct PoseMessage {
   int height = 768;               ///< px
   double vertical_fov_deg = 70;   ///< deg, of all cameras
   double depth_scale = 0.2;       ///< v2 returns it and does nothing with it
-  std::vector<CameraPose> cameras;
-  std::vector<ObjectPose> objects;
+  std::vector<RenderCamera> cameras;
+  std::vector<RenderObject> objects;
 };
 
 /// One picture of an answer. The bytes belong to the frames of the message: rows from the bottom of

@@ -3,7 +3,7 @@
 >>> import propwash as pw
 >>> from propwash import render
 >>> uav = pw.Multicopter("blackbird")
->>> with render.Client.launch(scene="alphapilot", cameras=[render.Camera("front")]) as eyes:
+>>> with render.Client.launch(scene="alphapilot", cameras=[render.RenderCamera("front")]) as eyes:
 ...     frame = eyes.request_vehicle(0, uav.position, uav.attitude)
 >>> frame.images["front"].shape
 (768, 1024, 3)
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from propwash.render._images import id_numbers as id_numbers
     from propwash.render._images import unit_normals as unit_normals
     from propwash.render.cameras import KINDS as KINDS
-    from propwash.render.cameras import Camera as Camera
+    from propwash.render.cameras import RenderCamera as RenderCamera
     from propwash.render.cameras import RenderObject as RenderObject
-    from propwash.render.cameras import camera_matrix as camera_matrix
     from propwash.render.cameras import stereo as stereo
     from propwash.render.client import Client as Client
     from propwash.render.clock import Clock as Clock
@@ -63,7 +62,7 @@ _HOMES = {
         "id_numbers",
         "unit_normals",
     ],
-    "propwash.render.cameras": ["KINDS", "Camera", "RenderObject", "camera_matrix", "stereo"],
+    "propwash.render.cameras": ["KINDS", "RenderCamera", "RenderObject", "stereo"],
     "propwash.render.client": ["Client"],
     "propwash.render.clock": ["Clock", "DynamicClock", "LockStep", "RealTime"],
     "propwash.render.compensation": ["camera_motion", "compensate", "homography"],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from propwash import _core
 from propwash.render._pose import Pose
 from propwash.render._transport import Link
-from propwash.render.cameras import CHANNELS, KINDS, Camera, RenderObject
+from propwash.render.cameras import CHANNELS, KINDS, RenderCamera, RenderObject
 from propwash.render.frame import Image, Landmarks
 
 
@@ -47,7 +47,7 @@ class Side:
         self,
         link: Link,
         setting: Setting,
-        cameras: Sequence[Camera],
+        cameras: Sequence[RenderCamera],
         in_flight: int,
         resend_after: float,
     ) -> None:

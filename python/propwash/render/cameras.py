@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from propwash.render import _pose
 
@@ -33,8 +31,11 @@ CHANNELS: dict[str, int] = {kind: 3 for kind in KINDS} | {"depth8": 1, "depth": 
 
 
 @dataclass(frozen=True)
-class Camera:
-    """A camera as the renderer sees it. Size and field of view are the client's, one for all.
+class RenderCamera:
+    """A camera of a renderer: its name and kind of picture on the wire, and its mounting.
+
+    Size and field of view are the client's, the same for all cameras; `propwash.Camera` is the
+    geometry of a picture.
 
     A camera frame is like a body's: x forward (along the optical axis), y left, z up. Raises
     ValueError for what cannot go on the wire.
@@ -102,7 +103,7 @@ def stereo(
     baseline: float = 0.32,
     position: _pose.Position = (0.0, 0.0, 0.0),
     names: tuple[str, str] = ("left", "right"),
-) -> list[Camera]:
+) -> list[RenderCamera]:
     """Two cameras that look forward, left one first, `baseline` [m] apart about `position`."""
     if not _pose.is_positive(baseline):
         raise ValueError(f"baseline: expected a finite number > 0 [m], got {baseline!r:.100}")
@@ -110,20 +111,9 @@ def stereo(
     if len(names) != 2:
         raise ValueError(f"names: expected two, left camera first, got {names!r:.100}")
     return [
-        Camera(name, kind, (x, y + side * baseline / 2.0, z))
+        RenderCamera(name, kind, (x, y + side * baseline / 2.0, z))
         for name, side in zip(names, (1.0, -1.0), strict=True)
     ]
-
-
-def camera_matrix(width: int, height: int, vertical_fov_deg: float) -> NDArray[np.float64]:
-    """(3, 3) K of the published pinhole: f = (height / 2) / tan(fov / 2), centre at half the size.
-
-    Pixels are measured from the upper left corner of the picture: the first pixel's centre is at
-    (0.5, 0.5). x right, y down, z forward.
-    """
-    check_picture(width, height, vertical_fov_deg)
-    f = height / 2.0 / math.tan(math.radians(vertical_fov_deg) / 2.0)
-    return np.array([[f, 0.0, width / 2.0], [0.0, f, height / 2.0], [0.0, 0.0, 1.0]])
 
 
 def check_name(what: str, name: object) -> None:
@@ -161,10 +151,10 @@ def listed(what: str, kind: type[Item], given: object) -> list[Item]:
     return items
 
 
-def check_unique(cameras: Iterable[Camera], objects: Iterable[RenderObject]) -> None:
+def check_unique(cameras: Iterable[RenderCamera], objects: Iterable[RenderObject]) -> None:
     """Raises ValueError where two cameras or objects share a name: renderers keep one table."""
     seen: set[str] = set()
-    items: list[Camera | RenderObject] = [*cameras, *objects]
+    items: list[RenderCamera | RenderObject] = [*cameras, *objects]
     for item in items:
         if item.name in seen:
             raise ValueError(
@@ -174,13 +164,13 @@ def check_unique(cameras: Iterable[Camera], objects: Iterable[RenderObject]) -> 
         seen.add(item.name)
 
 
-def distribute(cameras: Sequence[Camera], renderers: int) -> list[list[Camera]]:
+def distribute(cameras: Sequence[RenderCamera], renderers: int) -> list[list[RenderCamera]]:
     """The cameras of each renderer: those that name theirs, the others where there are fewest.
 
     Raises ValueError for a renderer that does not exist or would have no camera: one without a
     camera never starts.
     """
-    shares: list[list[Camera]] = [[] for _ in range(renderers)]
+    shares: list[list[RenderCamera]] = [[] for _ in range(renderers)]
     for camera in cameras:
         check_renderer(f"camera {camera.name!r}", camera.renderer, renderers)
         if camera.renderer is not None:

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propwash.camera import Camera
 from propwash.render import _pose
 from propwash.render._engine import LOCAL, Engine, described_silence
 from propwash.render._launch import RendererProcess
@@ -25,9 +26,8 @@ from propwash.render._transport import (
     zeromq,
 )
 from propwash.render.cameras import (
-    Camera,
+    RenderCamera,
     RenderObject,
-    camera_matrix,
     check_name,
     check_picture,
     check_renderer,
@@ -54,7 +54,7 @@ class Client:
 
     Args:
         scene: a name that the renderer knows; "" for its default.
-        cameras: of the type `Camera`; one named "camera" by default.
+        cameras: of the type `RenderCamera`; one named "camera" by default.
         objects: of the type `RenderObject`, shown from the start; `add` adds others.
         width: px, of every picture.
         height: px.
@@ -81,7 +81,7 @@ class Client:
     def __init__(
         self,
         scene: str = "",
-        cameras: Iterable[Camera] | None = None,
+        cameras: Iterable[RenderCamera] | None = None,
         objects: Iterable[RenderObject] = (),
         *,
         width: int = 1024,
@@ -104,7 +104,9 @@ class Client:
         pairs, address = checked_ports(ports), checked_address(bind)
         if type(senses) is not int or not 0 <= senses < len(pairs):
             raise ValueError(f"senses: expected 0 to {len(pairs) - 1}, got {senses!r:.100}")
-        given = [Camera("camera")] if cameras is None else listed("cameras", Camera, cameras)
+        given = listed(
+            "cameras", RenderCamera, [RenderCamera("camera")] if cameras is None else cameras
+        )
         shown = listed("objects", RenderObject, objects)
         check_unique(given, shown)
         for item in shown:
@@ -138,7 +140,7 @@ class Client:
     def launch(
         cls,
         scene: str = "",
-        cameras: Iterable[Camera] | None = None,
+        cameras: Iterable[RenderCamera] | None = None,
         objects: Iterable[RenderObject] = (),
         *,
         probe: float = 1.0,
@@ -175,8 +177,8 @@ class Client:
 
     @property
     def camera_matrix(self) -> NDArray[np.float64]:
-        """(3, 3) K of every camera (`propwash.render.camera_matrix`)."""
-        return camera_matrix(self.width, self.height, self.vertical_fov_deg)
+        """(3, 3) K of every camera (`propwash.Camera.matrix`)."""
+        return Camera(self.width, self.height, self.vertical_fov_deg).matrix
 
     @property
     def latest(self) -> Frame | None:

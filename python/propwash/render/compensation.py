@@ -35,7 +35,7 @@ def homography(
     """(3, 3) H = K (R + t n^T / d) K^-1, from pixels of the rendered image to present ones.
 
     Args:
-        K: (3, 3) camera matrix, pixels from the upper left corner (`camera_matrix`).
+        K: (3, 3) camera matrix, pixels from the upper left corner (`propwash.Camera.matrix`).
         R: (3, 3) rotation, from the camera's axes at the time of rendering to those of now.
         t: (3,) m, so that a point X goes to R X + t; optical axes, x right, y down, z forward.
         d: m, distance of the plane that is to be right; math.inf: none, rotation alone.

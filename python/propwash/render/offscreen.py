@@ -1,9 +1,10 @@
 """The reference renderer in the same process: no sockets, no other program, no extra.
 
-from propwash.render import Camera, Offscreen
+from propwash.render import Offscreen, RenderCamera
 
 studio = Offscreen("alphapilot", width=640, height=480)
-frame = studio.render([Camera("front"), Camera("range", "depth")], position=(18.5, 6.5, 1.5))
+cameras = [RenderCamera("front"), RenderCamera("range", "depth")]
+frame = studio.render(cameras, position=(18.5, 6.5, 1.5))
 frame.images["front"]        # (480, 640, 3) uint8, top row first
 """
 
@@ -18,11 +19,11 @@ from numpy.typing import ArrayLike
 
 from propwash.render import _pose
 from propwash.render._reference import Body, Reference, Request, View, checked_count
-from propwash.render.cameras import KINDS, Camera, Kind, RenderObject, check_unique, listed
+from propwash.render.cameras import KINDS, Kind, RenderCamera, RenderObject, check_unique, listed
 from propwash.render.frame import Frame, Landmarks
 from propwash.world import Scene
 
-Cameras = Camera | Kind | Iterable[Camera | Kind]
+Cameras = RenderCamera | Kind | Iterable[RenderCamera | Kind]
 
 
 class Offscreen:
@@ -96,7 +97,7 @@ class Offscreen:
         started = time.perf_counter()
         several = isinstance(cameras, Iterable) and not isinstance(cameras, str)
         given: Iterable[object] = cameras if several else [cameras]  # type: ignore[assignment]
-        mounted = listed("cameras", Camera, [_camera(each) for each in given])
+        mounted = listed("cameras", RenderCamera, [_camera(each) for each in given])
         bodies = listed("objects", RenderObject, objects)
         check_unique(mounted, bodies)
         vehicle = (_pose.position("position", position), _pose.attitude("attitude", attitude))
@@ -142,5 +143,7 @@ def _camera(given: object) -> object:
         return given
     if given not in KINDS:
         known = ", ".join(map(repr, KINDS))
-        raise ValueError(f"cameras: expected a Camera or a kind, one of {known}, got {given!r:.99}")
-    return Camera(given, given)  # type: ignore[arg-type]
+        raise ValueError(
+            f"cameras: expected a RenderCamera or a kind, one of {known}, got {given!r:.99}"
+        )
+    return RenderCamera(given, given)  # type: ignore[arg-type]
