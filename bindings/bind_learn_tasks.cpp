@@ -29,24 +29,26 @@ struct Judged {
 };
 
 py::tuple judge_hover(const Floats& position, const Floats& attitude, const Floats& body_rates,
-                      const Floats& action, const Floats& previous, float bound) {
+                      const Floats& action, const Floats& previous, const std::array<float, 5>& w,
+                      float bound) {
   const std::size_t n = position.shape(0);
   Judged judged(n);
   learn::judge_hover<float>(
       {n, position.rows(n, 3), nullptr, attitude.rows(n, 4), body_rates.rows(n, 3)},
-      actions_of(action, previous, n), bound, judged.reward.mutable_data(),
-      judged.over.mutable_data(), judged.distance.mutable_data());
+      actions_of(action, previous, n), {w[0], w[1], w[2], w[3], w[4]}, bound,
+      judged.reward.mutable_data(), judged.over.mutable_data(), judged.distance.mutable_data());
   return judged.tuple();
 }
 
 py::tuple judge_landing(const Floats& position, const Floats& velocity, const Floats& attitude,
-                        const Floats& body_rates, std::array<float, 5> bounds, Floats& distance) {
+                        const Floats& body_rates, const std::array<float, 5>& bounds,
+                        const std::array<float, 6>& w, Floats& distance) {
   const std::size_t n = position.shape(0);
   auto reward = new_array<float>(n), speed = new_array<float>(n);
   auto over = new_array<bool>(n), landed = new_array<bool>(n);
   learn::judge_landing<float>(
       {n, position.rows(n, 3), velocity.rows(n, 3), attitude.rows(n, 4), body_rates.rows(n, 3)},
-      {bounds[0], bounds[1], bounds[2], bounds[3], bounds[4]},
+      {bounds[0], bounds[1], bounds[2], bounds[3], bounds[4]}, {w[0], w[1], w[2], w[3], w[4], w[5]},
       {distance.room(n), reward.mutable_data(), over.mutable_data(), landed.mutable_data(),
        speed.mutable_data()});
   return py::make_tuple(reward, over, landed, speed);
@@ -91,13 +93,14 @@ class TrackPath {
 
 py::tuple judge_track(const Floats& position, const Floats& velocity, const Floats& body_rates,
                       const Floats& action, const Floats& previous, const Floats& place,
-                      const Floats& pace, float bound) {
+                      const Floats& pace, const std::array<float, 5>& w, float bound) {
   const std::size_t n = position.shape(0);
   Judged judged(n);
   learn::judge_track<float>(
       {n, position.rows(n, 3), velocity.rows(n, 3), nullptr, body_rates.rows(n, 3)},
-      actions_of(action, previous, n), place.rows(n, 3), pace.rows(n, 3), bound,
-      judged.reward.mutable_data(), judged.over.mutable_data(), judged.distance.mutable_data());
+      actions_of(action, previous, n), place.rows(n, 3), pace.rows(n, 3),
+      {w[0], w[1], w[2], w[3], w[4]}, bound, judged.reward.mutable_data(),
+      judged.over.mutable_data(), judged.distance.mutable_data());
   return judged.tuple();
 }
 
@@ -125,14 +128,15 @@ class RaceCourses {
   py::tuple judge(const Floats& position, const Floats& body_rates,
                   const Given<std::int32_t>& steps, const Given<std::int64_t>& course,
                   Given<std::int64_t>& next, Given<double>& time, Truths& passed, Truths& collided,
-                  Floats& before, Floats& clearance, float radius, float bound,
-                  double period) const {
+                  Floats& before, Floats& clearance, const std::array<float, 4>& w, float radius,
+                  float bound, double period) const {
     const std::size_t n = position.shape(0);
     check(course.rows(n), next.rows(n), n);
     auto reward = new_array<float>(n);
     auto over = new_array<bool>(n);
     learn::judge_race<float>({n, position.rows(n, 3), nullptr, nullptr, body_rates.rows(n, 3)},
-                             courses_.data(), {radius, bound, period}, steps.rows(n),
+                             courses_.data(), {radius, bound, period}, {w[0], w[1], w[2], w[3]},
+                             steps.rows(n),
                              {course.rows(n), next.room(n), time.room(n), passed.room(n),
                               collided.room(n), before.room(n, 3), clearance.room(n)},
                              reward.mutable_data(), over.mutable_data());
@@ -176,8 +180,10 @@ void bind_races(py::module_& m) {
            py::arg("steps"), py::arg("course"), py::arg("next").noconvert(),
            py::arg("time").noconvert(), py::arg("passed").noconvert(),
            py::arg("collided").noconvert(), py::arg("before").noconvert(),
-           py::arg("clearance").noconvert(), py::arg("radius"), py::arg("bound"), py::arg("period"),
-           "(reward, over), (n,) each, of propwash.gym.Race; what it remembers goes on in place.")
+           py::arg("clearance").noconvert(), py::arg("weights"), py::arg("radius"),
+           py::arg("bound"), py::arg("period"),
+           "(reward, over), (n,) each, of propwash.gym.Race; its memory is updated in place.\n\n"
+           "weights: the fields of RaceReward in their order.")
       .def("look", &RaceCourses::look, py::arg("position"), py::arg("course"), py::arg("next"),
            "(n, 3) m, the middle of the next gate, and (n, 9), see propwash.gym.Race.");
 }
@@ -186,18 +192,22 @@ void bind_races(py::module_& m) {
 
 void bind_learn_tasks(py::module_& m) {
   m.def("judge_hover", &judge_hover, py::arg("position"), py::arg("attitude"),
-        py::arg("body_rates"), py::arg("action"), py::arg("previous"), py::arg("bound"),
-        "(reward, over, distance [m]), (n,) each, of propwash.gym.Hover.");
+        py::arg("body_rates"), py::arg("action"), py::arg("previous"), py::arg("weights"),
+        py::arg("bound"),
+        "(reward, over, distance [m]), (n,) each, of propwash.gym.Hover.\n\n"
+        "weights: the fields of HoverReward in their order.");
   m.def("judge_landing", &judge_landing, py::arg("position"), py::arg("velocity"),
-        py::arg("attitude"), py::arg("body_rates"), py::arg("bounds"),
+        py::arg("attitude"), py::arg("body_rates"), py::arg("bounds"), py::arg("weights"),
         py::arg("distance").noconvert(),
         "(reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.\n\n"
-        "bounds: gear, bound, radius, speed, cosine of the tilt. distance: (n,) m, of the step "
-        "before, which becomes that of now.");
+        "bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward "
+        "in "
+        "their order. distance: (n,) m, of the step before, which becomes that of now.");
   m.def("judge_track", &judge_track, py::arg("position"), py::arg("velocity"),
         py::arg("body_rates"), py::arg("action"), py::arg("previous"), py::arg("place"),
-        py::arg("pace"), py::arg("bound"),
-        "(reward, over, distance [m]), (n,) each, of propwash.gym.Track.");
+        py::arg("pace"), py::arg("weights"), py::arg("bound"),
+        "(reward, over, distance [m]), (n,) each, of propwash.gym.Track.\n\n"
+        "weights: the fields of TrackReward in their order.");
   py::class_<TrackPath>(m, "TrackPath", "A closed path, and the speed along it.")
       .def(py::init<const Floats&, double, double>(), py::arg("table"), py::arg("length"),
            py::arg("speed"))

@@ -1488,12 +1488,17 @@ class RaceCourses:
         collided: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
         before: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
         clearance: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+        weights: typing.Annotated[
+            collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(4)"
+        ],
         radius: typing.SupportsFloat | typing.SupportsIndex,
         bound: typing.SupportsFloat | typing.SupportsIndex,
         period: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
         """
-        (reward, over), (n,) each, of propwash.gym.Race; what it remembers goes on in place.
+        (reward, over), (n,) each, of propwash.gym.Race; its memory is updated in place.
+
+        weights: the fields of RaceReward in their order.
         """
     def look(
         self,
@@ -1615,10 +1620,15 @@ def judge_hover(
     body_rates: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
     action: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
     previous: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    weights: typing.Annotated[
+        collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(5)"
+    ],
     bound: typing.SupportsFloat | typing.SupportsIndex,
 ) -> tuple:
     """
     (reward, over, distance [m]), (n,) each, of propwash.gym.Hover.
+
+    weights: the fields of HoverReward in their order.
     """
 
 def judge_landing(
@@ -1629,12 +1639,15 @@ def judge_landing(
     bounds: typing.Annotated[
         collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(5)"
     ],
+    weights: typing.Annotated[
+        collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(6)"
+    ],
     distance: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
 ) -> tuple:
     """
     (reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.
 
-    bounds: gear, bound, radius, speed, cosine of the tilt. distance: (n,) m, of the step before, which becomes that of now.
+    bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward in their order. distance: (n,) m, of the step before, which becomes that of now.
     """
 
 def judge_track(
@@ -1645,10 +1658,15 @@ def judge_track(
     previous: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
     place: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
     pace: numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
+    weights: typing.Annotated[
+        collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], "FixedSize(5)"
+    ],
     bound: typing.SupportsFloat | typing.SupportsIndex,
 ) -> tuple:
     """
     (reward, over, distance [m]), (n,) each, of propwash.gym.Track.
+
+    weights: the fields of TrackReward in their order.
     """
 
 def latency_in_steps(

@@ -65,6 +65,12 @@ struct Crowd {
   }
 };
 
+/// Weights other than the defaults; all differ from each other.
+constexpr learn::HoverReward<float> hover_weights{1.5F, 0.7F, 0.4F, 0.01F, 0.05F};
+constexpr learn::TrackReward<float> track_weights{2.0F, 0.8F, 0.1F, 0.004F, 0.06F};
+constexpr learn::LandReward<float> land_weights{3.0F, 0.01F, 0.2F, 0.005F, 7.0F, 11.0F};
+constexpr learn::RaceReward<float> race_weights{2.0F, 5.0F, 8.0F, 0.003F};
+
 /// std::vector<bool> has no data().
 using Truths = std::array<bool, 40>;
 
@@ -78,21 +84,66 @@ pw::Scene scene_of(const std::vector<pw::SceneItem>& items) {
 
 TEST_CASE("hovering is worth what the formula says, in any number of rows", "[learn]") {
   for (const std::size_t n : {1U, 2U, 5U, 16U, 37U}) {
-    const Crowd crowd(n, n);
-    Rows reward(n), distance(n);
-    Truths over{};
-    learn::judge_hover(crowd.state(), crowd.actions(), 3.0F, reward.data(), over.data(),
-                       distance.data());
-    for (std::size_t i = 0; i < n; ++i) {
-      const double far = norm(crowd.at(crowd.position, i));
-      const double rates = norm(crowd.at(crowd.rates, i));
-      const double expected = 1.0 / (1.0 + far) + 0.2 * crowd.turn(i)(2, 2) -
-                              0.002 * rates * rates - 0.02 * crowd.squared_change(i);
-      CHECK(reward[i] == Approx(expected).margin(1e-5));
-      CHECK(distance[i] == Approx(far));
-      CHECK(over[i] == (far > 3.0));
+    for (const auto& weights : {learn::HoverReward<float>{}, hover_weights}) {
+      const Crowd crowd(n, n);
+      Rows reward(n), distance(n);
+      Truths over{};
+      learn::judge_hover(crowd.state(), crowd.actions(), weights, 3.0F, reward.data(), over.data(),
+                         distance.data());
+      const learn::HoverReward<double> w{weights.position, weights.position_scale, weights.upright,
+                                         weights.body_rates, weights.action_change};
+      for (std::size_t i = 0; i < n; ++i) {
+        const double far = norm(crowd.at(crowd.position, i));
+        const double rates = norm(crowd.at(crowd.rates, i));
+        const double expected = w.position / (1.0 + far / w.position_scale) +
+                                w.upright * crowd.turn(i)(2, 2) - w.body_rates * rates * rates -
+                                w.action_change * crowd.squared_change(i);
+        CHECK(reward[i] == Approx(expected).margin(1e-5));
+        CHECK(distance[i] == Approx(far));
+        CHECK(over[i] == (far > 3.0));
+      }
     }
   }
+}
+
+TEST_CASE("tracking is worth what the formula says, in any number of rows", "[learn]") {
+  for (const std::size_t n : {1U, 5U, 16U, 37U}) {
+    for (const auto& weights : {learn::TrackReward<float>{}, track_weights}) {
+      const Crowd crowd(n, n), point(n, n + 1);
+      Rows reward(n), distance(n);
+      Truths over{};
+      learn::judge_track(crowd.state(), crowd.actions(), point.position.data(),
+                         point.velocity.data(), weights, 5.0F, reward.data(), over.data(),
+                         distance.data());
+      const learn::TrackReward<double> w{weights.position, weights.position_scale, weights.velocity,
+                                         weights.body_rates, weights.action_change};
+      for (std::size_t i = 0; i < n; ++i) {
+        const double far = norm(crowd.at(crowd.position, i) - point.at(point.position, i));
+        const double slip = norm(crowd.at(crowd.velocity, i) - point.at(point.velocity, i));
+        const double rates = norm(crowd.at(crowd.rates, i));
+        const double expected = w.position / (1.0 + far / w.position_scale) - w.velocity * slip -
+                                w.body_rates * rates * rates -
+                                w.action_change * crowd.squared_change(i);
+        CHECK(reward[i] == Approx(expected).margin(1e-5));
+        CHECK(over[i] == (far > 5.0));
+      }
+    }
+  }
+}
+
+TEST_CASE("the default weights stay as they were before they were arguments", "[learn]") {
+  const learn::HoverReward<double> hover;
+  CHECK(std::array{hover.position, hover.position_scale, hover.upright, hover.body_rates,
+                   hover.action_change} == std::array{1.0, 1.0, 0.2, 0.002, 0.02});
+  const learn::TrackReward<double> track;
+  CHECK(std::array{track.position, track.position_scale, track.velocity, track.body_rates,
+                   track.action_change} == std::array{1.0, 0.5, 0.02, 0.002, 0.02});
+  const learn::LandReward<double> land;
+  CHECK(std::array{land.progress, land.speed, land.speed_margin, land.body_rates, land.success,
+                   land.failure} == std::array{4.0, 0.002, 0.3, 0.002, 10.0, 10.0});
+  const learn::RaceReward<double> race;
+  CHECK(std::array{race.progress, race.gate, race.failure, race.body_rates} ==
+        std::array{1.0, 10.0, 10.0, 0.001});
 }
 
 TEST_CASE("a landing is a success where it is slow, level and near the middle", "[learn]") {
@@ -104,12 +155,15 @@ TEST_CASE("a landing is a success where it is slow, level and near the middle", 
       for (std::size_t k = 0; k < 4; ++k) crowd.attitude[4 * i + k] = k == 0 ? 1.0F : 0.0F;
     }
   }
-  Rows distance(crowd.n), reward(crowd.n), speed(crowd.n);
+  Rows distance(crowd.n), reward(crowd.n), speed(crowd.n), custom(crowd.n);
   const Rows was(crowd.n, 2.0F);
   distance = was;
   Truths over{}, landed{};
   const learn::LandBounds<float> bounds{0.03F, 10.0F, 0.3F, 0.9F, 0.94F};
-  learn::judge_landing(crowd.state(), bounds,
+  learn::judge_landing(crowd.state(), bounds, land_weights,
+                       {distance.data(), custom.data(), over.data(), landed.data(), speed.data()});
+  distance = was;
+  learn::judge_landing(crowd.state(), bounds, {},
                        {distance.data(), reward.data(), over.data(), landed.data(), speed.data()});
   int successes = 0, touches = 0;
   for (std::size_t i = 0; i < crowd.n; ++i) {
@@ -124,6 +178,10 @@ TEST_CASE("a landing is a success where it is slow, level and near the middle", 
     double expected = 4.0 * (2.0 - far) - 0.002 * haste * haste - 0.002 * rates * rates;
     if (touched) expected += success ? 10.0 : -10.0;
     CHECK(reward[i] == Approx(expected).margin(1e-4));
+    const double hurry = fast / (far + 0.2);
+    double other = 3.0 * (2.0 - far) - 0.01 * hurry * hurry - 0.005 * rates * rates;
+    if (touched) other += success ? 7.0 : -11.0;
+    CHECK(custom[i] == Approx(other).margin(1e-4));
     CHECK(distance[i] == Approx(far));
     successes += success;
     touches += touched;
@@ -265,7 +323,11 @@ TEST_CASE("what a race remembers of clearance changes nothing but the time it ta
   kept.before = fresh.before = crowd.position;
   std::array<std::int32_t, n> steps{};
   int collisions = 0, skipped = 0, passed = 0;
+  std::array<double, n> before{};
   for (int step = 0; step < 400; ++step) {
+    for (std::size_t i = 0; i < n; ++i) {
+      before[i] = norm(crowd.at(crowd.position, i) - Vec{4.0, 0.0, 2.0});
+    }
     for (std::size_t i = 0; i < 3 * n; ++i) {
       const bool is_height = i % 3 == 2;
       crowd.position[i] += static_cast<float>(dice.uniform(-0.15, 0.15));
@@ -277,7 +339,7 @@ TEST_CASE("what a race remembers of clearance changes nothing but the time it ta
     for (std::size_t i = 0; i < n; ++i) skipped += kept.clearance[i] > 0.5F;
     for (Memory* memory : {&kept, &fresh}) {
       learn::judge_race<float>(
-          crowd.state(), &course, rules, steps.data(),
+          crowd.state(), &course, rules, race_weights, steps.data(),
           {memory->course.data(), memory->next.data(), memory->time.data(), memory->passed.data(),
            memory->collided.data(), memory->before.data(), memory->clearance.data()},
           memory->reward.data(), memory->over.data());
@@ -285,6 +347,13 @@ TEST_CASE("what a race remembers of clearance changes nothing but the time it ta
     CHECK(kept.collided == fresh.collided);
     CHECK(kept.reward == fresh.reward);
     CHECK(kept.over == fresh.over);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double after = norm(crowd.at(crowd.position, i) - Vec{4.0, 0.0, 2.0});
+      const double rates = norm(crowd.at(crowd.rates, i));
+      const double expected = 2.0 * (before[i] - after) - 0.003 * rates * rates +
+                              (kept.passed[i] ? 5.0 : 0.0) - (kept.collided[i] ? 8.0 : 0.0);
+      CHECK(kept.reward[i] == Approx(expected).margin(1e-4));
+    }
     for (std::size_t i = 0; i < n; ++i) collisions += kept.collided[i], passed += kept.passed[i];
   }
   CHECK(collisions > 20);
@@ -329,7 +398,7 @@ TEST_CASE("a race sees what is touched between two steps, as one of fine steps d
         }
       }
       if (k == 0) before = crowd.position;
-      learn::judge_race<float>(crowd.state(), &course, {0.15F, 50.0F, 0.01}, steps.data(),
+      learn::judge_race<float>(crowd.state(), &course, {0.15F, 50.0F, 0.01}, {}, steps.data(),
                                {on.data(), next.data(), time.data(), passed.data(), collided.data(),
                                 before.data(), clearance.data()},
                                reward.data(), over.data());

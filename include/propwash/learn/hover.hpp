@@ -6,22 +6,33 @@
 
 namespace propwash::learn {
 
-/// Squares of the body rates and of the change of action cost this much in all tasks that fly.
-inline constexpr double rates_cost = 0.002, change_cost = 0.02;
-
-/// reward: 1 / (1 + distance) + 0.2 upright − 0.002 |rates|² − 0.02 |change of action|².
-/// over: farther than `bound` [m] from the origin. distance: m. All (size).
+/// Weights of the reward of a step, finite and not checked:
+///   position / (1 + distance / position_scale) + upright cos(tilt) − body_rates |rates|²
+///   − action_change |change of action|²
 template <class T>
-void judge_hover(const StateRows<T>& state, const ActionRows<T>& action, T bound, T* reward,
-                 bool* over, T* distance) {
+struct HoverReward {
+  T position = T(1);
+  T position_scale = T(1);  ///< m, the distance that halves the term of `position`
+  T upright = T(0.2);
+  T body_rates = T(0.002);    ///< s²/rad²
+  T action_change = T(0.02);  ///< for each square of an action's unit
+};
+
+/// Arrays (size). reward: see HoverReward; over: farther than `bound` [m] from the origin;
+/// distance: m.
+template <class T>
+void judge_hover(const StateRows<T>& state, const ActionRows<T>& action,
+                 const HoverReward<T>& weights, T bound, T* reward, bool* over, T* distance) {
+  const T per_scale = T(1) / weights.position_scale;
   detail::each_block<T>(state.size, [&](const detail::Block& block) PROPWASH_LAMBDA {
     using W = detail::Lanes<T>;
     const W far = norm(detail::vec3_of(state.position, block, state.size));
     const Quat<W> q = detail::quat_of(state.attitude, block, state.size);
     const W upright = T(1) - T(2) * (q.x * q.x + q.y * q.y);
     const Vec3<W> rates = detail::vec3_of(state.body_rates, block, state.size);
-    const W worth = T(1) / (far + T(1)) + T(0.2) * upright - T(rates_cost) * squared_norm(rates) -
-                    T(change_cost) * detail::squared_change(action, block);
+    const W worth = weights.position / (far * per_scale + T(1)) + weights.upright * upright -
+                    weights.body_rates * squared_norm(rates) -
+                    weights.action_change * detail::squared_change(action, block);
     detail::put(worth, reward, 1, 0, block);
     detail::put(far > W(bound), over, 1, 0, block);
     detail::put(far, distance, 1, 0, block);

@@ -2,7 +2,6 @@
 /// @file
 /// Landing on the origin of the ground: what a step is worth, and when it is over.
 
-#include "propwash/learn/hover.hpp"
 #include "propwash/learn/rows.hpp"
 
 namespace propwash::learn {
@@ -27,11 +26,23 @@ struct LandRows {
   T* speed;      ///< m/s
 };
 
-/// reward: 4 × the distance by which it came nearer − 0.002 (speed / (distance + 0.3 m))²
-/// − 0.002 |rates|²; +10 for a success, −10 for another end.
+/// Weights of the reward of a step, finite and not checked:
+///   progress (distance before − distance) − speed (|velocity| / (distance + speed_margin))²
+///   − body_rates |rates|², + success or − failure at the end
+template <class T>
+struct LandReward {
+  T progress = T(4);        ///< 1/m
+  T speed = T(0.002);       ///< s²
+  T speed_margin = T(0.3);  ///< m
+  T body_rates = T(0.002);  ///< s²/rad²
+  T success = T(10);
+  T failure = T(10);  ///< for every other end
+};
+
+/// reward: see LandReward; the other arrays: see LandRows.
 template <class T>
 void judge_landing(const StateRows<T>& state, const LandBounds<T>& bounds,
-                   const LandRows<T>& rows) {
+                   const LandReward<T>& weights, const LandRows<T>& rows) {
   detail::each_block<T>(state.size, [&](const detail::Block& block) PROPWASH_LAMBDA {
     using W = detail::Lanes<T>;
     const Vec3<W> position = detail::vec3_of(state.position, block, state.size);
@@ -45,10 +56,11 @@ void judge_landing(const StateRows<T>& state, const LandBounds<T>& bounds,
     const auto over = touched | (far > W(bounds.bound));
     const auto landed = touched & (speed < W(bounds.speed)) & (upright > W(bounds.tilt_cosine)) &
                         (side < W(bounds.radius));
-    const W haste = speed / (far + T(0.3));
+    const W haste = speed / (far + weights.speed_margin);
     const W nearer = detail::column_of(rows.distance, 1, 0, block) - far;
-    const W way = T(4) * nearer - T(0.002) * haste * haste - T(rates_cost) * squared_norm(rates);
-    const W end = select(landed, W(T(10)), select(over, W(T(-10)), W(T(0))));
+    const W way = weights.progress * nearer - weights.speed * haste * haste -
+                  weights.body_rates * squared_norm(rates);
+    const W end = select(landed, W(weights.success), select(over, W(-weights.failure), W(T(0))));
     detail::put(way + end, rows.reward, 1, 0, block);
     detail::put(over, rows.over, 1, 0, block);
     detail::put(landed, rows.landed, 1, 0, block);

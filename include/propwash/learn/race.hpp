@@ -67,21 +67,33 @@ bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T
 
 }  // namespace detail
 
-/// reward: metres by which the next gate came nearer, +10 for a gate, −10 for a collision or beyond
-/// the bound, −0.001 |rates|². over: all gates passed, a collision or beyond the bound.
+/// Weights of the reward of a step, finite and not checked:
+///   progress (distance to the next gate before − distance) + gate for each gate passed
+///   − body_rates |rates|², − failure for a collision or beyond the bound
+template <class T>
+struct RaceReward {
+  T progress = T(1);  ///< 1/m
+  T gate = T(10);
+  T failure = T(10);
+  T body_rates = T(0.001);  ///< s²/rad²
+};
+
+/// reward: see RaceReward. over: all gates passed, a collision or beyond the bound.
 /// steps: since the start, this one included. The vehicle flies straight from `before` to its
 /// position: a sphere about it that touches something on that way has collided. Gates that it would
 /// have passed later do not count; what it touches after the last gate does not count either.
 template <class T>
 void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const RaceRules<T>& rules,
-                const std::int32_t* steps, const RaceRows<T>& rows, T* reward, bool* over) {
+                const RaceReward<T>& weights, const std::int32_t* steps, const RaceRows<T>& rows,
+                T* reward, bool* over) {
   for (std::size_t i = 0; i < state.size; ++i) {
     const RaceCourse<T>& course = courses[rows.course[i]];
     const RaceGate<T>& gate = course.gates[rows.next[i]];
     const Vec3<T> here = detail::row3(state.position, i), was = detail::row3(rows.before, i);
     const Vec3<T> start = was - gate.centre, end = here - gate.centre;
     T far = norm(end);
-    T worth = norm(start) - far - T(0.001) * squared_norm(detail::row3(state.body_rates, i));
+    T worth = weights.progress * (norm(start) - far) -
+              weights.body_rates * squared_norm(detail::row3(state.body_rates, i));
     // no collision check is needed before the vehicle has flown as far as its last clearance
     const T way = norm(here - was);
     rows.clearance[i] -= way * T(1.0001) + T(1e-4);
@@ -99,7 +111,7 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
       rows.time[i] = (steps[i] - 1 + static_cast<double>(fraction)) * rules.period;
       ++rows.next[i];
       far = norm(here - course.gates[rows.next[i]].centre);
-      worth += T(10);
+      worth += weights.gate;
     }
     const bool finished = rows.next[i] == course.count;
     collided = collided && !(finished && passed);
@@ -107,7 +119,7 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     rows.collided[i] = collided;
     rows.passed[i] = passed;
     for (int k = 0; k < 3; ++k) rows.before[3 * i + std::size_t(k)] = here[k];
-    reward[i] = worth - (collided || lost ? T(10) : T(0));
+    reward[i] = worth - (collided || lost ? weights.failure : T(0));
     over[i] = finished || collided || lost;
   }
 }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "propwash/learn/hover.hpp"
 #include "propwash/learn/rows.hpp"
 
 namespace propwash::learn {
@@ -74,11 +73,25 @@ void look_ahead(const PathRows<T>& path, const double* phase, const std::int32_t
   }
 }
 
-/// reward: 1 / (1 + 2 distance) − 0.02 |velocity error| − 0.002 |rates|² − 0.02 |change of action|²
-/// over: farther than `bound` [m] from the point. distance: m. All (size).
+/// Weights of the reward of a step, finite and not checked:
+///   position / (1 + distance / position_scale) − velocity |velocity error| − body_rates |rates|²
+///   − action_change |change of action|²
+template <class T>
+struct TrackReward {
+  T position = T(1);
+  T position_scale = T(0.5);  ///< m, the distance that halves the term of `position`
+  T velocity = T(0.02);       ///< s/m
+  T body_rates = T(0.002);    ///< s²/rad²
+  T action_change = T(0.02);  ///< for each square of an action's unit
+};
+
+/// Arrays (size). reward: see TrackReward; over: farther than `bound` [m] from the point;
+/// distance: m.
 template <class T>
 void judge_track(const StateRows<T>& state, const ActionRows<T>& action, const T* place,
-                 const T* velocity, T bound, T* reward, bool* over, T* distance) {
+                 const T* velocity, const TrackReward<T>& weights, T bound, T* reward, bool* over,
+                 T* distance) {
+  const T per_scale = T(1) / weights.position_scale;
   detail::each_block<T>(state.size, [&](const detail::Block& block) PROPWASH_LAMBDA {
     using W = detail::Lanes<T>;
     const std::size_t n = state.size;
@@ -87,9 +100,9 @@ void judge_track(const StateRows<T>& state, const ActionRows<T>& action, const T
     const W slip =
         norm(detail::vec3_of(state.velocity, block, n) - detail::vec3_of(velocity, block, n));
     const Vec3<W> rates = detail::vec3_of(state.body_rates, block, n);
-    const W worth = T(1) / (T(1) + T(2) * far) - T(0.02) * slip -
-                    T(rates_cost) * squared_norm(rates) -
-                    T(change_cost) * detail::squared_change(action, block);
+    const W worth = weights.position / (far * per_scale + T(1)) - weights.velocity * slip -
+                    weights.body_rates * squared_norm(rates) -
+                    weights.action_change * detail::squared_change(action, block);
     detail::put(worth, reward, 1, 0, block);
     detail::put(far > W(bound), over, 1, 0, block);
     detail::put(far, distance, 1, 0, block);

@@ -24,6 +24,7 @@ from propwash.gym._check import check_vector_env
 from propwash.gym._draws import Draws
 from propwash.gym._options import Settings
 from propwash.gym._race import Race
+from propwash.gym._rewards import HoverReward, LandReward, RaceReward, TrackReward
 from propwash.gym._single import FleetEnv
 from propwash.gym._snapshot import Snapshot
 from propwash.gym._state import State
@@ -38,14 +39,18 @@ __all__ = [
     "FleetEnv",
     "FleetVectorEnv",
     "Hover",
+    "HoverReward",
     "Land",
+    "LandReward",
     "Lemniscate",
     "Race",
+    "RaceReward",
     "Settings",
     "Snapshot",
     "State",
     "Task",
     "Track",
+    "TrackReward",
     "Waypoints",
     "check_vector_env",
     "make",

@@ -14,6 +14,7 @@ from propwash import _fleet_input as given
 from propwash.fleet import Fleet
 from propwash.gym import _course
 from propwash.gym._draws import Draws
+from propwash.gym._rewards import RaceReward, weights_of
 from propwash.gym._state import State
 from propwash.gym._task import Judged, Numbers
 from propwash.world import Scene
@@ -37,16 +38,25 @@ class Race(Judged):
     middle of the next gate; the state's extras are its direction of passage (3), the way to the one
     after it (3) and that one's direction (3), in `frame`.
 
-    Reward: metres by which the next gate came nearer, +10 for a gate, −10 for a collision or beyond
-    `bound`, − 0.001 |rates|². Infos of runs that ended: gates, time [s, of the last], score (10 a
-    gate less the time, 0 after a collision), collision, finished.
+    weights: of the reward, a RaceReward, which states it, or a dict of its fields. They do not
+    change the score.
+
+    Infos of runs that ended: gates, time [s, of the last], score (10 a gate less the time, 0 after
+    a collision), collision, finished.
 
     Raises ValueError for a course that cannot be flown: gates that overlap, or lie under ground.
     """
 
     episode_seconds: ClassVar[float] = race.TIME_LIMIT
     starts_ahead: ClassVar[bool] = True
-    constants: ClassVar[tuple[str, ...]] = ("scene", "courses", "_gates", "_starts", "_yaws")
+    constants: ClassVar[tuple[str, ...]] = (
+        "scene",
+        "weights",
+        "courses",
+        "_gates",
+        "_starts",
+        "_yaws",
+    )
 
     def __init__(
         self,
@@ -58,8 +68,10 @@ class Race(Judged):
         bound: float = 100.0,
         anywhere: bool = False,
         frame: str = "world",
+        weights: RaceReward | Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(frame)
+        self.weights = weights_of(RaceReward, weights)
         self.anywhere = given.flag("anywhere", anywhere)
         for name, value, least in (("spread", spread, ">= 0"), ("radius", radius, "> 0")):
             finite = given.number(name, value)
@@ -180,6 +192,7 @@ class Race(Judged):
             self.collided,
             self._before,
             self._clearance,
+            self.weights.numbers(),
             self.radius,
             self.bound,
             self._period,

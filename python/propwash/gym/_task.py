@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from propwash import _core
 from propwash.fleet import Fleet
 from propwash.gym._draws import Draws
+from propwash.gym._rewards import HoverReward, LandReward, weights_of
 from propwash.gym._scenery import EMPTY, GRID, pad
 from propwash.gym._state import State
 from propwash.world import Scene
@@ -170,10 +171,10 @@ class Hover(Judged):
     position: m, how far from the origin an episode starts along each axis. tilt: rad, how far
     over, up to upside down. velocity, rates: m/s and rad/s along each axis. spin: share of the
     hover speed by which rotors start faster or slower. bound: m, beyond which it is over.
-
-    Reward: 1 / (1 + distance) + 0.2 upright − 0.002 |rates|² − 0.02 |change of action|².
+    weights: of the reward, a HoverReward, which states it, or a dict of its fields.
     """
 
+    constants: ClassVar[tuple[str, ...]] = ("scene", "weights")
     starts_ahead: ClassVar[bool] = True
 
     def __init__(
@@ -185,8 +186,10 @@ class Hover(Judged):
         spin: float = 0.3,
         bound: float = 10.0,
         frame: str = "world",
+        weights: HoverReward | Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(frame)
+        self.weights = weights_of(HoverReward, weights)
         for name, value in (("position", position), ("velocity", velocity), ("rates", rates)):
             if not 0.0 <= value < np.inf:
                 raise ValueError(f"{name}: expected a finite number >= 0, got {value!r:.100}")
@@ -221,6 +224,7 @@ class Hover(Judged):
             state.body_rates,
             state.action,
             state.previous_action,
+            self.weights.numbers(),
             self.bound,
         )
 
@@ -234,15 +238,13 @@ class Land(Judged):
 
     position: m, how far to the side an episode starts along x and y. height: m, least and greatest.
     An episode is over when the vehicle is within `gear` [m] of the ground; a success within 0.3 m
-    of the middle, below 0.7 m/s and 0.35 rad of tilt.
-
-    Reward: 4 × the distance by which it came nearer − 0.002 (speed / (distance + 0.3 m))²
-    − 0.002 |rates|²; +10 for a success, −10 for another touch or beyond `bound` [m].
+    of the middle, below 0.7 m/s and 0.35 rad of tilt. bound: m, beyond which it is over.
+    weights: of the reward, a LandReward, which states it, or a dict of its fields.
     """
 
     episode_seconds: ClassVar[float] = 8.0
     starts_ahead: ClassVar[bool] = True
-    constants: ClassVar[tuple[str, ...]] = ("scene", "_scenery")
+    constants: ClassVar[tuple[str, ...]] = ("scene", "weights", "_scenery")
     radius, speed, tilt = 0.3, 0.7, 0.35
 
     def __init__(
@@ -252,8 +254,10 @@ class Land(Judged):
         gear: float = 0.05,
         bound: float = 10.0,
         frame: str = "world",
+        weights: LandReward | Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(frame)
+        self.weights = weights_of(LandReward, weights)
         if not (0.0 <= gear < height[0] <= height[1] < bound and 0.0 <= position < bound):
             raise ValueError(
                 "expected 0 <= gear < least height <= greatest height < bound and 0 <= position "
@@ -303,6 +307,7 @@ class Land(Judged):
             state.attitude,
             state.body_rates,
             self._bounds,
+            self.weights.numbers(),
             self._distance,
         )
 

@@ -12,6 +12,7 @@ from propwash import _core
 from propwash._reference import positive
 from propwash.fleet import Fleet
 from propwash.gym._draws import Draws
+from propwash.gym._rewards import TrackReward, weights_of
 from propwash.gym._scenery import dashes
 from propwash.gym._state import State
 from propwash.gym._task import Judged, Numbers
@@ -74,13 +75,12 @@ class Track(Judged):
     spread: m, how far from its point of the path a vehicle starts along each axis.
     bound: m, distance at which it is over. The state's extras: velocity of the point (3), and where
     it will be from now in 0.1, 0.2, 0.4 s (9), both in `frame`, the latter from the vehicle.
-
-    Reward: 1 / (1 + 2 distance) − 0.02 |velocity error| − 0.002 |rates|² − 0.02 |change of action|²
+    weights: of the reward, a TrackReward, which states it, or a dict of its fields.
     """
 
     episode_seconds: ClassVar[float] = 10.0
     starts_ahead: ClassVar[bool] = True
-    constants: ClassVar[tuple[str, ...]] = ("scene", "_path", "_points", "_scenery")
+    constants: ClassVar[tuple[str, ...]] = ("scene", "weights", "_path", "_points", "_scenery")
 
     def __init__(
         self,
@@ -89,8 +89,10 @@ class Track(Judged):
         spread: float = 0.3,
         bound: float = 5.0,
         frame: str = "world",
+        weights: TrackReward | Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(frame)
+        self.weights = weights_of(TrackReward, weights)
         known: dict[str, Any] = {"circle": Circle, "lemniscate": Lemniscate}
         if isinstance(path, str):
             if path not in known:
@@ -164,6 +166,7 @@ class Track(Judged):
             state.previous_action,
             self._target,
             self._velocity,
+            self.weights.numbers(),
             self.bound,
         )
 
