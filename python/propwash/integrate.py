@@ -40,7 +40,7 @@ def step(
     """
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 0:
         raise ValueError(f"steps: expected a whole number >= 0, got {steps!r}")
-    if not isinstance(system, System):
+    if isinstance(system, type) or not isinstance(system, System):
         raise TypeError(
             f"system: expected an object with derivative(state, command), got {system!r:.100}"
         )

@@ -126,7 +126,7 @@ def test_bad_arguments_are_refused() -> None:
     for method in wrong("symplectic_euler", "heun", 4, None):
         with refused("method", method):
             pw.integrate.step(Oscillator(), [1.0, 0.0], 0.0, 0.1, method=method)
-    for system in wrong(3, None, "car", object()):
+    for system in wrong(3, None, "car", object(), Oscillator, pw.Multicopter):
         with refused("system", system):
             pw.integrate.step(system, [1.0, 0.0], 0.0, 0.1)
 
