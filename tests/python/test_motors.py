@@ -227,7 +227,7 @@ def test_a_snapshot_of_another_vehicle_is_refused() -> None:
 )
 def test_a_fleet_takes_its_own_snapshot_at_every_step(dt: float, rate: float) -> None:
     """Also where the IMU samples, and the phase of its schedule is rounded to just below zero."""
-    vehicle = pw.load_vehicle("flightgoggles").replace(imu={"rate": rate})
+    vehicle = pw.vehicles.load("flightgoggles").replace(imu={"rate": rate})
     fleet = pw.Fleet(vehicle, 2, dt=dt)
     for _ in range(100):
         fleet.step(pw.RateThrust([0, 0, 0], 9.81))

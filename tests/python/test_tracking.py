@@ -57,7 +57,7 @@ def test_the_least_thrusts_of_a_path_leave_the_loops_some_to_correct_with(
     bench: Any, vehicle: str
 ) -> None:
     """Above the least that the outer loops command, and above the motors' least, with drag."""
-    parameters = pw.load_vehicle(vehicle)
+    parameters = pw.vehicles.load(vehicle)
     mass = parameters.body.mass
     weight = mass * 9.81
     assert Limits().vertical_thrust_min * weight > OuterLoops.of(vehicle).thrust_min + 0.09 * weight
