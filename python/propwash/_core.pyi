@@ -571,9 +571,9 @@ class Imu:
     def _reset(self, seed: typing.SupportsInt | typing.SupportsIndex | None) -> None: ...
     def restore(self, snapshot: bytes) -> None:
         """
-        Continues, bit for bit, from what snapshot() gave for the same parameters, the noise of its seed and id too.
+        Continues, bit for bit, from what snapshot() gave, with its seed and id.
 
-        Raises ValueError for other bytes; nothing changes then.
+        Raises ValueError for other bytes and for a snapshot of a sensor with other parameters or another noise switch; nothing changes then.
         """
     def snapshot(self) -> bytes:
         """

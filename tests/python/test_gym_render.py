@@ -315,7 +315,7 @@ def test_invalid_options_are_refused(options: dict[str, Any], says: str) -> None
 
 
 def test_too_many_to_draw_are_refused_with_what_to_do() -> None:
-    with pytest.raises(ValueError, match=r"of the 65 environments.*render_envs=4"):
+    with pytest.raises(ValueError, match=r"of the 65 environments.*render_envs=64"):
         pg.make_vec(pg.Hover, 65, render_mode="rgb_array")
 
 

@@ -138,12 +138,6 @@ def test_time_limits_can_be_chosen() -> None:
         ({"max_tilt": 0.5}, "max_tilt = 0.5: expected action='attitude_thrust'.*leave max_tilt"),
         ({"max_tilt": 0.5, "action": "velocity"}, "max_tilt = 0.5: expected action="),
         ({"max_rates": (1, 1, 1), "action": "rotor_thrusts"}, "max_rates = .*'rate_thrust' or"),
-        (
-            {"render_size": (64, 48)},
-            "render_size = .*: expected render_mode='rgb_array' or 'human'",
-        ),
-        ({"render_camera": "onboard"}, "render_camera = 'onboard': expected render_mode="),
-        ({"render_envs": 1}, "render_envs = 1: expected render_mode="),
     ],
 )
 def test_options_without_effect_are_refused(options: dict[str, Any], says: str) -> None:

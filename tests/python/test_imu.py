@@ -113,9 +113,9 @@ def test_sensors_out_of_range_and_other_snapshots_are_refused() -> None:
     with pytest.raises(ValueError, match="as the sensor has a lever arm"):
         imu.read(AT_REST, [0.0, 0.0, 0.0])
     for other in (b"", b"propwash", imu.snapshot()[:-1], pw.Multicopter().snapshot()):
-        with pytest.raises(ValueError, match="snapshot: expected the bytes"):
+        with pytest.raises(ValueError, match="snapshot: expected"):
             imu.restore(other)
     damaged = bytearray(imu.snapshot())
     damaged[-80:-40] = b"\xff" * 40
-    with pytest.raises(ValueError, match="snapshot: expected the bytes"):
+    with pytest.raises(ValueError, match="snapshot: expected"):
         imu.restore(bytes(damaged))

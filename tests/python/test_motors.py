@@ -245,6 +245,6 @@ def test_a_time_step_of_zero_is_refused_before_the_first_step() -> None:
 
 def test_a_rotor_effectiveness_beyond_any_rotor_is_refused() -> None:
     for vehicle in (pw.Multicopter("flightgoggles"), pw.Fleet("flightgoggles", 2)):
-        for factors in ([1e308, 1.0, 1.0, 1.0], [11.0, 1.0, 1.0, 1.0], [-0.1, 1.0, 1.0, 1.0]):
+        for factors in ([1e30, 1.0, 1.0, 1.0], [11.0, 1.0, 1.0, 1.0], [-0.1, 1.0, 1.0, 1.0]):
             with pytest.raises(ValueError, match="from 0 to 10"):
                 wear(vehicle, factors)

@@ -373,7 +373,7 @@ def test_the_command_prints_the_table_of_many_courses(capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--out", "film.avi"], r"expected a name that ends in \.mp4, \.gif or \.png"),
+        (["--out", "film.avi"], r"expected a name that ends in \.mp4, \.gif, \.rrd or \.png"),
         (["--out", "no/such/folder.png"], "--out no/such/folder.png"),
         (["--rate", "0.5"], "--rate: expected from 1 to 240"),
         (["--seed", "-3"], "seed: expected a whole number"),

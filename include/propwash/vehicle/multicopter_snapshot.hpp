@@ -63,7 +63,8 @@ bool is_sound(const MulticopterSnapshot<N, T>& s, const VehicleParameters& vehic
   bool sound = complete(s.state.rotor_speeds) && complete(s.input.command) &&
                complete(s.rotor_effectiveness) && complete(s.held_speeds) && s.delay.newest >= 0 &&
                s.delay.newest < s.delay.capacity && is_finite(s.dt) && s.dt >= min_time_step &&
-               s.id <= std::numeric_limits<std::uint32_t>::max() && s.outer_loop >= -1 && s.outer_loop <= static_cast<int>(OuterLoop::incremental);
+               s.id <= std::numeric_limits<std::uint32_t>::max() && s.outer_loop >= -1 &&
+               s.outer_loop <= static_cast<int>(OuterLoop::incremental);
   for (const auto& past : s.delay.history) sound = sound && complete(past);
   if (!sound) return false;
   for (const double x : {s.held_reading.time, s.imu_phase, s.voltage, s.time}) {

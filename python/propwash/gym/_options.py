@@ -253,17 +253,11 @@ def has_effect(name: str, chosen: Settings) -> bool:
     return getattr(chosen, other) in values
 
 
-_SHOWN = ("render_mode", get_args(RenderMode))
-
-
 _NEEDED = {
     "history": ("observation", ("sensors",)),
     "max_tilt": ("action", ("attitude_thrust",)),
     "max_speed": ("action", ("velocity",)),
     "max_rates": ("action", ("rate_thrust", "attitude_thrust", "velocity")),
-    "render_camera": _SHOWN,
-    "render_size": _SHOWN,
-    "render_envs": _SHOWN,
 }
 """Options that have an effect for some values of another one alone."""
 
