@@ -6,8 +6,8 @@
 #include "propwash/model/geodetic.hpp"
 #include "propwash/model/gnss.hpp"
 #include "propwash/model/magnetometer.hpp"
+#include "propwash/model/sample_schedule.hpp"
 #include "propwash/random/sample_noise.hpp"
-#include "propwash/world/sample_schedule.hpp"
 #include "rooms.hpp"
 #include "sensor_arrays.hpp"
 

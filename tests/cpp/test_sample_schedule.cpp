@@ -1,5 +1,5 @@
 // When samples fall due: at the first step that is not early, for any rate, without drift.
-#include <propwash/world/sample_schedule.hpp>
+#include <propwash/model/sample_schedule.hpp>
 
 #include "catch.hpp"
 
