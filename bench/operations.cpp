@@ -7,10 +7,10 @@
 #include "custom_scalars.hpp"
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/control/rate_control.hpp"
-#include "propwash/fleet/make_constants.hpp"
 #include "propwash/integrate/euler.hpp"
 #include "propwash/integrate/rk4.hpp"
-#include "propwash/vehicle/multicopter_step.hpp"
+#include "propwash/vehicle/make_tick_constants.hpp"
+#include "propwash/vehicle/tick.hpp"
 #include "propwash/vehicle/vehicles.hpp"
 
 namespace {
@@ -31,7 +31,7 @@ template <class Method, class Noise>
 void step(const char* name, pw::Integrator integrator) {
   constexpr double dt = 1.0 / 960.0;
   const auto model = pw::make_principal_model<4>(pw::vehicles::flightgoggles()).model;
-  const auto lag = pw::detail::motor_stages(integrator, model.motor[0].rate, dt);
+  const auto lag = pw::motor_stages(integrator, model.motor[0].rate, dt);
   pw::MulticopterState<Counted, 4> x;
   x.rotor_speeds = pw::SmallArray<Counted, 4>::filled(4, Counted(1000.0));
   pw::MulticopterInput<Counted, 4, pw::Zero3, Noise> input;

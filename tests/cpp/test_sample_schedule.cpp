@@ -53,3 +53,28 @@ TEST_CASE("what comes later than any run comes never, not at once", "[sample_sch
     CHECK(schedule.step_of(1000000) > long_run);
   }
 }
+
+TEST_CASE("a phase falls due where the schedule does", "[sample_schedule]") {
+  for (const double rate : {480.0, 320.0, 333.3, 97.0, 0.7}) {
+    const double dt = 1.0 / 960.0;
+    REQUIRE(pw::is_slower_than_steps(rate, dt));
+    const pw::SampleSchedule schedule{rate, dt, 0};
+    double phase = 0.0;
+    std::uint64_t k = 1;
+    for (std::uint64_t step = 1; step <= 100000; ++step) {
+      if (!pw::sample_is_due(phase, dt, rate)) continue;
+      INFO("rate " << rate << " sample " << k);
+      REQUIRE(step == schedule.step_of(k));
+      ++k;
+    }
+  }
+}
+
+TEST_CASE("a sensor of the steps' own rate is not slower than they are", "[sample_schedule]") {
+  CHECK_FALSE(pw::is_slower_than_steps(0.0, 1.0));  // one sample a step
+  for (const double rate : {960.0, 997.0, 1e6}) {
+    CHECK_FALSE(pw::is_slower_than_steps(rate, 1.0 / rate));
+    CHECK_FALSE(pw::is_slower_than_steps(2.0 * rate, 1.0 / rate));
+    CHECK(pw::is_slower_than_steps(0.999 * rate, 1.0 / rate));
+  }
+}

@@ -5,7 +5,8 @@
 #include <propwash/integrate/integrate.hpp>
 #include <propwash/model/car.hpp>
 #include <propwash/model/delay.hpp>
-#include <propwash/vehicle/multicopter_model.hpp>
+#include <propwash/vehicle/make_tick_constants.hpp>
+#include <propwash/vehicle/tick.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 #include <vector>
 
@@ -228,6 +229,32 @@ struct Flight {
     bench.out(pw::projected(model, pw::Euler{}(f, x, 0.01)));
     bench.out(pw::projected(model, pw::Rk4{}(f, x, T(0.01))));
     bench.out(pw::projected(model, pw::SymplecticEuler{}(f, x, 0.01)));
+    tick(bench, vehicle, x, input);
+  }
+
+  template <class T>
+  void tick(Bench& bench, pw::VehicleParameters vehicle, pw::MulticopterState<T, N>& x,
+            const pw::MulticopterInput<T, N>& input) const {
+    using P = std::conditional_t<shared, double, T>;
+    vehicle.imu.position = {0.1, -0.2, 0.05};
+    vehicle.imu.attitude = pw::from_axis_angle(pw::Vec3<double>{0.0, 0.6, 0.8}, 0.7);
+    auto c = pw::make_tick_constants<P, N, Shape>(vehicle, vehicle);
+    pw::set_time_step(c, vehicle, pw::Integrator::euler, 0.01, true);
+    const pw::RateThrust<T> command{bench.vec3<T>(), bench.in<T>(5.0, 15.0)};
+    pw::RateControllerState<T> controller{};
+    auto speeds = pw::rate_loop(c, controller, bench.vec3<T>(), command);
+    const auto delay = [](pw::SmallArray<T, N>& delayed) { delayed = delayed * 0.5; };
+    pw::drive_motors(c.model, speeds, delay, true, bench.in<T>(0.5, 1.0));
+    bench.out(speeds);
+    const auto z = bench.array<T, 6>(6, -2.0, 2.0);
+    const pw::MulticopterInput<T, N, pw::Zero3> held{
+        pw::limited(c.model, speeds), {}, pw::noise_force<T>(c, z), pw::noise_torque<T>(c, z)};
+    x = pw::step_in_air(pw::Euler{}, c, x, held, bench.vec3<T>(), true, 0.01);
+    bench.out(x);
+    const auto bias = pw::walked(pw::ImuBias<T>{}, c.imu_deviations, z);
+    const auto noise = pw::imu_noise<T>(z, c.imu_deviations);
+    const auto reading = pw::imu_read(c.model, c.imu, x, input, bias, noise, 0.0);
+    bench.out(reading.specific_force), bench.out(reading.angular_rate);
   }
 };
 

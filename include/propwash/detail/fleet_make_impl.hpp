@@ -142,7 +142,7 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
       }
     }
     kernels.set_constants(constants.data() + i / lanes * kernels.constants_bytes,
-                          static_cast<int>(i % lanes), rotors_, numbers.data());
+                          static_cast<int>(i % lanes), rotors_, switches, numbers.data());
   }
   // padding starts as the last vehicle does
   while (own && starts.size() < blocks * lanes * start_width()) {
@@ -259,7 +259,7 @@ void Fleet<T, N>::set_parameters(const Of& of, Span<const std::size_t> some) {
     const std::size_t end = some[k] + 1 == size_ ? blocks() * lanes() : some[k] + 1;
     for (std::size_t i = some[k]; i < end; ++i) {
       kernels_.set_constants(constants_.data() + i / lanes() * kernels_.constants_bytes,
-                             static_cast<int>(i % lanes()), rotors_,
+                             static_cast<int>(i % lanes()), rotors_, switches_,
                              numbers.data() + k * each.size());
       std::copy_n(starts.begin() + static_cast<std::ptrdiff_t>(k * width), width,
                   starts_.begin() + static_cast<std::ptrdiff_t>(i * width));

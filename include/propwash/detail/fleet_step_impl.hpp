@@ -111,7 +111,13 @@ void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, Execu
   const auto step = kernel(level);
   while (substeps > 0) {
     batch.step = steps_;
-    batch.substeps = switches_.imu_is_slower ? steps_to_sample(substeps) : substeps;
+    batch.substeps = 0;
+    double imu_phase = imu_phase_;
+    bool is_due = false;
+    while (!is_due && batch.substeps < substeps) {
+      ++batch.substeps;
+      is_due = switches_.imu_is_slower && sample_is_due(imu_phase, options_.dt, vehicle_.imu.rate);
+    }
     in_chunks(static_cast<std::size_t>(batch.substeps), executor,
               [&](std::size_t first, std::size_t last) {
                 if (is_first) before(first, last);
@@ -120,25 +126,12 @@ void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, Execu
     is_first = false;
     steps_ += static_cast<std::uint64_t>(batch.substeps);
     substeps -= batch.substeps;
-    if (!switches_.imu_is_slower) continue;
-    for (int k = 0; k < batch.substeps; ++k) imu_phase_ += options_.dt * vehicle_.imu.rate;
-    if (imu_phase_ < 1.0 - 1e-9) continue;
-    imu_phase_ -= 1.0;
+    imu_phase_ = imu_phase;
+    if (!is_due) continue;
     batch.step = steps_;
     measure(batch, memory_.data() + FleetLayout::held_accelerometer * kernels_.lanes,
             static_cast<std::size_t>(layout().size() * kernels_.lanes), executor);
   }
-}
-
-/// Steps until the next sample of an IMU that is slower than the physics, at most `most`.
-template <class T, int N>
-int Fleet<T, N>::steps_to_sample(int most) const {
-  double phase = imu_phase_;
-  for (int k = 1; k < most; ++k) {
-    phase += options_.dt * vehicle_.imu.rate;
-    if (phase >= 1.0 - 1e-9) return k;
-  }
-  return most;
 }
 
 /// f(first, last) over all blocks, in pieces that are worth a thread's while.

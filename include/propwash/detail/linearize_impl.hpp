@@ -73,61 +73,55 @@ inline Vec3<double> rotation_between(const Quat<double>& from, const Quat<double
   return axis * (sine > 1e-12 ? 2.0 * std::atan2(sine, turn.w) / sine : 2.0);
 }
 
+/// An integrator that is chosen at run time. Behind std::function there is one copy of the
+/// equations for all of them.
+struct IntegratorByName {
+  Integrator integrator;
+
+  template <class Derivative, class State>
+  State operator()(const Derivative& derivative, const State& x, double dt) const {
+    const std::function<State(const State&)> f = std::cref(derivative);
+    switch (integrator) {
+      case Integrator::euler:
+        return Euler{}(f, x, dt);
+      case Integrator::symplectic_euler:
+        return SymplecticEuler{}(f, x, dt);
+      case Integrator::rk4:
+        break;
+    }
+    return Rk4{}(f, x, dt);
+  }
+};
+
 }  // namespace detail
 
 inline Linearizer::Linearizer(const VehicleParameters& vehicle, const LinearizeOptions& options)
     : parameters_(vehicle), options_(options) {
   validate(vehicle);
   if (options.discrete) validate_time_step(vehicle, options.integrator, options.dt);
-  model_ = make_model<double, Dynamic, GeneralShape>(vehicle);
-  allocation_ = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
-  imu_ = make_imu_device<double>(vehicle.imu);
-  imu_.is_digital = false;
+  constants_ = make_tick_constants<double, Dynamic, GeneralShape>(vehicle, vehicle);
+  constants_.imu.is_digital = false;
   if (!options.discrete) return;
-  law_ = make_rate_control_law<double>(vehicle.rate_controller, vehicle.body.inertia, options.dt);
+  set_time_step(constants_, vehicle, options.integrator, options.dt, false);
   delay_ = step_delay(vehicle.motor.command_delay, options.dt, max_delay_steps + 2);
 }
 
 inline Linearizer::State Linearizer::trim() const {
   State state;
   const double weight = parameters_.body.mass * norm(parameters_.body.gravity);
-  state.rotor_speeds = allocate(allocation_, Wrench<double>{{}, weight});
+  state.rotor_speeds = allocate(constants_.allocation, Wrench<double>{{}, weight});
   return state;
 }
 
 inline Linearizer::Moving Linearizer::rate(const Moving& state, const Input& input) const {
-  return multicopter_derivative(model_, state, input);
+  return multicopter_derivative(constants_.model, state, input);
 }
 
 /// The next state, or d/dt of it.
 inline Linearizer::Moving Linearizer::moved(const Moving& state, const Input& input) const {
-  // behind std::function there is one copy of the equations for all integrators
-  const std::function<Moving(const Moving&)> f = [&](const Moving& x) { return rate(x, input); };
-  if (!options_.discrete) return f(state);
-  switch (options_.integrator) {
-    case Integrator::euler:
-      return projected(model_, Euler{}(f, state, options_.dt));
-    case Integrator::symplectic_euler:
-      return projected(model_, SymplecticEuler{}(f, state, options_.dt));
-    case Integrator::rk4:
-      break;
-  }
-  return projected(model_, Rk4{}(f, state, options_.dt));
-}
-
-/// What the IMU reads before the step: specific force, angular rate.
-inline std::array<Vec3<Linearizer::Number>, 2> Linearizer::read(const Moving& state,
-                                                                const Input& input) const {
-  const ImuBias<Number> none{};
-  Vec3<Number> acceleration_B{};
-  if (imu_.has_lever_arm) {
-    acceleration_B = rate(state, input).body_rates;
-  }
-  const auto force_S = specific_force_at_sensor(imu_, specific_force(model_, state, input),
-                                                state.body_rates, acceleration_B);
-  return {accelerometer_reading(imu_, force_S, none, Vec3<Number>{}),
-          gyroscope_reading(imu_, angular_rate_at_sensor(imu_, state.body_rates), none,
-                            Vec3<Number>{})};
+  if (!options_.discrete) return rate(state, input);
+  const detail::IntegratorByName method{options_.integrator};
+  return multicopter_step(method, constants_.model, state, input, options_.dt);
 }
 
 /// The i-th derivative of what a step or d/dt made of `from`.
@@ -181,11 +175,12 @@ inline Linearizer::Plant Linearizer::plant(const State& state, const Speeds& com
     Input input;
     input.command = seed(command, states);
     const Moving end = moved(x, input);
-    const auto reading = read(x, input);
+    const auto reading =
+        imu_read(constants_.model, constants_.imu, x, input, ImuBias<Number>{}, {}, 0.0);
     for (int i = 0; i < group && first + i < columns; ++i) {
       result.state.col(first + i) = slope(x, end, i);
-      result.output.col(first + i) << to_eigen(detail::partials_of(reading[0], i)),
-          to_eigen(detail::partials_of(reading[1], i));
+      result.output.col(first + i) << to_eigen(detail::partials_of(reading.specific_force, i)),
+          to_eigen(detail::partials_of(reading.angular_rate, i));
     }
     if (first == 0) result.drift = drift(state, end);
   }
@@ -208,11 +203,10 @@ inline Linearizer::Tick Linearizer::tick(const State& state, const RateThrust<do
     RateControllerState<Number> memory;
     memory.filter = {seed(before[0], 3), seed(before[1], 6)};
     memory.integral = seed(before[2], 9);
-    const auto reading_S = gyroscope_reading(imu_, angular_rate_at_sensor(imu_, rates_B),
-                                             ImuBias<Number>{}, Vec3<Number>{});
-    const auto reading_B = imu_.is_turned ? rotate(imu_.parameters.attitude, reading_S) : reading_S;
-    const auto torque_B = rate_control(law_, memory, reading_B, seed(command.rates, 12));
-    const auto speeds = allocate(allocation_, Wrench<Number>{torque_B, seed(command.thrust, 15)});
+    const auto gyroscope_S =
+        read_body_rates(constants_.imu, rates_B, ImuBias<Number>{}, Vec3<Number>{});
+    const RateThrust<Number> seeded{seed(command.rates, 12), seed(command.thrust, 15)};
+    const auto speeds = rate_loop(constants_, memory, gyroscope_S, seeded);
 
     const Vec3<Number> after[] = {memory.filter.value, memory.filter.derivative, memory.integral};
     for (int row = 0; row < detail::memory_states; ++row) {
@@ -282,8 +276,8 @@ inline LinearModel Linearizer::at(const State& state, const Speeds& command) con
   Eigen::MatrixXd speeds = Eigen::MatrixXd::Zero(rotors(), n + rotors());
   Speeds limited = command;
   for (int k = 0; k < rotors(); ++k) {
-    const auto speed = clamp(Dual<double, 1>::variable(command[k], 0), allocation_.speed_min[k],
-                             allocation_.speed_max[k]);
+    const auto speed = clamp(Dual<double, 1>::variable(command[k], 0),
+                             constants_.model.speed_min[k], constants_.model.speed_max[k]);
     limited[k] = speed.value;
     speeds(k, n + k) = speed.partials[0];
   }
@@ -319,10 +313,9 @@ inline void Linearizer::require_loop() const {
         "take LinearizeOptions::discrete and the controller's dt"));
   }
   validate_allocation(parameters_);
-  const double rate = parameters_.imu.rate;
-  if (rate > 0.0 && rate * options_.dt < 1.0 - 1e-9) {
+  if (is_slower_than_steps(parameters_.imu.rate, options_.dt)) {
     PROPWASH_THROW(std::invalid_argument(
-        "imu.rate = " + std::to_string(rate) +
+        "imu.rate = " + std::to_string(parameters_.imu.rate) +
         ": expected at least 1 / dt; with readings that are held over several steps the loop is "
         "not the same from step to step. Take dt = 1 / imu.rate, or imu.rate = 0"));
   }

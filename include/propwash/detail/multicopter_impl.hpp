@@ -19,13 +19,8 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
         ": expected " + std::to_string(N) + ", the template argument of Multicopter"));
   }
   parallel_ = is_parallel(parameters);
-  if (parallel_) {
-    parallel_model_ = make_model<T, N, ParallelShape>(parameters);
-  } else {
-    general_model_ = make_model<T, N, GeneralShape>(parameters);
-  }
-  allocation_ = make_allocation<T, N>(parameters.rotors, parameters.motor);
-  imu_ = make_imu_device<T>(parameters.imu);
+  if (parallel_) parallel_model_ = make_model<T, N, ParallelShape>(parameters);
+  constants_ = make_tick_constants<T, N, GeneralShape>(parameters, parameters);
 
   const auto& noise = parameters.process_noise;
   noisy_ = options.noise && (noise.force > 0 || noise.torque > 0 || is_noisy(parameters.imu));
@@ -43,7 +38,7 @@ template <int N, class T>
 typename Multicopter<N, T>::State Multicopter<N, T>::trim() const {
   State state;
   const T weight = T(parameters_.body.mass * norm(parameters_.body.gravity));
-  state.rotor_speeds = allocate(allocation_, Wrench<T>{{}, weight});
+  state.rotor_speeds = allocate(constants_.allocation, Wrench<T>{{}, weight});
   return state;
 }
 
@@ -84,7 +79,7 @@ void Multicopter<N, T>::reset(const State& state) {
   if (noisy_) {
     memory_.bias = initial_imu_bias<T>(parameters_.imu, options_.seed, options_.id, memory_.steps);
   }
-  constants_ = {};
+  step_ = {};
   prepare(memory_.dt);
   draw_imu_noise();
   memory_.held_reading = measured();
@@ -117,7 +112,7 @@ void Multicopter<N, T>::restore(const Snapshot& snapshot) {
         " rotors gave, from a finite state, got a damaged one"));
   }
   // the readings, present and held, are those of the snapshot: preparing must not take new ones
-  constants_ = {};
+  step_ = {};
   prepare(snapshot.dt);
   memory_ = snapshot;
   options_.seed = snapshot.seed;
@@ -150,7 +145,7 @@ void Multicopter<N, T>::make_rotors() {
     if (parallel_) {
       detail::make_rotor(rotor, parallel_model_.rotors[i]);
     } else {
-      detail::make_rotor(rotor, general_model_.rotors[i]);
+      detail::make_rotor(rotor, constants_.model.rotors[i]);
     }
   }
 }
@@ -175,17 +170,11 @@ void Multicopter<N, T>::require_time_step(double dt) const {
 template <int N, class T>
 void Multicopter<N, T>::prepare(double dt) {
   memory_.dt = dt;
-  const auto& noise = parameters_.process_noise;
-  constants_.dt = dt;
-  const bool was_slower = constants_.imu.is_slower;
-  constants_.imu = make_imu_step<T>(parameters_.imu, dt, options_.noise);
-  const double on = options_.noise ? 1.0 : 0.0;
-  constants_.force_deviation = T(on * held_noise_deviation(noise.force, dt));
-  constants_.torque_deviation = T(on * held_noise_deviation(noise.torque, dt));
-  constants_.delay = step_delay(parameters_.motor.command_delay, dt, Snapshot::delay_capacity);
-  constants_.law =
-      make_rate_control_law<T>(parameters_.rate_controller, cast<T>(parameters_.body.inertia), dt);
-  if (constants_.imu.is_slower && !was_slower) {
+  const bool was_slower = step_.imu_is_slower;
+  step_ = {dt, is_slower_than_steps(parameters_.imu.rate, dt),
+           step_delay(parameters_.motor.command_delay, dt, Snapshot::delay_capacity)};
+  set_time_step(constants_, parameters_, options_.integrator, dt, options_.noise);
+  if (step_.imu_is_slower && !was_slower) {
     memory_.held_reading = measured();
     memory_.imu_phase = 0.0;
   }
@@ -193,36 +182,24 @@ void Multicopter<N, T>::prepare(double dt) {
 
 template <int N, class T>
 SmallArray<T, N> Multicopter<N, T>::rate_controlled(const RateThrust<T>& command) {
-  const Vec3<T> reading_S =
-      constants_.imu.is_slower ? memory_.held_reading.angular_rate : gyroscope();
-  const Vec3<T> reading_B =
-      imu_.is_turned ? rotate(imu_.parameters.attitude, reading_S) : reading_S;
-  const Vec3<T> torque = rate_control(constants_.law, memory_.controller, reading_B, command.rates);
-  return allocate(allocation_, Wrench<T>{torque, command.thrust});
+  const Vec3<T> gyroscope_S = step_.imu_is_slower
+                                  ? memory_.held_reading.angular_rate
+                                  : read_body_rates(constants_.imu, memory_.state.body_rates,
+                                                    memory_.bias, imu_noise_.gyroscope);
+  return rate_loop(constants_, memory_.controller, gyroscope_S, command);
 }
 
+/// The speeds that the motors are driven to under a command.
 template <int N, class T>
-SmallArray<T, N> Multicopter<N, T>::limited(const SmallArray<T, N>& speeds) const {
-  return clamp(speeds, allocation_.speed_min, allocation_.speed_max);
-}
-
-/// What limited speeds become at the battery's voltage.
-template <int N, class T>
-SmallArray<T, N> Multicopter<N, T>::at_voltage(const SmallArray<T, N>& speeds) const {
-  if (!(parameters_.battery.nominal_voltage > 0.0)) return speeds;
-  const T ratio = static_cast<T>(memory_.voltage / parameters_.battery.nominal_voltage);
-  return limited(map(speeds, [&](const T& speed) { return command_at_voltage(speed, ratio); }));
-}
-
-/// The speeds that the motors are driven to: the command within limits, delayed, at the battery's
-/// voltage.
-template <int N, class T>
-SmallArray<T, N> Multicopter<N, T>::driven(const SmallArray<T, N>& command) {
-  SmallArray<T, N> speeds = limited(command);
-  if (parameters_.motor.command_delay > 0.0) {
-    speeds = memory_.delay.push(speeds, constants_.delay.steps, T(constants_.delay.fraction));
-  }
-  return at_voltage(speeds);
+template <class Delay>
+SmallArray<T, N> Multicopter<N, T>::driven(const SmallArray<T, N>& command,
+                                           const Delay& delay) const {
+  SmallArray<T, N> speeds = limited(constants_.model, command);
+  const double nominal = parameters_.battery.nominal_voltage;
+  const bool has_battery = nominal > 0.0;
+  drive_motors(constants_.model, speeds, delay, has_battery,
+               has_battery ? static_cast<T>(memory_.voltage / nominal) : T(1));
+  return speeds;
 }
 
 template <int N, class T>
@@ -234,16 +211,11 @@ void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
     input.force_W = memory_.input.force_W;
     input.torque_B = memory_.input.torque_B;
   }
-  // seen from the air, whose velocity is held over the step, there is no wind
   const Vec3<T> wind_W = memory_.input.wind_W;
-  State x = memory_.state;
-  x.velocity -= wind_W;
-  const T dt = T(constants_.dt);
+  const State x = memory_.state;
+  const T dt = T(step_.dt);
   const auto step = [&](auto method) PROPWASH_LAMBDA {
-    State next = multicopter_step(method, model, x, input, dt);
-    next.velocity += wind_W;
-    next.position += wind_W * dt;
-    memory_.state = next;
+    memory_.state = step_in_air(method, model, x, input, wind_W, true, dt);
   };
   switch (options_.integrator) {
     case Integrator::euler:
@@ -257,19 +229,21 @@ void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
 
 template <int N, class T>
 void Multicopter<N, T>::advance(const SmallArray<T, N>& command) {
-  memory_.input.command = driven(command);
+  memory_.input.command = driven(command, [&](SmallArray<T, N>& speeds) {
+    if (!(parameters_.motor.command_delay > 0.0)) return;
+    speeds = memory_.delay.push(speeds, step_.delay.steps, T(step_.delay.fraction));
+  });
   if (noisy_) draw_noise();
   if (!parallel_) {
-    integrate<Vec3<T>>(general_model_);
+    integrate<Vec3<T>>(constants_.model);
   } else if (noisy_ || is_pushed_) {
     integrate<Vec3<T>>(parallel_model_);
   } else {
     integrate<Zero3>(parallel_model_);
   }
   ++memory_.steps;
-  memory_.time += constants_.dt;
-  if (constants_.imu.is_slower &&
-      imu_is_due(memory_.imu_phase, constants_.dt, parameters_.imu.rate)) {
+  memory_.time += step_.dt;
+  if (step_.imu_is_slower && sample_is_due(memory_.imu_phase, step_.dt, parameters_.imu.rate)) {
     memory_.held_reading = measured();
   }
 }
@@ -284,41 +258,27 @@ void Multicopter<N, T>::draw_noise() {
                                        {n, Stream::imu_bias_walk},
                                        {n + 1, Stream::imu_noise},
                                        {n, Stream::user}}});
-  const auto triple = [&z](int stream, int from) {
-    return Vec3<T>{T(z[stream][from]), T(z[stream][from + 1]), T(z[stream][from + 2])};
-  };
-  memory_.noise_force_W = triple(0, 0) * constants_.force_deviation;
-  memory_.noise_torque_B = triple(0, 3) * constants_.torque_deviation;
+  memory_.noise_force_W = noise_force<T>(constants_, z[0]);
+  memory_.noise_torque_B = noise_torque<T>(constants_, z[0]);
   apply_wrench();
-  memory_.bias = walked(memory_.bias, constants_.imu, z[1]);
-  imu_noise_ =
-      imu_noise(z[2], constants_.imu.accelerometer_deviation, constants_.imu.gyroscope_deviation);
+  memory_.bias = walked(memory_.bias, constants_.imu_deviations, z[1]);
+  imu_noise_ = imu_noise<T>(z[2], constants_.imu_deviations);
 }
 
 /// The white noise of the reading at the present number of steps, drawn again.
 template <int N, class T>
 void Multicopter<N, T>::draw_imu_noise() {
   if (!noisy_) return;
-  imu_noise_ =
-      imu_noise(six_normals(options_.seed, options_.id, memory_.steps, Stream::imu_noise),
-                constants_.imu.accelerometer_deviation, constants_.imu.gyroscope_deviation);
-}
-
-template <int N, class T>
-Vec3<T> Multicopter<N, T>::gyroscope() const {
-  return gyroscope_reading(imu_, angular_rate_at_sensor(imu_, memory_.state.body_rates),
-                           memory_.bias, imu_noise_.gyroscope);
+  const auto z = six_normals(options_.seed, options_.id, memory_.steps, Stream::imu_noise);
+  imu_noise_ = imu_noise<T>(z, constants_.imu_deviations);
 }
 
 template <int N, class T>
 ImuReading<T> Multicopter<N, T>::measured() const {
-  const State& x = memory_.state;
-  const Vec3<T> force_B = parallel_ ? specific_force(parallel_model_, x, memory_.input)
-                                    : specific_force(general_model_, x, memory_.input);
-  Vec3<T> angular_acceleration_B;
-  if (imu_.has_lever_arm) angular_acceleration_B = derivative().body_rates;
-  return imu_reading(imu_, force_B, x.body_rates, angular_acceleration_B, memory_.bias, imu_noise_,
-                     memory_.time);
+  return with_model([&](const auto& model) {
+    return imu_read(model, constants_.imu, memory_.state, memory_.input, memory_.bias, imu_noise_,
+                    memory_.time);
+  });
 }
 
 }  // namespace propwash

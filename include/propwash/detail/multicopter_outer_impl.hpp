@@ -14,13 +14,13 @@ void Multicopter<N, T>::set_outer_loops(const OuterLoopParameters& parameters) {
   outer_dt_ = 0.0;
 }
 
-/// The constants of the loops for steps of constants_.dt.
+/// The constants of the loops for steps of step_.dt.
 template <int N, class T>
 void Multicopter<N, T>::prepare_outer() {
-  if (!outer_is_set_) outer_parameters_ = outer_loops_for(parameters_, constants_.dt);
-  outer_law_ = make_outer_loop_law<T>(parameters_, outer_parameters_, constants_.dt);
-  outer_law_.prioritised = outer_law_.prioritised && can_prioritise(allocation_);
-  outer_dt_ = constants_.dt;
+  if (!outer_is_set_) outer_parameters_ = outer_loops_for(parameters_, step_.dt);
+  outer_law_ = make_outer_loop_law<T>(parameters_, outer_parameters_, step_.dt);
+  outer_law_.prioritised = outer_law_.prioritised && can_prioritise(constants_.allocation);
+  outer_dt_ = step_.dt;
 }
 
 template <int N, class T>
@@ -29,7 +29,7 @@ void Multicopter<N, T>::step(const OuterLoopCommand<T>& command, double dt) {
   if (outer_dt_ == 0.0) validate_outer_loops(parameters_);
   if (by_rates) validate_rate_loops(parameters_);
   prepare_step(dt);
-  if (outer_dt_ != constants_.dt) prepare_outer();
+  if (outer_dt_ != step_.dt) prepare_outer();
   const auto interval = static_cast<std::uint64_t>(outer_parameters_.interval);
   bool is_due = memory_.steps % interval == 0;
   if (memory_.outer_loop != static_cast<int>(command.loop)) {
@@ -54,13 +54,13 @@ void Multicopter<N, T>::run_outer(const OuterLoopCommand<T>& command) {
     return;
   }
   const auto reading = imu();
-  const auto& device = imu_.parameters;
+  const auto& device = constants_.imu.parameters;
   in.gyroscope = rotate(device.attitude, reading.angular_rate);
   in.accelerometer = rotate(device.attitude, reading.specific_force) -
                      cross(in.gyroscope, cross(in.gyroscope, device.position));
-  in.rotors = attained_wrench(allocation_, x.rotor_speeds);
+  in.rotors = attained_wrench(constants_.allocation, x.rotor_speeds);
   const Wrench<T> wanted = run_wrench_loop(outer_law_, memory_.outer, in, command);
-  memory_.held_speeds = outer_allocate(outer_law_, allocation_, wanted, x.rotor_speeds);
+  memory_.held_speeds = outer_allocate(outer_law_, constants_.allocation, wanted, x.rotor_speeds);
 }
 
 }  // namespace propwash

@@ -2,32 +2,15 @@
 /// @file
 /// The constants of a vehicle as the fleet's kernels read them: one number, or one per lane.
 
-#include "propwash/control/allocation.hpp"
-#include "propwash/control/rate_control.hpp"
-#include "propwash/integrate/decay.hpp"
 #include "propwash/model/dryden.hpp"
-#include "propwash/model/imu.hpp"
-#include "propwash/vehicle/multicopter_model.hpp"
+#include "propwash/vehicle/tick_constants.hpp"
 
 namespace propwash {
 
-/// All that a step of one vehicle needs to know, for one dt. P is double where it is made, a pack
-/// where it is used.
+/// The constants of a step and of a fleet's turbulence. P is double where they are made, a pack
+/// where they are used.
 template <class P, int N, class Shape>
-struct FleetConstants {
-  MulticopterModel<P, N, Shape> model{};
-  DecayStages<P> lag{};
-  Allocation<P, N, typename Shape::template EachRotor<P, N>> allocation{};
-  RateControlLaw<P, typename Shape::template Matrix<P>> law{};
-  ImuDevice<P> imu{};
-  P per_force{};                ///< of the model's unit of force in a newton
-  Vec3<P> per_torque{};         ///< of the model's units of torque in a newton metre
-  P force_deviation{};          ///< process noise held over dt, in the model's unit of force
-  Vec3<P> torque_deviation{};   ///< in the model's units of torque
-  P accelerometer_deviation{};  ///< m/s^2, white noise of a reading
-  P gyroscope_deviation{};      ///< rad/s
-  P accelerometer_walk{};       ///< m/s^2, of the bias in dt
-  P gyroscope_walk{};           ///< rad/s
+struct FleetConstants : TickConstants<P, N, Shape> {
   DrydenFilter<P> turbulence{};
   P turbulence_cos{};  ///< of the heading of the mean wind
   P turbulence_sin{};
@@ -141,8 +124,8 @@ PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
   visit(c.imu.parameters, f);
   f(c.per_force), visit(c.per_torque, f);
   f(c.force_deviation), visit(c.torque_deviation, f);
-  f(c.accelerometer_deviation), f(c.gyroscope_deviation);
-  f(c.accelerometer_walk), f(c.gyroscope_walk);
+  auto& imu = c.imu_deviations;
+  f(imu.accelerometer), f(imu.gyroscope), f(imu.accelerometer_walk), f(imu.gyroscope_walk);
   for_each_number(c.turbulence, f);
   f(c.turbulence_cos), f(c.turbulence_sin);
 }

@@ -267,7 +267,6 @@ class Fleet {
     return commands_rates(static_cast<OuterLoop>(outer_.loop)) ? 4 : rotors_;
   }
   typename FleetKernels<T>::Step kernel(Level level) const;
-  int steps_to_sample(int most) const;
   void measure(const FleetBatch<T>& batch, T* readings, std::size_t stride,
                ExecutorRef executor) const;
   detail::FleetSnapshotHeader header() const;

@@ -37,9 +37,14 @@ struct FleetKernelsOf {
           .measure(readings + block * stride);
     }
   }
-  static void set_constants(std::byte* block, int lane, int rotors, const double* numbers) {
+  static void set_constants(std::byte* block, int lane, int rotors, const FleetSwitches& switches,
+                            const double* numbers) {
     auto& constants = *reinterpret_cast<Constants*>(block);
     resize_rotors(constants, rotors);
+    constants.imu.has_lever_arm = switches.has_lever_arm;
+    constants.imu.is_turned = switches.is_turned;
+    constants.imu.is_digital = switches.is_digital;
+    constants.law.gyroscopic_term = switches.gyroscopic_term;
     for_each_number(constants, [&](Pack<T, Lanes>& x) PROPWASH_LAMBDA {
       x.v[lane] = static_cast<T>(*numbers);
       ++numbers;
@@ -82,7 +87,10 @@ struct FleetKernels {
   /// The IMU's readings of each block, six fields, `stride` numbers from block to block.
   void (*measure)(const FleetBatch<T>&, std::size_t first, std::size_t last, T* readings,
                   std::size_t stride) = nullptr;
-  void (*set_constants)(std::byte* block, int lane, int rotors, const double* numbers) = nullptr;
+  /// Makes a lane of constants from numbers in the order of for_each_number; the switches are those
+  /// of all lanes.
+  void (*set_constants)(std::byte* block, int lane, int rotors, const FleetSwitches& switches,
+                        const double* numbers) = nullptr;
   /// The coefficients of thrust and torque of a lane's rotors, detail::numbers_of_rotor for each:
   /// read, and set to `numbers` times each rotor's effectiveness.
   void (*read_rotors)(const std::byte* block, int lane, int rotors, T* numbers) = nullptr;

@@ -12,8 +12,7 @@
 #include "propwash/integrate/rk4.hpp"
 #include "propwash/math/dual.hpp"
 #include "propwash/math/pack.hpp"
-#include "propwash/model/imu.hpp"
-#include "propwash/vehicle/multicopter_step.hpp"
+#include "propwash/vehicle/tick.hpp"
 
 namespace propwash {
 
@@ -109,6 +108,22 @@ struct OpenLoopLanes<Pack<double, L>> {
 };
 #endif
 
+/// Rk4 whose derivative is a function by itself: four copies in line would be more than a cache of
+/// instructions holds.
+template <class Isa>
+struct CalledRk4 {
+  template <class Derivative, class State, class Time>
+  PROPWASH_FN State operator()(const Derivative& f, const State& x, const Time& dt) const {
+    return Rk4{}([&f](const State& y) PROPWASH_LAMBDA { return call(f, y); }, x, dt);
+  }
+
+ private:
+  template <class Derivative, class State>
+  static State call(const Derivative& f, const State& x) {
+    return f(x);
+  }
+};
+
 /// Windows side by side. Isa is a type that stands for the translation unit, as in
 /// fleet/kernel.hpp; Real is double or a Pack of them, N the number of rotors or Dynamic, Group
 /// that of unknowns.
@@ -168,21 +183,15 @@ class OpenLoopFlyer {
     const std::size_t all = flight_.rows * rotors;
     take(batch_.speeds, batch_.speeds + all, all, state_.rotor_speeds);
     const double dt = flight_.period / flight_.substeps;
-    const auto f = [this](const State& x) PROPWASH_LAMBDA { return rate(model_, x, input_); };
     for (std::size_t sample = 0; sample < flight_.samples; ++sample) {
       if (flight_.attitude_every > 0 && sample % flight_.attitude_every == 0) put_in_attitude();
       take(flight_.commands, flight_.slopes, all - rotors, input_.command);
       for (int step = 0; step < flight_.substeps; ++step) {
-        state_ = projected(model_, Rk4{}(f, state_, dt));
+        state_ = multicopter_step(CalledRk4<Isa>{}, model_, state_, input_, dt);
       }
       for (auto& row : rows_) ++row;
       keep(sample);
     }
-  }
-
-  // a function of its own: four times in line it would be more than a cache of instructions holds
-  static State rate(const Model& model, const State& x, const Input& input) {
-    return multicopter_derivative(model, x, input);
   }
 
   /// A column of the present rows.
@@ -234,12 +243,8 @@ class OpenLoopFlyer {
 
   /// m/s^2, the specific force that the IMU reads.
   PROPWASH_FN Vec3<T> felt() const {
-    const auto& imu = batch_.imu;
-    Vec3<T> acceleration_B{};
-    if (imu.has_lever_arm) acceleration_B = rate(model_, state_, input_).body_rates;
-    const auto force_S = specific_force_at_sensor(imu, specific_force(model_, state_, input_),
-                                                  state_.body_rates, acceleration_B);
-    return accelerometer_reading(imu, force_S, ImuBias<T>{}, Vec3<T>{});
+    return imu_read(model_, batch_.imu, state_, input_, ImuBias<T>{}, ImuNoise<T>{}, 0.0)
+        .specific_force;
   }
 
   PROPWASH_FN void put(double* to, std::size_t sample, const Vec3<T>& v) const {

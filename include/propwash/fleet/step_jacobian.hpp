@@ -16,11 +16,10 @@
 #include <cstddef>
 #include <vector>
 
-#include "propwash/fleet/constants.hpp"
 #include "propwash/fleet/make_constants.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/dual.hpp"
-#include "propwash/vehicle/multicopter_step.hpp"
+#include "propwash/vehicle/tick.hpp"
 
 namespace propwash {
 
@@ -166,7 +165,7 @@ class StepJacobian {
     State x = state;
     x.body_rates = x.body_rates * (constant<T>(1) / unit);
     MulticopterInput<T, N, Zero3, Zero3> input;
-    input.command = clamp(command, model_.speed_min, model_.speed_max);
+    input.command = limited(model_, command);
     State next =
         multicopter_step(detail::Watched<Method, Body>{stages, &end}, model_, lag_, x, input, dt_);
     next.body_rates = next.body_rates * unit;

@@ -2,8 +2,8 @@
 /// @file
 /// The code of the fleet's kernels: a block of vehicles, some steps, in registers.
 ///
-/// Nothing here knows a number of physics: it loads the fields of a block into the types of model/,
-/// control/ and vehicle/ with packs for scalars, calls their functions, and stores.
+/// The order of a step is that of vehicle/tick.hpp. Here the fields of a block are loaded into the
+/// types of model/, control/ and vehicle/ with packs for scalars, and stored again.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +15,9 @@
 #include "propwash/fleet/layout.hpp"
 #include "propwash/math/finite.hpp"
 #include "propwash/math/rows.hpp"
-#include "propwash/model/battery.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/model/ground.hpp"
-#include "propwash/vehicle/multicopter_step.hpp"
+#include "propwash/vehicle/tick.hpp"
 
 namespace propwash {
 
@@ -62,8 +61,12 @@ class FleetStepper {
       for (int k = 0; k < count; ++k, ++step_) {
         command_rotors(draws[k]);
         apply_noise(draws[k]);
-        integrate();
-        if constexpr (everything) after_step();
+        if constexpr (everything) {
+          if (batch_.switches.wind) wind_ = wind();
+        }
+        take(step_in_air(Method{}, constants_, x_, input_, wind_,
+                         everything && batch_.switches.wind, batch_.dt));
+        if constexpr (everything) stop_above_ground();
       }
     }
     store();
@@ -211,13 +214,11 @@ class FleetStepper {
       } else {
         command(speeds_);
       }
-      if (batch_.motor_delay != nullptr) delay_motors();
-      if (batch_.switches.battery) {
-        const Real ratio = field(layout.voltage_ratio);
-        for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
-          input_.command[i] = limited(command_at_voltage(input_.command[i], ratio), i);
-        });
-      }
+      const auto delay = [&](SmallArray<Real, N>& speeds) PROPWASH_LAMBDA {
+        if (batch_.motor_delay != nullptr) delay_motors(speeds);
+      };
+      drive_motors(constants_.model, input_.command, delay, batch_.switches.battery,
+                   field(layout.voltage_ratio));
     }
   }
 
@@ -226,18 +227,12 @@ class FleetStepper {
   }
 
   PROPWASH_FN SmallArray<Real, N> rate_controlled(const LaneDraws<Real>& draws) {
-    const Vec3<Real> reading_S =
+    const Vec3<Real> gyroscope_S =
         batch_.switches.imu_is_slower ? field3(layout.held_gyroscope) : gyroscope(draws);
-    const Vec3<Real> reading_B = batch_.switches.is_turned
-                                     ? rotate(constants_.imu.parameters.attitude, reading_S)
-                                     : reading_S;
-    auto law = constants_.law;
-    law.gyroscopic_term = batch_.switches.gyroscopic_term;
-    const Vec3<Real> torque = rate_control(law, controller_, reading_B, rate_thrust_.rates);
-    return allocate(constants_.allocation, Wrench<Real>{torque, rate_thrust_.thrust});
+    return rate_loop(constants_, controller_, gyroscope_S, rate_thrust_);
   }
 
-  PROPWASH_FN void delay_motors() {
+  PROPWASH_FN void delay_motors(SmallArray<Real, N>& speeds) {
     const int slots = batch_.motor_delay_slots;
     const int width = rotors_ * Lanes;
     T* const ring = batch_.motor_delay + block_ * static_cast<std::size_t>(slots * width);
@@ -249,11 +244,10 @@ class FleetStepper {
     T* const newest = slot(0);
     const T* const later = slot(batch_.motor_delay_steps);
     const T* const earlier = slot(batch_.motor_delay_steps + 1);
-    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { store_at(newest, i, input_.command[i]); });
+    for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { store_at(newest, i, speeds[i]); });
     for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
-      input_.command[i] =
-          held_between(Real::load(later + i * Lanes), Real::load(earlier + i * Lanes),
-                       batch_.motor_delay_fraction);
+      speeds[i] = held_between(Real::load(later + i * Lanes), Real::load(earlier + i * Lanes),
+                               batch_.motor_delay_fraction);
     });
   }
 
@@ -295,14 +289,11 @@ class FleetStepper {
   PROPWASH_FN bool reads_gyroscope() const {
     return batch_.rates != nullptr && batch_.switches.imu_noise && !batch_.switches.imu_is_slower;
   }
-  PROPWASH_FN static Vec3<Real> triple(const NormalsOf<Real>& z, int from) {
-    return {z[from], z[from + 1], z[from + 2]};
-  }
 
   PROPWASH_FN void apply_process_noise(const LaneDraws<Real>& draws) {
     if (everything && !batch_.switches.process_noise) return;
-    input_.force_W = triple(draws.process, 0) * constants_.force_deviation;
-    input_.torque_B = cwise_product(triple(draws.process, 3), constants_.torque_deviation);
+    input_.force_W = noise_force<Real>(constants_, draws.process);
+    input_.torque_B = noise_torque<Real>(constants_, draws.process);
   }
 
   PROPWASH_FN void add_external_wrench() {
@@ -321,10 +312,7 @@ class FleetStepper {
     if constexpr (everything) {
       if (batch_.switches.external_wrench) add_external_wrench();
       if (batch_.switches.bias_walk) {
-        const auto& z = draws.walk;
-        bias_.accelerometer =
-            walked(bias_.accelerometer, constants_.accelerometer_walk, triple(z, 0));
-        bias_.gyroscope = walked(bias_.gyroscope, constants_.gyroscope_walk, triple(z, 3));
+        bias_ = walked(bias_, constants_.imu_deviations, draws.walk);
       }
       if (batch_.switches.turbulence) advance_turbulence(draws);
     }
@@ -355,17 +343,6 @@ class FleetStepper {
                                         constants_.turbulence_cos, constants_.turbulence_sin);
   }
 
-  // ---- the step ----
-
-  PROPWASH_FN MulticopterState<Real, N> stepped(const MulticopterState<Real, N>& x,
-                                                const Input& input) const {
-    if constexpr (std::is_same_v<Shape, PrincipalShape>) {
-      return multicopter_step(Method{}, constants_.model, constants_.lag, x, input, batch_.dt);
-    } else {
-      return multicopter_step(Method{}, constants_.model, x, input, batch_.dt);
-    }
-  }
-
   /// Number by number: GCC copies an array of packs through memory.
   PROPWASH_FN void take(const MulticopterState<Real, N>& next) {
     x_.position = next.position;
@@ -375,23 +352,7 @@ class FleetStepper {
     for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { x_.rotor_speeds[i] = next.rotor_speeds[i]; });
   }
 
-  PROPWASH_FN void integrate() {
-    if constexpr (everything) {
-      if (batch_.switches.wind) {
-        wind_ = wind();
-        x_.velocity = x_.velocity - wind_;
-      }
-    }
-    take(stepped(x_, input_));
-    if constexpr (everything) {
-      if (batch_.switches.wind) {
-        x_.velocity = x_.velocity + wind_;
-        x_.position = x_.position + wind_ * batch_.dt;
-      }
-    }
-  }
-
-  PROPWASH_FN void after_step() {
+  PROPWASH_FN void stop_above_ground() {
     if (batch_.switches.ground) {
       const auto below =
           stop_at_ground(x_.position, x_.velocity, x_.body_rates, Real(batch_.floor));
@@ -401,47 +362,23 @@ class FleetStepper {
 
   // ---- the IMU ----
 
-  PROPWASH_FN ImuDevice<Real> device() const {
-    ImuDevice<Real> imu{constants_.imu.parameters};
-    imu.has_lever_arm = batch_.switches.has_lever_arm;
-    imu.is_turned = batch_.switches.is_turned;
-    imu.is_digital = batch_.switches.is_digital;
-    return imu;
-  }
-
   /// rad/s, the reading before the step.
   PROPWASH_FN Vec3<Real> gyroscope(const LaneDraws<Real>& draws) const {
     Vec3<Real> noise{};
-    if (reads_gyroscope()) noise = triple(draws.imu, 3) * constants_.gyroscope_deviation;
-    return gyroscope_of(device(), noise);
-  }
-  PROPWASH_FN Vec3<Real> gyroscope_of(const ImuDevice<Real>& imu, const Vec3<Real>& noise) const {
-    return gyroscope_reading(imu, angular_rate_at_sensor(imu, x_.body_rates * rate_unit), bias_,
-                             noise);
+    if (reads_gyroscope()) noise = triple<Real>(draws.imu, 3) * constants_.imu_deviations.gyroscope;
+    return read_body_rates(constants_.imu, x_.body_rates * rate_unit, bias_, noise);
   }
 
   /// Both readings for the present state, at `step`.
   PROPWASH_FN ImuReading<Real> measured(std::uint64_t step) const {
-    Vec3<Real> accelerometer_noise{};
-    Vec3<Real> gyroscope_noise{};
+    ImuNoise<Real> noise{};
     if (batch_.switches.imu_noise) {
       const auto z =
           lane_normals<T, Lanes>(batch_.seed, batch_.ids + block_ * Lanes, step, Stream::imu_noise);
-      accelerometer_noise = triple(z, 0) * constants_.accelerometer_deviation;
-      gyroscope_noise = triple(z, 3) * constants_.gyroscope_deviation;
+      noise = imu_noise<Real>(z, constants_.imu_deviations);
     }
     const MulticopterInput<Real, N> input{input_.command, wind_, input_.force_W, input_.torque_B};
-    const auto imu = device();
-    Vec3<Real> angular_acceleration{};
-    if (imu.has_lever_arm) {
-      angular_acceleration =
-          multicopter_derivative(constants_.model, x_, input).body_rates * rate_unit;
-    }
-    const Vec3<Real> force_S =
-        specific_force_at_sensor(imu, specific_force(constants_.model, x_, input),
-                                 x_.body_rates * rate_unit, angular_acceleration);
-    return {accelerometer_reading(imu, force_S, bias_, accelerometer_noise),
-            gyroscope_of(imu, gyroscope_noise), 0.0};
+    return imu_read(constants_.model, constants_.imu, x_, input, bias_, noise, 0.0);
   }
 
   const FleetBatch<T>& batch_;

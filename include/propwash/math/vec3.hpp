@@ -35,6 +35,12 @@ PROPWASH_FN Vec3<T> make_vec3(const T& x, const T& y, const T& z) {
   return Vec3<T>{x, y, z};
 }
 
+/// Three of the numbers z[0], z[1], …, from z[first] on.
+template <class T, class Numbers>
+PROPWASH_FN Vec3<T> triple(const Numbers& z, int first) {
+  return {T(z[first]), T(z[first + 1]), T(z[first + 2])};
+}
+
 template <class A, class B>
 PROPWASH_FN auto operator+(const Vec3<A>& a, const Vec3<B>& b) {
   return make_vec3(a.x + b.x, a.y + b.y, a.z + b.z);

@@ -13,6 +13,7 @@
 #include "propwash/math/finite.hpp"
 #include "propwash/math/quat.hpp"
 #include "propwash/math/vec3.hpp"
+#include "propwash/model/sample_schedule.hpp"
 
 namespace propwash {
 
@@ -44,6 +45,22 @@ template <class T>
 struct ImuBias {
   Vec3<T> accelerometer{};  ///< m/s^2, b_a, sensor axes
   Vec3<T> gyroscope{};      ///< rad/s, b_W, sensor axes
+};
+
+/// A sample of the white noise.
+template <class T>
+struct ImuNoise {
+  Vec3<T> accelerometer{};  ///< m/s^2, sensor axes
+  Vec3<T> gyroscope{};      ///< rad/s, sensor axes
+};
+
+/// Standard deviations of what is drawn in one step.
+template <class P>
+struct ImuDeviations {
+  P accelerometer{};       ///< m/s^2, white noise of a reading
+  P gyroscope{};           ///< rad/s, white noise of a reading
+  P accelerometer_walk{};  ///< m/s^2, increment of the bias
+  P gyroscope_walk{};      ///< rad/s, increment of the bias
 };
 
 /// One measurement, in sensor axes.
@@ -88,6 +105,20 @@ ImuDevice<P> make_imu_device(const ImuParameters<double>& from) {
   device.is_digital = from.accelerometer_resolution > 0 || from.gyroscope_resolution > 0 ||
                       is_finite(from.accelerometer_range) || is_finite(from.gyroscope_range);
   return device;
+}
+
+/// The deviations for steps of dt [s], zero without `noise`. The white noise of a reading has the
+/// bandwidth of the sampling rate: the sensor's, or that of the steps where it is not slower.
+template <class P>
+ImuDeviations<P> make_imu_deviations(const ImuParameters<double>& imu, double dt, bool noise) {
+  const double on = noise ? 1.0 : 0.0;
+  const double bandwidth = is_slower_than_steps(imu.rate, dt) ? imu.rate : 1.0 / dt;
+  const double per_reading = on * sqrt(bandwidth);
+  const double per_step = sqrt(dt);
+  return {P(per_reading * imu.accelerometer_noise_density),
+          P(per_reading * imu.gyroscope_noise_density),
+          P(on * imu.accelerometer_bias_walk * per_step),
+          P(on * imu.gyroscope_bias_walk * per_step)};
 }
 
 /// (15) without bias and noise, at the sensor and in its axes, m/s^2: step 1 of SwarmSimX.
@@ -150,11 +181,47 @@ PROPWASH_FN Vec3<T> gyroscope_reading(const ImuDevice<P>& imu, const Vec3<T>& tr
   return digitised(value, p.gyroscope_resolution, p.gyroscope_range);
 }
 
+/// The gyroscope's reading of the body's rates [rad/s, body frame].
+template <class T, class P>
+PROPWASH_FN Vec3<T> read_body_rates(const ImuDevice<P>& imu, const Vec3<T>& rates_B,
+                                    const ImuBias<T>& bias, const Vec3<T>& noise) {
+  return gyroscope_reading(imu, angular_rate_at_sensor(imu, rates_B), bias, noise);
+}
+
+/// Both readings of the body's motion, (15) and (16): specific force at the centre of mass, rates
+/// and, for a sensor with a lever arm, angular acceleration.
+template <class T, class P>
+PROPWASH_FN ImuReading<T> imu_reading(const ImuDevice<P>& imu, const Vec3<T>& specific_force_B,
+                                      const Vec3<T>& rates_B, const Vec3<T>& angular_acceleration_B,
+                                      const ImuBias<T>& bias, const ImuNoise<T>& noise,
+                                      double time) {
+  const Vec3<T> force_S =
+      specific_force_at_sensor(imu, specific_force_B, rates_B, angular_acceleration_B);
+  ImuReading<T> reading;
+  reading.specific_force = accelerometer_reading(imu, force_S, bias, noise.accelerometer);
+  reading.angular_rate = read_body_rates(imu, rates_B, bias, noise.gyroscope);
+  reading.time = time;
+  return reading;
+}
+
+/// White noise from six standard normals z[0] to z[5].
+template <class T, class Normals, class P>
+PROPWASH_FN ImuNoise<T> imu_noise(const Normals& z, const ImuDeviations<P>& deviations) {
+  return {triple<T>(z, 0) * deviations.accelerometer, triple<T>(z, 3) * deviations.gyroscope};
+}
+
 /// (17), (18) a step of the random walk: increments of variance walk^2 dt. `deviation` is
 /// walk * sqrt(dt), `normal` three standard normals.
 template <class T, class P>
 PROPWASH_FN Vec3<T> walked(const Vec3<T>& bias, const P& deviation, const Vec3<T>& normal) {
   return bias + normal * deviation;
+}
+/// The same of both biases, with six standard normals.
+template <class T, class Normals, class P>
+PROPWASH_FN ImuBias<T> walked(const ImuBias<T>& bias, const ImuDeviations<P>& deviation,
+                              const Normals& z) {
+  return {walked(bias.accelerometer, deviation.accelerometer_walk, triple<T>(z, 0)),
+          walked(bias.gyroscope, deviation.gyroscope_walk, triple<T>(z, 3))};
 }
 
 }  // namespace propwash

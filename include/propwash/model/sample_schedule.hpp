@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// When a sensor measures, counted in steps of the physics: exact for any rate, without drift.
+/// When a sensor samples: counted in steps of one dt, exact for any rate and without drift, or
+/// followed as a phase where dt may change from step to step.
 
 #include <cmath>
 #include <cstdint>
@@ -32,6 +33,21 @@ struct SampleSchedule {
     return start + detail::steps_up_to(static_cast<double>(k) / (rate * dt));
   }
 };
+
+/// Whether a sensor of `rate` [Hz] samples less often than once a step of dt [s], so that readings
+/// are held; a rate of 0 means a sample at every step.
+inline bool is_slower_than_steps(double rate, double dt) {
+  return rate > 0.0 && rate * dt < 1.0 - 1e-9;
+}
+
+/// Advances `phase`, the elapsed part of a sampling interval, by a step of dt [s]; returns whether
+/// a sensor of `rate` [Hz] samples at the end of that step.
+inline bool sample_is_due(double& phase, double dt, double rate) {
+  phase += dt * rate;
+  if (phase < 1.0 - 1e-9) return false;
+  phase -= 1.0;
+  return true;
+}
 
 /// After how many steps a reading is delivered that is `latency` [s] late.
 inline std::uint64_t latency_in_steps(double latency, double dt) {

@@ -9,7 +9,6 @@
 /// The equations are those of model/imu.hpp, the noise that of Multicopter: an Imu that is given
 /// the true quantities of a Multicopter's steps reads the same bits.
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -26,35 +25,6 @@ namespace detail {
 inline constexpr double first_dt = 1.0 / 960.0;
 }  // namespace detail
 
-/// A sample of the sensor's white noise.
-template <class T>
-struct ImuNoise {
-  Vec3<T> accelerometer{};  ///< m/s^2, sensor axes
-  Vec3<T> gyroscope{};      ///< rad/s, sensor axes
-};
-
-/// What follows from the sensor's parameters for one time step.
-template <class T>
-struct ImuStep {
-  T accelerometer_deviation{}, gyroscope_deviation{};  ///< m/s^2, rad/s, of the white noise
-  T accelerometer_walk{}, gyroscope_walk{};            ///< the same, of an increment of the biases
-  bool is_slower = false;                              ///< than the steps: readings are held
-};
-
-/// For steps of dt [s]; without `noise` the deviations are zero.
-template <class T>
-ImuStep<T> make_imu_step(const ImuParameters<double>& imu, double dt, bool noise) {
-  ImuStep<T> step;
-  step.is_slower = imu.rate > 0.0 && imu.rate * dt < 1.0 - 1e-9;
-  const double on = noise ? 1.0 : 0.0;
-  const double per_reading = on * std::sqrt(step.is_slower ? imu.rate : 1.0 / dt);
-  step.accelerometer_deviation = T(per_reading * imu.accelerometer_noise_density);
-  step.gyroscope_deviation = T(per_reading * imu.gyroscope_noise_density);
-  step.accelerometer_walk = T(on * imu.accelerometer_bias_walk * std::sqrt(dt));
-  step.gyroscope_walk = T(on * imu.gyroscope_bias_walk * std::sqrt(dt));
-  return step;
-}
-
 /// Whether noise or bias can make a reading differ from the truth.
 inline bool is_noisy(const ImuParameters<double>& imu) {
   return imu.accelerometer_noise_density > 0 || imu.gyroscope_noise_density > 0 ||
@@ -62,54 +32,14 @@ inline bool is_noisy(const ImuParameters<double>& imu) {
          imu.accelerometer_bias_initial > 0 || imu.gyroscope_bias_initial > 0;
 }
 
-/// The first three and the last three of six normals, each times a standard deviation. Normals is
-/// SixNormals, or a row of StepNormals.
-template <class T, class Normals>
-PROPWASH_FN ImuNoise<T> imu_noise(const Normals& z, const T& accelerometer, const T& gyroscope) {
-  return {Vec3<T>{T(z[0]), T(z[1]), T(z[2])} * accelerometer,
-          Vec3<T>{T(z[3]), T(z[4]), T(z[5])} * gyroscope};
-}
-
 /// The biases at a reset when the counter of the noise is `step`, a draw of stream `initial_bias`.
 template <class T>
 ImuBias<T> initial_imu_bias(const ImuParameters<double>& imu, std::uint64_t seed, std::uint32_t id,
                             std::uint64_t step) {
-  const auto drawn = imu_noise(six_normals(seed, id, step, Stream::initial_bias),
-                               T(imu.accelerometer_bias_initial), T(imu.gyroscope_bias_initial));
+  const ImuDeviations<T> deviations{T(imu.accelerometer_bias_initial),
+                                    T(imu.gyroscope_bias_initial)};
+  const auto drawn = imu_noise<T>(six_normals(seed, id, step, Stream::initial_bias), deviations);
   return {drawn.accelerometer, drawn.gyroscope};
-}
-
-/// The biases after a step: (17), (18).
-template <class T, class Normals>
-PROPWASH_FN ImuBias<T> walked(const ImuBias<T>& bias, const ImuStep<T>& step, const Normals& z) {
-  return {walked(bias.accelerometer, step.accelerometer_walk, Vec3<T>{T(z[0]), T(z[1]), T(z[2])}),
-          walked(bias.gyroscope, step.gyroscope_walk, Vec3<T>{T(z[3]), T(z[4]), T(z[5])})};
-}
-
-/// Advances `phase`, the part of a sampling interval that has passed, by dt [s]: whether a sensor
-/// of `rate` [Hz] samples at the end of the step.
-inline bool imu_is_due(double& phase, double dt, double rate) {
-  phase += dt * rate;
-  if (phase < 1.0 - 1e-9) return false;
-  phase -= 1.0;
-  return true;
-}
-
-/// One reading, (15) and (16), of the motion of the body: specific force at the centre of mass,
-/// rates and, for a sensor with a lever arm, angular acceleration.
-template <class T, class P>
-PROPWASH_FN ImuReading<T> imu_reading(const ImuDevice<P>& imu, const Vec3<T>& specific_force_B,
-                                      const Vec3<T>& rates_B, const Vec3<T>& angular_acceleration_B,
-                                      const ImuBias<T>& bias, const ImuNoise<T>& noise,
-                                      double time) {
-  const Vec3<T> force_S =
-      specific_force_at_sensor(imu, specific_force_B, rates_B, angular_acceleration_B);
-  ImuReading<T> reading;
-  reading.specific_force = accelerometer_reading(imu, force_S, bias, noise.accelerometer);
-  reading.angular_rate =
-      gyroscope_reading(imu, angular_rate_at_sensor(imu, rates_B), bias, noise.gyroscope);
-  reading.time = time;
-  return reading;
 }
 
 /// All that the future of an Imu depends on.
@@ -165,7 +95,7 @@ class Imu {
     fresh.dt = detail::first_dt;
     memory_ = fresh;
     if (is_noisy_) memory_.bias = initial_imu_bias<T>(parameters_, seed(), id(), memory_.steps);
-    step_ = make_imu_step<T>(parameters_, memory_.dt, memory_.noise != 0);
+    set_time_step(memory_.dt);
   }
   /// The same with this key of the noise and its counter at 0, as a new sensor.
   void reset(std::uint64_t seed) {
@@ -187,11 +117,11 @@ class Imu {
   /// nothing has changed then.
   ImuReading<T> read(const Vec3<T>& specific_force_B, const Vec3<T>& rates_B,
                      const Vec3<T>& angular_acceleration_B, double dt) {
-    bool is_due = !step_.is_slower;
+    bool is_due = !is_slower_;
     if (!is_finite(dt) || dt != 0.0) {
       if (!same_bits(dt, memory_.dt)) prepare(dt);
       advance(dt);
-      is_due = !step_.is_slower || imu_is_due(memory_.phase, dt, parameters_.rate);
+      is_due = !is_slower_ || sample_is_due(memory_.phase, dt, parameters_.rate);
     }
     if (is_due || memory_.has_reading == 0) {
       take(specific_force_B, rates_B, angular_acceleration_B);
@@ -230,7 +160,7 @@ class Imu {
           std::invalid_argument("snapshot: expected what snapshot() gave, got a damaged one"));
     }
     memory_ = snapshot;
-    step_ = make_imu_step<T>(parameters_, memory_.dt, memory_.noise != 0);
+    set_time_step(memory_.dt);
   }
 
  private:
@@ -240,15 +170,19 @@ class Imu {
       PROPWASH_THROW(ParameterError("dt = " + detail::formatted(dt) +
                                     ": expected 0, or a finite value whose inverse is finite [s]"));
     }
-    const bool was_slower = step_.is_slower;
-    step_ = make_imu_step<T>(parameters_, dt, memory_.noise != 0);
-    if (step_.is_slower && !was_slower) memory_.phase = 0.0;
+    const bool was_slower = is_slower_;
+    set_time_step(dt);
+    if (is_slower_ && !was_slower) memory_.phase = 0.0;
     memory_.dt = dt;
+  }
+  void set_time_step(double dt) {
+    is_slower_ = is_slower_than_steps(parameters_.rate, dt);
+    deviations_ = make_imu_deviations<T>(parameters_, dt, memory_.noise != 0);
   }
   void advance(double dt) {
     if (is_noisy_) {
       const auto z = six_normals(seed(), id(), memory_.steps, Stream::imu_bias_walk);
-      memory_.bias = walked(memory_.bias, step_, z);
+      memory_.bias = walked(memory_.bias, deviations_, z);
     }
     ++memory_.steps;
     memory_.time += dt;
@@ -257,8 +191,8 @@ class Imu {
             const Vec3<T>& angular_acceleration_B) {
     ImuNoise<T> noise{};
     if (is_noisy_) {
-      noise = imu_noise(six_normals(seed(), id(), memory_.steps, Stream::imu_noise),
-                        step_.accelerometer_deviation, step_.gyroscope_deviation);
+      const auto z = six_normals(seed(), id(), memory_.steps, Stream::imu_noise);
+      noise = imu_noise<T>(z, deviations_);
     }
     memory_.reading = imu_reading(device_, specific_force_B, rates_B, angular_acceleration_B,
                                   memory_.bias, noise, memory_.time);
@@ -268,7 +202,8 @@ class Imu {
   ImuParameters<double> parameters_;
   bool is_noisy_ = false;
   ImuDevice<T> device_{};
-  ImuStep<T> step_{};
+  ImuDeviations<T> deviations_{};  // for steps of memory_.dt
+  bool is_slower_ = false;         // than those steps: readings are held
   Snapshot memory_{};
 };
 

@@ -22,12 +22,11 @@
 #include <type_traits>
 
 #include "propwash/control/rate_controller.hpp"
-#include "propwash/integrate/integrate.hpp"
 #include "propwash/math/dual.hpp"
 #include "propwash/math/eigen.hpp"
 #include "propwash/model/delay.hpp"
-#include "propwash/model/imu.hpp"
-#include "propwash/vehicle/multicopter_step.hpp"
+#include "propwash/vehicle/make_tick_constants.hpp"
+#include "propwash/vehicle/tick.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
@@ -101,7 +100,7 @@ class Linearizer {
 
   /// At rest in level attitude, rotors at hover speed.
   State trim() const;
-  int rotors() const { return allocation_.rotors(); }
+  int rotors() const { return constants_.allocation.rotors(); }
   const VehicleParameters& parameters() const { return parameters_; }
 
  private:
@@ -125,7 +124,6 @@ class Linearizer {
   Plant plant(const State& state, const Speeds& command) const;
   Moving rate(const Moving& state, const Input& input) const;
   Moving moved(const Moving& state, const Input& input) const;
-  std::array<Vec3<Number>, 2> read(const Moving& state, const Input& input) const;
   Eigen::VectorXd slope(const Moving& from, const Moving& end, int i) const;
   Eigen::VectorXd drift(const State& from, const Moving& end) const;
   Tick tick(const State& state, const RateThrust<double>& command,
@@ -137,10 +135,7 @@ class Linearizer {
 
   VehicleParameters parameters_;
   LinearizeOptions options_;
-  MulticopterModel<double, Dynamic, GeneralShape> model_{};
-  Allocation<double, Dynamic> allocation_;
-  ImuDevice<double> imu_;
-  RateControlLaw<double> law_{};
+  TickConstants<double, Dynamic, GeneralShape> constants_{};
   StepDelay delay_{};
 };
 

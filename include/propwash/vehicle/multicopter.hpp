@@ -9,13 +9,13 @@
 
 #include "propwash/control/outer_commands.hpp"
 #include "propwash/control/rate_controller.hpp"
-#include "propwash/integrate/integrate.hpp"
 #include "propwash/random/normal.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/imu.hpp"
+#include "propwash/vehicle/make_tick_constants.hpp"
 #include "propwash/vehicle/multicopter_snapshot.hpp"
-#include "propwash/vehicle/multicopter_step.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
+#include "propwash/vehicle/tick.hpp"
 #include "propwash/vehicle/trim.hpp"
 #include "propwash/vehicle/validate.hpp"
 
@@ -92,7 +92,7 @@ class Multicopter {
   /// step, as in the published node. Rotor speeds are limited to the motors' range.
   template <class U>
   void step(const RateThrust<U>& command, double dt) {
-    if (allocation_.rank < 4) validate_allocation(parameters_);
+    if (constants_.allocation.rank < 4) validate_allocation(parameters_);
     prepare_step(dt);
     memory_.outer_loop = -1;
     advance(rate_controlled(command));
@@ -124,7 +124,7 @@ class Multicopter {
 
   /// The IMU's reading for the present state; the last one taken where the IMU is slower than the
   /// physics.
-  ImuReading<T> imu() const { return constants_.imu.is_slower ? memory_.held_reading : measured(); }
+  ImuReading<T> imu() const { return step_.imu_is_slower ? memory_.held_reading : measured(); }
   /// d/dt of the state under what acted during the last step.
   State derivative() const { return rate(memory_.state, memory_.input); }
   /// d/dt of any state, its attitude of unit length, under rotor speeds: within the motors' limits,
@@ -134,7 +134,7 @@ class Multicopter {
   State derivative(const State& state, const RotorSpeeds<M, U>& command) const {
     require_rotors(state.rotor_speeds.size());
     MulticopterInput<T, N> input = memory_.input;
-    input.command = at_voltage(limited(speeds_of(command)));
+    input.command = driven(speeds_of(command), [](SmallArray<T, N>&) {});
     input.force_W = memory_.external_force_W;
     input.torque_B = memory_.external_torque_B;
     return rate(state, input);
@@ -143,10 +143,10 @@ class Multicopter {
   double time() const { return memory_.time; }  ///< s, since reset
   /// Steps since construction or since a reset with a seed: the counter of the noise.
   std::uint64_t steps() const { return memory_.steps; }
-  int rotors() const { return allocation_.rotors(); }
+  int rotors() const { return constants_.allocation.rotors(); }
   const VehicleParameters& parameters() const { return parameters_; }
   const MulticopterOptions& options() const { return options_; }
-  const Allocation<T, N>& allocation() const { return allocation_; }
+  const Allocation<T, N>& allocation() const { return constants_.allocation; }
   const ImuBias<T>& imu_bias() const { return memory_.bias; }
   /// rad/s, the rotor speeds that the motors were driven to in the last step.
   const SmallArray<T, N>& rotor_command() const { return memory_.input.command; }
@@ -191,14 +191,12 @@ class Multicopter {
   void restore(const Snapshot& snapshot);
 
  private:
-  /// What follows from the parameters for one dt.
-  struct StepConstants {
+  /// The step size, and what follows from it beside constants_.
+  struct Step {
     double dt = 0.0;
-    bool is_checked = false;                  // whether dt has passed require_time_step
-    T force_deviation{}, torque_deviation{};  // process noise, held over dt
-    ImuStep<T> imu;
+    bool is_checked = false;  // whether dt has passed require_time_step
+    bool imu_is_slower = false;
     StepDelay delay;
-    RateControlLaw<T> law;
   };
 
   void require_rotors(int count) const;
@@ -223,10 +221,10 @@ class Multicopter {
     return speeds;
   }
   void prepare_step(double dt) {
-    if (constants_.is_checked && same_bits(dt, constants_.dt)) return;  // a NaN must not pass
+    if (step_.is_checked && same_bits(dt, step_.dt)) return;  // a NaN must not pass
     require_time_step(dt);
     prepare(dt);
-    constants_.is_checked = true;
+    step_.is_checked = true;
   }
   void require_time_step(double dt) const;
   void prepare(double dt);
@@ -235,12 +233,15 @@ class Multicopter {
   SmallArray<T, N> rate_controlled(const RateThrust<U>& command) {
     return rate_controlled(RateThrust<T>{cast<T>(command.rates), T(command.thrust)});
   }
-  SmallArray<T, N> limited(const SmallArray<T, N>& speeds) const;
-  SmallArray<T, N> at_voltage(const SmallArray<T, N>& speeds) const;
-  SmallArray<T, N> driven(const SmallArray<T, N>& command);
+  template <class Delay>
+  SmallArray<T, N> driven(const SmallArray<T, N>& command, const Delay& delay) const;
+  template <class F>
+  auto with_model(const F& f) const {
+    return parallel_ ? f(parallel_model_) : f(constants_.model);
+  }
   State rate(const State& state, const MulticopterInput<T, N>& input) const {
-    return parallel_ ? multicopter_derivative(parallel_model_, state, input)
-                     : multicopter_derivative(general_model_, state, input);
+    return with_model(
+        [&](const auto& model) { return multicopter_derivative(model, state, input); });
   }
   void advance(const SmallArray<T, N>& command);
   void prepare_outer();
@@ -249,7 +250,6 @@ class Multicopter {
   void integrate(const MulticopterModel<T, N, Shape>& model);
   void draw_noise();
   void draw_imu_noise();
-  Vec3<T> gyroscope() const;
   ImuReading<T> measured() const;
 
   VehicleParameters parameters_;
@@ -258,14 +258,12 @@ class Multicopter {
   bool noisy_ = false;
   bool is_pushed_ = false;  // by an external wrench
   MulticopterModel<T, N, ParallelShape> parallel_model_{};
-  MulticopterModel<T, N, GeneralShape> general_model_{};
-  Allocation<T, N> allocation_{};
-  ImuDevice<T> imu_{};
+  TickConstants<T, N, GeneralShape> constants_{};  // their model is of a vehicle of any structure
+  Step step_{};
   OuterLoopParameters outer_parameters_{};
   bool outer_is_set_ = false;
   double outer_dt_ = 0.0;  // for which outer_law_ is made
   OuterLoopLaw<T> outer_law_{};
-  StepConstants constants_{};
   ImuNoise<T> imu_noise_{};  // of the present reading; from memory_.steps
   // on lines of the cache by itself: a state that straddles them can cost half a step more
   alignas(64) Snapshot memory_{};

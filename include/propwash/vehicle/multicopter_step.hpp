@@ -2,8 +2,7 @@
 /// @file
 /// One step of the multicopter's equations of motion, by any integrator.
 
-#include "propwash/integrate/decay.hpp"
-#include "propwash/vehicle/multicopter_model.hpp"
+#include "propwash/vehicle/tick_constants.hpp"
 
 namespace propwash {
 
@@ -21,8 +20,8 @@ PROPWASH_FN MulticopterState<T, N> multicopter_step(const Method& method,
 }
 
 /// The same step where the motors have one time constant. The distance of a rotor from its held
-/// command decays and hears nothing of the body, so the integrator's stages for it are known before
-/// the step (`lag`), and the torque and momentum that are linear in it are summed once a step.
+/// command decays independently of the body, so the integrator's stages for it are known before the
+/// step (`lag`), and the torque and momentum that are linear in it are summed once a step.
 template <class Method, class T, int N, class P, class Shape, class Wind, class Held, class Time>
 PROPWASH_FN MulticopterState<T, N> multicopter_step(const Method& method,
                                                     const MulticopterModel<P, N, Shape>& model,
@@ -55,6 +54,20 @@ PROPWASH_FN MulticopterState<T, N> multicopter_step(const Method& method,
   };
   const RigidBodyState<T> end = method(f, rigid_body(state), dt);
   return projected(model, with_rotors(end, decayed(lag.end)));
+}
+
+/// The step of the constants' shape: with `lag` where they have it.
+template <class Method, class T, int N, class P, class Shape, class Wind, class Held, class Time>
+PROPWASH_FN MulticopterState<T, N> multicopter_step(const Method& method,
+                                                    const TickConstants<P, N, Shape>& c,
+                                                    const MulticopterState<T, N>& state,
+                                                    const MulticopterInput<T, N, Wind, Held>& input,
+                                                    const Time& dt) {
+  if constexpr (std::is_same_v<Shape, PrincipalShape>) {
+    return multicopter_step(method, c.model, c.lag, state, input, dt);
+  } else {
+    return multicopter_step(method, c.model, state, input, dt);
+  }
 }
 
 }  // namespace propwash
