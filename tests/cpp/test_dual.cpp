@@ -5,7 +5,7 @@
 #include <propwash/integrate/integrate.hpp>
 #include <propwash/math/dual.hpp>
 #include <propwash/math/pack.hpp>
-#include <propwash/vehicle/multicopter_step.hpp>
+#include <propwash/vehicle/tick.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 
 #include "catch.hpp"

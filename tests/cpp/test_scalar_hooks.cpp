@@ -249,7 +249,7 @@ struct Flight {
     const auto z = bench.array<T, 6>(6, -2.0, 2.0);
     const pw::MulticopterInput<T, N, pw::Zero3> held{
         pw::limited(c.model, speeds), {}, pw::noise_force<T>(c, z), pw::noise_torque<T>(c, z)};
-    x = pw::step_in_air(pw::Euler{}, c, x, held, bench.vec3<T>(), true, 0.01);
+    x = pw::step_in_air(pw::Euler{}, c.model, c.lag, x, held, bench.vec3<T>(), true, 0.01);
     bench.out(x);
     const auto bias = pw::walked(pw::ImuBias<T>{}, c.imu_deviations, z);
     const auto noise = pw::imu_noise<T>(z, c.imu_deviations);

@@ -135,11 +135,7 @@ void Fleet<T, N>::prepare(const Of& of, bool own) {
     if (i < count || i == 0) {
       const VehicleParameters& vehicle = of(from);
       append_start(vehicle, starts);
-      if (kernels.is_principal) {
-        detail::fleet_numbers<PrincipalShape>(vehicle, setting, numbers);
-      } else {
-        detail::fleet_numbers<GeneralShape>(vehicle, setting, numbers);
-      }
+      numbers = detail::fleet_numbers(vehicle, setting, kernels.is_principal);
     }
     kernels.set_constants(constants.data() + i / lanes * kernels.constants_bytes,
                           static_cast<int>(i % lanes), rotors_, switches, numbers.data());
@@ -245,11 +241,7 @@ void Fleet<T, N>::set_parameters(const Of& of, Span<const std::size_t> some) {
             detail::need_the_same(switches_, detail::fleet_switches(vehicle, setting)) &&
             has_fleet_gravity(vehicle);
     append_start(vehicle, starts);
-    if (kernels_.is_principal) {
-      detail::fleet_numbers<PrincipalShape>(vehicle, setting, each);
-    } else {
-      detail::fleet_numbers<GeneralShape>(vehicle, setting, each);
-    }
+    each = detail::fleet_numbers(vehicle, setting, kernels_.is_principal);
     numbers.insert(numbers.end(), each.begin(), each.end());
   }
   if (!stays) return set_parameters(of);

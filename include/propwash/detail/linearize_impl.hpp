@@ -113,13 +113,9 @@ inline Linearizer::State Linearizer::trim() const {
   return state;
 }
 
-inline Linearizer::Moving Linearizer::rate(const Moving& state, const Input& input) const {
-  return multicopter_derivative(constants_.model, state, input);
-}
-
 /// The next state, or d/dt of it.
 inline Linearizer::Moving Linearizer::moved(const Moving& state, const Input& input) const {
-  if (!options_.discrete) return rate(state, input);
+  if (!options_.discrete) return multicopter_derivative(constants_.model, state, input);
   const detail::IntegratorByName method{options_.integrator};
   return multicopter_step(method, constants_.model, state, input, options_.dt);
 }
@@ -270,8 +266,8 @@ inline LinearModel Linearizer::joined(const Plant& plant, const Eigen::MatrixXd&
 }
 
 inline LinearModel Linearizer::at(const State& state, const Speeds& command) const {
-  require_rotors(state.rotor_speeds.size());
-  require_rotors(command.size());
+  detail::require_rotors(state.rotor_speeds.size(), rotors());
+  detail::require_rotors(command.size(), rotors());
   const auto n = detail::body_states + rotors();
   Eigen::MatrixXd speeds = Eigen::MatrixXd::Zero(rotors(), n + rotors());
   Speeds limited = command;
@@ -287,7 +283,7 @@ inline LinearModel Linearizer::at(const State& state, const Speeds& command) con
 
 inline LinearModel Linearizer::at(const State& state, const RateThrust<double>& command,
                                   const RateControllerState<double>& controller) const {
-  require_rotors(state.rotor_speeds.size());
+  detail::require_rotors(state.rotor_speeds.size(), rotors());
   require_loop();
   const Tick one = tick(state, command, controller);
   const auto n = detail::body_states + rotors();
@@ -298,12 +294,6 @@ inline LinearModel Linearizer::at(const State& state, const RateThrust<double>& 
     return to;
   };
   return joined(plant(state, one.command), widened(one.memory), widened(one.speeds), one.drift);
-}
-
-inline void Linearizer::require_rotors(int count) const {
-  if (count == rotors()) return;
-  PROPWASH_THROW(std::invalid_argument("rotor speeds, their number = " + std::to_string(count) +
-                                       ": expected " + std::to_string(rotors())));
 }
 
 inline void Linearizer::require_loop() const {

@@ -151,13 +151,6 @@ void Multicopter<N, T>::make_rotors() {
 }
 
 template <int N, class T>
-void Multicopter<N, T>::require_rotors(int count) const {
-  if (count == rotors()) return;
-  PROPWASH_THROW(std::invalid_argument("rotor speeds, their number = " + std::to_string(count) +
-                                       ": expected " + std::to_string(rotors())));
-}
-
-template <int N, class T>
 void Multicopter<N, T>::require_time_step(double dt) const {
   // asked first, because the text of a warning would be an allocation in a step
   if (is_finite(dt) && dt >= min_time_step &&
@@ -215,7 +208,7 @@ void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
   const State x = memory_.state;
   const T dt = T(step_.dt);
   const auto step = [&](auto method) PROPWASH_LAMBDA {
-    memory_.state = step_in_air(method, model, x, input, wind_W, true, dt);
+    memory_.state = step_in_air(method, model, constants_.lag, x, input, wind_W, true, dt);
   };
   switch (options_.integrator) {
     case Integrator::euler:

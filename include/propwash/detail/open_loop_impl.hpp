@@ -83,8 +83,7 @@ inline auto moving_model(const VehicleParameters& vehicle, const VehicleParamete
 inline std::vector<double> layer_of_model(
     MulticopterModel<Dual<double, 1>, Dynamic, GeneralShape>& model, int layer) {
   std::vector<double> numbers;
-  for_each_constant(model,
-                    [&](const Dual<double, 1>& x) { numbers.push_back(layer_of(x, layer)); });
+  for_each_number(model, [&](const Dual<double, 1>& x) { numbers.push_back(layer_of(x, layer)); });
   return numbers;
 }
 

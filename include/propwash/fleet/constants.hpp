@@ -3,7 +3,7 @@
 /// The constants of a vehicle as the fleet's kernels read them: one number, or one per lane.
 
 #include "propwash/model/dryden.hpp"
-#include "propwash/vehicle/tick_constants.hpp"
+#include "propwash/vehicle/tick.hpp"
 
 namespace propwash {
 
@@ -83,31 +83,41 @@ PROPWASH_FN void visit(ImuParameters<P>& p, F&& f) {
 
 /// Gives every array of one number per rotor its size, where that is known at run time only.
 template <class P, int N, class Shape>
+PROPWASH_FN void resize_rotors(MulticopterModel<P, N, Shape>& model, int rotors) {
+  model.rotors.resize(rotors), model.motor.resize(rotors);
+  model.speed_min.resize(rotors), model.speed_max.resize(rotors);
+}
+template <class P, int N, class Shape>
 PROPWASH_FN void resize_rotors(FleetConstants<P, N, Shape>& c, int rotors) {
-  c.model.rotors.resize(rotors);
-  c.model.motor.resize(rotors);
-  c.model.speed_min.resize(rotors), c.model.speed_max.resize(rotors);
+  resize_rotors(c.model, rotors);
   c.allocation.speed_min.resize(rotors), c.allocation.speed_max.resize(rotors);
   for (auto& column : c.allocation.squares_from_wrench) column.resize(rotors);
   // the number of rotors of an allocation is that of its other matrix
   for (auto& row : c.allocation.wrench_from_squares) row.resize(rotors);
 }
 
-/// Calls f with every number that a kernel reads, in an order that depends on N and Shape alone:
-/// how constants in double become one lane of constants in packs.
+/// Calls f with every number of a model, in an order that depends on N and Shape alone.
+template <class P, int N, class Shape, class F>
+PROPWASH_FN void for_each_number(MulticopterModel<P, N, Shape>& model, F&& f) {
+  using detail::visit;
+  visit(model.body, f);
+  visit(model.rotors, f);
+  visit(model.motor, f);
+  visit(model.speed_min, f), visit(model.speed_max, f);
+  f(model.drag.translational);
+  visit(model.drag.rotational, f);
+  if constexpr (Shape::has_rotor_drag) {
+    visit(model.rotor_drag.linear, f);
+    f(model.rotor_drag.blow_back);
+  }
+}
+
+/// The same with every number that a kernel reads: how constants in double become one lane of
+/// constants in packs.
 template <class P, int N, class Shape, class F>
 PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
   using detail::visit;
-  visit(c.model.body, f);
-  visit(c.model.rotors, f);
-  visit(c.model.motor, f);
-  visit(c.model.speed_min, f), visit(c.model.speed_max, f);
-  f(c.model.drag.translational);
-  visit(c.model.drag.rotational, f);
-  if constexpr (Shape::has_rotor_drag) {
-    visit(c.model.rotor_drag.linear, f);
-    f(c.model.rotor_drag.blow_back);
-  }
+  for_each_number(c.model, f);
   for (auto& x : c.lag.factor) f(x);
   for (auto& x : c.lag.slope) f(x);
   f(c.lag.end);

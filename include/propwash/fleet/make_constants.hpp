@@ -39,13 +39,19 @@ FleetConstants<double, Dynamic, Shape> make_fleet_constants(const VehicleParamet
   return c;
 }
 
-/// The numbers in the order of for_each_number.
-template <class Shape>
-void fleet_numbers(const VehicleParameters& vehicle, const FleetSetting& setting,
-                   std::vector<double>& numbers) {
-  auto constants = make_fleet_constants<Shape>(vehicle, setting);
-  numbers.clear();
-  for_each_number(constants, [&](double x) { numbers.push_back(x); });
+/// The numbers in the order of for_each_number, of PrincipalShape or GeneralShape.
+inline std::vector<double> fleet_numbers(const VehicleParameters& vehicle,
+                                         const FleetSetting& setting, bool is_principal) {
+  std::vector<double> numbers;
+  const auto add = [&](auto constants) {
+    for_each_number(constants, [&](double x) { numbers.push_back(x); });
+  };
+  if (is_principal) {
+    add(make_fleet_constants<PrincipalShape>(vehicle, setting));
+  } else {
+    add(make_fleet_constants<GeneralShape>(vehicle, setting));
+  }
+  return numbers;
 }
 
 /// What of a vehicle decides which way a kernel goes.

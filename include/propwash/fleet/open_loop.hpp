@@ -3,7 +3,7 @@
 /// Windows of a recorded flight, flown open loop by a vehicle whose parameters are unknown: where
 /// they lead, and the derivatives of that with respect to each unknown, by dual numbers.
 ///
-/// The equations are those of every multicopter (vehicle/multicopter_step.hpp) by Rk4, and their
+/// The equations are those of every multicopter (vehicle/tick.hpp) by Rk4, and their
 /// scalar is a Dual of a Pack: a window in each lane, some of the unknowns beside each number. The
 /// vehicle's parameters and its commands bring derivatives along; measurements, from which windows
 /// start, are constants. See docs/identify.md.

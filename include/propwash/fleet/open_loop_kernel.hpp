@@ -60,7 +60,7 @@ struct OpenLoopKernel {
   std::size_t lanes{};            ///< windows at a time
   std::size_t group{};            ///< unknowns at a time
   std::size_t constants_bytes{};  ///< of a group
-  /// Makes the constants of a group: layers[0] has the numbers of for_each_constant, layers[i]
+  /// Makes the constants of a group: layers[0] has the numbers of for_each_number, layers[i]
   /// their derivatives with respect to unknown i of the group, or is null.
   void (*set_constants)(std::byte* to, int rotors, const double* const* layers) = nullptr;
   /// Flies as many windows as there are lanes, from `window` on, with a group of unknowns.
@@ -68,19 +68,6 @@ struct OpenLoopKernel {
 };
 
 namespace detail {
-
-/// Calls f with every number of the constants, in an order that depends on N alone.
-template <class P, int N, class F>
-PROPWASH_FN void for_each_constant(MulticopterModel<P, N, GeneralShape>& model, F&& f) {
-  visit(model.body, f);
-  visit(model.rotors, f);
-  visit(model.motor, f);
-  visit(model.speed_min, f), visit(model.speed_max, f);
-  f(model.drag.translational);
-  visit(model.drag.rotational, f);
-  visit(model.rotor_drag.linear, f);
-  f(model.rotor_drag.blow_back);
-}
 
 /// The value, or, from 1 on, a partial.
 template <class R, int G>
@@ -108,22 +95,6 @@ struct OpenLoopLanes<Pack<double, L>> {
 };
 #endif
 
-/// Rk4 whose derivative is a function by itself: four copies in line would be more than a cache of
-/// instructions holds.
-template <class Isa>
-struct CalledRk4 {
-  template <class Derivative, class State, class Time>
-  PROPWASH_FN State operator()(const Derivative& f, const State& x, const Time& dt) const {
-    return Rk4{}([&f](const State& y) PROPWASH_LAMBDA { return call(f, y); }, x, dt);
-  }
-
- private:
-  template <class Derivative, class State>
-  static State call(const Derivative& f, const State& x) {
-    return f(x);
-  }
-};
-
 /// Windows side by side. Isa is a type that stands for the translation unit, as in
 /// fleet/kernel.hpp; Real is double or a Pack of them, N the number of rotors or Dynamic, Group
 /// that of unknowns.
@@ -145,10 +116,9 @@ class OpenLoopFlyer {
  private:
   static void set_constants(std::byte* to, int rotors, const double* const* layers) {
     auto& model = *reinterpret_cast<Model*>(to);
-    model.rotors.resize(rotors), model.motor.resize(rotors);
-    model.speed_min.resize(rotors), model.speed_max.resize(rotors);
+    resize_rotors(model, rotors);
     std::size_t next = 0;
-    for_each_constant(model, [&](T& x) PROPWASH_LAMBDA {
+    for_each_number(model, [&](T& x) PROPWASH_LAMBDA {
       x = T(Real(layers[0][next]));
       for (int i = 1; i <= Group; ++i) {
         if (layers[i] != nullptr) x.partials[i - 1] = Real(layers[i][next]);
@@ -183,15 +153,24 @@ class OpenLoopFlyer {
     const std::size_t all = flight_.rows * rotors;
     take(batch_.speeds, batch_.speeds + all, all, state_.rotor_speeds);
     const double dt = flight_.period / flight_.substeps;
+    const auto rk4 = [](const auto& f, const State& x, double time) PROPWASH_LAMBDA {
+      return Rk4{}([&f](const State& y) PROPWASH_LAMBDA { return called(f, y); }, x, time);
+    };
     for (std::size_t sample = 0; sample < flight_.samples; ++sample) {
       if (flight_.attitude_every > 0 && sample % flight_.attitude_every == 0) put_in_attitude();
       take(flight_.commands, flight_.slopes, all - rotors, input_.command);
       for (int step = 0; step < flight_.substeps; ++step) {
-        state_ = multicopter_step(CalledRk4<Isa>{}, model_, state_, input_, dt);
+        state_ = multicopter_step(rk4, model_, state_, input_, dt);
       }
       for (auto& row : rows_) ++row;
       keep(sample);
     }
+  }
+
+  // a function of its own: four times in line it would be more than a cache of instructions holds
+  template <class Derivative>
+  static State called(const Derivative& f, const State& x) {
+    return f(x);
   }
 
   /// A column of the present rows.

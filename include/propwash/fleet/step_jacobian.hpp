@@ -19,7 +19,6 @@
 #include "propwash/fleet/make_constants.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/dual.hpp"
-#include "propwash/vehicle/tick.hpp"
 
 namespace propwash {
 
@@ -120,23 +119,16 @@ struct Watched {
   }
 };
 
-template <class P, int N>
-void take_numbers(const std::vector<double>& numbers,
-                  FleetConstants<P, N, PrincipalShape>& constants) {
-  std::size_t next = 0;
-  for_each_number(constants, [&](P& x) { x = P(static_cast<value_type_t<P>>(numbers[next++])); });
-}
-
 }  // namespace detail
 
 /// The constants of one vehicle of parallel structure, the same in all lanes.
 template <class P, int N>
 FleetConstants<P, N, PrincipalShape> principal_constants(const VehicleParameters& vehicle,
                                                          const FleetSetting& setting) {
-  std::vector<double> numbers;
-  detail::fleet_numbers<PrincipalShape>(vehicle, setting, numbers);
+  const auto numbers = detail::fleet_numbers(vehicle, setting, true);
+  auto next = numbers.begin();
   FleetConstants<P, N, PrincipalShape> constants;
-  detail::take_numbers(numbers, constants);
+  for_each_number(constants, [&](P& x) { x = P(static_cast<value_type_t<P>>(*next++)); });
   return constants;
 }
 

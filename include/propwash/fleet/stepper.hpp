@@ -17,7 +17,6 @@
 #include "propwash/math/rows.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/model/ground.hpp"
-#include "propwash/vehicle/tick.hpp"
 
 namespace propwash {
 
@@ -64,7 +63,7 @@ class FleetStepper {
         if constexpr (everything) {
           if (batch_.switches.wind) wind_ = wind();
         }
-        take(step_in_air(Method{}, constants_, x_, input_, wind_,
+        take(step_in_air(Method{}, constants_.model, constants_.lag, x_, input_, wind_,
                          everything && batch_.switches.wind, batch_.dt));
         if constexpr (everything) stop_above_ground();
       }

@@ -26,7 +26,6 @@
 #include "propwash/math/eigen.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/vehicle/make_tick_constants.hpp"
-#include "propwash/vehicle/tick.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
@@ -122,7 +121,6 @@ class Linearizer {
   using Input = MulticopterInput<Number, Dynamic, Zero3, Zero3>;
 
   Plant plant(const State& state, const Speeds& command) const;
-  Moving rate(const Moving& state, const Input& input) const;
   Moving moved(const Moving& state, const Input& input) const;
   Eigen::VectorXd slope(const Moving& from, const Moving& end, int i) const;
   Eigen::VectorXd drift(const State& from, const Moving& end) const;
@@ -130,7 +128,6 @@ class Linearizer {
             const RateControllerState<double>& controller) const;
   LinearModel joined(const Plant& plant, const Eigen::MatrixXd& memory,
                      const Eigen::MatrixXd& speeds, const Eigen::VectorXd& memory_drift) const;
-  void require_rotors(int count) const;
   void require_loop() const;
 
   VehicleParameters parameters_;

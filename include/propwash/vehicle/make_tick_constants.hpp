@@ -8,7 +8,7 @@
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/model/process_noise.hpp"
 #include "propwash/vehicle/parameters.hpp"
-#include "propwash/vehicle/tick_constants.hpp"
+#include "propwash/vehicle/tick.hpp"
 
 namespace propwash {
 

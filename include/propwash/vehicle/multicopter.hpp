@@ -15,7 +15,6 @@
 #include "propwash/vehicle/make_tick_constants.hpp"
 #include "propwash/vehicle/multicopter_snapshot.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
-#include "propwash/vehicle/tick.hpp"
 #include "propwash/vehicle/trim.hpp"
 #include "propwash/vehicle/validate.hpp"
 
@@ -199,7 +198,7 @@ class Multicopter {
     StepDelay delay;
   };
 
-  void require_rotors(int count) const;
+  void require_rotors(int count) const { detail::require_rotors(count, rotors()); }
   void apply_wrench() {
     memory_.input.force_W = memory_.external_force_W + memory_.noise_force_W;
     memory_.input.torque_B = memory_.external_torque_B + memory_.noise_torque_B;

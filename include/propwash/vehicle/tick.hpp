@@ -13,11 +13,32 @@
 /// OpenLoop (dual numbers of packs) call these functions; each owns its memory, its random draws
 /// and the decision when a slow IMU samples.
 
+#include <type_traits>
+
+#include "propwash/control/allocation.hpp"
+#include "propwash/control/rate_control.hpp"
+#include "propwash/integrate/decay.hpp"
 #include "propwash/model/battery.hpp"
-#include "propwash/vehicle/multicopter_step.hpp"
-#include "propwash/vehicle/tick_constants.hpp"
+#include "propwash/model/imu.hpp"
+#include "propwash/vehicle/multicopter_model.hpp"
 
 namespace propwash {
+
+/// The constants of a step: what follows from a vehicle's parameters for one time step. Made by
+/// make_tick_constants.hpp. P is shared by all lanes (scalar) or one per lane (a pack).
+template <class P, int N, class Shape>
+struct TickConstants {
+  MulticopterModel<P, N, Shape> model{};
+  DecayStages<P> lag{};  ///< of the motors; PrincipalShape only
+  Allocation<P, N, typename Shape::template EachRotor<P, N>> allocation{};
+  RateControlLaw<P, typename Shape::template Matrix<P>> law{};
+  ImuDevice<P> imu{};
+  P per_force{};                      ///< the model's unit of force in a newton
+  Vec3<P> per_torque{};               ///< the model's units of torque in a newton metre
+  P force_deviation{};                ///< process noise held over dt, in the model's unit of force
+  Vec3<P> torque_deviation{};         ///< the same, in the model's units of torque
+  ImuDeviations<P> imu_deviations{};  ///< for steps of dt
+};
 
 /// Rotor speeds within the limits of the motors [rad/s].
 template <class T, int N, class P, class Shape>
@@ -64,22 +85,76 @@ PROPWASH_FN Vec3<T> noise_torque(const TickConstants<P, N, Shape>& c, const Norm
   return cwise_product(triple<T>(z, 3), c.torque_deviation);
 }
 
-/// One step of dt [s] in air that moves with wind_W [m/s] over the step: a change of the frame of
-/// reference. `motion` is a MulticopterModel, or TickConstants, whose decay stages are used where
-/// it has them. Without `has_wind`, the air is still and wind_W is not read.
-template <class Method, class Motion, class T, int N, class Held, class Time>
-PROPWASH_FN MulticopterState<T, N> step_in_air(const Method& method, const Motion& motion,
-                                               MulticopterState<T, N> x,
+/// One step of dt [s] in still air: integrate, project.
+template <class Method, class T, int N, class P, class Shape, class Wind, class Held, class Time>
+PROPWASH_FN MulticopterState<T, N> multicopter_step(const Method& method,
+                                                    const MulticopterModel<P, N, Shape>& model,
+                                                    const MulticopterState<T, N>& state,
+                                                    const MulticopterInput<T, N, Wind, Held>& input,
+                                                    const Time& dt) {
+  const auto f = [&](const MulticopterState<T, N>& x) PROPWASH_LAMBDA {
+    return multicopter_derivative(model, x, input);
+  };
+  return projected(model, method(f, state, dt));
+}
+
+/// The same step where the motors have one time constant. The distance of a rotor from its held
+/// command decays independently of the body, so the integrator's stages for it are known before the
+/// step (`lag`), and the torque and momentum that are linear in it are summed once a step.
+template <class Method, class T, int N, class P, class Shape, class Wind, class Held, class Time>
+PROPWASH_FN MulticopterState<T, N> multicopter_step(const Method& method,
+                                                    const MulticopterModel<P, N, Shape>& model,
+                                                    const DecayStages<P>& lag,
+                                                    const MulticopterState<T, N>& state,
+                                                    const MulticopterInput<T, N, Wind, Held>& input,
+                                                    const Time& dt) {
+  const auto decayed = [&](const P& factor) PROPWASH_LAMBDA {
+    return map(state.rotor_speeds, input.command,
+               [&factor](const T& speed, const T& command) PROPWASH_LAMBDA {
+                 return command + (speed - command) * factor;
+               });
+  };
+  const auto at_command = rotor_reaction(model.rotors, input.command);
+  const auto at_distance = rotor_reaction(
+      model.rotors, map(state.rotor_speeds, input.command,
+                        [](const T& speed, const T& command)
+                                           PROPWASH_LAMBDA { return speed - command; }));
+  int stage = 0;
+  const auto f = [&](const RigidBodyState<T>& x) PROPWASH_LAMBDA {
+    const P& factor = lag.factor[stage];
+    const auto reaction = at_distance * lag.slope[stage];
+    const auto momentum = -(at_command + at_distance * factor);
+    const bool is_first = stage++ == 0;
+    return rigid_body_derivative(
+        model, x,
+        is_first ? rotor_wrench(model.rotors, state.rotor_speeds, reaction, momentum)
+                 : rotor_wrench(model.rotors, decayed(factor), reaction, momentum),
+        input);
+  };
+  const RigidBodyState<T> end = method(f, rigid_body(state), dt);
+  return projected(model, with_rotors(end, decayed(lag.end)));
+}
+
+/// The step in air that moves with wind_W [m/s] over the step: a change of the frame of reference.
+/// `lag` is read for PrincipalShape alone; without `has_wind`, the air is still.
+template <class Method, class T, int N, class P, class Shape, class Held, class Time>
+PROPWASH_FN MulticopterState<T, N> step_in_air(const Method& method,
+                                               const MulticopterModel<P, N, Shape>& model,
+                                               const DecayStages<P>& lag, MulticopterState<T, N> x,
                                                const MulticopterInput<T, N, Zero3, Held>& input,
                                                const Vec3<T>& wind_W, bool has_wind,
                                                const Time& dt) {
   if (has_wind) x.velocity = x.velocity - wind_W;
-  auto next = multicopter_step(method, motion, x, input, dt);
-  if (has_wind) {
-    next.velocity = next.velocity + wind_W;
-    next.position = next.position + wind_W * dt;
+  if constexpr (std::is_same_v<Shape, PrincipalShape>) {
+    x = multicopter_step(method, model, lag, x, input, dt);
+  } else {
+    x = multicopter_step(method, model, x, input, dt);
   }
-  return next;
+  if (has_wind) {
+    x.velocity = x.velocity + wind_W;
+    x.position = x.position + wind_W * dt;
+  }
+  return x;
 }
 
 /// The IMU's reading of a state under what acts on the vehicle. Both are in the units of the model,

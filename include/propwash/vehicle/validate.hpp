@@ -327,6 +327,13 @@ inline void validate_allocation(const VehicleParameters& vehicle) {
 
 namespace detail {
 
+/// @throws std::invalid_argument for another number of rotor speeds than that of the rotors.
+inline void require_rotors(int count, int rotors) {
+  if (count == rotors) return;
+  PROPWASH_THROW(std::invalid_argument("rotor speeds, their number = " + std::to_string(count) +
+                                       ": expected " + std::to_string(rotors)));
+}
+
 /// The quaternion in unit length, with its own bits where it is that already but for rounding.
 /// @throws std::invalid_argument for zero, or numbers that are not finite.
 template <class T>
