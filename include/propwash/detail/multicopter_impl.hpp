@@ -205,10 +205,10 @@ void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
     input.torque_B = memory_.input.torque_B;
   }
   const Vec3<T> wind_W = memory_.input.wind_W;
-  const State x = memory_.state;
   const T dt = T(step_.dt);
   const auto step = [&](auto method) PROPWASH_LAMBDA {
-    memory_.state = step_in_air(method, model, constants_.lag, x, input, wind_W, true, dt);
+    memory_.state =
+        step_in_air(method, model, constants_.lag, memory_.state, input, wind_W, true, dt);
   };
   switch (options_.integrator) {
     case Integrator::euler:
