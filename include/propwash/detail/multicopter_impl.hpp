@@ -165,7 +165,7 @@ void Multicopter<N, T>::prepare(double dt) {
   memory_.dt = dt;
   const bool was_slower = step_.imu_is_slower;
   step_ = {dt, is_slower_than_steps(parameters_.imu.rate, dt),
-           step_delay(parameters_.motor.command_delay, dt, Snapshot::delay_capacity)};
+           step_delay(parameters_.motor.command_delay, dt, Snapshot::delay_capacity), false};
   set_time_step(constants_, parameters_, options_.integrator, dt, options_.noise);
   if (step_.imu_is_slower && !was_slower) {
     memory_.held_reading = measured();

@@ -193,9 +193,9 @@ class Multicopter {
   /// The step size, and what follows from it beside constants_.
   struct Step {
     double dt = 0.0;
-    bool is_checked = false;  // whether dt has passed require_time_step
     bool imu_is_slower = false;
     StepDelay delay;
+    bool is_checked = false;  // whether dt has passed require_time_step
   };
 
   void require_rotors(int count) const { detail::require_rotors(count, rotors()); }
