@@ -193,7 +193,8 @@ class PyMulticopter {
 
   void set_rotor_effectiveness(const py::object& value) {
     visit([&](auto& vehicle) {
-      const std::string expected = std::to_string(vehicle.rotors()) + " factors from 0 to 10";
+      const std::string expected = std::to_string(vehicle.rotors()) + " factors from 0 to " +
+                                   detail::formatted(max_effectiveness);
       const Array numbers = finite_array(value, "rotor_effectiveness", expected);
       if (numbers.ndim() != 1 || numbers.shape(0) != vehicle.rotors()) {
         refuse("rotor_effectiveness", expected, value);
@@ -350,6 +351,7 @@ class PyMulticopter {
 
 void bind_multicopter(py::module_& m) {
   using Self = PyMulticopter;
+  m.attr("max_effectiveness") = max_effectiveness;
   py::class_<Self>(m, "Multicopter", "See propwash.Multicopter.")
       .def(py::init<const py::object&, const std::string&, std::uint64_t, std::uint32_t, bool>(),
            py::arg("parameters"), py::arg("integrator"), py::arg("seed"), py::arg("id"),

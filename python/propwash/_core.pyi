@@ -71,6 +71,7 @@ __all__: list[str] = [
     "linearize",
     "looks",
     "luma",
+    "max_effectiveness",
     "measure_barometer",
     "measure_beacons",
     "measure_depth",
@@ -1866,3 +1867,4 @@ def validate_vehicle(parameters: typing.Any) -> None: ...
 POSE_TOPIC: bytes
 __version__: str = "0.1.0"
 looks: tuple = ("morning", "noon", "sunset", "overcast", "indoor")
+max_effectiveness: float = 10.0

@@ -102,7 +102,7 @@ def demand(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> 
     most = limits.thrust * np.array(vehicle.max_rotor_thrust)
     hover, spare = _spare_thrusts(vehicle, limits)
     falls = (hover - asked.rotor_thrusts) / spare
-    weight = vehicle.body.mass * np.linalg.norm(vehicle.body.gravity)
+    weight = vehicle.weight
     speed = np.linalg.norm(reference.velocity, axis=-1)
     lean = np.linalg.norm(asked.attitude[..., 1:3], axis=-1)
     # the outer loops limit both (O1) and (O3), which differ by rotor drag along body z; the cosine
@@ -134,7 +134,7 @@ def _spare_thrusts(vehicle: VehicleParameters, limits: Limits) -> tuple[Array, A
     """(N,) N, of each rotor: its thrust in hover, and how far it may fall below that."""
     coefficients = np.array([rotor.thrust_coefficient for rotor in vehicle.rotors])
     slowest = np.array(vehicle.motor_values("speed_min"))
-    weight = vehicle.body.mass * np.linalg.norm(vehicle.body.gravity)
+    weight = vehicle.weight
     hover = coefficients * Allocation(vehicle).inverse[:, 3] * weight
     spare = hover - coefficients * slowest * np.abs(slowest)
     least = 1e-9 * np.array(vehicle.max_rotor_thrust)

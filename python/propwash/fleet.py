@@ -317,8 +317,9 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         """
         width = (self.rotors,)
         values = given.rows("factors", factors, self._size, width, self._dtype, "1")
-        bad = (values < 0.0) | (values > 10.0)
-        given.refuse_where(bad, "factors", values, 1, "numbers from 0 to 10")
+        most = _core.max_effectiveness
+        bad = (values < 0.0) | (values > most)
+        given.refuse_where(bad, "factors", values, 1, f"numbers from 0 to {most:g}")
         self._core.set_rotor_effectiveness(values)
 
     def set_battery_voltage(self, voltage: ArrayLike) -> None:

@@ -11,6 +11,7 @@
 
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/control/outer_loops.hpp"
+#include "propwash/model/rigid_body.hpp"
 
 namespace propwash {
 
@@ -60,7 +61,7 @@ namespace detail {
 template <class Vehicle>
 Vec3<double> turning_reach(const Vehicle& vehicle) {
   const auto a = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
-  const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
+  const double weight = weight_of(vehicle.body);
   const auto low = [&](int i) { return signed_square(vehicle.motor.speed_min[i]); };
   const auto high = [&](int i) { return signed_square(vehicle.motor.speed_max[i]); };
   Vec3<double> reach;
@@ -116,7 +117,7 @@ void set_tracking(const Vehicle& vehicle, double dt, const Vec3<double>& reach,
 template <class Vehicle>
 double hover_reaction_time(const Vehicle& vehicle) {
   const auto a = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
-  const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
+  const double weight = weight_of(vehicle.body);
   double time = 0.0;
   for (int i = 0; i < a.rotors(); ++i) {
     const auto& rotor = vehicle.rotors[static_cast<std::size_t>(i)];
@@ -144,7 +145,7 @@ MotorLead<P> make_motor_lead(const Vehicle& vehicle, double time_constant, doubl
   };
   return {lead(motor.time_constant_up), lead(motor.time_constant_down),
           P(std::min(time_constant, max_of(motor.time_constant_up))),
-          P(hover_reaction_time(vehicle)), P(vehicle.body.mass * norm(vehicle.body.gravity))};
+          P(hover_reaction_time(vehicle)), P(weight_of(vehicle.body))};
 }
 
 }  // namespace detail

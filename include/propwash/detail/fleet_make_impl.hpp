@@ -76,7 +76,7 @@ void Fleet<T, N>::check_options() const {
 
 template <class T, int N>
 void Fleet<T, N>::append_start(const VehicleParameters& vehicle, std::vector<T>& starts) const {
-  const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
+  const double weight = weight_of(vehicle.body);
   const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
   const auto hover = allocate(allocation, Wrench<double>{{}, weight});
   starts.push_back(T(vehicle.imu.accelerometer_bias_initial));

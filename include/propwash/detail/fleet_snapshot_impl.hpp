@@ -204,7 +204,7 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   }
   if (theirs.level > static_cast<std::uint32_t>(Level::speeds) || theirs.outer_loop < -1 ||
       theirs.outer_loop > static_cast<int>(OuterLoop::incremental) ||
-      !is_within(theirs.imu_phase, -1e-9, 2.0)) {
+      !is_sample_phase(theirs.imu_phase)) {
     refuse("expected what a fleet's snapshot() gave, got other numbers");
   }
   const std::size_t record = (snapshot.size() - sizeof theirs) / size_;

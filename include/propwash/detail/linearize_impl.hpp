@@ -108,7 +108,7 @@ inline Linearizer::Linearizer(const VehicleParameters& vehicle, const LinearizeO
 
 inline Linearizer::State Linearizer::trim() const {
   State state;
-  const double weight = parameters_.body.mass * norm(parameters_.body.gravity);
+  const double weight = weight_of(parameters_.body);
   state.rotor_speeds = allocate(constants_.allocation, Wrench<double>{{}, weight});
   return state;
 }

@@ -37,7 +37,7 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
 template <int N, class T>
 typename Multicopter<N, T>::State Multicopter<N, T>::trim() const {
   State state;
-  const T weight = T(parameters_.body.mass * norm(parameters_.body.gravity));
+  const T weight = T(weight_of(parameters_.body));
   state.rotor_speeds = allocate(constants_.allocation, Wrench<T>{{}, weight});
   return state;
 }

@@ -20,6 +20,12 @@ struct RigidBodyParameters {
   Vec3<P> gravity{P(0), P(0), P(-9.81)};  ///< m/s^2, in the world frame
 };
 
+/// N, the magnitude of the weight.
+template <class P>
+P weight_of(const RigidBodyParameters<P>& body) {
+  return body.mass * norm(body.gravity);
+}
+
 /// The constants that the equations use. Inertia is Mat3<P> or, where it is diagonal, Diag3<P>.
 template <class P, class Inertia = Mat3<P>>
 struct RigidBody {

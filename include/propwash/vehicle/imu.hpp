@@ -153,9 +153,8 @@ class Imu {
     const auto& reading = snapshot.reading;
     if (!is_finite(bias.accelerometer) || !is_finite(bias.gyroscope) ||
         !is_finite(reading.specific_force) || !is_finite(reading.angular_rate) ||
-        !is_finite(reading.time) || !is_within(snapshot.phase, -1e-9, 2.0) ||
-        !is_finite(snapshot.time) || !is_valid(snapshot.dt) ||
-        snapshot.id > std::numeric_limits<std::uint32_t>::max()) {
+        !is_finite(reading.time) || !is_sample_phase(snapshot.phase) || !is_finite(snapshot.time) ||
+        !is_valid(snapshot.dt) || snapshot.id > std::numeric_limits<std::uint32_t>::max()) {
       PROPWASH_THROW(
           std::invalid_argument("snapshot: expected what snapshot() gave, got a damaged one"));
     }

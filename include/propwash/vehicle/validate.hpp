@@ -115,7 +115,8 @@ inline void check_count(const char* field, const PerRotor<double>& numbers, std:
                         Complaints& complaints) {
   if (numbers.count == 1 || numbers.count == static_cast<std::int64_t>(rotors)) return;
   complaints.add(std::string(field) + ", their number",
-                 numbers.count > 0 ? std::to_string(numbers.count) : "0 or more than 12",
+                 numbers.count > 0 ? std::to_string(numbers.count)
+                                   : "0 or more than " + std::to_string(max_size),
                  "1, or " + std::to_string(rotors) + ", one for each rotor");
 }
 
@@ -175,7 +176,7 @@ inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaint
   const auto before = complaints.texts.size();
   check_up(vehicle, lift, complaints);
   if (complaints.texts.size() > before) return;
-  const double weight = vehicle.body.mass * norm(vehicle.body.gravity);
+  const double weight = weight_of(vehicle.body);
   if (is_nan(lift) || is_nan(weight) || lift <= weight) {
     complaints.add("rotors, their thrust at motor.speed_max", lift,
                    "more than the weight, " + formatted(weight) +

@@ -10,7 +10,7 @@ from gymnasium.error import ClosedEnvironmentError, ResetNeeded
 from numpy.typing import NDArray
 
 from propwash.fleet import Fleet
-from propwash.gym._engine import PARTS, Engine
+from propwash.gym._engine import Engine
 from propwash.gym._options import Settings
 from propwash.gym._snapshot import Snapshot
 from propwash.gym._task import Task
@@ -81,7 +81,7 @@ class FleetEnvironment:
 
     def _states(self) -> dict[str, Numbers]:
         """By name, (n, …)."""
-        return {name: np.array(getattr(self.fleet, name)) for name in PARTS}
+        return dict(vars(self.fleet.state))
 
     def _set_state(self, state: Any, mask: Flags | None) -> None:
         self._check_begun("set_state()")

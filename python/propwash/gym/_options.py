@@ -189,11 +189,11 @@ class Settings:
 
 def _pair(name: str, value: Any, least: Any = None) -> tuple[Any, Any]:
     """Least and greatest: the two of a sequence, or what one number stands for."""
-    if isinstance(value, Sequence) and len(value) != 2 and not isinstance(value, str):
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return value if least is None else least, value
+    if len(value) != 2:
         raise ValueError(f"{name}: expected one number, or least and greatest, got {value!r:.100}")
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return value[0], value[1]
-    return value if least is None else least, value
+    return value[0], value[1]
 
 
 def _one_of(name: str, value: object, known: Sequence[str]) -> None:

@@ -106,7 +106,7 @@ def taken(
         type(task),
         fleet.size,
         replace(chosen, threads=1),  # a pool of threads can be neither copied nor pickled
-        copy.deepcopy(dict(arguments)),
+        dict(arguments),
         constants,
         fleet.snapshot(),
         {name: array.copy() for name, array in fleet.parameters.own().items()},

@@ -117,10 +117,9 @@ def step_response(
         raise ValueError(f"duration: expected at least 20 steps of dt [s], got {duration!r}")
     parameters = vehicles.load(vehicle)
     uav = Multicopter(vehicle, integrator=integrator, seed=seed, noise=noise)
-    weight = parameters.body.mass * float(np.linalg.norm(parameters.body.gravity))
     rates = np.zeros(3)
     rates[axis] = amplitude
-    flown = uav.rollout(RateThrust(rates, weight), dt, steps=round(duration / dt))
+    flown = uav.rollout(RateThrust(rates, parameters.weight), dt, steps=round(duration / dt))
     rate = flown.body_rates[:, axis]
     return StepResponse(
         flown.time,

@@ -193,8 +193,7 @@ def sweep(
 
 def _flown(fleet: Fleet, rows: int, amplitude: float) -> _Scores:
     """Hover, then a step up and back on each axis in turn; a row is RECORD_EVERY steps."""
-    body = fleet.vehicle.body
-    weight = body.mass * float(np.linalg.norm(body.gravity))
+    weight = fleet.vehicle.weight
     scores = _Scores(fleet.size, amplitude, fleet.dt * RECORD_EVERY)
     hover = rows // 5
     still = RateThrust(np.zeros(3, np.float32), weight)
