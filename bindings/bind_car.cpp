@@ -6,9 +6,9 @@
 
 #include "arrays.hpp"
 #include "commands.hpp"
+#include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/car.hpp"
-#include "rooms.hpp"
 #include "snapshot_bytes.hpp"
 #include "stepping.hpp"
 

@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "fleet_commands.hpp"
+#include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/fleet/car_fleet.hpp"
 #include "propwash/fleet/thread_pool.hpp"
 #include "propwash/vehicle/fields.hpp"
-#include "rooms.hpp"
 #include "stepping.hpp"
 
 namespace propwash::bindings {

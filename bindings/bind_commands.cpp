@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "commands.hpp"
-#include "rooms.hpp"
+#include "modules.hpp"
 
 namespace propwash::bindings {
 

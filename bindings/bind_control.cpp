@@ -4,11 +4,11 @@
 
 #include "arrays.hpp"
 #include "commands.hpp"
+#include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/control/desaturate.hpp"
 #include "propwash/control/rate_controller.hpp"
 #include "propwash/vehicle/validate.hpp"
-#include "rooms.hpp"
 
 namespace propwash::bindings {
 

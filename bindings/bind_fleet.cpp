@@ -1,5 +1,5 @@
 #include "fleet_class.hpp"
-#include "rooms.hpp"
+#include "modules.hpp"
 
 namespace propwash::bindings {
 

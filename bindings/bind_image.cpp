@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "modules.hpp"
 #include "propwash/fleet/thread_pool.hpp"
+#include "propwash/paint/painted_world.hpp"
 #include "propwash/world/collide.hpp"
-#include "propwash/world/painted_world.hpp"
-#include "rooms.hpp"
 #include "scene_class.hpp"
 
 namespace propwash::bindings {

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "arrays.hpp"
+#include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/imu.hpp"
-#include "rooms.hpp"
 #include "snapshot_bytes.hpp"
 #include "stepping.hpp"
 

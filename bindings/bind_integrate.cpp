@@ -3,9 +3,9 @@
 #include <Eigen/Core>
 
 #include "arrays.hpp"
+#include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/integrate/integrate.hpp"
-#include "rooms.hpp"
 
 namespace propwash::bindings {
 

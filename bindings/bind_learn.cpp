@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "commands.hpp"
+#include "learn/actions.hpp"
+#include "learn/observation.hpp"
 #include "learn_arrays.hpp"
-#include "propwash/learn/actions.hpp"
-#include "propwash/learn/observation.hpp"
-#include "rooms.hpp"
+#include "modules.hpp"
 
 namespace propwash::bindings {
 

@@ -3,12 +3,12 @@
 #include <array>
 #include <vector>
 
+#include "learn/hover.hpp"
+#include "learn/land.hpp"
+#include "learn/race.hpp"
+#include "learn/track.hpp"
 #include "learn_arrays.hpp"
-#include "propwash/learn/hover.hpp"
-#include "propwash/learn/land.hpp"
-#include "propwash/learn/race.hpp"
-#include "propwash/learn/track.hpp"
-#include "rooms.hpp"
+#include "modules.hpp"
 #include "scene_class.hpp"
 
 namespace propwash::bindings {

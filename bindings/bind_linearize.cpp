@@ -2,10 +2,10 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/linearize.hpp"
-#include "rooms.hpp"
 
 namespace propwash::bindings {
 

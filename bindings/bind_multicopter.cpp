@@ -7,10 +7,10 @@
 
 #include "arrays.hpp"
 #include "commands.hpp"
+#include "modules.hpp"
 #include "outer_commands.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/multicopter.hpp"
-#include "rooms.hpp"
 #include "snapshot_bytes.hpp"
 #include "stepping.hpp"
 

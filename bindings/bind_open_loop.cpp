@@ -11,11 +11,11 @@
 
 #include "arrays.hpp"
 #include "kernels/dispatch.hpp"
+#include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/fleet/open_loop.hpp"
 #include "propwash/fleet/thread_pool.hpp"
 #include "propwash/vehicle/fields.hpp"
-#include "rooms.hpp"
 
 namespace propwash::bindings {
 

@@ -1,9 +1,9 @@
 #include <pybind11/stl.h>
 
+#include "modules.hpp"
 #include "outer_commands.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
-#include "rooms.hpp"
 
 namespace propwash::bindings {
 

@@ -1,9 +1,9 @@
 #include <pybind11/stl.h>
 
 #include "arrays.hpp"
+#include "modules.hpp"
 #include "propwash/render/session.hpp"
 #include "render_class.hpp"
-#include "rooms.hpp"
 
 namespace propwash::bindings {
 

@@ -2,13 +2,13 @@
 #include <cmath>
 #include <limits>
 
+#include "modules.hpp"
 #include "propwash/model/barometer.hpp"
 #include "propwash/model/geodetic.hpp"
 #include "propwash/model/gnss.hpp"
 #include "propwash/model/magnetometer.hpp"
 #include "propwash/model/sample_schedule.hpp"
 #include "propwash/random/sample_noise.hpp"
-#include "rooms.hpp"
 #include "sensor_arrays.hpp"
 
 namespace propwash::bindings {

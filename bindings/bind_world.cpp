@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "modules.hpp"
 #include "propwash/world/collide.hpp"
-#include "rooms.hpp"
 #include "scene_class.hpp"
 
 namespace propwash::bindings {

@@ -1,11 +1,11 @@
 #include <memory>
 #include <optional>
 
+#include "modules.hpp"
 #include "propwash/fleet/thread_pool.hpp"
 #include "propwash/world/beacons.hpp"
 #include "propwash/world/depth_camera.hpp"
 #include "propwash/world/range_finder.hpp"
-#include "rooms.hpp"
 #include "scene_class.hpp"
 #include "sensor_arrays.hpp"
 

@@ -1,8 +1,8 @@
 #include <pybind11/pybind11.h>
 
+#include "modules.hpp"
 #include "propwash/vehicle/validate.hpp"
 #include "propwash/version.hpp"
-#include "rooms.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 /// The painter of pictures, in each instruction set, as dispatch.cpp sees it. Pictures are painted
 /// in float.
 
-#include "propwash/world/paint_rays.hpp"
-#include "propwash/world/paint_tile.hpp"
+#include "propwash/paint/rays.hpp"
+#include "propwash/paint/tile.hpp"
 
 namespace propwash::bindings {
 

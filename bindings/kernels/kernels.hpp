@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "propwash/fleet/kernels.hpp"
+#include "propwash/fleet/impl/kernels.hpp"
 
 namespace propwash::bindings {
 

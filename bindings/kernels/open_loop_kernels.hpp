@@ -3,7 +3,7 @@
 /// Windows of flights and their derivatives, in each instruction set, as dispatch.cpp sees them.
 /// They are taken in double.
 
-#include "propwash/fleet/open_loop_kernel.hpp"
+#include "propwash/fleet/impl/open_loop_kernel.hpp"
 
 namespace propwash::bindings::open_loop {
 

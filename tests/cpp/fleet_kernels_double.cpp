@@ -1,5 +1,5 @@
 // See fleet_engine.hpp.
-#include <propwash/fleet/kernels.hpp>
+#include <propwash/fleet/impl/kernels.hpp>
 
 template <class T>
 propwash::FleetKernels<T> test_kernels(int rotors, bool parallel);

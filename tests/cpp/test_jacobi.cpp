@@ -1,7 +1,7 @@
 // Eigenvalues and eigenvectors of small symmetric matrices.
 #include <algorithm>
 #include <limits>
-#include <propwash/math/jacobi.hpp>
+#include <propwash/math/impl/jacobi.hpp>
 #include <random>
 
 #include "catch.hpp"

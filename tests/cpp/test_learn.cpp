@@ -4,15 +4,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <propwash/learn/actions.hpp>
-#include <propwash/learn/hover.hpp>
-#include <propwash/learn/land.hpp>
-#include <propwash/learn/observation.hpp>
-#include <propwash/learn/race.hpp>
-#include <propwash/learn/track.hpp>
 #include <propwash/world/scene_index.hpp>
 #include <vector>
 
+#include "../../bindings/learn/actions.hpp"
+#include "../../bindings/learn/hover.hpp"
+#include "../../bindings/learn/land.hpp"
+#include "../../bindings/learn/observation.hpp"
+#include "../../bindings/learn/race.hpp"
+#include "../../bindings/learn/track.hpp"
 #include "catch.hpp"
 #include "support.hpp"
 

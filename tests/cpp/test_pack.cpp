@@ -4,8 +4,8 @@
 #include <cstring>
 #include <limits>
 #include <propwash/math/finite.hpp>
+#include <propwash/math/impl/rows.hpp>
 #include <propwash/math/pack.hpp>
-#include <propwash/math/rows.hpp>
 #include <vector>
 
 #include "catch.hpp"

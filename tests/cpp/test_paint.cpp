@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <propwash/world/paint_look.hpp>
-#include <propwash/world/paint_tile.hpp>
+#include <propwash/paint/look.hpp>
+#include <propwash/paint/tile.hpp>
 #include <vector>
 
 #include "catch.hpp"

@@ -203,15 +203,6 @@ void check_world() {
   }
 }
 
-void check_actions() {
-  const float bad[] = {0.5F, static_cast<float>(not_finite[0]), -0.25F, 1.0F};
-  float clipped[4];
-  std::int32_t counts[1];
-  const auto found = pw::learn::clip_actions(bad, 1, 4, nullptr, clipped, counts);
-  expect(found.any && found.bad == 0 && counts[0] == 1, "an action that is no number is found");
-  expect(clipped[0] == 0.5F && clipped[1] == 0.0F && clipped[3] == 1.0F, "and replaced by 0");
-}
-
 }  // namespace
 
 int main() {
@@ -230,7 +221,6 @@ int main() {
   check_diverged<double>();
   check_cars();
   check_world();
-  check_actions();
   std::printf("failures: %d\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -2,7 +2,7 @@
 /// Every class of the library, instantiated: compiled with the warnings of strict consumers, which
 /// a header by itself does not show, because a template is not checked until it is used.
 
-#include <propwash/fleet/kernels.hpp>
+#include <propwash/fleet/impl/kernels.hpp>
 #include <propwash/propwash.hpp>
 
 template class propwash::Multicopter<4, double>;

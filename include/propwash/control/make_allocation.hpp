@@ -11,7 +11,7 @@
 
 #include "propwash/control/allocation.hpp"
 #include "propwash/math/config.hpp"
-#include "propwash/math/jacobi.hpp"
+#include "propwash/math/impl/jacobi.hpp"
 
 namespace propwash {
 

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "propwash/fleet/executor.hpp"
-#include "propwash/fleet/memory.hpp"
+#include "propwash/fleet/impl/memory.hpp"
 #include "propwash/integrate/integrate.hpp"
+#include "propwash/math/span.hpp"
 #include "propwash/model/car.hpp"
 #include "propwash/vehicle/parameters.hpp"
 
@@ -147,4 +148,4 @@ class CarFleet {
 
 }  // namespace propwash
 
-#include "propwash/detail/car_fleet_impl.hpp"
+#include "propwash/fleet/impl/car_fleet.hpp"

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "propwash/fleet/executor.hpp"
-#include "propwash/fleet/kernels.hpp"
-#include "propwash/fleet/make_constants.hpp"
-#include "propwash/fleet/memory.hpp"
-#include "propwash/fleet/outer_pass.hpp"
+#include "propwash/fleet/impl/kernels.hpp"
+#include "propwash/fleet/impl/make_constants.hpp"
+#include "propwash/fleet/impl/memory.hpp"
+#include "propwash/fleet/impl/outer_pass.hpp"
+#include "propwash/math/span.hpp"
 #include "propwash/vehicle/fields.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
 #include "propwash/vehicle/validate.hpp"
@@ -306,9 +307,9 @@ class Fleet {
 
 }  // namespace propwash
 
-#include "propwash/detail/fleet_make_impl.hpp"
-#include "propwash/detail/fleet_outer_impl.hpp"
-#include "propwash/detail/fleet_read_impl.hpp"
-#include "propwash/detail/fleet_snapshot_impl.hpp"
-#include "propwash/detail/fleet_state_impl.hpp"
-#include "propwash/detail/fleet_step_impl.hpp"
+#include "propwash/fleet/impl/fleet_make.hpp"
+#include "propwash/fleet/impl/fleet_outer.hpp"
+#include "propwash/fleet/impl/fleet_read.hpp"
+#include "propwash/fleet/impl/fleet_snapshot.hpp"
+#include "propwash/fleet/impl/fleet_state.hpp"
+#include "propwash/fleet/impl/fleet_step.hpp"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "propwash/fleet/executor.hpp"
-#include "propwash/fleet/memory.hpp"
-#include "propwash/fleet/open_loop_kernel.hpp"
+#include "propwash/fleet/impl/memory.hpp"
+#include "propwash/fleet/impl/open_loop_kernel.hpp"
 #include "propwash/vehicle/parameters.hpp"
 
 namespace propwash {
@@ -69,4 +69,4 @@ class OpenLoop {
 
 }  // namespace propwash
 
-#include "propwash/detail/open_loop_impl.hpp"
+#include "propwash/fleet/impl/open_loop.hpp"

@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "propwash/fleet/make_constants.hpp"
+#include "propwash/fleet/impl/make_constants.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/math/dual.hpp"
 

@@ -5,7 +5,7 @@
 /// Diebel, "Representing Attitude: Euler Angles, Unit Quaternions, and Rotation Vectors" (Stanford,
 /// 2006), section 8.2, angles (1, 2, 3). Vectors of three hold roll, pitch and yaw in x, y and z.
 
-#include "propwash/math/angle.hpp"
+#include "propwash/math/impl/angle.hpp"
 #include "propwash/math/quat.hpp"
 
 namespace propwash {

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "propwash/math/opaque.hpp"
+#include "propwash/math/impl/opaque.hpp"
 #include "propwash/math/pack.hpp"
 #include "propwash/math/quat.hpp"
 #include "propwash/math/scalar.hpp"

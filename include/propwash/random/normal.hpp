@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "propwash/math/opaque.hpp"
+#include "propwash/math/impl/opaque.hpp"
 #include "propwash/math/pack.hpp"
 #include "propwash/math/scalar.hpp"
 #include "propwash/random/threefry.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <utility>
 
-#include "propwash/detail/render_json.hpp"
 #include "propwash/render/frames.hpp"
+#include "propwash/render/impl/json.hpp"
 #include "propwash/render/messages.hpp"
 
 namespace propwash::render {

@@ -189,4 +189,4 @@ class Session {
 
 }  // namespace propwash::render
 
-#include "propwash/detail/render_session_impl.hpp"
+#include "propwash/render/impl/session.hpp"

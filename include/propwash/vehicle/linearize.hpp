@@ -138,4 +138,4 @@ class Linearizer {
 
 }  // namespace propwash
 
-#include "propwash/detail/linearize_impl.hpp"
+#include "propwash/vehicle/impl/linearize.hpp"

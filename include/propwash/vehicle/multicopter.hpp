@@ -270,5 +270,5 @@ class Multicopter {
 
 }  // namespace propwash
 
-#include "propwash/detail/multicopter_impl.hpp"
-#include "propwash/detail/multicopter_outer_impl.hpp"
+#include "propwash/vehicle/impl/multicopter.hpp"
+#include "propwash/vehicle/impl/multicopter_outer.hpp"

@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "propwash/control/make_allocation.hpp"
-#include "propwash/math/jacobi.hpp"
+#include "propwash/math/impl/jacobi.hpp"
 #include "propwash/vehicle/parameters.hpp"
 
 namespace propwash {

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "propwash/math/finite.hpp"
+#include "propwash/math/lanes.hpp"
 #include "propwash/world/intersect.hpp"
-#include "propwash/world/lanes.hpp"
 #include "propwash/world/scene_view.hpp"
 
 namespace propwash {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "propwash/math/finite.hpp"
-#include "propwash/math/rows.hpp"
+#include "propwash/math/impl/rows.hpp"
 #include "propwash/world/cast.hpp"
 
 namespace propwash {

@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "propwash/world/box_tree.hpp"
+#include "propwash/world/impl/box_tree.hpp"
 #include "propwash/world/scene.hpp"
 #include "propwash/world/scene_view.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "propwash/world/paint_sight.hpp"
+#include "propwash/paint/sight.hpp"
 
 #if PROPWASH_HAS_PACKS
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "propwash/control/outer_loops.hpp"
-#include "propwash/fleet/memory.hpp"
+#include "propwash/math/span.hpp"
 
 namespace propwash {
 

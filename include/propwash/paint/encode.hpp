@@ -5,8 +5,8 @@
 /// FlightGoggles' (W. Guerra et al., IROS 2019, section V-C), the curve of eight bits the Blackbird
 /// data set's (A. Antonini et al., eq. 4.2 of the thesis behind it).
 
-#include "propwash/world/paint_data.hpp"
-#include "propwash/world/paint_math.hpp"
+#include "propwash/paint/data.hpp"
+#include "propwash/paint/math.hpp"
 
 #if PROPWASH_HAS_PACKS
 

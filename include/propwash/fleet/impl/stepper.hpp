@@ -9,12 +9,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "propwash/fleet/batch.hpp"
-#include "propwash/fleet/constants.hpp"
-#include "propwash/fleet/draws.hpp"
-#include "propwash/fleet/layout.hpp"
+#include "propwash/fleet/impl/batch.hpp"
+#include "propwash/fleet/impl/constants.hpp"
+#include "propwash/fleet/impl/draws.hpp"
+#include "propwash/fleet/impl/layout.hpp"
 #include "propwash/math/finite.hpp"
-#include "propwash/math/rows.hpp"
+#include "propwash/math/impl/rows.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/model/ground.hpp"
 

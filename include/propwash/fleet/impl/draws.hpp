@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "propwash/fleet/batch.hpp"
+#include "propwash/fleet/impl/batch.hpp"
 #include "propwash/random/lanes.hpp"
 
 namespace propwash::detail {

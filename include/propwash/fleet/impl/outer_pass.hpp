@@ -9,11 +9,12 @@
 #include <cstddef>
 
 #include "propwash/control/outer_loop_parameters.hpp"
-#include "propwash/fleet/batch.hpp"
-#include "propwash/fleet/kernel.hpp"
-#include "propwash/fleet/layout.hpp"
-#include "propwash/fleet/outer_commands.hpp"
-#include "propwash/math/rows.hpp"
+#include "propwash/fleet/impl/batch.hpp"
+#include "propwash/fleet/impl/kernel.hpp"
+#include "propwash/fleet/impl/layout.hpp"
+#include "propwash/fleet/impl/memory.hpp"
+#include "propwash/fleet/impl/outer_commands.hpp"
+#include "propwash/math/impl/rows.hpp"
 
 namespace propwash::detail {
 

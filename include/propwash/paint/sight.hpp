@@ -3,10 +3,10 @@
 /// What a pack of pixels sees: the first surface along each ray, its light, and how the picture has
 /// moved. Sits between the rays of raycast.hpp and the bytes of paint_tile.hpp.
 
-#include "propwash/world/paint_data.hpp"
-#include "propwash/world/paint_encode.hpp"
-#include "propwash/world/paint_math.hpp"
-#include "propwash/world/paint_surface.hpp"
+#include "propwash/paint/data.hpp"
+#include "propwash/paint/encode.hpp"
+#include "propwash/paint/math.hpp"
+#include "propwash/paint/surface.hpp"
 
 #if PROPWASH_HAS_PACKS
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "propwash/math/impl/rows.hpp"
+#include "propwash/math/lanes.hpp"
 #include "propwash/math/quat.hpp"
-#include "propwash/math/rows.hpp"
 #include "propwash/math/vec3.hpp"
-#include "propwash/world/lanes.hpp"
 
 namespace propwash::learn {
 

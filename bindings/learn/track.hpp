@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "propwash/learn/rows.hpp"
+#include "rows.hpp"
 
 namespace propwash::learn {
 

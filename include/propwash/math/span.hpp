@@ -1,16 +1,13 @@
 #pragma once
 /// @file
-/// Memory and views of a fleet.
+/// A view of contiguous numbers that the caller owns.
 
 #include <cstddef>
-#include <new>
-#include <type_traits>
 #include <utility>
-#include <vector>
 
 namespace propwash {
 
-/// Some numbers of the caller's, by reference: std::span of C++20.
+/// Contiguous numbers of the caller, by reference: std::span of C++20.
 template <class T>
 class Span {
  public:
@@ -33,27 +30,5 @@ class Span {
   T* data_ = nullptr;
   std::size_t size_ = 0;
 };
-
-namespace detail {
-
-/// Allocates on lines of the cache, where registers load and store without crossing them.
-template <class T>
-struct LineAllocator {
-  using value_type = T;
-  static constexpr std::align_val_t line{64};
-
-  LineAllocator() = default;
-  template <class U>
-  LineAllocator(const LineAllocator<U>&) {}
-  T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), line)); }
-  void deallocate(T* memory, std::size_t) { ::operator delete(memory, line); }
-  friend bool operator==(const LineAllocator&, const LineAllocator&) { return true; }
-  friend bool operator!=(const LineAllocator&, const LineAllocator&) { return false; }
-};
-
-template <class T>
-using LineVector = std::vector<T, LineAllocator<T>>;
-
-}  // namespace detail
 
 }  // namespace propwash

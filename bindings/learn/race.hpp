@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "propwash/learn/rows.hpp"
 #include "propwash/world/collide.hpp"
+#include "rows.hpp"
 
 namespace propwash::learn {
 

@@ -2,7 +2,7 @@
 /// @file
 /// Which kernel steps a vehicle: those compiled for the present translation unit.
 
-#include "propwash/fleet/kernel.hpp"
+#include "propwash/fleet/impl/kernel.hpp"
 
 namespace propwash {
 

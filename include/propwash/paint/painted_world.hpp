@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "propwash/math/config.hpp"
-#include "propwash/world/paint_look.hpp"
+#include "propwash/paint/look.hpp"
 #include "propwash/world/scene_index.hpp"
 
 namespace propwash::paint {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "propwash/fleet/stepper.hpp"
+#include "propwash/fleet/impl/stepper.hpp"
 #include "propwash/integrate/euler.hpp"
 #include "propwash/integrate/rk4.hpp"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "propwash/math/config.hpp"
-#include "propwash/world/paint_data.hpp"
+#include "propwash/paint/data.hpp"
 
 namespace propwash::paint {
 

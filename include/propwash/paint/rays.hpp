@@ -2,9 +2,9 @@
 /// @file
 /// The rays of a picture through a scene that stands still and one whose bodies move.
 
+#include "propwash/paint/data.hpp"
+#include "propwash/paint/encode.hpp"
 #include "propwash/world/cast.hpp"
-#include "propwash/world/paint_data.hpp"
-#include "propwash/world/paint_encode.hpp"
 
 #if PROPWASH_HAS_PACKS
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "propwash/fleet/switches.hpp"
+#include "propwash/fleet/impl/switches.hpp"
 
 namespace propwash {
 

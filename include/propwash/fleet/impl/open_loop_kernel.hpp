@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "propwash/fleet/constants.hpp"
+#include "propwash/fleet/impl/constants.hpp"
 #include "propwash/integrate/rk4.hpp"
 #include "propwash/math/dual.hpp"
 #include "propwash/math/pack.hpp"

@@ -6,9 +6,9 @@
 /// I. Quilez, "Filtering procedurals"; noise fades out as its spots become smaller than a pixel. So
 /// a plain does not flicker at its horizon, at one sample a pixel.
 
-#include "propwash/world/paint_data.hpp"
-#include "propwash/world/paint_encode.hpp"
-#include "propwash/world/paint_math.hpp"
+#include "propwash/paint/data.hpp"
+#include "propwash/paint/encode.hpp"
+#include "propwash/paint/math.hpp"
 
 #if PROPWASH_HAS_PACKS
 

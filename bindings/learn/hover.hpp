@@ -2,7 +2,7 @@
 /// @file
 /// Hovering at the origin: what a step is worth, and when it is over.
 
-#include "propwash/learn/rows.hpp"
+#include "rows.hpp"
 
 namespace propwash::learn {
 

@@ -2,7 +2,7 @@
 /// @file
 /// Landing on the origin of the ground: what a step is worth, and when it is over.
 
-#include "propwash/learn/rows.hpp"
+#include "rows.hpp"
 
 namespace propwash::learn {
 

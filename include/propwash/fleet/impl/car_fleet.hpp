@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "propwash/detail/fleet_snapshot_impl.hpp"
 #include "propwash/fleet/car_fleet.hpp"
+#include "propwash/fleet/impl/fleet_snapshot.hpp"
 #include "propwash/model/process_noise.hpp"
 #include "propwash/random/normal.hpp"
 #include "propwash/vehicle/validate.hpp"

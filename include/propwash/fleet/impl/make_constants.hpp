@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "propwash/fleet/constants.hpp"
-#include "propwash/fleet/switches.hpp"
+#include "propwash/fleet/impl/constants.hpp"
+#include "propwash/fleet/impl/switches.hpp"
 #include "propwash/vehicle/make_tick_constants.hpp"
 
 namespace propwash {
