@@ -35,7 +35,6 @@ class Request:
 
     case: bench.Case
     own_parameters: bool = False
-    reproducible: bool = False
     seconds: float = SECONDS
 
 
@@ -48,8 +47,7 @@ class Flights:
     def rate(self, request: Request) -> float:
         """Vehicle-steps per second."""
         if request not in self._flights:
-            extra = {"reproducible": True} if request.reproducible else {}
-            flight = bench.Flight(request.case, **extra)
+            flight = bench.Flight(request.case)
             if request.own_parameters:
                 flight.fleet.parameters["mass"] *= 1.0 + 0.1 * bench.spread(request.case.batch)
             self._flights[request] = flight, flight.calls(request.seconds)
@@ -152,7 +150,6 @@ def fleet_ratios(worker: Worker, isa_worker: Callable[[str], Worker]) -> None:
             ("own parameters / shared", replace(plain, own_parameters=True), ">= 0.85"),
             ("batch 1,048,576 / 4096", changed_case(plain, batch=1_048_576), ">= 0.7"),
             ("1 substep / 10", changed_case(plain, substeps=1), ""),
-            ("reproducible / not", replace(plain, reproducible=True), ""),
         ]
         for name, changed, wanted in against:
             if changed.case.threads > bench.machine()["cores"]:

@@ -40,20 +40,18 @@ void bind_fleet_of(py::module_& m, const char* name) {
   using Self = PyFleet<T>;
   py::class_<Self> fleet(m, name, "See propwash.Fleet.");
   fleet
-      .def(
-          py::init([](const py::object& parameters, py::ssize_t size, const std::string& integrator,
-                      double dt, std::uint64_t seed, std::uint32_t first_id, bool noise,
-                      double floor, const py::tuple& air, int max_action_delay,
-                      bool nominal_controller, std::optional<Pool> pool, bool reproducible) {
-            const auto options = options_from(integrator, dt, seed, first_id, noise, floor, air,
-                                              max_action_delay, nominal_controller);
-            return std::make_unique<Self>(parameters, size, options, pool.value_or(nullptr),
-                                          reproducible);
-          }),
-          py::arg("parameters"), py::arg("size"), py::arg("integrator"), py::arg("dt"),
-          py::arg("seed"), py::arg("first_id"), py::arg("noise"), py::arg("floor"),
-          py::arg("turbulence"), py::arg("max_action_delay"), py::arg("nominal_controller"),
-          py::arg("pool"), py::arg("reproducible"))
+      .def(py::init([](const py::object& parameters, py::ssize_t size,
+                       const std::string& integrator, double dt, std::uint64_t seed,
+                       std::uint32_t first_id, bool noise, double floor, const py::tuple& air,
+                       int max_action_delay, bool nominal_controller, std::optional<Pool> pool) {
+             const auto options = options_from(integrator, dt, seed, first_id, noise, floor, air,
+                                               max_action_delay, nominal_controller);
+             return std::make_unique<Self>(parameters, size, options, pool.value_or(nullptr));
+           }),
+           py::arg("parameters"), py::arg("size"), py::arg("integrator"), py::arg("dt"),
+           py::arg("seed"), py::arg("first_id"), py::arg("noise"), py::arg("floor"),
+           py::arg("turbulence"), py::arg("max_action_delay"), py::arg("nominal_controller"),
+           py::arg("pool"))
       .def("step", &Self::step, py::arg("command"), py::arg("substeps"))
       .def("rollout", &Self::rollout, py::arg("command"), py::arg("steps"), py::arg("substeps"),
            py::arg("record"))

@@ -64,7 +64,7 @@ class PyPainter {
       : scene_(&scene),
         world_(scene.scene()),
         look_(paint::look_named(look)),
-        kernels_(kernel_set(false).image),
+        kernels_(kernel_set().image),
         pool_(pool.value_or(nullptr)) {
     look_.seed = seed;
     if (lamp) {

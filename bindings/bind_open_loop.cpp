@@ -117,7 +117,7 @@ py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes, py:
   whole_number(py::int_(attitude_every), "attitude_every", 0);
   const VehicleParameters vehicle = vehicle_parameters(parameters);
   const OpenLoop flown(vehicle, vehicle_slopes(vehicle, ShapedArrays(slopes), unknowns),
-                       kernel_set(false).open_loop);
+                       kernel_set().open_loop);
   const ShapedArrays given(log);
   const Array* const commands = given.find("commands");
   const auto rotors = static_cast<py::ssize_t>(vehicle.rotors.size());

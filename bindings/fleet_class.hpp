@@ -61,9 +61,8 @@ class PyFleet {
  public:
   using Rows = py::array_t<T, py::array::c_style>;
 
-  PyFleet(const py::object& parameters, py::ssize_t size, const FleetOptions& options, Pool pool,
-          bool reproducible)
-      : kernels_(kernel_set(reproducible)),
+  PyFleet(const py::object& parameters, py::ssize_t size, const FleetOptions& options, Pool pool)
+      : kernels_(kernel_set()),
         fleet_(vehicle_parameters(parameters), static_cast<std::size_t>(size), options, source()),
         pool_(std::move(pool)) {
     warn(fleet_.warning());

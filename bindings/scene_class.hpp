@@ -26,7 +26,7 @@ class PyScene {
       : scene_(std::move(scene)),
         float32_(scene_, most_triangles),
         float64_(scene_, most_triangles),
-        kernels_(kernel_set(false)) {}
+        kernels_(kernel_set()) {}
 
   const Scene& scene() const { return scene_; }
   /// For kernels; valid as long as this lives.

@@ -14,25 +14,29 @@ namespace {
 
 struct Candidate {
   KernelSet set;
-  KernelUnit<float> float32;
-  KernelUnit<double> float64;
-  bool is_reproducible;  ///< no sum is fused with a product, on any processor
+  int lanes_float32, lanes_float64;
+  MultiplyAdd multiply_add_float32, multiply_add_float64;
 };
 
-#define PROPWASH_CANDIDATE(isa, is_reproducible)                                              \
+#define PROPWASH_CANDIDATE(isa)                                                               \
   candidate(#isa, isa##_float(), isa##_double(), world::isa##_float(), world::isa##_double(), \
-            image::isa##_float(), open_loop::isa##_double(), is_reproducible)
+            image::isa##_float(), open_loop::isa##_double(), peak::isa##_float(),             \
+            peak::isa##_double())
 
 Candidate candidate(const char* isa, KernelUnit<float> f, KernelUnit<double> d,
                     WorldKernels<float> world_f, WorldKernels<double> world_d, ImageKernels image,
-                    OpenLoopKernelSource open_loop, bool is_reproducible) {
-  return {{isa, f.source, d.source, world_f, world_d, image, open_loop}, f, d, is_reproducible};
+                    OpenLoopKernelSource open_loop, MultiplyAdd peak_f, MultiplyAdd peak_d) {
+  return {{isa, f.source, d.source, world_f, world_d, image, open_loop},
+          f.lanes,
+          d.lanes,
+          peak_f,
+          peak_d};
 }
 
 /// What was built and this processor has, the widest last.
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all = [] {
-    std::vector<Candidate> found{PROPWASH_CANDIDATE(baseline, true)};
+    std::vector<Candidate> found{PROPWASH_CANDIDATE(baseline)};
 #if defined(__x86_64__)
     __builtin_cpu_init();
     bool v3_runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -43,10 +47,8 @@ const std::vector<Candidate>& candidates() {
     const bool v4_runs = v3_runs && __builtin_cpu_supports("avx512f") &&
                          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-    if (v3_runs) found.push_back(PROPWASH_CANDIDATE(v3, false));
-    if (v4_runs) found.push_back(PROPWASH_CANDIDATE(v4, false));
-#elif defined(__aarch64__)
-    found.push_back(PROPWASH_CANDIDATE(neon, false));
+    if (v3_runs) found.push_back(PROPWASH_CANDIDATE(v3));
+    if (v4_runs) found.push_back(PROPWASH_CANDIDATE(v4));
 #endif
     return found;
   }();
@@ -62,31 +64,14 @@ std::string names() {
   return text;
 }
 
-bool is_known(const std::string& name) {
-  for (const auto& each : candidates()) {
-    if (name == each.set.isa) return true;
-  }
-  return false;
-}
-
-const Candidate& chosen(bool reproducible) {
+const Candidate& chosen() {
   const char* const forced = std::getenv("PROPWASH_ISA");
-  if (forced != nullptr && *forced != '\0') {
-    for (const auto& each : candidates()) {
-      if (std::string(forced) != each.set.isa) continue;
-      if (reproducible && !each.is_reproducible) break;
-      return each;
-    }
-    if (!is_known(forced)) {
-      throw std::invalid_argument("PROPWASH_ISA = '" + std::string(forced) +
-                                  "': expected one that this processor has, " + names());
-    }
-  }
-  if (!reproducible) return candidates().back();
+  if (forced == nullptr || *forced == '\0') return candidates().back();
   for (const auto& each : candidates()) {
-    if (each.is_reproducible) return each;
+    if (std::string(forced) == each.set.isa) return each;
   }
-  return candidates().front();
+  throw std::invalid_argument("PROPWASH_ISA = '" + std::string(forced) +
+                              "': expected one that this processor has, " + names());
 }
 
 const char* compiler() {
@@ -99,21 +84,20 @@ const char* compiler() {
 
 }  // namespace
 
-const KernelSet& kernel_set(bool reproducible) { return chosen(reproducible).set; }
+const KernelSet& kernel_set() { return chosen().set; }
 
 pybind11::dict build_info() {
-  const auto& used = chosen(false);
+  const auto& used = chosen();
   pybind11::list available;
   for (const auto& each : candidates()) available.append(each.set.isa);
   pybind11::dict lanes;
-  lanes["float32"] = used.float32.lanes;
-  lanes["float64"] = used.float64.lanes;
+  lanes["float32"] = used.lanes_float32;
+  lanes["float64"] = used.lanes_float64;
   pybind11::dict info;
   info["version"] = PROPWASH_VERSION;
   info["compiler"] = compiler();
   info["isa"] = used.set.isa;
   info["isas"] = pybind11::tuple(available);
-  info["reproducible_isa"] = chosen(true).set.isa;
   info["lanes"] = lanes;
   return info;
 }
@@ -122,8 +106,8 @@ double fma_peak(const std::string& dtype) {
   if (dtype != "float32" && dtype != "float64") {
     throw std::invalid_argument("dtype: expected 'float32' or 'float64', got '" + dtype + "'");
   }
-  const auto& used = chosen(false);
-  const auto work = dtype == "float32" ? used.float32.multiply_add : used.float64.multiply_add;
+  const auto& used = chosen();
+  const auto work = dtype == "float32" ? used.multiply_add_float32 : used.multiply_add_float64;
   using Clock = std::chrono::steady_clock;
   constexpr std::size_t rounds = 100000;
   const pybind11::gil_scoped_release release;

@@ -25,10 +25,9 @@ struct KernelSet {
 };
 
 /// The widest set that the processor has, or the one that the environment variable PROPWASH_ISA
-/// names; with `reproducible`, the one whose results are the same bits under every instruction set,
-/// whatever else that variable names.
-/// Throws std::invalid_argument for a name that is not to be had here.
-const KernelSet& kernel_set(bool reproducible);
+/// names. All give the same bits.
+/// Throws std::invalid_argument for a set that this processor does not have.
+const KernelSet& kernel_set();
 
 /// What was built and what is used.
 pybind11::dict build_info();

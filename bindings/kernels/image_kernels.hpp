@@ -21,7 +21,6 @@ namespace image {
 ImageKernels baseline_float();
 ImageKernels v3_float();
 ImageKernels v4_float();
-ImageKernels neon_float();
 
 }  // namespace image
 

@@ -1,13 +1,14 @@
 # The kernels of the fleet (kernels.cpp), of the world, of pictures and of open-loop windows, each
 # once for each instruction set and type of number. Only these units are compiled for more than the
-# baseline of the platform, and one set is chosen at run time.
+# baseline of the platform, and one set is chosen at run time. None fuses a product with a sum, so
+# that all give the same bits; peak.cpp, which measures the machine, does.
 
 # propwash_kernels(<isa> <constraint of a register in inline assembly> <flags>...)
 function(propwash_kernels isa register)
   foreach(number float double)
     set(unit "${isa}_${number}")
     set(target "propwash_kernels_${unit}")
-    set(sources kernels/kernels.cpp kernels/world_kernels.cpp)
+    set(sources kernels/kernels.cpp kernels/world_kernels.cpp kernels/peak.cpp)
     if(number STREQUAL "float") # pictures are painted in float
       list(APPEND sources kernels/image_kernels.cpp)
     else() # and derivatives are taken in double
@@ -26,26 +27,21 @@ function(propwash_kernels isa register)
       # partial redundancy elimination keeps more values alive than there are registers
       target_compile_options(${target} PRIVATE -fno-tree-pre)
     endif()
-    if(isa STREQUAL "baseline")
-      target_compile_definitions(${target} PRIVATE PROPWASH_KERNELS_GENERAL=1)
-    endif()
     target_sources(_core PRIVATE $<TARGET_OBJECTS:${target}>)
   endforeach()
 endfunction()
 
-set(_propwash_arm OFF)
-set(_propwash_register x)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
-  set(_propwash_arm ON)
-  set(_propwash_register w)
+if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
+  set_source_files_properties(kernels/peak.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=fast)
 endif()
 
-# without fused operations: the kernels whose results are the same bits on every processor
-propwash_kernels(baseline ${_propwash_register} -ffp-contract=off)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
+  propwash_kernels(baseline w) # NEON
+else()
+  propwash_kernels(baseline x)
+endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   # generic code is up to 7 % slower on processors that have v4; for v3 -mtune makes no difference
-  propwash_kernels(v3 x -march=x86-64-v3 -ffp-contract=fast)
-  propwash_kernels(v4 v -march=x86-64-v4 -mtune=icelake-server -ffp-contract=fast)
-elseif(_propwash_arm)
-  propwash_kernels(neon w -ffp-contract=fast)
+  propwash_kernels(v3 x -march=x86-64-v3)
+  propwash_kernels(v4 v -march=x86-64-v4 -mtune=icelake-server)
 endif()

@@ -13,19 +13,23 @@ template <class T>
 struct KernelUnit {
   FleetKernelSource<T> source;
   int lanes;
-  /// Does `rounds` of independent multiply-adds in registers; returns their floating-point
-  /// operations. To measure the machine's peak.
-  double (*multiply_add)(std::size_t rounds);
 };
+
+/// Does `rounds` of independent multiply-adds in registers; returns their floating-point
+/// operations. To measure the machine's peak.
+using MultiplyAdd = double (*)(std::size_t rounds);
 
 #define PROPWASH_DECLARE_KERNELS(isa) \
   KernelUnit<float> isa##_float();    \
-  KernelUnit<double> isa##_double();
+  KernelUnit<double> isa##_double();  \
+  namespace peak {                    \
+  MultiplyAdd isa##_float();          \
+  MultiplyAdd isa##_double();         \
+  }
 
 PROPWASH_DECLARE_KERNELS(baseline)
 PROPWASH_DECLARE_KERNELS(v3)
 PROPWASH_DECLARE_KERNELS(v4)
-PROPWASH_DECLARE_KERNELS(neon)
 
 #undef PROPWASH_DECLARE_KERNELS
 

@@ -10,6 +10,5 @@ namespace propwash::bindings::open_loop {
 OpenLoopKernelSource baseline_double();
 OpenLoopKernelSource v3_double();
 OpenLoopKernelSource v4_double();
-OpenLoopKernelSource neon_double();
 
 }  // namespace propwash::bindings::open_loop

@@ -693,7 +693,6 @@ class FleetFloat32:
         max_action_delay: typing.SupportsInt | typing.SupportsIndex,
         nominal_controller: bool,
         pool: ThreadPool | None,
-        reproducible: bool,
     ) -> None: ...
     def imu(self) -> tuple: ...
     def kinematics(self, most: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
@@ -839,7 +838,6 @@ class FleetFloat64:
         max_action_delay: typing.SupportsInt | typing.SupportsIndex,
         nominal_controller: bool,
         pool: ThreadPool | None,
-        reproducible: bool,
     ) -> None: ...
     def imu(self) -> tuple: ...
     def kinematics(self, most: typing.SupportsFloat | typing.SupportsIndex) -> tuple:

@@ -67,7 +67,6 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
     nominal_controller: whether the rate controllers go by the inertia, rotors and motors of
         `vehicle`, whatever `parameters` gives to each: a controller that does not know what it
         flies. False: each knows its own vehicle. The outer loops always go by `vehicle`.
-    reproducible: True gives the same bits on every instruction set, more slowly.
     outer_loops: gains of the outer loops, or None for what follows from the vehicle.
 
     They start at the origin in hover trim. Raises ParameterError for an invalid vehicle,
@@ -94,7 +93,6 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         turbulence: Dryden | None = None,
         max_action_delay: int = 0,
         nominal_controller: bool = False,
-        reproducible: bool = False,
         outer_loops: OuterLoops | None = None,
     ) -> None:
         parameters = vehicles.load(vehicle)
@@ -109,7 +107,6 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             "turbulence": turbulence,
             "max_action_delay": given.whole_number("max_action_delay", max_action_delay, 0, 1000),
             "nominal_controller": given.flag("nominal_controller", nominal_controller),
-            "reproducible": given.flag("reproducible", reproducible),
             "outer_loops": outer_loops,
         }
         with located(vehicle):
@@ -136,7 +133,6 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             max_action_delay=o["max_action_delay"],
             nominal_controller=o["nominal_controller"],
             pool=self._pool,
-            reproducible=o["reproducible"],
         )
 
     def step(self, command: Command | Reference, *, substeps: int = 1) -> None:

@@ -43,7 +43,6 @@ CONSTRUCTION: list[tuple[str, list[Any]]] = [
     ("first_id", [-1, 1.5, 2**32 - 1, None]),
     ("threads", [-1, 1.5, "2", None, True, 10**6]),
     ("noise", ["yes", None, 2]),
-    ("reproducible", ["yes", None, 2]),
     ("floor", [math.nan, -math.inf, "low", [0.0]]),
     ("turbulence", [5.0, (1.0, 2.0, 3.0), "strong"]),
     ("max_action_delay", [-1, 1.5, 1001, None]),

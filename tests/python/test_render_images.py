@@ -381,11 +381,5 @@ def test_instruction_sets_paint_the_same_picture() -> None:
             check=True,
             timeout=60,
         )
-        pictures.append(np.frombuffer(result.stdout, np.uint8))
-    size = 96 * 64 * 3
-    for other in pictures[1:]:
-        difference = np.abs(other[:size].astype(int) - pictures[0][:size].astype(int))
-        # a last bit at an edge decides what a pixel shows; elsewhere a step of rounding
-        assert np.mean(difference > 1) < 0.002
-        depths = [each[size:].view(np.uint16).astype(int) for each in (other, pictures[0])]
-        assert np.mean(np.abs(depths[0] - depths[1]) > 1) < 0.002
+        pictures.append(result.stdout)
+    assert all(picture == pictures[0] for picture in pictures)

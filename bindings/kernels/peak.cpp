@@ -1,0 +1,45 @@
+// Compiled like kernels.cpp, but for fused products and sums, of which the peak of a machine
+// consists.
+
+#include "kernels.hpp"
+#include "propwash/math/pack.hpp"
+
+namespace propwash::bindings::peak {
+
+namespace {
+
+using Number = PROPWASH_KERNELS_NUMBER;
+
+/// Tells the compiler that x changes here, in its register.
+#define PROPWASH_TOUCH(x) "+" PROPWASH_KERNELS_REGISTER(x)
+
+template <class Register>
+double multiply_add(std::size_t rounds) {
+  // as many chains as hide the latency of two units, each by itself: an array would be in memory
+  constexpr int chains = 12;
+  using Vector = typename Register::Vector;
+  const auto start = [](int i) { return Register(Number(i)).v; };
+  const Vector m = Register(Number(0.999)).v;
+  const Vector n = Register(Number(0.001)).v;
+  Vector a = start(0), b = start(1), c = start(2), d = start(3), e = start(4), f = start(5);
+  Vector g = start(6), h = start(7), i = start(8), j = start(9), k = start(10), l = start(11);
+  for (std::size_t round = 0; round < rounds; ++round) {
+    a = a * m + n, b = b * m + n, c = c * m + n, d = d * m + n, e = e * m + n, f = f * m + n;
+    g = g * m + n, h = h * m + n, i = i * m + n, j = j * m + n, k = k * m + n, l = l * m + n;
+    __asm__ volatile(""
+                     : PROPWASH_TOUCH(a), PROPWASH_TOUCH(b), PROPWASH_TOUCH(c), PROPWASH_TOUCH(d),
+                       PROPWASH_TOUCH(e), PROPWASH_TOUCH(f));
+    __asm__ volatile(""
+                     : PROPWASH_TOUCH(g), PROPWASH_TOUCH(h), PROPWASH_TOUCH(i), PROPWASH_TOUCH(j),
+                       PROPWASH_TOUCH(k), PROPWASH_TOUCH(l));
+  }
+  return 2.0 * chains * Register::lanes * static_cast<double>(rounds);
+}
+
+#undef PROPWASH_TOUCH
+
+}  // namespace
+
+MultiplyAdd PROPWASH_KERNELS_UNIT() { return &multiply_add<NativePack<Number>>; }
+
+}  // namespace propwash::bindings::peak
