@@ -146,6 +146,21 @@ TEST_CASE("all threads of a pool work, the caller among them", "[thread pool]") 
   }
 }
 
+TEST_CASE("each thread begins with the same indices in every call", "[thread pool]") {
+  pw::ThreadPool pool(2);
+  for (int call = 0; call < 50; ++call) {
+    std::atomic<int> arrived{0};
+    std::thread::id who[2];
+    pool(2, [&](std::size_t i) {
+      who[i] = std::this_thread::get_id();
+      ++arrived;
+      while (arrived < 2) std::this_thread::yield();  // so that each thread takes one
+    });
+    CHECK(who[0] == std::this_thread::get_id());
+    CHECK(who[1] != std::this_thread::get_id());
+  }
+}
+
 TEST_CASE("a call returns after all of the work has", "[thread pool]") {
   pw::ThreadPool pool(4);
   std::vector<long> values(64, 0);
