@@ -145,7 +145,7 @@ VehicleParameters checked_vehicle(const py::object& parameters) {
 using PyAllocation = Allocation<double, Dynamic>;
 
 py::tuple tuple_of(const Wrench<double>& wrench) {
-  return py::make_tuple(to_array(wrench.torque), wrench.thrust);
+  return py::make_tuple(to_array(wrench.torque_B), wrench.thrust);
 }
 
 Eigen::MatrixXd matrix_of(const PyAllocation& allocation, bool inverse) {

@@ -48,7 +48,7 @@ Eigen::MatrixXd matrix(const Rotors& rotors) {
 }
 
 Eigen::Vector4d vector(const pw::Wrench<double>& w) {
-  return {w.torque.x, w.torque.y, w.torque.z, w.thrust};
+  return {w.torque_B.x, w.torque_B.y, w.torque_B.z, w.thrust};
 }
 
 pw::Wrench<double> random_wrench(Dice& dice) { return {dice.vec3(0.3), dice.uniform(5.0, 15.0)}; }
@@ -75,7 +75,7 @@ void require_identity(const Rotors& rotors) {
       w[i] = speeds[i];
     }
     const auto physical = pw::rotor_wrench(list, w, rest);
-    CHECK(distance(physical.torque_B, wanted.torque) <= 1e-12);
+    CHECK(distance(physical.torque_B, wanted.torque_B) <= 1e-12);
     CHECK(physical.force_B.z == Approx(wanted.thrust).epsilon(1e-12));
   }
 }

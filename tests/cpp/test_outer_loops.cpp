@@ -67,9 +67,9 @@ TEST_CASE("Rates and angular acceleration of a flat attitude are its derivatives
       const Quat<double> turn = conjugate(before.attitude) * after.attitude;
       const Vec3<double> rates =
           Vec3<double>{turn.x, turn.y, turn.z} * (turn.w > 0 ? 1.0 : -1.0) * (2.0 / (2.0 * h));
-      REQUIRE(distance(rates, now.rates) < 1e-6 * (1.0 + norm(rates)));
-      const Vec3<double> turning = (after.rates - before.rates) * (1.0 / (2.0 * h));
-      REQUIRE(distance(turning, now.angular_acceleration) < 1e-5 * (1.0 + norm(turning)));
+      REQUIRE(distance(rates, now.rates_B) < 1e-6 * (1.0 + norm(rates)));
+      const Vec3<double> turning = (after.rates_B - before.rates_B) * (1.0 / (2.0 * h));
+      REQUIRE(distance(turning, now.angular_acceleration_B) < 1e-5 * (1.0 + norm(turning)));
     }
   }
 }
@@ -211,21 +211,21 @@ TEST_CASE("Saturated rotors give up yaw first, then thrust, then tilt") {
       const auto got = pw::attained_wrench(allocation, speeds);
       const auto clipped = pw::attained_wrench(allocation, pw::allocate(allocation, wanted));
       const auto tilt_lost = [&](const pw::Wrench<double>& w) {
-        return std::hypot(w.torque.x - wanted.torque.x, w.torque.y - wanted.torque.y);
+        return std::hypot(w.torque_B.x - wanted.torque_B.x, w.torque_B.y - wanted.torque_B.y);
       };
       const double eps = 1e-9 * weight;
       // never turns against what was asked for, never more than it
-      REQUIRE(got.torque.z * wanted.torque.z >= -eps * std::abs(wanted.torque.z));
-      REQUIRE(std::abs(got.torque.z) <= std::abs(wanted.torque.z) + eps);
+      REQUIRE(got.torque_B.z * wanted.torque_B.z >= -eps * std::abs(wanted.torque_B.z));
+      REQUIRE(std::abs(got.torque_B.z) <= std::abs(wanted.torque_B.z) + eps);
       if (tilt_lost(got) > eps) {
         // only where no thrust would do; then no yaw, and the direction of the torque stays
-        REQUIRE(std::abs(got.torque.x * wanted.torque.y - got.torque.y * wanted.torque.x) <
+        REQUIRE(std::abs(got.torque_B.x * wanted.torque_B.y - got.torque_B.y * wanted.torque_B.x) <
                 eps * weight);
       }
       if (std::abs(got.thrust - wanted.thrust) > eps) {
         // only as far as it must: without yaw a rotor is at a limit still
         pw::Wrench<double> level = wanted;
-        level.torque.z = 0.0;
+        level.torque_B.z = 0.0;
         const auto base = pw::allocate_prioritised(allocation, level);
         const auto [low, high] = std::minmax_element(base.begin(), base.end());
         const double rounding = 1e-6 * vehicle.motor.speed_max[0];
@@ -234,14 +234,15 @@ TEST_CASE("Saturated rotors give up yaw first, then thrust, then tilt") {
       }
       const auto attained = [&](pw::Wrench<double> w) {
         const auto have = pw::attained_wrench(allocation, pw::allocate(allocation, w));
-        return distance(have.torque, w.torque) <= eps && std::abs(have.thrust - w.thrust) <= eps;
+        return distance(have.torque_B, w.torque_B) <= eps &&
+               std::abs(have.thrust - w.thrust) <= eps;
       };
-      const Vec3<double> no_yaw{wanted.torque.x, wanted.torque.y, 0.0};
+      const Vec3<double> no_yaw{wanted.torque_B.x, wanted.torque_B.y, 0.0};
       if (attained(wanted) && attained({no_yaw, wanted.thrust})) {
-        REQUIRE(distance(got.torque, wanted.torque) < eps);
+        REQUIRE(distance(got.torque_B, wanted.torque_B) < eps);
         REQUIRE(std::abs(got.thrust - wanted.thrust) < eps);
       }
-      if (std::abs(got.torque.z - wanted.torque.z) > eps) ++yaw_lost;
+      if (std::abs(got.torque_B.z - wanted.torque_B.z) > eps) ++yaw_lost;
       if (tilt_lost(clipped) > tilt_lost(got) + eps) ++clipping_lost_tilt;
       lost += tilt_lost(got);
       lost_by_clipping += tilt_lost(clipped);
@@ -276,11 +277,11 @@ TEST_CASE("Backstepping holds hover and turns towards its target") {
     p.yaw = yaw;
     const pw::ForceLimits<double> limits{2.0, 30.0, 4.0};
     const auto hover = pw::backstepping_control(law.backstepping, law.model, limits, 1.0, x, p);
-    REQUIRE(norm(hover.torque) < 1e-12);
+    REQUIRE(norm(hover.torque_B) < 1e-12);
     REQUIRE(hover.thrust == Approx(9.81));
     p.position = {1.0, 0.0, 0.5};
     const auto go = pw::backstepping_control(law.backstepping, law.model, limits, 1.0, x, p);
-    const auto torque_W = rotate(x.attitude, go.torque);
+    const auto torque_W = rotate(x.attitude, go.torque_B);
     REQUIRE(torque_W.y > 1e-3);                        // the thrust axis leans to +x
     REQUIRE(std::abs(torque_W.x) < 0.1 * torque_W.y);  // Euler angles couple a little
     REQUIRE(go.thrust > 9.81);
@@ -299,8 +300,8 @@ std::vector<double> both_runs(pw::OuterLoop loop, const Read& read) {
   const Quat<T> tilted{T(0.8), T(0.2), T(-0.4), T(0.4)};
   pw::OuterLoopInput<T> in;
   in.motion = {v(1, 2, 3), v(-1, 0.5, 2), tilted, v(0.3, 0.2, 0.1)};
-  in.gyroscope = v(0.4, -0.2, 0.3);
-  in.accelerometer = v(1, 2, 9);
+  in.gyroscope_B = v(0.4, -0.2, 0.3);
+  in.accelerometer_B = v(1, 2, 9);
   in.rotors = {v(0.01, 0.02, -0.01), T(9.0)};
   in.mass = T(1.1);
   pw::OuterLoopCommand<T> command;

@@ -168,7 +168,7 @@ TEST_CASE("what cannot be attained is reported", "[rate controller]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   pw::RateController<> controller(vehicle, dt);
   const auto easy = controller.update({}, {{0.1, 0.0, 0.0}, 9.81});
-  CHECK(distance(easy.attained.torque, easy.wanted.torque) <= 1e-12);
+  CHECK(distance(easy.attained.torque_B, easy.wanted.torque_B) <= 1e-12);
   CHECK(easy.attained.thrust == Approx(9.81).epsilon(1e-12));
   controller.reset();
   CHECK(norm(controller.snapshot().integral) == 0.0);

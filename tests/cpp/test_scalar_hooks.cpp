@@ -198,7 +198,7 @@ struct Controllers {
     const auto speeds = pw::allocate(a, wanted);
     bench.out(speeds);
     const auto attained = pw::attained_wrench(a, speeds);
-    bench.out(attained.torque), bench.out(attained.thrust);
+    bench.out(attained.torque_B), bench.out(attained.thrust);
   }
 };
 

@@ -45,7 +45,7 @@ pw::MotionEstimate<double> on_trajectory(const pw::OuterLoopLaw<double>& law, do
                                          pw::FlatAttitude<double>& flat) {
   const auto drag = pw::drag_on(law.model, mass, p);
   flat = pw::attitude_for_force(p.acceleration + drag.value - law.model.gravity_W, drag, p);
-  return {p.position, p.velocity, flat.attitude, flat.rates};
+  return {p.position, p.velocity, flat.attitude, flat.rates_B};
 }
 
 }  // namespace
@@ -68,13 +68,13 @@ TEST_CASE("On its trajectory a controller gives the wrench with which the model 
               : pw::backstepping_control(law.backstepping, law.model, no_limits, mass, x, p);
       pw::MulticopterState<double, 4> state;
       state.position = x.position, state.velocity = x.velocity;
-      state.attitude = x.attitude, state.body_rates = x.rates;
+      state.attitude = x.attitude, state.body_rates = x.rates_B;
       state.rotor_speeds = pw::allocate(allocation, wrench);
       pw::MulticopterInput<double, 4> input;
       input.command = state.rotor_speeds;
       const auto rate = pw::multicopter_derivative(model, state, input);
       REQUIRE(distance(rate.velocity, p.acceleration) < 1e-9);
-      REQUIRE(distance(rate.body_rates, flat.angular_acceleration) < 1e-7);
+      REQUIRE(distance(rate.body_rates, flat.angular_acceleration_B) < 1e-7);
     }
   }
 }
@@ -94,13 +94,13 @@ TEST_CASE("Increments are zero where the measured motion is the wanted one, what
     const Vec3<double> torque_B = dice.vec3(1e-3);
     pw::MotionEstimate<double> tilted = x;
     const auto turned = pw::attitude_for_force(thrust_W, drag, p);
-    tilted.attitude = turned.attitude, tilted.rates = turned.rates;
-    const pw::MeasuredMotion<double> measured{p.acceleration, thrust_W, turned.angular_acceleration,
-                                              torque_B};
+    tilted.attitude = turned.attitude, tilted.rates_B = turned.rates_B;
+    const pw::MeasuredMotion<double> measured{p.acceleration, thrust_W,
+                                              turned.angular_acceleration_B, torque_B};
     const auto wrench =
         pw::incremental_control(law.tracking, law.model, no_limits, mass, tilted, measured, p);
     REQUIRE(wrench.thrust == Approx(mass * norm(thrust_W)).epsilon(1e-12));
-    REQUIRE(distance(wrench.torque, torque_B) < 1e-12);
+    REQUIRE(distance(wrench.torque_B, torque_B) < 1e-12);
   }
 }
 

@@ -13,8 +13,8 @@ namespace propwash {
 /// Torque about the body axes and thrust along body z.
 template <class T>
 struct Wrench {
-  Vec3<T> torque{};  ///< N m, body frame
-  T thrust{};        ///< N, along body z
+  Vec3<T> torque_B{};  ///< N m
+  T thrust{};          ///< N, along body z
 };
 
 /// The allocation matrix A, from u_i = w_i |w_i| to [torque; thrust], and its inverse (four rotors)
@@ -39,9 +39,9 @@ PROPWASH_FN SmallArray<T, N> allocate(const Allocation<P, N, Limits>& allocation
   SmallArray<T, N> speeds;
   speeds.resize(allocation.rotors());
   for_each_index<N>(allocation.rotors(), [&](int i) PROPWASH_LAMBDA {
-    const T square = wrench.torque.x * allocation.squares_from_wrench[0][i] +
-                     wrench.torque.y * allocation.squares_from_wrench[1][i] +
-                     wrench.torque.z * allocation.squares_from_wrench[2][i] +
+    const T square = wrench.torque_B.x * allocation.squares_from_wrench[0][i] +
+                     wrench.torque_B.y * allocation.squares_from_wrench[1][i] +
+                     wrench.torque_B.z * allocation.squares_from_wrench[2][i] +
                      wrench.thrust * allocation.squares_from_wrench[3][i];
     speeds[i] = clamp(signed_sqrt(square), allocation.speed_min[i], allocation.speed_max[i]);
   });
@@ -56,9 +56,9 @@ PROPWASH_FN Wrench<T> attained_wrench(const Allocation<P, N, Limits>& allocation
   Wrench<T> sum{};
   for_each_index<N>(allocation.rotors(), [&](int i) PROPWASH_LAMBDA {
     const T square = signed_square(speeds[i]);
-    sum.torque.x = sum.torque.x + square * allocation.wrench_from_squares[0][i];
-    sum.torque.y = sum.torque.y + square * allocation.wrench_from_squares[1][i];
-    sum.torque.z = sum.torque.z + square * allocation.wrench_from_squares[2][i];
+    sum.torque_B.x = sum.torque_B.x + square * allocation.wrench_from_squares[0][i];
+    sum.torque_B.y = sum.torque_B.y + square * allocation.wrench_from_squares[1][i];
+    sum.torque_B.z = sum.torque_B.z + square * allocation.wrench_from_squares[2][i];
     sum.thrust = sum.thrust + square * allocation.wrench_from_squares[3][i];
   });
   return sum;

@@ -45,6 +45,13 @@ struct LowPassCoefficients {
   P derivative_from_value{}, derivative_from_derivative{}, derivative_from_input{};
 };
 
+/// The same coefficients as another scalar type.
+template <class U, class P>
+LowPassCoefficients<U> cast(const LowPassCoefficients<P>& k) {
+  return {U(k.value_from_value),      U(k.value_from_derivative),      U(k.value_from_input),
+          U(k.derivative_from_value), U(k.derivative_from_derivative), U(k.derivative_from_input)};
+}
+
 /// The coefficients for a step of dt [s]; dt > 0, stiffness > 0, damping >= 0.
 inline LowPassCoefficients<double> discretise(const LowPassParameters<double>& filter, double dt,
                                               Discretisation method) {

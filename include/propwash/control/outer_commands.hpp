@@ -6,8 +6,8 @@
 
 namespace propwash {
 
-/// Attitude and thrust. With `turns` the attitude says where the thrust axis points, and the
-/// vehicle turns about it at `yaw_rate`.
+/// Attitude and thrust. With `turns` the attitude gives the direction of the thrust axis alone, and
+/// the vehicle rotates about it at `yaw_rate`.
 template <class T = double>
 struct AttitudeThrust {
   Quat<T> attitude = Quat<T>::identity();  ///< q_WB, of length one
@@ -18,7 +18,7 @@ struct AttitudeThrust {
 template <class T>
 AttitudeThrust(Quat<T>, T) -> AttitudeThrust<T>;
 
-/// Velocity, and the heading of body x or, with `turns`, how fast that changes.
+/// Velocity, and the heading of body x or, with `turns`, its rate.
 template <class T = double>
 struct VelocityCommand {
   Vec3<T> velocity{};  ///< m/s, world frame
@@ -38,7 +38,7 @@ struct PositionCommand {
 template <class T>
 PositionCommand(Vec3<T>) -> PositionCommand<T>;
 
-/// A point of a trajectory, and who follows it.
+/// A point of a trajectory, and the controller that follows it.
 template <class T = double>
 struct TrajectoryCommand {
   TrajectoryPoint<T> point{};
@@ -47,18 +47,13 @@ struct TrajectoryCommand {
 
 template <class T>
 PROPWASH_FN OuterLoopCommand<T> outer_command(const AttitudeThrust<T>& c) {
-  OuterLoopCommand<T> command;
-  command.free_heading = c.turns;
-  command.attitude = c.attitude;
-  command.thrust = c.thrust;
+  OuterLoopCommand<T> command{OuterLoop::attitude, c.turns, c.attitude, c.thrust, {}};
   command.point.yaw_rate = c.yaw_rate;
   return command;
 }
 template <class T>
 PROPWASH_FN OuterLoopCommand<T> outer_command(const VelocityCommand<T>& c) {
-  OuterLoopCommand<T> command;
-  command.loop = OuterLoop::velocity;
-  command.free_heading = c.turns;
+  OuterLoopCommand<T> command{OuterLoop::velocity, c.turns, {}, T{}, {}};
   command.point.velocity = c.velocity;
   command.point.yaw = c.yaw;
   command.point.yaw_rate = c.yaw_rate;
@@ -66,18 +61,14 @@ PROPWASH_FN OuterLoopCommand<T> outer_command(const VelocityCommand<T>& c) {
 }
 template <class T>
 PROPWASH_FN OuterLoopCommand<T> outer_command(const PositionCommand<T>& c) {
-  OuterLoopCommand<T> command;
-  command.loop = OuterLoop::position;
+  OuterLoopCommand<T> command{OuterLoop::position, false, {}, T{}, {}};
   command.point.position = c.position;
   command.point.yaw = c.yaw;
   return command;
 }
 template <class T>
 PROPWASH_FN OuterLoopCommand<T> outer_command(const TrajectoryCommand<T>& c) {
-  OuterLoopCommand<T> command;
-  command.loop = c.controller;
-  command.point = c.point;
-  return command;
+  return {c.controller, false, {}, T{}, c.point};
 }
 
 }  // namespace propwash

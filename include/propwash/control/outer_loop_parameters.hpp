@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Gains and limits of the outer loops, and defaults that follow from a vehicle.
+/// Gains and limits of the outer loops, and defaults derived from a vehicle.
 ///
-/// Where each number comes from stands in docs/control/outer-loops.md.
+/// docs/control/outer-loops.md and the page of each law give the source of each default.
 
 #include <algorithm>
 #include <cmath>
@@ -36,14 +36,13 @@ struct OuterLoopParameters {
   double thrust_min = 0.0;                 ///< N
   double thrust_max = 0.0;                 ///< N
 
-  /// s, with which rotors follow what the trajectory controllers command; no longer than the
-  /// motors' own
+  /// s, of the rotors under the commands of the trajectory controllers; at most the motors' own
   double motor_time_constant = 0.0;
 
   // geometric and incremental
   double tracking_position = 0.0;      ///< 1/s^2
   double tracking_velocity = 0.0;      ///< 1/s
-  double tracking_reach = 0.0;         ///< m, a position error counts for no more
+  double tracking_reach = 0.0;         ///< m, the length at which a position error is limited
   Vec3<double> tracking_attitude{};    ///< 1/s^2
   Vec3<double> tracking_rates{};       ///< 1/s
   double tracking_tilt_limit = 0.0;    ///< rad, below pi/2; of backstepping too
@@ -57,14 +56,14 @@ struct OuterLoopParameters {
 
 namespace detail {
 
-/// rad/s^2, what the rotors can give about each axis while they carry the weight, at least.
+/// rad/s^2, about each body axis: what the rotors can give at least while they carry the weight.
 template <class Vehicle>
-Vec3<double> turning_reach(const Vehicle& vehicle) {
+Vec3<double> max_angular_acceleration(const Vehicle& vehicle) {
   const auto a = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
   const double weight = weight_of(vehicle.body);
   const auto low = [&](int i) { return signed_square(vehicle.motor.speed_min[i]); };
   const auto high = [&](int i) { return signed_square(vehicle.motor.speed_max[i]); };
-  Vec3<double> reach;
+  Vec3<double> result_B;
   for (int axis = 0; axis < 3; ++axis) {
     double torque = 1e30;
     for (int i = 0; i < a.rotors(); ++i) {
@@ -73,12 +72,12 @@ Vec3<double> turning_reach(const Vehicle& vehicle) {
       torque =
           std::min(torque, std::min(hover - low(i), high(i) - hover) / std::max(per_torque, 1e-30));
     }
-    reach[axis] = std::max(torque, 0.0) / vehicle.body.inertia(axis, axis);
+    result_B[axis] = std::max(torque, 0.0) / vehicle.body.inertia(axis, axis);
   }
-  return reach;
+  return result_B;
 }
 
-/// s, by which what is commanded acts late: motors, low-pass, steps between runs.
+/// s, the lag of a loop: motors, command delay, low-pass, steps between runs.
 template <class Vehicle>
 double loop_lag(const Vehicle& vehicle, double motor_time_constant, int interval, double dt) {
   const auto& filter = vehicle.rate_controller.filter;
@@ -86,33 +85,33 @@ double loop_lag(const Vehicle& vehicle, double motor_time_constant, int interval
          (0.5 * interval + 1.0) * dt;
 }
 
-/// 1/s, the pace of a rate loop: a phase of 0.6 rad for the lag leaves it a margin of some 55
+/// 1/s, the bandwidth of a rate loop: a phase of 0.6 rad for the lag leaves it a margin of some 55
 /// degrees.
-inline double loop_pace(double lag) { return 0.6 / lag; }
+inline double loop_bandwidth(double lag) { return 0.6 / lag; }
 
 /// The gains of geometric tracking, incremental inversion and backstepping.
 template <class Vehicle>
-void set_tracking(const Vehicle& vehicle, double dt, const Vec3<double>& reach,
+void set_tracking(const Vehicle& vehicle, double dt, double max_yaw_acceleration,
                   OuterLoopParameters& p) {
   const auto& motor = vehicle.motor;
-  // a loop about the rotors' speeds: twice what acts late leaves it a margin of some 60 degrees
+  // a loop about the rotors' speeds: twice its delay leaves it a margin of some 60 degrees
   const double shortest = std::max(0.02, 2.0 * (motor.command_delay + p.interval * dt));
   p.motor_time_constant = std::min(max_of(motor.time_constant_up), shortest);
-  const double pace = loop_pace(loop_lag(vehicle, p.motor_time_constant, p.interval, dt));
-  const double turning = pace / 2.5;
+  const double bandwidth = loop_bandwidth(loop_lag(vehicle, p.motor_time_constant, p.interval, dt));
+  const double turning = bandwidth / 2.5;
   p.tracking_velocity = turning / 2.0;
   p.tracking_position = p.tracking_velocity * p.tracking_velocity / 2.5;
   p.tracking_reach = p.speed_limit * p.tracking_velocity / p.tracking_position;
-  const double yaw = std::min(pace / 2.0, std::sqrt(reach.z));
-  p.tracking_attitude = {pace * turning, pace * turning, yaw * yaw / 2.5};
-  p.tracking_rates = {pace, pace, yaw};
+  const double yaw = std::min(bandwidth / 2.0, std::sqrt(max_yaw_acceleration));
+  p.tracking_attitude = {bandwidth * turning, bandwidth * turning, yaw * yaw / 2.5};
+  p.tracking_rates = {bandwidth, bandwidth, yaw};
   p.tracking_tilt_limit = 1.35;
   p.filter = vehicle.rate_controller.filter;
-  p.backstepping = {p.tracking_velocity / 2.0, pace / 2.0, yaw / 2.0};
+  p.backstepping = {p.tracking_velocity / 2.0, bandwidth / 2.0, yaw / 2.0};
   p.backstepping_rate = p.backstepping;
 }
 
-/// (O7) T_r [s] in hover: the torque about body z of the rotors' accelerations that go with a
+/// (O26) T_r [s] in hover: the torque about body z of the rotors' accelerations that go with a
 /// torque about body z of their speeds.
 template <class Vehicle>
 double hover_reaction_time(const Vehicle& vehicle) {
@@ -129,17 +128,17 @@ double hover_reaction_time(const Vehicle& vehicle) {
   return std::max(time, 0.0);
 }
 
-/// How motors are driven to follow with a time constant [s], commanded every `between` s.
+/// (O25): the lead with which motors follow with a time constant [s], commanded every `interval` s.
 template <class P, class Vehicle>
-MotorLead<P> make_motor_lead(const Vehicle& vehicle, double time_constant, double between) {
+MotorLead<P> make_motor_lead(const Vehicle& vehicle, double time_constant, double interval) {
   const auto& motor = vehicle.motor;
-  // the fractions of a change that are made until the next command, led and by themselves
+  // the ratio of the changes until the next command, with the lead and without
   const auto lead = [&](const PerRotor<double>& own) {
     PerRotor<P> factors;
     factors.count = own.count;
     for (int i = 0; i < static_cast<int>(own.count); ++i) {
-      const double led = std::expm1(-between / time_constant) / std::expm1(-between / own[i]);
-      factors.values[i] = P(std::max(led, 1.0));
+      const double factor = std::expm1(-interval / time_constant) / std::expm1(-interval / own[i]);
+      factors.values[i] = P(std::max(factor, 1.0));
     }
     return factors;
   };
@@ -150,30 +149,31 @@ MotorLead<P> make_motor_lead(const Vehicle& vehicle, double time_constant, doubl
 
 }  // namespace detail
 
-/// What a vehicle whose rates can be commanded flies well with, for steps of dt [s].
+/// Defaults for a vehicle whose rates can be commanded, for steps of dt [s].
 ///
-/// One pace is chosen, the rate loop's, by the lag that motors, filters and sampling leave; each
-/// further loop is slower than the one inside by a ratio that damps it. The trajectory controllers,
-/// which shorten the motors' lag, have a pace for themselves.
+/// The lag of motors, filters and sampling gives the bandwidth of the rate loop; each further loop
+/// is slower than the one inside by a ratio that damps it. The trajectory controllers, which
+/// shorten the motors' lag, use a second bandwidth.
 template <class Vehicle>
 OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   OuterLoopParameters p;
   p.interval = static_cast<int>(clamp(std::round(1.0 / (240.0 * dt)), 1.0, 10000.0));
-  const double pace = detail::loop_pace(
+  const double bandwidth = detail::loop_bandwidth(
       detail::loop_lag(vehicle, max_of(vehicle.motor.time_constant_up), p.interval, dt));
   const auto& rate = vehicle.rate_controller;
-  double rate_pace = pace;
+  double rate_bandwidth = bandwidth;
   for (int axis = 0; axis < 2; ++axis) {
     const double own = rate.proportional[axis] / (1.0 + rate.derivative[axis]);
-    p.rate_gain[axis] = clamp(pace / own - 1.0, 0.0, 4.0);
-    rate_pace = std::min(rate_pace, own * (1.0 + p.rate_gain[axis]));
+    p.rate_gain[axis] = clamp(bandwidth / own - 1.0, 0.0, 4.0);
+    rate_bandwidth = std::min(rate_bandwidth, own * (1.0 + p.rate_gain[axis]));
   }
-  const double yaw_pace = std::min(pace, rate.proportional.z / (1.0 + rate.derivative.z));
-  const Vec3<double> reach = detail::turning_reach(vehicle);
-  p.tilt = rate_pace / 2.5;
-  p.heading = yaw_pace / 4.0;
-  p.tilt_rate_limit = clamp(std::min(reach.x, reach.y) / rate_pace, 0.5, 10.0);
-  p.heading_rate_limit = clamp(reach.z / yaw_pace, 0.2, 3.0);
+  const double yaw_bandwidth = std::min(bandwidth, rate.proportional.z / (1.0 + rate.derivative.z));
+  const Vec3<double> max_acceleration_B = detail::max_angular_acceleration(vehicle);
+  p.tilt = rate_bandwidth / 2.5;
+  p.heading = yaw_bandwidth / 4.0;
+  p.tilt_rate_limit =
+      clamp(std::min(max_acceleration_B.x, max_acceleration_B.y) / rate_bandwidth, 0.5, 10.0);
+  p.heading_rate_limit = clamp(max_acceleration_B.z / yaw_bandwidth, 0.2, 3.0);
 
   const auto all = [](double x) { return Vec3<double>{x, x, x}; };
   const double velocity = p.tilt / 3.0;
@@ -184,15 +184,15 @@ OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   p.tilt_limit = 0.7;
   p.position = all(velocity / 2.5);
   p.speed_limit = 5.0;
-  double greatest = 0.0;
+  double max_thrust = 0.0;
   int index = 0;
   for (const auto& rotor : vehicle.rotors) {
-    greatest += rotor_thrust(rotor, vehicle.motor.speed_max[index++]) * rotor.axis.z;
+    max_thrust += rotor_thrust(rotor, vehicle.motor.speed_max[index++]) * rotor.axis.z;
   }
-  const double weight = vehicle.body.mass * g;
+  const double weight = weight_of(vehicle.body);
   p.thrust_min = 0.2 * weight;
-  p.thrust_max = weight + 0.9 * (greatest - weight);
-  detail::set_tracking(vehicle, dt, reach, p);
+  p.thrust_max = weight + 0.9 * (max_thrust - weight);
+  detail::set_tracking(vehicle, dt, max_acceleration_B.z, p);
   return p;
 }
 
@@ -200,18 +200,16 @@ OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
 template <class P, class Vehicle>
 OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParameters& p,
                                     double dt) {
-  const double between = p.interval * dt;
-  const auto unwinding = [](double proportional, double integral) {
-    return proportional > 0.0 ? integral / proportional : 0.0;
-  };
+  const double interval = p.interval * dt;
   OuterLoopLaw<P> law;
   law.attitude = {P(p.tilt), P(p.heading), P(p.tilt_rate_limit), P(p.heading_rate_limit),
                   cast<P>(p.rate_gain)};
-  const Vec3<double> anti_windup{unwinding(p.velocity.x, p.velocity_integral.x),
-                                 unwinding(p.velocity.y, p.velocity_integral.y),
-                                 unwinding(p.velocity.z, p.velocity_integral.z)};
+  Vec3<double> anti_windup{};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (p.velocity[axis] > 0.0) anti_windup[axis] = p.velocity_integral[axis] / p.velocity[axis];
+  }
   law.velocity = {cast<P>(p.velocity), cast<P>(p.velocity_integral), cast<P>(anti_windup),
-                  cast<P>(p.velocity_integral_bound), P(between)};
+                  cast<P>(p.velocity_integral_bound), P(interval)};
   law.position = {cast<P>(p.position), P(p.speed_limit)};
   law.tracking = {P(p.tracking_position), P(p.tracking_velocity), P(p.tracking_reach),
                   cast<P>(p.tracking_attitude), cast<P>(p.tracking_rates)};
@@ -219,15 +217,12 @@ OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParam
                cast<P>(vehicle.body.inertia),
                {P(vehicle.drag.translational), cast<P>(vehicle.drag.rotational)},
                {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)}};
-  law.motor = detail::make_motor_lead<P>(vehicle, p.motor_time_constant, between);
+  law.motor = detail::make_motor_lead<P>(vehicle, p.motor_time_constant, interval);
   const auto gains = [&](int i) -> BacksteppingGains<P> {
     return {P(p.backstepping[i]), P(p.backstepping_rate[i])};
   };
   law.backstepping = {gains(0), gains(1), gains(2), P(p.tracking_reach)};
-  const auto k = discretise(p.filter, between, Discretisation::exact);
-  law.filter = {P(k.value_from_value),           P(k.value_from_derivative),
-                P(k.value_from_input),           P(k.derivative_from_value),
-                P(k.derivative_from_derivative), P(k.derivative_from_input)};
+  law.filter = cast<P>(discretise(p.filter, interval, Discretisation::exact));
   law.thrust_min = P(p.thrust_min);
   law.thrust_max = P(p.thrust_max);
   law.tilt_tangent = P(std::tan(p.tilt_limit));

@@ -2,17 +2,17 @@
 /// @file
 /// The outer loops together: one run of whichever a command asks for, with its memory.
 ///
-/// A run takes the state of a vehicle and a command and gives what is held until the next run: body
-/// rates and thrust for the rate controller, or rotor speeds. See docs/control/outer-loops.md.
+/// A run takes the state of a vehicle and a command and gives the output that is held until the
+/// next run: body rates and thrust for the rate controller, or rotor speeds. See
+/// docs/control/outer-loops.md.
 
 #include "propwash/control/attitude_control.hpp"
 #include "propwash/control/backstepping_control.hpp"
 #include "propwash/control/desaturate.hpp"
-#include "propwash/control/geometric_control.hpp"
-#include "propwash/control/incremental_control.hpp"
 #include "propwash/control/low_pass.hpp"
 #include "propwash/control/motor_lead.hpp"
 #include "propwash/control/rate_control.hpp"
+#include "propwash/control/tracking.hpp"
 
 namespace propwash {
 
@@ -44,7 +44,7 @@ struct OuterLoopLaw {
   LowPassCoefficients<P> filter{};  ///< of what the trajectory controllers measure
   P thrust_min{};                   ///< N
   P thrust_max{};                   ///< N
-  P tilt_tangent{};                 ///< -, of the greatest tilt that velocity control asks for
+  P tilt_tangent{};                 ///< -, of the largest tilt that velocity control asks for
   P tracking_tilt_tangent{};        ///< -, the same of the trajectory controllers
   bool prioritised = true;          ///< allocate_prioritised in place of allocate
 };
@@ -52,29 +52,29 @@ struct OuterLoopLaw {
 /// The memory of all loops.
 template <class T>
 struct OuterLoopState {
-  Vec3<T> integral{};                    ///< m/s^2, of velocity control
-  LowPassState<Vec3<T>> rates{};         ///< rad/s, body frame
-  LowPassState<Vec3<T>> acceleration{};  ///< m/s^2, world frame
-  LowPassState<Vec3<T>> rotor_force{};   ///< m/s^2, thrust per mass, world frame
-  LowPassState<Vec3<T>> rotor_torque{};  ///< N m, body frame
-  T running{};                           ///< 1 where the filters have taken a first reading
+  Vec3<T> integral_W{};                    ///< m/s^2, of velocity control
+  LowPassState<Vec3<T>> rates_B{};         ///< rad/s
+  LowPassState<Vec3<T>> acceleration_W{};  ///< m/s^2
+  LowPassState<Vec3<T>> rotor_force_W{};   ///< m/s^2, thrust per mass
+  LowPassState<Vec3<T>> rotor_torque_B{};  ///< N m
+  T running{};                             ///< 1 where the filters have taken a first reading
 };
 
-/// What a loop is told of the vehicle.
+/// What a loop measures of the vehicle.
 template <class T>
 struct OuterLoopInput {
   MotionEstimate<T> motion{};  ///< rates: as the rate controller has filtered them
-  Vec3<T> gyroscope{};         ///< rad/s, body axes; for the trajectory controllers
-  Vec3<T> accelerometer{};     ///< m/s^2, body axes, at the centre of mass; for incremental
+  Vec3<T> gyroscope_B{};       ///< rad/s; for the trajectory controllers
+  Vec3<T> accelerometer_B{};   ///< m/s^2, at the centre of mass; for incremental
   Wrench<T> rotors{};          ///< what the rotors give now; for the trajectory controllers
   T mass{};                    ///< kg
 };
 
-/// A command for any loop; which fields count is the loop's affair.
+/// A command for any loop, which reads the fields that it needs.
 template <class T>
 struct OuterLoopCommand {
   OuterLoop loop = OuterLoop::attitude;
-  bool free_heading = false;  ///< the vehicle turns about its thrust axis at `point.yaw_rate`
+  bool free_heading = false;  ///< the vehicle rotates about its thrust axis at `point.yaw_rate`
   Quat<T> attitude{};         ///< q_WB, of length one
   T thrust{};                 ///< N
   TrajectoryPoint<T> point{};
@@ -82,16 +82,17 @@ struct OuterLoopCommand {
 
 namespace detail {
 
-/// Rates for a thrust axis along direction_W and a heading, or a turn about that axis.
+/// Rates for a thrust axis along axis_W and the heading of an attitude, or a rotation about the
+/// axis.
 template <class T, class P>
 PROPWASH_FN Vec3<T> rates_towards(const OuterLoopLaw<P>& law, const OuterLoopInput<T>& in,
-                                  const OuterLoopCommand<T>& command, const Vec3<T>& direction_W,
-                                  const Quat<T>& attitude) {
-  Vec3<T> error = tilt_error(in.motion.attitude, direction_W);
-  if (!command.free_heading) error.z = heading_error(in.motion.attitude, attitude);
-  const Vec3<T> turning{T{}, T{}, command.point.yaw_rate};
-  return stiffened_rates(law.attitude, attitude_control(law.attitude, error, turning),
-                         in.motion.rates);
+                                  const OuterLoopCommand<T>& command, const Vec3<T>& axis_W,
+                                  const Quat<T>& q_WD) {
+  Vec3<T> error_B = tilt_error(in.motion.attitude, axis_W);
+  if (!command.free_heading) error_B.z = heading_error(in.motion.attitude, q_WD);
+  const Vec3<T> feed_forward_B{T{}, T{}, command.point.yaw_rate};
+  return stiffened_rates(law.attitude, attitude_control(law.attitude, error_B, feed_forward_B),
+                         in.motion.rates_B);
 }
 
 template <class T, class P>
@@ -113,27 +114,27 @@ PROPWASH_FN RateThrust<T> run_rate_loop(const OuterLoopLaw<P>& law, OuterLoopSta
         command.thrust};
   }
   const auto& x = in.motion;
-  Vec3<T> velocity = command.point.velocity;
+  Vec3<T> velocity_W = command.point.velocity;
   if (command.loop == OuterLoop::position) {
-    velocity = position_control(law.position, command.point.position - x.position);
+    velocity_W = position_control(law.position, command.point.position - x.position);
   }
   const Vec3<T> force_W = velocity_control(
-      law.velocity, detail::force_limits(law, in.mass, law.tilt_tangent), state.integral,
-      velocity - x.velocity, command.point.acceleration - law.model.gravity_W);
-  const Vec3<T> direction_W = force_W * (T(constant<T>(1)) / norm(force_W));
-  Quat<T> attitude = Quat<T>::identity();
-  if (!command.free_heading) attitude = attitude_towards(direction_W, command.point.yaw);
-  const T thrust = in.mass * dot(force_W, thrust_axis(x.attitude));
-  return {detail::rates_towards(law, in, command, direction_W, attitude),
+      law.velocity, detail::force_limits(law, in.mass, law.tilt_tangent), state.integral_W,
+      velocity_W - x.velocity, command.point.acceleration - law.model.gravity_W);
+  const Vec3<T> axis_W = force_W * (T(constant<T>(1)) / norm(force_W));
+  Quat<T> q_WD = Quat<T>::identity();
+  if (!command.free_heading) q_WD = attitude_towards(axis_W, command.point.yaw);
+  const T thrust = in.mass * dot(force_W, thrust_axis(x.attitude));  // (O9)
+  return {detail::rates_towards(law, in, command, axis_W, q_WD),
           clamp(thrust, law.thrust_min, law.thrust_max)};
 }
 
 namespace detail {
 
-/// Takes a reading into a filter, as its first where none has been.
+/// One step of a filter, which a first reading sets at rest.
 template <class T, class P>
-PROPWASH_FN void take(const LowPassCoefficients<P>& filter, const T& running,
-                      const Vec3<T>& reading, LowPassState<Vec3<T>>& state) {
+PROPWASH_FN void filter_reading(const LowPassCoefficients<P>& filter, const T& running,
+                                const Vec3<T>& reading, LowPassState<Vec3<T>>& state) {
   const auto first = running < T(constant<T>(0.5));
   const auto next = low_pass(filter, state, reading);
   const auto either = [&](const T& a, const T& b) PROPWASH_LAMBDA { return select(first, a, b); };
@@ -144,32 +145,35 @@ PROPWASH_FN void take(const LowPassCoefficients<P>& filter, const T& running,
                       either(zero, next.derivative.z)};
 }
 
-/// Takes readings into the filters of incremental inversion; the gyroscope's has been taken.
+/// Steps the filters of incremental inversion after that of the gyroscope.
 template <class T, class P>
 PROPWASH_FN MeasuredMotion<T> measured_motion(const OuterLoopLaw<P>& law, OuterLoopState<T>& state,
                                               const OuterLoopInput<T>& in) {
-  const Quat<T>& q = in.motion.attitude;
-  take(law.filter, state.running, rotate(q, in.accelerometer) + law.model.gravity_W,
-       state.acceleration);
-  take(law.filter, state.running, thrust_axis(q) * (in.rotors.thrust / in.mass), state.rotor_force);
-  take(law.filter, state.running, in.rotors.torque, state.rotor_torque);
-  MeasuredMotion<T> measured{state.acceleration.value, state.rotor_force.value,
-                             state.rates.derivative, state.rotor_torque.value};
-  measured.torque.z = measured.torque.z +
-                      state.rotor_torque.derivative.z * reaction_time(law.motor, in.rotors.thrust);
+  const Quat<T>& q_WB = in.motion.attitude;
+  const auto filter = [&](const Vec3<T>& reading, LowPassState<Vec3<T>>& to) PROPWASH_LAMBDA {
+    filter_reading(law.filter, state.running, reading, to);
+  };
+  filter(rotate(q_WB, in.accelerometer_B) + law.model.gravity_W, state.acceleration_W);
+  filter(thrust_axis(q_WB) * (in.rotors.thrust / in.mass), state.rotor_force_W);
+  filter(in.rotors.torque_B, state.rotor_torque_B);
+  MeasuredMotion<T> measured{state.acceleration_W.value, state.rotor_force_W.value,
+                             state.rates_B.derivative, state.rotor_torque_B.value};
+  measured.torque_B.z =
+      measured.torque_B.z +
+      state.rotor_torque_B.derivative.z * reaction_time(law.motor, in.rotors.thrust);  // (O26)
   return measured;
 }
 
 }  // namespace detail
 
-/// One run of a loop that commands rotor speeds, up to the wrench that it wants.
+/// One run of a loop that commands rotor speeds, up to the wrench to allocate.
 template <class T, class P>
 PROPWASH_FN Wrench<T> run_wrench_loop(const OuterLoopLaw<P>& law, OuterLoopState<T>& state,
                                       const OuterLoopInput<T>& in,
                                       const OuterLoopCommand<T>& command) {
   MotionEstimate<T> x = in.motion;
-  detail::take(law.filter, state.running, in.gyroscope, state.rates);
-  x.rates = state.rates.value;
+  detail::filter_reading(law.filter, state.running, in.gyroscope_B, state.rates_B);
+  x.rates_B = state.rates_B.value;
   const auto limits = detail::force_limits(law, in.mass, law.tracking_tilt_tangent);
   Wrench<T> wanted;
   if (command.loop == OuterLoop::geometric) {
@@ -182,13 +186,12 @@ PROPWASH_FN Wrench<T> run_wrench_loop(const OuterLoopLaw<P>& law, OuterLoopState
         incremental_control(law.tracking, law.model, limits, in.mass, x, measured, command.point);
   }
   state.running = T(constant<T>(1));
-  wanted.torque.z = led_yaw_torque(law.motor, wanted.torque.z, in.rotors);
+  wanted.torque_B.z = led_yaw_torque(law.motor, wanted.torque_B.z, in.rotors);
   wanted.thrust = clamp(wanted.thrust, law.thrust_min, law.thrust_max);
   return wanted;
 }
 
-/// Commands for rotors [rad/s] at the speeds `present`, for a wrench, by the law's way of
-/// saturation.
+/// Commands [rad/s] for rotors at the speeds `present`, for a wrench.
 template <class T, class P, class Q, int N>
 PROPWASH_FN SmallArray<T, N> outer_allocate(const OuterLoopLaw<P>& law,
                                             const Allocation<Q, N>& allocation,
@@ -203,12 +206,12 @@ PROPWASH_FN SmallArray<T, N> outer_allocate(const OuterLoopLaw<P>& law,
 template <class T, class F>
 PROPWASH_FN void for_each_number(OuterLoopState<T>& state, F&& f) {
   const auto each = [&](Vec3<T>& v) PROPWASH_LAMBDA { f(v.x), f(v.y), f(v.z); };
-  each(state.integral);
-  each(state.rates.value), each(state.rates.derivative);
+  each(state.integral_W);
+  each(state.rates_B.value), each(state.rates_B.derivative);
   f(state.running);
-  each(state.acceleration.value), each(state.acceleration.derivative);
-  each(state.rotor_force.value), each(state.rotor_force.derivative);
-  each(state.rotor_torque.value), each(state.rotor_torque.derivative);
+  each(state.acceleration_W.value), each(state.acceleration_W.derivative);
+  each(state.rotor_force_W.value), each(state.rotor_force_W.derivative);
+  each(state.rotor_torque_B.value), each(state.rotor_torque_B.derivative);
 }
 
 /// How many numbers of the memory, of those of for_each_number, a loop has.

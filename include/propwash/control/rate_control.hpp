@@ -23,7 +23,7 @@ struct RateThrust {
 template <class T>
 RateThrust(Vec3<T>, T) -> RateThrust<T>;
 
-/// What a vehicle file says of its rate controller.
+/// Parameters of the rate controller of a vehicle.
 template <class P>
 struct RateControllerParameters {
   Vec3<P> proportional{};    ///< 1/s, K_P on each axis
@@ -52,24 +52,24 @@ struct RateControlLaw {
   bool gyroscopic_term = true;
 };
 
-/// One tick of (19) to (22): takes a gyroscope reading (body axes, rad/s), updates the filter,
+/// One tick of (19) to (22): takes a gyroscope reading [rad/s], updates the filter,
 /// advances and bounds the integrals, and gives the torque [N m] for (23).
 template <class T, class P, class Inertia>
 PROPWASH_FN Vec3<T> rate_control(const RateControlLaw<P, Inertia>& law,
-                                 RateControllerState<T>& state, const Vec3<T>& gyroscope,
-                                 const Vec3<T>& rates_command) {
-  state.filter = low_pass(law.filter, state.filter, gyroscope);
-  const Vec3<T>& rates = state.filter.value;
-  const Vec3<T> error = rates_command - rates;
-  Vec3<T> acceleration;
+                                 RateControllerState<T>& state, const Vec3<T>& gyroscope_B,
+                                 const Vec3<T>& rates_command_B) {
+  state.filter = low_pass(law.filter, state.filter, gyroscope_B);
+  const Vec3<T>& rates_B = state.filter.value;
+  const Vec3<T> error_B = rates_command_B - rates_B;
+  Vec3<T> acceleration_B;
   for_each_index<3>(3, [&](int axis) PROPWASH_LAMBDA {
-    state.integral[axis] = pid_integral(law.pid[axis], state.integral[axis], error[axis], law.dt);
-    acceleration[axis] =
-        pid_output(law.pid[axis], error[axis], state.integral[axis], state.filter.derivative[axis]);
+    state.integral[axis] = pid_integral(law.pid[axis], state.integral[axis], error_B[axis], law.dt);
+    acceleration_B[axis] = pid_output(law.pid[axis], error_B[axis], state.integral[axis],
+                                      state.filter.derivative[axis]);
   });
-  const Vec3<T> torque = law.inertia * acceleration;  // (22)
-  if (!law.gyroscopic_term) return torque;
-  return torque + cross(rates, law.inertia * rates);
+  const Vec3<T> torque_B = law.inertia * acceleration_B;  // (22)
+  if (!law.gyroscopic_term) return torque_B;
+  return torque_B + cross(rates_B, law.inertia * rates_B);
 }
 
 /// The constants for a step of dt [s] > 0.
@@ -81,10 +81,7 @@ RateControlLaw<P, Inertia> make_rate_control_law(const RateControllerParameters<
     law.pid[axis] = {P(parameters.proportional[axis]), P(parameters.integral[axis]),
                      P(parameters.derivative[axis]), P(parameters.integral_bound[axis])};
   }
-  const auto k = discretise(parameters.filter, dt, parameters.discretisation);
-  law.filter = {P(k.value_from_value),           P(k.value_from_derivative),
-                P(k.value_from_input),           P(k.derivative_from_value),
-                P(k.derivative_from_derivative), P(k.derivative_from_input)};
+  law.filter = cast<P>(discretise(parameters.filter, dt, parameters.discretisation));
   law.dt = P(dt);
   law.inertia = inertia;
   law.gyroscopic_term = parameters.gyroscopic_term;

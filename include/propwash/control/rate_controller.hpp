@@ -46,10 +46,10 @@ class RateController {
       PROPWASH_THROW(std::invalid_argument("dt: expected a finite value > 0 s"));
   }
 
-  /// One tick: `gyroscope` in body axes, rad/s.
-  RotorCommand<N, T> update(const Vec3<T>& gyroscope, const RateThrust<T>& command) {
+  /// One tick from a gyroscope reading [rad/s].
+  RotorCommand<N, T> update(const Vec3<T>& gyroscope_B, const RateThrust<T>& command) {
     RotorCommand<N, T> result;
-    result.wanted = {rate_control(law_, state_, gyroscope, command.rates), command.thrust};
+    result.wanted = {rate_control(law_, state_, gyroscope_B, command.rates), command.thrust};
     result.speeds = allocate(allocation_, result.wanted);
     result.attained = attained_wrench(allocation_, result.speeds);
     return result;

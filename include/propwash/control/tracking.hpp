@@ -1,29 +1,30 @@
 #pragma once
 /// @file
-/// What the controllers that follow a trajectory share: gains, the vehicle model that they invert,
-/// and the motion that they correct.
+/// Trajectory tracking: geometric control on SE(3), incremental nonlinear dynamic inversion (INDI),
+/// and the vehicle model that these and backstepping invert.
 ///
-/// Equations (O1) to (O4) of docs/control/outer-loops.md. Forces and torques of the air are fed
-/// forward: drag with its derivatives from the trajectory (Faessler, Franchi and Scaramuzza, RA-L
-/// 2018), blow-back and rotational drag from the present motion.
+/// Equations (O15) to (O19) of docs/control/geometric_control.md, after Lee, Leok and McClamroch,
+/// "Geometric tracking control of a quadrotor UAV on SE(3)" (CDC 2010); (O20) and (O21) of
+/// docs/control/incremental_control.md, after Tal and Karaman, "Accurate Tracking of Aggressive
+/// Quadrotor Trajectories using Incremental Nonlinear Dynamic Inversion and Differential Flatness"
+/// (CDC 2018; IEEE TCST 29, 2021).
 
 #include "propwash/control/allocation.hpp"
 #include "propwash/control/flatness.hpp"
 #include "propwash/control/position_control.hpp"
-#include "propwash/control/velocity_control.hpp"
 #include "propwash/math/mat3.hpp"
 #include "propwash/model/drag.hpp"
 #include "propwash/model/rotor_drag.hpp"
 
 namespace propwash {
 
-/// What is known of a vehicle's motion.
+/// The motion of a vehicle as its controllers know it.
 template <class T>
 struct MotionEstimate {
   Vec3<T> position{};                      ///< m, world frame
   Vec3<T> velocity{};                      ///< m/s, world frame
   Quat<T> attitude = Quat<T>::identity();  ///< q_WB
-  Vec3<T> rates{};                         ///< rad/s, body frame, filtered
+  Vec3<T> rates_B{};                       ///< rad/s, filtered
 };
 
 /// The vehicle model that the trajectory controllers invert. Its mass is an input of each law.
@@ -50,7 +51,15 @@ struct TrackingLaw {
   Vec3<P> rates{};     ///< 1/s, on the error of the body rates
 };
 
-/// The acceleration that brings the vehicle back to a trajectory, its own included: m/s^2, world.
+/// (O10) with the drag of a model.
+template <class T, class P>
+PROPWASH_FN Jet3<T> drag_on(const ControlModel<P>& model, const T& mass,
+                            const TrajectoryPoint<T>& wanted) {
+  return drag_on(wanted, T(model.drag.translational) / mass, T(model.lateral_drag()));
+}
+
+/// (O15) Acceleration [m/s^2], world frame, that brings the vehicle back to a trajectory, the
+/// trajectory's own included.
 template <class T, class P>
 PROPWASH_FN Vec3<T> tracking_acceleration(const TrackingLaw<P>& law, const MotionEstimate<T>& x,
                                           const TrajectoryPoint<T>& wanted) {
@@ -59,53 +68,87 @@ PROPWASH_FN Vec3<T> tracking_acceleration(const TrackingLaw<P>& law, const Motio
          (wanted.velocity - x.velocity) * law.velocity;
 }
 
-/// The drag per mass of a trajectory in still air, turned against: (6) and the linear rotor drag
-/// across the thrust axis, taken as isotropic. m/s^2 and its derivatives.
-template <class T, class P>
-PROPWASH_FN Jet3<T> drag_on(const ControlModel<P>& model, const T& mass,
-                            const TrajectoryPoint<T>& wanted) {
-  return drag_on(wanted, T(model.drag.translational) / mass, T(model.lateral_drag()));
-}
-
-/// (O1) The attitude for a force per mass force_W [m/s^2] of the rotors, whose derivatives are
-/// those of the trajectory and of its drag, `drag`.
+/// (O16) The rotational motion for a specific force `force_W` [m/s^2] of the rotors, whose
+/// derivatives are those of the trajectory and of its drag, `drag_W`.
 template <class T>
-PROPWASH_FN FlatAttitude<T> attitude_for_force(const Vec3<T>& force_W, const Jet3<T>& drag,
+PROPWASH_FN FlatAttitude<T> attitude_for_force(const Vec3<T>& force_W, const Jet3<T>& drag_W,
                                                const TrajectoryPoint<T>& wanted) {
-  const Jet3<T> force{force_W, wanted.jerk + drag.first, wanted.snap + drag.second};
+  const Jet3<T> force{force_W, wanted.jerk + drag_W.first, wanted.snap + drag_W.second};
   return flat_attitude(force, wanted.yaw, wanted.yaw_rate, wanted.yaw_acceleration);
 }
 
-/// (O2) The rotors' torque [N m], body frame, for an angular acceleration [rad/s^2]: Euler's
-/// equation less what the air adds, blow-back and rotational drag (7) in still air.
+/// (O17) Angular acceleration [rad/s^2], body frame, that turns the vehicle to `wanted`: the moment
+/// of Lee, Leok and McClamroch, divided by the inertia and without the gyroscopic term.
+template <class T, class P>
+PROPWASH_FN Vec3<T> geometric_attitude_control(const TrackingLaw<P>& law,
+                                               const MotionEstimate<T>& x,
+                                               const FlatAttitude<T>& wanted) {
+  const Quat<T> q_DB = conjugate(wanted.attitude) * x.attitude;
+  // 1/2 (R_DB - R_DB^T) as a vector, D: the desired body frame
+  const Vec3<T> error_B = Vec3<T>{q_DB.x, q_DB.y, q_DB.z} * (q_DB.w * constant<T>(2));
+  const Vec3<T> wanted_rates_B = rotate_inverse(q_DB, wanted.rates_B);
+  return rotate_inverse(q_DB, wanted.angular_acceleration_B) - cross(x.rates_B, wanted_rates_B) -
+         cwise_product(error_B, law.attitude) -
+         cwise_product(x.rates_B - wanted_rates_B, law.rates);
+}
+
+/// (O18) Torque [N m] of the rotors, body frame, for an angular acceleration [rad/s^2]: Euler's
+/// equation without the torques of the air, blow-back and rotational drag (7) in still air.
 template <class T, class P>
 PROPWASH_FN Vec3<T> torque_for(const ControlModel<P>& model, const MotionEstimate<T>& x,
-                               const Vec3<T>& angular_acceleration) {
+                               const Vec3<T>& angular_acceleration_B) {
   const Vec3<T> velocity_B = rotate_inverse(x.attitude, x.velocity);
-  return model.inertia * angular_acceleration + cross(x.rates, model.inertia * x.rates) -
-         blow_back_torque(model.rotor_drag, velocity_B) - drag_torque(model.drag, x.rates);
+  return model.inertia * angular_acceleration_B + cross(x.rates_B, model.inertia * x.rates_B) -
+         blow_back_torque(model.rotor_drag, velocity_B) - drag_torque(model.drag, x.rates_B);
 }
 
-/// (O3) What the thrust per mass [m/s^2] must have in addition to the force that drag_on is part
-/// of, where the linear rotor drag along the thrust axis is another than across it.
+/// The last term of (O19), thrust per mass [m/s^2]: linear rotor drag along the thrust axis where
+/// it differs from that across it.
 template <class T, class P>
 PROPWASH_FN T axial_drag(const ControlModel<P>& model, const MotionEstimate<T>& x) {
-  const Vec3<T> axis_W = rotate(x.attitude, AlongZ<T>{T(constant<T>(1))});
-  return dot(x.velocity, axis_W) * (model.rotor_drag.linear.z - model.lateral_drag());
+  return dot(x.velocity, thrust_axis(x.attitude)) *
+         (model.rotor_drag.linear.z - model.lateral_drag());
 }
 
-/// (O4) Angular acceleration [rad/s^2], body frame, that turns the vehicle to `wanted`: the moment
-/// of Lee, Leok and McClamroch, "Geometric tracking control of a quadrotor UAV on SE(3)" (CDC
-/// 2010), divided by the inertia and without the gyroscopic term. The attitude error is 1/2 (R_d^T
-/// R - R^T R_d) as a vector.
+/// (O15) to (O19): torque and thrust that keep a vehicle of `mass` [kg] on a trajectory.
 template <class T, class P>
-PROPWASH_FN Vec3<T> turning_acceleration(const TrackingLaw<P>& law, const MotionEstimate<T>& x,
-                                         const FlatAttitude<T>& wanted) {
-  const Quat<T> e = conjugate(wanted.attitude) * x.attitude;
-  const Vec3<T> attitude_error = Vec3<T>{e.x, e.y, e.z} * (e.w * constant<T>(2));
-  const Vec3<T> rates = rotate_inverse(e, wanted.rates);
-  return rotate_inverse(e, wanted.angular_acceleration) - cross(x.rates, rates) -
-         cwise_product(attitude_error, law.attitude) - cwise_product(x.rates - rates, law.rates);
+PROPWASH_FN Wrench<T> geometric_control(const TrackingLaw<P>& law, const ControlModel<P>& model,
+                                        const ForceLimits<T>& limits, const T& mass,
+                                        const MotionEstimate<T>& x,
+                                        const TrajectoryPoint<T>& wanted) {
+  const Jet3<T> drag_W = drag_on(model, mass, wanted);
+  const Vec3<T> force_W =
+      limited_force(limits, tracking_acceleration(law, x, wanted) + drag_W.value - model.gravity_W);
+  const auto attitude = attitude_for_force(force_W, drag_W, wanted);
+  return {torque_for(model, x, geometric_attitude_control(law, x, attitude)),
+          mass * (dot(force_W, thrust_axis(x.attitude)) + axial_drag(model, x))};
+}
+
+/// What incremental inversion measures, all of it through the same low-pass. The torque includes
+/// that of the rotors' acceleration, (O26).
+template <class T>
+struct MeasuredMotion {
+  Vec3<T> acceleration_W{};          ///< m/s^2
+  Vec3<T> thrust_W{};                ///< m/s^2, of the rotors, per mass
+  Vec3<T> angular_acceleration_B{};  ///< rad/s^2
+  Vec3<T> torque_B{};                ///< N m, of the rotors
+};
+
+/// (O20), (O21): torque and thrust that keep a vehicle of `mass` [kg] on a trajectory, as
+/// increments on what the rotors give; forces and torques outside the model are in the measurement.
+template <class T, class P>
+PROPWASH_FN Wrench<T> incremental_control(const TrackingLaw<P>& law, const ControlModel<P>& model,
+                                          const ForceLimits<T>& limits, const T& mass,
+                                          const MotionEstimate<T>& x,
+                                          const MeasuredMotion<T>& measured,
+                                          const TrajectoryPoint<T>& wanted) {
+  const Vec3<T> force_W = limited_force(
+      limits, measured.thrust_W + tracking_acceleration(law, x, wanted) - measured.acceleration_W);
+  const auto attitude = attitude_for_force(force_W, drag_on(model, mass, wanted), wanted);
+  const Vec3<T> angular_acceleration_B = geometric_attitude_control(law, x, attitude);
+  return {measured.torque_B +
+              model.inertia * (angular_acceleration_B - measured.angular_acceleration_B),
+          mass * dot(force_W, thrust_axis(x.attitude))};
 }
 
 }  // namespace propwash

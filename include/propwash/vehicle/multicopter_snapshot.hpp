@@ -70,18 +70,16 @@ bool is_sound(const MulticopterSnapshot<N, T>& s, const VehicleParameters& vehic
   for (const double x : {s.held_reading.time, s.imu_phase, s.voltage, s.time}) {
     sound = sound && is_finite(x);
   }
-  sound = sound && is_finite(s.outer.running) && is_finite(s.held_rates.thrust);
+  sound = sound && is_finite(s.held_rates.thrust);
+  auto outer = s.outer;
+  for_each_number(outer, [&](const T& x) { sound = sound && is_finite(x); });
   for (const auto& v :
        {s.state.position, s.state.velocity, s.state.body_rates, s.controller.filter.value,
         s.controller.filter.derivative, s.controller.integral, s.bias.accelerometer,
         s.bias.gyroscope, s.input.wind_W, s.noise_force_W, s.noise_torque_B, s.external_force_W,
         s.external_torque_B, s.held_reading.specific_force, s.held_reading.angular_rate,
-        s.outer.integral, s.held_rates.rates}) {
+        s.held_rates.rates}) {
     sound = sound && is_finite(v);
-  }
-  for (const auto& filter :
-       {s.outer.rates, s.outer.acceleration, s.outer.rotor_force, s.outer.rotor_torque}) {
-    sound = sound && is_finite(filter.value) && is_finite(filter.derivative);
   }
   const auto add_speeds = [&](const SmallArray<T, N>& speeds) {
     for (const T& speed : speeds) sound = sound && is_finite(speed);

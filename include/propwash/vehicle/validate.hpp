@@ -188,9 +188,9 @@ inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaint
   const auto hover = attained_wrench(allocation, allocate(allocation, Wrench<double>{{}, weight}));
   double reach = 0.0;
   for (const auto& rotor : vehicle.rotors) reach = std::max(reach, norm(rotor.position));
-  if (norm(hover.torque) > 1e-6 * weight * reach ||
+  if (norm(hover.torque_B) > 1e-6 * weight * reach ||
       std::abs(hover.thrust - weight) > 1e-6 * weight) {
-    complaints.add("rotors, torque " + formatted(hover.torque) + " N m and thrust in hover",
+    complaints.add("rotors, torque " + formatted(hover.torque_B) + " N m and thrust in hover",
                    hover.thrust,
                    "no torque and the weight, " + formatted(weight) +
                        " N, each rotor between motor.speed_min and motor.speed_max; is the centre "

@@ -133,10 +133,10 @@ class OuterRun {
 
   void add_readings(const T* imu, const SmallArray<Real, Dynamic>& speeds,
                     OuterLoopInput<Real>& in) const {
-    in.accelerometer = rotate(job_.outer.imu_attitude, triple(imu, 0));
-    in.gyroscope = rotate(job_.outer.imu_attitude, triple(imu, 3));
+    in.accelerometer_B = rotate(job_.outer.imu_attitude, triple(imu, 0));
+    in.gyroscope_B = rotate(job_.outer.imu_attitude, triple(imu, 3));
     // what a lever arm adds where it turns; what angular acceleration adds is left in
-    in.accelerometer -= cross(in.gyroscope, cross(in.gyroscope, job_.outer.imu_position));
+    in.accelerometer_B -= cross(in.gyroscope_B, cross(in.gyroscope_B, job_.outer.imu_position));
     in.rotors = attained_wrench(job_.outer.allocation, speeds);
   }
 

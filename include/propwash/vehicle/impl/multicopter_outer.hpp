@@ -55,9 +55,9 @@ void Multicopter<N, T>::run_outer(const OuterLoopCommand<T>& command) {
   }
   const auto reading = imu();
   const auto& device = constants_.imu.parameters;
-  in.gyroscope = rotate(device.attitude, reading.angular_rate);
-  in.accelerometer = rotate(device.attitude, reading.specific_force) -
-                     cross(in.gyroscope, cross(in.gyroscope, device.position));
+  in.gyroscope_B = rotate(device.attitude, reading.angular_rate);
+  in.accelerometer_B = rotate(device.attitude, reading.specific_force) -
+                       cross(in.gyroscope_B, cross(in.gyroscope_B, device.position));
   in.rotors = attained_wrench(constants_.allocation, x.rotor_speeds);
   const Wrench<T> wanted = run_wrench_loop(outer_law_, memory_.outer, in, command);
   memory_.held_speeds = outer_allocate(outer_law_, constants_.allocation, wanted, x.rotor_speeds);
