@@ -68,7 +68,7 @@ def test_the_least_thrusts_of_a_path_leave_the_loops_some_to_correct_with(
         speed, rise = length(reference.velocity), reference.velocity[:, 2]
         drag = parameters.drag.translational * speed * rise
         drag += mass * parameters.rotor_drag.linear[0] * rise
-        commanded = mass * reference.acceleration[:, 2] + weight + drag  # (O1)
+        commanded = mass * reference.acceleration[:, 2] + weight + drag  # (O16)
         lowest = min(lowest, float(np.minimum(asked.thrust * up, commanded).min() / weight))
         hover = weight / len(parameters.rotors)
         lowest_rotor = min(lowest_rotor, float((asked.rotor_thrusts / hover).min()))
