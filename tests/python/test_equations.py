@@ -1,4 +1,4 @@
-"""Every numbered equation stands on one page, in the header that the page links, and in the notation.
+"""Every numbered equation is on one page, in a header that the page links, and in the notation.
 
 Numbers are those of Guerra et al., (1) to (26), and those of the outer loops, (O1) and on.
 """
@@ -43,7 +43,7 @@ def tags() -> dict[str, Path]:
     pages: dict[str, Path] = {}
     for page in sorted([*DOCS.glob("model/*.md"), *DOCS.glob("control/*.md")]):
         for tag in re.findall(r"\\tag\{([^}]+)\}", page.read_text(encoding="utf-8")):
-            assert tag not in pages, f"({tag}) stands on {pages[tag].name} and on {page.name}"
+            assert tag not in pages, f"({tag}) is on {pages[tag].name} and on {page.name}"
             pages[tag] = page
     return pages
 
@@ -73,7 +73,7 @@ def test_the_outer_loops_have_all_their_equations() -> None:
     for header in HEADERS.glob("control/*.hpp"):
         text = header.read_text(encoding="utf-8")
         for number in {x for x in numbers(text) if x.startswith("O")}:
-            assert number in pages, f"({number}) of {header.name} stands on no page"
+            assert number in pages, f"({number}) of {header.name} is on no page"
         for page in re.findall(r"docs/[\w/.-]+\.md", text):
             assert (ROOT / page).exists(), f"{header.name} names {page}"
 

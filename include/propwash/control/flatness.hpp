@@ -72,8 +72,7 @@ PROPWASH_FN Quat<T> attitude_towards(const Vec3<T>& axis_W, const T& yaw) {
   const T one(constant<T>(1));
   const T cos_yaw = cos(yaw);
   const T sin_yaw = sin(yaw);
-  // in H, the world turned by yaw, the axis is (sin(pitch) cos(roll), -sin(roll), cos(pitch)
-  // cos(roll))
+  // in axes H, turned by yaw: (sin(pitch) cos(roll), -sin(roll), cos(pitch) cos(roll))
   const T forward = axis_W.x * cos_yaw + axis_W.y * sin_yaw;
   const T sin_roll = axis_W.x * sin_yaw - axis_W.y * cos_yaw;
   const T cos_roll = sqrt(forward * forward + axis_W.z * axis_W.z);

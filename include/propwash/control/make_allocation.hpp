@@ -21,14 +21,14 @@ namespace detail {
 struct RowInverse {
   using Rows = std::array<SmallArray<double, Dynamic>, 4>;
 
-  /// Singular values below 1e-7 of the greatest count as none.
+  /// Singular values below 1e-7 of the largest count as zero.
   explicit RowInverse(const Rows& rows) : transposed(rows) {
     const auto gram = products(rows, rows);
     const auto eigen = symmetric_eigen<4>(gram);
-    const double greatest = *std::max_element(eigen.values.begin(), eigen.values.end());
+    const double largest = *std::max_element(eigen.values.begin(), eigen.values.end());
     Square inverse{};
     for (std::size_t k = 0; k < 4; ++k) {
-      if (!(eigen.values[k] > 1e-14 * greatest)) continue;
+      if (!(eigen.values[k] > 1e-14 * largest)) continue;
       ++rank;
       for (std::size_t i = 0; i < 4; ++i) {
         for (std::size_t j = 0; j < 4; ++j) {

@@ -25,8 +25,7 @@ PROPWASH_FN T pid_integral(const PidParameters<P>& pid, const T& integral, const
   return max(min(integral + error * dt, bound), -bound);
 }
 
-/// (20) K_P e + K_I int(e) - K_D d(measurement)/dt, with the integral as it stands after its
-/// update.
+/// (20) K_P e + K_I int(e) - K_D d(measurement)/dt, with the updated integral.
 template <class T, class P>
 PROPWASH_FN T pid_output(const PidParameters<P>& pid, const T& error, const T& integral,
                          const T& measurement_derivative) {

@@ -22,7 +22,7 @@ struct RotorCommand {
   Wrench<T> attained{};       ///< what the limited speeds give in steady state
 };
 
-/// The whole controller by itself, for a caller with a gyroscope and motors of their own:
+/// The whole controller by itself, for a caller that has its gyroscope and motors:
 /// filter -> PID -> inversion -> allocation -> limits.
 ///
 ///     RateController<4> controller{vehicles::flightgoggles(), 1.0 / 960};
