@@ -1,86 +1,23 @@
 #pragma once
 /// @file
-/// The ranges of a vehicle's parameters: one table of single numbers, and one of ratios between
-/// them. docs/vehicles.md gives the reasons.
+/// The ranges of the ratios between a vehicle's parameters. docs/vehicles.md gives the reasons.
 ///
-/// The ranges include every aircraft from an insect to an airliner. They are narrow enough that a
-/// step of at most 0.01 s about which validate_time_step does not warn, in `float`, from any state
-/// with speeds up to 300 m/s and body rates up to 100 rad/s, ends in a finite state. A single
-/// number cannot ensure this: thrust, drag and torque matter relative to mass and inertia, hence
-/// the ratios.
+/// These ranges and those of single numbers (fields.hpp) include every aircraft from an insect to
+/// an airliner. They are narrow enough that a step of at most 0.01 s about which validate_time_step
+/// does not warn, in `float`, from any state with speeds up to 300 m/s and body rates up to 100
+/// rad/s, ends in a finite state. A single number cannot ensure this: thrust, drag and torque
+/// matter relative to mass and inertia, hence the ratios.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <string_view>
 
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/math/impl/jacobi.hpp"
 #include "propwash/vehicle/parameters.hpp"
 
 namespace propwash {
-
-/// The accepted magnitudes of one number: `smallest` to `largest`. Zero, sign, infinity and NaN are
-/// judged by validate(), which knows where they have a meaning.
-struct ParameterRange {
-  std::string_view name;  ///< as in fields.hpp
-  const char* unit;
-  double smallest;  ///< of a number that is not zero
-  double largest;
-};
-
-/// The ranges of a multicopter's parameters, in the order of fields.hpp. `rotors.axis`,
-/// `rotors.spin` and `imu.attitude` are not listed: validate() asks for unit vectors and signs.
-inline constexpr std::array vehicle_ranges{
-    ParameterRange{"body.mass", "kg", 1e-6, 1e6},
-    ParameterRange{"body.inertia", "kg m^2", 0.0, 1e10},
-    ParameterRange{"body.gravity", "m/s^2", 0.0, 1e3},
-    ParameterRange{"rotors.position", "m", 0.0, 100.0},
-    ParameterRange{"rotors.thrust_coefficient", "N/(rad/s)^2", 1e-16, 1e6},
-    ParameterRange{"rotors.torque_coefficient", "N m/(rad/s)^2", 0.0, 1e6},
-    ParameterRange{"rotors.inertia", "kg m^2", 0.0, 1e6},
-    ParameterRange{"motor.time_constant_up", "s", 1e-4, 1e3},
-    ParameterRange{"motor.time_constant_down", "s", 1e-4, 1e3},
-    ParameterRange{"motor.speed_min", "rad/s", 0.0, 1e6},
-    ParameterRange{"motor.speed_max", "rad/s", 1e-3, 1e6},
-    ParameterRange{"motor.command_delay", "s", 0.0, 0.6},
-    ParameterRange{"drag.translational", "N/(m/s)^2", 0.0, 1e6},
-    ParameterRange{"drag.rotational", "N m/(rad/s)^2", 0.0, 1e10},
-    ParameterRange{"rotor_drag.linear", "1/s", 0.0, 100.0},
-    ParameterRange{"rotor_drag.blow_back", "N m/(m/s)", 0.0, 1e10},
-    ParameterRange{"battery.nominal_voltage", "V", 1e-3, 1e6},
-    ParameterRange{"process_noise.force", "N^2 s", 0.0, 1e14},
-    ParameterRange{"process_noise.torque", "(N m)^2 s", 0.0, 1e20},
-    ParameterRange{"imu.accelerometer_noise_density", "m/s^2/sqrt(Hz)", 0.0, 1e3},
-    ParameterRange{"imu.gyroscope_noise_density", "rad/s/sqrt(Hz)", 0.0, 10.0},
-    ParameterRange{"imu.accelerometer_bias_walk", "m/s^3/sqrt(Hz)", 0.0, 1e3},
-    ParameterRange{"imu.gyroscope_bias_walk", "rad/s^2/sqrt(Hz)", 0.0, 10.0},
-    ParameterRange{"imu.accelerometer_bias_initial", "m/s^2", 0.0, 1e3},
-    ParameterRange{"imu.gyroscope_bias_initial", "rad/s", 0.0, 100.0},
-    ParameterRange{"imu.position", "m", 0.0, 100.0},
-    ParameterRange{"imu.accelerometer_scale", "", 0.0, 10.0},
-    ParameterRange{"imu.gyroscope_scale", "", 0.0, 10.0},
-    ParameterRange{"imu.accelerometer_resolution", "m/s^2", 1e-9, 1e3},
-    ParameterRange{"imu.gyroscope_resolution", "rad/s", 1e-9, 100.0},
-    ParameterRange{"imu.accelerometer_range", "m/s^2", 1e-6, 1e9},
-    ParameterRange{"imu.gyroscope_range", "rad/s", 1e-6, 1e9},
-    ParameterRange{"imu.rate", "Hz", 1e-6, 1e9},
-    ParameterRange{"rate_controller.proportional", "1/s", 0.0, 1e5},
-    ParameterRange{"rate_controller.integral", "1/s^2", 0.0, 1e6},
-    ParameterRange{"rate_controller.derivative", "", 0.0, 1e3},
-    ParameterRange{"rate_controller.integral_bound", "rad", 0.0, 1e9},
-    ParameterRange{"rate_controller.filter.stiffness", "1/s^2", 1e-6, 1e12},
-    ParameterRange{"rate_controller.filter.damping", "1/s", 0.0, 1e7},
-};
-
-/// The ranges of a car's parameters.
-inline constexpr std::array car_ranges{
-    ParameterRange{"speed_min", "m/s", 0.0, 1e4},
-    ParameterRange{"speed_max", "m/s", 0.0, 1e4},
-    ParameterRange{"yaw_rate_limit", "rad/s", 1e-9, 1e3},
-    ParameterRange{"process_noise", "m^2/s", 0.0, 1e6},
-};
 
 /// A quantity of several parameters and its accepted magnitudes.
 struct RatioRange {
@@ -192,26 +129,6 @@ inline std::array<double, ratio_ranges.size()> vehicle_ratios(const VehicleParam
           vehicle.rotor_drag.blow_back / inertia,
           std::sqrt(vehicle.process_noise.force) / mass,
           std::sqrt(vehicle.process_noise.torque) / inertia};
-}
-
-/// The range of the parameter of exactly this name, or null. The search begins at `from`, so that
-/// looking up names in the order of the table takes no time.
-template <std::size_t N>
-constexpr const ParameterRange* find_range(const std::array<ParameterRange, N>& ranges,
-                                           std::string_view name, const ParameterRange* from) {
-  const ParameterRange* first = ranges.data();
-  for (const ParameterRange* range = from; range != first + N; ++range) {
-    if (range->name == name) return range;
-  }
-  for (const ParameterRange* range = first; range != from; ++range) {
-    if (range->name == name) return range;
-  }
-  return nullptr;
-}
-template <std::size_t N>
-constexpr const ParameterRange* find_range(const std::array<ParameterRange, N>& ranges,
-                                           std::string_view name) {
-  return find_range(ranges, name, ranges.data());
 }
 
 }  // namespace propwash
