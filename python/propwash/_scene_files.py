@@ -156,9 +156,7 @@ def _set(kind: type[SetT], table: dict[str, Any], key: str, extra: Iterable[str]
     _refuse_missing(table, needed, key)
     return kind(
         **{
-            name: kind.conversions.get(name, values.number)(
-                value, f"{key}.{name}", kind.field(name).unit
-            )
+            name: kind.conversions[name](value, f"{key}.{name}", kind.field(name).unit)
             for name, value in table.items()
         }
     )
@@ -248,8 +246,8 @@ def _file_struct(
     """The form that a table has in a file."""
     fields: list[Any] = list(head)
     for field in msgspec.structs.fields(kind):
-        convert = kind.conversions.get(field.name, values.number)
-        meaning = ", ".join(text for text in reversed(kind.field(field.name)) if text)
+        convert = kind.conversions[field.name]
+        meaning = kind.field(field.name).description
         form = _described(_FILE_TYPES[convert], meaning)
         if field.required and field.name not in optional:
             fields.append((field.name, form))

@@ -201,7 +201,7 @@ def _set(kind: type[SetT], table: dict[str, Any], key: str, required: tuple[str,
     _refuse_missing(table, (*required, *needed), key)
     prefix = f"{key}." if key else ""
     fields = {
-        name: kind.conversions.get(name, values.number)(value, prefix + name, kind.field(name).unit)
+        name: kind.conversions[name](value, prefix + name, kind.field(name).unit)
         for name, value in table.items()
     }
     return kind(**fields)

@@ -40,10 +40,10 @@ def _file_struct(
     """The form that a table has in a file: conveniences allowed, defaults left to the class."""
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     for field in msgspec.structs.fields(kind):
-        convert = kind.conversions.get(field.name, values.number)
+        convert = kind.conversions[field.name]
         if convert not in _FILE_TYPES or (only is not None and field.name not in only):
             continue
-        meaning = ", ".join(text for text in reversed(kind.field(field.name)) if text)
+        meaning = kind.field(field.name).description
         described: Any = _FILE_TYPES[convert]
         if meaning:
             described = Annotated[described, msgspec.Meta(description=meaning)]
