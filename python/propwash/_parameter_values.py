@@ -300,15 +300,25 @@ _BY_TYPE: dict[Any, Conversion] = {
 }
 
 
+def plain_type(hint: Any) -> Any:
+    """The type in an annotation."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def is_group(form: Any) -> bool:
+    """Whether a type is a class of parameters."""
+    return isinstance(form, msgspec.StructMeta)
+
+
 def conversion_of(hint: Any) -> Conversion:
     """What converts a field: a function in its annotation, or what its type asks for."""
     for item in getattr(hint, "__metadata__", ()):
         if callable(item):
             return item  # type: ignore[no-any-return]
-    plain = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    plain = plain_type(hint)
     if plain in _BY_TYPE:
         return _BY_TYPE[plain]
-    return groups(get_args(plain)[0]) if get_origin(plain) is tuple else group(plain)
+    return group(plain) if is_group(plain) else groups(get_args(plain)[0])
 
 
 def has_names(value: object) -> TypeGuard[Mapping[str, Any]]:

@@ -12,16 +12,16 @@ import difflib
 import math
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from .. import _input_files
+from .. import _parameter_files as files
 from .. import _parameter_values as values
 from .. import parameters as p
+from .._parameter_files import SetT
 from .._parameter_values import ParameterError, refusal
-
-SetT = TypeVar("SetT", bound=p.ParameterSet)
 
 TABLES: dict[str, type[p.ParameterSet]] = {
     "body": p.BodyParameters,
@@ -36,6 +36,7 @@ TABLES: dict[str, type[p.ParameterSet]] = {
 ROTOR_DEFAULTS = ("axis", "thrust_coefficient", "torque_coefficient", "inertia")
 LAGS = ("time_constant_up", "time_constant_down")
 OF_MOTOR = (*LAGS, "speed_min", "speed_max")  # what [[rotors]] may hold of its motor
+_NEEDED = ", which every vehicle needs"
 _HEAD = ("name", "kind", "sources")
 
 # suffix: the SI unit that is meant, and what to multiply by
@@ -86,7 +87,7 @@ def _read_sources(tables: dict[str, Any]) -> dict[str, str]:
 
 def _multicopter(tables: dict[str, Any]) -> p.VehicleParameters:
     _refuse_unknown(tables, (*_HEAD, "rotor", "rotors", *TABLES), "")
-    _refuse_missing(tables, ("name", "body", "rotors", "motor"), "")
+    files.refuse_missing(tables, ("name", "body", "rotors", "motor"), "", _NEEDED)
     rotors, motors = _rotors(tables)
     resolve: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         "motor": lambda table: _motor(table, motors),
@@ -189,30 +190,15 @@ def _rate_controller(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(value: object, key: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise refusal(key, value, f"a table [{key}]")
-    return value
+    return files.table(value, key, f"a table [{key}]")
 
 
 def _set(kind: type[SetT], table: dict[str, Any], key: str, required: tuple[str, ...] = ()) -> SetT:
     """Makes a parameter set, so that errors name the keys of the file."""
     _refuse_unknown(table, kind.__struct_fields__, key)
     needed = [field.name for field in msgspec.structs.fields(kind) if field.required]
-    _refuse_missing(table, (*required, *needed), key)
-    prefix = f"{key}." if key else ""
-    fields = {
-        name: kind.conversions[name](value, prefix + name, kind.field(name).unit)
-        for name, value in table.items()
-    }
-    return kind(**fields)
-
-
-def _refuse_missing(table: dict[str, Any], needed: Iterable[str], key: str) -> None:
-    missing = [name for name in needed if name not in table]
-    if missing:
-        prefix = f"{key}." if key else ""
-        keys = ", ".join(prefix + name for name in missing)
-        raise ParameterError(f"missing {keys}, which every vehicle needs")
+    files.refuse_missing(table, (*required, *needed), key, _NEEDED)
+    return files.made(kind, table, key)
 
 
 def _refuse_unknown(table: dict[str, Any], known: Iterable[str], key: str) -> None:
