@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -12,6 +12,8 @@ from ._parameter_values import ParameterError, Vector3, refusal
 from .parameters import ParameterSet
 
 SetT = TypeVar("SetT", bound=ParameterSet)
+Hint = Callable[[str, Sequence[str]], str]
+"""From an unknown key and the known ones to the end of an error."""
 
 _MatrixFile = tuple[float | Vector3, float | Vector3, float | Vector3]
 _UNSET: Any = msgspec.UNSET
@@ -46,8 +48,36 @@ def refuse_missing(
         raise ParameterError(f"missing {', '.join(missing)}{reason}")
 
 
-def made(kind: type[SetT], table: dict[str, Any], key: str) -> SetT:
-    """A parameter set of a table without unknown keys; errors name the keys of the file."""
+def refuse_unknown(table: dict[str, Any], known: Sequence[str], key: str, hint: Hint) -> None:
+    """Raises ParameterError for a key that is not known. hint: what the error adds."""
+    prefix = f"{key}." if key else ""
+    for name, value in table.items():
+        if name in known:
+            continue
+        text = hint(name, known) or f"; known here: {', '.join(known)}"
+        if isinstance(value, dict):
+            raise ParameterError(f"unknown table [{prefix}{name:.80}]{text}")
+        raise ParameterError(f"unknown key {prefix}{name:.80} = {values.shown(value)}{text}")
+
+
+def made(
+    kind: type[SetT],
+    table: dict[str, Any],
+    key: str,
+    hint: Hint,
+    *,
+    extra: Sequence[str] = (),
+    required: Sequence[str] = (),
+    reason: str = "",
+) -> SetT:
+    """A parameter set of a table; errors name the keys of the file.
+
+    extra: keys beside the fields that the error for an unknown one names. required: fields that a
+    file must have although the class has a default. reason: why, for the error.
+    """
+    refuse_unknown(table, (*kind.__struct_fields__, *extra), key, hint)
+    needed = [field.name for field in msgspec.structs.fields(kind) if field.required]
+    refuse_missing(table, (*required, *needed), key, reason)
     prefix = f"{key}." if key else ""
     return kind(
         **{

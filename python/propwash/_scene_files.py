@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -62,7 +62,7 @@ def read(path: Path, seed: int | None) -> SceneFile:
 
 
 def _scene(tables: dict[str, Any], folder: Path, seed: int | None) -> SceneFile:
-    _refuse_unknown(tables, _HEAD, "")
+    files.refuse_unknown(tables, _HEAD, "", _hint)
     files.refuse_missing(tables, ("name",), "")
     for key, source in files.table(tables.get("sources", {}), "sources").items():
         values.text(source, f"sources.{values.shown(key)}")
@@ -143,27 +143,15 @@ def _list(tables: dict[str, Any], key: str) -> list[Any]:
 
 
 def _set(kind: type[SetT], table: dict[str, Any], key: str, extra: Iterable[str] = ()) -> SetT:
-    """Makes a parameter set, so that errors name the keys of the file."""
-    known, needed = parts.fields_of(kind)
-    shown = [*known, *extra, *(["file"] if kind is parts.Mesh else [])]
-    _refuse_unknown(table, shown, key, known)
-    files.refuse_missing(table, needed, key)
-    return files.made(kind, table, key)
+    shown = (*extra, "file") if kind is parts.Mesh else tuple(extra)
+    return files.made(kind, table, key, _hint, extra=shown)
 
 
-def _refuse_unknown(
-    table: dict[str, Any], shown: Iterable[str], key: str, known: Iterable[str] | None = None
-) -> None:
-    shown = list(shown)
-    accepted = shown if known is None else list(known)
-    prefix = f"{key}." if key else ""
-    for name, value in table.items():
-        if name in accepted:
-            continue
-        hint = values.nearest(name, shown) or f"; known here: {', '.join(shown)}"
-        if name.endswith(("_deg", "_degrees")):
-            hint += ". Scene files are in SI units: angles in rad"
-        raise ParameterError(f"unknown key {prefix}{name:.80} = {values.shown(value)}{hint}")
+def _hint(name: str, known: Sequence[str]) -> str:
+    hint = values.nearest(name, known) or f"; known here: {', '.join(known)}"
+    if name.endswith(("_deg", "_degrees")):
+        hint += ". Scene files are in SI units: angles in rad"
+    return hint
 
 
 def _toml_fields(group: ParameterSet) -> list[str]:

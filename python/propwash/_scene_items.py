@@ -5,7 +5,6 @@ import math
 import operator
 from typing import Annotated, Any, ClassVar, Self
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -210,9 +209,3 @@ KINDS: dict[str, type[Item]] = {
 def turned(yaw: float) -> Quaternion:
     """The attitude of a heading [rad]."""
     return (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))
-
-
-def fields_of(kind: type[ParameterSet]) -> tuple[list[str], list[str]]:
-    """The names of all fields, and of those that must be given."""
-    fields = msgspec.structs.fields(kind)
-    return [field.name for field in fields], [field.name for field in fields if field.required]
