@@ -48,7 +48,7 @@ def _ratios() -> list[Row]:
     """Name, unit, smallest and largest of the ranges of ratios."""
     if not HEADER.exists():
         pytest.skip("the tests do not lie beside the headers")
-    entry = r'RatioRange\{"([^"]+)", "([^"]*)",\s*([-+.\de]+),\s*([-+.\de]+)'
+    entry = r'Ratio\{"([^"]+)",\s*"([^"]*)",\s*([-+.\de]+),\s*([-+.\de]+)'
     rows = re.findall(entry, HEADER.read_text(encoding="utf-8"))
     return [(name, unit, float(low), float(high)) for name, unit, low, high in rows]
 

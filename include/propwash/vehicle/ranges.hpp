@@ -19,41 +19,14 @@
 
 namespace propwash {
 
-/// A quantity of several parameters and its accepted magnitudes.
-struct RatioRange {
+/// A quantity of several parameters, and its accepted magnitudes.
+struct Ratio {
   const char* name;
   const char* unit;
   double smallest;  ///< of a quantity that is not zero
   double largest;
   const char* parameters;  ///< those that it is made of
-};
-
-/// The ranges of vehicle_ratios(), in its order. "Full speed" is the larger magnitude of
-/// motor.speed_min and motor.speed_max, "moment of inertia" the smallest principal one.
-inline constexpr std::array ratio_ranges{
-    RatioRange{"smallest principal moment of inertia", "kg m^2", 1e-14, 1e10, "body.inertia"},
-    RatioRange{"largest over smallest principal moment of inertia", "", 1.0, 1e6, "body.inertia"},
-    RatioRange{"thrust at full speed over mass", "m/s^2", 1e-6, 1e4,
-               "body.mass, rotors.thrust_coefficient and motor.speed_max"},
-    RatioRange{"rotor torque at full speed over moment of inertia", "rad/s^2", 0.0, 2e5,
-               "body.inertia, rotors.position, rotors.thrust_coefficient, "
-               "rotors.torque_coefficient and motor.speed_max"},
-    RatioRange{"smallest rotor torque about a body axis over largest moment of inertia", "rad/s^2",
-               1e-9, 2e5,
-               "body.inertia, rotors.position, rotors.thrust_coefficient, "
-               "rotors.torque_coefficient and motor.speed_max"},
-    RatioRange{"rotor momentum at full speed over moment of inertia", "rad/s", 0.0, 1e3,
-               "body.inertia, rotors.inertia and motor.speed_max"},
-    RatioRange{"drag.translational over mass", "1/m", 0.0, 10.0,
-               "body.mass and drag.translational"},
-    RatioRange{"drag.rotational over moment of inertia", "1/rad", 0.0, 5.0,
-               "body.inertia and drag.rotational"},
-    RatioRange{"rotor_drag.blow_back over moment of inertia", "rad/(m s)", 0.0, 1e3,
-               "body.inertia and rotor_drag.blow_back"},
-    RatioRange{"root of process_noise.force over mass", "m/s/sqrt(s)", 0.0, 10.0,
-               "body.mass and process_noise.force"},
-    RatioRange{"root of process_noise.torque over moment of inertia", "rad/s/sqrt(s)", 0.0, 100.0,
-               "body.inertia and process_noise.torque"},
+  double value;
 };
 
 namespace detail {
@@ -95,9 +68,10 @@ inline double min_axis_torque(const VehicleParameters& vehicle) {
 
 }  // namespace detail
 
-/// The quantities of `ratio_ranges`. The vehicle's numbers must be finite, its mass and principal
-/// moments of inertia > 0.
-inline std::array<double, ratio_ranges.size()> vehicle_ratios(const VehicleParameters& vehicle) {
+/// The ratios of a vehicle whose numbers are finite, its mass and principal moments of inertia > 0.
+/// "Full speed" is the larger magnitude of motor.speed_min and motor.speed_max, "moment of inertia"
+/// the smallest principal one.
+inline auto vehicle_ratios(const VehicleParameters& vehicle) {
   const double mass = vehicle.body.mass;
   const auto principal = detail::principal_values(vehicle.body.inertia);
   const double inertia = principal[0];
@@ -118,17 +92,35 @@ inline std::array<double, ratio_ranges.size()> vehicle_ratios(const VehicleParam
     }
     rotational = std::max(rotational, sum);
   }
-  return {inertia,
-          principal[2] / inertia,
-          thrust / mass,
-          torque / inertia,
-          detail::min_axis_torque(vehicle) / principal[2],
-          momentum / inertia,
-          vehicle.drag.translational / mass,
-          rotational / inertia,
-          vehicle.rotor_drag.blow_back / inertia,
-          std::sqrt(vehicle.process_noise.force) / mass,
-          std::sqrt(vehicle.process_noise.torque) / inertia};
+  return std::array{
+      Ratio{"smallest principal moment of inertia", "kg m^2", 1e-14, 1e10, "body.inertia", inertia},
+      Ratio{"largest over smallest principal moment of inertia", "", 1.0, 1e6, "body.inertia",
+            principal[2] / inertia},
+      Ratio{"thrust at full speed over mass", "m/s^2", 1e-6, 1e4,
+            "body.mass, rotors.thrust_coefficient and motor.speed_max", thrust / mass},
+      Ratio{"rotor torque at full speed over moment of inertia", "rad/s^2", 0.0, 2e5,
+            "body.inertia, rotors.position, rotors.thrust_coefficient, rotors.torque_coefficient "
+            "and motor.speed_max",
+            torque / inertia},
+      Ratio{"smallest rotor torque about a body axis over largest moment of inertia", "rad/s^2",
+            1e-9, 2e5,
+            "body.inertia, rotors.position, rotors.thrust_coefficient, rotors.torque_coefficient "
+            "and motor.speed_max",
+            detail::min_axis_torque(vehicle) / principal[2]},
+      Ratio{"rotor momentum at full speed over moment of inertia", "rad/s", 0.0, 1e3,
+            "body.inertia, rotors.inertia and motor.speed_max", momentum / inertia},
+      Ratio{"drag.translational over mass", "1/m", 0.0, 10.0, "body.mass and drag.translational",
+            vehicle.drag.translational / mass},
+      Ratio{"drag.rotational over moment of inertia", "1/rad", 0.0, 5.0,
+            "body.inertia and drag.rotational", rotational / inertia},
+      Ratio{"rotor_drag.blow_back over moment of inertia", "rad/(m s)", 0.0, 1e3,
+            "body.inertia and rotor_drag.blow_back", vehicle.rotor_drag.blow_back / inertia},
+      Ratio{"root of process_noise.force over mass", "m/s/sqrt(s)", 0.0, 10.0,
+            "body.mass and process_noise.force", std::sqrt(vehicle.process_noise.force) / mass},
+      Ratio{"root of process_noise.torque over moment of inertia", "rad/s/sqrt(s)", 0.0, 100.0,
+            "body.inertia and process_noise.torque",
+            std::sqrt(vehicle.process_noise.torque) / inertia},
+  };
 }
 
 }  // namespace propwash

@@ -74,13 +74,11 @@ void check_fields(const Parameters& parameters, Complaints& complaints) {
 
 /// Complains of ratios between parameters that are outside their ranges.
 inline void check_ratios(const VehicleParameters& vehicle, Complaints& complaints) {
-  const auto ratios = vehicle_ratios(vehicle);
-  for (std::size_t i = 0; i < ratios.size(); ++i) {
-    const auto& range = ratio_ranges[i];
-    if (!is_outside(ratios[i], range.smallest, range.largest)) continue;
+  for (const Ratio& ratio : vehicle_ratios(vehicle)) {
+    if (!is_outside(ratio.value, ratio.smallest, ratio.largest)) continue;
     complaints.add(
-        range.name, ratios[i],
-        magnitudes(range.smallest, range.largest, range.unit) + "; see " + range.parameters);
+        ratio.name, ratio.value,
+        magnitudes(ratio.smallest, ratio.largest, ratio.unit) + "; see " + ratio.parameters);
   }
 }
 
