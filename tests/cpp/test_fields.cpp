@@ -322,7 +322,8 @@ TEST_CASE("shapes are those of the members, with the rotors in front", "[fields]
   CHECK(Shape(noise.begin(), noise.end()) == Shape{2});
 }
 
-TEST_CASE("an inertial measurement unit and the outer loops have tables by themselves", "[fields]") {
+TEST_CASE("an inertial measurement unit and the outer loops have tables by themselves",
+          "[fields]") {
   auto v = pw::vehicles::flightgoggles();
   const auto imu = pw::fields(v.imu);
   for (const auto& field : imu) {
