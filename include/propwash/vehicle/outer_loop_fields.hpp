@@ -75,7 +75,7 @@ inline void validate(const OuterLoopParameters& parameters) {
   if (parameters.interval < 1 || parameters.interval > 10000) {
     complaints.add("interval", parameters.interval, "1 to 10000 steps");
   }
-  detail::check_fields(parameters, complaints);
+  detail::check_fields(fields(parameters), complaints);
   if (complaints.texts.empty() && parameters.thrust_min > parameters.thrust_max) {
     complaints.add("thrust_min", parameters.thrust_min,
                    "at most thrust_max = " + detail::formatted(parameters.thrust_max) + " N");

@@ -57,9 +57,9 @@ inline std::string expected_of(const FieldSchema& field) {
 }
 
 /// Complains of every number that its field does not accept.
-template <class Parameters>
-void check_fields(const Parameters& parameters, Complaints& complaints) {
-  for (const ConstFieldView& field : fields(parameters)) {
+template <class Fields>
+void check_fields(const Fields& fields, Complaints& complaints) {
+  for (const ConstFieldView& field : fields) {
     for (int i = 0; i < field.size(); ++i) {
       const double x = field[i];
       if (!is_accepted(field.accepts, x)) {
@@ -102,29 +102,30 @@ inline void check_inertia(const RigidBodyParameters<double>& body, Complaints& c
 
 /// Complains of too few or too many rotors, and of parameters of the motors that are neither one
 /// number nor one for each rotor.
-inline void check_counts(const VehicleParameters& vehicle, Complaints& complaints) {
-  const std::string rotors = std::to_string(vehicle.rotors.size()), most = std::to_string(max_size);
-  const auto count = static_cast<std::int64_t>(vehicle.rotors.size());
-  if (count < 1 || count > max_size) {
-    complaints.add("rotors, their number", rotors, "1 to " + most);
+template <class Fields>
+void check_counts(const Fields& fields, std::size_t rotors, Complaints& complaints) {
+  const auto number = static_cast<std::int64_t>(rotors);
+  if (number < 1 || number > max_size) {
+    complaints.add("rotors, their number", number, "1 to " + std::to_string(max_size));
   }
-  for (const ConstFieldView& field : fields(vehicle)) {
-    if (field.count == nullptr || *field.count == 1 || *field.count == count) continue;
+  for (const ConstFieldView& field : fields) {
+    if (field.count == nullptr || *field.count == 1 || *field.count == number) continue;
     complaints.add(std::string(field.name) + ", their number",
-                   *field.count > 0 ? std::to_string(*field.count) : "0 or more than " + most,
-                   "1, or " + rotors + ", one for each rotor");
+                   *field.count > 0 ? std::to_string(*field.count)
+                                    : "0 or more than " + std::to_string(max_size),
+                   "1, or " + std::to_string(rotors) + ", one for each rotor");
   }
 }
 
 inline void check_rotors(const VehicleParameters& vehicle, Complaints& complaints) {
   for (std::size_t i = 0; i < vehicle.rotors.size(); ++i) {
     const auto& rotor = vehicle.rotors[i];
-    const std::string name = "rotors[" + std::to_string(i) + "]";
+    const auto name = [i] { return "rotors[" + std::to_string(i) + "]"; };
     if (!is_finite(rotor.axis) || std::abs(norm(rotor.axis) - 1.0) >= 1e-6) {
-      complaints.add(name + ".axis", formatted(rotor.axis), "a unit vector");
+      complaints.add(name() + ".axis", formatted(rotor.axis), "a unit vector");
     }
     if (!is_finite(rotor.spin) || std::abs(rotor.spin) != 1.0) {
-      complaints.add(name + ".spin", rotor.spin, "+1 (counter-clockwise) or -1 (clockwise)");
+      complaints.add(name() + ".spin", rotor.spin, "+1 (counter-clockwise) or -1 (clockwise)");
     }
   }
 }
@@ -211,16 +212,17 @@ inline void check_attitude(const ImuParameters<double>& imu, Complaints& complai
 
 inline Complaints complaints_of(const ImuParameters<double>& imu) {
   Complaints complaints;
-  check_fields(imu, complaints);
+  check_fields(fields(imu), complaints);
   check_attitude(imu, complaints);
   return complaints;
 }
 
 inline Complaints complaints_of(const VehicleParameters& vehicle) {
   Complaints complaints;
-  check_counts(vehicle, complaints);
+  const auto all = fields(vehicle);
+  check_counts(all, vehicle.rotors.size(), complaints);
   if (!complaints.texts.empty()) return complaints;  // numbers of rotors cannot be compared
-  check_fields(vehicle, complaints);
+  check_fields(all, complaints);
   check_inertia(vehicle.body, complaints);
   check_rotors(vehicle, complaints);
   check_speeds(vehicle.motor, complaints);
@@ -237,7 +239,7 @@ inline Complaints complaints_of(const CarParameters& car) {
     complaints.add("speed_min", car.speed_min,
                    "at most speed_max = " + formatted(car.speed_max) + " m/s");
   }
-  check_fields(car, complaints);
+  check_fields(fields(car), complaints);
   return complaints;
 }
 
