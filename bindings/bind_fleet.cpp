@@ -23,18 +23,6 @@ FleetOptions options_from(const std::string& integrator, double dt, std::uint64_
   return options;
 }
 
-/// Name, shape of one vehicle's numbers and whether all vehicles share it, for each field.
-py::list parameter_table(const py::object& parameters) {
-  const VehicleParameters vehicle = vehicle_parameters(parameters);
-  py::list table;
-  for (const auto& field : fields(vehicle)) {
-    py::list shape;
-    for (const int extent : field.shape) shape.append(extent);
-    table.append(py::make_tuple(std::string(field.name), py::tuple(shape), field.structural));
-  }
-  return table;
-}
-
 template <class T>
 void bind_fleet_of(py::module_& m, const char* name) {
   using Self = PyFleet<T>;
@@ -99,7 +87,6 @@ void bind_fleet(py::module_& m) {
       .def_property_readonly("threads", &ThreadPool::threads, "the caller's thread included");
   bind_fleet_of<float>(m, "FleetFloat32");
   bind_fleet_of<double>(m, "FleetFloat64");
-  m.def("parameter_table", &parameter_table, py::arg("parameters"));
   m.def("build_info", &build_info);
   m.def("fma_peak", &fma_peak, py::arg("dtype"),
         "GFLOP/s of one core in multiply-adds, measured for about a tenth of a second.");

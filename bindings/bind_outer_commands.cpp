@@ -162,16 +162,16 @@ OuterLoopCommand<double> OuterCommand::row(py::ssize_t i) const {
   return command;
 }
 
-py::dict to_dict(const OuterLoopParameters& parameters) {
-  OuterLoopParameters p = parameters;
+py::dict to_dict(const OuterLoopParameters& p) {
   py::dict values;
   values["interval"] = p.interval;
   values["prioritised"] = p.prioritised;
   for (const auto& field : fields(p)) {
-    if (field.count == 1) {
-      values[field.name] = *field.first;
+    const char* const name = field.name.data();
+    if (field.size() == 1) {
+      values[name] = field[0];
     } else {
-      values[field.name] = py::make_tuple(field.first[0], field.first[1], field.first[2]);
+      values[name] = py::make_tuple(field[0], field[1], field[2]);
     }
   }
   return values;
@@ -191,17 +191,14 @@ void set_outer_loop(OuterLoopParameters& p, const std::string& name, py::handle 
     p.prioritised = value.cast<bool>();
     return;
   }
-  for (const OuterLoopField& field : fields(p)) {
-    if (name != field.name) continue;
-    const std::string expected = field.count == 1 ? "a finite number" : "3 finite numbers";
-    const Array numbers = finite_array(value, name, expected);
-    if (numbers.ndim() != (field.count == 1 ? 0 : 1) || numbers.size() != field.count) {
-      refuse(name, expected, value);
-    }
-    std::copy_n(numbers.data(), field.count, field.first);
-    return;
+  const auto field = find_field(p, name);
+  if (!field) throw py::value_error("outer_loops: there is no '" + name + "'");
+  const std::string expected = field->size() == 1 ? "a finite number" : "3 finite numbers";
+  const Array numbers = finite_array(value, name, expected);
+  if (numbers.ndim() != field->shape.rank || numbers.size() != field->size()) {
+    refuse(name, expected, value);
   }
-  throw py::value_error("outer_loops: there is no '" + name + "'");
+  field->set(numbers.data());
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ PYBIND11_MODULE(_core, m) {
   pybind11::register_exception_translator(&translate);
   propwash::bindings::bind_commands(m);
   propwash::bindings::bind_outer_commands(m);
+  propwash::bindings::bind_parameters(m);
   propwash::bindings::bind_control(m);
   propwash::bindings::bind_integrate(m);
   propwash::bindings::bind_multicopter(m);

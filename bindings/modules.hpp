@@ -8,6 +8,7 @@ namespace propwash::bindings {
 
 void bind_commands(pybind11::module_& m);
 void bind_outer_commands(pybind11::module_& m);
+void bind_parameters(pybind11::module_& m);
 void bind_control(pybind11::module_& m);
 void bind_integrate(pybind11::module_& m);
 void bind_multicopter(pybind11::module_& m);

@@ -3,117 +3,98 @@
 #include <algorithm>
 
 #include "arrays.hpp"
-#include "propwash/vehicle/validate.hpp"
+#include "modules.hpp"
+#include "propwash/vehicle/fields.hpp"
+#include "propwash/vehicle/outer_loop_fields.hpp"
 
 namespace propwash::bindings {
 
 namespace {
 
-/// A group of parameters with its dotted name, for messages.
-class Group {
- public:
-  Group(py::object object, std::string name) : object_(std::move(object)), name_(std::move(name)) {}
+/// The attribute at a dotted path, such as "filter.damping".
+py::object attribute(py::object object, std::string_view path) {
+  for (;;) {
+    const auto dot = path.find('.');
+    object = object.attr(py::str(std::string(path.substr(0, dot))));
+    if (dot == std::string_view::npos) return object;
+    path.remove_prefix(dot + 1);
+  }
+}
 
-  Group group(const char* field) const { return {object_.attr(field), key(field)}; }
-  /// The range is validate()'s to judge: infinities and NaN pass.
-  double number(const char* field) const {
-    const py::object value = object_.attr(field);
+/// The numbers of a value that has a shape, to `to`. Raises ParameterError for another shape.
+/// Infinity and NaN pass: validate() judges them.
+void read_numbers(const py::object& value, const std::string& name, const FieldShape& shape,
+                  double* to) {
+  if (shape.rank == 0) {
     try {
-      return value.cast<double>();
+      *to = value.cast<double>();
+      return;
     } catch (const py::cast_error&) {
-      refuse_parameter(key(field), "a number", value);
+      refuse_parameter(name, "a number", value);
     }
   }
-  /// One number, or a tuple of as many as there are rotors.
-  PerRotor<double> per_rotor(const char* field) const {
-    const py::object value = object_.attr(field);
-    if (!py::isinstance<py::tuple>(value)) return number(field);
-    const auto items = py::reinterpret_borrow<py::tuple>(value);
-    const auto count = static_cast<std::int64_t>(items.size());
-    if (count < 1 || count > max_size) {
-      refuse(key(field), "a number, or one for each rotor", value);
-    }
-    PerRotor<double> numbers;
-    numbers.count = count;
-    for (std::int64_t i = 0; i < count; ++i) {
-      numbers.values[i] = items[static_cast<std::size_t>(i)].cast<double>();
-    }
-    return numbers;
+  const Array numbers = Array::ensure(value);
+  if (!numbers || numbers.ndim() != shape.rank ||
+      !std::equal(shape.begin(), shape.end(), numbers.shape())) {
+    const std::string count = std::to_string(shape.extents[0]);
+    refuse_parameter(name,
+                     shape.rank == 2 ? "3 x 3 numbers"
+                                     : count + " numbers" + (count == "4" ? " (w, x, y, z)" : ""),
+                     value);
   }
-  Vec3<double> vec3(const char* field) const {
-    const Array values = array(field, {3}, "3 numbers");
-    return {values.data()[0], values.data()[1], values.data()[2]};
-  }
-  Mat3<double> mat3(const char* field) const {
-    const Array values = array(field, {3, 3}, "3 x 3 numbers");
-    Mat3<double> matrix;
-    for (int i = 0; i < 9; ++i) matrix.elements[i] = values.data()[i];
-    return matrix;
-  }
-  Quat<double> quat(const char* field) const {
-    const Array values = array(field, {4}, "4 numbers (w, x, y, z)");
-    const double* d = values.data();
-    return {d[0], d[1], d[2], d[3]};
-  }
-  std::string text(const char* field) const { return py::str(object_.attr(field)); }
-  bool flag(const char* field) const { return object_.attr(field).cast<bool>(); }
-
- private:
-  std::string key(const char* field) const { return name_.empty() ? field : name_ + "." + field; }
-  Array array(const char* field, const std::vector<py::ssize_t>& shape,
-              const char* expected) const {
-    const py::object value = object_.attr(field);
-    Array values = Array::ensure(value);
-    if (!values || values.ndim() != static_cast<py::ssize_t>(shape.size()) ||
-        !std::equal(shape.begin(), shape.end(), values.shape())) {
-      refuse_parameter(key(field), expected, value);
-    }
-    return values;
-  }
-
-  py::object object_;
-  std::string name_;
-};
-
-RotorParameters<double> rotor(const Group& from) {
-  RotorParameters<double> to;
-  to.position = from.vec3("position");
-  to.axis = from.vec3("axis");
-  to.spin = from.number("spin");
-  to.thrust_coefficient = from.number("thrust_coefficient");
-  to.torque_coefficient = from.number("torque_coefficient");
-  to.inertia = from.number("inertia");
-  return to;
+  std::copy_n(numbers.data(), shape.size(), to);
 }
 
-MotorParameters<double> motor(const Group& from) {
-  MotorParameters<double> to;
-  to.time_constant_up = from.per_rotor("time_constant_up");
-  to.time_constant_down = from.per_rotor("time_constant_down");
-  to.speed_min = from.per_rotor("speed_min");
-  to.speed_max = from.per_rotor("speed_max");
-  to.command_delay = from.number("command_delay");
-  return to;
+/// One number, or a tuple of as many as there are rotors.
+void read_per_rotor(const py::object& value, const FieldView& field) {
+  const bool is_one = !py::isinstance<py::tuple>(value);
+  *field.count = is_one ? 1 : static_cast<std::int64_t>(py::len(value));
+  if (*field.count < 1 || *field.count > max_size) {
+    refuse(std::string(field.name), "a number, or one for each rotor", value);
+  }
+  const int count = static_cast<int>(*field.count);
+  read_numbers(value, std::string(field.name), is_one ? FieldShape{} : FieldShape{1, {count}},
+               field.first);
 }
 
-ImuParameters<double> imu(const Group& from) {
-  ImuParameters<double> to;
-  to.accelerometer_noise_density = from.number("accelerometer_noise_density");
-  to.gyroscope_noise_density = from.number("gyroscope_noise_density");
-  to.accelerometer_bias_walk = from.number("accelerometer_bias_walk");
-  to.gyroscope_bias_walk = from.number("gyroscope_bias_walk");
-  to.accelerometer_bias_initial = from.number("accelerometer_bias_initial");
-  to.gyroscope_bias_initial = from.number("gyroscope_bias_initial");
-  to.position = from.vec3("position");
-  to.attitude = from.quat("attitude");
-  to.accelerometer_scale = from.vec3("accelerometer_scale");
-  to.gyroscope_scale = from.vec3("gyroscope_scale");
-  to.accelerometer_resolution = from.number("accelerometer_resolution");
-  to.gyroscope_resolution = from.number("gyroscope_resolution");
-  to.accelerometer_range = from.number("accelerometer_range");
-  to.gyroscope_range = from.number("gyroscope_range");
-  to.rate = from.number("rate");
-  return to;
+/// Sets every field from the attribute of an object that has its name without `prefix`.
+template <class Parameters>
+void read_fields(const py::object& object, Parameters& to, std::string_view prefix = {}) {
+  constexpr std::string_view rotors = "rotors.";
+  for (const FieldView& field : fields(to)) {
+    const std::string name(field.name);
+    if (name.compare(0, rotors.size(), rotors) != 0) {
+      const py::object value = attribute(object, field.name.substr(prefix.size()));
+      if (field.count != nullptr) {
+        read_per_rotor(value, field);
+      } else {
+        read_numbers(value, name, field.shape, field.first);
+      }
+      continue;
+    }
+    const std::string member = name.substr(rotors.size());
+    const py::object all_rotors = object.attr("rotors");
+    const FieldShape each{field.shape.rank - 1, {field.shape.extents[1]}};
+    for (int row = 0; row < field.rows; ++row) {
+      const std::string rotor = "rotors[" + std::to_string(row) + "].";
+      read_numbers(all_rotors[py::int_(row)].attr(member.c_str()), rotor + member, each,
+                   &field(row, 0));
+    }
+  }
+}
+
+/// The schema of all fields: name, shape of one vehicle's numbers, whether all vehicles of a fleet
+/// share them, unit, meaning, smallest and largest magnitude.
+template <class Parameters>
+py::list field_table(const Parameters& parameters) {
+  py::list table;
+  for (const ConstFieldView& field : fields(parameters)) {
+    py::list shape;
+    for (const int extent : field.shape) shape.append(extent);
+    table.append(py::make_tuple(field.name, py::tuple(shape), field.structural, field.unit,
+                                field.meaning, field.smallest, field.largest));
+  }
+  return table;
 }
 
 Discretisation discretisation_named(const std::string& name) {
@@ -123,61 +104,33 @@ Discretisation discretisation_named(const std::string& name) {
                        "': expected 'exact' or 'backward_euler'");
 }
 
-RateControllerParameters<double> rate_controller(const Group& from) {
-  RateControllerParameters<double> to;
-  to.proportional = from.vec3("proportional");
-  to.integral = from.vec3("integral");
-  to.derivative = from.vec3("derivative");
-  to.integral_bound = from.vec3("integral_bound");
-  const Group filter = from.group("filter");
-  to.filter = {filter.number("stiffness"), filter.number("damping")};
-  to.discretisation = discretisation_named(from.text("discretisation"));
-  to.gyroscopic_term = from.flag("gyroscopic_term");
-  return to;
-}
-
 }  // namespace
 
 VehicleParameters vehicle_parameters(py::handle object) {
-  const auto whole = py::reinterpret_borrow<py::object>(object);
-  const Group from(whole, "");
+  const auto from = py::reinterpret_borrow<py::object>(object);
   VehicleParameters to;
-  to.name = from.text("name");
-  const Group body = from.group("body");
-  to.body = {body.number("mass"), body.mat3("inertia"), body.vec3("gravity")};
-  int index = 0;
-  for (const py::handle item : whole.attr("rotors")) {
-    to.rotors.push_back(rotor(Group(py::reinterpret_borrow<py::object>(item),
-                                    "rotors[" + std::to_string(index++) + "]")));
-  }
-  to.motor = motor(from.group("motor"));
-  const Group drag = from.group("drag");
-  to.drag = {drag.number("translational"), drag.mat3("rotational")};
-  const Group rotor_drag = from.group("rotor_drag");
-  to.rotor_drag = {rotor_drag.vec3("linear"), rotor_drag.number("blow_back")};
-  to.battery = {from.group("battery").number("nominal_voltage")};
-  const Group noise = from.group("process_noise");
-  to.process_noise = {noise.number("force"), noise.number("torque")};
-  to.imu = imu(from.group("imu"));
-  to.rate_controller = rate_controller(from.group("rate_controller"));
+  to.name = py::str(from.attr("name"));
+  to.rotors.resize(py::len(from.attr("rotors")));
+  read_fields(from, to);
+  const py::object controller = from.attr("rate_controller");
+  to.rate_controller.discretisation =
+      discretisation_named(py::str(controller.attr("discretisation")));
+  to.rate_controller.gyroscopic_term = controller.attr("gyroscopic_term").cast<bool>();
   return to;
 }
 
 CarParameters car_parameters(py::handle object) {
-  const Group from(py::reinterpret_borrow<py::object>(object), "");
+  const auto from = py::reinterpret_borrow<py::object>(object);
   CarParameters to;
-  to.name = from.text("name");
-  to.speed_min = from.number("speed_min");
-  to.speed_max = from.number("speed_max");
-  to.yaw_rate_limit = from.number("yaw_rate_limit");
-  const auto noise = py::tuple(py::reinterpret_borrow<py::object>(object).attr("process_noise"));
-  to.process_noise_forward = noise[0].cast<double>();
-  to.process_noise_left = noise[1].cast<double>();
+  to.name = py::str(from.attr("name"));
+  read_fields(from, to);
   return to;
 }
 
 ImuParameters<double> imu_parameters(py::handle object) {
-  return imu(Group(py::reinterpret_borrow<py::object>(object), "imu"));
+  ImuParameters<double> to;
+  read_fields(py::reinterpret_borrow<py::object>(object), to, "imu.");
+  return to;
 }
 
 Integrator integrator_named(const std::string& name) {
@@ -186,6 +139,15 @@ Integrator integrator_named(const std::string& name) {
   if (name == "symplectic_euler") return Integrator::symplectic_euler;
   throw py::value_error("integrator = '" + name +
                         "': expected 'rk4', 'euler' or 'symplectic_euler'");
+}
+
+void bind_parameters(py::module_& m) {
+  m.def(
+      "parameter_table",
+      [](const py::object& parameters) { return field_table(vehicle_parameters(parameters)); },
+      py::arg("parameters"));
+  m.def("car_parameter_table", [] { return field_table(CarParameters{}); });
+  m.def("outer_loop_table", [] { return field_table(OuterLoopParameters{}); });
 }
 
 }  // namespace propwash::bindings

@@ -79,6 +79,7 @@ __all__: list[str] = [
     "measure_magnetometer",
     "measure_range",
     "observe_state",
+    "outer_loop_table",
     "outer_loops_for",
     "parameter_table",
     "rotations",
@@ -1523,6 +1524,9 @@ def bias_start(
     noise: SampleNoise,
 ) -> numpy.typing.NDArray[numpy.float64]: ...
 def build_info() -> dict: ...
+@typing.overload
+def car_parameter_table() -> list: ...
+@typing.overload
 def car_parameter_table(parameters: typing.Any) -> list: ...
 def category_id(category: str) -> int:
     """
@@ -1817,6 +1821,7 @@ def observe_state(
     Writes the layout of an observed state to (n, k), see propwash.gym.Task.observation.
     """
 
+def outer_loop_table() -> list: ...
 def outer_loops_for(
     parameters: typing.Any, dt: typing.SupportsFloat | typing.SupportsIndex
 ) -> dict: ...

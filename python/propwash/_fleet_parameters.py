@@ -80,7 +80,7 @@ class FleetParameters(MutableMapping[str, Array]):
         self._size = size
         self._table: dict[str, _Entry] = {
             name: _Entry(i, tuple(shape), is_shared)
-            for i, (name, shape, is_shared) in enumerate(table)
+            for i, (name, shape, is_shared, *_) in enumerate(table)
         }
 
     def names(self) -> list[str]:

@@ -13,7 +13,7 @@ import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Real
-from typing import Any, NamedTuple, TypeGuard
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeGuard, get_args, get_origin
 
 import msgspec
 
@@ -50,6 +50,23 @@ class Field(NamedTuple):
 
     unit: str
     meaning: str
+
+    @property
+    def description(self) -> str:
+        """Meaning and unit, where there are any."""
+        return ", ".join(text for text in (self.meaning, self.unit) if text)
+
+
+def is_field(hint: Any) -> bool:
+    """Whether an annotation is a field's and not a class variable's."""
+    origin: Any = get_origin(hint)
+    return origin is not ClassVar
+
+
+def field_of(hint: Any) -> Field:
+    """Unit and meaning in an annotation."""
+    metadata = getattr(hint, "__metadata__", ())
+    return next((item for item in metadata if isinstance(item, Field)), Field("", ""))
 
 
 class _Short(reprlib.Repr):
@@ -269,6 +286,39 @@ def groups(kind: type[Any]) -> Conversion:
             raise ParameterError(f"{place}: {error}") from None
 
     return convert
+
+
+_BY_TYPE: dict[Any, Conversion] = {
+    float: number,
+    str: text,
+    bool: boolean,
+    Vector2: vector2,
+    Vector3: vector3,
+    Quaternion: quaternion,
+    Matrix3: matrix3,
+    PerRotor: number_or_each,
+}
+
+
+def plain_type(hint: Any) -> Any:
+    """The type in an annotation."""
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
+
+
+def is_group(form: Any) -> bool:
+    """Whether a type is a class of parameters."""
+    return isinstance(form, msgspec.StructMeta)
+
+
+def conversion_of(hint: Any) -> Conversion:
+    """What converts a field: a function in its annotation, or what its type asks for."""
+    for item in getattr(hint, "__metadata__", ()):
+        if callable(item):
+            return item  # type: ignore[no-any-return]
+    plain = plain_type(hint)
+    if plain in _BY_TYPE:
+        return _BY_TYPE[plain]
+    return group(plain) if is_group(plain) else groups(get_args(plain)[0])
 
 
 def has_names(value: object) -> TypeGuard[Mapping[str, Any]]:

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 import msgspec
-import numpy as np
 
 from . import _input_files, _mesh_files, _shipped_files
+from . import _parameter_files as files
 from . import _parameter_values as values
 from . import _scene_generators as generators
 from . import _scene_items as parts
+from ._parameter_files import SetT
 from ._parameter_values import LARGEST_WORLD, ParameterError, Vector3, refusal
+from ._vehicle_toml import toml_line, toml_value
 from .parameters import ParameterSet
-
-SetT = TypeVar("SetT", bound=ParameterSet)
 
 _FOLDER = Path(__file__).parent / "scenes"
 _HEAD = ("name", "items", "markers", "start", "generator", "sources")
@@ -62,28 +62,28 @@ def read(path: Path, seed: int | None) -> SceneFile:
 
 
 def _scene(tables: dict[str, Any], folder: Path, seed: int | None) -> SceneFile:
-    _refuse_unknown(tables, _HEAD, "")
-    _refuse_missing(tables, ("name",), "")
-    for key, source in _table(tables.get("sources", {}), "sources").items():
+    files.refuse_unknown(tables, _HEAD, "", _hint)
+    files.refuse_missing(tables, ("name",), "")
+    for key, source in files.table(tables.get("sources", {}), "sources").items():
         values.text(source, f"sources.{values.shown(key)}")
     items = [
-        _item(_table(entry, f"items[{i}]"), f"items[{i}]", folder, seed)
+        _item(files.table(entry, f"items[{i}]"), f"items[{i}]", folder, seed)
         for i, entry in enumerate(_list(tables, "items"))
     ]
     if "generator" in tables:
-        items += _generator(_table(tables["generator"], "generator")).items(seed or 0)
+        items += _generator(files.table(tables["generator"], "generator")).items(seed or 0)
     markers = [
-        _set(parts.Marker, _table(entry, f"markers[{i}]"), f"markers[{i}]")
+        _set(parts.Marker, files.table(entry, f"markers[{i}]"), f"markers[{i}]")
         for i, entry in enumerate(_list(tables, "markers"))
     ]
     start = None
     if "start" in tables:
-        start = _set(parts.Start, _table(tables["start"], "start"), "start")
+        start = _set(parts.Start, files.table(tables["start"], "start"), "start")
     return SceneFile(values.text(tables["name"], "name"), items, markers, start)
 
 
 def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> parts.Item:
-    _refuse_missing(table, ("shape",), key)
+    files.refuse_missing(table, ("shape",), key)
     shape = values.text(table["shape"], f"{key}.shape")
     if shape not in parts.KINDS:
         hint = values.nearest(shape, parts.KINDS) or f"; known: {', '.join(parts.KINDS)}"
@@ -124,7 +124,7 @@ def _perturbed(item: parts.Item, bounds: Vector3, seed: int) -> parts.Item:
 
 
 def _generator(table: dict[str, Any]) -> generators.Generator:
-    _refuse_missing(table, ("kind",), "generator")
+    files.refuse_missing(table, ("kind",), "generator")
     kind = values.text(table["kind"], "generator.kind")
     if kind not in generators.KINDS:
         hint = values.nearest(kind, generators.KINDS) or f"; known: {', '.join(generators.KINDS)}"
@@ -142,59 +142,16 @@ def _list(tables: dict[str, Any], key: str) -> list[Any]:
     return entries
 
 
-def _table(value: object, key: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise refusal(key, value, "a table")
-    return value
-
-
 def _set(kind: type[SetT], table: dict[str, Any], key: str, extra: Iterable[str] = ()) -> SetT:
-    """Makes a parameter set, so that errors name the keys of the file."""
-    known, needed = parts.fields_of(kind)
-    shown = [*known, *extra, *(["file"] if kind is parts.Mesh else [])]
-    _refuse_unknown(table, shown, key, known)
-    _refuse_missing(table, needed, key)
-    return kind(
-        **{
-            name: kind.conversions.get(name, values.number)(
-                value, f"{key}.{name}", kind.field(name).unit
-            )
-            for name, value in table.items()
-        }
-    )
+    shown = (*extra, "file") if kind is parts.Mesh else tuple(extra)
+    return files.made(kind, table, key, _hint, extra=shown)
 
 
-def _refuse_missing(table: dict[str, Any], needed: Iterable[str], key: str) -> None:
-    missing = [name for name in needed if name not in table]
-    if missing:
-        prefix = f"{key}." if key else ""
-        raise ParameterError(f"missing {', '.join(prefix + name for name in missing)}")
-
-
-def _refuse_unknown(
-    table: dict[str, Any], shown: Iterable[str], key: str, known: Iterable[str] | None = None
-) -> None:
-    shown = list(shown)
-    accepted = shown if known is None else list(known)
-    prefix = f"{key}." if key else ""
-    for name, value in table.items():
-        if name in accepted:
-            continue
-        hint = values.nearest(name, shown) or f"; known here: {', '.join(shown)}"
-        if name.endswith(("_deg", "_degrees")):
-            hint += ". Scene files are in SI units: angles in rad"
-        raise ParameterError(f"unknown key {prefix}{name:.80} = {values.shown(value)}{hint}")
-
-
-def _toml_value(value: object) -> str:
-    if isinstance(value, np.ndarray):
-        return "[" + ", ".join(_toml_value(tuple(row)) for row in value.tolist()) + "]"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
-    if isinstance(value, float | int):
-        return repr(value)
-    escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'
+def _hint(name: str, known: Sequence[str]) -> str:
+    hint = values.nearest(name, known) or f"; known here: {', '.join(known)}"
+    if name.endswith(("_deg", "_degrees")):
+        hint += ". Scene files are in SI units: angles in rad"
+    return hint
 
 
 def _toml_fields(group: ParameterSet) -> list[str]:
@@ -203,15 +160,13 @@ def _toml_fields(group: ParameterSet) -> list[str]:
     for field in msgspec.structs.fields(group):
         value = getattr(group, field.name)
         if field.required or value != field.default:
-            unit = group.field(field.name).unit
-            line = f"{field.name} = {_toml_value(value)}"
-            lines.append(f"{line}  # {unit}" if unit else line)
+            lines.append(toml_line(group, field.name, value))
     return lines
 
 
 def to_toml(scene: SceneFile) -> str:
     """The text of a scene file, with all that a seed decides already decided."""
-    lines = [f"name = {_toml_value(scene.name)}", ""]
+    lines = [f"name = {toml_value(scene.name)}", ""]
     if scene.start is not None:
         lines += ["[start]", *_toml_fields(scene.start), ""]
     for item in scene.items:
@@ -219,47 +174,6 @@ def to_toml(scene: SceneFile) -> str:
     for marker in scene.markers:
         lines += ["[[markers]]", *_toml_fields(marker), ""]
     return "\n".join(lines)
-
-
-_FILE_TYPES: dict[Any, Any] = {
-    values.number: float,
-    values.text: str,
-    values.vector2: values.Vector2,
-    values.vector3: Vector3,
-    values.quaternion: values.Quaternion,
-    parts.Gate.conversions["marker_corners"]: parts.MarkerCorners,
-    parts.Mesh.conversions["vertices"]: list[Vector3],
-    parts.Mesh.conversions["triangles"]: list[tuple[int, int, int]],
-}
-_UNSET: Any = msgspec.UNSET
-
-
-def _described(form: Any, meaning: str) -> Any:
-    return Annotated[form, msgspec.Meta(description=meaning)] if meaning else form
-
-
-def _file_struct(
-    kind: type[ParameterSet],
-    name: str,
-    head: Iterable[tuple[str, Any]] = (),
-    extra: Iterable[tuple[str, Any, str]] = (),
-    optional: Iterable[str] = (),
-) -> type[msgspec.Struct]:
-    """The form that a table has in a file."""
-    fields: list[Any] = list(head)
-    for field in msgspec.structs.fields(kind):
-        convert = kind.conversions.get(field.name, values.number)
-        meaning = ", ".join(text for text in reversed(kind.field(field.name)) if text)
-        form = _described(_FILE_TYPES[convert], meaning)
-        if field.required and field.name not in optional:
-            fields.append((field.name, form))
-        else:
-            fields.append((field.name, form | msgspec.UnsetType, _UNSET))
-    for key, form, meaning in extra:
-        fields.append((key, _described(form, meaning) | msgspec.UnsetType, _UNSET))
-    struct = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
-    struct.__doc__ = (kind.__doc__ or "").split("\n")[0]
-    return struct
 
 
 def json_schema() -> dict[str, Any]:
@@ -270,20 +184,21 @@ def json_schema() -> dict[str, Any]:
     )
     mesh = (("file", str, "an .obj or .stl file beside this one, in place of the triangles"),)
     kinds = [
-        _file_struct(
+        files.file_struct(
             kind,
             shape,
             head=[("shape", Literal[shape])],
             extra=extra + (mesh if kind is parts.Mesh else ()),
             optional=("vertices", "triangles"),
+            forms={"vertices": list[Vector3], "triangles": list[tuple[int, int, int]]},
         )
         for shape, kind in parts.KINDS.items()
     ]
     made = [
-        _file_struct(kind, name, head=[("kind", Literal[name])])
+        files.file_struct(kind, name, head=[("kind", Literal[name])])
         for name, kind in generators.KINDS.items()
     ]
-    tables = [_file_struct(parts.Marker, "marker"), _file_struct(parts.Start, "start")]
+    tables = [files.file_struct(parts.Marker, "marker"), files.file_struct(parts.Start, "start")]
     every = [*kinds, *made, *tables]
     schemas, defs = msgspec.json.schema_components(every, ref_template="#/$defs/{name}")
     forms = list(schemas)

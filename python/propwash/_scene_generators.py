@@ -6,8 +6,7 @@ import random
 from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
-from . import _parameter_values as values
-from ._parameter_values import Conversion, Field, ParameterError, Vector2, Vector3, refusal
+from ._parameter_values import Field, ParameterError, Vector2, Vector3, refusal
 from ._scene_items import Box, Cylinder, Item, Sphere
 from .parameters import ParameterSet
 
@@ -74,12 +73,6 @@ class Forest(Generator, frozen=True, kw_only=True):
     kind = "forest"
     sizes = ("trunk_radius", "trunk_height", "crown_radius")
     ascending = sizes
-    conversions: ClassVar[dict[str, Conversion]] = {
-        "size": values.vector2,
-        "trunk_radius": values.vector2,
-        "trunk_height": values.vector2,
-        "crown_radius": values.vector2,
-    }
 
     size: Annotated[Vector2, Field("m", "of the wood, along x and y, about the origin")]
     density: Annotated[float, Field("1/m^2", "trees wanted; fewer stand where there is no room")]
@@ -163,7 +156,6 @@ class Warehouse(Generator, frozen=True, kw_only=True):
     kind = "warehouse"
     sizes = ("size", "rack_depth", "bay", "level", "crate")
     ascending = ("crate",)
-    conversions: ClassVar[dict[str, Conversion]] = {"size": values.vector3, "crate": values.vector2}
 
     size: Annotated[Vector3, Field("m", "of the hall inside, along x, y, z")]
     aisle: Annotated[float, Field("m", "between racks, and between racks and walls")]

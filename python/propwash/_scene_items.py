@@ -5,11 +5,9 @@ import math
 import operator
 from typing import Annotated, Any, ClassVar, Self
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _parameter_values as values
 from ._parameter_values import (
     LARGEST_WORLD,
     Conversion,
@@ -58,18 +56,15 @@ def _rows(dtype: type[Any], expected: str) -> Conversion:
     return convert
 
 
+_Vertices = Annotated[NDArray[np.float64], _rows(np.float64, "rows of 3 numbers in m")]
+_Triangles = Annotated[NDArray[np.int32], _rows(np.int32, "rows of 3 indices of vertices")]
+
+
 class Item(ParameterSet, frozen=True, kw_only=True):
     """A thing of a scene: name, look and place."""
 
     shape: ClassVar[str] = ""
     """What the class is called in a scene file."""
-    conversions: ClassVar[dict[str, Conversion]] = {
-        "name": values.text,
-        "category": values.text,
-        "colour": values.vector3,
-        "position": values.vector3,
-        "attitude": values.quaternion,
-    }
 
     name: Annotated[str, Field("", "of its own in the scene")]
     category: Annotated[str, Field("", "what it is, for segmentation")] = "obstacle"
@@ -78,16 +73,6 @@ class Item(ParameterSet, frozen=True, kw_only=True):
     attitude: Annotated[Quaternion, Field("", "(w, x, y, z), from its own axes to the world's")] = (
         _LEVEL
     )
-
-    @classmethod
-    def field(cls, name: str) -> Field:
-        """Unit and meaning of a field, of this class or of all items."""
-        for kind in cls.__mro__:
-            form = vars(kind).get("__annotations__", {}).get(name)
-            for item in getattr(form, "__metadata__", ()):
-                if isinstance(item, Field):
-                    return item
-        return Field("", "")
 
     @property
     def yaw(self) -> float:
@@ -116,7 +101,6 @@ class Box(Item, frozen=True, kw_only=True):
     """A box."""
 
     shape = "box"
-    conversions: ClassVar[dict[str, Conversion]] = {**Item.conversions, "size": values.vector3}
 
     size: Annotated[Vector3, Field("m", "its edges along x, y, z")]
 
@@ -125,7 +109,6 @@ class Sphere(Item, frozen=True, kw_only=True):
     """A sphere."""
 
     shape = "sphere"
-    conversions: ClassVar[dict[str, Conversion]] = Item.conversions
 
     radius: Annotated[float, Field("m", "")]
 
@@ -134,7 +117,6 @@ class Cylinder(Item, frozen=True, kw_only=True):
     """A capped cylinder about its own z axis."""
 
     shape = "cylinder"
-    conversions: ClassVar[dict[str, Conversion]] = Item.conversions
 
     radius: Annotated[float, Field("m", "")]
     height: Annotated[float, Field("m", "from cap to cap")]
@@ -148,7 +130,6 @@ class Gate(Item, frozen=True, kw_only=True):
     """
 
     shape = "gate"
-    conversions: ClassVar[dict[str, Conversion]] = {**Item.conversions, "marker_corners": _corners}
 
     width: Annotated[float, Field("m", "of the opening, along y")]
     height: Annotated[float, Field("m", "of the opening, along z")]
@@ -156,6 +137,7 @@ class Gate(Item, frozen=True, kw_only=True):
     depth: Annotated[float, Field("m", "of the bars, along x")] = 0.1
     marker_corners: Annotated[
         MarkerCorners,
+        _corners,
         Field(
             "",
             "the corner of each marker: 0 upper left, 1 upper right, 2 lower right, 3 lower left, "
@@ -168,14 +150,17 @@ class Mesh(Item, frozen=True, kw_only=True, eq=False):
     """Triangles, seen from both sides: a surface, nothing is inside."""
 
     shape = "mesh"
-    conversions: ClassVar[dict[str, Conversion]] = {
-        **Item.conversions,
-        "vertices": _rows(np.float64, "rows of 3 numbers in m"),
-        "triangles": _rows(np.int32, "rows of 3 indices of vertices"),
-    }
 
-    vertices: Annotated[NDArray[np.float64], Field("m", "(k, 3), in its own frame")]
-    triangles: Annotated[NDArray[np.int32], Field("", "(n, 3), indices of vertices")]
+    vertices: Annotated[
+        NDArray[np.float64],
+        _rows(np.float64, "rows of 3 numbers in m"),
+        Field("m", "(k, 3), in its own frame"),
+    ]
+    triangles: Annotated[
+        NDArray[np.int32],
+        _rows(np.int32, "rows of 3 indices of vertices"),
+        Field("", "(n, 3), indices of vertices"),
+    ]
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Mesh:
@@ -193,7 +178,6 @@ class Marker(ParameterSet, frozen=True, kw_only=True):
     """An infrared beacon beside those of the gates."""
 
     table = "markers"
-    conversions: ClassVar[dict[str, Conversion]] = {"name": values.text, "position": values.vector3}
 
     name: Annotated[str, Field("", "of its own among all markers")]
     position: Annotated[Vector3, Field("m", "world frame")]
@@ -203,7 +187,6 @@ class Start(ParameterSet, frozen=True, kw_only=True):
     """Where a vehicle starts."""
 
     table = "start"
-    conversions: ClassVar[dict[str, Conversion]] = {"position": values.vector3}
 
     position: Annotated[Vector3, Field("m", "world frame")]
     yaw: Annotated[float, Field("rad", "heading, from x towards y")] = 0.0
@@ -226,9 +209,3 @@ KINDS: dict[str, type[Item]] = {
 def turned(yaw: float) -> Quaternion:
     """The attitude of a heading [rad]."""
     return (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))
-
-
-def fields_of(kind: type[ParameterSet]) -> tuple[list[str], list[str]]:
-    """The names of all fields, and of those that must be given."""
-    fields = msgspec.structs.fields(kind)
-    return [field.name for field in fields], [field.name for field in fields if field.required]

@@ -1,4 +1,4 @@
-"""Writes the text of a vehicle file."""
+"""Writes TOML: the text of a vehicle file, values and fields of any file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def to_toml(parameters: VehicleParameters | CarParameters, kind: str) -> str:
     """The text of a vehicle file of a kind: required fields, and those that are not defaults."""
-    head = [f"name = {_toml_value(parameters.name)}", f'kind = "{kind}"']
+    head = [f"name = {toml_value(parameters.name)}", f'kind = "{kind}"']
     tables: list[str] = []
     for field in fields(parameters):
         value = getattr(parameters, field.name)
@@ -56,17 +56,24 @@ def _toml_field(group: ParameterSet, name: str) -> str:
         value = "ccw" if value > 0.0 else "cw"
     elif convert in (values.matrix3, values.matrix3_or_number) and values.is_diagonal(value):
         value = tuple(value[i][i] for i in range(3))
-    line = f"{name} = {_toml_value(value)}"
+    return toml_line(group, name, value)
+
+
+def toml_line(group: ParameterSet, name: str, value: object) -> str:
+    """The line of a field in a file, with its unit."""
     unit = group.field(name).unit
-    return f"{line}  # {unit}" if unit else line
+    return f"{name} = {toml_value(value)}" + (f"  # {unit}" if unit else "")
 
 
-def _toml_value(value: object) -> str:
+def toml_value(value: object) -> str:
+    """A value as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float):
+    if isinstance(value, float | int):
         return repr(value)
-    if isinstance(value, tuple):
-        return "[" + ", ".join(_toml_value(item) for item in value) + "]"
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, tuple | list):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
     escaped = str(value).replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in escaped) + '"'

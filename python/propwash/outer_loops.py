@@ -36,13 +36,13 @@ class OuterLoops:
     tilt_rate_limit: float
     """rad/s, of the rates about x and y together."""
     heading_rate_limit: float
-    """rad/s."""
+    """rad/s, of the rate about z."""
     rate_gain: Triple
     """On the rate error, in addition to the rate controller's own 1."""
     velocity: Triple
     """1/s, acceleration for velocity."""
     velocity_integral: Triple
-    """1/s^2."""
+    """1/s^2, acceleration for the integral of velocity."""
     velocity_integral_bound: Triple
     """m/s^2, the integral stays within."""
     tilt_limit: float
@@ -52,22 +52,21 @@ class OuterLoops:
     speed_limit: float
     """m/s, what position asks for at most."""
     thrust_min: float
-    """N."""
+    """N, what the loops command at least."""
     thrust_max: float
-    """N."""
+    """N, what the loops command at most."""
     motor_time_constant: float
-    """s, with which rotors follow what the trajectory controllers command; no longer than the
-    motors' own."""
+    """s, of the rotors under the trajectory controllers; no longer than the motors' own."""
     tracking_position: float
-    """1/s^2, of the geometric and the incremental controller."""
+    """1/s^2, gain on the position error, of the geometric and the incremental controller."""
     tracking_velocity: float
-    """1/s."""
+    """1/s, gain on the velocity error."""
     tracking_reach: float
     """m, a position error counts for no more."""
     tracking_attitude: Triple
-    """1/s^2."""
+    """1/s^2, gain on the attitude error."""
     tracking_rates: Triple
-    """1/s."""
+    """1/s, gain on the error of the rates."""
     tracking_tilt_limit: float
     """rad, of the trajectory controllers."""
     filter_stiffness: float

@@ -54,6 +54,8 @@ __all__ = [
     "diagonal",
 ]
 
+_Discretisation = Annotated[Literal["exact", "backward_euler"], values.discretisation]
+_Gains = Annotated[Vector3, values.vector3_or_number]
 _ZERO: Vector3 = (0.0, 0.0, 0.0)
 _ONE: Vector3 = (1.0, 1.0, 1.0)
 
@@ -70,22 +72,25 @@ class ParameterSet(
     table: ClassVar[str] = ""
     """The table of a vehicle file that holds the group."""
     conversions: ClassVar[dict[str, Conversion]] = {}
-    """Fields that are not plain numbers, and what converts them."""
+    """What converts the value of each field; by its annotation."""
+    _fields: ClassVar[dict[str, Field]] = {}
+
+    def __init_subclass__(cls, **_options: Any) -> None:
+        own = {n: hint for n, hint in cls.__annotations__.items() if values.is_field(hint)}
+        cls.conversions = cls.conversions | {n: values.conversion_of(own[n]) for n in own}
+        cls._fields = cls._fields | {n: values.field_of(own[n]) for n in own}
 
     def __post_init__(self) -> None:
         prefix = f"{self.table}." if self.table else ""
         for name in self.__struct_fields__:
-            convert = self.conversions.get(name, values.number)
-            value = convert(getattr(self, name), prefix + name, self.field(name).unit)
+            value = getattr(self, name)
+            value = self.conversions[name](value, prefix + name, self.field(name).unit)
             msgspec.structs.force_setattr(self, name, value)
 
     @classmethod
     def field(cls, name: str) -> Field:
         """Unit and meaning of a field."""
-        for item in getattr(cls.__annotations__[name], "__metadata__", ()):
-            if isinstance(item, Field):
-                return item
-        return Field("", "")
+        return cls._fields[name]
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed; a dict changes fields of the group that it names.
@@ -107,7 +112,6 @@ class BodyParameters(ParameterSet, frozen=True, kw_only=True):
     """The rigid body."""
 
     table = "body"
-    conversions = {"inertia": values.matrix3, "gravity": values.vector3}
 
     mass: Annotated[float, Field("kg", "mass of the whole vehicle")]
     inertia: Annotated[
@@ -120,12 +124,13 @@ class RotorParameters(ParameterSet, frozen=True, kw_only=True):
     """One rotor: place, direction and coefficients."""
 
     table = "rotor"
-    conversions = {"position": values.vector3, "axis": values.vector3, "spin": values.spin}
 
     position: Annotated[Vector3, Field("m", "from the centre of mass to the rotor, body frame")]
     axis: Annotated[Vector3, Field("", "unit vector of positive thrust, body frame")] = (0, 0, 1)
     spin: Annotated[
-        float, Field("", '"ccw" (+1) or "cw" (-1), seen from the tip of the axis: from above')
+        float,
+        values.spin,
+        Field("", '"ccw" (+1) or "cw" (-1), seen from the tip of the axis: from above'),
     ]
     thrust_coefficient: Annotated[float, Field("N/(rad/s)^2", "thrust = k w |w|")]
     torque_coefficient: Annotated[
@@ -138,10 +143,6 @@ class MotorParameters(ParameterSet, frozen=True, kw_only=True):
     """The motors' lag and limits: one number for all rotors, or a tuple of one for each."""
 
     table = "motor"
-    conversions = dict.fromkeys(
-        ("time_constant_up", "time_constant_down", "speed_min", "speed_max"),
-        values.number_or_each,
-    )
 
     time_constant_up: Annotated[PerRotor, Field("s", "of the lag while the speed rises")]
     time_constant_down: Annotated[PerRotor, Field("s", "of the lag while the speed falls")]
@@ -154,11 +155,12 @@ class DragParameters(ParameterSet, frozen=True, kw_only=True):
     """Quadratic drag of the body."""
 
     table = "drag"
-    conversions = {"rotational": values.matrix3_or_number}
 
     translational: Annotated[float, Field("N/(m/s)^2", "force = -k |v| v")] = 0.0
     rotational: Annotated[
-        Matrix3, Field("N m/(rad/s)^2", "torque = -K |W| W: a number, the diagonal or 3x3")
+        Matrix3,
+        values.matrix3_or_number,
+        Field("N m/(rad/s)^2", "torque = -K |W| W: a number, the diagonal or 3x3"),
     ] = diagonal(0.0, 0.0, 0.0)
 
 
@@ -166,7 +168,6 @@ class RotorDragParameters(ParameterSet, frozen=True, kw_only=True):
     """Terms of the rotors that are linear in the speed through the air."""
 
     table = "rotor_drag"
-    conversions = {"linear": values.vector3}
 
     linear: Annotated[Vector3, Field("1/s", "force = -m diag(d) v along the body axes")] = _ZERO
     blow_back: Annotated[float, Field("N m/(m/s)", "torque = -c e_z x v")] = 0.0
@@ -195,12 +196,6 @@ class ImuParameters(ParameterSet, frozen=True, kw_only=True):
     """The inertial measurement unit; an ideal one by default."""
 
     table = "imu"
-    conversions = {
-        "position": values.vector3,
-        "attitude": values.quaternion,
-        "accelerometer_scale": values.vector3,
-        "gyroscope_scale": values.vector3,
-    }
 
     accelerometer_noise_density: Annotated[float, Field("m/s^2/sqrt(Hz)", "white noise")] = 0.0
     gyroscope_noise_density: Annotated[float, Field("rad/s/sqrt(Hz)", "white noise")] = 0.0
@@ -240,24 +235,15 @@ class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
     """The rate controller. Without gains it turns thrust into rotor speeds and nothing else."""
 
     table = "rate_controller"
-    conversions = {
-        "proportional": values.vector3_or_number,
-        "integral": values.vector3_or_number,
-        "derivative": values.vector3_or_number,
-        "integral_bound": values.vector3_or_number,
-        "filter": values.group(LowPassParameters),
-        "discretisation": values.discretisation,
-        "gyroscopic_term": values.boolean,
-    }
 
-    proportional: Annotated[Vector3, Field("1/s", "gain on the error of the rates")] = _ZERO
-    integral: Annotated[Vector3, Field("1/s^2", "gain on the integral of the error")] = _ZERO
-    derivative: Annotated[Vector3, Field("", "gain on the filtered rates' derivative")] = _ZERO
-    integral_bound: Annotated[Vector3, Field("rad", "bound of the integral")] = _ZERO
+    proportional: Annotated[_Gains, Field("1/s", "gain on the error of the rates")] = _ZERO
+    integral: Annotated[_Gains, Field("1/s^2", "gain on the integral of the error")] = _ZERO
+    derivative: Annotated[_Gains, Field("", "gain on the filtered rates' derivative")] = _ZERO
+    integral_bound: Annotated[_Gains, Field("rad", "bound of the integral")] = _ZERO
     filter: LowPassParameters = LowPassParameters.butterworth(30.0)
-    discretisation: Annotated[Literal["exact", "backward_euler"], Field("", "of the filter")] = (
-        "exact"
-    )
+    discretisation: Annotated[
+        Literal["exact", "backward_euler"], values.discretisation, Field("", "of the filter")
+    ] = "exact"
     gyroscopic_term: Annotated[bool, Field("", "whether the torque has the term W x J W")] = True
 
     if TYPE_CHECKING:
@@ -277,19 +263,6 @@ class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
 
 class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
     """A multicopter. What is not given is zero, the IMU is ideal."""
-
-    conversions = {
-        "name": values.text,
-        "body": values.group(BodyParameters),
-        "rotors": values.groups(RotorParameters),
-        "motor": values.group(MotorParameters),
-        "drag": values.group(DragParameters),
-        "rotor_drag": values.group(RotorDragParameters),
-        "battery": values.group(BatteryParameters),
-        "process_noise": values.group(ProcessNoiseParameters),
-        "imu": values.group(ImuParameters),
-        "rate_controller": values.group(RateControllerParameters),
-    }
 
     name: str = "vehicle"
     body: BodyParameters
@@ -354,8 +327,6 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
 
 class CarParameters(ParameterSet, frozen=True, kw_only=True):
     """A Dubins car."""
-
-    conversions = {"name": values.text, "process_noise": values.vector2}
 
     name: str = "car"
     speed_min: Annotated[float, Field("m/s", "lowest speed that a command can ask for")] = 0.0

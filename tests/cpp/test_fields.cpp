@@ -2,6 +2,7 @@
 // that member alone.
 #include <cstdint>
 #include <propwash/vehicle/fields.hpp>
+#include <propwash/vehicle/outer_loop_fields.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 #include <set>
 #include <string>
@@ -319,6 +320,33 @@ TEST_CASE("shapes are those of the members, with the rotors in front", "[fields]
   const auto car = pw::vehicles::car();
   const auto noise = pw::find_field(car, "process_noise")->shape;
   CHECK(Shape(noise.begin(), noise.end()) == Shape{2});
+}
+
+TEST_CASE("an inertial measurement unit and the outer loops have tables by themselves",
+          "[fields]") {
+  auto v = pw::vehicles::flightgoggles();
+  const auto imu = pw::fields(v.imu);
+  for (const auto& field : imu) {
+    INFO(field.name);
+    const auto whole = pw::find_field(v, field.name);
+    REQUIRE(whole);
+    CHECK(whole->first == field.first);
+    CHECK(whole->unit == std::string_view(field.unit));
+  }
+  CHECK(imu.size() == 15);
+  auto other = v.imu;
+  CHECK(pw::fingerprint(other) == pw::fingerprint(v.imu));
+  other.rate = 200.0;
+  CHECK(pw::fingerprint(other) != pw::fingerprint(v.imu));
+
+  pw::OuterLoopParameters loops;
+  // all memory of the gains is numbers of the table, but for these
+  Places exempt;
+  exempt.add_member(loops, loops.interval);
+  exempt.add_member(loops, loops.prioritised);
+  const Places found = places_of_fields(loops);
+  CHECK(found.met_twice() == 0);
+  CHECK(found.missing_from(loops, exempt) == 0);
 }
 
 TEST_CASE("what decides the work of a step is marked", "[fields]") {

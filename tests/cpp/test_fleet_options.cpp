@@ -406,3 +406,24 @@ TEST_CASE("a call that cannot be is refused and changes nothing", "[fleet]") {
   CHECK_THROWS_AS(fleet.set_action_delay(std::vector<std::uint32_t>{0, 1}), Refused);
   CHECK(fleet.snapshot() == before);
 }
+
+TEST_CASE("a fleet has the switches of all its vehicles", "[fleet]") {
+  using Switches = pw::FleetSwitches;
+  constexpr std::size_t not_of_a_vehicle = 3;  // wind, ground, external_wrench
+  CHECK(sizeof(Switches) == std::size(pw::vehicle_switches) + not_of_a_vehicle);
+  Switches none;
+  none.gyroscopic_term = false;
+  for (const auto each : pw::vehicle_switches) {
+    Switches one = none;
+    one.*each = true;
+    CHECK_FALSE(pw::need_the_same(none, one));
+    CHECK(pw::need_the_same(pw::either(none, one), one));
+    CHECK(pw::need_the_same(pw::either(one, none), one));
+  }
+  for (const auto own : {&Switches::wind, &Switches::ground, &Switches::external_wrench}) {
+    Switches one = none;
+    one.*own = true;
+    CHECK(pw::need_the_same(none, one));
+    CHECK_FALSE(pw::either(none, one).*own);
+  }
+}

@@ -2,6 +2,7 @@
 #include <functional>
 #include <limits>
 #include <propwash/vehicle/car.hpp>
+#include <propwash/vehicle/outer_loop_fields.hpp>
 #include <propwash/vehicle/validate.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 
@@ -200,6 +201,29 @@ TEST_CASE("the rest of the body and of the sensor", "[validate]") {
       {[](Vehicle& v) { v.imu.accelerometer_scale.y = not_a_number; }, "imu.accelerometer_scale[1]",
        "nan", ""},
   });
+}
+
+TEST_CASE("an inertial measurement unit and the gains of outer loops by themselves", "[validate]") {
+  pw::ImuParameters<double> imu;
+  CHECK(complaint([&] { pw::validate(imu); }) == "");
+  imu.rate = -1.0;
+  imu.gyroscope_scale.x = inf;
+  const auto text = complaint([&] { pw::validate(imu); });
+  CHECK(mentions(text, "inertial sensor:"));
+  CHECK(mentions(text, "imu.rate = -1: expected a finite value >= 0 Hz"));
+  CHECK(mentions(text, "imu.gyroscope_scale[0] = inf: expected a number"));
+
+  auto loops = pw::outer_loops_for(pw::vehicles::crazyflie(), 1.0 / 960);
+  CHECK(complaint([&] { pw::validate(loops); }) == "");
+  loops.backstepping.y = -1.0;
+  loops.tilt_limit = 1.6;
+  const auto gains = complaint([&] { pw::validate(loops); });
+  CHECK(mentions(gains, "outer loops:"));
+  CHECK(mentions(gains, "backstepping[1] = -1: expected a finite value >= 0 1/s"));
+  CHECK(mentions(gains, "tilt_limit = 1.6: expected a magnitude of at most 1.5 rad"));
+  loops = pw::outer_loops_for(pw::vehicles::crazyflie(), 1.0 / 960);
+  loops.thrust_min = 2.0 * loops.thrust_max;
+  CHECK(mentions(complaint([&] { pw::validate(loops); }), ": expected at most thrust_max = "));
 }
 
 TEST_CASE("all faults are listed at once", "[validate]") {

@@ -1,14 +1,19 @@
-"""Ranges of parameters: one table in C++, the same in the docs, with the units of the classes."""
+"""The schema of the parameters in C++ against the Python classes, the file schema and the docs."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import math
 import re
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import propwash as pw
 import pytest
 from helpers import MULTICOPTERS
+from propwash import _core, outer_loops
 from propwash.parameters import ParameterError, ParameterSet
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,11 +23,32 @@ PAGE = ROOT / "docs" / "vehicles.md"
 Row = tuple[str, str, float, float]
 
 
-def _table(kind: str) -> list[Row]:
-    """Name, unit, smallest and largest of each range of the header."""
+class Entry(NamedTuple):
+    """A field of the schema."""
+
+    name: str
+    shape: tuple[int, ...]
+    is_structural: bool
+    unit: str
+    meaning: str
+    smallest: float
+    largest: float
+
+    @property
+    def description(self) -> str:
+        return ", ".join(text for text in (self.unit, self.meaning) if text)
+
+
+VEHICLE = [Entry(*row) for row in _core.parameter_table(pw.vehicles.load("penguin"))]
+CAR = [Entry(*row) for row in _core.car_parameter_table()]
+LOOPS = [Entry(*row) for row in _core.outer_loop_table()]
+
+
+def _ratios() -> list[Row]:
+    """Name, unit, smallest and largest of the ranges of ratios."""
     if not HEADER.exists():
         pytest.skip("the tests do not lie beside the headers")
-    entry = rf'{kind}\{{"([^"]+)", "([^"]*)",\s*([-+.\de]+),\s*([-+.\de]+)'
+    entry = r'Ratio\{"([^"]+)",\s*"([^"]*)",\s*([-+.\de]+),\s*([-+.\de]+)'
     rows = re.findall(entry, HEADER.read_text(encoding="utf-8"))
     return [(name, unit, float(low), float(high)) for name, unit, low, high in rows]
 
@@ -36,28 +62,61 @@ def _documented() -> list[Row]:
     return [(name, unit.strip(), float(low), float(high)) for name, unit, low, high in found]
 
 
-def test_the_page_has_the_ranges_of_the_header() -> None:
-    ranges = [*_table("ParameterRange"), *_table("RatioRange")]
-    assert len(ranges) > 50
-    assert _documented() == ranges
+def test_the_page_has_the_ranges_of_the_schema() -> None:
+    ratios = _ratios()
+    assert len(ratios) > 10
+    single = [
+        (entry.name, entry.unit, entry.smallest, entry.largest)
+        for entry in (*VEHICLE, *CAR)
+        if math.isfinite(entry.largest)  # the others are unit vectors and signs
+    ]
+    assert _documented() == [*single, *ratios]
 
 
-def _unit(name: str) -> str | None:
-    """Of a field of the classes by its dotted name; None where the class has none."""
-    *groups, field = name.replace("rotors.", "rotor.").split(".")
-    table = ".".join(groups)
-    kinds: list[type[ParameterSet]] = [*ParameterSet.__subclasses__()]
-    for kind in kinds:
-        if kind.table == table and kind.__module__ == "propwash.parameters":
-            if not table and kind is not pw.CarParameters:
-                continue
-            return kind.field(field).unit
-    return None
+def _numbers(kind: type[ParameterSet], prefix: str) -> dict[str, tuple[str, str]]:
+    """Unit and meaning of each number of a class, and of its groups, by dotted name."""
+    found: dict[str, tuple[str, str]] = {}
+    for name, form in kind.__annotations__.items():
+        group = next(iter(getattr(form, "__args__", ())), form)  # of a tuple of rotors
+        if isinstance(group, type) and issubclass(group, ParameterSet):
+            found |= _numbers(group, f"{prefix}{name}.")
+        elif name not in ("name", "discretisation", "gyroscopic_term"):
+            field = kind.field(name)
+            found[prefix + name] = (field.unit, field.meaning)
+    return found
 
 
-def test_units_are_those_of_the_classes() -> None:
-    for name, unit, *_ in _table("ParameterRange"):
-        assert _unit(name) == unit, name
+@pytest.mark.parametrize(
+    ("kind", "schema"), [(pw.VehicleParameters, VEHICLE), (pw.CarParameters, CAR)]
+)
+def test_the_classes_have_names_units_and_meanings_of_the_schema(
+    kind: type[ParameterSet], schema: list[Entry]
+) -> None:
+    wanted = [(entry.name, (entry.unit, entry.meaning)) for entry in schema]
+    assert list(_numbers(kind, "").items()) == wanted
+
+
+def test_the_file_schema_describes_each_parameter() -> None:
+    tables: dict[str, Any] = pw.vehicles.json_schema()["$defs"]
+    for entry in VEHICLE:
+        table, _, name = entry.name.removeprefix("rate_controller.filter").rpartition(".")
+        described = tables[table or "filter"]["properties"][name]["description"]
+        assert described == ", ".join(text for text in (entry.meaning, entry.unit) if text)
+
+
+def test_outer_loops_are_documented_as_in_the_schema() -> None:
+    (loops,) = ast.parse(inspect.getsource(outer_loops.OuterLoops)).body
+    assert isinstance(loops, ast.ClassDef)
+    texts: dict[str, str] = {}
+    for field, text in zip(loops.body, loops.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
+            texts[ast.unparse(field.target)] = " ".join(ast.literal_eval(text.value).split())
+    for entry in LOOPS:
+        description = entry.description
+        assert texts.pop(entry.name) == description[0].upper() * (not entry.unit) + (
+            description[not entry.unit :] + "."
+        )
+    assert set(texts) == {"interval", "prioritised"}
 
 
 def test_a_rotor_at_the_end_of_the_world_is_refused(tmp_path: Path) -> None:

@@ -1,20 +1,21 @@
 #pragma once
 /// @file
-/// The numbers of a vehicle by name: one table in which every parameter is found under the dotted
-/// name that it has in Python, with its place and shape.
+/// The parameters of a vehicle by name: the one table that declares each of them, with unit,
+/// meaning, range and place.
 ///
 ///     for (const FieldView& field : fields(vehicle)) …
 ///     if (const auto mass = find_field(vehicle, "body.mass")) mass->set(&heavier);
 ///
-/// What a program does to any parameter, it does here to all of them: values for each vehicle of
-/// a fleet, checks, listings. The table holds numbers; a vehicle's name, its number of rotors and
-/// its switches (`rate_controller.discretisation`, `rate_controller.gyroscopic_term`) are not in
-/// it.
+/// Validation, snapshots, the bindings and the parameters of a fleet's vehicles loop over it; tests
+/// compare it with the Python classes and with docs/vehicles.md, which gives the reasons of the
+/// ranges. It holds numbers; a vehicle's name, its number of rotors and its switches
+/// (`rate_controller.discretisation`, `rate_controller.gyroscopic_term`) are not in it.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -25,6 +26,28 @@
 #include "propwash/vehicle/parameters.hpp"
 
 namespace propwash {
+
+/// The numbers that a parameter accepts, apart from their magnitude.
+enum class Accepts {
+  finite,
+  not_negative,          ///< finite, >= 0
+  positive,              ///< finite, > 0
+  positive_or_infinite,  ///< > 0, infinity for no limit
+  coupled                ///< validate() checks it together with other numbers
+};
+
+/// What a parameter is called, means and accepts.
+struct FieldSchema {
+  std::string_view name;  ///< "body.mass", "rotors.position"; ends in a zero, as C wants it
+  const char* unit = "";
+  const char* meaning = "";
+  Accepts accepts = Accepts::finite;
+  double smallest = 0.0;  ///< magnitude of a number other than zero
+  double largest = std::numeric_limits<double>::infinity();  ///< magnitude of a finite number
+  /// Whether the number decides what a step does, and not only with which values: it must be the
+  /// same for all vehicles of a fleet.
+  bool structural = false;
+};
 
 /// The shape of a field as an array: () of a number, (3,) of a vector, (4,) of a quaternion, (3, 3)
 /// of a matrix; with the number of rotors in front for what each rotor has.
@@ -41,40 +64,41 @@ struct FieldShape {
   }
 };
 
-/// Where the numbers of one field are; valid as long as the vehicle and the number of its rotors.
+/// A parameter with its numbers; valid as long as the vehicle and the number of its rotors.
 /// Number is `double`, or `const double` for a vehicle that is only read.
 template <class Number>
-struct BasicFieldView {
-  std::string_view name;        ///< "body.mass", "rotors.position"; ends in a zero, as C wants it
+struct BasicFieldView : FieldSchema {
   Number* first{};              ///< null where there are no rotors
   int rows{};                   ///< the number of rotors for what each rotor has, 1 otherwise
   int columns{};                ///< numbers in a row
   std::ptrdiff_t row_stride{};  ///< from one row to the next, in numbers
   FieldShape shape{};           ///< rows x columns numbers, as the user sees them
-  /// Whether the number decides what a step does, and not only with which values: where vehicles
-  /// are stepped together, it must be the same for all.
-  bool structural = false;
+  /// Of one number for all rotors or one for each (PerRotor): how many there are; else null.
+  std::conditional_t<std::is_const_v<Number>, const std::int64_t, std::int64_t>* count{};
 
   constexpr int size() const { return rows * columns; }
   Number& operator()(int row, int column) const { return first[row * row_stride + column]; }
+  /// Number i of all, row by row.
+  Number& operator[](int i) const { return (*this)(i / columns, i % columns); }
 
   /// Copies the numbers to `size()` places, row by row.
   void get(double* numbers) const {
-    for (int row = 0; row < rows; ++row) {
-      for (int column = 0; column < columns; ++column) *numbers++ = (*this)(row, column);
-    }
+    for (int i = 0; i < size(); ++i) numbers[i] = (*this)[i];
   }
   /// Copies them from `size()` places.
   void set(const double* numbers) const {
-    for (int row = 0; row < rows; ++row) {
-      for (int column = 0; column < columns; ++column) (*this)(row, column) = *numbers++;
-    }
+    for (int i = 0; i < size(); ++i) (*this)[i] = numbers[i];
   }
 };
 using FieldView = BasicFieldView<double>;
 using ConstFieldView = BasicFieldView<const double>;
 
-namespace detail {
+namespace detail::schema {
+
+inline constexpr bool structural = true;
+inline constexpr Accepts finite = Accepts::finite, not_negative = Accepts::not_negative,
+                         positive = Accepts::positive, coupled = Accepts::coupled,
+                         positive_or_infinite = Accepts::positive_or_infinite;
 
 template <class Member>
 inline constexpr FieldShape components{};
@@ -85,123 +109,205 @@ inline constexpr FieldShape components<Quat<double>>{1, {4}};
 template <>
 inline constexpr FieldShape components<Mat3<double>>{2, {3, 3}};
 
-/// A member, const or not, as the array of numbers that it is.
+/// A member as the array of numbers that it is.
 template <class Member>
-auto numbers_of(Member* member) {
-  using Plain = std::remove_const_t<Member>;
-  static_assert(std::is_standard_layout_v<Plain> &&
-                    sizeof(Plain) == sizeof(double) * std::size_t(components<Plain>.size()),
+double* numbers_of(Member& member) {
+  static_assert(std::is_standard_layout_v<Member> &&
+                    sizeof(Member) == sizeof(double) * std::size_t(components<Member>.size()),
                 "a field is a double, Vec3, Quat or Mat3 of double");
-  using Number = std::conditional_t<std::is_const_v<Member>, const double, double>;
-  return reinterpret_cast<Number*>(member);
+  return reinterpret_cast<double*>(&member);
 }
 
 template <class Member>
-auto field(std::string_view name, Member& member, bool structural = false) {
-  constexpr FieldShape shape = components<std::remove_const_t<Member>>;
-  auto* first = numbers_of(&member);
-  return BasicFieldView<std::remove_pointer_t<decltype(first)>>{
-      name, first, 1, shape.size(), shape.size(), shape, structural};
+FieldView field(Member& member, const FieldSchema& schema) {
+  constexpr FieldShape shape = components<Member>;
+  return {schema, numbers_of(member), 1, shape.size(), shape.size(), shape, nullptr};
 }
 
-/// Numbers of a PerRotor: () where there is one for all rotors, else (N,).
-template <class Numbers>
-auto motor_field(std::string_view name, Numbers& numbers) {
-  auto* first = &numbers.values[0];
+/// () where there is one number for all rotors, else (N,).
+inline FieldView field(PerRotor<double>& numbers, const FieldSchema& schema) {
   const int count = static_cast<int>(numbers.count);
   const FieldShape shape = count == 1 ? FieldShape{} : FieldShape{1, {count}};
-  return BasicFieldView<std::remove_pointer_t<decltype(first)>>{name,  first, 1,    count,
-                                                                count, shape, false};
+  return {schema, &numbers.values[0], 1, count, count, shape, &numbers.count};
 }
 
-template <class Rotors, class Member>
-auto rotor_field(std::string_view name, Rotors& rotors, Member RotorParameters<double>::* member) {
+template <class Member>
+FieldView field(std::vector<RotorParameters<double>>& rotors,
+                Member RotorParameters<double>::* member, const FieldSchema& schema) {
   static_assert(sizeof(RotorParameters<double>) % sizeof(double) == 0);
   constexpr FieldShape each = components<Member>;
-  static_assert(each.rank < 2, "the shape of a rotors' field has room for one extent more");
+  static_assert(each.rank < 2, "the shape of a rotors' field has space for one extent more");
   constexpr std::ptrdiff_t stride = sizeof(RotorParameters<double>) / sizeof(double);
   const int count = static_cast<int>(rotors.size());
-  auto* first = rotors.empty() ? nullptr : numbers_of(&(rotors.front().*member));
-  return BasicFieldView<std::remove_pointer_t<decltype(first)>>{
-      name, first, count, each.size(), stride, {each.rank + 1, {count, each.extents[0]}}, false};
+  double* const first = rotors.empty() ? nullptr : numbers_of(rotors.front().*member);
+  return {schema, first, count, each.size(), stride, {each.rank + 1, {count, each.extents[0]}},
+          nullptr};
 }
 
-template <class Vehicle>
-auto vehicle_fields(Vehicle& v) {
-  using Rotor = RotorParameters<double>;
-  constexpr bool structural = true;
+template <std::size_t... Sizes>
+auto joined(const std::array<FieldView, Sizes>&... parts) {
+  std::array<FieldView, (Sizes + ...)> all{};
+  std::size_t next = 0;
+  const auto append = [&](const auto& part) {
+    for (const FieldView& field : part) all[next++] = field;
+  };
+  (append(parts), ...);
+  return all;
+}
+
+/// The same fields, for reading.
+template <std::size_t Size>
+auto read_only(const std::array<FieldView, Size>& fields) {
+  std::array<ConstFieldView, Size> result{};
+  for (std::size_t i = 0; i < Size; ++i) {
+    const FieldView& f = fields[i];
+    result[i] = {f, f.first, f.rows, f.columns, f.row_stride, f.shape, f.count};
+  }
+  return result;
+}
+
+}  // namespace detail::schema
+
+/// The parameters of an inertial measurement unit, a `std::array` of FieldView. Nothing is
+/// allocated, here and below.
+inline auto fields(ImuParameters<double>& imu) {
+  using namespace detail::schema;
   return std::array{
-      field("body.mass", v.body.mass),
-      field("body.inertia", v.body.inertia),
-      field("body.gravity", v.body.gravity),
-      rotor_field("rotors.position", v.rotors, &Rotor::position),
-      rotor_field("rotors.axis", v.rotors, &Rotor::axis),
-      rotor_field("rotors.spin", v.rotors, &Rotor::spin),
-      rotor_field("rotors.thrust_coefficient", v.rotors, &Rotor::thrust_coefficient),
-      rotor_field("rotors.torque_coefficient", v.rotors, &Rotor::torque_coefficient),
-      rotor_field("rotors.inertia", v.rotors, &Rotor::inertia),
-      motor_field("motor.time_constant_up", v.motor.time_constant_up),
-      motor_field("motor.time_constant_down", v.motor.time_constant_down),
-      motor_field("motor.speed_min", v.motor.speed_min),
-      motor_field("motor.speed_max", v.motor.speed_max),
-      field("motor.command_delay", v.motor.command_delay, structural),
-      field("drag.translational", v.drag.translational),
-      field("drag.rotational", v.drag.rotational),
-      field("rotor_drag.linear", v.rotor_drag.linear),
-      field("rotor_drag.blow_back", v.rotor_drag.blow_back),
-      field("battery.nominal_voltage", v.battery.nominal_voltage, structural),
-      field("process_noise.force", v.process_noise.force),
-      field("process_noise.torque", v.process_noise.torque),
-      field("imu.accelerometer_noise_density", v.imu.accelerometer_noise_density),
-      field("imu.gyroscope_noise_density", v.imu.gyroscope_noise_density),
-      field("imu.accelerometer_bias_walk", v.imu.accelerometer_bias_walk),
-      field("imu.gyroscope_bias_walk", v.imu.gyroscope_bias_walk),
-      field("imu.accelerometer_bias_initial", v.imu.accelerometer_bias_initial),
-      field("imu.gyroscope_bias_initial", v.imu.gyroscope_bias_initial),
-      field("imu.position", v.imu.position),
-      field("imu.attitude", v.imu.attitude),
-      field("imu.accelerometer_scale", v.imu.accelerometer_scale),
-      field("imu.gyroscope_scale", v.imu.gyroscope_scale),
-      field("imu.accelerometer_resolution", v.imu.accelerometer_resolution),
-      field("imu.gyroscope_resolution", v.imu.gyroscope_resolution),
-      field("imu.accelerometer_range", v.imu.accelerometer_range),
-      field("imu.gyroscope_range", v.imu.gyroscope_range),
-      field("imu.rate", v.imu.rate, structural),
-      field("rate_controller.proportional", v.rate_controller.proportional),
-      field("rate_controller.integral", v.rate_controller.integral),
-      field("rate_controller.derivative", v.rate_controller.derivative),
-      field("rate_controller.integral_bound", v.rate_controller.integral_bound),
-      field("rate_controller.filter.stiffness", v.rate_controller.filter.stiffness),
-      field("rate_controller.filter.damping", v.rate_controller.filter.damping),
+      field(imu.accelerometer_noise_density, {"imu.accelerometer_noise_density", "m/s^2/sqrt(Hz)",
+                                              "white noise", not_negative, 0.0, 1e3}),
+      field(imu.gyroscope_noise_density, {"imu.gyroscope_noise_density", "rad/s/sqrt(Hz)",
+                                          "white noise", not_negative, 0.0, 10.0}),
+      field(imu.accelerometer_bias_walk, {"imu.accelerometer_bias_walk", "m/s^3/sqrt(Hz)",
+                                          "walk of the bias", not_negative, 0.0, 1e3}),
+      field(imu.gyroscope_bias_walk, {"imu.gyroscope_bias_walk", "rad/s^2/sqrt(Hz)",
+                                      "walk of the bias", not_negative, 0.0, 10.0}),
+      field(imu.accelerometer_bias_initial, {"imu.accelerometer_bias_initial", "m/s^2",
+                                             "std. dev. at reset", not_negative, 0.0, 1e3}),
+      field(imu.gyroscope_bias_initial, {"imu.gyroscope_bias_initial", "rad/s",
+                                         "std. dev. at reset", not_negative, 0.0, 100.0}),
+      field(imu.position,
+            {"imu.position", "m", "from the centre of mass, body frame", finite, 0.0, 100.0}),
+      field(imu.attitude, {"imu.attitude", "",
+                           "(w, x, y, z), turns sensor components into the body frame", coupled}),
+      field(imu.accelerometer_scale,
+            {"imu.accelerometer_scale", "", "scale factors", finite, 0.0, 10.0}),
+      field(imu.gyroscope_scale, {"imu.gyroscope_scale", "", "scale factors", finite, 0.0, 10.0}),
+      field(imu.accelerometer_resolution, {"imu.accelerometer_resolution", "m/s^2",
+                                           "least step; 0: none", not_negative, 1e-9, 1e3}),
+      field(imu.gyroscope_resolution, {"imu.gyroscope_resolution", "rad/s", "least step; 0: none",
+                                       not_negative, 1e-9, 100.0}),
+      field(imu.accelerometer_range, {"imu.accelerometer_range", "m/s^2", "reads at most +-range",
+                                      positive_or_infinite, 1e-6, 1e9}),
+      field(imu.gyroscope_range, {"imu.gyroscope_range", "rad/s", "reads at most +-range",
+                                  positive_or_infinite, 1e-6, 1e9}),
+      field(imu.rate, {"imu.rate", "Hz", "measurements a second; 0: one a step", not_negative, 1e-6,
+                       1e9, structural}),
   };
 }
 
-template <class Vehicle>
-auto car_fields(Vehicle& c) {
-  auto process_noise = field("process_noise", c.process_noise_forward);
+/// The parameters of a multicopter, in the order of parameters.hpp.
+inline auto fields(VehicleParameters& v) {
+  using namespace detail::schema;
+  using Rotor = RotorParameters<double>;
+  const std::array before_imu{
+      field(v.body.mass, {"body.mass", "kg", "mass of the whole vehicle", positive, 1e-6, 1e6}),
+      field(v.body.inertia,
+            {"body.inertia", "kg m^2", "about the centre of mass, body axes: the diagonal or 3x3",
+             coupled, 0.0, 1e10}),
+      field(v.body.gravity, {"body.gravity", "m/s^2", "in the world frame", finite, 0.0, 1e3}),
+      field(v.rotors, &Rotor::position,
+            {"rotors.position", "m", "from the centre of mass to the rotor, body frame", finite,
+             0.0, 100.0}),
+      field(v.rotors, &Rotor::axis,
+            {"rotors.axis", "", "unit vector of positive thrust, body frame", coupled}),
+      field(v.rotors, &Rotor::spin,
+            {"rotors.spin", "",
+             "\"ccw\" (+1) or \"cw\" (-1), seen from the tip of the axis: from above", coupled}),
+      field(v.rotors, &Rotor::thrust_coefficient,
+            {"rotors.thrust_coefficient", "N/(rad/s)^2", "thrust = k w |w|", positive, 1e-16, 1e6}),
+      field(v.rotors, &Rotor::torque_coefficient,
+            {"rotors.torque_coefficient", "N m/(rad/s)^2",
+             "torque about the axis = k w |w|, against the spin", not_negative, 0.0, 1e6}),
+      field(v.rotors, &Rotor::inertia,
+            {"rotors.inertia", "kg m^2", "of rotor and propeller about the axis", not_negative, 0.0,
+             1e6}),
+      field(v.motor.time_constant_up, {"motor.time_constant_up", "s",
+                                       "of the lag while the speed rises", positive, 1e-4, 1e3}),
+      field(v.motor.time_constant_down, {"motor.time_constant_down", "s",
+                                         "of the lag while the speed falls", positive, 1e-4, 1e3}),
+      field(v.motor.speed_min,
+            {"motor.speed_min", "rad/s", "lowest speed, limits the command", coupled, 0.0, 1e6}),
+      field(v.motor.speed_max,
+            {"motor.speed_max", "rad/s", "highest speed, limits the command", positive, 1e-3, 1e6}),
+      field(v.motor.command_delay, {"motor.command_delay", "s", "dead time before the lag",
+                                    not_negative, 0.0, 0.6, structural}),
+      field(v.drag.translational,
+            {"drag.translational", "N/(m/s)^2", "force = -k |v| v", not_negative, 0.0, 1e6}),
+      field(v.drag.rotational,
+            {"drag.rotational", "N m/(rad/s)^2", "torque = -K |W| W: a number, the diagonal or 3x3",
+             coupled, 0.0, 1e10}),
+      field(v.rotor_drag.linear,
+            {"rotor_drag.linear", "1/s", "force = -m diag(d) v along the body axes", not_negative,
+             0.0, 100.0}),
+      field(v.rotor_drag.blow_back,
+            {"rotor_drag.blow_back", "N m/(m/s)", "torque = -c e_z x v", not_negative, 0.0, 1e10}),
+      field(v.battery.nominal_voltage,
+            {"battery.nominal_voltage", "V",
+             "voltage at which commanded speeds are reached; 0: no dependence", not_negative, 1e-3,
+             1e6, structural}),
+      field(v.process_noise.force,
+            {"process_noise.force", "N^2 s", "on each world axis", not_negative, 0.0, 1e14}),
+      field(v.process_noise.torque,
+            {"process_noise.torque", "(N m)^2 s", "on each body axis", not_negative, 0.0, 1e20}),
+  };
+  const std::array after_imu{
+      field(v.rate_controller.proportional,
+            {"rate_controller.proportional", "1/s", "gain on the error of the rates", not_negative,
+             0.0, 1e5}),
+      field(v.rate_controller.integral,
+            {"rate_controller.integral", "1/s^2", "gain on the integral of the error", not_negative,
+             0.0, 1e6}),
+      field(v.rate_controller.derivative,
+            {"rate_controller.derivative", "", "gain on the filtered rates' derivative",
+             not_negative, 0.0, 1e3}),
+      field(v.rate_controller.integral_bound, {"rate_controller.integral_bound", "rad",
+                                               "bound of the integral", not_negative, 0.0, 1e9}),
+      field(v.rate_controller.filter.stiffness, {"rate_controller.filter.stiffness", "1/s^2",
+                                                 "p of equation (19)", positive, 1e-6, 1e12}),
+      field(v.rate_controller.filter.damping, {"rate_controller.filter.damping", "1/s",
+                                               "q of equation (19)", not_negative, 0.0, 1e7}),
+  };
+  return joined(before_imu, fields(v.imu), after_imu);
+}
+
+/// The parameters of a car. Its two process noises are one pair, as they are in Python.
+inline auto fields(CarParameters& car) {
+  using namespace detail::schema;
+  FieldView process_noise = field(
+      car.process_noise_forward,
+      {"process_noise", "m^2/s", "intensity of the white velocity along and across the heading",
+       not_negative, 0.0, 1e6});
   process_noise.columns = 2;  // with its neighbour, process_noise_left
   process_noise.row_stride = 2;
   process_noise.shape = {1, {2}};
   return std::array{
-      field("speed_min", c.speed_min),
-      field("speed_max", c.speed_max),
-      field("yaw_rate_limit", c.yaw_rate_limit),
+      field(car.speed_min,
+            {"speed_min", "m/s", "lowest speed that a command can ask for", coupled, 0.0, 1e4}),
+      field(car.speed_max,
+            {"speed_max", "m/s", "highest speed that a command can ask for", coupled, 0.0, 1e4}),
+      field(car.yaw_rate_limit,
+            {"yaw_rate_limit", "rad/s", "commands are limited to +-limit", positive, 1e-9, 1e3}),
       process_noise,
   };
 }
 
-}  // namespace detail
-
-/// Every number of a multicopter, in the order of parameters.hpp: a `std::array` of FieldView, or
-/// of ConstFieldView for a vehicle that is const. Nothing is allocated.
-inline auto fields(VehicleParameters& vehicle) { return detail::vehicle_fields(vehicle); }
-inline auto fields(const VehicleParameters& vehicle) { return detail::vehicle_fields(vehicle); }
-void fields(const VehicleParameters&&) = delete;  // a view of a temporary would dangle
-
-/// Every number of a car. Its two process noises are one pair, as they are in Python.
-inline auto fields(CarParameters& car) { return detail::car_fields(car); }
-inline auto fields(const CarParameters& car) { return detail::car_fields(car); }
-void fields(const CarParameters&&) = delete;
+/// The same of what is const: a `std::array` of ConstFieldView.
+template <class Parameters>
+auto fields(const Parameters& parameters) {
+  return detail::schema::read_only(fields(const_cast<Parameters&>(parameters)));
+}
+template <class Parameters>
+void fields(const Parameters&&) = delete;  // a view of a temporary would dangle
 
 namespace detail {
 
@@ -215,12 +321,10 @@ class Fingerprint {
     std::memcpy(bytes, &number, sizeof number);
     for (const unsigned char byte : bytes) value_ = (value_ ^ byte) * 1099511628211u;
   }
-  template <class Fields>
-  void add_fields(const Fields& fields) {
-    for (const auto& field : fields) {
-      for (int row = 0; row < field.rows; ++row) {
-        for (int column = 0; column < field.columns; ++column) add(field(row, column));
-      }
+  template <class Parameters>
+  void add_fields(const Parameters& parameters) {
+    for (const auto& field : fields(parameters)) {
+      for (int i = 0; i < field.size(); ++i) add(field[i]);
     }
   }
   std::uint64_t value() const { return value_; }
@@ -231,28 +335,21 @@ class Fingerprint {
 
 }  // namespace detail
 
-/// A number made of all parameters but the name: what a snapshot belongs to.
+/// A number made of all parameters of an inertial measurement unit or a car: what a snapshot
+/// belongs to.
+template <class Parameters>
+std::uint64_t fingerprint(const Parameters& parameters) {
+  detail::Fingerprint result;
+  result.add_fields(parameters);
+  return result.value();
+}
+/// The same of a vehicle, of all but its name.
 inline std::uint64_t fingerprint(const VehicleParameters& vehicle) {
   detail::Fingerprint result;
   result.add(static_cast<std::int32_t>(vehicle.rotors.size()));
-  result.add_fields(fields(vehicle));
+  result.add_fields(vehicle);
   result.add(static_cast<std::int32_t>(vehicle.rate_controller.discretisation));
   result.add(static_cast<std::int32_t>(vehicle.rate_controller.gyroscopic_term));
-  return result.value();
-}
-/// The same of an inertial sensor by itself.
-inline std::uint64_t fingerprint(const ImuParameters<double>& imu) {
-  VehicleParameters holder;
-  holder.imu = imu;
-  detail::Fingerprint result;
-  for (const auto& field : fields(holder)) {
-    if (field.name.substr(0, 4) == "imu.") result.add_fields(std::array{field});
-  }
-  return result.value();
-}
-inline std::uint64_t fingerprint(const CarParameters& car) {
-  detail::Fingerprint result;
-  result.add_fields(fields(car));
   return result.value();
 }
 

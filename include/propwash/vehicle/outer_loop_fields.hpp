@@ -1,82 +1,86 @@
 #pragma once
 /// @file
-/// The gains of the outer loops by name, and what may be flown with them.
-
-#include <string>
-#include <vector>
+/// The gains and limits of the outer loops by name, and what may be flown with them.
 
 #include "propwash/control/outer_loop_parameters.hpp"
-#include "propwash/math/config.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
 
-/// What no gain or limit may be beyond, so that it is a number in float too.
-inline constexpr double outer_loop_most = 1e30;
-
-/// Some numbers of OuterLoopParameters: `count` doubles from `first`, in [low, high].
-struct OuterLoopField {
-  const char* name;
-  double* first;
-  int count;
-  double low, high;
-};
-
-/// All numbers but `interval` and `prioritised`.
-inline std::vector<OuterLoopField> fields(OuterLoopParameters& p) {
-  constexpr double inf = outer_loop_most;
+/// All numbers but `interval` and `prioritised`, a `std::array` of FieldView.
+inline auto fields(OuterLoopParameters& p) {
+  using namespace detail::schema;
+  constexpr double most = 1e30;    // a number in float too
   constexpr double upright = 1.5;  // rad, a little below pi/2
-  return {{"tilt", &p.tilt, 1, 0, inf},
-          {"heading", &p.heading, 1, 0, inf},
-          {"tilt_rate_limit", &p.tilt_rate_limit, 1, 1e-9, inf},
-          {"heading_rate_limit", &p.heading_rate_limit, 1, 0, inf},
-          {"rate_gain", &p.rate_gain.x, 3, 0, inf},
-          {"velocity", &p.velocity.x, 3, 0, inf},
-          {"velocity_integral", &p.velocity_integral.x, 3, 0, inf},
-          {"velocity_integral_bound", &p.velocity_integral_bound.x, 3, 0, inf},
-          {"tilt_limit", &p.tilt_limit, 1, 0, upright},
-          {"position", &p.position.x, 3, 0, inf},
-          {"speed_limit", &p.speed_limit, 1, 1e-9, inf},
-          {"thrust_min", &p.thrust_min, 1, 1e-9, p.thrust_max},
-          {"thrust_max", &p.thrust_max, 1, p.thrust_min, inf},
-          {"motor_time_constant", &p.motor_time_constant, 1, 1e-9, inf},
-          {"tracking_position", &p.tracking_position, 1, 0, inf},
-          {"tracking_velocity", &p.tracking_velocity, 1, 0, inf},
-          {"tracking_reach", &p.tracking_reach, 1, 1e-9, inf},
-          {"tracking_attitude", &p.tracking_attitude.x, 3, 0, inf},
-          {"tracking_rates", &p.tracking_rates.x, 3, 0, inf},
-          {"tracking_tilt_limit", &p.tracking_tilt_limit, 1, 0, upright},
-          {"filter_stiffness", &p.filter.stiffness, 1, 1e-9, inf},
-          {"filter_damping", &p.filter.damping, 1, 0, inf},
-          {"backstepping", &p.backstepping.x, 3, 0, inf},
-          {"backstepping_rate", &p.backstepping_rate.x, 3, 0, inf}};
+  return std::array{
+      field(p.tilt, {"tilt", "1/s", "rates about x and y for 2 sin(angle / 2) of tilt",
+                     not_negative, 0.0, most}),
+      field(p.heading, {"heading", "1/s", "the same about z", not_negative, 0.0, most}),
+      field(p.tilt_rate_limit, {"tilt_rate_limit", "rad/s", "of the rates about x and y together",
+                                positive, 1e-9, most}),
+      field(p.heading_rate_limit,
+            {"heading_rate_limit", "rad/s", "of the rate about z", not_negative, 0.0, most}),
+      field(p.rate_gain,
+            {"rate_gain", "", "on the rate error, in addition to the rate controller's own 1",
+             not_negative, 0.0, most}),
+      field(p.velocity, {"velocity", "1/s", "acceleration for velocity", not_negative, 0.0, most}),
+      field(p.velocity_integral,
+            {"velocity_integral", "1/s^2", "acceleration for the integral of velocity",
+             not_negative, 0.0, most}),
+      field(p.velocity_integral_bound, {"velocity_integral_bound", "m/s^2",
+                                        "the integral stays within", not_negative, 0.0, most}),
+      field(p.tilt_limit, {"tilt_limit", "rad", "what velocity and position ask for at most",
+                           not_negative, 0.0, upright}),
+      field(p.position, {"position", "1/s", "velocity for position", not_negative, 0.0, most}),
+      field(p.speed_limit,
+            {"speed_limit", "m/s", "what position asks for at most", positive, 1e-9, most}),
+      field(p.thrust_min,
+            {"thrust_min", "N", "what the loops command at least", positive, 1e-9, most}),
+      field(p.thrust_max,
+            {"thrust_max", "N", "what the loops command at most", positive, 1e-9, most}),
+      field(p.motor_time_constant,
+            {"motor_time_constant", "s",
+             "of the rotors under the trajectory controllers; no longer than the motors' own",
+             positive, 1e-9, most}),
+      field(p.tracking_position,
+            {"tracking_position", "1/s^2",
+             "gain on the position error, of the geometric and the incremental controller",
+             not_negative, 0.0, most}),
+      field(p.tracking_velocity,
+            {"tracking_velocity", "1/s", "gain on the velocity error", not_negative, 0.0, most}),
+      field(p.tracking_reach,
+            {"tracking_reach", "m", "a position error counts for no more", positive, 1e-9, most}),
+      field(p.tracking_attitude,
+            {"tracking_attitude", "1/s^2", "gain on the attitude error", not_negative, 0.0, most}),
+      field(p.tracking_rates,
+            {"tracking_rates", "1/s", "gain on the error of the rates", not_negative, 0.0, most}),
+      field(p.tracking_tilt_limit, {"tracking_tilt_limit", "rad", "of the trajectory controllers",
+                                    not_negative, 0.0, upright}),
+      field(p.filter.stiffness,
+            {"filter_stiffness", "1/s^2",
+             "of the low-pass on gyroscope, accelerometer and rotors, as p of eq. (19)", positive,
+             1e-9, most}),
+      field(p.filter.damping,
+            {"filter_damping", "1/s", "as q of eq. (19)", not_negative, 0.0, most}),
+      field(p.backstepping, {"backstepping", "1/s", "alpha of position, of roll and pitch, of yaw",
+                             not_negative, 0.0, most}),
+      field(p.backstepping_rate,
+            {"backstepping_rate", "1/s", "alpha of their derivatives", not_negative, 0.0, most}),
+  };
 }
 
 /// Throws ParameterError that lists every gain out of its range.
 inline void validate(const OuterLoopParameters& parameters) {
-  OuterLoopParameters p = parameters;
   detail::Complaints complaints;
-  if (p.interval < 1 || p.interval > 10000) {
-    complaints.add("interval", p.interval, "1 to 10000 steps");
+  if (parameters.interval < 1 || parameters.interval > 10000) {
+    complaints.add("interval", parameters.interval, "1 to 10000 steps");
   }
-  for (const auto& field : fields(p)) {
-    for (int i = 0; i < field.count; ++i) {
-      const double x = field.first[i];
-      if (is_within(x, field.low, field.high)) continue;
-      const std::string name =
-          field.count > 1 ? field.name + ("[" + std::to_string(i)) + "]" : field.name;
-      complaints.add(name, x,
-                     field.high >= outer_loop_most
-                         ? "a finite number >= " + detail::formatted(field.low)
-                         : "a number from " + detail::formatted(field.low) + " to " +
-                               detail::formatted(field.high));
-    }
+  detail::check_fields(fields(parameters), complaints);
+  if (complaints.texts.empty() && parameters.thrust_min > parameters.thrust_max) {
+    complaints.add("thrust_min", parameters.thrust_min,
+                   "at most thrust_max = " + detail::formatted(parameters.thrust_max) + " N");
   }
-  if (complaints.texts.empty()) return;
-  std::string message = "outer loops:";
-  for (const auto& text : complaints.texts) message += " " + text + ";";
-  message.pop_back();
-  PROPWASH_THROW(ParameterError(message));
+  if (!complaints.texts.empty()) detail::refuse_subject("outer loops", complaints.texts);
 }
 
 /// Throws ParameterError where no outer loop can fly a vehicle: its rates cannot be commanded, or

@@ -1,19 +1,17 @@
 #pragma once
 /// @file
-/// The ranges of a vehicle's parameters: one table of single numbers, and one of ratios between
-/// them. docs/vehicles.md gives the reasons.
+/// The ranges of the ratios between a vehicle's parameters. docs/vehicles.md gives the reasons.
 ///
-/// The ranges include every aircraft from an insect to an airliner. They are narrow enough that a
-/// step of at most 0.01 s about which validate_time_step does not warn, in `float`, from any state
-/// with speeds up to 300 m/s and body rates up to 100 rad/s, ends in a finite state. A single
-/// number cannot ensure this: thrust, drag and torque matter relative to mass and inertia, hence
-/// the ratios.
+/// These ranges and those of single numbers (fields.hpp) include every aircraft from an insect to
+/// an airliner. They are narrow enough that a step of at most 0.01 s about which validate_time_step
+/// does not warn, in `float`, from any state with speeds up to 300 m/s and body rates up to 100
+/// rad/s, ends in a finite state. A single number cannot ensure this: thrust, drag and torque
+/// matter relative to mass and inertia, hence the ratios.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <string_view>
 
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/math/impl/jacobi.hpp"
@@ -21,102 +19,14 @@
 
 namespace propwash {
 
-/// The accepted magnitudes of one number: `smallest` to `largest`. Zero, sign, infinity and NaN are
-/// judged by validate(), which knows where they have a meaning.
-struct ParameterRange {
-  std::string_view name;  ///< as in fields.hpp
-  const char* unit;
-  double smallest;  ///< of a number that is not zero
-  double largest;
-};
-
-/// The ranges of a multicopter's parameters, in the order of fields.hpp. `rotors.axis`,
-/// `rotors.spin` and `imu.attitude` are not listed: validate() asks for unit vectors and signs.
-inline constexpr std::array vehicle_ranges{
-    ParameterRange{"body.mass", "kg", 1e-6, 1e6},
-    ParameterRange{"body.inertia", "kg m^2", 0.0, 1e10},
-    ParameterRange{"body.gravity", "m/s^2", 0.0, 1e3},
-    ParameterRange{"rotors.position", "m", 0.0, 100.0},
-    ParameterRange{"rotors.thrust_coefficient", "N/(rad/s)^2", 1e-16, 1e6},
-    ParameterRange{"rotors.torque_coefficient", "N m/(rad/s)^2", 0.0, 1e6},
-    ParameterRange{"rotors.inertia", "kg m^2", 0.0, 1e6},
-    ParameterRange{"motor.time_constant_up", "s", 1e-4, 1e3},
-    ParameterRange{"motor.time_constant_down", "s", 1e-4, 1e3},
-    ParameterRange{"motor.speed_min", "rad/s", 0.0, 1e6},
-    ParameterRange{"motor.speed_max", "rad/s", 1e-3, 1e6},
-    ParameterRange{"motor.command_delay", "s", 0.0, 0.6},
-    ParameterRange{"drag.translational", "N/(m/s)^2", 0.0, 1e6},
-    ParameterRange{"drag.rotational", "N m/(rad/s)^2", 0.0, 1e10},
-    ParameterRange{"rotor_drag.linear", "1/s", 0.0, 100.0},
-    ParameterRange{"rotor_drag.blow_back", "N m/(m/s)", 0.0, 1e10},
-    ParameterRange{"battery.nominal_voltage", "V", 1e-3, 1e6},
-    ParameterRange{"process_noise.force", "N^2 s", 0.0, 1e14},
-    ParameterRange{"process_noise.torque", "(N m)^2 s", 0.0, 1e20},
-    ParameterRange{"imu.accelerometer_noise_density", "m/s^2/sqrt(Hz)", 0.0, 1e3},
-    ParameterRange{"imu.gyroscope_noise_density", "rad/s/sqrt(Hz)", 0.0, 10.0},
-    ParameterRange{"imu.accelerometer_bias_walk", "m/s^3/sqrt(Hz)", 0.0, 1e3},
-    ParameterRange{"imu.gyroscope_bias_walk", "rad/s^2/sqrt(Hz)", 0.0, 10.0},
-    ParameterRange{"imu.accelerometer_bias_initial", "m/s^2", 0.0, 1e3},
-    ParameterRange{"imu.gyroscope_bias_initial", "rad/s", 0.0, 100.0},
-    ParameterRange{"imu.position", "m", 0.0, 100.0},
-    ParameterRange{"imu.accelerometer_scale", "", 0.0, 10.0},
-    ParameterRange{"imu.gyroscope_scale", "", 0.0, 10.0},
-    ParameterRange{"imu.accelerometer_resolution", "m/s^2", 1e-9, 1e3},
-    ParameterRange{"imu.gyroscope_resolution", "rad/s", 1e-9, 100.0},
-    ParameterRange{"imu.accelerometer_range", "m/s^2", 1e-6, 1e9},
-    ParameterRange{"imu.gyroscope_range", "rad/s", 1e-6, 1e9},
-    ParameterRange{"imu.rate", "Hz", 1e-6, 1e9},
-    ParameterRange{"rate_controller.proportional", "1/s", 0.0, 1e5},
-    ParameterRange{"rate_controller.integral", "1/s^2", 0.0, 1e6},
-    ParameterRange{"rate_controller.derivative", "", 0.0, 1e3},
-    ParameterRange{"rate_controller.integral_bound", "rad", 0.0, 1e9},
-    ParameterRange{"rate_controller.filter.stiffness", "1/s^2", 1e-6, 1e12},
-    ParameterRange{"rate_controller.filter.damping", "1/s", 0.0, 1e7},
-};
-
-/// The ranges of a car's parameters.
-inline constexpr std::array car_ranges{
-    ParameterRange{"speed_min", "m/s", 0.0, 1e4},
-    ParameterRange{"speed_max", "m/s", 0.0, 1e4},
-    ParameterRange{"yaw_rate_limit", "rad/s", 1e-9, 1e3},
-    ParameterRange{"process_noise", "m^2/s", 0.0, 1e6},
-};
-
-/// A quantity of several parameters and its accepted magnitudes.
-struct RatioRange {
+/// A quantity of several parameters, and its accepted magnitudes.
+struct Ratio {
   const char* name;
   const char* unit;
   double smallest;  ///< of a quantity that is not zero
   double largest;
   const char* parameters;  ///< those that it is made of
-};
-
-/// The ranges of vehicle_ratios(), in its order. "Full speed" is the larger magnitude of
-/// motor.speed_min and motor.speed_max, "moment of inertia" the smallest principal one.
-inline constexpr std::array ratio_ranges{
-    RatioRange{"smallest principal moment of inertia", "kg m^2", 1e-14, 1e10, "body.inertia"},
-    RatioRange{"largest over smallest principal moment of inertia", "", 1.0, 1e6, "body.inertia"},
-    RatioRange{"thrust at full speed over mass", "m/s^2", 1e-6, 1e4,
-               "body.mass, rotors.thrust_coefficient and motor.speed_max"},
-    RatioRange{"rotor torque at full speed over moment of inertia", "rad/s^2", 0.0, 2e5,
-               "body.inertia, rotors.position, rotors.thrust_coefficient, "
-               "rotors.torque_coefficient and motor.speed_max"},
-    RatioRange{"smallest rotor torque about a body axis over largest moment of inertia", "rad/s^2",
-               1e-9, 2e5,
-               "body.inertia, rotors.position, rotors.thrust_coefficient, "
-               "rotors.torque_coefficient and motor.speed_max"},
-    RatioRange{"rotor momentum at full speed over moment of inertia", "rad/s", 0.0, 1e3,
-               "body.inertia, rotors.inertia and motor.speed_max"},
-    RatioRange{"drag.translational over mass", "1/m", 0.0, 10.0,
-               "body.mass and drag.translational"},
-    RatioRange{"drag.rotational over moment of inertia", "1/rad", 0.0, 5.0,
-               "body.inertia and drag.rotational"},
-    RatioRange{"rotor_drag.blow_back over moment of inertia", "rad/(m s)", 0.0, 1e3,
-               "body.inertia and rotor_drag.blow_back"},
-    RatioRange{"root of process_noise.force over mass", "m/s/sqrt(s)", 0.0, 10.0,
-               "body.mass and process_noise.force"},
-    RatioRange{"root of process_noise.torque over moment of inertia", "rad/s/sqrt(s)", 0.0, 100.0,
-               "body.inertia and process_noise.torque"},
+  double value;
 };
 
 namespace detail {
@@ -158,9 +68,10 @@ inline double min_axis_torque(const VehicleParameters& vehicle) {
 
 }  // namespace detail
 
-/// The quantities of `ratio_ranges`. The vehicle's numbers must be finite, its mass and principal
-/// moments of inertia > 0.
-inline std::array<double, ratio_ranges.size()> vehicle_ratios(const VehicleParameters& vehicle) {
+/// The ratios of a vehicle whose numbers are finite, its mass and principal moments of inertia > 0.
+/// "Full speed" is the larger magnitude of motor.speed_min and motor.speed_max, "moment of inertia"
+/// the smallest principal one.
+inline auto vehicle_ratios(const VehicleParameters& vehicle) {
   const double mass = vehicle.body.mass;
   const auto principal = detail::principal_values(vehicle.body.inertia);
   const double inertia = principal[0];
@@ -181,37 +92,35 @@ inline std::array<double, ratio_ranges.size()> vehicle_ratios(const VehicleParam
     }
     rotational = std::max(rotational, sum);
   }
-  return {inertia,
-          principal[2] / inertia,
-          thrust / mass,
-          torque / inertia,
-          detail::min_axis_torque(vehicle) / principal[2],
-          momentum / inertia,
-          vehicle.drag.translational / mass,
-          rotational / inertia,
-          vehicle.rotor_drag.blow_back / inertia,
-          std::sqrt(vehicle.process_noise.force) / mass,
-          std::sqrt(vehicle.process_noise.torque) / inertia};
-}
-
-/// The range of the parameter of exactly this name, or null. The search begins at `from`, so that
-/// looking up names in the order of the table takes no time.
-template <std::size_t N>
-constexpr const ParameterRange* find_range(const std::array<ParameterRange, N>& ranges,
-                                           std::string_view name, const ParameterRange* from) {
-  const ParameterRange* first = ranges.data();
-  for (const ParameterRange* range = from; range != first + N; ++range) {
-    if (range->name == name) return range;
-  }
-  for (const ParameterRange* range = first; range != from; ++range) {
-    if (range->name == name) return range;
-  }
-  return nullptr;
-}
-template <std::size_t N>
-constexpr const ParameterRange* find_range(const std::array<ParameterRange, N>& ranges,
-                                           std::string_view name) {
-  return find_range(ranges, name, ranges.data());
+  return std::array{
+      Ratio{"smallest principal moment of inertia", "kg m^2", 1e-14, 1e10, "body.inertia", inertia},
+      Ratio{"largest over smallest principal moment of inertia", "", 1.0, 1e6, "body.inertia",
+            principal[2] / inertia},
+      Ratio{"thrust at full speed over mass", "m/s^2", 1e-6, 1e4,
+            "body.mass, rotors.thrust_coefficient and motor.speed_max", thrust / mass},
+      Ratio{"rotor torque at full speed over moment of inertia", "rad/s^2", 0.0, 2e5,
+            "body.inertia, rotors.position, rotors.thrust_coefficient, rotors.torque_coefficient "
+            "and motor.speed_max",
+            torque / inertia},
+      Ratio{"smallest rotor torque about a body axis over largest moment of inertia", "rad/s^2",
+            1e-9, 2e5,
+            "body.inertia, rotors.position, rotors.thrust_coefficient, rotors.torque_coefficient "
+            "and motor.speed_max",
+            detail::min_axis_torque(vehicle) / principal[2]},
+      Ratio{"rotor momentum at full speed over moment of inertia", "rad/s", 0.0, 1e3,
+            "body.inertia, rotors.inertia and motor.speed_max", momentum / inertia},
+      Ratio{"drag.translational over mass", "1/m", 0.0, 10.0, "body.mass and drag.translational",
+            vehicle.drag.translational / mass},
+      Ratio{"drag.rotational over moment of inertia", "1/rad", 0.0, 5.0,
+            "body.inertia and drag.rotational", rotational / inertia},
+      Ratio{"rotor_drag.blow_back over moment of inertia", "rad/(m s)", 0.0, 1e3,
+            "body.inertia and rotor_drag.blow_back", vehicle.rotor_drag.blow_back / inertia},
+      Ratio{"root of process_noise.force over mass", "m/s/sqrt(s)", 0.0, 10.0,
+            "body.mass and process_noise.force", std::sqrt(vehicle.process_noise.force) / mass},
+      Ratio{"root of process_noise.torque over moment of inertia", "rad/s/sqrt(s)", 0.0, 100.0,
+            "body.inertia and process_noise.torque",
+            std::sqrt(vehicle.process_noise.torque) / inertia},
+  };
 }
 
 }  // namespace propwash

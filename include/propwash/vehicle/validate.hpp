@@ -25,52 +25,64 @@ namespace propwash {
 
 namespace detail {
 
-/// "rotors[2].position[1]", "body.inertia[0][2]": one number of a field.
-inline std::string element_name(const ConstFieldView& field, int row, int column) {
+/// "rotors[2].position[1]", "body.inertia[0][2]": number i of a field.
+inline std::string element_name(const ConstFieldView& field, int i) {
   constexpr std::string_view rotors = "rotors.";
+  const auto index = [](int k) { return "[" + std::to_string(k) + "]"; };
+  const int column = i % field.columns;
   std::string text(field.name);
-  if (text.compare(0, rotors.size(), rotors) == 0) {
-    text.replace(0, rotors.size(), "rotors[" + std::to_string(row) + "].");
+  if (field.name.substr(0, rotors.size()) == rotors) {
+    text.insert(rotors.size() - 1, index(i / field.columns));
   }
-  const bool is_matrix = field.columns == 9 && field.shape.rank == 2;
-  if (is_matrix) text += "[" + std::to_string(column / 3) + "]";
-  if (field.columns > 1) text += "[" + std::to_string(is_matrix ? column % 3 : column) + "]";
-  return text;
+  if (field.columns == 9 && field.shape.rank == 2) {
+    return text + index(column / 3) + index(column % 3);
+  }
+  return field.columns > 1 ? text + index(column) : text;
 }
 
-/// Complains of every number with a magnitude outside its range.
-template <class Vehicle, class Ranges>
-void check_ranges(const Vehicle& vehicle, const Ranges& ranges, Complaints& complaints) {
-  const ParameterRange* next = ranges.data();
-  for (const auto& field : fields(vehicle)) {
-    const ParameterRange* range = find_range(ranges, field.name, next);
-    if (range == nullptr) continue;
-    next = range + 1;
+inline bool is_accepted(Accepts accepts, double x) {
+  if (accepts == Accepts::coupled) return true;
+  if (accepts == Accepts::positive_or_infinite) return !is_nan(x) && x > 0.0;
+  if (!is_finite(x) || accepts == Accepts::finite) return is_finite(x);
+  return accepts == Accepts::positive ? x > 0.0 : x >= 0.0;
+}
+
+inline std::string expected_of(const FieldSchema& field) {
+  std::string text = field.accepts == Accepts::finite         ? "a number"
+                     : field.accepts == Accepts::not_negative ? "a finite value >= 0"
+                     : field.accepts == Accepts::positive     ? "a finite value > 0"
+                                                              : "a value > 0";
+  if (*field.unit != 0) text += " " + std::string(field.unit);
+  return field.accepts == Accepts::positive_or_infinite ? text + ", or inf" : text;
+}
+
+/// Complains of every number that its field does not accept.
+template <class Fields>
+void check_fields(const Fields& fields, Complaints& complaints) {
+  for (const ConstFieldView& field : fields) {
     for (int i = 0; i < field.size(); ++i) {
-      const int row = i / field.columns, column = i % field.columns;
-      const double value = field(row, column);
-      if (!is_outside(value, range->smallest, range->largest)) continue;
-      complaints.add(element_name(field, row, column), value,
-                     magnitudes(range->smallest, range->largest, range->unit));
+      const double x = field[i];
+      if (!is_accepted(field.accepts, x)) {
+        complaints.add(element_name(field, i), x, expected_of(field));
+      } else if (is_outside(x, field.smallest, field.largest)) {
+        complaints.add(element_name(field, i), x,
+                       magnitudes(field.smallest, field.largest, field.unit));
+      }
     }
   }
 }
 
 /// Complains of ratios between parameters that are outside their ranges.
 inline void check_ratios(const VehicleParameters& vehicle, Complaints& complaints) {
-  const auto ratios = vehicle_ratios(vehicle);
-  for (std::size_t i = 0; i < ratios.size(); ++i) {
-    const auto& range = ratio_ranges[i];
-    if (!is_outside(ratios[i], range.smallest, range.largest)) continue;
+  for (const Ratio& ratio : vehicle_ratios(vehicle)) {
+    if (!is_outside(ratio.value, ratio.smallest, ratio.largest)) continue;
     complaints.add(
-        range.name, ratios[i],
-        magnitudes(range.smallest, range.largest, range.unit) + "; see " + range.parameters);
+        ratio.name, ratio.value,
+        magnitudes(ratio.smallest, ratio.largest, ratio.unit) + "; see " + ratio.parameters);
   }
 }
 
-inline void check_body(const RigidBodyParameters<double>& body, Complaints& complaints) {
-  complaints.positive("body.mass", body.mass, "kg");
-  complaints.finite("body.gravity", body.gravity, "m/s^2");
+inline void check_inertia(const RigidBodyParameters<double>& body, Complaints& complaints) {
   const auto& inertia = body.inertia;
   if (!is_finite(size_of(inertia)) || skew_of(inertia) > 1e-9 * size_of(inertia)) {
     complaints.add("body.inertia", formatted(inertia), "a symmetric matrix kg m^2");
@@ -88,59 +100,46 @@ inline void check_body(const RigidBodyParameters<double>& body, Complaints& comp
   }
 }
 
-inline void check_rotors(const VehicleParameters& vehicle, Complaints& complaints) {
-  const auto count = vehicle.rotors.size();
-  if (count < 1 || count > static_cast<std::size_t>(max_size)) {
-    complaints.add("rotors, their number", count, "1 to " + std::to_string(max_size));
-    return;
+/// Complains of too few or too many rotors, and of parameters of the motors that are neither one
+/// number nor one for each rotor.
+template <class Fields>
+void check_counts(const Fields& fields, std::size_t rotors, Complaints& complaints) {
+  const auto number = static_cast<std::int64_t>(rotors);
+  if (number < 1 || number > max_size) {
+    complaints.add("rotors, their number", number, "1 to " + std::to_string(max_size));
   }
-  for (std::size_t i = 0; i < count; ++i) {
+  for (const ConstFieldView& field : fields) {
+    if (field.count == nullptr || *field.count == 1 || *field.count == number) continue;
+    complaints.add(std::string(field.name) + ", their number",
+                   *field.count > 0 ? std::to_string(*field.count)
+                                    : "0 or more than " + std::to_string(max_size),
+                   "1, or " + std::to_string(rotors) + ", one for each rotor");
+  }
+}
+
+inline void check_rotors(const VehicleParameters& vehicle, Complaints& complaints) {
+  for (std::size_t i = 0; i < vehicle.rotors.size(); ++i) {
     const auto& rotor = vehicle.rotors[i];
-    const auto named = [&](const char* name) { return FieldName(i, name); };
-    complaints.finite(named("position"), rotor.position, "m");
+    const auto name = [i] { return "rotors[" + std::to_string(i) + "]"; };
     if (!is_finite(rotor.axis) || std::abs(norm(rotor.axis) - 1.0) >= 1e-6) {
-      complaints.add(named("axis").text(), formatted(rotor.axis), "a unit vector");
+      complaints.add(name() + ".axis", formatted(rotor.axis), "a unit vector");
     }
     if (!is_finite(rotor.spin) || std::abs(rotor.spin) != 1.0) {
-      complaints.add(named("spin").text(), rotor.spin, "+1 (counter-clockwise) or -1 (clockwise)");
+      complaints.add(name() + ".spin", rotor.spin, "+1 (counter-clockwise) or -1 (clockwise)");
     }
-    complaints.positive(named("thrust_coefficient"), rotor.thrust_coefficient, "N/(rad/s)^2");
-    complaints.not_negative(named("torque_coefficient"), rotor.torque_coefficient, "N m/(rad/s)^2");
-    complaints.not_negative(named("inertia"), rotor.inertia, "kg m^2");
   }
 }
 
-/// One number, or one for each rotor.
-inline void check_count(const char* field, const PerRotor<double>& numbers, std::size_t rotors,
-                        Complaints& complaints) {
-  if (numbers.count == 1 || numbers.count == static_cast<std::int64_t>(rotors)) return;
-  complaints.add(std::string(field) + ", their number",
-                 numbers.count > 0 ? std::to_string(numbers.count)
-                                   : "0 or more than " + std::to_string(max_size),
-                 "1, or " + std::to_string(rotors) + ", one for each rotor");
-}
-
-inline void check_motor(const MotorParameters<double>& motor, std::size_t rotors,
-                        Complaints& complaints) {
-  complaints.not_negative("motor.command_delay", motor.command_delay, "s");
-  const std::size_t before = complaints.texts.size();
-  check_count("motor.time_constant_up", motor.time_constant_up, rotors, complaints);
-  check_count("motor.time_constant_down", motor.time_constant_down, rotors, complaints);
-  check_count("motor.speed_min", motor.speed_min, rotors, complaints);
-  check_count("motor.speed_max", motor.speed_max, rotors, complaints);
-  if (complaints.texts.size() > before) return;
-  complaints.positive("motor.time_constant_up", motor.time_constant_up, "s");
-  complaints.positive("motor.time_constant_down", motor.time_constant_down, "s");
-  complaints.positive("motor.speed_max", motor.speed_max, "rad/s");
+inline void check_speeds(const MotorParameters<double>& motor, Complaints& complaints) {
   const auto& minimum = motor.speed_min;
   const auto& maximum = motor.speed_max;
-  const auto compared = std::max(minimum.count, maximum.count);
-  for (int i = 0; i < static_cast<int>(compared); ++i) {
+  const int compared = static_cast<int>(std::max(minimum.count, maximum.count));
+  for (int i = 0; i < compared; ++i) {
     if (!is_finite(maximum[i]) || maximum[i] <= 0.0) continue;  // said already
     if (is_finite(minimum[i]) && minimum[i] < maximum[i]) continue;
-    const FieldName field("motor.speed_min");
     complaints.add(
-        compared == 1 ? field.text() : field.text(i), minimum[i],
+        compared == 1 ? "motor.speed_min" : "motor.speed_min[" + std::to_string(i) + "]",
+        minimum[i],
         "a finite value less than motor.speed_max = " + formatted(maximum[i]) + " rad/s");
   }
 }
@@ -198,69 +197,38 @@ inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaint
   }
 }
 
-inline void check_air(const VehicleParameters& vehicle, Complaints& complaints) {
-  complaints.not_negative("drag.translational", vehicle.drag.translational, "N/(m/s)^2");
-  const auto& rotational = vehicle.drag.rotational;
-  const double size = size_of(rotational);
-  if (!is_finite(size) || principal_values(rotational)[0] < -1e-12 * size) {
-    complaints.add("drag.rotational", formatted(rotational),
+inline void check_drag(const DragParameters<double>& drag, Complaints& complaints) {
+  const double size = size_of(drag.rotational);
+  if (!is_finite(size) || principal_values(drag.rotational)[0] < -1e-12 * size) {
+    complaints.add("drag.rotational", formatted(drag.rotational),
                    "a positive semi-definite matrix N m/(rad/s)^2");
   }
-  complaints.not_negative("rotor_drag.linear", vehicle.rotor_drag.linear, "1/s");
-  complaints.not_negative("rotor_drag.blow_back", vehicle.rotor_drag.blow_back, "N m/(m/s)");
-  complaints.not_negative("battery.nominal_voltage", vehicle.battery.nominal_voltage, "V");
-  complaints.not_negative("process_noise.force", vehicle.process_noise.force, "N^2 s");
-  complaints.not_negative("process_noise.torque", vehicle.process_noise.torque, "(N m)^2 s");
 }
 
-inline void check_imu(const ImuParameters<double>& imu, Complaints& complaints) {
-  complaints.not_negative("imu.accelerometer_noise_density", imu.accelerometer_noise_density,
-                          "m/s^2/sqrt(Hz)");
-  complaints.not_negative("imu.gyroscope_noise_density", imu.gyroscope_noise_density,
-                          "rad/s/sqrt(Hz)");
-  complaints.not_negative("imu.accelerometer_bias_walk", imu.accelerometer_bias_walk,
-                          "m/s^3/sqrt(Hz)");
-  complaints.not_negative("imu.gyroscope_bias_walk", imu.gyroscope_bias_walk, "rad/s^2/sqrt(Hz)");
-  complaints.not_negative("imu.accelerometer_bias_initial", imu.accelerometer_bias_initial,
-                          "m/s^2");
-  complaints.not_negative("imu.gyroscope_bias_initial", imu.gyroscope_bias_initial, "rad/s");
-  complaints.finite("imu.position", imu.position, "m");
-  if (!is_finite(imu.attitude) || std::abs(squared_norm(imu.attitude) - 1.0) >= 1e-6) {
-    complaints.add("imu.attitude, squared norm", squared_norm(imu.attitude), "a unit quaternion");
-  }
-  complaints.finite("imu.accelerometer_scale", imu.accelerometer_scale, "");
-  complaints.finite("imu.gyroscope_scale", imu.gyroscope_scale, "");
-  complaints.not_negative("imu.accelerometer_resolution", imu.accelerometer_resolution, "m/s^2");
-  complaints.not_negative("imu.gyroscope_resolution", imu.gyroscope_resolution, "rad/s");
-  complaints.not_negative("imu.rate", imu.rate, "Hz");
-  if (is_nan(imu.accelerometer_range) || imu.accelerometer_range <= 0.0) {
-    complaints.add("imu.accelerometer_range", imu.accelerometer_range, "a value > 0 m/s^2, or inf");
-  }
-  if (is_nan(imu.gyroscope_range) || imu.gyroscope_range <= 0.0) {
-    complaints.add("imu.gyroscope_range", imu.gyroscope_range, "a value > 0 rad/s, or inf");
-  }
+inline void check_attitude(const ImuParameters<double>& imu, Complaints& complaints) {
+  if (is_finite(imu.attitude) && std::abs(squared_norm(imu.attitude) - 1.0) < 1e-6) return;
+  complaints.add("imu.attitude, squared norm", squared_norm(imu.attitude), "a unit quaternion");
 }
 
-inline void check_controller(const RateControllerParameters<double>& controller,
-                             Complaints& complaints) {
-  complaints.not_negative("rate_controller.proportional", controller.proportional, "1/s");
-  complaints.not_negative("rate_controller.integral", controller.integral, "1/s^2");
-  complaints.not_negative("rate_controller.derivative", controller.derivative, "");
-  complaints.not_negative("rate_controller.integral_bound", controller.integral_bound, "rad");
-  complaints.positive("rate_controller.filter.stiffness", controller.filter.stiffness, "1/s^2");
-  complaints.not_negative("rate_controller.filter.damping", controller.filter.damping, "1/s");
+inline Complaints complaints_of(const ImuParameters<double>& imu) {
+  Complaints complaints;
+  check_fields(fields(imu), complaints);
+  check_attitude(imu, complaints);
+  return complaints;
 }
 
 inline Complaints complaints_of(const VehicleParameters& vehicle) {
   Complaints complaints;
-  check_body(vehicle.body, complaints);
+  const auto all = fields(vehicle);
+  check_counts(all, vehicle.rotors.size(), complaints);
+  if (!complaints.texts.empty()) return complaints;  // numbers of rotors cannot be compared
+  check_fields(all, complaints);
+  check_inertia(vehicle.body, complaints);
   check_rotors(vehicle, complaints);
-  check_motor(vehicle.motor, vehicle.rotors.size(), complaints);
-  check_ranges(vehicle, vehicle_ranges, complaints);
+  check_speeds(vehicle.motor, complaints);
+  check_drag(vehicle.drag, complaints);
+  check_attitude(vehicle.imu, complaints);
   if (complaints.texts.empty()) check_thrust(vehicle, complaints);
-  check_air(vehicle, complaints);
-  check_imu(vehicle.imu, complaints);
-  check_controller(vehicle.rate_controller, complaints);
   if (complaints.texts.empty()) check_ratios(vehicle, complaints);
   return complaints;
 }
@@ -271,10 +239,7 @@ inline Complaints complaints_of(const CarParameters& car) {
     complaints.add("speed_min", car.speed_min,
                    "at most speed_max = " + formatted(car.speed_max) + " m/s");
   }
-  complaints.positive("yaw_rate_limit", car.yaw_rate_limit, "rad/s");
-  complaints.not_negative("process_noise[0]", car.process_noise_forward, "m^2/s");
-  complaints.not_negative("process_noise[1]", car.process_noise_left, "m^2/s");
-  check_ranges(car, car_ranges, complaints);
+  check_fields(fields(car), complaints);
   return complaints;
 }
 
@@ -288,9 +253,9 @@ void validate_one(const Vehicle& vehicle, std::size_t i) {
 
 }  // namespace detail
 
-/// Throws ParameterError that lists every field out of its range (ranges.hpp): mass, inertia
-/// (symmetric, positive definite, triangle inequality), rotors, motors, thrust against weight,
-/// drag, noise, IMU, gains, and ratios between them.
+/// Throws ParameterError that lists every field out of its range (fields.hpp), and what does not
+/// fit together: inertia (symmetric, positive definite, triangle inequality), thrust against
+/// weight, drag, and ratios between parameters (ranges.hpp).
 inline void validate(const VehicleParameters& vehicle) {
   const auto complaints = detail::complaints_of(vehicle);
   if (!complaints.texts.empty()) detail::refuse(vehicle.name, complaints.texts);
@@ -298,11 +263,7 @@ inline void validate(const VehicleParameters& vehicle) {
 
 /// Throws ParameterError that lists every field out of its range.
 inline void validate(const ImuParameters<double>& imu) {
-  detail::Complaints complaints;
-  detail::check_imu(imu, complaints);
-  VehicleParameters holder;
-  holder.imu = imu;
-  detail::check_ranges(holder, vehicle_ranges, complaints);
+  const auto complaints = detail::complaints_of(imu);
   if (!complaints.texts.empty()) detail::refuse_subject("inertial sensor", complaints.texts);
 }
 

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
-
-import msgspec
+from typing import Any
 
 from .. import _input_files
+from .. import _parameter_files as files
 from .. import _parameter_values as values
 from .. import parameters as p
+from .._parameter_files import SetT
 from .._parameter_values import ParameterError, refusal
-
-SetT = TypeVar("SetT", bound=p.ParameterSet)
 
 TABLES: dict[str, type[p.ParameterSet]] = {
     "body": p.BodyParameters,
@@ -36,6 +34,7 @@ TABLES: dict[str, type[p.ParameterSet]] = {
 ROTOR_DEFAULTS = ("axis", "thrust_coefficient", "torque_coefficient", "inertia")
 LAGS = ("time_constant_up", "time_constant_down")
 OF_MOTOR = (*LAGS, "speed_min", "speed_max")  # what [[rotors]] may hold of its motor
+_NEEDED = ", which every vehicle needs"
 _HEAD = ("name", "kind", "sources")
 
 # suffix: the SI unit that is meant, and what to multiply by
@@ -85,8 +84,8 @@ def _read_sources(tables: dict[str, Any]) -> dict[str, str]:
 
 
 def _multicopter(tables: dict[str, Any]) -> p.VehicleParameters:
-    _refuse_unknown(tables, (*_HEAD, "rotor", "rotors", *TABLES), "")
-    _refuse_missing(tables, ("name", "body", "rotors", "motor"), "")
+    files.refuse_unknown(tables, (*_HEAD, "rotor", "rotors", *TABLES), "", _hint)
+    files.refuse_missing(tables, ("name", "body", "rotors", "motor"), "", _NEEDED)
     rotors, motors = _rotors(tables)
     resolve: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
         "motor": lambda table: _motor(table, motors),
@@ -105,7 +104,7 @@ def _rotors(
 ) -> tuple[tuple[p.RotorParameters, ...], list[dict[str, float]]]:
     """The rotors, and for each what its table holds of its motor."""
     defaults = _table(tables.get("rotor", {}), "rotor")
-    _refuse_unknown(defaults, ROTOR_DEFAULTS, "rotor")
+    files.refuse_unknown(defaults, ROTOR_DEFAULTS, "rotor", _hint)
     entries = tables["rotors"]
     if not isinstance(entries, list) or not entries:
         raise refusal("rotors", entries, "one [[rotors]] table for each rotor")
@@ -114,7 +113,7 @@ def _rotors(
     for i, entry in enumerate(entries):
         key = f"rotors[{i}]"
         table = _lags({**defaults, **_table(entry, key)}, key)
-        _refuse_unknown(table, known, key)
+        files.refuse_unknown(table, known, key, _hint)
         own = {name: table.pop(name) for name in OF_MOTOR if name in table}
         motors.append(
             {
@@ -129,7 +128,7 @@ def _rotors(
 def _motor(table: dict[str, Any], motors: list[dict[str, float]]) -> dict[str, Any]:
     """The table [motor], with a number for each rotor of what [[rotors]] holds of it."""
     known = (*p.MotorParameters.__struct_fields__, "time_constant")
-    _refuse_unknown(table, known, "motor")
+    files.refuse_unknown(table, known, "motor", _hint)
     table = _lags(table, "motor")
     for name in OF_MOTOR:
         if not any(name in own for own in motors):
@@ -172,7 +171,7 @@ def _lags(table: dict[str, Any], key: str) -> dict[str, Any]:
 
 def _rate_controller(table: dict[str, Any]) -> dict[str, Any]:
     known = (*p.RateControllerParameters.__struct_fields__, "filter_cutoff")
-    _refuse_unknown(table, known, "rate_controller")
+    files.refuse_unknown(table, known, "rate_controller", _hint)
     rest = {key: table[key] for key in table if key != "filter_cutoff"}
     if "filter_cutoff" in table:
         if "filter" in table:
@@ -189,46 +188,18 @@ def _rate_controller(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(value: object, key: str) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise refusal(key, value, f"a table [{key}]")
-    return value
+    return files.table(value, key, f"a table [{key}]")
 
 
 def _set(kind: type[SetT], table: dict[str, Any], key: str, required: tuple[str, ...] = ()) -> SetT:
-    """Makes a parameter set, so that errors name the keys of the file."""
-    _refuse_unknown(table, kind.__struct_fields__, key)
-    needed = [field.name for field in msgspec.structs.fields(kind) if field.required]
-    _refuse_missing(table, (*required, *needed), key)
-    prefix = f"{key}." if key else ""
-    fields = {
-        name: kind.conversions.get(name, values.number)(value, prefix + name, kind.field(name).unit)
-        for name, value in table.items()
-    }
-    return kind(**fields)
+    return files.made(kind, table, key, _hint, required=required, reason=_NEEDED)
 
 
-def _refuse_missing(table: dict[str, Any], needed: Iterable[str], key: str) -> None:
-    missing = [name for name in needed if name not in table]
-    if missing:
-        prefix = f"{key}." if key else ""
-        keys = ", ".join(prefix + name for name in missing)
-        raise ParameterError(f"missing {keys}, which every vehicle needs")
+def _hint(name: str, known: Sequence[str]) -> str:
+    return _unit_hint(name, known) or values.nearest(name, known)
 
 
-def _refuse_unknown(table: dict[str, Any], known: Iterable[str], key: str) -> None:
-    known = list(known)
-    prefix = f"{key}." if key else ""
-    for name, value in table.items():
-        if name not in known:
-            hint = _unit_hint(name, known) or values.nearest(name, known)
-            if not hint:
-                hint = f"; known here: {', '.join(known)}"
-            if isinstance(value, dict):
-                raise ParameterError(f"unknown table [{prefix}{name:.80}]{hint}")
-            raise ParameterError(f"unknown key {prefix}{name:.80} = {values.shown(value)}{hint}")
-
-
-def _unit_hint(name: str, known: list[str]) -> str:
+def _unit_hint(name: str, known: Sequence[str]) -> str:
     stem, _, suffix = name.rpartition("_")
     suffix = suffix.lower()
     if not stem or suffix not in (*_SUFFIXES, *_SI_SUFFIXES):

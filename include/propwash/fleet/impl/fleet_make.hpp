@@ -86,17 +86,6 @@ void Fleet<T, N>::append_start(const VehicleParameters& vehicle, std::vector<T>&
   for (const double speed : hover) starts.push_back(T(speed));
 }
 
-namespace detail {
-/// Whether two vehicles need the same of a kernel; wind and ground are not a vehicle's.
-inline bool need_the_same(const FleetSwitches& a, const FleetSwitches& b) {
-  return a.gyroscopic_term == b.gyroscopic_term && a.has_lever_arm == b.has_lever_arm &&
-         a.is_turned == b.is_turned && a.is_digital == b.is_digital &&
-         a.process_noise == b.process_noise && a.imu_noise == b.imu_noise &&
-         a.bias_walk == b.bias_walk && a.imu_is_slower == b.imu_is_slower &&
-         a.turbulence == b.turbulence && a.battery == b.battery;
-}
-}  // namespace detail
-
 /// Makes everything anew that follows from the parameters, and only then takes it.
 template <class T, int N>
 template <class Of>
@@ -238,7 +227,7 @@ void Fleet<T, N>::set_parameters(const Of& of, Span<const std::size_t> some) {
     detail::validate_one(vehicle, some[k]);
     const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
     stays = allocation.rank == 4 && is_parallel(vehicle) == kernels_.is_principal &&
-            detail::need_the_same(switches_, detail::fleet_switches(vehicle, setting)) &&
+            need_the_same(switches_, detail::fleet_switches(vehicle, setting)) &&
             has_fleet_gravity(vehicle);
     append_start(vehicle, starts);
     each = detail::fleet_numbers(vehicle, setting, kernels_.is_principal);

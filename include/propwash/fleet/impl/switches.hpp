@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What of the model a fleet needs.
+/// Which features of the model are enabled in a fleet.
 
 #include "propwash/math/scalar.hpp"
 
@@ -27,16 +27,24 @@ struct FleetSwitches {
   }
 };
 
+/// The switches that follow from a vehicle and its setting: a fleet has those of all its vehicles.
+inline constexpr bool FleetSwitches::* vehicle_switches[] = {
+    &FleetSwitches::gyroscopic_term, &FleetSwitches::has_lever_arm, &FleetSwitches::is_turned,
+    &FleetSwitches::is_digital,      &FleetSwitches::process_noise, &FleetSwitches::imu_noise,
+    &FleetSwitches::bias_walk,       &FleetSwitches::imu_is_slower, &FleetSwitches::turbulence,
+    &FleetSwitches::battery};
+
 /// What either of two vehicles of one fleet needs.
-inline FleetSwitches either(const FleetSwitches& a, const FleetSwitches& b) {
-  FleetSwitches s = a;
-  s.has_lever_arm |= b.has_lever_arm;
-  s.is_turned |= b.is_turned;
-  s.is_digital |= b.is_digital;
-  s.process_noise |= b.process_noise;
-  s.imu_noise |= b.imu_noise;
-  s.bias_walk |= b.bias_walk;
-  return s;
+inline FleetSwitches either(FleetSwitches a, const FleetSwitches& b) {
+  for (const auto each : vehicle_switches) a.*each |= b.*each;
+  return a;
+}
+/// Whether two vehicles need the same.
+inline bool need_the_same(const FleetSwitches& a, const FleetSwitches& b) {
+  for (const auto each : vehicle_switches) {
+    if (a.*each != b.*each) return false;
+  }
+  return true;
 }
 
 }  // namespace propwash

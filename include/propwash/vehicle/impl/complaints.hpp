@@ -11,7 +11,6 @@
 #include "propwash/math/config.hpp"
 #include "propwash/math/finite.hpp"
 #include "propwash/math/mat3.hpp"
-#include "propwash/math/per_rotor.hpp"
 #include "propwash/math/quat.hpp"
 #include "propwash/math/vec3.hpp"
 
@@ -26,26 +25,8 @@ class ParameterError : public std::invalid_argument {
 
 namespace detail {
 
-/// The name of a field, put together only where it is complained of: a fleet asks for every
-/// vehicle.
-class FieldName {
- public:
-  FieldName(const char* name) : name_(name) {}  // implicit, as the type of an argument
-  FieldName(std::size_t rotor, const char* name) : name_(name), rotor_(static_cast<int>(rotor)) {}
-
-  std::string text() const {
-    return rotor_ < 0 ? name_ : "rotors[" + std::to_string(rotor_) + "]." + name_;
-  }
-  std::string text(int component) const { return text() + "[" + std::to_string(component) + "]"; }
-
- private:
-  const char* name_;
-  int rotor_ = -1;
-};
-
 /// Collects complaints in the form "field = value: expected …".
-class Complaints {
- public:
+struct Complaints {
   template <class Value>
   void add(const std::string& field, const Value& value, const std::string& expected) {
     std::ostringstream text;
@@ -53,36 +34,7 @@ class Complaints {
     text << field << " = " << value << ": expected " << expected;
     texts.push_back(text.str());
   }
-  void positive(const FieldName& field, double value, const char* unit) {
-    if (!is_finite(value) || value <= 0.0) add(field.text(), value, wanted(" > 0 ", unit));
-  }
-  void positive(const FieldName& field, const PerRotor<double>& values, const char* unit) {
-    if (values.count == 1) return positive(field, values[0], unit);
-    for (int i = 0; i < static_cast<int>(values.count); ++i) {
-      if (!is_finite(values[i]) || values[i] <= 0.0) {
-        add(field.text(i), values[i], wanted(" > 0 ", unit));
-      }
-    }
-  }
-  void not_negative(const FieldName& field, double value, const char* unit) {
-    if (!is_finite(value) || value < 0.0) add(field.text(), value, wanted(" >= 0 ", unit));
-  }
-  void not_negative(const FieldName& field, const Vec3<double>& v, const char* unit) {
-    for (int i = 0; i < 3; ++i) {
-      if (!is_finite(v[i]) || v[i] < 0.0) add(field.text(i), v[i], wanted(" >= 0 ", unit));
-    }
-  }
-  void finite(const FieldName& field, const Vec3<double>& v, const char* unit) {
-    for (int i = 0; i < 3; ++i) {
-      if (!is_finite(v[i])) add(field.text(i), v[i], std::string("a number ") + unit);
-    }
-  }
   std::vector<std::string> texts;
-
- private:
-  static std::string wanted(const char* range, const char* unit) {
-    return std::string("a finite value") + range + unit;
-  }
 };
 
 inline std::string formatted(double value) {
@@ -93,24 +45,18 @@ inline std::string formatted(double value) {
 }
 
 inline std::string formatted(const Vec3<double>& v) {
-  std::ostringstream text;
-  text.precision(9);
-  text << "(" << v.x << ", " << v.y << ", " << v.z << ")";
-  return text.str();
+  return "(" + formatted(v.x) + ", " + formatted(v.y) + ", " + formatted(v.z) + ")";
 }
 
 inline std::string formatted(const Quat<double>& q) {
-  std::ostringstream text;
-  text.precision(9);
-  text << "(" << q.w << ", " << q.x << ", " << q.y << ", " << q.z << ")";
-  return text.str();
+  return "(" + formatted(q.w) + ", " + formatted(q.x) + ", " + formatted(q.y) + ", " +
+         formatted(q.z) + ")";
 }
 
 inline std::string formatted(const Mat3<double>& m) {
-  std::ostringstream text;
-  text.precision(9);
-  for (int i = 0; i < 9; ++i) text << (i == 0 ? "" : i % 3 == 0 ? "; " : ", ") << m.elements[i];
-  return text.str();
+  std::string text = formatted(m.elements[0]);
+  for (int i = 1; i < 9; ++i) text += (i % 3 == 0 ? "; " : ", ") + formatted(m.elements[i]);
+  return text;
 }
 
 /// The norm of the elements; not a number, or infinite, where one of them is.
