@@ -133,7 +133,7 @@ void Command::require_together(std::size_t part) const {
     const Numbers& other = *numbers_[i];
     const int other_axes = other.ndim() - parts()[i].tail();
     if (go_together(other, other_axes, next, axes)) continue;
-    if (!parts()[part].is_optional && axes == 1 && other_axes == 1) rows();
+    if (!is_for_outer_loop(kind_) && axes == 1 && other_axes == 1) rows();
     throw py::value_error(std::string(parts()[part].name) + ": expected a shape that goes with " +
                           parts()[i].name + " of shape " + other.shape_text() + ", got " +
                           next.shape_text());
@@ -211,15 +211,11 @@ OuterLoopCommand<double> Command::outer_loop_command(py::ssize_t i) const {
       point.yaw_rate = number(2, i);
       break;
     case Kind::velocity:
-      point.velocity = triple(0, i);
-      command.free_heading = !numbers_[1];
-      point.yaw = number(1, i);
-      point.yaw_rate = number(2, i);
-      break;
     case Kind::position:
-      point.position = triple(0, i);
+      (kind_ == Kind::velocity ? point.velocity : point.position) = triple(0, i);
       command.free_heading = !numbers_[1];
       point.yaw = number(1, i);
+      if (kind_ == Kind::velocity) point.yaw_rate = number(2, i);
       break;
     default:
       point = {triple(0, i), triple(1, i), triple(2, i), triple(3, i),
@@ -230,17 +226,18 @@ OuterLoopCommand<double> Command::outer_loop_command(py::ssize_t i) const {
 
 namespace {
 
-/// Null for another value. Overloads for the classes of commands would cost a microsecond: pybind11
-/// asks a value of another type for a long list of conversions.
-const Command* as_command(py::handle value) {
-  return py::isinstance<Command>(value) ? &value.cast<const Command&>() : nullptr;
-}
-
 [[noreturn]] void refuse_command(const std::string& expected, py::handle value) {
   throw py::type_error("command: expected " + expected + ", got " + described(value));
 }
 
 }  // namespace
+
+/// Overloads for the classes of commands would cost a microsecond: pybind11 asks a value of another
+/// type for a long list of conversions.
+const Command* as_command(py::handle value) {
+  py::detail::make_caster<Command> caster;
+  return caster.load(value, false) ? static_cast<const Command*>(caster) : nullptr;
+}
 
 const Command& command_of(Kind kind, py::handle value) {
   const Command* const command = as_command(value);

@@ -211,15 +211,16 @@ class PyMulticopter {
 
   /// Whether it is a propwash.trajectories.Reference, whose command() gives a TrajectoryCommand.
   static bool is_reference(const py::object& command) {
-    return !py::isinstance<Command>(command) &&
-           py::isinstance(command, py::module_::import("propwash.trajectories").attr("Reference"));
+    return py::isinstance(command, py::module_::import("propwash.trajectories").attr("Reference"));
   }
 
   /// Calls f(vehicle, function from row to command, number of rows) after checking the command
   /// against the vehicle.
   template <class F>
   void with_command(const py::object& given, F&& f) {
-    if (is_reference(given)) return with_command(given.attr("command")(), std::forward<F>(f));
+    if (as_command(given) == nullptr && is_reference(given)) {
+      return with_command(given.attr("command")(), std::forward<F>(f));
+    }
     const Command& command = multicopter_command(given);
     visit([&](auto& vehicle) {
       switch (command.kind()) {

@@ -72,6 +72,8 @@ class CommandOf : public Command {
 };
 using RateThrustCommand = CommandOf<CommandKind::rate_thrust>;
 
+/// Null for a value that is no command.
+const Command* as_command(py::handle value);
 /// The command, where it is of that kind. Raises TypeError otherwise.
 const Command& command_of(CommandKind kind, py::handle value);
 /// The command, where it is of a kind that a multicopter takes. Raises TypeError otherwise.

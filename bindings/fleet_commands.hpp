@@ -108,7 +108,7 @@ class FleetPart {
   bool held_ = false;
 };
 
-/// Room for the numbers of a command that are not there as the fleet wants them.
+/// Buffers for the parts of a command that need to be converted or repeated.
 template <class T>
 using CommandRoom = std::array<std::vector<T>, Command::most_parts>;
 
