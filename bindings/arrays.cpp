@@ -1,5 +1,9 @@
 #include "arrays.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash::bindings {
@@ -7,6 +11,26 @@ namespace propwash::bindings {
 namespace {
 
 constexpr std::size_t longest_repr = 100;
+
+/// An exponent of ones alone marks what is not finite: one added to it carries into the sign's
+/// place. Integer sums are vectorised, comparisons of numbers that end a loop are not.
+template <class Word, class Number>
+py::ssize_t first_not_finite_of(const Number* numbers, py::ssize_t count, Word exponent) {
+  static_assert(sizeof(Word) == sizeof(Number));
+  const Word one = exponent & (~exponent << 1);
+  constexpr Word sign = Word(1) << (8 * sizeof(Word) - 1);
+  const auto carry = [&](py::ssize_t i) {
+    Word bits;
+    std::memcpy(&bits, numbers + i, sizeof bits);
+    return static_cast<Word>((bits & exponent) + one);
+  };
+  Word all = 0;
+  for (py::ssize_t i = 0; i < count; ++i) all |= carry(i);
+  if ((all & sign) == 0) return -1;
+  py::ssize_t first = 0;
+  while ((carry(first) & sign) == 0) ++first;
+  return first;
+}
 
 }  // namespace
 
@@ -28,18 +52,37 @@ void refuse_parameter(const std::string& name, const std::string& expected, py::
   throw ParameterError(name + ": expected " + expected + ", got " + described(value));
 }
 
+py::array numeric_array(py::handle value) {
+  py::array array = py::array::ensure(value);  // clears Python's error where there is none
+  const char kind = array ? array.dtype().kind() : 'O';
+  return kind == 'f' || kind == 'i' || kind == 'u' ? array : py::reinterpret_steal<py::array>({});
+}
+
+py::ssize_t first_not_finite(const float* numbers, py::ssize_t count) {
+  return first_not_finite_of<std::uint32_t>(numbers, count, 0x7f800000u);
+}
+py::ssize_t first_not_finite(const double* numbers, py::ssize_t count) {
+  return first_not_finite_of<std::uint64_t>(numbers, count, 0x7ff0000000000000u);
+}
+
 Array finite_array(py::handle value, const std::string& name, const std::string& expected) {
-  const py::array any = py::array::ensure(value);  // clears Python's error where there is none
-  const char kind = any ? any.dtype().kind() : 'O';
-  if (kind != 'f' && kind != 'i' && kind != 'u') refuse(name, expected, value);
+  const py::array any = numeric_array(value);
+  if (!any) refuse(name, expected, value);
   Array array = Array::ensure(any);
   if (!array) refuse(name, expected, value);
-  const double* data = array.data();
-  for (py::ssize_t i = 0; i < array.size(); ++i) {
-    if (!std::isfinite(data[i])) {
-      refuse(name, array.ndim() > 0 ? expected + ", all finite" : expected, value);
-    }
+  if (first_not_finite(array.data(), array.size()) >= 0) {
+    refuse(name, array.ndim() > 0 ? expected + ", all finite" : expected, value);
   }
+  return array;
+}
+
+Array shaped_array(py::handle value, const std::string& name, const std::string& expected,
+                   std::initializer_list<py::ssize_t> shape) {
+  Array array = finite_array(value, name, expected);
+  const bool fits = std::equal(
+      shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim(),
+      [](py::ssize_t wanted, py::ssize_t got) { return wanted == got || wanted == any_length; });
+  if (!fits) refuse(name, expected, value);
   return array;
 }
 
@@ -48,22 +91,18 @@ double finite_number(py::handle value, const std::string& name, const std::strin
     const double number = PyFloat_AS_DOUBLE(value.ptr());
     if (std::isfinite(number)) return number;
   }
-  const Array array = finite_array(value, name, expected);
-  if (array.ndim() != 0) refuse(name, expected, value);
-  return *array.data();
+  return *shaped_array(value, name, expected, {}).data();
 }
 
 Vec3<double> vec3(py::handle value, const std::string& name, const std::string& unit) {
   const std::string expected = "3 finite numbers [" + unit + "]";
-  const Array array = finite_array(value, name, expected);
-  if (array.ndim() != 1 || array.shape(0) != 3) refuse(name, expected, value);
+  const Array array = shaped_array(value, name, expected, {3});
   return {array.data()[0], array.data()[1], array.data()[2]};
 }
 
 Quat<double> attitude(py::handle value, const std::string& name) {
   const std::string expected = "a unit quaternion of 4 numbers, (w, x, y, z)";
-  const Array array = finite_array(value, name, expected);
-  if (array.ndim() != 1 || array.shape(0) != 4) refuse(name, expected, value);
+  const Array array = shaped_array(value, name, expected, {4});
   const double* d = array.data();
   const Quat<double> q{d[0], d[1], d[2], d[3]};
   if (!(std::abs(squared_norm(q) - 1.0) < 1e-3)) refuse(name, expected, value);
@@ -84,25 +123,6 @@ py::ssize_t whole_number(py::handle value, const std::string& name, py::ssize_t 
     refuse(name, expected, value);
   }
   if (result < least) refuse(name, expected, value);
-  return result;
-}
-
-Array to_array(const Vec3<double>& v) {
-  Array result(3);
-  double* to = result.mutable_data();
-  to[0] = v.x;
-  to[1] = v.y;
-  to[2] = v.z;
-  return result;
-}
-
-Array to_array(const Quat<double>& q) {
-  Array result(4);
-  double* to = result.mutable_data();
-  to[0] = q.w;
-  to[1] = q.x;
-  to[2] = q.y;
-  to[3] = q.z;
   return result;
 }
 

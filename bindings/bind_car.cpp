@@ -9,6 +9,7 @@
 #include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/car.hpp"
+#include "recorder.hpp"
 #include "snapshot_bytes.hpp"
 #include "stepping.hpp"
 
@@ -22,50 +23,40 @@ double checked_time_step(const py::object& dt) {
   return seconds;
 }
 
-const SpeedYawRateCommand& checked_command(const py::object& command) {
-  if (!py::isinstance<SpeedYawRateCommand>(command)) {
-    throw py::type_error("command: expected a SpeedYawRate, got " + described(command));
-  }
-  return command.cast<const SpeedYawRateCommand&>();
+SpeedYawRate<double> row_of(const Command& command, py::ssize_t row) {
+  return {command.number(0, row), command.number(1, row)};
 }
 
 void step(Car<>& car, const py::object& command, const py::object& dt, const py::object& substeps) {
-  const auto& c = checked_command(command);
+  const Command& c = command_of(CommandKind::speed_yaw_rate, command);
   const py::ssize_t count = whole_number(substeps, "substeps", 1);
   require_one_command(c.rows(), "step()");
   const double seconds = checked_time_step(dt);
-  const SpeedYawRate<double> held{c.speed_at(0), c.yaw_rate_at(0)};
+  const auto held = row_of(c, 0);
   interruptible(count, [&](py::ssize_t) { car.step(held, seconds); });
 }
 
 py::dict rollout(Car<>& car, const py::object& command, const py::object& dt,
                  const py::object& steps, const py::object& substeps) {
-  const auto& c = checked_command(command);
+  const Command& c = command_of(CommandKind::speed_yaw_rate, command);
   const py::ssize_t each = whole_number(substeps, "substeps", 1);
   const py::ssize_t count = record_count(c.rows(), steps);
   const double seconds = checked_time_step(dt);
-  Array time(count);
-  Array x(count);
-  Array y(count);
-  Array heading(count);
-  double* to[] = {time.mutable_data(), x.mutable_data(), y.mutable_data(), heading.mutable_data()};
+  Recorder recorder(count, [&](const auto& f) {
+    f("time", car.time());
+    f("x", car.state().x);
+    f("y", car.state().y);
+    f("heading", car.state().heading);
+  });
   interruptible(
       count,
       [&](py::ssize_t row) {
-        const SpeedYawRate<double> held{c.speed_at(row), c.yaw_rate_at(row)};
+        const auto held = row_of(c, row);
         for (py::ssize_t i = 0; i < each; ++i) car.step(held, seconds);
-        to[0][row] = car.time();
-        to[1][row] = car.state().x;
-        to[2][row] = car.state().y;
-        to[3][row] = car.state().heading;
+        recorder.record();
       },
       each);
-  py::dict result;
-  result["time"] = time;
-  result["x"] = x;
-  result["y"] = y;
-  result["heading"] = heading;
-  return result;
+  return recorder.arrays();
 }
 
 CarState<double> state_from(const py::tuple& fields) {
@@ -80,12 +71,9 @@ bool is_sound(const Car<>::Snapshot& s) {
 }
 
 void restore(Car<>& car, const py::bytes& bytes) {
-  const auto snapshot = snapshot_from<Car<>::Snapshot>(snapshot_header("car"), bytes);
-  if (!snapshot || !is_sound(*snapshot)) {
-    throw py::value_error(
-        "snapshot: expected the bytes that snapshot() of a Car gave in this version of propwash");
-  }
-  car.restore(*snapshot);
+  const auto snapshot = snapshot_from<Car<>::Snapshot>("a Car", bytes);
+  if (!is_sound(snapshot)) throw py::value_error("snapshot: expected finite numbers of a Car");
+  car.restore(snapshot);
 }
 
 }  // namespace
@@ -97,15 +85,13 @@ void bind_car(py::module_& m) {
              return Car<>(car_parameters(parameters),
                           CarOptions{integrator_named(integrator), seed, id, noise});
            }),
-           py::arg("parameters"), py::arg("integrator"), py::arg("seed"), py::arg("id"),
-           py::arg("noise"))
-      .def("step", &step, py::arg("command"), py::arg("dt") = py::float_(1.0 / 960.0),
-           py::kw_only(), py::arg("substeps") = py::int_(1),
+           "parameters"_a, "integrator"_a, "seed"_a, "id"_a, "noise"_a)
+      .def("step", &step, "command"_a, "dt"_a = py::float_(1.0 / 960.0), py::kw_only(),
+           "substeps"_a = py::int_(1),
            "Advances by `substeps` steps of dt [s] under a held SpeedYawRate, limited to the car's "
            "range. dt is given per call; a CarFleet has one from its construction.\n\n"
            "Raises ValueError or TypeError for invalid arguments; the state is then unchanged.")
-      .def("_rollout", &rollout, py::arg("command"), py::arg("dt"), py::arg("steps"),
-           py::arg("substeps"))
+      .def("_rollout", &rollout, "command"_a, "dt"_a, "steps"_a, "substeps"_a)
       .def("_state",
            [](const Car<>& car) {
              return py::make_tuple(car.state().x, car.state().y, car.state().heading);
@@ -113,20 +99,19 @@ void bind_car(py::module_& m) {
       .def(
           "_set_state",
           [](Car<>& car, const py::tuple& fields) { car.set_state(state_from(fields)); },
-          py::arg("fields"))
+          "fields"_a)
       .def(
           "_reset",
           [](Car<>& car, const py::tuple& fields, std::optional<std::uint64_t> seed) {
             const auto state = state_from(fields);
             return seed ? car.reset(state, *seed) : car.reset(state);
           },
-          py::arg("fields"), py::arg("seed"))
+          "fields"_a, "seed"_a)
       .def(
-          "snapshot",
-          [](const Car<>& car) { return snapshot_bytes(snapshot_header("car"), car.snapshot()); },
+          "snapshot", [](const Car<>& car) { return snapshot_bytes("a Car", car.snapshot()); },
           "Everything that affects the future, as bytes: state, time, and key and counter of the "
           "noise.")
-      .def("restore", &restore, py::arg("snapshot"),
+      .def("restore", &restore, "snapshot"_a,
            "Continues, bit for bit, from what snapshot() gave for the same parameters.\n\n"
            "Raises ValueError for other bytes; nothing changes then.")
       .def_property_readonly("time", &Car<>::time, "s, since reset")

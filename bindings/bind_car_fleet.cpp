@@ -23,9 +23,9 @@ namespace {
 template <class T>
 class CarFleetSource {
  public:
-  CarFleetSource(const SpeedYawRateCommand& command, py::ssize_t size, CommandRoom<T>& room)
-      : speed_(command.speed(), "speed", 0, size, 1, room.first),
-        yaw_rate_(command.yaw_rate(), "yaw_rate", 0, size, 1, room.second) {}
+  CarFleetSource(const Command& command, py::ssize_t size, CommandRoom<T>& room)
+      : speed_(*command.numbers(0), "speed", 0, size, 1, room[0]),
+        yaw_rate_(*command.numbers(1), "yaw_rate", 0, size, 1, room[1]) {}
 
   py::ssize_t records() const { return std::max(speed_.records(), yaw_rate_.records()); }
   CarFleetCommand<T> operator[](py::ssize_t record) {
@@ -33,8 +33,8 @@ class CarFleetSource {
   }
 
  private:
-  CommandPart<T> speed_;
-  CommandPart<T> yaw_rate_;
+  FleetPart<T> speed_;
+  FleetPart<T> yaw_rate_;
 };
 
 /// A fleet of cars that Python's threads may share: one at a time is inside.
@@ -52,7 +52,7 @@ class PyCarFleet {
   int threads() const { return pool_ ? pool_->threads() : 1; }
 
   void step(const py::object& command, const py::object& substeps) {
-    const auto& c = checked(command);
+    const Command& c = command_of(CommandKind::speed_yaw_rate, command);
     const py::ssize_t count = checked_substeps(substeps);
     const auto held = [&] {
       CarFleetSource<T> source(c, size(), room_);
@@ -70,7 +70,7 @@ class PyCarFleet {
   }
 
   py::dict rollout(const py::object& command, const py::object& steps, const py::object& substeps) {
-    const auto& c = checked(command);
+    const Command& c = command_of(CommandKind::speed_yaw_rate, command);
     const py::ssize_t each = checked_substeps(substeps);
     CommandRoom<T> room;  // of this call: another thread may step between two records
     CarFleetSource<T> source(c, size(), room);
@@ -217,12 +217,6 @@ class PyCarFleet {
   static constexpr py::ssize_t worth_releasing = 64;       // vehicle steps
   static constexpr py::ssize_t worth_a_break = 5'000'000;  // vehicle steps
 
-  static const SpeedYawRateCommand& checked(const py::object& command) {
-    if (!py::isinstance<SpeedYawRateCommand>(command)) {
-      throw py::type_error("command: expected a SpeedYawRate, got " + described(command));
-    }
-    return command.cast<const SpeedYawRateCommand&>();
-  }
   static py::ssize_t checked_substeps(const py::object& substeps) {
     const py::ssize_t count = whole_number(substeps, "substeps", 1);
     constexpr int most = std::numeric_limits<int>::max();

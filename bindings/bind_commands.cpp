@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cstdint>
-#include <cstring>
+#include <array>
+#include <utility>
 
 #include "commands.hpp"
 #include "modules.hpp"
@@ -9,48 +9,96 @@ namespace propwash::bindings {
 
 namespace {
 
-constexpr const char* rates_expected =
-    "3 finite numbers [rad/s], or an array of shape (T, 3), (n, 3) or (T, n, 3)";
-constexpr const char* thrust_expected =
-    "a finite number [N], or an array of shape (T,), (n,) or (T, n)";
-constexpr const char* speeds_expected =
-    "finite numbers [rad/s], one for each rotor, or an array of shape (T, N), (n, N) or (T, n, N)";
+using Kind = CommandKind;
 
-/// An exponent of ones alone marks what is not finite: one added to it carries into the sign's
-/// place. Integer sums are vectorised, comparisons of numbers that end a loop are not.
-template <class Word, class Number>
-py::ssize_t first_not_finite_of(const Number* numbers, py::ssize_t count, Word exponent) {
-  static_assert(sizeof(Word) == sizeof(Number));
-  const Word one = exponent & (~exponent << 1);
-  constexpr Word sign = Word(1) << (8 * sizeof(Word) - 1);
-  const auto carry = [&](py::ssize_t i) {
-    Word bits;
-    std::memcpy(&bits, numbers + i, sizeof bits);
-    return static_cast<Word>((bits & exponent) + one);
-  };
-  Word all = 0;
-  for (py::ssize_t i = 0; i < count; ++i) all |= carry(i);
-  if ((all & sign) == 0) return -1;
-  py::ssize_t first = 0;
-  while ((carry(first) & sign) == 0) ++first;
-  return first;
+/// What a kind of command is in Python.
+struct CommandTable {
+  const char* name;
+  CommandPart parts[Command::most_parts];
+  const char* meaning;
+
+  constexpr std::size_t count() const {
+    std::size_t n = 0;
+    while (n < Command::most_parts && parts[n].name != nullptr) ++n;
+    return n;
+  }
+};
+
+constexpr bool optional = true;
+
+/// By CommandKind; meaning_of() says what is the same for all.
+constexpr CommandTable command_tables[] = {
+    {"RateThrust",
+     {{"rates", "rad/s", 3}, {"thrust", "N", 1}},
+     "Body rates and thrust, for the rate controller.\n\n"
+     "rates: (3,) rad/s, body frame; for a rollout (T, 3); for a fleet (n, 3) or (T, n, 3). "
+     "thrust: number, N, along body z; or (T,), (n,) or (T, n). For a fleet, what has no n is "
+     "for all vehicles alike. Numbers in float32 stay so."},
+    {"RotorSpeeds",
+     {{"speeds", "rad/s", CommandPart::one_per_rotor}},
+     "Rotor speeds, in the vehicle's order of rotors.\n\n"
+     "speeds: (N,) rad/s; for a rollout (T, N); for a fleet (n, N) or (T, n, N); positive speed "
+     "gives thrust along the rotor's axis. Numbers in float32 stay so."},
+    {"SpeedYawRate",
+     {{"speed", "m/s", 1}, {"yaw_rate", "rad/s", 1}},
+     "Speed and yaw rate of a car.\n\n"
+     "speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a "
+     "rollout; for a fleet of cars (n,) or (T, n). Numbers in float32 stay so."},
+    {"AttitudeThrust",
+     {{"attitude", "1", 4}, {"thrust", "N", 1}, {"yaw_rate", "rad/s", 1, optional}},
+     "Attitude and thrust, for the attitude loop.\n\n"
+     "attitude: (4,) unit quaternion, scalar first, body to world; thrust: number, N, along body "
+     "z. With yaw_rate, rad/s, the attitude says where the thrust axis points, and the vehicle "
+     "turns about it at that rate."},
+    {"VelocityCommand",
+     {{"velocity", "m/s", 3}, {"yaw", "rad", 1, optional}, {"yaw_rate", "rad/s", 1, optional}},
+     "A velocity, for the velocity loop.\n\n"
+     "velocity: (3,) m/s, world frame. yaw: rad, heading of body x; or yaw_rate: rad/s; without "
+     "both the heading is left as it is."},
+    {"PositionCommand",
+     {{"position", "m", 3}, {"yaw", "rad", 1, optional}},
+     "A position, for the position loop.\n\n"
+     "position: (3,) m, world frame. yaw: rad, heading of body x; without it the heading is left "
+     "as it is."},
+    {"TrajectoryCommand",
+     {{"position", "m", 3},
+      {"velocity", "m/s", 3, optional},
+      {"acceleration", "m/s^2", 3, optional},
+      {"jerk", "m/s^3", 3, optional},
+      {"snap", "m/s^4", 3, optional},
+      {"yaw", "rad", 1, optional},
+      {"yaw_rate", "rad/s", 1, optional},
+      {"yaw_acceleration", "rad/s^2", 1, optional}},
+     "A point of a trajectory, and the controller that is to follow it.\n\n"
+     "position, velocity, acceleration, jerk, snap: (3,) m, m/s, … m/s^4, world frame. yaw, "
+     "yaw_rate, yaw_acceleration: rad, rad/s, rad/s^2, of the heading of body x. What is None is "
+     "zero. controller: 'geometric', 'backstepping' or 'indi'."}};
+
+constexpr const CommandTable& table_of(Kind kind) {
+  return command_tables[static_cast<std::size_t>(kind)];
 }
 
-/// Whether a value is an array that needs no conversion: numpy would look for long.
-bool is_ready(py::handle value) {
-  if (!py::isinstance<py::array>(value)) return false;
-  const auto array = py::reinterpret_borrow<py::array>(value);
-  const py::dtype type = array.dtype();
-  const int number = type.num();
-  return (number == py::dtype::num_of<float>() || number == py::dtype::num_of<double>()) &&
-         type.byteorder() == '=' && (array.flags() & py::array::c_style) != 0;
+bool is_for_outer_loop(Kind kind) { return kind >= Kind::attitude_thrust; }
+
+/// From OuterLoop::geometric on.
+constexpr const char* controllers[] = {"geometric", "backstepping", "indi"};
+
+OuterLoop loop_of(Kind kind, const std::string& controller) {
+  if (kind == Kind::velocity) return OuterLoop::velocity;
+  if (kind == Kind::position) return OuterLoop::position;
+  if (kind != Kind::trajectory) return OuterLoop::attitude;
+  for (int i = 0; i < 3; ++i) {
+    if (controller == controllers[i]) {
+      return static_cast<OuterLoop>(static_cast<int>(OuterLoop::geometric) + i);
+    }
+  }
+  throw py::value_error("controller: expected 'geometric', 'backstepping' or 'indi', got '" +
+                        controller + "'");
 }
 
-}  // namespace
-
-bool go_together(const Numbers& a, int a_tail, const Numbers& b, int b_tail) {
-  const int a_axes = a.ndim() - a_tail;
-  const int b_axes = b.ndim() - b_tail;
+/// Whether two parts of a command go together: vehicles with vehicles, where one of the two may be
+/// for all, and rows with rows. The axes of one vehicle do not count.
+bool go_together(const Numbers& a, int a_axes, const Numbers& b, int b_axes) {
   for (int k = 1; k <= std::min(a_axes, b_axes); ++k) {
     const py::ssize_t x = a.shape(a_axes - k);
     const py::ssize_t y = b.shape(b_axes - k);
@@ -60,164 +108,150 @@ bool go_together(const Numbers& a, int a_tail, const Numbers& b, int b_tail) {
   return true;
 }
 
-py::ssize_t rows_of_one_vehicle(const CommandPartView* first, std::size_t count) {
-  const CommandPartView* const last = first + count;
-  const bool has_vehicles =
-      std::any_of(first, last, [](const CommandPartView& part) { return part.axes() > 1; });
+}  // namespace
+
+Command::Command(Kind kind, Span<const py::object> values, const std::string& controller)
+    : kind_(kind), loop_(loop_of(kind, controller)), numbers_(values.size()) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].is_none() && parts()[i].is_optional) continue;
+    numbers_[i].emplace(values[i], parts()[i]);
+    require_together(i);
+  }
+  if (kind == Kind::velocity && numbers_[1] && numbers_[2]) {
+    throw py::value_error(
+        "yaw_rate: expected None together with yaw: either the heading or how it turns");
+  }
+  if (kind == Kind::attitude_thrust) require_unit_attitudes();
+}
+
+/// With each of those before, as a part without rows goes with any number of them.
+void Command::require_together(std::size_t part) const {
+  const Numbers& next = *numbers_[part];
+  const int axes = next.ndim() - parts()[part].tail();
+  for (std::size_t i = 0; i < part; ++i) {
+    if (!numbers_[i]) continue;
+    const Numbers& other = *numbers_[i];
+    const int other_axes = other.ndim() - parts()[i].tail();
+    if (go_together(other, other_axes, next, axes)) continue;
+    if (!is_for_outer_loop(kind_) && axes == 1 && other_axes == 1) rows();
+    throw py::value_error(std::string(parts()[part].name) + ": expected a shape that goes with " +
+                          parts()[i].name + " of shape " + other.shape_text() + ", got " +
+                          next.shape_text());
+  }
+}
+
+void Command::require_unit_attitudes() const {
+  const Numbers& q = *numbers_[0];
+  for (py::ssize_t i = 0; i < q.size(); i += 4) {
+    double squared = 0.0;
+    for (py::ssize_t k = i; k < i + 4; ++k) squared += q[k] * q[k];
+    if (std::abs(squared - 1.0) < 1e-3) continue;
+    throw py::value_error("attitude: expected unit quaternions (w, x, y, z), got one of length " +
+                          std::to_string(std::sqrt(squared)) +
+                          (q.ndim() > 1 ? " from " + q.place_text(i) : ""));
+  }
+}
+
+Span<const CommandPart> Command::parts() const {
+  return {table_of(kind_).parts, table_of(kind_).count()};
+}
+
+const char* Command::controller() const {
+  return kind_ == Kind::trajectory
+             ? controllers[static_cast<int>(loop_) - static_cast<int>(OuterLoop::geometric)]
+             : "";
+}
+
+py::ssize_t Command::rows() const {
+  const auto axes_of = [&](std::size_t i) {
+    return numbers_[i] ? numbers_[i]->ndim() - parts()[i].tail() : 0;
+  };
+  int most_axes = 0;
+  for (std::size_t i = 0; i < numbers_.size(); ++i) most_axes = std::max(most_axes, axes_of(i));
   py::ssize_t rows = -1;
   const char* from = "";
-  for (const CommandPartView* part = first; part != last; ++part) {
-    const int axes = part->axes();
-    const int row_axes = axes > 0 && (axes > 1 || !has_vehicles) ? 1 : 0;
-    if (axes > row_axes && part->numbers->shape(row_axes) != 1) {
+  for (std::size_t i = 0; i < numbers_.size(); ++i) {
+    const int axes = axes_of(i);
+    const int row_axes = axes > 0 && (axes > 1 || most_axes < 2) ? 1 : 0;
+    const char* const name = parts()[i].name;
+    if (axes > row_axes && numbers_[i]->shape(row_axes) != 1) {
       throw py::value_error("command: expected one for one vehicle, or rows of them, got " +
-                            std::string(part->name) + " of shape " + part->numbers->shape_text() +
+                            std::string(name) + " of shape " + numbers_[i]->shape_text() +
                             ", which are for the vehicles of a Fleet");
     }
     if (row_axes == 0) continue;
-    if (rows >= 0 && rows != part->entries()) {
-      throw py::value_error(std::string(part->name) + ": expected as many rows as " + from + ", " +
-                            std::to_string(rows) + ", got " + std::to_string(part->entries()));
+    const py::ssize_t entries = numbers_[i]->shape(0);
+    if (rows >= 0 && rows != entries) {
+      throw py::value_error(std::string(name) + ": expected as many rows as " + from + ", " +
+                            std::to_string(rows) + ", got " + std::to_string(entries));
     }
-    rows = part->entries();
-    from = part->name;
+    rows = entries;
+    from = name;
   }
   return rows;
 }
 
-py::ssize_t first_not_finite(const float* numbers, py::ssize_t count) {
-  return first_not_finite_of<std::uint32_t>(numbers, count, 0x7f800000u);
-}
-py::ssize_t first_not_finite(const double* numbers, py::ssize_t count) {
-  return first_not_finite_of<std::uint64_t>(numbers, count, 0x7ff0000000000000u);
+double Command::number(std::size_t part, py::ssize_t row, int column) const {
+  if (!numbers_[part]) return 0.0;
+  const Numbers& n = *numbers_[part];
+  const py::ssize_t columns = parts()[part].tail() > 0 ? n.shape(n.ndim() - 1) : 1;
+  return n[(n.size() > columns ? row * columns : 0) + column];
 }
 
-Numbers::Numbers(py::handle value, const char* name, const char* expected, int least_axes, int axes,
-                 py::ssize_t columns) {
-  if (least_axes == 0 && PyFloat_CheckExact(value.ptr())) {  // an array of it would cost far more
-    const double number = PyFloat_AS_DOUBLE(value.ptr());
-    if (!std::isfinite(number)) refuse(name, expected, value);
-    std::memcpy(small_, &number, sizeof number);
-    return;
+OuterLoopCommand<double> Command::outer_loop_command(py::ssize_t i) const {
+  OuterLoopCommand<double> command;
+  command.loop = loop_;
+  auto& point = command.point;
+  switch (kind_) {
+    case Kind::attitude_thrust:
+      command.attitude =
+          normalized(Quat<double>{number(0, i), number(0, i, 1), number(0, i, 2), number(0, i, 3)});
+      command.thrust = number(1, i);
+      command.free_heading = numbers_[2].has_value();
+      point.yaw_rate = number(2, i);
+      break;
+    case Kind::velocity:
+    case Kind::position:
+      (kind_ == Kind::velocity ? point.velocity : point.position) = triple(0, i);
+      command.free_heading = !numbers_[1];
+      point.yaw = number(1, i);
+      if (kind_ == Kind::velocity) point.yaw_rate = number(2, i);
+      break;
+    default:
+      point = {triple(0, i), triple(1, i), triple(2, i), triple(3, i),
+               triple(4, i), number(5, i), number(6, i), number(7, i)};
   }
-  py::array array;
-  if (is_ready(value)) {
-    array = py::reinterpret_borrow<py::array>(value);
-    is_float_ = array.itemsize() == sizeof(float);
-  } else {
-    array = py::array::ensure(value);  // clears Python's error where there is none
-    if (!array) refuse(name, expected, value);
-    const py::dtype type = array.dtype();
-    const char kind = type.kind();
-    if (kind != 'f' && kind != 'i' && kind != 'u') refuse(name, expected, value);
-    is_float_ = kind == 'f' && type.itemsize() == sizeof(float);
-    using Floats = py::array_t<float, py::array::c_style | py::array::forcecast>;
-    if (is_float_) {
-      array = Floats::ensure(array);
-    } else {
-      array = Array::ensure(array);
-    }
-    if (!array) refuse(name, expected, value);
-  }
-  const auto count = static_cast<int>(array.ndim());
-  const py::ssize_t last = count > 0 ? array.shape(count - 1) : 1;
-  const bool fits = columns != 0 ? last == columns : last != 0;
-  if (count < least_axes || count > axes || (least_axes > 0 && !fits)) {
-    refuse(name, expected, value);
-  }
-  take(array);
-  const py::ssize_t bad =
-      is_float_ ? first_not_finite(floats(), size_) : first_not_finite(doubles(), size_);
-  if (bad < 0) return;
-  if (ndim_ == 0) refuse(name, expected, value);
-  throw py::value_error(std::string(name) + ": expected " + expected + ", all finite, got " +
-                        described(value) + ", where " + place_text(bad) + " is " +
-                        std::to_string((*this)[bad]));
+  return command;
 }
 
-void Numbers::take(const py::array& array) {
-  ndim_ = static_cast<int>(array.ndim());
-  for (int axis = 0; axis < ndim_; ++axis) {
-    shape_[axis] = array.shape(axis);
-    size_ *= shape_[axis];
-  }
-  if (bytes() > sizeof small_) large_.reset(new std::byte[bytes()]);
-  if (size_ > 0) std::memcpy(data(), array.data(), bytes());
+namespace {
+
+[[noreturn]] void refuse_command(const std::string& expected, py::handle value) {
+  throw py::type_error("command: expected " + expected + ", got " + described(value));
 }
 
-py::array Numbers::view(py::handle owner) const {
-  const auto type = is_float_ ? py::dtype::of<float>() : py::dtype::of<double>();
-  const std::vector<py::ssize_t> shape(shape_, shape_ + ndim_);
-  py::array array =
-      owner.is_none() ? py::array(type, shape, data()) : py::array(type, shape, data(), owner);
-  array.attr("flags").attr("writeable") = false;
-  return array;
+}  // namespace
+
+/// Overloads for the classes of commands would cost a microsecond: pybind11 asks a value of another
+/// type for a long list of conversions.
+const Command* as_command(py::handle value) {
+  py::detail::make_caster<Command> caster;
+  return caster.load(value, false) ? static_cast<const Command*>(caster) : nullptr;
 }
 
-std::string Numbers::shape_text() const {
-  std::string text = "(";
-  for (int axis = 0; axis < ndim_; ++axis) {
-    text += (axis > 0 ? ", " : "") + std::to_string(shape_[axis]);
-  }
-  return text + (ndim_ == 1 ? ",)" : ")");
+const Command& command_of(Kind kind, py::handle value) {
+  const Command* const command = as_command(value);
+  if (command != nullptr && command->kind() == kind) return *command;
+  refuse_command("a " + std::string(table_of(kind).name), value);
 }
 
-std::string Numbers::place_text(py::ssize_t i) const {
-  std::string text = "]";
-  for (int axis = ndim_ - 1; axis >= 0; --axis) {
-    text = std::to_string(i % shape_[axis]) + text;
-    i /= shape_[axis];
-    text = (axis > 0 ? ", " : "[") + text;
-  }
-  return text;
-}
-
-RateThrustCommand::RateThrustCommand(py::handle rates, py::handle thrust)
-    : rates_(rates, "rates", rates_expected, 1, 3, 3),
-      thrust_(thrust, "thrust", thrust_expected, 0, 2, 0) {
-  if (go_together(rates_, 1, thrust_, 0)) return;
-  if (rates_.ndim() == 2 && thrust_.ndim() == 1) rows();
-  throw py::value_error("thrust: expected a shape that goes with rates of shape " +
-                        rates_.shape_text() + ", got " + thrust_.shape_text());
-}
-
-py::ssize_t RateThrustCommand::rows() const {
-  const CommandPartView parts[] = {{"rates", &rates_, 1}, {"thrust", &thrust_, 0}};
-  return rows_of_one_vehicle(parts, 2);
-}
-
-RateThrust<double> RateThrustCommand::row(py::ssize_t i) const {
-  const py::ssize_t first = rates_.size() > 3 ? 3 * i : 0;
-  return {{rates_[first], rates_[first + 1], rates_[first + 2]},
-          thrust_[thrust_.size() > 1 ? i : 0]};
-}
-
-RotorSpeedsCommand::RotorSpeedsCommand(py::handle speeds)
-    : speeds_(speeds, "speeds", speeds_expected, 1, 3, 0) {}
-
-py::ssize_t RotorSpeedsCommand::rows() const {
-  const CommandPartView part{"speeds", &speeds_, 1};
-  const py::ssize_t count = rows_of_one_vehicle(&part, 1);
-  if (speeds_.is_float() && doubles_.empty()) {
-    doubles_.assign(speeds_.floats(), speeds_.floats() + speeds_.size());
-  }
-  return count;
-}
-
-SpeedYawRateCommand::SpeedYawRateCommand(py::handle speed, py::handle yaw_rate)
-    : speed_(speed, "speed", "a finite number [m/s], or an array of shape (T,), (n,) or (T, n)", 0,
-             2, 0),
-      yaw_rate_(yaw_rate, "yaw_rate",
-                "a finite number [rad/s], or an array of shape (T,), (n,) or (T, n)", 0, 2, 0) {
-  if (go_together(speed_, 0, yaw_rate_, 0)) return;
-  if (speed_.ndim() == 1 && yaw_rate_.ndim() == 1) rows();
-  throw py::value_error("yaw_rate: expected a shape that goes with speed of shape " +
-                        speed_.shape_text() + ", got " + yaw_rate_.shape_text());
-}
-
-py::ssize_t SpeedYawRateCommand::rows() const {
-  const CommandPartView parts[] = {{"speed", &speed_, 0}, {"yaw_rate", &yaw_rate_, 0}};
-  return rows_of_one_vehicle(parts, 2);
+const Command& multicopter_command(py::handle value) {
+  const Command* const command = as_command(value);
+  if (command != nullptr && command->kind() != Kind::speed_yaw_rate) return *command;
+  refuse_command(
+      "a RateThrust, RotorSpeeds, AttitudeThrust, VelocityCommand, PositionCommand, "
+      "TrajectoryCommand or trajectories.Reference",
+      value);
 }
 
 void require_one_command(py::ssize_t rows, const char* taker) {
@@ -246,74 +280,112 @@ py::ssize_t record_count(py::ssize_t rows, py::handle steps) {
 
 namespace {
 
-/// The numbers of a command's part, which live as long as the array that is given.
-template <class Command>
-auto part(const Numbers& (Command::*numbers)() const) {
-  return [numbers](const py::object& self) {
-    return (self.cast<const Command&>().*numbers)().view(self);
-  };
+std::string repr_of(const Command& command) {
+  std::string text;
+  for (std::size_t i = 0; i < command.parts().size(); ++i) {
+    const Numbers* const numbers = command.numbers(i);
+    if (numbers == nullptr) continue;
+    const CommandPart& part = command.parts()[i];
+    if (i > 0) text += ", ";
+    if (command.kind() != Kind::rotor_speeds) text += std::string(part.name) + "=";
+    const py::array array = numbers->copy();
+    text +=
+        (part.tail() > 0 || is_for_outer_loop(command.kind()) ? py::repr(array) : py::str(array))
+            .cast<std::string>();
+  }
+  if (command.kind() == Kind::trajectory) {
+    text += ", controller='" + std::string(command.controller()) + "'";
+  }
+  return std::string(table_of(command.kind()).name) + "(" + text + ")";
 }
 
-std::string repr_of(const Numbers& numbers) { return py::repr(numbers.copy()).cast<std::string>(); }
-std::string text_of(const Numbers& numbers) { return py::str(numbers.copy()).cast<std::string>(); }
+/// For pickle and copy: the class and what its constructor takes.
+py::tuple reduced(const py::object& self) {
+  const auto& command = self.cast<const Command&>();
+  py::list arguments;
+  for (std::size_t i = 0; i < command.parts().size(); ++i) {
+    const Numbers* const numbers = command.numbers(i);
+    arguments.append(numbers == nullptr ? py::object(py::none()) : numbers->copy());
+  }
+  if (command.kind() == Kind::trajectory) arguments.append(command.controller());
+  return py::make_tuple(py::type::of(self), py::tuple(arguments));
+}
+
+std::string meaning_of(Kind kind) {
+  std::string text = table_of(kind).meaning;
+  if (is_for_outer_loop(kind)) {
+    text += " As in RateThrust there may be rows (T, …), vehicles (n, …) or both.";
+  }
+  return text + "\nRaises ValueError for another shape" +
+         (kind == Kind::attitude_thrust ? ", a number that is not finite or no unit quaternion."
+                                        : " or a number that is not finite.");
+}
+
+template <Kind which, std::size_t i>
+auto argument() {
+  constexpr const CommandPart& part = table_of(which).parts[i];
+  if constexpr (part.is_optional) {
+    return py::arg(part.name) = py::none();
+  } else {
+    return py::arg(part.name);
+  }
+}
+
+/// The part's numbers, which live as long as the array that is given.
+template <Kind which, std::size_t i>
+auto part_of(const py::object& self) {
+  const Numbers* const numbers = self.cast<const Command&>().numbers(i);
+  if constexpr (table_of(which).parts[i].is_optional) {
+    return numbers == nullptr ? py::object(py::none()) : py::object(numbers->view(self));
+  } else {
+    return numbers->view(self);
+  }
+}
+
+template <std::size_t>
+using PartValue = py::object;
+
+template <Kind which, std::size_t... i>
+void bind_kind(py::module_& m, std::index_sequence<i...>) {
+  using Self = CommandOf<which>;
+  using Values = std::array<py::object, sizeof...(i)>;
+  constexpr const CommandTable& table = table_of(which);
+  py::class_<Self, Command> type(m, table.name, meaning_of(which).c_str());
+  if constexpr (which == Kind::trajectory) {
+    type.def(py::init([](const PartValue<i>&... value, const std::string& controller) {
+               return Self(Values{value...}, controller);
+             }),
+             argument<which, i>()..., "controller"_a = controllers[0])
+        .def_property_readonly("controller", &Self::controller);
+  } else {
+    type.def(py::init([](const PartValue<i>&... value) { return Self(Values{value...}); }),
+             argument<which, i>()...);
+  }
+  const auto add_part = [&](const CommandPart& part, auto get) {
+    const std::string meaning = std::string(part.unit) + ", read-only";
+    type.def_property_readonly(part.name, get, meaning.c_str());
+  };
+  (add_part(table.parts[i], &part_of<which, i>), ...);
+}
+
+template <Kind which>
+void bind_kind(py::module_& m) {
+  bind_kind<which>(m, std::make_index_sequence<table_of(which).count()>());
+}
 
 }  // namespace
 
 void bind_commands(py::module_& m) {
-  py::class_<RateThrustCommand>(
-      m, "RateThrust",
-      "Body rates and thrust, for the rate controller.\n\n"
-      "rates: (3,) rad/s, body frame; for a rollout (T, 3); for a fleet (n, 3) or (T, n, 3). "
-      "thrust: number, N, along body z; or (T,), (n,) or (T, n). For a fleet, what has no n is "
-      "for all vehicles alike. Numbers in float32 stay so.\n"
-      "Raises ValueError for another shape or a number that is not finite.")
-      .def(py::init<py::object, py::object>(), py::arg("rates"), py::arg("thrust"))
-      .def_property_readonly("rates", part(&RateThrustCommand::rates), "rad/s, read-only")
-      .def_property_readonly("thrust", part(&RateThrustCommand::thrust), "N, read-only")
-      .def("__repr__",
-           [](const RateThrustCommand& c) {
-             return "RateThrust(rates=" + repr_of(c.rates()) + ", thrust=" + text_of(c.thrust()) +
-                    ")";
-           })
-      .def(py::pickle(
-          [](const RateThrustCommand& c) {
-            return py::make_tuple(c.rates().copy(), c.thrust().copy());
-          },
-          [](const py::tuple& t) { return RateThrustCommand(t[0], t[1]); }));
-
-  py::class_<RotorSpeedsCommand>(
-      m, "RotorSpeeds",
-      "Rotor speeds, in the vehicle's order of rotors.\n\n"
-      "speeds: (N,) rad/s; for a rollout (T, N); for a fleet (n, N) or (T, n, N); positive speed "
-      "gives thrust along the rotor's axis. Numbers in float32 stay so.\n"
-      "Raises ValueError for another shape or a number that is not finite.")
-      .def(py::init<py::object>(), py::arg("speeds"))
-      .def_property_readonly("speeds", part(&RotorSpeedsCommand::numbers), "rad/s, read-only")
-      .def("__repr__",
-           [](const RotorSpeedsCommand& c) { return "RotorSpeeds(" + repr_of(c.numbers()) + ")"; })
-      .def(py::pickle([](const RotorSpeedsCommand& c) { return py::make_tuple(c.speeds()); },
-                      [](const py::tuple& t) { return RotorSpeedsCommand(t[0]); }));
-
-  py::class_<SpeedYawRateCommand>(m, "SpeedYawRate",
-                                  "Speed and yaw rate of a car.\n\n"
-                                  "speed: number, m/s. yaw_rate: number, rad/s, "
-                                  "counter-clockwise. Each also (T,) for a rollout; for a fleet "
-                                  "of cars (n,) or (T, n). Numbers in float32 stay so.\n"
-                                  "Raises ValueError for another shape or a number that is not "
-                                  "finite.")
-      .def(py::init<py::object, py::object>(), py::arg("speed"), py::arg("yaw_rate"))
-      .def_property_readonly("speed", part(&SpeedYawRateCommand::speed), "m/s, read-only")
-      .def_property_readonly("yaw_rate", part(&SpeedYawRateCommand::yaw_rate), "rad/s, read-only")
-      .def("__repr__",
-           [](const SpeedYawRateCommand& c) {
-             return "SpeedYawRate(speed=" + text_of(c.speed()) +
-                    ", yaw_rate=" + text_of(c.yaw_rate()) + ")";
-           })
-      .def(py::pickle(
-          [](const SpeedYawRateCommand& c) {
-            return py::make_tuple(c.speed().copy(), c.yaw_rate().copy());
-          },
-          [](const py::tuple& t) { return SpeedYawRateCommand(t[0], t[1]); }));
+  py::class_<Command>(m, "Command", "What all commands have in common.")
+      .def("__repr__", &repr_of)
+      .def("__reduce__", &reduced);
+  bind_kind<Kind::rate_thrust>(m);
+  bind_kind<Kind::rotor_speeds>(m);
+  bind_kind<Kind::speed_yaw_rate>(m);
+  bind_kind<Kind::attitude_thrust>(m);
+  bind_kind<Kind::velocity>(m);
+  bind_kind<Kind::position>(m);
+  bind_kind<Kind::trajectory>(m);
 }
 
 }  // namespace propwash::bindings

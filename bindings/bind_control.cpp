@@ -16,26 +16,20 @@ namespace {
 
 constexpr const char* dt_expected = "a finite number > 0 [s]";
 
-/// A finite number. Raises ParameterError.
-double parameter(const py::object& value, const char* name, const char* expected) {
+/// A finite number above 0, or 0 where that is allowed. Raises ParameterError.
+double parameter(const py::object& value, const char* name, const char* expected, bool may_be_0) {
   try {
-    return finite_number(value, name, expected);
-  } catch (const py::value_error& error) {
-    throw ParameterError(error.what());
+    const double number = finite_number(value, name, expected);
+    if (number > 0.0 || (may_be_0 && number == 0.0)) return number;
+  } catch (const py::value_error&) {
   }
+  refuse_parameter(name, expected, value);
 }
-
 double positive(const py::object& value, const char* name, const char* expected) {
-  const double number = parameter(value, name, expected);
-  if (number <= 0.0) refuse_parameter(name, expected, value);
-  return number;
+  return parameter(value, name, expected, false);
 }
-
 double not_negative(const py::object& value, const char* name) {
-  const char* expected = "a finite number >= 0";
-  const double number = parameter(value, name, expected);
-  if (number < 0.0) refuse_parameter(name, expected, value);
-  return number;
+  return parameter(value, name, "a finite number >= 0", true);
 }
 
 /// Low-pass filters side by side, one for each channel of a signal.
@@ -54,10 +48,8 @@ class PyLowPass {
   /// One row of the signal for each step, shape (T, channels).
   Array apply(const py::object& signal) {
     const std::string expected = "an array of shape (T, " + std::to_string(filters_.size()) + ")";
-    const Array in = finite_array(signal, "signal", expected);
-    if (in.ndim() != 2 || in.shape(1) != static_cast<py::ssize_t>(filters_.size())) {
-      refuse("signal", expected, signal);
-    }
+    const Array in = shaped_array(signal, "signal", expected,
+                                  {any_length, static_cast<py::ssize_t>(filters_.size())});
     Array out({in.shape(0), in.shape(1)});
     const double* from = in.data();
     double* to = out.mutable_data();
@@ -72,9 +64,8 @@ class PyLowPass {
   }
   /// What the constructor takes, and value and derivative of each filter.
   py::tuple pickled() const {
-    std::vector<double> values;
-    for (const auto& filter : filters_) values.push_back(filter.state().value);
-    return py::make_tuple(stiffness_, damping_, dt_, exact_, to_array_of(values), derivative());
+    return py::make_tuple(stiffness_, damping_, dt_, exact_, each(&LowPassState<double>::value),
+                          derivative());
   }
   static PyLowPass unpickled(const py::tuple& t) {
     const Array values = finite_array(t[4], "values", "finite numbers");
@@ -86,13 +77,16 @@ class PyLowPass {
     }
     return filter;
   }
-  Array derivative() const {
-    std::vector<double> values;
-    for (const auto& filter : filters_) values.push_back(filter.state().derivative);
-    return to_array_of(values);
-  }
+  Array derivative() const { return each(&LowPassState<double>::derivative); }
 
  private:
+  /// A number of each filter's state.
+  Array each(double LowPassState<double>::* number) const {
+    std::vector<double> numbers;
+    for (const auto& filter : filters_) numbers.push_back(filter.state().*number);
+    return to_array(numbers);
+  }
+
   double stiffness_;
   double damping_;
   double dt_;
@@ -159,24 +153,20 @@ Eigen::MatrixXd matrix_of(const PyAllocation& allocation, bool inverse) {
 
 py::tuple update(RateController<>& controller, const py::object& gyroscope,
                  const py::object& command) {
-  if (!py::isinstance<RateThrustCommand>(command)) {
-    throw py::type_error("command: expected a RateThrust, got " + described(command));
-  }
-  const auto& rates = command.cast<const RateThrustCommand&>();
+  const Command& rates = command_of(CommandKind::rate_thrust, command);
   require_one_command(rates.rows(), "update()");
   const auto result =
-      controller.update(vec3(gyroscope, "gyroscope", "rad/s, body frame"), rates.row(0));
-  return py::make_tuple(to_array_of(result.speeds), tuple_of(result.wanted),
+      controller.update(vec3(gyroscope, "gyroscope", "rad/s, body frame"), rates.rate_thrust(0));
+  return py::make_tuple(to_array(result.speeds), tuple_of(result.wanted),
                         tuple_of(result.attained));
 }
 
 void bind_filters(py::module_& m) {
   py::class_<PyLowPass>(m, "LowPass", "See propwash.LowPass.")
       .def(py::init<const py::object&, const py::object&, const py::object&, bool, py::ssize_t>(),
-           py::arg("stiffness"), py::arg("damping"), py::arg("dt"), py::arg("exact"),
-           py::arg("channels"))
-      .def("apply", &PyLowPass::apply, py::arg("signal"))
-      .def("reset", &PyLowPass::reset, py::arg("value"))
+           "stiffness"_a, "damping"_a, "dt"_a, "exact"_a, "channels"_a)
+      .def("apply", &PyLowPass::apply, "signal"_a)
+      .def("reset", &PyLowPass::reset, "value"_a)
       .def("derivative", &PyLowPass::derivative)
       .def(py::pickle([](const PyLowPass& filter) { return filter.pickled(); },
                       &PyLowPass::unpickled));
@@ -188,11 +178,9 @@ void bind_filters(py::module_& m) {
                     "Raises ValueError for a gain < 0 or a dt that is not > 0.")
       .def(py::init<const py::object&, const py::object&, const py::object&, const py::object&,
                     const py::object&>(),
-           py::arg("proportional"), py::arg("integral") = py::float_(0.0),
-           py::arg("derivative") = py::float_(0.0), py::arg("integral_bound") = py::float_(1000.0),
-           py::arg("dt") = py::float_(1.0 / 960.0))
-      .def("update", &PyPid::update, py::arg("error"),
-           py::arg("measurement_derivative") = py::float_(0.0),
+           "proportional"_a, "integral"_a = py::float_(0.0), "derivative"_a = py::float_(0.0),
+           "integral_bound"_a = py::float_(1000.0), "dt"_a = py::float_(1.0 / 960.0))
+      .def("update", &PyPid::update, "error"_a, "measurement_derivative"_a = py::float_(0.0),
            "Advances the integral and returns the output.")
       .def("reset", &PyPid::reset, "Forgets the integral.")
       .def(py::pickle([](const PyPid& pid) { return pid.pickled(); }, &PyPid::unpickled))
@@ -200,17 +188,35 @@ void bind_filters(py::module_& m) {
                              "of the error, unit of the error times s");
 }
 
-}  // namespace
+Array allocated(const PyAllocation& a, const py::object& torque, const py::object& thrust,
+                bool prioritised) {
+  const Wrench<double> wrench{vec3(torque, "torque", "N m, body frame"),
+                              finite_number(thrust, "thrust", "a finite number [N]")};
+  if (!prioritised) return to_array(allocate(a, wrench));
+  if (!can_prioritise(a)) {
+    throw py::value_error(
+        "prioritised: expected rotors that each have a share of the thrust; one of this vehicle "
+        "has none, or pushes down");
+  }
+  return to_array(allocate_prioritised(a, wrench));
+}
 
-void bind_control(py::module_& m) {
-  bind_filters(m);
+py::tuple attained(const PyAllocation& a, const py::object& speeds) {
+  const std::string expected = std::to_string(a.rotors()) + " finite rotor speeds [rad/s]";
+  const Array array = shaped_array(speeds, "speeds", expected, {a.rotors()});
+  SmallArray<double> values;
+  values.resize(a.rotors());
+  std::copy_n(array.data(), a.rotors(), values.begin());
+  return tuple_of(attained_wrench(a, values));
+}
 
+void bind_allocation(py::module_& m) {
   py::class_<PyAllocation>(m, "Allocation", "See propwash.Allocation.")
       .def(py::init([](const py::object& parameters) {
              const VehicleParameters vehicle = checked_vehicle(parameters);
              return make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
            }),
-           py::arg("parameters"))
+           "parameters"_a)
       .def_property_readonly(
           "matrix", [](const PyAllocation& a) { return matrix_of(a, false); },
           "(4, N): torque x, y, z [N m] and thrust [N] from the signed squares of rotor speeds "
@@ -218,51 +224,24 @@ void bind_control(py::module_& m) {
       .def_property_readonly(
           "inverse", [](const PyAllocation& a) { return matrix_of(a, true); },
           "(N, 4): the inverse, or the pseudo-inverse where there are not four rotors")
-      .def_property_readonly(
-          "rank", [](const PyAllocation& a) { return a.rank; },
-          "of the matrix; 4: torque on every axis and thrust can be commanded")
-      .def(
-          "allocate",
-          [](const PyAllocation& a, const py::object& torque, const py::object& thrust,
-             bool prioritised) {
-            const Wrench<double> wrench{vec3(torque, "torque", "N m, body frame"),
-                                        finite_number(thrust, "thrust", "a finite number [N]")};
-            if (!prioritised) return to_array_of(allocate(a, wrench));
-            if (!can_prioritise(a)) {
-              throw py::value_error(
-                  "prioritised: expected rotors that each have a share of the thrust; one of "
-                  "this vehicle has none, or pushes down");
-            }
-            return to_array_of(allocate_prioritised(a, wrench));
-          },
-          py::arg("torque"), py::arg("thrust"), py::arg("prioritised") = false,
-          "Rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N]. Where the motors' "
-          "range is too small each is limited to it, the papers' clipping; prioritised: torque "
-          "about x and y is kept, then thrust, then torque about z.")
-      .def(
-          "_attained",
-          [](const PyAllocation& a, const py::object& speeds) {
-            const std::string expected =
-                std::to_string(a.rotors()) + " finite rotor speeds [rad/s]";
-            const Array array = finite_array(speeds, "speeds", expected);
-            if (array.ndim() != 1 || array.shape(0) != a.rotors()) {
-              refuse("speeds", expected, speeds);
-            }
-            SmallArray<double> values;
-            values.resize(a.rotors());
-            for (int i = 0; i < a.rotors(); ++i) values[i] = array.data()[i];
-            return tuple_of(attained_wrench(a, values));
-          },
-          py::arg("speeds"));
+      .def_readonly("rank", &PyAllocation::rank,
+                    "of the matrix; 4: torque on every axis and thrust can be commanded")
+      .def("allocate", &allocated, "torque"_a, "thrust"_a, "prioritised"_a = false,
+           "Rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N]. Where the motors' "
+           "range is too small each is limited to it, the papers' clipping; prioritised: torque "
+           "about x and y is kept, then thrust, then torque about z.")
+      .def("_attained", &attained, "speeds"_a);
+}
 
+void bind_rate_controller(py::module_& m) {
   py::class_<RateController<>>(m, "RateController", "See propwash.RateController.")
       .def(py::init([](const py::object& parameters, const py::object& dt) {
              const VehicleParameters vehicle = checked_vehicle(parameters);
              validate_allocation(vehicle);
              return RateController<>(vehicle, positive(dt, "dt", dt_expected));
            }),
-           py::arg("parameters"), py::arg("dt"))
-      .def("_update", &update, py::arg("gyroscope"), py::arg("command"))
+           "parameters"_a, "dt"_a)
+      .def("_update", &update, "gyroscope"_a, "command"_a)
       .def("reset", &RateController<>::reset, "Forgets filter and integrals.")
       .def(
           "snapshot",
@@ -283,7 +262,7 @@ void bind_control(py::module_& m) {
                         vec3(snapshot[1], "snapshot[1]", "rad/s^2")},
                        vec3(snapshot[2], "snapshot[2]", "rad")});
           },
-          py::arg("snapshot"), "Continues, bit for bit, from what snapshot() gave.")
+          "snapshot"_a, "Continues, bit for bit, from what snapshot() gave.")
       .def_property_readonly(
           "filtered_rates",
           [](const RateController<>& c) { return to_array(c.snapshot().filter.value); },
@@ -291,13 +270,20 @@ void bind_control(py::module_& m) {
       .def_property_readonly(
           "integral", [](const RateController<>& c) { return to_array(c.snapshot().integral); },
           "(3,) rad, the bounded integrals of the rate error");
+}
 
+}  // namespace
+
+void bind_control(py::module_& m) {
+  bind_filters(m);
+  bind_allocation(m);
+  bind_rate_controller(m);
   m.def(
       "validate_vehicle", [](const py::object& parameters) { checked_vehicle(parameters); },
-      py::arg("parameters"));
+      "parameters"_a);
   m.def(
       "validate_car", [](const py::object& parameters) { validate(car_parameters(parameters)); },
-      py::arg("parameters"));
+      "parameters"_a);
 }
 
 }  // namespace propwash::bindings

@@ -11,7 +11,7 @@
 
 #include "arrays.hpp"
 #include "modules.hpp"
-#include "propwash/fleet/thread_pool.hpp"
+#include "pool.hpp"
 #include "propwash/paint/painted_world.hpp"
 #include "propwash/world/collide.hpp"
 #include "scene_class.hpp"
@@ -59,13 +59,12 @@ class PyPainter {
  public:
   /// The scene must outlive it.
   PyPainter(const PyScene& scene, const std::string& look, std::uint32_t seed,
-            const std::optional<std::pair<py::object, double>>& lamp,
-            const std::optional<std::shared_ptr<ThreadPool>>& pool)
+            const std::optional<std::pair<py::object, double>>& lamp, MaybePool pool)
       : scene_(&scene),
         world_(scene.scene()),
         look_(paint::look_named(look)),
         kernels_(kernel_set().image),
-        pool_(pool.value_or(nullptr)) {
+        pool_(std::move(pool)) {
     look_.seed = seed;
     if (lamp) {
       look_.light_W = cast<float>(vec3(lamp->first, "lamp", "m"));
@@ -121,17 +120,14 @@ class PyPainter {
       throw py::value_error("ends: expected (n, 3), got " + described(ends));
     }
     const auto from = vec3(start, "start", "m");
-    py::array_t<bool> result(ends.shape(0));
-    const double* to = ends.data();
-    for (py::ssize_t i = 0; i < ends.shape(0); ++i, to += 3) {
-      const auto line = make_vec3(to[0], to[1], to[2]) - from;
-      const double length = norm(line);
-      const auto along = line * (1.0 / std::max(length, sight_margin));
-      const auto start_W = from + along * sight_margin;
-      const double reach = length - 2.0 * sight_margin;
-      result.mutable_at(i) = !meets_any(scene_->view<double>(), start_W, along, reach) &&
-                             !meets_any(world_.moving_exact(), start_W, along, reach);
-    }
+    const auto n = static_cast<std::size_t>(ends.shape(0));
+    std::vector<double> starts(3 * n);
+    for (double* to = starts.data(); to != starts.data() + 3 * n;) to = put(from, to);
+    std::vector<std::uint8_t> still(n), moving(n);
+    propwash::visible(scene_->view<double>(), n, starts.data(), ends.data(), still.data());
+    propwash::visible(world_.moving_exact(), n, starts.data(), ends.data(), moving.data());
+    auto result = new_array<bool>(n);
+    for (std::size_t i = 0; i < n; ++i) result.mutable_data()[i] = still[i] != 0 && moving[i] != 0;
     return result;
   }
   /// Whether a sphere [m] touches something.
@@ -171,12 +167,8 @@ class PyPainter {
     const int tiles =
         paint::tiles_across(call.camera.width) * paint::tiles_down(call.camera.height);
     const auto each_tile = [&](void (*work)(const ImageCall&, int)) {
-      const auto one = [&](std::size_t tile) { work(call, static_cast<int>(tile)); };
-      if (pool_) {
-        (*pool_)(static_cast<std::size_t>(tiles), one);
-      } else {
-        Inline{}(static_cast<std::size_t>(tiles), one);
-      }
+      executor_of(pool_)(static_cast<std::size_t>(tiles),
+                         [&](std::size_t tile) { work(call, static_cast<int>(tile)); });
     };
     each_tile(kernels_.paint);
     if (call.antialias > 1) each_tile(kernels_.smooth);
@@ -186,7 +178,7 @@ class PyPainter {
   paint::PaintedWorld world_;
   paint::Look look_;
   ImageKernels kernels_;
-  std::shared_ptr<ThreadPool> pool_;
+  MaybePool pool_;
   std::vector<std::uint8_t> scratch_;
 };
 
@@ -195,23 +187,20 @@ class PyPainter {
 void bind_image(py::module_& m) {
   py::class_<PyPainter>(m, "Painter", "See propwash.render.Offscreen.")
       .def(py::init<const PyScene&, const std::string&, std::uint32_t,
-                    const std::optional<std::pair<py::object, double>>&,
-                    const std::optional<std::shared_ptr<ThreadPool>>&>(),
-           py::keep_alive<1, 2>(), py::arg("scene"), py::arg("look"), py::arg("seed"),
-           py::arg("lamp"), py::arg("pool"))
-      .def("add_body", &PyPainter::add_body, py::arg("parts"))
+                    const std::optional<std::pair<py::object, double>>&, MaybePool>(),
+           py::keep_alive<1, 2>(), "scene"_a, "look"_a, "seed"_a, "lamp"_a, "pool"_a)
+      .def("add_body", &PyPainter::add_body, "parts"_a)
       .def("remove_bodies", &PyPainter::remove_bodies)
-      .def("move", &PyPainter::move, py::arg("positions"), py::arg("attitudes"),
-           py::arg("positions_before"), py::arg("attitudes_before"))
-      .def("paint", &PyPainter::paint, py::arg("positions"), py::arg("attitudes"), py::arg("width"),
-           py::arg("height"), py::arg("focal"), py::arg("antialias"), py::arg("kinds"),
-           py::arg("bottom_first"))
-      .def("range", &PyPainter::range, py::arg("origin"), py::arg("direction"), py::arg("limit"))
-      .def("visible", &PyPainter::visible, py::arg("start"), py::arg("ends"))
-      .def("touches", &PyPainter::touches, py::arg("position"), py::arg("radius"));
+      .def("move", &PyPainter::move, "positions"_a, "attitudes"_a, "positions_before"_a,
+           "attitudes_before"_a)
+      .def("paint", &PyPainter::paint, "positions"_a, "attitudes"_a, "width"_a, "height"_a,
+           "focal"_a, "antialias"_a, "kinds"_a, "bottom_first"_a)
+      .def("range", &PyPainter::range, "origin"_a, "direction"_a, "limit"_a)
+      .def("visible", &PyPainter::visible, "start"_a, "ends"_a)
+      .def("touches", &PyPainter::touches, "position"_a, "radius"_a);
   m.def(
-      "category_id", [](const std::string& name) { return paint::category_id(name); },
-      py::arg("category"), "The number of a category in pictures of categories.");
+      "category_id", [](const std::string& name) { return paint::category_id(name); }, "category"_a,
+      "The number of a category in pictures of categories.");
   py::list looks;
   for (const auto& look : paint::look_detail::looks) looks.append(std::string(look.name));
   m.attr("looks") = py::tuple(looks);

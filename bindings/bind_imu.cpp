@@ -31,43 +31,35 @@ py::tuple read(Sensor& sensor, const py::object& specific_force, const py::objec
   return tuple_of(sensor.read(force_B, rates_B, acceleration_B, seconds));
 }
 
-void restore(Sensor& sensor, const py::bytes& bytes) {
-  const auto snapshot = snapshot_from<Sensor::Snapshot>(snapshot_header("imu"), bytes);
-  if (!snapshot) {
-    throw py::value_error(
-        "snapshot: expected the bytes that snapshot() of an Imu gave in this "
-        "version of propwash");
-  }
-  sensor.restore(*snapshot);
-}
-
 }  // namespace
 
 void bind_imu(py::module_& m) {
   py::class_<Sensor>(m, "Imu", "See propwash.Imu.")
       .def(py::init([](const py::object& parameters, std::uint64_t seed, std::uint32_t id,
                        bool noise) { return Sensor(imu_parameters(parameters), seed, id, noise); }),
-           py::arg("parameters"), py::arg("seed"), py::arg("id"), py::arg("noise"))
-      .def("_read", &read, py::arg("specific_force"), py::arg("rates"),
-           py::arg("angular_acceleration"), py::arg("dt"))
+           "parameters"_a, "seed"_a, "id"_a, "noise"_a)
+      .def("_read", &read, "specific_force"_a, "rates"_a, "angular_acceleration"_a, "dt"_a)
       .def("_reading", [](const Sensor& s) { return tuple_of(s.reading()); })
       .def(
           "_reset",
           [](Sensor& sensor, std::optional<std::uint64_t> seed) {
             return seed ? sensor.reset(*seed) : sensor.reset();
           },
-          py::arg("seed"))
+          "seed"_a)
       .def(
           "snapshot",
-          [](const Sensor& sensor) {
-            return snapshot_bytes(snapshot_header("imu"), sensor.snapshot());
-          },
+          [](const Sensor& sensor) { return snapshot_bytes("an Imu", sensor.snapshot()); },
           "Everything that affects the future, as bytes: biases, last reading, time and noise "
           "counter.")
-      .def("restore", &restore, py::arg("snapshot"),
-           "Continues, bit for bit, from what snapshot() gave, with its seed and id.\n\nRaises "
-           "ValueError for other bytes and for a snapshot of a sensor with other parameters or "
-           "another noise switch; nothing changes then.")
+      .def(
+          "restore",
+          [](Sensor& sensor, const py::bytes& bytes) {
+            sensor.restore(snapshot_from<Sensor::Snapshot>("an Imu", bytes));
+          },
+          "snapshot"_a,
+          "Continues, bit for bit, from what snapshot() gave, with its seed and id.\n\nRaises "
+          "ValueError for other bytes and for a snapshot of a sensor with other parameters or "
+          "another noise switch; nothing changes then.")
       .def_property_readonly("time", &Sensor::time, "s, since reset")
       .def_property_readonly("steps", &Sensor::steps, steps_meaning)
       .def_property_readonly("seed", &Sensor::seed, seed_meaning)

@@ -19,8 +19,7 @@ Eigen::VectorXd vector_of(const Array& array) {
 Eigen::VectorXd integrate_step(const py::function& derivative, const py::object& state,
                                const py::object& dt, const std::string& method) {
   const char* expected = "a one-dimensional array of finite numbers";
-  const Array start = finite_array(state, "state", expected);
-  if (start.ndim() != 1) refuse("state", expected, state);
+  const Array start = shaped_array(state, "state", expected, {any_length});
   const double seconds = finite_number(dt, "dt", "a finite number > 0 [s]");
   if (seconds <= 0.0) refuse("dt", "a finite number > 0 [s]", dt);
   const Eigen::VectorXd x = vector_of(start);
@@ -29,11 +28,7 @@ Eigen::VectorXd integrate_step(const py::function& derivative, const py::object&
     const py::object rate = derivative(at);
     const std::string shape =
         "an array of shape (" + std::to_string(x.size()) + ",) like the state, of finite numbers";
-    const Array array = finite_array(rate, "derivative's result", shape);
-    if (array.ndim() != 1 || array.size() != x.size()) {
-      refuse("derivative's result", shape, rate);
-    }
-    return vector_of(array);
+    return vector_of(shaped_array(rate, "derivative's result", shape, {x.size()}));
   };
   switch (integrator_named(method)) {
     case Integrator::euler:
@@ -51,8 +46,7 @@ Eigen::VectorXd integrate_step(const py::function& derivative, const py::object&
 }  // namespace
 
 void bind_integrate(py::module_& m) {
-  m.def("integrate_step", &integrate_step, py::arg("derivative"), py::arg("state"), py::arg("dt"),
-        py::arg("method"),
+  m.def("integrate_step", &integrate_step, "derivative"_a, "state"_a, "dt"_a, "method"_a,
         "One step of dt [s] from a state (n,) with derivative(state) -> (n,); method 'euler' or "
         "'rk4'.");
 }

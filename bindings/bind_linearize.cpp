@@ -15,9 +15,8 @@ namespace {
 class Rows {
  public:
   Rows(const py::dict& from, const char* name)
-      : array_(finite_array(from[name], name, "finite numbers")) {
-    if (array_.ndim() != 2) refuse(name, "an array of shape (n, columns)", from[name]);
-  }
+      : array_(shaped_array(from[name], name, "finite numbers of shape (n, columns)",
+                            {any_length, any_length})) {}
   py::ssize_t count() const { return array_.shape(0); }
   int columns() const { return static_cast<int>(array_.shape(1)); }
   const double* row(py::ssize_t i) const { return array_.data() + i * array_.shape(1); }
@@ -123,8 +122,7 @@ void bind_linearize(py::module_& m) {
         return linearized(vehicle_parameters(parameters), mine, Points(points), options,
                           rate_thrust);
       },
-      py::arg("parameters"), py::arg("own"), py::arg("points"), py::arg("discrete"),
-      py::arg("integrator"), py::arg("dt"), py::arg("rate_thrust"));
+      "parameters"_a, "own"_a, "points"_a, "discrete"_a, "integrator"_a, "dt"_a, "rate_thrust"_a);
 }
 
 }  // namespace propwash::bindings

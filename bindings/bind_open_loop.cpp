@@ -13,64 +13,57 @@
 #include "kernels/dispatch.hpp"
 #include "modules.hpp"
 #include "parameters.hpp"
+#include "pool.hpp"
 #include "propwash/fleet/open_loop.hpp"
-#include "propwash/fleet/thread_pool.hpp"
 #include "propwash/vehicle/fields.hpp"
 
 namespace propwash::bindings {
 
 namespace {
 
-/// Arrays by name that have to be of a given shape.
-class ShapedArrays {
- public:
-  explicit ShapedArrays(const py::dict& from) {
-    for (const auto& item : from) {
-      const auto name = py::str(item.first).cast<std::string>();
-      if (!item.second.is_none()) {
-        arrays_.emplace(name, finite_array(item.second, name, "numbers"));
-      }
-    }
-  }
+/// Arrays by name; what is None is missing.
+using Arrays = std::map<std::string, Array>;
 
-  const Array* find(const std::string& name) const {
-    const auto found = arrays_.find(name);
-    return found == arrays_.end() ? nullptr : &found->second;
+Arrays arrays_from(const py::dict& from) {
+  Arrays arrays;
+  for (const auto& item : from) {
+    const auto name = py::str(item.first).cast<std::string>();
+    if (!item.second.is_none()) arrays[name] = finite_array(item.second, name, "numbers");
   }
-  /// The numbers of an array of that shape; null where there is none.
-  const double* of_shape(const std::string& name, const std::vector<py::ssize_t>& shape) const {
-    const Array* const array = find(name);
-    if (array == nullptr) return nullptr;
-    const std::vector<py::ssize_t> got(array->shape(), array->shape() + array->ndim());
-    if (got != shape) {
-      refuse(name, "an array of shape " + py::str(py::tuple(py::cast(shape))).cast<std::string>(),
-             *array);
-    }
-    return array->data();
-  }
-  const auto& all() const { return arrays_; }
+  return arrays;
+}
 
- private:
-  std::map<std::string, Array> arrays_;
-};
+/// The numbers of an array that has to be of that shape; null where there is none.
+const double* numbers_of(const Arrays& arrays, const std::string& name,
+                         const std::vector<py::ssize_t>& shape) {
+  const auto found = arrays.find(name);
+  if (found == arrays.end()) return nullptr;
+  const Array& array = found->second;
+  if (!std::equal(shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim())) {
+    refuse(name, "an array of shape " + py::str(py::tuple(py::cast(shape))).cast<std::string>(),
+           array);
+  }
+  return array.data();
+}
 
 /// A vehicle for each unknown, whose numbers are the slopes (D, ...) of the fields by that name.
 std::vector<VehicleParameters> vehicle_slopes(const VehicleParameters& vehicle,
-                                              const ShapedArrays& slopes, py::ssize_t unknowns) {
+                                              const Arrays& slopes, py::ssize_t unknowns) {
   VehicleParameters zero = vehicle;
   for (const auto& field : fields(zero)) {
     const std::vector<double> zeros(static_cast<std::size_t>(field.size()), 0.0);
     field.set(zeros.data());
   }
   std::vector<VehicleParameters> result(static_cast<std::size_t>(unknowns), zero);
-  for (const auto& [name, array] : slopes.all()) {
-    const auto known = find_field(zero, name);
-    if (!known) refuse("slopes", "names of the vehicle's fields", py::str(name));
+  for (const auto& item : slopes) {
+    const auto known = find_field(zero, item.first);
+    if (!known) refuse("slopes", "names of the vehicle's fields", py::str(item.first));
     std::vector<py::ssize_t> shape{unknowns};
-    for (const int extent : known->shape) shape.push_back(extent);
-    const double* const from = slopes.of_shape(name, shape);
-    for (py::ssize_t i = 0; i < unknowns; ++i) {
-      find_field(result[static_cast<std::size_t>(i)], name)->set(from + i * known->size());
+    shape.insert(shape.end(), known->shape.begin(), known->shape.end());
+    const double* from = numbers_of(slopes, item.first, shape);
+    for (auto& slope : result) {
+      find_field(slope, item.first)->set(from);
+      from += known->size();
     }
   }
   return result;
@@ -110,33 +103,30 @@ py::dict open_loop_arrays(const std::vector<std::string>& record,
 py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes, py::ssize_t unknowns,
                        const py::dict& log, double period, int substeps, const py::object& starts,
                        py::ssize_t samples, py::ssize_t attitude_every,
-                       const std::vector<std::string>& record,
-                       const std::optional<std::shared_ptr<ThreadPool>>& pool) {
+                       const std::vector<std::string>& record, const MaybePool& pool) {
   whole_number(py::int_(unknowns), "unknowns", 0);
   whole_number(py::int_(samples), "samples", 0);
   whole_number(py::int_(attitude_every), "attitude_every", 0);
   const VehicleParameters vehicle = vehicle_parameters(parameters);
-  const OpenLoop flown(vehicle, vehicle_slopes(vehicle, ShapedArrays(slopes), unknowns),
+  const OpenLoop flown(vehicle, vehicle_slopes(vehicle, arrays_from(slopes), unknowns),
                        kernel_set().open_loop);
-  const ShapedArrays given(log);
-  const Array* const commands = given.find("commands");
+  const Arrays given = arrays_from(log);
   const auto rotors = static_cast<py::ssize_t>(vehicle.rotors.size());
-  if (commands == nullptr || commands->ndim() != 2 || commands->shape(1) != rotors) {
-    refuse("commands", "an array of shape (K - 1, " + std::to_string(rotors) + ")",
-           commands == nullptr ? py::object(py::none()) : py::object(*commands));
-  }
-  const py::ssize_t rows = commands->shape(0) + 1;
+  const Array commands = shaped_array(log["commands"], "commands",
+                                      "an array of shape (K - 1, " + std::to_string(rotors) + ")",
+                                      {any_length, rotors});
+  const py::ssize_t rows = commands.shape(0) + 1;
   const auto start_rows = window_rows(starts);
   OpenLoopFlight flight;
   flight.rows = static_cast<std::size_t>(rows);
   flight.period = period;
   flight.substeps = substeps;
-  flight.position = given.of_shape("position", {rows, 3});
-  flight.velocity = given.of_shape("velocity", {rows, 3});
-  flight.attitude = given.of_shape("attitude", {rows, 4});
-  flight.body_rates = given.of_shape("body_rates", {rows, 3});
-  flight.commands = commands->data();
-  flight.slopes = given.of_shape("command_slopes", {unknowns, rows - 1, rotors});
+  flight.position = numbers_of(given, "position", {rows, 3});
+  flight.velocity = numbers_of(given, "velocity", {rows, 3});
+  flight.attitude = numbers_of(given, "attitude", {rows, 4});
+  flight.body_rates = numbers_of(given, "body_rates", {rows, 3});
+  flight.commands = commands.data();
+  flight.slopes = numbers_of(given, "command_slopes", {unknowns, rows - 1, rotors});
   flight.starts = start_rows.data();
   flight.windows = start_rows.size();
   flight.samples = static_cast<std::size_t>(samples);
@@ -146,21 +136,16 @@ py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes, py:
   const auto windows = static_cast<py::ssize_t>(flight.windows);
   py::dict arrays = open_loop_arrays(record, {1 + unknowns, windows, samples, 3}, to);
   const py::gil_scoped_release release;
-  if (pool && *pool) {
-    flown.fly(flight, to, **pool);
-  } else {
-    flown.fly(flight, to);
-  }
+  flown.fly(flight, to, executor_of(pool));
   return arrays;
 }
 
 }  // namespace
 
 void bind_open_loop(py::module_& m) {
-  m.def("fly_open_loop", &fly_open_loop, py::arg("parameters"), py::arg("slopes"),
-        py::arg("unknowns"), py::arg("log"), py::arg("period"), py::arg("substeps"),
-        py::arg("starts"), py::arg("samples"), py::arg("attitude_every"), py::arg("record"),
-        py::arg("pool"));
+  m.def("fly_open_loop", &fly_open_loop, "parameters"_a, "slopes"_a, "unknowns"_a, "log"_a,
+        "period"_a, "substeps"_a, "starts"_a, "samples"_a, "attitude_every"_a, "record"_a,
+        "pool"_a);
 }
 
 }  // namespace propwash::bindings

@@ -19,16 +19,8 @@ py::list messages_of(const Session::Messages& messages) {
 }
 
 const char* state_name(render::SessionState state) {
-  switch (state) {
-    case render::SessionState::starting:
-      return "starting";
-    case render::SessionState::running:
-      return "running";
-    case render::SessionState::silent:
-      return "silent";
-    default:
-      return "idle";
-  }
+  constexpr const char* names[] = {"idle", "starting", "running", "silent"};
+  return names[static_cast<std::size_t>(state)];
 }
 
 py::dict counts_of(const Session& session) {
@@ -68,29 +60,26 @@ void bind_session(py::module_& m) {
              return Session({in_flight, queue, resend_after, keep_alive, start_interval, lost_after,
                              revive_after, silence});
            }),
-           py::kw_only(), py::arg("in_flight") = usual.in_flight, py::arg("queue") = usual.queue,
-           py::arg("resend_after") = usual.resend_after, py::arg("keep_alive") = usual.keep_alive,
-           py::arg("start_interval") = usual.start_interval,
-           py::arg("lost_after") = usual.lost_after, py::arg("revive_after") = usual.revive_after,
-           py::arg("silence") = usual.silence)
+           py::kw_only(), "in_flight"_a = usual.in_flight, "queue"_a = usual.queue,
+           "resend_after"_a = usual.resend_after, "keep_alive"_a = usual.keep_alive,
+           "start_interval"_a = usual.start_interval, "lost_after"_a = usual.lost_after,
+           "revive_after"_a = usual.revive_after, "silence"_a = usual.silence)
       .def(
           "submit",
           [](Session& self, const PoseMessage& pose, double now) {
             return messages_of(self.submit(pose, now));
           },
-          py::arg("pose"), py::arg("now"))
+          "pose"_a, "now"_a)
       .def(
-          "poll", [](Session& self, double now) { return messages_of(self.poll(now)); },
-          py::arg("now"))
-      .def("receive", &received, py::arg("frames"), py::arg("now"))
-      .def("renderer_connected", &Session::renderer_connected, py::arg("now"))
-      .def("restart", &Session::restart, py::arg("now"))
+          "poll", [](Session& self, double now) { return messages_of(self.poll(now)); }, "now"_a)
+      .def("receive", &received, "frames"_a, "now"_a)
+      .def("renderer_connected", &Session::renderer_connected, "now"_a)
+      .def("restart", &Session::restart, "now"_a)
       .def("next_time", &Session::next_time)
       .def_property_readonly("state", [](const Session& self) { return state_name(self.state()); })
       .def_property_readonly("counts", &counts_of)
       .def_property_readonly("in_flight", &Session::in_flight)
       .def_property_readonly("waiting", &Session::waiting)
-      .def_property_readonly("last_heard", &Session::last_heard)
       .def_property_readonly("pace", &Session::pace);
 }
 
@@ -103,11 +92,11 @@ void bind_render(py::module_& m) {
   bind_session(m);
   m.def(
       "encode_pose", [](const PoseMessage& pose) { return py::bytes(encode_pose(pose)); },
-      py::arg("pose"));
+      "pose"_a);
   m.def(
       "decode_pose",
       [](const py::object& frame) { return decode_pose(held_frame(frame, "frame").view); },
-      py::arg("frame"));
+      "frame"_a);
   m.def(
       "decode_answer",
       [](const py::sequence& frames) {
@@ -115,7 +104,7 @@ void bind_render(py::module_& m) {
         const auto views = views_of(held);
         return owned(render::decode_answer(views.data(), views.size()), held);
       },
-      py::arg("frames"));
+      "frames"_a);
   m.attr("POSE_TOPIC") = py::bytes(render::pose_topic);
 }
 

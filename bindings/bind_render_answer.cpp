@@ -1,5 +1,7 @@
 #include <pybind11/stl.h>
 
+#include <array>
+
 #include "arrays.hpp"
 #include "propwash/render/encode.hpp"
 #include "propwash/render/frames.hpp"
@@ -49,60 +51,45 @@ PyAnswer owned(Answer&& answer, const std::vector<HeldFrame>& held) {
 namespace {
 
 /// A picture where it lies: read-only, the first row the top one.
-py::array image_of(const PyAnswer& self, std::size_t i) {
-  const auto& image = self.answer.images[i];
-  const py::ssize_t height = self.answer.height;
-  const py::ssize_t width = self.answer.width;
+py::object image_of(const PyAnswer& self, std::size_t i) {
+  const auto& image = self.images[i];
   const py::ssize_t pixel = image.bytes_per_pixel;
-  const py::ssize_t row = width * pixel;
-  const auto* top = static_cast<const char*>(image.bytes.data) + (height - 1) * row;
-  const bool wide = pixel == 2;
-  std::vector<py::ssize_t> shape{height, width};
-  std::vector<py::ssize_t> strides{-row, pixel};
-  if (pixel == 3) {
-    shape.push_back(3);
-    strides.push_back(1);
-  }
-  py::array array(py::dtype(wide ? "<u2" : "u1"), shape, strides, top, self.owners[i]);
-  array.attr("setflags")(py::arg("write") = false);
-  return array;
+  std::vector<py::ssize_t> shape{self.height, self.width};
+  if (pixel == 3) shape.push_back(3);
+  const py::array rows(py::dtype(pixel == 2 ? "<u2" : "u1"), shape, image.bytes.data,
+                       self.owners[i]);
+  rows.attr("setflags")("write"_a = false);
+  return rows[py::slice(std::nullopt, std::nullopt, -1)];
 }
 
 py::dict images_of(const PyAnswer& self) {
   py::dict images;
-  for (std::size_t i = 0; i < self.answer.images.size(); ++i) {
-    images[py::str(self.answer.images[i].camera)] = image_of(self, i);
+  for (std::size_t i = 0; i < self.images.size(); ++i) {
+    images[py::str(self.images[i].camera)] = image_of(self, i);
   }
   return images;
 }
 
 py::dict channels_of(const PyAnswer& self) {
   py::dict channels;
-  for (const auto& image : self.answer.images) channels[py::str(image.camera)] = image.channels;
+  for (const auto& image : self.images) channels[py::str(image.camera)] = image.channels;
   return channels;
 }
 
 py::list landmark_ids(const PyAnswer& self) {
   py::list ids;
-  for (const auto& landmark : self.answer.landmarks) ids.append(landmark.id);
+  for (const auto& landmark : self.landmarks) ids.append(landmark.id);
   return ids;
 }
 
 Array landmark_positions(const PyAnswer& self) {
-  return stacked_rows(self.answer.landmarks, 3, [](const auto& landmark, double* to) {
-    const auto& p = landmark.position;
-    for (int i = 0; i < 3; ++i) *to++ = p[i];
-    return to;
-  });
+  return stacked_rows(self.landmarks, 3, [](const auto& landmark) { return landmark.position; });
 }
 
 Array landmark_pixels(const PyAnswer& self) {
-  return stacked_rows(self.answer.landmarks, 2, [&](const auto& landmark, double* to) {
-    const auto pixel =
-        render::landmark_pixel(landmark.position, self.answer.width, self.answer.height);
-    *to++ = pixel.u;
-    *to++ = pixel.v;
-    return to;
+  return stacked_rows(self.landmarks, 2, [&](const auto& landmark) {
+    const auto pixel = render::landmark_pixel(landmark.position, self.width, self.height);
+    return std::array<double, 2>{pixel.u, pixel.v};
   });
 }
 
@@ -158,28 +145,24 @@ py::array_t<std::uint8_t> luma_of(const py::array_t<std::uint8_t>& image) {
 
 void bind_render_answer(py::module_& m) {
   py::class_<PyAnswer>(m, "RenderAnswer", "What a renderer sent for a pose.")
-      .def_property_readonly("ntime", [](const PyAnswer& self) { return self.answer.ntime; })
-      .def_property_readonly("width", [](const PyAnswer& self) { return self.answer.width; })
-      .def_property_readonly("height", [](const PyAnswer& self) { return self.answer.height; })
-      .def_property_readonly("depth_scale",
-                             [](const PyAnswer& self) { return self.answer.depth_scale; })
+      .def_readonly("ntime", &PyAnswer::ntime)
+      .def_readonly("width", &PyAnswer::width)
+      .def_readonly("height", &PyAnswer::height)
+      .def_readonly("depth_scale", &PyAnswer::depth_scale)
       .def_property_readonly("images", &images_of)
       .def_property_readonly("channels", &channels_of)
-      .def_property_readonly("collision",
-                             [](const PyAnswer& self) { return self.answer.collision; })
-      .def_property_readonly("range", [](const PyAnswer& self) { return self.answer.range; })
+      .def_readonly("collision", &PyAnswer::collision)
+      .def_readonly("range", &PyAnswer::range)
       .def_property_readonly("landmark_ids", &landmark_ids)
       .def_property_readonly("landmark_position", &landmark_positions)
       .def_property_readonly("landmark_pixel", &landmark_pixels)
-      .def_property_readonly("latency", [](const PyAnswer& self) { return self.answer.latency; })
-      .def_property_readonly("half_done",
-                             [](const PyAnswer& self) { return self.answer.half_done(); });
-  m.def("encode_answer", &encoded_answer, py::arg("ntime"), py::arg("width"), py::arg("height"),
-        py::arg("camera_ids"), py::arg("channels"), py::kw_only(),
-        py::arg("camera_indexes") = py::none(), py::arg("collision") = false,
-        py::arg("landmark_ids") = py::list(), py::arg("landmark_position") = py::none(),
-        py::arg("range") = py::none(), py::arg("depth_scale") = 0.0);
-  m.def("luma", &luma_of, py::arg("image"));
+      .def_readonly("latency", &PyAnswer::latency)
+      .def_property_readonly("half_done", &PyAnswer::half_done);
+  m.def("encode_answer", &encoded_answer, "ntime"_a, "width"_a, "height"_a, "camera_ids"_a,
+        "channels"_a, py::kw_only(), "camera_indexes"_a = py::none(), "collision"_a = false,
+        "landmark_ids"_a = py::list(), "landmark_position"_a = py::none(), "range"_a = py::none(),
+        "depth_scale"_a = 0.0);
+  m.def("luma", &luma_of, "image"_a);
 }
 
 }  // namespace propwash::bindings

@@ -37,85 +37,27 @@ const char* type_name(CameraType type) {
   return type_names.at(static_cast<std::size_t>(static_cast<int>(type) + 1));
 }
 
-CameraType camera_type(py::handle value, const std::string& name) {
+/// From its name or its number.
+CameraType camera_type(py::handle value) {
   std::string names;
   for (std::size_t i = 0; i < type_names.size(); ++i) {
     const int number = static_cast<int>(i) - 1;
-    if (py::isinstance<py::str>(value) && value.cast<std::string>() == type_names[i]) {
-      return static_cast<CameraType>(number);
-    }
-    if (py::isinstance<py::int_>(value) && value.equal(py::int_(number))) {
+    if (value.equal(py::str(type_names[i])) || value.equal(py::int_(number))) {
       return static_cast<CameraType>(number);
     }
     names += (i == 0 ? "" : ", ") + std::string(type_names[i]);
   }
-  refuse(name, "a camera type (" + names + ")", value);
+  refuse("type", "a camera type (" + names + ")", value);
 }
 
-std::string string_of(py::handle value, const std::string& name) {
-  if (!py::isinstance<py::str>(value)) refuse(name, "a string", value);
-  return value.cast<std::string>();
-}
-
-bool flag_of(py::handle value, const std::string& name) {
-  if (!PyBool_Check(value.ptr())) refuse(name, "True or False", value);
-  return value.ptr() == Py_True;
-}
-
-py::dict dict_of(py::handle value, const std::string& name) {
-  if (!py::isinstance<py::dict>(value)) refuse(name, "a dict", value);
-  return py::reinterpret_borrow<py::dict>(value);
-}
-
-RenderCamera make_camera(py::handle value, const std::string& name) {
-  RenderCamera camera;
-  for (const auto& [key, entry] : dict_of(value, name)) {
-    const auto field = string_of(key, name);
-    const auto at = name + "." + field;
-    if (field == "id")
-      camera.id = string_of(entry, at);
-    else if (field == "type")
-      camera.type = camera_type(entry, at);
-    else if (field == "position")
-      camera.position_W = vec3(entry, at, "m");
-    else if (field == "attitude")
-      camera.attitude_WC = attitude(entry, at);
-    else if (field == "collision_check")
-      camera.collision_check = flag_of(entry, at);
-    else if (field == "landmarks")
-      camera.landmarks = flag_of(entry, at);
-    else if (field == "render")
-      camera.render = flag_of(entry, at);
-    else if (field == "motion_blur")
-      camera.motion_blur = finite_number(entry, at, "0 to 1");
-    else
-      refuse(name,
-             "keys id, type, position, attitude, collision_check, landmarks, render, "
-             "motion_blur",
-             key);
+/// From dicts of what the constructor of such an item takes.
+template <class Item>
+std::vector<Item> items_from(const py::list& dicts) {
+  std::vector<Item> items;
+  for (const auto& dict : dicts) {
+    items.push_back(py::type::of<Item>()(**dict.cast<py::dict>()).template cast<Item>());
   }
-  return camera;
-}
-
-RenderObject make_object(py::handle value, const std::string& name) {
-  RenderObject object;
-  for (const auto& [key, entry] : dict_of(value, name)) {
-    const auto field = string_of(key, name);
-    const auto at = name + "." + field;
-    if (field == "id")
-      object.id = string_of(entry, at);
-    else if (field == "prefab")
-      object.prefab = string_of(entry, at);
-    else if (field == "position")
-      object.position_W = vec3(entry, at, "m");
-    else if (field == "attitude")
-      object.attitude_WO = attitude(entry, at);
-    else if (field == "size")
-      object.size = vec3(entry, at, "m");
-    else
-      refuse(name, "keys id, prefab, position, attitude, size", key);
-  }
-  return object;
+  return items;
 }
 
 PoseMessage make_pose(std::string scene, const py::list& cameras, const py::list& objects,
@@ -129,18 +71,10 @@ PoseMessage make_pose(std::string scene, const py::list& cameras, const py::list
   pose.depth_scale = depth_scale;
   pose.perturbation_file = std::move(perturbation_file);
   pose.ntime = ntime;
-  for (std::size_t i = 0; i < cameras.size(); ++i) {
-    pose.cameras.push_back(make_camera(cameras[i], "cameras[" + std::to_string(i) + "]"));
-  }
-  for (std::size_t i = 0; i < objects.size(); ++i) {
-    pose.objects.push_back(make_object(objects[i], "objects[" + std::to_string(i) + "]"));
-  }
+  pose.cameras = items_from<RenderCamera>(cameras);
+  pose.objects = items_from<RenderObject>(objects);
   validate(pose);
   return pose;
-}
-
-Array positions_of(py::handle value, const char* name, std::size_t rows) {
-  return number_rows(value, name, rows, 3);
 }
 
 Array attitudes_of(py::handle value, const char* name, std::size_t rows) {
@@ -169,14 +103,14 @@ void place_parts(PoseMessage& pose, std::int64_t ntime, py::handle camera_positi
                  const std::optional<std::vector<bool>>& render) {
   const std::size_t cameras = pose.cameras.size();
   const std::size_t objects = pose.objects.size();
-  const Array camera_p = positions_of(camera_position, "camera_position", cameras);
+  const Array camera_p = number_rows(camera_position, "camera_position", cameras, 3);
   const Array camera_q = attitudes_of(camera_attitude, "camera_attitude", cameras);
   if (object_position.is_none() != object_attitude.is_none()) {
     throw py::value_error("object_position, object_attitude: expected both or neither");
   }
   const bool moved = !object_position.is_none();
   const Array object_p =
-      moved ? positions_of(object_position, "object_position", objects) : Array(0);
+      moved ? number_rows(object_position, "object_position", objects, 3) : Array(0);
   const Array object_q =
       moved ? attitudes_of(object_attitude, "object_attitude", objects) : Array(0);
   if (render && render->size() != cameras) {
@@ -196,32 +130,6 @@ void place_parts(PoseMessage& pose, std::int64_t ntime, py::handle camera_positi
   }
 }
 
-double* put_numbers(const Vec3<double>& v, double* to) {
-  for (int i = 0; i < 3; ++i) *to++ = v[i];
-  return to;
-}
-double* put_numbers(const Quat<double>& q, double* to) {
-  for (const double number : {q.w, q.x, q.y, q.z}) *to++ = number;
-  return to;
-}
-
-py::list cameras_of(const PoseMessage& pose) {
-  py::list list;
-  for (const auto& camera : pose.cameras) {
-    py::dict entry;
-    entry["id"] = camera.id;
-    entry["type"] = type_name(camera.type);
-    entry["position"] = to_array(camera.position_W);
-    entry["attitude"] = to_array(camera.attitude_WC);
-    entry["collision_check"] = camera.collision_check;
-    entry["landmarks"] = camera.landmarks;
-    entry["render"] = camera.render;
-    entry["motion_blur"] = camera.motion_blur;
-    list.append(entry);
-  }
-  return list;
-}
-
 /// (channels, bytes a pixel) of each camera's picture in an answer.
 std::vector<std::pair<int, int>> image_layouts(const PoseMessage& pose) {
   std::vector<std::pair<int, int>> layouts;
@@ -232,65 +140,74 @@ std::vector<std::pair<int, int>> image_layouts(const PoseMessage& pose) {
   return layouts;
 }
 
-py::list objects_of(const PoseMessage& pose) {
-  py::list list;
-  for (const auto& object : pose.objects) {
-    py::dict entry;
-    entry["id"] = object.id;
-    entry["prefab"] = object.prefab;
-    entry["position"] = to_array(object.position_W);
-    entry["attitude"] = to_array(object.attitude_WO);
-    entry["size"] = to_array(object.size);
-    list.append(entry);
-  }
-  return list;
+/// An attribute that is a vector or a quaternion.
+template <class Item, class Value>
+auto array_of(Value Item::* value) {
+  return [=](const Item& item) { return to_array(item.*value); };
+}
+void bind_items(py::module_& m) {
+  const auto nowhere = py::make_tuple(0.0, 0.0, 0.0);
+  const auto level = py::make_tuple(1.0, 0.0, 0.0, 0.0);
+  py::class_<RenderCamera>(m, "PoseCamera", "A camera of a PoseMessage.")
+      .def(py::init([](std::string id, const py::object& type, const py::object& position,
+                       const py::object& turned, bool collision_check, bool landmarks, bool render,
+                       double motion_blur) {
+             return RenderCamera{std::move(id),
+                                 camera_type(type),
+                                 vec3(position, "position", "m"),
+                                 attitude(turned, "attitude"),
+                                 collision_check,
+                                 landmarks,
+                                 render,
+                                 motion_blur};
+           }),
+           py::kw_only(), "id"_a, "type"_a = "rgb", "position"_a = nowhere, "attitude"_a = level,
+           "collision_check"_a = false, "landmarks"_a = false, "render"_a = true,
+           "motion_blur"_a = 0.0)
+      .def_readonly("id", &RenderCamera::id)
+      .def_property_readonly("type", [](const RenderCamera& c) { return type_name(c.type); })
+      .def_property_readonly("position", array_of(&RenderCamera::position_W))
+      .def_property_readonly("attitude", array_of(&RenderCamera::attitude_WC))
+      .def_readonly("collision_check", &RenderCamera::collision_check)
+      .def_readonly("landmarks", &RenderCamera::landmarks)
+      .def_readonly("render", &RenderCamera::render)
+      .def_readonly("motion_blur", &RenderCamera::motion_blur);
+  py::class_<RenderObject>(m, "PoseObject", "A body of a PoseMessage.")
+      .def(py::init([](std::string id, std::string prefab, const py::object& position,
+                       const py::object& turned, const py::object& size) {
+             return RenderObject{std::move(id), std::move(prefab), vec3(position, "position", "m"),
+                                 attitude(turned, "attitude"), vec3(size, "size", "m")};
+           }),
+           py::kw_only(), "id"_a, "prefab"_a = "", "position"_a = nowhere, "attitude"_a = level,
+           "size"_a = py::make_tuple(1.0, 1.0, 1.0))
+      .def_readonly("id", &RenderObject::id)
+      .def_readonly("prefab", &RenderObject::prefab)
+      .def_property_readonly("position", array_of(&RenderObject::position_W))
+      .def_property_readonly("attitude", array_of(&RenderObject::attitude_WO))
+      .def_property_readonly("size", array_of(&RenderObject::size));
 }
 
 }  // namespace
 
 void bind_render_pose(py::module_& m) {
+  bind_items(m);
   py::class_<PoseMessage>(m, "PoseMessage", "What a renderer is asked for.")
-      .def(py::init(&make_pose), py::arg("scene"), py::arg("cameras"),
-           py::arg("objects") = py::list(), py::kw_only(), py::arg("width") = 1024,
-           py::arg("height") = 768, py::arg("vertical_fov_deg") = 70.0,
-           py::arg("depth_scale") = 0.2, py::arg("perturbation_file") = "", py::arg("ntime") = 0)
-      .def("place", &place_parts, py::arg("ntime"), py::arg("camera_position"),
-           py::arg("camera_attitude"), py::arg("object_position") = py::none(),
-           py::arg("object_attitude") = py::none(), py::arg("render") = py::none())
+      .def(py::init(&make_pose), "scene"_a, "cameras"_a, "objects"_a = py::list(), py::kw_only(),
+           "width"_a = 1024, "height"_a = 768, "vertical_fov_deg"_a = 70.0, "depth_scale"_a = 0.2,
+           "perturbation_file"_a = "", "ntime"_a = 0)
+      .def("place", &place_parts, "ntime"_a, "camera_position"_a, "camera_attitude"_a,
+           "object_position"_a = py::none(), "object_attitude"_a = py::none(),
+           "render"_a = py::none())
       .def("encode", [](const PoseMessage& self) { return py::bytes(encode_pose(self)); })
       .def_readonly("ntime", &PoseMessage::ntime)
       .def_readonly("scene", &PoseMessage::scene)
-      .def_readonly("perturbation_file", &PoseMessage::perturbation_file)
       .def_readonly("width", &PoseMessage::width)
       .def_readonly("height", &PoseMessage::height)
       .def_readonly("vertical_fov_deg", &PoseMessage::vertical_fov_deg)
       .def_readonly("depth_scale", &PoseMessage::depth_scale)
-      .def_property_readonly("cameras", &cameras_of)
+      .def_property_readonly("cameras", [](const PoseMessage& self) { return self.cameras; })
       .def_property_readonly("image_layouts", &image_layouts)
-      .def_property_readonly("objects", &objects_of)
-      .def_property_readonly("camera_position",
-                             [](const PoseMessage& self) {
-                               return stacked_rows(self.cameras, 3, [](const auto& c, double* to) {
-                                 return put_numbers(c.position_W, to);
-                               });
-                             })
-      .def_property_readonly("camera_attitude",
-                             [](const PoseMessage& self) {
-                               return stacked_rows(self.cameras, 4, [](const auto& c, double* to) {
-                                 return put_numbers(normalized(c.attitude_WC), to);
-                               });
-                             })
-      .def_property_readonly("object_position",
-                             [](const PoseMessage& self) {
-                               return stacked_rows(self.objects, 3, [](const auto& o, double* to) {
-                                 return put_numbers(o.position_W, to);
-                               });
-                             })
-      .def_property_readonly("object_attitude", [](const PoseMessage& self) {
-        return stacked_rows(self.objects, 4, [](const auto& o, double* to) {
-          return put_numbers(normalized(o.attitude_WO), to);
-        });
-      });
+      .def_property_readonly("objects", [](const PoseMessage& self) { return self.objects; });
 }
 
 }  // namespace propwash::bindings

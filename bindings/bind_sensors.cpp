@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "modules.hpp"
 #include "propwash/model/barometer.hpp"
@@ -15,40 +14,42 @@ namespace propwash::bindings {
 
 namespace {
 
-/// The biases of n vehicles, one Gauss-Markov process a column, in float64 whatever the vehicles.
-Rows<double> started(const Rows<double>& bias, const py::array_t<bool, py::array::c_style>& mask,
-                     const std::vector<double>& deviations, const SampleNoise& noise) {
-  Rows<double> result = copy_of(bias);
-  const auto columns = deviations.size();
+/// The biases of n vehicles, one Gauss-Markov process a column, in float64 whatever the vehicles:
+/// new ones are next(row, column, bias, normal).
+template <class Next>
+py::array_t<double> next_biases(const Rows<double>& bias, std::size_t columns,
+                                const SampleNoise& noise, const Next& next) {
+  auto result = new_array<double>(rows_of(bias), columns);
+  const double* from = bias.data();
   double* to = result.mutable_data();
   double normals[6];
-  for (std::size_t i = 0; i < rows_of(bias); ++i, to += columns) {
-    if (!mask.data()[i]) continue;
+  for (std::size_t i = 0; i < rows_of(bias); ++i) {
     noise.draw(i, 0, columns, normals);
-    for (std::size_t k = 0; k < columns; ++k) {
-      to[k] = gauss_markov_start(deviations[k], normals[k]);
-    }
+    for (std::size_t k = 0; k < columns; ++k) *to++ = next(i, k, *from++, normals[k]);
   }
   return result;
 }
 
-Rows<double> walked_on(const Rows<double>& bias, const std::vector<double>& deviations,
-                       const std::vector<double>& times, double dt, const SampleNoise& noise) {
-  Rows<double> result = copy_of(bias);
-  const auto columns = deviations.size();
+py::array_t<double> started(const Rows<double>& bias,
+                            const py::array_t<bool, py::array::c_style>& mask,
+                            const std::vector<double>& deviations, const SampleNoise& noise) {
+  return next_biases(bias, deviations.size(), noise,
+                     [&](std::size_t i, std::size_t k, double value, double normal) {
+                       return mask.data()[i] ? gauss_markov_start(deviations[k], normal) : value;
+                     });
+}
+
+py::array_t<double> walked_on(const Rows<double>& bias, const std::vector<double>& deviations,
+                              const std::vector<double>& times, double dt,
+                              const SampleNoise& noise) {
   std::vector<GaussMarkovStep<double>> steps;
-  for (std::size_t k = 0; k < columns; ++k) {
+  for (std::size_t k = 0; k < deviations.size(); ++k) {
     steps.push_back(make_gauss_markov_step({deviations[k], times[k]}, dt));
   }
-  double* to = result.mutable_data();
-  double normals[6];
-  for (std::size_t i = 0; i < rows_of(bias); ++i, to += columns) {
-    noise.draw(i, 0, columns, normals);
-    for (std::size_t k = 0; k < columns; ++k) {
-      to[k] = gauss_markov_next(steps[k], to[k], normals[k]);
-    }
-  }
-  return result;
+  return next_biases(bias, steps.size(), noise,
+                     [&](std::size_t, std::size_t k, double value, double normal) {
+                       return gauss_markov_next(steps[k], value, normal);
+                     });
 }
 
 template <class T>
@@ -56,8 +57,7 @@ py::tuple measure_gnss(const GnssParameters<double>& gnss, const Rows<T>& positi
                        const Rows<T>& velocity, const Rows<T>& attitude, const Rows<T>& body_rates,
                        const Rows<double>& bias, double rate, const SampleNoise& noise) {
   const std::size_t n = rows_of(position);
-  Rows<T> at({position.shape(0), py::ssize_t{3}});
-  Rows<T> moving({position.shape(0), py::ssize_t{3}});
+  auto at = new_array<T>(n, 3), moving = new_array<T>(n, 3);
   const double root = std::sqrt(rate);
   T* to_at = at.mutable_data();
   T* to_moving = moving.mutable_data();
@@ -98,7 +98,7 @@ template <class T>
 py::array measure_magnetometer(const MagnetometerParameters<double>& magnetometer,
                                const Rows<T>& attitude, const Rows<double>& bias, double rate,
                                const SampleNoise& noise) {
-  Rows<T> field({attitude.shape(0), py::ssize_t{3}});
+  auto field = new_array<T>(rows_of(attitude), 3);
   const double deviation = magnetometer.noise_density * std::sqrt(rate);
   for (std::size_t i = 0; i < rows_of(attitude); ++i) {
     double z[3];
@@ -112,8 +112,8 @@ py::array measure_magnetometer(const MagnetometerParameters<double>& magnetomete
 
 /// (n, 3) of latitude, longitude [rad] and height [m], from the local frame or into it.
 template <class F>
-Rows<double> each_point(const Rows<double>& points, const F& f) {
-  Rows<double> result({points.shape(0), py::ssize_t{3}});
+py::array_t<double> each_point(const Rows<double>& points, const F& f) {
+  auto result = new_array<double>(rows_of(points), 3);
   for (std::size_t i = 0; i < rows_of(points); ++i) {
     store(f(vector_at(points, i)), result.mutable_data() + 3 * i);
   }
@@ -126,16 +126,13 @@ EarthFrame earth_frame(const Vec3<double>& origin, double x_heading) {
 
 template <class T>
 void bind_model_measures(py::module_& m) {
-  m.def("measure_gnss", &measure_gnss<T>, py::arg("gnss"), py::arg("position").noconvert(),
-        py::arg("velocity").noconvert(), py::arg("attitude").noconvert(),
-        py::arg("body_rates").noconvert(), py::arg("bias").noconvert(), py::arg("rate"),
-        py::arg("noise"));
-  m.def("measure_barometer", &measure_barometer<T>, py::arg("barometer"),
-        py::arg("position").noconvert(), py::arg("attitude").noconvert(),
-        py::arg("drift").noconvert(), py::arg("rate"), py::arg("noise"));
-  m.def("measure_magnetometer", &measure_magnetometer<T>, py::arg("magnetometer"),
-        py::arg("attitude").noconvert(), py::arg("bias").noconvert(), py::arg("rate"),
-        py::arg("noise"));
+  m.def("measure_gnss", &measure_gnss<T>, "gnss"_a, "position"_a.noconvert(),
+        "velocity"_a.noconvert(), "attitude"_a.noconvert(), "body_rates"_a.noconvert(),
+        "bias"_a.noconvert(), "rate"_a, "noise"_a);
+  m.def("measure_barometer", &measure_barometer<T>, "barometer"_a, "position"_a.noconvert(),
+        "attitude"_a.noconvert(), "drift"_a.noconvert(), "rate"_a, "noise"_a);
+  m.def("measure_magnetometer", &measure_magnetometer<T>, "magnetometer"_a,
+        "attitude"_a.noconvert(), "bias"_a.noconvert(), "rate"_a, "noise"_a);
 }
 
 void bind_sensor_models(py::module_& m) {
@@ -150,9 +147,8 @@ void bind_sensor_models(py::module_& m) {
              p.position = vec3(position, "position", "m");
              return p;
            }),
-           py::arg("position_noise_horizontal"), py::arg("position_noise_vertical"),
-           py::arg("velocity_noise_horizontal"), py::arg("velocity_noise_vertical"),
-           py::arg("position"));
+           "position_noise_horizontal"_a, "position_noise_vertical"_a,
+           "velocity_noise_horizontal"_a, "velocity_noise_vertical"_a, "position"_a);
   py::class_<BarometerParameters<double>>(m, "BarometerModel", "See propwash.Barometer.")
       .def(py::init([](double density, double sea_level_pressure, double altitude,
                        const py::object& position) {
@@ -163,8 +159,7 @@ void bind_sensor_models(py::module_& m) {
              p.position = vec3(position, "position", "m");
              return p;
            }),
-           py::arg("noise_density"), py::arg("sea_level_pressure"), py::arg("altitude"),
-           py::arg("position"));
+           "noise_density"_a, "sea_level_pressure"_a, "altitude"_a, "position"_a);
   py::class_<MagnetometerParameters<double>>(m, "MagnetometerModel", "See propwash.Magnetometer.")
       .def(py::init([](const py::object& field, const Rows<double>& soft_iron,
                        const py::object& hard_iron, double density, const py::object& turned) {
@@ -176,8 +171,7 @@ void bind_sensor_models(py::module_& m) {
              p.attitude = attitude(turned, "attitude");
              return p;
            }),
-           py::arg("field"), py::arg("soft_iron"), py::arg("hard_iron"), py::arg("noise_density"),
-           py::arg("attitude"));
+           "field"_a, "soft_iron"_a, "hard_iron"_a, "noise_density"_a, "attitude"_a);
 }
 
 }  // namespace
@@ -187,27 +181,25 @@ void bind_sensors(py::module_& m) {
       .def(
           py::init([](std::uint64_t key, std::uint64_t sample, std::uint32_t first_id,
                       std::uint32_t stream) { return SampleNoise{key, sample, first_id, stream}; }),
-          py::arg("key"), py::arg("sample"), py::arg("first_id"), py::arg("stream"));
-  m.def("sensor_key", &sensor_key, py::arg("seed"), py::arg("sensor_seed"));
+          "key"_a, "sample"_a, "first_id"_a, "stream"_a);
+  m.def("sensor_key", &sensor_key, "seed"_a, "sensor_seed"_a);
   m.def(
       "sample_step",
       [](std::uint64_t k, double rate, double dt, std::uint64_t start) {
         return SampleSchedule{rate, dt, start}.step_of(k);
       },
-      py::arg("sample"), py::arg("rate"), py::arg("dt"), py::arg("start"));
-  m.def("latency_in_steps", &latency_in_steps, py::arg("latency"), py::arg("dt"));
-  m.def("bias_start", &started, py::arg("bias"), py::arg("mask"), py::arg("deviations"),
-        py::arg("noise"));
-  m.def("bias_next", &walked_on, py::arg("bias"), py::arg("deviations"), py::arg("times"),
-        py::arg("dt"), py::arg("noise"));
+      "sample"_a, "rate"_a, "dt"_a, "start"_a);
+  m.def("latency_in_steps", &latency_in_steps, "latency"_a, "dt"_a);
+  m.def("bias_start", &started, "bias"_a, "mask"_a, "deviations"_a, "noise"_a);
+  m.def("bias_next", &walked_on, "bias"_a, "deviations"_a, "times"_a, "dt"_a, "noise"_a);
   m.def(
       "isa_pressure",
       [](double altitude) { return isa_pressure_ratio(altitude) * StandardAtmosphere::pressure; },
-      py::arg("altitude"), "Pa, of the standard atmosphere at a height [m].");
+      "altitude"_a, "Pa, of the standard atmosphere at a height [m].");
   m.def(
       "isa_altitude",
       [](double pressure) { return isa_altitude(pressure / StandardAtmosphere::pressure); },
-      py::arg("pressure"), "m, where the standard atmosphere has a pressure [Pa].");
+      "pressure"_a, "m, where the standard atmosphere has a pressure [Pa].");
   m.def(
       "to_geodetic",
       [](const py::object& origin, double x_heading, const Rows<double>& position) {
@@ -217,7 +209,7 @@ void bind_sensors(py::module_& m) {
           return Vec3<double>{g.latitude, g.longitude, g.altitude};
         });
       },
-      py::arg("origin"), py::arg("x_heading"), py::arg("position"));
+      "origin"_a, "x_heading"_a, "position"_a);
   m.def(
       "to_local",
       [](const py::object& origin, double x_heading, const Rows<double>& points) {
@@ -226,7 +218,7 @@ void bind_sensors(py::module_& m) {
           return to_local(frame, Geodetic{p.x, p.y, p.z});
         });
       },
-      py::arg("origin"), py::arg("x_heading"), py::arg("points"));
+      "origin"_a, "x_heading"_a, "points"_a);
   bind_sensor_models(m);
   bind_model_measures<float>(m);
   bind_model_measures<double>(m);

@@ -7,14 +7,14 @@
 
 #include "arrays.hpp"
 #include "modules.hpp"
+#include "pool.hpp"
 #include "propwash/world/collide.hpp"
 #include "scene_class.hpp"
+#include "sensor_arrays.hpp"
 
 namespace propwash::bindings {
 
 namespace {
-
-using Pool = std::shared_ptr<ThreadPool>;
 
 constexpr std::size_t many_rays = 256;
 
@@ -24,10 +24,6 @@ void without_gil(std::size_t n, const F& f) {
   if (n < many_rays) return f();
   const py::gil_scoped_release release;
   f();
-}
-
-ExecutorRef executor_of(const std::optional<Pool>& pool) {
-  return pool && *pool ? ExecutorRef(**pool) : ExecutorRef();
 }
 
 double number_of(const py::handle& item, const char* field) {
@@ -102,20 +98,15 @@ py::tuple markers_of(const PyScene& self) {
   return py::make_tuple(names, positions);
 }
 
-template <class T>
-using SceneRows = py::array_t<T, py::array::c_style>;
-
 /// Of rows that Python has checked.
 template <class T>
-py::tuple raycast_rows(const PyScene& self, const SceneRows<T>& origins,
-                       const SceneRows<T>& directions, double max_range, bool normals,
-                       const std::optional<Pool>& pool) {
-  const py::ssize_t n = origins.shape(0);
-  const auto size = static_cast<std::size_t>(n);
-  SceneRows<T> distance(n);
-  py::array_t<std::int32_t> id(n);
-  std::optional<SceneRows<T>> normal;
-  if (normals) normal.emplace(std::vector<py::ssize_t>{n, 3});
+py::tuple raycast_rows(const PyScene& self, const Rows<T>& origins, const Rows<T>& directions,
+                       double max_range, bool normals, const MaybePool& pool) {
+  const std::size_t size = rows_of(origins);
+  auto distance = new_array<T>(size);
+  auto id = new_array<std::int32_t>(size);
+  std::optional<py::array_t<T>> normal;
+  if (normals) normal = new_array<T>(size, 3);
   T* const to_normal = normals ? normal->mutable_data() : nullptr;
   T* const to_distance = distance.mutable_data();
   std::int32_t* const to_id = id.mutable_data();
@@ -127,11 +118,10 @@ py::tuple raycast_rows(const PyScene& self, const SceneRows<T>& origins,
 }
 
 template <class T>
-py::array_t<bool> visible_rows(const PyScene& self, const SceneRows<T>& start,
-                               const SceneRows<T>& end, const std::optional<Pool>& pool) {
-  const py::ssize_t n = start.shape(0);
-  const auto size = static_cast<std::size_t>(n);
-  py::array_t<bool> free(n);
+py::array_t<bool> visible_rows(const PyScene& self, const Rows<T>& start, const Rows<T>& end,
+                               const MaybePool& pool) {
+  const std::size_t size = rows_of(start);
+  auto free = new_array<bool>(size);
   auto* const flags = reinterpret_cast<std::uint8_t*>(free.mutable_data());
   without_gil(size,
               [&] { self.visible(size, start.data(), end.data(), flags, executor_of(pool)); });
@@ -142,14 +132,14 @@ py::array_t<bool> visible_rows(const PyScene& self, const SceneRows<T>& start,
 py::array_t<std::int32_t> collide_rows(const PyScene& self, const Array& positions,
                                        const std::optional<Array>& attitudes, double radius,
                                        const std::array<double, 3>& size) {
-  const py::ssize_t n = positions.shape(0);
-  py::array_t<std::int32_t> ids(n);
+  const auto n = static_cast<std::size_t>(positions.shape(0));
+  auto ids = new_array<std::int32_t>(n);
   std::int32_t* const to = ids.mutable_data();
   const double* const p = positions.data();
   const double* const q = attitudes ? attitudes->data() : nullptr;
   const auto view = self.view<double>();
-  without_gil(static_cast<std::size_t>(n), [&] {
-    for (py::ssize_t i = 0; i < n; ++i) {
+  without_gil(n, [&] {
+    for (std::size_t i = 0; i < n; ++i) {
       const Vec3<double> at{p[3 * i], p[3 * i + 1], p[3 * i + 2]};
       if (q == nullptr) {
         to[i] = collide(view, at, radius);
@@ -165,15 +155,15 @@ py::array_t<std::int32_t> collide_rows(const PyScene& self, const Array& positio
 /// Fractions of the ways of spheres at their first contacts, and what they touch.
 py::tuple spherecast_rows(const PyScene& self, const Array& start, const Array& end,
                           double radius) {
-  const py::ssize_t n = start.shape(0);
-  Array fraction(n);
-  py::array_t<std::int32_t> ids(n);
+  const auto n = static_cast<std::size_t>(start.shape(0));
+  auto fraction = new_array<double>(n);
+  auto ids = new_array<std::int32_t>(n);
   double* const to_fraction = fraction.mutable_data();
   std::int32_t* const to_id = ids.mutable_data();
   const double *a = start.data(), *b = end.data();
   const auto view = self.view<double>();
-  without_gil(static_cast<std::size_t>(n), [&] {
-    for (py::ssize_t i = 0; i < n; ++i, a += 3, b += 3) {
+  without_gil(n, [&] {
+    for (std::size_t i = 0; i < n; ++i, a += 3, b += 3) {
       const SphereHit hit = spherecast(view, {a[0], a[1], a[2]}, {b[0], b[1], b[2]}, radius);
       to_fraction[i] = hit.fraction;
       to_id[i] = hit.id;
@@ -184,25 +174,20 @@ py::tuple spherecast_rows(const PyScene& self, const Array& start, const Array& 
 
 template <class T>
 void bind_rows(py::class_<PyScene>& scene, const std::string& number) {
-  scene.def(("raycast_" + number).c_str(), &raycast_rows<T>, py::arg("origins").noconvert(),
-            py::arg("directions").noconvert(), py::arg("max_range"), py::arg("normals"),
-            py::arg("pool"));
-  scene.def(("visible_" + number).c_str(), &visible_rows<T>, py::arg("start").noconvert(),
-            py::arg("end").noconvert(), py::arg("pool"));
+  scene.def(("raycast_" + number).c_str(), &raycast_rows<T>, "origins"_a.noconvert(),
+            "directions"_a.noconvert(), "max_range"_a, "normals"_a, "pool"_a);
+  scene.def(("visible_" + number).c_str(), &visible_rows<T>, "start"_a.noconvert(),
+            "end"_a.noconvert(), "pool"_a);
 }
 
 }  // namespace
 
 void bind_world(py::module_& m) {
   py::class_<PyScene> scene(m, "SceneIndex", "See propwash.Scene.");
-  scene
-      .def(py::init(&scene_from), py::arg("items"), py::arg("markers"),
-           py::arg("most_triangles") = py::none())
+  scene.def(py::init(&scene_from), "items"_a, "markers"_a, "most_triangles"_a = py::none())
       .def("markers", &markers_of)
-      .def("collide", &collide_rows, py::arg("positions"), py::arg("attitudes"), py::arg("radius"),
-           py::arg("size"))
-      .def("spherecast", &spherecast_rows, py::arg("start").noconvert(), py::arg("end").noconvert(),
-           py::arg("radius"))
+      .def("collide", &collide_rows, "positions"_a, "attitudes"_a, "radius"_a, "size"_a)
+      .def("spherecast", &spherecast_rows, "start"_a.noconvert(), "end"_a.noconvert(), "radius"_a)
       .def_property_readonly("isa", &PyScene::isa);
   bind_rows<float>(scene, "float32");
   bind_rows<double>(scene, "float64");

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "modules.hpp"
-#include "propwash/fleet/thread_pool.hpp"
+#include "pool.hpp"
 #include "propwash/world/beacons.hpp"
 #include "propwash/world/depth_camera.hpp"
 #include "propwash/world/range_finder.hpp"
@@ -13,17 +13,12 @@ namespace propwash::bindings {
 
 namespace {
 
-using SensorPool = std::shared_ptr<ThreadPool>;
-
-/// Calls f(range) for pieces of n bodies, without the GIL and on the threads that are lent.
+/// Calls f(range) for pieces of n bodies, without the GIL and on the threads of the pool.
 template <class F>
-void in_pieces(std::size_t n, std::size_t piece, const std::optional<SensorPool>& pool,
-               const F& f) {
+void in_pieces(std::size_t n, std::size_t piece, const MaybePool& pool, const F& f) {
   const py::gil_scoped_release release;
-  const std::size_t pieces = (n + piece - 1) / piece;
-  if (!pool || !*pool || pieces < 2) return f(PoseRange{0, n});
-  ExecutorRef executor(**pool);
-  executor(pieces, [&](std::size_t i) { f(PoseRange{i * piece, std::min(n, (i + 1) * piece)}); });
+  executor_of(pool)((n + piece - 1) / piece,
+                    [&](std::size_t i) { f(PoseRange{i * piece, std::min(n, (i + 1) * piece)}); });
 }
 
 template <class T>
@@ -54,20 +49,14 @@ class CameraRig {
       camera.position = vector_at(position, rows_of(position) == 1 ? 0 : i);
       camera.attitude = quaternion_at(attitude, rows_of(attitude) == 1 ? 0 : i);
       cameras_.push_back(camera);
-      floats_.push_back(cast<float>(camera));
     }
   }
 
   const Camera<double>& optics() const { return optics_; }
   std::size_t count() const { return cameras_.size(); }
   template <class T>
-  const Camera<T>& at(std::size_t i) const {
-    const std::size_t k = cameras_.size() == 1 ? 0 : i;
-    if constexpr (sizeof(T) == sizeof(float)) {
-      return floats_[k];
-    } else {
-      return cameras_[k];
-    }
+  Camera<T> at(std::size_t i) const {
+    return cast<T>(cameras_[cameras_.size() == 1 ? 0 : i]);
   }
   template <class T>
   const std::vector<Vec3<T>>& rays() {
@@ -79,7 +68,6 @@ class CameraRig {
  private:
   Camera<double> optics_;
   std::vector<Camera<double>> cameras_;
-  std::vector<Camera<float>> floats_;
   std::tuple<std::vector<Vec3<float>>, std::vector<Vec3<double>>> rays_;
 };
 
@@ -91,14 +79,13 @@ struct Finder {
 
 template <class T>
 py::array measure_range(const PyScene& scene, const Finder& finder, const Rows<T>& position,
-                        const Rows<T>& attitude, const SampleNoise& noise,
-                        const std::optional<SensorPool>& pool) {
+                        const Rows<T>& attitude, const SampleNoise& noise, const MaybePool& pool) {
   const auto& p = finder.parameters;
   const RangeFinderParameters<T> parameters{static_cast<T>(p.max_range), static_cast<T>(p.variance),
                                             cast<T>(p.position)};
   std::vector<Vec3<T>> rays;
   for (const auto& ray : finder.rays) rays.push_back(cast<T>(ray));
-  Rows<T> readings({position.shape(0), static_cast<py::ssize_t>(rays.size())});
+  auto readings = new_array<T>(rows_of(position), rays.size());
   T* to = readings.mutable_data();
   const auto poses = poses_of(position, attitude);
   in_pieces(rows_of(position), 256, pool, [&](PoseRange range) {
@@ -111,21 +98,20 @@ template <class T>
 py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
                              const Rows<double>& positions, const Rows<T>& position,
                              const Rows<T>& attitude, double deviation, const SampleNoise& noise,
-                             const std::optional<SensorPool>& pool) {
+                             const MaybePool& pool) {
   std::vector<Vec3<double>> at;
   for (std::size_t j = 0; j < rows_of(positions); ++j) at.push_back(vector_at(positions, j));
   const Markers<T> markers(at);
-  const py::ssize_t n = position.shape(0);
-  Rows<T> u({n, positions.shape(0)});
-  Rows<T> v({n, positions.shape(0)});
-  py::array_t<bool> seen({n, positions.shape(0)});
+  const std::size_t n = rows_of(position);
+  auto u = new_array<T>(n, at.size()), v = new_array<T>(n, at.size());
+  auto seen = new_array<bool>(n, at.size());
   const BeaconReadings<T> readings{u.mutable_data(), v.mutable_data(), seen.mutable_data()};
   const auto poses = poses_of(position, attitude);
-  const auto camera_of = [&](std::size_t i) -> const Camera<T>& { return cameras.at<T>(i); };
+  const auto camera_of = [&](std::size_t i) { return cameras.at<T>(i); };
   const auto see = [&](std::size_t count, const T* from, const T* to, std::uint8_t* flags) {
     scene.visible(count, from, to, flags);
   };
-  in_pieces(rows_of(position), 256, pool, [&](PoseRange range) {
+  in_pieces(n, 256, pool, [&](PoseRange range) {
     measure_beacons(camera_of, markers, poses, range, noise, static_cast<T>(deviation), see,
                     readings);
   });
@@ -135,14 +121,14 @@ py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
 template <class T>
 py::array measure_depth_of(const PyScene& scene, CameraRig& cameras, double max_depth,
                            double deviation, const Rows<T>& position, const Rows<T>& attitude,
-                           const SampleNoise& noise, const std::optional<SensorPool>& pool) {
+                           const SampleNoise& noise, const MaybePool& pool) {
   const auto& optics = cameras.optics();
   py::array_t<T> images({position.shape(0), static_cast<py::ssize_t>(optics.height),
                          static_cast<py::ssize_t>(optics.width)});
   T* to = images.mutable_data();
   const auto& rays = cameras.rays<T>();
   const auto poses = poses_of(position, attitude);
-  const auto camera_of = [&](std::size_t i) -> const Camera<T>& { return cameras.at<T>(i); };
+  const auto camera_of = [&](std::size_t i) { return cameras.at<T>(i); };
   // in pieces of some ten milliseconds, between which Ctrl-C is heard
   const std::size_t n = rows_of(position);
   const std::size_t at_once = std::max<std::size_t>(16, 1'000'000 / rays.size());
@@ -158,19 +144,16 @@ py::array measure_depth_of(const PyScene& scene, CameraRig& cameras, double max_
   return images;
 }
 
-/// Where points of the world, or of the camera's frame, are seen: u, v, depth, each (n, m).
-template <class T>
-py::tuple project_points(const CameraRig& cameras, const Rows<T>& position, const Rows<T>& attitude,
-                         const Rows<double>& points) {
+/// Where points of the world are seen: u, v, depth, each (n, m).
+py::tuple project_points(const CameraRig& cameras, const Rows<double>& position,
+                         const Rows<double>& attitude, const Rows<double>& points) {
   const auto poses = poses_of(position, attitude);
-  const std::size_t m = rows_of(points);
-  const py::ssize_t shape[] = {position.shape(0), points.shape(0)};
-  py::array_t<double> u(shape), v(shape), depth(shape);
+  const std::size_t n = rows_of(position), m = rows_of(points);
+  auto u = new_array<double>(n, m), v = new_array<double>(n, m), depth = new_array<double>(n, m);
   double *to_u = u.mutable_data(), *to_v = v.mutable_data(), *to_depth = depth.mutable_data();
-  for (std::size_t i = 0; i < rows_of(position); ++i) {
-    const auto& camera = cameras.at<double>(i);
-    const auto pose =
-        camera_pose(camera, cast<double>(poses.position_of(i)), cast<double>(poses.attitude_of(i)));
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto camera = cameras.at<double>(i);
+    const auto pose = camera_pose(camera, poses.position_of(i), poses.attitude_of(i));
     for (std::size_t j = 0; j < m; ++j) {
       const auto pixel = project(camera, in_camera(pose, vector_at(points, j)));
       *to_u++ = pixel.u, *to_v++ = pixel.v, *to_depth++ = pixel.depth;
@@ -183,39 +166,52 @@ py::tuple project_points(const CameraRig& cameras, const Rows<T>& position, cons
 py::tuple camera_poses(const CameraRig& cameras, const Rows<double>& position,
                        const Rows<double>& attitude) {
   const auto poses = poses_of(position, attitude);
-  Rows<double> at({position.shape(0), py::ssize_t{3}});
-  Rows<double> turned({position.shape(0), py::ssize_t{4}});
-  for (std::size_t i = 0; i < rows_of(position); ++i) {
+  const std::size_t n = rows_of(position);
+  auto at = new_array<double>(n, 3), turned = new_array<double>(n, 4);
+  double *p = at.mutable_data(), *q = turned.mutable_data();
+  for (std::size_t i = 0; i < n; ++i) {
     const auto pose =
         camera_pose(cameras.at<double>(i), poses.position_of(i), poses.attitude_of(i));
-    store(pose.position_W, at.mutable_data() + 3 * i);
-    double* q = turned.mutable_data() + 4 * i;
-    q[0] = pose.q_WC.w, q[1] = pose.q_WC.x, q[2] = pose.q_WC.y, q[3] = pose.q_WC.z;
+    p = put(pose.position_W, p);
+    q = put(pose.q_WC, q);
   }
   return py::make_tuple(at, turned);
 }
 
 /// (n, 3) points of the camera's frame from (n, 3) of u, v and depth.
-Rows<double> unproject_pixels(const CameraRig& cameras, const Rows<double>& pixels) {
-  Rows<double> points({pixels.shape(0), py::ssize_t{3}});
+py::array_t<double> unproject_pixels(const CameraRig& cameras, const Rows<double>& pixels) {
+  auto points = new_array<double>(rows_of(pixels), 3);
+  double* to = points.mutable_data();
   for (std::size_t i = 0; i < rows_of(pixels); ++i) {
     const auto p = vector_at(pixels, i);
-    store(unproject(cameras.optics(), Pixel<double>{p.x, p.y, p.z}), points.mutable_data() + 3 * i);
+    to = put(unproject(cameras.optics(), Pixel<double>{p.x, p.y, p.z}), to);
   }
   return points;
 }
 
+/// (height * width, 3) directions.
+py::array_t<double> pixel_rays_of(CameraRig& cameras) {
+  const auto& rays = cameras.rays<double>();
+  auto rows = new_array<double>(rays.size(), 3);
+  double* to = rows.mutable_data();
+  for (const auto& ray : rays) to = put(ray, to);
+  return rows;
+}
+
+py::array_t<double> matrix_of(const CameraRig& cameras) {
+  auto rows = new_array<double>(3, 3);
+  std::copy_n(camera_matrix(cameras.optics()).elements, 9, rows.mutable_data());
+  return rows;
+}
+
 template <class T>
 void bind_ray_measures(py::module_& m) {
-  m.def("measure_range", &measure_range<T>, py::arg("scene"), py::arg("finder"),
-        py::arg("position").noconvert(), py::arg("attitude").noconvert(), py::arg("noise"),
-        py::arg("pool"));
-  m.def("measure_beacons", &measure_beacons_of<T>, py::arg("scene"), py::arg("cameras"),
-        py::arg("markers"), py::arg("position").noconvert(), py::arg("attitude").noconvert(),
-        py::arg("deviation"), py::arg("noise"), py::arg("pool"));
-  m.def("measure_depth", &measure_depth_of<T>, py::arg("scene"), py::arg("cameras"),
-        py::arg("max_depth"), py::arg("deviation"), py::arg("position").noconvert(),
-        py::arg("attitude").noconvert(), py::arg("noise"), py::arg("pool"));
+  m.def("measure_range", &measure_range<T>, "scene"_a, "finder"_a, "position"_a.noconvert(),
+        "attitude"_a.noconvert(), "noise"_a, "pool"_a);
+  m.def("measure_beacons", &measure_beacons_of<T>, "scene"_a, "cameras"_a, "markers"_a,
+        "position"_a.noconvert(), "attitude"_a.noconvert(), "deviation"_a, "noise"_a, "pool"_a);
+  m.def("measure_depth", &measure_depth_of<T>, "scene"_a, "cameras"_a, "max_depth"_a, "deviation"_a,
+        "position"_a.noconvert(), "attitude"_a.noconvert(), "noise"_a, "pool"_a);
 }
 
 }  // namespace
@@ -230,31 +226,17 @@ void bind_world_sensors(py::module_& m) {
              }
              return finder;
            }),
-           py::arg("directions"), py::arg("max_range"), py::arg("variance"), py::arg("position"));
+           "directions"_a, "max_range"_a, "variance"_a, "position"_a);
   py::class_<CameraRig>(m, "CameraModel", "See propwash.Camera.")
-      .def(py::init<double, double, double, const Rows<double>&, const Rows<double>&>(),
-           py::arg("width"), py::arg("height"), py::arg("focal"), py::arg("position"),
-           py::arg("attitude"))
+      .def(py::init<double, double, double, const Rows<double>&, const Rows<double>&>(), "width"_a,
+           "height"_a, "focal"_a, "position"_a, "attitude"_a)
       .def_property_readonly("count", &CameraRig::count)
-      .def("project", &project_points<double>, py::arg("position"), py::arg("attitude"),
-           py::arg("points"))
-      .def("poses", &camera_poses, py::arg("position"), py::arg("attitude"))
-      .def("unproject", &unproject_pixels, py::arg("pixels"))
-      .def("rays",
-           [](CameraRig& cameras) {
-             const auto& rays = cameras.rays<double>();
-             Rows<double> rows({static_cast<py::ssize_t>(rays.size()), py::ssize_t{3}});
-             double* to = rows.mutable_data();
-             for (const auto& ray : rays) store(ray, to), to += 3;
-             return rows;
-           })
-      .def("matrix", [](const CameraRig& cameras) {
-        const auto k = camera_matrix(cameras.optics());
-        Rows<double> rows({py::ssize_t{3}, py::ssize_t{3}});
-        std::copy_n(k.elements, 9, rows.mutable_data());
-        return rows;
-      });
-  m.def("focal_length", &focal_length, py::arg("height"), py::arg("vertical_fov"),
+      .def("project", &project_points, "position"_a, "attitude"_a, "points"_a)
+      .def("poses", &camera_poses, "position"_a, "attitude"_a)
+      .def("unproject", &unproject_pixels, "pixels"_a)
+      .def("rays", &pixel_rays_of)
+      .def("matrix", &matrix_of);
+  m.def("focal_length", &focal_length, "height"_a, "vertical_fov"_a,
         "pixels, from a height in pixels and a vertical field of view [rad].");
   bind_ray_measures<float>(m);
   bind_ray_measures<double>(m);

@@ -13,6 +13,7 @@
 
 #include "fleet_commands.hpp"
 #include "kernels/dispatch.hpp"
+#include "outer_loops.hpp"
 #include "own_numbers.hpp"
 #include "parameters.hpp"
 #include "propwash/fleet/thread_pool.hpp"
@@ -74,13 +75,11 @@ class PyFleet {
   int threads() const { return pool_ ? pool_->threads() : 1; }
 
   void step(const py::object& command, const py::object& substeps) {
-    with_command(command, [&](const auto& c) { step_under(c, substeps); });
+    step_under(multicopter_command(command), substeps);
   }
   py::dict rollout(const py::object& command, const py::object& steps, const py::object& substeps,
                    const std::vector<std::string>& record) {
-    py::dict arrays;
-    with_command(command, [&](const auto& c) { arrays = fly(c, steps, substeps, record); });
-    return arrays;
+    return fly(multicopter_command(command), steps, substeps, record);
   }
 
   py::array read(const NamedField& named) const {
@@ -243,11 +242,10 @@ class PyFleet {
     return whole ? count : std::max<py::ssize_t>(1, worth_a_break / size());
   }
 
-  template <class Command>
   void step_under(const Command& command, const py::object& substeps) {
     const py::ssize_t count = step_count(substeps);
     const auto held = [&] {
-      auto source = for_fleet(command, fleet_, room_);
+      FleetCommand<T> source(command, fleet_, room_);
       if (source.records() < 0) return source;
       throw py::value_error("command: expected one command for step(), got " +
                             std::to_string(source.records()) + " rows; rollout() takes rows");
@@ -265,13 +263,12 @@ class PyFleet {
     }
   }
 
-  template <class Command>
   py::dict fly(const Command& command, const py::object& steps, const py::object& substeps,
                const std::vector<std::string>& record) {
     const py::ssize_t each = step_count(substeps);
     CommandRoom<T> room;  // of this call: another thread may step between two records
-    std::optional<decltype(for_fleet(command, fleet_, room))> source;
-    alone(false, [&] { source.emplace(for_fleet(command, fleet_, room)); });
+    std::optional<FleetCommand<T>> source;
+    alone(false, [&] { source.emplace(command, fleet_, room); });
     const py::ssize_t count = record_count(source->records(), steps);
     py::dict arrays;
     std::vector<Recorder> recorders;
@@ -345,22 +342,6 @@ class PyFleet {
     if (named->is_flag) return whole(py::array_t<bool>({count, size()}), Recorder::field, named);
     return whole(Rows({count, size(), py::ssize_t{fleet_.width(named->field)}}), Recorder::field,
                  named);
-  }
-
-  /// Calls f with the command as what it is. Overloads would cost a microsecond: pybind11 asks a
-  /// value of another type for a long list of conversions.
-  template <class F>
-  static void with_command(const py::object& command, const F& f) {
-    if (py::isinstance<RateThrustCommand>(command)) {
-      f(command.cast<const RateThrustCommand&>());
-    } else if (py::isinstance<RotorSpeedsCommand>(command)) {
-      f(command.cast<const RotorSpeedsCommand&>());
-    } else if (py::isinstance<OuterCommand>(command)) {
-      f(command.cast<const OuterCommand&>());
-    } else {
-      throw py::type_error("command: expected " + std::string(commands_expected) + ", got " +
-                           described(command));
-    }
   }
 
   /// Calls f while no other thread is inside. Nobody waits with the GIL, and nobody takes it

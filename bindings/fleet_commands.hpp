@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "outer_commands.hpp"
 #include "propwash/fleet/fleet.hpp"
 
 namespace propwash::bindings {
@@ -17,12 +16,12 @@ namespace propwash::bindings {
 /// One part of a command as numbers of type T, `columns` for each vehicle, record by record. What
 /// is there already, in that type and for each vehicle, is not copied.
 template <class T>
-class CommandPart {
+class FleetPart {
  public:
   /// `tail` is 1 where the columns are an axis of the numbers, 0 where there is one column without
   /// an axis. Raises ValueError for other shapes, and for numbers that are beyond T.
-  CommandPart(const Numbers& numbers, const char* name, int tail, py::ssize_t size,
-              py::ssize_t columns, std::vector<T>& room)
+  FleetPart(const Numbers& numbers, const char* name, int tail, py::ssize_t size,
+            py::ssize_t columns, std::vector<T>& room)
       : numbers_(numbers), size_(size), columns_(columns), room_(room) {
     lead_ = numbers.ndim() - tail;
     const py::ssize_t vehicles = lead_ > 0 ? numbers.shape(lead_ - 1) : 1;
@@ -109,60 +108,24 @@ class CommandPart {
   bool held_ = false;
 };
 
-/// Room for the numbers of a command that are not there as the fleet wants them.
+/// Buffers for the parts of a command that need to be converted or repeated.
 template <class T>
-struct CommandRoom {
-  std::vector<T> first, second;
-  std::array<std::vector<T>, OuterCommand::most_parts> outer;
-};
+using CommandRoom = std::array<std::vector<T>, Command::most_parts>;
 
 /// A command for a fleet: how many records it has, and a step under one of them.
 template <class T>
-class FleetRates {
+class FleetCommand {
  public:
-  FleetRates(const RateThrustCommand& command, const Fleet<T>& fleet, CommandRoom<T>& room)
-      : rates_(command.rates(), "rates", 1, static_cast<py::ssize_t>(fleet.size()), 3, room.first),
-        thrust_(command.thrust(), "thrust", 0, static_cast<py::ssize_t>(fleet.size()), 1,
-                room.second) {}
-
-  py::ssize_t records() const { return std::max(rates_.records(), thrust_.records()); }
-  void step(Fleet<T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor) {
-    fleet.step(FleetRateThrust<T>{rates_.row(record), thrust_.row(record)}, substeps, executor);
-  }
-
- private:
-  CommandPart<T> rates_;
-  CommandPart<T> thrust_;
-};
-
-template <class T>
-class FleetSpeeds {
- public:
-  FleetSpeeds(const RotorSpeedsCommand& command, const Fleet<T>& fleet, CommandRoom<T>& room)
-      : speeds_(command.numbers(), "speeds", 1, static_cast<py::ssize_t>(fleet.size()),
-                fleet.rotors(), room.first) {}
-
-  py::ssize_t records() const { return speeds_.records(); }
-  void step(Fleet<T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor) {
-    fleet.step(FleetRotorSpeeds<T>{speeds_.row(record)}, substeps, executor);
-  }
-
- private:
-  CommandPart<T> speeds_;
-};
-
-/// A command for an outer loop.
-template <class T>
-class FleetOuterLoop {
- public:
-  FleetOuterLoop(const OuterCommand& command, const Fleet<T>& fleet, CommandRoom<T>& room)
+  FleetCommand(const Command& command, const Fleet<T>& fleet, CommandRoom<T>& room)
       : kind_(command.kind()), loop_(command.loop()) {
-    const auto all = OuterCommand::parts(kind_);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const Numbers* numbers = command.numbers(static_cast<int>(i));
+    for (std::size_t i = 0; i < command.parts().size(); ++i) {
+      const Numbers* numbers = command.numbers(i);
       if (numbers == nullptr) continue;
-      parts_[i].emplace(*numbers, all[i].name, all[i].tail(),
-                        static_cast<py::ssize_t>(fleet.size()), all[i].columns, room.outer[i]);
+      const auto& part = command.parts()[i];
+      const int columns =
+          part.columns == CommandPart::one_per_rotor ? fleet.rotors() : part.columns;
+      parts_[i].emplace(*numbers, part.name, part.tail(), static_cast<py::ssize_t>(fleet.size()),
+                        columns, room[i]);
       records_ = std::max(records_, parts_[i]->records());
     }
   }
@@ -172,41 +135,31 @@ class FleetOuterLoop {
     const auto row = [&](std::size_t i) {
       return parts_[i] ? parts_[i]->row(record) : Span<const T>{};
     };
+    const auto under = [&](const auto& command) { fleet.step(command, substeps, executor); };
     switch (kind_) {
-      case OuterCommand::Kind::attitude_thrust:
-        return fleet.step(FleetAttitudeThrust<T>{row(0), row(1), row(2)}, substeps, executor);
-      case OuterCommand::Kind::velocity:
-        return fleet.step(FleetVelocityCommand<T>{row(0), row(1), row(2)}, substeps, executor);
-      case OuterCommand::Kind::position:
-        return fleet.step(FleetPositionCommand<T>{row(0), row(1)}, substeps, executor);
-      case OuterCommand::Kind::trajectory:
-        return fleet.step(FleetTrajectoryCommand<T>{row(0), row(1), row(2), row(3), row(4), row(5),
-                                                    row(6), row(7), loop_},
-                          substeps, executor);
+      case CommandKind::speed_yaw_rate:
+        break;  // refused by Python's edge
+      case CommandKind::rate_thrust:
+        return under(FleetRateThrust<T>{row(0), row(1)});
+      case CommandKind::rotor_speeds:
+        return under(FleetRotorSpeeds<T>{row(0)});
+      case CommandKind::attitude_thrust:
+        return under(FleetAttitudeThrust<T>{row(0), row(1), row(2)});
+      case CommandKind::velocity:
+        return under(FleetVelocityCommand<T>{row(0), row(1), row(2)});
+      case CommandKind::position:
+        return under(FleetPositionCommand<T>{row(0), row(1)});
+      case CommandKind::trajectory:
+        return under(FleetTrajectoryCommand<T>{row(0), row(1), row(2), row(3), row(4), row(5),
+                                               row(6), row(7), loop_});
     }
   }
 
  private:
-  OuterCommand::Kind kind_;
+  CommandKind kind_;
   OuterLoop loop_;
   py::ssize_t records_ = -1;
-  std::array<std::optional<CommandPart<T>>, OuterCommand::most_parts> parts_;
+  std::array<std::optional<FleetPart<T>>, Command::most_parts> parts_;
 };
-
-template <class T>
-FleetOuterLoop<T> for_fleet(const OuterCommand& command, const Fleet<T>& fleet,
-                            CommandRoom<T>& room) {
-  return {command, fleet, room};
-}
-template <class T>
-FleetRates<T> for_fleet(const RateThrustCommand& command, const Fleet<T>& fleet,
-                        CommandRoom<T>& room) {
-  return {command, fleet, room};
-}
-template <class T>
-FleetSpeeds<T> for_fleet(const RotorSpeedsCommand& command, const Fleet<T>& fleet,
-                         CommandRoom<T>& room) {
-  return {command, fleet, room};
-}
 
 }  // namespace propwash::bindings

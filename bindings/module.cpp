@@ -22,23 +22,11 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "The compiled part of propwash; use it through the package.";
   m.attr("__version__") = PROPWASH_VERSION;
   pybind11::register_exception_translator(&translate);
-  propwash::bindings::bind_commands(m);
-  propwash::bindings::bind_outer_commands(m);
-  propwash::bindings::bind_parameters(m);
-  propwash::bindings::bind_control(m);
-  propwash::bindings::bind_integrate(m);
-  propwash::bindings::bind_multicopter(m);
-  propwash::bindings::bind_imu(m);
-  propwash::bindings::bind_linearize(m);
-  propwash::bindings::bind_car(m);
-  propwash::bindings::bind_fleet(m);
-  propwash::bindings::bind_open_loop(m);
-  propwash::bindings::bind_car_fleet(m);
-  propwash::bindings::bind_world(m);
-  propwash::bindings::bind_sensors(m);
-  propwash::bindings::bind_world_sensors(m);
-  propwash::bindings::bind_image(m);
-  propwash::bindings::bind_render(m);
-  propwash::bindings::bind_learn(m);
-  propwash::bindings::bind_learn_tasks(m);
+  using namespace propwash::bindings;
+  for (Bind* bind :
+       {bind_commands, bind_outer_loops, bind_parameters, bind_control, bind_integrate, bind_multicopter, bind_imu,
+        bind_linearize, bind_car, bind_fleet, bind_open_loop, bind_car_fleet, bind_world,
+        bind_sensors, bind_world_sensors, bind_image, bind_render, bind_learn, bind_learn_tasks}) {
+    bind(m);
+  }
 }

@@ -6,24 +6,10 @@
 
 namespace propwash::bindings {
 
-void bind_commands(pybind11::module_& m);
-void bind_outer_commands(pybind11::module_& m);
-void bind_parameters(pybind11::module_& m);
-void bind_control(pybind11::module_& m);
-void bind_integrate(pybind11::module_& m);
-void bind_multicopter(pybind11::module_& m);
-void bind_imu(pybind11::module_& m);
-void bind_linearize(pybind11::module_& m);
-void bind_open_loop(pybind11::module_& m);
-void bind_car(pybind11::module_& m);
-void bind_fleet(pybind11::module_& m);
-void bind_car_fleet(pybind11::module_& m);
-void bind_world(pybind11::module_& m);
-void bind_sensors(pybind11::module_& m);
-void bind_world_sensors(pybind11::module_& m);
-void bind_image(pybind11::module_& m);
-void bind_render(pybind11::module_& m);
-void bind_learn(pybind11::module_& m);
-void bind_learn_tasks(pybind11::module_& m);
+using Bind = void(pybind11::module_&);
+
+Bind bind_commands, bind_outer_loops, bind_parameters, bind_control, bind_integrate, bind_multicopter, bind_imu,
+    bind_linearize, bind_car, bind_fleet, bind_open_loop, bind_car_fleet, bind_world, bind_sensors,
+    bind_world_sensors, bind_image, bind_render, bind_learn, bind_learn_tasks;
 
 }  // namespace propwash::bindings

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <memory>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -24,19 +25,15 @@ class PyScene {
   /// Meshes of more than `most_triangles` are not there for rays.
   PyScene(Scene scene, std::size_t most_triangles)
       : scene_(std::move(scene)),
-        float32_(scene_, most_triangles),
-        float64_(scene_, most_triangles),
+        indices_(SceneIndex<float>(scene_, most_triangles),
+                 SceneIndex<double>(scene_, most_triangles)),
         kernels_(kernel_set()) {}
 
   const Scene& scene() const { return scene_; }
   /// For kernels; valid as long as this lives.
   template <class T>
   SceneView<T> view() const {
-    if constexpr (std::is_same_v<T, float>) {
-      return float32_.view();
-    } else {
-      return float64_.view();
-    }
+    return std::get<SceneIndex<T>>(indices_).view();
   }
   template <class T>
   const WorldKernels<T>& kernels() const {
@@ -77,8 +74,7 @@ class PyScene {
 
  private:
   Scene scene_;
-  SceneIndex<float> float32_;
-  SceneIndex<double> float64_;
+  std::tuple<SceneIndex<float>, SceneIndex<double>> indices_;
   const KernelSet& kernels_;
 };
 

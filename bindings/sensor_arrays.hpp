@@ -4,7 +4,6 @@
 
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "arrays.hpp"
@@ -18,13 +17,6 @@ using Rows = py::array_t<T, py::array::c_style>;
 template <class T>
 std::size_t rows_of(const Rows<T>& rows) {
   return static_cast<std::size_t>(rows.shape(0));
-}
-
-template <class T>
-Rows<T> copy_of(const Rows<T>& rows) {
-  Rows<T> copy({rows.shape(0), rows.shape(1)});
-  std::copy_n(rows.data(), rows.size(), copy.mutable_data());
-  return copy;
 }
 
 /// Row i, in double: the models of sensors that are not on a hot path.

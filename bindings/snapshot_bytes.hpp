@@ -5,7 +5,6 @@
 #include <pybind11/pybind11.h>
 
 #include <cstring>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -14,26 +13,33 @@
 
 namespace propwash::bindings {
 
-/// What the bytes of a snapshot start with; `kind` names the class and what its size depends on.
-inline std::string snapshot_header(const std::string& kind) {
-  return "propwash " PROPWASH_VERSION " " + kind + " ";
+namespace snapshot_detail {
+
+/// What the bytes of a snapshot start with.
+inline std::string header(const std::string& whose) {
+  return "propwash " PROPWASH_VERSION " " + whose + " ";
 }
 
+}  // namespace snapshot_detail
+
+/// `whose` names the class and what the size of its snapshots depends on.
 template <class Snapshot>
-pybind11::bytes snapshot_bytes(const std::string& header, const Snapshot& snapshot) {
+pybind11::bytes snapshot_bytes(const std::string& whose, const Snapshot& snapshot) {
   static_assert(std::is_trivially_copyable_v<Snapshot>);
-  std::string data = header;
+  std::string data = snapshot_detail::header(whose);
   data.append(reinterpret_cast<const char*>(&snapshot), sizeof(Snapshot));
   return pybind11::bytes(data);
 }
 
-/// The snapshot in the bytes, or nothing for other bytes. Its numbers are not checked.
+/// The snapshot in the bytes, whose numbers are not checked. Raises ValueError for other bytes.
 template <class Snapshot>
-std::optional<Snapshot> snapshot_from(const std::string& header, const pybind11::bytes& bytes) {
-  static_assert(std::is_trivially_copyable_v<Snapshot>);
+Snapshot snapshot_from(const std::string& whose, const pybind11::bytes& bytes) {
+  const std::string header = snapshot_detail::header(whose);
   const auto data = static_cast<std::string_view>(bytes);
   if (data.size() != header.size() + sizeof(Snapshot) || data.substr(0, header.size()) != header) {
-    return std::nullopt;
+    throw pybind11::value_error("snapshot: expected the bytes that snapshot() of " + whose +
+                                " gave in this version of propwash, got " +
+                                std::to_string(data.size()) + " other bytes");
   }
   Snapshot snapshot;
   std::memcpy(static_cast<void*>(&snapshot), data.data() + header.size(), sizeof(Snapshot));

@@ -18,6 +18,7 @@ __all__: list[str] = [
     "Car",
     "CarFleetFloat32",
     "CarFleetFloat64",
+    "Command",
     "FleetFloat32",
     "FleetFloat64",
     "GnssModel",
@@ -25,11 +26,12 @@ __all__: list[str] = [
     "LowPass",
     "MagnetometerModel",
     "Multicopter",
-    "OuterCommand",
     "POSE_TOPIC",
     "Painter",
     "Pid",
+    "PoseCamera",
     "PoseMessage",
+    "PoseObject",
     "PositionCommand",
     "ProtocolError",
     "RaceCourses",
@@ -92,22 +94,21 @@ __all__: list[str] = [
     "validate_vehicle",
 ]
 
-class RateThrust:
+class Command:
+    """
+    What all commands have in common.
+    """
+    def __reduce__(self) -> tuple: ...
+    def __repr__(self) -> str: ...
+
+class RateThrust(Command):
     """
     Body rates and thrust, for the rate controller.
 
     rates: (3,) rad/s, body frame; for a rollout (T, 3); for a fleet (n, 3) or (T, n, 3). thrust: number, N, along body z; or (T,), (n,) or (T, n). For a fleet, what has no n is for all vehicles alike. Numbers in float32 stay so.
     Raises ValueError for another shape or a number that is not finite.
     """
-    def __getstate__(
-        self,
-    ) -> tuple[
-        numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
-        numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
-    ]: ...
     def __init__(self, rates: typing.Any, thrust: typing.Any) -> None: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, arg0: tuple) -> None: ...
     @property
     def rates(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
@@ -119,39 +120,28 @@ class RateThrust:
         N, read-only
         """
 
-class RotorSpeeds:
+class RotorSpeeds(Command):
     """
     Rotor speeds, in the vehicle's order of rotors.
 
     speeds: (N,) rad/s; for a rollout (T, N); for a fleet (n, N) or (T, n, N); positive speed gives thrust along the rotor's axis. Numbers in float32 stay so.
     Raises ValueError for another shape or a number that is not finite.
     """
-    def __getstate__(self) -> tuple[numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]]: ...
     def __init__(self, speeds: typing.Any) -> None: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, arg0: tuple) -> None: ...
     @property
     def speeds(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         rad/s, read-only
         """
 
-class SpeedYawRate:
+class SpeedYawRate(Command):
     """
     Speed and yaw rate of a car.
 
     speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a rollout; for a fleet of cars (n,) or (T, n). Numbers in float32 stay so.
     Raises ValueError for another shape or a number that is not finite.
     """
-    def __getstate__(
-        self,
-    ) -> tuple[
-        numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
-        numpy.ndarray[typing.Any, numpy.dtype[typing.Any]],
-    ]: ...
     def __init__(self, speed: typing.Any, yaw_rate: typing.Any) -> None: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, arg0: tuple) -> None: ...
     @property
     def speed(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
@@ -163,31 +153,23 @@ class SpeedYawRate:
         rad/s, read-only
         """
 
-class OuterCommand:
-    """
-    A command for the outer loops.
-    """
-
-class AttitudeThrust(OuterCommand):
+class AttitudeThrust(Command):
     """
     Attitude and thrust, for the attitude loop.
 
     attitude: (4,) unit quaternion, scalar first, body to world; thrust: number, N, along body z. With yaw_rate, rad/s, the attitude says where the thrust axis points, and the vehicle turns about it at that rate. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
     Raises ValueError for another shape, a number that is not finite or no unit quaternion.
     """
-    def __getstate__(self) -> tuple: ...
     def __init__(
         self, attitude: typing.Any, thrust: typing.Any, yaw_rate: typing.Any = None
     ) -> None: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, arg0: tuple) -> None: ...
     @property
-    def attitude(self) -> typing.Any:
+    def attitude(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         1, read-only
         """
     @property
-    def thrust(self) -> typing.Any:
+    def thrust(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         N, read-only
         """
@@ -197,21 +179,18 @@ class AttitudeThrust(OuterCommand):
         rad/s, read-only
         """
 
-class VelocityCommand(OuterCommand):
+class VelocityCommand(Command):
     """
     A velocity, for the velocity loop.
 
     velocity: (3,) m/s, world frame. yaw: rad, heading of body x; or yaw_rate: rad/s; without both the heading is left as it is. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
     Raises ValueError for another shape or a number that is not finite.
     """
-    def __getstate__(self) -> tuple: ...
     def __init__(
         self, velocity: typing.Any, yaw: typing.Any = None, yaw_rate: typing.Any = None
     ) -> None: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, arg0: tuple) -> None: ...
     @property
-    def velocity(self) -> typing.Any:
+    def velocity(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         m/s, read-only
         """
@@ -226,19 +205,16 @@ class VelocityCommand(OuterCommand):
         rad/s, read-only
         """
 
-class PositionCommand(OuterCommand):
+class PositionCommand(Command):
     """
     A position, for the position loop.
 
     position: (3,) m, world frame. yaw: rad, heading of body x; without it the heading is left as it is. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
     Raises ValueError for another shape or a number that is not finite.
     """
-    def __getstate__(self) -> tuple: ...
     def __init__(self, position: typing.Any, yaw: typing.Any = None) -> None: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, arg0: tuple) -> None: ...
     @property
-    def position(self) -> typing.Any:
+    def position(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         m, read-only
         """
@@ -248,14 +224,13 @@ class PositionCommand(OuterCommand):
         rad, read-only
         """
 
-class TrajectoryCommand(OuterCommand):
+class TrajectoryCommand(Command):
     """
     A point of a trajectory, and the controller that is to follow it.
 
     position, velocity, acceleration, jerk, snap: (3,) m, m/s, … m/s^4, world frame. yaw, yaw_rate, yaw_acceleration: rad, rad/s, rad/s^2, of the heading of body x. What is None is zero. controller: 'geometric', 'backstepping' or 'indi'. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
     Raises ValueError for another shape or a number that is not finite.
     """
-    def __getstate__(self) -> tuple: ...
     def __init__(
         self,
         position: typing.Any,
@@ -268,8 +243,6 @@ class TrajectoryCommand(OuterCommand):
         yaw_acceleration: typing.Any = None,
         controller: str = "geometric",
     ) -> None: ...
-    def __repr__(self) -> str: ...
-    def __setstate__(self, arg0: tuple) -> None: ...
     @property
     def acceleration(self) -> typing.Any:
         """
@@ -283,7 +256,7 @@ class TrajectoryCommand(OuterCommand):
         m/s^3, read-only
         """
     @property
-    def position(self) -> typing.Any:
+    def position(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         m, read-only
         """
@@ -438,7 +411,7 @@ class Multicopter:
         noise: bool,
     ) -> None: ...
     def _derivative(self) -> tuple: ...
-    def _derivative_of(self, fields: tuple, command: RotorSpeeds) -> tuple: ...
+    def _derivative_of(self, fields: tuple, command: typing.Any) -> tuple: ...
     def _imu(self) -> tuple: ...
     def _outer_loops(self) -> dict: ...
     def _reset(
@@ -1286,6 +1259,63 @@ class Painter:
 class ProtocolError(ValueError):
     pass
 
+class PoseCamera:
+    """
+    A camera of a PoseMessage.
+    """
+    def __init__(
+        self,
+        *,
+        id: str,
+        type: typing.Any = "rgb",
+        position: typing.Any = (0.0, 0.0, 0.0),
+        attitude: typing.Any = (1.0, 0.0, 0.0, 0.0),
+        collision_check: bool = False,
+        landmarks: bool = False,
+        render: bool = True,
+        motion_blur: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+    ) -> None: ...
+    @property
+    def attitude(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def collision_check(self) -> bool: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def landmarks(self) -> bool: ...
+    @property
+    def motion_blur(self) -> float: ...
+    @property
+    def position(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def render(self) -> bool: ...
+    @property
+    def type(self) -> str: ...
+
+class PoseObject:
+    """
+    A body of a PoseMessage.
+    """
+    def __init__(
+        self,
+        *,
+        id: str,
+        prefab: str = "",
+        position: typing.Any = (0.0, 0.0, 0.0),
+        attitude: typing.Any = (1.0, 0.0, 0.0, 0.0),
+        size: typing.Any = (1.0, 1.0, 1.0),
+    ) -> None: ...
+    @property
+    def attitude(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def position(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
+    def prefab(self) -> str: ...
+    @property
+    def size(self) -> numpy.typing.NDArray[numpy.float64]: ...
+
 class PoseMessage:
     """
     What a renderer is asked for.
@@ -1314,11 +1344,7 @@ class PoseMessage:
         render: collections.abc.Sequence[bool] | None = None,
     ) -> None: ...
     @property
-    def camera_attitude(self) -> numpy.typing.NDArray[numpy.float64]: ...
-    @property
-    def camera_position(self) -> numpy.typing.NDArray[numpy.float64]: ...
-    @property
-    def cameras(self) -> list: ...
+    def cameras(self) -> list[PoseCamera]: ...
     @property
     def depth_scale(self) -> float: ...
     @property
@@ -1328,13 +1354,7 @@ class PoseMessage:
     @property
     def ntime(self) -> int: ...
     @property
-    def object_attitude(self) -> numpy.typing.NDArray[numpy.float64]: ...
-    @property
-    def object_position(self) -> numpy.typing.NDArray[numpy.float64]: ...
-    @property
-    def objects(self) -> list: ...
-    @property
-    def perturbation_file(self) -> str: ...
+    def objects(self) -> list[PoseObject]: ...
     @property
     def scene(self) -> str: ...
     @property
@@ -1403,8 +1423,6 @@ class RenderSession:
     def counts(self) -> dict: ...
     @property
     def in_flight(self) -> int: ...
-    @property
-    def last_heard(self) -> float: ...
     @property
     def pace(self) -> float: ...
     @property

@@ -11,6 +11,7 @@ import numpy as np
 import propwash as pw
 import pytest
 from helpers import refused
+from propwash import _core
 
 
 def test_commands_take_numbers_lists_and_arrays_of_any_kind() -> None:
@@ -106,6 +107,7 @@ def test_commands_can_be_copied_and_pickled() -> None:
         pw.RotorSpeeds([1.0, 2.0]),
         pw.SpeedYawRate(1.0, [2.0, 3.0]),
     ):
+        assert isinstance(command, _core.Command)
         for other in (copy.deepcopy(command), pickle.loads(pickle.dumps(command))):
             assert type(other) is type(command)
             assert repr(other) == repr(command)

@@ -48,7 +48,7 @@ def test_a_command_is_kept_as_it_came(name: str) -> None:
     again = pickle.loads(pickle.dumps(command))
     assert repr(again) == repr(command)
     assert type(again) is type(command)
-    assert isinstance(command, _core.OuterCommand)
+    assert isinstance(command, _core.Command)
     for part in ("attitude", "velocity", "position"):
         array = getattr(command, part, None)
         if array is not None:

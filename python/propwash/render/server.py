@@ -299,24 +299,24 @@ def _request(pose: Any) -> Request:
         pose.vertical_fov_deg,
         [
             View(
-                camera["id"],
-                _KIND_OF.get(camera["type"], camera["type"]),
+                camera.id,
+                _KIND_OF.get(camera.type, camera.type),
                 _pose_of(camera),
-                camera["collision_check"],
-                camera["render"],
+                camera.collision_check,
+                camera.render,
             )
             for camera in cameras
         ],
-        [Body(body["id"], body["prefab"], tuple(body["size"]), _pose_of(body)) for body in objects],
+        [Body(body.id, body.prefab, tuple(body.size), _pose_of(body)) for body in objects],
     )
 
 
 def _pose_of(item: Any) -> Pose:
-    x, y, z = map(float, item["position"])
-    turn = tuple(map(float, item["attitude"]))
+    x, y, z = map(float, item.position)
+    turn = tuple(map(float, item.attitude))
     norm = math.hypot(*turn)
     if not 1e-6 < norm < 1e6:
-        raise ValueError(f"rotation of {item['id']!r:.100}: expected a unit quaternion, got {turn}")
+        raise ValueError(f"rotation of {item.id!r:.100}: expected a unit quaternion, got {turn}")
     a, b, c, d = (part / norm for part in turn)
     return (x, y, z), (a, b, c, d)
 

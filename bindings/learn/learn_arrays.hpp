@@ -1,8 +1,7 @@
 #pragma once
 /// @file
-/// Arrays of environments, as the functions of bind_learn*.cpp take them. What they are is checked
-/// by pybind11's own conversion in a quarter of a microsecond each, which is most of what a step of
-/// one environment would cost; here in a tenth of that, where nothing needs to be converted.
+/// Arrays of environments, as the functions of bind_learn*.cpp take them. pybind11's own conversion
+/// of each would be most of what a step of one environment costs.
 
 #include <cstdint>
 #include <string>
@@ -16,13 +15,9 @@ template <class T>
 class Given {
  public:
   bool take(py::handle source, bool convert) {
-    if (py::isinstance<py::array>(source)) {
+    if (is_ready<T>(source)) {
       array_ = py::reinterpret_borrow<py::array>(source);
-      const auto type = array_.dtype();
-      const char order = type.byteorder();  // '=': the machine's, '|': of a single byte
-      const bool fits = type.num() == py::dtype::num_of<T>() && (order == '=' || order == '|') &&
-                        (array_.flags() & in_order) == in_order;
-      if (fits) return true;
+      return true;
     }
     if (!convert) return false;
     array_ = py::array_t<T, py::array::c_style | py::array::forcecast>::ensure(source);
@@ -49,23 +44,11 @@ class Given {
   }
 
  private:
-  static constexpr int in_order =
-      py::detail::npy_api::NPY_ARRAY_C_CONTIGUOUS_ | py::detail::npy_api::NPY_ARRAY_ALIGNED_;
   py::array array_;
 };
 
 using Floats = Given<float>;
 using Truths = Given<bool>;
-
-/// A new array.
-template <class T>
-py::array_t<T> new_array(std::size_t n) {
-  return py::array_t<T>(static_cast<py::ssize_t>(n));
-}
-template <class T>
-py::array_t<T> new_array(std::size_t n, std::size_t width) {
-  return py::array_t<T>({static_cast<py::ssize_t>(n), static_cast<py::ssize_t>(width)});
-}
 
 }  // namespace propwash::bindings
 

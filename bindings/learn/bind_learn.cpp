@@ -5,11 +5,11 @@
 #include <cstring>
 #include <optional>
 
+#include "actions.hpp"
 #include "commands.hpp"
-#include "learn/actions.hpp"
-#include "learn/observation.hpp"
 #include "learn_arrays.hpp"
 #include "modules.hpp"
+#include "observation.hpp"
 
 namespace propwash::bindings {
 
@@ -38,7 +38,7 @@ py::tuple take(const Floats& actions, const std::optional<Truths>& ignored,
 }
 
 void bind_actions(py::module_& m) {
-  m.def("take_actions", &take, py::arg("actions"), py::arg("ignored"), py::arg("steps").noconvert(),
+  m.def("take_actions", &take, "actions"_a, "ignored"_a, "steps"_a.noconvert(),
         "(n, A) numbers within [-1, 1], and how many of each row were not, or None for none.\n\n"
         "ignored: (n,) rows that may hold anything, or None. steps: (n,), becomes one more. Raises "
         "ValueError for a number that is none.");
@@ -47,7 +47,7 @@ void bind_actions(py::module_& m) {
       .def(py::init([](std::array<float, 3> rates, float weight, float reserve) {
              return Map{{rates[0], rates[1], rates[2]}, weight, reserve};
            }),
-           py::arg("max_rates"), py::arg("weight"), py::arg("reserve"))
+           "max_rates"_a, "weight"_a, "reserve"_a)
       .def(py::pickle(
           [](const Map& map) {
             const auto& r = map.max_rates;
@@ -64,9 +64,9 @@ void bind_actions(py::module_& m) {
             auto rates = new_array<float>(n, 3);
             auto thrust = new_array<float>(n);
             map(action.rows(n, 4), n, rates.mutable_data(), thrust.mutable_data());
-            return std::make_unique<RateThrustCommand>(rates, thrust);
+            return std::make_unique<RateThrustCommand>(std::array<py::object, 2>{rates, thrust});
           },
-          py::arg("action"), "The command of a fleet.");
+          "action"_a, "The command of a fleet.");
 }
 
 void observe(const Floats& position, const Floats& velocity, const Floats& attitude,
@@ -160,16 +160,15 @@ py::tuple conclude(const Floats& seen, const Floats& reward, const Truths& ended
 }
 
 void bind_observation(py::module_& m) {
-  m.def("observe_state", &observe, py::arg("position"), py::arg("velocity"), py::arg("attitude"),
-        py::arg("body_rates"), py::arg("action"), py::arg("target"), py::arg("in_body"),
-        py::arg("extras"), py::arg("seen").noconvert(),
+  m.def("observe_state", &observe, "position"_a, "velocity"_a, "attitude"_a, "body_rates"_a,
+        "action"_a, "target"_a, "in_body"_a, "extras"_a, "seen"_a.noconvert(),
         "Writes the layout of an observed state to (n, k), see propwash.gym.Task.observation.");
-  m.def("in_body", &in_body, py::arg("attitude"), py::arg("vectors"),
+  m.def("in_body", &in_body, "attitude"_a, "vectors"_a,
         "(n, 3 k) numbers, vectors of the world, in components of each vehicle's body.");
-  m.def("rotations", &rotations, py::arg("attitude"), "(n, 3, 3) from body to world.");
+  m.def("rotations", &rotations, "attitude"_a, "(n, 3, 3) from body to world.");
   m.def(
-      "conclude", &conclude, py::arg("seen"), py::arg("reward"), py::arg("ended"),
-      py::arg("diverged"), py::arg("steps"), py::arg("limit"), py::arg("pending"),
+      "conclude", &conclude, "seen"_a, "reward"_a, "ended"_a, "diverged"_a, "steps"_a, "limit"_a,
+      "pending"_a,
       "(reward, terminated, truncated, done, any of done, whether all numbers are finite).\n\n"
       "limit: steps of an episode, 0 for no limit. pending: those that have just begun, or None.");
 }

@@ -3,13 +3,13 @@
 #include <array>
 #include <vector>
 
-#include "learn/hover.hpp"
-#include "learn/land.hpp"
-#include "learn/race.hpp"
-#include "learn/track.hpp"
+#include "hover.hpp"
+#include "land.hpp"
 #include "learn_arrays.hpp"
 #include "modules.hpp"
+#include "race.hpp"
 #include "scene_class.hpp"
+#include "track.hpp"
 
 namespace propwash::bindings {
 
@@ -174,53 +174,46 @@ class RaceCourses {
 
 void bind_races(py::module_& m) {
   py::class_<RaceCourses>(m, "RaceCourses", "Courses of gates, and what can be touched there.")
-      .def(py::init<const py::list&, const Floats&, const Floats&, const Floats&>(),
-           py::arg("scenes"), py::arg("centre"), py::arg("turn"), py::arg("half"))
-      .def("judge", &RaceCourses::judge, py::arg("position"), py::arg("body_rates"),
-           py::arg("steps"), py::arg("course"), py::arg("next").noconvert(),
-           py::arg("time").noconvert(), py::arg("passed").noconvert(),
-           py::arg("collided").noconvert(), py::arg("before").noconvert(),
-           py::arg("clearance").noconvert(), py::arg("weights"), py::arg("radius"),
-           py::arg("bound"), py::arg("period"),
+      .def(py::init<const py::list&, const Floats&, const Floats&, const Floats&>(), "scenes"_a,
+           "centre"_a, "turn"_a, "half"_a)
+      .def("judge", &RaceCourses::judge, "position"_a, "body_rates"_a, "steps"_a, "course"_a,
+           "next"_a.noconvert(), "time"_a.noconvert(), "passed"_a.noconvert(),
+           "collided"_a.noconvert(), "before"_a.noconvert(), "clearance"_a.noconvert(), "weights"_a,
+           "radius"_a, "bound"_a, "period"_a,
            "(reward, over), (n,) each, of propwash.gym.Race; its memory is updated in place.\n\n"
            "weights: the fields of RaceReward in their order.")
-      .def("look", &RaceCourses::look, py::arg("position"), py::arg("course"), py::arg("next"),
+      .def("look", &RaceCourses::look, "position"_a, "course"_a, "next"_a,
            "(n, 3) m, the middle of the next gate, and (n, 9), see propwash.gym.Race.");
 }
 
 }  // namespace
 
 void bind_learn_tasks(py::module_& m) {
-  m.def("judge_hover", &judge_hover, py::arg("position"), py::arg("attitude"),
-        py::arg("body_rates"), py::arg("action"), py::arg("previous"), py::arg("weights"),
-        py::arg("bound"),
+  m.def("judge_hover", &judge_hover, "position"_a, "attitude"_a, "body_rates"_a, "action"_a,
+        "previous"_a, "weights"_a, "bound"_a,
         "(reward, over, distance [m]), (n,) each, of propwash.gym.Hover.\n\n"
         "weights: the fields of HoverReward in their order.");
-  m.def("judge_landing", &judge_landing, py::arg("position"), py::arg("velocity"),
-        py::arg("attitude"), py::arg("body_rates"), py::arg("bounds"), py::arg("weights"),
-        py::arg("distance").noconvert(),
+  m.def("judge_landing", &judge_landing, "position"_a, "velocity"_a, "attitude"_a, "body_rates"_a,
+        "bounds"_a, "weights"_a, "distance"_a.noconvert(),
         "(reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.\n\n"
         "bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward "
         "in "
         "their order. distance: (n,) m, of the step before, which becomes that of now.");
-  m.def("judge_track", &judge_track, py::arg("position"), py::arg("velocity"),
-        py::arg("body_rates"), py::arg("action"), py::arg("previous"), py::arg("place"),
-        py::arg("pace"), py::arg("weights"), py::arg("bound"),
+  m.def("judge_track", &judge_track, "position"_a, "velocity"_a, "body_rates"_a, "action"_a,
+        "previous"_a, "place"_a, "pace"_a, "weights"_a, "bound"_a,
         "(reward, over, distance [m]), (n,) each, of propwash.gym.Track.\n\n"
         "weights: the fields of TrackReward in their order.");
   py::class_<TrackPath>(m, "TrackPath", "A closed path, and the speed along it.")
-      .def(py::init<const Floats&, double, double>(), py::arg("table"), py::arg("length"),
-           py::arg("speed"))
+      .def(py::init<const Floats&, double, double>(), "table"_a, "length"_a, "speed"_a)
       .def(py::pickle([](const TrackPath& path) { return path.state(); },
                       [](const py::tuple& state) {
                         return TrackPath(state[0].cast<Floats>(), state[1].cast<double>(),
                                          state[2].cast<double>());
                       }))
-      .def("follow", &TrackPath::follow, py::arg("phase"), py::arg("steps"), py::arg("period"),
-           py::arg("later") = 0.0, "Places [m] and velocities [m/s], (n, 3).")
-      .def("look_ahead", &TrackPath::look_ahead, py::arg("phase"), py::arg("steps"),
-           py::arg("period"), py::arg("position"), py::arg("velocity"),
-           "(n, 12), see propwash.gym.Track.");
+      .def("follow", &TrackPath::follow, "phase"_a, "steps"_a, "period"_a, "later"_a = 0.0,
+           "Places [m] and velocities [m/s], (n, 3).")
+      .def("look_ahead", &TrackPath::look_ahead, "phase"_a, "steps"_a, "period"_a, "position"_a,
+           "velocity"_a, "(n, 12), see propwash.gym.Track.");
   bind_races(m);
 }
 

@@ -1,0 +1,44 @@
+#pragma once
+/// @file
+/// What a rollout of one vehicle records.
+
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace propwash::bindings {
+
+/// Arrays of (rows, …). `Each` is the table of what they hold: each(f) calls f(name, value) for
+/// every quantity, always in the same order, with the values of now.
+template <class Each>
+class Recorder {
+ public:
+  Recorder(py::ssize_t rows, Each each) : each_(std::move(each)) {
+    each_([&](const char* name, const auto& value) {
+      std::vector<py::ssize_t> shape{rows};
+      if (!std::is_arithmetic_v<std::decay_t<decltype(value)>>) shape.push_back(size_of(value));
+      Array array(shape);
+      to_.push_back(array.mutable_data());
+      arrays_[name] = array;
+    });
+  }
+
+  /// Writes the next row; needs no Python.
+  void record() {
+    auto to = to_.begin();
+    each_([&](const char*, const auto& value) {
+      *to = put(value, *to);
+      ++to;
+    });
+  }
+  const py::dict& arrays() const { return arrays_; }
+
+ private:
+  Each each_;
+  py::dict arrays_;
+  std::vector<double*> to_;
+};
+
+}  // namespace propwash::bindings
