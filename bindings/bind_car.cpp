@@ -79,7 +79,7 @@ bool is_sound(const Car<>::Snapshot& s) {
          is_finite(s.time) && s.id <= std::numeric_limits<std::uint32_t>::max();
 }
 
-void restore(Car<>& car, const py::bytes& bytes) {
+void restore_car(Car<>& car, const py::bytes& bytes) {
   const auto snapshot = snapshot_from<Car<>::Snapshot>(snapshot_header("car"), bytes);
   if (!snapshot || !is_sound(*snapshot)) {
     throw py::value_error(
@@ -102,7 +102,7 @@ void bind_car(py::module_& m) {
       .def("step", &step, py::arg("command"), py::arg("dt") = py::float_(1.0 / 960.0),
            py::kw_only(), py::arg("substeps") = py::int_(1),
            "Advances by `substeps` steps of dt [s] under a held SpeedYawRate, limited to the car's "
-           "range. dt is given per call; a CarFleet has one from its construction.\n\n"
+           "range.\n\n"
            "Raises ValueError or TypeError for invalid arguments; the state is then unchanged.")
       .def("_rollout", &rollout, py::arg("command"), py::arg("dt"), py::arg("steps"),
            py::arg("substeps"))
@@ -126,7 +126,7 @@ void bind_car(py::module_& m) {
           [](const Car<>& car) { return snapshot_bytes(snapshot_header("car"), car.snapshot()); },
           "Everything that affects the future, as bytes: state, time, and key and counter of the "
           "noise.")
-      .def("restore", &restore, py::arg("snapshot"),
+      .def("restore", &restore_car, py::arg("snapshot"),
            "Continues, bit for bit, from what snapshot() gave for the same parameters.\n\n"
            "Raises ValueError for other bytes; nothing changes then.")
       .def_property_readonly("time", &Car<>::time, "s, since reset")

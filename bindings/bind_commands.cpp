@@ -205,10 +205,9 @@ py::ssize_t RotorSpeedsCommand::rows() const {
 }
 
 SpeedYawRateCommand::SpeedYawRateCommand(py::handle speed, py::handle yaw_rate)
-    : speed_(speed, "speed", "a finite number [m/s], or an array of shape (T,), (n,) or (T, n)", 0,
-             2, 0),
+    : speed_(speed, "speed", "a finite number [m/s], or an array of shape (T,) or (T, 1)", 0, 2, 0),
       yaw_rate_(yaw_rate, "yaw_rate",
-                "a finite number [rad/s], or an array of shape (T,), (n,) or (T, n)", 0, 2, 0) {
+                "a finite number [rad/s], or an array of shape (T,) or (T, 1)", 0, 2, 0) {
   if (go_together(speed_, 0, yaw_rate_, 0)) return;
   if (speed_.ndim() == 1 && yaw_rate_.ndim() == 1) rows();
   throw py::value_error("yaw_rate: expected a shape that goes with speed of shape " +
@@ -297,8 +296,8 @@ void bind_commands(py::module_& m) {
   py::class_<SpeedYawRateCommand>(m, "SpeedYawRate",
                                   "Speed and yaw rate of a car.\n\n"
                                   "speed: number, m/s. yaw_rate: number, rad/s, "
-                                  "counter-clockwise. Each also (T,) for a rollout; for a fleet "
-                                  "of cars (n,) or (T, n). Numbers in float32 stay so.\n"
+                                  "counter-clockwise. Each also (T,) for a rollout. Numbers in "
+                                  "float32 stay so.\n"
                                   "Raises ValueError for another shape or a number that is not "
                                   "finite.")
       .def(py::init<py::object, py::object>(), py::arg("speed"), py::arg("yaw_rate"))

@@ -119,7 +119,7 @@ class RotorSpeedsCommand {
   mutable std::vector<double> doubles_;  // of one vehicle's command that came in float32
 };
 
-/// Speed and yaw rate, each of shape (), (T,) or (n,), or (T, n).
+/// Speed and yaw rate, each of shape (), (T,) or (T, 1).
 class SpeedYawRateCommand {
  public:
   SpeedYawRateCommand(py::handle speed, py::handle yaw_rate);

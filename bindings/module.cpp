@@ -32,7 +32,6 @@ PYBIND11_MODULE(_core, m) {
   propwash::bindings::bind_car(m);
   propwash::bindings::bind_fleet(m);
   propwash::bindings::bind_open_loop(m);
-  propwash::bindings::bind_car_fleet(m);
   propwash::bindings::bind_world(m);
   propwash::bindings::bind_sensors(m);
   propwash::bindings::bind_world_sensors(m);

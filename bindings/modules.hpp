@@ -16,7 +16,6 @@ void bind_linearize(pybind11::module_& m);
 void bind_open_loop(pybind11::module_& m);
 void bind_car(pybind11::module_& m);
 void bind_fleet(pybind11::module_& m);
-void bind_car_fleet(pybind11::module_& m);
 void bind_world(pybind11::module_& m);
 void bind_sensors(pybind11::module_& m);
 void bind_world_sensors(pybind11::module_& m);

@@ -22,7 +22,6 @@
 #include "propwash/control/rate_controller.hpp"
 #include "propwash/control/tracking.hpp"
 #include "propwash/control/velocity_control.hpp"
-#include "propwash/fleet/car_fleet.hpp"
 #include "propwash/fleet/executor.hpp"
 #include "propwash/fleet/fleet.hpp"
 #include "propwash/fleet/open_loop.hpp"

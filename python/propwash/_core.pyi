@@ -16,8 +16,6 @@ __all__: list[str] = [
     "BarometerModel",
     "CameraModel",
     "Car",
-    "CarFleetFloat32",
-    "CarFleetFloat64",
     "FleetFloat32",
     "FleetFloat64",
     "GnssModel",
@@ -50,7 +48,6 @@ __all__: list[str] = [
     "bias_next",
     "bias_start",
     "build_info",
-    "car_parameter_table",
     "category_id",
     "conclude",
     "decode_answer",
@@ -139,7 +136,7 @@ class SpeedYawRate:
     """
     Speed and yaw rate of a car.
 
-    speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a rollout; for a fleet of cars (n,) or (T, n). Numbers in float32 stay so.
+    speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a rollout. Numbers in float32 stay so.
     Raises ValueError for another shape or a number that is not finite.
     """
     def __getstate__(
@@ -644,7 +641,7 @@ class Car:
         substeps: typing.Any = 1,
     ) -> None:
         """
-        Advances by `substeps` steps of dt [s] under a held SpeedYawRate, limited to the car's range. dt is given per call; a CarFleet has one from its construction.
+        Advances by `substeps` steps of dt [s] under a held SpeedYawRate, limited to the car's range.
 
         Raises ValueError or TypeError for invalid arguments; the state is then unchanged.
         """
@@ -965,128 +962,6 @@ class FleetFloat64:
     def wind(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         (n, 3) m/s, mean wind, world frame
-        """
-
-class CarFleetFloat32:
-    """
-    See propwash.CarFleet.
-    """
-    def __init__(
-        self,
-        parameters: typing.Any,
-        size: typing.SupportsInt | typing.SupportsIndex,
-        integrator: str,
-        dt: typing.SupportsFloat | typing.SupportsIndex,
-        seed: typing.SupportsInt | typing.SupportsIndex,
-        first_id: typing.SupportsInt | typing.SupportsIndex,
-        noise: bool,
-        pool: ThreadPool | None,
-    ) -> None: ...
-    def own_parameters(self) -> list[int]: ...
-    def parameter(
-        self, field: typing.SupportsInt | typing.SupportsIndex
-    ) -> numpy.typing.NDArray[numpy.float64]: ...
-    def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
-    def restore(self, snapshot: bytes) -> None: ...
-    def rollout(self, command: typing.Any, steps: typing.Any, substeps: typing.Any) -> dict: ...
-    def set_parameters(
-        self,
-        values: collections.abc.Mapping[
-            typing.SupportsInt | typing.SupportsIndex,
-            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-        ],
-    ) -> None: ...
-    def set_state(self, parts: tuple, mask: typing.Any) -> None: ...
-    def snapshot(self) -> bytes: ...
-    def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
-    @property
-    def bytes_per_vehicle(self) -> float: ...
-    @property
-    def diverged(self) -> numpy.typing.NDArray[numpy.bool]:
-        """
-        (n,) whether a number of the state is not finite
-        """
-    @property
-    def heading(self) -> numpy.typing.NDArray[numpy.float32]:
-        """
-        (n,) rad, from world x, not wrapped
-        """
-    @property
-    def position(self) -> numpy.typing.NDArray[numpy.float32]:
-        """
-        (n, 2) m, world frame
-        """
-    @property
-    def seed(self) -> int: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def threads(self) -> int: ...
-    @property
-    def time(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        (n,) s, since each vehicle's reset
-        """
-
-class CarFleetFloat64:
-    """
-    See propwash.CarFleet.
-    """
-    def __init__(
-        self,
-        parameters: typing.Any,
-        size: typing.SupportsInt | typing.SupportsIndex,
-        integrator: str,
-        dt: typing.SupportsFloat | typing.SupportsIndex,
-        seed: typing.SupportsInt | typing.SupportsIndex,
-        first_id: typing.SupportsInt | typing.SupportsIndex,
-        noise: bool,
-        pool: ThreadPool | None,
-    ) -> None: ...
-    def own_parameters(self) -> list[int]: ...
-    def parameter(
-        self, field: typing.SupportsInt | typing.SupportsIndex
-    ) -> numpy.typing.NDArray[numpy.float64]: ...
-    def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
-    def restore(self, snapshot: bytes) -> None: ...
-    def rollout(self, command: typing.Any, steps: typing.Any, substeps: typing.Any) -> dict: ...
-    def set_parameters(
-        self,
-        values: collections.abc.Mapping[
-            typing.SupportsInt | typing.SupportsIndex,
-            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-        ],
-    ) -> None: ...
-    def set_state(self, parts: tuple, mask: typing.Any) -> None: ...
-    def snapshot(self) -> bytes: ...
-    def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
-    @property
-    def bytes_per_vehicle(self) -> float: ...
-    @property
-    def diverged(self) -> numpy.typing.NDArray[numpy.bool]:
-        """
-        (n,) whether a number of the state is not finite
-        """
-    @property
-    def heading(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        (n,) rad, from world x, not wrapped
-        """
-    @property
-    def position(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        (n, 2) m, world frame
-        """
-    @property
-    def seed(self) -> int: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def threads(self) -> int: ...
-    @property
-    def time(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        (n,) s, since each vehicle's reset
         """
 
 class SceneIndex:
@@ -1525,7 +1400,6 @@ def bias_start(
     noise: SampleNoise,
 ) -> numpy.typing.NDArray[numpy.float64]: ...
 def build_info() -> dict: ...
-def car_parameter_table(parameters: typing.Any) -> list: ...
 def category_id(category: str) -> int:
     """
     The number of a category in pictures of categories.

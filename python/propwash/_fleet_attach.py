@@ -100,7 +100,9 @@ class SensorCarrier:
         """The names of a rollout's fields that there is something to record for."""
         return names if self.sensors else [name for name in names if name != "readings"]
 
-    def _with_sensors(self, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Any:
+    def _with_sensors(
+        self, made: tuple[Callable[..., Any], tuple[Any, ...]]
+    ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """What pickle needs beside what it needs of the fleet without its sensors."""
         if not self.sensors:
             return made

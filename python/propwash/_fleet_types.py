@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from propwash._parameter_values import checked_parameters
 Numbers = NDArray[Any]
 """float32 or float64, as the fleet is."""
 Flags = NDArray[np.bool_]
+FleetIntegrator = Literal["euler", "rk4"]
 
 RECORDED = (
     "time",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, cast
 
@@ -12,14 +12,15 @@ from numpy.typing import ArrayLike, DTypeLike
 from propwash import _core, vehicles
 from propwash import _fleet_input as given
 from propwash._fleet_attach import SensorCarrier
-from propwash._fleet_base import BaseFleet, FleetIntegrator
 from propwash._fleet_commands import Command, without_reference
+from propwash._fleet_fields import FleetFields
 from propwash._fleet_parameters import FleetParameters
 from propwash._fleet_types import (
     RECORDED,
     Dryden,
     Flags,
     FleetImuReading,
+    FleetIntegrator,
     FleetState,
     FleetTrajectory,
     Numbers,
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 
-class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64], SensorCarrier):
+class Fleet(FleetFields, SensorCarrier):
     """n multicopters of the FlightGoggles papers, stepped together.
 
     dt [s] is given at construction; a single Multicopter takes it with each call.
@@ -98,12 +99,19 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         outer_loops: OuterLoops | None = None,
     ) -> None:
         parameters = vehicles.load(vehicle)
-        self._take_options(n, dtype, integrator, dt, seed, first_id)
+        if integrator not in ("rk4", "euler"):
+            raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")
+        self._size = given.whole_number("n", n, 1, 2**32)
+        self._dtype = given.numpy_type(dtype)
         if turbulence is not None and not isinstance(turbulence, Dryden):
             raise ParameterError(f"turbulence: expected a Dryden or None, got {turbulence!r:.100}")
         self._parameters = parameters
         self._pool = pool_of(threads)
-        self._options |= {
+        self._options = {
+            "integrator": integrator,
+            "dt": given.number("dt", dt, "a finite number > 0 [s]"),
+            "seed": given.whole_number("seed", seed, 0, 2**64 - 1),
+            "first_id": given.whole_number("first_id", first_id, 0, 2**32 - self._size),
             "noise": given.flag("noise", noise),
             "floor": None if floor is None else given.number("floor", floor, "a number [m]"),
             "turbulence": turbulence,
@@ -210,14 +218,6 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
             raise ValueError("seed: expected None together with a mask; it is of all vehicles")
         self._core.reset(parts, None, given.whole_number("seed", seed, 0, 2**64 - 1))
 
-    @property
-    def state(self) -> FleetState:
-        """The physical state after the last step, copied."""
-        core = self._core
-        return FleetState(
-            core.position, core.velocity, core.attitude, core.body_rates, core.rotor_speeds
-        )
-
     def set_state(
         self,
         state: FleetState | MulticopterState | None = None,
@@ -283,6 +283,10 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         expected = f"speeds in the motors' range, [{least.min():g}, {most.max():g}] rad/s"
         given.refuse_where(bad, "rotor_speeds", rows, 1, expected, chosen)
 
+    def snapshot(self) -> bytes:
+        """Everything that affects the future but parameters, for restore()."""
+        return self._core.snapshot()
+
     def restore(self, snapshot: bytes) -> None:
         """Continues, bit for bit, from what snapshot() gave for the same vehicle and size.
 
@@ -291,7 +295,9 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         snapshot, TypeError for what is not bytes; nothing changes then.
         """
         self._refuse_sensors(snapshot)
-        super().restore(snapshot)
+        if not isinstance(snapshot, bytes):
+            raise TypeError(f"snapshot: expected the bytes of snapshot(), got {snapshot!r:.100}")
+        self._core.restore(snapshot)
 
     def set_wind(self, wind: ArrayLike) -> None:
         """Sets the mean wind, m/s, world frame: (n, 3), or (3,) for all; kept by reset()."""
@@ -345,6 +351,16 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         self._core.set_action_delay(values.astype(np.uint32).reshape(-1))
 
     @property
+    def parameters(self) -> FleetParameters:
+        """A mapping from names to arrays (n, …): `fleet.parameters["mass"] *= 1.1`."""
+        return self._parameter_map
+
+    @parameters.setter
+    def parameters(self, values: Mapping[str, ArrayLike]) -> None:
+        if values is not self._parameter_map:
+            self._parameter_map.update(values)
+
+    @property
     def outer_loops(self) -> OuterLoops:
         """Gains and limits of the outer loops; they may be set at any time.
 
@@ -357,92 +373,41 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         self._core.set_outer_loops(as_dict(loops))
         self._options["outer_loops"] = loops
 
-    @property
-    def position(self) -> Numbers:
-        """(n, 3) m, world frame."""
-        return self._core.position
-
-    @property
-    def velocity(self) -> Numbers:
-        """(n, 3) m/s, world frame."""
-        return self._core.velocity
-
-    @property
-    def attitude(self) -> Numbers:
-        """(n, 4) unit quaternions, scalar first: they turn body components into the world."""
-        return self._core.attitude
-
-    @property
-    def body_rates(self) -> Numbers:
-        """(n, 3) rad/s, body frame."""
-        return self._core.body_rates
-
-    @property
-    def rotor_speeds(self) -> Numbers:
-        """(n, N) rad/s."""
-        return self._core.rotor_speeds
-
-    @property
-    def rotor_command(self) -> Numbers:
-        """(n, N) rad/s, what the motors were driven to in the last step."""
-        return self._core.rotor_command
-
-    @property
-    def rotor_effectiveness(self) -> Numbers:
-        """(n, N) factors on the rotors' thrust and aerodynamic torque."""
-        return self._core.rotor_effectiveness
-
-    @property
-    def external_force(self) -> Numbers:
-        """(n, 3) N, world frame."""
-        return self._core.external_force
-
-    @property
-    def external_torque(self) -> Numbers:
-        """(n, 3) N m, body frame."""
-        return self._core.external_torque
-
-    @property
-    def imu(self) -> FleetImuReading:
-        """The IMUs' readings now, or their last ones where they are slower than the steps."""
-        return FleetImuReading(*self._core.imu())
-
-    @property
-    def accelerometer_bias(self) -> Numbers:
-        """(n, 3) m/s^2, sensor axes."""
-        return self._core.accelerometer_bias
-
-    @property
-    def gyroscope_bias(self) -> Numbers:
-        """(n, 3) rad/s, sensor axes."""
-        return self._core.gyroscope_bias
-
-    @property
-    def wind(self) -> Numbers:
-        """(n, 3) m/s, mean wind, world frame."""
-        return self._core.wind
-
-    @property
-    def contact(self) -> Flags:
-        """(n,) whether the floor was touched during the last step() or entry of a rollout."""
-        return self._core.contact
-
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return cast(
-            tuple[Callable[..., Any], tuple[Any, ...]], self._with_sensors(super().__reduce__())
+        arguments: tuple[Any, ...] = (self._parameters, self._size, self._dtype.name, self.threads)
+        state: tuple[Any, ...] = (self._options, self.parameters.own(), self.snapshot())
+        return self._with_sensors((_rebuilt, (type(self), *arguments, *state)))
+
+    def __repr__(self) -> str:
+        o = self._options
+        return (
+            f"{type(self).__name__}({self._parameters.name!r}, {self._size}, "
+            f"dtype={self._dtype.name!r}, integrator={o['integrator']!r}, dt={o['dt']:.6g}, "
+            f"seed={self.seed}, threads={self.threads}) after {self.steps} steps"
         )
-
-    @property
-    def rotors(self) -> int:
-        """The number of rotors of a vehicle."""
-        return len(self._parameters.rotors)
-
-    @property
-    def isa(self) -> str:
-        """The instruction set of the kernels."""
-        return self._core.isa
 
 
 def build_info() -> dict[str, Any]:
     """How the extension was built, and which instruction set this process uses."""
     return cast(dict[str, Any], _core.build_info())
+
+
+def _rebuilt(
+    kind: Any,
+    parameters: VehicleParameters,
+    size: int,
+    dtype: str,
+    threads: int,
+    options: dict[str, Any],
+    own: dict[str, Any],
+    snapshot: bytes,
+) -> Any:
+    if not isinstance(snapshot, bytes) or not isinstance(size, int) or size > len(snapshot):
+        # before memory is taken for as many
+        raise ValueError(f"snapshot: expected that of {size!r:.50} vehicles, got {snapshot!r:.50}")
+    fleet = kind.__new__(kind)
+    # not kind.__init__: a user's class may take other arguments
+    Fleet.__init__(fleet, parameters, size, dtype, threads=threads, **options)
+    fleet.parameters.update(own)
+    fleet.restore(snapshot)
+    return fleet

@@ -332,12 +332,3 @@ def test_bits_hear_of_the_parameters_and_not_of_what_they_were() -> None:
         for each in (fleet, other):
             each.step(pw.RateThrust([0.5, 0.3, -0.2], 10.0), substeps=40)
         assert fleet.snapshot() == other.snapshot(), name
-
-
-def test_some_cars_are_assigned_too() -> None:
-    fleet = pw.CarFleet("car", 4)
-    name = next(iter(fleet.parameters.names()))
-    usual = np.array(fleet.parameters[name])
-    mask = np.array([False, True, False, True])
-    fleet.parameters.assign({name: usual[mask] * 0.9}, mask)
-    assert np.allclose(fleet.parameters[name], np.where(mask, 0.9, 1.0) * usual)

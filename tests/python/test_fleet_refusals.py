@@ -63,7 +63,7 @@ def test_unknown_vehicles_are_refused_with_the_nearest_name() -> None:
     with pytest.raises(pw.ParameterError, match="'blackbrid'; did you mean 'blackbird'"):
         pw.Fleet("blackbrid", 3)
     with pytest.raises(
-        pw.ParameterError, match=r"expected a multicopter, this is a car; .*pw\.CarFleet"
+        pw.ParameterError, match=r"expected a multicopter, this is a car; .*pw\.Car"
     ):
         pw.Fleet("car", 3)
     with pytest.raises(pw.ParameterError, match=r"body\.mass = -1"):
