@@ -18,6 +18,7 @@ __all__: list[str] = [
     "Car",
     "FleetFloat32",
     "FleetFloat64",
+    "FleetSampler",
     "GnssModel",
     "Imu",
     "LowPass",
@@ -672,10 +673,25 @@ class ThreadPool:
         the caller's thread included
         """
 
+class FleetSampler:
+    """
+    Samples a fleet where steps reach next_step: a subclass has sample(step).
+    """
+    def __init__(self) -> None: ...
+    @property
+    def next_step(self) -> int: ...
+    @next_step.setter
+    def next_step(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+
 class FleetFloat32:
     """
     See propwash.Fleet.
     """
+    def __enter__(self) -> None:
+        """
+        Keeps other threads out, until __exit__.
+        """
+    def __exit__(self, arg0: typing.Any, arg1: typing.Any, arg2: typing.Any) -> None: ...
     def __init__(
         self,
         parameters: typing.Any,
@@ -692,6 +708,8 @@ class FleetFloat32:
         pool: ThreadPool | None,
         reproducible: bool,
     ) -> None: ...
+    def attach(self, sampler: FleetSampler) -> None: ...
+    def detach(self, sampler: FleetSampler) -> None: ...
     def imu(self) -> tuple: ...
     def kinematics(self, most: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
         """
@@ -710,6 +728,7 @@ class FleetFloat32:
         steps: typing.Any,
         substeps: typing.Any,
         record: collections.abc.Sequence[str],
+        after: typing.Any = None,
     ) -> dict: ...
     def set_action_delay(self, steps: numpy.typing.NDArray[numpy.uint32]) -> None: ...
     def set_battery_voltage(self, voltage: numpy.typing.NDArray[numpy.float32]) -> None: ...
@@ -760,6 +779,8 @@ class FleetFloat32:
         (n,) whether a number of the state is not finite
         """
     @property
+    def dt(self) -> float: ...
+    @property
     def external_force(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         (n, 3) N, world frame
@@ -769,6 +790,8 @@ class FleetFloat32:
         """
         (n, 3) N m, body frame
         """
+    @property
+    def first_id(self) -> int: ...
     @property
     def gyroscope_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
@@ -799,6 +822,8 @@ class FleetFloat32:
     @property
     def seed(self) -> int: ...
     @property
+    def size(self) -> int: ...
+    @property
     def steps(self) -> int: ...
     @property
     def threads(self) -> int: ...
@@ -822,6 +847,11 @@ class FleetFloat64:
     """
     See propwash.Fleet.
     """
+    def __enter__(self) -> None:
+        """
+        Keeps other threads out, until __exit__.
+        """
+    def __exit__(self, arg0: typing.Any, arg1: typing.Any, arg2: typing.Any) -> None: ...
     def __init__(
         self,
         parameters: typing.Any,
@@ -838,6 +868,8 @@ class FleetFloat64:
         pool: ThreadPool | None,
         reproducible: bool,
     ) -> None: ...
+    def attach(self, sampler: FleetSampler) -> None: ...
+    def detach(self, sampler: FleetSampler) -> None: ...
     def imu(self) -> tuple: ...
     def kinematics(self, most: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
         """
@@ -856,6 +888,7 @@ class FleetFloat64:
         steps: typing.Any,
         substeps: typing.Any,
         record: collections.abc.Sequence[str],
+        after: typing.Any = None,
     ) -> dict: ...
     def set_action_delay(self, steps: numpy.typing.NDArray[numpy.uint32]) -> None: ...
     def set_battery_voltage(self, voltage: numpy.typing.NDArray[numpy.float64]) -> None: ...
@@ -906,6 +939,8 @@ class FleetFloat64:
         (n,) whether a number of the state is not finite
         """
     @property
+    def dt(self) -> float: ...
+    @property
     def external_force(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         (n, 3) N, world frame
@@ -915,6 +950,8 @@ class FleetFloat64:
         """
         (n, 3) N m, body frame
         """
+    @property
+    def first_id(self) -> int: ...
     @property
     def gyroscope_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
@@ -944,6 +981,8 @@ class FleetFloat64:
         """
     @property
     def seed(self) -> int: ...
+    @property
+    def size(self) -> int: ...
     @property
     def steps(self) -> int: ...
     @property

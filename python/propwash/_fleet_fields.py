@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core
-from propwash._fleet_types import Flags, FleetImuReading, FleetState, Numbers
+from propwash._fleet_types import Core, Flags, FleetImuReading, FleetState, Numbers
 from propwash.parameters import VehicleParameters
 
 
 class FleetFields:
     """The read-only properties of a Fleet. Arrays are copies, of the fleet's dtype."""
 
-    _core: _core.FleetFloat32 | _core.FleetFloat64
+    _core: Core
     _parameters: VehicleParameters
     _size: int
     _dtype: np.dtype[Any]

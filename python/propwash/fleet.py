@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -12,11 +13,12 @@ from numpy.typing import ArrayLike, DTypeLike
 from propwash import _core, vehicles
 from propwash import _fleet_input as given
 from propwash._fleet_attach import SensorCarrier
-from propwash._fleet_commands import Command, without_reference
 from propwash._fleet_fields import FleetFields
 from propwash._fleet_parameters import FleetParameters
+from propwash._fleet_sensors import SensorPlan
 from propwash._fleet_types import (
     RECORDED,
+    Command,
     Dryden,
     Flags,
     FleetImuReading,
@@ -26,8 +28,10 @@ from propwash._fleet_types import (
     Numbers,
     ThreadPool,
     pool_of,
+    without_reference,
 )
 from propwash._reference import Reference
+from propwash._sensor_base import Sensor
 from propwash.multicopter import DEFAULT_DT, MulticopterState
 from propwash.outer_loops import OuterLoops, as_dict
 from propwash.parameters import ParameterError, VehicleParameters
@@ -126,6 +130,7 @@ class Fleet(FleetFields, SensorCarrier):
         if outer_loops is not None:
             self._core.set_outer_loops(as_dict(outer_loops))
         self._parameter_map = FleetParameters(self._core, self._size, table)
+        self._sensors = {}
 
     def _make_core(self) -> _core.FleetFloat32 | _core.FleetFloat64:
         kind = _core.FleetFloat32 if self._dtype == np.float32 else _core.FleetFloat64
@@ -162,6 +167,7 @@ class Fleet(FleetFields, SensorCarrier):
 
         Raises ValueError or TypeError for invalid arguments; the fleet is then unchanged.
         """
+        self._check_sensors()
         self._core.step(without_reference(command), substeps)
 
     def rollout(
@@ -183,9 +189,20 @@ class Fleet(FleetFields, SensorCarrier):
         Raises ValueError or TypeError as step() does; the fleet is then unchanged.
         """
         names = given.names("record", record, list(FleetTrajectory.__dataclass_fields__))
-        names = self._recorded(names)
+        sensors = dict(self._sensors) if "readings" in names else {}
+        samples: dict[str, list[Any]] = {name: [] for name in sensors}
+
+        def read() -> None:
+            for name, handle in sensors.items():
+                samples[name].append(handle.arrived())
+
+        self._check_sensors()
         flown = without_reference(commands)
-        return FleetTrajectory(**self._core.rollout(flown, steps, substeps, names))
+        fields = [name for name in names if name != "readings"]
+        after = read if sensors else None
+        arrays = self._core.rollout(flown, steps, substeps, fields, after)
+        readings = {name: handle.record(samples[name]) for name, handle in sensors.items()}
+        return FleetTrajectory(**arrays, readings=MappingProxyType(readings))
 
     def reset(
         self,
@@ -211,12 +228,20 @@ class Fleet(FleetFields, SensorCarrier):
         """
         chosen = given.mask(mask, self._size)
         parts = self._parts(state, position, velocity, attitude, body_rates, rotor_speeds, chosen)
-        if seed is None:
-            self._core.reset(parts, chosen, None)
-            return
-        if chosen is not None:
-            raise ValueError("seed: expected None together with a mask; it is of all vehicles")
-        self._core.reset(parts, None, given.whole_number("seed", seed, 0, 2**64 - 1))
+        if seed is not None:
+            if chosen is not None:
+                raise ValueError("seed: expected None together with a mask; it is of all vehicles")
+            seed = given.whole_number("seed", seed, 0, 2**64 - 1)
+        self._reset(parts, chosen, seed)
+
+    def _reset(
+        self, parts: tuple[Numbers | None, ...], chosen: Flags | None, seed: int | None
+    ) -> None:
+        with self._core:
+            self._check_sensors()
+            self._core.reset(parts, chosen, seed)
+            for handle in self._sensors.values():
+                handle.reset(chosen, seed)
 
     def set_state(
         self,
@@ -283,22 +308,6 @@ class Fleet(FleetFields, SensorCarrier):
         expected = f"speeds in the motors' range, [{least.min():g}, {most.max():g}] rad/s"
         given.refuse_where(bad, "rotor_speeds", rows, 1, expected, chosen)
 
-    def snapshot(self) -> bytes:
-        """Everything that affects the future but parameters, for restore()."""
-        return self._core.snapshot()
-
-    def restore(self, snapshot: bytes) -> None:
-        """Continues, bit for bit, from what snapshot() gave for the same vehicle and size.
-
-        The snapshot of a fleet with sensors holds their biases, counters and readings too, those on
-        their way included, and is for a fleet with the same sensors. Raises ValueError for another
-        snapshot, TypeError for what is not bytes; nothing changes then.
-        """
-        self._refuse_sensors(snapshot)
-        if not isinstance(snapshot, bytes):
-            raise TypeError(f"snapshot: expected the bytes of snapshot(), got {snapshot!r:.100}")
-        self._core.restore(snapshot)
-
     def set_wind(self, wind: ArrayLike) -> None:
         """Sets the mean wind, m/s, world frame: (n, 3), or (3,) for all; kept by reset()."""
         self._core.set_wind(given.rows("wind", wind, self._size, (3,), self._dtype, "m/s"))
@@ -352,13 +361,28 @@ class Fleet(FleetFields, SensorCarrier):
 
     @property
     def parameters(self) -> FleetParameters:
-        """A mapping from names to arrays (n, …): `fleet.parameters["mass"] *= 1.1`."""
+        """The vehicles' parameters: a mapping from names to read-only arrays (n, …)."""
         return self._parameter_map
 
-    @parameters.setter
-    def parameters(self, values: Mapping[str, ArrayLike]) -> None:
-        if values is not self._parameter_map:
-            self._parameter_map.update(values)
+    def set_parameters(
+        self,
+        values: Mapping[str, ArrayLike] | None = None,
+        *,
+        mask: ArrayLike | None = None,
+        **more: ArrayLike,
+    ) -> None:
+        """Sets parameters by name, all of them or, on an error, none; state and time go on.
+
+        values, more: a number, or what one vehicle has, or a row for each vehicle, in SI units:
+        `fleet.set_parameters(mass=1.1 * fleet.parameters["mass"])`,
+        `fleet.set_parameters({"body.inertia": inertia})`. Names are those of `parameters`.
+        mask: (n,) truth values, which vehicles; values then broadcast to (m, …), a row for each of
+        the m chosen ones. That takes as long as m multicopters do where the fleet already has
+        parameters for each vehicle and the new ones need the same kernels, else as long as all.
+
+        Raises ParameterError, which names the first invalid vehicle; KeyError or TypeError.
+        """
+        self._parameter_map._set({**(values or {}), **more}, given.mask(mask, self._size))
 
     @property
     def outer_loops(self) -> OuterLoops:
@@ -374,9 +398,11 @@ class Fleet(FleetFields, SensorCarrier):
         self._options["outer_loops"] = loops
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        arguments: tuple[Any, ...] = (self._parameters, self._size, self._dtype.name, self.threads)
-        state: tuple[Any, ...] = (self._options, self.parameters.own(), self.snapshot())
-        return self._with_sensors((_rebuilt, (type(self), *arguments, *state)))
+        with self._core:
+            carried = [handle.attachment() for handle in self._sensors.values()]
+            memory = (self.parameters.own(), carried, self.snapshot())
+        made_by = (type(self), self._parameters, self._size, self._dtype.name, self.threads)
+        return _rebuilt, (*made_by, self._options, *memory)
 
     def __repr__(self) -> str:
         o = self._options
@@ -400,6 +426,7 @@ def _rebuilt(
     threads: int,
     options: dict[str, Any],
     own: dict[str, Any],
+    carried: list[tuple[Sensor[Any], SensorPlan, int]],
     snapshot: bytes,
 ) -> Any:
     if not isinstance(snapshot, bytes) or not isinstance(size, int) or size > len(snapshot):
@@ -408,6 +435,8 @@ def _rebuilt(
     fleet = kind.__new__(kind)
     # not kind.__init__: a user's class may take other arguments
     Fleet.__init__(fleet, parameters, size, dtype, threads=threads, **options)
-    fleet.parameters.update(own)
+    fleet.set_parameters(own)
+    for attachment in carried:
+        fleet._carry(*attachment)
     fleet.restore(snapshot)
     return fleet

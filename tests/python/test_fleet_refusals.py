@@ -94,7 +94,7 @@ def test_a_time_step_too_long_for_the_motors_is_warned_of() -> None:
 def test_one_vehicle_with_motors_too_quick_for_the_time_step_is_warned_of() -> None:
     fleet = pw.Fleet("flightgoggles", 3, integrator="euler")
     with pytest.warns(RuntimeWarning, match="motor time constant of 0.0005 s"):
-        fleet.parameters["motor.time_constant_up"] = [0.02, 0.0005, 0.02]
+        fleet.set_parameters({"motor.time_constant_up": [0.02, 0.0005, 0.02]})
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 /// Many multicopters at once: one call steps all of them, in SIMD lanes and, where the caller lends
 /// threads, on several cores.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -80,6 +81,18 @@ enum class FleetField {
   diverged              ///< 1 where a state is not finite, 1
 };
 
+/// Something that samples a fleet between its steps, such as a sensor.
+class FleetSampler {
+ public:
+  virtual ~FleetSampler() = default;
+  /// Called on the thread that steps the fleet, when all vehicles have made the step `next_step`.
+  /// It may read the fleet, does not change it, and sets the next `next_step`. After an exception
+  /// the fleet is at this step, and the rest of the call is not flown.
+  virtual void sample(std::uint64_t step) = 0;
+
+  std::uint64_t next_step = 0;  ///< Fleet::steps() at which the next sample is due
+};
+
 /// `size` FlightGoggles multicopters with N rotors, or with any number (Dynamic) up to twelve.
 ///
 ///     Fleet<float, 4> fleet{vehicles::flightgoggles(), 4096, options};
@@ -115,6 +128,13 @@ class Fleet {
   void step(const FleetVelocityCommand<T>& command, int substeps = 1, ExecutorRef executor = {});
   void step(const FleetPositionCommand<T>& command, int substeps = 1, ExecutorRef executor = {});
   void step(const FleetTrajectoryCommand<T>& command, int substeps = 1, ExecutorRef executor = {});
+
+  /// Attaches a sampler, until detach(): steps are split where it is due, and the bits of the
+  /// flight stay the same. The fleet holds a pointer, which copies of the fleet hold too.
+  void attach(FleetSampler& sampler) { samplers_.push_back(&sampler); }
+  void detach(const FleetSampler& sampler) {
+    samplers_.erase(std::remove(samplers_.begin(), samplers_.end(), &sampler), samplers_.end());
+  }
 
   /// Gains and limits of the outer loops: outer_loops_for(vehicle(), dt), until they are set.
   OuterLoopParameters outer_loops() const;
@@ -257,6 +277,7 @@ class Fleet {
   template <class Before>
   void advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor,
                const Before& before);
+  int steps_to_sample(int substeps) const;
   void step_under(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor);
   void prepare_outer(const OuterLoopParameters& parameters);
   void begin_outer(OuterLoop loop);
@@ -303,6 +324,7 @@ class Fleet {
   detail::LineVector<T> action_ring_;
   std::vector<std::uint32_t> action_delay_;
   detail::FleetOuter<T> outer_;
+  std::vector<FleetSampler*> samplers_;
 };
 
 }  // namespace propwash

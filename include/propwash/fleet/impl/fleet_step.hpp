@@ -103,6 +103,17 @@ void Fleet<T, N>::begin(Level level) {
   }
 }
 
+/// How many of `substeps` steps are made before the next sample, at least 1.
+template <class T, int N>
+int Fleet<T, N>::steps_to_sample(int substeps) const {
+  auto piece = static_cast<std::uint64_t>(substeps);
+  for (const FleetSampler* sampler : samplers_) {
+    const std::uint64_t next = sampler->next_step;
+    piece = std::min(piece, next > steps_ ? next - steps_ : 1);
+  }
+  return static_cast<int>(piece);
+}
+
 template <class T, int N>
 template <class Before>
 void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor,
@@ -114,7 +125,8 @@ void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, Execu
     batch.substeps = 0;
     double imu_phase = imu_phase_;
     bool is_due = false;
-    while (!is_due && batch.substeps < substeps) {
+    const int piece = steps_to_sample(substeps);
+    while (!is_due && batch.substeps < piece) {
       ++batch.substeps;
       is_due = switches_.imu_is_slower && sample_is_due(imu_phase, options_.dt, vehicle_.imu.rate);
     }
@@ -127,10 +139,14 @@ void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, Execu
     steps_ += static_cast<std::uint64_t>(batch.substeps);
     substeps -= batch.substeps;
     imu_phase_ = imu_phase;
-    if (!is_due) continue;
-    batch.step = steps_;
-    measure(batch, memory_.data() + FleetLayout::held_accelerometer * kernels_.lanes,
-            static_cast<std::size_t>(layout().size() * kernels_.lanes), executor);
+    if (is_due) {
+      batch.step = steps_;
+      measure(batch, memory_.data() + FleetLayout::held_accelerometer * kernels_.lanes,
+              static_cast<std::size_t>(layout().size() * kernels_.lanes), executor);
+    }
+    for (FleetSampler* sampler : samplers_) {
+      if (sampler->next_step <= steps_) sampler->sample(steps_);
+    }
   }
 }
 
