@@ -24,6 +24,7 @@
 #include "propwash/control/velocity_control.hpp"
 #include "propwash/fleet/executor.hpp"
 #include "propwash/fleet/fleet.hpp"
+#include "propwash/fleet/fleet_types.hpp"
 #include "propwash/fleet/open_loop.hpp"
 #include "propwash/fleet/step_jacobian.hpp"
 #include "propwash/fleet/thread_pool.hpp"

@@ -95,7 +95,7 @@ class SensorCarrier:
 
     def _check_sensors(self) -> None:
         """Refuses sensors whose mounting was replaced by that of other bodies."""
-        for handle in self._sensors.values():
+        for handle in list(self._sensors.values()):
             handle.check()
 
     def snapshot(self) -> bytes:

@@ -219,10 +219,10 @@ class Fleet(FleetFields, SensorCarrier):
         """Starts vehicles again at time 0: from `state`, or in hover trim at the origin.
 
         The given parts replace those of the state. Parts have a row for each vehicle, or are for
-        all alike. mask: (n,) truth values, which
-        vehicles; parts may then have a row for each of these instead. Controller, delays and
-        biases start again; wind, voltage and parameters stay. The noise goes on, so that no two
-        episodes are alike, unless a seed is given: then all vehicles start as if new.
+        all alike. mask: (n,) truth values, which vehicles; parts may then have a row for each of
+        these instead. Controller, delays and biases start again; wind, voltage and parameters stay.
+        The noise goes on, so that no two episodes are alike, unless a seed is given: then all
+        vehicles start as if new.
 
         Raises ValueError or TypeError for invalid parts; nothing changes then.
         """
