@@ -49,7 +49,9 @@ class Flights:
         if request not in self._flights:
             flight = bench.Flight(request.case)
             if request.own_parameters:
-                flight.fleet.parameters["mass"] *= 1.0 + 0.1 * bench.spread(request.case.batch)
+                mass = flight.fleet.parameters["mass"]
+                spread = 1.0 + 0.1 * bench.spread(request.case.batch)
+                flight.fleet.set_parameters(mass=mass * spread)
             self._flights[request] = flight, flight.calls(request.seconds)
         flight, calls = self._flights[request]
         return flight.rate(calls)
@@ -191,7 +193,7 @@ def memory() -> None:
     for dtype, most in [("float32", "  <= 450"), ("float64", "")]:
         fleet = pw.Fleet("flightgoggles", 4096, dtype=dtype, threads=1)
         shared = fleet.bytes_per_vehicle
-        fleet.parameters["mass"] *= 1.0
+        fleet.set_parameters(mass=fleet.parameters["mass"])
         print(
             f"  bytes a vehicle, {dtype}: {shared:.0f} with shared parameters{most}, "
             f"{fleet.bytes_per_vehicle:.0f} with its own"

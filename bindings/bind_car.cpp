@@ -70,7 +70,7 @@ bool is_sound(const Car<>::Snapshot& s) {
          is_finite(s.time) && s.id <= std::numeric_limits<std::uint32_t>::max();
 }
 
-void restore(Car<>& car, const py::bytes& bytes) {
+void restore_car(Car<>& car, const py::bytes& bytes) {
   const auto snapshot = snapshot_from<Car<>::Snapshot>("a Car", bytes);
   if (!is_sound(snapshot)) throw py::value_error("snapshot: expected finite numbers of a Car");
   car.restore(snapshot);
@@ -89,7 +89,7 @@ void bind_car(py::module_& m) {
       .def("step", &step, "command"_a, "dt"_a = py::float_(1.0 / 960.0), py::kw_only(),
            "substeps"_a = py::int_(1),
            "Advances by `substeps` steps of dt [s] under a held SpeedYawRate, limited to the car's "
-           "range. dt is given per call; a CarFleet has one from its construction.\n\n"
+           "range.\n\n"
            "Raises ValueError or TypeError for invalid arguments; the state is then unchanged.")
       .def("_rollout", &rollout, "command"_a, "dt"_a, "steps"_a, "substeps"_a)
       .def("_state",
@@ -111,7 +111,7 @@ void bind_car(py::module_& m) {
           "snapshot", [](const Car<>& car) { return snapshot_bytes("a Car", car.snapshot()); },
           "Everything that affects the future, as bytes: state, time, and key and counter of the "
           "noise.")
-      .def("restore", &restore, "snapshot"_a,
+      .def("restore", &restore_car, "snapshot"_a,
            "Continues, bit for bit, from what snapshot() gave for the same parameters.\n\n"
            "Raises ValueError for other bytes; nothing changes then.")
       .def_property_readonly("time", &Car<>::time, "s, since reset")

@@ -43,7 +43,7 @@ constexpr CommandTable command_tables[] = {
      {{"speed", "m/s", 1}, {"yaw_rate", "rad/s", 1}},
      "Speed and yaw rate of a car.\n\n"
      "speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a "
-     "rollout; for a fleet of cars (n,) or (T, n). Numbers in float32 stay so."},
+     "rollout. Numbers in float32 stay so."},
     {"AttitudeThrust",
      {{"attitude", "1", 4}, {"thrust", "N", 1}, {"yaw_rate", "rad/s", 1, optional}},
      "Attitude and thrust, for the attitude loop.\n\n"

@@ -23,6 +23,14 @@ FleetOptions options_from(const std::string& integrator, double dt, std::uint64_
   return options;
 }
 
+/// A sampler whose sample() is a method in Python.
+class PySampler final : public FleetSampler {
+ public:
+  void sample(std::uint64_t step) override {
+    PYBIND11_OVERRIDE_PURE(void, FleetSampler, sample, step);
+  }
+};
+
 template <class T>
 void bind_fleet_of(py::module_& m, const char* name) {
   using Self = PyFleet<T>;
@@ -42,7 +50,12 @@ void bind_fleet_of(py::module_& m, const char* name) {
            py::arg("pool"))
       .def("step", &Self::step, py::arg("command"), py::arg("substeps"))
       .def("rollout", &Self::rollout, py::arg("command"), py::arg("steps"), py::arg("substeps"),
-           py::arg("record"))
+           py::arg("record"), py::arg("after") = py::none())
+      .def("attach", &Self::attach, py::arg("sampler"))
+      .def("detach", &Self::detach, py::arg("sampler"))
+      .def("__enter__", &Self::lock, "Keeps other threads out, until __exit__.")
+      .def("__exit__", [](const Self& self, const py::object&, const py::object&,
+                          const py::object&) { self.unlock(); })
       .def("reset", &Self::reset, py::arg("parts"), py::arg("mask"), py::arg("seed"))
       .def("set_state", &Self::set_state, py::arg("parts"), py::arg("mask"))
       .def("set_wind", &Self::set_wind, py::arg("wind").noconvert())
@@ -68,6 +81,9 @@ void bind_fleet_of(py::module_& m, const char* name) {
       .def("kinematics", &Self::kinematics, py::arg("most"),
            "(position, velocity, attitude, body_rates, whether all are within most).")
       .def_property_readonly("time", &Self::time, "(n,) s, since each vehicle's reset")
+      .def_property_readonly("size", &Self::size)
+      .def_property_readonly("dt", [](const Self& self) { return self.fleet().options().dt; })
+      .def_property_readonly("first_id", &Self::first_id)
       .def_property_readonly("isa", &Self::isa)
       .def_property_readonly("threads", &Self::threads)
       .def_property_readonly("steps", &Self::steps)
@@ -85,6 +101,11 @@ void bind_fleet(py::module_& m) {
   py::class_<ThreadPool, Pool>(m, "ThreadPool", "See propwash.ThreadPool.")
       .def(py::init<int>(), py::arg("threads"))
       .def_property_readonly("threads", &ThreadPool::threads, "the caller's thread included");
+  py::class_<FleetSampler, PySampler>(
+      m, "FleetSampler",
+      "Samples a fleet where steps reach next_step: a subclass has sample(step).")
+      .def(py::init<>())
+      .def_readwrite("next_step", &FleetSampler::next_step);
   bind_fleet_of<float>(m, "FleetFloat32");
   bind_fleet_of<double>(m, "FleetFloat64");
   m.def("build_info", &build_info);

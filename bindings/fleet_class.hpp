@@ -69,6 +69,19 @@ class PyFleet {
     warn(fleet_.warning());
   }
 
+  void attach(FleetSampler& sampler) {
+    alone(false, [&] { fleet_.attach(sampler); });
+  }
+  void detach(const FleetSampler& sampler) {
+    alone(false, [&] { fleet_.detach(sampler); });
+  }
+  /// For several calls in a row: other threads wait until unlock().
+  void lock() const {
+    const py::gil_scoped_release release;
+    mutex_.lock();
+  }
+  void unlock() const { mutex_.unlock(); }
+
   const char* isa() const { return kernels_.isa; }
   py::ssize_t size() const { return static_cast<py::ssize_t>(fleet_.size()); }
   const Fleet<T>& fleet() const { return fleet_; }
@@ -77,9 +90,10 @@ class PyFleet {
   void step(const py::object& command, const py::object& substeps) {
     step_under(multicopter_command(command), substeps);
   }
+  /// `after` is called after each command, or None.
   py::dict rollout(const py::object& command, const py::object& steps, const py::object& substeps,
-                   const std::vector<std::string>& record) {
-    return fly(multicopter_command(command), steps, substeps, record);
+                   const std::vector<std::string>& record, const py::object& after) {
+    return fly(multicopter_command(command), steps, substeps, record, after);
   }
 
   py::array read(const NamedField& named) const {
@@ -221,6 +235,9 @@ class PyFleet {
   std::uint64_t steps() const {
     return alone(false, [&] { return fleet_.steps(); });
   }
+  std::uint32_t first_id() const {
+    return alone(false, [&] { return fleet_.options().first_id; });
+  }
   std::uint64_t seed() const {
     return alone(false, [&] { return fleet_.options().seed; });
   }
@@ -264,7 +281,7 @@ class PyFleet {
   }
 
   py::dict fly(const Command& command, const py::object& steps, const py::object& substeps,
-               const std::vector<std::string>& record) {
+               const std::vector<std::string>& record, const py::object& after) {
     const py::ssize_t each = step_count(substeps);
     CommandRoom<T> room;  // of this call: another thread may step between two records
     std::optional<FleetCommand<T>> source;
@@ -291,6 +308,9 @@ class PyFleet {
       if (reads_imu) fleet_.read_imu(force, rate, executor());
       for (auto& to : recorders) to.write(*this, row, force, rate);
       ++row;
+      if (after.is_none()) return;
+      const py::gil_scoped_acquire gil;
+      after();
     };
     const bool is_long = count > worth_releasing || each > worth_releasing ||
                          count * each * size() > worth_releasing;
@@ -344,16 +364,16 @@ class PyFleet {
                  named);
   }
 
-  /// Calls f while no other thread is inside. Nobody waits with the GIL, and nobody takes it
-  /// inside, so that no two threads wait for each other.
+  /// Calls f while no other thread is inside. No thread waits with the GIL, so that samplers may
+  /// take it inside; they may call the fleet again.
   template <class F>
   decltype(auto) alone(bool is_long, F&& f) const {
     if (!is_long) {
-      const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+      const std::unique_lock<std::recursive_mutex> lock(mutex_, std::try_to_lock);
       if (lock) return f();
     }
     const py::gil_scoped_release release;
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
     return f();
   }
 
@@ -394,7 +414,7 @@ class PyFleet {
   Pool pool_;
   OwnNumbers own_;
   CommandRoom<T> room_;
-  mutable std::mutex mutex_;
+  mutable std::recursive_mutex mutex_;
 };
 
 }  // namespace propwash::bindings

@@ -28,8 +28,6 @@ class Car;
 
 template <class T, int N>
 class Fleet;
-template <class T>
-class CarFleet;
 
 struct SceneItem;
 class Scene;

@@ -29,7 +29,6 @@ from propwash._fleet_types import (
     ThreadPool,
 )
 from propwash.car import Car, CarState, CarTrajectory
-from propwash.car_fleet import CarFleet, CarFleetState, CarFleetTrajectory
 from propwash.control import Allocation, LowPass, Pid, RateController, RotorCommand, Wrench
 from propwash.fleet import Fleet, build_info
 from propwash.imu import Imu
@@ -104,9 +103,6 @@ __all__ = [
     "BodyParameters",
     "Camera",
     "Car",
-    "CarFleet",
-    "CarFleetState",
-    "CarFleetTrajectory",
     "CarParameters",
     "CarState",
     "CarTrajectory",

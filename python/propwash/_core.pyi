@@ -21,6 +21,7 @@ __all__: list[str] = [
     "Command",
     "FleetFloat32",
     "FleetFloat64",
+    "FleetSampler",
     "GnssModel",
     "Imu",
     "LowPass",
@@ -52,7 +53,6 @@ __all__: list[str] = [
     "bias_next",
     "bias_start",
     "build_info",
-    "car_parameter_table",
     "category_id",
     "conclude",
     "decode_answer",
@@ -138,7 +138,7 @@ class SpeedYawRate(Command):
     """
     Speed and yaw rate of a car.
 
-    speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a rollout; for a fleet of cars (n,) or (T, n). Numbers in float32 stay so.
+    speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a rollout. Numbers in float32 stay so.
     Raises ValueError for another shape or a number that is not finite.
     """
     def __init__(self, speed: typing.Any, yaw_rate: typing.Any) -> None: ...
@@ -618,7 +618,7 @@ class Car:
         substeps: typing.Any = 1,
     ) -> None:
         """
-        Advances by `substeps` steps of dt [s] under a held SpeedYawRate, limited to the car's range. dt is given per call; a CarFleet has one from its construction.
+        Advances by `substeps` steps of dt [s] under a held SpeedYawRate, limited to the car's range.
 
         Raises ValueError or TypeError for invalid arguments; the state is then unchanged.
         """
@@ -649,10 +649,25 @@ class ThreadPool:
         the caller's thread included
         """
 
+class FleetSampler:
+    """
+    Samples a fleet where steps reach next_step: a subclass has sample(step).
+    """
+    def __init__(self) -> None: ...
+    @property
+    def next_step(self) -> int: ...
+    @next_step.setter
+    def next_step(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+
 class FleetFloat32:
     """
     See propwash.Fleet.
     """
+    def __enter__(self) -> None:
+        """
+        Keeps other threads out, until __exit__.
+        """
+    def __exit__(self, arg0: typing.Any, arg1: typing.Any, arg2: typing.Any) -> None: ...
     def __init__(
         self,
         parameters: typing.Any,
@@ -668,6 +683,8 @@ class FleetFloat32:
         nominal_controller: bool,
         pool: ThreadPool | None,
     ) -> None: ...
+    def attach(self, sampler: FleetSampler) -> None: ...
+    def detach(self, sampler: FleetSampler) -> None: ...
     def imu(self) -> tuple: ...
     def kinematics(self, most: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
         """
@@ -686,6 +703,7 @@ class FleetFloat32:
         steps: typing.Any,
         substeps: typing.Any,
         record: collections.abc.Sequence[str],
+        after: typing.Any = None,
     ) -> dict: ...
     def set_action_delay(self, steps: numpy.typing.NDArray[numpy.uint32]) -> None: ...
     def set_battery_voltage(self, voltage: numpy.typing.NDArray[numpy.float32]) -> None: ...
@@ -736,6 +754,8 @@ class FleetFloat32:
         (n,) whether a number of the state is not finite
         """
     @property
+    def dt(self) -> float: ...
+    @property
     def external_force(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         (n, 3) N, world frame
@@ -745,6 +765,8 @@ class FleetFloat32:
         """
         (n, 3) N m, body frame
         """
+    @property
+    def first_id(self) -> int: ...
     @property
     def gyroscope_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
@@ -775,6 +797,8 @@ class FleetFloat32:
     @property
     def seed(self) -> int: ...
     @property
+    def size(self) -> int: ...
+    @property
     def steps(self) -> int: ...
     @property
     def threads(self) -> int: ...
@@ -798,6 +822,11 @@ class FleetFloat64:
     """
     See propwash.Fleet.
     """
+    def __enter__(self) -> None:
+        """
+        Keeps other threads out, until __exit__.
+        """
+    def __exit__(self, arg0: typing.Any, arg1: typing.Any, arg2: typing.Any) -> None: ...
     def __init__(
         self,
         parameters: typing.Any,
@@ -813,6 +842,8 @@ class FleetFloat64:
         nominal_controller: bool,
         pool: ThreadPool | None,
     ) -> None: ...
+    def attach(self, sampler: FleetSampler) -> None: ...
+    def detach(self, sampler: FleetSampler) -> None: ...
     def imu(self) -> tuple: ...
     def kinematics(self, most: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
         """
@@ -831,6 +862,7 @@ class FleetFloat64:
         steps: typing.Any,
         substeps: typing.Any,
         record: collections.abc.Sequence[str],
+        after: typing.Any = None,
     ) -> dict: ...
     def set_action_delay(self, steps: numpy.typing.NDArray[numpy.uint32]) -> None: ...
     def set_battery_voltage(self, voltage: numpy.typing.NDArray[numpy.float64]) -> None: ...
@@ -881,6 +913,8 @@ class FleetFloat64:
         (n,) whether a number of the state is not finite
         """
     @property
+    def dt(self) -> float: ...
+    @property
     def external_force(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         (n, 3) N, world frame
@@ -890,6 +924,8 @@ class FleetFloat64:
         """
         (n, 3) N m, body frame
         """
+    @property
+    def first_id(self) -> int: ...
     @property
     def gyroscope_bias(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
@@ -920,6 +956,8 @@ class FleetFloat64:
     @property
     def seed(self) -> int: ...
     @property
+    def size(self) -> int: ...
+    @property
     def steps(self) -> int: ...
     @property
     def threads(self) -> int: ...
@@ -937,128 +975,6 @@ class FleetFloat64:
     def wind(self) -> numpy.ndarray[typing.Any, numpy.dtype[typing.Any]]:
         """
         (n, 3) m/s, mean wind, world frame
-        """
-
-class CarFleetFloat32:
-    """
-    See propwash.CarFleet.
-    """
-    def __init__(
-        self,
-        parameters: typing.Any,
-        size: typing.SupportsInt | typing.SupportsIndex,
-        integrator: str,
-        dt: typing.SupportsFloat | typing.SupportsIndex,
-        seed: typing.SupportsInt | typing.SupportsIndex,
-        first_id: typing.SupportsInt | typing.SupportsIndex,
-        noise: bool,
-        pool: ThreadPool | None,
-    ) -> None: ...
-    def own_parameters(self) -> list[int]: ...
-    def parameter(
-        self, field: typing.SupportsInt | typing.SupportsIndex
-    ) -> numpy.typing.NDArray[numpy.float64]: ...
-    def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
-    def restore(self, snapshot: bytes) -> None: ...
-    def rollout(self, command: typing.Any, steps: typing.Any, substeps: typing.Any) -> dict: ...
-    def set_parameters(
-        self,
-        values: collections.abc.Mapping[
-            typing.SupportsInt | typing.SupportsIndex,
-            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-        ],
-    ) -> None: ...
-    def set_state(self, parts: tuple, mask: typing.Any) -> None: ...
-    def snapshot(self) -> bytes: ...
-    def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
-    @property
-    def bytes_per_vehicle(self) -> float: ...
-    @property
-    def diverged(self) -> numpy.typing.NDArray[numpy.bool]:
-        """
-        (n,) whether a number of the state is not finite
-        """
-    @property
-    def heading(self) -> numpy.typing.NDArray[numpy.float32]:
-        """
-        (n,) rad, from world x, not wrapped
-        """
-    @property
-    def position(self) -> numpy.typing.NDArray[numpy.float32]:
-        """
-        (n, 2) m, world frame
-        """
-    @property
-    def seed(self) -> int: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def threads(self) -> int: ...
-    @property
-    def time(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        (n,) s, since each vehicle's reset
-        """
-
-class CarFleetFloat64:
-    """
-    See propwash.CarFleet.
-    """
-    def __init__(
-        self,
-        parameters: typing.Any,
-        size: typing.SupportsInt | typing.SupportsIndex,
-        integrator: str,
-        dt: typing.SupportsFloat | typing.SupportsIndex,
-        seed: typing.SupportsInt | typing.SupportsIndex,
-        first_id: typing.SupportsInt | typing.SupportsIndex,
-        noise: bool,
-        pool: ThreadPool | None,
-    ) -> None: ...
-    def own_parameters(self) -> list[int]: ...
-    def parameter(
-        self, field: typing.SupportsInt | typing.SupportsIndex
-    ) -> numpy.typing.NDArray[numpy.float64]: ...
-    def reset(self, parts: tuple, mask: typing.Any, seed: typing.Any) -> None: ...
-    def restore(self, snapshot: bytes) -> None: ...
-    def rollout(self, command: typing.Any, steps: typing.Any, substeps: typing.Any) -> dict: ...
-    def set_parameters(
-        self,
-        values: collections.abc.Mapping[
-            typing.SupportsInt | typing.SupportsIndex,
-            typing.Annotated[numpy.typing.ArrayLike, numpy.float64],
-        ],
-    ) -> None: ...
-    def set_state(self, parts: tuple, mask: typing.Any) -> None: ...
-    def snapshot(self) -> bytes: ...
-    def step(self, command: typing.Any, substeps: typing.Any) -> None: ...
-    @property
-    def bytes_per_vehicle(self) -> float: ...
-    @property
-    def diverged(self) -> numpy.typing.NDArray[numpy.bool]:
-        """
-        (n,) whether a number of the state is not finite
-        """
-    @property
-    def heading(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        (n,) rad, from world x, not wrapped
-        """
-    @property
-    def position(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        (n, 2) m, world frame
-        """
-    @property
-    def seed(self) -> int: ...
-    @property
-    def steps(self) -> int: ...
-    @property
-    def threads(self) -> int: ...
-    @property
-    def time(self) -> numpy.typing.NDArray[numpy.float64]:
-        """
-        (n,) s, since each vehicle's reset
         """
 
 class SceneIndex:

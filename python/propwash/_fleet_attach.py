@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from propwash import _core
 from propwash import _sensor_input as sensed
+from propwash._core import ThreadPool as BoundPool
 from propwash._fleet_sensors import FleetSensor, SensorPlan
-from propwash._sensing_core import MAGIC, SensingCore
+from propwash._fleet_types import Core
 from propwash._sensor_base import Sensor
+from propwash._sensor_snapshot import MAGIC, packed, unpacked
 
 Reading = TypeVar("Reading")
 
@@ -18,9 +19,9 @@ Reading = TypeVar("Reading")
 class SensorCarrier:
     """The part of a fleet that sensors are attached to."""
 
-    _core: Any
-    _options: dict[str, Any]
-    _pool: _core.ThreadPool | None
+    _core: Core
+    _pool: BoundPool | None
+    _sensors: dict[str, FleetSensor[Any]]
 
     def attach(
         self,
@@ -51,7 +52,7 @@ class SensorCarrier:
                 f"sensor: expected a sensor such as propwash.RangeFinder, got {sensor!r:.100}"
             )
         hertz = sensed.at_least("rate", rate, 0.0, "Hz", open_=True)
-        most = 1.0 / float(self._options["dt"])
+        most = 1.0 / self._core.dt
         if hertz > most * (1.0 + 1e-9):
             raise ValueError(
                 f"rate: expected at most one sample a step, {most:g} Hz, got {hertz:g}; make a "
@@ -59,11 +60,16 @@ class SensorCarrier:
             )
         late = sensed.at_least("latency", latency, 0.0, "s")
         plan = SensorPlan(_name(name, sensor.kind, self.sensors), hertz, late, sensor.seed)
-        core = self._core
-        if not isinstance(core, SensingCore):
-            core = SensingCore(core, self._options, self._pool)
-        handle = core.add(sensor, plan, core.free_slot())
-        self._core = core
+        with self._core:
+            used = {handle.slot for handle in self._sensors.values()}
+            slot = next(slot for slot in range(len(used) + 1) if slot not in used)
+            return self._carry(sensor, plan, slot)
+
+    def _carry(self, sensor: Sensor[Reading], plan: SensorPlan, slot: int) -> FleetSensor[Reading]:
+        """Attaches a sensor; its slot chooses the streams of its noise."""
+        handle = FleetSensor(self._core, sensor, plan, slot, self._pool)
+        self._core.attach(handle)
+        self._sensors[plan.name] = handle
         return handle
 
     def detach(self, handle: FleetSensor[Any] | str) -> None:
@@ -78,36 +84,48 @@ class SensorCarrier:
             raise ValueError(
                 f"handle: expected a sensor of this fleet, which has {carried}, got {handle!r:.100}"
             )
-        self._core.remove(found.name)
-        if self._core.is_bare:
-            self._core = self._core.core
+        with self._core:
+            self._core.detach(found)
+            self._sensors.pop(found.name).retire()
 
     @property
     def sensors(self) -> Mapping[str, FleetSensor[Any]]:
         """The attached sensors by name, in the order in which they were attached."""
-        core = self._core
-        return MappingProxyType(core.sensors if isinstance(core, SensingCore) else {})
+        return MappingProxyType(self._sensors)
 
-    def _refuse_sensors(self, snapshot: object) -> None:
-        """Says more than the bound fleet could of a snapshot that holds sensors' readings."""
-        if isinstance(snapshot, bytes) and snapshot.startswith(MAGIC) and not self.sensors:
+    def _check_sensors(self) -> None:
+        """Refuses sensors whose mounting was replaced by that of other bodies."""
+        for handle in list(self._sensors.values()):
+            handle.check()
+
+    def snapshot(self) -> bytes:
+        """Everything that affects the future but parameters, for restore()."""
+        with self._core:
+            plain = self._core.snapshot()
+            return packed(plain, list(self._sensors.values())) if self._sensors else plain
+
+    def restore(self, snapshot: bytes) -> None:
+        """Continues, bit for bit, from what snapshot() gave for the same vehicle and size.
+
+        The snapshot of a fleet with sensors holds their biases, counters and readings too, those on
+        their way included, and is for a fleet with the same sensors. Raises ValueError for another
+        snapshot, TypeError for what is not bytes; nothing changes then.
+        """
+        if not isinstance(snapshot, bytes):
+            raise TypeError(f"snapshot: expected the bytes of snapshot(), got {snapshot!r:.100}")
+        if not self._sensors and snapshot.startswith(MAGIC):
             raise ValueError(
                 "snapshot: expected one of a fleet without sensors, got one of a fleet with; "
                 "attach the same sensors first"
             )
-
-    def _recorded(self, names: list[str]) -> list[str]:
-        """The names of a rollout's fields that there is something to record for."""
-        return names if self.sensors else [name for name in names if name != "readings"]
-
-    def _with_sensors(self, made: tuple[Callable[..., Any], tuple[Any, ...]]) -> Any:
-        """What pickle needs beside what it needs of the fleet without its sensors."""
-        if not self.sensors:
-            return made
-        make, arguments = made
-        plain = (*arguments[:-1], self._core.core.snapshot())
-        carried = [handle.attachment() for handle in self.sensors.values()]
-        return _rebuilt_with_sensors, (make, plain, carried, arguments[-1])
+        with self._core:
+            states: list[Any] = []
+            if self._sensors:
+                handles = list(self._sensors.values())
+                snapshot, states = unpacked(snapshot, handles, self._core.size)
+            self._core.restore(snapshot)
+            for handle, state in zip(self._sensors.values(), states, strict=True):
+                handle.restore(state)
 
 
 def _name(name: object, kind: str, taken: Mapping[str, Any]) -> str:
@@ -121,18 +139,3 @@ def _name(name: object, kind: str, taken: Mapping[str, Any]) -> str:
     if name in taken:
         raise ValueError(f"name: expected one that no sensor of the fleet has, got {name!r:.100}")
     return name
-
-
-def _rebuilt_with_sensors(
-    make: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    carried: list[tuple[Sensor[Any], SensorPlan, int]],
-    snapshot: bytes,
-) -> Any:
-    fleet = make(*arguments)
-    core = SensingCore(fleet._core, fleet._options, fleet._pool)
-    for sensor, plan, slot in carried:
-        core.add(sensor, plan, slot)
-    fleet._core = core
-    fleet.restore(snapshot)
-    return fleet

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
-from propwash._fleet_types import Flags
+from propwash._fleet_types import Core, Flags, SensorRecord
 from propwash._sensor_base import (
     FIRST_STREAM,
     STREAMS_PER_SENSOR,
@@ -22,10 +22,6 @@ from propwash._sensor_base import (
     arrays_of,
     blanked,
 )
-
-if TYPE_CHECKING:
-    from propwash._sensing_core import SensingCore
-
 
 _FEW = 16
 """A sensor reads for single vehicles where they are no more than this part of all."""
@@ -62,7 +58,7 @@ class _Sample(Generic[Reading]):
         return replace(self, time=put(self.time, time), reading=_mapped(put, self.reading, reading))
 
 
-class FleetSensor(Generic[Reading]):
+class FleetSensor(_core.FleetSampler, Generic[Reading]):
     """A sensor on every vehicle of a fleet, as `Fleet.attach` gives it.
 
     Readings are taken at exact instants of the fleet's clock, whatever the steps, and can be read
@@ -70,12 +66,19 @@ class FleetSensor(Generic[Reading]):
     """
 
     def __init__(
-        self, core: SensingCore, sensor: Sensor[Reading], plan: SensorPlan, slot: int
+        self,
+        core: Core,
+        sensor: Sensor[Reading],
+        plan: SensorPlan,
+        slot: int,
+        pool: _core.ThreadPool | None,
     ) -> None:
+        super().__init__()
         self._core = core
+        self._pool = pool
         self._sensor = sensor
         self._plan = plan
-        self._slot = slot
+        self.slot = slot
         self._late = _core.latency_in_steps(plan.latency, core.dt)
         self._start_again(core.steps)
 
@@ -110,12 +113,12 @@ class FleetSensor(Generic[Reading]):
 
         Where there is none yet: NaN, False and -1.
         """
-        return self._arrived().reading
+        return self.arrived().reading
 
     @property
     def time(self) -> NDArray[np.float64]:
         """(n,) s, since each vehicle's reset, when it was taken; NaN where there is none yet."""
-        return self._arrived().time
+        return self.arrived().time
 
     def __repr__(self) -> str:
         p = self._plan
@@ -129,23 +132,19 @@ class FleetSensor(Generic[Reading]):
         while self._pending and self._pending[0].due <= now:
             self._current = self._pending.popleft()
 
-    def _arrived(self) -> _Sample[Reading]:
-        with self._core.lock:
+    def arrived(self) -> _Sample[Reading]:
+        """The last sample that has arrived; it does not change."""
+        with self._core:
             self._deliver()
             return self._current
 
-    @property
-    def next_step(self) -> int:
-        """The step of the next sample."""
-        return self._next
-
     def _schedule(self) -> None:
-        self._next = _core.sample_step(self._sample, self.rate, self._core.dt, self._start)
+        self.next_step = _core.sample_step(self._sample, self.rate, self._core.dt, self._start)
 
     def _key(self) -> NoiseKey:
         """Of the fleet's present seed."""
         key = _core.sensor_key(self._core.seed, self._plan.seed)
-        stream = FIRST_STREAM + STREAMS_PER_SENSOR * self._slot
+        stream = FIRST_STREAM + STREAMS_PER_SENSOR * self.slot
         return NoiseKey(key, self._core.first_id, stream)
 
     def _start_again(self, step: int) -> None:
@@ -153,18 +152,21 @@ class FleetSensor(Generic[Reading]):
         self._start, self._sample = step, 0
         self._bias = self._sensor.started(None, self._core.size, None, self._key().start(step))
         self._pending: deque[_Sample[Reading]] = deque()
-        first = self.take(step)
+        first = self._take(step)
         self._current = replace(first, due=step).without(np.ones(self._core.size, dtype=np.bool_))
 
     def check(self) -> None:
         """Raises ValueError where the sensor has become one for another number of bodies."""
         self._sensor._check_size(self._core.size)
 
-    def take(self, step: int) -> _Sample[Reading]:
-        """Takes the sample that is due at this step."""
+    def sample(self, step: int) -> None:
+        """Takes the sample that is due at this step; the fleet calls it."""
+        self._take(step)
+
+    def _take(self, step: int) -> _Sample[Reading]:
         core = self._core
         reading, self._bias = self._sensor.sampled(
-            core.motion(), self._bias, self.rate, self._sample, self._key(), core.pool
+            _motion(core), self._bias, self.rate, self._sample, self._key(), self._pool
         )
         for array in arrays_of(reading).values():
             array.flags.writeable = False
@@ -177,8 +179,14 @@ class FleetSensor(Generic[Reading]):
         self._schedule()
         return sample
 
-    def forget(self, mask: Flags, step: int) -> None:
+    def reset(self, mask: Flags | None, seed: int | None) -> None:
         """Vehicles of the mask have been reset: readings on their way are lost, biases new."""
+        step = self._core.steps
+        if seed is not None:
+            self._start_again(step)
+            return
+        if mask is None:
+            mask = np.ones(self._core.size, dtype=np.bool_)
         self._deliver()
         self._current = self._current.without(mask)
         self._pending = deque(sample.without(mask) for sample in self._pending)
@@ -192,10 +200,10 @@ class FleetSensor(Generic[Reading]):
         sensor, the vehicle and the fleet's step alone.
         """
         core = self._core
-        with core.lock:
+        with core:
             self._deliver()
             chosen = np.flatnonzero(mask)
-            first = self._first_readings(chosen, core.motion())
+            first = self._first_readings(chosen, _motion(core))
             times = core.time[chosen]
             self._current, *waiting = (
                 sample.replaced(chosen, times, first) for sample in (self._current, *self._pending)
@@ -205,7 +213,7 @@ class FleetSensor(Generic[Reading]):
     def _first_readings(self, chosen: NDArray[np.intp], motion: Motion) -> Reading:
         """Of some vehicles alone where these are few, as a sensor may take long for all."""
         sensor, rate, step = self._sensor, self.rate, self._core.steps
-        key, pool = self._key(), self._core.pool
+        key, pool = self._key(), self._pool
         if len(chosen) * _FEW > len(motion) or not sensor.is_for(1):
             everyone = sensor.read(motion, self._bias, rate, key.first(step), pool)
             return _mapped(lambda array: array[chosen], everyone)
@@ -222,10 +230,25 @@ class FleetSensor(Generic[Reading]):
         return _mapped(lambda *arrays: np.concatenate(arrays), *rows)
 
     def attachment(self) -> tuple[Sensor[Reading], SensorPlan, int]:
-        """What SensingCore.add() takes."""
-        return self._sensor, self._plan, self._slot
+        """The sensor, how it is attached, and the slot of its noise."""
+        return self._sensor, self._plan, self.slot
 
-    def _retire(self) -> None:
+    def record(self, samples: list[_Sample[Reading]]) -> SensorRecord:
+        """Samples of arrived() one after the other, in arrays (T, n, …)."""
+
+        def whole(rows: list[NDArray[Any]], like: NDArray[Any]) -> NDArray[Any]:
+            return np.array(rows, like.dtype).reshape(len(rows), *like.shape)
+
+        like = self.arrived()
+        time = whole([sample.time for sample in samples], like.time)
+        columns = [arrays_of(sample.reading) for sample in samples]
+        arrays = {
+            name: whole([column[name] for column in columns], array)
+            for name, array in arrays_of(like.reading).items()
+        }
+        return SensorRecord(time, type(like.reading)(**arrays))
+
+    def retire(self) -> None:
         """Keeps the last reading, for good."""
         self._deliver()
         self._pending.clear()
@@ -235,7 +258,7 @@ class FleetSensor(Generic[Reading]):
         arrays = arrays_of(self._current.reading)
         p = self._plan
         layout = [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()]
-        device = [self._sensor.kind, p.name, p.rate, p.latency, p.seed, self._slot]
+        device = [self._sensor.kind, p.name, p.rate, p.latency, p.seed, self.slot]
         return [*device, self._bias.shape[1], layout]
 
     def snapshot(self) -> list[Any]:
@@ -262,6 +285,11 @@ class SensorPlan:
     latency: float
     seed: int
     """The sensor's when it was attached."""
+
+
+def _motion(core: Core) -> Motion:
+    """What the sensors may know."""
+    return Motion(core.position, core.attitude, core.velocity, core.body_rates)
 
 
 def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:

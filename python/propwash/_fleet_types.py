@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,24 @@ from numpy.typing import NDArray
 from propwash import _core
 from propwash import _fleet_input as given
 from propwash._parameter_values import checked_parameters
+from propwash._reference import Reference
 
 Numbers = NDArray[Any]
 """float32 or float64, as the fleet is."""
 Flags = NDArray[np.bool_]
+FleetIntegrator = Literal["euler", "rk4"]
+
+Core: TypeAlias = _core.FleetFloat32 | _core.FleetFloat64
+"""A bound fleet."""
+
+Command: TypeAlias = (
+    _core.RateThrust
+    | _core.RotorSpeeds
+    | _core.AttitudeThrust
+    | _core.VelocityCommand
+    | _core.PositionCommand
+    | _core.TrajectoryCommand
+)
 
 RECORDED = (
     "time",
@@ -145,6 +159,11 @@ class FleetTrajectory:
         arrays = [array for array in vars(self).values() if isinstance(array, np.ndarray)]
         arrays += [record.time for record in self.readings.values()]
         return len(arrays[0]) if arrays else 0
+
+
+def without_reference(command: Command | Reference) -> Command:
+    """A command: of a Reference its rows, for the geometric controller."""
+    return command.command() if isinstance(command, Reference) else command
 
 
 def pool_of(threads: object) -> _core.ThreadPool | None:

@@ -47,7 +47,7 @@ class CarTrajectory:
 class Car(_core.Car):
     """The FlightGoggles car (Guerra et al., arXiv 1905.11377, eqs. 24 to 26).
 
-    dt [s] is given with each call; a CarFleet takes it at construction.
+    dt [s] is given with each call.
 
     vehicle: a name of `propwash.vehicles.names(CarParameters)`, the path of a TOML file, or
         CarParameters.
@@ -94,7 +94,7 @@ class Car(_core.Car):
         """Drives and records: one row after each command, held for `substeps` steps of dt [s].
 
         commands: with T rows; or one command, held for all of `steps` rows.
-        dt: s, of this call; a CarFleet has one from its construction.
+        dt: s, of this call.
 
         Raises ValueError or TypeError as step() does; the state is then unchanged.
         """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
+from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -12,21 +13,25 @@ from numpy.typing import ArrayLike, DTypeLike
 from propwash import _core, vehicles
 from propwash import _fleet_input as given
 from propwash._fleet_attach import SensorCarrier
-from propwash._fleet_base import BaseFleet, FleetIntegrator
-from propwash._fleet_commands import Command, without_reference
+from propwash._fleet_fields import FleetFields
 from propwash._fleet_parameters import FleetParameters
+from propwash._fleet_sensors import SensorPlan
 from propwash._fleet_types import (
     RECORDED,
+    Command,
     Dryden,
     Flags,
     FleetImuReading,
+    FleetIntegrator,
     FleetState,
     FleetTrajectory,
     Numbers,
     ThreadPool,
     pool_of,
+    without_reference,
 )
 from propwash._reference import Reference
+from propwash._sensor_base import Sensor
 from propwash.multicopter import DEFAULT_DT, MulticopterState
 from propwash.outer_loops import OuterLoops, as_dict
 from propwash.parameters import ParameterError, VehicleParameters
@@ -47,7 +52,7 @@ __all__ = [
 ]
 
 
-class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64], SensorCarrier):
+class Fleet(FleetFields, SensorCarrier):
     """n multicopters of the FlightGoggles papers, stepped together.
 
     dt [s] is given at construction; a single Multicopter takes it with each call.
@@ -96,12 +101,19 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         outer_loops: OuterLoops | None = None,
     ) -> None:
         parameters = vehicles.load(vehicle)
-        self._take_options(n, dtype, integrator, dt, seed, first_id)
+        if integrator not in ("rk4", "euler"):
+            raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")
+        self._size = given.whole_number("n", n, 1, 2**32)
+        self._dtype = given.numpy_type(dtype)
         if turbulence is not None and not isinstance(turbulence, Dryden):
             raise ParameterError(f"turbulence: expected a Dryden or None, got {turbulence!r:.100}")
         self._parameters = parameters
         self._pool = pool_of(threads)
-        self._options |= {
+        self._options = {
+            "integrator": integrator,
+            "dt": given.number("dt", dt, "a finite number > 0 [s]"),
+            "seed": given.whole_number("seed", seed, 0, 2**64 - 1),
+            "first_id": given.whole_number("first_id", first_id, 0, 2**32 - self._size),
             "noise": given.flag("noise", noise),
             "floor": None if floor is None else given.number("floor", floor, "a number [m]"),
             "turbulence": turbulence,
@@ -115,6 +127,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         if outer_loops is not None:
             self._core.set_outer_loops(as_dict(outer_loops))
         self._parameter_map = FleetParameters(self._core, self._size, table)
+        self._sensors = {}
 
     def _make_core(self) -> _core.FleetFloat32 | _core.FleetFloat64:
         kind = _core.FleetFloat32 if self._dtype == np.float32 else _core.FleetFloat64
@@ -150,6 +163,7 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
 
         Raises ValueError or TypeError for invalid arguments; the fleet is then unchanged.
         """
+        self._check_sensors()
         self._core.step(without_reference(command), substeps)
 
     def rollout(
@@ -171,9 +185,20 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         Raises ValueError or TypeError as step() does; the fleet is then unchanged.
         """
         names = given.names("record", record, list(FleetTrajectory.__dataclass_fields__))
-        names = self._recorded(names)
+        sensors = dict(self._sensors) if "readings" in names else {}
+        samples: dict[str, list[Any]] = {name: [] for name in sensors}
+
+        def read() -> None:
+            for name, handle in sensors.items():
+                samples[name].append(handle.arrived())
+
+        self._check_sensors()
         flown = without_reference(commands)
-        return FleetTrajectory(**self._core.rollout(flown, steps, substeps, names))
+        fields = [name for name in names if name != "readings"]
+        after = read if sensors else None
+        arrays = self._core.rollout(flown, steps, substeps, fields, after)
+        readings = {name: handle.record(samples[name]) for name, handle in sensors.items()}
+        return FleetTrajectory(**arrays, readings=MappingProxyType(readings))
 
     def reset(
         self,
@@ -190,29 +215,29 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         """Starts vehicles again at time 0: from `state`, or in hover trim at the origin.
 
         The given parts replace those of the state. Parts have a row for each vehicle, or are for
-        all alike. mask: (n,) truth values, which
-        vehicles; parts may then have a row for each of these instead. Controller, delays and
-        biases start again; wind, voltage and parameters stay. The noise goes on, so that no two
-        episodes are alike, unless a seed is given: then all vehicles start as if new.
+        all alike. mask: (n,) truth values, which vehicles; parts may then have a row for each of
+        these instead. Controller, delays and biases start again; wind, voltage and parameters stay.
+        The noise goes on, so that no two episodes are alike, unless a seed is given: then all
+        vehicles start as if new.
 
         Raises ValueError or TypeError for invalid parts; nothing changes then.
         """
         chosen = given.mask(mask, self._size)
         parts = self._parts(state, position, velocity, attitude, body_rates, rotor_speeds, chosen)
-        if seed is None:
-            self._core.reset(parts, chosen, None)
-            return
-        if chosen is not None:
-            raise ValueError("seed: expected None together with a mask; it is of all vehicles")
-        self._core.reset(parts, None, given.whole_number("seed", seed, 0, 2**64 - 1))
+        if seed is not None:
+            if chosen is not None:
+                raise ValueError("seed: expected None together with a mask; it is of all vehicles")
+            seed = given.whole_number("seed", seed, 0, 2**64 - 1)
+        self._reset(parts, chosen, seed)
 
-    @property
-    def state(self) -> FleetState:
-        """The physical state after the last step, copied."""
-        core = self._core
-        return FleetState(
-            core.position, core.velocity, core.attitude, core.body_rates, core.rotor_speeds
-        )
+    def _reset(
+        self, parts: tuple[Numbers | None, ...], chosen: Flags | None, seed: int | None
+    ) -> None:
+        with self._core:
+            self._check_sensors()
+            self._core.reset(parts, chosen, seed)
+            for handle in self._sensors.values():
+                handle.reset(chosen, seed)
 
     def set_state(
         self,
@@ -279,16 +304,6 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         expected = f"speeds in the motors' range, [{least.min():g}, {most.max():g}] rad/s"
         given.refuse_where(bad, "rotor_speeds", rows, 1, expected, chosen)
 
-    def restore(self, snapshot: bytes) -> None:
-        """Continues, bit for bit, from what snapshot() gave for the same vehicle and size.
-
-        The snapshot of a fleet with sensors holds their biases, counters and readings too, those on
-        their way included, and is for a fleet with the same sensors. Raises ValueError for another
-        snapshot, TypeError for what is not bytes; nothing changes then.
-        """
-        self._refuse_sensors(snapshot)
-        super().restore(snapshot)
-
     def set_wind(self, wind: ArrayLike) -> None:
         """Sets the mean wind, m/s, world frame: (n, 3), or (3,) for all; kept by reset()."""
         self._core.set_wind(given.rows("wind", wind, self._size, (3,), self._dtype, "m/s"))
@@ -341,6 +356,31 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         self._core.set_action_delay(values.astype(np.uint32).reshape(-1))
 
     @property
+    def parameters(self) -> FleetParameters:
+        """The vehicles' parameters: a mapping from names to read-only arrays (n, …)."""
+        return self._parameter_map
+
+    def set_parameters(
+        self,
+        values: Mapping[str, ArrayLike] | None = None,
+        *,
+        mask: ArrayLike | None = None,
+        **more: ArrayLike,
+    ) -> None:
+        """Sets parameters by name, all of them or, on an error, none; state and time go on.
+
+        values, more: a number, or what one vehicle has, or a row for each vehicle, in SI units:
+        `fleet.set_parameters(mass=1.1 * fleet.parameters["mass"])`,
+        `fleet.set_parameters({"body.inertia": inertia})`. Names are those of `parameters`.
+        mask: (n,) truth values, which vehicles; values then broadcast to (m, …), a row for each of
+        the m chosen ones. That takes as long as m multicopters do where the fleet already has
+        parameters for each vehicle and the new ones need the same kernels, else as long as all.
+
+        Raises ParameterError, which names the first invalid vehicle; KeyError or TypeError.
+        """
+        self._parameter_map._set({**(values or {}), **more}, given.mask(mask, self._size))
+
+    @property
     def outer_loops(self) -> OuterLoops:
         """Gains and limits of the outer loops; they may be set at any time.
 
@@ -353,92 +393,46 @@ class Fleet(BaseFleet[VehicleParameters, _core.FleetFloat32 | _core.FleetFloat64
         self._core.set_outer_loops(as_dict(loops))
         self._options["outer_loops"] = loops
 
-    @property
-    def position(self) -> Numbers:
-        """(n, 3) m, world frame."""
-        return self._core.position
-
-    @property
-    def velocity(self) -> Numbers:
-        """(n, 3) m/s, world frame."""
-        return self._core.velocity
-
-    @property
-    def attitude(self) -> Numbers:
-        """(n, 4) unit quaternions, scalar first: they turn body components into the world."""
-        return self._core.attitude
-
-    @property
-    def body_rates(self) -> Numbers:
-        """(n, 3) rad/s, body frame."""
-        return self._core.body_rates
-
-    @property
-    def rotor_speeds(self) -> Numbers:
-        """(n, N) rad/s."""
-        return self._core.rotor_speeds
-
-    @property
-    def rotor_command(self) -> Numbers:
-        """(n, N) rad/s, what the motors were driven to in the last step."""
-        return self._core.rotor_command
-
-    @property
-    def rotor_effectiveness(self) -> Numbers:
-        """(n, N) factors on the rotors' thrust and aerodynamic torque."""
-        return self._core.rotor_effectiveness
-
-    @property
-    def external_force(self) -> Numbers:
-        """(n, 3) N, world frame."""
-        return self._core.external_force
-
-    @property
-    def external_torque(self) -> Numbers:
-        """(n, 3) N m, body frame."""
-        return self._core.external_torque
-
-    @property
-    def imu(self) -> FleetImuReading:
-        """The IMUs' readings now, or their last ones where they are slower than the steps."""
-        return FleetImuReading(*self._core.imu())
-
-    @property
-    def accelerometer_bias(self) -> Numbers:
-        """(n, 3) m/s^2, sensor axes."""
-        return self._core.accelerometer_bias
-
-    @property
-    def gyroscope_bias(self) -> Numbers:
-        """(n, 3) rad/s, sensor axes."""
-        return self._core.gyroscope_bias
-
-    @property
-    def wind(self) -> Numbers:
-        """(n, 3) m/s, mean wind, world frame."""
-        return self._core.wind
-
-    @property
-    def contact(self) -> Flags:
-        """(n,) whether the floor was touched during the last step() or entry of a rollout."""
-        return self._core.contact
-
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return cast(
-            tuple[Callable[..., Any], tuple[Any, ...]], self._with_sensors(super().__reduce__())
+        with self._core:
+            carried = [handle.attachment() for handle in self._sensors.values()]
+            memory = (self.parameters.own(), carried, self.snapshot())
+        made_by = (type(self), self._parameters, self._size, self._dtype.name, self.threads)
+        return _rebuilt, (*made_by, self._options, *memory)
+
+    def __repr__(self) -> str:
+        o = self._options
+        return (
+            f"{type(self).__name__}({self._parameters.name!r}, {self._size}, "
+            f"dtype={self._dtype.name!r}, integrator={o['integrator']!r}, dt={o['dt']:.6g}, "
+            f"seed={self.seed}, threads={self.threads}) after {self.steps} steps"
         )
-
-    @property
-    def rotors(self) -> int:
-        """The number of rotors of a vehicle."""
-        return len(self._parameters.rotors)
-
-    @property
-    def isa(self) -> str:
-        """The instruction set of the kernels."""
-        return self._core.isa
 
 
 def build_info() -> dict[str, Any]:
     """How the extension was built, and which instruction set this process uses."""
     return cast(dict[str, Any], _core.build_info())
+
+
+def _rebuilt(
+    kind: Any,
+    parameters: VehicleParameters,
+    size: int,
+    dtype: str,
+    threads: int,
+    options: dict[str, Any],
+    own: dict[str, Any],
+    carried: list[tuple[Sensor[Any], SensorPlan, int]],
+    snapshot: bytes,
+) -> Any:
+    if not isinstance(snapshot, bytes) or not isinstance(size, int) or size > len(snapshot):
+        # before memory is taken for as many
+        raise ValueError(f"snapshot: expected that of {size!r:.50} vehicles, got {snapshot!r:.50}")
+    fleet = kind.__new__(kind)
+    # not kind.__init__: a user's class may take other arguments
+    Fleet.__init__(fleet, parameters, size, dtype, threads=threads, **options)
+    fleet.set_parameters(own)
+    for attachment in carried:
+        fleet._carry(*attachment)
+    fleet.restore(snapshot)
+    return fleet

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _core, vehicles
 from propwash import _fleet_input as given
 from propwash._core import RotorSpeeds
-from propwash._fleet_commands import Command
+from propwash._fleet_types import Command
 from propwash._reference import Reference
 from propwash.outer_loops import OuterLoops, as_dict
 from propwash.parameters import VehicleParameters

@@ -89,11 +89,6 @@ void check_fleet_options() {
   for (const double bad : {not_finite[0], not_finite[1], inf}) {  // -inf is no floor
     with("floor", bad, [&](auto& o) { o.floor = bad; });
   }
-  for (const double bad : not_finite) {
-    pw::CarFleetOptions options;
-    options.dt = bad;
-    refused("dt", bad, [&] { pw::CarFleet<double>(pw::vehicles::car(), 1, options); });
-  }
 }
 
 /// States with one number that is not finite, for one vehicle and for fleets of both types.
@@ -160,19 +155,6 @@ void check_diverged() {
   }
 }
 
-void check_cars() {
-  pw::CarFleet<float> fleet{pw::vehicles::car(), 4};
-  const std::vector<float> position{
-      0, 0, static_cast<float>(not_finite[0]), 0, 0, static_cast<float>(inf), 0, 0};
-  const std::vector<float> heading{0, 0, 0, static_cast<float>(not_finite[1])};
-  fleet.set_state({position, heading});
-  std::vector<float> flags(4);
-  fleet.read(pw::CarFleetField::diverged, flags);
-  for (std::size_t i = 0; i < 4; ++i) {
-    expect((flags[i] > 0) == (i > 0), "flag of car " + std::to_string(i));
-  }
-}
-
 void check_world() {
   for (const double bad : not_finite) {
     pw::Scene scene;
@@ -207,7 +189,6 @@ int main() {
   check_states<double>();
   check_diverged<float>();
   check_diverged<double>();
-  check_cars();
   check_world();
   std::printf("failures: %d\n", failures);
   return failures == 0 ? 0 : 1;

@@ -13,8 +13,6 @@ template class propwash::Car<float>;
 template class propwash::RateController<4>;
 template class propwash::Fleet<float>;
 template class propwash::Fleet<double, 4>;
-template class propwash::CarFleet<float>;
-template class propwash::CarFleet<double>;
 template class propwash::SceneIndex<float>;
 template class propwash::SceneIndex<double>;
 

@@ -162,17 +162,6 @@ def _fly_on(fleet: pw.Fleet) -> None:
     require(np.isfinite(fleet.position).all(), "not finite after a reset")
 
 
-def _car_fleets() -> Sequence[pw.CarFleet]:
-    fleet = pw.CarFleet(n=3, seed=2)
-    fleet.step(pw.SpeedYawRate(2.0, 0.1), substeps=20)
-    return [fleet]
-
-
-def _drive_on(fleet: pw.CarFleet) -> None:
-    fleet.step(pw.SpeedYawRate(2.0, 0.1), substeps=5)
-    require(np.isfinite(fleet.time).all(), "time")
-
-
 class PickleReader:
     """What pickle calls for objects of the package, with parts of the arguments damaged.
 
@@ -187,7 +176,7 @@ class PickleReader:
         scene = Scene([Plane(name="ground"), Box(name="crate", size=(1, 1, 1))])
         low_pass = pw.LowPass(30.0, 0.001, channels=2)
         objects = [
-            *(_multicopters()[0], _cars()[0], _controllers()[0], _fleets()[1], _car_fleets()[0]),
+            *(_multicopters()[0], _cars()[0], _controllers()[0], _fleets()[1]),
             *(_sensing_fleets()[0], scene, low_pass, pw.vehicles.load("penguin"), scene.items[1]),
             *(_HOVER, pw.RotorSpeeds([1.0, 2.0, 3.0, 4.0]), pw.SpeedYawRate(1.0, 0.1)),
             *(pw.VelocityCommand([1.0, 0.0, 0.0], 0.1), pw.PositionCommand([1.0, 0.0, 0.0], 0.1)),
@@ -230,7 +219,6 @@ MEMORY_READERS: Mapping[str, Any] = {
         SnapshotReader("rate_controller", _controllers, _controls),
         SnapshotReader("fleet", _fleets, _fly_on),
         SnapshotReader("sensing_fleet", _sensing_fleets, _fly_on),
-        SnapshotReader("car_fleet", _car_fleets, _drive_on),
         PickleReader(),
     )
 }

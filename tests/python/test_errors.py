@@ -30,7 +30,7 @@ FLAT = VEHICLE.replace(rotors=[r.replace(position=(r.position[0], 0, 0)) for r i
 
 def assigned(name: Any, value: Any) -> None:
     """A parameter of a fleet."""
-    pw.Fleet(VEHICLE, 2, threads=1).parameters[name] = value
+    pw.Fleet(VEHICLE, 2, threads=1).set_parameters({name: value})
 
 
 def flown_with(loops: Any) -> None:

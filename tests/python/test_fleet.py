@@ -79,7 +79,7 @@ def test_what_a_user_types() -> None:
     assert np.array_equal(log.position, again.position)
     before = np.asarray(fleet.parameters["mass"])
     factors = rng.uniform(0.8, 1.2, n)
-    fleet.parameters["mass"] *= factors
+    fleet.set_parameters(mass=fleet.parameters["mass"] * factors)
     assert np.array_equal(fleet.parameters["mass"], before * factors)
     assert repr(fleet).startswith("Fleet('flightgoggles', 37, dtype='float32'")
     assert len(fleet) == fleet.size == n
@@ -263,7 +263,7 @@ def test_copies_carry_parameters_and_options() -> None:
     fleet = pw.Fleet(
         "flightgoggles", 5, "float64", "euler", dt=0.002, seed=3, threads=2, noise=False
     )
-    fleet.parameters["mass"] = [0.8, 0.9, 1.0, 1.1, 1.2]
+    fleet.set_parameters(mass=[0.8, 0.9, 1.0, 1.1, 1.2])
     fleet.step(lively(5), substeps=10)
     other = pickle.loads(pickle.dumps(fleet))
     for each in (fleet, other):

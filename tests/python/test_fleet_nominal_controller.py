@@ -42,15 +42,19 @@ def flown(fleet: pw.Fleet, thrust: float) -> tuple[Array, Array]:
     return np.asarray(path.body_rates), np.asarray(path.position)
 
 
+def scale(fleet: pw.Fleet, name: str, factors: Any) -> None:
+    fleet.set_parameters({name: fleet.parameters[name] * factors})
+
+
 @pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
 def test_inertia_that_is_not_known_is_gain_that_is_lost(vehicle: str) -> None:
     """J0 (K e) drives k J0 as k J0 (K/k e) does: the same flight, for principal and general."""
     weight = pw.vehicles.load(vehicle).body.mass * 9.81
     unknown, known = fleet_of(vehicle, True), fleet_of(vehicle, False)
     for fleet in (unknown, known):
-        fleet.parameters["body.inertia"] *= SPREAD[:, np.newaxis, np.newaxis]
+        scale(fleet, "body.inertia", SPREAD[:, np.newaxis, np.newaxis])
     for gain in GAINS:
-        known.parameters[f"rate_controller.{gain}"] /= SPREAD[:, np.newaxis]
+        scale(known, f"rate_controller.{gain}", 1.0 / SPREAD[:, np.newaxis])
     rates, position = flown(unknown, weight)
     expected = flown(known, weight)
     assert np.abs(rates).max() > 0.5
@@ -63,7 +67,7 @@ def test_thrust_that_is_not_known_is_not_made_up_for() -> None:
     asked = pw.Allocation("flightgoggles").allocate([0, 0, 0], 5.0)
     for nominal, expected in ((True, np.ones_like(SPREAD)), (False, SPREAD**-0.5)):
         fleet = fleet_of("flightgoggles", nominal)
-        fleet.parameters["rotors.thrust_coefficient"] *= SPREAD[:, np.newaxis]
+        scale(fleet, "rotors.thrust_coefficient", SPREAD[:, np.newaxis])
         fleet.step(pw.RateThrust([0, 0, 0], thrust=5.0), substeps=960)
         np.testing.assert_allclose(fleet.rotor_speeds, np.outer(expected, asked), rtol=1e-9)
 
@@ -73,7 +77,7 @@ def test_motors_keep_to_their_own_range() -> None:
     highest = {"nominal": 0.0, "own": 0.0}
     for name, nominal in (("nominal", True), ("own", False)):
         fleet = fleet_of("flightgoggles", nominal)
-        fleet.parameters["motor.speed_max"] *= 0.6
+        scale(fleet, "motor.speed_max", 0.6)
         fleet.step(pw.RateThrust([0, 0, 0], thrust=100.0), substeps=10)
         assert np.all(fleet.rotor_command <= fleet.parameters["motor.speed_max"][:, np.newaxis])
         highest[name] = float(fleet.rotor_speeds.max())
@@ -87,7 +91,7 @@ def test_a_fleet_whose_vehicle_cannot_be_controlled_is_refused() -> None:
     spins = [rotor.spin for rotor in vehicle.rotors]
     for nominal in (True, False):
         fleet = pw.Fleet(vehicle.replace(rotors=alike), 2, nominal_controller=nominal)
-        fleet.parameters["rotors.spin"] = np.array(spins)
+        fleet.set_parameters({"rotors.spin": np.array(spins)})
         if not nominal:
             fleet.step(pw.RateThrust([0, 0, 0], thrust=9.81))
             continue
@@ -103,9 +107,9 @@ def test_it_changes_nothing_while_all_are_as_the_fleet_is() -> None:
 def test_some_vehicles_and_copies_keep_to_it() -> None:
     whole, some = fleet_of("flightgoggles", True), fleet_of("flightgoggles", True)
     inertia = np.array(whole.parameters["body.inertia"]) * SPREAD[:, np.newaxis, np.newaxis]
-    whole.parameters["body.inertia"] = inertia
-    some.parameters["body.inertia"] *= 1.0 + 1e-9  # all have their own
-    some.parameters.assign({"body.inertia": inertia}, np.ones(len(SPREAD), dtype=bool))
+    whole.set_parameters({"body.inertia": inertia})
+    scale(some, "body.inertia", 1.0 + 1e-9)  # all have their own
+    some.set_parameters({"body.inertia": inertia}, mask=np.ones(len(SPREAD), dtype=bool))
     copy = pickle.loads(pickle.dumps(whole))
     rates = flown(whole, 9.81)[0]
     assert np.array_equal(flown(some, 9.81)[0], rates)

@@ -62,7 +62,7 @@ def test_unknown_vehicles_are_refused_with_the_nearest_name() -> None:
     with pytest.raises(pw.ParameterError, match="'blackbrid'; did you mean 'blackbird'"):
         pw.Fleet("blackbrid", 3)
     with pytest.raises(
-        pw.ParameterError, match=r"expected a multicopter, this is a car; .*pw\.CarFleet"
+        pw.ParameterError, match=r"expected a multicopter, this is a car; .*pw\.Car"
     ):
         pw.Fleet("car", 3)
     with pytest.raises(pw.ParameterError, match=r"body\.mass = -1"):
@@ -93,7 +93,7 @@ def test_a_time_step_too_long_for_the_motors_is_warned_of() -> None:
 def test_one_vehicle_with_motors_too_quick_for_the_time_step_is_warned_of() -> None:
     fleet = pw.Fleet("flightgoggles", 3, integrator="euler")
     with pytest.warns(RuntimeWarning, match="motor time constant of 0.0005 s"):
-        fleet.parameters["motor.time_constant_up"] = [0.02, 0.0005, 0.02]
+        fleet.set_parameters({"motor.time_constant_up": [0.02, 0.0005, 0.02]})
 
 
 @pytest.mark.parametrize(

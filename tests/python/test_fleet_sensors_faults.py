@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -110,3 +111,37 @@ def test_a_spoilt_snapshot_is_refused_and_nothing_changes(
         fleet.restore(snapshot[:8] + msgspec.msgpack.encode(content))
     assert fleet.snapshot() == before
     fleet.step(HOVER, substeps=100)
+
+
+def test_a_sensor_that_fails_stops_the_call_at_its_sample() -> None:
+    class Failing(pw.Barometer):
+        fails = False
+
+        def _read(self, *arguments: Any) -> Any:
+            if self.fails:
+                raise OSError("no pressure")
+            return super()._read(*arguments)
+
+    fleet, plain = fleet_of(), fleet_of()
+    sensor = Failing()
+    handle = fleet.attach(sensor, 100.0)
+    fleet.step(HOVER, substeps=25)
+    sensor.fails = True
+    for _ in range(2):  # what is due comes with the next step, and fails again
+        with pytest.raises(OSError, match="no pressure"):
+            fleet.step(HOVER, substeps=100)
+    assert (fleet.steps, handle.samples) == (30, 3)
+    sensor.fails = False
+    fleet.step(HOVER, substeps=100)
+    plain.step(HOVER, substeps=130)
+    assert handle.samples == 4 + (130 - 30) * 100 // 960
+    assert np.array_equal(fleet.position, plain.position)
+
+
+def test_a_fleet_with_sensors_is_freed_with_its_last_name() -> None:
+    fleet = fleet_of()
+    fleet.attach(pw.Gnss(), 50.0)
+    fleet.step(HOVER, substeps=100)
+    core = weakref.ref(fleet._core)
+    del fleet
+    assert core() is None

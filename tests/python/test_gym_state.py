@@ -412,7 +412,7 @@ def test_a_snapshot_continues_bit_for_bit(kind: type[pg.Task], observation: Any)
         expected = run(env, actions)
         # what comes between must leave no trace
         env.reset(seed=5)
-        env.fleet.parameters["drag.translational"] = 0.1
+        env.fleet.set_parameters({"drag.translational": 0.1})
         run(env, actions_for(env, 9, seed=2))
         env.restore(taken)
         assert np.array_equal(env.observe(), seen)
@@ -534,7 +534,7 @@ def test_a_refused_snapshot_leaves_the_parameters_alone() -> None:
     ours, theirs = pg.make_vec(pg.Hover, 2), pg.make_vec(pg.Hover, 2)
     for envs in (ours, theirs):
         envs.reset(seed=1)
-    theirs.fleet.parameters["mass"] = [1.1, 1.2]
+    theirs.fleet.set_parameters(mass=[1.1, 1.2])
     theirs.fleet.attach(pw.Barometer(), rate=20.0)
     nominal = np.array(ours.fleet.parameters["mass"])
     with pytest.raises(ValueError, match="attach the same sensors"):

@@ -173,7 +173,7 @@ def test_models_of_many_states_are_those_of_each() -> None:
 
 def test_a_fleet_is_linearised_where_it_is_with_its_own_parameters() -> None:
     fleet = pw.Fleet("flightgoggles", 3, dtype="float64", noise=False, threads=1)
-    fleet.parameters["mass"] *= np.array([0.9, 1.0, 1.2])
+    fleet.set_parameters(mass=fleet.parameters["mass"] * np.array([0.9, 1.0, 1.2]))
     fleet.step(pw.RateThrust([1.0, 0.0, 0.5], 10.0), substeps=50)
     models = linearize(fleet)
     masses = fleet.parameters["mass"]
@@ -186,7 +186,7 @@ def test_a_fleet_is_linearised_where_it_is_with_its_own_parameters() -> None:
 def test_a_fleet_is_linearised_as_it_flies() -> None:
     """By its own integrator and step, each vehicle held by its own weight."""
     fleet = pw.Fleet("flightgoggles", 3, dt=DT, integrator="euler", dtype="float64", noise=False)
-    fleet.parameters["mass"] *= np.array([0.5, 1.0, 1.5])
+    fleet.set_parameters(mass=fleet.parameters["mass"] * np.array([0.5, 1.0, 1.5]))
     fleet.reset()
     models = linearize(fleet, kind="discrete", command="rate_thrust")
     assert np.abs(models.drift).max() < 1e-9

@@ -117,7 +117,7 @@ def test_thrust_and_weight_of_a_vehicle() -> None:
 def test_unlike_motors_of_a_fleet_are_a_parameter_with_a_number_for_each_rotor() -> None:
     fleet = pw.Fleet(unlike(), 3, dtype="float64", noise=False)
     assert fleet.parameters["motor.speed_max"].shape == (3, 4)
-    fleet.parameters["motor.speed_max"] = np.full((3, 4), 1550.0)
+    fleet.set_parameters({"motor.speed_max": np.full((3, 4), 1550.0)})
     fleet.step(pw.RotorSpeeds(np.full(4, 9000.0)), substeps=10)
     assert np.all(fleet.rotor_command == 1550.0)
     with pytest.raises(ValueError, match="the motors' range"):

@@ -181,7 +181,7 @@ def test_sensors_ride_along() -> None:
 def test_velocity_knows_each_vehicle_s_weight() -> None:
     """Vehicles of other masses hold their height as well as those of the fleet's own."""
     fleet = made(noise=False)
-    fleet.parameters["mass"] = np.linspace(0.6, 1.8, N)
+    fleet.set_parameters(mass=np.linspace(0.6, 1.8, N))
     fleet.reset()
     fleet.step(VelocityCommand([0.0, 0.0, 0.0]), substeps=960)
     assert np.abs(fleet.position).max() < 1e-6
@@ -297,11 +297,11 @@ def test_a_fleet_in_several_gravities_flies_no_outer_loops() -> None:
     fleet = made(dtype="float32")
     own = np.array(fleet.parameters["body.gravity"])
     own[0] = [0.0, 0.0, -3.7]
-    fleet.parameters["body.gravity"] = own
+    fleet.set_parameters({"body.gravity": own})
     with pytest.raises(ParameterError, match=r"body\.gravity: expected that of the fleet"):
         fleet.step(PositionCommand([0, 0, 0]))
     own[0] = own[1]
-    fleet.parameters["body.gravity"] = own
+    fleet.set_parameters({"body.gravity": own})
     fleet.step(PositionCommand([0, 0, 0]))
 
 

@@ -19,7 +19,6 @@ def makers() -> list[Any]:
         pytest.param(lambda: pw.Multicopter(seed=1), hover, id="Multicopter"),
         pytest.param(lambda: pw.Car(seed=1), drive, id="Car"),
         pytest.param(lambda: pw.Fleet(n=3, seed=1, threads=1), hover, id="Fleet"),
-        pytest.param(lambda: pw.CarFleet(n=3, seed=1, threads=1), drive, id="CarFleet"),
     ]
 
 
@@ -98,21 +97,6 @@ def test_the_state_of_a_fleet(dtype: str) -> None:
     start = pw.Multicopter("crazyflie").trim(velocity=2.0)
     fleet.reset(start)
     assert np.allclose(fleet.velocity, np.tile(start.velocity, (5, 1)), rtol=1e-6)
-
-
-def test_the_state_of_a_fleet_of_cars() -> None:
-    fleet = pw.CarFleet("car", 4, "float64", threads=1)
-    fleet.step(pw.SpeedYawRate(np.arange(4.0), 0.2), substeps=9)
-    state = fleet.state
-    assert isinstance(state, pw.CarFleetState)
-    assert (len(state), state.position.shape, state.heading.shape) == (4, (4, 2), (4,))
-    fleet.set_state(pw.CarState(1.0, 2.0, 3.0), mask=np.arange(4) == 2)
-    assert np.array_equal(fleet.position[2], [1.0, 2.0])
-    assert fleet.heading[2] == 3.0
-    assert np.array_equal(fleet.position[:2], state.position[:2])
-    fleet.set_state(state)
-    assert np.array_equal(fleet.position, state.position)
-    assert np.array_equal(fleet.heading, state.heading)
 
 
 def test_parts_of_the_state_of_one_vehicle() -> None:

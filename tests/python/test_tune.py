@@ -341,7 +341,7 @@ def test_a_sweep_scores_as_single_flights_do() -> None:
     # the score by its definition, for the step about x
     fleet = pw.Fleet("flightgoggles", 3, dt=DT, seed=3, threads=1)
     for name, sets in gains.items():
-        fleet.parameters[f"rate_controller.{name}"] = np.tile(np.array(sets)[:, None], 3)
+        fleet.set_parameters({f"rate_controller.{name}": np.tile(np.array(sets)[:, None], 3)})
     fleet.step(pw.RateThrust(np.zeros(3), 9.81), substeps=48 * tune.RECORD_EVERY)
     missed = []
     for rate in [0.5] * 32 + [0.0] * 32:

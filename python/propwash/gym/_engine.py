@@ -284,7 +284,7 @@ class Engine:
                 drawn if fixed is None else fixed
                 for drawn, fixed in zip(parts, placed, strict=True)
             )
-        self.fleet._core.reset(parts, mask, None)
+        self.fleet._reset(parts, mask, None)
         for sensor in self.fleet.sensors.values():
             sensor.prime(mask)
         state = self.state

@@ -75,9 +75,8 @@ class Randomizer:
             own = draws.purpose(_draws.PARAMETERS)
             mask = np.zeros(self._fleet.size, dtype=np.bool_)
             mask[rows] = True
-            self._fleet.parameters.assign(
-                {each.name: each.draw(own) for each in self._varied}, mask
-            )
+            drawn = {each.name: each.draw(own) for each in self._varied}
+            self._fleet.set_parameters(drawn, mask=mask)
         air = draws.purpose(_draws.AIR)
         low, high = self._wind_range
         if high > 0.0:
@@ -131,6 +130,6 @@ def _check_extremes(fleet: Fleet, varied: _Varied, what: str) -> None:
     """A vehicle can be with the least and with the greatest value."""
     trial = Fleet(fleet.vehicle, 2, "float64", threads=1)
     try:
-        trial.parameters[varied.name] = varied.extremes()
+        trial.set_parameters({varied.name: varied.extremes()})
     except ParameterError as error:
         raise ParameterError(f"{what}: {error}") from None

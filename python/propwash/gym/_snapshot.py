@@ -161,7 +161,7 @@ def _assign(fleet: Fleet, wanted: Mapping[str, NDArray[Any]]) -> None:
         nominal = Fleet(fleet.vehicle, 1, threads=1).parameters
         changed |= {name: np.array(nominal[name][0]) for name in since}
     if changed:
-        fleet.parameters.update(changed)
+        fleet.set_parameters(changed)
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -177,7 +177,7 @@ def sweep(
     rows = round(duration / (dt * RECORD_EVERY))
     n = len(sets["proportional"])
     fleet = Fleet(vehicle, n, dt=dt, seed=seed, threads=threads)
-    fleet.parameters.update({f"rate_controller.{name}": each for name, each in sets.items()})
+    fleet.set_parameters({f"rate_controller.{name}": each for name, each in sets.items()})
     scores = _flown(fleet, rows, amplitude)
     lost = scores.lost | fleet.diverged
     return Sweep(

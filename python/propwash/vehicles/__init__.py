@@ -24,7 +24,7 @@ _FOLDER = Path(__file__).parent
 _WORDS: dict[Any, str] = {VehicleParameters: "multicopter", CarParameters: "car"}
 _USERS: dict[Any, str] = {
     VehicleParameters: "pw.Multicopter or pw.Fleet",
-    CarParameters: "pw.Car or pw.CarFleet",
+    CarParameters: "pw.Car",
 }
 
 Kind = type[VehicleParameters] | type[CarParameters] | None

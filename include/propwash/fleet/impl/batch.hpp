@@ -20,7 +20,8 @@ enum class FleetWork {
 /// What a kernel is given: the memory of a fleet, the command, and how far to go.
 template <class T>
 struct FleetBatch {
-  T* state = nullptr;                    ///< blocks of FleetLayout
+  const T* state = nullptr;  ///< blocks of FleetLayout
+  T* next_state = nullptr;   ///< the same blocks, to write; null where they are only read
   const std::byte* constants = nullptr;  ///< FleetConstants of packs, one or one per block
   std::size_t constants_stride = 0;      ///< bytes from block to block; 0: one for all
   const std::uint32_t* ids = nullptr;    ///< of the vehicles, padded to whole blocks

@@ -70,27 +70,27 @@ class ByteReader {
 template <class T, int N>
 detail::FleetSnapshotHeader Fleet<T, N>::header() const {
   detail::FleetSnapshotHeader h;
-  h.size = size_;
-  h.vehicle = fingerprint(vehicle_);
-  h.rotors = static_cast<std::uint32_t>(rotors_);
+  h.size = size();
+  h.vehicle = fingerprint(vehicle());
+  h.rotors = static_cast<std::uint32_t>(rotors());
   h.bytes_of_number = sizeof(T);
-  h.motor_slots = motor_ring_.empty() ? 0 : static_cast<std::uint32_t>(motor_slots());
-  h.action_slots = action_ring_.empty() ? 0 : static_cast<std::uint32_t>(action_slots());
-  h.integrator = static_cast<std::uint32_t>(options_.integrator);
-  h.noise = options_.noise ? 1 : 0;
-  h.dt = options_.dt;
-  h.floor = options_.floor;
-  const auto& air = options_.turbulence;
+  h.motor_slots = static_cast<std::uint32_t>(memory_.late_motors.rows);
+  h.action_slots = static_cast<std::uint32_t>(memory_.late_actions.rows);
+  h.integrator = static_cast<std::uint32_t>(options().integrator);
+  h.noise = options().noise ? 1 : 0;
+  h.dt = options().dt;
+  h.floor = options().floor;
+  const auto& air = options().turbulence;
   h.turbulence[0] = air.wind_speed_6m;
   h.turbulence[1] = air.altitude;
   h.turbulence[2] = air.airspeed;
-  h.turbulence[3] = options_.turbulence_heading;
-  h.seed = options_.seed;
+  h.turbulence[3] = options().turbulence_heading;
+  h.seed = options().seed;
   h.steps = steps_;
   h.imu_phase = imu_phase_;
   h.level = static_cast<std::uint32_t>(level_);
-  h.wind = switches_.wind ? 1 : 0;
-  h.external_wrench = switches_.external_wrench ? 1 : 0;
+  h.wind = plan_.switches.wind ? 1 : 0;
+  h.external_wrench = plan_.switches.external_wrench ? 1 : 0;
   h.has_effectiveness = has_worn_rotors() ? 1 : 0;
   h.outer_loop = outer_.loop;
   return h;
@@ -98,59 +98,40 @@ detail::FleetSnapshotHeader Fleet<T, N>::header() const {
 
 template <class T, int N>
 bool Fleet<T, N>::has_worn_rotors() const {
-  for (std::size_t i = 0; i < size_ && !whole_rotors_.empty(); ++i) {
-    for (int r = 0; r < rotors_; ++r) {
-      if (at(layout().rotor_effectiveness() + r, i) != T(1)) return true;
+  const int first = memory_.layout().rotor_effectiveness();
+  for (std::size_t i = 0; i < size() && !plan_.whole_rotors.empty(); ++i) {
+    for (int r = 0; r < rotors(); ++r) {
+      if (memory_.at(first + r, i) != T(1)) return true;
     }
   }
   return false;
 }
 
-/// Everything of one vehicle, in an order that no instruction set has a say in.
+/// Everything of one vehicle of `self`, a fleet that is const or not.
 template <class T, int N>
-template <class Visit>
-void Fleet<T, N>::visit_vehicle(std::size_t i, Visit& visit) {
-  visit(ids_[i]);
-  visit(reset_at_[i]);
-  if (!action_ring_.empty()) visit(action_delay_[i]);
-  for (int field = 0; field < FleetLayout::rotor_speeds; ++field) visit(at(field, i));
-  for (int r = 0; r < rotors_; ++r) visit(at(FleetLayout::rotor_speeds + r, i));
-  for (int r = 0; r < rotors_; ++r) visit(at(layout().rotor_command() + r, i));
-  for (int r = 0; r < rotors_; ++r) visit(at(layout().rotor_effectiveness() + r, i));
-  if (!motor_ring_.empty()) {
-    for (int slot = 0; slot < motor_slots(); ++slot) {
-      for (int r = 0; r < rotors_; ++r) {
-        visit(ring_slot(motor_ring_, motor_slots(), rotors_, i, slot, r));
-      }
-    }
+template <class Self, class Visit>
+void Fleet<T, N>::visit(Self& self, std::size_t i, Visit& visit) {
+  detail::FleetMemory<T>::visit(self.memory_, i, visit);
+  auto& outer = self.outer_;
+  if (outer.loop < 0) return;
+  for (int field = 0; field < outer.fields; ++field) {
+    visit(outer.memory[outer.memory_at(i, field, self.memory_.lanes())]);
   }
-  if (!action_ring_.empty()) {
-    for (int slot = 0; slot < action_slots(); ++slot) {
-      for (int k = 0; k < std::max(4, rotors_); ++k) {
-        visit(ring_slot(action_ring_, action_slots(), action_width(), i, slot, k));
-      }
-    }
+  for (int k = 0; k < outer.held_width(self.rotors()); ++k) {
+    visit(outer.held[outer.held_at(i, k, self.size(), self.rotors())]);
   }
-  if (outer_.loop < 0) return;
-  for (int field = 0; field < detail::FleetOuter<T>::fields; ++field) visit(outer_at(field, i));
-  for (int k = 0; k < held_width(); ++k) visit(held_at(i, k));
 }
 
 template <class T, int N>
 std::size_t Fleet<T, N>::snapshot_bytes(int outer_loop) const {
-  const auto rotors = static_cast<std::size_t>(rotors_);
-  std::size_t numbers = FleetLayout::rotor_speeds + 3 * rotors;
-  std::size_t words = sizeof(std::uint32_t) + sizeof(std::uint64_t);
-  if (!motor_ring_.empty()) numbers += static_cast<std::size_t>(motor_slots()) * rotors;
-  if (!action_ring_.empty()) {
-    numbers += static_cast<std::size_t>(action_slots()) * std::max<std::size_t>(4, rotors);
-    words += sizeof(std::uint32_t);
-  }
+  std::size_t numbers = 0;
   if (outer_loop >= 0) {
+    const bool rates = commands_rates(static_cast<OuterLoop>(outer_loop));
     numbers += detail::FleetOuter<T>::fields;
-    numbers += commands_rates(static_cast<OuterLoop>(outer_loop)) ? 4 : rotors;
+    numbers += rates ? 4 : static_cast<std::size_t>(rotors());
   }
-  return sizeof(detail::FleetSnapshotHeader) + size_ * (words + numbers * sizeof(T));
+  return sizeof(detail::FleetSnapshotHeader) +
+         size() * (memory_.visited_bytes() + numbers * sizeof(T));
 }
 
 template <class T, int N>
@@ -159,7 +140,7 @@ std::vector<std::byte> Fleet<T, N>::snapshot() const {
   bytes.reserve(snapshot_bytes(outer_.loop));
   detail::ByteWriter write(bytes);
   write(header());
-  for (std::size_t i = 0; i < size_; ++i) const_cast<Fleet*>(this)->visit_vehicle(i, write);
+  for (std::size_t i = 0; i < size(); ++i) visit(*this, i, write);
   return bytes;
 }
 
@@ -185,7 +166,7 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
     }
   };
   if (ours.vehicle != theirs.vehicle) {
-    refuse("expected one of vehicle '" + vehicle_.name + "', got one of other parameters");
+    refuse("expected one of vehicle '" + vehicle().name + "', got one of other parameters");
   }
   same(ours.size, theirs.size, "vehicles");
   same(ours.rotors, theirs.rotors, "rotors");
@@ -207,24 +188,24 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
       !is_sample_phase(theirs.imu_phase)) {
     refuse("expected what a fleet's snapshot() gave, got other numbers");
   }
-  const std::size_t record = (snapshot.size() - sizeof theirs) / size_;
-  for (std::size_t i = 0; i < size_; ++i) {
+  const std::size_t record = (snapshot.size() - sizeof theirs) / size();
+  for (std::size_t i = 0; i < size(); ++i) {
     detail::ByteReader first(snapshot.data() + sizeof theirs + i * record);
     std::uint32_t id = 0;
     std::uint64_t reset_at = 0;
     std::uint32_t delay = 0;
     first(id);
     first(reset_at);
-    if (!action_ring_.empty()) first(delay);
-    if (reset_at > theirs.steps || delay > static_cast<std::uint32_t>(options_.max_action_delay)) {
+    if (!memory_.late_actions.empty()) first(delay);
+    if (reset_at > theirs.steps || delay > static_cast<std::uint32_t>(options().max_action_delay)) {
       refuse("vehicle " + std::to_string(i) + ": expected a reset before now and an action delay " +
-             "of at most " + std::to_string(options_.max_action_delay) + " steps");
+             "of at most " + std::to_string(options().max_action_delay) + " steps");
     }
     // a vehicle may have diverged; what acts on it has not, and a reset keeps it
-    for (int field = 0; field < layout().size(); ++field) {
+    for (int field = 0; field < memory_.layout().size(); ++field) {
       T number{};
       first(number);
-      const bool is_worn = field >= layout().rotor_effectiveness();
+      const bool is_worn = field >= memory_.layout().rotor_effectiveness();
       const bool acts =
           is_worn || (field >= FleetLayout::wind && field < FleetLayout::rotor_speeds);
       if (acts &&
@@ -238,27 +219,18 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   }
 
   if (theirs.outer_loop >= 0 && !outer_.is_ready) prepare_outer(outer_loops());
-  if (theirs.has_effectiveness != 0) prepare_effectiveness();
+  if (theirs.has_effectiveness != 0) plan_.prepare_effectiveness();
   outer_.loop = theirs.outer_loop;
-  options_.seed = theirs.seed;
+  plan_.options.seed = theirs.seed;
   steps_ = theirs.steps;
   imu_phase_ = theirs.imu_phase;
   level_ = static_cast<Level>(theirs.level);
-  switches_.wind = theirs.wind != 0 || switches_.turbulence;
-  switches_.external_wrench = theirs.external_wrench != 0;
-  for (std::size_t i = 0; i < size_; ++i) visit_vehicle(i, read);
-  for (std::size_t i = 0; i < size_ && !whole_rotors_.empty(); ++i) apply_effectiveness(i);
-  options_.first_id = ids_[0];
-  for (std::size_t i = size_; i < blocks() * lanes(); ++i) start_again(i);
-}
-
-template <class T, int N>
-double Fleet<T, N>::bytes_per_vehicle() const {
-  const auto bytes = [](const auto& v) { return static_cast<double>(v.size() * sizeof v[0]); };
-  return (bytes(memory_) + bytes(constants_) + bytes(starts_) + bytes(ids_) + bytes(reset_at_) +
-          bytes(motor_ring_) + bytes(action_ring_) + bytes(action_delay_) + bytes(outer_.memory) +
-          bytes(outer_.held)) /
-         static_cast<double>(size_);
+  plan_.switches.wind = theirs.wind != 0 || plan_.switches.turbulence;
+  plan_.switches.external_wrench = theirs.external_wrench != 0;
+  for (std::size_t i = 0; i < size(); ++i) visit(*this, i, read);
+  for (std::size_t i = 0; i < size(); ++i) plan_.apply_effectiveness(i, memory_);
+  plan_.options.first_id = memory_.ids[0];
+  for (std::size_t i = size(); i < memory_.padded(); ++i) start_again(i);
 }
 
 }  // namespace propwash

@@ -33,6 +33,21 @@ struct FleetOuter {
   int loop = -1;                               ///< the OuterLoop flown last; -1: none
   LineVector<T> memory;                        ///< blocks of OuterLoopState
   LineVector<T> held;  ///< rates (size, 3) and thrust (size), or rotor speeds (size, rotors)
+
+  bool holds_rates() const { return commands_rates(static_cast<OuterLoop>(loop)); }
+  /// How many numbers are held for a vehicle: rates, then thrust, or rotor speeds.
+  int held_width(int rotors) const { return holds_rates() ? 4 : rotors; }
+  /// Where number i of them is.
+  std::size_t held_at(std::size_t vehicle, int i, std::size_t size, int rotors) const {
+    const auto k = static_cast<std::size_t>(i);
+    if (!holds_rates()) return vehicle * static_cast<std::size_t>(rotors) + k;
+    return i == 3 ? 3 * size + vehicle : 3 * vehicle + k;
+  }
+  /// Where a number of a vehicle's OuterLoopState is.
+  static std::size_t memory_at(std::size_t vehicle, int field, std::size_t lanes) {
+    const auto k = static_cast<std::size_t>(field);
+    return (vehicle / lanes * std::size_t{fields} + k) * lanes + vehicle % lanes;
+  }
 };
 
 /// What one run needs beside a batch.

@@ -45,6 +45,7 @@ class FleetStepper {
 
   /// All substeps of the block.
   PROPWASH_FN void run() {
+    next_ = batch_.next_state + block_ * static_cast<std::size_t>(layout.size() * Lanes);
     load();
     // not members: their address goes to a function, and the rest is to stay in registers
     [[maybe_unused]] LaneDraws<Real> draws[draws_at_once];
@@ -137,24 +138,24 @@ class FleetStepper {
   }
 
   PROPWASH_FN void store() {
-    store_at(memory_, layout.position, x_.position);
-    store_at(memory_, layout.velocity, x_.velocity);
-    store_at(memory_, layout.attitude, x_.attitude.w);
-    store_at(memory_, layout.attitude + 1, make_vec3(x_.attitude.x, x_.attitude.y, x_.attitude.z));
-    store_at(memory_, layout.body_rates, x_.body_rates * rate_unit);
+    store_at(next_, layout.position, x_.position);
+    store_at(next_, layout.velocity, x_.velocity);
+    store_at(next_, layout.attitude, x_.attitude.w);
+    store_at(next_, layout.attitude + 1, make_vec3(x_.attitude.x, x_.attitude.y, x_.attitude.z));
+    store_at(next_, layout.body_rates, x_.body_rates * rate_unit);
     for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
-      store_at(memory_, layout.rotor_speeds + i, x_.rotor_speeds[i]);
-      store_at(memory_, layout.rotor_command() + i, input_.command[i]);
+      store_at(next_, layout.rotor_speeds + i, x_.rotor_speeds[i]);
+      store_at(next_, layout.rotor_command() + i, input_.command[i]);
     });
     if constexpr (everything) {
-      store_at(memory_, layout.filter_value, controller_.filter.value);
-      store_at(memory_, layout.filter_derivative, controller_.filter.derivative);
-      store_at(memory_, layout.integral, controller_.integral);
-      store_at(memory_, layout.accelerometer_bias, bias_.accelerometer);
-      store_at(memory_, layout.gyroscope_bias, bias_.gyroscope);
-      store_at(memory_, layout.contact, contact_);
+      store_at(next_, layout.filter_value, controller_.filter.value);
+      store_at(next_, layout.filter_derivative, controller_.filter.derivative);
+      store_at(next_, layout.integral, controller_.integral);
+      store_at(next_, layout.accelerometer_bias, bias_.accelerometer);
+      store_at(next_, layout.gyroscope_bias, bias_.gyroscope);
+      store_at(next_, layout.contact, contact_);
     }
-    store_at(memory_, layout.diverged, not_finite());
+    store_at(next_, layout.diverged, not_finite());
   }
 
   /// 1 in the lanes of which a number is not finite.
@@ -327,11 +328,11 @@ class FleetStepper {
     const Real five[5] = {z[0], z[1], z[2], z[3], z[4]};
     const auto next = turbulence_step(constants_.turbulence, turbulence(), five);
     const int at = layout.turbulence;
-    store_at(memory_, at, next.longitudinal);
-    store_at(memory_, at + 1, next.lateral[0]);
-    store_at(memory_, at + 2, next.lateral[1]);
-    store_at(memory_, at + 3, next.vertical[0]);
-    store_at(memory_, at + 4, next.vertical[1]);
+    store_at(next_, at, next.longitudinal);
+    store_at(next_, at + 1, next.lateral[0]);
+    store_at(next_, at + 2, next.lateral[1]);
+    store_at(next_, at + 3, next.vertical[0]);
+    store_at(next_, at + 4, next.vertical[1]);
   }
 
   /// m/s, the velocity of the air: mean wind and turbulence.
@@ -384,7 +385,8 @@ class FleetStepper {
   std::size_t block_;
   int rotors_;
   FleetLayout layout;
-  T* memory_;
+  const T* memory_;
+  T* next_ = nullptr;
   const Constants& constants_;
 
   MulticopterState<Real, N> x_{};

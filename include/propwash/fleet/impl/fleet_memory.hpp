@@ -1,0 +1,321 @@
+#pragma once
+/// @file
+/// The memory of a fleet: state, delayed commands, ids and resets of its vehicles.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "propwash/fleet/fleet_types.hpp"
+#include "propwash/fleet/impl/layout.hpp"
+#include "propwash/fleet/impl/memory.hpp"
+#include "propwash/vehicle/validate.hpp"
+
+namespace propwash::detail {
+
+/// Refuses a count that is neither `expected` nor, where that is not 0, `for_all`.
+inline void check_count(std::size_t count, std::size_t expected, std::size_t for_all,
+                        const char* name) {
+  if (count == expected || (for_all != 0 && count == for_all)) return;
+  PROPWASH_THROW(std::invalid_argument(
+      std::string(name) + ", their number = " + std::to_string(count) + ": expected " +
+      std::to_string(expected) +
+      (for_all != 0 ? ", or " + std::to_string(for_all) + " for all vehicles alike" : "")));
+}
+
+/// The numbers of a vehicle in rows for each, or in one row for all.
+template <class T>
+const T* row_of(Span<const T> rows, int width, std::size_t vehicle) {
+  const auto columns = static_cast<std::size_t>(width);
+  return rows.data() + (rows.size() == columns ? 0 : vehicle * columns);
+}
+template <class T>
+Quat<T> attitude_of(const FleetState<T>& state, std::size_t vehicle) {
+  const T* const q = row_of(state.attitude, 4, vehicle);
+  return {q[0], q[1], q[2], q[3]};
+}
+
+/// Fields of a block, as rows of its vehicles. Width and Lanes, where not 0, are known to the
+/// compiler.
+template <std::size_t Width, std::size_t Lanes, class T>
+void copy_block_of(const T* block, std::size_t lanes, std::size_t present, std::size_t width,
+                   T* rows) {
+  if constexpr (Width != 0) width = Width;
+  if constexpr (Lanes != 0) lanes = Lanes;
+  for (std::size_t lane = 0; lane < present; ++lane) {
+    for (std::size_t k = 0; k < width; ++k) rows[lane * width + k] = block[k * lanes + lane];
+  }
+}
+template <std::size_t Width, class T>
+void copy_block(const T* block, std::size_t lanes, std::size_t present, std::size_t width,
+                T* rows) {
+  if (lanes == 16) return copy_block_of<Width, 16>(block, lanes, present, width, rows);
+  if (lanes == 8) return copy_block_of<Width, 8>(block, lanes, present, width, rows);
+  copy_block_of<Width, 0>(block, lanes, present, width, rows);
+}
+
+/// Fields of blocks, as rows of vehicles.
+template <std::size_t Width, class T>
+void copy_rows_of(const T* blocks, std::size_t stride, std::size_t lanes, std::size_t size,
+                  std::size_t width, T* rows) {
+  for (std::size_t first = 0; first < size; first += lanes) {
+    copy_block<Width>(blocks + first / lanes * stride, lanes, std::min(lanes, size - first), width,
+                      rows + first * width);
+  }
+}
+template <class T>
+void copy_rows(const T* blocks, std::size_t stride, std::size_t lanes, std::size_t size, int count,
+               T* rows) {
+  const auto width = static_cast<std::size_t>(count);
+  if (count == 1) return copy_rows_of<1>(blocks, stride, lanes, size, width, rows);
+  if (count == 3) return copy_rows_of<3>(blocks, stride, lanes, size, width, rows);
+  if (count == 4) return copy_rows_of<4>(blocks, stride, lanes, size, width, rows);
+  copy_rows_of<0>(blocks, stride, lanes, size, width, rows);
+}
+
+/// Numbers of each vehicle, in blocks of registers: `rows` times `width` of them.
+template <class T>
+struct FleetBlocks {
+  std::size_t lanes = 1;
+  int rows = 0;
+  int width = 0;
+  LineVector<T> numbers;
+
+  FleetBlocks() = default;
+  FleetBlocks(std::size_t padded, std::size_t lanes_of_block, int row_count, int columns)
+      : lanes(lanes_of_block), rows(row_count), width(columns), numbers(padded * stride()) {}
+
+  bool empty() const { return numbers.empty(); }
+  std::size_t stride() const {
+    return static_cast<std::size_t>(rows) * static_cast<std::size_t>(width);
+  }
+  std::size_t index(std::size_t vehicle, int row, int column) const {
+    const auto field = static_cast<std::size_t>(row * width + column);
+    return (vehicle / lanes * stride() + field) * lanes + vehicle % lanes;
+  }
+  T& at(std::size_t vehicle, int row, int column) { return numbers[index(vehicle, row, column)]; }
+  const T& at(std::size_t vehicle, int row, int column) const {
+    return numbers[index(vehicle, row, column)];
+  }
+};
+
+/// All numbers of a fleet's vehicles that steps change or that act on them until they are changed,
+/// but for those of the outer loops.
+template <class T>
+struct FleetMemory {
+  struct Extent {
+    int first, count;
+  };
+
+  std::size_t size;
+  int rotors;
+  FleetBlocks<T> state;                     ///< fields of FleetLayout
+  FleetBlocks<T> late_motors;               ///< ring of past commands; empty: no delay
+  FleetBlocks<T> late_actions;              ///< ring of past actions; empty: no delay
+  std::vector<std::uint32_t> action_delay;  ///< steps, of each vehicle
+  std::vector<std::uint32_t> ids;           ///< of the vehicles, padded to whole blocks
+  std::vector<std::uint64_t> reset_at;      ///< step of each vehicle's reset, padded
+
+  /// Slots of 0: no such delay.
+  FleetMemory(std::size_t vehicles, int rotor_count, std::size_t lanes, std::uint32_t first_id,
+              int motor_slots, int action_slots)
+      : size(vehicles), rotors(rotor_count) {
+    const std::size_t padded = (size + lanes - 1) / lanes * lanes;
+    state = {padded, lanes, 1, layout().size()};
+    if (motor_slots > 0) late_motors = {padded, lanes, motor_slots, rotors};
+    if (action_slots > 0) {
+      late_actions = {padded, lanes, action_slots, std::max(4, rotors)};
+      action_delay.resize(padded);
+    }
+    ids.resize(padded);
+    reset_at.resize(padded);
+    for (std::size_t i = 0; i < padded; ++i) {
+      ids[i] = first_id + static_cast<std::uint32_t>(i);
+      at(FleetLayout::voltage_ratio, i) = T(1);
+      at(FleetLayout::attitude, i) = T(1);
+      for (int r = 0; r < rotors; ++r) at(layout().rotor_effectiveness() + r, i) = T(1);
+    }
+  }
+
+  FleetLayout layout() const { return {rotors}; }
+  std::size_t lanes() const { return state.lanes; }
+  std::size_t padded() const { return ids.size(); }
+  std::size_t blocks() const { return padded() / lanes(); }
+  /// Numbers from block to block.
+  std::size_t stride() const { return state.stride() * lanes(); }
+  T& at(int field, std::size_t vehicle) { return state.at(vehicle, 0, field); }
+  const T& at(int field, std::size_t vehicle) const { return state.at(vehicle, 0, field); }
+
+  // ---- writing ----
+
+  void write(int field, int width, Span<const T> rows, std::size_t vehicle) {
+    if (rows.empty()) return;
+    const T* const row = row_of(rows, width, vehicle);
+    for (int i = 0; i < width; ++i) at(field + i, vehicle) = row[i];
+  }
+
+  void check(const FleetState<T>& parts, Span<const bool> mask) const {
+    const auto count = [this](Span<const T> rows, std::size_t width, const char* name) {
+      if (!rows.empty()) check_count(rows.size(), size * width, width, name);
+    };
+    count(parts.position, 3, "position");
+    count(parts.velocity, 3, "velocity");
+    count(parts.attitude, 4, "attitude");
+    count(parts.body_rates, 3, "body_rates");
+    count(parts.rotor_speeds, static_cast<std::size_t>(rotors), "rotor_speeds");
+    if (!mask.empty()) check_count(mask.size(), size, 0, "mask");
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!mask.empty() && !mask[i]) continue;
+      const auto finite = [&](Span<const T> rows, int width, const char* name) {
+        if (!rows.empty()) check_finite(row_of(rows, width, i), width, name);
+      };
+      finite(parts.position, 3, "position");
+      finite(parts.velocity, 3, "velocity");
+      finite(parts.body_rates, 3, "body_rates");
+      finite(parts.rotor_speeds, rotors, "rotor_speeds");
+      if (!parts.attitude.empty()) checked_attitude(attitude_of(parts, i), "attitude");
+    }
+  }
+
+  void write(std::size_t vehicle, const FleetState<T>& parts) {
+    write(FleetLayout::position, 3, parts.position, vehicle);
+    write(FleetLayout::velocity, 3, parts.velocity, vehicle);
+    if (!parts.attitude.empty()) {
+      const auto q = checked_attitude(attitude_of(parts, vehicle), "attitude");
+      const T numbers[] = {q.w, q.x, q.y, q.z};
+      write(FleetLayout::attitude, 4, {numbers, 4}, vehicle);
+    }
+    write(FleetLayout::body_rates, 3, parts.body_rates, vehicle);
+    write(FleetLayout::rotor_speeds, rotors, parts.rotor_speeds, vehicle);
+    bool finite = true;
+    for (int field = 0; field < FleetLayout::filter_value; ++field) {
+      finite = finite && is_finite(at(field, vehicle));
+    }
+    for (int r = 0; r < rotors; ++r) {
+      finite = finite && is_finite(at(FleetLayout::rotor_speeds + r, vehicle));
+    }
+    at(FleetLayout::diverged, vehicle) = finite ? T(0) : T(1);
+  }
+
+  /// At rest at the origin, with the rotors at `speeds`, at step `now`; wind and what else acts
+  /// stay.
+  void start_again(std::size_t vehicle, const T* speeds, std::uint64_t now) {
+    for (int field = 0; field < FleetLayout::wind; ++field) at(field, vehicle) = T(0);
+    at(FleetLayout::attitude, vehicle) = T(1);
+    at(FleetLayout::contact, vehicle) = T(0);
+    at(FleetLayout::diverged, vehicle) = T(0);
+    for (int i = 0; i < rotors; ++i) at(FleetLayout::rotor_speeds + i, vehicle) = speeds[i];
+    reset_at[vehicle] = now;
+  }
+
+  /// The motors were driven to their present speeds.
+  void settle_motors(std::size_t vehicle) {
+    for (int r = 0; r < rotors; ++r) {
+      const T speed = at(FleetLayout::rotor_speeds + r, vehicle);
+      at(layout().rotor_command() + r, vehicle) = speed;
+      for (int slot = 0; slot < late_motors.rows; ++slot) late_motors.at(vehicle, slot, r) = speed;
+    }
+  }
+  /// Every past action was this one of `count` numbers.
+  void fill_actions(std::size_t vehicle, const T* action, int count) {
+    for (int slot = 0; slot < late_actions.rows; ++slot) {
+      for (int i = 0; i < count; ++i) late_actions.at(vehicle, slot, i) = action[i];
+    }
+  }
+
+  // ---- reading ----
+
+  Extent extent(FleetField field) const {
+    switch (field) {
+      case FleetField::position:
+        return {FleetLayout::position, 3};
+      case FleetField::velocity:
+        return {FleetLayout::velocity, 3};
+      case FleetField::attitude:
+        return {FleetLayout::attitude, 4};
+      case FleetField::body_rates:
+        return {FleetLayout::body_rates, 3};
+      case FleetField::rotor_speeds:
+        return {FleetLayout::rotor_speeds, rotors};
+      case FleetField::rotor_command:
+        return {layout().rotor_command(), rotors};
+      case FleetField::rotor_effectiveness:
+        return {layout().rotor_effectiveness(), rotors};
+      case FleetField::wind:
+        return {FleetLayout::wind, 3};
+      case FleetField::external_force:
+        return {FleetLayout::external_force, 3};
+      case FleetField::external_torque:
+        return {FleetLayout::external_torque, 3};
+      case FleetField::accelerometer_bias:
+        return {FleetLayout::accelerometer_bias, 3};
+      case FleetField::gyroscope_bias:
+        return {FleetLayout::gyroscope_bias, 3};
+      case FleetField::contact:
+        return {FleetLayout::contact, 1};
+      case FleetField::diverged:
+        return {FleetLayout::diverged, 1};
+    }
+    return {0, 0};
+  }
+
+  /// The first number of a field in the first block.
+  const T* field(int first) const {
+    return state.numbers.data() + static_cast<std::size_t>(first) * lanes();
+  }
+  T* field(int first) { return state.numbers.data() + static_cast<std::size_t>(first) * lanes(); }
+
+  void read(FleetField which, Span<T> rows) const {
+    const Extent fields = extent(which);
+    check_count(rows.size(), size * static_cast<std::size_t>(fields.count), 0, "rows");
+    copy_rows(field(fields.first), stride(), lanes(), size, fields.count, rows.data());
+  }
+
+  void read_kinematics(Span<T> position, Span<T> velocity, Span<T> attitude,
+                       Span<T> body_rates) const {
+    check_count(position.size(), size * 3, 0, "position");
+    check_count(velocity.size(), size * 3, 0, "velocity");
+    check_count(attitude.size(), size * 4, 0, "attitude");
+    check_count(body_rates.size(), size * 3, 0, "body_rates");
+    for (std::size_t first = 0; first < size; first += lanes()) {
+      const std::size_t block = first / lanes() * stride();
+      const std::size_t present = std::min(lanes(), size - first);
+      const auto copy = [&](int from, auto width, Span<T> to) {
+        copy_block<width()>(field(from) + block, lanes(), present, width(),
+                            to.data() + first * width());
+      };
+      using Three = std::integral_constant<std::size_t, 3>;
+      copy(FleetLayout::position, Three{}, position);
+      copy(FleetLayout::velocity, Three{}, velocity);
+      copy(FleetLayout::attitude, std::integral_constant<std::size_t, 4>{}, attitude);
+      copy(FleetLayout::body_rates, Three{}, body_rates);
+    }
+  }
+
+  /// Every number of one vehicle, in an order that does not depend on the instruction set. Memory
+  /// is a FleetMemory<T>, const or not.
+  template <class Memory, class Visit>
+  static void visit(Memory& memory, std::size_t i, Visit& visit) {
+    const FleetLayout layout = memory.layout();
+    visit(memory.ids[i]);
+    visit(memory.reset_at[i]);
+    if (!memory.late_actions.empty()) visit(memory.action_delay[i]);
+    for (int field = 0; field < layout.size(); ++field) visit(memory.at(field, i));
+    for (auto* ring : {&memory.late_motors, &memory.late_actions}) {
+      for (int slot = 0; slot < ring->rows; ++slot) {
+        for (int k = 0; k < ring->width; ++k) visit(ring->at(i, slot, k));
+      }
+    }
+  }
+  /// Bytes of what visit() visits.
+  std::size_t visited_bytes() const {
+    const std::size_t numbers = state.stride() + late_motors.stride() + late_actions.stride();
+    const std::size_t delay = late_actions.empty() ? 0 : sizeof(std::uint32_t);
+    return sizeof(std::uint32_t) + sizeof(std::uint64_t) + delay + numbers * sizeof(T);
+  }
+};
+
+}  // namespace propwash::detail

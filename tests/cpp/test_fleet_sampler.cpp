@@ -1,0 +1,119 @@
+// Steps are split where a sampler is due, and the bits of the flight stay the same.
+#include <stdexcept>
+
+#include "catch.hpp"
+#include "fleet_engine.hpp"
+
+namespace pw = propwash;
+
+namespace {
+
+/// Keeps the positions at every `interval`-th step.
+template <class T>
+class Camera final : public pw::FleetSampler {
+ public:
+  Camera(const pw::Fleet<T>& fleet, std::uint64_t interval) : fleet_(fleet), interval_(interval) {
+    next_step = fleet.steps();
+  }
+  void sample(std::uint64_t step) override {
+    CHECK(fleet_.steps() == step);
+    steps.push_back(step);
+    seen.push_back(rows(fleet_, pw::FleetField::position));
+    next_step = step + interval_;
+  }
+
+  std::vector<std::uint64_t> steps;
+  std::vector<std::vector<T>> seen;
+
+ private:
+  const pw::Fleet<T>& fleet_;
+  std::uint64_t interval_;
+};
+
+class Fault final : public pw::FleetSampler {
+ public:
+  explicit Fault(std::uint64_t at) { next_step = at; }
+  void sample(std::uint64_t) override { throw std::runtime_error("no picture"); }
+};
+
+/// With an IMU that splits steps too, delays, noise and a floor that is touched.
+template <class T>
+pw::Fleet<T> equipped() {
+  auto vehicle = pw::vehicles::flightgoggles();
+  vehicle.motor.command_delay = 0.0046;
+  vehicle.imu.rate = 130.0;
+  pw::FleetOptions options;
+  options.seed = 5;
+  options.floor = -0.01;
+  options.turbulence = {6.0, 15.0, 6.0};
+  return make_fleet<T>(vehicle, 5, options);
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a sampler is called at its steps and leaves the flight its bits", "", float,
+                   double) {
+  using T = TestType;
+  const bool rates = GENERATE(true, false);
+  auto plain = equipped<T>();
+  auto sampled = equipped<T>();
+  auto stepped = equipped<T>();
+  Camera<T> often(sampled, 3), seldom(sampled, 25);
+  sampled.attach(often);
+  fly(sampled, rates, 0, 1, 11);
+  sampled.attach(seldom);  // at the step that the last call reached
+  fly(sampled, rates, 1, 8, 11);
+  fly(plain, rates, 0, 8, 11);
+  CHECK(same_bits(everything_of(sampled), everything_of(plain)));
+  CHECK(sampled.snapshot() == plain.snapshot());
+
+  REQUIRE(often.steps.size() == 30);
+  CHECK(often.steps[1] == 4);
+  CHECK(often.steps.back() == 88);  // it was due before the first step, so it came with it
+  CHECK(seldom.steps == std::vector<std::uint64_t>{12, 37, 62, 87});
+  std::size_t k = 0;
+  for (int call = 0; call < 8; ++call) {
+    const auto commands = fleet_commands<T>(call, stepped.vehicle(), stepped.size());
+    for (int i = 0; i < 11; ++i) {
+      fly(stepped, rates, commands, 1);
+      if (k == often.steps.size() || stepped.steps() != often.steps[k]) continue;
+      CHECK(same_bits(often.seen[k++], rows(stepped, pw::FleetField::position)));
+    }
+  }
+  CHECK(k == often.steps.size());
+
+  sampled.detach(often);
+  sampled.detach(seldom);
+  fly(sampled, rates, 8, 9, 11);
+  CHECK(often.steps.size() == 30);
+  CHECK(seldom.steps.size() == 4);
+}
+
+TEST_CASE("outer loops run at their steps between samples") {
+  auto plain = equipped<double>();
+  auto sampled = equipped<double>();
+  Camera<double> camera(sampled, 7);
+  sampled.attach(camera);
+  const std::vector<double> position(15, 0.5);
+  pw::FleetPositionCommand<double> command;
+  command.position = position;
+  plain.step(command, 200);
+  sampled.step(command, 200);
+  CHECK(camera.steps.size() == 29);
+  CHECK(sampled.snapshot() == plain.snapshot());
+}
+
+TEST_CASE("after an exception of a sampler the fleet is at the sample and flies on") {
+  auto plain = equipped<double>();
+  auto sampled = equipped<double>();
+  Fault fault(10);
+  sampled.attach(fault);
+  const auto commands = fleet_commands<double>(0, plain.vehicle(), plain.size());
+  CHECK_THROWS_AS(fly(sampled, true, commands, 30), std::runtime_error);
+  CHECK(sampled.steps() == 10);
+  sampled.detach(fault);
+  fly(sampled, true, commands, 20);
+  fly(plain, true, commands, 30);
+  CHECK(sampled.steps() == plain.steps());
+  CHECK(same_bits(rows(sampled, pw::FleetField::position), rows(plain, pw::FleetField::position)));
+}
