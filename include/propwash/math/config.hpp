@@ -57,6 +57,8 @@
 #if !defined(PROPWASH_THROW)
 #if PROPWASH_HAS_EXCEPTIONS
 #define PROPWASH_THROW(exception) throw exception
+#elif defined(__CUDACC_RTC__)
+#define PROPWASH_THROW(exception) __trap()
 #else
 #include <cstdio>
 #include <cstdlib>
