@@ -96,6 +96,7 @@ def measure_wheel(folder: Path) -> float:
 
 
 def main() -> None:
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--wheel", action="store_true", help="build the wheel too (minutes)")
     parser.add_argument("--runs", type=int, default=5, help="of each file (default: 5)")

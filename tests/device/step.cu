@@ -30,8 +30,8 @@ __global__ void fly(const pw::TickConstants<T, rotors, Shape>* constants,
   pw::MulticopterInput<T, rotors, pw::Zero3> input;
   for (int k = 0; k < steps; ++k) {
     const std::uint64_t step = first_step + static_cast<std::uint64_t>(k);
-    const auto gyroscope_S = pw::read_body_rates(c.imu, v.state.body_rates, v.bias,
-                                                 v.noise.gyroscope);
+    const auto gyroscope_S =
+        pw::read_body_rates(c.imu, v.state.body_rates, v.bias, v.noise.gyroscope);
     input.command = pw::rate_loop(c, v.controller, gyroscope_S, commands[id]);
     pw::drive_motors(c.model, input.command, [](auto&) {}, false, T(1));
     const auto z = pw::six_normals(seed, id, step, pw::Stream::process_noise);

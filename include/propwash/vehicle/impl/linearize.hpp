@@ -96,7 +96,8 @@ struct IntegratorByName {
 }  // namespace detail
 
 template <int Columns>
-BasicLinearizer<Columns>::BasicLinearizer(const VehicleParameters& vehicle, const LinearizeOptions& options)
+BasicLinearizer<Columns>::BasicLinearizer(const VehicleParameters& vehicle,
+                                          const LinearizeOptions& options)
     : parameters_(vehicle), options_(options) {
   validate(vehicle);
   if (options.discrete) validate_time_step(vehicle, options.integrator, options.dt);
@@ -117,7 +118,8 @@ typename BasicLinearizer<Columns>::State BasicLinearizer<Columns>::trim() const 
 
 /// The next state, or d/dt of it.
 template <int Columns>
-typename BasicLinearizer<Columns>::Moving BasicLinearizer<Columns>::moved(const Moving& state, const Input& input) const {
+typename BasicLinearizer<Columns>::Moving BasicLinearizer<Columns>::moved(
+    const Moving& state, const Input& input) const {
   if (!options_.discrete) return multicopter_derivative(constants_.model, state, input);
   const detail::IntegratorByName method{options_.integrator};
   return multicopter_step(method, constants_.model, state, input, options_.dt);
@@ -125,7 +127,8 @@ typename BasicLinearizer<Columns>::Moving BasicLinearizer<Columns>::moved(const 
 
 /// The i-th derivative of what a step or d/dt made of `from`.
 template <int Columns>
-Eigen::VectorXd BasicLinearizer<Columns>::slope(const Moving& from, const Moving& end, int i) const {
+Eigen::VectorXd BasicLinearizer<Columns>::slope(const Moving& from, const Moving& end,
+                                                int i) const {
   const auto q = detail::values_of(from.attitude);
   Vec3<double> turn;
   if (options_.discrete) {
@@ -167,7 +170,8 @@ Eigen::VectorXd BasicLinearizer<Columns>::drift(const State& from, const Moving&
 }
 
 template <int Columns>
-typename BasicLinearizer<Columns>::Plant BasicLinearizer<Columns>::plant(const State& state, const Speeds& command) const {
+typename BasicLinearizer<Columns>::Plant BasicLinearizer<Columns>::plant(
+    const State& state, const Speeds& command) const {
   const int states = detail::body_states + rotors();
   const int columns = states + rotors();
   Plant result{Eigen::MatrixXd(states, columns), Eigen::MatrixXd(6, columns), {}};
@@ -190,8 +194,9 @@ typename BasicLinearizer<Columns>::Plant BasicLinearizer<Columns>::plant(const S
 }
 
 template <int Columns>
-typename BasicLinearizer<Columns>::Tick BasicLinearizer<Columns>::tick(const State& state, const RateThrust<double>& command,
-                                         const RateControllerState<double>& controller) const {
+typename BasicLinearizer<Columns>::Tick BasicLinearizer<Columns>::tick(
+    const State& state, const RateThrust<double>& command,
+    const RateControllerState<double>& controller) const {
   constexpr int columns = 3 + detail::memory_states + 4;
   Tick result{Eigen::MatrixXd(detail::memory_states, columns),
               Eigen::MatrixXd(rotors(), columns),
@@ -229,8 +234,8 @@ typename BasicLinearizer<Columns>::Tick BasicLinearizer<Columns>::tick(const Sta
 /// respect to the plant's states, the memory and the inputs.
 template <int Columns>
 LinearModel BasicLinearizer<Columns>::joined(const Plant& plant, const Eigen::MatrixXd& memory,
-                                      const Eigen::MatrixXd& speeds,
-                                      const Eigen::VectorXd& memory_drift) const {
+                                             const Eigen::MatrixXd& speeds,
+                                             const Eigen::VectorXd& memory_drift) const {
   const auto n = plant.state.rows();
   const auto m = memory.rows();
   const Eigen::Index motors = rotors();
@@ -292,7 +297,7 @@ LinearModel BasicLinearizer<Columns>::at(const State& state, const Speeds& comma
 
 template <int Columns>
 LinearModel BasicLinearizer<Columns>::at(const State& state, const RateThrust<double>& command,
-                                  const RateControllerState<double>& controller) const {
+                                         const RateControllerState<double>& controller) const {
   detail::require_rotors(state.rotor_speeds.size(), rotors());
   require_loop();
   const Tick one = tick(state, command, controller);
