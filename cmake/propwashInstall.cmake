@@ -7,13 +7,20 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/propwash" DESTINATION include
 
 set(_propwash_cmake_dir share/cmake/propwash)
 install(TARGETS propwash EXPORT propwashTargets)
+if(PROPWASH_BUILD_STATIC)
+  install(TARGETS propwash_static EXPORT propwashTargets ARCHIVE DESTINATION lib)
+endif()
 install(EXPORT propwashTargets NAMESPACE propwash:: DESTINATION ${_propwash_cmake_dir})
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/propwashConfig.cmake.in" "${PROJECT_BINARY_DIR}/propwashConfig.cmake"
   INSTALL_DESTINATION ${_propwash_cmake_dir} NO_SET_AND_CHECK_MACRO)
+set(_propwash_architecture ARCH_INDEPENDENT)
+if(PROPWASH_BUILD_STATIC)
+  set(_propwash_architecture)
+endif()
 write_basic_package_version_file(
   "${PROJECT_BINARY_DIR}/propwashConfigVersion.cmake" COMPATIBILITY SameMinorVersion
-  ARCH_INDEPENDENT)
+  ${_propwash_architecture})
 install(
   FILES "${PROJECT_BINARY_DIR}/propwashConfig.cmake"
         "${PROJECT_BINARY_DIR}/propwashConfigVersion.cmake"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON_PLACES = ("python", "tests/python", "tools", "examples", "bench", "docs/conf.py")
-CPP_FOLDERS = ("include", "bindings", "tests", "bench", "examples")
+CPP_FOLDERS = ("include", "src", "bindings", "tests", "bench", "examples")
 
 
 def files(folders: tuple[str, ...], *patterns: str) -> list[str]:

@@ -74,6 +74,7 @@
 #include "propwash/vehicle/frames.hpp"
 #include "propwash/vehicle/imu.hpp"
 #include "propwash/vehicle/linearize.hpp"
+#include "propwash/vehicle/make_model.hpp"
 #include "propwash/vehicle/make_tick_constants.hpp"
 #include "propwash/vehicle/multicopter.hpp"
 #include "propwash/vehicle/multicopter_model.hpp"

@@ -1,4 +1,5 @@
 // The algebra of math/ against Eigen's, on random inputs.
+#include <Eigen/Geometry>
 #include <Eigen/LU>
 #include <limits>
 #include <propwash/math/eigen.hpp>

@@ -2,7 +2,7 @@
 // axes.
 #include <algorithm>
 #include <propwash/integrate/integrate.hpp>
-#include <propwash/vehicle/multicopter_model.hpp>
+#include <propwash/vehicle/make_model.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 
 #include "catch.hpp"

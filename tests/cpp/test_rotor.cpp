@@ -1,6 +1,6 @@
 // Rotor thrust and torque, (2) to (5), against the same equations with Eigen's rotation matrices.
 #include <propwash/math/eigen.hpp>
-#include <propwash/vehicle/multicopter_model.hpp>
+#include <propwash/vehicle/make_model.hpp>
 
 #include "catch.hpp"
 #include "support.hpp"

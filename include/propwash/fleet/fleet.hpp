@@ -190,3 +190,12 @@ class Fleet {
 #include "propwash/fleet/impl/fleet_snapshot.hpp"
 #include "propwash/fleet/impl/fleet_state.hpp"
 #include "propwash/fleet/impl/fleet_step.hpp"
+
+#if defined(PROPWASH_STATIC)  // the instances of propwash::static, in src/fleet.cpp
+namespace propwash {
+extern template class Fleet<float>;
+extern template class Fleet<double>;
+extern template FleetKernels<float> native_fleet_kernels<float, Dynamic>(int, bool);
+extern template FleetKernels<double> native_fleet_kernels<double, Dynamic>(int, bool);
+}  // namespace propwash
+#endif

@@ -14,18 +14,16 @@
 #include "propwash/fleet/executor.hpp"
 #include "propwash/fleet/impl/memory.hpp"
 #include "propwash/fleet/impl/open_loop_kernel.hpp"
+#include "propwash/math/lanes.hpp"
 #include "propwash/vehicle/parameters.hpp"
 
 namespace propwash {
 
 /// The kernel for the instruction set of the including program.
-inline OpenLoopKernel native_open_loop_kernel(std::size_t rotors) {
+template <class Number = WorldLanes<double>>
+OpenLoopKernel native_open_loop_kernel(std::size_t rotors) {
   struct Native {};
-#if PROPWASH_HAS_PACKS
-  return open_loop_kernel<Native, NativePack<double>>(rotors);
-#else
-  return open_loop_kernel<Native, double>(rotors);
-#endif
+  return open_loop_kernel<Native, Number>(rotors);
 }
 
 /// A vehicle and the unknowns on which it depends.
@@ -39,7 +37,7 @@ class OpenLoop {
   /// @throws ParameterError for a vehicle that cannot be, std::invalid_argument for slopes of
   /// another number of rotors.
   OpenLoop(const VehicleParameters& vehicle, const std::vector<VehicleParameters>& slopes,
-           OpenLoopKernelSource source = &native_open_loop_kernel);
+           OpenLoopKernelSource source = &native_open_loop_kernel<>);
 
   /// Flies all windows. Motors run along with the whole log, from the speed of its first command,
   /// so that a window starts with the rotor speeds that the vehicle would have there. What is

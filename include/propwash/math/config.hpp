@@ -6,15 +6,26 @@
 ///
 ///     PROPWASH_FN       the specifiers of every function on the path of a step
 ///     PROPWASH_LAMBDA   the attribute of every lambda there: `[&](int i) PROPWASH_LAMBDA { … }`
+///     PROPWASH_FORCE_INLINE  1: these two force inlining; 0: they leave it to the compiler
 ///     PROPWASH_THROW    raises an exception; see below
 ///
-/// By default the first two ask for inlining, because packs and dual numbers must stay in registers
-/// across calls. `-DPROPWASH_FN=inline` leaves that to the compiler: a debugger then steps into
-/// every function, at a small fraction of the speed. See docs/embedding.md.
+/// Where the compiler optimises, the first two force inlining, because packs and dual numbers must
+/// stay in registers across calls. At -O0 they do not: a debugger steps into every function, and a
+/// program compiles in half the time. See docs/embedding.md.
+
+#if !defined(PROPWASH_FORCE_INLINE)
+#if defined(__OPTIMIZE__) || (defined(_MSC_VER) && !defined(_DEBUG))
+#define PROPWASH_FORCE_INLINE 1
+#else
+#define PROPWASH_FORCE_INLINE 0
+#endif
+#endif
 
 #if !defined(PROPWASH_FN)
 #if defined(__CUDACC__)
 #define PROPWASH_FN __host__ __device__ inline
+#elif !PROPWASH_FORCE_INLINE
+#define PROPWASH_FN inline
 #elif defined(__GNUC__) || defined(__clang__)
 #define PROPWASH_FN inline __attribute__((always_inline))
 #if !defined(PROPWASH_LAMBDA)
@@ -46,6 +57,8 @@
 #if !defined(PROPWASH_THROW)
 #if PROPWASH_HAS_EXCEPTIONS
 #define PROPWASH_THROW(exception) throw exception
+#elif defined(__CUDACC_RTC__)
+#define PROPWASH_THROW(exception) __trap()
 #else
 #include <cstdio>
 #include <cstdlib>

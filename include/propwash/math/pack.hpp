@@ -22,8 +22,10 @@
 
 #if PROPWASH_HAS_PACKS
 
-#if defined(__SSE2__)
-#include <immintrin.h>
+#if defined(__AVX__)
+#include <immintrin.h>  // three times the text of all that this header needs without AVX
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif

@@ -12,7 +12,6 @@
 ///
 /// on both sides of a step: the next attitude's perturbation is in the axes of the next body.
 
-#include <Eigen/Core>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -81,13 +80,15 @@ struct LinearizeOptions {
 ///
 ///     Linearizer hover{vehicles::flightgoggles()};
 ///     LinearModel model = hover.at(uav.state(), RotorSpeeds{speeds});
-class Linearizer {
+/// `Columns` of a Jacobian are computed in a pass; more than one is no faster.
+template <int Columns>
+class BasicLinearizer {
  public:
   using State = MulticopterState<double, Dynamic>;
   using Speeds = SmallArray<double, Dynamic>;
 
   /// @throws ParameterError for a vehicle or a time step that cannot be.
-  explicit Linearizer(const VehicleParameters& vehicle, const LinearizeOptions& options = {});
+  explicit BasicLinearizer(const VehicleParameters& vehicle, const LinearizeOptions& options = {});
 
   /// About `state` under rotor speeds, which are limited to the motors' range.
   LinearModel at(const State& state, const Speeds& command) const;
@@ -103,8 +104,7 @@ class Linearizer {
   const VehicleParameters& parameters() const { return parameters_; }
 
  private:
-  static constexpr int group = 1;  // columns a pass; more of them are no faster here
-  using Number = Dual<double, group>;
+  using Number = Dual<double, Columns>;
 
   /// The vehicle without its controller, with respect to state and speeds of the motors' command.
   struct Plant {
@@ -135,6 +135,7 @@ class Linearizer {
   TickConstants<double, Dynamic, GeneralShape> constants_{};
   StepDelay delay_{};
 };
+using Linearizer = BasicLinearizer<1>;
 
 }  // namespace propwash
 

@@ -7,6 +7,7 @@
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/model/process_noise.hpp"
+#include "propwash/vehicle/make_model.hpp"
 #include "propwash/vehicle/parameters.hpp"
 #include "propwash/vehicle/tick.hpp"
 

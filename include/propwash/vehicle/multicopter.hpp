@@ -272,3 +272,10 @@ class Multicopter {
 
 #include "propwash/vehicle/impl/multicopter.hpp"
 #include "propwash/vehicle/impl/multicopter_outer.hpp"
+
+#if defined(PROPWASH_STATIC)  // the instances of propwash::static, in src/multicopter.cpp
+namespace propwash {
+extern template class Multicopter<4>;
+extern template class Multicopter<>;
+}  // namespace propwash
+#endif

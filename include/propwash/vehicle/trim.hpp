@@ -19,7 +19,7 @@
 
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/math/finite.hpp"
-#include "propwash/vehicle/multicopter_model.hpp"
+#include "propwash/vehicle/make_model.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {

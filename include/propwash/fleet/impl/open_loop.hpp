@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "propwash/fleet/open_loop.hpp"
+#include "propwash/vehicle/make_model.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {

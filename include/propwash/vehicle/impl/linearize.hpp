@@ -1,5 +1,5 @@
 #pragma once
-// The definitions of Linearizer's members; include propwash/vehicle/linearize.hpp.
+// The definitions of BasicLinearizer's members; include propwash/vehicle/linearize.hpp.
 
 #include <functional>
 
@@ -95,7 +95,9 @@ struct IntegratorByName {
 
 }  // namespace detail
 
-inline Linearizer::Linearizer(const VehicleParameters& vehicle, const LinearizeOptions& options)
+template <int Columns>
+BasicLinearizer<Columns>::BasicLinearizer(const VehicleParameters& vehicle,
+                                          const LinearizeOptions& options)
     : parameters_(vehicle), options_(options) {
   validate(vehicle);
   if (options.discrete) validate_time_step(vehicle, options.integrator, options.dt);
@@ -106,7 +108,8 @@ inline Linearizer::Linearizer(const VehicleParameters& vehicle, const LinearizeO
   delay_ = step_delay(vehicle.motor.command_delay, options.dt, max_delay_steps + 2);
 }
 
-inline Linearizer::State Linearizer::trim() const {
+template <int Columns>
+typename BasicLinearizer<Columns>::State BasicLinearizer<Columns>::trim() const {
   State state;
   const double weight = weight_of(parameters_.body);
   state.rotor_speeds = allocate(constants_.allocation, Wrench<double>{{}, weight});
@@ -114,14 +117,18 @@ inline Linearizer::State Linearizer::trim() const {
 }
 
 /// The next state, or d/dt of it.
-inline Linearizer::Moving Linearizer::moved(const Moving& state, const Input& input) const {
+template <int Columns>
+typename BasicLinearizer<Columns>::Moving BasicLinearizer<Columns>::moved(
+    const Moving& state, const Input& input) const {
   if (!options_.discrete) return multicopter_derivative(constants_.model, state, input);
   const detail::IntegratorByName method{options_.integrator};
   return multicopter_step(method, constants_.model, state, input, options_.dt);
 }
 
 /// The i-th derivative of what a step or d/dt made of `from`.
-inline Eigen::VectorXd Linearizer::slope(const Moving& from, const Moving& end, int i) const {
+template <int Columns>
+Eigen::VectorXd BasicLinearizer<Columns>::slope(const Moving& from, const Moving& end,
+                                                int i) const {
   const auto q = detail::values_of(from.attitude);
   Vec3<double> turn;
   if (options_.discrete) {
@@ -145,7 +152,8 @@ inline Eigen::VectorXd Linearizer::slope(const Moving& from, const Moving& end, 
 }
 
 /// The rate of the state, or its distance from `from` after the step.
-inline Eigen::VectorXd Linearizer::drift(const State& from, const Moving& end) const {
+template <int Columns>
+Eigen::VectorXd BasicLinearizer<Columns>::drift(const State& from, const Moving& end) const {
   const double before = options_.discrete ? 1.0 : 0.0;
   const auto q = detail::values_of(end.attitude);
   const auto turn = options_.discrete ? detail::rotation_between(from.attitude, q)
@@ -161,11 +169,13 @@ inline Eigen::VectorXd Linearizer::drift(const State& from, const Moving& end) c
   return result;
 }
 
-inline Linearizer::Plant Linearizer::plant(const State& state, const Speeds& command) const {
+template <int Columns>
+typename BasicLinearizer<Columns>::Plant BasicLinearizer<Columns>::plant(
+    const State& state, const Speeds& command) const {
   const int states = detail::body_states + rotors();
   const int columns = states + rotors();
   Plant result{Eigen::MatrixXd(states, columns), Eigen::MatrixXd(6, columns), {}};
-  for (int first = 0; first < columns; first += group) {
+  for (int first = 0; first < columns; first += Columns) {
     const detail::Seeds<Number> seed{first};
     const Moving x = seed(state);
     Input input;
@@ -173,7 +183,7 @@ inline Linearizer::Plant Linearizer::plant(const State& state, const Speeds& com
     const Moving end = moved(x, input);
     const auto reading =
         imu_read(constants_.model, constants_.imu, x, input, ImuBias<Number>{}, {}, 0.0);
-    for (int i = 0; i < group && first + i < columns; ++i) {
+    for (int i = 0; i < Columns && first + i < columns; ++i) {
       result.state.col(first + i) = slope(x, end, i);
       result.output.col(first + i) << to_eigen(detail::partials_of(reading.specific_force, i)),
           to_eigen(detail::partials_of(reading.angular_rate, i));
@@ -183,8 +193,10 @@ inline Linearizer::Plant Linearizer::plant(const State& state, const Speeds& com
   return result;
 }
 
-inline Linearizer::Tick Linearizer::tick(const State& state, const RateThrust<double>& command,
-                                         const RateControllerState<double>& controller) const {
+template <int Columns>
+typename BasicLinearizer<Columns>::Tick BasicLinearizer<Columns>::tick(
+    const State& state, const RateThrust<double>& command,
+    const RateControllerState<double>& controller) const {
   constexpr int columns = 3 + detail::memory_states + 4;
   Tick result{Eigen::MatrixXd(detail::memory_states, columns),
               Eigen::MatrixXd(rotors(), columns),
@@ -193,7 +205,7 @@ inline Linearizer::Tick Linearizer::tick(const State& state, const RateThrust<do
   result.command.resize(rotors());
   const Vec3<double> before[] = {controller.filter.value, controller.filter.derivative,
                                  controller.integral};
-  for (int first = 0; first < columns; first += group) {
+  for (int first = 0; first < columns; first += Columns) {
     const detail::Seeds<Number> seed{first};
     const auto rates_B = seed(state.body_rates, 0);
     RateControllerState<Number> memory;
@@ -208,11 +220,11 @@ inline Linearizer::Tick Linearizer::tick(const State& state, const RateThrust<do
     for (int row = 0; row < detail::memory_states; ++row) {
       const Number& x = after[row / 3][row % 3];
       result.drift(row) = x.value - before[row / 3][row % 3];
-      for (int i = 0; i < group; ++i) result.memory(row, first + i) = x.partials[i];
+      for (int i = 0; i < Columns; ++i) result.memory(row, first + i) = x.partials[i];
     }
     for (int k = 0; k < rotors(); ++k) {
       result.command[k] = speeds[k].value;
-      for (int i = 0; i < group; ++i) result.speeds(k, first + i) = speeds[k].partials[i];
+      for (int i = 0; i < Columns; ++i) result.speeds(k, first + i) = speeds[k].partials[i];
     }
   }
   return result;
@@ -220,9 +232,10 @@ inline Linearizer::Tick Linearizer::tick(const State& state, const RateThrust<do
 
 /// Plant and controller as one: `memory` and `speeds` are the next memory and the command, with
 /// respect to the plant's states, the memory and the inputs.
-inline LinearModel Linearizer::joined(const Plant& plant, const Eigen::MatrixXd& memory,
-                                      const Eigen::MatrixXd& speeds,
-                                      const Eigen::VectorXd& memory_drift) const {
+template <int Columns>
+LinearModel BasicLinearizer<Columns>::joined(const Plant& plant, const Eigen::MatrixXd& memory,
+                                             const Eigen::MatrixXd& speeds,
+                                             const Eigen::VectorXd& memory_drift) const {
   const auto n = plant.state.rows();
   const auto m = memory.rows();
   const Eigen::Index motors = rotors();
@@ -265,7 +278,8 @@ inline LinearModel Linearizer::joined(const Plant& plant, const Eigen::MatrixXd&
           output.rightCols(inputs), drift};
 }
 
-inline LinearModel Linearizer::at(const State& state, const Speeds& command) const {
+template <int Columns>
+LinearModel BasicLinearizer<Columns>::at(const State& state, const Speeds& command) const {
   detail::require_rotors(state.rotor_speeds.size(), rotors());
   detail::require_rotors(command.size(), rotors());
   const auto n = detail::body_states + rotors();
@@ -281,8 +295,9 @@ inline LinearModel Linearizer::at(const State& state, const Speeds& command) con
                 Eigen::VectorXd(0));
 }
 
-inline LinearModel Linearizer::at(const State& state, const RateThrust<double>& command,
-                                  const RateControllerState<double>& controller) const {
+template <int Columns>
+LinearModel BasicLinearizer<Columns>::at(const State& state, const RateThrust<double>& command,
+                                         const RateControllerState<double>& controller) const {
   detail::require_rotors(state.rotor_speeds.size(), rotors());
   require_loop();
   const Tick one = tick(state, command, controller);
@@ -296,7 +311,8 @@ inline LinearModel Linearizer::at(const State& state, const RateThrust<double>& 
   return joined(plant(state, one.command), widened(one.memory), widened(one.speeds), one.drift);
 }
 
-inline void Linearizer::require_loop() const {
+template <int Columns>
+void BasicLinearizer<Columns>::require_loop() const {
   if (!options_.discrete) {
     PROPWASH_THROW(std::invalid_argument(
         "a RateThrust: expected a discrete model, because the rate controller is a discrete one; "

@@ -1,0 +1,5 @@
+#pragma once
+/// @file
+/// Conversion from and to Eigen.
+
+#include "propwash/math/eigen.hpp"

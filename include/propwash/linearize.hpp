@@ -1,0 +1,7 @@
+#pragma once
+/// @file
+/// Linear models of a step as Eigen matrices, and trim.
+
+#include "propwash/vehicle/linearize.hpp"
+#include "propwash/vehicle/trim.hpp"
+#include "propwash/vehicle/vehicles.hpp"

@@ -1,0 +1,5 @@
+// The single vehicles of propwash::static and of the Python extension.
+#include "propwash/vehicle/multicopter.hpp"
+
+template class propwash::Multicopter<4>;
+template class propwash::Multicopter<>;
