@@ -378,6 +378,8 @@ class Fleet(FleetFields, SensorCarrier):
 
         Raises ParameterError, which names the first invalid vehicle; KeyError or TypeError.
         """
+        if not isinstance(values, Mapping | None):
+            raise TypeError(f"values: expected numbers by name, in a dict, got {values!r:.100}")
         self._parameter_map._set({**(values or {}), **more}, given.mask(mask, self._size))
 
     @property

@@ -155,6 +155,8 @@ def test_arrays_that_are_read_are_plain_and_read_only() -> None:
         fleet.parameters["mass"] = mass  # type: ignore[index]
     with unchanged(fleet), pytest.raises(AttributeError, match="parameters"):
         fleet.parameters = {"mass": mass}  # type: ignore[misc, assignment]
+    with unchanged(fleet), pytest.raises(TypeError, match="values: expected numbers by name"):
+        fleet.set_parameters("mass")  # type: ignore[arg-type]
     fleet.set_parameters(mass=mass * np.linspace(1.0, 1.5, N))
     assert np.array_equal(fleet.parameters["mass"], np.linspace(1.0, 1.5, N))
     assert np.array_equal(mass, np.ones(N))  # as it was when it was read
