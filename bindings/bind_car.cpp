@@ -71,7 +71,7 @@ bool is_sound(const Car<>::Snapshot& s) {
 }
 
 void restore(Car<>& car, const py::bytes& bytes) {
-  const auto snapshot = snapshot_from<Car<>::Snapshot>("a Car", bytes);
+  const auto snapshot = snapshot_from<Car<>::Snapshot>("car", bytes, "a Car");
   if (!is_sound(snapshot)) throw py::value_error("snapshot: expected finite numbers of a Car");
   car.restore(snapshot);
 }
@@ -108,7 +108,7 @@ void bind_car(py::module_& m) {
           },
           "fields"_a, "seed"_a)
       .def(
-          "snapshot", [](const Car<>& car) { return snapshot_bytes("a Car", car.snapshot()); },
+          "snapshot", [](const Car<>& car) { return snapshot_bytes("car", car.snapshot()); },
           "Everything that affects the future, as bytes: state, time, and key and counter of the "
           "noise.")
       .def("restore", &restore, "snapshot"_a,
