@@ -70,8 +70,8 @@ bool is_sound(const Car<>::Snapshot& s) {
          is_finite(s.time) && s.id <= std::numeric_limits<std::uint32_t>::max();
 }
 
-void restore_car(Car<>& car, const py::bytes& bytes) {
-  const auto snapshot = snapshot_from<Car<>::Snapshot>("a Car", bytes);
+void restore(Car<>& car, const py::bytes& bytes) {
+  const auto snapshot = snapshot_from<Car<>::Snapshot>("car", bytes, "a Car");
   if (!is_sound(snapshot)) throw py::value_error("snapshot: expected finite numbers of a Car");
   car.restore(snapshot);
 }
@@ -108,10 +108,10 @@ void bind_car(py::module_& m) {
           },
           "fields"_a, "seed"_a)
       .def(
-          "snapshot", [](const Car<>& car) { return snapshot_bytes("a Car", car.snapshot()); },
+          "snapshot", [](const Car<>& car) { return snapshot_bytes("car", car.snapshot()); },
           "Everything that affects the future, as bytes: state, time, and key and counter of the "
           "noise.")
-      .def("restore", &restore_car, "snapshot"_a,
+      .def("restore", &restore, "snapshot"_a,
            "Continues, bit for bit, from what snapshot() gave for the same parameters.\n\n"
            "Raises ValueError for other bytes; nothing changes then.")
       .def_property_readonly("time", &Car<>::time, "s, since reset")

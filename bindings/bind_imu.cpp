@@ -47,14 +47,13 @@ void bind_imu(py::module_& m) {
           },
           "seed"_a)
       .def(
-          "snapshot",
-          [](const Sensor& sensor) { return snapshot_bytes("an Imu", sensor.snapshot()); },
+          "snapshot", [](const Sensor& sensor) { return snapshot_bytes("imu", sensor.snapshot()); },
           "Everything that affects the future, as bytes: biases, last reading, time and noise "
           "counter.")
       .def(
           "restore",
           [](Sensor& sensor, const py::bytes& bytes) {
-            sensor.restore(snapshot_from<Sensor::Snapshot>("an Imu", bytes));
+            sensor.restore(snapshot_from<Sensor::Snapshot>("imu", bytes, "an Imu"));
           },
           "snapshot"_a,
           "Continues, bit for bit, from what snapshot() gave, with its seed and id.\n\nRaises "

@@ -63,7 +63,7 @@ auto speeds_of(const Command& command, py::ssize_t row, const Vehicle& vehicle) 
 
 template <class Vehicle>
 std::string kind_of(const Vehicle& vehicle) {
-  return "a multicopter with " + std::to_string(vehicle.rotors()) + " rotors";
+  return "multicopter " + std::to_string(vehicle.rotors());
 }
 
 /// Multicopter of four rotors, or of any number, behind one Python class.
@@ -165,7 +165,9 @@ class PyMulticopter {
   void restore(const py::bytes& bytes) {
     visit([&](auto& vehicle) {
       using Snapshot = typename std::decay_t<decltype(vehicle)>::Snapshot;
-      vehicle.restore(snapshot_from<Snapshot>(kind_of(vehicle), bytes));
+      const std::string whose =
+          "a multicopter with " + std::to_string(vehicle.rotors()) + " rotors";
+      vehicle.restore(snapshot_from<Snapshot>(kind_of(vehicle), bytes, whose));
     });
   }
 

@@ -198,7 +198,7 @@ py::array_t<double> pixel_rays_of(CameraRig& cameras) {
   return rows;
 }
 
-py::array_t<double> matrix_of(const CameraRig& cameras) {
+py::array_t<double> camera_matrix(const CameraRig& cameras) {
   auto rows = new_array<double>(3, 3);
   std::copy_n(camera_matrix(cameras.optics()).elements, 9, rows.mutable_data());
   return rows;
@@ -235,7 +235,7 @@ void bind_world_sensors(py::module_& m) {
       .def("poses", &camera_poses, "position"_a, "attitude"_a)
       .def("unproject", &unproject_pixels, "pixels"_a)
       .def("rays", &pixel_rays_of)
-      .def("matrix", &matrix_of);
+      .def("matrix", &camera_matrix);
   m.def("focal_length", &focal_length, "height"_a, "vertical_fov"_a,
         "pixels, from a height in pixels and a vertical field of view [rad].");
   bind_ray_measures<float>(m);
