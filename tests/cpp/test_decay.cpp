@@ -4,6 +4,7 @@
 #include <cmath>
 #include <propwash/integrate/euler.hpp>
 #include <propwash/integrate/rk4.hpp>
+#include <propwash/vehicle/make_model.hpp>
 #include <propwash/vehicle/tick.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 

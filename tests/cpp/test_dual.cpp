@@ -5,6 +5,7 @@
 #include <propwash/integrate/integrate.hpp>
 #include <propwash/math/dual.hpp>
 #include <propwash/math/pack.hpp>
+#include <propwash/vehicle/make_model.hpp>
 #include <propwash/vehicle/tick.hpp>
 #include <propwash/vehicle/vehicles.hpp>
 

@@ -1,4 +1,5 @@
 // Rotor thrust and torque, (2) to (5), against the same equations with Eigen's rotation matrices.
+#include <Eigen/Geometry>
 #include <propwash/math/eigen.hpp>
 #include <propwash/vehicle/make_model.hpp>
 
