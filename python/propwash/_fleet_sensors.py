@@ -18,6 +18,7 @@ from propwash._sensor_base import (
     Motion,
     NoiseKey,
     Reading,
+    Sampling,
     Sensor,
     arrays_of,
     blanked,
@@ -215,15 +216,17 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         sensor, rate, step = self._sensor, self.rate, self._core.steps
         key, pool = self._key(), self._pool
         if len(chosen) * _FEW > len(motion) or not sensor.is_for(1):
-            everyone = sensor.read(motion, self._bias, rate, key.first(step), pool)
+            everyone = sensor.read(motion, Sampling(self._bias, rate, key.first(step), pool))
             return _mapped(lambda array: array[chosen], everyone)
         rows = [
             sensor.read(
                 _mapped(lambda array, i=i: array[i : i + 1], motion),
-                self._bias[i : i + 1],
-                rate,
-                replace(key, first_id=key.first_id + i).first(step),
-                pool,
+                Sampling(
+                    self._bias[i : i + 1],
+                    rate,
+                    replace(key, first_id=key.first_id + i).first(step),
+                    pool,
+                ),
             )
             for i in chosen.tolist()
         ]

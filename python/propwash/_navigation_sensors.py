@@ -12,7 +12,7 @@ from propwash import _core
 from propwash import _fleet_input as given
 from propwash import _sensor_input as sensed
 from propwash._parameter_values import checked_parameters
-from propwash._sensor_base import ModelledSensor, Motion
+from propwash._sensor_base import ModelledSensor, Motion, Sampling
 
 Numbers = NDArray[Any]
 Array = NDArray[np.float64]
@@ -132,23 +132,16 @@ class Gnss(ModelledSensor[GnssReading]):
         across, up = self._bias_deviation
         return [(across, self._bias_time), (across, self._bias_time), (up, self._bias_time)]
 
-    def _read(
-        self,
-        motion: Motion,
-        bias: Array,
-        rate: float,
-        noise: _core.SampleNoise,
-        pool: _core.ThreadPool | None,
-    ) -> GnssReading:
+    def _read(self, motion: Motion, sampling: Sampling) -> GnssReading:
         at, moving = _core.measure_gnss(
             self._model,
             motion.position,
             motion.velocity,
             motion.attitude,
             motion.body_rates,
-            bias,
-            rate,
-            noise,
+            sampling.bias,
+            sampling.rate,
+            sampling.noise,
         )
         points = self._geodetic(at)
         return GnssReading(at, moving, *(np.ascontiguousarray(row) for row in points.T))
@@ -222,17 +215,15 @@ class Barometer(ModelledSensor[BarometerReading]):
     def _processes(self) -> list[tuple[float, float]]:
         return [(self._drift, self._drift_time)]
 
-    def _read(
-        self,
-        motion: Motion,
-        bias: Array,
-        rate: float,
-        noise: _core.SampleNoise,
-        pool: _core.ThreadPool | None,
-    ) -> BarometerReading:
+    def _read(self, motion: Motion, sampling: Sampling) -> BarometerReading:
         return BarometerReading(
             *_core.measure_barometer(
-                self._model, motion.position, motion.attitude, bias, rate, noise
+                self._model,
+                motion.position,
+                motion.attitude,
+                sampling.bias,
+                sampling.rate,
+                sampling.noise,
             )
         )
 
@@ -311,16 +302,11 @@ class Magnetometer(ModelledSensor[MagnetometerReading]):
     def _processes(self) -> list[tuple[float, float]]:
         return [(self._bias_deviation, self._bias_time)] * 3
 
-    def _read(
-        self,
-        motion: Motion,
-        bias: Array,
-        rate: float,
-        noise: _core.SampleNoise,
-        pool: _core.ThreadPool | None,
-    ) -> MagnetometerReading:
+    def _read(self, motion: Motion, sampling: Sampling) -> MagnetometerReading:
         return MagnetometerReading(
-            _core.measure_magnetometer(self._model, motion.attitude, bias, rate, noise)
+            _core.measure_magnetometer(
+                self._model, motion.attitude, sampling.bias, sampling.rate, sampling.noise
+            )
         )
 
 

@@ -64,6 +64,20 @@ class NoiseKey:
         return _core.SampleNoise(self.key, step, self.first_id, self.stream + 3)
 
 
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """What a reading depends on besides the motion of the n bodies."""
+
+    bias: NDArray[np.float64]
+    """(n, k), of the k processes of the sensor."""
+    rate: float
+    """Hz."""
+    noise: _core.SampleNoise
+    """The key of the white noise."""
+    pool: _core.ThreadPool | None = None
+    """On which rays are cast."""
+
+
 class Sensor(ABC, Generic[Reading]):
     """A device that measures one body or many.
 
@@ -108,14 +122,7 @@ class Sensor(ABC, Generic[Reading]):
         return []
 
     @abstractmethod
-    def _read(
-        self,
-        motion: Motion,
-        bias: NDArray[np.float64],
-        rate: float,
-        noise: _core.SampleNoise,
-        pool: _core.ThreadPool | None,
-    ) -> Reading:
+    def _read(self, motion: Motion, sampling: Sampling) -> Reading:
         """One sample of n bodies; arrays (n, …)."""
 
     def _check_size(self, n: int) -> None:
@@ -159,21 +166,14 @@ class Sensor(ABC, Generic[Reading]):
         if processes:
             deviations, times = [p[0] for p in processes], [p[1] for p in processes]
             bias = _core.bias_next(bias, deviations, times, 1.0 / rate, key.walk(sample))
-        return self.read(motion, bias, rate, key.white(sample), pool), bias
+        return self.read(motion, Sampling(bias, rate, key.white(sample), pool)), bias
 
-    def read(
-        self,
-        motion: Motion,
-        bias: NDArray[np.float64],
-        rate: float,
-        noise: _core.SampleNoise,
-        pool: _core.ThreadPool | None = None,
-    ) -> Reading:
+    def read(self, motion: Motion, sampling: Sampling) -> Reading:
         """A reading of n bodies with these biases; NaN, False, -1 for bodies that diverged."""
         lost = _lost(motion)
         if not lost.any():
-            return self._read(motion, bias, rate, noise, pool)
-        return blanked(self._read(_found(motion, lost), bias, rate, noise, pool), lost)
+            return self._read(motion, sampling)
+        return blanked(self._read(_found(motion, lost), sampling), lost)
 
     def _measured(
         self,

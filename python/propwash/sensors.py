@@ -26,7 +26,7 @@ from propwash._navigation_sensors import (
     isa_pressure,
 )
 from propwash._parameter_values import checked_parameters
-from propwash._sensor_base import ModelledSensor, Motion, Reading, Sensor
+from propwash._sensor_base import ModelledSensor, Motion, Reading, Sampling, Sensor
 from propwash.camera import STEREO_BASELINE, Camera, Pixels
 from propwash.world import Scene
 
@@ -138,16 +138,14 @@ class RangeFinder(ModelledSensor[RangeReading]):
         """
         return self._measured(position, attitude)
 
-    def _read(
-        self,
-        motion: Motion,
-        bias: Array,
-        rate: float,
-        noise: _core.SampleNoise,
-        pool: _core.ThreadPool | None,
-    ) -> RangeReading:
+    def _read(self, motion: Motion, sampling: Sampling) -> RangeReading:
         rows = _core.measure_range(
-            self._scene.core, self._model, motion.position, motion.attitude, noise, pool
+            self._scene.core,
+            self._model,
+            motion.position,
+            motion.attitude,
+            sampling.noise,
+            sampling.pool,
         )
         return RangeReading(rows[:, 0] if self._is_single else rows)
 
@@ -236,14 +234,7 @@ class Beacons(_Seeing[BeaconReading]):
         """What the cameras of bodies at positions (…, 3) m with attitudes (…, 4) see."""
         return self._measured(position, attitude)
 
-    def _read(
-        self,
-        motion: Motion,
-        bias: Array,
-        rate: float,
-        noise: _core.SampleNoise,
-        pool: _core.ThreadPool | None,
-    ) -> BeaconReading:
+    def _read(self, motion: Motion, sampling: Sampling) -> BeaconReading:
         self._check_size(len(motion))
         return BeaconReading(
             *_core.measure_beacons(
@@ -253,8 +244,8 @@ class Beacons(_Seeing[BeaconReading]):
                 motion.position,
                 motion.attitude,
                 self._deviation,
-                noise,
-                pool,
+                sampling.noise,
+                sampling.pool,
             )
         )
 
@@ -310,14 +301,7 @@ class DepthCamera(_Seeing[DepthReading]):
         """Images of bodies at positions (…, 3) m with attitudes (…, 4)."""
         return self._measured(position, attitude)
 
-    def _read(
-        self,
-        motion: Motion,
-        bias: Array,
-        rate: float,
-        noise: _core.SampleNoise,
-        pool: _core.ThreadPool | None,
-    ) -> DepthReading:
+    def _read(self, motion: Motion, sampling: Sampling) -> DepthReading:
         self._check_size(len(motion))
         return DepthReading(
             _core.measure_depth(
@@ -327,8 +311,8 @@ class DepthCamera(_Seeing[DepthReading]):
                 self._deviation,
                 motion.position,
                 motion.attitude,
-                noise,
-                pool,
+                sampling.noise,
+                sampling.pool,
             )
         )
 
@@ -372,14 +356,7 @@ class CollisionSensor(Sensor[CollisionReading]):
         """Whether bodies at positions (…, 3) m with attitudes (…, 4) touch anything."""
         return self._measured(position, attitude)
 
-    def _read(
-        self,
-        motion: Motion,
-        bias: Array,
-        rate: float,
-        noise: _core.SampleNoise,
-        pool: _core.ThreadPool | None,
-    ) -> CollisionReading:
+    def _read(self, motion: Motion, sampling: Sampling) -> CollisionReading:
         at, _ = self._mounting.pose(motion.position, motion.attitude)
         return CollisionReading(*self._scene.collides(at, radius=self._radius))
 
