@@ -16,8 +16,6 @@ __all__: list[str] = [
     "BarometerModel",
     "CameraModel",
     "Car",
-    "CarFleetFloat32",
-    "CarFleetFloat64",
     "Command",
     "FleetFloat32",
     "FleetFloat64",
@@ -53,6 +51,7 @@ __all__: list[str] = [
     "bias_next",
     "bias_start",
     "build_info",
+    "car_parameter_table",
     "category_id",
     "conclude",
     "decode_answer",
@@ -1458,10 +1457,7 @@ def bias_start(
     noise: SampleNoise,
 ) -> numpy.typing.NDArray[numpy.float64]: ...
 def build_info() -> dict: ...
-@typing.overload
 def car_parameter_table() -> list: ...
-@typing.overload
-def car_parameter_table(parameters: typing.Any) -> list: ...
 def category_id(category: str) -> int:
     """
     The number of a category in pictures of categories.
