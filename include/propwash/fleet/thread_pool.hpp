@@ -47,7 +47,7 @@ inline thread_local bool inside_work = false;
 /// Waits until `condition` holds, for no longer than it takes to wake a sleeping thread.
 template <class Condition>
 void spin_until(const Condition& condition) {
-  constexpr std::chrono::microseconds longest{5};
+  constexpr std::chrono::microseconds longest{50};
   const auto end = std::chrono::steady_clock::now() + longest;
   while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }

@@ -144,7 +144,7 @@ template <class F>
 void Fleet<T, N>::in_chunks(std::size_t cost_per_block, ExecutorRef executor, const F& f) const {
   const std::size_t all = memory_.blocks();
   const std::size_t least =
-      std::max<std::size_t>(1, 160 / std::max<std::size_t>(1, cost_per_block));
+      std::max<std::size_t>(1, 80 / std::max<std::size_t>(1, cost_per_block));
   const std::size_t piece = std::max(least, all / 64);
   const std::size_t pieces = (all + piece - 1) / piece;
   if (pieces == 1) return f(std::size_t{0}, all);
