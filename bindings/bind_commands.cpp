@@ -235,8 +235,11 @@ namespace {
 /// Overloads for the classes of commands would cost a microsecond: pybind11 asks a value of another
 /// type for a long list of conversions.
 const Command* as_command(py::handle value) {
-  py::detail::make_caster<Command> caster;
-  return caster.load(value, false) ? static_cast<const Command*>(caster) : nullptr;
+  if (!py::isinstance<Command>(value)) return nullptr;
+  // what only __new__ made has no command
+  auto* const instance = reinterpret_cast<py::detail::instance*>(value.ptr());
+  if (!instance->get_value_and_holder().holder_constructed()) return nullptr;
+  return value.cast<const Command*>();
 }
 
 const Command& command_of(Kind kind, py::handle value) {

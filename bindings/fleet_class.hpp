@@ -262,6 +262,7 @@ class PyFleet {
   void step_under(const Command& command, const py::object& substeps) {
     const py::ssize_t count = step_count(substeps);
     const auto held = [&] {
+      fleet_.require_idle();  // a call that samples uses room_
       FleetCommand<T> source(command, fleet_, room_);
       if (source.records() < 0) return source;
       throw py::value_error("command: expected one command for step(), got " +
@@ -313,7 +314,7 @@ class PyFleet {
       after();
     };
     const bool is_long = count > worth_releasing || each > worth_releasing ||
-                         count * each * size() > worth_releasing;
+                         count * each > worth_releasing / size();
     while (row < count) {
       alone(is_long, [&] {
         const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
@@ -365,7 +366,7 @@ class PyFleet {
   }
 
   /// Calls f while no other thread is inside. No thread waits with the GIL, so that samplers may
-  /// take it inside; they may call the fleet again.
+  /// take it inside; they may read the fleet.
   template <class F>
   decltype(auto) alone(bool is_long, F&& f) const {
     if (!is_long) {

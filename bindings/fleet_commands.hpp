@@ -83,8 +83,8 @@ class FleetPart {
       const py::ssize_t bad = first_not_finite(some, count);
       if (bad < 0) continue;
       throw py::value_error("command: expected " + std::string(name) +
-                            " that float32 can hold, got " + std::to_string(numbers_[i + bad]) +
-                            " at " + numbers_.place_text(i + bad));
+                            " that float32 can hold, got " + detail::formatted(numbers_[i + bad]) +
+                            (numbers_.ndim() > 0 ? " at " + numbers_.place_text(i + bad) : ""));
     }
   }
 

@@ -1,6 +1,9 @@
 # propwash::static: the usual instances of Multicopter and Fleet, compiled once. What links it
 # compiles faster and otherwise uses the headers as before. Optimised for speed where its build is,
 # for the instruction set of CMAKE_CXX_FLAGS, which must be that of the program.
+if(PROPWASH_BUILD_STATIC AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
 add_library(propwash_static STATIC EXCLUDE_FROM_ALL src/multicopter.cpp src/fleet.cpp
                                                     src/fleet_kernels.cpp)
 add_library(propwash::static ALIAS propwash_static)

@@ -68,8 +68,12 @@ class SensorCarrier:
     def _carry(self, sensor: Sensor[Reading], plan: SensorPlan, slot: int) -> FleetSensor[Reading]:
         """Attaches a sensor; its slot chooses the streams of its noise."""
         handle = FleetSensor(self._core, sensor, plan, slot, self._pool)
-        self._core.attach(handle)
-        self._sensors[plan.name] = handle
+        self._sensors[plan.name] = handle  # which keeps it alive
+        try:
+            self._core.attach(handle)
+        except BaseException:
+            del self._sensors[plan.name]
+            raise
         return handle
 
     def detach(self, handle: FleetSensor[Any] | str) -> None:

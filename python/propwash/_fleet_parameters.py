@@ -67,14 +67,22 @@ class FleetParameters(Mapping[str, Array]):
         values.flags.writeable = False
         return values
 
+    def __setitem__(self, key: str, value: object) -> None:
+        raise TypeError(
+            f"parameters[{key!r}]: read-only; use set_parameters({{{key!r}: …}}) of the fleet"
+        )
+
     def _set(self, values: Mapping[str, Any], mask: Flags | None) -> None:
         """What Fleet.set_parameters() does."""
         rows = None if mask is None else np.flatnonzero(mask).tolist()
         count = self._size if rows is None else len(rows)
-        arrays: dict[Any, Array] = {
-            self._table[name].number: self._checked(name, value, count)
-            for name, value in {self.full_name(key): v for key, v in values.items()}.items()
-        }
+        arrays: dict[Any, Array] = {}
+        for key, value in values.items():
+            name = self.full_name(key)
+            number = self._table[name].number
+            if number in arrays:
+                raise ParameterError(f"{name}: expected once, got it by two names")
+            arrays[number] = self._checked(name, value, count)
         if arrays and count:
             self._core.set_parameters(arrays, rows)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from types import MappingProxyType
 from typing import Any, cast
 
 import numpy as np
@@ -198,7 +197,7 @@ class Fleet(FleetFields, SensorCarrier):
         after = read if sensors else None
         arrays = self._core.rollout(flown, steps, substeps, fields, after)
         readings = {name: handle.record(samples[name]) for name, handle in sensors.items()}
-        return FleetTrajectory(**arrays, readings=MappingProxyType(readings))
+        return FleetTrajectory(**arrays, readings=readings)
 
     def reset(
         self,

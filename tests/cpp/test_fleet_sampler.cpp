@@ -117,3 +117,78 @@ TEST_CASE("after an exception of a sampler the fleet is at the sample and flies 
   CHECK(sampled.steps() == plain.steps());
   CHECK(same_bits(rows(sampled, pw::FleetField::position), rows(plain, pw::FleetField::position)));
 }
+
+TEST_CASE("a sampler that fails keeps no other from its sample") {
+  auto fleet = equipped<double>();
+  Fault fault(10);
+  Camera<double> camera(fleet, 10);
+  camera.next_step = 10;
+  fleet.attach(fault);
+  fleet.attach(camera);
+  CHECK_THROWS_AS(fly(fleet, true, 0, 1, 30), std::runtime_error);
+  CHECK(camera.steps == std::vector<std::uint64_t>{10});
+}
+
+TEST_CASE("a copy of a fleet has no samplers") {
+  auto fleet = equipped<double>();
+  Camera<double> camera(fleet, 10);
+  fleet.attach(camera);
+  auto copy = fleet;
+  fly(copy, true, 0, 1, 30);
+  CHECK(camera.steps.empty());
+  fly(fleet, true, 0, 1, 30);
+  CHECK(camera.steps.size() == 3);
+}
+
+TEST_CASE("samplers go on after a reset with a seed and after restore") {
+  auto fleet = equipped<double>();
+  const auto start = fleet.snapshot();
+  Camera<double> camera(fleet, 10);
+  fleet.attach(camera);
+  fly(fleet, true, 0, 1, 30);
+  fleet.reset({}, 7);
+  fly(fleet, true, 0, 1, 30);
+  CHECK(camera.steps.size() == 6);
+  fleet.restore(start);
+  fly(fleet, true, 0, 1, 30);
+  CHECK(camera.steps.size() == 9);
+}
+
+TEST_CASE("a sampler may not change the fleet") {
+  class Meddler final : public pw::FleetSampler {
+   public:
+    explicit Meddler(pw::Fleet<double>& fleet) : fleet_(fleet) { next_step = 10; }
+    void sample(std::uint64_t) override {
+      next_step += 10;
+      const std::vector<double> wind(3, 1.0), factors(4, 0.5);
+      CHECK_THROWS_AS(fly(fleet_, true, 0, 1, 1), std::logic_error);
+      CHECK_THROWS_AS(fleet_.attach(*this), std::logic_error);
+      CHECK_THROWS_AS(fleet_.detach(*this), std::logic_error);
+      CHECK_THROWS_AS(fleet_.reset(), std::logic_error);
+      CHECK_THROWS_AS(fleet_.set_wind(wind), std::logic_error);
+      CHECK_THROWS_AS(fleet_.set_rotor_effectiveness(factors), std::logic_error);
+      CHECK_THROWS_AS(fleet_.restore(fleet_.snapshot()), std::logic_error);
+    }
+
+   private:
+    pw::Fleet<double>& fleet_;
+  };
+  auto plain = equipped<double>();
+  auto fleet = equipped<double>();
+  Meddler meddler(fleet);
+  fleet.attach(meddler);
+  fly(fleet, true, 0, 1, 30);
+  fly(plain, true, 0, 1, 30);
+  CHECK(meddler.next_step == 40);
+  CHECK(fleet.snapshot() == plain.snapshot());
+}
+
+TEST_CASE("parameters are for vehicles that the fleet has") {
+  auto fleet = equipped<double>();
+  const std::vector<pw::VehicleParameters> vehicles(5, fleet.vehicle());
+  fleet.set_parameters(pw::EachVehicle{vehicles});
+  const auto before = fleet.snapshot();
+  const std::vector<std::size_t> some{1, 5};
+  CHECK_THROWS_AS(fleet.set_parameters(pw::EachVehicle{vehicles}, some), std::invalid_argument);
+  CHECK(fleet.snapshot() == before);
+}

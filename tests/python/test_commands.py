@@ -117,3 +117,11 @@ def test_repr_tells_the_values() -> None:
     assert repr(pw.RateThrust([1, 2, 3], 4)) == "RateThrust(rates=array([1., 2., 3.]), thrust=4.0)"
     assert repr(pw.RotorSpeeds([1, 2])) == "RotorSpeeds(array([1., 2.]))"
     assert repr(pw.SpeedYawRate(1, 2)) == "SpeedYawRate(speed=1.0, yaw_rate=2.0)"
+
+
+@pytest.mark.parametrize("kind", [pw.RateThrust, pw.RotorSpeeds, pw.PositionCommand])
+def test_a_command_that_was_never_made_is_refused(kind: Any) -> None:
+    unmade = kind.__new__(kind)
+    for vehicle in (pw.Multicopter("flightgoggles"), pw.Fleet("flightgoggles", 3)):
+        with pytest.raises(TypeError, match="command: expected"):
+            vehicle.step(unmade)

@@ -396,3 +396,19 @@ def test_options_can_be_read() -> None:
 
 def test_memory_of_a_vehicle_is_within_its_bound() -> None:
     assert pw.Fleet("flightgoggles", 4096).bytes_per_vehicle <= 450
+
+
+def test_a_rollout_can_be_copied_and_pickled() -> None:
+    fleet = pw.Fleet("flightgoggles", 3, seed=1)
+    fleet.attach(pw.Barometer(), 100.0)
+    log = fleet.rollout(pw.RateThrust(np.zeros((20, 1, 3)), 9.81))
+    for copied in (copy.deepcopy(log), pickle.loads(pickle.dumps(log))):
+        assert copied.position is not None and log.position is not None
+        assert np.array_equal(copied.position, log.position)
+        assert np.array_equal(copied.readings["barometer"].time, log.readings["barometer"].time)
+
+
+def test_a_number_that_float32_cannot_hold_is_named_shortly() -> None:
+    fleet = pw.Fleet("flightgoggles", 3)
+    with pytest.raises(ValueError, match=r"thrust that float32 can hold, got 1e\+39$"):
+        fleet.step(pw.RateThrust([0.0, 0.0, 0.0], 1e39))

@@ -138,6 +138,39 @@ def test_a_sensor_that_fails_stops_the_call_at_its_sample() -> None:
     assert np.array_equal(fleet.position, plain.position)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda fleet: fleet.attach(pw.Gnss(), 50.0),
+        lambda fleet: fleet.step(HOVER, substeps=3),
+        lambda fleet: fleet.set_parameters(mass=1.1),
+        lambda fleet: fleet.set_rotor_effectiveness(np.zeros(4)),
+        lambda fleet: fleet.reset(),
+    ],
+)
+def test_a_sensor_may_not_change_its_fleet(change: Any) -> None:
+    class Meddling(pw.Barometer):
+        refused = 0
+        flies = False
+
+        def _read(self, *arguments: Any) -> Any:
+            if self.flies:
+                with pytest.raises(RuntimeError, match="expected no change while"):
+                    change(fleet)
+                self.refused += 1
+            return super()._read(*arguments)
+
+    fleet, plain = fleet_of(), fleet_of()
+    sensor = Meddling()
+    fleet.attach(sensor, 100.0)
+    sensor.flies = True
+    fleet.step(HOVER, substeps=100)
+    plain.step(HOVER, substeps=100)
+    assert sensor.refused == 10
+    assert len(fleet.sensors) == 1
+    assert np.array_equal(fleet.position, plain.position)
+
+
 def test_a_fleet_with_sensors_is_freed_with_its_last_name() -> None:
     fleet = fleet_of()
     fleet.attach(pw.Gnss(), 50.0)

@@ -3,7 +3,6 @@
 /// Many multicopters at once: one call steps all of them, in SIMD lanes and, where the caller lends
 /// threads, on several cores.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,6 +12,7 @@
 #include "propwash/fleet/fleet_types.hpp"
 #include "propwash/fleet/impl/fleet_memory.hpp"
 #include "propwash/fleet/impl/fleet_plan.hpp"
+#include "propwash/fleet/impl/fleet_samplers.hpp"
 #include "propwash/fleet/impl/outer_pass.hpp"
 #include "propwash/math/span.hpp"
 #include "propwash/vehicle/outer_loop_fields.hpp"
@@ -60,11 +60,11 @@ class Fleet {
   void step(const FleetTrajectoryCommand<T>& command, int substeps = 1, ExecutorRef executor = {});
 
   /// Attaches a sampler, until detach(): steps are split where it is due, and the bits of the
-  /// flight stay the same. The fleet holds a pointer, which copies of the fleet hold too.
-  void attach(FleetSampler& sampler) { samplers_.push_back(&sampler); }
-  void detach(const FleetSampler& sampler) {
-    samplers_.erase(std::remove(samplers_.begin(), samplers_.end(), &sampler), samplers_.end());
-  }
+  /// flight stay the same. The fleet holds a pointer; a copy of the fleet has no samplers.
+  void attach(FleetSampler& sampler) { samplers_.attach(sampler); }
+  void detach(const FleetSampler& sampler) { samplers_.detach(sampler); }
+  /// @throws std::logic_error while samplers are called, as each change of the fleet does then.
+  void require_idle() const { samplers_.require_idle(); }
 
   /// Gains and limits of the outer loops: outer_loops_for(vehicle(), dt), until they are set.
   OuterLoopParameters outer_loops() const;
@@ -123,12 +123,14 @@ class Fleet {
   /// @throws ParameterError that names the first vehicle that cannot be; nothing has changed then.
   template <class Of>
   void set_parameters(const Of& of) {
+    samplers_.require_idle();
     plan_.set_parameters(of, memory_);
   }
   /// The same for some vehicles, each named once; the others keep theirs, which `of` gives too, as
   /// it may be asked for those.
   template <class Of>
   void set_parameters(const Of& of, Span<const std::size_t> some) {
+    samplers_.require_idle();
     plan_.set_parameters(of, some, memory_);
   }
   /// Whether each vehicle has constants of its own.
@@ -153,13 +155,14 @@ class Fleet {
   FleetBatch<T> batch();
   void start_again(std::size_t vehicle);
   void fill_actions(std::size_t vehicle);
+  detail::LineVector<T> readings_to_hold() const;
+  void reset(const FleetState<T>& state, Span<const bool> mask, detail::LineVector<T>& readings);
   void refresh_held_readings(Span<const bool> mask, detail::LineVector<T>& readings);
   void begin(Level level);
   /// Steps; `before` is called with the same blocks before the first of them.
   template <class Before>
   void advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor,
                const Before& before);
-  int steps_to_sample(int substeps) const;
   void step_under(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor);
   void measure(const FleetBatch<T>& batch, T* readings, std::size_t stride,
                ExecutorRef executor) const;
@@ -178,7 +181,7 @@ class Fleet {
   detail::FleetPlan<T> plan_;
   detail::FleetMemory<T> memory_;
   detail::FleetOuter<T> outer_;
-  std::vector<FleetSampler*> samplers_;
+  detail::FleetSamplers samplers_;
   std::uint64_t steps_ = 0;
   double imu_phase_ = 0.0;  // of a sampling interval of an IMU that is slower than the physics
   Level level_ = Level::none;

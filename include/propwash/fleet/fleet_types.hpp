@@ -71,9 +71,12 @@ class FleetSampler {
  public:
   virtual ~FleetSampler() = default;
   /// Called on the thread that steps the fleet, when all vehicles have made the step `next_step`.
-  /// It may read the fleet, does not change it, and sets the next `next_step`. After an exception
-  /// the fleet is at this step, and the rest of the call is not flown.
+  /// It may read the fleet and sets the next `next_step`; the fleet refuses a change meanwhile with
+  /// std::logic_error. After an exception the fleet is at this step, all samplers that were due
+  /// have been called, and the rest of the call is not flown.
   virtual void sample(std::uint64_t step) = 0;
+  /// Called when the fleet has been set to another step, by reset() with a seed or by restore().
+  virtual void restarted(std::uint64_t step) { next_step = step + 1; }
 
   std::uint64_t next_step = 0;  ///< Fleet::steps() at which the next sample is due
 };

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// What a pack of pixels sees: the first surface along each ray, its light, and how the picture has
-/// moved. Sits between the rays of raycast.hpp and the bytes of paint_tile.hpp.
+/// moved. Sits between the rays of raycast.hpp and the bytes of tile.hpp.
 
 #include "propwash/paint/data.hpp"
 #include "propwash/paint/encode.hpp"
@@ -12,7 +12,7 @@
 
 namespace propwash::paint {
 
-/// A picture to paint. Rays is what casts them; see paint_rays.hpp.
+/// A picture to paint. Rays is what casts them; see rays.hpp.
 template <class Rays>
 struct PictureCall {
   Rays rays;

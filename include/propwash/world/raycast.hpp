@@ -19,7 +19,7 @@ inline constexpr double sight_margin = 1e-4;
 
 namespace detail {
 
-/// The loops of a translation unit, for which Isa stands; see fleet/kernel.hpp.
+/// The loops of a translation unit, for which Isa stands; see fleet/impl/kernel.hpp.
 template <class Isa, class T>
 struct WorldLoops {
   using W = WorldLanes<T>;

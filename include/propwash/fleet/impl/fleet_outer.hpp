@@ -61,6 +61,7 @@ OuterLoopParameters Fleet<T, N>::outer_loops() const {
 
 template <class T, int N>
 void Fleet<T, N>::set_outer_loops(const OuterLoopParameters& parameters) {
+  samplers_.require_idle();
   validate(parameters);
   prepare_outer(parameters);
 }
@@ -118,6 +119,7 @@ void Fleet<T, N>::restart_outer(std::size_t vehicle) {
 /// Runs of the physics under what a loop holds, and the loop between them.
 template <class T, int N>
 void Fleet<T, N>::fly(const detail::OuterRows<T>& command, int substeps, ExecutorRef executor) {
+  samplers_.require_idle();
   if (substeps < 1) {
     PROPWASH_THROW(
         std::invalid_argument("substeps = " + std::to_string(substeps) + ": expected at least 1"));

@@ -124,6 +124,12 @@ struct FleetPlan {
     std::vector<double> numbers, each;
     // what is made for all of them together stays: bits may not depend on what vehicles were before
     bool stays = own_parameters && rank == 4 && gravity_is_shared;
+    for (const std::size_t i : some) {
+      if (i >= size) {
+        PROPWASH_THROW(std::invalid_argument("vehicles: expected numbers below " +
+                                             std::to_string(size) + ", got " + std::to_string(i)));
+      }
+    }
     for (std::size_t k = 0; k < some.size() && stays; ++k) {
       const VehicleParameters& one = of(some[k]);
       check_alike(one, some[k]);

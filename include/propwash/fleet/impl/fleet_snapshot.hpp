@@ -146,6 +146,7 @@ std::vector<std::byte> Fleet<T, N>::snapshot() const {
 
 template <class T, int N>
 void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
+  samplers_.require_idle();
   const auto refuse = [](const std::string& what) {
     PROPWASH_THROW(std::invalid_argument("snapshot: " + what));
   };
@@ -231,6 +232,7 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   for (std::size_t i = 0; i < size(); ++i) plan_.apply_effectiveness(i, memory_);
   plan_.options.first_id = memory_.ids[0];
   for (std::size_t i = size(); i < memory_.padded(); ++i) start_again(i);
+  samplers_.restart(steps_);
 }
 
 }  // namespace propwash

@@ -95,10 +95,21 @@ void Fleet<T, N>::fill_actions(std::size_t vehicle) {
 
 template <class T, int N>
 void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask) {
+  samplers_.require_idle();
   memory_.check(state, mask);
-  // before anything changes, as memory may be lacking
-  const bool holds_readings = plan_.switches.imu_is_slower;
-  detail::LineVector<T> readings(holds_readings ? memory_.padded() * 6 : 0);
+  detail::LineVector<T> readings = readings_to_hold();
+  reset(state, mask, readings);
+}
+
+/// Made before anything changes, as memory may be lacking.
+template <class T, int N>
+detail::LineVector<T> Fleet<T, N>::readings_to_hold() const {
+  return detail::LineVector<T>(plan_.switches.imu_is_slower ? memory_.padded() * 6 : 0);
+}
+
+template <class T, int N>
+void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask,
+                        detail::LineVector<T>& readings) {
   for (std::size_t i = 0; i < size(); ++i) {
     if (!mask.empty() && !mask[i]) continue;
     start_again(i);
@@ -107,23 +118,27 @@ void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask) {
     fill_actions(i);
     if (outer_.loop >= 0) restart_outer(i);
   }
-  if (holds_readings) refresh_held_readings(mask, readings);
+  if (!readings.empty()) refresh_held_readings(mask, readings);
 }
 
 template <class T, int N>
 void Fleet<T, N>::reset(const FleetState<T>& state, std::uint64_t seed) {
+  samplers_.require_idle();
   memory_.check(state, {});
+  detail::LineVector<T> readings = readings_to_hold();
   plan_.options.seed = seed;
   steps_ = 0;
   imu_phase_ = 0.0;
   level_ = Level::none;
   outer_.loop = -1;
   for (std::size_t i = size(); i < memory_.padded(); ++i) start_again(i);
-  reset(state);
+  reset(state, Span<const bool>{}, readings);
+  samplers_.restart(steps_);
 }
 
 template <class T, int N>
 void Fleet<T, N>::set_state(const FleetState<T>& state, Span<const bool> mask) {
+  samplers_.require_idle();
   memory_.check(state, mask);
   for (std::size_t i = 0; i < size(); ++i) {
     if (mask.empty() || mask[i]) memory_.write(i, state);
@@ -148,6 +163,7 @@ void Fleet<T, N>::refresh_held_readings(Span<const bool> mask, detail::LineVecto
 
 template <class T, int N>
 void Fleet<T, N>::set_wind(Span<const T> wind) {
+  samplers_.require_idle();
   detail::check_count(wind.size(), size() * 3, 3, "wind");
   for (std::size_t i = 0; i < size(); ++i) memory_.write(FleetLayout::wind, 3, wind, i);
   plan_.switches.wind = true;
@@ -155,6 +171,7 @@ void Fleet<T, N>::set_wind(Span<const T> wind) {
 
 template <class T, int N>
 void Fleet<T, N>::set_battery_voltage(Span<const T> voltage) {
+  samplers_.require_idle();
   detail::check_count(voltage.size(), size(), 1, "voltage");
   const double nominal = vehicle().battery.nominal_voltage;
   if (!(nominal > 0.0)) return;
@@ -167,6 +184,7 @@ void Fleet<T, N>::set_battery_voltage(Span<const T> voltage) {
 
 template <class T, int N>
 void Fleet<T, N>::set_external_wrench(Span<const T> force_W, Span<const T> torque_B) {
+  samplers_.require_idle();
   detail::check_count(force_W.size(), size() * 3, 3, "force_W");
   detail::check_count(torque_B.size(), size() * 3, 3, "torque_B");
   for (std::size_t i = 0; i < size(); ++i) {
@@ -178,6 +196,7 @@ void Fleet<T, N>::set_external_wrench(Span<const T> force_W, Span<const T> torqu
 
 template <class T, int N>
 void Fleet<T, N>::set_rotor_effectiveness(Span<const T> factors) {
+  samplers_.require_idle();
   const auto rotors = static_cast<std::size_t>(this->rotors());
   detail::check_count(factors.size(), size() * rotors, rotors, "rotor effectiveness");
   for (const T& factor : factors) {
@@ -195,6 +214,7 @@ void Fleet<T, N>::set_rotor_effectiveness(Span<const T> factors) {
 
 template <class T, int N>
 void Fleet<T, N>::set_action_delay(Span<const std::uint32_t> steps) {
+  samplers_.require_idle();
   detail::check_count(steps.size(), size(), 1, "action delay");
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i] > static_cast<std::uint32_t>(options().max_action_delay)) {

@@ -48,6 +48,7 @@ FleetBatch<T> Fleet<T, N>::batch() {
 
 template <class T, int N>
 void Fleet<T, N>::step(const FleetRateThrust<T>& command, int substeps, ExecutorRef executor) {
+  samplers_.require_idle();
   plan_.require_rank();
   detail::check_count(command.rates.size(), size() * 3, 0, "rates");
   detail::check_count(command.thrust.size(), size(), 0, "thrust");
@@ -59,6 +60,7 @@ void Fleet<T, N>::step(const FleetRateThrust<T>& command, int substeps, Executor
 
 template <class T, int N>
 void Fleet<T, N>::step(const FleetRotorSpeeds<T>& command, int substeps, ExecutorRef executor) {
+  samplers_.require_idle();
   detail::check_count(command.speeds.size(), size() * static_cast<std::size_t>(rotors()), 0,
                       "rotor speeds");
   FleetBatch<T> batch = this->batch();
@@ -91,17 +93,6 @@ void Fleet<T, N>::begin(Level level) {
   }
 }
 
-/// How many of `substeps` steps are made before the next sample, at least 1.
-template <class T, int N>
-int Fleet<T, N>::steps_to_sample(int substeps) const {
-  auto piece = static_cast<std::uint64_t>(substeps);
-  for (const FleetSampler* sampler : samplers_) {
-    const std::uint64_t next = sampler->next_step;
-    piece = std::min(piece, next > steps_ ? next - steps_ : 1);
-  }
-  return static_cast<int>(piece);
-}
-
 template <class T, int N>
 template <class Before>
 void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, ExecutorRef executor,
@@ -113,7 +104,7 @@ void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, Execu
     batch.substeps = 0;
     double imu_phase = imu_phase_;
     bool is_due = false;
-    const int piece = steps_to_sample(substeps);
+    const int piece = samplers_.steps_to_next(steps_, substeps);
     while (!is_due && batch.substeps < piece) {
       ++batch.substeps;
       is_due = plan_.switches.imu_is_slower &&
@@ -132,9 +123,7 @@ void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, Execu
       batch.step = steps_;
       measure(batch, memory_.field(FleetLayout::held_accelerometer), memory_.stride(), executor);
     }
-    for (FleetSampler* sampler : samplers_) {
-      if (sampler->next_step <= steps_) sampler->sample(steps_);
-    }
+    samplers_.sample(steps_);
   }
 }
 
@@ -143,8 +132,7 @@ template <class T, int N>
 template <class F>
 void Fleet<T, N>::in_chunks(std::size_t cost_per_block, ExecutorRef executor, const F& f) const {
   const std::size_t all = memory_.blocks();
-  const std::size_t least =
-      std::max<std::size_t>(1, 80 / std::max<std::size_t>(1, cost_per_block));
+  const std::size_t least = std::max<std::size_t>(1, 80 / std::max<std::size_t>(1, cost_per_block));
   const std::size_t piece = std::max(least, all / 64);
   const std::size_t pieces = (all + piece - 1) / piece;
   if (pieces == 1) return f(std::size_t{0}, all);

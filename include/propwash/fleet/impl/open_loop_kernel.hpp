@@ -3,8 +3,8 @@
 /// The kernel of OpenLoop (fleet/open_loop.hpp): windows of a flight in the lanes of a pack, some
 /// unknowns beside each number, and what it is handed.
 ///
-/// Like fleet/kernel.hpp it may be compiled for several instruction sets, and includes no code that
-/// a linker could share between them.
+/// Like fleet/impl/kernel.hpp it may be compiled for several instruction sets, and includes no code
+/// that a linker could share between them.
 
 #include <cstddef>
 
@@ -96,8 +96,8 @@ struct OpenLoopLanes<Pack<double, L>> {
 #endif
 
 /// Windows side by side. Isa is a type that stands for the translation unit, as in
-/// fleet/kernel.hpp; Real is double or a Pack of them, N the number of rotors or Dynamic, Group
-/// that of unknowns.
+/// fleet/impl/kernel.hpp; Real is double or a Pack of them, N the number of rotors or Dynamic,
+/// Group that of unknowns.
 template <class Isa, class Real, int N, int Group>
 class OpenLoopFlyer {
  public:
