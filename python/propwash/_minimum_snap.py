@@ -105,8 +105,8 @@ def demand(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> 
     weight = vehicle.weight
     speed = np.linalg.norm(reference.velocity, axis=-1)
     lean = np.linalg.norm(asked.attitude[..., 1:3], axis=-1)
-    # the outer loops limit both (O16) and (O19), which differ by rotor drag along body z; the cosine
-    # of the tilt is 1 - 2 lean^2
+    # the outer loops limit both (O16) and (O19), which differ by rotor drag along body z; the
+    # cosine of the tilt is 1 - 2 lean^2
     vertical = np.minimum(
         asked.thrust * (1.0 - 2.0 * lean**2),
         vehicle.body.mass * specific_forces(reference, vehicle)[0][..., 2],
