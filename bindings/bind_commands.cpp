@@ -283,7 +283,10 @@ py::ssize_t record_count(py::ssize_t rows, py::handle steps) {
 
 namespace {
 
-std::string repr_of(const Command& command) {
+std::string repr_of(py::handle self) {
+  const Command* const made = as_command(self);
+  if (made == nullptr) return "a command that __init__() has not made";
+  const Command& command = *made;
   std::string text;
   for (std::size_t i = 0; i < command.parts().size(); ++i) {
     const Numbers* const numbers = command.numbers(i);
