@@ -1,6 +1,7 @@
 #pragma once
 /// @file
-/// What stands behind Python's Fleet: a fleet with its command's room, its threads and its lock.
+/// What stands behind Python's Fleet: a fleet with the buffers of its command, its threads and its
+/// lock.
 
 #include <pybind11/stl.h>
 
@@ -262,8 +263,8 @@ class PyFleet {
   void step_under(const Command& command, const py::object& substeps) {
     const py::ssize_t count = step_count(substeps);
     const auto held = [&] {
-      fleet_.require_idle();  // a call that samples uses room_
-      FleetCommand<T> source(command, fleet_, room_);
+      fleet_.require_idle();  // a call that samples uses buffers_
+      FleetCommand<T> source(command, fleet_, buffers_);
       if (source.records() < 0) return source;
       throw py::value_error("command: expected one command for step(), got " +
                             std::to_string(source.records()) + " rows; rollout() takes rows");
@@ -284,9 +285,9 @@ class PyFleet {
   py::dict fly(const Command& command, const py::object& steps, const py::object& substeps,
                const std::vector<std::string>& record, const py::object& after) {
     const py::ssize_t each = step_count(substeps);
-    CommandRoom<T> room;  // of this call: another thread may step between two records
+    CommandBuffers<T> buffers;  // of this call: another thread may step between two records
     std::optional<FleetCommand<T>> source;
-    alone(false, [&] { source.emplace(command, fleet_, room); });
+    alone(false, [&] { source.emplace(command, fleet_, buffers); });
     const py::ssize_t count = record_count(source->records(), steps);
     py::dict arrays;
     std::vector<Recorder> recorders;
@@ -414,7 +415,7 @@ class PyFleet {
   Fleet<T> fleet_;
   Pool pool_;
   OwnNumbers own_;
-  CommandRoom<T> room_;
+  CommandBuffers<T> buffers_;
   mutable std::recursive_mutex mutex_;
 };
 

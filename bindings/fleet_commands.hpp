@@ -21,8 +21,8 @@ class FleetPart {
   /// `tail` is 1 where the columns are an axis of the numbers, 0 where there is one column without
   /// an axis. Raises ValueError for other shapes, and for numbers that are beyond T.
   FleetPart(const Numbers& numbers, const char* name, int tail, py::ssize_t size,
-            py::ssize_t columns, std::vector<T>& room)
-      : numbers_(numbers), size_(size), columns_(columns), room_(room) {
+            py::ssize_t columns, std::vector<T>& buffer)
+      : numbers_(numbers), size_(size), columns_(columns), buffer_(buffer) {
     lead_ = numbers.ndim() - tail;
     const py::ssize_t vehicles = lead_ > 0 ? numbers.shape(lead_ - 1) : 1;
     each_has_own_ = lead_ > 0 && (vehicles == size || lead_ == 1);
@@ -43,15 +43,15 @@ class FleetPart {
     if (numbers_.is_float() == (sizeof(T) == sizeof(float)) && each_has_own_) {
       return {static_cast<const T*>(typed()) + first, all};
     }
-    if (lead_ < 2 && held_) return {room_.data(), all};
+    if (lead_ < 2 && held_) return {buffer_.data(), all};
     held_ = true;
-    if (room_.size() < all) room_.resize(all);
+    if (buffer_.size() < all) buffer_.resize(all);
     if (numbers_.is_float()) {
       fill(numbers_.floats() + first);
     } else {
       fill(numbers_.doubles() + first);
     }
-    return {room_.data(), all};
+    return {buffer_.data(), all};
   }
 
  private:
@@ -64,7 +64,7 @@ class FleetPart {
   }
   template <class U>
   void fill(const U* from) {
-    T* to = room_.data();
+    T* to = buffer_.data();
     if (each_has_own_) {
       for (py::ssize_t i = 0; i < size_ * columns_; ++i) to[i] = static_cast<T>(from[i]);
       return;
@@ -102,7 +102,7 @@ class FleetPart {
   const Numbers& numbers_;
   py::ssize_t size_;
   py::ssize_t columns_;
-  std::vector<T>& room_;
+  std::vector<T>& buffer_;
   int lead_ = 0;
   bool each_has_own_ = false;
   bool held_ = false;
@@ -110,13 +110,13 @@ class FleetPart {
 
 /// Buffers for the parts of a command that need to be converted or repeated.
 template <class T>
-using CommandRoom = std::array<std::vector<T>, Command::most_parts>;
+using CommandBuffers = std::array<std::vector<T>, Command::most_parts>;
 
 /// A command for a fleet: how many records it has, and a step under one of them.
 template <class T>
 class FleetCommand {
  public:
-  FleetCommand(const Command& command, const Fleet<T>& fleet, CommandRoom<T>& room)
+  FleetCommand(const Command& command, const Fleet<T>& fleet, CommandBuffers<T>& buffers)
       : kind_(command.kind()), loop_(command.loop()) {
     for (std::size_t i = 0; i < command.parts().size(); ++i) {
       const Numbers* numbers = command.numbers(i);
@@ -125,7 +125,7 @@ class FleetCommand {
       const int columns =
           part.columns == CommandPart::one_per_rotor ? fleet.rotors() : part.columns;
       parts_[i].emplace(*numbers, part.name, part.tail(), static_cast<py::ssize_t>(fleet.size()),
-                        columns, room[i]);
+                        columns, buffers[i]);
       records_ = std::max(records_, parts_[i]->records());
     }
   }

@@ -16,7 +16,7 @@ namespace propwash::bindings {
 class OwnNumbers {
  public:
   /// Writes the numbers of field k of `size` vehicles.
-  void read(std::size_t k, VehicleParameters vehicle, std::size_t size, double* to) const {
+  void read(std::size_t k, const VehicleParameters& vehicle, std::size_t size, double* to) const {
     const auto own = numbers_.find(k);
     if (own != numbers_.end()) {
       std::copy(own->second->begin(), own->second->end(), to);
@@ -34,8 +34,7 @@ class OwnNumbers {
       numbers_[k] = std::make_shared<const Row>(from, from + given.size());
       return;
     }
-    VehicleParameters like = vehicle;
-    const std::size_t width = width_of(fields(like)[k]);
+    const std::size_t width = width_of(fields(vehicle)[k]);
     auto row = std::make_shared<Row>(width * size);
     read(k, vehicle, size, row->data());
     for (std::size_t i = 0; i < some.size(); ++i) {

@@ -10,7 +10,7 @@ namespace {
 
 using Number = PROPWASH_KERNELS_NUMBER;
 
-/// Tells the compiler that x changes here, in its register.
+/// For the compiler x changes here, in its register.
 #define PROPWASH_TOUCH(x) "+" PROPWASH_KERNELS_REGISTER(x)
 
 template <class Register>

@@ -71,7 +71,7 @@ class SensorCarrier:
         self._sensors[plan.name] = handle  # which keeps it alive
         try:
             self._core.attach(handle)
-        except BaseException:
+        except Exception:  # an interrupt leaves it alive: it may be attached
             del self._sensors[plan.name]
             raise
         return handle

@@ -51,8 +51,8 @@ inline double full_speed(const MotorParameters<double>& motor, int rotor) {
 
 /// N m: the smallest torque about a body axis at full speed, as the sum of the rotors' magnitudes,
 /// among the axes that have any; 0 where none has.
-inline double min_axis_torque(const VehicleParameters& vehicle) {
-  const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+inline double min_axis_torque(const VehicleParameters& vehicle,
+                              const Allocation<double, Dynamic>& allocation) {
   double smallest = 0.0;
   for (int axis = 0; axis < 3; ++axis) {
     double sum = 0.0;
@@ -70,8 +70,9 @@ inline double min_axis_torque(const VehicleParameters& vehicle) {
 
 /// The ratios of a vehicle whose numbers are finite, its mass and principal moments of inertia > 0.
 /// "Full speed" is the larger magnitude of motor.speed_min and motor.speed_max, "moment of inertia"
-/// the smallest principal one.
-inline auto vehicle_ratios(const VehicleParameters& vehicle) {
+/// the smallest principal one. `allocation` is that of the vehicle.
+inline auto vehicle_ratios(const VehicleParameters& vehicle,
+                           const Allocation<double, Dynamic>& allocation) {
   const double mass = vehicle.body.mass;
   const auto principal = detail::principal_values(vehicle.body.inertia);
   const double inertia = principal[0];
@@ -106,7 +107,7 @@ inline auto vehicle_ratios(const VehicleParameters& vehicle) {
             1e-9, 2e5,
             "body.inertia, rotors.position, rotors.thrust_coefficient, rotors.torque_coefficient "
             "and motor.speed_max",
-            detail::min_axis_torque(vehicle) / principal[2]},
+            detail::min_axis_torque(vehicle, allocation) / principal[2]},
       Ratio{"rotor momentum at full speed over moment of inertia", "rad/s", 0.0, 1e3,
             "body.inertia, rotors.inertia and motor.speed_max", momentum / inertia},
       Ratio{"drag.translational over mass", "1/m", 0.0, 10.0, "body.mass and drag.translational",

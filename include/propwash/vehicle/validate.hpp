@@ -73,8 +73,9 @@ void check_fields(const Fields& fields, Complaints& complaints) {
 }
 
 /// Complains of ratios between parameters that are outside their ranges.
-inline void check_ratios(const VehicleParameters& vehicle, Complaints& complaints) {
-  for (const Ratio& ratio : vehicle_ratios(vehicle)) {
+inline void check_ratios(const VehicleParameters& vehicle,
+                         const Allocation<double, Dynamic>& allocation, Complaints& complaints) {
+  for (const Ratio& ratio : vehicle_ratios(vehicle, allocation)) {
     if (!is_outside(ratio.value, ratio.smallest, ratio.largest)) continue;
     complaints.add(
         ratio.name, ratio.value,
@@ -166,7 +167,8 @@ inline void check_up(const VehicleParameters& vehicle, double lift, Complaints& 
 }
 
 /// The thrust at full speed against the weight that it must hold, and whether it holds it upright.
-inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaints) {
+inline void check_thrust(const VehicleParameters& vehicle,
+                         const Allocation<double, Dynamic>& allocation, Complaints& complaints) {
   double lift = 0.0;
   int index = 0;
   for (const auto& rotor : vehicle.rotors) {
@@ -182,7 +184,6 @@ inline void check_thrust(const VehicleParameters& vehicle, Complaints& complaint
                        " N; see body.mass, rotor.thrust_coefficient and motor.speed_max");
     return;
   }
-  const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
   if (allocation.rank < 4 || weight == 0.0) return;
   const auto hover = attained_wrench(allocation, allocate(allocation, Wrench<double>{{}, weight}));
   double reach = 0.0;
@@ -221,15 +222,17 @@ inline Complaints complaints_of(const VehicleParameters& vehicle) {
   Complaints complaints;
   const auto all = fields(vehicle);
   check_counts(all, vehicle.rotors.size(), complaints);
-  if (!complaints.texts.empty()) return complaints;  // numbers of rotors cannot be compared
+  if (!complaints.texts.empty()) return complaints;  // fields have no number for some rotor
   check_fields(all, complaints);
   check_inertia(vehicle.body, complaints);
   check_rotors(vehicle, complaints);
   check_speeds(vehicle.motor, complaints);
   check_drag(vehicle.drag, complaints);
   check_attitude(vehicle.imu, complaints);
-  if (complaints.texts.empty()) check_thrust(vehicle, complaints);
-  if (complaints.texts.empty()) check_ratios(vehicle, complaints);
+  if (!complaints.texts.empty()) return complaints;
+  const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
+  check_thrust(vehicle, allocation, complaints);
+  if (complaints.texts.empty()) check_ratios(vehicle, allocation, complaints);
   return complaints;
 }
 

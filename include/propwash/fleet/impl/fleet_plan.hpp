@@ -105,10 +105,11 @@ struct FleetPlan {
   /// Those of all vehicles: `of(i)`.
   template <class Of>
   void set_parameters(const Of& of, const FleetMemory<T>& memory) {
+    const auto ours = fields(vehicle);
     prepare(
         [&](std::size_t i) -> decltype(of(i)) {  // by value too, for which a reference would dangle
           decltype(of(i)) each = of(i);
-          check_alike(each, i);
+          check_alike(ours, each, i);
           return each;
         },
         true);
@@ -120,6 +121,7 @@ struct FleetPlan {
   void set_parameters(const Of& of, Span<const std::size_t> some, const FleetMemory<T>& memory) {
     const FleetSetting setting = this->setting();
     const std::size_t width = start_width();
+    const auto ours = fields(vehicle);
     std::vector<T> new_starts;
     std::vector<double> numbers, each;
     // what is made for all of them together stays: bits may not depend on what vehicles were before
@@ -132,12 +134,12 @@ struct FleetPlan {
     }
     for (std::size_t k = 0; k < some.size() && stays; ++k) {
       const VehicleParameters& one = of(some[k]);
-      check_alike(one, some[k]);
+      check_alike(ours, one, some[k]);
       validate_one(one, some[k]);
       const auto allocation = make_allocation<double, Dynamic>(one.rotors, one.motor);
       stays = allocation.rank == 4 && is_parallel(one) == kernels.is_principal &&
               need_the_same(switches, fleet_switches(one, setting)) && has_fleet_gravity(one);
-      append_start(one, new_starts);
+      append_start(one, allocation, new_starts);
       each = fleet_numbers(one, setting, kernels.is_principal);
       numbers.insert(numbers.end(), each.begin(), each.end());
     }
@@ -231,7 +233,9 @@ struct FleetPlan {
     return own.x == ours.x && own.y == ours.y && own.z == ours.z;
   }
 
-  void check_alike(const VehicleParameters& other, std::size_t i) const {
+  /// `ours` are the fields of `vehicle`.
+  template <class Fields>
+  void check_alike(const Fields& ours, const VehicleParameters& other, std::size_t i) const {
     const auto refuse = [i](const std::string& text) {
       PROPWASH_THROW(ParameterError("vehicle " + std::to_string(i) + ": " + text));
     };
@@ -242,7 +246,6 @@ struct FleetPlan {
     if (other.rate_controller.gyroscopic_term != vehicle.rate_controller.gyroscopic_term) {
       refuse("rate_controller.gyroscopic_term: expected that of all the fleet");
     }
-    const auto ours = fields(vehicle);
     const auto theirs = fields(other);
     for (std::size_t k = 0; k < ours.size(); ++k) {
       if (ours[k].structural && *ours[k].first != *theirs[k].first) {
@@ -252,9 +255,9 @@ struct FleetPlan {
     }
   }
 
-  void append_start(const VehicleParameters& of, std::vector<T>& to) const {
+  void append_start(const VehicleParameters& of, const Allocation<double, Dynamic>& allocation,
+                    std::vector<T>& to) const {
     const double weight = weight_of(of.body);
-    const auto allocation = make_allocation<double, Dynamic>(of.rotors, of.motor);
     const auto hover = allocate(allocation, Wrench<double>{{}, weight});
     to.push_back(T(of.imu.accelerometer_bias_initial));
     to.push_back(T(of.imu.gyroscope_bias_initial));
@@ -274,13 +277,16 @@ struct FleetPlan {
         known == nullptr ? 4 : make_allocation<double, Dynamic>(known->rotors, known->motor).rank;
     bool shared_gravity = true;
     FleetSwitches needed{};
+    std::vector<T> new_starts;
+    new_starts.reserve(count * start_width());
     for (std::size_t i = 0; i < count; ++i) {
       const VehicleParameters& one = of(i);
       if (own) validate_one(one, i);
       parallel = parallel && is_parallel(one);
       shared_gravity = shared_gravity && has_fleet_gravity(one);
-      least_rank =
-          std::min(least_rank, make_allocation<double, Dynamic>(one.rotors, one.motor).rank);
+      const auto allocation = make_allocation<double, Dynamic>(one.rotors, one.motor);
+      least_rank = std::min(least_rank, allocation.rank);
+      append_start(one, allocation, new_starts);
       needed = i == 0 ? fleet_switches(one, setting) : either(needed, fleet_switches(one, setting));
     }
     auto new_kernels = source(rotors, parallel);
@@ -290,16 +296,10 @@ struct FleetPlan {
     const auto width = static_cast<std::size_t>(new_kernels.lanes);
     const std::size_t new_blocks = own ? (size + width - 1) / width : 1;
     LineVector<std::byte> new_constants(new_blocks * new_kernels.constants_bytes);
-    std::vector<T> new_starts;
-    new_starts.reserve(count * start_width());
     std::vector<double> numbers;
     for (std::size_t i = 0; i < new_blocks * width; ++i) {
-      const std::size_t from = std::min(i, count - 1);  // lanes beyond the last vehicle are like it
-      if (i < count || i == 0) {
-        const VehicleParameters& one = of(from);
-        append_start(one, new_starts);
-        numbers = fleet_numbers(one, setting, new_kernels.is_principal);
-      }
+      // lanes beyond the last vehicle are like it
+      if (i < count) numbers = fleet_numbers(of(i), setting, new_kernels.is_principal);
       new_kernels.set_constants(new_constants.data() + i / width * new_kernels.constants_bytes,
                                 static_cast<int>(i % width), rotors, needed, numbers.data());
     }
