@@ -105,14 +105,7 @@ struct FleetPlan {
   /// Those of all vehicles: `of(i)`.
   template <class Of>
   void set_parameters(const Of& of, const FleetMemory<T>& memory) {
-    const auto ours = fields(vehicle);
-    prepare(
-        [&](std::size_t i) -> decltype(of(i)) {  // by value too, for which a reference would dangle
-          decltype(of(i)) each = of(i);
-          check_alike(ours, each, i);
-          return each;
-        },
-        true);
+    prepare(of, true);
     for (std::size_t i = 0; i < size; ++i) read_whole_rotors(i), apply_effectiveness(i, memory);
   }
 
@@ -276,12 +269,13 @@ struct FleetPlan {
     int least_rank =
         known == nullptr ? 4 : make_allocation<double, Dynamic>(known->rotors, known->motor).rank;
     bool shared_gravity = true;
+    const auto ours = fields(vehicle);
     FleetSwitches needed{};
     std::vector<T> new_starts;
     new_starts.reserve(count * start_width());
     for (std::size_t i = 0; i < count; ++i) {
       const VehicleParameters& one = of(i);
-      if (own) validate_one(one, i);
+      if (own) check_alike(ours, one, i), validate_one(one, i);
       parallel = parallel && is_parallel(one);
       shared_gravity = shared_gravity && has_fleet_gravity(one);
       const auto allocation = make_allocation<double, Dynamic>(one.rotors, one.motor);
