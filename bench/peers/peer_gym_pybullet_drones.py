@@ -36,7 +36,7 @@ def main() -> None:
             Result(
                 f"gym-pybullet-drones, {physics.value}",
                 version("gym-pybullet-drones"),
-                f"{method}, {FREQUENCY} Hz, float64, 1 step a call",
+                f"{method}, {FREQUENCY} Hz, float64, 1 step per call",
                 1,
                 steps_per_second(lambda env=env, hover=hover: env.step(hover), 1),
                 includes,

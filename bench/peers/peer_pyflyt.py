@@ -33,7 +33,7 @@ def main() -> None:
         Result(
             "PyFlyt, QuadX",
             version("PyFlyt"),
-            f"PyBullet, {FREQUENCY} Hz, float64, 1 step a call",
+            f"PyBullet, {FREQUENCY} Hz, float64, 1 step per call",
             1,
             steps_per_second(fly, 1),
             "rigid body, contacts, motor lag and noise, thrust, torques, quadratic drag",
