@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import propwash as pw
-from propwash import bench
+from propwash.cli import bench
 
 ROUNDS = 5
 SECONDS = 0.08

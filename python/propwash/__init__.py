@@ -5,9 +5,21 @@
 >>> uav.step(pw.RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, substeps=960)
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from propwash import frames, integrate, parameters, render, trajectories, vehicles, world
+from propwash import (
+    control,
+    fleet,
+    frames,
+    integrate,
+    render,
+    sensors,
+    trajectories,
+    vehicle,
+    world,
+)
+from propwash._checks import ParameterError
 from propwash._core import (
     AttitudeThrust,
     PositionCommand,
@@ -18,43 +30,27 @@ from propwash._core import (
     VelocityCommand,
     __version__,
 )
-from propwash._fleet_parameters import FleetParameters
-from propwash._fleet_sensors import FleetSensor
-from propwash._fleet_types import (
+from propwash.control import (
+    Allocation,
+    LinearModel,
+    LowPass,
+    Pid,
+    RateController,
+    RotorCommand,
+    Wrench,
+    linearize,
+)
+from propwash.fleet import (
     Dryden,
+    Fleet,
     FleetImuReading,
+    FleetParameters,
+    FleetSensor,
     FleetState,
     FleetTrajectory,
     SensorRecord,
     ThreadPool,
-)
-from propwash.car import Car, CarState, CarTrajectory
-from propwash.control import Allocation, LowPass, Pid, RateController, RotorCommand, Wrench
-from propwash.fleet import Fleet, build_info
-from propwash.imu import Imu
-from propwash.linearize import LinearModel, linearize
-from propwash.multicopter import (
-    DEFAULT_DT,
-    ImuReading,
-    Multicopter,
-    MulticopterState,
-    Trajectory,
-)
-from propwash.outer_loops import OuterLoops
-from propwash.parameters import (
-    BatteryParameters,
-    BodyParameters,
-    CarParameters,
-    DragParameters,
-    ImuParameters,
-    LowPassParameters,
-    MotorParameters,
-    ParameterError,
-    ProcessNoiseParameters,
-    RateControllerParameters,
-    RotorDragParameters,
-    RotorParameters,
-    VehicleParameters,
+    build_info,
 )
 from propwash.sensors import (
     Barometer,
@@ -75,19 +71,43 @@ from propwash.sensors import (
     RangeReading,
     Sensor,
 )
-from propwash.validation import validate
+from propwash.vehicle import files as vehicles
+from propwash.vehicle import parameters
+from propwash.vehicle.car import Car, CarState, CarTrajectory
+from propwash.vehicle.imu import Imu
+from propwash.vehicle.multicopter import (
+    DEFAULT_DT,
+    ImuReading,
+    Multicopter,
+    MulticopterState,
+    Trajectory,
+)
+from propwash.vehicle.outer_loops import OuterLoops
+from propwash.vehicle.parameters import (
+    BatteryParameters,
+    BodyParameters,
+    CarParameters,
+    DragParameters,
+    ImuParameters,
+    LowPassParameters,
+    MotorParameters,
+    ProcessNoiseParameters,
+    RateControllerParameters,
+    RotorDragParameters,
+    RotorParameters,
+    VehicleParameters,
+)
+from propwash.vehicle.validation import validate
 from propwash.world import Scene, scene_json_schema, scene_names
 
 if TYPE_CHECKING:
-    from propwash import identify
+    from propwash import identify, logs, race, tune, viz
 else:
 
     def __getattr__(name: str) -> Any:
-        """What would take a third of the time to import propwash, for those who ask for it."""
-        if name == "identify":
-            from importlib import import_module
-
-            return import_module("propwash.identify")
+        """Packages that few programs need, imported where they are first used."""
+        if name in ("identify", "logs", "race", "tune", "viz"):
+            return import_module(f"propwash.{name}")
         raise AttributeError(f"module 'propwash' has no attribute {name!r}")
 
 
@@ -158,16 +178,24 @@ __all__ = [
     "Wrench",
     "__version__",
     "build_info",
+    "control",
+    "fleet",
     "frames",
     "identify",
     "integrate",
     "linearize",
+    "logs",
     "parameters",
+    "race",
     "render",
     "scene_json_schema",
     "scene_names",
+    "sensors",
     "trajectories",
+    "tune",
     "validate",
+    "vehicle",
     "vehicles",
+    "viz",
     "world",
 ]
