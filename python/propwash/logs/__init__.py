@@ -7,6 +7,7 @@ print(logs.replay_table(result))
 
 from __future__ import annotations
 
+from propwash.logs._columns import Columns
 from propwash.logs._flights import (
     PWM_FULL,
     STANDARD_GRAVITY,
@@ -16,7 +17,7 @@ from propwash.logs._flights import (
     read_flight,
 )
 from propwash.logs._observer import can_observe, with_observed_motion
-from propwash.logs._readers import Columns, read_log
+from propwash.logs._readers import read_log
 from propwash.logs._replay import HORIZONS, UNITS, Prediction, Replay, replay, replay_table
 
 __all__ = [

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash.logs._columns import Columns, from_topics
 from propwash.logs._flights import Flight
-from propwash.logs._readers import Columns, from_topics
 
 Array = NDArray[np.float64]
 

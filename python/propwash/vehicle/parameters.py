@@ -272,7 +272,7 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
 
     def to_toml(self) -> str:
         """The text of a vehicle file; `vehicles.load` reads the same parameters, bit for bit."""
-        return to_toml(self, kind="multicopter")
+        return to_toml(self, self.name, kind="multicopter")
 
 
 class CarParameters(ParameterSet, frozen=True, kw_only=True):
@@ -292,4 +292,4 @@ class CarParameters(ParameterSet, frozen=True, kw_only=True):
 
     def to_toml(self) -> str:
         """The text of a vehicle file; `vehicles.load` reads the same parameters, bit for bit."""
-        return to_toml(self, kind="car")
+        return to_toml(self, self.name, kind="car")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from msgspec import Struct
 from msgspec.structs import FieldInfo, fields
 
 from propwash.vehicle import fields as values
-
-if TYPE_CHECKING:
-    from propwash.vehicle.fields import ParameterSet
-    from propwash.vehicle.parameters import CarParameters, VehicleParameters
+from propwash.vehicle.fields import ParameterSet
 
 
-def to_toml(parameters: VehicleParameters | CarParameters, kind: str) -> str:
+def to_toml(parameters: ParameterSet, name: str, kind: str) -> str:
     """The text of a vehicle file of a kind: required fields, and those that are not defaults."""
-    head = [f"name = {toml_value(parameters.name)}", f'kind = "{kind}"']
+    head = [f"name = {toml_value(name)}", f'kind = "{kind}"']
     tables: list[str] = []
     for field in fields(parameters):
         value = getattr(parameters, field.name)
