@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import propwash
-from propwash import viz
+from propwash import _core, viz
 from propwash._files import check_file
-from propwash.cli import bench, demo, install_paths
+from propwash.cli import bench, demo
 from propwash.cli import fly as _fly_command
 from propwash.cli import identify as _identify_command
 from propwash.cli import race as _race_command
@@ -29,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.path is not None:
-        print(options.path())
+        # beside the extension, not this file: an editable install keeps the two apart
+        print(Path(_core.__file__).resolve().parent / options.path)
         return 0
     if options.run is None:
         parser.print_help()
@@ -47,17 +47,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m propwash", description=(propwash.__doc__ or "").split("\n", 1)[0]
+        prog="python -m propwash",
+        description="Vehicle dynamics, sensors, rate control and render client.",
     )
     parser.set_defaults(run=None, path=None)
-    parser.add_argument("--version", action="version", version=propwash.__version__)
-    for name, function, what in [
-        ("--cmakedir", install_paths.cmake_dir, "the folder of propwashConfig.cmake"),
-        ("--includedir", install_paths.include_dir, "the folder of the C++ headers"),
-        ("--pkgconfigdir", install_paths.pkgconfig_dir, "the folder of propwash.pc"),
+    parser.add_argument("--version", action="version", version=_core.__version__)
+    for name, folder, what in [
+        ("--cmakedir", "share/cmake/propwash", "the folder of propwashConfig.cmake"),
+        ("--includedir", "include", "the folder of the C++ headers"),
+        ("--pkgconfigdir", "share/pkgconfig", "the folder of propwash.pc"),
     ]:
         parser.add_argument(
-            name, dest="path", action="store_const", const=function, help=f"print {what}"
+            name, dest="path", action="store_const", const=folder, help=f"print {what}"
         )
     commands = parser.add_subparsers(title="commands")
 

@@ -34,7 +34,7 @@ class RendererProcess:
         ]
         self.ports = ports
         """Of its client."""
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
         # a session of its own: Ctrl-C is for this process, which then ends the child
         self._process = subprocess.Popen(
             self.command,

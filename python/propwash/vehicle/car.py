@@ -11,7 +11,7 @@ from propwash import _checks as given
 from propwash import _core
 from propwash._core import SpeedYawRate
 from propwash.vehicle import files as vehicles
-from propwash.vehicle.multicopter import DEFAULT_DT, Array, _flag, _key
+from propwash.vehicle.multicopter import DEFAULT_DT, Array, _key
 from propwash.vehicle.parameters import CarParameters
 from propwash.vehicle.validation import located
 
@@ -66,7 +66,7 @@ class Car(_core.Car):
         noise: bool = True,
     ) -> None:
         parameters = vehicles.load(vehicle, CarParameters)
-        seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), _flag("noise", noise)
+        seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), given.flag("noise", noise)
         if integrator not in ("rk4", "euler"):
             raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")
         with located(vehicle):

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propwash import _checks as given
 from propwash import _core
 from propwash.vehicle import files as vehicles
-from propwash.vehicle.multicopter import DEFAULT_DT, ImuReading, _flag, _key
+from propwash.vehicle.multicopter import DEFAULT_DT, ImuReading, _key
 from propwash.vehicle.parameters import ImuParameters, VehicleParameters
 from propwash.vehicle.validation import located
 
@@ -52,7 +53,7 @@ class Imu(_core.Imu):
 
     @staticmethod
     def _keys(seed: int, id: int, noise: bool) -> tuple[int, int, bool]:
-        return _key("seed", seed, 64), _key("id", id, 32), _flag("noise", noise)
+        return _key("seed", seed, 64), _key("id", id, 32), given.flag("noise", noise)
 
     def read(
         self,

@@ -124,7 +124,7 @@ class Multicopter(_core.Multicopter):
         noise: bool = True,
     ) -> None:
         parameters = vehicles.load(vehicle)
-        seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), _flag("noise", noise)
+        seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), given.flag("noise", noise)
         if integrator not in ("rk4", "euler", "symplectic_euler"):
             expected = "'rk4', 'euler' or 'symplectic_euler'"
             raise ValueError(f"integrator: expected {expected}, got {integrator!r:.100}")
@@ -340,9 +340,3 @@ def _key(name: str, value: int, bits: int) -> int:
     if not 0 <= number < 2**bits:
         raise ValueError(f"{name}: expected a whole number in [0, 2**{bits}), got {value!r:.100}")
     return number
-
-
-def _flag(name: str, value: bool) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}: expected True or False, got {value!r:.100}")
-    return bool(value)
