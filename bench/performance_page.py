@@ -3,9 +3,9 @@
     make bench                                       # builds the programs, and propwash in .venv
     .venv/bin/python bench/performance_page.py [--quick] [--wheel] [--peers PYTHON]
 
-Needs an idle machine for about ten minutes. `--peers` names a Python that has propwash and the peers
-(bench/peers/README.md); without it that table stays as it is, and so does that of the compile time
-without `--wheel`, which takes ten minutes more. `--quick` measures fewer rows of the fleet.
+Needs an idle machine for about ten minutes. `--peers` names a Python with propwash and the peers
+(bench/peers/README.md); without it that table does not change. `--wheel` also measures the compile
+time, in ten more minutes. `--quick` measures fewer rows of the fleet.
 """
 
 from __future__ import annotations
@@ -56,15 +56,12 @@ def multicopter() -> str:
     options = [f"--benchmark_filter=^({rows})$", "--benchmark_repetitions=7"]
     measured = json.loads(output_of(PROGRAM, *options, "--benchmark_format=json"))["benchmarks"]
     runs = [row for row in measured if row["run_type"] == "iteration"]
-    speed = {
-        name: max(run["items_per_second"] for run in runs if run["run_name"] == name)
-        for name in MULTICOPTER
-    }
     lines = ["| a step of | benchmark | steps/s | ratio to `rk4` |", "| --- | --- | --- | --- |"]
-    lines += [
-        f"| {what} | `{name}` | {speed[name] / 1e6:.1f} million | {speed[name] / speed['rk4']:.2f} |"
-        for name, what in MULTICOPTER.items()
-    ]
+    speed: dict[str, float] = {}
+    for name, what in MULTICOPTER.items():
+        speed[name] = max(run["items_per_second"] for run in runs if run["run_name"] == name)
+        ratio = speed[name] / speed["rk4"]
+        lines.append(f"| {what} | `{name}` | {speed[name] / 1e6:.1f} million | {ratio:.2f} |")
     return "\n".join(lines)
 
 

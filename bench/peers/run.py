@@ -2,8 +2,8 @@
 
     python bench/peers/run.py [--python PEER=PYTHON] [peer ...]
 
-Peers: one for each `peer_*.py` beside this file; all by default. `--python` names another Python for
-a peer whose requirements conflict with those of the others. README.md lists what to install.
+Peers: one for each `peer_*.py` beside this file; all by default. `--python` names another Python
+for a peer whose requirements conflict with those of the others. README.md lists what to install.
 """
 
 from __future__ import annotations
