@@ -416,14 +416,14 @@ TEST_CASE("a fleet has the switches of all its vehicles", "[fleet]") {
   for (const auto each : pw::vehicle_switches) {
     Switches one = none;
     one.*each = true;
-    CHECK_FALSE(pw::need_the_same(none, one));
-    CHECK(pw::need_the_same(pw::either(none, one), one));
-    CHECK(pw::need_the_same(pw::either(one, none), one));
+    CHECK_FALSE(pw::have_same_features(none, one));
+    CHECK(pw::have_same_features(pw::either(none, one), one));
+    CHECK(pw::have_same_features(pw::either(one, none), one));
   }
   for (const auto own : {&Switches::wind, &Switches::ground, &Switches::external_wrench}) {
     Switches one = none;
     one.*own = true;
-    CHECK(pw::need_the_same(none, one));
+    CHECK(pw::have_same_features(none, one));
     CHECK_FALSE(pw::either(none, one).*own);
   }
 }

@@ -284,9 +284,9 @@ TEST_CASE("vehicles with parameters of their own are fleets made with those", "[
   pw::FleetOptions options;
   options.seed = 4;
   auto fleet = make_fleet<double>(vehicles[0], size, options);
-  CHECK_FALSE(fleet.has_own_parameters());
+  CHECK_FALSE(fleet.has_individual_parameters());
   fleet.set_parameters(pw::EachVehicle{vehicles});
-  CHECK(fleet.has_own_parameters());
+  CHECK(fleet.has_individual_parameters());
   fleet.reset({}, options.seed);
   const auto hover = rows(fleet, FleetField::rotor_speeds);
   const auto biases = rows(fleet, FleetField::gyroscope_bias);
@@ -360,7 +360,7 @@ TEST_CASE("parameters that cannot be are refused with the vehicle's number", "[f
   CHECK(refused([](auto& v) { v.motor.command_delay = 0.01; }, "motor.command_delay"));
   CHECK(refused([](auto& v) { v.imu.rate = 100.0; }, "imu.rate = 100"));
   CHECK(refused([](auto& v) { v.battery.nominal_voltage = 3.0; }, "battery.nominal_voltage"));
-  CHECK(refused([](auto& v) { v.rotors.pop_back(); }, "rotors, their number = 3"));
+  CHECK(refused([](auto& v) { v.rotors.pop_back(); }, "number of rotors = 3"));
   CHECK(refused([](auto& v) { v.rate_controller.gyroscopic_term = false; }, "gyroscopic_term"));
   fly(fleet, true, 0, 10, 5);
   fly(whole, true, 0, 10, 5);
