@@ -53,7 +53,7 @@ TEST_CASE("what cannot be is refused by name", "[scene]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const double infinite = std::numeric_limits<double>::infinity();
   check_refused(item("", pw::Sphere{}), "no name");
-  check_refused(item("there", pw::Sphere{}), "'there' is there twice");
+  check_refused(item("there", pw::Sphere{}), "name = 'there': expected a unique name");
   check_refused(item("x", pw::Sphere{0.0}), "item 'x': radius = 0");
   check_refused(item("x", pw::Sphere{none}), "radius");
   check_refused(item("x", pw::Box{{1.0, -1.0, 1.0}}), "size[1] = -1");
