@@ -28,7 +28,7 @@ struct PlaneRays {
   template <class L>
   PROPWASH_FN void first(const pw::Vec3<L>& from_W, const pw::Vec3<L>& direction_W, L& distance,
                          paint::Whole<L>& id, pw::Vec3<L>& normal) const {
-    const auto n = paint::broadcast<L>(normal_W);
+    const auto n = pw::cast<L>(normal_W);
     const L slope = dot(n, direction_W);
     const L t = (L(offset) - dot(n, from_W)) / slope;
     const auto hit = (slope < L(0.0F)) & (t > L(0.0F));
