@@ -123,7 +123,7 @@ TEST_CASE("a malformed answer is a fault that says what is wrong") {
   fault("got none", [](Json&, Frames& frames) { frames.clear(); });
   fault("expected 3 frames", [](Json&, Frames& frames) { frames.pop_back(); });
   fault("expected 3 frames", [](Json&, Frames& frames) { frames.emplace_back("x"); });
-  fault("two pictures", [](Json& json, Frames&) { json["cameraIDs"] = {"left", "left"}; });
+  fault("one picture of each", [](Json& json, Frames&) { json["cameraIDs"] = {"left", "left"}; });
   fault("as many entries", [](Json& json, Frames&) { json["channels"] = {3}; });
   fault("as many entries", [](Json& json, Frames&) { json["cameraIndexes"] = {0}; });
   fault("cameraIndexes", [](Json& json, Frames&) { json["cameraIndexes"] = {0, -1}; });
@@ -325,7 +325,7 @@ TEST_CASE("a key twice in an object is a fault, wherever the object is") {
 
 TEST_CASE("four megabytes of objects are read in a time proportional to their number") {
   std::string text = "{\"more\":[{}";
-  while (text.size() < render::longest_json - 300) text += ",{\"a\":0}";
+  while (text.size() < render::max_json_bytes - 300) text += ",{\"a\":0}";
   // 400,000 objects: a quadratic reader takes longer than this test may
   CHECK(read_header(text + "]," + sound_header().dump().substr(1)).width == 4);
 }

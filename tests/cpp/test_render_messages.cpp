@@ -166,10 +166,10 @@ TEST_CASE("a pose that would harm a session is refused by field, value and range
     CHECK_THROWS_AS(render::encode_pose(pose), std::invalid_argument);
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  refused("cameras, their number = 0", [](auto& pose) { pose.cameras.clear(); });
+  refused("number of cameras = 0", [](auto& pose) { pose.cameras.clear(); });
   refused("width = 0", [](auto& pose) { pose.width = 0; });
   refused("vertical_fov_deg = 180", [](auto& pose) { pose.vertical_fov_deg = 180; });
-  refused("no two", [](auto& pose) { pose.objects[0].id = "left"; });
+  refused("unique id", [](auto& pose) { pose.objects[0].id = "left"; });
   refused("printable ASCII", [](auto& pose) { pose.cameras[0].id = "caf\xc3\xa9"; });
   refused("printable ASCII", [](auto& pose) { pose.scene = "a\tb"; });
   refused("position", [&](auto& pose) { pose.cameras[1].position_W.z = nan; });

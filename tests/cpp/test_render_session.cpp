@@ -301,7 +301,7 @@ TEST_CASE("an answer that does not fit its pose is a fault, and the next good on
   frames[1].resize(4 * 2);  // a caller who asked for RGB would read past its end
   const auto views = views_of(frames);
   CHECK_THROWS_WITH(session.receive(views.data(), views.size(), 0.1),
-                    said("3 bytes a pixel of camera \"camera0\", got 1"));
+                    said("3 bytes per pixel of camera \"camera0\", got 1"));
   CHECK(session.counts().faulty == 4);
   CHECK(session.in_flight() == 1);
   const auto answer = give(make_pose(1, 4, 2));
