@@ -34,7 +34,7 @@ class Request:
     """What a worker is asked to time."""
 
     case: bench.Case
-    own_parameters: bool = False
+    individual_parameters: bool = False
     seconds: float = SECONDS
 
 
@@ -48,7 +48,7 @@ class Flights:
         """Vehicle-steps per second."""
         if request not in self._flights:
             flight = bench.Flight(request.case)
-            if request.own_parameters:
+            if request.individual_parameters:
                 mass = flight.fleet.parameters["mass"]
                 spread = 1.0 + 0.1 * bench.spread(request.case.batch)
                 flight.fleet.set_parameters(mass=mass * spread)
@@ -149,7 +149,11 @@ def fleet_ratios(worker: Worker, isa_worker: Callable[[str], Worker]) -> None:
         against = [
             ("float64 / float32", changed_case(plain, dtype="float64"), ">= 0.45"),
             ("2 threads / 1", changed_case(plain, threads=2), ">= 1.9"),
-            ("own parameters / shared", replace(plain, own_parameters=True), ">= 0.85"),
+            (
+                "individual parameters / shared",
+                replace(plain, individual_parameters=True),
+                ">= 0.85",
+            ),
             ("batch 1,048,576 / 4096", changed_case(plain, batch=1_048_576), ">= 0.7"),
             ("1 substep / 10", changed_case(plain, substeps=1), ""),
         ]
