@@ -1,5 +1,5 @@
-// One against many: a vehicle of a fleet is the Multicopter of its id, whatever its type, its
-// integrator, its rotors and its command, with all noise on.
+// A vehicle of a fleet equals the Multicopter with its id, for all types, integrators, rotors and
+// commands, with all noise.
 #include <string>
 
 #include "catch.hpp"
@@ -13,19 +13,19 @@ using pw::VehicleParameters;
 
 namespace {
 
-// of states, rates and speeds alike: absolute where they are below 1, relative above
+// for states, rates and speeds: absolute below 1, relative above
 constexpr double double_bound = 1e-12;
 constexpr double float_bound = 5e-4;
 
-/// How the vehicles of a comparison fly.
+/// The conditions of a comparison.
 struct Flight {
   pw::Integrator integrator = pw::Integrator::rk4;
-  bool rates = true;        ///< rates and thrust, else rotor speeds
+  bool rates = true;        ///< rates and thrust; false: rotor speeds
   int calls = 48;           ///< 0.5 s at ten substeps
   pw::Vec3<double> wind{};  ///< m/s
   double voltage = 0.0;     ///< V, 0: nominal
-  bool pushed = false;      ///< by a wrench of each vehicle's own
-  bool worn = false;        ///< each rotor by itself
+  bool pushed = false;      ///< by a different wrench for each vehicle
+  bool worn = false;        ///< each rotor differently
 };
 
 /// The single vehicles of a fleet.
@@ -72,7 +72,7 @@ class Singles {
   std::vector<pw::Multicopter<>> vehicles_;
 };
 
-/// What everything_of reads of a fleet without wind, contact and divergence.
+/// The fields of everything_of without wind, contact and divergence.
 const FleetField compared[] = {FleetField::position,           FleetField::velocity,
                                FleetField::attitude,           FleetField::body_rates,
                                FleetField::rotor_speeds,       FleetField::rotor_command,
@@ -121,7 +121,7 @@ double apart(const T* many, const std::vector<double>& one) {
   double largest = 0.0;
   for (std::size_t k = 0; k < one.size(); ++k) {
     const double error = std::abs(static_cast<double>(many[k]) - one[k]) / (1.0 + std::abs(one[k]));
-    if (!(error <= largest)) largest = error;  // what is no number is the largest
+    if (!(error <= largest)) largest = error;  // NaN counts as the largest
   }
   return largest;
 }
@@ -152,7 +152,7 @@ double apart(const pw::Fleet<T>& fleet, Singles& singles) {
   return largest;
 }
 
-/// A force and a torque of each vehicle's own.
+/// A different force and torque for each vehicle.
 template <class T>
 void push(pw::Fleet<T>& fleet, Singles& singles) {
   Dice dice(19);
@@ -166,7 +166,7 @@ void push(pw::Fleet<T>& fleet, Singles& singles) {
   fleet.set_external_wrench(forces, torques);
 }
 
-/// An effectiveness of each rotor's own.
+/// A different effectiveness for each rotor.
 template <class T>
 void wear(pw::Fleet<T>& fleet, Singles& singles) {
   Dice dice(20);
@@ -182,7 +182,7 @@ void wear(pw::Fleet<T>& fleet, Singles& singles) {
   fleet.set_rotor_effectiveness(factors);
 }
 
-/// Flies a fleet of `vehicles` and each of them by itself; returns how far they come apart.
+/// Simulates a fleet of `vehicles` and each of them separately; returns the largest difference.
 template <class T>
 double flown_apart(const std::vector<VehicleParameters>& vehicles, bool own, const Flight& flight) {
   pw::FleetOptions options;
@@ -216,7 +216,7 @@ double flown_apart(const std::vector<VehicleParameters>& vehicles, bool own, con
   return largest;
 }
 
-/// The vehicle `count` times, or, each with numbers of its own, in the same structure.
+/// `count` copies of the vehicle, or random variations with the same structure.
 std::vector<VehicleParameters> vehicles_like(const VehicleParameters& vehicle, std::size_t count,
                                              bool own) {
   std::vector<VehicleParameters> vehicles(count, vehicle);
@@ -225,7 +225,7 @@ std::vector<VehicleParameters> vehicles_like(const VehicleParameters& vehicle, s
   for (auto& v : vehicles) {
     const auto vary = [&](double& x) { x *= dice.uniform(0.8, 1.2); };
     vary(v.body.mass), vary(v.drag.translational);
-    // a sphere more is a body still, whatever the body was
+    // adding a sphere keeps the inertia valid
     const double sphere = dice.uniform(0.0, 0.1) * v.body.inertia(0, 0);
     const double larger = dice.uniform(0.8, 1.2);
     for (double& element : v.body.inertia.elements) element *= larger;
@@ -255,12 +255,12 @@ void battery(double bound) {
     for (const int rotors : {3, 4, 6, 8}) {
       for (const bool own : {false, true}) {
         for (const bool rates : {false, true}) {
-          if (rates && rotors < 4) continue;  // refused, see below
+          if (rates && rotors < 4) continue;  // rejected, see below
           Flight flight;
           flight.integrator = integrator;
           flight.rates = rates;
           CAPTURE(static_cast<int>(integrator), rotors, own, rates);
-          // five vehicles fill no whole number of blocks
+          // five vehicles do not fill whole blocks
           CHECK(flown_apart<T>(vehicles_like(with_rotors(rotors), 5, own), own, flight) < bound);
         }
       }
@@ -268,7 +268,7 @@ void battery(double bound) {
   }
 }
 
-/// All terms that the papers' vehicles have not: GeneralShape, each kind of IMU, delay, battery.
+/// All terms that the vehicles of the papers lack: GeneralShape, all IMU effects, delay, battery.
 VehicleParameters with_all_terms(const VehicleParameters& from) {
   auto vehicle = from;
   Dice dice(13);
@@ -293,15 +293,15 @@ VehicleParameters with_all_terms(const VehicleParameters& from) {
 
 }  // namespace
 
-TEST_CASE("a fleet in double is its single vehicles", "[fleet]") { battery<double>(double_bound); }
+TEST_CASE("a fleet in double equals single vehicles", "[fleet]") { battery<double>(double_bound); }
 
-TEST_CASE("a fleet in float is its single vehicles, to float's precision", "[fleet]") {
+TEST_CASE("a fleet in float equals single vehicles to float precision", "[fleet]") {
   battery<float>(float_bound);
 }
 
-TEST_CASE("a vehicle with all terms flies in a fleet as by itself", "[fleet]") {
+TEST_CASE("a vehicle with all terms flies in a fleet like a single one", "[fleet]") {
   // tilted rotors, full matrices, two motor time constants, rotor drag, dead time, battery; an IMU
-  // that is off centre, turned and digital
+  // with lever arm, rotation and quantisation
   for (const auto& vehicle :
        {with_all_terms(pw::vehicles::crazyflie()), with_all_terms(pw::vehicles::hexacopter())}) {
     for (const bool own : {false, true}) {
@@ -321,7 +321,7 @@ TEST_CASE("a vehicle with all terms flies in a fleet as by itself", "[fleet]") {
   }
 }
 
-TEST_CASE("motors that are not alike fly in a fleet as by themselves", "[fleet]") {
+TEST_CASE("different motors fly in a fleet like in a single vehicle", "[fleet]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.time_constant_up = {0.015, 0.02, 0.03, 0.025};
   vehicle.motor.time_constant_down = {0.02, 0.03, 0.025, 0.04};
@@ -339,7 +339,7 @@ TEST_CASE("motors that are not alike fly in a fleet as by themselves", "[fleet]"
   }
 }
 
-TEST_CASE("an external wrench pushes a vehicle in a fleet as a single one", "[fleet]") {
+TEST_CASE("an external wrench acts on a vehicle in a fleet like on a single one", "[fleet]") {
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
     for (const bool noise : {false, true}) {
       for (const bool rates : {false, true}) {
@@ -357,7 +357,7 @@ TEST_CASE("an external wrench pushes a vehicle in a fleet as a single one", "[fl
   }
 }
 
-TEST_CASE("worn rotors fly in a fleet as by themselves", "[fleet]") {
+TEST_CASE("reduced rotors fly in a fleet like in a single vehicle", "[fleet]") {
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
     for (const bool own : {false, true}) {
       for (const bool rates : {false, true}) {
@@ -373,7 +373,7 @@ TEST_CASE("worn rotors fly in a fleet as by themselves", "[fleet]") {
   }
 }
 
-TEST_CASE("a number of rotors without a kernel of its own flies in the next larger", "[fleet]") {
+TEST_CASE("a number of rotors without a specialised kernel uses the general one", "[fleet]") {
   for (const int rotors : {5, 7, 12}) {
     for (const bool rates : {false, true}) {
       Flight flight;
@@ -385,7 +385,8 @@ TEST_CASE("a number of rotors without a kernel of its own flies in the next larg
   }
 }
 
-TEST_CASE("the papers' vehicle on a turned IMU off centre stays in its fast kernel", "[fleet]") {
+TEST_CASE("the default vehicle with a rotated IMU off centre keeps its specialised kernel",
+          "[fleet]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.imu.position = {0.03, 0.01, -0.02};
   vehicle.imu.attitude = Dice(3).unit_quat();
@@ -396,7 +397,7 @@ TEST_CASE("the papers' vehicle on a turned IMU off centre stays in its fast kern
   CHECK(flown_apart<double>(vehicles_like(vehicle, 3, false), false, flight) < double_bound);
 }
 
-TEST_CASE("an IMU slower than the physics feeds the controller as it feeds a single one",
+TEST_CASE("an IMU slower than the physics feeds a fleet's controller like a single one",
           "[fleet]") {
   for (const double rate : {100.0, 300.0, 700.0}) {
     auto vehicle = pw::vehicles::flightgoggles();
@@ -408,7 +409,7 @@ TEST_CASE("an IMU slower than the physics feeds the controller as it feeds a sin
   }
 }
 
-TEST_CASE("the vehicles without noise and without bias walk take kernels of their own", "[fleet]") {
+TEST_CASE("vehicles without noise or bias walk use cheaper kernels", "[fleet]") {
   for (const bool noise : {false, true}) {
     auto vehicle = pw::vehicles::flightgoggles();
     vehicle.imu.gyroscope_bias_walk = 0.0;
@@ -426,7 +427,7 @@ TEST_CASE("the vehicles without noise and without bias walk take kernels of thei
   }
 }
 
-TEST_CASE("lanes beyond a register change no bit", "[fleet]") {
+TEST_CASE("more lanes than a register change no bit", "[fleet]") {
   pw::FleetOptions options;
   options.seed = 3;
   const auto vehicle = pw::vehicles::flightgoggles();
@@ -437,7 +438,7 @@ TEST_CASE("lanes beyond a register change no bit", "[fleet]") {
   CHECK(same_bits(everything_of(narrow), everything_of(wide)));
 }
 
-TEST_CASE("a fleet whose rotors cannot command rates says so", "[fleet]") {
+TEST_CASE("a fleet whose rotors cannot control rates rejects rate commands", "[fleet]") {
   auto fleet = make_fleet<double>(ring_of(3), 2);
   const auto commands = fleet_commands<double>(0, fleet.vehicle(), 2);
   CHECK_THROWS_AS(fleet.step(commands.rate_thrust()), pw::ParameterError);

@@ -1,5 +1,5 @@
-// The ranges of parameters: every number has one, a number beyond it is refused by name, and no
-// vehicle within them leaves the numbers of a float in one step.
+// The ranges of parameters: every number has one, a number outside it is rejected by name, and no
+// vehicle within them overflows float in one step.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -59,12 +59,12 @@ void require_refused_beyond(const Vehicle& sound) {
   }
 }
 
-/// Vehicles from the ends of the ranges and from between them.
+/// Vehicles at the ends of the ranges and between them.
 class Extremes {
  public:
   explicit Extremes(std::uint64_t seed) : dice_(seed) {}
 
-  /// A vehicle that need not be valid.
+  /// A vehicle that may be invalid.
   pw::VehicleParameters vehicle() {
     auto v = pw::vehicles::flightgoggles();
     parallel_ = dice_.uniform(0, 1) < 0.5;
@@ -93,7 +93,7 @@ class Extremes {
   pw::Vec3<double> vector(double length) { return dice_.unit_vec3() * length; }
   pw::Quat<double> attitude() { return dice_.unit_quat(); }
   double chance() { return dice_.uniform(0, 1); }
-  /// One of the ends, or a number between them of any order of magnitude.
+  /// One of the ends, or a number of any order of magnitude between them.
   double between(double low, double high) {
     const double which = dice_.uniform(0, 1);
     if (which < 0.25) return low;
@@ -183,7 +183,7 @@ bool all_finite(const std::vector<T>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](T x) { return std::isfinite(x); });
 }
 
-/// Steps a fleet of some vehicles once from extreme states. Whether what follows is finite.
+/// Steps a fleet once from extreme states. Returns whether the result is finite.
 template <class T>
 bool stays_finite(Extremes& extremes, const pw::VehicleParameters& vehicle,
                   const pw::FleetOptions& options, bool by_rates) {
@@ -223,7 +223,8 @@ bool stays_finite(Extremes& extremes, const pw::VehicleParameters& vehicle,
 
 }  // namespace
 
-TEST_CASE("every number of a vehicle has a range, a unit or none, and a meaning", "[ranges]") {
+TEST_CASE("every number of a vehicle has a range, a unit if it has one, and a meaning",
+          "[ranges]") {
   const auto check = [](const auto& parameters) {
     for (const auto& field : pw::fields(parameters)) {
       INFO(field.name);
@@ -240,13 +241,12 @@ TEST_CASE("every number of a vehicle has a range, a unit or none, and a meaning"
   check(pw::OuterLoopParameters{});
 }
 
-TEST_CASE("a number beyond its range is refused by name", "[ranges]") {
+TEST_CASE("a number outside its range is rejected by name", "[ranges]") {
   require_refused_beyond(pw::vehicles::flightgoggles());
   require_refused_beyond(pw::vehicles::car());
 }
 
-TEST_CASE("a ratio beyond its range is refused with the parameters that it is made of",
-          "[ranges]") {
+TEST_CASE("a ratio outside its range is rejected with the names of its parameters", "[ranges]") {
   const auto refused = [](void (*make)(pw::VehicleParameters&), const char* ratio,
                           const char* parameter) {
     auto vehicle = pw::vehicles::flightgoggles();
@@ -283,7 +283,7 @@ TEST_CASE("a ratio beyond its range is refused with the parameters that it is ma
           "largest over smallest principal moment", "body.inertia");
 }
 
-TEST_CASE("no vehicle within the ranges leaves the floats in one step", "[ranges]") {
+TEST_CASE("no vehicle within the ranges overflows float in one step", "[ranges]") {
   Extremes extremes(18);
   int accepted = 0;
   for (int trial = 0; trial < 6000; ++trial) {
@@ -304,5 +304,5 @@ TEST_CASE("no vehicle within the ranges leaves the floats in one step", "[ranges
     CHECK(stays_finite<double>(extremes, vehicle, options, by_rates));
   }
   CAPTURE(accepted);
-  CHECK(accepted > 500);  // or the ranges are not looked at
+  CHECK(accepted > 500);  // otherwise the test covers too little of the ranges
 }

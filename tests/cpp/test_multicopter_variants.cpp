@@ -50,7 +50,7 @@ void require_same_bits(const Uav& a, const Uav& b) {
   CHECK(a.steps() == b.steps());
 }
 
-/// Everything with a memory: dead time, slow IMU, biases, controller, wind, battery.
+/// All features with state: dead time, slow IMU, biases, controller, wind, battery.
 pw::VehicleParameters with_memory() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.command_delay = 0.0123;
@@ -74,7 +74,7 @@ void require_near(const A& a, const B& b, double tolerance) {
 
 }  // namespace
 
-TEST_CASE("a restored vehicle goes on bit for bit, in another object too", "[variants]") {
+TEST_CASE("a restored vehicle continues bit for bit, also in another object", "[variants]") {
   pw::MulticopterOptions options;
   options.seed = 7;
   for (const auto& vehicle : {with_memory(), pw::vehicles::flightgoggles()}) {
@@ -91,7 +91,7 @@ TEST_CASE("a restored vehicle goes on bit for bit, in another object too", "[var
     fly(other, 137, 200);
     require_same_bits(other, uav);
 
-    // at the moment of restoring, the reading is the one of that moment
+    // after restoring, the reading is that of the snapshot
     pw::Multicopter<4> again(vehicle, options);
     again.restore(kept);
     uav.restore(kept);
@@ -109,7 +109,7 @@ TEST_CASE("reset with the same seed starts the same flight again", "[variants]")
   CHECK(uav.time() == 0.0);
   fly(uav, 0, 100);
   fly(fresh, 0, 100);
-  // the slow IMU's interval and the first dt are part of what starts again
+  // the slow IMU's interval and the first dt restart too
   require_same_bits(uav, fresh);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("noise is a function of seed, id and step", "[variants]") {
 }
 
 TEST_CASE("neighbours in seed and id are uncorrelated", "[variants]") {
-  // the vertical speed of 400 vehicles against that of the next id and of the next seed
+  // correlation of the vertical speed of 400 vehicles with that of the next id and of the next seed
   constexpr int count = 400;
   const auto speeds = [](std::uint64_t seed) {
     std::vector<double> v;
@@ -175,7 +175,7 @@ TEST_CASE("a number of rotors known at run time changes nothing", "[variants]") 
   }
 }
 
-TEST_CASE("float flies what double flies, to its precision, noise included", "[variants]") {
+TEST_CASE("float agrees with double to its precision, including noise", "[variants]") {
   pw::MulticopterOptions options;
   options.seed = 9;
   pw::Multicopter<4> uav(pw::vehicles::flightgoggles(), options);
@@ -187,7 +187,7 @@ TEST_CASE("float flies what double flies, to its precision, noise included", "[v
   CHECK(single.time() == uav.time());
 }
 
-TEST_CASE("a vehicle that cannot be is refused before it is built", "[variants]") {
+TEST_CASE("an invalid vehicle is rejected before construction", "[variants]") {
   const auto complaint = [](auto&& build) -> std::string {
     try {
       build();
@@ -204,8 +204,7 @@ TEST_CASE("a vehicle that cannot be is refused before it is built", "[variants]"
   CHECK(massless.find("body.mass = 0: expected a finite value > 0 kg") != std::string::npos);
 }
 
-TEST_CASE("a command that is no number shows in the state, one that is too large does not",
-          "[variants]") {
+TEST_CASE("a NaN command appears in the state, one that is too large is limited", "[variants]") {
   pw::Multicopter<4> uav(pw::vehicles::flightgoggles(), quiet());
   const double infinite = std::numeric_limits<double>::infinity();
   uav.step(pw::RotorSpeeds{infinite, 0.0, 0.0, -infinite}, 1e-3);

@@ -1,4 +1,5 @@
-// Windows of a flight flown open loop: the plain steps of one vehicle, and central differences.
+// Open-loop windows of a flight, compared with the steps of one vehicle and with central
+// differences.
 #include <algorithm>
 #include <limits>
 #include <propwash/fleet/open_loop.hpp>
@@ -12,7 +13,7 @@ namespace pw = propwash;
 
 namespace {
 
-/// A vehicle with every term beyond the papers.
+/// A vehicle with all terms.
 pw::VehicleParameters vehicle_with(int rotors) {
   auto vehicle = pw::vehicles::flightgoggles();
   const auto first = vehicle.rotors.front();
@@ -32,7 +33,7 @@ pw::VehicleParameters vehicle_with(int rotors) {
   return vehicle;
 }
 
-/// Made-up measurements and commands; windows that do not fill the lanes.
+/// Random measurements and commands; windows that do not fill the lanes.
 struct Log {
   static constexpr std::size_t rows = 40;
   std::size_t rotors;
@@ -83,7 +84,7 @@ std::vector<double> flown(const pw::OpenLoop& vehicle, const pw::OpenLoopFlight&
   return numbers;
 }
 
-/// What moves with the unknowns: a field of the vehicle each.
+/// The fields that depend on the unknowns.
 constexpr const char* names[] = {"rotors.thrust_coefficient",
                                  "rotors.axis",
                                  "rotors.inertia",
@@ -105,14 +106,14 @@ std::vector<pw::VehicleParameters> slopes_of(const pw::VehicleParameters& vehicl
       const bool moves = field.name == name;
       for (int row = 0; row < field.rows; ++row) {
         for (int column = 0; column < field.columns; ++column) {
-          // off the diagonal and about the axis there may be zeros: these move too
+          // off-diagonal elements may be zero, and change too
           const double scale = std::abs(field(row, column)) + 1e-4 * std::abs(field(0, 0));
           field(row, column) = moves ? scale * dice.uniform(-1.0, 1.0) : 0.0;
         }
       }
     }
     for (std::size_t k = 0; k < slope.rotors.size(); ++k) {
-      const auto& axis = vehicle.rotors[k].axis;  // which stays a unit vector
+      const auto& axis = vehicle.rotors[k].axis;  // keeps it a unit vector
       auto& turn = slope.rotors[k].axis;
       turn = turn - axis * dot(axis, turn);
     }
@@ -141,7 +142,7 @@ pw::VehicleParameters moved(pw::VehicleParameters vehicle, const pw::VehiclePara
 
 }  // namespace
 
-TEST_CASE("windows are the steps of one vehicle whose motors ran along with the log") {
+TEST_CASE("windows equal the steps of one vehicle whose motors followed the whole log") {
   const auto vehicle = vehicle_with(4);
   const Log log(4, 0);
   const std::size_t every = GENERATE(std::size_t{0}, std::size_t{3});
@@ -230,7 +231,7 @@ TEST_CASE("derivatives of windows are central differences of their values") {
   }
 }
 
-TEST_CASE("values of windows do not depend on unknowns, nor anything on who calls") {
+TEST_CASE("values do not depend on the unknowns, results not on the executor") {
   const auto vehicle = vehicle_with(4);
   const Log log(4, unknowns);
   const auto flight = log.flight(3);
@@ -250,7 +251,7 @@ TEST_CASE("values of windows do not depend on unknowns, nor anything on who call
   }
 }
 
-TEST_CASE("lanes and groups of unknowns change nothing but the order of the work") {
+TEST_CASE("results do not depend on lanes and groups of unknowns") {
   struct Here {};
   const auto one_by_one = [](std::size_t) {
     return pw::detail::OpenLoopFlyer<Here, double, 4, 1>::kernel();
@@ -266,7 +267,7 @@ TEST_CASE("lanes and groups of unknowns change nothing but the order of the work
   }
 }
 
-TEST_CASE("windows beyond the log, no time step and slopes of other vehicles are refused") {
+TEST_CASE("windows outside the log, invalid time steps and slopes of other vehicles are rejected") {
   const auto vehicle = vehicle_with(4);
   Log log(4, 0);
   log.starts.back() = Log::rows - Log::samples;
