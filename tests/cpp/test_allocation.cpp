@@ -104,8 +104,8 @@ TEST_CASE("the allocation matrix is the rotor model's", "[allocation]") {
     const auto allocation = pw::make_allocation<double, pw::Dynamic>(rotors, wide);
     const auto a = matrix(rotors);
     for (int row = 0; row < 4; ++row) {
-      const Eigen::VectorXd ours = pw::to_eigen(allocation.wrench_from_squares[row]);
-      CHECK(largest(ours - a.row(row).transpose()) <= 1e-20);
+      const Eigen::VectorXd row_of_a = pw::to_eigen(allocation.wrench_from_squares[row]);
+      CHECK(largest(row_of_a - a.row(row).transpose()) <= 1e-20);
     }
   }
 }
@@ -120,8 +120,8 @@ TEST_CASE("for more than four rotors the allocation has the minimum norm", "[all
     for (int n = 0; n < 20; ++n) {
       const auto wanted = random_wrench(dice);
       const Eigen::VectorXd u = squares(allocation, wanted);
-      const Eigen::VectorXd least = svd.solve(vector(wanted));
-      CHECK((u - least).norm() <= 1e-9 * least.norm());
+      const Eigen::VectorXd shortest = svd.solve(vector(wanted));
+      CHECK((u - shortest).norm() <= 1e-9 * shortest.norm());
       // any other solution for the same wrench is longer
       Eigen::VectorXd mix(count - 4);
       for (double& x : mix) x = dice.uniform(-1.0, 1.0);

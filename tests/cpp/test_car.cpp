@@ -127,10 +127,10 @@ TEST_CASE("snapshots, seeds and ids", "[car]") {
   options.seed = 5;
   pw::Car<> a(pw::vehicles::car(), options), b(pw::vehicles::car(), options);
   drive(a, 50);
-  const auto kept = a.snapshot();
+  const auto saved = a.snapshot();
   drive(a, 50);
   CHECK_FALSE(same(a, b));
-  b.restore(kept);
+  b.restore(saved);
   drive(b, 50);
   CHECK(same(a, b));
   pw::Car<> fresh(pw::vehicles::car(), options);

@@ -119,12 +119,14 @@ TEST_CASE("a sphere smaller than the clearance touches nothing", "[collide]") {
   int useful = 0;
   for (int i = 0; i < 4000; ++i) {
     const Vec centre = dice.vec3(12.0);
-    const double room = pw::clearance(index.view(), centre);
-    useful += room > 0.1;
-    if (room > 0.0) CHECK(pw::collide(index.view(), centre, 0.999 * room) == -1);
+    const double distance_bound = pw::clearance(index.view(), centre);
+    useful += distance_bound > 0.1;
+    if (distance_bound > 0.0)
+      CHECK(pw::collide(index.view(), centre, 0.999 * distance_bound) == -1);
     // and it is Lipschitz continuous in the position
     const Vec step = dice.vec3(0.5);
-    CHECK(std::abs(pw::clearance(index.view(), centre + step) - room) <= norm(step) + 1e-9);
+    CHECK(std::abs(pw::clearance(index.view(), centre + step) - distance_bound) <=
+          norm(step) + 1e-9);
   }
   CHECK(useful > 400);
   CHECK(std::isinf(pw::clearance(pw::SceneView<double>{}, Vec{})));
@@ -263,12 +265,12 @@ TEST_CASE("moving the scene and the vehicles together changes no collision", "[c
     CHECK(found == pw::collide(b.view(), moved.position_W, radius));
     CHECK(pw::collide(a.view(), pose, size) == pw::collide(b.view(), moved, size));
     // and the lowest id of the items touched individually
-    std::int32_t least = -1;
-    for (std::size_t k = 0; k < here.items().size() && least < 0 && i < 200; ++k) {
+    std::int32_t lowest = -1;
+    for (std::size_t k = 0; k < here.items().size() && lowest < 0 && i < 200; ++k) {
       const Lone lone(here.items()[k].shape, here.items()[k].pose);
-      if (lone.touches(pose.position_W, radius)) least = static_cast<std::int32_t>(k);
+      if (lone.touches(pose.position_W, radius)) lowest = static_cast<std::int32_t>(k);
     }
-    if (i < 200) CHECK(found == least);
+    if (i < 200) CHECK(found == lowest);
     touching += found >= 0;
   }
   CHECK(touching > 100);

@@ -138,8 +138,8 @@ TEST_CASE("under linear rotor drag speed decays as exp(-d t) along each body axi
                                  v_B.z * std::exp(-0.2)};
     CHECK(distance(rotate_inverse(state.attitude, uav.state().velocity), exact) <= 1e-9);
     // the accelerometer measures only the drag
-    const pw::Vec3<double> felt{-0.4 * exact.x, -0.3 * exact.y, -0.1 * exact.z};
-    CHECK(distance(uav.imu().specific_force, felt) <= 1e-9);
+    const pw::Vec3<double> expected_force{-0.4 * exact.x, -0.3 * exact.y, -0.1 * exact.z};
+    CHECK(distance(uav.imu().specific_force, expected_force) <= 1e-9);
   }
 }
 

@@ -356,7 +356,7 @@ TEST_CASE("a run in float follows that in double", "[dryden]") {
   const auto single = pw::cast<float>(filter);
   State x{};
   pw::TurbulenceState<float> y{};
-  double most = 0.0;
+  double largest = 0.0;
   constexpr int steps = 200000;
   for (std::uint64_t n = 0; n < steps; ++n) {
     double z[numbers];
@@ -366,10 +366,10 @@ TEST_CASE("a run in float follows that in double", "[dryden]") {
     x = pw::turbulence_step(filter, x, z);
     y = pw::turbulence_step(single, y, zs);
     const auto u = pw::turbulence_velocity(filter, x);
-    most = std::max(most, distance(u, pw::cast<double>(pw::turbulence_velocity(single, y))));
+    largest = std::max(largest, distance(u, pw::cast<double>(pw::turbulence_velocity(single, y))));
   }
   // rounding errors of numbers of order 1 accumulate as a random walk of 2^-25 per step
-  CHECK(most < 10.0 * std::sqrt(double(steps)) * 0x1p-25 * norm(deviations(air)));
+  CHECK(largest < 10.0 * std::sqrt(double(steps)) * 0x1p-25 * norm(deviations(air)));
 }
 
 TEST_CASE("lanes have independent filters and turbulence", "[dryden]") {

@@ -103,10 +103,10 @@ TEST_CASE("wrench and effectiveness survive a reset and are in the snapshot", "[
 TEST_CASE("a rotor of reduced effectiveness has smaller coefficients, which controllers ignore",
           "[wrench]") {
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
-    auto worn = vehicle;
+    auto reduced = vehicle;
     const pw::SmallArray<double, 4> factors{0.7, 1.0, 0.0, 1.1};
     for (int i = 0; i < 4; ++i) {
-      auto& rotor = worn.rotors[static_cast<std::size_t>(i)];
+      auto& rotor = reduced.rotors[static_cast<std::size_t>(i)];
       rotor.thrust_coefficient *= factors[i];
       rotor.torque_coefficient *= factors[i];
     }
@@ -115,7 +115,7 @@ TEST_CASE("a rotor of reduced effectiveness has smaller coefficients, which cont
     auto state = uav.trim();
     state.velocity = {1.0, 2.0, 0.5};
     uav.set_state(state);
-    const auto model = pw::make_model<double, 4, pw::GeneralShape>(worn);
+    const auto model = pw::make_model<double, 4, pw::GeneralShape>(reduced);
     pw::MulticopterInput<double, 4> input;
     uav.step(pw::RotorSpeeds{state.rotor_speeds}, dt);
     input.command = uav.rotor_command();

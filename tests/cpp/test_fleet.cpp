@@ -20,12 +20,12 @@ constexpr double float_bound = 5e-4;
 /// The conditions of a comparison.
 struct Flight {
   pw::Integrator integrator = pw::Integrator::rk4;
-  bool rates = true;        ///< rates and thrust; false: rotor speeds
-  int calls = 48;           ///< 0.5 s at ten substeps
-  pw::Vec3<double> wind{};  ///< m/s
-  double voltage = 0.0;     ///< V, 0: nominal
-  bool pushed = false;      ///< by a different wrench for each vehicle
-  bool worn = false;        ///< each rotor differently
+  bool rates = true;            ///< rates and thrust; false: rotor speeds
+  int calls = 48;               ///< 0.5 s at ten substeps
+  pw::Vec3<double> wind{};      ///< m/s
+  double voltage = 0.0;         ///< V, 0: nominal
+  bool pushed = false;          ///< by a different wrench for each vehicle
+  bool reduced_rotors = false;  ///< each rotor differently
 };
 
 /// The single vehicles of a fleet.
@@ -168,7 +168,7 @@ void push(pw::Fleet<T>& fleet, Singles& singles) {
 
 /// A different effectiveness for each rotor.
 template <class T>
-void wear(pw::Fleet<T>& fleet, Singles& singles) {
+void reduce_rotors(pw::Fleet<T>& fleet, Singles& singles) {
   Dice dice(20);
   std::vector<T> factors;
   for (std::size_t i = 0; i < singles.size(); ++i) {
@@ -184,7 +184,8 @@ void wear(pw::Fleet<T>& fleet, Singles& singles) {
 
 /// Simulates a fleet of `vehicles` and each of them separately; returns the largest difference.
 template <class T>
-double flown_apart(const std::vector<VehicleParameters>& vehicles, bool own, const Flight& flight) {
+double simulated_difference(const std::vector<VehicleParameters>& vehicles, bool own,
+                            const Flight& flight) {
   pw::FleetOptions options;
   options.integrator = flight.integrator;
   options.seed = 11;
@@ -201,7 +202,7 @@ double flown_apart(const std::vector<VehicleParameters>& vehicles, bool own, con
     if (flight.voltage > 0.0) singles[i].set_battery_voltage(flight.voltage);
   }
   if (flight.pushed) push(fleet, singles);
-  if (flight.worn) wear(fleet, singles);
+  if (flight.reduced_rotors) reduce_rotors(fleet, singles);
   double largest = apart(fleet, singles);
   for (int call = 0; call < flight.calls; ++call) {
     const auto commands = fleet_commands<T>(call, vehicles[0], vehicles.size());
@@ -261,7 +262,8 @@ void battery(double bound) {
           flight.rates = rates;
           CAPTURE(static_cast<int>(integrator), rotors, own, rates);
           // five vehicles do not fill whole blocks
-          CHECK(flown_apart<T>(vehicles_like(with_rotors(rotors), 5, own), own, flight) < bound);
+          CHECK(simulated_difference<T>(vehicles_like(with_rotors(rotors), 5, own), own, flight) <
+                bound);
         }
       }
     }
@@ -314,7 +316,7 @@ TEST_CASE("a vehicle with all terms flies in a fleet like a single one", "[fleet
           flight.voltage = 4.125;
           CAPTURE(vehicle.name, own, rates, static_cast<int>(integrator));
           const auto vehicles = vehicles_like(vehicle, 3, own);
-          CHECK(flown_apart<double>(vehicles, own, flight) < double_bound);
+          CHECK(simulated_difference<double>(vehicles, own, flight) < double_bound);
         }
       }
     }
@@ -333,8 +335,8 @@ TEST_CASE("different motors fly in a fleet like in a single vehicle", "[fleet]")
       flight.rates = rates;
       CAPTURE(own, rates);
       const auto vehicles = vehicles_like(vehicle, 3, own);
-      CHECK(flown_apart<double>(vehicles, own, flight) < double_bound);
-      CHECK(flown_apart<float>(vehicles, own, flight) < float_bound);
+      CHECK(simulated_difference<double>(vehicles, own, flight) < double_bound);
+      CHECK(simulated_difference<float>(vehicles, own, flight) < float_bound);
     }
   }
 }
@@ -343,15 +345,17 @@ TEST_CASE("an external wrench acts on a vehicle in a fleet like on a single one"
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
     for (const bool noise : {false, true}) {
       for (const bool rates : {false, true}) {
-        auto flown = vehicle;
-        if (!noise) flown.process_noise = {};
-        flown.imu.position = {0.03, 0.01, -0.02};
+        auto variant = vehicle;
+        if (!noise) variant.process_noise = {};
+        variant.imu.position = {0.03, 0.01, -0.02};
         Flight flight;
         flight.rates = rates;
         flight.pushed = true;
         CAPTURE(vehicle.name, noise, rates);
-        CHECK(flown_apart<double>(vehicles_like(flown, 3, true), true, flight) < double_bound);
-        CHECK(flown_apart<double>(vehicles_like(flown, 3, false), false, flight) < double_bound);
+        CHECK(simulated_difference<double>(vehicles_like(variant, 3, true), true, flight) <
+              double_bound);
+        CHECK(simulated_difference<double>(vehicles_like(variant, 3, false), false, flight) <
+              double_bound);
       }
     }
   }
@@ -363,11 +367,11 @@ TEST_CASE("reduced rotors fly in a fleet like in a single vehicle", "[fleet]") {
       for (const bool rates : {false, true}) {
         Flight flight;
         flight.rates = rates;
-        flight.worn = true;
+        flight.reduced_rotors = true;
         CAPTURE(vehicle.name, own, rates);
         const auto vehicles = vehicles_like(vehicle, 5, own);
-        CHECK(flown_apart<double>(vehicles, own, flight) < double_bound);
-        CHECK(flown_apart<float>(vehicles, own, flight) < float_bound);
+        CHECK(simulated_difference<double>(vehicles, own, flight) < double_bound);
+        CHECK(simulated_difference<float>(vehicles, own, flight) < float_bound);
       }
     }
   }
@@ -379,7 +383,7 @@ TEST_CASE("a number of rotors without a specialised kernel uses the general one"
       Flight flight;
       flight.rates = rates;
       CAPTURE(rotors, rates);
-      CHECK(flown_apart<double>(vehicles_like(ring_of(rotors), 3, false), false, flight) <
+      CHECK(simulated_difference<double>(vehicles_like(ring_of(rotors), 3, false), false, flight) <
             double_bound);
     }
   }
@@ -394,7 +398,8 @@ TEST_CASE("the default vehicle with a rotated IMU off centre keeps its specialis
   vehicle.motor.command_delay = 0.0071;
   Flight flight;
   flight.wind = {-2.0, 1.0, 0.5};
-  CHECK(flown_apart<double>(vehicles_like(vehicle, 3, false), false, flight) < double_bound);
+  CHECK(simulated_difference<double>(vehicles_like(vehicle, 3, false), false, flight) <
+        double_bound);
 }
 
 TEST_CASE("an IMU slower than the physics feeds a fleet's controller like a single one",
@@ -404,8 +409,8 @@ TEST_CASE("an IMU slower than the physics feeds a fleet's controller like a sing
     vehicle.imu.rate = rate;
     vehicle.imu.gyroscope_bias_initial = 0.01;
     CAPTURE(rate);
-    CHECK(flown_apart<double>(vehicles_like(vehicle, 3, false), false, {}) < double_bound);
-    CHECK(flown_apart<float>(vehicles_like(vehicle, 3, true), true, {}) < float_bound);
+    CHECK(simulated_difference<double>(vehicles_like(vehicle, 3, false), false, {}) < double_bound);
+    CHECK(simulated_difference<float>(vehicles_like(vehicle, 3, true), true, {}) < float_bound);
   }
 }
 

@@ -35,27 +35,27 @@ bool same_but(const pw::Fleet<T>& a, const pw::Fleet<T>& b, std::size_t without)
 const std::vector<std::uint32_t> delays{0, 1, 5, 3, 2};
 
 /// The command of a vehicle at `step` with calls of `substeps` steps; hover before the first.
-FleetCommands<double> late_commands(int step, int substeps, const pw::Fleet<double>& fleet,
-                                    const std::vector<double>& hover) {
-  FleetCommands<double> late;
+FleetCommands<double> delayed_commands(int step, int substeps, const pw::Fleet<double>& fleet,
+                                       const std::vector<double>& hover) {
+  FleetCommands<double> delayed;
   for (std::size_t i = 0; i < fleet.size(); ++i) {
-    const int given = step - static_cast<int>(delays[i]);
-    if (given < 0) {
-      late.rates.insert(late.rates.end(), 3, 0.0);
-      late.thrust.push_back(9.81 * fleet.vehicle().body.mass);
-      late.speeds.insert(late.speeds.end(), hover.begin(), hover.end());
+    const int issued = step - static_cast<int>(delays[i]);
+    if (issued < 0) {
+      delayed.rates.insert(delayed.rates.end(), 3, 0.0);
+      delayed.thrust.push_back(9.81 * fleet.vehicle().body.mass);
+      delayed.speeds.insert(delayed.speeds.end(), hover.begin(), hover.end());
       continue;
     }
-    const auto all = fleet_commands<double>(given / substeps, fleet.vehicle(), fleet.size());
+    const auto all = fleet_commands<double>(issued / substeps, fleet.vehicle(), fleet.size());
     const auto row = [i](std::vector<double>& to, const std::vector<double>& from,
                          std::size_t width) {
       for (std::size_t k = 0; k < width; ++k) to.push_back(from[i * width + k]);
     };
-    row(late.rates, all.rates, 3);
-    row(late.thrust, all.thrust, 1);
-    row(late.speeds, all.speeds, hover.size());
+    row(delayed.rates, all.rates, 3);
+    row(delayed.thrust, all.thrust, 1);
+    row(delayed.speeds, all.speeds, hover.size());
   }
-  return late;
+  return delayed;
 }
 
 /// m/s, the velocity of the air at each vehicle, from the drag (6) that the accelerometer measures
@@ -119,18 +119,18 @@ TEST_CASE("a delay of k steps equals a command k steps later", "[fleet]") {
     for (const int substeps : {1, 4}) {
       pw::FleetOptions options;
       options.max_action_delay = 6;
-      auto late = make_fleet<double>(pw::vehicles::flightgoggles(), delays.size(), options);
-      late.set_action_delay(delays);
+      auto delayed = make_fleet<double>(pw::vehicles::flightgoggles(), delays.size(), options);
+      delayed.set_action_delay(delays);
       auto prompt = make_fleet<double>(pw::vehicles::flightgoggles(), delays.size());
       auto hover = rows(prompt, FleetField::rotor_speeds);
       hover.resize(4);
       CAPTURE(rates, substeps);
       for (int call = 0; call < 12; ++call) {
-        fly(late, rates, call, call + 1, substeps);
+        fly(delayed, rates, call, call + 1, substeps);
         for (int k = 0; k < substeps; ++k) {
-          fly(prompt, rates, late_commands(call * substeps + k, substeps, prompt, hover), 1);
+          fly(prompt, rates, delayed_commands(call * substeps + k, substeps, prompt, hover), 1);
         }
-        REQUIRE(same_bits(everything_of(late), everything_of(prompt)));
+        REQUIRE(same_bits(everything_of(delayed), everything_of(prompt)));
       }
     }
   }
@@ -354,7 +354,7 @@ TEST_CASE("read_kinematics equals separate reads", "[fleet]") {
 }
 
 TEST_CASE("invalid options and sizes are rejected by name", "[fleet]") {
-  const auto complaint = [](auto&& change, std::size_t size = 2) -> std::string {
+  const auto error_message = [](auto&& change, std::size_t size = 2) -> std::string {
     pw::FleetOptions options;
     change(options);
     try {
@@ -365,20 +365,21 @@ TEST_CASE("invalid options and sizes are rejected by name", "[fleet]") {
     return {};
   };
   const double nan = std::nan("");
-  const auto says = [](const std::string& text, const char* what) {
+  const auto mentions = [](const std::string& text, const char* what) {
     CAPTURE(text, what);
     return text.find(what) != std::string::npos;
   };
-  CHECK(complaint([](auto&) {}).empty());
-  CHECK(says(complaint([](auto&) {}, 0), "size = 0"));
-  CHECK(says(complaint([](auto& o) { o.dt = -1.0; }), "dt = -1"));
-  CHECK(says(complaint([&](auto& o) { o.dt = nan; }), "dt = nan"));
-  CHECK(says(complaint([](auto& o) { o.max_action_delay = -1; }), "max_action_delay = -1"));
-  CHECK(says(complaint([&](auto& o) { o.floor = nan; }), "floor = nan"));
-  CHECK(says(complaint([](auto& o) { o.turbulence.wind_speed_6m = 5.0; }), "airspeed = 0"));
-  CHECK(says(complaint([&](auto& o) { o.turbulence_heading = nan; }), "turbulence_heading = nan"));
-  CHECK(says(complaint([](auto& o) { o.integrator = pw::Integrator::symplectic_euler; }),
-             "integrator"));
+  CHECK(error_message([](auto&) {}).empty());
+  CHECK(mentions(error_message([](auto&) {}, 0), "size = 0"));
+  CHECK(mentions(error_message([](auto& o) { o.dt = -1.0; }), "dt = -1"));
+  CHECK(mentions(error_message([&](auto& o) { o.dt = nan; }), "dt = nan"));
+  CHECK(mentions(error_message([](auto& o) { o.max_action_delay = -1; }), "max_action_delay = -1"));
+  CHECK(mentions(error_message([&](auto& o) { o.floor = nan; }), "floor = nan"));
+  CHECK(mentions(error_message([](auto& o) { o.turbulence.wind_speed_6m = 5.0; }), "airspeed = 0"));
+  CHECK(mentions(error_message([&](auto& o) { o.turbulence_heading = nan; }),
+                 "turbulence_heading = nan"));
+  CHECK(mentions(error_message([](auto& o) { o.integrator = pw::Integrator::symplectic_euler; }),
+                 "integrator"));
 }
 
 TEST_CASE("an invalid call is rejected and changes nothing", "[fleet]") {
@@ -417,13 +418,13 @@ TEST_CASE("a fleet enables the features of all its vehicles", "[fleet]") {
     Switches one = none;
     one.*each = true;
     CHECK_FALSE(pw::have_same_features(none, one));
-    CHECK(pw::have_same_features(pw::either(none, one), one));
-    CHECK(pw::have_same_features(pw::either(one, none), one));
+    CHECK(pw::have_same_features(pw::combined(none, one), one));
+    CHECK(pw::have_same_features(pw::combined(one, none), one));
   }
   for (const auto own : {&Switches::wind, &Switches::ground, &Switches::external_wrench}) {
     Switches one = none;
     one.*own = true;
     CHECK(pw::have_same_features(none, one));
-    CHECK_FALSE(pw::either(none, one).*own);
+    CHECK_FALSE(pw::combined(none, one).*own);
   }
 }

@@ -105,9 +105,9 @@ std::vector<T> zeros(const pw::Fleet<T>& fleet, std::size_t width) {
 }
 
 double worst(const std::vector<double>& numbers) {
-  double most = 0.0;
-  for (const double x : numbers) most = std::max(most, std::abs(x));
-  return most;
+  double largest = 0.0;
+  for (const double x : numbers) largest = std::max(largest, std::abs(x));
+  return largest;
 }
 
 /// Holds the origin with any loop: level attitude, zero velocity, …

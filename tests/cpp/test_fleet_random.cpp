@@ -52,8 +52,8 @@ std::vector<T> part_of(const pw::Fleet<T>& fleet, std::size_t first, std::size_t
 
 /// Simulates `count` vehicles from `first_id` on for 60 steps, in calls of `substeps`.
 template <class T>
-pw::Fleet<T> flown(std::size_t count, std::uint32_t first_id, int substeps = 10,
-                   pw::ExecutorRef executor = {}) {
+pw::Fleet<T> simulated(std::size_t count, std::uint32_t first_id, int substeps = 10,
+                       pw::ExecutorRef executor = {}) {
   auto fleet = make_fleet<T>(noisy(), count, numbered(first_id));
   for (int step = 0; step < 60; step += substeps) {
     // commands change every ten steps, for any grouping of calls
@@ -65,24 +65,24 @@ pw::Fleet<T> flown(std::size_t count, std::uint32_t first_id, int substeps = 10,
 
 template <class T>
 void check_company() {
-  const auto all = flown<T>(size, 0);
+  const auto all = simulated<T>(size, 0);
   const auto of_all = [&](std::size_t first, std::size_t last) {
     return part_of(all, first, last);
   };
   const auto everyone = of_all(0, size);
   // halves that do not fill whole blocks
-  CHECK(same_bits(part_of(flown<T>(101, 0), 0, 101), of_all(0, 101)));
-  CHECK(same_bits(part_of(flown<T>(102, 101), 0, 102), of_all(101, size)));
+  CHECK(same_bits(part_of(simulated<T>(101, 0), 0, 101), of_all(0, 101)));
+  CHECK(same_bits(part_of(simulated<T>(102, 101), 0, 102), of_all(101, size)));
   for (const std::uint32_t alone : {0u, 6u, 202u}) {
-    CHECK(same_bits(part_of(flown<T>(1, alone), 0, 1), of_all(alone, alone + 1)));
+    CHECK(same_bits(part_of(simulated<T>(1, alone), 0, 1), of_all(alone, alone + 1)));
   }
-  CHECK(same_bits(part_of(flown<T>(size, 0, 1), 0, size), everyone));
-  CHECK(same_bits(part_of(flown<T>(size, 0, 2), 0, size), everyone));
-  CHECK(same_bits(part_of(flown<T>(size, 0, 5), 0, size), everyone));
+  CHECK(same_bits(part_of(simulated<T>(size, 0, 1), 0, size), everyone));
+  CHECK(same_bits(part_of(simulated<T>(size, 0, 2), 0, size), everyone));
+  CHECK(same_bits(part_of(simulated<T>(size, 0, 5), 0, size), everyone));
   pw::ThreadPool pool(2);
-  CHECK(same_bits(part_of(flown<T>(size, 0, 10, pool), 0, size), everyone));
+  CHECK(same_bits(part_of(simulated<T>(size, 0, 10, pool), 0, size), everyone));
   // other ids have other noise
-  CHECK_FALSE(same_bits(part_of(flown<T>(1, 203), 0, 1), of_all(0, 1)));
+  CHECK_FALSE(same_bits(part_of(simulated<T>(1, 203), 0, 1), of_all(0, 1)));
 }
 
 /// Φ, the distribution function of the standard normal.

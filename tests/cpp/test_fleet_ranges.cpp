@@ -43,7 +43,7 @@ void require_refused_beyond(const Vehicle& sound) {
     INFO(field.name);
     for (int k = 0; k < field.size(); ++k) {
       double& number = field(k / field.columns, k % field.columns);
-      const double kept = number;
+      const double original = number;
       for (const double bad :
            {1.001 * field.largest, 1e300, field.smallest > 0.0 ? 0.999 * field.smallest : 1e300,
             field.smallest > 0.0 ? 1e-310 : 1e308}) {
@@ -53,7 +53,7 @@ void require_refused_beyond(const Vehicle& sound) {
         CHECK(mentions(text, last_part(field.name)));
         CHECK(mentions(text, "expected a magnitude"));
       }
-      number = kept;
+      number = original;
     }
     CHECK(complaint(vehicle).empty());
   }
@@ -70,21 +70,21 @@ class Extremes {
     parallel_ = dice_.uniform(0, 1) < 0.5;
     v.body.mass = between(1e-6, 1e6);
     v.body.gravity = {0.0, 0.0, dice_.uniform(0, 1) < 0.2 ? 0.0 : -between(1e-3, 1e3)};
-    const double least = between(1e-13, 1e6);
-    v.body.inertia = inertia(least);
-    make_rotors(v, least);
+    const double smallest = between(1e-13, 1e6);
+    v.body.inertia = inertia(smallest);
+    make_rotors(v, smallest);
     v.motor.time_constant_up = between(1e-4, 1e3);
     v.motor.time_constant_down = parallel_ ? v.motor.time_constant_up : between(1e-4, 1e3);
     if (!parallel_ && chance() < 0.5) make_motors_unlike(v);
     v.motor.command_delay = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-6, 1e-3);
     v.drag.translational = std::min(1e6, v.body.mass * between(1e-9, 10.0));
-    const double rotational = least * between(1e-9, 4.9);
+    const double rotational = smallest * between(1e-9, 4.9);
     v.drag.rotational = pw::Mat3<double>::diagonal(rotational, rotational, rotational);
     v.rotor_drag.linear =
         parallel_ ? pw::Vec3<double>{} : pw::Vec3<double>{1.0, 1.0, 1.0} * between(1e-3, 100.0);
-    v.rotor_drag.blow_back = parallel_ ? 0.0 : least * between(1e-6, 999.0);
+    v.rotor_drag.blow_back = parallel_ ? 0.0 : smallest * between(1e-6, 999.0);
     v.process_noise.force = std::pow(v.body.mass * between(1e-6, 10.0), 2);
-    v.process_noise.torque = std::pow(least * between(1e-6, 100.0), 2);
+    v.process_noise.torque = std::pow(smallest * between(1e-6, 100.0), 2);
     v.battery.nominal_voltage = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-3, 1e6);
     make_sensors_and_gains(v);
     return v;
@@ -102,12 +102,12 @@ class Extremes {
   }
 
  private:
-  pw::Mat3<double> inertia(double least) {
-    const double large = std::min(1e10, least * between(1.0, 1e6)) * 0.99;
+  pw::Mat3<double> inertia(double smallest) {
+    const double large = std::min(1e10, smallest * between(1.0, 1e6)) * 0.99;
     const bool rod = dice_.uniform(0, 1) < 0.5;
-    const auto principal = rod && large > least
-                               ? pw::Mat3<double>::diagonal(least, large, large)
-                               : pw::Mat3<double>::diagonal(least, least, 1.99 * least);
+    const auto principal = rod && large > smallest
+                               ? pw::Mat3<double>::diagonal(smallest, large, large)
+                               : pw::Mat3<double>::diagonal(smallest, smallest, 1.99 * smallest);
     if (parallel_) return principal;
     auto turned_inertia = turned(dice_.unit_quat(), principal);
     for (int i = 0; i < 3; ++i) {
@@ -116,7 +116,7 @@ class Extremes {
     return turned_inertia;
   }
 
-  void make_rotors(pw::VehicleParameters& v, double least) {
+  void make_rotors(pw::VehicleParameters& v, double smallest) {
     const auto count = static_cast<std::size_t>(2 * (2 + static_cast<int>(dice_.uniform(0, 4.99))));
     v.rotors.resize(count);
     const double full_speed = between(1e-3, 1e6);
@@ -125,10 +125,10 @@ class Extremes {
     const double squares = full_speed * full_speed * static_cast<double>(count);
     const double weight = std::max(1e-6, norm(v.body.gravity));
     const double thrust = v.body.mass * between(std::min(1.2 * weight, 9e3), 9.9e3);
-    const double torque = least * between(1e-15, 1.9e5);
+    const double torque = smallest * between(1e-15, 1.9e5);
     const double arm = std::min(99.0, 0.7 * torque / thrust);
     const double yaw = 0.2 * between(1e-15, 1.0);
-    const double momentum = least * between(1e-6, 999.0);
+    const double momentum = smallest * between(1e-6, 999.0);
     for (std::size_t i = 0; i < count; ++i) {
       auto& rotor = v.rotors[i];
       const double angle = 2.0 * pi() * (static_cast<double>(i) + 0.5) / static_cast<double>(count);

@@ -55,29 +55,29 @@ pw::Fleet<T> set_up(const VehicleParameters& vehicle, std::size_t size,
 }
 
 template <class T>
-void check_goes_on(bool rates, bool worn) {
+void check_continues(bool rates, bool reduced) {
   auto fleet = set_up<T>(with_memory(), 7, all_options());
   const std::vector<T> factors{T(0.75), T(1), T(1), T(0.875)};
-  if (worn) fleet.set_rotor_effectiveness(factors);
+  if (reduced) fleet.set_rotor_effectiveness(factors);
   fly(fleet, rates, 0, 13, 7);
   const bool mask[] = {false, true, false, false, false, false, true};
   fleet.reset({}, {mask, 7});  // so that the vehicles' times differ
   fly(fleet, rates, 13, 20, 7);
-  const auto kept = fleet.snapshot();
+  const auto saved = fleet.snapshot();
   const auto then = everything_of(fleet);
   fly(fleet, rates, 20, 40, 7);
 
   auto other = make_fleet<T>(with_memory(), 7, all_options(99));
-  if (!worn) other.set_rotor_effectiveness(factors);  // which the snapshot resets
+  if (!reduced) other.set_rotor_effectiveness(factors);  // which the snapshot resets
   fly(other, !rates, 0, 5, 3);
-  other.restore(kept);
+  other.restore(saved);
   CHECK(same_bits(everything_of(other), then));
-  CHECK(other.snapshot() == kept);
+  CHECK(other.snapshot() == saved);
   fly(other, rates, 20, 40, 7);
   CHECK(same_bits(everything_of(other), everything_of(fleet)));
   CHECK(other.snapshot() == fleet.snapshot());
-  fleet.restore(kept);
-  CHECK(fleet.snapshot() == kept);
+  fleet.restore(saved);
+  CHECK(fleet.snapshot() == saved);
 }
 
 std::string refusal(pw::Fleet<double>& fleet, const std::vector<std::byte>& snapshot) {
@@ -120,7 +120,7 @@ std::string complaint(pw::Fleet<double>& fleet, const std::vector<VehicleParamet
   return {};
 }
 
-bool says(const std::string& text, const char* what) {
+bool mentions(const std::string& text, const char* what) {
   CAPTURE(text, what);
   CHECK(text.find(what) != std::string::npos);
   return text.find(what) != std::string::npos;
@@ -130,9 +130,9 @@ bool says(const std::string& text, const char* what) {
 
 TEST_CASE("a restored fleet continues bit for bit, also in another object", "[fleet]") {
   for (const bool rates : {false, true}) {
-    for (const bool worn : {false, true}) {
-      check_goes_on<float>(rates, worn);
-      check_goes_on<double>(rates, worn);
+    for (const bool reduced : {false, true}) {
+      check_continues<float>(rates, reduced);
+      check_continues<double>(rates, reduced);
     }
   }
 }
@@ -161,30 +161,32 @@ TEST_CASE("a snapshot of a different fleet is rejected and changes nothing", "[f
     fly(other, true, 0, 2, 3);
     return other.snapshot();
   };
-  CHECK(says(refusal(fleet, of([](auto& v, auto&, auto&) { v.body.mass *= 1.01; })), "parameters"));
-  CHECK(says(refusal(fleet, of([](auto&, auto&, auto& n) { n = 4; })), "vehicles = 3, got 4"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.max_action_delay = 3; })), "action"));
-  CHECK(says(refusal(fleet, of([](auto& v, auto&, auto&) { v.motor.command_delay = 0.0; })),
-             "parameters"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.dt = 1.0 / 961.0; })), "dt"));
-  CHECK(
-      says(refusal(fleet, of([](auto&, auto& o, auto&) { o.integrator = pw::Integrator::euler; })),
-           "integrator"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.noise = false; })), "noise"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.floor = 0.0; })), "floor"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.turbulence.altitude = 9.0; })),
-             "turbulence"));
-  CHECK(says(refusal(fleet, make_fleet<float>(vehicle, 3, options).snapshot()), "bytes"));
+  CHECK(mentions(refusal(fleet, of([](auto& v, auto&, auto&) { v.body.mass *= 1.01; })),
+                 "parameters"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto&, auto& n) { n = 4; })), "vehicles = 3, got 4"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto& o, auto&) { o.max_action_delay = 3; })),
+                 "action"));
+  CHECK(mentions(refusal(fleet, of([](auto& v, auto&, auto&) { v.motor.command_delay = 0.0; })),
+                 "parameters"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto& o, auto&) { o.dt = 1.0 / 961.0; })), "dt"));
+  CHECK(mentions(
+      refusal(fleet, of([](auto&, auto& o, auto&) { o.integrator = pw::Integrator::euler; })),
+      "integrator"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto& o, auto&) { o.noise = false; })), "noise"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto& o, auto&) { o.floor = 0.0; })), "floor"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto& o, auto&) { o.turbulence.altitude = 9.0; })),
+                 "turbulence"));
+  CHECK(mentions(refusal(fleet, make_fleet<float>(vehicle, 3, options).snapshot()), "bytes"));
 
   auto bytes = fleet.snapshot();
-  CHECK(says(refusal(fleet, {}), "0 bytes"));
-  CHECK(says(refusal(fleet, {bytes.begin(), bytes.begin() + 20}), "20 bytes"));
-  CHECK(says(refusal(fleet, {bytes.begin(), bytes.end() - 1}), "bytes"));
+  CHECK(mentions(refusal(fleet, {}), "0 bytes"));
+  CHECK(mentions(refusal(fleet, {bytes.begin(), bytes.begin() + 20}), "20 bytes"));
+  CHECK(mentions(refusal(fleet, {bytes.begin(), bytes.end() - 1}), "bytes"));
   auto longer = bytes;
   longer.push_back(std::byte{0});
-  CHECK(says(refusal(fleet, longer), "bytes"));
+  CHECK(mentions(refusal(fleet, longer), "bytes"));
   bytes[0] = std::byte{'x'};
-  CHECK(says(refusal(fleet, bytes), "other bytes"));
+  CHECK(mentions(refusal(fleet, bytes), "other bytes"));
 }
 
 TEST_CASE("a snapshot with values that would index outside the fleet's memory is rejected",
@@ -201,8 +203,8 @@ TEST_CASE("a snapshot with values that would index outside the fleet's memory is
     std::memcpy(bytes.data() + second + offset, &value, sizeof value);
     return bytes;
   };
-  CHECK(says(refusal(fleet, with(4, std::uint64_t{1})), "vehicle 1"));
-  CHECK(says(refusal(fleet, with(12, std::uint32_t{5})), "at most 4 steps"));
+  CHECK(mentions(refusal(fleet, with(4, std::uint64_t{1})), "vehicle 1"));
+  CHECK(mentions(refusal(fleet, with(12, std::uint32_t{5})), "at most 4 steps"));
   CHECK_NOTHROW(fleet.restore(with(12, std::uint32_t{4})));
 }
 
@@ -311,7 +313,7 @@ TEST_CASE("vehicles with individual parameters equal fleets constructed with the
 
 TEST_CASE("setting the parameters of some vehicles equals setting those of all", "[fleet]") {
   constexpr std::size_t size = 7;
-  auto some = make_fleet<float>(pw::vehicles::flightgoggles(), size);
+  auto partial = make_fleet<float>(pw::vehicles::flightgoggles(), size);
   auto all = make_fleet<float>(pw::vehicles::flightgoggles(), size);
   std::vector<VehicleParameters> vehicles(size, pw::vehicles::flightgoggles());
   const auto heavier = different(size);
@@ -321,24 +323,24 @@ TEST_CASE("setting the parameters of some vehicles equals setting those of all",
       vehicles[i] = heavier[i];
       vehicles[i].motor.speed_max *= 1.0 + 0.01 * static_cast<double>(chosen.size());
     }
-    some.set_parameters(pw::EachVehicle{vehicles}, {chosen.data(), chosen.size()});
+    partial.set_parameters(pw::EachVehicle{vehicles}, {chosen.data(), chosen.size()});
     all.set_parameters(pw::EachVehicle{vehicles});
-    some.reset();
+    partial.reset();
     all.reset();
-    fly(some, true, 0, 5, 10);
+    fly(partial, true, 0, 5, 10);
     fly(all, true, 0, 5, 10);
-    CHECK(same_bits(everything_of(some), everything_of(all)));
+    CHECK(same_bits(everything_of(partial), everything_of(all)));
   }
   // an invalid one changes nothing
   auto bad = vehicles;
   bad[2].body.mass *= 1.1;
   bad[3].body.mass = -1.0;
   const std::vector<std::size_t> chosen{2, 3};
-  CHECK_THROWS_AS(some.set_parameters(pw::EachVehicle{bad}, {chosen.data(), chosen.size()}),
+  CHECK_THROWS_AS(partial.set_parameters(pw::EachVehicle{bad}, {chosen.data(), chosen.size()}),
                   pw::ParameterError);
-  fly(some, true, 0, 5, 10);
+  fly(partial, true, 0, 5, 10);
   fly(all, true, 0, 5, 10);
-  CHECK(same_bits(everything_of(some), everything_of(all)));
+  CHECK(same_bits(everything_of(partial), everything_of(all)));
 }
 
 TEST_CASE("invalid parameters are rejected with the vehicle's index", "[fleet]") {
@@ -353,7 +355,7 @@ TEST_CASE("invalid parameters are rejected with the vehicle's index", "[fleet]")
     bad[1].body.mass *= 1.01;  // valid, but must not be applied either
     change(bad[3]);
     const auto text = complaint(fleet, bad);
-    return says(text, "vehicle 3") && says(text, what);
+    return mentions(text, "vehicle 3") && mentions(text, what);
   };
   CHECK(refused([](auto& v) { v.body.mass = -1.0; }, "body.mass = -1"));
   CHECK(refused([](auto& v) { v.body.mass = std::nan(""); }, "body.mass = nan"));

@@ -190,10 +190,10 @@ TEST_CASE("the equations of motion hold in both conventions", "[frames]") {
           specific_force_at_sensor(imu, specific_force(model, x, in), x.body_rates, acceleration_B),
           angular_rate_at_sensor(imu, x.body_rates), 0.0};
     };
-    const auto theirs = pw::frd_to_flu(read(frd, frd_model, state, input));
-    const auto ours = read(flu, flu_model, moved, turned);
-    CHECK(distance(ours.specific_force, theirs.specific_force) < 1e-9);
-    CHECK(distance(ours.angular_rate, theirs.angular_rate) < 1e-13);
+    const auto frd_reading = pw::frd_to_flu(read(frd, frd_model, state, input));
+    const auto flu_reading = read(flu, flu_model, moved, turned);
+    CHECK(distance(flu_reading.specific_force, frd_reading.specific_force) < 1e-9);
+    CHECK(distance(flu_reading.angular_rate, frd_reading.angular_rate) < 1e-13);
   }
 }
 

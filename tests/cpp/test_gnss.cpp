@@ -118,9 +118,9 @@ TEST_CASE("the bias of two half steps has the law of one step", "[gnss]") {
     const pw::GaussMarkovParameters<double> process{4.7, 1100.0};
     const auto whole = pw::make_gauss_markov_step(process, dt);
     const auto half = pw::make_gauss_markov_step(process, 0.5 * dt);
-    const double kept = 1.0 - half.decay;
-    CHECK(1.0 - whole.decay == Approx(kept * kept).epsilon(1e-14));
-    const double added = (1.0 + kept * kept) * half.noise * half.noise;
+    const double retained = 1.0 - half.decay;
+    CHECK(1.0 - whole.decay == Approx(retained * retained).epsilon(1e-14));
+    const double added = (1.0 + retained * retained) * half.noise * half.noise;
     CHECK(whole.noise * whole.noise == Approx(added).epsilon(1e-12));
     // stationary: decay and added noise balance
     const double lost = whole.decay * (2.0 - whole.decay) * 4.7 * 4.7;
@@ -164,9 +164,9 @@ TEST_CASE("float keeps the bias for tiny steps", "[gnss]") {
   const auto step = pw::make_gauss_markov_step({4.7, 1100.0}, 1e-3);
   const pw::GaussMarkovStep<float> single{static_cast<float>(step.decay),
                                           static_cast<float>(step.noise)};
-  const double kept = 1.0 - static_cast<double>(single.decay);
-  const double variance =
-      static_cast<double>(single.noise) * static_cast<double>(single.noise) / (1.0 - kept * kept);
+  const double retained = 1.0 - static_cast<double>(single.decay);
+  const double variance = static_cast<double>(single.noise) * static_cast<double>(single.noise) /
+                          (1.0 - retained * retained);
   CHECK(std::sqrt(variance) == Approx(4.7).epsilon(1e-6));
 }
 

@@ -59,15 +59,15 @@ TEST_CASE("a lever arm adds the centripetal acceleration", "[imu]") {
   const auto& p = vehicle.imu.position;
   const double w = 7.0;
   // about each principal axis rotation is constant: -w^2 times the distance from the axis
-  const pw::Vec3<double> felt[3] = {{0.0, -w * w * p.y, -w * w * p.z},
-                                    {-w * w * p.x, 0.0, -w * w * p.z},
-                                    {-w * w * p.x, -w * w * p.y, 0.0}};
+  const pw::Vec3<double> expected_force[3] = {{0.0, -w * w * p.y, -w * w * p.z},
+                                              {-w * w * p.x, 0.0, -w * w * p.z},
+                                              {-w * w * p.x, -w * w * p.y, 0.0}};
   for (int axis = 0; axis < 3; ++axis) {
     pw::Vec3<double> rates;
     rates[axis] = w;
     uav.reset(spinning(rates));
     for (int n = 0; n < 100; ++n) uav.step(pw::RotorSpeeds<4>{}, dt);
-    CHECK(distance(uav.imu().specific_force, felt[axis]) <= 1e-10);
+    CHECK(distance(uav.imu().specific_force, expected_force[axis]) <= 1e-10);
     CHECK(distance(uav.imu().angular_rate, rates) <= 1e-12);
   }
 }

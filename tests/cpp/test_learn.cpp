@@ -219,19 +219,19 @@ TEST_CASE("an observed state is error, velocity, rotation, rates, action and ext
 }
 
 TEST_CASE("clipping keeps values in range, counts others, and reports NaN", "[learn]") {
-  const Rows given{0.5F, -1.0F, 1.0F, 0.0F, 2.0F, -3.0F, 0.1F, 1.0F, not_one, 0.0F, 7.0F, 0.0F};
-  Rows clipped(given.size());
+  const Rows actions{0.5F, -1.0F, 1.0F, 0.0F, 2.0F, -3.0F, 0.1F, 1.0F, not_one, 0.0F, 7.0F, 0.0F};
+  Rows clipped(actions.size());
   std::array<std::int32_t, 3> counts{};
-  auto found = learn::clip_actions(given.data(), 3, 4, nullptr, clipped.data(), counts.data());
+  auto found = learn::clip_actions(actions.data(), 3, 4, nullptr, clipped.data(), counts.data());
   CHECK(found.bad == 2);
   const std::array<bool, 3> ignored{false, false, true};
-  found = learn::clip_actions(given.data(), 3, 4, ignored.data(), clipped.data(), counts.data());
+  found = learn::clip_actions(actions.data(), 3, 4, ignored.data(), clipped.data(), counts.data());
   CHECK(found.bad == -1);
   CHECK(found.any);
   CHECK(counts == std::array<std::int32_t, 3>{0, 2, 0});
-  for (std::size_t i = 0; i < 4; ++i) CHECK(clipped[i] == given[i]);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(clipped[i] == actions[i]);
   for (const float x : clipped) CHECK((x >= -1.0F && x <= 1.0F));
-  Rows again(given.size());
+  Rows again(actions.size());
   found = learn::clip_actions(clipped.data(), 3, 4, nullptr, again.data(), counts.data());
   CHECK_FALSE(found.any);
   CHECK(again == clipped);
@@ -316,10 +316,10 @@ TEST_CASE("the cached clearance of a race changes only its run time", "[learn]")
     Rows before = Rows(3 * n), clearance = Rows(n), reward = Rows(n);
     Truths over{};
   };
-  Memory kept, fresh;
+  Memory cached, fresh;
   Crowd crowd(n, 3);
   for (std::size_t i = 0; i < n; ++i) crowd.position[3 * i + 2] = 2.0F;
-  kept.before = fresh.before = crowd.position;
+  cached.before = fresh.before = crowd.position;
   std::array<std::int32_t, n> steps{};
   int collisions = 0, skipped = 0, passed = 0;
   std::array<double, n> before{};
@@ -335,25 +335,26 @@ TEST_CASE("the cached clearance of a race changes only its run time", "[learn]")
     }
     for (auto& each : steps) ++each;
     fresh.clearance.assign(n, 0.0F);
-    for (std::size_t i = 0; i < n; ++i) skipped += kept.clearance[i] > 0.5F;
-    for (Memory* memory : {&kept, &fresh}) {
+    for (std::size_t i = 0; i < n; ++i) skipped += cached.clearance[i] > 0.5F;
+    for (Memory* memory : {&cached, &fresh}) {
       learn::judge_race<float>(
           crowd.state(), &course, rules, race_weights, steps.data(),
           {memory->course.data(), memory->next.data(), memory->time.data(), memory->passed.data(),
            memory->collided.data(), memory->before.data(), memory->clearance.data()},
           memory->reward.data(), memory->over.data());
     }
-    CHECK(kept.collided == fresh.collided);
-    CHECK(kept.reward == fresh.reward);
-    CHECK(kept.over == fresh.over);
+    CHECK(cached.collided == fresh.collided);
+    CHECK(cached.reward == fresh.reward);
+    CHECK(cached.over == fresh.over);
     for (std::size_t i = 0; i < n; ++i) {
       const double after = norm(crowd.at(crowd.position, i) - Vec{4.0, 0.0, 2.0});
       const double rates = norm(crowd.at(crowd.rates, i));
       const double expected = 2.0 * (before[i] - after) - 0.003 * rates * rates +
-                              (kept.passed[i] ? 5.0 : 0.0) - (kept.collided[i] ? 8.0 : 0.0);
-      CHECK(kept.reward[i] == Approx(expected).margin(1e-4));
+                              (cached.passed[i] ? 5.0 : 0.0) - (cached.collided[i] ? 8.0 : 0.0);
+      CHECK(cached.reward[i] == Approx(expected).margin(1e-4));
     }
-    for (std::size_t i = 0; i < n; ++i) collisions += kept.collided[i], passed += kept.passed[i];
+    for (std::size_t i = 0; i < n; ++i)
+      collisions += cached.collided[i], passed += cached.passed[i];
   }
   CHECK(collisions > 20);
   CHECK(skipped > 1000);
@@ -372,7 +373,7 @@ TEST_CASE("a race detects contacts between steps, like one with fine steps", "[l
   // 30 m/s, which is 0.94 m in 30 steps of 1/960 s
   constexpr std::size_t n = 40;
   constexpr double step = 30.0 * 30.0 / 960.0;
-  struct Flown {
+  struct Outcome {
     bool collided = false, passed = false;
   };
   Dice dice(12);
@@ -388,7 +389,7 @@ TEST_CASE("a race detects contacts between steps, like one with fine steps", "[l
     std::array<std::int32_t, n> steps{};
     Truths passed{}, collided{}, over{};
     Rows before(3 * n), clearance(n), reward(n);
-    std::vector<Flown> flown(n);
+    std::vector<Outcome> outcomes(n);
     for (int k = 0; k <= 8 * parts; ++k) {
       for (std::size_t i = 0; i < n; ++i) {
         const Vec at = starts[i] + Vec{step * k / parts, 0.0, 0.0};
@@ -402,13 +403,13 @@ TEST_CASE("a race detects contacts between steps, like one with fine steps", "[l
                                 before.data(), clearance.data()},
                                reward.data(), over.data());
       for (std::size_t i = 0; i < n; ++i) {
-        Flown& one = flown[i];
-        if (one.collided || one.passed) continue;
-        one = {collided[i], passed[i]};
+        Outcome& outcome = outcomes[i];
+        if (outcome.collided || outcome.passed) continue;
+        outcome = {collided[i], passed[i]};
         CHECK(over[i] == (collided[i] || passed[i]));
       }
     }
-    return flown;
+    return outcomes;
   };
   const auto coarse = fly(1), fine = fly(60);
   int into = 0, through = 0;

@@ -49,15 +49,15 @@ struct Point {
 };
 
 /// Rotor speeds well within the limits, all below their commands.
-Point tumbling(int rotors, std::uint64_t seed, double most = 2200.0) {
+Point tumbling(int rotors, std::uint64_t seed, double max_speed = 2200.0) {
   Dice dice(seed);
   Point p;
   p.state.position = dice.vec3(), p.state.velocity = dice.vec3(8.0);
   p.state.attitude = dice.unit_quat(), p.state.body_rates = dice.vec3(5.0);
   p.state.rotor_speeds.resize(rotors), p.command.resize(rotors);
   for (int k = 0; k < rotors; ++k) {
-    p.state.rotor_speeds[k] = dice.uniform(0.3 * most, 0.45 * most);
-    p.command[k] = dice.uniform(0.5 * most, 0.7 * most);
+    p.state.rotor_speeds[k] = dice.uniform(0.3 * max_speed, 0.45 * max_speed);
+    p.command[k] = dice.uniform(0.5 * max_speed, 0.7 * max_speed);
   }
   return p;
 }
@@ -143,10 +143,10 @@ TEST_CASE("a command delay adds a chain of past commands", "[linearize]") {
   auto vehicle = pw::vehicles::flightgoggles();
   const pw::Linearizer prompt(vehicle, {true, pw::Integrator::rk4, 0.001});
   vehicle.motor.command_delay = 0.0024;
-  const pw::Linearizer late(vehicle, {true, pw::Integrator::rk4, 0.001});
+  const pw::Linearizer delayed(vehicle, {true, pw::Integrator::rk4, 0.001});
   const auto p = tumbling(4, 7);
   const auto a = prompt.at(p.state, p.command);
-  const auto b = late.at(p.state, p.command);
+  const auto b = delayed.at(p.state, p.command);
   REQUIRE(b.A.rows() == 16 + 3 * 4);
   CHECK(b.B.topRows(16).norm() == 0.0);
   CHECK((b.A.block(0, 20, 16, 4) - a.B * 0.6).norm() < 1e-12 * a.B.norm());

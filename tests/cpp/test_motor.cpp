@@ -173,16 +173,16 @@ TEST_CASE("with a dead time every command acts once, in order", "[motor]") {
   vehicle.motor.command_delay = 0.0125;
   const double dt = 1e-3;
   Uav uav = at_speed(vehicle, 0.0);
-  double given = 0.0;
+  double commanded = 0.0;
   double acted = 0.0;
   Dice dice(11);
   for (int n = 0; n < 500; ++n) {
     const double speed = n < 450 ? dice.uniform(0.0, 2000.0) : 0.0;
     uav.step(all(speed), dt);
-    given += speed;
+    commanded += speed;
     acted += uav.rotor_command()[1];
   }
-  CHECK(acted == Approx(given).epsilon(1e-12));
+  CHECK(acted == Approx(commanded).epsilon(1e-12));
 }
 
 TEST_CASE("with a battery, speed follows duty cycle times voltage", "[motor]") {

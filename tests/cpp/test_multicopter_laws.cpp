@@ -205,8 +205,8 @@ TEST_CASE("acceleration is specific force plus gravity", "[multicopter]") {
   uav.reset(in_motion(uav, dice));
   for (int n = 0; n < 50; ++n) {
     uav.step(command(n), 1e-3);
-    const auto felt = rotate(uav.state().attitude, uav.imu().specific_force);
-    CHECK(distance(uav.derivative().velocity, felt + vehicle.body.gravity) <= 1e-11);
+    const auto specific_force_W = rotate(uav.state().attitude, uav.imu().specific_force);
+    CHECK(distance(uav.derivative().velocity, specific_force_W + vehicle.body.gravity) <= 1e-11);
   }
 }
 

@@ -53,20 +53,20 @@ TEST_CASE("a snapshot does not change while the vehicle continues", "[state]") {
 TEST_CASE("a reset with a seed equals a new vehicle after any steps", "[state]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   pw::Multicopter<> fresh(vehicle);
-  pw::Multicopter<> flown(vehicle);
-  for (int i = 0; i < 10; ++i) flown.step(pw::RateThrust<double>{{1.0, 0.0, 0.0}, 9.0}, dt);
-  auto other = flown;
+  pw::Multicopter<> used(vehicle);
+  for (int i = 0; i < 10; ++i) used.step(pw::RateThrust<double>{{1.0, 0.0, 0.0}, 9.0}, dt);
+  auto other = used;
   other.reset();
   CHECK(other.time() == 0.0);
   CHECK(other.steps() == 10);
   CHECK_FALSE(same(fresh, other));  // the noise continues
-  flown.reset(flown.trim(), flown.options().seed);
-  CHECK(flown.steps() == 0);
-  CHECK(same(fresh, flown));
+  used.reset(used.trim(), used.options().seed);
+  CHECK(used.steps() == 0);
+  CHECK(same(fresh, used));
   for (int i = 0; i < 100; ++i) {
-    for (auto* uav : {&fresh, &flown}) uav->step(pw::RateThrust<double>{{1.0, 0.0, 0.0}, 9.0}, dt);
+    for (auto* uav : {&fresh, &used}) uav->step(pw::RateThrust<double>{{1.0, 0.0, 0.0}, 9.0}, dt);
   }
-  CHECK(same(fresh, flown));
+  CHECK(same(fresh, used));
 }
 
 TEST_CASE("invalid calls are rejected before anything changes", "[state]") {

@@ -82,19 +82,19 @@ TEST_CASE("a restored vehicle continues bit for bit, also in another object", "[
     uav.set_wind({1.0, 0.0, -0.5});
     uav.set_battery_voltage(11.0);
     fly(uav, 0, 137);
-    const auto kept = uav.snapshot();
+    const auto saved = uav.snapshot();
     fly(uav, 137, 200);
 
     pw::Multicopter<4> other(vehicle, options);
     fly(other, 50, 20);
-    other.restore(kept);
+    other.restore(saved);
     fly(other, 137, 200);
     require_same_bits(other, uav);
 
     // after restoring, the reading is that of the snapshot
     pw::Multicopter<4> again(vehicle, options);
-    again.restore(kept);
-    uav.restore(kept);
+    again.restore(saved);
+    uav.restore(saved);
     require_same_bits(again, uav);
   }
 }
@@ -114,18 +114,18 @@ TEST_CASE("reset with the same seed starts the same flight again", "[variants]")
 }
 
 TEST_CASE("noise is a function of seed, id and step", "[variants]") {
-  const auto flown = [](std::uint64_t seed, std::uint32_t id) {
+  const auto simulated = [](std::uint64_t seed, std::uint32_t id) {
     pw::MulticopterOptions options;
     options.seed = seed, options.id = id;
     pw::Multicopter<4> uav(pw::vehicles::flightgoggles(), options);
     fly(uav, 0, 100);
     return uav;
   };
-  const auto a = flown(1, 1);
-  require_same_bits(flown(1, 1), a);
-  CHECK(distance(flown(2, 1).state().velocity, a.state().velocity) > 1e-6);
-  CHECK(distance(flown(1, 2).state().velocity, a.state().velocity) > 1e-6);
-  CHECK(distance(flown(2, 1).state().velocity, flown(1, 2).state().velocity) > 1e-6);
+  const auto a = simulated(1, 1);
+  require_same_bits(simulated(1, 1), a);
+  CHECK(distance(simulated(2, 1).state().velocity, a.state().velocity) > 1e-6);
+  CHECK(distance(simulated(1, 2).state().velocity, a.state().velocity) > 1e-6);
+  CHECK(distance(simulated(2, 1).state().velocity, simulated(1, 2).state().velocity) > 1e-6);
 }
 
 TEST_CASE("neighbours in seed and id are uncorrelated", "[variants]") {

@@ -105,7 +105,7 @@ void require_none(Uav& uav) {
   double sum = 0.0;
   const auto count = allocations([&] {
     uav.reset(start);
-    const auto kept = uav.snapshot();
+    const auto saved = uav.snapshot();
     const pw::RotorSpeeds hover{start.rotor_speeds};
     for (int n = 0; n < 100; ++n) {
       const double dt = n % 10 == 0 ? 1.0 / 480 : 1.0 / 960;
@@ -115,7 +115,7 @@ void require_none(Uav& uav) {
       uav.set_wind({0.1 * n, 0.0, 0.0});
     }
     uav.set_state(start);
-    uav.restore(kept);
+    uav.restore(saved);
   });
   CHECK(count.news == 0);
   CHECK(count.mallocs == 0);
@@ -134,8 +134,8 @@ pw::VehicleParameters all_terms() {
 
 TEST_CASE("the counter counts", "[no allocation]") {
   const auto made = allocations([] { delete new volatile int(3); });
-  const auto kept = allocations([] { auto p = std::make_unique<std::string>(1000, 'x'); });
-  CHECK(made.news + kept.news >= 2);
+  const auto saved = allocations([] { auto p = std::make_unique<std::string>(1000, 'x'); });
+  CHECK(made.news + saved.news >= 2);
   const auto nothing = allocations([] {});
   CHECK(nothing.news == 0);
   CHECK(nothing.mallocs == 0);

@@ -218,8 +218,8 @@ TEST_CASE("any returns whether a mask is true in some lane", "[pack]") {
 
 TEST_CASE("NaN passes a clamp, in its lane only", "[pack]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float given[4] = {nan, -5.0f, 0.25f, 7.0f};
-  const auto limited = pw::clamp(pw::Pack<float, 4>::load(given), 0.0f, 1.0f);
+  const float values[4] = {nan, -5.0f, 0.25f, 7.0f};
+  const auto limited = pw::clamp(pw::Pack<float, 4>::load(values), 0.0f, 1.0f);
   CHECK(std::isnan(limited[0]));
   CHECK(limited[1] == 0.0f);
   CHECK(limited[2] == 0.25f);

@@ -118,8 +118,8 @@ std::array<double, 2> flow_of(const std::uint8_t* rgb) {
   const double r = rgb[0], g = rgb[1], b = rgb[2];
   const double value = std::fmax(r, std::fmax(g, b));
   if (value == 0.0) return {0.0, 0.0};
-  const double least = std::fmin(r, std::fmin(g, b));
-  const double span = value - least;
+  const double smallest = std::fmin(r, std::fmin(g, b));
+  const double span = value - smallest;
   double six = 0.0;
   if (value == r)
     six = (g - b) / span;

@@ -114,9 +114,9 @@ TEST_CASE("the accelerometer measures the force that moved the body", "[process 
     const auto before = uav.state().velocity;
     uav.step(pw::RotorSpeeds<4>{}, 1e-3);
     const auto acceleration = (uav.state().velocity - before) * 1e3;
-    const auto felt = rotate(uav.state().attitude, uav.imu().specific_force);
+    const auto specific_force_W = rotate(uav.state().attitude, uav.imu().specific_force);
     CHECK(norm(acceleration) > 1e-3);
-    CHECK(distance(felt, acceleration) <= 1e-9 * norm(acceleration) + 1e-11);
+    CHECK(distance(specific_force_W, acceleration) <= 1e-9 * norm(acceleration) + 1e-11);
   }
 }
 

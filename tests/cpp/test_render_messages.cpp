@@ -107,10 +107,10 @@ TEST_CASE("positions and attitudes are converted to Unity by the protocol's tabl
 
 TEST_CASE("a rotated vector is the same on both sides of the wire") {
   for (const auto& q : {turn(0, 0, 1, 0.5), turn(0.6, 0, 0.8, -2.0), turn(0, 1, 0, pi)}) {
-    const auto ours = rotate(q, Vec3<double>{1, 0, 0});
+    const auto forward_W = rotate(q, Vec3<double>{1, 0, 0});
     const auto wire = render::unity_rotation(q);
-    const auto theirs = unity_forward(Json(wire));
-    CHECK(same(render::from_unity_position({theirs.x, theirs.y, theirs.z}), ours));
+    const auto forward_U = unity_forward(Json(wire));
+    CHECK(same(render::from_unity_position({forward_U.x, forward_U.y, forward_U.z}), forward_W));
     CHECK(same_attitude(render::from_unity_rotation(wire), q));
   }
   const Vec3<double> p{1, -2, 3};

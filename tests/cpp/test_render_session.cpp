@@ -80,8 +80,8 @@ TEST_CASE(
         const auto before = link.taken.size();
         link.run(20.0, 60.0);
         // a newest-only renderer answers at least every second request, any other each one
-        const double most = std::min(60.0, 1.0 / frame_time) * 20.0;
-        CHECK(static_cast<double>(link.taken.size() - before) > 0.45 * most - 2.0);
+        const double max_answers = std::min(60.0, 1.0 / frame_time) * 20.0;
+        CHECK(static_cast<double>(link.taken.size() - before) > 0.45 * max_answers - 2.0);
         CHECK(rises(link.taken));
         CHECK(link.worst_backlog <= static_cast<std::size_t>(in_flight) + 1);
         CHECK(link.worst_latency < (in_flight + 2) * (frame_time + 0.02));

@@ -198,12 +198,12 @@ TEST_CASE("rotation about the intermediate axis is unstable, about the others st
     State x;
     x.body_rates = {1e-3, 1e-3, 1e-3};
     x.body_rates[axis] = 10.0;
-    double least = 10.0;
+    double rate = 10.0;
     for (int n = 0; n < 500; ++n) {
       x = fly(model, x, Input{}, 0.01, 10);
-      least = std::min(least, x.body_rates[axis]);
+      rate = std::min(rate, x.body_rates[axis]);
     }
-    return least;
+    return rate;
   };
   CHECK(lowest(0) > 9.99);
   CHECK(lowest(1) < -9.99);

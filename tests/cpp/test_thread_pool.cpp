@@ -171,14 +171,14 @@ TEST_CASE("a call returns after all of the work has", "[thread pool]") {
   // the caller finishes first, by less and by more than its spin time
   pw::ThreadPool pair(2);
   const auto caller = std::this_thread::get_id();
-  for (const auto late : {std::chrono::microseconds(1), std::chrono::microseconds(3000)}) {
+  for (const auto delay : {std::chrono::microseconds(1), std::chrono::microseconds(3000)}) {
     std::atomic<int> begun{0};
     int ended_late = 0;  // written by the one worker
     pair(2, [&](std::size_t) {
       ++begun;
       eventually([&] { return begun == 2; });
       if (std::this_thread::get_id() == caller) return;
-      std::this_thread::sleep_for(late);
+      std::this_thread::sleep_for(delay);
       ++ended_late;
     });
     CHECK(ended_late == 1);

@@ -90,7 +90,7 @@ TEST_CASE("every shipped vehicle has steady flights, straight and turning", "[tr
 
 TEST_CASE("random vehicles in random flights are in equilibrium or rejected", "[trim]") {
   Dice dice(23);
-  int flown = 0;
+  int accepted = 0;
   for (int n = 0; n < 300; ++n) {
     const auto base = n % 3 == 0   ? pw::vehicles::flightgoggles()
                       : n % 3 == 1 ? pw::vehicles::crazyflie()
@@ -103,14 +103,14 @@ TEST_CASE("random vehicles in random flights are in equilibrium or rejected", "[
     if (text.empty()) {
       const Any uav(vehicle, quiet());
       CHECK(residual(uav, uav.trim(flight), flight) < 1e-9);
-      ++flown;
+      ++accepted;
     } else {
       // rejected flights exceed the motors, or have no hover
       CHECK((text.find("the motors' limit") != std::string::npos ||
              text.find("in hover") != std::string::npos));
     }
   }
-  CHECK(flown > 100);
+  CHECK(accepted > 100);
 }
 
 TEST_CASE("a flight from trim stays on its circle", "[trim]") {
