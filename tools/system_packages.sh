@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs optional packages for tests and benchmarks that are not on PyPI: Catch2, Google Benchmark, a
-# second compiler and ZeroMQ for C++. Uses apt if possible; otherwise it reports what is missing and
-# what will be skipped. It never fails, because everything else works without these packages.
+# What the tests and benchmarks want and PyPI lacks: Catch2, Google Benchmark, a second compiler and
+# ZeroMQ for C++.
+# Installs what is missing with apt where that is possible; otherwise says what is missing and what
+# will be skipped for it. Never fails: without these packages everything else still works.
 set -uo pipefail
 
-has_header() { # in the compiler's path or in CMAKE_PREFIX_PATH
+has_header() { # in the compiler's path, or in a prefix that the user points CMake to
   local prefix
   echo "#include <$1>" | "${CXX:-c++}" -x c++ -E - >/dev/null 2>&1 && return 0
   for prefix in $(tr ':;' '  ' <<<"${CMAKE_PREFIX_PATH:-}"); do
@@ -49,7 +50,7 @@ if [ "$can_install" = yes ]; then
   echo "make: installing with apt:" $wanted
   log=$(mktemp)
   apt=(timeout 300 "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
-  # separate commands, so that an unavailable package does not stop the others
+  # each package by itself, so that one without a candidate does not stop the others
   "${apt[@]}" update >"$log" 2>&1
   for package in $wanted; do
     "${apt[@]}" install --no-install-recommends "$package" >>"$log" 2>&1 ||

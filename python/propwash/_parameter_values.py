@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, TypeGuard, get_args, ge
 import msgspec
 
 LARGEST_WORLD = 1e6
-"""m, the largest coordinate and size of a scene, as `max_coordinate` of world/scene.hpp."""
+"""m, the largest coordinate and size of a scene, as `largest_world` of world/scene.hpp."""
 
 Vector2 = tuple[float, float]
 Vector3 = tuple[float, float, float]

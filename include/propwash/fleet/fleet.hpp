@@ -40,10 +40,13 @@ class Fleet {
   Fleet(const VehicleParameters& vehicle, std::size_t size, const FleetOptions& options = {},
         FleetKernelSource<T> kernels = &native_fleet_kernels<T, N>);
 
+  /// Number of vehicles.
   std::size_t size() const { return memory_.size; }
+  /// Rotors of each vehicle.
   int rotors() const { return memory_.rotors; }
+  /// The options of the constructor.
   const FleetOptions& options() const { return plan_.options; }
-  /// The vehicle from which the fleet was made.
+  /// The vehicle of the constructor.
   const VehicleParameters& vehicle() const { return plan_.vehicle; }
 
   /// Advances all vehicles by `substeps` steps of dt with the command held constant. With
@@ -63,6 +66,7 @@ class Fleet {
   /// Attaches a sampler until detach(). Calls of step() are split at its samples, with
   /// bit-identical results. The fleet stores a pointer; a copy of the fleet has no samplers.
   void attach(FleetSampler& sampler) { samplers_.attach(sampler); }
+  /// Detaches a sampler.
   void detach(const FleetSampler& sampler) { samplers_.detach(sampler); }
   /// @throws std::logic_error during a sampler's call, as every change of the fleet does then.
   void require_idle() const { samplers_.require_idle(); }

@@ -11,6 +11,7 @@
 
 namespace propwash {
 
+/// Options of a fleet, fixed at its construction.
 struct FleetOptions {
   Integrator integrator = Integrator::rk4;  ///< rk4 or euler
   double dt = 1.0 / 960.0;                  ///< s, of every step
@@ -26,12 +27,13 @@ struct FleetOptions {
   bool nominal_controller = false;
 };
 
-/// Commands of a fleet, views of the caller's memory.
+/// Commanded body rates and thrust of a fleet. Commands are views of the caller's memory.
 template <class T>
 struct FleetRateThrust {
   Span<const T> rates;   ///< rad/s, body frame, (size, 3)
   Span<const T> thrust;  ///< N, (size)
 };
+/// Commanded rotor speeds of a fleet.
 template <class T>
 struct FleetRotorSpeeds {
   Span<const T> speeds;  ///< rad/s, (size, rotors)

@@ -236,6 +236,7 @@ class ThreadPool {
     if (workers->belongs_to_this_process()) delete workers;
   }
 
+  /// Number of threads, including the caller.
   int threads() const { return threads_; }
 
   /// Calls work(i) once for each i in [0, count) and returns when all calls have returned.

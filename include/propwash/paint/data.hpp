@@ -40,10 +40,10 @@ struct Finish {
 
 /// The appearance of a scene item.
 struct PaintedItem {
-  Placement now{};
-  Placement before{};    ///< at the time of the previous picture
-  Vec3<float> albedo{};  ///< linear, 0 to 1
-  Finish finish{};
+  Placement now{};             ///< at the time of the picture
+  Placement before{};          ///< at the time of the previous picture
+  Vec3<float> albedo{};        ///< linear, 0 to 1
+  Finish finish{};             ///< of its surfaces
   std::uint32_t instance = 0;  ///< 0xRRGGBB in instance pictures
   std::uint32_t semantic = 0;  ///< 0xRRGGBB in semantic pictures
 };
@@ -60,8 +60,8 @@ struct Look {
   float ambient = 1.0F;     ///< fraction of the sky's light that reaches a surface
   float clouds = 0.0F;      ///< cover, 0 to 1
   float haze = 1000.0F;     ///< m, the distance of 63 % haze
-  float exposure = 1.0F;
-  std::uint32_t seed = 0;  ///< of the tiles, the grain and the clouds
+  float exposure = 1.0F;    ///< factor on the light before tone mapping
+  std::uint32_t seed = 0;   ///< of the tiles, the grain and the clouds
 };
 
 /// The output arrays; null: not requested. All have the size of the camera, without padding; the
@@ -75,8 +75,9 @@ struct PictureOutputs {
   std::uint8_t* instances = nullptr;    ///< (h, w, 3)
   std::uint8_t* semantics = nullptr;    ///< (h, w, 3)
   std::uint8_t* flow = nullptr;         ///< (h, w, 3)
-  bool bottom_first = false;
+  bool bottom_first = false;            ///< whether the bottom row comes first
 
+  /// Whether a picture with colours is requested.
   bool wants_light() const { return colour != nullptr || grey != nullptr; }
 };
 

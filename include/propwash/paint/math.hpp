@@ -19,6 +19,7 @@ namespace propwash::paint {
 template <class W>
 using Whole = typename W::Bits;
 
+/// A mask of the lanes of a pack of floats.
 template <class W>
 using MaskOf = PackMask<float, W::lanes>;
 
@@ -33,6 +34,7 @@ template <class W>
 PROPWASH_FN Whole<W> truncated(const W& x) {
   return __builtin_convertvector(x.v, Whole<W>);
 }
+/// Converts integers to floats.
 template <class W>
 PROPWASH_FN W to_float(const Whole<W>& x) {
   return __builtin_convertvector(x, typename W::Vector);

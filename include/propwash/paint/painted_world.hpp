@@ -17,9 +17,10 @@ namespace propwash::paint {
 
 /// A moving body of one or more items, whose poses are in the body's frame.
 struct MovingBody {
-  std::vector<SceneItem> parts;
+  std::vector<SceneItem> parts;  ///< in the body's frame
 };
 
+/// A pose in the precision of the painter.
 inline Placement placement(const Pose& pose) {
   return {cast<float>(pose.position_W), cast<float>(to_matrix(pose.attitude_WS))};
 }
@@ -55,12 +56,14 @@ class PaintedWorld {
     bodies_.push_back(std::move(body));
     return bodies_.size() - 1;
   }
+  /// Removes all moving bodies.
   void remove_bodies() {
     bodies_.clear();
     items_.resize(still_items_);
     moving_ = {};
     exact_ = {};
   }
+  /// Number of moving bodies.
   std::size_t bodies() const { return bodies_.size(); }
 
   /// Sets the poses of all bodies now and at the time of the previous picture.
@@ -87,10 +90,13 @@ class PaintedWorld {
     exact_ = SceneIndex<double>(scene);
   }
 
+  /// All items: static ones first, then those of moving bodies.
   const std::vector<PaintedItem>& items() const { return items_; }
+  /// Number of static items.
   std::size_t still_items() const { return still_items_; }
-  /// The bodies at their current poses, in float and in double.
+  /// The moving bodies at their current poses.
   SceneView<float> moving() const { return moving_.view(); }
+  /// The same in double precision.
   SceneView<double> moving_exact() const { return exact_.view(); }
 
  private:

@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "propwash/paint/pixel_hit.hpp"
+#include "propwash/paint/sight.hpp"
 
 #if PROPWASH_HAS_PACKS
 
@@ -19,7 +19,9 @@ inline constexpr int tile_height = 16;  ///< pixels
 /// Neighbours that differ by more 8-bit steps are anti-aliased.
 inline constexpr int visible_step = 10;
 
+/// Number of tiles in a row of a picture.
 inline constexpr int tiles_across(int width) { return (width + tile_width - 1) / tile_width; }
+/// Number of rows of tiles in a picture.
 inline constexpr int tiles_down(int height) { return (height + tile_height - 1) / tile_height; }
 
 /// Renders a tile. Isa is a type local to the translation unit, so that no linker merges the code
@@ -27,9 +29,9 @@ inline constexpr int tiles_down(int height) { return (height + tile_height - 1) 
 template <class Isa, class W, class Rays>
 class TilePainter {
  public:
-  static constexpr int lanes = W::lanes;
-  static constexpr int block_width = lanes >= 8 ? 4 : 2;
-  static constexpr int block_height = lanes / block_width;
+  static constexpr int lanes = W::lanes;                    ///< pixels of a block
+  static constexpr int block_width = lanes >= 8 ? 4 : 2;    ///< columns of a block
+  static constexpr int block_height = lanes / block_width;  ///< rows of a block
 
   explicit TilePainter(const PictureCall<Rays>& call)
       : call_(call), width_(call.camera.width), height_(call.camera.height) {}

@@ -39,7 +39,7 @@ class ProtocolError : public std::runtime_error {
 constexpr const char* pose_topic = "Pose";
 /// The default ports of the published clients and renderers.
 constexpr int pose_port = 10253;
-constexpr int image_port = 10254;
+constexpr int image_port = 10254;  ///< port of the images
 /// The published limit of queued messages per socket.
 constexpr int high_water_mark = 6;
 /// A renderer ends its session after this time without a pose.
@@ -53,8 +53,8 @@ constexpr int max_json_depth = 16;                ///< nested arrays and objects
 
 /// A non-owning view of bytes.
 struct FrameView {
-  const void* data = nullptr;
-  std::size_t size = 0;
+  const void* data = nullptr;  ///< the first byte
+  std::size_t size = 0;        ///< number of bytes
 };
 
 /// The kind of a camera's picture; the values are those of the wire.
@@ -68,8 +68,8 @@ enum class CameraType : int {
   grey = 5,
   optical_flow = 6
 };
-constexpr int first_camera_type = -1;
-constexpr int last_camera_type = 6;
+constexpr int first_camera_type = -1;  ///< the smallest valid number of a camera type
+constexpr int last_camera_type = 6;    ///< the largest valid number of a camera type
 
 /// A camera of a pose. Its axes are x along the optical axis, y left, z up.
 struct RenderCamera {
@@ -97,15 +97,15 @@ struct RenderObject {
 
 /// A client's request: one picture from each camera, at one time.
 struct PoseMessage {
-  std::int64_t ntime = 0;         ///< identifies the pose in the answer; ns by convention
-  std::string scene;              ///< ASCII; empty: the renderer's default
-  std::string perturbation_file;  ///< a path on the renderer's machine; empty: none
-  int width = 1024;               ///< px, of all cameras
-  int height = 768;               ///< px
-  double vertical_fov_deg = 70;   ///< deg, of all cameras
-  double depth_scale = 0.2;       ///< v2 only returns it
-  std::vector<RenderCamera> cameras;
-  std::vector<RenderObject> objects;
+  std::int64_t ntime = 0;             ///< identifies the pose in the answer; ns by convention
+  std::string scene;                  ///< ASCII; empty: the renderer's default
+  std::string perturbation_file;      ///< a path on the renderer's machine; empty: none
+  int width = 1024;                   ///< px, of all cameras
+  int height = 768;                   ///< px
+  double vertical_fov_deg = 70;       ///< deg, of all cameras
+  double depth_scale = 0.2;           ///< v2 only returns it
+  std::vector<RenderCamera> cameras;  ///< at least one
+  std::vector<RenderObject> objects;  ///< bodies that the client moves
 };
 
 /// One picture of an answer. The bytes are those of a frame of the message: rows from bottom to
@@ -115,12 +115,12 @@ struct ImageView {
   int index = -1;           ///< of the camera in the pose; -1: not specified
   int channels = 3;         ///< as in the message
   int bytes_per_pixel = 3;  ///< from the size: 1 (grey), 2 (little-endian 16 bits) or 3 (R, G, B)
-  FrameView bytes;
+  FrameView bytes;          ///< the pixels
 };
 
 /// A gate's marker in the picture of the first camera.
 struct Landmark {
-  std::string id;  ///< <gate>_<marker>
+  std::string id;  ///< `<gate>_<marker>`
   /// u and v from the lower left corner of the picture, 0 to 1, and the depth along the axis, m.
   Vec3<double> position{};
 };

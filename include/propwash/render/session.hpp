@@ -57,6 +57,7 @@ struct SessionCounts {
   std::int64_t revivals = 0;    ///< times that silence reset a renderer that did not answer
 };
 
+/// The state of the connection to a renderer.
 enum class SessionState {
   idle,      ///< no pose has been submitted
   starting,  ///< waiting for a renderer to answer
@@ -85,7 +86,7 @@ inline void validate(const SessionPolicy& policy) {
 /// The session with one renderer. Not thread-safe.
 class Session {
  public:
-  using Messages = std::vector<std::string>;
+  using Messages = std::vector<std::string>;  ///< pose messages, in the order of sending
 
   explicit Session(const SessionPolicy& policy = {}) : policy_(policy) { validate(policy); }
 
@@ -116,8 +117,11 @@ class Session {
   /// infinity.
   double next_time() const;
 
+  /// The state after the last call.
   SessionState state() const { return state_; }
+  /// The policy of the constructor.
   const SessionPolicy& policy() const { return policy_; }
+  /// The counts since construction.
   const SessionCounts& counts() const { return counts_; }
   /// Number of poses sent and not yet answered.
   int in_flight() const { return in_flight_; }

@@ -15,6 +15,7 @@
 
 namespace propwash::render {
 
+/// Addresses and limits of a client.
 struct ZmqClientOptions {
   /// The address of the network interface to bind. The protocol has no authentication: any
   /// interface other than loopback is open to everybody who can reach it.
@@ -22,7 +23,7 @@ struct ZmqClientOptions {
   int pose_port = render::pose_port;              ///< 0: any free port
   int image_port = render::image_port;            ///< 0: any free port
   int high_water_mark = render::high_water_mark;  ///< queued messages per socket, at most
-  SessionPolicy policy;
+  SessionPolicy policy;                           ///< when poses are sent and repeated
 };
 
 /// No answer in time; the message has the ports and possible causes.
@@ -33,8 +34,8 @@ class RendererTimeout : public std::runtime_error {
 
 /// An answer and the frames that its pictures point to. Move-only.
 struct ReceivedAnswer {
-  Answer answer;
-  std::vector<zmq::message_t> frames;
+  Answer answer;                       ///< its pictures are views of `frames`
+  std::vector<zmq::message_t> frames;  ///< the memory of the answer
 };
 
 /// Binds both ports, sends poses and receives answers, on the caller's thread. Call `poll` at least
@@ -93,6 +94,7 @@ class ZmqClient {
   /// sent after policy.silence, when the renderer has reset.
   void restart() { session_.restart(now()); }
 
+  /// The session, with its state and counts.
   const Session& session() const { return session_; }
   /// The options in use, with the actual ports in place of 0.
   const ZmqClientOptions& options() const { return options_; }

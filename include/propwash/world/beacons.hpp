@@ -20,8 +20,8 @@ namespace propwash {
 template <class T>
 class Markers {
  public:
-  using Lane = WorldLanes<T>;
-  static constexpr std::size_t lanes{LanesOf<Lane>::count};
+  using Lane = WorldLanes<T>;                                ///< a pack, or a plain number
+  static constexpr std::size_t lanes{LanesOf<Lane>::count};  ///< markers of a pack
 
   Markers() = default;
   explicit Markers(const std::vector<Vec3<double>>& positions_W) : size_(positions_W.size()) {
@@ -32,13 +32,16 @@ class Markers {
     }
   }
 
+  /// Number of markers.
   std::size_t size() const { return size_; }
+  /// Number of markers, rounded up to full lanes.
   std::size_t padded() const { return rows_[0].size(); }
   Vec3<T> operator[](std::size_t j) const { return {rows_[0][j], rows_[1][j], rows_[2][j]}; }
   /// Markers j to j + lanes - 1.
   Vec3<Lane> lane(std::size_t j) const {
     return {load(&rows_[0][j]), load(&rows_[1][j]), load(&rows_[2][j])};
   }
+  /// Loads the values of `lanes` markers.
   static Lane load(const T* from) {
     if constexpr (lanes == 1) {
       return *from;
@@ -46,6 +49,7 @@ class Markers {
       return Lane::load(from);
     }
   }
+  /// Stores the values of `lanes` markers.
   static void store(const Lane& x, T* to) {
     if constexpr (lanes == 1) {
       *to = x;

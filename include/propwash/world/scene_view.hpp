@@ -8,6 +8,7 @@
 
 namespace propwash {
 
+/// The kind of a solid.
 enum class SolidKind : std::int32_t { box, sphere, cylinder, gate };
 
 /// A box, sphere, cylinder or gate.
@@ -17,22 +18,24 @@ struct Solid {
   Vec3<T> position_W;      ///< m
   Vec3<T> half;            ///< m, half the outer extents; of a sphere, the radius in each
   T opening_y, opening_z;  ///< m, half the opening of a gate
-  SolidKind kind;
-  std::int32_t id;  ///< of the scene item
+  SolidKind kind;          ///< selects the used fields
+  std::int32_t id;         ///< of the scene item
 };
 
+/// A plane in the world frame.
 template <class T>
 struct WorldPlane {
   Vec3<T> point_W;   ///< m
   Vec3<T> normal_W;  ///< unit, away from the solid side
-  std::int32_t id;
+  std::int32_t id;   ///< of the scene item
 };
 
+/// A triangle in the world frame.
 template <class T>
 struct WorldTriangle {
   Vec3<T> corners_W[3];  ///< m
   Vec3<T> normal_W;      ///< unit
-  std::int32_t id;
+  std::int32_t id;       ///< of the scene item
 };
 
 /// A node of the bounding volume hierarchy over solids and triangles. The first child of an inner
@@ -48,13 +51,13 @@ struct SceneNode {
 /// Non-owning.
 template <class T>
 struct SceneView {
-  const WorldPlane<T>* planes = nullptr;
-  const SceneNode<T>* nodes = nullptr;
-  const std::int32_t* references = nullptr;  ///< i >= 0: solids[i]; i < 0: triangles[-1 - i]
-  const Solid<T>* solids = nullptr;
-  const WorldTriangle<T>* triangles = nullptr;
-  std::int32_t plane_count = 0;
-  std::int32_t node_count = 0;
+  const WorldPlane<T>* planes = nullptr;        ///< the planes
+  const SceneNode<T>* nodes = nullptr;          ///< of the hierarchy
+  const std::int32_t* references = nullptr;     ///< i >= 0: solids[i]; i < 0: triangles[-1 - i]
+  const Solid<T>* solids = nullptr;             ///< the solids
+  const WorldTriangle<T>* triangles = nullptr;  ///< the triangles
+  std::int32_t plane_count = 0;                 ///< number of planes
+  std::int32_t node_count = 0;                  ///< number of nodes
 };
 
 /// The depth limit of the tree: the size of a traversal's stack.

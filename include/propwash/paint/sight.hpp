@@ -15,13 +15,13 @@ namespace propwash::paint {
 /// The arguments of a picture. Rays casts rays; see SceneRays.
 template <class Rays>
 struct PictureCall {
-  Rays rays;
+  Rays rays;                           ///< casts the rays
   const PaintedItem* items = nullptr;  ///< indexed by the ids of hits
-  PinholeCamera camera{};
-  Look look{};
-  int antialias = 1;                ///< rays along each edge of a pixel at colour edges
-  std::uint8_t* scratch = nullptr;  ///< (h, w, 3), for antialias > 1
-  PictureOutputs to{};
+  PinholeCamera camera{};              ///< pose, focal length and size
+  Look look{};                         ///< light and air
+  int antialias = 1;                   ///< rays along each edge of a pixel at colour edges
+  std::uint8_t* scratch = nullptr;     ///< (h, w, 3), for antialias > 1
+  PictureOutputs to{};                 ///< the output arrays
 };
 
 /// The rays of a pack of pixels and their first hits.
@@ -33,8 +33,8 @@ struct PixelHit {
   W distance;           ///< m; infinite without a hit
   W depth;              ///< m, along the optical axis
   Whole<W> id;          ///< -1 without a hit
-  Vec3<W> normal_W;
-  MaskOf<W> is_hit;
+  Vec3<W> normal_W;     ///< unit, against the ray
+  MaskOf<W> is_hit;     ///< the lanes with a hit
 };
 
 /// Calls f(item, lanes) once for each item that the pack hits.
