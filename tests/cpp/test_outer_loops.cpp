@@ -28,7 +28,7 @@ Quat<double> yawed(double yaw) { return pw::from_axis_angle(Vec3<double>{0.0, 0.
 const Vec3<double> against_gravity{0.0, 0.0, 9.81};
 
 pw::FlatAttitude<double> attitude_at(double t, double quadratic, double linear) {
-  const auto p = smooth_point(t);
+  const auto p = flown(t);
   const auto drag = pw::drag_on(p, quadratic, linear);
   const pw::Jet3<double> force{p.acceleration + drag.value + against_gravity, p.jerk + drag.first,
                                p.snap + drag.second};
@@ -128,7 +128,7 @@ TEST_CASE("Attitude control is invariant to rotations of the world") {
     pw::OuterLoopCommand<double> command;
     command.attitude = dice.unit_quat();
     command.thrust = 9.0;
-    command.point = smooth_point(i * 0.1);
+    command.point = flown(i * 0.1);
     const double turn = dice.uniform(-3.0, 3.0);
     const auto turned_in = [&] {
       auto x = in;

@@ -39,7 +39,7 @@ pw::OuterLoopLaw<double> law_of(const pw::VehicleParameters& vehicle) {
   return pw::make_outer_loop_law<double>(vehicle, pw::outer_loops_for(vehicle, dt), dt);
 }
 
-/// The state on the trajectory at time t, by flatness.
+/// The motion of the trajectory at time t, by flatness.
 pw::MotionEstimate<double> on_trajectory(const pw::OuterLoopLaw<double>& law, double mass,
                                          const pw::TrajectoryPoint<double>& p,
                                          pw::FlatAttitude<double>& flat) {
@@ -57,7 +57,7 @@ TEST_CASE("On the trajectory a controller commands the wrench with which the mod
   const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
   const double mass = vehicle.body.mass;
   for (double t = 0.0; t < 6.0; t += 0.1) {
-    const auto p = smooth_point(t);
+    const auto p = flown(t);
     pw::FlatAttitude<double> flat;
     const auto x = on_trajectory(law, mass, p, flat);
     for (const auto loop : {OuterLoop::geometric, OuterLoop::backstepping}) {
@@ -85,7 +85,7 @@ TEST_CASE("Increments are zero if the measured motion is the reference, for any 
   const double mass = vehicle.body.mass;
   Dice dice(7);
   for (double t = 0.0; t < 6.0; t += 0.1) {
-    const auto p = smooth_point(t);
+    const auto p = flown(t);
     pw::FlatAttitude<double> flat;
     const auto x = on_trajectory(law, mass, p, flat);
     const auto drag = pw::drag_on(law.model, mass, p);

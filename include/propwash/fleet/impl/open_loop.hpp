@@ -65,7 +65,7 @@ inline void motor_to_dual(MotorParameters<Dual<double, 1>>& to, const MotorParam
 }
 
 /// The model constants of a vehicle with their derivatives; `slopes` may be null.
-inline auto dual_model(const VehicleParameters& vehicle, const VehicleParameters* slopes) {
+inline auto moving_model(const VehicleParameters& vehicle, const VehicleParameters* slopes) {
   using Slope = Dual<double, 1>;
   const bool has = slopes != nullptr;
   DynamicsParameters<Slope> parameters;
@@ -103,8 +103,8 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
         "number of rotors of slopes = " + std::to_string(slope.rotors.size()) + ": expected " +
         std::to_string(vehicle.rotors.size())));
   }
-  if (slopes.empty()) motors_.push_back(detail::dual_model(vehicle, nullptr));
-  for (const auto& slope : slopes) motors_.push_back(detail::dual_model(vehicle, &slope));
+  if (slopes.empty()) motors_.push_back(detail::moving_model(vehicle, nullptr));
+  for (const auto& slope : slopes) motors_.push_back(detail::moving_model(vehicle, &slope));
   // values, then the derivatives with respect to each unknown
   std::vector<std::vector<double>> constants{detail::layer_of_model(motors_.front(), 0)};
   for (std::size_t i = 0; i < unknowns_; ++i) {
