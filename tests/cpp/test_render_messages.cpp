@@ -230,7 +230,7 @@ TEST_CASE(
   fault("position.2.", [](Json& json) { json["cameras"][1]["position"][2] = nullptr; });
   fault("3 numbers", [](Json& json) { json["objects"][0]["position"] = {1, 2}; });
   fault("quaternion", [](Json& json) { json["objects"][0]["rotation"] = {0, 0, 0, 0}; });
-  fault("no two", [](Json& json) { json["objects"][0]["ID"] = "left"; });
+  fault("unique id", [](Json& json) { json["objects"][0]["ID"] = "left"; });
   fault("cameras", [](Json& json) { json["cameras"] = Json::array(); });
   fault("cameras", [](Json& json) { json["cameras"] = 7; });
   fault("outputShaderType", [](Json& json) { json["cameras"][0]["outputShaderType"] = 7; });

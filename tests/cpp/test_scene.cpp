@@ -52,7 +52,7 @@ TEST_CASE("the id of an item is its index", "[scene]") {
 TEST_CASE("invalid items are rejected by name", "[scene]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const double infinite = std::numeric_limits<double>::infinity();
-  check_refused(item("", pw::Sphere{}), "no name");
+  check_refused(item("", pw::Sphere{}), "item name = ''");
   check_refused(item("there", pw::Sphere{}), "name = 'there': expected a unique name");
   check_refused(item("x", pw::Sphere{0.0}), "item 'x': radius = 0");
   check_refused(item("x", pw::Sphere{none}), "radius");
