@@ -1,7 +1,7 @@
 /// @file
 /// Rays, lines of sight and collisions per second on one core, in the instruction set of this
-/// compilation. The course approximates python/propwash/world/scenes/alphapilot.toml to centimetres;
-/// the forest has random trunks and crowns.
+/// compilation. The course approximates python/propwash/world/scenes/alphapilot.toml to
+/// centimetres; the forest has random trunks and crowns.
 ///
 /// `world/<function>/<scene>/<type>`.
 
