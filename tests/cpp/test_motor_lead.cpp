@@ -1,5 +1,4 @@
-// Led motors: the time constant that the lead says, up and down, and a yaw torque that is there at
-// once.
+// Motor lead compensation: the desired time constant, up and down, and an immediate yaw torque.
 #include <cmath>
 #include <propwash/control/outer_loop_parameters.hpp>
 #include <propwash/model/motor.hpp>
@@ -28,7 +27,7 @@ Speeds all(double speed) {
 
 }  // namespace
 
-TEST_CASE("Led motors follow with the time constant of the lead, up and down") {
+TEST_CASE("Motors with lead follow with its time constant, up and down") {
   const auto vehicle = pw::vehicles::crazyflie();  // 54 ms up, 89 ms down
   const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
   for (const double wanted : {1900.0, 1300.0}) {
@@ -48,7 +47,7 @@ TEST_CASE("Led motors follow with the time constant of the lead, up and down") {
   }
 }
 
-TEST_CASE("Each motor is led by its own time constants") {
+TEST_CASE("Each motor's lead uses its own time constants") {
   auto vehicle = pw::vehicles::crazyflie();
   vehicle.motor.time_constant_up = {0.03, 0.05, 0.07, 0.09};
   const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
@@ -62,7 +61,7 @@ TEST_CASE("Each motor is led by its own time constants") {
   REQUIRE(command[3] > command[0]);
 }
 
-TEST_CASE("A lead changes nothing where rotors are at their speeds or motors are quick enough") {
+TEST_CASE("A lead changes nothing if rotors are at their commands or motors are fast enough") {
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
     const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
     const auto led = lead_of(vehicle, 0.02), slow = lead_of(vehicle, 1.0);
@@ -81,13 +80,13 @@ TEST_CASE("A lead changes nothing where rotors are at their speeds or motors are
   }
 }
 
-TEST_CASE("With the rotors' acceleration the yaw torque is what is asked for, at once") {
+TEST_CASE("With the rotors' acceleration the yaw torque is immediate") {
   int exact = 0;
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::penguin(),
                               pw::vehicles::blackbird(), pw::vehicles::crazyflie()}) {
     const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
     const double time_constant = std::min(vehicle.motor.time_constant_up[0], 0.02);
-    // a lead for commands that are held for no time: what acts at once
+    // a lead for commands of zero duration: the immediate effect
     const auto lead = pw::detail::make_motor_lead<double>(vehicle, time_constant, 1e-9);
     const double weight = vehicle.body.mass * 9.81;
     for (const double loading : {0.6, 1.0, 1.7}) {
