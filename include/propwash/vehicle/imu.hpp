@@ -181,7 +181,7 @@ class Imu {
   void advance(double dt) {
     if (is_noisy_) {
       const auto z = six_normals(seed(), id(), memory_.steps, Stream::imu_bias_walk);
-      memory_.bias = walked(memory_.bias, deviations_, z);
+      memory_.bias = random_walk(memory_.bias, deviations_, z);
     }
     ++memory_.steps;
     memory_.time += dt;

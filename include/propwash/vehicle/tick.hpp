@@ -54,7 +54,7 @@ PROPWASH_FN SmallArray<T, N> rate_loop(const TickConstants<P, N, Shape>& c,
                                        RateControllerState<T>& controller,
                                        const Vec3<T>& gyroscope_S, const RateThrust<T>& command) {
   const Vec3<T> gyroscope_B =
-      c.imu.is_turned ? rotate(c.imu.parameters.attitude, gyroscope_S) : gyroscope_S;
+      c.imu.is_rotated ? rotate(c.imu.parameters.attitude, gyroscope_S) : gyroscope_S;
   const Vec3<T> torque_B = rate_control(c.law, controller, gyroscope_B, command.rates);
   return allocate(c.allocation, Wrench<T>{torque_B, command.thrust});
 }

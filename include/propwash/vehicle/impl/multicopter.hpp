@@ -254,7 +254,7 @@ void Multicopter<N, T>::draw_noise() {
   memory_.noise_force_W = noise_force<T>(constants_, z[0]);
   memory_.noise_torque_B = noise_torque<T>(constants_, z[0]);
   apply_wrench();
-  memory_.bias = walked(memory_.bias, constants_.imu_deviations, z[1]);
+  memory_.bias = random_walk(memory_.bias, constants_.imu_deviations, z[1]);
   imu_noise_ = imu_noise<T>(z[2], constants_.imu_deviations);
 }
 
