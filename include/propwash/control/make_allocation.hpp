@@ -86,7 +86,7 @@ Allocation<P, N, Limits> make_allocation(const Rotors& rotors, const Motor& moto
   const int count = static_cast<int>(rotors.size());
   if (N == Dynamic ? count < 1 || count > max_size : count != N) {
     PROPWASH_THROW(
-        std::invalid_argument("rotors, their number = " + std::to_string(count) + ": expected " +
+        std::invalid_argument("number of rotors = " + std::to_string(count) + ": expected " +
                               (N == Dynamic ? "1 to " + std::to_string(max_size)
                                             : std::to_string(N) + ", the template argument")));
   }

@@ -6,6 +6,7 @@
 /// docs/control/rate_controller.md.
 
 #include <stdexcept>
+#include <string>
 
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/control/rate_control.hpp"
@@ -38,11 +39,12 @@ class RateController {
         allocation_(make_allocation<T, N>(vehicle.rotors, vehicle.motor)) {
     if (allocation_.rank < 4) {
       PROPWASH_THROW(std::invalid_argument(
-          "rotors, rank of their allocation matrix: expected 4, so that torque on three axes and "
-          "thrust can be commanded"));
+          "rank of the allocation matrix = " + std::to_string(allocation_.rank) +
+          ": expected 4, so that torque on three axes and thrust can be commanded"));
     }
     if (!is_finite(dt) || dt <= 0.0)
-      PROPWASH_THROW(std::invalid_argument("dt: expected a finite value > 0 s"));
+      PROPWASH_THROW(
+          std::invalid_argument("dt = " + std::to_string(dt) + ": expected a finite value > 0 s"));
   }
 
   /// One update with a gyroscope reading [rad/s, body frame].
