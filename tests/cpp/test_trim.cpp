@@ -106,7 +106,7 @@ TEST_CASE("random vehicles in random flights are in equilibrium, or are refused"
       ++flown;
     } else {
       // what it refuses is beyond the motors, or a hover that no rotors give
-      CHECK((text.find("the motors' limit") != std::string::npos ||
+      CHECK((text.find("the limit of the motor") != std::string::npos ||
              text.find("in hover") != std::string::npos));
     }
   }
@@ -165,7 +165,7 @@ TEST_CASE("a flight beyond the vehicle is refused with the reason", "[trim]") {
   CHECK(fast.find("trim at velocity = 60 m/s") != std::string::npos);
   CHECK(fast.find("speed of rotors[0] = ") != std::string::npos);
   CHECK(fast.find("expected at most 2200 rad/s") != std::string::npos);
-  CHECK(message(vehicle, {5.0, 0.0, 12.0}).find("the motors' limit") != std::string::npos);
+  CHECK(message(vehicle, {5.0, 0.0, 12.0}).find("the limit of the motor") != std::string::npos);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const SteadyFlight& flight :
        {SteadyFlight{nan, 0, 0}, SteadyFlight{0, nan, 0}, SteadyFlight{0, 0, nan}}) {

@@ -120,9 +120,9 @@ def _aliases(key: str) -> tuple[str, ...]:
     """What a message may name in place of a key: syntax by its line, or a sum of parameters."""
     same = {
         "filter_cutoff": "rate_controller.filter",
-        "position": "hover ",
+        "position": "torque in hover",
         "yaw": "attitude",
-        "spin": "hover ",
+        "spin": "torque in hover",
     }
     # ranges name our parameters, FlightGoggles' keys have other names
     syntax = ("line ", "column ", "at end of", "TOML")

@@ -143,18 +143,15 @@ PROPWASH_FN Vec3<T> angular_rate_at_sensor(const ImuDevice<P>& imu, const Vec3<T
   return imu.is_rotated ? rotate_inverse(imu.parameters.attitude, rates_B) : rates_B;
 }
 
-/// Step 2 of SwarmSimX: applies scale factors and adds bias and a sample of white noise, of
-/// standard deviation density * sqrt(rate).
+/// Steps 2 and 3 of SwarmSimX: applies scale factors and adds bias and a sample of white noise, of
+/// standard deviation density * sqrt(rate); then rounds to multiples of the resolution (0: no
+/// rounding) and limits to +-range.
 template <class T, class P>
 PROPWASH_FN Vec3<T> with_errors(const Vec3<T>& truth_S, const Vec3<P>& scale, const Vec3<T>& bias,
-                                const Vec3<T>& noise) {
-  return cwise_product(truth_S, scale) + bias + noise;
-}
-
-/// Step 3 of SwarmSimX: rounds to multiples of the resolution (0: no rounding), then limits to
-/// +-range.
-template <class T, class P>
-PROPWASH_FN Vec3<T> digitised(const Vec3<T>& value, const P& resolution, const P& range) {
+                                const Vec3<T>& noise, bool is_digital, const P& resolution,
+                                const P& range) {
+  const Vec3<T> value = cwise_product(truth_S, scale) + bias + noise;
+  if (!is_digital) return value;
   return map(value, [&](const T& x) PROPWASH_LAMBDA {
     const T step(max(resolution, P(constant<P>(1e-30))));
     const T rounded = select(T(resolution) > T(constant<T>(0)), round(x / step) * step, x);
@@ -167,9 +164,8 @@ template <class T, class P>
 PROPWASH_FN Vec3<T> accelerometer_reading(const ImuDevice<P>& imu, const Vec3<T>& truth_S,
                                           const ImuBias<T>& bias, const Vec3<T>& noise) {
   const auto& p = imu.parameters;
-  const Vec3<T> value = with_errors(truth_S, p.accelerometer_scale, bias.accelerometer, noise);
-  if (!imu.is_digital) return value;
-  return digitised(value, p.accelerometer_resolution, p.accelerometer_range);
+  return with_errors(truth_S, p.accelerometer_scale, bias.accelerometer, noise, imu.is_digital,
+                     p.accelerometer_resolution, p.accelerometer_range);
 }
 
 /// Gyroscope reading [rad/s, sensor frame] of an angular rate.
@@ -177,9 +173,8 @@ template <class T, class P>
 PROPWASH_FN Vec3<T> gyroscope_reading(const ImuDevice<P>& imu, const Vec3<T>& truth_S,
                                       const ImuBias<T>& bias, const Vec3<T>& noise) {
   const auto& p = imu.parameters;
-  const Vec3<T> value = with_errors(truth_S, p.gyroscope_scale, bias.gyroscope, noise);
-  if (!imu.is_digital) return value;
-  return digitised(value, p.gyroscope_resolution, p.gyroscope_range);
+  return with_errors(truth_S, p.gyroscope_scale, bias.gyroscope, noise, imu.is_digital,
+                     p.gyroscope_resolution, p.gyroscope_range);
 }
 
 /// Gyroscope reading [rad/s, sensor frame] of body rates [rad/s].

@@ -33,11 +33,6 @@ inline bool is_parallel(const VehicleParameters& vehicle) {
 
 namespace detail {
 
-template <class P, class Q>
-Diag3<P> diagonal_of(const Mat3<Q>& m) {
-  return {P(m(0, 0)), P(m(1, 1)), P(m(2, 2))};
-}
-
 template <class Q, class P>
 void make_rotor(const RotorCoefficients<Q>& from, RotorCoefficients<P, Vec3<P>>& to) {
   to = {cast<P>(from.force_B), cast<P>(from.torque_B), cast<P>(from.reaction_B)};
@@ -53,7 +48,7 @@ void make_matrix(const Mat3<Q>& from, Mat3<P>& to) {
 }
 template <class Q, class P>
 void make_matrix(const Mat3<Q>& from, Diag3<P>& to) {
-  to = diagonal_of<P>(from);
+  to = {P(from(0, 0)), P(from(1, 1)), P(from(2, 2))};
 }
 
 template <class Q, class P>
@@ -80,15 +75,11 @@ void make_motors(const MotorParameters<Q>& from, MulticopterModel<P, N, Shape>& 
 }
 
 /// Computes the constants of a body.
-template <class Q, class P>
-void make_body(const RigidBodyParameters<Q>& from, RigidBody<P, Mat3<P>>& to) {
-  to = {P(from.mass), P(1.0 / from.mass), cast<P>(from.inertia), cast<P>(inverse(from.inertia)),
-        cast<P>(from.gravity)};
-}
-template <class Q, class P>
-void make_body(const RigidBodyParameters<Q>& from, RigidBody<P, Diag3<P>>& to) {
-  to = {P(from.mass), P(1.0 / from.mass), diagonal_of<P>(from.inertia),
-        diagonal_of<P>(inverse(from.inertia)), cast<P>(from.gravity)};
+template <class Q, class P, class Inertia>
+void make_body(const RigidBodyParameters<Q>& from, RigidBody<P, Inertia>& to) {
+  to = {P(from.mass), P(1.0 / from.mass), {}, {}, cast<P>(from.gravity)};
+  make_matrix(from.inertia, to.inertia);
+  make_matrix(inverse(from.inertia), to.inertia_inverse);
 }
 
 }  // namespace detail

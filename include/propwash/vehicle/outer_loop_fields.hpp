@@ -41,11 +41,10 @@ inline auto fields(OuterLoopParameters& p) {
       field(p.thrust_min,
             {"thrust_min", "N", "smallest thrust command", positive, 1e-9, max_value}),
       field(p.thrust_max, {"thrust_max", "N", "largest thrust command", positive, 1e-9, max_value}),
-      field(
-          p.motor_time_constant,
-          {"motor_time_constant", "s",
-           "of rotors with the lead of the trajectory controllers, at max_value that of the motors",
-           positive, 1e-9, max_value}),
+      field(p.motor_time_constant,
+            {"motor_time_constant", "s",
+             "of rotors with the lead of the trajectory controllers, at most that of the motors",
+             positive, 1e-9, max_value}),
       field(p.tracking_position, {"tracking_position", "1/s^2",
                                   "gain on the position error, geometric and incremental control",
                                   not_negative, 0.0, max_value}),
@@ -82,7 +81,7 @@ inline void validate(const OuterLoopParameters& parameters) {
   detail::check_fields(fields(parameters), violations);
   if (violations.empty() && parameters.thrust_min > parameters.thrust_max) {
     violations.add("thrust_min", parameters.thrust_min,
-                   "at max_value thrust_max = " + detail::formatted(parameters.thrust_max) + " N");
+                   "at most thrust_max = " + detail::formatted(parameters.thrust_max) + " N");
   }
   violations.throw_if_any("outer loops");
 }

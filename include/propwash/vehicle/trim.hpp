@@ -13,7 +13,6 @@
 
 #include <array>
 #include <cmath>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -166,10 +165,9 @@ inline double solve_trim(const TrimEquations& equations, TrimEquations::Unknowns
 }
 
 [[noreturn]] inline void throw_trim_error(const SteadyFlight& flight, const std::string& why) {
-  std::ostringstream text;
-  text << "trim at velocity = " << flight.velocity << " m/s, climb = " << flight.climb
-       << " m/s, yaw_rate = " << flight.yaw_rate << " rad/s: " << why;
-  PROPWASH_THROW(ParameterError(text.str()));
+  PROPWASH_THROW(ParameterError("trim at velocity = " + formatted(flight.velocity) +
+                                " m/s, climb = " + formatted(flight.climb) + " m/s, yaw_rate = " +
+                                formatted(flight.yaw_rate) + " rad/s: " + why));
 }
 
 }  // namespace detail

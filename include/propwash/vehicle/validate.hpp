@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -194,7 +193,7 @@ inline void check_thrust(const VehicleParameters& vehicle,
   for (const auto& rotor : vehicle.rotors) lever_arm = std::max(lever_arm, norm(rotor.position));
   if (norm(hover.torque_B) > 1e-6 * weight * lever_arm ||
       std::abs(hover.thrust - weight) > 1e-6 * weight) {
-    violations.add("hover torque = " + formatted(hover.torque_B) + " N m and hover thrust",
+    violations.add("torque in hover = " + formatted(hover.torque_B) + " N m, thrust in hover",
                    hover.thrust,
                    "zero torque and the weight, " + formatted(weight) +
                        " N, at speeds from motor.speed_min to motor.speed_max; check that the "
@@ -350,11 +349,9 @@ inline constexpr double min_time_step = 1e-9;
 inline std::string time_step_warning(double time_constant, Integrator integrator, double dt) {
   const double limit = integrator == Integrator::rk4 ? 2.78 * time_constant : time_constant;
   if (dt <= limit * (1.0 + 1e-6)) return {};
-  std::ostringstream warning;
-  warning << "dt = " << dt << " s is larger than " << limit
-          << " s, the limit for the motor time constant of " << time_constant
-          << " s: the rotor speeds will oscillate or diverge; reduce dt";
-  return warning.str();
+  return "dt = " + detail::formatted(dt) + " s is larger than " + detail::formatted(limit) +
+         " s, the limit for the motor time constant of " + detail::formatted(time_constant) +
+         " s: the rotor speeds will oscillate or diverge; reduce dt";
 }
 
 /// The shortest time constant [s] of the motors.
@@ -367,16 +364,16 @@ inline double fastest_motor(const MotorParameters<double>& motor) {
 /// delay exceeds max_delay_steps.
 inline std::string validate_time_step(const VehicleParameters& vehicle, Integrator integrator,
                                       double dt) {
+  using detail::formatted;
   if (!is_finite(dt) || dt < min_time_step) {
-    std::ostringstream text;
-    text << "dt = " << dt << ": expected a finite value >= " << min_time_step << " s";
-    PROPWASH_THROW(ParameterError(text.str()));
+    PROPWASH_THROW(ParameterError("dt = " + formatted(dt) + ": expected a finite value >= " +
+                                  formatted(min_time_step) + " s"));
   }
-  if (vehicle.motor.command_delay > max_delay_steps * dt) {
-    std::ostringstream text;
-    text << "motor.command_delay = " << vehicle.motor.command_delay << ": expected at most "
-         << max_delay_steps << " steps of dt = " << dt << " s, " << max_delay_steps * dt << " s";
-    PROPWASH_THROW(ParameterError(text.str()));
+  const double delay = vehicle.motor.command_delay;
+  if (delay > max_delay_steps * dt) {
+    PROPWASH_THROW(ParameterError("motor.command_delay = " + formatted(delay) +
+                                  ": expected at most " + formatted(max_delay_steps * dt) + " s, " +
+                                  std::to_string(max_delay_steps) + " steps of dt"));
   }
   return time_step_warning(fastest_motor(vehicle.motor), integrator, dt);
 }
