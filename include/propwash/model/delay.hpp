@@ -19,7 +19,7 @@ struct StepDelay {
 /// The longest command delay of a vehicle, in steps.
 inline constexpr int max_delay_steps = 62;
 
-/// The mean command of a step during whose first `fraction` the earlier command still acts.
+/// The mean command of a step: `earlier` acts during the first `fraction` of it, then `later`.
 template <class Command, class P>
 PROPWASH_FN Command mean_command(const Command& later, const Command& earlier, const P& fraction) {
   return later * (constant<P>(1) - fraction) + earlier * fraction;

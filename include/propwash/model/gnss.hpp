@@ -4,8 +4,8 @@
 ///
 /// The error model of Beard and McLain, "Small Unmanned Aircraft: Theory and Practice" (2012),
 /// section 7.5, after Rankin, "GPS and differential GPS: an error model for sensor simulation",
-/// PLANS 1994; see docs/model/gnss.md. For latitude and longitude see
-/// geodetic.hpp.
+/// PLANS 1994; see docs/model/gnss.md. geodetic.hpp has latitude
+/// and longitude.
 
 #include "propwash/math/quat.hpp"
 #include "propwash/math/vec3.hpp"

@@ -3,8 +3,7 @@
 /// A stand-alone inertial measurement unit, for a host simulator with its own dynamics.
 ///
 ///     Imu<> imu{vehicle.imu, seed, id};
-///     ImuReading<double> reading = imu.read(specific_force_B, rates_B, angular_acceleration_B,
-///     dt);
+///     auto reading = imu.read(specific_force_B, rates_B, angular_acceleration_B, dt);
 ///
 /// Uses the equations of model/imu.hpp and the noise of Multicopter: with the true motion of a
 /// Multicopter as input, the readings have the same bits.
@@ -50,9 +49,8 @@ struct ImuSnapshot {
   std::uint64_t seed = 0;    ///< of the noise
   std::uint64_t id = 0;      ///< vehicle id
   ImuBias<T> bias{};
-  ImuReading<T> reading{};  ///< last sample
-  std::int64_t has_reading =
-      0;                    ///< 1 after the first sample; 64 bits wide, so that there is no padding
+  ImuReading<T> reading{};       ///< last sample
+  std::int64_t has_reading = 0;  ///< 1 after the first sample; 64 bits wide to avoid padding
   double phase = 0.0;       ///< elapsed fraction of a sampling interval, in [0, 1) up to rounding
   double dt = 0.0;          ///< s, of the last step
   double time = 0.0;        ///< s
@@ -87,14 +85,10 @@ class Imu {
   /// Restarts at time 0 with new biases and without a reading. The noise counter continues, so that
   /// episodes differ.
   void reset() {
-    Snapshot fresh;
-    fresh.sensor = memory_.sensor;
-    fresh.noise = memory_.noise;
-    fresh.seed = memory_.seed;
-    fresh.id = memory_.id;
-    fresh.steps = memory_.steps;
-    fresh.dt = detail::default_dt;
-    memory_ = fresh;
+    const std::uint64_t steps = memory_.steps;
+    memory_ = {memory_.sensor, memory_.noise, memory_.seed, memory_.id};
+    memory_.steps = steps;
+    memory_.dt = detail::default_dt;
     if (is_noisy_) memory_.bias = initial_imu_bias<T>(parameters_, seed(), id(), memory_.steps);
     set_time_step(memory_.dt);
   }

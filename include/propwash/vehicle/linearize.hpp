@@ -38,9 +38,8 @@ template <class F, std::size_t Columns>
 auto jacobian(const F& f, const std::array<double, Columns>& x) {
   constexpr int columns = static_cast<int>(Columns);
   std::array<Dual<double, columns>, Columns> seeded;
-  for (int j = 0; j < columns; ++j) {
-    const auto k = static_cast<std::size_t>(j);
-    seeded[k] = Dual<double, columns>::variable(x[k], j);
+  for (std::size_t j = 0; j < Columns; ++j) {
+    seeded[j] = Dual<double, columns>::variable(x[j], static_cast<int>(j));
   }
   const auto y = f(seeded);
   constexpr int rows = static_cast<int>(std::tuple_size_v<std::decay_t<decltype(y)>>);
@@ -59,10 +58,12 @@ auto jacobian(const F& f, const std::array<double, Columns>& x) {
 /// States, in this order: position 3 [m], velocity 3 [m/s], attitude 3 [rad, body axes], body rates
 /// 3 [rad/s], rotor speeds N [rad/s]; with a RateThrust also the filtered rates of the controller 3
 /// [rad/s], their derivative 3 [rad/s^2] and its integrals 3 [rad]; in a discrete model with
-/// command delay also the delayed commands, N each, the newest first [rad/s]. Inputs: N rotor
-/// speeds [rad/s]; or body rates 3 [rad/s] and thrust [N]. Outputs: specific force 3 [m/s^2] and
-/// angular rate 3 [rad/s] of the IMU at the start of the step, and the N speeds commanded to the
-/// motors [rad/s].
+/// command delay also the delayed commands, N each, the newest first [rad/s].
+///
+/// Inputs: N rotor speeds [rad/s]; or body rates 3 [rad/s] and thrust [N].
+///
+/// Outputs: specific force 3 [m/s^2] and angular rate 3 [rad/s] of the IMU at the start of the
+/// step, and the N speeds commanded to the motors [rad/s].
 struct LinearModel {
   Eigen::MatrixXd A, B, C, D;
   /// Zero at an equilibrium; otherwise the time derivative of the state at the point, or the

@@ -1,7 +1,6 @@
 #pragma once
 /// @file
-/// Simulation of one multicopter: command -> rate controller -> motors -> forces -> rigid body ->
-/// IMU.
+/// Simulation of one multicopter; see tick.hpp for the order of a step.
 
 #include <cstdint>
 #include <stdexcept>
@@ -35,9 +34,8 @@ RotorSpeeds(SmallArray<T, N>) -> RotorSpeeds<N, T>;
 struct MulticopterOptions {
   Integrator integrator = Integrator::rk4;
   std::uint64_t seed = 0;  ///< of all noise
-  std::uint32_t id =
-      0;  ///< vehicle id; vehicles with the same seed and different ids have different noise
-  bool noise = true;  ///< false: no process noise, IMU noise and IMU bias
+  std::uint32_t id = 0;    ///< vehicle id, selects the noise among vehicles with the same seed
+  bool noise = true;       ///< false: no process noise, IMU noise and IMU bias
 };
 
 /// A multicopter with N rotors, or with up to twelve (Dynamic); the FlightGoggles model.
@@ -47,9 +45,9 @@ struct MulticopterOptions {
 ///
 /// Not modelled: contact, ground effect, flexible structures, dynamics of the air. A step does not
 /// allocate. If it throws, nothing has changed: ParameterError for a dt that validate_time_step
-/// rejects or for a RateThrust if rank of allocation < 4, std::invalid_argument for a wrong number
-/// of rotors. Values of commands, wind and external wrench are not checked; if they are not finite,
-/// the state becomes not finite. A dt that is too long for the motors is accepted; see warning().
+/// rejects or for a RateThrust that the rotors cannot control, std::invalid_argument for a wrong
+/// number of rotors. Values of commands, wind and external wrench are not checked; if they are not
+/// finite, nor is the state. A dt that is too long for the motors is accepted; see warning().
 ///
 /// Objects are aligned to 64 bytes. Copies are independent; a moved-from object may only be
 /// assigned to or destroyed. See docs/embedding.md.

@@ -45,10 +45,9 @@ struct MulticopterSnapshot {
   double time = 0.0;        ///< s
   std::uint64_t steps = 0;  ///< counter of the noise since construction or a reset with a seed
   OuterLoopState<T> outer{};
-  int outer_loop = -1;         ///< the OuterLoop of the last step; -1: none
-  RateThrust<T> held_rates{};  ///< last output of an outer loop
-  SmallArray<T, N>
-      held_speeds{};  ///< rad/s, last output of an outer loop that commands rotor speeds
+  int outer_loop = -1;             ///< the OuterLoop of the last step; -1: none
+  RateThrust<T> held_rates{};      ///< last output of an outer loop
+  SmallArray<T, N> held_speeds{};  ///< rad/s, the same for a loop that commands rotor speeds
 };
 
 /// Whether a snapshot is valid for a vehicle: array sizes match the number of rotors, all numbers
