@@ -12,8 +12,8 @@ template <class T = double>
 struct AttitudeThrust {
   Quat<T> attitude = Quat<T>::identity();  ///< q_WB, a unit quaternion
   T thrust{};                              ///< N
-  bool free_heading = false;
-  T yaw_rate{};  ///< rad/s, about body z
+  bool free_heading = false;  ///< whether `yaw_rate` replaces the heading of `attitude`
+  T yaw_rate{};               ///< rad/s, about body z
 };
 template <class T>
 AttitudeThrust(Quat<T>, T) -> AttitudeThrust<T>;
@@ -21,10 +21,10 @@ AttitudeThrust(Quat<T>, T) -> AttitudeThrust<T>;
 /// Velocity, and the heading of body x or, with `free_heading`, a yaw rate.
 template <class T = double>
 struct VelocityCommand {
-  Vec3<T> velocity{};  ///< m/s, world frame
-  T yaw{};             ///< rad
-  bool free_heading = false;
-  T yaw_rate{};  ///< rad/s, about body z
+  Vec3<T> velocity{};         ///< m/s, world frame
+  T yaw{};                    ///< rad
+  bool free_heading = false;  ///< whether `yaw_rate` replaces `yaw`
+  T yaw_rate{};               ///< rad/s, about body z
 };
 template <class T>
 VelocityCommand(Vec3<T>) -> VelocityCommand<T>;

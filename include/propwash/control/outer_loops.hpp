@@ -34,19 +34,19 @@ PROPWASH_FN constexpr bool commands_rates(OuterLoop loop) {
 /// The constants of all loops, for one update interval.
 template <class P>
 struct OuterLoopLaw {
-  AttitudeControlLaw<P> attitude{};
-  VelocityControlLaw<P> velocity{};
-  PositionControlLaw<P> position{};
-  TrackingLaw<P> tracking{};
-  BacksteppingLaw<P> backstepping{};
-  ControlModel<P> model{};
-  MotorLead<P> motor{};             ///< for the trajectory controllers
-  LowPassCoefficients<P> filter{};  ///< for measurements of the trajectory controllers
-  P thrust_min{};                   ///< N
-  P thrust_max{};                   ///< N
-  P tilt_tangent{};                 ///< -, of the tilt limit of velocity control
-  P tracking_tilt_tangent{};        ///< -, of the tilt limit of the trajectory controllers
-  bool prioritised = true;          ///< allocate_prioritised instead of allocate
+  AttitudeControlLaw<P> attitude{};   ///< attitude control
+  VelocityControlLaw<P> velocity{};   ///< velocity control
+  PositionControlLaw<P> position{};   ///< position control
+  TrackingLaw<P> tracking{};          ///< geometric and incremental tracking
+  BacksteppingLaw<P> backstepping{};  ///< backstepping tracking
+  ControlModel<P> model{};            ///< the vehicle model that the tracking laws invert
+  MotorLead<P> motor{};               ///< for the trajectory controllers
+  LowPassCoefficients<P> filter{};    ///< for measurements of the trajectory controllers
+  P thrust_min{};                     ///< N
+  P thrust_max{};                     ///< N
+  P tilt_tangent{};                   ///< -, of the tilt limit of velocity control
+  P tracking_tilt_tangent{};          ///< -, of the tilt limit of the trajectory controllers
+  bool prioritised = true;            ///< allocate_prioritised instead of allocate
 };
 
 /// The state of all loops.
@@ -73,11 +73,11 @@ struct OuterLoopInput {
 /// A command for any loop; each loop uses only some of the fields.
 template <class T>
 struct OuterLoopCommand {
-  OuterLoop loop = OuterLoop::attitude;
-  bool free_heading = false;  ///< rotate about the thrust axis at `point.yaw_rate`
-  Quat<T> attitude{};         ///< q_WB, a unit quaternion
-  T thrust{};                 ///< N
-  TrajectoryPoint<T> point{};
+  OuterLoop loop = OuterLoop::attitude;  ///< the loop that is commanded
+  bool free_heading = false;             ///< rotate about the thrust axis at `point.yaw_rate`
+  Quat<T> attitude{};                    ///< q_WB, a unit quaternion
+  T thrust{};                            ///< N
+  TrajectoryPoint<T> point{};            ///< position, velocity, heading or trajectory point
 };
 
 namespace detail {

@@ -30,7 +30,7 @@ struct RateControllerParameters {
   Vec3<P> derivative{};      ///< -, K_D, on the derivative of the filtered rates
   Vec3<P> integral_bound{};  ///< rad, limit of the integral of the rate error, +-bound
   LowPassParameters<P> filter{P(35530.5758439217), P(266.572976289502)};  ///< (19), 30 Hz
-  Discretisation discretisation = Discretisation::exact;
+  Discretisation discretisation = Discretisation::exact;                  ///< of the filter
   bool gyroscopic_term = true;  ///< whether (22) includes W x J W; the published node omits it
 };
 

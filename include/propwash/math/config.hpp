@@ -48,13 +48,13 @@
 #define PROPWASH_HAS_EXCEPTIONS 0
 #endif
 
+#if !defined(PROPWASH_THROW)
+#if PROPWASH_HAS_EXCEPTIONS
 /// Throws `exception`, an expression of a type derived from std::exception. With -fno-exceptions,
 /// the default prints what() to stderr and aborts. A definition by the consumer is used as a
 /// statement and must not return:
 ///
 ///     #define PROPWASH_THROW(exception) my::fail((exception).what())  // [[noreturn]]
-#if !defined(PROPWASH_THROW)
-#if PROPWASH_HAS_EXCEPTIONS
 #define PROPWASH_THROW(exception) throw exception
 #elif defined(__CUDACC_RTC__)
 #define PROPWASH_THROW(exception) __trap()

@@ -164,7 +164,7 @@ PROPWASH_FN bool vector_any(Bits bits) {
 /// One truth value per lane.
 template <class T, int N>
 struct PackMask {
-  using Bits = typename detail::VectorOf<T, N>::Bits;
+  using Bits = typename detail::VectorOf<T, N>::Bits;  ///< register of integers as wide as T
   Bits bits;  ///< all ones (true) or all zeros (false) in each lane
 
   PROPWASH_FN bool operator[](int lane) const { return bits[lane] != 0; }

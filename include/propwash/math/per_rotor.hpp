@@ -12,7 +12,7 @@ namespace propwash {
 /// in the vehicle's rotor order, `motor.speed_max = {2200.0, 2150.0, …};`.
 template <class P>
 struct PerRotor {
-  P values[max_size]{};
+  P values[max_size]{};    ///< the first `count` are used
   std::int64_t count = 1;  ///< 1 or the number of rotors; 0 (invalid) after a list that is too long
 
   PROPWASH_FN PerRotor(const P& all = P{}) : values{all} {}  // implicit: from a plain number

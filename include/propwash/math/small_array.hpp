@@ -65,7 +65,7 @@ struct SmallArray {
 template <class T>
 struct SmallArray<T, Dynamic> {
   T values[max_size];
-  std::int64_t count;  // 64 bits wide, so that there are no padding bytes of undefined value
+  std::int64_t count;  ///< size; 64 bits, so that there is no padding
 
   static constexpr int capacity = max_size;
   PROPWASH_FN SmallArray() : values{}, count(0) {}

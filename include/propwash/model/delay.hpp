@@ -29,9 +29,9 @@ PROPWASH_FN Command mean_command(const Command& later, const Command& earlier, c
 /// example a SmallArray.
 template <class Command, int Capacity>
 struct DelayLine {
-  static constexpr int capacity = Capacity;
-  Command history[std::size_t{Capacity}]{};
-  std::int64_t newest = 0;  // 64 bits wide, so that there are no padding bytes of undefined value
+  static constexpr int capacity = Capacity;  ///< number of commands that the line holds
+  Command history[std::size_t{Capacity}]{};  ///< a ring of the last commands
+  std::int64_t newest = 0;  ///< index of the last command; 64 bits, so that there is no padding
 
   /// Sets all past commands to `command`.
   PROPWASH_FN void fill(const Command& command) {

@@ -63,7 +63,7 @@ inline Geodetic to_geodetic(const Vec3<double>& earth) {
 
 /// Origin and orientation of the local frame W on the Earth.
 struct EarthFrame {
-  Geodetic origin{};
+  Geodetic origin{};       ///< geodetic position of the origin of the world frame
   double x_heading = 0.0;  ///< rad, counter-clockwise from east to world x; pi/2: x points north
 
   /// The axes of W as columns, in Earth-centred, Earth-fixed coordinates.

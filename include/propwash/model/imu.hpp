@@ -74,10 +74,10 @@ struct ImuReading {
 /// The parameters, and flags that let ideal properties be skipped.
 template <class P>
 struct ImuDevice {
-  ImuParameters<P> parameters{};
-  bool has_lever_arm = false;  ///< position is not zero
-  bool is_rotated = false;     ///< attitude is not the identity
-  bool is_digital = false;     ///< a resolution or a range is set
+  ImuParameters<P> parameters{};  ///< the sensor's parameters
+  bool has_lever_arm = false;     ///< position is not zero
+  bool is_rotated = false;        ///< attitude is not the identity
+  bool is_digital = false;        ///< a resolution or a range is set
 };
 
 /// Converts parameters to type P and sets the flags.

@@ -43,8 +43,8 @@ struct RigidBody {
 /// docs/fleet.md.
 template <class P>
 struct PrincipalBody {
-  using Scalar = P;
-  One inverse_mass{};
+  using Scalar = P;      ///< type of a parameter
+  One inverse_mass{};    ///< 1: forces are divided by mass beforehand
   Vec3<P> gyroscopic{};  ///< (13): factor on the product of the two other half rates, per axis
   P precession_x{};      ///< (13), x: factor on half rate y times rotor momentum
   P precession_y{};      ///< (13), y: factor on half rate x times rotor momentum

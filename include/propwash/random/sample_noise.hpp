@@ -30,9 +30,10 @@ struct NoiseBlock {
 
 /// The normals of one sample of a sensor on many vehicles.
 struct SampleNoise {
-  std::uint64_t key = 0;
-  std::uint64_t sample = 0;  ///< sample number, below 2^40
-  std::uint32_t first_id = 0;
+  std::uint64_t key = 0;       ///< seed
+  std::uint64_t sample = 0;    ///< sample number, below 2^40
+  std::uint32_t first_id = 0;  ///< number of vehicle 0
+  /// Selects an independent stream of the same key.
   std::uint32_t stream = static_cast<std::uint32_t>(Stream::user);
 
   /// Writes normals number `first` to `first + count - 1` of vehicle first_id + `vehicle`. `first`

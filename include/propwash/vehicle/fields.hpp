@@ -37,11 +37,11 @@ enum class Accepts {
 
 /// Name, unit, meaning and accepted values of a parameter.
 struct FieldSchema {
-  std::string_view name;  ///< "body.mass", "rotors.position"; null-terminated
-  const char* unit = "";
-  const char* meaning = "";
-  Accepts accepts = Accepts::finite;
-  double smallest = 0.0;                                     ///< smallest magnitude, except zero
+  std::string_view name;              ///< "body.mass", "rotors.position"; null-terminated
+  const char* unit = "";              ///< SI unit
+  const char* meaning = "";           ///< one clause
+  Accepts accepts = Accepts::finite;  ///< range of valid values
+  double smallest = 0.0;              ///< smallest magnitude, except zero
   double largest = std::numeric_limits<double>::infinity();  ///< largest finite magnitude
   /// Whether the number selects code of a step, so that it must be the same for all vehicles of a
   /// fleet.

@@ -44,11 +44,11 @@ ImuBias<T> initial_imu_bias(const ImuParameters<double>& imu, std::uint64_t seed
 /// The complete state of an Imu.
 template <class T>
 struct ImuSnapshot {
-  std::uint64_t sensor = 0;  ///< fingerprint() of the parameters
-  std::uint64_t noise = 0;   ///< 1: noise enabled
-  std::uint64_t seed = 0;    ///< of the noise
-  std::uint64_t id = 0;      ///< vehicle id
-  ImuBias<T> bias{};
+  std::uint64_t sensor = 0;      ///< fingerprint() of the parameters
+  std::uint64_t noise = 0;       ///< 1: noise enabled
+  std::uint64_t seed = 0;        ///< of the noise
+  std::uint64_t id = 0;          ///< vehicle id
+  ImuBias<T> bias{};             ///< biases of both sensors
   ImuReading<T> reading{};       ///< last sample
   std::int64_t has_reading = 0;  ///< 1 after the first sample; 64 bits wide to avoid padding
   double phase = 0.0;       ///< elapsed fraction of a sampling interval, in [0, 1) up to rounding

@@ -65,7 +65,7 @@ auto jacobian(const F& f, const std::array<double, Columns>& x) {
 /// Outputs: specific force 3 [m/s^2] and angular rate 3 [rad/s] of the IMU at the start of the
 /// step, and the N speeds commanded to the motors [rad/s].
 struct LinearModel {
-  Eigen::MatrixXd A, B, C, D;
+  Eigen::MatrixXd A, B, C, D;  ///< x' = A x + B u, y = C x + D u
   /// Zero at an equilibrium; otherwise the time derivative of the state at the point, or the
   /// difference of next state and state.
   Eigen::VectorXd drift;

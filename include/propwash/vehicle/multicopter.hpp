@@ -32,10 +32,10 @@ RotorSpeeds(SmallArray<T, N>) -> RotorSpeeds<N, T>;
 
 /// Options of a Multicopter.
 struct MulticopterOptions {
-  Integrator integrator = Integrator::rk4;
-  std::uint64_t seed = 0;  ///< of all noise
-  std::uint32_t id = 0;    ///< vehicle id, selects the noise among vehicles with the same seed
-  bool noise = true;       ///< false: no process noise, IMU noise and IMU bias
+  Integrator integrator = Integrator::rk4;  ///< method of integration
+  std::uint64_t seed = 0;                   ///< of all noise
+  std::uint32_t id = 0;  ///< vehicle id, selects the noise among vehicles with the same seed
+  bool noise = true;     ///< false: no process noise, IMU noise and IMU bias
 };
 
 /// A multicopter with N rotors, or with up to twelve (Dynamic); the FlightGoggles model.

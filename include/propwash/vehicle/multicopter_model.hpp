@@ -28,8 +28,8 @@ struct ParallelShape {
   using Lag = MotorLag<P>;
   template <class X, int N>
   using EachRotor = AllRotors<X, N>;
-  static constexpr bool has_rotor_drag = false;
-  static constexpr double rate_unit = 1.0;  ///< rad/s, unit of body rates in the model
+  static constexpr bool has_rotor_drag = false;  ///< whether the model has drag of the rotors
+  static constexpr double rate_unit = 1.0;       ///< rad/s, unit of body rates in the model
 };
 
 /// ParallelShape in the normalised units of PrincipalBody: the same motion with fewer products.

@@ -22,14 +22,14 @@ template <int N, class T>
 struct MulticopterSnapshot {
   static constexpr int delay_capacity = max_delay_steps + 2;
 
-  std::uint64_t vehicle = 0;  ///< fingerprint() of the parameters
-  std::uint32_t integrator = 0;
-  std::uint32_t noise = 0;  ///< 1: noise enabled
-  std::uint64_t seed = 0;   ///< of all noise
-  std::uint64_t id = 0;     ///< vehicle id, selects the noise
-  MulticopterState<T, N> state{};
-  RateControllerState<T> controller{};
-  ImuBias<T> bias{};
+  std::uint64_t vehicle = 0;            ///< fingerprint() of the parameters
+  std::uint32_t integrator = 0;         ///< integrator, as a number
+  std::uint32_t noise = 0;              ///< 1: noise enabled
+  std::uint64_t seed = 0;               ///< of all noise
+  std::uint64_t id = 0;                 ///< vehicle id, selects the noise
+  MulticopterState<T, N> state{};       ///< physical state
+  RateControllerState<T> controller{};  ///< memory of the rate controller
+  ImuBias<T> bias{};                    ///< biases of the IMU
   /// Motor commands of the last step, wind, and the sum of external wrench and process noise.
   MulticopterInput<T, N> input{};
   Vec3<T> noise_force_W{};                 ///< N, process noise of the last step, (10)
@@ -37,15 +37,15 @@ struct MulticopterSnapshot {
   Vec3<T> external_force_W{};              ///< N
   Vec3<T> external_torque_B{};             ///< N m
   SmallArray<T, N> rotor_effectiveness{};  ///< factor on thrust and torque
-  DelayLine<SmallArray<T, N>, delay_capacity> delay{};
-  ImuReading<T> held_reading{};  ///< if the IMU is slower than the physics
-  double imu_phase = 0.0;   ///< elapsed fraction of a sampling interval, in [0, 1) up to rounding
-  double voltage = 0.0;     ///< V, of the battery
-  double dt = 0.0;          ///< s, of the last step; it sets the bandwidth of the IMU noise
-  double time = 0.0;        ///< s
-  std::uint64_t steps = 0;  ///< counter of the noise since construction or a reset with a seed
-  OuterLoopState<T> outer{};
-  int outer_loop = -1;             ///< the OuterLoop of the last step; -1: none
+  DelayLine<SmallArray<T, N>, delay_capacity> delay{};  ///< commands that have not acted yet
+  ImuReading<T> held_reading{};                         ///< if the IMU is slower than the physics
+  double imu_phase = 0.0;     ///< elapsed fraction of a sampling interval, in [0, 1) up to rounding
+  double voltage = 0.0;       ///< V, of the battery
+  double dt = 0.0;            ///< s, of the last step; it sets the bandwidth of the IMU noise
+  double time = 0.0;          ///< s
+  std::uint64_t steps = 0;    ///< counter of the noise since construction or a reset with a seed
+  OuterLoopState<T> outer{};  ///< memory of the outer loops
+  int outer_loop = -1;        ///< the OuterLoop of the last step; -1: none
   RateThrust<T> held_rates{};      ///< last output of an outer loop
   SmallArray<T, N> held_speeds{};  ///< rad/s, the same for a loop that commands rotor speeds
 };

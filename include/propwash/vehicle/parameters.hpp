@@ -20,16 +20,16 @@ namespace propwash {
 
 /// Parameters of a multicopter.
 struct VehicleParameters {
-  std::string name;
-  RigidBodyParameters<double> body;
-  std::vector<RotorParameters<double>> rotors;  ///< 1 to 12
-  MotorParameters<double> motor;
-  DragParameters<double> drag;
-  RotorDragParameters<double> rotor_drag;  ///< zero in the papers
-  BatteryParameters<double> battery;       ///< zero in the papers
-  ProcessNoiseParameters<double> process_noise;
-  ImuParameters<double> imu;
-  RateControllerParameters<double> rate_controller;
+  std::string name;                                  ///< of the vehicle
+  RigidBodyParameters<double> body;                  ///< mass, inertia and gravity
+  std::vector<RotorParameters<double>> rotors;       ///< 1 to 12
+  MotorParameters<double> motor;                     ///< motors and ESCs
+  DragParameters<double> drag;                       ///< quadratic drag of the body
+  RotorDragParameters<double> rotor_drag;            ///< zero in the papers
+  BatteryParameters<double> battery;                 ///< zero in the papers
+  ProcessNoiseParameters<double> process_noise;      ///< random force and torque
+  ImuParameters<double> imu;                         ///< inertial measurement unit
+  RateControllerParameters<double> rate_controller;  ///< gains of the rate controller
 };
 
 /// Parameters of a Dubins car.

@@ -21,12 +21,12 @@ namespace propwash {
 
 /// A quantity computed from several parameters, and its accepted magnitudes.
 struct Ratio {
-  const char* name;
-  const char* unit;
+  const char* name;        ///< of the quantity
+  const char* unit;        ///< SI unit
   double smallest;         ///< smallest magnitude, except zero
   double largest;          ///< largest magnitude
   const char* parameters;  ///< names of the parameters
-  double value;
+  double value;            ///< the value of this vehicle
 };
 
 namespace detail {

@@ -28,11 +28,12 @@ namespace propwash {
 /// is a plain number, common to all lanes, or a pack with one number per lane.
 template <class P, int N, class Shape>
 struct TickConstants {
-  MulticopterModel<P, N, Shape> model{};
-  DecayStages<P> lag{};  ///< motor lag; PrincipalShape only
+  MulticopterModel<P, N, Shape> model{};  ///< the vehicle's model
+  DecayStages<P> lag{};                   ///< motor lag; PrincipalShape only
+  /// The control allocation.
   Allocation<P, N, typename Shape::template EachRotor<P, N>> allocation{};
-  RateControlLaw<P, typename Shape::template Matrix<P>> law{};
-  ImuDevice<P> imu{};
+  RateControlLaw<P, typename Shape::template Matrix<P>> law{};  ///< the rate control law
+  ImuDevice<P> imu{};                                           ///< the inertial measurement unit
   P per_force{};                      ///< factor from N to the force unit of the model
   Vec3<P> per_torque{};               ///< factors from N m to the torque units of the model
   P force_deviation{};                ///< process noise held for dt, force unit of the model
