@@ -199,8 +199,12 @@ class ImuParameters(ParameterSet, frozen=True, kw_only=True):
 
     accelerometer_noise_density: Annotated[float, Field("m/s^2/sqrt(Hz)", "white noise")] = 0.0
     gyroscope_noise_density: Annotated[float, Field("rad/s/sqrt(Hz)", "white noise")] = 0.0
-    accelerometer_bias_walk: Annotated[float, Field("m/s^3/sqrt(Hz)", "random walk of the bias")] = 0.0
-    gyroscope_bias_walk: Annotated[float, Field("rad/s^2/sqrt(Hz)", "random walk of the bias")] = 0.0
+    accelerometer_bias_walk: Annotated[
+        float, Field("m/s^3/sqrt(Hz)", "random walk of the bias")
+    ] = 0.0
+    gyroscope_bias_walk: Annotated[float, Field("rad/s^2/sqrt(Hz)", "random walk of the bias")] = (
+        0.0
+    )
     accelerometer_bias_initial: Annotated[float, Field("m/s^2", "std. dev. at reset")] = 0.0
     gyroscope_bias_initial: Annotated[float, Field("rad/s", "std. dev. at reset")] = 0.0
     position: Annotated[Vector3, Field("m", "from the centre of mass, body frame")] = _ZERO
