@@ -176,3 +176,19 @@ TEST_CASE("unattainable commands are reported", "[rate controller]") {
   CHECK(hard.attained.thrust == Approx(4 * 1.91e-6 * 2200.0 * 2200.0).epsilon(1e-12));
   for (const double w : hard.speeds) CHECK(w == 2200.0);
 }
+
+TEST_CASE("an error of a rate controller states the value", "[rate_controller]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  const auto error = [&](double step) -> std::string {
+    try {
+      pw::RateController<>(vehicle, step);
+      return "";
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+  };
+  CHECK(error(dt).empty());
+  CHECK(error(-1.0).find("dt = -1") == 0);
+  vehicle.rotors.resize(2);
+  CHECK(error(dt).find("rank of the allocation matrix = 2: expected 4") == 0);
+}

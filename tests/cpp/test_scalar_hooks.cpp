@@ -163,7 +163,7 @@ struct Models {
       bench.out(pw::accelerometer_reading(device, force, bias, bench.vec3<T>()));
       bench.out(pw::gyroscope_reading(device, pw::angular_rate_at_sensor(device, rates), bias,
                                       bench.vec3<T>()));
-      bench.out(pw::walked(bias.gyroscope, P(0.1), bench.vec3<T>()));
+      bench.out(pw::random_walk(bias.gyroscope, P(0.1), bench.vec3<T>()));
     }
   }
 };
@@ -251,7 +251,7 @@ struct Flight {
         pw::limited(c.model, speeds), {}, pw::noise_force<T>(c, z), pw::noise_torque<T>(c, z)};
     x = pw::step_in_air(pw::Euler{}, c.model, c.lag, x, held, bench.vec3<T>(), true, 0.01);
     bench.out(x);
-    const auto bias = pw::walked(pw::ImuBias<T>{}, c.imu_deviations, z);
+    const auto bias = pw::random_walk(pw::ImuBias<T>{}, c.imu_deviations, z);
     const auto noise = pw::imu_noise<T>(z, c.imu_deviations);
     const auto reading = pw::imu_read(c.model, c.imu, x, input, bias, noise, 0.0);
     bench.out(reading.specific_force), bench.out(reading.angular_rate);

@@ -132,7 +132,7 @@ TEST_CASE("motors have one value, or one for each rotor", "[validate]") {
   using List = pw::PerRotor<double>;
   require_refused({
       {[](Vehicle& v) { v.motor.speed_max = List{2200.0, 2200.0, 2200.0}; },
-       "motor.speed_max, their number", "3", "1, or 4, one for each rotor"},
+       "motor.speed_max, number of values", "3", "1, or 4, one per rotor"},
       {[](Vehicle& v) { v.motor.time_constant_up = List{0.02, 0.02, -0.01, 0.02}; },
        "motor.time_constant_up[2]", "-0.01", "> 0"},
       {[](Vehicle& v) { v.motor.speed_min = List{0.0, 0.0, 0.0, 9999.0}; }, "motor.speed_min[3]",
@@ -153,9 +153,9 @@ TEST_CASE("an impossible inertia is rejected", "[validate]") {
       {[](Vehicle& v) { v.body.inertia(0, 1) = 1e-3; }, "body.inertia", "", "symmetric"},
       {[](Vehicle& v) { v.body.inertia(2, 2) = not_a_number; }, "body.inertia", "", "symmetric"},
       {[](Vehicle& v) { v.body.inertia = Mat3::diagonal(0.01, -0.01, 0.01); },
-       "body.inertia, principal moments", "(-0.01, 0.01, 0.01)", "all > 0"},
+       "body.inertia, principal moments", "(-0.01, 0.01, 0.01)", "values > 0"},
       {[](Vehicle& v) { v.body.inertia = Mat3{}; }, "body.inertia, principal moments", "(0, 0, 0)",
-       "all > 0"},
+       "values > 0"},
       {[](Vehicle& v) { v.body.inertia = Mat3::diagonal(0.001, 0.001, 0.01); },
        "body.inertia, principal moments", "(0.001, 0.001, 0.01)", "sum of the other two"},
       // diagonal in range, but not its principal moments
@@ -169,8 +169,8 @@ TEST_CASE("an impossible inertia is rejected", "[validate]") {
 
 TEST_CASE("invalid rotors and motors are rejected", "[validate]") {
   require_refused({
-      {[](Vehicle& v) { v.rotors.clear(); }, "rotors, their number", "0", "1 to 12"},
-      {[](Vehicle& v) { v.rotors.resize(13); }, "rotors, their number", "13", "1 to 12"},
+      {[](Vehicle& v) { v.rotors.clear(); }, "number of rotors", "0", "1 to 12"},
+      {[](Vehicle& v) { v.rotors.resize(13); }, "number of rotors", "13", "1 to 12"},
       {[](Vehicle& v) { v.rotors[1].axis = {0.0, 0.0, 2.0}; }, "rotors[1].axis", "(0, 0, 2)",
        "unit vector"},
       {[](Vehicle& v) { v.rotors[1].axis = {0.0, not_a_number, 1.0}; }, "rotors[1].axis",
@@ -181,7 +181,7 @@ TEST_CASE("invalid rotors and motors are rejected", "[validate]") {
       {[](Vehicle& v) { v.motor.speed_min = 3000.0; }, "motor.speed_min", "3000",
        "less than motor.speed_max = 2200"},
       {[](Vehicle& v) { v.motor.speed_min = not_a_number; }, "motor.speed_min", "nan", "less than"},
-      {[](Vehicle& v) { v.body.mass = 4.0; }, "rotors, their thrust at motor.speed_max", "36.97",
+      {[](Vehicle& v) { v.body.mass = 4.0; }, "total thrust at motor.speed_max", "36.97",
        "more than the weight, 39.24"},
       {[](Vehicle& v) { v.body.gravity.x = not_a_number; }, "body.gravity[0]", "nan", "m/s^2"},
   });
@@ -211,7 +211,7 @@ TEST_CASE("a separate IMU and the gains of outer loops", "[validate]") {
   const auto text = complaint([&] { pw::validate(imu); });
   CHECK(mentions(text, "inertial sensor:"));
   CHECK(mentions(text, "imu.rate = -1: expected a finite value >= 0 Hz"));
-  CHECK(mentions(text, "imu.gyroscope_scale[0] = inf: expected a number"));
+  CHECK(mentions(text, "imu.gyroscope_scale[0] = inf: expected a finite value"));
 
   auto loops = pw::outer_loops_for(pw::vehicles::crazyflie(), 1.0 / 960);
   CHECK(complaint([&] { pw::validate(loops); }) == "");
@@ -242,7 +242,7 @@ TEST_CASE("rotors that cannot control every axis are rejected for rate control",
   for (auto& rotor : vehicle.rotors) rotor.spin = 1.0;
   CHECK(complaint([&] { pw::validate(vehicle); }) == "");  // valid for rotor speed commands
   const auto text = complaint([&] { pw::validate_allocation(vehicle); });
-  CHECK(mentions(text, "rank of their allocation matrix = 3: expected 4"));
+  CHECK(mentions(text, "rank of the allocation matrix = 3: expected 4"));
 }
 
 TEST_CASE("time steps", "[validate]") {

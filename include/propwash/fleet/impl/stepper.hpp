@@ -246,7 +246,7 @@ class FleetStepper {
     const T* const earlier = slot(batch_.motor_delay_steps + 1);
     for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { store_at(newest, i, speeds[i]); });
     for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
-      speeds[i] = held_between(Real::load(later + i * Lanes), Real::load(earlier + i * Lanes),
+      speeds[i] = mean_command(Real::load(later + i * Lanes), Real::load(earlier + i * Lanes),
                                batch_.motor_delay_fraction);
     });
   }
@@ -312,7 +312,7 @@ class FleetStepper {
     if constexpr (everything) {
       if (batch_.switches.external_wrench) add_external_wrench();
       if (batch_.switches.bias_walk) {
-        bias_ = walked(bias_, constants_.imu_deviations, draws.walk);
+        bias_ = random_walk(bias_, constants_.imu_deviations, draws.walk);
       }
       if (batch_.switches.turbulence) advance_turbulence(draws);
     }
