@@ -109,18 +109,6 @@ py::array_t<float> rotations(const Floats& attitude) {
   return turns;
 }
 
-/// Whether all numbers are finite: none has all bits of the exponent set.
-bool all_finite(const float* numbers, std::size_t count) {
-  std::uint32_t bad = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t bits;
-    std::memcpy(&bits, numbers + i, sizeof bits);
-    constexpr std::uint32_t exponent = 0x7f800000U;
-    bad |= static_cast<std::uint32_t>((bits & exponent) == exponent);
-  }
-  return bad == 0;
-}
-
 /// What of a step of all environments follows for all tasks alike.
 py::tuple conclude(const Floats& seen, const Floats& reward, const Truths& ended,
                    const std::optional<Truths>& diverged, const Given<std::int32_t>& steps,
@@ -155,7 +143,8 @@ py::tuple conclude(const Floats& seen, const Floats& reward, const Truths& ended
     cut[i] = false;
   }
   const bool any = std::find(last, last + n, true) != last + n;
-  const bool fine = all_finite(to, n) && all_finite(seen.data(), seen.size());
+  const bool fine = first_not_finite(to, static_cast<py::ssize_t>(n)) < 0 &&
+                    first_not_finite(seen.data(), seen.array().size()) < 0;
   return py::make_tuple(worth, terminated, truncated, done, any, fine);
 }
 

@@ -110,19 +110,11 @@ struct NativeWorld {};
 /// Loops of one instruction set, for a table.
 template <class T>
 struct WorldKernels {
-  int lanes = 0;
   void (*raycast)(const SceneView<T>&, std::size_t n, const T* origins, const T* directions,
                   T max_range, T* distance, std::int32_t* id, T* normal) = nullptr;
   void (*visible)(const SceneView<T>&, std::size_t n, const T* from, const T* to,
                   std::uint8_t* flags) = nullptr;
 };
-
-/// The loops of the present translation unit, for which Isa, a type local to it, stands.
-template <class Isa, class T>
-WorldKernels<T> make_world_kernels() {
-  using Loops = detail::WorldLoops<Isa, T>;
-  return {Loops::lanes, &Loops::raycast, &Loops::visible};
-}
 
 /// What n rays meet first. `origins` and `directions` are (n, 3), world frame, m; directions of any
 /// length but zero. Writes `distance` [m] (infinity), `id` (-1) and, where not null, `normal`
