@@ -1,7 +1,6 @@
 // error: no matching (member )?function for call to .*step|no matching member function
 // Commands in double for a fleet of float.
 #include <propwash/fleet.hpp>
-
 #include <vector>
 
 #if defined(MISTAKE)
