@@ -55,7 +55,7 @@ PROPWASH_FN Jet3<T> drag_on(const TrajectoryPoint<T>& point, const P& quadratic,
   const T speed1 = dot(point.velocity, point.acceleration) / speed;
   const T speed2 =
       (squared_norm(point.acceleration) + dot(point.velocity, point.jerk) - speed1 * speed1) /
-      max(speed, T(constant<T>(0.1)));
+      speed;
   const T gain = speed * quadratic + linear;
   const T gain1 = speed1 * quadratic;
   const T gain2 = speed2 * quadratic;

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import vehicles
+from propwash._extras import require_scipy
 from propwash._whole_files import written_whole
 from propwash.flights import Flight
-from propwash.identify._extras import require_scipy
 from propwash.identify._parameters import catalogue
 from propwash.identify._pieces import Noise
 from propwash.identify._problem import Battery, LogModel, Problem, free_names, prepare
@@ -179,7 +179,7 @@ def fit_vehicle(
     ParameterError for an invalid guess and for unknown names, ImportError where scipy is
     missing.
     """
-    require_scipy()
+    require_scipy("identification")
     flights = [logs] if isinstance(logs, Flight) else list(logs)
     _check(flights, share)
     start = vehicles.load(guess)
