@@ -16,17 +16,17 @@ bounds by a seed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import index
 from os import PathLike
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _guidance, vehicles
-from propwash._core import RateThrust
+from propwash import _guidance, _race_plan, vehicles
+from propwash._reference import Path
 from propwash.fleet import Fleet
 from propwash.multicopter import DEFAULT_DT
 from propwash.parameters import VehicleParameters
@@ -44,6 +44,7 @@ COLLISION_RADIUS = 0.15
 _SUBSTEPS = 8
 PERIOD = _SUBSTEPS * DEFAULT_DT
 """s, between commands, and between the rows of a flight: 120 a second."""
+_RECORDED = ("position", "attitude", "velocity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,45 +239,47 @@ def fly(
 
     seed: of the gates' places and of the noise. scene: None for the course of AlphaPilot.
     course: names of gates in their order; None for all. start: (3,) m, world frame, and yaw: rad;
-    None for those of the scene. progress: called with the share flown.
+    None for those of the scene. progress: called with the fraction done.
 
-    The pilot is told the true state of the vehicle and the true places of the gates.
+    The path is planned through the true places of the gates; the geometric tracking controller of
+    the vehicle flies it on the true state. Needs scipy.
     """
     parameters = vehicles.load(vehicle)
     seed = _whole("seed", seed)
     scene = Scene.load("alphapilot", seed=seed) if scene is None else scene
     gates = course_gates(scene, course)
     begin, heading = _start(scene, start, yaw)
-    reference = _guidance.plan(route(begin, gates), parameters, PERIOD, heading)
-    pilot = _guidance.Pilot(reference, parameters)
-    fleet = Fleet(parameters, 1, dtype, seed=seed, threads=1)
-    fleet.reset(position=begin, attitude=_level(heading))
-    rows = min(len(reference), round(time_limit / PERIOD)) + 1
-    flown = _flown(fleet, pilot, rows, progress)
-    result = judge(scene, flown, course, time_limit=time_limit)
+    path = _race_plan.plan(route(begin, gates), parameters, heading)
+    if progress is not None:
+        progress(0.5)
+    flight = _flown(parameters, path, begin, heading, dtype, seed, time_limit)
+    result = judge(scene, flight, course, time_limit=time_limit)
+    if progress is not None:
+        progress(1.0)
     return Result(**{**vars(result), "vehicle": parameters.name, "seed": seed})
 
 
 def _flown(
-    fleet: Fleet, pilot: _guidance.Pilot, rows: int, progress: Callable[[float], None] | None
+    vehicle: VehicleParameters,
+    path: Path,
+    begin: Array,
+    heading: float,
+    dtype: Literal["float32", "float64"],
+    seed: int,
+    time_limit: float,
 ) -> Flight:
-    position, velocity, attitude = (np.empty((rows, width)) for width in (3, 3, 4))
-    kind = fleet.dtype
-    for row in range(rows):
-        position[row], velocity[row] = fleet.position[0], fleet.velocity[0]
-        attitude[row] = fleet.attitude[0]
-        if row == rows - 1:
-            break
-        turning = fleet.body_rates[0].astype(np.float64)
-        rates, thrust = pilot.command(row, position[row], velocity[row], attitude[row], turning)
-        command = RateThrust(rates[None].astype(kind), np.full(1, thrust, dtype=kind))
-        fleet.step(command, substeps=_SUBSTEPS)
-        if progress is not None and row % 12 == 0:
-            progress(row / rows)
-    if progress is not None:
-        progress(1.0)
-    time = np.arange(rows, dtype=np.float64) * PERIOD
-    return Flight(time, position, attitude, velocity)
+    fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1)
+    fleet.outer_loops = replace(fleet.outer_loops, tracking_tilt_limit=_race_plan.TILT)
+    fleet.reset(position=begin, attitude=_level(heading))
+    start = {name: getattr(fleet, name).astype(np.float64) for name in _RECORDED}
+    rows = min(round(path.duration / PERIOD), round(time_limit / PERIOD))
+    time = np.arange(rows + 1, dtype=np.float64) * PERIOD
+    # a row is held for a period: it is the reference of the middle
+    reference = path.sample(time[:-1] + 0.5 * PERIOD)
+    flown = fleet.rollout(reference, substeps=_SUBSTEPS, record=_RECORDED)
+    return Flight(
+        time, *(np.concatenate([start[name], getattr(flown, name)[:, 0]]) for name in _RECORDED)
+    )
 
 
 def route(start: ArrayLike, gates: Sequence[Gate]) -> Array:
@@ -381,9 +384,9 @@ def show(
     """
     from propwash import _race_film, plots
 
-    if Path(path).suffix.lower() == ".rrd":
+    if FilePath(path).suffix.lower() == ".rrd":
         return plots.show(result.flight, path, scene=result.scene, title=f"seed {result.seed}")
-    return _race_film.write(result, Path(path), camera, size, rate, progress)
+    return _race_film.write(result, FilePath(path), camera, size, rate, progress)
 
 
 def table(results: Sequence[Result]) -> str:
