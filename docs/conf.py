@@ -8,7 +8,7 @@ import os
 import re
 from pathlib import Path
 
-from propwash.flights import flight_folders
+from propwash.logs import flight_folders
 
 ROOT = Path(__file__).resolve().parents[1]
 

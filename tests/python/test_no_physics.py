@@ -12,13 +12,16 @@ ROOT = Path(propwash.__file__).parent
 COEFFICIENTS = {"thrust_coefficient", "torque_coefficient", "drag", "rotor_drag"}
 """Attributes of vehicle parameters from which forces and torques follow."""
 EXEMPT = {
-    "parameters.py",
-    "vehicles",
+    "vehicle",  # the parameters themselves
     "identify",  # estimates them
     "frames.py",  # turns a vehicle's tensors into other axes
+    "logs/_observer.py",  # estimates velocity by rotor drag
 }
 MODULES = sorted(
-    path for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] not in EXEMPT
+    path
+    for path in ROOT.rglob("*.py")
+    if path.relative_to(ROOT).parts[0] not in EXEMPT
+    and path.relative_to(ROOT).as_posix() not in EXEMPT
 )
 
 

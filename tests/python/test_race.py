@@ -13,8 +13,10 @@ import numpy as np
 import propwash as pw
 import pytest
 from numpy.typing import NDArray
-from propwash import _guidance, _race_film, _race_plan, race
+from propwash import _rotation, race
 from propwash.__main__ import main
+from propwash.race import _film as _race_film
+from propwash.race import _plan
 from propwash.trajectories import flatness
 from propwash.world import Box, Gate, Plane, Scene, Start
 
@@ -99,7 +101,7 @@ def test_what_is_flown_through_the_gates_in_order_counts() -> None:
 def test_the_opening_ends_at_its_edges(yaw: float) -> None:
     """Crossed squarely at a point of the plane: inside counts, outside does not."""
     one = gate("A", 3.0, -1.0, yaw)
-    turn = _guidance.rotation(np.array(one.attitude))
+    turn = _rotation.rotation(np.array(one.attitude))
     rng = np.random.default_rng(5)
     for left, up in rng.uniform(-2.0, 2.0, (200, 2)):
         ends = np.array([[-0.7, left, up], [0.9, left, up]]) @ turn.T + one.position
@@ -243,10 +245,10 @@ def test_the_fastest_profile_keeps_the_acceleration_within_its_bound() -> None:
     steps, bound = np.full(400, 0.05), 5.0
     s = np.concatenate([[0.0], np.cumsum(steps)])
     fastest = np.full(len(s), 12.0)
-    straight = _race_plan._speeds(np.zeros(len(s)), steps, fastest, bound)
+    straight = _plan._speeds(np.zeros(len(s)), steps, fastest, bound)
     expected = np.sqrt(2.0 * bound * np.minimum(s, s[-1] - s))
     assert np.allclose(straight, np.minimum(expected, 12.0))
-    circle = _race_plan._speeds(np.full(len(s), 1.0 / 3.0), steps, fastest, bound)
+    circle = _plan._speeds(np.full(len(s), 1.0 / 3.0), steps, fastest, bound)
     assert circle[200] == pytest.approx(np.sqrt(bound * 3.0))
     along_path = 0.5 * np.diff(circle**2) / steps
     across = circle**2 / 3.0
@@ -257,7 +259,7 @@ def test_the_fastest_profile_keeps_the_acceleration_within_its_bound() -> None:
 def test_a_plan_asks_for_what_the_vehicle_can_give() -> None:
     vehicle = pw.vehicles.load("flightgoggles")
     points = race.route((18.5, 6.5, 1.0), Scene.load("alphapilot", seed=1).gates)
-    path = _race_plan.plan(points, vehicle, 0.5 * np.pi)
+    path = _plan.plan(points, vehicle, 0.5 * np.pi)
     reference = path.sample(period=0.005)
     for at in (0.0, path.duration):
         rest = path.sample([at])
@@ -266,12 +268,12 @@ def test_a_plan_asks_for_what_the_vehicle_can_give() -> None:
     assert path.sample([path.duration]).position[0] == pytest.approx(points[-1])
     nearest = [np.linalg.norm(reference.position - point, axis=1).min() for point in points]
     assert max(nearest) < 0.6
-    assert np.linalg.norm(reference.velocity, axis=1).max() < 1.05 * _race_plan.LIMITS.speed
+    assert np.linalg.norm(reference.velocity, axis=1).max() < 1.05 * _plan.LIMITS.speed
     asked = flatness(reference, vehicle)
     beyond = asked.rotor_thrusts > 1.02 * np.array(vehicle.max_rotor_thrust)
     assert beyond.any(axis=1).mean() < 0.03
-    less = replace(_race_plan.LIMITS, thrust=0.6)
-    assert _race_plan.plan(points, vehicle, limits=less).duration > 1.05 * path.duration
+    less = replace(_plan.LIMITS, thrust=0.6)
+    assert _plan.plan(points, vehicle, limits=less).duration > 1.05 * path.duration
 
 
 def test_a_heading_is_kept_until_the_path_leads_that_way() -> None:
@@ -279,8 +281,8 @@ def test_a_heading_is_kept_until_the_path_leads_that_way() -> None:
     direction = np.stack([np.cos(angle), np.sin(angle), np.zeros(7)], axis=1)
     direction[4] = (0.0, 0.0, 1.0)
     expected = [0.0, 0.0, 0.1, 0.2, 1.55, 2.9, 2.0 * np.pi - 2.9]
-    assert _race_plan._headings(direction, 0.0) == pytest.approx(expected)
-    assert np.array_equal(_race_plan._headings(direction[4:5], None), [0.0])
+    assert _plan._headings(direction, 0.0) == pytest.approx(expected)
+    assert np.array_equal(_plan._headings(direction[4:5], None), [0.0])
 
 
 @pytest.mark.parametrize(
@@ -343,7 +345,7 @@ def test_a_gimbal_is_half_level_and_looks_where_the_vehicle_goes() -> None:
     attitude = (c * lean[0], -s * lean[2], c * lean[2], s * lean[0])
     leaning = race.Flight(flight.time, flight.position, np.tile(attitude, (len(flight.time), 1)),
                           flight.velocity)  # fmt: skip
-    matrix = _guidance.rotation(_race_film.gimbal(leaning, flight.time[:1])[0])
+    matrix = _rotation.rotation(_race_film.gimbal(leaning, flight.time[:1])[0])
     assert matrix[:, 0] == pytest.approx([math.cos(0.7), math.sin(0.7), 0.0], abs=1e-12)
     assert matrix[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)
 

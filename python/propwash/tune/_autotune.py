@@ -11,9 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash._extras import require_scipy
-from propwash.multicopter import DEFAULT_DT, Array
-from propwash.parameters import VehicleParameters
+from propwash._checks import require_scipy
 from propwash.tune._errors import Advice, TuneError
 from propwash.tune._loop import (
     AXES,
@@ -24,6 +22,8 @@ from propwash.tune._loop import (
     margins_of,
     table_of,
 )
+from propwash.vehicle.multicopter import DEFAULT_DT, Array
+from propwash.vehicle.parameters import VehicleParameters
 
 DEFAULT_FRACTION = 0.8
 """Of the lowest bandwidth_limit() of the axes: what autotune() takes without a bandwidth."""
