@@ -11,50 +11,30 @@ namespace propwash::bindings {
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-
 /// Whether the heading fixes an attitude: not in free fall, nor rolled by 90 degrees.
 bool has_attitude(const FlatMotion<double>& motion, double yaw) {
-  constexpr double least_force = 1e-3;  // m/s^2, the limits of (O12) and (O13)
-  constexpr double least_cosine = 0.05;
+  constexpr double min_force = 1e-3;  // m/s^2, the bounds of (O12) and (O13)
+  constexpr double min_cosine = 0.05;
   const double length = norm(motion.force_W);
   const double forward = motion.force_W.x * std::cos(yaw) + motion.force_W.y * std::sin(yaw);
-  return length > least_force && std::hypot(forward, motion.force_W.z) > least_cosine * length;
+  return length > min_force && std::hypot(forward, motion.force_W.z) > min_cosine * length;
 }
 
-/// Columns of a trajectory, (N, 3) and (N,), in C order.
-struct Trajectory {
-  explicit Trajectory(const py::dict& columns)
-      : yaw(shaped_array(columns["yaw"], "yaw", "an array of shape (N,)", {any_length})),
-        rows(yaw.shape(0)),
-        velocity(vectors(columns, "velocity")),
-        acceleration(vectors(columns, "acceleration")),
-        jerk(vectors(columns, "jerk")),
-        snap(vectors(columns, "snap")),
-        yaw_rate(numbers(columns, "yaw_rate")),
-        yaw_acceleration(numbers(columns, "yaw_acceleration")) {}
-
-  TrajectoryPoint<double> operator[](py::ssize_t row) const {
-    const auto at = [row](const Array& a) -> Vec3<double> {
-      const double* from = a.data() + 3 * row;
-      return {from[0], from[1], from[2]};
-    };
-    return {{},       at(velocity),    at(acceleration),     at(jerk),
-            at(snap), yaw.data()[row], yaw_rate.data()[row], yaw_acceleration.data()[row]};
+/// A new array (N, width) that is filled row by row.
+struct Rows {
+  Rows(py::ssize_t rows, py::ssize_t width) : array({rows, width}), next(array.mutable_data()) {}
+  template <class Value>
+  void add(const Value& value) {
+    next = put(value, next);
   }
-
-  Array yaw;
-  py::ssize_t rows;
-  Array velocity, acceleration, jerk, snap, yaw_rate, yaw_acceleration;
-
- private:
-  Array vectors(const py::dict& columns, const char* name) const {
-    return shaped_array(columns[name], name, "an array of shape (N, 3)", {rows, 3});
-  }
-  Array numbers(const py::dict& columns, const char* name) const {
-    return shaped_array(columns[name], name, "an array of shape (N,)", {rows});
-  }
+  Array array;
+  double* next;
 };
+
+Vec3<double> vec3_at(const Array& vectors, py::ssize_t row) {
+  const double* from = vectors.data() + 3 * row;
+  return {from[0], from[1], from[2]};
+}
 
 py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssize_t vehicles) {
   const VehicleParameters vehicle = vehicle_parameters(parameters);
@@ -62,42 +42,55 @@ py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssi
   validate_allocation(vehicle);
   const auto model = make_control_model<double>(vehicle);
   const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
-  const Trajectory trajectory(columns);
-  const py::ssize_t rows = trajectory.rows;
-  const auto rotors = static_cast<py::ssize_t>(allocation.rotors());
-  Array attitude({rows, py::ssize_t{4}}), rates({rows, py::ssize_t{3}}),
-      angular({rows, py::ssize_t{3}}), force({rows, py::ssize_t{3}}), thrust(rows),
-      torque({rows, py::ssize_t{3}}), thrusts({rows, rotors}), speeds({rows, rotors});
-  for (py::ssize_t row = 0; row < rows; ++row) {
-    const auto point = trajectory[row];
-    auto motion = flat_motion(model, vehicle.body.mass, point);
-    const double defined = has_attitude(motion, point.yaw) ? 1.0 : nan;
-    auto& q_WB = motion.attitude.attitude;
-    if (row >= vehicles) {  // the sign of the row before of the same vehicle
-      const double* last = attitude.data() + 4 * (row - vehicles);
-      if (q_WB.w * last[0] + q_WB.x * last[1] + q_WB.y * last[2] + q_WB.z * last[3] < 0.0) {
-        q_WB = {-q_WB.w, -q_WB.x, -q_WB.y, -q_WB.z};
-      }
+  const Array yaw = shaped_array(columns["yaw"], "yaw", "shape (N,)", {any_length});
+  const py::ssize_t n = yaw.shape(0);
+  const auto numbers = [&](const char* name) {
+    return shaped_array(columns[name], name, "shape (N,)", {n});
+  };
+  const auto vectors = [&](const char* name) {
+    return shaped_array(columns[name], name, "shape (N, 3)", {n, 3});
+  };
+  const Array velocity = vectors("velocity"), acceleration = vectors("acceleration"),
+              jerk = vectors("jerk"), snap = vectors("snap"), yaw_rate = numbers("yaw_rate"),
+              yaw_acceleration = numbers("yaw_acceleration");
+  Rows attitude(n, 4), rates(n, 3), angular(n, 3), force(n, 3), torque(n, 3);
+  Rows thrusts(n, allocation.rotors()), speeds(n, allocation.rotors());
+  Array thrust(n);
+  for (py::ssize_t row = 0; row < n; ++row) {
+    const auto motion = flat_motion(model, vehicle.body.mass,
+                                    TrajectoryPoint<double>{{},
+                                                            vec3_at(velocity, row),
+                                                            vec3_at(acceleration, row),
+                                                            vec3_at(jerk, row),
+                                                            vec3_at(snap, row),
+                                                            yaw.at(row),
+                                                            yaw_rate.at(row),
+                                                            yaw_acceleration.at(row)});
+    const double one =
+        has_attitude(motion, yaw.at(row)) ? 1.0 : std::numeric_limits<double>::quiet_NaN();
+    const auto& q = motion.attitude.attitude;
+    double sign = one;  // that of the same vehicle's row before
+    if (row >= vehicles) {
+      const double* last = attitude.next - 4 * vehicles;
+      if (q.w * last[0] + q.x * last[1] + q.y * last[2] + q.z * last[3] < 0.0) sign = -one;
     }
-    const Wrench<double> wrench{motion.rotors.torque_B * defined, motion.rotors.thrust * defined};
-    put(Quat<double>{q_WB.w * defined, q_WB.x * defined, q_WB.y * defined, q_WB.z * defined},
-        attitude.mutable_data() + 4 * row);
-    put(motion.attitude.rates_B * defined, rates.mutable_data() + 3 * row);
-    put(motion.attitude.angular_acceleration_B * defined, angular.mutable_data() + 3 * row);
-    put(motion.force_W, force.mutable_data() + 3 * row);
-    put(wrench.torque_B, torque.mutable_data() + 3 * row);
-    thrust.mutable_data()[row] = wrench.thrust;
+    attitude.add(Quat<double>{q.w * sign, q.x * sign, q.y * sign, q.z * sign});
+    rates.add(motion.attitude.rates_B * one);
+    angular.add(motion.attitude.angular_acceleration_B * one);
+    force.add(motion.force_W);
+    const Wrench<double> wrench{motion.rotors.torque_B * one, motion.rotors.thrust * one};
+    torque.add(wrench.torque_B);
+    thrust.mutable_at(row) = wrench.thrust;
     for (int i = 0; i < allocation.rotors(); ++i) {
       const double speed = signed_sqrt(signed_square_for(allocation, wrench, i));
-      speeds.mutable_data()[row * rotors + i] = speed;
-      thrusts.mutable_data()[row * rotors + i] =
-          rotor_thrust(vehicle.rotors[static_cast<std::size_t>(i)], speed);
+      speeds.add(speed);
+      thrusts.add(rotor_thrust(vehicle.rotors[static_cast<std::size_t>(i)], speed));
     }
   }
-  return py::dict("attitude"_a = attitude, "body_rates"_a = rates,
-                  "angular_acceleration"_a = angular, "specific_force"_a = force,
-                  "thrust"_a = thrust, "torque"_a = torque, "rotor_thrusts"_a = thrusts,
-                  "rotor_speeds"_a = speeds);
+  return py::dict("attitude"_a = attitude.array, "body_rates"_a = rates.array,
+                  "angular_acceleration"_a = angular.array, "specific_force"_a = force.array,
+                  "thrust"_a = thrust, "torque"_a = torque.array, "rotor_thrusts"_a = thrusts.array,
+                  "rotor_speeds"_a = speeds.array);
 }
 
 }  // namespace

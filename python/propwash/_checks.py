@@ -242,6 +242,21 @@ def numeric(name: str, value: object, expected: str) -> Numbers:
     return array
 
 
+def finite(
+    name: str, value: object, shape: str, axes: int, last: int | None = None
+) -> NDArray[np.float64]:
+    """Finite numbers of so many axes; `shape` is what the message calls them."""
+    array: NDArray[np.float64] = numeric(name, value, f"numbers of shape {shape}").astype(
+        np.float64
+    )
+    if array.ndim != axes or (last is not None and array.shape[-1] != last):
+        raise ValueError(f"{name}: expected shape {shape}, got {described(value)}")
+    if not np.isfinite(array).all():
+        first = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise ValueError(f"{name}: expected finite numbers, got {array[tuple(first)]} at {first}")
+    return array
+
+
 def require_state(expected: str, *parts: object) -> None:
     """Refuses a call of set_state() with nothing to set. Raises TypeError."""
     if all(part is None for part in parts):

@@ -21,10 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash._checks import require_scipy
-from propwash.trajectories import Limits, Path
-from propwash.trajectories._minimum_snap import demands
-from propwash.trajectories._reference import ORDERS
-from propwash.trajectories._splines import derivatives
+from propwash.trajectories import Limits, Path, demands
 from propwash.vehicle.outer_loops import OuterLoops
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -78,8 +75,8 @@ class RacePath(Path):
     def evaluate(self, time: Array) -> tuple[Array, Array]:
         """Position to snap, (5, *S, 3), and yaw to its second derivative, (3, *S)."""
         inside = np.clip(time, 0.0, self._duration)
-        place = derivatives(self._position, inside, ORDERS)
-        yaw = derivatives(self._yaw, inside, 3)
+        place = np.stack([self._position(inside, order) for order in range(5)])
+        yaw = np.stack([self._yaw(inside, order) for order in range(3)])
         rests = inside != time
         place[1:, rests], yaw[1:, rests] = 0.0, 0.0
         return place, yaw

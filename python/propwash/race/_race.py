@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from operator import index
 from os import PathLike
 from typing import Literal
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _rotation
+from propwash._checks import finite, whole_number
 from propwash.fleet import Fleet
 from propwash.race import _plan
 from propwash.trajectories import Path
@@ -181,7 +181,7 @@ def judge(
     """What a flight is worth.
 
     radius: m, of the sphere about the vehicle that may touch nothing on its way. The way is
-    straight between the rows of the flight. Raises ValueError for rows that are none.
+    straight between the rows of the flight. Raises ValueError or TypeError for invalid rows.
     """
     flight = _checked(flight)
     gates = course_gates(scene, course)
@@ -233,7 +233,7 @@ def fly(
     the vehicle flies it on the true state. Needs scipy.
     """
     parameters = vehicles.load(vehicle)
-    seed = _whole("seed", seed)
+    seed = whole_number("seed", seed, 0, 2**64 - 1)
     scene = Scene.load("alphapilot", seed=seed) if scene is None else scene
     gates = course_gates(scene, course)
     begin, heading = _start(scene, start, yaw)
@@ -273,7 +273,7 @@ def _flown(
 def route(start: ArrayLike, gates: Sequence[Gate]) -> Array:
     """(n, 3) m: points from the start squarely through each gate, and past the last.
 
-    Who stands before a gate that is passed from behind goes round it.
+    A start in front of a gate that is passed from behind is led round it.
     """
     points = [np.asarray(start, dtype=np.float64)]
     for number, gate in enumerate(gates):
@@ -316,40 +316,25 @@ def _start(scene: Scene, start: ArrayLike | None, yaw: float | None) -> tuple[Ar
     return point, float(yaw)
 
 
-def _whole(name: str, value: int) -> int:
-    try:
-        number = -1 if isinstance(value, bool) else index(value)
-    except TypeError:
-        number = -1
-    if not 0 <= number < 2**64:
-        raise ValueError(f"{name}: expected a whole number in [0, 2**64), got {value!r:.100}")
-    return number
-
-
 def _checked(flight: Flight) -> Flight:
-    rows = len(np.atleast_1d(flight.time))
-    shapes = {"time": (rows,), "position": (rows, 3), "attitude": (rows, 4), "velocity": (rows, 3)}
-    arrays = {name: np.asarray(getattr(flight, name), dtype=np.float64) for name in shapes}
-    for name, shape in shapes.items():
-        if arrays[name].shape != shape:
-            raise ValueError(
-                f"flight.{name}: expected numbers of shape {shape}, got shape {arrays[name].shape}"
-            )
-        bad = np.argwhere(~np.isfinite(arrays[name]))
-        if len(bad):
-            value = arrays[name][tuple(bad[0])]
-            row = bad[0][0]
-            raise ValueError(f"flight.{name}: expected finite numbers, got {value} in row {row}")
-    if rows < 2:
-        raise ValueError(f"flight.time: expected at least 2 times, got {rows}")
-    late = np.flatnonzero(np.diff(arrays["time"]) <= 0.0)
+    time = finite("flight.time", flight.time, "(T,)", 1)
+    arrays = {
+        name: finite(f"flight.{name}", getattr(flight, name), f"({len(time)}, {width})", 2, width)
+        for name, width in (("position", 3), ("attitude", 4), ("velocity", 3))
+    }
+    for name, array in arrays.items():
+        if len(array) != len(time):
+            raise ValueError(f"flight.{name}: expected {len(time)} rows, got {len(array)}")
+    if len(time) < 2:
+        raise ValueError(f"flight.time: expected at least 2 times, got {len(time)}")
+    late = np.flatnonzero(np.diff(time) <= 0.0)
     if len(late):
-        before, after = arrays["time"][late[0] : late[0] + 2]
+        before, after = time[late[0] : late[0] + 2]
         raise ValueError(
             f"flight.time: expected increasing times, got {after:g} s after {before:g} s in row "
             f"{late[0] + 1}"
         )
-    return Flight(**arrays)
+    return Flight(time, **arrays)
 
 
 def table(results: Sequence[Result]) -> str:

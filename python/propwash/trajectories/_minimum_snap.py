@@ -14,15 +14,7 @@ from propwash import _checks as given
 from propwash._checks import ParameterError, checked_parameters, require_scipy
 from propwash.control import Allocation
 from propwash.trajectories._flatness import flatness
-from propwash.trajectories._reference import (
-    ORDERS,
-    Path,
-    Reference,
-    Yaw,
-    finite,
-    heading,
-    yaw_of,
-)
+from propwash.trajectories._reference import ORDERS, Path, Reference, Yaw, heading, yaw_of
 from propwash.trajectories._splines import BEND, SNAP, Problem, derivatives
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
@@ -108,9 +100,10 @@ class Demand:
 
 
 def demands(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> dict[str, Array]:
-    """Fractions (T,) of the limits that a reference of one vehicle asks for, by their names.
+    """What a reference of one vehicle asks for, as fractions (T,) of each limit, by their names.
 
-    Above 1 a limit is exceeded; infinite where there is no attitude.
+    Above 1 a limit is exceeded; infinite where there is no attitude. Raises ParameterError as
+    flatness() does.
     """
     asked = flatness(reference, vehicle)
     squares = asked.rotor_speeds * np.abs(asked.rotor_speeds)
@@ -274,7 +267,7 @@ def _lengths(
     if times is not None and duration is not None:
         raise ValueError("expected either times or duration [s], got both")
     if times is not None:
-        lengths = finite("times", times, f"({problem.pieces},)", 1, problem.pieces)
+        lengths = given.finite("times", times, f"({problem.pieces},)", 1, problem.pieces)
         if not (lengths > 0.0).all():
             raise ValueError(f"times: expected numbers > 0 [s], got {lengths.tolist()!r:.100}")
         return lengths
@@ -284,7 +277,7 @@ def _lengths(
 
 
 def _checked_waypoints(waypoints: ArrayLike, closed: bool) -> Array:
-    points = finite("waypoints", waypoints, "(m, 3)", 2, 3)
+    points = given.finite("waypoints", waypoints, "(m, 3)", 2, 3)
     least = 3 if closed else 2
     if len(points) < least:
         what = "for a closed path" if closed else "for a path"
@@ -311,7 +304,7 @@ def _known(
         known[[0, -1], 1:] = 0.0
     for key, value in velocities.items():
         number = given.whole_number("velocities: waypoint", key, -len(points), len(points) - 1)
-        known[number, 1] = finite(f"velocities[{number}]", value, "(3,)", 1, 3)
+        known[number, 1] = given.finite(f"velocities[{number}]", value, "(3,)", 1, 3)
         if np.linalg.norm(known[number, 1]) > fastest:
             raise ValueError(
                 f"velocities[{number}]: expected at most limits.speed = {fastest:g} m/s, got "
@@ -323,7 +316,7 @@ def _known(
 def _checked_yaw(yaw: ArrayLike | str, count: int) -> Yaw | Array:
     if isinstance(yaw, str) or np.ndim(yaw) == 0:
         return yaw_of(yaw)
-    return finite("yaw", yaw, f"({count},)", 1, count)
+    return given.finite("yaw", yaw, f"({count},)", 1, count)
 
 
 def _path(problem: Problem, lengths: Array, yaw: Yaw | Array) -> Polynomial:

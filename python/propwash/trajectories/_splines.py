@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from scipy.interpolate import BSpline, PPoly
+    from scipy.interpolate import PPoly
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def _unit(kind: Kind) -> tuple[Array, Array]:
     return to_coefficients, np.sqrt(0.5 * weights)[:, None] * powers @ to_coefficients[order:]
 
 
-def derivatives(spline: PPoly | BSpline, time: Array, orders: int) -> Array:
+def derivatives(spline: PPoly, time: Array, orders: int) -> Array:
     """The value of a spline and its derivatives at times within the knots, (orders, *S, w)."""
     return np.stack([spline(time, order) for order in range(orders)])
 
