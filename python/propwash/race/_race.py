@@ -127,7 +127,7 @@ def passages(gate: Gate, time: Array, position: Array) -> list[Passage]:
     The path is straight between its rows. It goes through where a piece of it crosses the plane of
     the gate, from behind to before it, inside of the opening; the plane itself lies before it.
     """
-    turn = _rotation.rotation(np.asarray(gate.attitude))
+    turn = _rotation.rotation(gate.attitude)
     inside = (position - np.asarray(gate.position)) @ turn
     ahead = inside[:, 0]
     found = []
@@ -277,7 +277,7 @@ def route(start: ArrayLike, gates: Sequence[Gate]) -> Array:
     """
     points = [np.asarray(start, dtype=np.float64)]
     for number, gate in enumerate(gates):
-        turn = _rotation.rotation(np.asarray(gate.attitude))
+        turn = _rotation.rotation(gate.attitude)
         centre, along, left = np.asarray(gate.position), turn[:, 0], turn[:, 1]
         before = _clearance(centre, gates[number - 1 : number])
         after = _clearance(centre, gates[number + 1 : number + 2])
