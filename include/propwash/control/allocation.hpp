@@ -28,6 +28,7 @@ struct Allocation {
   Limits speed_max{};                       ///< rad/s
   int rank = 0;                             ///< of A; 4: torque and thrust can all be commanded
 
+  /// Number of rotors.
   PROPWASH_FN int rotors() const { return wrench_from_squares[0].size(); }
 };
 

@@ -20,6 +20,7 @@ struct BacksteppingGains {
   P derivative{};  ///< 1/s, alpha_ndot
 };
 
+/// Gains of backstepping control.
 template <class P>
 struct BacksteppingLaw {
   BacksteppingGains<P> position{};  ///< of x, y, z

@@ -12,8 +12,8 @@ template <class T = double>
 struct AttitudeThrust {
   Quat<T> attitude = Quat<T>::identity();  ///< q_WB, of length one
   T thrust{};                              ///< N
-  bool turns = false;
-  T yaw_rate{};  ///< rad/s, about body z
+  bool turns = false;  ///< whether `yaw_rate` replaces the heading of `attitude`
+  T yaw_rate{};        ///< rad/s, about body z
 };
 template <class T>
 AttitudeThrust(Quat<T>, T) -> AttitudeThrust<T>;
@@ -23,8 +23,8 @@ template <class T = double>
 struct VelocityCommand {
   Vec3<T> velocity{};  ///< m/s, world frame
   T yaw{};             ///< rad
-  bool turns = false;
-  T yaw_rate{};  ///< rad/s, about body z
+  bool turns = false;  ///< whether `yaw_rate` replaces `yaw`
+  T yaw_rate{};        ///< rad/s, about body z
 };
 template <class T>
 VelocityCommand(Vec3<T>) -> VelocityCommand<T>;
@@ -41,10 +41,11 @@ PositionCommand(Vec3<T>) -> PositionCommand<T>;
 /// A point of a trajectory, and the controller that follows it.
 template <class T = double>
 struct TrajectoryCommand {
-  TrajectoryPoint<T> point{};
+  TrajectoryPoint<T> point{};                   ///< the wanted motion at this time
   OuterLoop controller = OuterLoop::geometric;  ///< geometric, backstepping or incremental
 };
 
+/// The command as the input of the outer loops.
 template <class T>
 PROPWASH_FN OuterLoopCommand<T> outer_command(const AttitudeThrust<T>& c) {
   OuterLoopCommand<T> command{OuterLoop::attitude, c.turns, c.attitude, c.thrust, {}};

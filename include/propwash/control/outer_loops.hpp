@@ -34,19 +34,19 @@ PROPWASH_FN constexpr bool commands_rates(OuterLoop loop) {
 /// The constants of all loops, for one time between runs.
 template <class P>
 struct OuterLoopLaw {
-  AttitudeControlLaw<P> attitude{};
-  VelocityControlLaw<P> velocity{};
-  PositionControlLaw<P> position{};
-  TrackingLaw<P> tracking{};
-  BacksteppingLaw<P> backstepping{};
-  ControlModel<P> model{};
-  MotorLead<P> motor{};             ///< how the trajectory controllers drive the motors
-  LowPassCoefficients<P> filter{};  ///< of what the trajectory controllers measure
-  P thrust_min{};                   ///< N
-  P thrust_max{};                   ///< N
-  P tilt_tangent{};                 ///< -, of the largest tilt that velocity control asks for
-  P tracking_tilt_tangent{};        ///< -, the same of the trajectory controllers
-  bool prioritised = true;          ///< allocate_prioritised in place of allocate
+  AttitudeControlLaw<P> attitude{};   ///< attitude control
+  VelocityControlLaw<P> velocity{};   ///< velocity control
+  PositionControlLaw<P> position{};   ///< position control
+  TrackingLaw<P> tracking{};          ///< geometric and incremental tracking
+  BacksteppingLaw<P> backstepping{};  ///< backstepping tracking
+  ControlModel<P> model{};            ///< the vehicle model that the tracking laws invert
+  MotorLead<P> motor{};               ///< how the trajectory controllers drive the motors
+  LowPassCoefficients<P> filter{};    ///< of what the trajectory controllers measure
+  P thrust_min{};                     ///< N
+  P thrust_max{};                     ///< N
+  P tilt_tangent{};                   ///< -, of the largest tilt that velocity control asks for
+  P tracking_tilt_tangent{};          ///< -, the same of the trajectory controllers
+  bool prioritised = true;            ///< allocate_prioritised in place of allocate
 };
 
 /// The memory of all loops.
@@ -73,11 +73,11 @@ struct OuterLoopInput {
 /// A command for any loop, which reads the fields that it needs.
 template <class T>
 struct OuterLoopCommand {
-  OuterLoop loop = OuterLoop::attitude;
-  bool free_heading = false;  ///< the vehicle rotates about its thrust axis at `point.yaw_rate`
-  Quat<T> attitude{};         ///< q_WB, of length one
-  T thrust{};                 ///< N
-  TrajectoryPoint<T> point{};
+  OuterLoop loop = OuterLoop::attitude;  ///< the loop that is commanded
+  bool free_heading = false;   ///< the vehicle rotates about its thrust axis at `point.yaw_rate`
+  Quat<T> attitude{};          ///< q_WB, of length one
+  T thrust{};                  ///< N
+  TrajectoryPoint<T> point{};  ///< position, velocity, heading or trajectory point
 };
 
 namespace detail {

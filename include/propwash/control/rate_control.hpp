@@ -31,7 +31,7 @@ struct RateControllerParameters {
   Vec3<P> derivative{};      ///< -, K_D on the filtered rates' derivative
   Vec3<P> integral_bound{};  ///< rad, bound of the integral of the rate error
   LowPassParameters<P> filter{P(35530.5758439217), P(266.572976289502)};  ///< (19), 30 Hz
-  Discretisation discretisation = Discretisation::exact;
+  Discretisation discretisation = Discretisation::exact;                  ///< of the filter
   bool gyroscopic_term = true;  ///< whether (22) has W x J W; the published node leaves it out
 };
 
@@ -49,7 +49,7 @@ struct RateControlLaw {
   LowPassCoefficients<P> filter;  ///< for a step of dt
   P dt{};                         ///< s
   Inertia inertia{};              ///< kg m^2
-  bool gyroscopic_term = true;
+  bool gyroscopic_term = true;    ///< whether (22) has W x J W
 };
 
 /// One tick of (19) to (22): takes a gyroscope reading [rad/s], updates the filter,

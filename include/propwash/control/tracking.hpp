@@ -30,10 +30,10 @@ struct MotionEstimate {
 /// The vehicle model that the trajectory controllers invert. Its mass is an input of each law.
 template <class P>
 struct ControlModel {
-  Vec3<P> gravity_W{};  ///< m/s^2
-  Mat3<P> inertia{};    ///< kg m^2
-  DragParameters<P> drag{};
-  RotorDragParameters<P> rotor_drag{};
+  Vec3<P> gravity_W{};                  ///< m/s^2
+  Mat3<P> inertia{};                    ///< kg m^2
+  DragParameters<P> drag{};             ///< quadratic drag of the body
+  RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
 
   /// 1/s, linear rotor drag across the thrust axis: the mean of body x and y.
   PROPWASH_FN P lateral_drag() const {

@@ -40,8 +40,11 @@ class Fleet {
   Fleet(const VehicleParameters& vehicle, std::size_t size, const FleetOptions& options = {},
         FleetKernelSource<T> kernels = &native_fleet_kernels<T, N>);
 
+  /// Number of vehicles.
   std::size_t size() const { return memory_.size; }
+  /// Rotors of each vehicle.
   int rotors() const { return memory_.rotors; }
+  /// The options that the fleet was made with.
   const FleetOptions& options() const { return plan_.options; }
   /// The vehicle from which the fleet was made.
   const VehicleParameters& vehicle() const { return plan_.vehicle; }
@@ -62,6 +65,7 @@ class Fleet {
   /// Attaches a sampler, until detach(): steps are split where it is due, and the bits of the
   /// flight stay the same. The fleet holds a pointer; a copy of the fleet has no samplers.
   void attach(FleetSampler& sampler) { samplers_.attach(sampler); }
+  /// Ends the calls of a sampler.
   void detach(const FleetSampler& sampler) { samplers_.detach(sampler); }
   /// @throws std::logic_error while samplers are called, as each change of the fleet does then.
   void require_idle() const { samplers_.require_idle(); }
@@ -143,6 +147,7 @@ class Fleet {
   /// Everything that affects the future but parameters, and back, bit for bit, also into a fleet of
   /// the same vehicle and size for another instruction set.
   std::vector<std::byte> snapshot() const;
+  /// Continues from a snapshot. @throws std::invalid_argument for one of another fleet.
   void restore(Span<const std::byte> snapshot);
 
   /// Bytes of memory that one vehicle takes.

@@ -11,6 +11,7 @@
 
 namespace propwash {
 
+/// Options of a fleet, fixed when it is made.
 struct FleetOptions {
   Integrator integrator = Integrator::rk4;  ///< rk4 or euler
   double dt = 1.0 / 960.0;                  ///< s, of every step
@@ -32,6 +33,7 @@ struct FleetRateThrust {
   Span<const T> rates;   ///< rad/s, body frame, (size, 3)
   Span<const T> thrust;  ///< N, (size)
 };
+/// Commanded rotor speeds of a fleet.
 template <class T>
 struct FleetRotorSpeeds {
   Span<const T> speeds;  ///< rad/s, (size, rotors)

@@ -46,7 +46,9 @@ class OpenLoop {
   void fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
            ExecutorRef executor = {}) const;
 
+  /// Number of unknowns with derivatives.
   std::size_t unknowns() const { return unknowns_; }
+  /// Rotors of the vehicle.
   std::size_t rotors() const { return static_cast<std::size_t>(motors_.front().rotors.size()); }
 
  private:

@@ -140,9 +140,9 @@ FleetConstants<P, N, PrincipalShape> principal_constants(const VehicleParameters
 template <class Method, class T, int N, class P = value_type_t<T>>
 class StepJacobian {
  public:
-  using State = MulticopterState<T, N>;
-  static constexpr int rows = 12 + N;
-  static constexpr int columns = rows + N;
+  using State = MulticopterState<T, N>;     ///< the state that is stepped
+  static constexpr int rows = 12 + N;       ///< of the error state
+  static constexpr int columns = rows + N;  ///< of the error state and the commands
 
   /// `constants` are for the method and for steps of dt [s].
   StepJacobian(const FleetConstants<P, N, PrincipalShape>& constants, double dt)

@@ -236,6 +236,7 @@ class ThreadPool {
     if (crew->is_of_this_process()) delete crew;
   }
 
+  /// Threads in all, the caller included.
   int threads() const { return threads_; }
 
   /// Calls work(i) once for each i in [0, count) and returns when all calls have returned.

@@ -13,6 +13,7 @@
 /// stay in registers across calls. At -O0 they do not: a debugger steps into every function, and a
 /// program compiles in half the time. See docs/embedding.md.
 
+/// 1 where functions and lambdas of the models are always inlined.
 #if !defined(PROPWASH_FORCE_INLINE)
 #if defined(__OPTIMIZE__) || (defined(_MSC_VER) && !defined(_DEBUG))
 #define PROPWASH_FORCE_INLINE 1
@@ -49,13 +50,13 @@
 #define PROPWASH_HAS_EXCEPTIONS 0
 #endif
 
+#if !defined(PROPWASH_THROW)
+#if PROPWASH_HAS_EXCEPTIONS
 /// Raises `exception`, an expression of a type derived from std::exception. Where exceptions are
 /// disabled (-fno-exceptions), the default prints what() to stderr and aborts. A macro defined by
 /// the consumer must not return, and is used as a statement:
 ///
 ///     #define PROPWASH_THROW(exception) my::fail((exception).what())  // [[noreturn]]
-#if !defined(PROPWASH_THROW)
-#if PROPWASH_HAS_EXCEPTIONS
 #define PROPWASH_THROW(exception) throw exception
 #elif defined(__CUDACC_RTC__)
 #define PROPWASH_THROW(exception) __trap()

@@ -6,9 +6,10 @@
 
 namespace propwash {
 
+/// The number of values that a scalar type holds.
 template <class W>
 struct LanesOf {
-  static constexpr int count = 1;
+  static constexpr int count = 1;  ///< 1 for a plain number
 };
 
 #if PROPWASH_HAS_PACKS

@@ -12,7 +12,7 @@ namespace propwash {
 /// order of rotors: `motor.speed_max = 2200.0;` or `motor.speed_max = {2200.0, 2150.0, …};`.
 template <class P>
 struct PerRotor {
-  P values[max_size]{};
+  P values[max_size]{};    ///< the first `count` are used
   std::int64_t count = 1;  ///< 1, or the number of rotors; 0, which is invalid, of a longer list
 
   PROPWASH_FN PerRotor(const P& all = P{}) : values{all} {}  // implicit: a plain number is one
@@ -40,12 +40,14 @@ struct PerRotor {
   }
 };
 
+/// The smallest number of any rotor.
 template <class P>
 P min_of(const PerRotor<P>& numbers) {
   P least = numbers[0];
   for (const P& value : numbers) least = min(least, value);
   return least;
 }
+/// The largest number of any rotor.
 template <class P>
 P max_of(const PerRotor<P>& numbers) {
   P greatest = numbers[0];
@@ -70,8 +72,9 @@ PerRotor<P> clamp(const PerRotor<P>& numbers, const PerRotor<P>& low, const PerR
 /// constant in memory, instead of N.
 template <class X, int N = Dynamic>
 struct AllRotors {
-  X value{};
+  X value{};  ///< the value of every rotor
 
+  /// Does nothing: all sizes are the same.
   PROPWASH_FN void resize(int) {}
   PROPWASH_FN X& operator[](int) { return value; }
   PROPWASH_FN const X& operator[](int) const { return value; }

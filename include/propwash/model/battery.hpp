@@ -7,6 +7,7 @@
 
 namespace propwash {
 
+/// Parameters of the battery.
 template <class P>
 struct BatteryParameters {
   /// V, voltage at which a commanded rotor speed is reached; 0: speed control, no dependence.

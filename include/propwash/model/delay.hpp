@@ -28,9 +28,9 @@ PROPWASH_FN Command held_between(const Command& later, const Command& earlier, c
 /// Remembers the last Capacity commands. Command is anything with +, * scalar: a SmallArray.
 template <class Command, int Capacity>
 struct DelayLine {
-  static constexpr int capacity = Capacity;
-  Command history[std::size_t{Capacity}]{};
-  std::int64_t newest = 0;  // as wide as a double: no padding whose bytes would be anything
+  static constexpr int capacity = Capacity;  ///< number of commands that the line holds
+  Command history[std::size_t{Capacity}]{};  ///< a ring of the last commands
+  std::int64_t newest = 0;  ///< index of the last command; 64 bits, so that there is no padding
 
   /// Forgets everything: as if `command` had been given for ever.
   PROPWASH_FN void fill(const Command& command) {

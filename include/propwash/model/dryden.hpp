@@ -69,17 +69,17 @@ struct TransverseGust {
 /// The gusts for one step size: numbers of type P, one after the other.
 template <class P>
 struct DrydenFilter {
-  LongitudinalGust<P> longitudinal{};
-  TransverseGust<P> lateral{};
-  TransverseGust<P> vertical{};
+  LongitudinalGust<P> longitudinal{};  ///< along the wind
+  TransverseGust<P> lateral{};         ///< horizontal, across the wind
+  TransverseGust<P> vertical{};        ///< along world z
 };
 
 /// Standard normals in stationary turbulence, coloured in time: no unit.
 template <class T>
 struct TurbulenceState {
-  T longitudinal{};
-  T lateral[2]{};
-  T vertical[2]{};
+  T longitudinal{};  ///< normalised gust along the wind
+  T lateral[2]{};    ///< filter state of the horizontal gust across the wind
+  T vertical[2]{};   ///< filter state of the vertical gust
 };
 
 namespace detail {

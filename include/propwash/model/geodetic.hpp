@@ -22,6 +22,7 @@ struct Wgs84 {
   static constexpr double eccentricity_squared = flattening * (2.0 - flattening);  ///< e^2
 };
 
+/// A position on the WGS 84 ellipsoid.
 struct Geodetic {
   double latitude = 0.0;   ///< rad, north
   double longitude = 0.0;  ///< rad, east
@@ -63,7 +64,7 @@ inline Geodetic to_geodetic(const Vec3<double>& earth) {
 
 /// Where the local frame W lies on the Earth: its origin, and how its x-axis is turned.
 struct EarthFrame {
-  Geodetic origin{};
+  Geodetic origin{};       ///< geodetic position of the origin of the world frame
   double x_heading = 0.0;  ///< rad, of world x from east, counter-clockwise; pi/2: x is north
 
   /// The columns are the world's axes in the Earth's.

@@ -74,10 +74,10 @@ struct ImuReading {
 /// The device and what of it is not trivial, so that an ideal mounting costs nothing.
 template <class P>
 struct ImuDevice {
-  ImuParameters<P> parameters{};
-  bool has_lever_arm = false;  ///< position is not zero: angular acceleration matters
-  bool is_turned = false;      ///< attitude is not the identity
-  bool is_digital = false;     ///< a resolution or a range is set
+  ImuParameters<P> parameters{};  ///< the sensor's parameters
+  bool has_lever_arm = false;     ///< position is not zero: angular acceleration matters
+  bool is_turned = false;         ///< attitude is not the identity
+  bool is_digital = false;        ///< a resolution or a range is set
 };
 
 /// The device of a vehicle file.

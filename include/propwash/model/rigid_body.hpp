@@ -29,7 +29,7 @@ P weight_of(const RigidBodyParameters<P>& body) {
 /// The constants that the equations use. Inertia is Mat3<P> or, where it is diagonal, Diag3<P>.
 template <class P, class Inertia = Mat3<P>>
 struct RigidBody {
-  using Scalar = P;
+  using Scalar = P;           ///< type of a parameter
   P mass{};                   ///< kg
   P inverse_mass{};           ///< 1/kg
   Inertia inertia{};          ///< kg m^2
@@ -42,8 +42,8 @@ struct RigidBody {
 /// per twice J_z, and rates are half rates, which takes the 1/2 out of (12). See docs/fleet.md.
 template <class P>
 struct PrincipalBody {
-  using Scalar = P;
-  One inverse_mass{};
+  using Scalar = P;      ///< type of a parameter
+  One inverse_mass{};    ///< 1: forces are divided by mass beforehand
   Vec3<P> gyroscopic{};  ///< of (13): the rate of each half rate from the product of the others
   P precession_x{};      ///< of (13): of half rate y and the rotors' momentum
   P precession_y{};      ///< of half rate x and the rotors' momentum

@@ -9,6 +9,7 @@
 
 namespace propwash {
 
+/// Linear drag of the rotors.
 template <class P>
 struct RotorDragParameters {
   Vec3<P> linear{};  ///< 1/s, d_x, d_y, d_z: drag per mass and speed along the body axes

@@ -40,10 +40,10 @@ struct Finish {
 
 /// An item as a painter sees it.
 struct PaintedItem {
-  Placement now{};
-  Placement before{};    ///< at the time of the picture before
-  Vec3<float> albedo{};  ///< linear, 0 to 1
-  Finish finish{};
+  Placement now{};             ///< pose at the time of the picture
+  Placement before{};          ///< at the time of the picture before
+  Vec3<float> albedo{};        ///< linear, 0 to 1
+  Finish finish{};             ///< colours and pattern
   std::uint32_t instance = 0;  ///< 24 bits, 0xRRGGBB, in pictures of instances
   std::uint32_t semantic = 0;  ///< 24 bits, 0xRRGGBB, in pictures of categories
 };
@@ -60,8 +60,8 @@ struct Look {
   float ambient = 1.0F;     ///< how much of the sky's light reaches a surface
   float clouds = 0.0F;      ///< 0 to 1, how much of the sky they cover
   float haze = 1000.0F;     ///< m, after which 63 % of what is seen is haze
-  float exposure = 1.0F;
-  std::uint32_t seed = 0;  ///< of the tiles, the grain and the clouds
+  float exposure = 1.0F;    ///< factor on the light before it is encoded
+  std::uint32_t seed = 0;   ///< of the tiles, the grain and the clouds
 };
 
 /// What comes out: one array a picture, none for null. All have the same number of rows and
@@ -76,8 +76,9 @@ struct PictureOutputs {
   std::uint8_t* instances = nullptr;    ///< (h, w, 3)
   std::uint8_t* semantics = nullptr;    ///< (h, w, 3)
   std::uint8_t* flow = nullptr;         ///< (h, w, 3)
-  bool bottom_first = false;
+  bool bottom_first = false;            ///< whether the bottom row comes first
 
+  /// Whether a picture with colours is asked for.
   bool wants_light() const { return colour != nullptr || grey != nullptr; }
 };
 

@@ -82,6 +82,7 @@ PROPWASH_FN Vec3<W> turned(const Mat3<float>& m, const Vec3<W>& v) {
           m(1, 0) * v.x + m(1, 1) * v.y + m(1, 2) * v.z,
           m(2, 0) * v.x + m(2, 1) * v.y + m(2, 2) * v.z};
 }
+/// The inverse of turned.
 template <class W>
 PROPWASH_FN Vec3<W> turned_back(const Mat3<float>& m, const Vec3<W>& v) {
   return {m(0, 0) * v.x + m(1, 0) * v.y + m(2, 0) * v.z,

@@ -20,6 +20,7 @@ namespace propwash::paint {
 template <class W>
 using Whole = typename W::Bits;
 
+/// One truth value per lane of a pack of floats.
 template <class W>
 using MaskOf = PackMask<float, W::lanes>;
 
@@ -34,6 +35,7 @@ template <class W>
 PROPWASH_FN Whole<W> truncated(const W& x) {
   return __builtin_convertvector(x.v, Whole<W>);
 }
+/// Integers as floating-point numbers.
 template <class W>
 PROPWASH_FN W to_float(const Whole<W>& x) {
   return __builtin_convertvector(x, typename W::Vector);

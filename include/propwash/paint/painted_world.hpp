@@ -17,9 +17,10 @@ namespace propwash::paint {
 
 /// Something that moves, of one or more items whose poses are in the body's frame.
 struct MovingBody {
-  std::vector<SceneItem> parts;
+  std::vector<SceneItem> parts;  ///< shapes in the axes of the body
 };
 
+/// A pose in the precision of the painter.
 inline Placement placement(const Pose& pose) {
   return {cast<float>(pose.position_W), cast<float>(to_matrix(pose.attitude_WS))};
 }
@@ -55,12 +56,14 @@ class PaintedWorld {
     bodies_.push_back(std::move(body));
     return bodies_.size() - 1;
   }
+  /// Removes all moving bodies.
   void remove_bodies() {
     bodies_.clear();
     items_.resize(still_items_);
     moving_ = {};
     exact_ = {};
   }
+  /// Number of moving bodies.
   std::size_t bodies() const { return bodies_.size(); }
 
   /// Puts each body where it is, and says where it was at the picture before.
@@ -87,10 +90,13 @@ class PaintedWorld {
     exact_ = SceneIndex<double>(scene);
   }
 
+  /// All shapes: static ones first, then those of moving bodies.
   const std::vector<PaintedItem>& items() const { return items_; }
+  /// Number of static shapes.
   std::size_t still_items() const { return still_items_; }
   /// The bodies as they were last moved, for rays of either type.
   SceneView<float> moving() const { return moving_.view(); }
+  /// The shapes of moving bodies in double precision.
   SceneView<double> moving_exact() const { return exact_.view(); }
 
  private:

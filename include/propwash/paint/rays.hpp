@@ -12,10 +12,11 @@ namespace propwash::paint {
 
 /// Casts through both scenes. The ids of the second follow those of the first.
 struct SceneRays {
-  SceneView<float> still;
-  SceneView<float> moving;
-  std::int32_t still_items = 0;
+  SceneView<float> still;        ///< the static shapes
+  SceneView<float> moving;       ///< the shapes of moving bodies
+  std::int32_t still_items = 0;  ///< number of static shapes: the first id of a moving one
 
+  /// The first hit of each ray: distance [m], id and normal.
   template <class W>
   PROPWASH_FN void first(const Vec3<W>& origin_W, const Vec3<W>& direction_W, W& distance,
                          Whole<W>& id, Vec3<W>& normal_W) const {

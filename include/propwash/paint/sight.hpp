@@ -15,13 +15,13 @@ namespace propwash::paint {
 /// A picture to paint. Rays is what casts them; see rays.hpp.
 template <class Rays>
 struct PictureCall {
-  Rays rays;
+  Rays rays;                           ///< casts the rays
   const PaintedItem* items = nullptr;  ///< by the ids of the rays' hits
-  PinholeCamera camera{};
-  Look look{};
-  int antialias = 1;                ///< rays along each edge of a pixel where the colours change
-  std::uint8_t* scratch = nullptr;  ///< (h, w, 3), for antialias > 1
-  PictureOutputs to{};
+  PinholeCamera camera{};              ///< pose, field of view and size
+  Look look{};                         ///< light and air
+  int antialias = 1;                   ///< rays along each edge of a pixel where the colours change
+  std::uint8_t* scratch = nullptr;     ///< (h, w, 3), for antialias > 1
+  PictureOutputs to{};                 ///< where the pictures are written
 };
 
 /// The rays of a pack of pixels, and what they meet.
@@ -33,8 +33,8 @@ struct Sight {
   W distance;           ///< m; infinite for nothing
   W depth;              ///< m, along the optical axis
   Whole<W> id;          ///< -1 for nothing
-  Vec3<W> normal_W;
-  MaskOf<W> seen;  ///< whether there is something
+  Vec3<W> normal_W;     ///< unit normal of the surface
+  MaskOf<W> seen;       ///< whether there is something
 };
 
 /// Calls f(item, its lanes) once for each item that the pack sees.

@@ -146,8 +146,9 @@ template <class W>
 struct Lighting {
   Vec3<W> direction_W;  ///< unit, towards the light
   W distance;           ///< m, to the light
-  W strength;
+  W strength;           ///< factor on the colour of the light
 };
+/// The light of the sun or the lamp at a point.
 template <class W>
 PROPWASH_FN Lighting<W> lighting(const Look& look, const Vec3<W>& point_W) {
   if (!look.is_lamp) return {broadcast<W>(look.light_W), W(1e9F), W(1.0F)};

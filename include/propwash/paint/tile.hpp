@@ -19,7 +19,9 @@ inline constexpr int tile_height = 16;  ///< pixels
 /// Steps of eight bits between neighbours from which on both are anti-aliased.
 inline constexpr int visible_step = 10;
 
+/// Tiles in a row of a picture.
 inline constexpr int tiles_across(int width) { return (width + tile_width - 1) / tile_width; }
+/// Rows of tiles in a picture.
 inline constexpr int tiles_down(int height) { return (height + tile_height - 1) / tile_height; }
 
 /// Paints a tile. Isa is a type local to the translation unit, so that no linker mixes the code of
@@ -27,9 +29,9 @@ inline constexpr int tiles_down(int height) { return (height + tile_height - 1) 
 template <class Isa, class W, class Rays>
 class TilePainter {
  public:
-  static constexpr int lanes = W::lanes;
-  static constexpr int block_width = lanes >= 8 ? 4 : 2;
-  static constexpr int block_height = lanes / block_width;
+  static constexpr int lanes = W::lanes;                    ///< pixels that are painted at once
+  static constexpr int block_width = lanes >= 8 ? 4 : 2;    ///< columns of these pixels
+  static constexpr int block_height = lanes / block_width;  ///< rows of these pixels
 
   explicit TilePainter(const PictureCall<Rays>& call)
       : call_(call), width_(call.camera.width), height_(call.camera.height) {}

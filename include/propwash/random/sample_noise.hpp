@@ -23,15 +23,16 @@ inline std::uint64_t sensor_key(std::uint64_t seed, std::uint64_t sensor_seed) {
 
 /// Six of a vehicle's normals of a sample.
 struct NoiseBlock {
-  std::size_t vehicle;
-  std::size_t block;
+  std::size_t vehicle;  ///< index of the vehicle
+  std::size_t block;    ///< number of these six among those of the sample
 };
 
 /// The normals of one sample of a sensor that many vehicles carry.
 struct SampleNoise {
-  std::uint64_t key = 0;
-  std::uint64_t sample = 0;  ///< number of the sample, below 2^40
-  std::uint32_t first_id = 0;
+  std::uint64_t key = 0;       ///< seed
+  std::uint64_t sample = 0;    ///< number of the sample, below 2^40
+  std::uint32_t first_id = 0;  ///< number of vehicle 0
+  /// Distinguishes uses with the same seed.
   std::uint32_t stream = static_cast<std::uint32_t>(Stream::user);
 
   /// Normals `first`, `first + 1`, … of vehicle number first_id + `vehicle`, `count` of them;

@@ -14,8 +14,8 @@ namespace propwash::render {
 
 /// `channels` of an answer and the bytes of a pixel that belong to it.
 struct ImageLayout {
-  int channels = 3;
-  int bytes_per_pixel = 3;
+  int channels = 3;         ///< values of each pixel
+  int bytes_per_pixel = 3;  ///< all channels together
 };
 
 /// How a renderer sends a picture, so that the published clients of its pose's dialect can read it.

@@ -39,7 +39,7 @@ class ProtocolError : public std::runtime_error {
 constexpr const char* pose_topic = "Pose";
 /// The ports of the published clients and renderers.
 constexpr int pose_port = 10253;
-constexpr int image_port = 10254;
+constexpr int image_port = 10254;  ///< TCP port of the images
 /// The published messages that wait in a socket, at most.
 constexpr int high_water_mark = 6;
 /// A renderer that hears no pose for so long forgets its session.
@@ -53,8 +53,8 @@ constexpr int deepest_json = 16;                ///< nested arrays and objects
 
 /// Bytes that belong to somebody else.
 struct FrameView {
-  const void* data = nullptr;
-  std::size_t size = 0;
+  const void* data = nullptr;  ///< the first byte
+  std::size_t size = 0;        ///< number of bytes
 };
 
 /// What a camera shows, by its number on the wire.
@@ -68,8 +68,8 @@ enum class CameraType : int {
   grey = 5,
   optical_flow = 6
 };
-constexpr int first_camera_type = -1;
-constexpr int last_camera_type = 6;
+constexpr int first_camera_type = -1;  ///< the smallest valid number of a camera type
+constexpr int last_camera_type = 6;    ///< the largest valid number of a camera type
 
 /// A camera of a pose. x of the camera looks into the picture, y to its left, z up.
 struct RenderCamera {
@@ -97,15 +97,15 @@ struct RenderObject {
 
 /// What a client asks for: one picture from each camera of the world at one time.
 struct PoseMessage {
-  std::int64_t ntime = 0;         ///< names the pose in the answer; ns by convention
-  std::string scene;              ///< ASCII; empty: the renderer's default
-  std::string perturbation_file;  ///< a path on the renderer's machine; empty: none
-  int width = 1024;               ///< px, of all cameras
-  int height = 768;               ///< px
-  double vertical_fov_deg = 70;   ///< deg, of all cameras
-  double depth_scale = 0.2;       ///< v2 returns it and does nothing with it
-  std::vector<RenderCamera> cameras;
-  std::vector<RenderObject> objects;
+  std::int64_t ntime = 0;             ///< names the pose in the answer; ns by convention
+  std::string scene;                  ///< ASCII; empty: the renderer's default
+  std::string perturbation_file;      ///< a path on the renderer's machine; empty: none
+  int width = 1024;                   ///< px, of all cameras
+  int height = 768;                   ///< px
+  double vertical_fov_deg = 70;       ///< deg, of all cameras
+  double depth_scale = 0.2;           ///< v2 returns it and does nothing with it
+  std::vector<RenderCamera> cameras;  ///< cameras of the vehicle
+  std::vector<RenderObject> objects;  ///< objects other than the vehicle
 };
 
 /// One picture of an answer. The bytes belong to the frames of the message: rows from the bottom of
@@ -115,12 +115,12 @@ struct ImageView {
   int index = -1;           ///< of the camera in the pose; -1: the renderer did not say
   int channels = 3;         ///< as announced
   int bytes_per_pixel = 3;  ///< as found: 1 (grey), 2 (little-endian 16 bits) or 3 (R, G, B)
-  FrameView bytes;
+  FrameView bytes;          ///< the pixels, row by row
 };
 
 /// A gate's marker in the picture of the first camera.
 struct Landmark {
-  std::string id;  ///< <gate>_<marker>
+  std::string id;  ///< `<gate>_<marker>`
   /// u, v from the lower left of the picture, 0 to 1, and the distance along the axis in m.
   Vec3<double> position{};
 };

@@ -58,6 +58,7 @@ struct SessionCounts {
   std::int64_t revivals = 0;    ///< times that a renderer was left to forget, as it did not answer
 };
 
+/// The state of the connection to a renderer.
 enum class SessionState {
   idle,      ///< nothing has been asked for
   starting,  ///< no renderer answers, yet or any more
@@ -86,7 +87,7 @@ inline void validate(const SessionPolicy& policy) {
 /// One renderer's session. Not for several threads at once.
 class Session {
  public:
-  using Messages = std::vector<std::string>;
+  using Messages = std::vector<std::string>;  ///< texts of pose messages in the order of sending
 
   explicit Session(const SessionPolicy& policy = {}) : policy_(policy) { validate(policy); }
 
@@ -116,8 +117,11 @@ class Session {
   /// When `poll` has something to do next, without further events; infinity: never.
   double next_time() const;
 
+  /// The state after the last call.
   SessionState state() const { return state_; }
+  /// The policy that the session was made with.
   const SessionPolicy& policy() const { return policy_; }
+  /// What has happened so far.
   const SessionCounts& counts() const { return counts_; }
   /// Poses sent that may still be answered in time.
   int in_flight() const { return in_flight_; }

@@ -15,6 +15,7 @@
 
 namespace propwash::render {
 
+/// Addresses and limits of a client.
 struct ZmqClientOptions {
   /// The interface that is bound, by its address. The wire knows no password: others than loopback
   /// are open to all.
@@ -22,7 +23,7 @@ struct ZmqClientOptions {
   int pose_port = render::pose_port;              ///< 0: any that is free
   int image_port = render::image_port;            ///< 0: any that is free
   int high_water_mark = render::high_water_mark;  ///< messages that wait in a socket, at most
-  SessionPolicy policy;
+  SessionPolicy policy;                           ///< when poses are sent and repeated
 };
 
 /// No answer in time; the text says at which ports and what to look at.
@@ -33,8 +34,8 @@ class RendererTimeout : public std::runtime_error {
 
 /// An answer and the frames that its pictures point into. To be moved, not copied.
 struct ReceivedAnswer {
-  Answer answer;
-  std::vector<zmq::message_t> frames;
+  Answer answer;                       ///< views into `frames`
+  std::vector<zmq::message_t> frames;  ///< the memory of the answer
 };
 
 /// Binds both ports, sends poses and takes answers, on the caller's thread: `poll` is to be called
@@ -92,6 +93,7 @@ class ZmqClient {
   /// sent when the renderer has forgotten the old one, after some 2.5 s.
   void restart() { session_.restart(now()); }
 
+  /// The session: state and counts.
   const Session& session() const { return session_; }
   /// The ports and limits in use, ports that were 0 replaced by those that were found.
   const ZmqClientOptions& options() const { return options_; }

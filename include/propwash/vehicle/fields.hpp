@@ -38,11 +38,11 @@ enum class Accepts {
 
 /// What a parameter is called, means and accepts.
 struct FieldSchema {
-  std::string_view name;  ///< "body.mass", "rotors.position"; ends in a zero, as C wants it
-  const char* unit = "";
-  const char* meaning = "";
-  Accepts accepts = Accepts::finite;
-  double smallest = 0.0;  ///< magnitude of a number other than zero
+  std::string_view name;     ///< "body.mass", "rotors.position"; ends in a zero, as C wants it
+  const char* unit = "";     ///< SI unit
+  const char* meaning = "";  ///< one clause
+  Accepts accepts = Accepts::finite;  ///< range of valid values
+  double smallest = 0.0;              ///< magnitude of a number other than zero
   double largest = std::numeric_limits<double>::infinity();  ///< magnitude of a finite number
   /// Whether the number decides what a step does, and not only with which values: it must be the
   /// same for all vehicles of a fleet.
@@ -52,11 +52,12 @@ struct FieldSchema {
 /// The shape of a field as an array: () of a number, (3,) of a vector, (4,) of a quaternion, (3, 3)
 /// of a matrix; with the number of rotors in front for what each rotor has.
 struct FieldShape {
-  int rank = 0;
-  int extents[2]{};
+  int rank = 0;      ///< 0, 1 or 2
+  int extents[2]{};  ///< the first `rank` are used
 
   constexpr const int* begin() const { return extents; }
   constexpr const int* end() const { return extents + rank; }
+  /// Number of values.
   constexpr int size() const {
     int product = 1;
     for (const int extent : *this) product *= extent;
@@ -76,6 +77,7 @@ struct BasicFieldView : FieldSchema {
   /// Of one number for all rotors or one for each (PerRotor): how many there are; else null.
   std::conditional_t<std::is_const_v<Number>, const std::int64_t, std::int64_t>* count{};
 
+  /// Number of values.
   constexpr int size() const { return rows * columns; }
   Number& operator()(int row, int column) const { return first[row * row_stride + column]; }
   /// Number i of all, row by row.
@@ -90,8 +92,8 @@ struct BasicFieldView : FieldSchema {
     for (int i = 0; i < size(); ++i) (*this)[i] = numbers[i];
   }
 };
-using FieldView = BasicFieldView<double>;
-using ConstFieldView = BasicFieldView<const double>;
+using FieldView = BasicFieldView<double>;             ///< view of a field that can be written
+using ConstFieldView = BasicFieldView<const double>;  ///< view of a field that can be read
 
 namespace detail::schema {
 

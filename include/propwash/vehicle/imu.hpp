@@ -45,11 +45,11 @@ ImuBias<T> initial_imu_bias(const ImuParameters<double>& imu, std::uint64_t seed
 /// All that the future of an Imu depends on.
 template <class T>
 struct ImuSnapshot {
-  std::uint64_t sensor = 0;  ///< fingerprint of the parameters
-  std::uint64_t noise = 0;   ///< whether there is any
-  std::uint64_t seed = 0;    ///< key of the noise
-  std::uint64_t id = 0;      ///< number of the vehicle
-  ImuBias<T> bias{};
+  std::uint64_t sensor = 0;      ///< fingerprint of the parameters
+  std::uint64_t noise = 0;       ///< whether there is any
+  std::uint64_t seed = 0;        ///< key of the noise
+  std::uint64_t id = 0;          ///< number of the vehicle
+  ImuBias<T> bias{};             ///< biases of both sensors
   ImuReading<T> reading{};       ///< the last one taken
   std::int64_t has_reading = 0;  ///< whether there is one; as wide as a double, so without padding
   double phase = 0.0;            ///< of a sampling interval, in [0, 1) but for rounding
@@ -66,7 +66,7 @@ struct ImuSnapshot {
 template <class T = double>
 class Imu {
  public:
-  using Snapshot = ImuSnapshot<T>;
+  using Snapshot = ImuSnapshot<T>;  ///< everything that affects the future
 
   /// `noise` false turns noise and biases off. @throws ParameterError that lists every field out of
   /// its range.
@@ -135,8 +135,11 @@ class Imu {
   double time() const { return memory_.time; }             ///< s, since reset
   /// Steps since construction or since a reset with a seed: the counter of the noise.
   std::uint64_t steps() const { return memory_.steps; }
+  /// The parameters that the sensor was made with.
   const ImuParameters<double>& parameters() const { return parameters_; }
+  /// Key of the noise.
   std::uint64_t seed() const { return memory_.seed; }
+  /// Number of the sensor: sensors with one seed differ by it.
   std::uint32_t id() const { return static_cast<std::uint32_t>(memory_.id); }
 
   /// Everything that affects the future but parameters, and back: seed and id of the noise too.

@@ -63,12 +63,13 @@ auto jacobian(const F& f, const std::array<double, Columns>& x) {
 /// Outputs: specific force 3 [m/s^2] and angular rate 3 [rad/s] as the IMU reads them at the start
 /// of the step, and the N speeds that the motors are driven to [rad/s].
 struct LinearModel {
-  Eigen::MatrixXd A, B, C, D;
+  Eigen::MatrixXd A, B, C, D;  ///< x' = A x + B u, y = C x + D u
   /// What the perturbations do by themselves where the point is no equilibrium: their rate, or the
   /// next state's distance from this one.
   Eigen::VectorXd drift;
 };
 
+/// Options of linearisation.
 struct LinearizeOptions {
   bool discrete = false;  ///< the step of dt as it is computed, or d/dt of the state
   Integrator integrator = Integrator::rk4;  ///< of a discrete model
@@ -84,7 +85,8 @@ struct LinearizeOptions {
 template <int Columns>
 class BasicLinearizer {
  public:
-  using State = MulticopterState<double, Dynamic>;
+  using State = MulticopterState<double, Dynamic>;  ///< state at which the model is linearised
+  /// Rotor speeds [rad/s] at which the model is linearised.
   using Speeds = SmallArray<double, Dynamic>;
 
   /// @throws ParameterError for a vehicle or a time step that cannot be.
@@ -100,7 +102,9 @@ class BasicLinearizer {
 
   /// At rest in level attitude, rotors at hover speed.
   State trim() const;
+  /// Number of rotors.
   int rotors() const { return constants_.allocation.rotors(); }
+  /// The vehicle's parameters.
   const VehicleParameters& parameters() const { return parameters_; }
 
  private:
@@ -135,7 +139,7 @@ class BasicLinearizer {
   TickConstants<double, Dynamic, GeneralShape> constants_{};
   StepDelay delay_{};
 };
-using Linearizer = BasicLinearizer<1>;
+using Linearizer = BasicLinearizer<1>;  ///< the linearizer for one vehicle
 
 }  // namespace propwash
 

@@ -116,11 +116,13 @@ MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
 /// and `per_torque` bring a force [N] and a torque [N m] into them.
 template <int N>
 struct PrincipalModel {
+  /// The model with principal axes as body axes.
   MulticopterModel<double, N, PrincipalShape> model{};
   double per_force{};         ///< 1/kg
   Vec3<double> per_torque{};  ///< 1/(kg m^2), half an inverse moment of inertia
 };
 
+/// The model of a vehicle of parallel structure.
 template <int N>
 PrincipalModel<N> make_principal_model(const VehicleParameters& vehicle) {
   const auto plain = make_model<double, N, ParallelShape>(vehicle);

@@ -23,18 +23,19 @@ namespace propwash {
 /// A command: rotor speeds [rad/s], in the vehicle's order of rotors.
 template <int N = Dynamic, class T = double>
 struct RotorSpeeds {
-  SmallArray<T, N> speeds{};
+  SmallArray<T, N> speeds{};  ///< rad/s
 };
 template <class... U>
 RotorSpeeds(U...) -> RotorSpeeds<static_cast<int>(sizeof...(U)), std::common_type_t<U...>>;
 template <class T, int N>
 RotorSpeeds(SmallArray<T, N>) -> RotorSpeeds<N, T>;
 
+/// Options of a multicopter, fixed when it is made.
 struct MulticopterOptions {
-  Integrator integrator = Integrator::rk4;
-  std::uint64_t seed = 0;  ///< key of all noise
-  std::uint32_t id = 0;    ///< number of the vehicle: vehicles with one seed differ by it
-  bool noise = true;       ///< false: process noise, IMU noise and bias are off
+  Integrator integrator = Integrator::rk4;  ///< method of integration
+  std::uint64_t seed = 0;                   ///< key of all noise
+  std::uint32_t id = 0;  ///< number of the vehicle: vehicles with one seed differ by it
+  bool noise = true;     ///< false: process noise, IMU noise and bias are off
 };
 
 /// The FlightGoggles multicopter with N rotors, or with any number (Dynamic) up to twelve.
@@ -54,8 +55,8 @@ struct MulticopterOptions {
 template <int N = Dynamic, class T = double>
 class Multicopter {
  public:
-  using State = MulticopterState<T, N>;
-  using Snapshot = MulticopterSnapshot<N, T>;
+  using State = MulticopterState<T, N>;        ///< physical state
+  using Snapshot = MulticopterSnapshot<N, T>;  ///< everything that affects the future
 
   /// @throws ParameterError for a vehicle that cannot be, or whose number of rotors is not N.
   explicit Multicopter(const VehicleParameters& parameters, const MulticopterOptions& options = {});
@@ -142,14 +143,21 @@ class Multicopter {
   double time() const { return memory_.time; }  ///< s, since reset
   /// Steps since construction or since a reset with a seed: the counter of the noise.
   std::uint64_t steps() const { return memory_.steps; }
+  /// Number of rotors.
   int rotors() const { return constants_.allocation.rotors(); }
+  /// The parameters that the vehicle was made with.
   const VehicleParameters& parameters() const { return parameters_; }
+  /// The options that the vehicle was made with.
   const MulticopterOptions& options() const { return options_; }
+  /// The control allocation.
   const Allocation<T, N>& allocation() const { return constants_.allocation; }
+  /// The present biases of the IMU.
   const ImuBias<T>& imu_bias() const { return memory_.bias; }
   /// rad/s, the rotor speeds that the motors were driven to in the last step.
   const SmallArray<T, N>& rotor_command() const { return memory_.input.command; }
+  /// Memory of the rate controller.
   const RateControllerState<T>& controller() const { return memory_.controller; }
+  /// Replaces the memory of the rate controller.
   void set_controller(const RateControllerState<T>& state) { memory_.controller = state; }
 
   /// Why the results of steps of the last dt are doubtful, or an empty text, also before the first
@@ -160,6 +168,7 @@ class Multicopter {
   }
 
   const Vec3<T>& wind() const { return memory_.input.wind_W; }  ///< m/s, world frame
+  /// Mean wind [m/s] in the world frame, until it is changed.
   void set_wind(const Vec3<T>& wind_W) { memory_.input.wind_W = wind_W; }
   /// Force [N, world frame] and torque [N m, body frame] that act on the vehicle beside those of
   /// the model, at its centre of mass, until they are changed: a payload, a tether, contact in a
@@ -177,6 +186,7 @@ class Multicopter {
   /// @throws std::invalid_argument for another number of rotors, or factors outside 0 to
   /// max_effectiveness; nothing has changed then.
   void set_rotor_effectiveness(const SmallArray<T, N>& factors);
+  /// Factors on thrust and torque of each rotor.
   const SmallArray<T, N>& rotor_effectiveness() const { return memory_.rotor_effectiveness; }
   double battery_voltage() const { return memory_.voltage; }  ///< V
   /// Without effect on a vehicle whose battery.nominal_voltage is 0.

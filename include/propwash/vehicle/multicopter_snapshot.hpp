@@ -20,16 +20,16 @@ namespace propwash {
 /// Everything that the future of a multicopter depends on; `restore` continues bit for bit.
 template <int N, class T>
 struct MulticopterSnapshot {
-  static constexpr int delay_capacity = max_delay_steps + 2;
+  static constexpr int delay_capacity = max_delay_steps + 2;  ///< commands that a snapshot holds
 
-  std::uint64_t vehicle = 0;  ///< fingerprint of the parameters
-  std::uint32_t integrator = 0;
-  std::uint32_t noise = 0;
-  std::uint64_t seed = 0;  ///< key of all noise
-  std::uint64_t id = 0;    ///< number of the vehicle
-  MulticopterState<T, N> state{};
-  RateControllerState<T> controller{};
-  ImuBias<T> bias{};
+  std::uint64_t vehicle = 0;            ///< fingerprint of the parameters
+  std::uint32_t integrator = 0;         ///< integrator, as a number
+  std::uint32_t noise = 0;              ///< 0 or 1
+  std::uint64_t seed = 0;               ///< key of all noise
+  std::uint64_t id = 0;                 ///< number of the vehicle
+  MulticopterState<T, N> state{};       ///< physical state
+  RateControllerState<T> controller{};  ///< memory of the rate controller
+  ImuBias<T> bias{};                    ///< biases of the IMU
   /// Commanded speeds of the last step, wind, and the sum of external wrench and process noise.
   MulticopterInput<T, N> input{};
   Vec3<T> noise_force_W{};                 ///< N, sample of (10) during the last step
@@ -37,16 +37,16 @@ struct MulticopterSnapshot {
   Vec3<T> external_force_W{};              ///< N
   Vec3<T> external_torque_B{};             ///< N m
   SmallArray<T, N> rotor_effectiveness{};  ///< 1: thrust and torque as in the parameters
-  DelayLine<SmallArray<T, N>, delay_capacity> delay{};
+  DelayLine<SmallArray<T, N>, delay_capacity> delay{};  ///< commands that have not acted yet
   ImuReading<T> held_reading{};  ///< where the IMU is slower than the physics
   double imu_phase = 0.0;        ///< of an IMU sampling interval, in [0, 1) but for rounding
   double voltage = 0.0;          ///< V, of the battery
   double dt = 0.0;               ///< s, of the last step: the rate of an IMU that reads every step
   double time = 0.0;             ///< s
   std::uint64_t steps = 0;       ///< counter of the noise
-  OuterLoopState<T> outer{};
-  int outer_loop = -1;             ///< the OuterLoop flown last; -1: none
-  RateThrust<T> held_rates{};      ///< what an outer loop gave last
+  OuterLoopState<T> outer{};     ///< memory of the outer loops
+  int outer_loop = -1;           ///< the OuterLoop flown last; -1: none
+  RateThrust<T> held_rates{};    ///< what an outer loop gave last
   SmallArray<T, N> held_speeds{};  ///< rad/s, the same of one that commands rotors
 };
 

@@ -21,21 +21,21 @@ namespace propwash {
 
 /// A multicopter.
 struct VehicleParameters {
-  std::string name;
-  RigidBodyParameters<double> body;
-  std::vector<RotorParameters<double>> rotors;  ///< 1 to 12
-  MotorParameters<double> motor;
-  DragParameters<double> drag;
-  RotorDragParameters<double> rotor_drag;  ///< zero for the papers' vehicles
-  BatteryParameters<double> battery;       ///< zero for the papers' vehicles
-  ProcessNoiseParameters<double> process_noise;
-  ImuParameters<double> imu;
-  RateControllerParameters<double> rate_controller;
+  std::string name;                                  ///< of the vehicle
+  RigidBodyParameters<double> body;                  ///< mass, inertia and gravity
+  std::vector<RotorParameters<double>> rotors;       ///< 1 to 12
+  MotorParameters<double> motor;                     ///< motors and ESCs
+  DragParameters<double> drag;                       ///< quadratic drag of the body
+  RotorDragParameters<double> rotor_drag;            ///< zero for the papers' vehicles
+  BatteryParameters<double> battery;                 ///< zero for the papers' vehicles
+  ProcessNoiseParameters<double> process_noise;      ///< random force and torque
+  ImuParameters<double> imu;                         ///< inertial measurement unit
+  RateControllerParameters<double> rate_controller;  ///< gains of the rate controller
 };
 
 /// A Dubins car.
 struct CarParameters {
-  std::string name;
+  std::string name;                ///< of the vehicle
   double speed_min{};              ///< m/s
   double speed_max{};              ///< m/s
   double yaw_rate_limit{};         ///< rad/s, the command is limited to +-limit

@@ -21,12 +21,12 @@ namespace propwash {
 
 /// A quantity of several parameters, and its accepted magnitudes.
 struct Ratio {
-  const char* name;
-  const char* unit;
-  double smallest;  ///< of a quantity that is not zero
-  double largest;
+  const char* name;        ///< what is compared
+  const char* unit;        ///< SI unit of both
+  double smallest;         ///< of a quantity that is not zero
+  double largest;          ///< the largest valid value
   const char* parameters;  ///< those that it is made of
-  double value;
+  double value;            ///< the value of this vehicle
 };
 
 namespace detail {

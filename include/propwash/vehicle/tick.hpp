@@ -28,11 +28,12 @@ namespace propwash {
 /// make_tick_constants.hpp. P is shared by all lanes (scalar) or one per lane (a pack).
 template <class P, int N, class Shape>
 struct TickConstants {
-  MulticopterModel<P, N, Shape> model{};
-  DecayStages<P> lag{};  ///< of the motors; PrincipalShape only
+  MulticopterModel<P, N, Shape> model{};  ///< the vehicle's model
+  DecayStages<P> lag{};                   ///< of the motors; PrincipalShape only
+  /// The control allocation.
   Allocation<P, N, typename Shape::template EachRotor<P, N>> allocation{};
-  RateControlLaw<P, typename Shape::template Matrix<P>> law{};
-  ImuDevice<P> imu{};
+  RateControlLaw<P, typename Shape::template Matrix<P>> law{};  ///< the rate control law
+  ImuDevice<P> imu{};                                           ///< the inertial measurement unit
   P per_force{};                      ///< the model's unit of force in a newton
   Vec3<P> per_torque{};               ///< the model's units of torque in a newton metre
   P force_deviation{};                ///< process noise held over dt, in the model's unit of force

@@ -23,10 +23,10 @@ class Markers {
   /// The lanes of one register, or a plain number where there are none.
 #if PROPWASH_HAS_PACKS
   using Lane = NativePack<T>;
-  static constexpr std::size_t lanes = Lane::lanes;
+  static constexpr std::size_t lanes = Lane::lanes;  ///< markers that are processed at once
 #else
   using Lane = T;
-  static constexpr std::size_t lanes = 1;
+  static constexpr std::size_t lanes = 1;  ///< markers that are processed at once
 #endif
 
   Markers() = default;
@@ -40,13 +40,16 @@ class Markers {
     }
   }
 
+  /// Number of markers.
   std::size_t size() const { return size_; }
+  /// Number of markers, rounded up to full lanes.
   std::size_t padded() const { return rows_[0].size(); }
   Vec3<T> operator[](std::size_t j) const { return {rows_[0][j], rows_[1][j], rows_[2][j]}; }
   /// Markers j, j + 1, …
   Vec3<Lane> lane(std::size_t j) const {
     return {load(&rows_[0][j]), load(&rows_[1][j]), load(&rows_[2][j])};
   }
+  /// Values of the next `lanes` markers.
   static Lane load(const T* from) {
 #if PROPWASH_HAS_PACKS
     return Lane::load(from);
@@ -54,6 +57,7 @@ class Markers {
     return *from;
 #endif
   }
+  /// Writes values of `lanes` markers.
   static void store(const Lane& x, T* to) {
 #if PROPWASH_HAS_PACKS
     x.store(to);

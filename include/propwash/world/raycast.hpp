@@ -110,9 +110,11 @@ struct NativeWorld {};
 /// Loops of one instruction set, for a table.
 template <class T>
 struct WorldKernels {
-  int lanes = 0;
+  int lanes = 0;  ///< rays that are cast at once
+  /// Distances, ids and normals of n rays: see raycast.
   void (*raycast)(const SceneView<T>&, std::size_t n, const T* origins, const T* directions,
                   T max_range, T* distance, std::int32_t* id, T* normal) = nullptr;
+  /// Whether n pairs of points see each other: see visible.
   void (*visible)(const SceneView<T>&, std::size_t n, const T* from, const T* to,
                   std::uint8_t* flags) = nullptr;
 };

@@ -104,6 +104,7 @@ class ItemCheck {
 
 }  // namespace detail
 
+/// Static shapes and named markers.
 class Scene {
  public:
   Scene() = default;
@@ -151,6 +152,7 @@ class Scene {
     keep(std::move(marker));
   }
 
+  /// The shapes.
   const std::vector<SceneItem>& items() const { return items_; }
   /// Those of the gates and those added by hand, in the order in which they came.
   const std::vector<Marker>& markers() const { return markers_; }
