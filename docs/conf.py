@@ -36,6 +36,8 @@ include_patterns = [
     "examples/notebooks/*.ipynb",
 ]
 exclude_patterns = ["docs/conf.py", "**/.ipynb_checkpoints"]
+# breathe declares a namespace once for each header in it
+suppress_warnings = ["duplicate_declaration.cpp"]
 html_theme = "furo"
 html_title = f"{project} {version}"
 

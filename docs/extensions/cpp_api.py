@@ -40,7 +40,7 @@ MODULES = {
     "paint": "The painter of the reference renderer",
     "render": "Client of a renderer: messages, session and sockets",
 }
-DOXYFILE = """
+DOXYFILE = r"""
 QUIET = YES
 GENERATE_HTML = NO
 GENERATE_LATEX = NO
@@ -52,7 +52,8 @@ EXTRACT_STATIC = YES
 EXCLUDE_SYMBOLS = *detail *detail::*
 MACRO_EXPANSION = YES
 EXPAND_ONLY_PREDEF = YES
-PREDEFINED = PROPWASH_FN= PROPWASH_FORCE_INLINE=inline PROPWASH_LAMBDA=
+PREDEFINED = __GNUC__ PROPWASH_HAS_EXCEPTIONS:=1 PROPWASH_HAS_PACKS:=1 PROPWASH_HAS_EMBREE:=1 \
+  PROPWASH_FN= PROPWASH_LAMBDA=
 WARN_IF_UNDOCUMENTED = NO
 WARN_LOGFILE = {output}/warnings.txt
 OUTPUT_DIRECTORY = {output}
@@ -65,8 +66,8 @@ class Name:
     """A public name: all overloads, or all specialisations, of a class, function, variable, …."""
 
     qualified: str
-    place: str  # header and line
     header: str
+    line: int
     owner: str = ""  # the class of a member
     brief: str = ""
 
@@ -108,6 +109,11 @@ def run_doxygen(module: str, output: Path) -> Path:
 def simplify(root: ElementTree.Element) -> None:
     """Drop what a page does not show, and write what breathe cannot read as it can."""
     for section in root.iter("sectiondef"):
+        described = {  # `T x, y;  ///< metres` describes both
+            place_of(member): member.find("briefdescription")
+            for member in section.findall("memberdef")
+            if text_of(member.find("briefdescription"))
+        }
         for member in section.findall("memberdef"):
             kind, name = member.find("type"), member.find("argsstring")
             deduction_guide = text_of(kind) == "" and "->" in text_of(name)
@@ -116,10 +122,9 @@ def simplify(root: ElementTree.Element) -> None:
             elif kind is not None and name is not None and text_of(kind).endswith("(*)"):
                 kind.text = text_of(kind).removesuffix(")")  # void (* name)(int)
                 name.text = ")" + text_of(name)
-    for compound in root.iter("compounddef"):
-        if compound.get("kind") == "file":
-            for namespace in compound.findall("innernamespace"):
-                compound.remove(namespace)
+            brief = member.find("briefdescription")
+            if brief is not None and not text_of(brief) and member.get("kind") == "variable":
+                brief.extend(described.get(place_of(member)) or [])
 
 
 def entries(xml: Path) -> Iterator[Name]:
@@ -151,14 +156,18 @@ def without_arguments(name: str) -> str:
     return name
 
 
-def named(element: ElementTree.Element, name: str, owner: str) -> Name:
-    """A name from its element."""
+def place_of(element: ElementTree.Element) -> tuple[str, int]:
+    """The header and the line of a declaration."""
     location = element.find("location")
     place = location.attrib if location is not None else {}
+    return place.get("file", "?"), int(place.get("line", 0))
+
+
+def named(element: ElementTree.Element, name: str, owner: str) -> Name:
+    """A name from its element."""
     brief = line_of(element.find("briefdescription"))
     brief = brief or line_of(element.find("detaileddescription"))
-    header = place.get("file", "?")
-    return Name(name, f"{header}:{place.get('line', '?')}", header, owner, brief)
+    return Name(name, *place_of(element), owner, brief)
 
 
 def text_of(element: ElementTree.Element | None) -> str:
@@ -188,7 +197,7 @@ def names_of(xml: Path) -> list[Name]:
     for entry in entries(xml):
         first = names.setdefault(entry.qualified, entry)
         first.brief = first.brief or entry.brief
-    return sorted(names.values(), key=lambda name: (name.header, int(name.place.split(":")[1])))
+    return sorted(names.values(), key=lambda name: (name.header, name.line))
 
 
 def header_section(module: str, header: Path, names: list[Name], brief: str) -> str:
@@ -224,7 +233,7 @@ def module_page(module: str, xml: Path) -> str:
     names = names_of(xml)
     for name in names:
         if name.needs_comment and not name.brief:
-            logger.warning("%s: %s has no comment", name.place, name.qualified)
+            logger.warning("%s:%d: %s has no comment", name.header, name.line, name.qualified)
     sections = []
     for header in headers_of(module):
         path = header.relative_to(INCLUDE).as_posix()
@@ -245,5 +254,6 @@ def write_reference(app: Sphinx, config: object) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Add breathe and the pages that it fills."""
     app.setup_extension("breathe")
+    app.config.breathe_show_include = False
     app.connect("config-inited", write_reference)
     return {"parallel_read_safe": True}
