@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from propwash.flights import flight_folders
+from propwash.logs import flight_folders
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -23,7 +23,7 @@ header = (ROOT / "include/propwash/version.hpp").read_text(encoding="utf-8")
 version = release = re.findall(r'#define PROPWASH_VERSION "(.+)"', header)[0]
 
 sys.path.insert(0, str(ROOT / "docs" / "extensions"))
-extensions = ["myst_nb", "sphinx_external_toc", "mathml", "cpp_api"]
+extensions = ["myst_nb", "sphinx_external_toc", "mathml", "cpp_api", "python_api", "commands_page"]
 external_toc_path = "docs/toc.yml"
 include_patterns = [
     "README.md",
@@ -38,6 +38,8 @@ include_patterns = [
 exclude_patterns = ["docs/conf.py", "**/.ipynb_checkpoints"]
 # breathe declares a namespace once for each header in it
 suppress_warnings = ["duplicate_declaration.cpp"]
+add_module_names = False
+python_maximum_signature_line_length = 80
 html_theme = "furo"
 html_title = f"{project} {version}"
 

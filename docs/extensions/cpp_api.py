@@ -11,16 +11,16 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from docstrings import inline
+from pages import heading, summary_table, write_pages
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
-
-from pages import escape, heading, summary_table, write_pages
 
 logger = logging.getLogger(__name__)
 
@@ -85,13 +85,12 @@ def headers_of(module: str) -> list[Path]:
     return sorted(path for path in folder.glob("*.hpp") if path.name != "fwd.hpp")
 
 
-def run_doxygen(module: str, output: Path) -> Path:
-    """Read a module's headers; the folder of the XML files."""
+def run_doxygen(headers: Iterable[Path], output: Path) -> Path:
+    """Read headers; the folder of the XML files."""
     program = shutil.which("doxygen", path=str(Path(sys.executable).parent)) or "doxygen"
     output.mkdir(parents=True, exist_ok=True)
-    settings = DOXYFILE.format(
-        include=INCLUDE, output=output, headers=" ".join(map(str, headers_of(module)))
-    )
+    inputs = " ".join(map(str, headers))
+    settings = DOXYFILE.format(include=INCLUDE, output=output, headers=inputs)
     try:
         subprocess.run([program, "-"], input=settings, text=True, check=True)
     except OSError as error:
@@ -180,15 +179,9 @@ def line_of(element: ElementTree.Element | None) -> str:
     if element is None:
         return ""
     for code in element.iter("computeroutput"):
-        code.text, code.tail = f"\0{text_of(code)}\0", code.tail
-        for child in list(code):
-            code.remove(child)
-    plain, *rest = text_of(element).split("\0")
-    line = escape(plain)
-    for code, plain in zip(rest[::2], rest[1::2], strict=True):
-        line += f"``{code}``{'' if plain[:1] in ('', ' ', '.', ',', ':', ';', ')') else chr(92) + ' '}"
-        line += escape(plain)
-    return line
+        code.text = f"`{text_of(code)}`"
+        code[:] = []
+    return inline(text_of(element))
 
 
 def names_of(xml: Path) -> list[Name]:
@@ -200,7 +193,12 @@ def names_of(xml: Path) -> list[Name]:
     return sorted(names.values(), key=lambda name: (name.header, name.line))
 
 
-def header_section(module: str, header: Path, names: list[Name], brief: str) -> str:
+def undocumented(names: Iterable[Name]) -> list[Name]:
+    """The names that need a comment and have none."""
+    return [name for name in names if name.needs_comment and not name.brief]
+
+
+def header_section(module: str, header: Path, names: list[Name]) -> str:
     """A table of a header's names, then all that Doxygen read in it."""
     path = header.relative_to(INCLUDE).as_posix()
     rows = [
@@ -211,8 +209,6 @@ def header_section(module: str, header: Path, names: list[Name], brief: str) -> 
     return "\n".join(
         [
             heading(path.removeprefix("propwash/"), "-"),
-            brief,
-            "",
             f"``#include <{path}>``",
             "",
             summary_table(rows),
@@ -231,24 +227,23 @@ def modules() -> list[str]:
 def module_page(module: str, xml: Path) -> str:
     """The page of a module; a warning for each name that lacks a comment."""
     names = names_of(xml)
-    for name in names:
-        if name.needs_comment and not name.brief:
-            logger.warning("%s:%d: %s has no comment", name.header, name.line, name.qualified)
+    for name in undocumented(names):
+        logger.warning("%s:%d: %s has no comment", name.header, name.line, name.qualified)
     sections = []
     for header in headers_of(module):
         path = header.relative_to(INCLUDE).as_posix()
         own = [name for name in names if name.header == path]
-        sections.append(header_section(module, header, own, ""))
+        sections.append(header_section(module, header, own))
     return "\n".join([heading(module, "="), MODULES[module] + ".", "", *sections])
 
 
 def write_reference(app: Sphinx, config: object) -> None:
     """Read the headers and write the pages, before Sphinx looks for pages."""
     output = Path(app.doctreedir) / "doxygen"
-    projects = {module: run_doxygen(module, output / module) for module in modules()}
+    projects = {module: run_doxygen(headers_of(module), output / module) for module in modules()}
     app.config.breathe_projects = {module: str(path) for module, path in projects.items()}
     pages = {module: module_page(module, xml) for module, xml in projects.items()}
-    write_pages(Path(app.srcdir) / "docs" / "api" / "cpp", pages)
+    write_pages(Path(app.srcdir) / "docs" / "api" / "cpp", "C++ API", pages, MODULES)
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

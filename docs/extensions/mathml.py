@@ -14,7 +14,7 @@ converter = LatexToMathML(fancy_error=False)
 
 
 def to_mathml(node: nodes.Element, *, block: bool) -> str:
-    """The `<math>` element of an equation; with `\\tag{…}`, its number is in the right margin."""
+    r"""The `<math>` element of an equation; with `\tag{…}`, its number is in the right margin."""
     tex = node.astext().strip()
     if block and r"\tag" in tex:
         tex = rf"\begin{{equation}}{tex}\end{{equation}}"

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-
-def escape(text: str) -> str:
-    """Text in which nothing is markup."""
-    return re.sub(r"([\\\\*`|_])", r"\\\1", text)
 
 
 def heading(text: str, underline: str) -> str:
@@ -25,20 +19,21 @@ def summary_table(rows: Iterable[tuple[str, str]]) -> str:
     return "\n".join([*lines, ""]) if len(lines) > 3 else ""
 
 
-def first_sentence(text: str) -> str:
-    """The first sentence of a description."""
-    words = " ".join(text.split())
-    end = words.find(". ")
-    return words if end < 0 else words[: end + 1]
-
-
-def write_pages(folder: Path, pages: Mapping[str, str]) -> None:
-    """Write pages into a folder that has no others; pages that have not changed keep their time."""
+def write_pages(
+    folder: Path, title: str, pages: Mapping[str, str], about: Mapping[str, str]
+) -> None:
+    """Write pages into a folder that has no others, and a page beside it with a table of them."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.rst"):
         if path.stem not in pages:
             path.unlink()
+    rows = [(f":doc:`{folder.name}/{name}`", about[name]) for name in pages]
+    write(folder.with_suffix(".rst"), f"{heading(title, '=')}\n{summary_table(rows)}")
     for name, text in pages.items():
-        path = folder / f"{name}.rst"
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
+        write(folder / f"{name}.rst", text)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a page; one that has not changed keeps its time, so that Sphinx does not read it."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
