@@ -1,7 +1,7 @@
 /// @file
 /// Rays, lines of sight and collisions on one core: rays per second, in the instruction set for
-/// which this is compiled. The course is that of python/propwash/scenes/alphapilot.toml, to some
-/// centimetres; the wood is of trunks and crowns at random.
+/// which this is compiled. The course is that of python/propwash/world/scenes/alphapilot.toml, to
+/// some centimetres; the wood is of trunks and crowns at random.
 ///
 /// `world/<what>/<scene>/<type>`.
 

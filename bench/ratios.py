@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import propwash as pw
-from propwash import bench
+from propwash.cli import bench
 
 ROUNDS = 5
 SECONDS = 0.08
@@ -188,6 +188,27 @@ def program_ratios(worker: Worker, program: str) -> None:
     )
 
 
+def import_seconds(statement: str) -> float:
+    """CPU time of a statement in a fresh interpreter, its own start excluded."""
+    code = f"import time; began = time.process_time(); {statement}; "
+    code += "print(time.process_time() - began)"
+    command = [sys.executable, "-c", code]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def imports() -> None:
+    """CPU times of imports beside that of numpy."""
+    for statement, wanted in [
+        ("import propwash", "  <= 1.5"),
+        ("from propwash import Multicopter", ""),
+        ("from propwash import Fleet", ""),
+    ]:
+        ours, numpy, ratio = in_turns(
+            partial(import_seconds, statement), partial(import_seconds, "import numpy"), quotient
+        )
+        print(f"  {statement} / import numpy: {ours:.3f} s, {numpy:.3f} s, {ratio:.2f}{wanted}")
+
+
 def memory() -> None:
     """Bytes that a vehicle takes."""
     for dtype, most in [("float32", "  <= 450"), ("float64", "")]:
@@ -226,6 +247,7 @@ def main(arguments: list[str]) -> int:
     for each in workers.values():
         each.close()
     memory()
+    imports()
     return 0
 
 

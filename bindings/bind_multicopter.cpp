@@ -211,16 +211,11 @@ class PyMulticopter {
     }
   }
 
-  /// Whether it is a propwash.trajectories.Reference, whose command() gives a TrajectoryCommand.
-  static bool is_reference(const py::object& command) {
-    return py::isinstance(command, py::module_::import("propwash.trajectories").attr("Reference"));
-  }
-
   /// Calls f(vehicle, function from row to command, number of rows) after checking the command
-  /// against the vehicle.
+  /// against the vehicle. A trajectories.Reference gives its command by command().
   template <class F>
   void with_command(const py::object& given, F&& f) {
-    if (as_command(given) == nullptr && is_reference(given)) {
+    if (as_command(given) == nullptr && py::hasattr(given, "command")) {
       return with_command(given.attr("command")(), std::forward<F>(f));
     }
     const Command& command = multicopter_command(given);

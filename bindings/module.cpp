@@ -6,12 +6,12 @@
 
 namespace {
 
-/// ParameterError of C++ as propwash.parameters.ParameterError.
+/// ParameterError of C++ as propwash.ParameterError.
 void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
   } catch (const propwash::ParameterError& error) {
-    const auto type = pybind11::module_::import("propwash.parameters").attr("ParameterError");
+    const auto type = pybind11::module_::import("propwash._checks").attr("ParameterError");
     PyErr_SetString(type.ptr(), error.what());
   }
 }

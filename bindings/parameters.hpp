@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// From the Python parameter classes (propwash.parameters) to the C++ ones, field by field.
+/// From the Python parameter classes (propwash.vehicle.parameters) to the C++ ones, field by field.
 
 #include <pybind11/pybind11.h>
 
@@ -11,8 +11,8 @@
 
 namespace propwash::bindings {
 
-/// From a resolved propwash.parameters.VehicleParameters. Raises ValueError for a field of another
-/// type or shape; the range of values is for validate().
+/// From a resolved propwash.vehicle.parameters.VehicleParameters. Raises ValueError for a field of
+/// another type or shape; the range of values is for validate().
 VehicleParameters vehicle_parameters(pybind11::handle object);
 CarParameters car_parameters(pybind11::handle object);
 ImuParameters<double> imu_parameters(pybind11::handle object);

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 import propwash as pw
 from numpy.typing import NDArray
-from propwash import flights, render
+from propwash import logs, render
 from propwash.render.in_the_loop import Eyes, LoopStep, Source
 from propwash.world import Scene
 
@@ -48,7 +48,7 @@ def simulated(seconds: float) -> Poses:
 def poses(log: str, seconds: float) -> Poses:
     """The recorded poses, or simulated ones."""
     try:
-        flight = flights.read_flight(log)
+        flight = logs.read_flight(log)
     except FileNotFoundError as error:
         print(f"{error}\nA flight that propwash simulates takes its place: a circle.")
         return simulated(seconds)

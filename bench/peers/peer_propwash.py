@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import propwash as pw
 from common import DT, Result, report, steps_per_second
-from propwash import bench
+from propwash.cli import bench
 
 NO_NOISE = "noise, floor"
 

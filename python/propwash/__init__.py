@@ -3,93 +3,110 @@
 >>> import propwash as pw
 >>> uav = pw.Multicopter("blackbird", integrator="rk4", seed=1)
 >>> uav.step(pw.RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, substeps=960)
+
+Packages are imported where a name of theirs is first used.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from propwash import frames, integrate, parameters, render, trajectories, vehicles, world
-from propwash._core import (
-    AttitudeThrust,
-    PositionCommand,
-    RateThrust,
-    RotorSpeeds,
-    SpeedYawRate,
-    TrajectoryCommand,
-    VelocityCommand,
-    __version__,
-)
-from propwash._fleet_parameters import FleetParameters
-from propwash._fleet_sensors import FleetSensor
-from propwash._fleet_types import (
-    Dryden,
-    FleetImuReading,
-    FleetState,
-    FleetTrajectory,
-    SensorRecord,
-    ThreadPool,
-)
-from propwash.car import Car, CarState, CarTrajectory
-from propwash.control import Allocation, LowPass, Pid, RateController, RotorCommand, Wrench
-from propwash.fleet import Fleet, build_info
-from propwash.imu import Imu
-from propwash.linearize import LinearModel, linearize
-from propwash.multicopter import (
-    DEFAULT_DT,
-    ImuReading,
-    Multicopter,
-    MulticopterState,
-    Trajectory,
-)
-from propwash.outer_loops import OuterLoops
-from propwash.parameters import (
-    BatteryParameters,
-    BodyParameters,
-    CarParameters,
-    DragParameters,
-    ImuParameters,
-    LowPassParameters,
-    MotorParameters,
-    ParameterError,
-    ProcessNoiseParameters,
-    RateControllerParameters,
-    RotorDragParameters,
-    RotorParameters,
-    VehicleParameters,
-)
-from propwash.sensors import (
-    Barometer,
-    BarometerReading,
-    BeaconReading,
-    Beacons,
-    Camera,
-    CollisionReading,
-    CollisionSensor,
-    DepthCamera,
-    DepthReading,
-    Gnss,
-    GnssReading,
-    Magnetometer,
-    MagnetometerReading,
-    Pixels,
-    RangeFinder,
-    RangeReading,
-    Sensor,
-)
-from propwash.validation import validate
-from propwash.world import Scene, scene_json_schema, scene_names
-
 if TYPE_CHECKING:
-    from propwash import identify
-else:
-
-    def __getattr__(name: str) -> Any:
-        """What would take a third of the time to import propwash, for those who ask for it."""
-        if name == "identify":
-            from importlib import import_module
-
-            return import_module("propwash.identify")
-        raise AttributeError(f"module 'propwash' has no attribute {name!r}")
-
+    from propwash import (
+        control,
+        fleet,
+        frames,
+        identify,
+        integrate,
+        logs,
+        race,
+        render,
+        sensors,
+        trajectories,
+        tune,
+        vehicle,
+        viz,
+        world,
+    )
+    from propwash._checks import ParameterError
+    from propwash._core import (
+        AttitudeThrust,
+        PositionCommand,
+        RateThrust,
+        RotorSpeeds,
+        SpeedYawRate,
+        TrajectoryCommand,
+        VelocityCommand,
+        __version__,
+    )
+    from propwash.control import (
+        Allocation,
+        LinearModel,
+        LowPass,
+        Pid,
+        RateController,
+        RotorCommand,
+        Wrench,
+        linearize,
+    )
+    from propwash.fleet import (
+        Dryden,
+        Fleet,
+        FleetImuReading,
+        FleetParameters,
+        FleetSensor,
+        FleetState,
+        FleetTrajectory,
+        SensorRecord,
+        ThreadPool,
+        build_info,
+    )
+    from propwash.sensors import (
+        Barometer,
+        BarometerReading,
+        BeaconReading,
+        Beacons,
+        Camera,
+        CollisionReading,
+        CollisionSensor,
+        DepthCamera,
+        DepthReading,
+        Gnss,
+        GnssReading,
+        Magnetometer,
+        MagnetometerReading,
+        Pixels,
+        RangeFinder,
+        RangeReading,
+        Sensor,
+    )
+    from propwash.vehicle import (
+        DEFAULT_DT,
+        BatteryParameters,
+        BodyParameters,
+        Car,
+        CarParameters,
+        CarState,
+        CarTrajectory,
+        DragParameters,
+        Imu,
+        ImuParameters,
+        ImuReading,
+        LowPassParameters,
+        MotorParameters,
+        Multicopter,
+        MulticopterState,
+        OuterLoops,
+        ProcessNoiseParameters,
+        RateControllerParameters,
+        RotorDragParameters,
+        RotorParameters,
+        Trajectory,
+        VehicleParameters,
+        parameters,
+        validate,
+    )
+    from propwash.vehicle import files as vehicles
+    from propwash.world import Scene, scene_json_schema, scene_names
 
 __all__ = [
     "DEFAULT_DT",
@@ -158,16 +175,57 @@ __all__ = [
     "Wrench",
     "__version__",
     "build_info",
+    "control",
+    "fleet",
     "frames",
     "identify",
     "integrate",
     "linearize",
+    "logs",
     "parameters",
+    "race",
     "render",
     "scene_json_schema",
     "scene_names",
+    "sensors",
     "trajectories",
+    "tune",
     "validate",
+    "vehicle",
     "vehicles",
+    "viz",
     "world",
 ]
+
+_MODULES = {
+    "frames": "frames",
+    "identify": "identify",
+    "integrate": "integrate",
+    "logs": "logs",
+    "parameters": "vehicle.parameters",
+    "race": "race",
+    "render": "render",
+    "trajectories": "trajectories",
+    "tune": "tune",
+    "vehicles": "vehicle.files",
+    "viz": "viz",
+}
+_PACKAGES = ("vehicle", "fleet", "world", "control", "sensors")
+"""Those whose names are names of propwash too, each after those that it imports."""
+
+
+def __getattr__(name: str) -> Any:
+    """A module, or a name of one of the packages."""
+    if name in _MODULES or name in _PACKAGES:
+        value: Any = import_module(f"propwash.{_MODULES.get(name, name)}")
+    elif name in __all__:
+        packages = (import_module(f"propwash.{package}") for package in _PACKAGES)
+        value = next(vars(each)[name] for each in packages if name in each.__all__)
+    else:
+        raise AttributeError(f"module 'propwash' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

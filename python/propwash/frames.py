@@ -21,8 +21,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash.multicopter import ImuReading, MulticopterState
-from propwash.parameters import VehicleParameters
+from propwash.vehicle.multicopter import ImuReading, MulticopterState
+from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 

@@ -316,7 +316,7 @@ def _checkpoint(folder: Path) -> list[Files]:
 
 
 def _toml(name: str) -> bytes:
-    return (_PACKAGE / "vehicles" / f"{name}.toml").read_bytes()
+    return (_PACKAGE / "vehicle" / "files" / f"{name}.toml").read_bytes()
 
 
 def _vehicles(folder: Path) -> list[Files]:

@@ -19,8 +19,8 @@ import numpy as np
 import propwash as pw
 from fuzz_files import Files, seeds
 from fuzz_mutations import BINARY, NUMBER, TEXT, TOKENS, Mutation, mutated
-from propwash import flights, identify
-from propwash.flightgoggles import import_flightgoggles
+from propwash import identify, logs
+from propwash.vehicle.flightgoggles import import_flightgoggles
 from propwash.world import Scene
 
 Error = type[Exception]
@@ -176,7 +176,7 @@ def _scene(path: Path) -> None:
         require(start is None or np.isfinite([*start.position, start.yaw]).all(), "start")
 
 
-def _flight(flight: flights.Flight) -> None:
+def _flight(flight: logs.Flight) -> None:
     require(np.isfinite(flight.time).all(), "times not finite")
     require((np.diff(flight.time) > 0.0).all(), "times do not increase")
     rows = len(flight.time)
@@ -209,7 +209,7 @@ def _csv(path: Path) -> None:
         _flight(identify.read_log(path, _MAPPING))
     else:
         _flight(identify.read_log(path))
-        _flight(flights.read_flight(path))
+        _flight(logs.read_flight(path))
 
 
 def _columns(path: Path) -> None:
@@ -239,7 +239,7 @@ def _policy(path: Path) -> None:
 
 
 def _checkpoint(path: Path) -> None:
-    from propwash._train_command import read_checkpoint
+    from propwash.cli.train import read_checkpoint
 
     kept = read_checkpoint(path)
     json.dumps([kept["settings"], kept["curve"], kept["seconds"]])

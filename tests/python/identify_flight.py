@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import propwash as pw
-from propwash.flights import Flight
 from propwash.identify import Noise
-from propwash.multicopter import Array
+from propwash.logs import Flight
+from propwash.vehicle.multicopter import Array
 
 PERIOD = 4e-3
 NOISE = Noise(

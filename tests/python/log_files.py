@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from propwash import frames, identify
-from propwash.multicopter import Array
+from propwash.vehicle.multicopter import Array
 
 Topic = tuple[str, Array, Array]
 """Fields as a ULog declares them, times (K,) in s, values (K, N)."""

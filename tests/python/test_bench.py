@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from propwash import bench
 from propwash.__main__ import main
+from propwash.cli import bench
 
 BRIEF = bench.Timing(repeats=1, seconds=1e-4)
 KEYS = [

@@ -14,7 +14,7 @@ import propwash as pw
 import pytest
 from propwash import sensors, trajectories, tune, world
 from propwash.control import LowPass, OuterLoops, Pid, RateController, TrajectoryCommand
-from propwash.parameters import ParameterError
+from propwash.vehicle.parameters import ParameterError
 
 VEHICLE = pw.vehicles.load("flightgoggles")
 LOOPS = OuterLoops.of(VEHICLE)

@@ -18,19 +18,11 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from figure_helpers import check_figure, check_texts, drawn_texts
-from propwash import (
-    _figures,
-    _flight_film,
-    _race_film,
-    _race_map,
-    _training_curve,
-    demo,
-    flights,
-    plots,
-    race,
-    replay,
-    trajectories,
-)
+from propwash import logs, race, trajectories, viz
+from propwash.cli import _flight_film, _training_curve, demo
+from propwash.race import _film as _race_film
+from propwash.race import _map as _race_map
+from propwash.viz import figures as _figures
 from propwash.world import Scene
 
 
@@ -78,12 +70,10 @@ def allan_of_a_log() -> Any:
 
 
 def replayed() -> Any:
-    files = [file for folder in flights.flight_folders() for file in folder.glob("*.csv")]
+    files = [file for folder in logs.flight_folders() for file in folder.glob("*.csv")]
     if not files:
         pytest.skip("there are no real flights here; see CONTRIBUTING.md")
-    return plots.replay_figure(
-        replay.replay(flights.read_flight(sorted(files)[0], stop=8.0), "crazyflie")
-    )
+    return viz.replay_figure(logs.replay(logs.read_flight(sorted(files)[0], stop=8.0), "crazyflie"))
 
 
 def tuned(name: str) -> Any:
@@ -114,7 +104,7 @@ def identified() -> Any:
 
 def curve(monkeypatch: pytest.MonkeyPatch) -> Any:
     drawn: list[Any] = []
-    monkeypatch.setattr(plots, "save", lambda figure, file: drawn.append(figure))
+    monkeypatch.setattr(_training_curve, "save", lambda figure, file: drawn.append(figure))
     made = _training_curve.Curve()
     for k in range(60):
         made.add(8192 * k, 0.1 * k, 0.5 + 0.01 * k)
@@ -128,31 +118,31 @@ eight = trajectories.Lemniscate().sample(period=0.02)
 snap = trajectories.minimum_snap(np.array([[0, 0, 1], [2, 1, 1.5], [4, -1, 2], [6, 0, 1]]))
 
 FIGURES: dict[str, tuple[Callable[[], Any], list[str]]] = {
-    "demo": (lambda: plots.demo_figure(demo.fly()), ["flightgoggles", "body rate [rad/s]"]),
+    "demo": (lambda: demo.figure(demo.fly()), ["flightgoggles", "body rate [rad/s]"]),
     "race": (
         lambda: _race_map.figure(flown_race()),
         ["flightgoggles on course 'alphapilot', seed 3", "1. Gate10", "start", "end", "height [m]"],
     ),
     "crash": (lambda: _race_map.figure(crashed_race()), ["collision with ground", "5. Gate9"]),
     "race in space": (
-        lambda: plots.trajectory_figure(flown_race().flight, scene=flown_race().scene),
+        lambda: viz.trajectory_figure(flown_race().flight, scene=flown_race().scene),
         ["1 flight, 19", "Gate10", "start", "end", "speed [m/s]"],
     ),
-    "one": (lambda: plots.trajectory_figure(fleet(1)), ["1 flight", "x [m]", "y [m]", "z [m]"]),
+    "one": (lambda: viz.trajectory_figure(fleet(1)), ["1 flight", "x [m]", "y [m]", "z [m]"]),
     "few": (
-        lambda: plots.trajectory_figure(
+        lambda: viz.trajectory_figure(
             fleet(8), landmarks={"target": [0, 0, 0], "way": eight.position}
         ),
         ["8 flights, 0.8", "0", "7", "target", "way"],
     ),
-    "many": (lambda: plots.trajectory_figure(fleet(40), title="forty"), ["forty"]),
+    "many": (lambda: viz.trajectory_figure(fleet(40), title="forty"), ["forty"]),
     "named": (
-        lambda: plots.trajectory_figure({"eight": eight, "snap": snap.sample(period=0.02)}),
+        lambda: viz.trajectory_figure({"eight": eight, "snap": snap.sample(period=0.02)}),
         ["2 flights", "eight", "snap"],
     ),
-    "point": (lambda: plots.trajectory_figure(np.zeros((2, 3))), ["1 flight"]),
-    "reference": (lambda: plots.reference_figure(eight), ["reference of", "rotor thrust [N]"]),
-    "minimum snap": (lambda: plots.reference_figure(snap.sample(period=0.02)), ["yaw [rad]"]),
+    "point": (lambda: viz.trajectory_figure(np.zeros((2, 3))), ["1 flight"]),
+    "reference": (lambda: viz.reference_figure(eight), ["reference of", "rotor thrust [N]"]),
+    "minimum snap": (lambda: viz.reference_figure(snap.sample(period=0.02)), ["yaw [rad]"]),
     "replay": (replayed, ["predicted by the vehicle 'crazyflie'", "time ahead [s]"]),
     "errors": (
         identified,
@@ -320,7 +310,7 @@ def test_names_cover_neither_each_other_nor_lines(seed: int) -> None:
 
 
 def test_scenes_without_gates_are_drawn_without() -> None:
-    figure = plots.trajectory_figure(fleet(1), scene=Scene.load("empty"))
+    figure = viz.trajectory_figure(fleet(1), scene=Scene.load("empty"))
     assert len(figure.axes[0].texts) == 0
 
 
@@ -334,4 +324,4 @@ def test_scenes_without_gates_are_drawn_without() -> None:
 )
 def test_invalid_landmarks_are_refused(landmarks: Any, says: str) -> None:
     with pytest.raises((TypeError, ValueError), match=says):
-        plots.trajectory_figure(fleet(1), landmarks=landmarks)
+        viz.trajectory_figure(fleet(1), landmarks=landmarks)

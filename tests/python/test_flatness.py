@@ -11,7 +11,7 @@ from helpers import code_blocks, run_in_order
 from numpy.typing import NDArray
 from path_helpers import ALL, PATHS, WAYPOINTS, away_from_leaps, places, turned
 from propwash import trajectories as tj
-from propwash._minimum_snap import demand
+from propwash.trajectories._minimum_snap import demand
 
 Array = NDArray[np.float64]
 
@@ -310,16 +310,16 @@ def test_a_path_of_ones_own_that_is_wrong_is_told_so() -> None:
 
 def test_a_reference_is_drawn_with_what_it_asks() -> None:
     pytest.importorskip("matplotlib")
-    from propwash import plots
+    from propwash import viz
 
     reference = PATHS["lemniscate"].sample(period=0.05)
-    figure = plots.reference_figure(reference, "flightgoggles", title="eight")
+    figure = viz.reference_figure(reference, "flightgoggles", title="eight")
     drawn = {axes.get_title(): axes for axes in figure.axes}
     asked = tj.flatness(reference, "flightgoggles")
     for line, values in zip(drawn["body rate"].lines, asked.body_rates.T, strict=True):
         assert np.array_equal(np.asarray(line.get_ydata()), values)
     with pytest.raises(ValueError, match="expected a single-vehicle reference"):
-        plots.reference_figure(PATHS["circle"].sample([0.0, 1.0], offset=[0.0, 1.0]))
+        viz.reference_figure(PATHS["circle"].sample([0.0, 1.0], offset=[0.0, 1.0]))
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the page")

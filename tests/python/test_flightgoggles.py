@@ -8,7 +8,7 @@ from pathlib import Path
 
 import propwash as pw
 import pytest
-from propwash.flightgoggles import PUBLISHED_CONTROLLER, import_flightgoggles
+from propwash.vehicle.flightgoggles import PUBLISHED_CONTROLLER, import_flightgoggles
 
 DRONE = """
 flightgoggles_uav_dynamics:

@@ -285,7 +285,7 @@ def test_rendering_costs_nothing_unless_it_is_asked_for() -> None:
         "envs.reset(seed=0)\n"
         "envs.step(np.zeros((2, 4)))\n"
         "assert envs._pictures is None and envs.task._scenery is None\n"
-        "wanted = ('propwash.gym._picture', 'propwash.render._bodies', 'pygame', 'PIL')\n"
+        "wanted = ('propwash.gym._picture', 'propwash.render.bodies', 'pygame', 'PIL')\n"
         "sys.exit(any(name in sys.modules for name in wanted))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -12,10 +12,11 @@ import numpy as np
 import propwash as pw
 import pytest
 from identify_flight import NOISE, clean_flight, noisy, simulated_flight, true_vehicle
-from propwash import _identify_command, flights, identify
-from propwash.identify._observer import with_observed_motion
+from propwash import identify, logs
+from propwash.cli import identify as _identify_command
 from propwash.identify._parameters import FORCES, catalogue, changed
-from propwash.multicopter import Array
+from propwash.logs._observer import with_observed_motion
+from propwash.vehicle.multicopter import Array
 from scipy.stats import chi2
 
 SIGMAS = 4.0
@@ -23,7 +24,7 @@ SIGMAS = 4.0
 
 
 def _real(pattern: str) -> list[Path]:
-    folders = [folder for folder in flights.flight_folders() if folder.is_dir()]
+    folders = [folder for folder in logs.flight_folders() if folder.is_dir()]
     files = sorted(file for folder in folders[:1] for file in folder.glob(pattern))
     if not files:
         pytest.skip("real flights: neither $PROPWASH_FLIGHTS nor ../shared/flights has any")

@@ -15,7 +15,7 @@ from propwash import _core, identify
 from propwash.identify._parameters import balance_signs, catalogue
 from propwash.identify._problem import Problem, free_names, prepare
 from propwash.identify._shooting import RECORDED, STEP, Flyer, Windows, commands, fly
-from propwash.multicopter import Array
+from propwash.vehicle.multicopter import Array
 
 pytest.importorskip("scipy")
 

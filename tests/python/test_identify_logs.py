@@ -12,7 +12,7 @@ import propwash as pw
 import pytest
 from propwash import identify
 from propwash.identify import Columns
-from propwash.multicopter import Array
+from propwash.vehicle.multicopter import Array
 
 COLUMNS = Columns(
     time="us",

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 from fuzz_files import seeds
-from propwash import flights, identify, vehicles
-from propwash.flightgoggles import import_flightgoggles
-from propwash.parameters import ParameterError
+from propwash import identify, logs
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.flightgoggles import import_flightgoggles
+from propwash.vehicle.parameters import ParameterError
 from propwash.world import Forest, Gate, Marker, Scene, Start, Warehouse
 
 Read = Callable[[Path], Any]
@@ -48,7 +49,7 @@ READERS: dict[str, Reader] = {
     "obj": ("statue.obj", _mesh, ParameterError),
     "stl": ("statue.stl", _mesh, ParameterError),
     "flightgoggles": ("drone.yaml", _goggles, ParameterError),
-    "flight": ("log.csv", flights.read_flight, ValueError),
+    "flight": ("log.csv", logs.read_flight, ValueError),
     "csv": ("log.csv", identify.read_log, ValueError),
     "columns": ("columns.toml", identify.Columns.from_toml, ValueError),
     "ulog": ("log.ulg", identify.read_log, ValueError),

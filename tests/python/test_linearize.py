@@ -9,7 +9,7 @@ import numpy as np
 import propwash as pw
 import pytest
 from helpers import Array
-from propwash.linearize import LinearModel, linearize
+from propwash.control import LinearModel, linearize
 from scipy.linalg import expm
 
 DT = 1.0 / 500.0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from propwash import parameters
+from propwash.vehicle import parameters
 
 DT = 1.0 / 960.0
 UNLIKE = {

@@ -41,7 +41,7 @@ def row(command: pw.RateThrust, i: int) -> pw.RateThrust:
 
 @pytest.mark.parametrize("name", MULTICOPTERS)
 @pytest.mark.parametrize("integrator", ["euler", "rk4", "symplectic_euler"])
-def test_hover_trim_stays(name: str, integrator: pw.multicopter.Integrator) -> None:
+def test_hover_trim_stays(name: str, integrator: pw.vehicle.Integrator) -> None:
     uav = pw.Multicopter(name, integrator=integrator, noise=False)
     hover = uav.trim()
     uav.step(pw.RotorSpeeds(hover.rotor_speeds), substeps=960)
@@ -381,7 +381,7 @@ def test_commands_with_noise_off_are_those_of_the_controller_alone() -> None:
 
 @pytest.mark.parametrize("integrator", ["euler", "symplectic_euler"])
 def test_step_beyond_the_motor_time_constant_warns(
-    integrator: pw.multicopter.Integrator,
+    integrator: pw.vehicle.Integrator,
 ) -> None:
     uav = pw.Multicopter("flightgoggles", integrator=integrator)
     command = pw.RotorSpeeds([1000.0] * 4)

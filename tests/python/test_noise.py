@@ -136,7 +136,7 @@ def test_initial_bias_has_its_deviation_and_is_in_the_reading() -> None:
 @pytest.mark.parametrize("dt", [1 / 960, 1 / 240, 1 / 60])
 @pytest.mark.parametrize("integrator", ["euler", "rk4"])
 def test_process_noise_does_not_depend_on_the_step(
-    dt: float, integrator: pw.multicopter.Integrator
+    dt: float, integrator: pw.vehicle.Integrator
 ) -> None:
     """Velocity and rates walk: variances W_f t / m^2 and W_mu t / J^2."""
     force, torque, duration = 2e-4, 1e-10, 0.5

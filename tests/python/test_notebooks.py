@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from propwash.flights import flight_folders
+from propwash.logs import flight_folders
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "examples" / "notebooks"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))

@@ -51,7 +51,7 @@ def flight(name: str) -> Flight:
     return Flight(vehicle, start, commands, wind, exact)
 
 
-def flown(told: Flight, integrator: pw.multicopter.Integrator, substeps: int) -> pw.Trajectory:
+def flown(told: Flight, integrator: pw.vehicle.Integrator, substeps: int) -> pw.Trajectory:
     """The library's flight, `substeps` steps for each command."""
     uav = pw.Multicopter(told.vehicle, integrator=integrator, noise=False)
     uav.wind = told.wind
@@ -60,7 +60,7 @@ def flown(told: Flight, integrator: pw.multicopter.Integrator, substeps: int) ->
     return uav.rollout(pw.RotorSpeeds(told.commands), HELD / substeps, substeps=substeps)
 
 
-def errors(told: Flight, integrator: pw.multicopter.Integrator, substeps: int) -> dict[str, float]:
+def errors(told: Flight, integrator: pw.vehicle.Integrator, substeps: int) -> dict[str, float]:
     """The largest error of each group of the state, over the largest value of the group."""
     difference = np.abs(packed(flown(told, integrator, substeps)) - told.exact)
     return {

@@ -19,8 +19,8 @@ from propwash.control import (
     TrajectoryCommand,
     VelocityCommand,
 )
-from propwash.parameters import ParameterError
 from propwash.trajectories import Lemniscate
+from propwash.vehicle.parameters import ParameterError
 
 N = 6
 LEVEL = np.tile([1.0, 0.0, 0.0, 0.0], (N, 1))

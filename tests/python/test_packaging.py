@@ -102,8 +102,8 @@ def test_wheel_holds_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> Non
         for path in (ROOT / "include").rglob("*.hpp")
     }
     vehicles = {
-        f"propwash/vehicles/{path.name}"
-        for path in (ROOT / "python" / "propwash" / "vehicles").glob("*.toml")
+        f"propwash/vehicle/files/{path.name}"
+        for path in (ROOT / "python" / "propwash" / "vehicle" / "files").glob("*.toml")
     }
     wanted = {
         "propwash/__init__.py",

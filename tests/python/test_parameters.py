@@ -21,10 +21,10 @@ import propwash as pw
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from propwash import parameters
+from propwash.vehicle import parameters
 
 ROOT = Path(__file__).resolve().parents[2]
-VEHICLES = ROOT / "python" / "propwash" / "vehicles"
+VEHICLES = ROOT / "python" / "propwash" / "vehicle" / "files"
 NAMES = pw.vehicles.names(None)
 MULTICOPTERS = pw.vehicles.names()
 

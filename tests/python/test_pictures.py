@@ -10,7 +10,9 @@ import numpy as np
 import propwash as pw
 import pytest
 from numpy.typing import NDArray
-from propwash import _flown, plots, race
+from propwash import race
+from propwash import viz as plots
+from propwash.viz import flown as _flown
 from propwash.world import Box, Cylinder, Gate, Plane, Scene, Sphere
 
 Array = NDArray[np.float64]

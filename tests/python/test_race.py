@@ -12,8 +12,10 @@ import numpy as np
 import propwash as pw
 import pytest
 from numpy.typing import NDArray
-from propwash import _guidance, _race_film, race
+from propwash import _rotation, race
 from propwash.__main__ import main
+from propwash.race import _film as _race_film
+from propwash.race import _guidance
 from propwash.world import Box, Gate, Plane, Scene, Start
 
 Array = NDArray[np.float64]
@@ -97,7 +99,7 @@ def test_what_is_flown_through_the_gates_in_order_counts() -> None:
 def test_the_opening_ends_at_its_edges(yaw: float) -> None:
     """Crossed squarely at a point of the plane: inside counts, outside does not."""
     one = gate("A", 3.0, -1.0, yaw)
-    turn = _guidance.rotation(np.array(one.attitude))
+    turn = _rotation.rotation(np.array(one.attitude))
     rng = np.random.default_rng(5)
     for left, up in rng.uniform(-2.0, 2.0, (200, 2)):
         ends = np.array([[-0.7, left, up], [0.9, left, up]]) @ turn.T + one.position
@@ -337,7 +339,7 @@ def test_a_gimbal_is_half_level_and_looks_where_the_vehicle_goes() -> None:
     attitude = (c * lean[0], -s * lean[2], c * lean[2], s * lean[0])
     leaning = race.Flight(flight.time, flight.position, np.tile(attitude, (len(flight.time), 1)),
                           flight.velocity)  # fmt: skip
-    matrix = _guidance.rotation(_race_film.gimbal(leaning, flight.time[:1])[0])
+    matrix = _rotation.rotation(_race_film.gimbal(leaning, flight.time[:1])[0])
     assert matrix[:, 0] == pytest.approx([math.cos(0.7), math.sin(0.7), 0.0], abs=1e-12)
     assert matrix[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)
 

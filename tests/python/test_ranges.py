@@ -13,8 +13,9 @@ import numpy as np
 import propwash as pw
 import pytest
 from helpers import MULTICOPTERS
-from propwash import _core, outer_loops
-from propwash.parameters import ParameterError, ParameterSet
+from propwash import _core
+from propwash.vehicle import outer_loops
+from propwash.vehicle.parameters import ParameterError, ParameterSet
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "propwash" / "vehicle" / "ranges.hpp"

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from path_helpers import ALL, PATHS, TIMES, WAYPOINTS, away_from_leaps, places
 from propwash import trajectories as tj
-from propwash._reference import composed
-from propwash._splines import BEND, SNAP, Kind, Problem, _unit
+from propwash.trajectories._reference import composed
+from propwash.trajectories._splines import BEND, SNAP, Kind, Problem, _unit
 
 Array = NDArray[np.float64]
 

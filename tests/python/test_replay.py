@@ -10,14 +10,13 @@ from pathlib import Path
 import numpy as np
 import propwash as pw
 import pytest
-from propwash import _replay_command, flights, frames, plots, replay
-from propwash.multicopter import Array
+from propwash import frames, logs, viz
+from propwash.cli import replay as _replay_command
+from propwash.vehicle.multicopter import Array
 
 PERIOD = 0.01
 REAL_FLIGHTS = sorted(
-    {
-        file.name: file for folder in flights.flight_folders() for file in folder.glob("*.csv")
-    }.items()
+    {file.name: file for folder in logs.flight_folders() for file in folder.glob("*.csv")}.items()
 )
 
 
@@ -34,7 +33,7 @@ def _write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
     fastest = uav.parameters.motor_values("speed_max")[0]
     time = np.arange(0.0, 6.0, PERIOD)
     hover = float(np.asarray(uav.trim().rotor_speeds)[0]) / fastest
-    duty = np.round(_duty(time, hover) * flights.PWM_FULL, 1) / flights.PWM_FULL
+    duty = np.round(_duty(time, hover) * logs.PWM_FULL, 1) / logs.PWM_FULL
     # the motors turn already, as the log's first command has it
     uav.step(pw.RotorSpeeds(0.5 * (duty[0] + duty[1]) * fastest), dt=1e-3, substeps=4000)
     uav.set_state(uav.trim(), position=[0.0, 0.0, 1.0], rotor_speeds=uav.rotor_speeds)
@@ -43,11 +42,11 @@ def _write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
         attitude = frames.wxyz_to_xyzw(uav.attitude)
         if k % 3 == 1:  # a quaternion and its negative are one attitude
             attitude = -attitude
-        force = uav.imu.specific_force / flights.STANDARD_GRAVITY
+        force = uav.imu.specific_force / logs.STANDARD_GRAVITY
         rows.append(
             [
                 *(t, *uav.position, *attitude, *uav.velocity, *uav.body_rates, *force),
-                *(0.0, 0.0, 0.0, *(duty[k] * flights.PWM_FULL), uav.battery_voltage),
+                *(0.0, 0.0, 0.0, *(duty[k] * logs.PWM_FULL), uav.battery_voltage),
             ]
         )
         if k + 1 < len(time):
@@ -72,10 +71,10 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_flight_of_the_model_is_predicted_by_the_model(simulated: Path) -> None:
-    result = replay.replay(flights.read_flight(simulated), "crazyflie")
+    result = logs.replay(logs.read_flight(simulated), "crazyflie")
     assert set(result.predictions) == {"model", "attitude given"}
     assert len(result.predictions["model"].time) > 10
-    for horizon in replay.HORIZONS:
+    for horizon in logs.HORIZONS:
         assert result.error("model", "position", horizon).max() < 1e-6
         assert result.error("model", "velocity", horizon).max() < 1e-6
         assert result.error("model", "attitude", horizon).max() < 1e-4
@@ -84,7 +83,7 @@ def test_a_flight_of_the_model_is_predicted_by_the_model(simulated: Path) -> Non
 
 def test_another_vehicle_does_not_predict_it(simulated: Path) -> None:
     heavier = pw.vehicles.load("crazyflie").replace(body={"mass": 0.030})
-    result = replay.replay(flights.read_flight(simulated), heavier)
+    result = logs.replay(logs.read_flight(simulated), heavier)
     # a tenth of the thrust is missing: g t^2 / 20
     drop = np.median(result.error("attitude given", "position", 0.5))
     assert drop == pytest.approx(9.81 * 0.1 * 0.5**2 / 2, rel=0.2)
@@ -93,8 +92,8 @@ def test_another_vehicle_does_not_predict_it(simulated: Path) -> None:
 def test_the_table_has_a_row_for_every_quantity_and_a_column_for_every_horizon(
     simulated: Path,
 ) -> None:
-    result = replay.replay(flights.read_flight(simulated))
-    text = replay.table(result, (0.1, 0.25))
+    result = logs.replay(logs.read_flight(simulated))
+    text = logs.replay_table(result, (0.1, 0.25))
     assert "position [m]" in text
     assert "attitude [deg]" in text
     assert text.splitlines()[0].split() == ["0.1", "s", "ahead", "0.25", "s", "ahead"]
@@ -102,10 +101,10 @@ def test_the_table_has_a_row_for_every_quantity_and_a_column_for_every_horizon(
 
 def test_a_piece_that_begins_in_the_air_is_predicted_as_in_the_whole_log(simulated: Path) -> None:
     """Motors turn already: they did not start in the piece's first row."""
-    whole = replay.replay(flights.read_flight(simulated), longest=0.5)
+    whole = logs.replay(logs.read_flight(simulated), longest=0.5)
     starts = whole.predictions["model"].time[:, 0]
     begin = float(starts[len(starts) // 2]) - whole.period
-    piece = replay.replay(flights.read_flight(simulated, start=begin - 1e-9), longest=0.5)
+    piece = logs.replay(logs.read_flight(simulated, start=begin - 1e-9), longest=0.5)
     first = piece.predictions["model"]
     k = int(np.argmin(np.abs(starts - first.time[0, 0])))
     for quantity in ("velocity", "body rates"):
@@ -118,13 +117,13 @@ def test_a_piece_that_begins_in_the_air_is_predicted_as_in_the_whole_log(simulat
 def test_real_flights_replay(name: str, path: Path | None) -> None:
     if path is None:
         pytest.skip("real flights: neither $PROPWASH_FLIGHTS nor ../shared/flights has any")
-    flight = flights.read_flight(path)
+    flight = logs.read_flight(path)
     if flight.position is not None:
-        result = replay.replay(flight, "crazyflie", every=0.5)
+        result = logs.replay(flight, "crazyflie", every=0.5)
         assert np.median(result.error("attitude given", "position", 0.5)) < 0.06
         assert np.median(result.error("attitude given", "position", 1.0)) < 0.20
         return
-    result = replay.replay(flight, "crazyflie", longest=0.05, every=0.02)
+    result = logs.replay(flight, "crazyflie", longest=0.05, every=0.02)
     prediction = result.predictions["model"]
     starts = np.searchsorted(result.flight.time, prediction.time[:, 0] - 1e-9) - 1
     # thrust: better than "it hovers"
@@ -148,7 +147,7 @@ def test_missing_columns_are_named(simulated: Path, tmp_path: Path, column: str)
     with path.open("w", newline="") as stream:
         csv.writer(stream).writerows([r[:index] + r[index + 1 :] for r in rows])
     with pytest.raises(ValueError, match=rf"missing\.csv: missing columns .*\b{column}\b"):
-        flights.read_flight(path)
+        logs.read_flight(path)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +164,7 @@ def test_what_is_no_log_is_refused(tmp_path: Path, text: str, message: str) -> N
     path = tmp_path / "log.csv"
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as error:
-        flights.read_flight(path)
+        logs.read_flight(path)
     assert str(path) in str(error.value)
 
 
@@ -188,7 +187,7 @@ def test_cells_of_a_column_that_is_read_are_numbers(
     with path.open("w", newline="") as stream:
         csv.writer(stream).writerows(rows)
     with pytest.raises(ValueError, match=message):
-        flights.read_flight(path)
+        logs.read_flight(path)
 
 
 def test_columns_that_nobody_asks_for_may_hold_anything(simulated: Path, tmp_path: Path) -> None:
@@ -199,11 +198,11 @@ def test_columns_that_nobody_asks_for_may_hold_anything(simulated: Path, tmp_pat
     ]
     path = tmp_path / "log.csv"
     path.write_text("\n".join(added), encoding="utf-8-sig")  # a spreadsheet's first three bytes
-    assert np.array_equal(flights.read_flight(path).duty, flights.read_flight(simulated).duty)
+    assert np.array_equal(logs.read_flight(path).duty, logs.read_flight(simulated).duty)
     twice = tmp_path / "twice.csv"
     twice.write_text("\n".join([lines[0].replace("imu_gyro_x", "pz"), *lines[1:]]))
     with pytest.raises(ValueError, match=r"2 columns have the name 'pz'; rename all but one"):
-        flights.read_flight(twice)
+        logs.read_flight(twice)
 
 
 def test_what_is_wrong_outside_of_a_piece_does_no_harm(simulated: Path, tmp_path: Path) -> None:
@@ -213,17 +212,17 @@ def test_what_is_wrong_outside_of_a_piece_does_no_harm(simulated: Path, tmp_path
     path = tmp_path / "gap.csv"
     path.write_text("\n".join(lines))
     with pytest.raises(ValueError, match=r"row 300: a gap .*: the piece to 2\.98 s and that from"):
-        flights.read_flight(path)
-    whole = flights.read_flight(simulated)
-    before = flights.read_flight(path, stop=2.98)
+        logs.read_flight(path)
+    whole = logs.read_flight(simulated)
+    before = logs.read_flight(path, stop=2.98)
     assert before.time == pytest.approx(whole.time[:299])
     with pytest.raises(ValueError, match=r"row 500: pz is not a finite number"):  # of the file
-        flights.read_flight(path, start=3.49)
-    after = flights.read_flight(path, 3.49, 5.4)
+        logs.read_flight(path, start=3.49)
+    after = logs.read_flight(path, 3.49, 5.4)
     assert after.time[0] == pytest.approx(3.49)
     assert after.duty[0] == pytest.approx(whole.duty[349])
     with pytest.raises(ValueError, match=r"rows between 7 and 8 s, the log has 0 to 5\.99 s"):
-        flights.read_flight(path, 7.0, 8.0)
+        logs.read_flight(path, 7.0, 8.0)
 
 
 def test_time_must_increase(simulated: Path, tmp_path: Path) -> None:
@@ -232,7 +231,7 @@ def test_time_must_increase(simulated: Path, tmp_path: Path) -> None:
     path = tmp_path / "shuffled.csv"
     path.write_text("\n".join(lines))
     with pytest.raises(ValueError, match=r"row 51: expected time to increase"):
-        flights.read_flight(path)
+        logs.read_flight(path)
 
 
 def test_an_attitude_that_is_no_rotation_is_named(simulated: Path, tmp_path: Path) -> None:
@@ -244,37 +243,37 @@ def test_an_attitude_that_is_no_rotation_is_named(simulated: Path, tmp_path: Pat
     with path.open("w", newline="") as stream:
         csv.writer(stream).writerows(rows)
     with pytest.raises(ValueError, match=r"row 8, at 0\.07 s: .* unit quaternion, its length is 0"):
-        flights.read_flight(path)
+        logs.read_flight(path)
 
 
 def test_a_log_that_begins_in_the_air_is_in_the_air(simulated: Path) -> None:
     """The ground is not where a piece of a flight begins: it may stay at its height, and below."""
-    level = flights.read_flight(simulated)
+    level = logs.read_flight(simulated)
     assert level.position is not None
     level = dataclasses.replace(level, position=level.position * [1.0, 1.0, 0.0])
-    result = replay.replay(level.cut(stop=2.0), longest=0.1, every=0.1)
+    result = logs.replay(level.cut(stop=2.0), longest=0.1, every=0.1)
     assert len(result.predictions["model"].time) == 19
 
 
 def test_errors_beyond_the_windows_are_refused(simulated: Path) -> None:
     """The sample before the first is not the last."""
-    result = replay.replay(flights.read_flight(simulated), longest=0.3, every=0.5)
+    result = logs.replay(logs.read_flight(simulated), longest=0.3, every=0.5)
     for horizon in (0.002, 0.0, -0.1, 0.31):
         with pytest.raises(ValueError, match=r"horizon: expected 0\.01 to 0\.3 s"):
             result.error("model", "position", horizon)
     with pytest.raises(ValueError, match=r"longest: expected at least the 0\.01 s of a sample"):
-        replay.replay(flights.read_flight(simulated), longest=0.004)
-    slow = flights.read_flight(simulated)
+        logs.replay(logs.read_flight(simulated), longest=0.004)
+    slow = logs.read_flight(simulated)
     with pytest.raises(ValueError, match=r"steps of at most 0\.1 s, got 10 s; set scale of time"):
-        replay.replay(dataclasses.replace(slow, time=1e3 * slow.time))
+        logs.replay(dataclasses.replace(slow, time=1e3 * slow.time))
 
 
 def test_what_was_observed_is_not_compared_as_if_it_had_been_measured(simulated: Path) -> None:
     """Without an attitude there is no heading, and no position to predict in the world."""
     flight = dataclasses.replace(
-        flights.read_flight(simulated).cut(stop=3.0), attitude=None, synchronous=True
+        logs.read_flight(simulated).cut(stop=3.0), attitude=None, synchronous=True
     )
-    result = replay.replay(flight, longest=0.1, every=0.5)
+    result = logs.replay(flight, longest=0.1, every=0.5)
     assert set(result.predictions) == {"model"}
     assert set(result.predictions["model"].errors) == {"body rates", "vertical specific force"}
 
@@ -292,10 +291,10 @@ def test_the_command_replays_a_piece_of_a_log_of_other_columns(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def absent(result: replay.Replay) -> None:
+    def absent(result: logs.Replay) -> None:
         raise ImportError("plots need matplotlib")
 
-    monkeypatch.setattr(plots, "replay_figure", absent)  # drawing takes longer than all the rest
+    monkeypatch.setattr(viz, "replay_figure", absent)  # drawing takes longer than all the rest
     log = tmp_path / "other.csv"
     log.write_text(simulated.read_text().replace("t,px", "seconds,px", 1))
     mapping = tmp_path / "columns.toml"
@@ -316,13 +315,13 @@ def test_the_command_replays_a_piece_of_a_log_of_other_columns(
 
 def test_a_vehicle_with_other_motors_is_refused(simulated: Path) -> None:
     with pytest.raises(ValueError, match="the log has 4 motors, vehicle 'hexacopter' has 6"):
-        replay.replay(flights.read_flight(simulated), "hexacopter")
+        logs.replay(logs.read_flight(simulated), "hexacopter")
 
 
 def test_flights_are_looked_for_where_the_user_says(
     simulated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROPWASH_FLIGHTS", str(simulated.parent))
-    assert flights.find_flight("simulated.csv") == simulated
+    assert logs.find_flight("simulated.csv") == simulated
     with pytest.raises(FileNotFoundError, match=r"nanobench-iros2026.*PROPWASH_FLIGHTS"):
-        flights.find_flight("no_such_flight.csv")
+        logs.find_flight("no_such_flight.csv")

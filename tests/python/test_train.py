@@ -18,10 +18,10 @@ pytest.importorskip("tensorboard")
 pytest.importorskip("tqdm")
 
 import propwash.gym as pg  # noqa: E402
-from propwash import _fly_command, _train_command  # noqa: E402
-from propwash.gym import _lessons, policy, ppo  # noqa: E402
-from propwash.gym._evaluate import evaluate  # noqa: E402
-from propwash.gym._measures import measures  # noqa: E402
+from propwash.cli import fly as _fly_command  # noqa: E402
+from propwash.cli import train as _train_command  # noqa: E402
+from propwash.gym import lessons, policy, ppo  # noqa: E402
+from propwash.gym.evaluation import evaluate, measures  # noqa: E402
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SOURCE = Path(ppo.__file__)
@@ -156,7 +156,7 @@ def test_an_agent_flies_alike_from_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", ["track", "race"])
 def test_the_other_tasks_can_be_taught(task: str) -> None:
-    lesson = _lessons.LESSONS[task]
+    lesson = lessons.LESSONS[task]
     options = {**lesson.options, **lesson.training}
     described = policy.describe(task, lesson.options)
     trained = ppo.PPO(described.make_vec(8, copy=False, **lesson.training), lesson.args, seed=0)

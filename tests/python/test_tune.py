@@ -9,7 +9,7 @@ import numpy as np
 import propwash as pw
 import pytest
 from propwash import tune
-from propwash.linearize import linearize
+from propwash.control import linearize
 
 DT = 1.0 / 960.0
 

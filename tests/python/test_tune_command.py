@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from propwash import _tune_command, tune
+from propwash import tune
+from propwash.cli import tune as _tune_command
 
 
 def command(*words: str) -> argparse.Namespace:

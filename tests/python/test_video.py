@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from propwash import _video
+from propwash.viz import video as _video
 
 
 def picture(value: int, height: int = 20, width: int = 32) -> NDArray[np.uint8]:

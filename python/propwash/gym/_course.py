@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import race
-from propwash._guidance import rotation
+from propwash._rotation import rotation
 from propwash.world import Gate, Plane, Scene
 
 Array = NDArray[np.float64]

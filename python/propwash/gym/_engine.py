@@ -11,10 +11,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _core, vehicles
-from propwash import _fleet_input as given
-from propwash._fleet_types import FleetState
-from propwash.fleet import Fleet
+from propwash import _checks as given
+from propwash import _core
+from propwash.fleet import Fleet, FleetState
 from propwash.gym import _actions, _snapshot
 from propwash.gym._draws import Draws
 from propwash.gym._options import Settings, check_names
@@ -23,8 +22,9 @@ from propwash.gym._sensed import SensedObservation
 from propwash.gym._snapshot import Snapshot, memory_of
 from propwash.gym._state import State
 from propwash.gym._task import Task
-from propwash.multicopter import MulticopterState
-from propwash.parameters import VehicleParameters
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.multicopter import MulticopterState
+from propwash.vehicle.parameters import VehicleParameters
 
 Numbers = NDArray[np.float32]
 Flags = NDArray[np.bool_]

@@ -9,12 +9,12 @@ from numbers import Real
 from os import PathLike
 from typing import Any, Literal, TypedDict, cast, get_args
 
-from propwash import _fleet_input as given
+from propwash import _checks as given
+from propwash._checks import nearest
 from propwash._core import ThreadPool
-from propwash._parameter_values import nearest
 from propwash.fleet import FleetIntegrator
-from propwash.multicopter import DEFAULT_DT
-from propwash.parameters import VehicleParameters
+from propwash.vehicle.multicopter import DEFAULT_DT
+from propwash.vehicle.parameters import VehicleParameters
 
 from propwash.fleet import Dryden  # isort: skip
 

@@ -15,8 +15,8 @@ from propwash import _core
 from propwash.gym._engine import Engine
 from propwash.gym._options import MOST_FRAMES, Settings
 from propwash.gym._scenery import GRID, MARKINGS
-from propwash.parameters import VehicleParameters
-from propwash.render._bodies import multicopter
+from propwash.render.bodies import multicopter
+from propwash.vehicle.parameters import VehicleParameters
 from propwash.world import Plane, Scene, Sphere
 
 Array = NDArray[np.float64]

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash import _checks as given
 from propwash import _core, race
-from propwash import _fleet_input as given
 from propwash.fleet import Fleet
 from propwash.gym import _course
 from propwash.gym._draws import Draws

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash._fleet_parameters import per_motor
-from propwash._parameter_values import ParameterError, checked_parameters
-from propwash.fleet import Fleet
+from propwash._checks import ParameterError, checked_parameters
+from propwash.fleet import Fleet, per_motor
 from propwash.gym import _draws
 from propwash.gym._draws import Draws
 from propwash.gym._options import Settings

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import msgspec
 import numpy as np
 
-from propwash import _parameter_values as values
-from propwash._parameter_values import Field
-from propwash.parameters import ParameterSet
+from propwash._checks import refusal
+from propwash.vehicle import fields as values
+from propwash.vehicle.fields import Field, ParameterSet
 
 RewardT = TypeVar("RewardT", bound="Reward")
 
@@ -27,9 +27,9 @@ class Reward(ParameterSet, frozen=True, kw_only=True):
         for name in self.__struct_fields__:
             value = getattr(self, name)
             if not abs(value) <= _LARGEST:
-                raise values.refusal(f"weights.{name}", value, "a finite number (float32)")
+                raise refusal(f"weights.{name}", value, "a finite number (float32)")
             if name in self.lengths and value < _LEAST_LENGTH:
-                raise values.refusal(f"weights.{name}", value, f"at least {_LEAST_LENGTH:g} m")
+                raise refusal(f"weights.{name}", value, f"at least {_LEAST_LENGTH:g} m")
 
     def numbers(self) -> tuple[float, ...]:
         """The fields in their order."""

@@ -9,14 +9,14 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _fleet_input as given
+from propwash import _checks as given
 from propwash.gym import _options
 from propwash.gym._engine import Engine
 from propwash.gym._environment import FleetEnvironment
 from propwash.gym._options import Options
 from propwash.gym._task import Task
 from propwash.gym._vector import one, seeded, spaces, told
-from propwash.multicopter import MulticopterState
+from propwash.vehicle.multicopter import MulticopterState
 
 
 class FleetEnv(FleetEnvironment, gymnasium.Env[Any, Any]):

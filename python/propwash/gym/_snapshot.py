@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash._fleet_sensors import FleetSensor
-from propwash.fleet import Fleet
+from propwash.fleet import Fleet, FleetSensor
 from propwash.gym._options import Settings
 from propwash.gym._task import Task
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _core
-from propwash._reference import positive
+from propwash._checks import positive
 from propwash.fleet import Fleet
 from propwash.gym._draws import Draws
 from propwash.gym._rewards import TrackReward, weights_of

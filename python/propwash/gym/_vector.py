@@ -11,14 +11,14 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _fleet_input as given
-from propwash._fleet_types import FleetState
+from propwash import _checks as given
+from propwash.fleet import FleetState
 from propwash.gym import _options
 from propwash.gym._engine import Engine, Step
 from propwash.gym._environment import FleetEnvironment
 from propwash.gym._options import Options
 from propwash.gym._task import Task
-from propwash.multicopter import MulticopterState
+from propwash.vehicle.multicopter import MulticopterState
 
 Flags = NDArray[np.bool_]
 

@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import propwash.gym as pg
-from propwash._input_files import is_file, read_bytes
-from propwash._parameter_values import shown
-from propwash._whole_files import written_whole
+from propwash._checks import shown
+from propwash._files import is_file, read_bytes, written_whole
 from propwash.gym import _options
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import propwash.gym as pg
-from propwash.gym._evaluate import evaluate
+from propwash.gym.evaluation import evaluate
 
 try:
     import torch

@@ -9,15 +9,15 @@ docs/identify.md tells how. Needs scipy (`pip install "propwash[tune]"`), for UL
 files and ROS bags the extra `log`.
 """
 
-from propwash.flights import Flight as FlightLog
 from propwash.identify._allan import AllanCurve, AxisNoise, ImuNoise, Interval, allan, fit_imu
 from propwash.identify._fit import Estimate, Identified, LogEstimate, Whiteness, fit_vehicle
 from propwash.identify._judge import Score, hold_out, leave_one_out
 from propwash.identify._judge import table as score_table
 from propwash.identify._pieces import Noise
 from propwash.identify._plots import allan_figure, errors_figure
-from propwash.identify._problem import Battery
-from propwash.identify._readers import Columns, read_log
+from propwash.identify._problem import Battery, usable
+from propwash.logs import Columns, read_log
+from propwash.logs import Flight as FlightLog
 
 __all__ = [
     "AllanCurve",
@@ -42,4 +42,5 @@ __all__ = [
     "leave_one_out",
     "read_log",
     "score_table",
+    "usable",
 ]

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash.flights import Flight
 from propwash.identify._extras import require_scipy
+from propwash.logs import Flight
 
 Array = NDArray[np.float64]
 

@@ -10,14 +10,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import vehicles
-from propwash._whole_files import written_whole
-from propwash.flights import Flight
+from propwash._checks import ParameterError
+from propwash._files import written_whole
 from propwash.identify._extras import require_scipy
 from propwash.identify._parameters import catalogue
 from propwash.identify._pieces import Noise
 from propwash.identify._problem import Battery, LogModel, Problem, free_names, prepare
-from propwash.parameters import ParameterError, VehicleParameters
+from propwash.logs import Flight
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 

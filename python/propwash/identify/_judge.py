@@ -9,13 +9,13 @@ from os import PathLike
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import vehicles
-from propwash.flights import Flight
 from propwash.identify import _fit
 from propwash.identify._pieces import Forces, Noise, Rates, flying_rows
 from propwash.identify._problem import prepare, usable
 from propwash.identify._shooting import Flyer, fly
-from propwash.parameters import VehicleParameters
+from propwash.logs import Flight
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 

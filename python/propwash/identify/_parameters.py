@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.parameters import VehicleParameters
+from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 Fields = dict[str, NDArray[Any]]

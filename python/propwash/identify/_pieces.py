@@ -16,8 +16,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.flights import Flight
 from propwash.identify._shooting import Flown, Windows
+from propwash.logs import Flight
 
 Array = NDArray[np.float64]
 

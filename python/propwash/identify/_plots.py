@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from propwash._figures import new_figure
 from propwash.identify._allan import SENSORS, ImuNoise
 from propwash.identify._judge import Score
+from propwash.viz.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash._fleet_types import pool_of
-from propwash.flights import Flight
+from propwash.fleet.threads import pool_of
 from propwash.identify import _parameters as free_parameters
-from propwash.identify._observer import can_observe, with_observed_motion
 from propwash.identify._parameters import FreeParameter
 from propwash.identify._pieces import Forces, Noise, Rates, check_voltage, flying_rows
 from propwash.identify._shooting import Flyer, fly
-from propwash.parameters import VehicleParameters
+from propwash.logs import Flight, can_observe, with_observed_motion
+from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 

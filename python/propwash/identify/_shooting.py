@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
-from propwash._fleet_types import pool_of
-from propwash.flights import Flight
-from propwash.parameters import VehicleParameters
+from propwash.fleet.threads import pool_of
+from propwash.logs import Flight
+from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 

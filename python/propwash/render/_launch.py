@@ -26,7 +26,7 @@ class RendererProcess:
         command: Sequence[str] | None = None,
     ) -> None:
         self.command = [
-            *(command or (sys.executable, "-m", "propwash.render._child")),
+            *(command or (sys.executable, "-m", "propwash.cli.render_child")),
             *(("--scene", scene) if scene else ()),
             *("--port", str(ports[0]), str(ports[1])),
             *("--client-ip", address),

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
-from propwash.render import _bodies
+from propwash.render import bodies as prefabs
 from propwash.render._pose import IDENTITY, Pose
 from propwash.render.cameras import Kind
 from propwash.render.frame import Image
@@ -205,7 +205,7 @@ class Reference:
             return
         self._painter.remove_bodies()
         for body in bodies:
-            self._painter.add_body(_bodies.body(body.prefab, body.size).core)
+            self._painter.add_body(prefabs.body(body.prefab, body.size).core)
         self._known = known
 
     def _move(self, now: dict[str, Pose], before: dict[str, Pose]) -> None:
@@ -224,8 +224,8 @@ class Reference:
         names, positions = list(self._marker_names), [np.asarray(self._marker_positions)]
         for body in bodies:
             # clients split the name of a landmark at its underscore
-            if _bodies.is_gate(body.prefab) and "_" not in body.name:
-                own, places = _bodies.body(body.prefab, body.size).markers
+            if prefabs.is_gate(body.prefab) and "_" not in body.name:
+                own, places = prefabs.body(body.prefab, body.size).markers
                 names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in own]
                 rotation = _matrix(body.pose[1])
                 positions.append(np.asarray(places) @ rotation.T + np.array(body.pose[0]))

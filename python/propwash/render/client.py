@@ -9,7 +9,6 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash.camera import Camera
 from propwash.render import _pose
 from propwash.render._engine import LOCAL, Engine, described_silence
 from propwash.render._launch import RendererProcess
@@ -38,6 +37,7 @@ from propwash.render.cameras import (
 from propwash.render.errors import RendererError, RenderTimeoutError
 from propwash.render.frame import Frame
 from propwash.render.statistics import Statistics
+from propwash.sensors import Camera
 
 __all__ = ["Client"]
 

@@ -9,8 +9,7 @@ Needs scipy (`pip install "propwash[tune]"`), for plots matplotlib.
 True
 """
 
-from propwash.plots import save
-from propwash.tune._autotune import Tuning, autotune, bandwidth_limit
+from propwash.tune._autotune import RANGES, Tuning, autotune, bandwidth_limit
 from propwash.tune._errors import TuneError
 from propwash.tune._loop import AXES, Gains, Margins, RateLoop, margins_of
 from propwash.tune._plots import (
@@ -21,11 +20,13 @@ from propwash.tune._plots import (
     pareto_figure,
     step_figure,
 )
-from propwash.tune._step import StepFigures, StepResponse, step_figures, step_response
+from propwash.tune._step import StepFigures, StepResponse, milliseconds, step_figures, step_response
 from propwash.tune._sweep import RECORD_EVERY, Sweep, gain_sets, sweep
+from propwash.viz import save
 
 __all__ = [
     "AXES",
+    "RANGES",
     "RECORD_EVERY",
     "Gains",
     "Margins",
@@ -42,6 +43,7 @@ __all__ = [
     "filter_figure",
     "gain_sets",
     "margins_of",
+    "milliseconds",
     "nyquist_figure",
     "pareto_figure",
     "save",

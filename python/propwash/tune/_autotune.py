@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash.multicopter import DEFAULT_DT, Array
-from propwash.parameters import VehicleParameters
 from propwash.tune._errors import Advice, TuneError
 from propwash.tune._loop import (
     AXES,
@@ -23,6 +21,8 @@ from propwash.tune._loop import (
     margins_of,
     table_of,
 )
+from propwash.vehicle.multicopter import DEFAULT_DT, Array
+from propwash.vehicle.parameters import VehicleParameters
 
 DEFAULT_FRACTION = 0.8
 """Of the lowest bandwidth_limit() of the axes: what autotune() takes without a bandwidth."""

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _core, vehicles
-from propwash.linearize import LinearModel, linearize
-from propwash.multicopter import DEFAULT_DT, Array, Integrator
-from propwash.parameters import VehicleParameters
-from propwash.validation import located
+from propwash import _core
+from propwash.control import LinearModel, linearize
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.multicopter import DEFAULT_DT, Array, Integrator
+from propwash.vehicle.parameters import VehicleParameters
+from propwash.vehicle.validation import located
 
 Complex = NDArray[np.complex128]
 AXES = ("x", "y", "z")

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash.multicopter import Array
-from propwash.plots import require_matplotlib
 from propwash.tune._loop import AXES, RateLoop
 from propwash.tune._step import StepResponse, milliseconds
 from propwash.tune._sweep import Sweep
+from propwash.vehicle.multicopter import Array
+from propwash.viz import require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,10 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash import vehicles
 from propwash._core import RateThrust
-from propwash.multicopter import DEFAULT_DT, Array, Integrator, Multicopter
-from propwash.parameters import VehicleParameters
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.multicopter import DEFAULT_DT, Array, Integrator, Multicopter
+from propwash.vehicle.parameters import VehicleParameters
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import vehicles
 from propwash._core import RateThrust, ThreadPool
 from propwash.fleet import Fleet
-from propwash.multicopter import DEFAULT_DT, Array
-from propwash.parameters import VehicleParameters
 from propwash.tune._autotune import autotune
 from propwash.tune._errors import TuneError
 from propwash.tune._loop import Gains, RateLoop
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.multicopter import DEFAULT_DT, Array
+from propwash.vehicle.parameters import VehicleParameters
 
 Indices = NDArray[np.intp]
 

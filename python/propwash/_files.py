@@ -1,0 +1,157 @@
+"""Files: read whole, written whole, found by the name of a shipped one or by path.
+
+Every error names the file and says what it should be.
+
+A path that is no regular file (a folder, a pipe, a device) is refused before it is opened: a pipe
+would block, and a device may never end.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from propwash._checks import ParameterError, nearest, shown
+
+_ENCODINGS = (
+    (b"\xff\xfe\x00\x00", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+_LONG_KEY = re.compile(r"(?<![^\s.=,{}\[\]#])(?:[^\s.=,{}\[\]#]++[ \t]*+\.[ \t]*+){64}")
+"""More than 64 words joined by dots: tomllib takes the square of the number of parts of a key."""
+
+
+# Unlike those of Path, these raise nothing for names that are too long.
+
+
+def exists(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a file of any kind."""
+    return os.path.exists(path)  # noqa: PTH110
+
+
+def is_file(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a regular file."""
+    return os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a folder."""
+    return os.path.isdir(path)  # noqa: PTH112
+
+
+def read_bytes(file: Path, expected: str, error: type[ValueError]) -> bytes:
+    """The bytes of a regular file. expected: "a TOML file", for the message of the error."""
+    if not is_file(file):
+        reason = "found a folder" if is_folder(file) else "found no regular file"
+        if not exists(file):
+            reason = os.strerror(errno.ENOENT)
+        raise error(f"{file!s:.300}: expected {expected}, {reason}")
+    try:
+        return file.read_bytes()
+    except OSError as failure:
+        raise error(f"{file}: expected {expected}, {failure.strerror}") from None
+
+
+def encoding_of(data: bytes) -> str:
+    """The encoding of a text by its byte order mark; empty for UTF-8 and where there is no mark."""
+    return next((name for mark, name in _ENCODINGS if data.startswith(mark)), "")
+
+
+def read_text(file: Path, expected: str, error: type[ValueError]) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark, lines ended by line feeds."""
+    data = read_bytes(file, expected, error)
+    encoding = encoding_of(data)
+    if encoding:
+        raise error(f"{file}: expected {expected} in UTF-8, got {encoding}; save it as UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        line = data.count(b"\n", 0, failure.start) + 1
+        raise error(
+            f"{file}: expected {expected} in UTF-8, line {line} has the byte "
+            f"0x{data[failure.start]:02x}; save it as UTF-8"
+        ) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_toml(file: Path, error: type[ValueError]) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    text = read_text(file, "a TOML file", error)
+    long = _LONG_KEY.search(text)
+    if long is not None:
+        line = text.count("\n", 0, long.start()) + 1
+        raise error(f"{file}: expected a TOML file, got a key of more than 64 parts in line {line}")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise error(f"{file}: expected a TOML file, got values nested too deeply") from None
+    except ValueError as failure:  # TOMLDecodeError, and integers of more than 4300 digits
+        raise error(f"{file}: expected a TOML file, {failure!s:.200}") from None
+
+
+def check_file(file: Path) -> None:
+    """Raises ValueError where a file cannot be written, as its folder does not exist."""
+    if file.is_dir() or not file.resolve().parent.is_dir():
+        raise ValueError(f"--out {file}: expected a file in a folder that exists")
+
+
+def check_folder(folder: Path) -> None:
+    """Raises ValueError where a folder cannot be made, because a file is in its place."""
+    there = next(each for each in (folder, *folder.parents) if each.exists())
+    if not there.is_dir():
+        raise ValueError(f"--out {folder}: expected a folder, {there} is a file")
+
+
+@contextmanager
+def written_whole(file: Path, suffix: str | None = None) -> Iterator[Path]:
+    """A name beside `file` to write to; what is there at the end takes its place.
+
+    Where the body raises, `file` stays as it was. suffix: of that name, for readers that go by it;
+    that of the file by default.
+    """
+    part = file.with_name(f".{file.stem}.part{file.suffix if suffix is None else suffix}")
+    try:
+        yield part
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def shipped_names(folder: Path) -> list[str]:
+    """What is shipped in a folder."""
+    return sorted(path.stem for path in folder.glob("*.toml"))
+
+
+def find_shipped(kind: str, folder: Path, asked: str | PathLike[str]) -> Path:
+    """The file that a name or a path means. kind: "scene", "vehicle", for the message.
+
+    Raises ParameterError, with the nearest name, where there is none.
+    """
+    try:
+        text = fspath(asked)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        expected = "a name, or the path of a TOML file"
+        raise ParameterError(f"{kind} = {asked!r:.100}: expected {expected}")
+    if isinstance(asked, str) and not text.endswith(".toml") and not set(text) & {"/", "\\"}:
+        shipped = shipped_names(folder)
+        if text in shipped:
+            return folder / f"{text}.toml"
+        raise ParameterError(
+            f"no {kind} {text!r}{nearest(text, shipped) or '.'} "
+            f"The shipped ones are {', '.join(shipped)}; or give the path of a TOML file"
+        )
+    path = Path(text)
+    if not is_file(path):
+        raise ParameterError(f"no {kind} file {shown(text, 200)}: expected the path of a TOML file")
+    return path

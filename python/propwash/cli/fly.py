@@ -1,0 +1,126 @@
+"""`python -m propwash fly`: flies a trained policy, and shows it (docs/train.md)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from propwash import viz
+from propwash._files import check_file
+from propwash.cli import _training_curve
+from propwash.viz import video as _video
+
+FILMS = (".gif", ".mp4")
+_PICTURES = (".png", ".svg", ".pdf")
+_OWN = {
+    "num_envs": "the command chooses their number",
+    "copy": "the command chooses it",
+    "autoreset_mode": "the command chooses it",
+    "index": "take --seed",
+    "threads": "take --threads of train",
+}
+"""Options that are not for --option, and what to take instead."""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the command to the subparsers of `python -m propwash`."""
+    parser = commands.add_parser(
+        "fly", help="fly a policy that `train` wrote, and show it (docs/train.md)"
+    )
+    parser.add_argument("--policy", type=Path, required=True, help="the policy's file, .onnx")
+    parser.add_argument("--seed", type=int, default=0, help="of the episodes (default: 0)")
+    parser.add_argument(
+        "--episodes", type=int, default=100, help="that are flown (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("fly.png"),
+        help="a picture, a film, .gif or .mp4, or a recording, .rrd (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--viz", choices=("matplotlib", "rerun"), help="what shows it (default: by --out)"
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of task or environments other than in training, a value in JSON; may be repeated",
+    )
+    parser.add_argument("--json", action="store_true", help="the table as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Flies, tells, shows."""
+    if not 1 <= options.episodes <= 100_000:
+        raise ValueError(f"--episodes: expected from 1 to 100000, got {options.episodes}")
+    if not 0 <= options.seed < 2**63:
+        raise ValueError(f"--seed: expected a whole number from 0 on, got {options.seed}")
+    is_film = options.out.suffix.lower() in FILMS
+    if is_film:
+        if options.viz is not None or not options.out.resolve().parent.is_dir():
+            raise ValueError(
+                f"--out {options.out}: expected a file in a folder that exists, and for a film no "
+                "--viz"
+            )
+        _video.check(options.out)
+        viz.require_matplotlib()
+    elif options.out.suffix.lower() == ".rrd" or options.viz is not None:
+        viz.check(options.out, options.viz)
+    else:
+        check_file(options.out)
+        if options.out.suffix.lower() not in _PICTURES:
+            known = ", ".join((*_PICTURES, *FILMS, ".rrd"))
+            raise ValueError(f"--out {options.out}: expected a name that ends in one of {known}")
+    from propwash.gym.evaluation import evaluate, measures
+    from propwash.gym.policy import Policy
+
+    policy = Policy.load(options.policy)
+    try:
+        envs = policy.make_vec(options.episodes, copy=False, **changes(options.option))
+    except TypeError as error:  # an option that there is not
+        raise ValueError(str(error)) from error
+    flown = evaluate(policy.act, envs, options.seed)
+    told = measures(policy.description.task, flown)
+    if options.json:
+        print(json.dumps({n: v if math.isfinite(v) else None for n, v in told.items()}))
+    else:
+        trained = policy.description.training
+        print(
+            f"{options.policy}: {policy.description.task}, trained for "
+            f"{trained.get('steps', 0):,} steps in {trained.get('seconds', 0):g} s"
+        )
+        print(_training_curve.table(told, options.episodes))
+    title = f"{policy.description.task} by {options.policy.name}, seed {options.seed}"
+    if is_film:
+        from propwash.cli import _flight_film
+
+        count = _video.write(options.out, _flight_film.film(flown, envs, title), _flight_film.RATE)
+        shown = f"film {options.out}: {count} pictures, from the side and from above"
+    else:
+        shown = _training_curve.show_flights(flown, options.out, options.viz, envs, title)
+    if not options.json:
+        print(f"  {shown}", flush=True)
+
+
+def changes(given: list[str]) -> dict[str, Any]:
+    """NAME=VALUE, values in JSON, or as they stand where they are none."""
+    options: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name.isidentifier():
+            raise ValueError(f"--option: expected NAME=VALUE, got {text!r:.100}")
+        if name in _OWN:
+            raise ValueError(
+                f"--option {name}: expected one of the task or its environments; {_OWN[name]}"
+            )
+        try:
+            options[name] = json.loads(value)
+        except ValueError:
+            options[name] = value
+    return options

@@ -1,0 +1,203 @@
+"""`python -m propwash tune`: gains of the rate loop, their margins, and what they fly like."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from propwash import tune, viz
+from propwash._files import check_folder, written_whole
+from propwash.tune import RANGES, milliseconds
+
+_MARGINS = {"phase_margin": 50.0, "gain_margin": 6.0}
+"""deg, dB: the defaults."""
+_SLOWEST = 20.0
+"""Hz: a flown step lasts 1 s, of which its figures take 20 samples at least."""
+_SLOWEST_SWEEP = 240.0
+"""Hz: a set of gains flies for 2 s, of which a sweep records 60 rows at least."""
+
+
+def add_parser(commands: Any) -> None:
+    """Adds the command to the subparsers of `python -m propwash`."""
+    tuned = commands.add_parser(
+        "tune", help="find gains of the rate loop, and show their margins (docs/tune.md)"
+    )
+    tuned.add_argument("vehicle", nargs="?", default="flightgoggles", help="a name or a TOML file")
+    tuned.add_argument(
+        "--bandwidth",
+        type=float,
+        metavar="HZ",
+        help="of the closed loop, -3 dB (default: 0.8 times what every axis can have)",
+    )
+    tuned.add_argument(
+        "--phase-margin",
+        type=float,
+        metavar="DEG",
+        help=f"at least (default: {_MARGINS['phase_margin']:g})",
+    )
+    tuned.add_argument(
+        "--gain-margin",
+        type=float,
+        metavar="DB",
+        help=f"at least (default: {_MARGINS['gain_margin']:g})",
+    )
+    tuned.add_argument(
+        "--rate",
+        type=float,
+        default=960.0,
+        metavar="HZ",
+        help="at which the controller runs (default: %(default)s)",
+    )
+    tuned.add_argument(
+        "--present",
+        action="store_true",
+        help="show the gains that the vehicle has, and look for no others",
+    )
+    tuned.add_argument(
+        "--sweep",
+        type=int,
+        metavar="N",
+        help="then fly N sets of gains about these under noise, plot the Pareto front, and write "
+        "the vehicle with those that weigh error and noise alike",
+    )
+    tuned.add_argument("--threads", type=int, help="of the sweep (default: all processors)")
+    tuned.add_argument(
+        "--out",
+        type=Path,
+        default=Path("tune"),
+        metavar="FOLDER",
+        help="for the plots and the vehicle's file (default: %(default)s)",
+    )
+    tuned.add_argument("--no-plots", action="store_true", help="print, and write nothing")
+    tuned.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Tunes, tells, plots."""
+    _check(options)
+    dt = 1.0 / options.rate
+    if options.present:
+        loop = tune.RateLoop(options.vehicle, dt)
+        x, y, z = (loop.margins(axis) for axis in range(3))
+        found = tune.Tuning(loop.vehicle, dt, (x, y, z))
+        print(f"{found.vehicle.name}: the gains that it has, at {options.rate:g} Hz")
+    else:
+        margins = _margins(options)
+        try:
+            found = tune.autotune(options.vehicle, options.bandwidth, **margins, dt=dt)
+        except tune.TuneError as error:
+            raise tune.TuneError(error.for_command()) from None
+        bandwidth = options.bandwidth or min(each.bandwidth for each in found.margins)
+        print(
+            f"{found.vehicle.name}: bandwidth {bandwidth:.3g} Hz, phase margin at least "
+            f"{margins['phase_margin']:g} deg, at {options.rate:g} Hz"
+        )
+    print(found.table())
+    responses = [tune.step_response(found.vehicle, axis, dt=dt) for axis in range(3)]
+    print("\nsteps of 0.5 rad/s, flown without noise")
+    print("axis   rise time   overshoot    settled (2 %)")
+    for response in responses:
+        s = response.figures
+        settled = milliseconds(s.settling_time, float(response.time[-1]))
+        print(
+            f"{tune.AXES[response.axis]:4s} {1e3 * s.rise_time:8.1f} ms {100 * s.overshoot:9.1f} % "
+            f"{settled:>16s}"
+        )
+    swept = _swept(options, found, dt) if options.sweep is not None else None
+    if not options.no_plots:
+        _write(options, found, responses, swept)
+
+
+def _margins(options: argparse.Namespace) -> dict[str, float]:
+    given = {name: getattr(options, name) for name in _MARGINS}
+    return {name: _MARGINS[name] if value is None else value for name, value in given.items()}
+
+
+def _check(options: argparse.Namespace) -> None:
+    """What can be seen before anything is computed."""
+    if options.sweep is not None and not 1 <= options.sweep <= 1_000_000:
+        raise ValueError(f"--sweep: expected from 1 to 1000000 sets, got {options.sweep}")
+    slowest = _SLOWEST if options.sweep is None else _SLOWEST_SWEEP
+    if not slowest <= options.rate <= 1e6:
+        why = "" if options.sweep is None else " with --sweep"
+        raise ValueError(f"--rate: expected from {slowest:g} to 1e6 Hz{why}, got {options.rate:g}")
+    _check_margins(options)
+    if options.threads is not None and options.sweep is None:
+        raise ValueError("--threads: expected with --sweep N, which alone is flown on threads")
+    if options.threads is not None and options.threads < 0:
+        raise ValueError(
+            f"--threads: expected a number of threads, or 0 for all processors, got "
+            f"{options.threads}"
+        )
+    if not options.no_plots:
+        viz.require_matplotlib()
+        check_folder(options.out)
+
+
+def _check_margins(options: argparse.Namespace) -> None:
+    for name in ("bandwidth", *_MARGINS):
+        value, option = getattr(options, name), f"--{name.replace('_', '-')}"
+        if value is None:
+            continue
+        if options.present:
+            raise ValueError(f"{option}: expected without --present, which looks for none")
+        low, high = RANGES.get(name, (0.0, 0.25 * options.rate))
+        if low < value < high:
+            continue
+        until = f"a quarter of --rate, {high:g} Hz" if name == "bandwidth" else f"{high:g}"
+        raise ValueError(f"{option}: expected above {low:g} and below {until}, got {value:g}")
+
+
+def _swept(options: argparse.Namespace, found: tune.Tuning, dt: float) -> tune.Sweep:
+    sets = tune.gain_sets(found.vehicle, options.sweep, dt=dt, about=found.gains)
+    swept = tune.sweep(found.vehicle, sets, dt=dt, threads=options.threads or 0)
+    best = swept.best()
+    print(f"\n{len(swept)} sets of gains flown for 2 s under noise, {swept.lost.sum()} lost")
+    print(f"{len(swept.pareto())} on the Pareto front; one that weighs error and noise alike:")
+    for name in ("proportional", "integral", "derivative"):
+        row = "  ".join(f"{x:9.4g}" for x in getattr(swept, name)[best])
+        print(f"  {name:13s}{row}")
+    print(
+        f"  error {100 * swept.score[best]:.1f} % of the step, noise in the rotors' command "
+        f"{swept.effort[best]:.2f} rad/s"
+    )
+    return swept
+
+
+def _write(
+    options: argparse.Namespace,
+    found: tune.Tuning,
+    responses: list[tune.StepResponse],
+    swept: tune.Sweep | None,
+) -> None:
+    """All files, or none of them."""
+    loop = found.loop()
+    name = found.vehicle.name
+    figures = {f"bode_{tune.AXES[i]}.png": tune.bode_figure(loop, i) for i in range(3)}
+    figures["nyquist.png"] = tune.nyquist_figure(loop)
+    figures["filter.png"] = tune.filter_figure(loop)
+    figures["step.png"] = tune.step_figure(responses, f"{name}: flown steps")
+    vehicles = {}
+    if not options.present:
+        vehicles[f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.toml"] = found.vehicle
+    if swept is not None:
+        figures["pareto.png"] = tune.pareto_figure(swept, swept.best())
+        vehicles["swept.toml"] = swept.tuned(swept.best())
+    made = [each for each in (options.out, *options.out.parents) if not each.exists()]
+    options.out.mkdir(parents=True, exist_ok=True)
+    try:
+        with ExitStack() as whole:
+            for file, figure in figures.items():
+                tune.save(figure, whole.enter_context(written_whole(options.out / file)))
+            for file, vehicle in vehicles.items():
+                part = whole.enter_context(written_whole(options.out / file))
+                part.write_text(vehicle.to_toml(), encoding="utf-8")
+    except BaseException:
+        for folder in made:
+            if not any(folder.iterdir()):
+                folder.rmdir()
+        raise
+    print(f"\nwrote {', '.join([*figures, *vehicles])} to {options.out}")

@@ -1,0 +1,170 @@
+"""The rate controller and its parts by themselves, and the commands of the outer loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from propwash import _core
+from propwash._checks import checked_parameters
+from propwash._core import RateThrust
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.multicopter import DEFAULT_DT, Array
+from propwash.vehicle.parameters import VehicleParameters
+from propwash.vehicle.validation import located
+
+Discretisation = Literal["exact", "backward_euler"]
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """Torque about the body axes and thrust along body z."""
+
+    torque: Array
+    """(3,) N m."""
+    thrust: float
+    """N."""
+
+
+@dataclass(frozen=True)
+class RotorCommand:
+    """What one tick of the rate controller asks for, and what its rotors can give."""
+
+    speeds: Array
+    """(N,) rad/s, after the limits."""
+    wanted: Wrench
+    """What the control law asked for."""
+    attained: Wrench
+    """What the limited speeds give in steady state."""
+
+
+class Allocation(_core.Allocation):
+    """Control allocation (Guerra et al., arXiv 1905.11377, eq. 23) for a vehicle's rotors.
+
+    vehicle: a name, the path of a TOML file, or VehicleParameters.
+    """
+
+    def __init__(self, vehicle: str | PathLike[str] | VehicleParameters) -> None:
+        self.parameters = vehicles.load(vehicle)
+        with located(vehicle):
+            super().__init__(self.parameters)
+
+    def __reduce__(self) -> tuple[Callable[..., Allocation], tuple[Any, ...]]:
+        return Allocation, (self.parameters,)
+
+    def attained(self, speeds: ArrayLike) -> Wrench:
+        """The wrench that rotor speeds (N,) [rad/s] give in steady state."""
+        return Wrench(*self._attained(speeds))
+
+
+class RateController(_core.RateController):
+    """Low-pass, PID, inversion and allocation: eqs. (19) to (23), in the published node's order.
+
+    vehicle: a name, the path of a TOML file, or VehicleParameters. dt: s, between updates.
+    Raises ParameterError for a vehicle that cannot be or whose rotors cannot hold its attitude.
+    """
+
+    def __init__(
+        self, vehicle: str | PathLike[str] | VehicleParameters, dt: float = DEFAULT_DT
+    ) -> None:
+        self.parameters = vehicles.load(vehicle)
+        with located(vehicle):
+            super().__init__(self.parameters, dt)
+        self._dt = dt
+
+    def __reduce__(self) -> tuple[Callable[..., RateController], tuple[Any, ...]]:
+        return _rebuilt, (self.parameters, self._dt, self.snapshot())
+
+    def update(self, gyroscope: ArrayLike, command: RateThrust) -> RotorCommand:
+        """One tick. gyroscope: (3,) rad/s, body frame.
+
+        Raises ValueError for a wrong shape or a number that is not finite; filter and integrals
+        are then unchanged.
+        """
+        speeds, wanted, attained = self._update(gyroscope, command)
+        return RotorCommand(speeds, Wrench(*wanted), Wrench(*attained))
+
+
+def _rebuilt(
+    parameters: VehicleParameters, dt: float, snapshot: tuple[Array, Array, Array]
+) -> RateController:
+    controller = RateController(parameters, dt)
+    controller.restore(snapshot)
+    return controller
+
+
+class LowPass:
+    """Second-order low-pass filter, eq. (19): a Butterworth filter by its cut-off.
+
+    cutoff: Hz, the -3 dB point. dt: s, between samples. discretisation: "exact" for an input held
+    over dt, at any cut-off and rate, or "backward_euler" as in the published node.
+    stiffness, damping: p [1/s^2] and q [1/s] of eq. (19) in place of a cut-off.
+    channels: None for a signal of numbers, k for one of arrays of shape (k,).
+
+    Raises ParameterError for invalid parameters.
+    """
+
+    @checked_parameters()
+    def __init__(
+        self,
+        cutoff: float | None = None,
+        dt: float = DEFAULT_DT,
+        *,
+        stiffness: float | None = None,
+        damping: float | None = None,
+        discretisation: Discretisation = "exact",
+        channels: int | None = None,
+    ) -> None:
+        if discretisation not in ("exact", "backward_euler"):
+            raise ValueError(
+                f"discretisation: expected 'exact' or 'backward_euler', got {discretisation!r}"
+            )
+        if channels is not None and (
+            isinstance(channels, bool) or not isinstance(channels, int) or channels < 1
+        ):
+            raise ValueError(f"channels: expected None or a whole number >= 1, got {channels!r}")
+        if cutoff is not None:
+            if stiffness is not None or damping is not None:
+                raise ValueError("expected either cutoff, or stiffness and damping, got both")
+            number = isinstance(cutoff, int | float | np.floating | np.integer)
+            if isinstance(cutoff, bool) or not number or not 1e-100 < cutoff < 1e100:
+                raise ValueError(f"cutoff: expected a finite number > 0 [Hz], got {cutoff!r:.100}")
+            omega = 2.0 * math.pi * cutoff
+            stiffness, damping = omega**2, math.sqrt(2.0) * omega
+        if stiffness is None or damping is None:
+            raise ValueError("expected cutoff [Hz], or stiffness [1/s^2] and damping [1/s]")
+        self._channels = channels
+        self._filter = _core.LowPass(
+            stiffness, damping, dt, discretisation == "exact", 1 if channels is None else channels
+        )
+
+    @overload
+    def update(self, sample: float) -> float: ...
+    @overload
+    def update(self, sample: ArrayLike) -> float | Array: ...
+    def update(self, sample: ArrayLike) -> float | Array:
+        """Takes the next sample, returns the filtered one; shape () or (channels,)."""
+        filtered = self.apply(np.asarray(sample)[np.newaxis])[0]
+        return float(filtered) if self._channels is None else np.asarray(filtered)
+
+    def apply(self, signal: ArrayLike) -> Array:
+        """Filters a signal of shape (T,) or (T, channels), going on from the last sample."""
+        array = np.asarray(signal)
+        if self._channels is not None:
+            return self._filter.apply(array)
+        if array.ndim != 1:
+            raise ValueError(
+                f"signal: expected an array of shape (T,), got one of shape {array.shape}; for "
+                f"several channels make the filter with channels="
+            )
+        return self._filter.apply(array[:, np.newaxis])[:, 0]
+
+    def reset(self, value: float = 0.0) -> None:
+        """Starts again at rest at `value`; raises ValueError where it is not finite."""
+        self._filter.reset(value)

@@ -1,0 +1,31 @@
+"""Many vehicles, stepped together, and what is attached to them."""
+
+from __future__ import annotations
+
+from propwash.fleet._fleet import Fleet, build_info
+from propwash.fleet._parameters import FleetParameters, per_motor
+from propwash.fleet._sensors import FleetSensor
+from propwash.fleet._types import (
+    Dryden,
+    FleetImuReading,
+    FleetIntegrator,
+    FleetState,
+    FleetTrajectory,
+    SensorRecord,
+)
+from propwash.fleet.threads import ThreadPool
+
+__all__ = [
+    "Dryden",
+    "Fleet",
+    "FleetImuReading",
+    "FleetIntegrator",
+    "FleetParameters",
+    "FleetSensor",
+    "FleetState",
+    "FleetTrajectory",
+    "SensorRecord",
+    "ThreadPool",
+    "build_info",
+    "per_motor",
+]

@@ -1,0 +1,140 @@
+"""The parameters of a fleet's vehicles, by name, each vehicle's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import _checks as given
+from propwash import _core
+from propwash._checks import ParameterError, checked_parameters, nearest
+from propwash.fleet._types import Flags
+
+Array = NDArray[np.float64]
+
+
+class _Entry(NamedTuple):
+    number: int
+    shape: tuple[int, ...]
+    is_shared: bool
+
+
+class FleetParameters(Mapping[str, Array]):
+    """A mapping from names to read-only arrays (n, …), in float64 and SI units.
+
+    Names are dotted, "body.mass", "rotors.thrust_coefficient"; the last part is enough where it is
+    unique: "mass". An array is a copy of what the fleet has when it is read;
+    `Fleet.set_parameters` sets new numbers.
+    """
+
+    def __init__(
+        self, core: _core.FleetFloat32 | _core.FleetFloat64, size: int, table: Any
+    ) -> None:
+        self._core = core
+        self._size = size
+        self._table: dict[str, _Entry] = {
+            name: _Entry(i, tuple(shape), is_shared)
+            for i, (name, shape, is_shared, *_) in enumerate(table)
+        }
+
+    def names(self) -> list[str]:
+        """The full names."""
+        return list(self._table)
+
+    def full_name(self, key: str) -> str:
+        """The dotted name of a key.
+
+        Raises an error that is both KeyError and ParameterError for none or several.
+        """
+        if not isinstance(key, str):
+            raise _NoParameter(f"key: expected the name of a parameter, got {key!r:.100}")
+        if key in self._table:
+            return key
+        found = [name for name in self._table if name.endswith("." + key)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _NoParameter(f"{key!r}: expected one of {', '.join(found)}")
+        last_parts = [name.rpartition(".")[2] for name in self._table]
+        near = nearest(key, [*self._table, *last_parts]) or f"; there are {', '.join(self._table)}"
+        raise _NoParameter(f"{key!r}: there is no such parameter{near}")
+
+    def __getitem__(self, key: str) -> Array:
+        values = self._core.parameter(self._table[self.full_name(key)].number)
+        values.flags.writeable = False
+        return values
+
+    def __setitem__(self, key: str, value: object) -> None:
+        raise TypeError(
+            f"parameters[{key!r}]: read-only; use set_parameters({{{key!r}: …}}) of the fleet"
+        )
+
+    def _set(self, values: Mapping[str, Any], mask: Flags | None) -> None:
+        """What Fleet.set_parameters() does."""
+        rows = None if mask is None else np.flatnonzero(mask).tolist()
+        count = self._size if rows is None else len(rows)
+        arrays: dict[Any, Array] = {}
+        for key, value in values.items():
+            name = self.full_name(key)
+            number = self._table[name].number
+            if number in arrays:
+                raise ParameterError(f"{name}: expected once, got it by two names")
+            arrays[number] = self._checked(name, value, count)
+        if arrays and count:
+            self._core.set_parameters(arrays, rows)
+
+    @checked_parameters()
+    def _checked(self, name: str, value: object, count: int) -> Array:
+        entry = self._table[name]
+        if entry.is_shared:
+            raise ParameterError(
+                f"{name}: is the same for all vehicles of a fleet; make a fleet of another vehicle"
+            )
+        shape = (count, *entry.shape)
+        array = np.asarray(value)
+        expected = f"numbers of shape {shape}, or that broadcast to it"
+        if array.dtype.kind not in "fiu":
+            raise TypeError(f"{name}: expected {expected}, got {given.described(value)}")
+        if array.ndim == 1 and len(shape) > 1 and array.shape != shape[1:]:
+            array = array.reshape(-1, *(1 for _ in entry.shape))  # one number for each vehicle
+        try:
+            array = np.broadcast_to(array, shape)
+        except ValueError:
+            got = given.described(value) + per_motor(name, entry.shape)
+            raise ValueError(f"{name}: expected {expected}, got {got}") from None
+        return np.ascontiguousarray(array, dtype=np.float64)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self.full_name(key)  # type: ignore[arg-type]
+        except KeyError:
+            return False
+        return True
+
+    def own(self) -> dict[str, Array]:
+        """Those that have been assigned: what makes the vehicles differ."""
+        all_names = self.names()
+        return {all_names[k]: self[all_names[k]] for k in self._core.own_parameters()}
+
+    def __repr__(self) -> str:
+        return f"FleetParameters of {self._size} vehicles: {', '.join(self._table)}"
+
+
+def per_motor(name: str, shape: tuple[int, ...]) -> str:
+    """How one number of a motor becomes one for each rotor, for messages; else nothing."""
+    one_for_all = "motor." in name and "command_delay" not in name and shape == ()
+    return "; give the vehicle a list, one number for each rotor, first" if one_for_all else ""
+
+
+class _NoParameter(KeyError, ParameterError):
+    def __str__(self) -> str:
+        return f"{self.args[0]}"  # KeyError would give its repr

@@ -1,0 +1,317 @@
+"""Sensors that a fleet carries: when they measure, when a reading arrives, what is kept of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import _core
+from propwash.fleet._types import Core, Flags, SensorRecord
+from propwash.fleet.sensor import (
+    FIRST_STREAM,
+    STREAMS_PER_SENSOR,
+    Motion,
+    NoiseKey,
+    Reading,
+    Sampling,
+    Sensor,
+    arrays_of,
+    blanked,
+)
+
+_FEW = 16
+"""A sensor reads for single vehicles where they are no more than this part of all."""
+
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True)
+class _Sample(Generic[Reading]):
+    """A reading on its way."""
+
+    due: int
+    """Step from which it can be read."""
+    time: NDArray[np.float64]
+    """(n,) s, since each vehicle's reset; NaN where there is none."""
+    reading: Reading
+
+    def without(self, mask: Flags) -> _Sample[Reading]:
+        time = self.time.copy()
+        time[mask] = np.nan
+        return replace(self, time=time, reading=blanked(self.reading, mask))
+
+    def replaced(
+        self, rows: NDArray[np.intp], time: NDArray[np.float64], reading: Reading
+    ) -> _Sample[Reading]:
+        """With these times and readings in some rows."""
+
+        def put(whole: NDArray[Any], some: NDArray[Any]) -> NDArray[Any]:
+            whole = whole.copy()
+            whole[rows] = some
+            whole.flags.writeable = False
+            return whole
+
+        return replace(self, time=put(self.time, time), reading=_mapped(put, self.reading, reading))
+
+
+class FleetSensor(_core.FleetSampler, Generic[Reading]):
+    """A sensor on every vehicle of a fleet, as `Fleet.attach` gives it.
+
+    Readings are taken at exact instants of the fleet's clock, whatever the steps, and can be read
+    `latency` later. A vehicle that is reset has no reading until its next one.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        sensor: Sensor[Reading],
+        plan: SensorPlan,
+        slot: int,
+        pool: _core.ThreadPool | None,
+    ) -> None:
+        super().__init__()
+        self._core = core
+        self._pool = pool
+        self._sensor = sensor
+        self._plan = plan
+        self.slot = slot
+        self._late = _core.latency_in_steps(plan.latency, core.dt)
+        self._start_again(core.steps)
+
+    @property
+    def sensor(self) -> Sensor[Reading]:
+        """What measures. Its own measure() has nothing to do with the fleet's readings."""
+        return self._sensor
+
+    @property
+    def name(self) -> str:
+        """Under which the fleet knows it."""
+        return self._plan.name
+
+    @property
+    def rate(self) -> float:
+        """Hz, of the samples."""
+        return self._plan.rate
+
+    @property
+    def latency(self) -> float:
+        """s, from a sample until it can be read."""
+        return self._plan.latency
+
+    @property
+    def samples(self) -> int:
+        """How many samples have been taken: the counter of the noise."""
+        return self._sample
+
+    @property
+    def reading(self) -> Reading:
+        """The last reading that has arrived, in read-only arrays (n, …).
+
+        Where there is none yet: NaN, False and -1.
+        """
+        return self.arrived().reading
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """(n,) s, since each vehicle's reset, when it was taken; NaN where there is none yet."""
+        return self.arrived().time
+
+    def __repr__(self) -> str:
+        p = self._plan
+        return (
+            f"FleetSensor({p.name!r}, rate={p.rate:g}, latency={p.latency:g}) after "
+            f"{self._sample} samples"
+        )
+
+    def _deliver(self) -> None:
+        now = self._core.steps
+        while self._pending and self._pending[0].due <= now:
+            self._current = self._pending.popleft()
+
+    def arrived(self) -> _Sample[Reading]:
+        """The last sample that has arrived; it does not change."""
+        with self._core:
+            self._deliver()
+            return self._current
+
+    def _schedule(self) -> None:
+        self.next_step = _core.sample_step(self._sample, self.rate, self._core.dt, self._start)
+
+    def _key(self) -> NoiseKey:
+        """Of the fleet's present seed."""
+        key = _core.sensor_key(self._core.seed, self._plan.seed)
+        stream = FIRST_STREAM + STREAMS_PER_SENSOR * self.slot
+        return NoiseKey(key, self._core.first_id, stream)
+
+    def _start_again(self, step: int) -> None:
+        """As if new: sample 0 is taken now."""
+        self._start, self._sample = step, 0
+        self._bias = self._sensor.started(None, self._core.size, None, self._key().start(step))
+        self._pending: deque[_Sample[Reading]] = deque()
+        first = self._take(step)
+        self._current = replace(first, due=step).without(np.ones(self._core.size, dtype=np.bool_))
+
+    def check(self) -> None:
+        """Raises ValueError where the sensor has become one for another number of bodies."""
+        self._sensor._check_size(self._core.size)
+
+    def sample(self, step: int) -> None:
+        """Takes the sample that is due at this step; the fleet calls it."""
+        self._take(step)
+
+    def _take(self, step: int) -> _Sample[Reading]:
+        core = self._core
+        reading, self._bias = self._sensor.sampled(
+            _motion(core), self._bias, self.rate, self._sample, self._key(), self._pool
+        )
+        for array in arrays_of(reading).values():
+            array.flags.writeable = False
+        time = core.time
+        time.flags.writeable = False
+        sample = _Sample(step + self._late, time, reading)
+        self._deliver()
+        self._pending.append(sample)
+        self._sample += 1
+        self._schedule()
+        return sample
+
+    def reset(self, mask: Flags | None, seed: int | None) -> None:
+        """Vehicles of the mask have been reset: readings on their way are lost, biases new."""
+        step = self._core.steps
+        if seed is not None:
+            self._start_again(step)
+            return
+        if mask is None:
+            mask = np.ones(self._core.size, dtype=np.bool_)
+        self._deliver()
+        self._current = self._current.without(mask)
+        self._pending = deque(sample.without(mask) for sample in self._pending)
+        key = self._key().start(step)
+        self._bias = self._sensor.started(self._bias, self._core.size, mask, key)
+
+    def prime(self, mask: Flags) -> None:
+        """Gives vehicles of the mask a reading of now, whatever the latency.
+
+        It can be read until their next one arrives. Its noise depends on the fleet's seed, the
+        sensor, the vehicle and the fleet's step alone.
+        """
+        core = self._core
+        with core:
+            self._deliver()
+            chosen = np.flatnonzero(mask)
+            first = self._first_readings(chosen, _motion(core))
+            times = core.time[chosen]
+            self._current, *waiting = (
+                sample.replaced(chosen, times, first) for sample in (self._current, *self._pending)
+            )
+            self._pending = deque(waiting)
+
+    def _first_readings(self, chosen: NDArray[np.intp], motion: Motion) -> Reading:
+        """Of some vehicles alone where these are few, as a sensor may take long for all."""
+        sensor, rate, step = self._sensor, self.rate, self._core.steps
+        key, pool = self._key(), self._pool
+        if len(chosen) * _FEW > len(motion) or not sensor.is_for(1):
+            everyone = sensor.read(motion, Sampling(self._bias, rate, key.first(step), pool))
+            return _mapped(lambda array: array[chosen], everyone)
+        rows = [
+            sensor.read(
+                _mapped(lambda array, i=i: array[i : i + 1], motion),
+                Sampling(
+                    self._bias[i : i + 1],
+                    rate,
+                    replace(key, first_id=key.first_id + i).first(step),
+                    pool,
+                ),
+            )
+            for i in chosen.tolist()
+        ]
+        return _mapped(lambda *arrays: np.concatenate(arrays), *rows)
+
+    def attachment(self) -> tuple[Sensor[Reading], SensorPlan, int]:
+        """The sensor, how it is attached, and the slot of its noise."""
+        return self._sensor, self._plan, self.slot
+
+    def record(self, samples: list[_Sample[Reading]]) -> SensorRecord:
+        """Samples of arrived() one after the other, in arrays (T, n, …)."""
+
+        def whole(rows: list[NDArray[Any]], like: NDArray[Any]) -> NDArray[Any]:
+            return np.array(rows, like.dtype).reshape(len(rows), *like.shape)
+
+        like = self.arrived()
+        time = whole([sample.time for sample in samples], like.time)
+        columns = [arrays_of(sample.reading) for sample in samples]
+        arrays = {
+            name: whole([column[name] for column in columns], array)
+            for name, array in arrays_of(like.reading).items()
+        }
+        return SensorRecord(time, type(like.reading)(**arrays))
+
+    def retire(self) -> None:
+        """Keeps the last reading, for good."""
+        self._deliver()
+        self._pending.clear()
+
+    def signature(self) -> list[Any]:
+        """What must be the same where a snapshot is taken up again."""
+        arrays = arrays_of(self._current.reading)
+        p = self._plan
+        layout = [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()]
+        device = [self._sensor.kind, p.name, p.rate, p.latency, p.seed, self.slot]
+        return [*device, self._bias.shape[1], layout]
+
+    def snapshot(self) -> list[Any]:
+        """All that affects the future, as plain data."""
+        self._deliver()
+        samples = [self._current, *self._pending]
+        return [self._start, self._sample, self._bias.tobytes(), [_packed(s) for s in samples]]
+
+    def restore(self, state: list[Any]) -> None:
+        """Takes up what snapshot() gave."""
+        self._start, self._sample, bias, samples = state
+        self._bias = np.frombuffer(bias).reshape(self._bias.shape).copy()
+        found = [_unpacked(sample, self._current) for sample in samples]
+        self._current, self._pending = found[0], deque(found[1:])
+        self._schedule()
+
+
+@dataclass(frozen=True)
+class SensorPlan:
+    """How a sensor is attached."""
+
+    name: str
+    rate: float
+    latency: float
+    seed: int
+    """The sensor's when it was attached."""
+
+
+def _motion(core: Core) -> Motion:
+    """What the sensors may know."""
+    return Motion(core.position, core.attitude, core.velocity, core.body_rates)
+
+
+def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:
+    """A record, such as a reading, with the result for each of the records' arrays."""
+    columns = [arrays_of(record) for record in records]
+    changed = {name: change(*(arrays[name] for arrays in columns)) for name in columns[0]}
+    return type(records[0])(**changed)
+
+
+def _packed(sample: _Sample[Any]) -> list[Any]:
+    arrays = arrays_of(sample.reading).values()
+    return [sample.due, sample.time.tobytes(), [array.tobytes() for array in arrays]]
+
+
+def _unpacked(packed: list[Any], like: _Sample[Reading]) -> _Sample[Reading]:
+    due, time, contents = packed
+    arrays = arrays_of(like.reading)
+    read = {
+        name: np.frombuffer(content, array.dtype).reshape(array.shape)
+        for (name, array), content in zip(arrays.items(), contents, strict=True)
+    }
+    return _Sample(due, np.frombuffer(time), type(like.reading)(**read))

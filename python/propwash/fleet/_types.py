@@ -1,0 +1,136 @@
+"""What goes into a fleet and comes out of it: threads, turbulence, readings, trajectories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import _checks as given
+from propwash import _core
+from propwash._checks import checked_parameters
+
+Numbers = NDArray[Any]
+"""float32 or float64, as the fleet is."""
+Flags = NDArray[np.bool_]
+FleetIntegrator = Literal["euler", "rk4"]
+
+Core: TypeAlias = _core.FleetFloat32 | _core.FleetFloat64
+"""A bound fleet."""
+
+RECORDED = (
+    "time",
+    "position",
+    "velocity",
+    "attitude",
+    "body_rates",
+    "rotor_speeds",
+    "readings",
+)
+"""What a rollout records unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Dryden:
+    """Turbulence near the ground, for each vehicle by itself: MIL-F-8785C, Dryden form."""
+
+    wind_speed_6m: float
+    """m/s, mean wind 6 m above ground, which tells how strong the gusts are."""
+    altitude: float
+    """m above ground; the law holds from 3.05 to 304.8."""
+    airspeed: float
+    """m/s > 0, at which the gusts pass; in hover that of the mean wind."""
+    heading: float = 0.0
+    """rad, to where the mean wind blows, from world x towards y."""
+
+    @checked_parameters()
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            object.__setattr__(self, name, given.number(f"turbulence.{name}", value))
+        if self.wind_speed_6m < 0.0:
+            raise ValueError(
+                f"turbulence.wind_speed_6m: expected a number >= 0, got {self.wind_speed_6m}"
+            )
+        if self.airspeed <= 0.0:
+            raise ValueError(f"turbulence.airspeed: expected a number > 0, got {self.airspeed}")
+
+
+@dataclass(frozen=True, eq=False)
+class FleetState:
+    """The physical state of n multicopters, in arrays (n, …) of the fleet's dtype."""
+
+    position: Numbers
+    """(n, 3) m, of the centres of mass, world frame."""
+    velocity: Numbers
+    """(n, 3) m/s, world frame."""
+    attitude: Numbers
+    """(n, 4) unit quaternions, scalar first: they turn body components into the world."""
+    body_rates: Numbers
+    """(n, 3) rad/s, body frame."""
+    rotor_speeds: Numbers
+    """(n, N) rad/s, positive for thrust along the rotor's axis."""
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+
+@dataclass(frozen=True, eq=False)
+class FleetImuReading:
+    """One measurement of each vehicle's inertial sensor, in its own axes."""
+
+    specific_force: Numbers
+    """(n, 3) m/s^2; (0, 0, 9.81) in hover."""
+    angular_rate: Numbers
+    """(n, 3) rad/s."""
+
+
+@dataclass(frozen=True, eq=False)
+class SensorRecord:
+    """What could be read of an attached sensor after each command."""
+
+    time: NDArray[np.float64]
+    """(T, n) s, since each vehicle's reset, when the readings were taken; NaN: none yet."""
+    reading: Any
+    """The sensor's reading, in arrays (T, n, …)."""
+
+
+@dataclass(frozen=True, eq=False)
+class FleetTrajectory:
+    """What a rollout recorded after each command: arrays of shape (T, n, …); None: not recorded."""
+
+    time: NDArray[np.float64] | None = None
+    """(T, n) s, since each vehicle's reset."""
+    position: Numbers | None = None
+    """(T, n, 3) m, world frame."""
+    velocity: Numbers | None = None
+    """(T, n, 3) m/s, world frame."""
+    attitude: Numbers | None = None
+    """(T, n, 4) unit quaternions, scalar first."""
+    body_rates: Numbers | None = None
+    """(T, n, 3) rad/s, body frame."""
+    rotor_speeds: Numbers | None = None
+    """(T, n, N) rad/s."""
+    rotor_command: Numbers | None = None
+    """(T, n, N) rad/s, what the motors were driven to."""
+    specific_force: Numbers | None = None
+    """(T, n, 3) m/s^2, the IMU's readings."""
+    angular_rate: Numbers | None = None
+    """(T, n, 3) rad/s, the IMU's readings."""
+    accelerometer_bias: Numbers | None = None
+    """(T, n, 3) m/s^2, in the readings."""
+    gyroscope_bias: Numbers | None = None
+    """(T, n, 3) rad/s, in the readings."""
+    contact: Flags | None = None
+    """(T, n) whether the floor was touched under that command."""
+    diverged: Flags | None = None
+    """(T, n) whether a number of the state is not finite."""
+    readings: Mapping[str, SensorRecord] = field(default_factory=dict)
+    """The readings of attached sensors by name."""
+
+    def __len__(self) -> int:
+        arrays = [array for array in vars(self).values() if isinstance(array, np.ndarray)]
+        arrays += [record.time for record in self.readings.values()]
+        return len(arrays[0]) if arrays else 0

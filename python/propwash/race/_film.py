@@ -1,0 +1,225 @@
+"""What a race looks like from on board, and the files of its pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import _rotation, viz
+from propwash.race import _map as _race_map
+from propwash.race import _race as race
+from propwash.viz import video as _video
+
+Array = NDArray[np.float64]
+Picture = NDArray[np.uint8]
+
+VERTICAL_FOV_DEG = 70.0
+_SIZE = {".mp4": (640, 480), ".gif": (320, 240), ".png": (640, 480)}
+_MAP_SIZE = {**_SIZE, ".gif": (640, 480), ".mp4": (960, 720)}
+_RATE = {".mp4": 30.0, ".gif": 12.5}
+_SMALLEST = 7
+"""px, of letters that can be read."""
+_AFTER = 1.0
+_BEFORE_GATE = 0.3
+_ROLL = 0.5
+_STEEPEST = np.deg2rad(25.0)
+
+
+def show(
+    result: race.Result,
+    path: str | PathLike[str],
+    *,
+    camera: bool = True,
+    size: tuple[int, int] | None = None,
+    rate: float | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> str:
+    """Writes what a flight looks like, and tells what was written.
+
+    path: a film, .mp4 (the extra `video`) or .gif, a picture, .png, or a recording for the Rerun
+    viewer, .rrd (the extra `rerun`). camera: what a camera on board sees, or else the course from
+    above. size: px, width and height. rate: pictures a second; None: 30, of a GIF 12.5.
+    progress: called with the share done.
+
+    Raises ImportError that says what to install, ValueError for another suffix.
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".rrd":
+        return viz.show(result.flight, path, scene=result.scene, title=f"seed {result.seed}")
+    _video.check(path)
+    suffix = path.suffix.lower()
+    width, height = size or (_SIZE if camera else _MAP_SIZE)[suffix]
+    if suffix == ".png":
+        if not camera:
+            viz.save(_race_map.figure(result), path)
+            return f"plot {path}"
+        _video.pillow().Image.fromarray(gate_pictures(result, width, height)).save(path)
+        return f"picture {path}: what the camera sees before each gate"
+    rate = rate or _RATE[suffix]
+    when = times(result, rate)
+    view = on_board if camera else _race_map.film
+    pictures = _counted(view(result, when, width, height), len(when), progress)
+    count = _video.write(path, pictures, rate)
+    return f"film {path}: {count} pictures of {width}x{height}, {rate:g} a second"
+
+
+def _counted(
+    pictures: Iterator[Picture], total: int, progress: Callable[[float], None] | None
+) -> Iterator[Picture]:
+    for number, picture in enumerate(pictures, 1):
+        yield picture
+        if progress is not None:
+            progress(number / total)
+
+
+def times(result: race.Result, rate: float) -> Array:
+    """(K,) s, of the pictures of a film: to a second after the last gate, or to the collision."""
+    flight = result.flight
+    end = float(flight.time[-1])
+    if result.collision is not None:
+        end = min(end, result.collision.time)
+    elif result.finished:
+        end = min(end, result.time + _AFTER)
+    return np.arange(float(flight.time[0]), end, 1.0 / rate)
+
+
+def poses(flight: race.Flight, when: Array) -> tuple[Array, Array]:
+    """(K, 3) m and (K, 4): where the vehicle was at times between its rows."""
+    position = np.stack([np.interp(when, flight.time, c) for c in flight.position.T], axis=1)
+    signs = np.sign(np.sum(flight.attitude[1:] * flight.attitude[:-1], axis=1))
+    turned = (
+        flight.attitude
+        * np.cumprod(np.concatenate([[1.0], np.where(signs < 0, -1.0, 1.0)]))[:, None]
+    )
+    attitude = np.stack([np.interp(when, flight.time, c) for c in turned.T], axis=1)
+    return position, attitude / np.linalg.norm(attitude, axis=1, keepdims=True)
+
+
+def gimbal(flight: race.Flight, when: Array) -> Array:
+    """(K, 4) attitudes, scalar first, of a camera that is kept half level.
+
+    It has the vehicle's heading and half of its roll, and looks up and down with the way: a vehicle
+    at full speed leans so far forward that a camera fixed to it would see the ground.
+    """
+    _, attitude = poses(flight, when)
+    turned = np.stack([_rotation.rotation(q) for q in attitude])
+    velocity = np.stack([np.interp(when, flight.time, c) for c in flight.velocity.T], axis=1)
+    speed = np.linalg.norm(velocity, axis=1)
+    level = np.swapaxes(_rotation.tilts(turned[:, :, 2]), 1, 2) @ turned
+    yaw = np.arctan2(level[:, 1, 0], level[:, 0, 0])
+    steep = np.arcsin(velocity[:, 2] / (speed + 3.0))
+    pitch = -np.clip(steep, -_STEEPEST, _STEEPEST)
+    roll = _ROLL * np.arcsin(np.clip(turned[:, 2, 1], -1.0, 1.0))
+    (cy, cp, cr), (sy, sp, sr) = (f(0.5 * np.stack([yaw, pitch, roll])) for f in (np.cos, np.sin))
+    return np.stack(
+        [
+            cy * cp * cr + sy * sp * sr,
+            cy * cp * sr - sy * sp * cr,
+            cy * sp * cr + sy * cp * sr,
+            sy * cp * cr - cy * sp * sr,
+        ],
+        axis=1,
+    )
+
+
+def on_board(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
+    """What a camera on a gimbal sees at each time, with what flies, time, speed and gates."""
+    title = _race_map.title_of(result)
+    for t, picture in zip(when, _seen(result, when, width, height), strict=True):
+        done = sum(passage.time <= t for passage in result.passages)
+        ahead = result.course[done] if done < len(result.course) else "none"
+        right = f"gates {done} of {len(result.course)}, next {ahead}"
+        yield captioned(picture, [title, right, _moment(result, float(t))])
+
+
+def gate_pictures(result: race.Result, width: int, height: int) -> Picture:
+    """A sheet of what the camera sees shortly before each gate, three beside each other."""
+    passages = result.passages
+    when = np.maximum(
+        np.array([p.time for p in passages]) - _BEFORE_GATE, float(result.flight.time[0])
+    )
+    names = [f"{k}. {p.gate}" for k, p in enumerate(passages, 1)]
+    title = f"{_race_map.title_of(result)}: {_BEFORE_GATE:g} s before each gate"
+    if len(when) == 0:
+        when, names = times(result, 2.0)[-1:], ["no gate was passed"]
+        title = _race_map.title_of(result)
+    pictures = [
+        captioned(picture, [name, "", _moment(result, float(t))])
+        for name, t, picture in zip(names, when, _seen(result, when, width, height), strict=True)
+    ]
+    columns = min(3, len(pictures))
+    rows = -(-len(pictures) // columns)
+    gap, head = max(2, width // 100), max(16, height // 9)
+    shape = (head + rows * (height + gap), columns * (width + gap) + gap, 3)
+    sheet = np.full(shape, 255, dtype=np.uint8)
+    for i, picture in enumerate(pictures):
+        y, x = head + (height + gap) * (i // columns), gap + (width + gap) * (i % columns)
+        sheet[y : y + height, x : x + width] = picture
+    sheet[:head] = captioned(sheet[:head], [title, "", ""], 2 * head // 3, dark=True)
+    return sheet
+
+
+def _seen(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
+    from propwash.render import Offscreen, RenderCamera
+
+    renderer = Offscreen(
+        result.scene, width=width, height=height, vertical_fov_deg=VERTICAL_FOV_DEG, antialias=2
+    )
+    position, _ = poses(result.flight, when)
+    for place, attitude in zip(position, gimbal(result.flight, when), strict=True):
+        yield np.array(renderer.render(RenderCamera("front"), place, attitude).images["front"])
+
+
+def _moment(result: race.Result, t: float) -> str:
+    flight = result.flight
+    speed = np.interp(t, flight.time, np.linalg.norm(flight.velocity, axis=1))
+    return f"{t - flight.time[0]:.2f} s, {speed:.1f} m/s"
+
+
+def captioned(
+    picture: Picture, texts: Sequence[str], largest: int | None = None, dark: bool = False
+) -> Picture:
+    """A picture with texts in its upper left, upper right and lower left corner.
+
+    largest: px, of letters; by default by the height of the picture. Without texts where they do
+    not fit.
+    """
+    pil = _video.pillow()
+    image = pil.Image.fromarray(picture)
+    draw = pil.ImageDraw.Draw(image)
+    ink, rim = ((30, 30, 30), (255, 255, 255)) if dark else ((255, 255, 255), (0, 0, 0))
+    most = max(_SMALLEST, min(image.height // 20, 28)) if largest is None else largest
+    size, boxes = captions(draw, image.size, texts, most)
+    for text, box in zip(texts, boxes, strict=False):
+        font, rim_width = pil.ImageFont.load_default(size), max(1, size // 8)
+        draw.text(box[:2], text, ink, font, "lt", stroke_width=rim_width, stroke_fill=rim)
+    return np.asarray(image)
+
+
+def captions(
+    draw: Any, image: tuple[int, int], texts: Sequence[str], largest: int
+) -> tuple[int, list[tuple[float, float, float, float]]]:
+    """px, the height of letters with which three captions fit, and the boxes that they take.
+
+    image: px, width and height. The boxes are (left, top, right, bottom); none where nothing fits.
+    """
+    pil = _video.pillow()
+    width, height = image
+    for size in range(largest, _SMALLEST - 1, -1):
+        font, edge = pil.ImageFont.load_default(size), size // 2
+        extents = [draw.textbbox((0, 0), text, font, "lt")[2:] for text in texts]
+        (w0, h0), (w1, h1), (w2, h2) = extents
+        if max(w0 + w1 + 3 * edge, w2 + 2 * edge) > width or max(h0, h1) + h2 > height - 3 * edge:
+            continue
+        right, low = width - edge, height - edge
+        return size, [
+            (edge, edge, edge + w0, edge + h0),
+            (right - w1, edge, right, edge + h1),
+            (edge, low - h2, edge + w2, low),
+        ]
+    return 0, []

@@ -1,0 +1,191 @@
+"""The course of a race from above, and height and speed over time: a figure, or a film of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash import _rotation
+from propwash.race import _race as race
+from propwash.viz.figures import (
+    END,
+    START,
+    Film,
+    film_figure,
+    filmed,
+    labelled,
+    name_points,
+    new_figure,
+)
+from propwash.world import Gate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[np.float64]
+Picture = NDArray[np.uint8]
+
+_SMALL = (560, 400)
+"""px, width and height below which only the map is drawn."""
+PASSED, WAITING = "tab:green", "tab:red"
+_CRASH: dict[str, Any] = {"marker": "X", "color": "tab:red", "ls": "none", "ms": 9}
+
+
+def title_of(result: race.Result) -> str:
+    """What flew, and where."""
+    seed = "" if result.seed is None else f", seed {result.seed}"
+    return f"{result.vehicle or 'flight'} on course {result.scene.name!r}{seed}"
+
+
+def figure(result: race.Result) -> Figure:
+    """The flight from above, its colour its speed, with the gates; height and speed over time."""
+    drawn = _Map(result, new_figure(11.0, 8.5), is_film=False)
+    drawn.figure.suptitle(
+        f"{title_of(result)}: {len(result.passages)} of {len(result.course)} gates, "
+        f"score {result.score:.2f}"
+    )
+    drawn.name()
+    return drawn.figure
+
+
+def film(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
+    """The same at each time, with the way flown until then."""
+    is_small = width < _SMALL[0] or height < _SMALL[1]
+    drawn = _Map(result, film_figure(width, height), is_film=True, is_small=is_small)
+    drawn.figure.suptitle(title_of(result), fontsize=11)
+    moving = drawn.animate()
+    drawn.name()
+    yield from filmed(Film(drawn.figure, moving), len(when), lambda k: drawn.move(float(when[k])))
+
+
+class _Map:
+    """The figure, and the artists that a film moves."""
+
+    def __init__(
+        self, result: race.Result, made: Figure, is_film: bool, is_small: bool = False
+    ) -> None:
+        self.result, self.figure = result, made
+        self._is_film, self._is_small = is_film, is_small
+        self.flight = flight = result.flight
+        self.speed = np.linalg.norm(flight.velocity, axis=1)
+        """(T,) m/s."""
+        self.start = float(flight.time[0])
+        self.gates = race.course_gates(result.scene, result.course)
+        self.over_time: list[Any] = []
+        if is_small:
+            self.above = made.add_subplot()
+            self._draw_map()
+            return
+        grid = made.add_gridspec(3, 2, width_ratios=[3, 2], height_ratios=[5, 5, 3])
+        self.above = made.add_subplot(grid[:, 0])
+        self._draw_map()
+        self.over_time = [made.add_subplot(grid[row, 1]) for row in (0, 1)]
+        self._draw_over_time("height [m]", flight.position[:, 2], self.over_time[0])
+        self._draw_over_time("speed [m/s]", self.speed, self.over_time[1])
+        below = made.add_subplot(grid[2, 1])
+        below.set_axis_off()
+        handles, names = self.above.get_legend_handles_labels()
+        below.legend(handles, names, loc="upper center", fontsize=8, ncols=2, frameon=False)
+
+    def _draw_map(self) -> None:
+        from matplotlib.collections import LineCollection
+        from matplotlib.colors import Normalize
+
+        axes, place = self.above, self.flight.position[:, :2]
+        self.pieces = np.stack([place[:-1], place[1:]], axis=1)
+        self.path: Any = LineCollection(
+            list(self.pieces),
+            cmap="viridis",
+            norm=Normalize(0.0, max(float(self.speed.max()), 1e-3)),
+            linewidths=2.5,
+        )
+        self.path.set_array(0.5 * (self.speed[1:] + self.speed[:-1]))
+        axes.add_collection(self.path)
+        if not self._is_small:
+            self.figure.colorbar(
+                self.path, ax=axes, label="speed [m/s]", location="bottom", shrink=0.7, aspect=40
+            )
+        passed = 0 if self._is_film else len(self.result.passages)
+        self.ends = [gate_ends(gate) for gate in self.gates]
+        self.lines = [
+            axes.plot(*end.T, color=PASSED if k < passed else WAITING, lw=3.0)[0]
+            for k, end in enumerate(self.ends)
+        ]
+        axes.plot(*place[0], **START, ms=9, label="start")
+        if not self._is_film:
+            axes.plot(*place[-1], **END, label="end")
+        for colour, label in ((PASSED, "gate, passed"), (WAITING, "gate, not passed")):
+            axes.plot([], [], color=colour, lw=3.0, label=label)
+        crash = self.result.collision
+        if crash is not None:
+            axes.plot(*self._at(crash.time)[:2], **_CRASH, label=f"collision with {crash.item}")
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.margins(0.08)
+        labelled(axes, "from above", "x [m]", "y [m]")
+
+    def _draw_over_time(self, label: str, values: Array, axes: Any) -> None:
+        time, name = self.flight.time - self.start, label.partition(" ")[0]
+        axes.plot(time, values, lw=1.2, color="tab:blue")
+        for passage in self.result.passages:
+            when = passage.time - self.start
+            axes.plot(when, np.interp(when, time, values), "s", color=PASSED, ms=5)
+        crash = self.result.collision
+        if crash is not None:
+            when = crash.time - self.start
+            axes.plot(when, np.interp(when, time, values), **_CRASH)
+        labelled(axes, f"{name}, with the gates passed", "time [s]", label)
+
+    def name(self) -> None:
+        """Writes the names, now that all else is where it stays."""
+        place = self.flight.position[:, :2]
+        points = [np.asarray(gate.position)[:2] for gate in self.gates]
+        names = [
+            f"{k}" if self._is_small else f"{k}. {gate.name}"
+            for k, gate in enumerate(self.gates, 1)
+        ]
+        points.append(place[0])
+        names.append("start")
+        if not self._is_film:
+            points.append(place[-1])
+            names.append("end")
+        name_points(self.above, points, names, [place, *self.ends])
+
+    def animate(self) -> list[Any]:
+        """Adds what moves; returns all that does."""
+        self.cursors = [axes.axvline(0.0, color="black", lw=0.8) for axes in self.over_time]
+        (self.vehicle,) = self.above.plot([], [], "o", color="black", ms=6)
+        if self._is_small:
+            # in the place of the title of the map, which a text keeps free in the layout
+            self.clock = self.above.set_title("0 s", fontsize=10)
+        else:
+            self.clock = self.figure.text(0.98, 0.02, "", ha="right", va="bottom", fontsize=10)
+        return [self.path, *self.lines, *self.cursors, self.vehicle, self.clock]
+
+    def move(self, t: float) -> None:
+        """To a time of the flight [s]."""
+        row = int(np.searchsorted(self.flight.time, t, side="right")) - 1
+        x, y, _ = self._at(t)
+        self.path.set_segments(list(self.pieces[: max(row, 0)]))
+        self.vehicle.set_data([x], [y])
+        for cursor in self.cursors:
+            cursor.set_xdata([t - self.start] * 2)
+        done = sum(passage.time <= t for passage in self.result.passages)
+        for number, line in enumerate(self.lines):
+            line.set_color(PASSED if number < done else WAITING)
+        speed = np.interp(t, self.flight.time, self.speed)
+        self.clock.set_text(
+            f"{t - self.start:.2f} s, {speed:.1f} m/s, gate {done} of {len(self.gates)}"
+        )
+
+    def _at(self, t: float) -> Array:
+        return np.array([np.interp(t, self.flight.time, axis) for axis in self.flight.position.T])
+
+
+def gate_ends(gate: Gate) -> Array:
+    """(2, 2) m, from above: where the opening ends to the left and to the right."""
+    left = _rotation.rotation(np.asarray(gate.attitude))[:2, 1] * 0.5 * gate.width
+    centre = np.asarray(gate.position)[:2]
+    return np.stack([centre + left, centre - left])

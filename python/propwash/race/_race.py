@@ -1,0 +1,394 @@
+"""The course, its rules and a flight through it (see the package)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import index
+from os import PathLike
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propwash import _rotation
+from propwash._core import RateThrust
+from propwash.fleet import Fleet
+from propwash.race import _guidance
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.multicopter import DEFAULT_DT
+from propwash.vehicle.parameters import VehicleParameters
+from propwash.world import Gate, Scene
+
+Array = NDArray[np.float64]
+
+TIME_LIMIT = 60.0
+"""s."""
+POINTS = 10.0
+"""For each gate."""
+COLLISION_RADIUS = 0.15
+"""m, of the vehicle as the published renderer sees it."""
+
+_SUBSTEPS = 8
+PERIOD = _SUBSTEPS * DEFAULT_DT
+"""s, between commands, and between the rows of a flight: 120 a second."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flight:
+    """Where a vehicle was, T rows."""
+
+    time: Array
+    """(T,) s, increasing."""
+    position: Array
+    """(T, 3) m, world frame."""
+    attitude: Array
+    """(T, 4) unit quaternions, scalar first: body to world."""
+    velocity: Array
+    """(T, 3) m/s, world frame."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A gate that was passed in its turn."""
+
+    gate: str
+    time: float
+    """s."""
+    offset: tuple[float, float]
+    """m from the middle of the opening, to the left and up as seen by who passes it."""
+    speed: float
+    """m/s."""
+
+
+@dataclass(frozen=True)
+class Collision:
+    """What ended a flight."""
+
+    item: str
+    time: float
+    """s."""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A flight, and what the referee makes of it."""
+
+    scene: Scene
+    course: tuple[str, ...]
+    flight: Flight
+    passages: tuple[Passage, ...]
+    """The gates passed in order before a collision and the time limit."""
+    collision: Collision | None
+    """The first before the last gate."""
+    score: float
+    vehicle: str = ""
+    seed: int | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether every gate was passed without a collision."""
+        return self.collision is None and len(self.passages) == len(self.course)
+
+    @property
+    def time(self) -> float:
+        """s, to the last gate that was passed; NaN before the first."""
+        return self.passages[-1].time if self.passages else float("nan")
+
+
+def score(gates: int, time: float, collided: bool = False, time_limit: float = TIME_LIMIT) -> float:
+    """Ten points a gate less the seconds to the last one passed; 0 for none, or when it is over.
+
+    It is over after a collision, or when `time` [s] is past the limit. Without a gate time counts
+    for nothing.
+    """
+    if gates < 0 or not time_limit > 0.0 or (gates > 0 and not time >= 0.0):
+        raise ValueError(
+            f"expected gates >= 0, time >= 0 and time_limit > 0 [s], got {gates}, {time}, "
+            f"{time_limit}"
+        )
+    if collided or gates == 0 or time > time_limit:
+        return 0.0
+    return POINTS * gates - time
+
+
+def team_score(scores: Iterable[float], best: int = 5) -> float:
+    """The mean of the best scores: of a team's 25 perturbed courses the best five counted."""
+    ranked = sorted(scores, reverse=True)
+    if not 1 <= best <= len(ranked):
+        raise ValueError(f"best: expected from 1 to {len(ranked)} scores, got {best}")
+    return sum(ranked[:best]) / best
+
+
+def passages(gate: Gate, time: Array, position: Array) -> list[Passage]:
+    """Every time that a path (T,), (T, 3) goes through a gate's opening, along the gate's +x.
+
+    The path is straight between its rows. It goes through where a piece of it crosses the plane of
+    the gate, from behind to before it, inside of the opening; the plane itself lies before it.
+    """
+    turn = _rotation.rotation(np.asarray(gate.attitude))
+    inside = (position - np.asarray(gate.position)) @ turn
+    ahead = inside[:, 0]
+    found = []
+    for i in np.flatnonzero((ahead[:-1] < 0.0) & (ahead[1:] >= 0.0)):
+        share = ahead[i] / (ahead[i] - ahead[i + 1])
+        left, up = inside[i, 1:] + share * (inside[i + 1, 1:] - inside[i, 1:])
+        if abs(left) > 0.5 * gate.width or abs(up) > 0.5 * gate.height:
+            continue
+        span = time[i + 1] - time[i]
+        speed = float(np.linalg.norm(position[i + 1] - position[i]) / span)
+        when = float(time[i] + share * span)
+        found.append(Passage(gate.name, when, (float(left), float(up)), speed))
+    return found
+
+
+def gates_in_order(gates: Sequence[Gate], time: Array, position: Array) -> list[Passage]:
+    """The gates passed in their order: each counts only once those before it have been passed."""
+    done: list[Passage] = []
+    for gate in gates:
+        after = done[-1].time if done else -np.inf
+        next_one = [p for p in passages(gate, time, position) if p.time > after]
+        if not next_one:
+            break
+        done.append(next_one[0])
+    return done
+
+
+def course_gates(scene: Scene, course: Sequence[str] | None = None) -> list[Gate]:
+    """The gates of a scene that are named, in this order; None for all of them in theirs.
+
+    Raises ValueError for a name that the scene has no gate of, and for a course without gates.
+    """
+    gates = {gate.name: gate for gate in scene.gates}
+    course = list(gates) if course is None else course
+    missing = [name for name in course if name not in gates]
+    if missing or not course:
+        raise ValueError(
+            f"course: expected names of gates in the scene ({', '.join(gates) or 'it has none'}), "
+            f"got {', '.join(missing) or 'none'}"
+        )
+    return [gates[name] for name in course]
+
+
+def judge(
+    scene: Scene,
+    flight: Flight,
+    course: Sequence[str] | None = None,
+    radius: float = COLLISION_RADIUS,
+    time_limit: float = TIME_LIMIT,
+) -> Result:
+    """What a flight is worth.
+
+    radius: m, of the sphere about the vehicle that may touch nothing on its way. The way is
+    straight between the rows of the flight. Raises ValueError for rows that are none.
+    """
+    flight = _checked(flight)
+    gates = course_gates(scene, course)
+    done = gates_in_order(gates, flight.time, flight.position)
+    done = [passage for passage in done if passage.time - flight.time[0] <= time_limit]
+    until = done[-1].time if len(done) == len(gates) else np.inf
+    collision = _first_collision(scene, flight, radius)
+    if collision is not None and collision.time > until:
+        collision = None
+    if collision is not None:
+        done = [passage for passage in done if passage.time <= collision.time]
+    last = done[-1].time - flight.time[0] if done else 0.0
+    worth = score(len(done), last, collision is not None, time_limit)
+    names = tuple(gate.name for gate in gates)
+    return Result(scene, names, flight, tuple(done), collision, worth)
+
+
+def _first_collision(scene: Scene, flight: Flight, radius: float) -> Collision | None:
+    """The first contact on the straight ways between rows."""
+    hits = scene.spherecast(flight.position[:-1], flight.position[1:], radius)
+    rows = np.flatnonzero(hits.id >= 0)
+    if len(rows) == 0:
+        return None
+    first = rows[0]
+    span = flight.time[first + 1] - flight.time[first]
+    when = flight.time[first] + hits.fraction[first] * span
+    return Collision(scene.names[hits.id[first]], float(when))
+
+
+def fly(
+    seed: int = 0,
+    vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
+    *,
+    scene: Scene | None = None,
+    course: Sequence[str] | None = None,
+    start: ArrayLike | None = None,
+    yaw: float | None = None,
+    dtype: Literal["float32", "float64"] = "float64",
+    time_limit: float = TIME_LIMIT,
+    progress: Callable[[float], None] | None = None,
+) -> Result:
+    """Flies a course, with all the noise that the vehicle has, and judges it.
+
+    seed: of the gates' places and of the noise. scene: None for the course of AlphaPilot.
+    course: names of gates in their order; None for all. start: (3,) m, world frame, and yaw: rad;
+    None for those of the scene. progress: called with the share flown.
+
+    The pilot is told the true state of the vehicle and the true places of the gates.
+    """
+    parameters = vehicles.load(vehicle)
+    seed = _whole("seed", seed)
+    scene = Scene.load("alphapilot", seed=seed) if scene is None else scene
+    gates = course_gates(scene, course)
+    begin, heading = _start(scene, start, yaw)
+    reference = _guidance.plan(route(begin, gates), parameters, PERIOD, heading)
+    pilot = _guidance.Pilot(reference, parameters)
+    fleet = Fleet(parameters, 1, dtype, seed=seed, threads=1)
+    fleet.reset(position=begin, attitude=_level(heading))
+    rows = min(len(reference), round(time_limit / PERIOD)) + 1
+    flown = _flown(fleet, pilot, rows, progress)
+    result = judge(scene, flown, course, time_limit=time_limit)
+    return Result(**{**vars(result), "vehicle": parameters.name, "seed": seed})
+
+
+def _flown(
+    fleet: Fleet, pilot: _guidance.Pilot, rows: int, progress: Callable[[float], None] | None
+) -> Flight:
+    position, velocity, attitude = (np.empty((rows, width)) for width in (3, 3, 4))
+    kind = fleet.dtype
+    for row in range(rows):
+        position[row], velocity[row] = fleet.position[0], fleet.velocity[0]
+        attitude[row] = fleet.attitude[0]
+        if row == rows - 1:
+            break
+        turning = fleet.body_rates[0].astype(np.float64)
+        rates, thrust = pilot.command(row, position[row], velocity[row], attitude[row], turning)
+        command = RateThrust(rates[None].astype(kind), np.full(1, thrust, dtype=kind))
+        fleet.step(command, substeps=_SUBSTEPS)
+        if progress is not None and row % 12 == 0:
+            progress(row / rows)
+    if progress is not None:
+        progress(1.0)
+    time = np.arange(rows, dtype=np.float64) * PERIOD
+    return Flight(time, position, attitude, velocity)
+
+
+def route(start: ArrayLike, gates: Sequence[Gate]) -> Array:
+    """(n, 3) m: points from the start squarely through each gate, and past the last.
+
+    Who stands before a gate that is passed from behind goes round it.
+    """
+    points = [np.asarray(start, dtype=np.float64)]
+    for number, gate in enumerate(gates):
+        turn = _rotation.rotation(np.asarray(gate.attitude))
+        centre, along, left = np.asarray(gate.position), turn[:, 0], turn[:, 1]
+        before = _clearance(centre, gates[number - 1 : number])
+        after = _clearance(centre, gates[number + 1 : number + 2])
+        way = points[-1] - centre
+        if way @ along > -1.0:
+            side = left if way @ left > 0.0 else -left
+            beside = centre + (0.5 * gate.width + gate.border + 1.3) * side
+            beside[2] = 0.5 * (points[-1][2] + centre[2])
+            points.append(beside)
+        last = number == len(gates) - 1
+        points += [centre - before * along, centre, centre + (12.0 if last else after) * along]
+    return np.array(points)
+
+
+def _clearance(centre: Array, neighbour: Sequence[Gate]) -> float:
+    if not neighbour:
+        return 2.5
+    return min(2.5, 0.25 * float(np.linalg.norm(np.asarray(neighbour[0].position) - centre)))
+
+
+def _level(yaw: float) -> Array:
+    return np.array([np.cos(0.5 * yaw), 0.0, 0.0, np.sin(0.5 * yaw)])
+
+
+def _start(scene: Scene, start: ArrayLike | None, yaw: float | None) -> tuple[Array, float]:
+    own = scene.start
+    if start is None:
+        if own is None:
+            raise ValueError(f"start: expected a point [m], as scene {scene.name!r} has no start")
+        start = own.position
+    if yaw is None:
+        yaw = 0.0 if own is None else own.yaw
+    point = np.array(start, dtype=np.float64)
+    if point.shape != (3,) or not np.isfinite(point).all() or not np.isfinite(yaw):
+        raise ValueError(f"start, yaw: expected 3 and 1 finite numbers, got {start!r:.100}, {yaw}")
+    return point, float(yaw)
+
+
+def _whole(name: str, value: int) -> int:
+    try:
+        number = -1 if isinstance(value, bool) else index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < 2**64:
+        raise ValueError(f"{name}: expected a whole number in [0, 2**64), got {value!r:.100}")
+    return number
+
+
+def _checked(flight: Flight) -> Flight:
+    rows = len(np.atleast_1d(flight.time))
+    shapes = {"time": (rows,), "position": (rows, 3), "attitude": (rows, 4), "velocity": (rows, 3)}
+    arrays = {name: np.asarray(getattr(flight, name), dtype=np.float64) for name in shapes}
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape:
+            raise ValueError(
+                f"flight.{name}: expected numbers of shape {shape}, got shape {arrays[name].shape}"
+            )
+        bad = np.argwhere(~np.isfinite(arrays[name]))
+        if len(bad):
+            value = arrays[name][tuple(bad[0])]
+            row = bad[0][0]
+            raise ValueError(f"flight.{name}: expected finite numbers, got {value} in row {row}")
+    if rows < 2:
+        raise ValueError(f"flight.time: expected at least 2 times, got {rows}")
+    late = np.flatnonzero(np.diff(arrays["time"]) <= 0.0)
+    if len(late):
+        before, after = arrays["time"][late[0] : late[0] + 2]
+        raise ValueError(
+            f"flight.time: expected increasing times, got {after:g} s after {before:g} s in row "
+            f"{late[0] + 1}"
+        )
+    return Flight(**arrays)
+
+
+def table(results: Sequence[Result]) -> str:
+    """Runs as text, one a line, and what counts of them. Raises ValueError without any."""
+    if not results:
+        raise ValueError("results: expected at least one run, got none")
+    lines = [f"{'seed':>6s}{'gates':>8s}{'time [s]':>10s}{'score':>8s}"]
+    for result in results:
+        last = result.passages[-1].time if result.passages else np.nan
+        note = "" if result.collision is None else f"  collision with {result.collision.item}"
+        gates = f"{len(result.passages)}/{len(result.course)}"
+        lines.append(f"{result.seed!s:>6s}{gates:>8s}{last:10.2f}{result.score:8.2f}{note}")
+    scores = [result.score for result in results]
+    best = min(5, len(scores))
+    whole = sum(result.finished for result in results)
+    return "\n".join(
+        [
+            *lines,
+            f"{whole} of {len(scores)} courses finished, mean score {np.mean(scores):.2f}",
+            f"mean of the best {best}: {team_score(scores, best):.2f} "
+            "(20 published teams, flying by camera: best 91.39, tenth 71.10)",
+        ]
+    )
+
+
+def report(result: Result) -> str:
+    """What was flown, gate by gate, as text."""
+    flight = result.flight
+    way = float(np.linalg.norm(np.diff(flight.position, axis=0), axis=1).sum())
+    fastest = float(np.linalg.norm(flight.velocity, axis=1).max())
+    lines = [
+        f"{result.vehicle or 'flight'}, seed {result.seed}: {way:.0f} m in "
+        f"{flight.time[-1] - flight.time[0]:.1f} s, fastest {fastest:.1f} m/s",
+        f"  {'gate':8s}{'time [s]':>10s}{'speed [m/s]':>13s}{'left [m]':>10s}{'up [m]':>8s}",
+    ]
+    for p in result.passages:
+        left, up = p.offset
+        lines.append(f"  {p.gate:8s}{p.time:10.2f}{p.speed:13.1f}{left:10.2f}{up:8.2f}")
+    lines += [f"  {name:8s}{'-':>10s}" for name in result.course[len(result.passages) :]]
+    if result.collision is not None:
+        lines.append(f"  collision with {result.collision.item} at {result.collision.time:.2f} s")
+    lines.append(
+        f"  {len(result.passages)} of {len(result.course)} gates, score {result.score:.2f}"
+    )
+    return "\n".join(lines)

@@ -1,0 +1,53 @@
+"""Exteroceptive sensors, for one body or many: what they see of a scene, and where they are.
+
+A fleet's are attached: `handle = fleet.attach(sensor, rate=50.0)`. By itself a sensor measures
+bodies wherever they are said to be: `sensor.measure(position, attitude)`.
+"""
+
+from __future__ import annotations
+
+from propwash.fleet.sensor import Sensor
+from propwash.sensors._camera import STEREO_BASELINE, Camera, Pixels
+from propwash.sensors._navigation import (
+    Barometer,
+    BarometerReading,
+    Gnss,
+    GnssReading,
+    Magnetometer,
+    MagnetometerReading,
+    isa_altitude,
+    isa_pressure,
+)
+from propwash.sensors._scene_sensors import (
+    BeaconReading,
+    Beacons,
+    CollisionReading,
+    CollisionSensor,
+    DepthCamera,
+    DepthReading,
+    RangeFinder,
+    RangeReading,
+)
+
+__all__ = [
+    "STEREO_BASELINE",
+    "Barometer",
+    "BarometerReading",
+    "BeaconReading",
+    "Beacons",
+    "Camera",
+    "CollisionReading",
+    "CollisionSensor",
+    "DepthCamera",
+    "DepthReading",
+    "Gnss",
+    "GnssReading",
+    "Magnetometer",
+    "MagnetometerReading",
+    "Pixels",
+    "RangeFinder",
+    "RangeReading",
+    "Sensor",
+    "isa_altitude",
+    "isa_pressure",
+]

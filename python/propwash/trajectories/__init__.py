@@ -1,0 +1,30 @@
+"""Paths that a vehicle can follow, and what following them asks of it.
+
+    path = trajectories.minimum_snap([(0, 0, 1), (3, 1, 2), (4, 4, 1)], "flightgoggles")
+    reference = path.sample(period=0.01)              # position … snap, yaw: arrays of (T, …)
+    asked = trajectories.flatness(reference, "flightgoggles")   # attitude, rates, thrust, rotors
+
+`docs/trajectories.md` has the equations and what is left out.
+"""
+
+from __future__ import annotations
+
+from propwash.trajectories._flatness import Flatness, flatness
+from propwash.trajectories._minimum_snap import Limits, Polynomial, minimum_snap
+from propwash.trajectories._reference import Controller, Path, Reference, stack
+from propwash.trajectories._shapes import Circle, Lemniscate, Line
+
+__all__ = [
+    "Circle",
+    "Controller",
+    "Flatness",
+    "Lemniscate",
+    "Limits",
+    "Line",
+    "Path",
+    "Polynomial",
+    "Reference",
+    "flatness",
+    "minimum_snap",
+    "stack",
+]

@@ -1,0 +1,77 @@
+"""One vehicle: its parameters and files, the multicopter, the car and the inertial sensor."""
+
+from __future__ import annotations
+
+from propwash._checks import ParameterError
+from propwash._core import (
+    AttitudeThrust,
+    PositionCommand,
+    RateThrust,
+    RotorSpeeds,
+    SpeedYawRate,
+    TrajectoryCommand,
+    VelocityCommand,
+    __version__,
+)
+from propwash.vehicle.car import Car, CarState, CarTrajectory
+from propwash.vehicle.imu import Imu
+from propwash.vehicle.multicopter import (
+    DEFAULT_DT,
+    ImuReading,
+    Integrator,
+    Multicopter,
+    MulticopterState,
+    Trajectory,
+)
+from propwash.vehicle.outer_loops import OuterLoops
+from propwash.vehicle.parameters import (
+    BatteryParameters,
+    BodyParameters,
+    CarParameters,
+    DragParameters,
+    ImuParameters,
+    LowPassParameters,
+    MotorParameters,
+    ProcessNoiseParameters,
+    RateControllerParameters,
+    RotorDragParameters,
+    RotorParameters,
+    VehicleParameters,
+)
+from propwash.vehicle.validation import validate
+
+__all__ = [
+    "DEFAULT_DT",
+    "AttitudeThrust",
+    "BatteryParameters",
+    "BodyParameters",
+    "Car",
+    "CarParameters",
+    "CarState",
+    "CarTrajectory",
+    "DragParameters",
+    "Imu",
+    "ImuParameters",
+    "ImuReading",
+    "Integrator",
+    "LowPassParameters",
+    "MotorParameters",
+    "Multicopter",
+    "MulticopterState",
+    "OuterLoops",
+    "ParameterError",
+    "PositionCommand",
+    "ProcessNoiseParameters",
+    "RateControllerParameters",
+    "RateThrust",
+    "RotorDragParameters",
+    "RotorParameters",
+    "RotorSpeeds",
+    "SpeedYawRate",
+    "Trajectory",
+    "TrajectoryCommand",
+    "VehicleParameters",
+    "VelocityCommand",
+    "__version__",
+    "validate",
+]

@@ -1,0 +1,70 @@
+"""The JSON Schema of vehicle files, from the parameter classes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from propwash.vehicle import parameters as p
+from propwash.vehicle.files._reader import LAGS, OF_MOTOR, ROTOR_DEFAULTS, TABLES
+from propwash.vehicle.tables import NUMBER_OR_EACH, SOURCES, file_struct
+
+
+def _file_structs() -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
+    """The whole file of a multicopter, and of a car."""
+    extras: dict[str, tuple[tuple[str, Any, str], ...]] = {
+        "motor": (
+            (
+                "time_constant",
+                NUMBER_OR_EACH,
+                "stands for time_constant_up and _down, s",
+            ),
+        ),
+        "rate_controller": (
+            ("filter_cutoff", float, "-3 dB point of a Butterworth filter, Hz"),
+            ("filter", file_struct(p.LowPassParameters, "filter"), "in place of filter_cutoff"),
+        ),
+    }
+    tables: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for name, kind in TABLES.items():
+        optional = (*LAGS, "speed_max") if name == "motor" else ()
+        table = file_struct(kind, name, extra=extras.get(name, ()), optional=optional)
+        if name in ("body", "motor"):
+            tables.append((name, table))
+        else:
+            tables.append((name, table | msgspec.UnsetType, msgspec.UNSET))
+    defaults = file_struct(p.RotorParameters, "rotor", optional=ROTOR_DEFAULTS, only=ROTOR_DEFAULTS)
+    of_motor = [(name, float, f"of its motor, in place of motor.{name}") for name in OF_MOTOR]
+    of_motor.append(("time_constant", float, "stands for time_constant_up and _down, s"))
+    rotor = file_struct(p.RotorParameters, "rotors", extra=of_motor, optional=ROTOR_DEFAULTS)
+    multicopter = msgspec.defstruct(
+        "multicopter",
+        [
+            ("name", str),
+            ("kind", Literal["multicopter"] | msgspec.UnsetType, msgspec.UNSET),
+            ("rotor", defaults | msgspec.UnsetType, msgspec.UNSET),
+            ("rotors", Annotated[list[rotor], msgspec.Meta(min_length=1)]),  # type: ignore[valid-type]
+            *tables,
+            ("sources", SOURCES | msgspec.UnsetType, msgspec.UNSET),
+        ],
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+    car = file_struct(p.CarParameters, "car", extra=(("sources", SOURCES, "as for multicopters"),))
+    car = msgspec.defstruct(
+        "car", [("kind", Literal["car"])], bases=(car,), kw_only=True, forbid_unknown_fields=True
+    )
+    return multicopter, car
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a vehicle file."""
+    kinds, parts = msgspec.json.schema_components(_file_structs(), ref_template="#/$defs/{name}")
+    parts["car"]["required"] = sorted({"name", *parts["car"]["required"]})
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "propwash vehicle file",
+        "oneOf": list(kinds),
+        "$defs": parts,
+    }

@@ -1,0 +1,295 @@
+"""What a vehicle is: parameters in SI units, with the names that the C++ structs have.
+
+Parameters come from a vehicle file (`propwash.vehicles.load`) or are made in code:
+
+    vehicle = VehicleParameters(
+        name="mine",
+        body=BodyParameters(mass=1.0, inertia=diagonal(0.005, 0.005, 0.007)),
+        rotors=(RotorParameters(position=(0.1, 0.1, 0.0), spin=1, thrust_coefficient=2e-6), ...),
+        motor={"time_constant_up": 0.02, "time_constant_down": 0.02, "speed_max": 2000.0},
+    )
+
+They are frozen: `replace` makes a changed copy. A group may be given as a dict of its fields.
+Vectors are tuples; lists and arrays are taken and turned into tuples, an inertia of three numbers
+into a matrix. An unknown or missing field and a wrong type or shape raise ParameterError at once;
+ranges are checked by the vehicle that is made from the parameters.
+"""
+
+# Annotations are read at run time (units, file format), so they are not postponed here.
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from propwash._checks import ParameterError
+from propwash.vehicle import fields as values
+from propwash.vehicle.fields import (
+    Field,
+    Matrix3,
+    ParameterSet,
+    PerRotor,
+    Quaternion,
+    Vector2,
+    Vector3,
+    diagonal,
+)
+from propwash.vehicle.toml import to_toml
+
+__all__ = [
+    "BatteryParameters",
+    "BodyParameters",
+    "CarParameters",
+    "DragParameters",
+    "ImuParameters",
+    "LowPassParameters",
+    "MotorParameters",
+    "ParameterError",
+    "ParameterSet",
+    "ProcessNoiseParameters",
+    "RateControllerParameters",
+    "RotorDragParameters",
+    "RotorParameters",
+    "VehicleParameters",
+    "diagonal",
+]
+
+_Discretisation = Annotated[Literal["exact", "backward_euler"], values.discretisation]
+_Gains = Annotated[Vector3, values.vector3_or_number]
+_ZERO: Vector3 = (0.0, 0.0, 0.0)
+_ONE: Vector3 = (1.0, 1.0, 1.0)
+
+
+class BodyParameters(ParameterSet, frozen=True, kw_only=True):
+    """The rigid body."""
+
+    table = "body"
+
+    mass: Annotated[float, Field("kg", "mass of the whole vehicle")]
+    inertia: Annotated[
+        Matrix3, Field("kg m^2", "about the centre of mass, body axes: the diagonal or 3x3")
+    ]
+    gravity: Annotated[Vector3, Field("m/s^2", "in the world frame")] = (0.0, 0.0, -9.81)
+
+
+class RotorParameters(ParameterSet, frozen=True, kw_only=True):
+    """One rotor: place, direction and coefficients."""
+
+    table = "rotor"
+
+    position: Annotated[Vector3, Field("m", "from the centre of mass to the rotor, body frame")]
+    axis: Annotated[Vector3, Field("", "unit vector of positive thrust, body frame")] = (0, 0, 1)
+    spin: Annotated[
+        float,
+        values.spin,
+        Field("", '"ccw" (+1) or "cw" (-1), seen from the tip of the axis: from above'),
+    ]
+    thrust_coefficient: Annotated[float, Field("N/(rad/s)^2", "thrust = k w |w|")]
+    torque_coefficient: Annotated[
+        float, Field("N m/(rad/s)^2", "torque about the axis = k w |w|, against the spin")
+    ] = 0.0
+    inertia: Annotated[float, Field("kg m^2", "of rotor and propeller about the axis")] = 0.0
+
+
+class MotorParameters(ParameterSet, frozen=True, kw_only=True):
+    """The motors' lag and limits: one number for all rotors, or a tuple of one for each."""
+
+    table = "motor"
+
+    time_constant_up: Annotated[PerRotor, Field("s", "of the lag while the speed rises")]
+    time_constant_down: Annotated[PerRotor, Field("s", "of the lag while the speed falls")]
+    speed_min: Annotated[PerRotor, Field("rad/s", "lowest speed, limits the command")] = 0.0
+    speed_max: Annotated[PerRotor, Field("rad/s", "highest speed, limits the command")]
+    command_delay: Annotated[float, Field("s", "dead time before the lag")] = 0.0
+
+
+class DragParameters(ParameterSet, frozen=True, kw_only=True):
+    """Quadratic drag of the body."""
+
+    table = "drag"
+
+    translational: Annotated[float, Field("N/(m/s)^2", "force = -k |v| v")] = 0.0
+    rotational: Annotated[
+        Matrix3,
+        values.matrix3_or_number,
+        Field("N m/(rad/s)^2", "torque = -K |W| W: a number, the diagonal or 3x3"),
+    ] = diagonal(0.0, 0.0, 0.0)
+
+
+class RotorDragParameters(ParameterSet, frozen=True, kw_only=True):
+    """Terms of the rotors that are linear in the speed through the air."""
+
+    table = "rotor_drag"
+
+    linear: Annotated[Vector3, Field("1/s", "force = -m diag(d) v along the body axes")] = _ZERO
+    blow_back: Annotated[float, Field("N m/(m/s)", "torque = -c e_z x v")] = 0.0
+
+
+class BatteryParameters(ParameterSet, frozen=True, kw_only=True):
+    """How rotor speed depends on voltage."""
+
+    table = "battery"
+
+    nominal_voltage: Annotated[
+        float, Field("V", "voltage at which commanded speeds are reached; 0: no dependence")
+    ] = 0.0
+
+
+class ProcessNoiseParameters(ParameterSet, frozen=True, kw_only=True):
+    """White force and torque, as intensities in continuous time."""
+
+    table = "process_noise"
+
+    force: Annotated[float, Field("N^2 s", "on each world axis")] = 0.0
+    torque: Annotated[float, Field("(N m)^2 s", "on each body axis")] = 0.0
+
+
+class ImuParameters(ParameterSet, frozen=True, kw_only=True):
+    """The inertial measurement unit; an ideal one by default."""
+
+    table = "imu"
+
+    accelerometer_noise_density: Annotated[float, Field("m/s^2/sqrt(Hz)", "white noise")] = 0.0
+    gyroscope_noise_density: Annotated[float, Field("rad/s/sqrt(Hz)", "white noise")] = 0.0
+    accelerometer_bias_walk: Annotated[float, Field("m/s^3/sqrt(Hz)", "walk of the bias")] = 0.0
+    gyroscope_bias_walk: Annotated[float, Field("rad/s^2/sqrt(Hz)", "walk of the bias")] = 0.0
+    accelerometer_bias_initial: Annotated[float, Field("m/s^2", "std. dev. at reset")] = 0.0
+    gyroscope_bias_initial: Annotated[float, Field("rad/s", "std. dev. at reset")] = 0.0
+    position: Annotated[Vector3, Field("m", "from the centre of mass, body frame")] = _ZERO
+    attitude: Annotated[
+        Quaternion, Field("", "(w, x, y, z), turns sensor components into the body frame")
+    ] = (1.0, 0.0, 0.0, 0.0)
+    accelerometer_scale: Annotated[Vector3, Field("", "scale factors")] = _ONE
+    gyroscope_scale: Annotated[Vector3, Field("", "scale factors")] = _ONE
+    accelerometer_resolution: Annotated[float, Field("m/s^2", "least step; 0: none")] = 0.0
+    gyroscope_resolution: Annotated[float, Field("rad/s", "least step; 0: none")] = 0.0
+    accelerometer_range: Annotated[float, Field("m/s^2", "reads at most +-range")] = math.inf
+    gyroscope_range: Annotated[float, Field("rad/s", "reads at most +-range")] = math.inf
+    rate: Annotated[float, Field("Hz", "measurements a second; 0: one a step")] = 0.0
+
+
+class LowPassParameters(ParameterSet, frozen=True, kw_only=True):
+    """The second-order low-pass y'' = -damping y' + stiffness (u - y)."""
+
+    table = "rate_controller.filter"
+
+    stiffness: Annotated[float, Field("1/s^2", "p of equation (19)")]
+    damping: Annotated[float, Field("1/s", "q of equation (19)")]
+
+    @classmethod
+    def butterworth(cls, cutoff: float) -> Self:
+        """The Butterworth filter with its -3 dB point at `cutoff` [Hz]."""
+        omega = 2.0 * math.pi * values.number(cutoff, "cutoff", "Hz")
+        return cls(stiffness=omega * omega, damping=math.sqrt(2.0) * omega)
+
+
+class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
+    """The rate controller. Without gains it turns thrust into rotor speeds and nothing else."""
+
+    table = "rate_controller"
+
+    proportional: Annotated[_Gains, Field("1/s", "gain on the error of the rates")] = _ZERO
+    integral: Annotated[_Gains, Field("1/s^2", "gain on the integral of the error")] = _ZERO
+    derivative: Annotated[_Gains, Field("", "gain on the filtered rates' derivative")] = _ZERO
+    integral_bound: Annotated[_Gains, Field("rad", "bound of the integral")] = _ZERO
+    filter: LowPassParameters = LowPassParameters.butterworth(30.0)
+    discretisation: Annotated[
+        Literal["exact", "backward_euler"], values.discretisation, Field("", "of the filter")
+    ] = "exact"
+    gyroscopic_term: Annotated[bool, Field("", "whether the torque has the term W x J W")] = True
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            proportional: Vector3 | float = ...,
+            integral: Vector3 | float = ...,
+            derivative: Vector3 | float = ...,
+            integral_bound: Vector3 | float = ...,
+            filter: LowPassParameters | Mapping[str, Any] = ...,
+            discretisation: Literal["exact", "backward_euler"] = ...,
+            gyroscopic_term: bool = ...,
+        ) -> None: ...
+
+
+class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
+    """A multicopter. What is not given is zero, the IMU is ideal."""
+
+    name: str = "vehicle"
+    body: BodyParameters
+    rotors: tuple[RotorParameters, ...]
+    motor: MotorParameters
+    drag: DragParameters = DragParameters()
+    rotor_drag: RotorDragParameters = RotorDragParameters()
+    battery: BatteryParameters = BatteryParameters()
+    process_noise: ProcessNoiseParameters = ProcessNoiseParameters()
+    imu: ImuParameters = ImuParameters()
+    rate_controller: RateControllerParameters = RateControllerParameters()
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str = ...,
+            body: BodyParameters | Mapping[str, Any],
+            rotors: Sequence[RotorParameters | Mapping[str, Any]],
+            motor: MotorParameters | Mapping[str, Any],
+            drag: DragParameters | Mapping[str, Any] = ...,
+            rotor_drag: RotorDragParameters | Mapping[str, Any] = ...,
+            battery: BatteryParameters | Mapping[str, Any] = ...,
+            process_noise: ProcessNoiseParameters | Mapping[str, Any] = ...,
+            imu: ImuParameters | Mapping[str, Any] = ...,
+            rate_controller: RateControllerParameters | Mapping[str, Any] = ...,
+        ) -> None: ...
+
+    def motor_values(self, name: str) -> tuple[float, ...]:
+        """A parameter of the motors, such as "speed_max", for each rotor in their order."""
+        return values.each(getattr(self.motor, name), len(self.rotors))
+
+    @property
+    def weight(self) -> float:
+        """N, mass times the length of gravity."""
+        return self.body.mass * math.hypot(*self.body.gravity)
+
+    @property
+    def max_rotor_thrust(self) -> tuple[float, ...]:
+        """N, the thrust of each rotor at its motor's highest speed."""
+        speeds = self.motor_values("speed_max")
+        return tuple(r.thrust_coefficient * w * w for r, w in zip(self.rotors, speeds, strict=True))
+
+    @property
+    def max_thrust(self) -> float:
+        """N, the sum of `max_rotor_thrust`: the collective thrust of parallel rotors."""
+        return sum(self.max_rotor_thrust)
+
+    def without_noise(self) -> Self:
+        """A copy without process noise, measurement noise and IMU biases."""
+        quiet = dict.fromkeys(
+            (name for name in self.imu.__struct_fields__ if "_noise_" in name or "_bias_" in name),
+            0.0,
+        )
+        return self.replace(process_noise=ProcessNoiseParameters(), imu=quiet)
+
+    def to_toml(self) -> str:
+        """The text of a vehicle file; `vehicles.load` reads the same parameters, bit for bit."""
+        return to_toml(self, self.name, kind="multicopter")
+
+
+class CarParameters(ParameterSet, frozen=True, kw_only=True):
+    """A Dubins car."""
+
+    name: str = "car"
+    speed_min: Annotated[float, Field("m/s", "lowest speed that a command can ask for")] = 0.0
+    speed_max: Annotated[float, Field("m/s", "highest speed that a command can ask for")]
+    yaw_rate_limit: Annotated[float, Field("rad/s", "commands are limited to +-limit")]
+    process_noise: Annotated[
+        Vector2, Field("m^2/s", "intensity of the white velocity along and across the heading")
+    ] = (0.0, 0.0)
+
+    def without_noise(self) -> Self:
+        """A copy without process noise."""
+        return self.replace(process_noise=(0.0, 0.0))
+
+    def to_toml(self) -> str:
+        """The text of a vehicle file; `vehicles.load` reads the same parameters, bit for bit."""
+        return to_toml(self, self.name, kind="car")

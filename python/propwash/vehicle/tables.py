@@ -1,0 +1,126 @@
+"""What vehicle and scene files have in common: parameter sets of tables, JSON Schema of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+
+from propwash._checks import ParameterError, refusal, shown
+from propwash.vehicle import fields as values
+from propwash.vehicle.fields import ParameterSet, Vector3
+
+SetT = TypeVar("SetT", bound=ParameterSet)
+Hint = Callable[[str, Sequence[str]], str]
+"""From an unknown key and the known ones to the end of an error."""
+
+_MatrixFile = tuple[float | Vector3, float | Vector3, float | Vector3]
+_UNSET: Any = msgspec.UNSET
+NUMBER_OR_EACH: Any = float | Annotated[list[float], msgspec.Meta(min_length=1)]
+_FORMS: dict[Any, Any] = {
+    values.number_or_each: NUMBER_OR_EACH,
+    values.vector3_or_number: float | Vector3,
+    values.matrix3: _MatrixFile,
+    values.matrix3_or_number: float | _MatrixFile,
+    values.spin: Literal["ccw", "cw"],
+}
+"""What a file may hold of a field, by its conversion, where it is more than the field's type."""
+SOURCES = Annotated[
+    dict[str, str], msgspec.Meta(description="where numbers come from: key or table to text")
+]
+
+
+def table(value: object, key: str, expected: str = "a table") -> dict[str, Any]:
+    """A table of a file."""
+    if not isinstance(value, dict):
+        raise refusal(key, value, expected)
+    return value
+
+
+def refuse_missing(
+    table: dict[str, Any], needed: Iterable[str], key: str, reason: str = ""
+) -> None:
+    """Raises ParameterError where a table lacks a key."""
+    prefix = f"{key}." if key else ""
+    missing = [prefix + name for name in needed if name not in table]
+    if missing:
+        raise ParameterError(f"missing {', '.join(missing)}{reason}")
+
+
+def refuse_unknown(table: dict[str, Any], known: Sequence[str], key: str, hint: Hint) -> None:
+    """Raises ParameterError for a key that is not known. hint: what the error adds."""
+    prefix = f"{key}." if key else ""
+    for name, value in table.items():
+        if name in known:
+            continue
+        text = hint(name, known) or f"; known here: {', '.join(known)}"
+        if isinstance(value, dict):
+            raise ParameterError(f"unknown table [{prefix}{name:.80}]{text}")
+        raise ParameterError(f"unknown key {prefix}{name:.80} = {shown(value)}{text}")
+
+
+def made(
+    kind: type[SetT],
+    table: dict[str, Any],
+    key: str,
+    hint: Hint,
+    *,
+    extra: Sequence[str] = (),
+    required: Sequence[str] = (),
+    reason: str = "",
+) -> SetT:
+    """A parameter set of a table; errors name the keys of the file.
+
+    extra: keys beside the fields that the error for an unknown one names. required: fields that a
+    file must have although the class has a default. reason: why, for the error.
+    """
+    refuse_unknown(table, (*kind.__struct_fields__, *extra), key, hint)
+    needed = [field.name for field in msgspec.structs.fields(kind) if field.required]
+    refuse_missing(table, (*required, *needed), key, reason)
+    prefix = f"{key}." if key else ""
+    return kind(
+        **{
+            name: kind.conversions[name](value, prefix + name, kind.field(name).unit)
+            for name, value in table.items()
+        }
+    )
+
+
+def described(form: Any, meaning: str) -> Any:
+    """The type of a key with its description."""
+    return Annotated[form, msgspec.Meta(description=meaning)] if meaning else form
+
+
+def file_struct(
+    kind: type[ParameterSet],
+    name: str,
+    *,
+    head: Iterable[tuple[str, Any]] = (),
+    extra: Iterable[tuple[str, Any, str]] = (),
+    optional: Iterable[str] = (),
+    only: Iterable[str] | None = None,
+    forms: dict[str, Any] | None = None,
+) -> type[msgspec.Struct]:
+    """The form that a table has in a file: conveniences allowed, defaults left to the class.
+
+    head and extra: keys before and after the fields. optional: fields that may be left out although
+    the class needs them. only: the fields that are there, by default all but groups. forms: types
+    of fields that have another one in a file.
+    """
+    fields: list[Any] = list(head)
+    for field in msgspec.structs.fields(kind):
+        form = values.plain_type(field.type)
+        if values.is_group(form) or (only is not None and field.name not in only):
+            continue
+        form = _FORMS.get(kind.conversions[field.name], form)
+        form = described((forms or {}).get(field.name, form), kind.field(field.name).description)
+        if field.required and field.name not in optional:
+            fields.append((field.name, form))
+        else:
+            fields.append((field.name, form | msgspec.UnsetType, _UNSET))
+    for key, form, meaning in extra:
+        fields.append((key, described(form, meaning) | msgspec.UnsetType, _UNSET))
+    struct = msgspec.defstruct(name, fields, kw_only=True, forbid_unknown_fields=True)
+    struct.__doc__ = (kind.__doc__ or "").split("\n")[0]
+    return struct

@@ -1,0 +1,23 @@
+"""Figures and recordings of flights, with matplotlib (the extra `viz`) or Rerun."""
+
+from __future__ import annotations
+
+from propwash.viz._plots import (
+    check,
+    reference_figure,
+    replay_figure,
+    save,
+    show,
+    trajectory_figure,
+)
+from propwash.viz.figures import require_matplotlib
+
+__all__ = [
+    "check",
+    "reference_figure",
+    "replay_figure",
+    "require_matplotlib",
+    "save",
+    "show",
+    "trajectory_figure",
+]

@@ -1,0 +1,249 @@
+"""Figures of flights, with matplotlib (the extra `viz`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propwash.logs import HORIZONS, UNITS, Replay
+from propwash.trajectories import Reference, flatness
+from propwash.vehicle import files as vehicles
+from propwash.vehicle.parameters import VehicleParameters
+from propwash.viz import flown as _flown
+from propwash.viz import paths_3d
+from propwash.viz.figures import (
+    AXES,
+    COLOURS,
+    labelled,
+    legend_above,
+    new_figure,
+    require_matplotlib,
+)
+from propwash.world import Scene
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def replay_figure(result: Replay) -> Figure:
+    """Measured against predicted, and how the errors grow with the horizon."""
+    quantities = [q for q in UNITS if q in result.predictions["model"].errors]
+    vectors: list[str] = [q for q in ("position", "velocity", "body rates") if q in quantities]
+    if "vertical specific force" in quantities:
+        vectors.append("vertical specific force")
+    figure = new_figure(14, 3.0 * max(len(vectors), 2))
+    grid = figure.add_gridspec(len(vectors), 3)
+    for row, quantity in enumerate(vectors):
+        _traces(figure.add_subplot(grid[row, :2]), result, quantity)
+        _growth(figure.add_subplot(grid[row, 2]), result, quantity)
+    figure.suptitle(f"{result.flight.path.name}, predicted by the vehicle {result.vehicle.name!r}")
+    return figure
+
+
+def _measured(result: Replay, quantity: str) -> NDArray[np.float64]:
+    flight = result.flight
+    measured = {
+        "position": flight.position,
+        "velocity": flight.velocity,
+        "body rates": flight.body_rates,
+        "vertical specific force": flight.specific_force[:, 2:],
+    }[quantity]
+    assert measured is not None
+    return measured
+
+
+def _traces(axes: Axes, result: Replay, quantity: str) -> None:
+    """The measured signal with predicted pieces that begin on it.
+
+    Rates are drawn as far ahead as their prediction means something; the rest with the attitude
+    given, where there is one.
+    """
+    measured = _measured(result, quantity)
+    mode = "attitude given" if "attitude given" in result.predictions else "model"
+    length = HORIZONS[-1]
+    if quantity == "body rates":
+        mode, length = "model", HORIZONS[0]
+    prediction = result.predictions[mode]
+    values = prediction.values[quantity]
+    values = values.reshape(*values.shape[:2], -1)
+    samples = min(round(length / result.period), values.shape[1])
+    names = AXES if measured.shape[1] == 3 else ("z",)
+    for axis, name in enumerate(names):
+        axes.plot(result.flight.time, measured[:, axis], color=COLOURS[axis], lw=0.8, alpha=0.5)
+        axes.plot([], [], color=COLOURS[axis], label=name)
+    latest = -np.inf
+    for window, times in enumerate(prediction.time):
+        if times[0] < latest:
+            continue
+        latest = times[samples - 1]
+        for axis in range(measured.shape[1]):
+            axes.plot(times[:samples], values[window, :samples, axis], color=COLOURS[axis], lw=1.6)
+    low, high = np.percentile(measured, [0.1, 99.9])
+    margin = 0.25 * (high - low)
+    axes.set_ylim(low - margin, high + margin)
+    axes.set_xlim(prediction.time[0, 0] - 0.5, prediction.time[-1, -1] + 0.5)
+    legend_above(axes)
+    how = "attitude given, " if mode == "attitude given" else ""
+    labelled(
+        axes,
+        f"{quantity}: measured (thin), predicted {samples * result.period:g} s ahead ({how}thick)",
+        "time [s]",
+        f"{quantity} [{UNITS[quantity]}]",
+    )
+
+
+def _growth(axes: Axes, result: Replay, quantity: str) -> None:
+    for colour, (mode, prediction) in zip(COLOURS, result.predictions.items(), strict=False):
+        if quantity not in prediction.errors:
+            continue
+        errors = prediction.errors[quantity]
+        ahead = result.period * np.arange(1, errors.shape[1] + 1)
+        median, most = np.percentile(errors, [50, 90], axis=0)
+        axes.plot(ahead, median, color=colour, label=f"{mode}: median")
+        axes.plot(ahead, most, "--", color=colour, label=f"{mode}: 90 %")
+    axes.set_yscale("log")
+    for horizon in HORIZONS:
+        axes.axvline(horizon, color="0.8", lw=0.8)
+    axes.legend(fontsize=7)
+    labelled(
+        axes, f"error of the predicted {quantity}", "time ahead [s]", f"error [{UNITS[quantity]}]"
+    )
+
+
+def save(figure: Figure, path: str | PathLike[str]) -> None:
+    """Writes a figure to a file of the kind that its suffix names."""
+    figure.savefig(path, dpi=110)
+
+
+def check(
+    path: str | PathLike[str], viz: Literal["matplotlib", "rerun"] | None = None
+) -> Literal["matplotlib", "rerun"]:
+    """What show() will write `path` with; raises as it does, before there is anything to show."""
+    file = Path(path)
+    is_recording = file.suffix.lower() == ".rrd"
+    if viz not in ("matplotlib", "rerun", None):
+        raise ValueError(f"viz: expected 'matplotlib', 'rerun' or None, got {viz!r:.100}")
+    if viz is not None and is_recording != (viz == "rerun"):
+        expected = ".rrd" if viz == "rerun" else ".png, .svg or .pdf"
+        raise ValueError(f"{file}: expected a name that ends in {expected} for viz={viz!r}")
+    if file.is_dir() or not file.resolve().parent.is_dir():
+        raise FileNotFoundError(f"{file}: expected a file in a folder that exists")
+    if is_recording:
+        from propwash.viz import _rerun
+
+        _rerun.require_rerun()
+        return "rerun"
+    require_matplotlib()
+    return "matplotlib"
+
+
+def show(
+    flown: Any,
+    path: str | PathLike[str],
+    *,
+    viz: Literal["matplotlib", "rerun"] | None = None,
+    scene: Scene | None = None,
+    time: ArrayLike | None = None,
+    vehicles: Iterable[int] | None = None,
+    landmarks: Mapping[str, ArrayLike] | None = None,
+    title: str = "",
+) -> str:
+    """Writes a picture of what flew, and returns what was written.
+
+    viz: "matplotlib", a figure of the paths; "rerun", a recording for the Rerun viewer with paths,
+    poses, rotor speeds, IMU and rates over time; None: by the suffix of `path`, .rrd or another.
+    The rest as for trajectory_figure().
+
+    Raises ImportError that says what to install, and as trajectory_figure() does; nothing is
+    written then.
+    """
+    file = Path(path)
+    if check(file, viz) == "rerun":
+        from propwash.viz import _rerun
+
+        flights, marked = _flown.flights(flown, time, vehicles), _flown.landmarks(landmarks)
+        return _rerun.write(flights, file, scene, title, marked)
+    figure = trajectory_figure(
+        flown, scene=scene, time=time, vehicles=vehicles, landmarks=landmarks, title=title
+    )
+    save(figure, file)
+    return f"plot {file}"
+
+
+def reference_figure(
+    reference: Reference,
+    vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles",
+    *,
+    scene: Scene | None = None,
+    title: str = "",
+) -> Figure:
+    """A reference of one vehicle: its path, and what it asks of the vehicle over time.
+
+    Raises ValueError for a reference of several vehicles.
+    """
+    parameters = vehicles.load(vehicle)
+    if reference.yaw.ndim != 1:
+        raise ValueError(
+            f"reference: expected a single-vehicle reference (1-D yaw), got shape "
+            f"{reference.yaw.shape}; trajectory_figure() draws several"
+        )
+    asked, time = flatness(reference, parameters), reference.time
+    most = parameters.max_rotor_thrust
+    figure = new_figure(13, 9)
+    # the column between is for the label of the z axis
+    grid = figure.add_gridspec(4, 3, width_ratios=[8, 1, 6])
+    gates = () if scene is None else scene.gates
+    paths_3d.draw(figure, _flown.flights(reference), gates, {}, grid[:, 0])
+    rotors = [(f"rotor {k}", each) for k, each in enumerate(asked.rotor_thrusts.T)]
+    rows: list[tuple[str, str, list[tuple[str, NDArray[np.float64]]]]] = [
+        ("speed", "m/s", [("", np.linalg.norm(reference.velocity, axis=1))]),
+        ("body rate", "rad/s", list(zip(AXES, asked.body_rates.T, strict=True))),
+        ("rotor thrust", "N", rotors),
+        ("yaw", "rad", [("", reference.yaw)]),
+    ]
+    for row, (name, unit, lines) in enumerate(rows):
+        axes = figure.add_subplot(grid[row, 2])
+        for label, values in lines:
+            axes.plot(time, values, lw=1.2, label=label or None)
+        if row == 2:
+            axes.axhline(max(most), color="0.4", ls="--", lw=1.0, label="maximum")
+        labelled(axes, name, "time [s]", f"{name} [{unit}]")
+        if len(lines) > 1:
+            legend_above(axes)
+    duration = float(time[-1] - time[0])
+    figure.suptitle(title or f"reference of {duration:.3g} s for the vehicle {parameters.name!r}")
+    return figure
+
+
+def trajectory_figure(
+    flown: Any,
+    *,
+    scene: Scene | None = None,
+    time: ArrayLike | None = None,
+    vehicles: Iterable[int] | None = None,
+    landmarks: Mapping[str, ArrayLike] | None = None,
+    title: str = "",
+) -> Figure:
+    """Paths in space, their colour their speed, with starts, ends and gates; the axes are equal.
+
+    flown: a Trajectory, FleetTrajectory, race.Flight or trajectories.Reference; positions (T, 3) or
+        (T, n, 3) [m], world frame; or several of these, in a list or, by name, in a dict.
+    time: s, (T,) or (T, n), of bare positions, which have no speed without it.
+    vehicles: which of (T, n, …) to draw; None for all, of which there may be 64.
+    landmarks: by name, points (3,) or lines (k, 3) [m], such as the target of the flights.
+    title: by default how many flights there are, how long and how fast they are.
+
+    Raises TypeError or ValueError that names what cannot be drawn.
+    """
+    flights = _flown.flights(flown, time, vehicles)
+    figure = new_figure(9, 7)
+    gates = () if scene is None else scene.gates
+    paths_3d.draw(figure, flights, gates, _flown.landmarks(landmarks))
+    figure.suptitle(title or _flown.described(flights))
+    return figure

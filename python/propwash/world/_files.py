@@ -1,0 +1,226 @@
+"""Scene files: TOML with the fields of the item classes and a few conveniences.
+
+Conveniences, resolved here: `yaw` [rad] stands for an attitude, `perturbation` for bounds within
+which a seed moves an item, `file` for the triangles of a mesh, `[generator]` for items that a seed
+makes. `docs/world.md` describes the format.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from propwash import _files
+from propwash._checks import ParameterError, nearest, refusal, shown
+from propwash.vehicle import fields as values
+from propwash.vehicle import tables as files
+from propwash.vehicle.fields import ParameterSet, Vector3
+from propwash.vehicle.tables import SetT
+from propwash.vehicle.toml import toml_line, toml_value
+from propwash.world import _generators as generators
+from propwash.world import _items as parts
+from propwash.world import _mesh_files
+from propwash.world._items import LARGEST_WORLD
+
+_FOLDER = Path(__file__).parent / "scenes"
+_HEAD = ("name", "items", "markers", "start", "generator", "sources")
+_EXTRA = ("shape", "yaw", "perturbation")
+
+
+class SceneFile(NamedTuple):
+    """What a file holds, for one seed."""
+
+    name: str
+    items: list[parts.Item]
+    markers: list[parts.Marker]
+    start: parts.Start | None
+
+
+def names() -> list[str]:
+    """The names of the shipped scenes."""
+    return _files.shipped_names(_FOLDER)
+
+
+def find(scene: str | PathLike[str]) -> Path:
+    """The file that a name or a path means."""
+    if not isinstance(scene, str | PathLike):
+        raise ParameterError(f"scene = {scene!r:.80}: expected a name or the path of a TOML file")
+    return _files.find_shipped("scene", _FOLDER, scene)
+
+
+def read(path: Path, seed: int | None) -> SceneFile:
+    """Reads a scene file; every error names the file."""
+    tables = _files.read_toml(path, ParameterError)
+    try:
+        return _scene(tables, path.parent, seed)
+    except ParameterError as error:
+        raise ParameterError(f"{path}: {error}") from None
+
+
+def _scene(tables: dict[str, Any], folder: Path, seed: int | None) -> SceneFile:
+    files.refuse_unknown(tables, _HEAD, "", _hint)
+    files.refuse_missing(tables, ("name",), "")
+    for key, source in files.table(tables.get("sources", {}), "sources").items():
+        values.text(source, f"sources.{shown(key)}")
+    items = [
+        _item(files.table(entry, f"items[{i}]"), f"items[{i}]", folder, seed)
+        for i, entry in enumerate(_list(tables, "items"))
+    ]
+    if "generator" in tables:
+        items += _generator(files.table(tables["generator"], "generator")).items(seed or 0)
+    markers = [
+        _set(parts.Marker, files.table(entry, f"markers[{i}]"), f"markers[{i}]")
+        for i, entry in enumerate(_list(tables, "markers"))
+    ]
+    start = None
+    if "start" in tables:
+        start = _set(parts.Start, files.table(tables["start"], "start"), "start")
+    return SceneFile(values.text(tables["name"], "name"), items, markers, start)
+
+
+def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> parts.Item:
+    files.refuse_missing(table, ("shape",), key)
+    shape = values.text(table["shape"], f"{key}.shape")
+    if shape not in parts.KINDS:
+        hint = nearest(shape, parts.KINDS) or f"; known: {', '.join(parts.KINDS)}"
+        raise ParameterError(f"{key}.shape = {shown(shape)}: there is no such shape{hint}")
+    fields = {name: value for name, value in table.items() if name not in _EXTRA}
+    if "yaw" in table:
+        if "attitude" in table:
+            raise ParameterError(f"{key}.yaw and {key}.attitude are both given: expected one")
+        fields["attitude"] = parts.turned(_yaw(table["yaw"], f"{key}.yaw"))
+    if shape == "mesh" and "file" in fields:
+        given = [name for name in ("vertices", "triangles") if name in fields]
+        if given:
+            raise ParameterError(f"{key}.file and {key}.{given[0]} are both given: expected one")
+        name = values.text(fields.pop("file"), f"{key}.file")
+        fields["vertices"], fields["triangles"] = _mesh_files.read(folder / name)
+    item = _set(parts.KINDS[shape], fields, key, extra=_EXTRA)
+    bounds = values.vector3(table.get("perturbation", (0, 0, 0)), f"{key}.perturbation")
+    if not all(0.0 <= bound <= LARGEST_WORLD for bound in bounds):
+        expected = f"3 numbers from 0 to {LARGEST_WORLD:g}: m, m, rad"
+        raise refusal(f"{key}.perturbation", bounds, expected)
+    return item if seed is None else _perturbed(item, bounds, seed)
+
+
+def _yaw(value: object, key: str) -> float:
+    yaw = values.number(value, key, "rad")
+    if not math.isfinite(yaw):
+        raise refusal(key, value, "a finite number in rad")
+    return yaw
+
+
+def _perturbed(item: parts.Item, bounds: Vector3, seed: int) -> parts.Item:
+    """Moved along x and y [m] and turned about z [rad], uniformly within bounds."""
+    if not any(bounds):
+        return item
+    dice = random.Random(f"{item.name}/{seed}")  # of its own: another item changes nothing here
+    x, y, yaw = (dice.uniform(-bound, bound) for bound in bounds)
+    return item.moved((x, y, 0.0), yaw)
+
+
+def _generator(table: dict[str, Any]) -> generators.Generator:
+    files.refuse_missing(table, ("kind",), "generator")
+    kind = values.text(table["kind"], "generator.kind")
+    if kind not in generators.KINDS:
+        hint = nearest(kind, generators.KINDS) or f"; known: {', '.join(generators.KINDS)}"
+        raise ParameterError(f"generator.kind = {shown(kind)}: there is no such generator{hint}")
+    fields = {name: value for name, value in table.items() if name != "kind"}
+    return _set(generators.KINDS[kind], fields, "generator", extra=("kind",))
+
+
+def _list(tables: dict[str, Any], key: str) -> list[Any]:
+    entries = tables.get(key, [])
+    if not isinstance(entries, list):
+        raise refusal(key, entries, f"one [[{key}]] table for each")
+    return entries
+
+
+def _set(kind: type[SetT], table: dict[str, Any], key: str, extra: Iterable[str] = ()) -> SetT:
+    shown = (*extra, "file") if kind is parts.Mesh else tuple(extra)
+    return files.made(kind, table, key, _hint, extra=shown)
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    hint = nearest(name, known) or f"; known here: {', '.join(known)}"
+    if name.endswith(("_deg", "_degrees")):
+        hint += ". Scene files are in SI units: angles in rad"
+    return hint
+
+
+def _toml_fields(group: ParameterSet) -> list[str]:
+    """The lines of a table: required fields, and those that differ from their defaults."""
+    lines = []
+    for field in msgspec.structs.fields(group):
+        value = getattr(group, field.name)
+        if field.required or value != field.default:
+            lines.append(toml_line(group, field.name, value))
+    return lines
+
+
+def to_toml(scene: SceneFile) -> str:
+    """The text of a scene file, with all that a seed decides already decided."""
+    lines = [f"name = {toml_value(scene.name)}", ""]
+    if scene.start is not None:
+        lines += ["[start]", *_toml_fields(scene.start), ""]
+    for item in scene.items:
+        lines += ["[[items]]", f'shape = "{item.shape}"', *_toml_fields(item), ""]
+    for marker in scene.markers:
+        lines += ["[[markers]]", *_toml_fields(marker), ""]
+    return "\n".join(lines)
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of a scene file."""
+    extra = (
+        ("yaw", float, "stands for an attitude: heading of its x axis, rad"),
+        ("perturbation", Vector3, "bounds of what a seed adds to x, y [m] and yaw [rad]"),
+    )
+    mesh = (("file", str, "an .obj or .stl file beside this one, in place of the triangles"),)
+    kinds = [
+        files.file_struct(
+            kind,
+            shape,
+            head=[("shape", Literal[shape])],
+            extra=extra + (mesh if kind is parts.Mesh else ()),
+            optional=("vertices", "triangles"),
+            forms={"vertices": list[Vector3], "triangles": list[tuple[int, int, int]]},
+        )
+        for shape, kind in parts.KINDS.items()
+    ]
+    made = [
+        files.file_struct(kind, name, head=[("kind", Literal[name])])
+        for name, kind in generators.KINDS.items()
+    ]
+    tables = [files.file_struct(parts.Marker, "marker"), files.file_struct(parts.Start, "start")]
+    every = [*kinds, *made, *tables]
+    schemas, defs = msgspec.json.schema_components(every, ref_template="#/$defs/{name}")
+    forms = list(schemas)
+    of_kinds, of_made = forms[: len(kinds)], forms[len(kinds) : len(kinds) + len(made)]
+    sources = {
+        "description": "where numbers come from: key or table to text",
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "propwash scene file",
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "start": forms[-1],
+            "items": {"type": "array", "items": {"oneOf": of_kinds}},
+            "markers": {"type": "array", "items": forms[-2]},
+            "generator": {"oneOf": of_made},
+            "sources": sources,
+        },
+        "required": ["name"],
+        "additionalProperties": False,
+        "$defs": defs,
+    }

@@ -1,0 +1,255 @@
+"""Procedural scenes: items from a few numbers and a seed, the same on every platform."""
+
+# Annotations are read at run time (units, file format), so they are not postponed here.
+import math
+import random
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
+
+from propwash._checks import ParameterError, refusal
+from propwash.vehicle.fields import Field, ParameterSet, Vector2, Vector3
+from propwash.world._items import Box, Cylinder, Item, Sphere
+
+_BARK = (0.36, 0.25, 0.16)
+_STEEL = (0.20, 0.32, 0.55)
+_BOARD = (0.82, 0.48, 0.16)
+_WALL = (0.80, 0.80, 0.77)
+
+MAX_ITEMS = 20_000
+"""Items that a generator may make, of any kind: what takes a second or two."""
+_LONGEST = 1e5
+"""m, so that sums of lengths stay within the largest world."""
+_SHORTEST = 1e-3
+"""m, of what becomes the size of an item."""
+
+
+class Generator(ParameterSet, frozen=True, kw_only=True):
+    """Makes the items of a scene. A kind of generator defines items() and max_items()."""
+
+    table = "generator"
+    kind: ClassVar[str] = ""
+    """What the class is called in a scene file."""
+    sizes: ClassVar[tuple[str, ...]] = ()
+    """Fields that become sizes of items, so that zero is too small."""
+
+    ascending: ClassVar[tuple[str, ...]] = ()
+    """Fields that are a least and a greatest number."""
+
+    def items(self, seed: int) -> list[Item]:
+        """The items for a seed, at most MAX_ITEMS."""
+        raise NotImplementedError
+
+    def max_items(self) -> float:
+        """An upper bound of the number of items, known without making them."""
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            numbers = value if isinstance(value, tuple) else (value,)
+            least = _SHORTEST if name in self.sizes else 0.0
+            if not all(least <= x <= _LONGEST for x in numbers):
+                expected = f"numbers from {least:g} to {_LONGEST:g}"
+                raise refusal(f"generator.{name}", value, f"{expected} {self.field(name).unit}")
+            if name in self.ascending and numbers[0] > numbers[1]:
+                raise refusal(f"generator.{name}", value, "the least first, then the greatest")
+        count = self.max_items()
+        if count > MAX_ITEMS:
+            values_of = (f"{name} = {getattr(self, name)}" for name in self.__struct_fields__)
+            raise ParameterError(
+                f"generator: expected at most {MAX_ITEMS} items, got {count:.3g} from "
+                f"{', '.join(values_of)}"
+            )
+
+
+def _dice(seed: int, what: str) -> random.Random:
+    return random.Random(f"{what}/{seed}")
+
+
+class Forest(Generator, frozen=True, kw_only=True):
+    """Trees at random, a cylinder and a sphere each, none nearer to another than `spacing`."""
+
+    kind = "forest"
+    sizes = ("trunk_radius", "trunk_height", "crown_radius")
+    ascending = sizes
+
+    size: Annotated[Vector2, Field("m", "of the wood, along x and y, about the origin")]
+    density: Annotated[float, Field("1/m^2", "trees wanted; fewer stand where there is no room")]
+    spacing: Annotated[float, Field("m", "the least distance between trunks' axes")]
+    clearing: Annotated[float, Field("m", "radius about the origin without trees")]
+    trunk_radius: Annotated[Vector2, Field("m", "least and greatest")]
+    trunk_height: Annotated[Vector2, Field("m", "least and greatest")]
+    crown_radius: Annotated[Vector2, Field("m", "least and greatest")]
+
+    def max_items(self) -> float:
+        """A trunk and a crown for each tree."""
+        return 2.0 * self.density * self.size[0] * self.size[1]
+
+    def items(self, seed: int) -> list[Item]:
+        """Trunks and crowns by turns."""
+        dice = _dice(seed, self.kind)
+        items: list[Item] = []
+        for i, (x, y) in enumerate(self._places(dice)):
+            height = dice.uniform(*self.trunk_height)
+            crown = dice.uniform(*self.crown_radius)
+            green = dice.uniform(0.30, 0.50)
+            items.append(
+                Cylinder(
+                    name=f"trunk{i}",
+                    category="trunk",
+                    colour=_BARK,
+                    position=(x, y, 0.5 * height),
+                    radius=dice.uniform(*self.trunk_radius),
+                    height=height,
+                )
+            )
+            items.append(
+                Sphere(
+                    name=f"crown{i}",
+                    category="crown",
+                    colour=(0.45 * green, green, 0.30 * green),
+                    position=(x, y, height + 0.5 * crown),
+                    radius=crown,
+                )
+            )
+        return items
+
+    def _places(self, dice: random.Random) -> list[Vector2]:
+        half_x, half_y = 0.5 * self.size[0], 0.5 * self.size[1]
+        wanted = round(self.density * self.size[0] * self.size[1])
+        near = _Near(self.spacing)
+        places: list[Vector2] = []
+        for _ in range(30 * wanted):
+            if len(places) == wanted:
+                break
+            x, y = dice.uniform(-half_x, half_x), dice.uniform(-half_y, half_y)
+            if math.hypot(x, y) >= self.clearing + self.trunk_radius[1] and near.add((x, y)):
+                places.append((x, y))
+        return places
+
+
+class _Near:
+    """Places that keep a distance, in cells of that size: only nine cells can hold a neighbour."""
+
+    def __init__(self, distance: float) -> None:
+        self._distance = distance
+        self._cells: dict[tuple[int, int], list[Vector2]] = {}
+
+    def add(self, place: Vector2) -> bool:
+        """Adds a place, unless another is nearer than the distance. Whether it was added."""
+        if self._distance < _SHORTEST:
+            return True
+        x, y = place
+        i, j = math.floor(x / self._distance), math.floor(y / self._distance)
+        for cell in ((a, b) for a in (i - 1, i, i + 1) for b in (j - 1, j, j + 1)):
+            for a, b in self._cells.get(cell, ()):
+                if math.hypot(x - a, y - b) < self._distance:
+                    return False
+        self._cells.setdefault((i, j), []).append(place)
+        return True
+
+
+class Warehouse(Generator, frozen=True, kw_only=True):
+    """A hall about the origin with racks along x, boards in them and crates on the boards."""
+
+    kind = "warehouse"
+    sizes = ("size", "rack_depth", "bay", "level", "crate")
+    ascending = ("crate",)
+
+    size: Annotated[Vector3, Field("m", "of the hall inside, along x, y, z")]
+    aisle: Annotated[float, Field("m", "between racks, and between racks and walls")]
+    rack_depth: Annotated[float, Field("m", "along y")]
+    bay: Annotated[float, Field("m", "length between uprights, along x")]
+    level: Annotated[float, Field("m", "from board to board; no board lies on the floor")]
+    levels: Annotated[float, Field("", "boards of a rack")]
+    crate: Annotated[Vector2, Field("m", "least and greatest edge")]
+    fill: Annotated[float, Field("", "the part of the places that have a crate, 0 to 1")]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.fill > 1.0:
+            raise refusal("generator.fill", self.fill, "a number from 0 to 1")
+
+    def max_items(self) -> float:
+        """Walls, ceiling, and for each rack posts, boards and two crates for each place."""
+        racks, bays, levels = self._racks(), self._bays(), int(self.levels)
+        return 5.0 + racks * (2.0 * (bays + 1.0) + levels * (1.0 + 2.0 * bays))
+
+    def _racks(self) -> int:
+        if self._bays() == 0:
+            return 0
+        return max(0, int((self.size[1] - self.aisle) / (self.rack_depth + self.aisle)))
+
+    def _bays(self) -> int:
+        """Of a rack."""
+        return max(0, int((self.size[0] - 2.0 * self.aisle) / self.bay))
+
+    def items(self, seed: int) -> list[Item]:
+        """Walls and ceiling first, then rack by rack."""
+        dice = _dice(seed, self.kind)
+        items: list[Item] = list(self._walls())
+        pitch = self.rack_depth + self.aisle
+        racks = self._racks()
+        for rack in range(racks):
+            y = (rack - 0.5 * (racks - 1)) * pitch
+            items += self._rack(f"rack{rack}", y, self._bays(), dice)
+        return items
+
+    def _walls(self) -> Iterator[Item]:
+        x, y, z = self.size
+        t = 0.2
+        places: tuple[tuple[str, Vector3, Vector3], ...] = (
+            ("wall_east", (0.5 * (x + t), 0.0, 0.5 * z), (t, y + 2.0 * t, z)),
+            ("wall_west", (-0.5 * (x + t), 0.0, 0.5 * z), (t, y + 2.0 * t, z)),
+            ("wall_north", (0.0, 0.5 * (y + t), 0.5 * z), (x, t, z)),
+            ("wall_south", (0.0, -0.5 * (y + t), 0.5 * z), (x, t, z)),
+            ("ceiling", (0.0, 0.0, z + 0.5 * t), (x + 2.0 * t, y + 2.0 * t, t)),
+        )
+        for name, position, size in places:
+            category = "ceiling" if name == "ceiling" else "wall"
+            yield Box(name=name, category=category, colour=_WALL, position=position, size=size)
+
+    def _rack(self, name: str, y: float, bays: int, dice: random.Random) -> Iterator[Item]:
+        levels = int(self.levels)
+        length, top, post, board = bays * self.bay, self.level * levels, 0.1, 0.06
+        for i in range(bays + 1):
+            x = i * self.bay - 0.5 * length
+            for side in (-1, 1):
+                yield Box(
+                    name=f"{name}_post{2 * i + (side > 0)}",
+                    category="shelf",
+                    colour=_STEEL,
+                    position=(x, y + side * 0.5 * (self.rack_depth - post), 0.5 * top + 0.25),
+                    size=(post, post, top + 0.5),
+                )
+        for k in range(levels):
+            z = (k + 1) * self.level
+            yield Box(
+                name=f"{name}_board{k}",
+                category="shelf",
+                colour=_BOARD,
+                position=(0.0, y, z - 0.5 * board),
+                size=(length, self.rack_depth, board),
+            )
+            for i in range(bays):
+                x = (i + 0.5) * self.bay - 0.5 * length
+                yield from self._crates(f"{name}_crate{k}_{i}", (x, y, z), dice)
+
+    def _crates(self, name: str, place: Vector3, dice: random.Random) -> Iterator[Item]:
+        for part in range(2):
+            edges = [dice.uniform(*self.crate) for _ in range(3)]
+            brown, yaw, there = dice.uniform(0.7, 1.1), dice.uniform(-0.1, 0.1), dice.random()
+            if there >= self.fill:
+                continue
+            x = place[0] + (part - 0.5) * 0.45 * self.bay
+            yield Box(
+                name=f"{name}_{part}",
+                category="crate",
+                colour=(0.62 * brown, 0.45 * brown, 0.28 * brown),
+                position=(x, place[1], place[2] + 0.5 * edges[2]),
+                size=(edges[0], edges[1], edges[2]),
+            ).moved((0.0, 0.0, 0.0), yaw)
+
+
+KINDS: dict[str, type[Generator]] = {kind.kind: kind for kind in (Forest, Warehouse)}

@@ -1,0 +1,207 @@
+"""What a scene is made of, as frozen parameters; propwash.world is where users find them."""
+
+# Annotations are read at run time (units, file format), so they are not postponed here.
+import math
+import operator
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from propwash._checks import refusal
+from propwash.vehicle.fields import Conversion, Field, ParameterSet, Quaternion, Vector3
+
+MarkerCorners = tuple[int, int, int, int]
+
+_ORIGIN: Vector3 = (0.0, 0.0, 0.0)
+_LEVEL: Quaternion = (1.0, 0.0, 0.0, 0.0)
+_GREY: Vector3 = (0.6, 0.6, 0.6)
+
+LARGEST_WORLD = 1e6
+"""m, the largest coordinate and size of a scene, as `largest_world` of world/scene.hpp."""
+
+
+def _corners(value: object, key: str, _unit: str) -> MarkerCorners:
+    try:
+        a, b, c, d = (operator.index(corner) for corner in value)  # type: ignore[attr-defined]
+        if sorted((a, b, c, d)) == [0, 1, 2, 3]:
+            return (a, b, c, d)
+    except (TypeError, ValueError):
+        pass
+    raise refusal(key, value, "each of 0, 1, 2, 3 once")
+
+
+def _rows(dtype: type[Any], expected: str) -> Conversion:
+    """Rows of three as an array that cannot be written to."""
+
+    def convert(value: object, key: str, _unit: str) -> NDArray[Any]:
+        try:
+            given = np.asarray(value)
+            if given.dtype.kind not in ("iu" if dtype is np.int32 else "iuf"):
+                raise ValueError("not such numbers")
+            rows = given.astype(dtype)
+            if not np.array_equal(rows, given):
+                raise ValueError("numbers change")
+        except (TypeError, ValueError):
+            raise refusal(key, value, expected) from None
+        if rows.ndim != 2 or rows.shape[1] != 3:
+            raise refusal(key, value, expected)
+        rows.setflags(write=False)
+        return rows
+
+    return convert
+
+
+_Vertices = Annotated[NDArray[np.float64], _rows(np.float64, "rows of 3 numbers in m")]
+_Triangles = Annotated[NDArray[np.int32], _rows(np.int32, "rows of 3 indices of vertices")]
+
+
+class Item(ParameterSet, frozen=True, kw_only=True):
+    """A thing of a scene: name, look and place."""
+
+    shape: ClassVar[str] = ""
+    """What the class is called in a scene file."""
+
+    name: Annotated[str, Field("", "of its own in the scene")]
+    category: Annotated[str, Field("", "what it is, for segmentation")] = "obstacle"
+    colour: Annotated[Vector3, Field("", "sRGB, 0 to 1")] = _GREY
+    position: Annotated[Vector3, Field("m", "of its centre, world frame")] = _ORIGIN
+    attitude: Annotated[Quaternion, Field("", "(w, x, y, z), from its own axes to the world's")] = (
+        _LEVEL
+    )
+
+    @property
+    def yaw(self) -> float:
+        """rad, the heading of its x axis in the world."""
+        w, x, y, z = self.attitude
+        return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+    def moved(self, offset: Vector3, yaw: float = 0.0) -> Self:
+        """A copy moved by `offset` [m] and turned about the world's z by `yaw` [rad]."""
+        w, x, y, z = self.attitude
+        c, s = math.cos(0.5 * yaw), math.sin(0.5 * yaw)
+        px, py, pz = self.position
+        return self.replace(
+            position=(px + offset[0], py + offset[1], pz + offset[2]),
+            attitude=(c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w),
+        )
+
+
+class Plane(Item, frozen=True, kw_only=True):
+    """The plane z = 0 of its own frame, without end; solid below."""
+
+    shape = "plane"
+
+
+class Box(Item, frozen=True, kw_only=True):
+    """A box."""
+
+    shape = "box"
+
+    size: Annotated[Vector3, Field("m", "its edges along x, y, z")]
+
+
+class Sphere(Item, frozen=True, kw_only=True):
+    """A sphere."""
+
+    shape = "sphere"
+
+    radius: Annotated[float, Field("m", "")]
+
+
+class Cylinder(Item, frozen=True, kw_only=True):
+    """A capped cylinder about its own z axis."""
+
+    shape = "cylinder"
+
+    radius: Annotated[float, Field("m", "")]
+    height: Annotated[float, Field("m", "from cap to cap")]
+
+
+class Gate(Item, frozen=True, kw_only=True):
+    """Four bars about a rectangular opening, which is passed along its own +x.
+
+    Its four markers "<name>_1" to "<name>_4" are at the corners of the opening, in the face from
+    which it is entered.
+    """
+
+    shape = "gate"
+
+    width: Annotated[float, Field("m", "of the opening, along y")]
+    height: Annotated[float, Field("m", "of the opening, along z")]
+    border: Annotated[float, Field("m", "breadth of the bars")] = 0.2
+    depth: Annotated[float, Field("m", "of the bars, along x")] = 0.1
+    marker_corners: Annotated[
+        MarkerCorners,
+        _corners,
+        Field(
+            "",
+            "the corner of each marker: 0 upper left, 1 upper right, 2 lower right, 3 lower left, "
+            "as seen by who passes",
+        ),
+    ] = (0, 1, 2, 3)
+
+
+class Mesh(Item, frozen=True, kw_only=True, eq=False):
+    """Triangles, seen from both sides: a surface, nothing is inside."""
+
+    shape = "mesh"
+
+    vertices: Annotated[
+        NDArray[np.float64],
+        _rows(np.float64, "rows of 3 numbers in m"),
+        Field("m", "(k, 3), in its own frame"),
+    ]
+    triangles: Annotated[
+        NDArray[np.int32],
+        _rows(np.int32, "rows of 3 indices of vertices"),
+        Field("", "(n, 3), indices of vertices"),
+    ]
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Mesh:
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in self.__struct_fields__
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.position, len(self.vertices), len(self.triangles)))
+
+
+class Marker(ParameterSet, frozen=True, kw_only=True):
+    """An infrared beacon beside those of the gates."""
+
+    table = "markers"
+
+    name: Annotated[str, Field("", "of its own among all markers")]
+    position: Annotated[Vector3, Field("m", "world frame")]
+
+
+class Start(ParameterSet, frozen=True, kw_only=True):
+    """Where a vehicle starts."""
+
+    table = "start"
+
+    position: Annotated[Vector3, Field("m", "world frame")]
+    yaw: Annotated[float, Field("rad", "heading, from x towards y")] = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not all(math.fabs(x) <= LARGEST_WORLD for x in self.position):
+            raise refusal(
+                "start.position", self.position, f"numbers of at most {LARGEST_WORLD:g} m"
+            )
+        if not math.isfinite(self.yaw):
+            raise refusal("start.yaw", self.yaw, "a finite number in rad")
+
+
+KINDS: dict[str, type[Item]] = {
+    kind.shape: kind for kind in (Plane, Box, Sphere, Cylinder, Gate, Mesh)
+}
+
+
+def turned(yaw: float) -> Quaternion:
+    """The attitude of a heading [rad]."""
+    return (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))

@@ -1,0 +1,142 @@
+"""The packages import each other in one direction, lazy and type-only imports included."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "python" / "propwash"
+
+# A unit imports only units before it. docs/architecture.md draws this order.
+ORDER = (
+    "_core",
+    "_checks",
+    "_sensor_checks",
+    "_rotation",
+    "_files",
+    "integrate",
+    "vehicle",
+    "frames",
+    "fleet",
+    "world",
+    "control",
+    "trajectories",
+    "sensors",
+    "render",
+    "logs",
+    "viz",
+    "race",
+    "identify",
+    "tune",
+    "gym",
+    "propwash",
+    "cli",
+    "__main__",
+)
+
+
+def sources(root: Path) -> dict[str, tuple[str, bool]]:
+    """Each module below a package by name: its text, and whether it is a package itself."""
+    found = {}
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root.parent).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        found[".".join(parts[:-1] if is_package else parts)] = (path.read_text("utf-8"), is_package)
+    return found
+
+
+def imports(modules: dict[str, tuple[str, bool]]) -> Iterator[tuple[str, str]]:
+    """(importer, imported) of every import statement, wherever in a module it is."""
+    known = {*modules, "propwash._core"}
+    for name, (text, is_package) in modules.items():
+        package = name.split(".") if is_package else name.split(".")[:-1]
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Import):
+                named = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                base = package[: len(package) + 1 - node.level] if node.level else []
+                base = [*base, *([node.module] if node.module else [])]
+                # of `from package import x` the module x, or the package that has the name x
+                named = [".".join([*base, alias.name]) for alias in node.names]
+                named = [each if each in known else each.rpartition(".")[0] for each in named]
+            else:
+                continue
+            for each in named:
+                if each.split(".")[0] == "propwash":
+                    yield name, each
+
+
+def unit(module: str) -> str:
+    """The package or top-level module that a module belongs to."""
+    return [*module.split("."), "propwash"][1]
+
+
+def faults(modules: dict[str, tuple[str, bool]]) -> list[str]:
+    """The imports against the order, of another package's private modules, and in cycles."""
+    found: list[str] = []
+    graph: dict[str, set[str]] = {}
+    for importer, imported in sorted(set(imports(modules))):
+        if imported == importer:
+            continue
+        edge = f"{importer} imports {imported}"
+        graph.setdefault(importer, set()).add(imported)
+        missing = {unit(importer), unit(imported)} - {*ORDER}
+        if missing:
+            found.append(f"{edge}: {', '.join(sorted(missing))} is not in ORDER")
+        elif ORDER.index(unit(imported)) > ORDER.index(unit(importer)):
+            found.append(f"{edge}: against ORDER")
+        parts = imported.split(".")
+        private = next((k for k, part in enumerate(parts) if k > 1 and part[0] == "_"), None)
+        if private is not None and not f"{importer}.".startswith(".".join([*parts[:private], ""])):
+            found.append(f"{edge}: private")
+    return found + [f"cycle: {' -> '.join(cycle)}" for cycle in cycles(graph)]
+
+
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """A cycle for each import that closes one, by depth-first search."""
+    found: list[list[str]] = []
+    done: set[str] = set()
+    path: list[str] = []
+
+    def visit(module: str) -> None:
+        if module in path:
+            found.append([*path[path.index(module) :], module])
+        elif module not in done:
+            path.append(module)
+            for imported in sorted(graph.get(module, ())):
+                visit(imported)
+            done.add(path.pop())
+
+    for module in sorted(graph):
+        visit(module)
+    return found
+
+
+def test_imports_follow_the_order_and_have_no_cycle() -> None:
+    assert faults(sources(PACKAGE)) == []
+
+
+def test_the_top_level_has_at_most_eight_modules() -> None:
+    assert len(list(PACKAGE.glob("*.py"))) <= 8
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "fault"),
+    [
+        ("vehicle.car", "from propwash.fleet import Fleet", "against ORDER"),
+        ("vehicle.car", "def f():\n    import propwash.fleet", "against ORDER"),
+        ("vehicle.car", "if TYPE_CHECKING:\n    from .. import fleet", "against ORDER"),
+        ("fleet._attach", "def f():\n    from . import _fleet", "cycle: propwash.fleet._"),
+        ("gym._task", "from propwash.world import _items", "private"),
+        ("gym._task", "from propwash.world._items import Box", "private"),
+        ("gym._task", "import propwash.elsewhere", "elsewhere is not in ORDER"),
+    ],
+)
+def test_a_fault_is_found(module: str, line: str, fault: str) -> None:
+    modules = sources(PACKAGE)
+    text, is_package = modules[f"propwash.{module}"]
+    modules[f"propwash.{module}"] = (f"{text}\n{line}\n", is_package)
+    assert any(fault in each for each in faults(modules)), faults(modules)
