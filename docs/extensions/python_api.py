@@ -10,13 +10,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
-import msgspec
 import propwash
 from docstrings import as_rst, first_sentence, inline
 from pages import heading, summary_table, write_pages
@@ -28,7 +28,7 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
-FIELDS: dict[str, str] = {}  # descriptions of parameters, from their Field
+FIELDS: dict[str, str] = {}  # descriptions of attributes, from their Field or type
 
 
 @dataclass
@@ -102,9 +102,16 @@ def member_doc(kind: type, name: str, path: str) -> str:
             comment = comments_of(base.__module__).get((base.__qualname__, name))
             if comment:
                 return " ".join(comment)
-    if not issubclass(kind, msgspec.Struct):
+    if any(hasattr(base, name) for base in kind.__mro__ if not is_ours(base)):
+        return "See the base class."
+    if re.search(rf"\b{name}(, \w+)*: ", kind.__doc__ or ""):
+        return "See the class."
+    try:
+        hint = get_type_hints(kind, include_extras=True).get(name)
+    except NameError:  # a type that is imported for type checkers only
         return ""
-    hint = get_type_hints(kind, include_extras=True).get(name)
+    if inspect.isclass(hint) and is_ours(hint):
+        return FIELDS.setdefault(f"{path}.{name}", first_sentence(inspect.getdoc(hint) or ""))
     for note in getattr(hint, "__metadata__", ()):
         if isinstance(note, Field):
             return FIELDS.setdefault(f"{path}.{name}", note.description)
@@ -119,7 +126,7 @@ def collect() -> dict[str, list[Name]]:
         names = exported[module.__name__] = []
         for name in module.__all__:
             value = getattr(module, name)
-            if inspect.ismodule(value):
+            if inspect.ismodule(value) or name == "__version__":
                 continue
             path = f"{module.__name__}.{name}"
             if inspect.isclass(value) or inspect.isroutine(value):

@@ -32,7 +32,11 @@ _FAR_ABOVE = 5.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """One parameter that was identified."""
+    """One parameter that was identified.
+
+    name, unit: of the parameter, as in a vehicle file. guess: where the search started.
+    value: the estimate.
+    """
 
     name: str
     unit: str
@@ -53,6 +57,7 @@ class Whiteness:
     kind: str
     """"forces" or "rates"."""
     residuals: int
+    """Number of residuals."""
     rms: float
     """1 where the assumed noise is that of the log."""
     autocorrelation: float
@@ -82,7 +87,11 @@ class LogEstimate:
 
 @dataclass(frozen=True)
 class Identified:
-    """What `identify.fit_vehicle` found."""
+    """What `identify.fit_vehicle` found.
+
+    estimates: one for each parameter that was free. whiteness: one for each kind of window.
+    logs: what was estimated for each log alone. cost: half the sum of the squared residuals.
+    """
 
     vehicle: VehicleParameters
     estimates: tuple[Estimate, ...]
@@ -90,6 +99,7 @@ class Identified:
     logs: tuple[LogEstimate, ...]
     cost: float
     evaluations: int
+    """Of the residuals, until the search ended."""
     converged: bool = True
     """Whether the search ended by itself."""
 

@@ -53,6 +53,7 @@ class Passage:
     """A gate that was passed in its turn."""
 
     gate: str
+    """Name of the scene's item."""
     time: float
     """s."""
     offset: tuple[float, float]
@@ -66,6 +67,7 @@ class Collision:
     """What ended a flight."""
 
     item: str
+    """Name of the scene's item."""
     time: float
     """s."""
 
@@ -76,14 +78,18 @@ class Result:
 
     scene: Scene
     course: tuple[str, ...]
+    """Names of the gates in order."""
     flight: Flight
     passages: tuple[Passage, ...]
     """The gates passed in order before a collision and the time limit."""
     collision: Collision | None
     """The first before the last gate."""
     score: float
+    """Points."""
     vehicle: str = ""
+    """Name of the vehicle."""
     seed: int | None = None
+    """Of the noise and of the positions of the gates; None where unknown."""
 
     @property
     def finished(self) -> bool:
