@@ -90,7 +90,7 @@ class Identified:
     """What `identify.fit_vehicle` found.
 
     estimates: one for each parameter that was free. whiteness: one for each kind of window.
-    logs: what was estimated for each log alone. cost: half the sum of the squared residuals.
+    logs: what was estimated for each log alone. cost: that the search minimised.
     """
 
     vehicle: VehicleParameters
