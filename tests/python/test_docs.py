@@ -178,8 +178,8 @@ def test_the_reference_has_every_exported_python_name(site: Path) -> None:
         value = getattr(propwash, name)
         path = f"propwash.{name}"
         assert path in described or value.__name__ in described, path
-    for path in (ROOT / "python" / "propwash").glob("*/__init__.py"):
-        package = f"propwash.{path.parent.name}"
+    for init in (ROOT / "python" / "propwash").glob("*/__init__.py"):
+        package = f"propwash.{init.parent.name}"
         exported = __import__(package, fromlist=["*"]).__dict__.get("__all__", ())
         text = (site / f"docs/api/python/{package}.html").read_text("utf-8") if exported else ""
         for name in exported:
