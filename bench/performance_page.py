@@ -1,10 +1,10 @@
-"""Measures anew what docs/performance.md shows, and writes it there between its markers.
+"""Repeats the measurements of docs/performance.md and writes them there between its markers.
 
     make bench                                       # builds the programs, and propwash in .venv
     .venv/bin/python bench/performance_page.py [--quick] [--peers PYTHON]
 
-A quiet machine is wanted, for some ten minutes. `--peers` names a Python that has propwash and the
-peers (bench/peers/README.md); without it that part stays as it is. `--quick` takes the short table.
+Needs a machine without other load for about ten minutes. `--peers` names a Python with propwash and
+the peers (bench/peers/README.md); without it that part is kept. `--quick` writes the short table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PROGRAMS = ROOT / "build" / "bench" / "bench"
 
 
 def output_of(*command: str | Path) -> str:
-    """What a command prints; its complaints are shown."""
+    """The output of a command; its errors are shown."""
     print("performance_page:", *command, file=sys.stderr, flush=True)
     done = subprocess.run(
         [str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT
@@ -31,7 +31,7 @@ def output_of(*command: str | Path) -> str:
 
 
 def fill(page: str, name: str, text: str) -> str:
-    """The page with another text between the markers of that name."""
+    """The page with new text between the markers of that name."""
     begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     if page.count(begin) != 1 or page.count(end) != 1:
         raise ValueError(f"{PAGE}: expected one {begin} and one {end}")
@@ -40,12 +40,12 @@ def fill(page: str, name: str, text: str) -> str:
 
 
 def block(text: str) -> str:
-    """As it was printed."""
+    """A block of unformatted text."""
     return f"```\n{text}\n```"
 
 
 def company() -> str:
-    """Whether the machine was quiet."""
+    """The load of the machine."""
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
     if load < 0.3:
         return f"The machine, of {cores} cores, did nothing else."
@@ -56,10 +56,10 @@ def company() -> str:
 
 
 def main() -> int:
-    """Writes the page after each part, so that one that fails costs no other."""
+    """Writes the page after each part, so that a failure does not lose the others."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="the short table")
-    parser.add_argument("--peers", help="a Python that has propwash and the peers")
+    parser.add_argument("--peers", help="a Python with propwash and the peers")
     options = parser.parse_args()
     length = ["--quick"] if options.quick else []
     program = PROGRAMS / "propwash_bench"

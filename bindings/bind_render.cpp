@@ -79,8 +79,7 @@ void bind_session(py::module_& m) {
       .def_property_readonly("state", [](const Session& self) { return state_name(self.state()); })
       .def_property_readonly("counts", &counts_of)
       .def_property_readonly("in_flight", &Session::in_flight)
-      .def_property_readonly("waiting", &Session::waiting)
-      .def_property_readonly("pace", &Session::pace);
+      .def_property_readonly("waiting", &Session::waiting);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-# What propwash's own programs are compiled with, beside the user's flags; never part of an
-# installed target.
+# Compile options of propwash's own programs, besides the user's flags; not part of installed targets.
 add_library(propwash_warnings INTERFACE)
 if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   target_compile_options(propwash_warnings INTERFACE -Wall -Wextra -Wpedantic -Wconversion)

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The version, stated here and nowhere else: CMake and the Python package read it from this text.
+/// The version. CMake and the Python package parse this file.
 
 /// Major version.
 #define PROPWASH_VERSION_MAJOR 0
