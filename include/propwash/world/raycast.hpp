@@ -111,7 +111,6 @@ struct NativeWorld {};
 /// The functions of one instruction set.
 template <class T>
 struct WorldKernels {
-  int lanes = 0;  ///< rays that are cast at once
   /// Distances, ids and normals of n rays: see raycast.
   void (*raycast)(const SceneView<T>&, std::size_t n, const T* origins, const T* directions,
                   T max_range, T* distance, std::int32_t* id, T* normal) = nullptr;
@@ -119,13 +118,6 @@ struct WorldKernels {
   void (*visible)(const SceneView<T>&, std::size_t n, const T* from, const T* to,
                   std::uint8_t* flags) = nullptr;
 };
-
-/// The functions of this translation unit; Isa is a type local to it.
-template <class Isa, class T>
-WorldKernels<T> make_world_kernels() {
-  using Loops = detail::WorldLoops<Isa, T>;
-  return {Loops::lanes, &Loops::raycast, &Loops::visible};
-}
 
 /// The first hits of n rays. `origins` and `directions` are (n, 3), world frame, m; directions need
 /// not be unit vectors. Writes `distance` [m], `id` and, if not null, `normal` (n, 3); without a
