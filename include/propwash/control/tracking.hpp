@@ -30,10 +30,10 @@ struct MotionEstimate {
 /// The vehicle model that the trajectory controllers invert; mass is a separate argument.
 template <class P>
 struct ControlModel {
-  Vec3<P> gravity_W{};  ///< m/s^2
-  Mat3<P> inertia{};    ///< kg m^2
-  DragParameters<P> drag{};
-  RotorDragParameters<P> rotor_drag{};
+  Vec3<P> gravity_W{};                  ///< m/s^2
+  Mat3<P> inertia{};                    ///< kg m^2
+  DragParameters<P> drag{};             ///< quadratic drag of the body
+  RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
 
   /// Linear rotor drag [1/s] perpendicular to the thrust axis: the mean of body x and y.
   PROPWASH_FN P lateral_drag() const {
@@ -108,6 +108,29 @@ template <class T, class P>
 PROPWASH_FN T axial_drag(const ControlModel<P>& model, const MotionEstimate<T>& x) {
   return dot(x.velocity, thrust_axis(x.attitude)) *
          (model.rotor_drag.linear.z - model.lateral_drag());
+}
+
+/// The motion of a vehicle on a trajectory.
+template <class T>
+struct FlatMotion {
+  Vec3<T> force_W{};         ///< m/s^2, specific force of the rotors, (O16)
+  FlatAttitude<T> attitude;  ///< with body rates and angular acceleration
+  Wrench<T> rotors{};        ///< torque and thrust of the rotors, (O18) and (O19)
+};
+
+/// (O10) to (O14), (O16), (O18), (O19): the motion of a vehicle of `mass` [kg] on a trajectory in
+/// still air, with all drag terms and without limits.
+template <class T, class P>
+PROPWASH_FN FlatMotion<T> flat_motion(const ControlModel<P>& model, const T& mass,
+                                      const TrajectoryPoint<T>& point) {
+  const Jet3<T> drag_W = drag_on(model, mass, point);
+  const Vec3<T> force_W = point.acceleration + drag_W.value - model.gravity_W;
+  const FlatAttitude<T> flat = attitude_for_force(force_W, drag_W, point);
+  const MotionEstimate<T> x{point.position, point.velocity, flat.attitude, flat.rates_B};
+  return {force_W,
+          flat,
+          {torque_for(model, x, flat.angular_acceleration_B),
+           mass * (norm(force_W) + axial_drag(model, x))}};
 }
 
 /// (O15) to (O19): torque and thrust for a vehicle of `mass` [kg] to follow a trajectory.
