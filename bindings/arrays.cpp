@@ -115,15 +115,15 @@ Quat<double> attitude(py::handle value, const std::string& name) {
   return normalized(q);
 }
 
-py::ssize_t whole_number(py::handle value, const std::string& name, py::ssize_t least) {
-  const std::string expected = "a whole number of at least " + std::to_string(least);
+py::ssize_t whole_number(py::handle value, const std::string& name, py::ssize_t min) {
+  const std::string expected = "a whole number of at least " + std::to_string(min);
   if (PyBool_Check(value.ptr())) refuse(name, expected, value);
   const py::ssize_t result = PyNumber_AsSsize_t(value.ptr(), PyExc_OverflowError);
   if (PyErr_Occurred() != nullptr) {
     PyErr_Clear();
     refuse(name, expected, value);
   }
-  if (result < least) refuse(name, expected, value);
+  if (result < min) refuse(name, expected, value);
   return result;
 }
 

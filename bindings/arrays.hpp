@@ -66,8 +66,8 @@ double finite_number(py::handle value, const std::string& name, const std::strin
 Vec3<double> vec3(py::handle value, const std::string& name, const std::string& unit);
 /// A unit quaternion, scalar first; made exactly unit. Raises ValueError.
 Quat<double> attitude(py::handle value, const std::string& name);
-/// A whole number of at least `least`. Raises ValueError.
-py::ssize_t whole_number(py::handle value, const std::string& name, py::ssize_t least);
+/// A whole number of at least `min`. Raises ValueError.
+py::ssize_t whole_number(py::handle value, const std::string& name, py::ssize_t min);
 
 /// A new array of shape (n,) or (n, width).
 template <class T>

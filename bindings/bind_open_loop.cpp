@@ -57,7 +57,7 @@ std::vector<VehicleParameters> vehicle_slopes(const VehicleParameters& vehicle,
   return result;
 }
 
-/// New arrays (1 + D, W, H, 3) for what is asked for, and where the flight puts it.
+/// New arrays (1 + D, W, H, 3) for the names in `record`; `to` points to them.
 py::dict open_loop_arrays(const std::vector<std::string>& record,
                           const std::vector<py::ssize_t>& shape, OpenLoopRecord& to) {
   const std::pair<const char*, double**> known[] = {{"position", &to.position},

@@ -76,14 +76,14 @@ SceneItem item_from(const py::handle& item) {
 }
 
 std::unique_ptr<PyScene> scene_from(const py::iterable& items, const py::iterable& markers,
-                                    std::optional<std::size_t> most_triangles) {
+                                    std::optional<std::size_t> max_triangles) {
   Scene scene;
   for (const auto& item : items) scene.add(item_from(item));
   for (const auto& marker : markers) {
     scene.add_marker({marker.attr("name").cast<std::string>(), triple_of(marker, "position")});
   }
-  const auto most = most_triangles.value_or(std::numeric_limits<std::size_t>::max());
-  return std::make_unique<PyScene>(std::move(scene), most);
+  const auto max = max_triangles.value_or(std::numeric_limits<std::size_t>::max());
+  return std::make_unique<PyScene>(std::move(scene), max);
 }
 
 /// Names and positions (m, 3).
@@ -182,7 +182,7 @@ void bind_rows(py::class_<PyScene>& scene, const std::string& number) {
 
 void bind_world(py::module_& m) {
   py::class_<PyScene> scene(m, "SceneIndex", "See propwash.Scene.");
-  scene.def(py::init(&scene_from), "items"_a, "markers"_a, "most_triangles"_a = py::none())
+  scene.def(py::init(&scene_from), "items"_a, "markers"_a, "max_triangles"_a = py::none())
       .def("markers", &markers_of)
       .def("collide", &collide_rows, "positions"_a, "attitudes"_a, "radius"_a, "size"_a)
       .def("spherecast", &spherecast_rows, "start"_a.noconvert(), "end"_a.noconvert(), "radius"_a);

@@ -132,7 +132,7 @@ py::array measure_depth_of(const PyScene& scene, CameraRig& cameras, double max_
   const auto& rays = cameras.rays<T>();
   const auto poses = poses_of(position, attitude);
   const auto camera_of = [&](std::size_t i) { return cameras.at<T>(i); };
-  // in pieces of some ten milliseconds, between which Ctrl-C is heard
+  // in pieces of some ten milliseconds, between which it checks for Ctrl-C
   const std::size_t n = rows_of(position);
   const std::size_t at_once = std::max<std::size_t>(16, 1'000'000 / rays.size());
   for (std::size_t first = 0; first < n; first += at_once) {

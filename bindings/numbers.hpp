@@ -23,7 +23,7 @@ struct CommandPart {
 };
 
 /// Finite numbers of the caller's, copied, in float32 where they came in it and float64 otherwise:
-/// what a fleet can take as it lies in memory. Their axes are those of rows and vehicles, at most
+/// what a fleet can take without conversion. Their axes are those of rows and vehicles, at most
 /// two, then those of one vehicle.
 class Numbers {
  public:

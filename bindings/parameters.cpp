@@ -161,8 +161,8 @@ namespace {
 /// Sets the gain or limit `name` to a value from Python. Raises ValueError.
 void set_outer_loop(OuterLoopParameters& p, const std::string& name, py::handle value) {
   if (name == "interval") {
-    constexpr py::ssize_t most = 1 << 20;  // beyond what validate() lets pass
-    p.interval = static_cast<int>(std::min(whole_number(value, name, 1), most));
+    constexpr py::ssize_t max = 1 << 20;  // beyond what validate() lets pass
+    p.interval = static_cast<int>(std::min(whole_number(value, name, 1), max));
     return;
   }
   if (name == "prioritised") {

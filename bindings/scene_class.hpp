@@ -21,11 +21,11 @@ namespace propwash::bindings {
 /// A scene, and what rays need of it in both types of number. It does not change.
 class PyScene {
  public:
-  /// Meshes of more than `most_triangles` are not there for rays.
-  PyScene(Scene scene, std::size_t most_triangles)
+  /// Meshes of more than `max_triangles` are left out for rays.
+  PyScene(Scene scene, std::size_t max_triangles)
       : scene_(std::move(scene)),
-        indices_(SceneIndex<float>(scene_, most_triangles),
-                 SceneIndex<double>(scene_, most_triangles)),
+        indices_(SceneIndex<float>(scene_, max_triangles),
+                 SceneIndex<double>(scene_, max_triangles)),
         kernels_(kernel_set()) {}
 
   const Scene& scene() const { return scene_; }

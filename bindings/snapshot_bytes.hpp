@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Snapshots as bytes: a text that says whose they are, then the memory of a plain struct.
+/// Snapshots as bytes: a text that names the class, then the memory of a plain struct.
 
 #include <pybind11/pybind11.h>
 

@@ -58,7 +58,7 @@ class SpeedYawRate(Command):
 class AttitudeThrust(Command):
     """Attitude and thrust, for the attitude loop.
 
-    attitude: (4,) unit quaternion, scalar first, body to world; thrust: number, N, along body z. With yaw_rate, rad/s, the attitude says where the thrust axis points, and the vehicle turns about it at that rate. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
+    attitude: (4,) unit quaternion, scalar first, body to world; thrust: number, N, along body z. With yaw_rate, rad/s, the attitude gives the direction of the thrust axis, and the vehicle turns about it at that rate. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
     Raises ValueError for another shape, a number that is not finite or no unit quaternion.
     """
     def __init__(self, attitude: Any, thrust: Any, yaw_rate: Any = None) -> None: ...
@@ -375,30 +375,19 @@ class FleetFloat32:
     """See propwash.Fleet."""
     def __enter__(self) -> None:
         """Keeps other threads out, until __exit__."""
-    def __exit__(self, arg0: Any, arg1: Any, arg2: Any) -> None: ...
+    def __exit__(self, *args: Any) -> None: ...
     def __init__(
-        self,
-        parameters: Any,
-        size: Int,
-        integrator: str,
-        dt: Float,
-        seed: Int,
-        first_id: Int,
-        noise: bool,
-        floor: Float,
-        turbulence: tuple,
-        max_action_delay: Int,
-        nominal_controller: bool,
-        pool: ThreadPool | None,
+        self, parameters: Any, size: Int, options: dict, pool: ThreadPool | None
     ) -> None: ...
     def attach(self, sampler: FleetSampler) -> None: ...
     def detach(self, sampler: FleetSampler) -> None: ...
     def imu(self) -> tuple: ...
-    def kinematics(self, most: Float) -> tuple:
-        """(position, velocity, attitude, body_rates, whether all are within most)."""
+    def kinematics(self, bound: Float) -> tuple:
+        """(position, velocity, attitude, body_rates, whether all are within bound)."""
     def outer_loops(self) -> dict: ...
     def own_parameters(self) -> list[int]: ...
     def parameter(self, field: Int) -> NDArray[np.float64]: ...
+    def read(self, field: str) -> NDArray[Any]: ...
     def reset(self, parts: tuple, mask: Any, seed: Any) -> None: ...
     def restore(self, snapshot: bytes) -> None: ...
     def rollout(
@@ -419,49 +408,13 @@ class FleetFloat32:
     def snapshot(self) -> bytes: ...
     def step(self, command: Any, substeps: Any) -> None: ...
     @property
-    def accelerometer_bias(self) -> NDArray[Any]:
-        """(n, 3) m/s^2, sensor axes"""
-    @property
-    def attitude(self) -> NDArray[Any]:
-        """(n, 4) unit quaternions, scalar first"""
-    @property
-    def body_rates(self) -> NDArray[Any]:
-        """(n, 3) rad/s, body frame"""
-    @property
     def bytes_per_vehicle(self) -> float: ...
-    @property
-    def contact(self) -> NDArray[Any]:
-        """(n,) whether the floor was touched in the last call"""
-    @property
-    def diverged(self) -> NDArray[Any]:
-        """(n,) whether a number of the state is not finite"""
     @property
     def dt(self) -> float: ...
     @property
-    def external_force(self) -> NDArray[Any]:
-        """(n, 3) N, world frame"""
-    @property
-    def external_torque(self) -> NDArray[Any]:
-        """(n, 3) N m, body frame"""
-    @property
     def first_id(self) -> int: ...
     @property
-    def gyroscope_bias(self) -> NDArray[Any]:
-        """(n, 3) rad/s, sensor axes"""
-    @property
     def isa(self) -> str: ...
-    @property
-    def position(self) -> NDArray[Any]:
-        """(n, 3) m, world frame"""
-    @property
-    def rotor_command(self) -> NDArray[Any]:
-        """(n, N) rad/s, what the motors were driven to in the last step"""
-    @property
-    def rotor_effectiveness(self) -> NDArray[Any]:
-        """(n, N) factors on the rotors' thrust and aerodynamic torque"""
-    @property
-    def rotor_speeds(self) -> NDArray[Any]:
-        """(n, N) rad/s"""
     @property
     def seed(self) -> int: ...
     @property
@@ -471,43 +424,25 @@ class FleetFloat32:
     @property
     def threads(self) -> int: ...
     @property
-    def time(self) -> NDArray[Any]:
-        """(n,) s, since each vehicle's reset"""
-    @property
-    def velocity(self) -> NDArray[Any]:
-        """(n, 3) m/s, world frame"""
-    @property
-    def wind(self) -> NDArray[Any]:
-        """(n, 3) m/s, mean wind, world frame"""
+    def time(self) -> NDArray[Any]: ...
 
 class FleetFloat64:
     """See propwash.Fleet."""
     def __enter__(self) -> None:
         """Keeps other threads out, until __exit__."""
-    def __exit__(self, arg0: Any, arg1: Any, arg2: Any) -> None: ...
+    def __exit__(self, *args: Any) -> None: ...
     def __init__(
-        self,
-        parameters: Any,
-        size: Int,
-        integrator: str,
-        dt: Float,
-        seed: Int,
-        first_id: Int,
-        noise: bool,
-        floor: Float,
-        turbulence: tuple,
-        max_action_delay: Int,
-        nominal_controller: bool,
-        pool: ThreadPool | None,
+        self, parameters: Any, size: Int, options: dict, pool: ThreadPool | None
     ) -> None: ...
     def attach(self, sampler: FleetSampler) -> None: ...
     def detach(self, sampler: FleetSampler) -> None: ...
     def imu(self) -> tuple: ...
-    def kinematics(self, most: Float) -> tuple:
-        """(position, velocity, attitude, body_rates, whether all are within most)."""
+    def kinematics(self, bound: Float) -> tuple:
+        """(position, velocity, attitude, body_rates, whether all are within bound)."""
     def outer_loops(self) -> dict: ...
     def own_parameters(self) -> list[int]: ...
     def parameter(self, field: Int) -> NDArray[np.float64]: ...
+    def read(self, field: str) -> NDArray[Any]: ...
     def reset(self, parts: tuple, mask: Any, seed: Any) -> None: ...
     def restore(self, snapshot: bytes) -> None: ...
     def rollout(
@@ -528,49 +463,13 @@ class FleetFloat64:
     def snapshot(self) -> bytes: ...
     def step(self, command: Any, substeps: Any) -> None: ...
     @property
-    def accelerometer_bias(self) -> NDArray[Any]:
-        """(n, 3) m/s^2, sensor axes"""
-    @property
-    def attitude(self) -> NDArray[Any]:
-        """(n, 4) unit quaternions, scalar first"""
-    @property
-    def body_rates(self) -> NDArray[Any]:
-        """(n, 3) rad/s, body frame"""
-    @property
     def bytes_per_vehicle(self) -> float: ...
-    @property
-    def contact(self) -> NDArray[Any]:
-        """(n,) whether the floor was touched in the last call"""
-    @property
-    def diverged(self) -> NDArray[Any]:
-        """(n,) whether a number of the state is not finite"""
     @property
     def dt(self) -> float: ...
     @property
-    def external_force(self) -> NDArray[Any]:
-        """(n, 3) N, world frame"""
-    @property
-    def external_torque(self) -> NDArray[Any]:
-        """(n, 3) N m, body frame"""
-    @property
     def first_id(self) -> int: ...
     @property
-    def gyroscope_bias(self) -> NDArray[Any]:
-        """(n, 3) rad/s, sensor axes"""
-    @property
     def isa(self) -> str: ...
-    @property
-    def position(self) -> NDArray[Any]:
-        """(n, 3) m, world frame"""
-    @property
-    def rotor_command(self) -> NDArray[Any]:
-        """(n, N) rad/s, what the motors were driven to in the last step"""
-    @property
-    def rotor_effectiveness(self) -> NDArray[Any]:
-        """(n, N) factors on the rotors' thrust and aerodynamic torque"""
-    @property
-    def rotor_speeds(self) -> NDArray[Any]:
-        """(n, N) rad/s"""
     @property
     def seed(self) -> int: ...
     @property
@@ -580,19 +479,12 @@ class FleetFloat64:
     @property
     def threads(self) -> int: ...
     @property
-    def time(self) -> NDArray[Any]:
-        """(n,) s, since each vehicle's reset"""
-    @property
-    def velocity(self) -> NDArray[Any]:
-        """(n, 3) m/s, world frame"""
-    @property
-    def wind(self) -> NDArray[Any]:
-        """(n, 3) m/s, mean wind, world frame"""
+    def time(self) -> NDArray[Any]: ...
 
 class SceneIndex:
     """See propwash.Scene."""
     def __init__(
-        self, items: Iterable, markers: Iterable, most_triangles: Int | None = None
+        self, items: Iterable, markers: Iterable, max_triangles: Int | None = None
     ) -> None: ...
     def collide(
         self,
@@ -627,8 +519,6 @@ class SceneIndex:
     def visible_float64(
         self, start: NDArray[np.float64], end: NDArray[np.float64], pool: ThreadPool | None
     ) -> NDArray[np.bool]: ...
-    @property
-    def isa(self) -> str: ...
 
 class SampleNoise:
     """The normals of one sample of a sensor."""
@@ -813,8 +703,6 @@ class PoseMessage:
 class RenderAnswer:
     """What a renderer sent for a pose."""
     @property
-    def channels(self) -> dict: ...
-    @property
     def collision(self) -> bool: ...
     @property
     def depth_scale(self) -> float: ...
@@ -841,18 +729,7 @@ class RenderAnswer:
 
 class RenderSession:
     """Which pose to send when, and which answer to take."""
-    def __init__(
-        self,
-        *,
-        in_flight: Int = 2,
-        queue: Int = 1,
-        resend_after: Float = 0.5,
-        keep_alive: Float = 0.5,
-        start_interval: Float = 0.2,
-        lost_after: Float = 0.75,
-        revive_after: Float = 10.0,
-        silence: Float = 2.5,
-    ) -> None: ...
+    def __init__(self, *, in_flight: Int, resend_after: Float) -> None: ...
     def next_time(self) -> float: ...
     def poll(self, now: Float) -> list: ...
     def receive(self, frames: Sequence, now: Float) -> RenderAnswer | None: ...
@@ -863,8 +740,6 @@ class RenderSession:
     def counts(self) -> dict: ...
     @property
     def in_flight(self) -> int: ...
-    @property
-    def pace(self) -> float: ...
     @property
     def state(self) -> str: ...
     @property
@@ -938,9 +813,7 @@ def bias_start(
 ) -> NDArray[np.float64]: ...
 def build_info() -> dict: ...
 def car_parameter_table() -> list: ...
-def category_id(category: str) -> int:
-    """The number of a category in pictures of categories."""
-
+def category_id(category: str) -> int: ...
 def conclude(
     seen: NDArray[Any],
     reward: NDArray[Any],
@@ -971,17 +844,16 @@ def encode_answer(
     range: Float | None = None,
     depth_scale: Float = 0.0,
 ) -> bytes: ...
-def encode_pose(pose: PoseMessage) -> bytes: ...
 def fly_open_loop(
     parameters: Any,
     slopes: dict,
-    unknowns: Int,
+    unknowns: Any,
     log: dict,
     period: Float,
     substeps: Int,
     starts: Any,
-    samples: Int,
-    attitude_every: Int,
+    samples: Any,
+    attitude_every: Any,
     record: Sequence[str],
     pool: ThreadPool | None,
 ) -> dict: ...
