@@ -1,7 +1,7 @@
 """Writes the type stubs of propwash._core, or with --check compares them with the committed ones.
 
-The stubs are generated from the installed extension by pybind11-stubgen and formatted by ruff, so
-that the same extension gives the same text.
+pybind11-stubgen generates the stubs from the installed extension and ruff formats them, so that the
+same extension always gives the same text.
 """
 
 import argparse
@@ -76,7 +76,9 @@ def contents(folder: Path) -> dict[str, list[str]]:
 def main() -> int:
     """Write or compare."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare only; 1 where they differ")
+    parser.add_argument(
+        "--check", action="store_true", help="compare only; exit status 1 if they differ"
+    )
     check = parser.parse_args().check
     with tempfile.TemporaryDirectory() as temporary:
         made = generate(Path(temporary))
