@@ -34,6 +34,7 @@ SHORTER = (
     (r'typing\.Annotated\[([\w.]+(?:\[[\w.]+\])?), (?:"[^"]*"|[\w.]+)\]', r"\1"),
     (r"\b(?:typing|numpy\.typing|collections\.abc)\.", ""),
     (r"\bnumpy\.", "np."),
+    (r"\*args\)", "*args: Any)"),
     (r'(:\n +""")\n +', r"\1"),
     (r'(:\n +"""[^"\n]*)\n +"""', r'\1"""'),
     (r"from __future__ import annotations\n(import .*\n)+", HEADER),
