@@ -132,8 +132,10 @@ def test_any_number_of_threads_gives_the_same_bits(problem: Problem, somewhere: 
 
 def test_commands_are_those_that_a_vehicle_drives_its_motors_to(log: identify.FlightLog) -> None:
     """A vehicle with delay and battery, and one with neither that is given the commands."""
-    delayed = true_vehicle().without_noise().replace(
-        motor={"command_delay": 2.3 * PERIOD}, battery={"nominal_voltage": 4.0}
+    delayed = (
+        true_vehicle()
+        .without_noise()
+        .replace(motor={"command_delay": 2.3 * PERIOD}, battery={"nominal_voltage": 4.0})
     )
     bare = delayed.replace(motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0})
     driven, _ = commands(log, PERIOD, Flyer(delayed, np.full(len(log.time), 3.7)))
