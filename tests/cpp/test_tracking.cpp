@@ -1,6 +1,6 @@
-// Feed-forward of the trajectory controllers: on its trajectory a vehicle is given the wrench that
-// makes the model follow it, with drag, blow-back and rotational drag, and in steady flight no
-// error is left.
+// Feed-forward of the trajectory controllers: on the trajectory they command the wrench that the
+// model needs to follow it, with drag, blow-back and rotational drag, without error in steady
+// flight.
 #include <cmath>
 #include <propwash/vehicle/multicopter.hpp>
 #include <propwash/vehicle/vehicles.hpp>
@@ -19,8 +19,8 @@ constexpr OuterLoop trackers[] = {OuterLoop::geometric, OuterLoop::incremental,
                                   OuterLoop::backstepping};
 const pw::ForceLimits<double> no_limits{0.1, 1000.0, 50.0};
 
-/// A Crazyflie with every force and torque of the air, products of inertia, and rotors that have
-/// neither momentum nor limits.
+/// A Crazyflie with all aerodynamic forces and torques and products of inertia, and rotors without
+/// momentum and limits.
 pw::VehicleParameters with_all_air() {
   auto vehicle = pw::vehicles::crazyflie();
   vehicle.body.inertia(0, 1) = vehicle.body.inertia(1, 0) = 1e-6;
@@ -47,7 +47,7 @@ pw::MotionEstimate<double> on_trajectory(const pw::FlatMotion<double>& motion,
 
 }  // namespace
 
-TEST_CASE("On its trajectory a controller gives the wrench with which the model follows it") {
+TEST_CASE("On the trajectory a controller commands the wrench with which the model follows it") {
   const auto vehicle = with_all_air();
   const auto law = law_of(vehicle);
   const auto model = pw::make_model<double, 4, pw::GeneralShape>(vehicle);
@@ -78,7 +78,7 @@ TEST_CASE("On its trajectory a controller gives the wrench with which the model 
   }
 }
 
-TEST_CASE("Increments are zero where the measured motion is the wanted one, whatever acts on it") {
+TEST_CASE("Increments are zero if the measured motion is the reference, for any disturbance") {
   const auto vehicle = with_all_air();
   const auto law = law_of(vehicle);
   const double mass = vehicle.body.mass;
@@ -103,7 +103,7 @@ TEST_CASE("Increments are zero where the measured motion is the wanted one, what
   }
 }
 
-TEST_CASE("In steady forward flight, without noise, no controller keeps an error") {
+TEST_CASE("In steady forward flight without noise no controller has a steady error") {
   for (auto vehicle :
        {pw::vehicles::crazyflie(), pw::vehicles::flightgoggles(), pw::vehicles::hexacopter()}) {
     vehicle.drag.translational = 0.01 * vehicle.body.mass;
