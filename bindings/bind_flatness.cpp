@@ -31,11 +31,6 @@ struct Rows {
   double* next;
 };
 
-Vec3<double> vec3_at(const Array& vectors, py::ssize_t row) {
-  const double* from = vectors.data() + 3 * row;
-  return {from[0], from[1], from[2]};
-}
-
 py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssize_t vehicles) {
   const VehicleParameters vehicle = vehicle_parameters(parameters);
   validate(vehicle);
@@ -59,10 +54,10 @@ py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssi
   for (py::ssize_t row = 0; row < n; ++row) {
     const auto motion = flat_motion(model, vehicle.body.mass,
                                     TrajectoryPoint<double>{{},
-                                                            vec3_at(velocity, row),
-                                                            vec3_at(acceleration, row),
-                                                            vec3_at(jerk, row),
-                                                            vec3_at(snap, row),
+                                                            vec3_at(velocity.data() + 3 * row),
+                                                            vec3_at(acceleration.data() + 3 * row),
+                                                            vec3_at(jerk.data() + 3 * row),
+                                                            vec3_at(snap.data() + 3 * row),
                                                             yaw.at(row),
                                                             yaw_rate.at(row),
                                                             yaw_acceleration.at(row)});

@@ -830,6 +830,9 @@ def conclude(
 
 def decode_answer(frames: Sequence) -> RenderAnswer: ...
 def decode_pose(frame: Any) -> PoseMessage: ...
+def drive_open_loop(
+    parameters: Any, slopes: dict, unknowns: Int, log: dict, period: Float
+) -> tuple: ...
 def encode_answer(
     ntime: Int,
     width: Int,
@@ -844,6 +847,15 @@ def encode_answer(
     range: Float | None = None,
     depth_scale: Float = 0.0,
 ) -> bytes: ...
+def flatness(parameters: Any, columns: dict, vehicles: Int = 1) -> dict:
+    """What N points of trajectories ask of a vehicle, in air at rest: flat_motion() of control/tracking.hpp.
+
+    columns: velocity, acceleration, jerk, snap (N, 3) [m/s ... m/s^4], world frame; yaw, yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, of N = T n rows in the order (T, n); quaternions keep their sign from one time to the next.
+
+    Returns attitude (N, 4), body to world, scalar first; body_rates [rad/s] and angular_acceleration [rad/s^2] (N, 3), body frame; specific_force of the rotors (N, 3) [m/s^2], world frame; thrust (N,) [N], torque (N, 3) [N m], body frame; rotor_thrusts [N] and rotor_speeds [rad/s] (N, rotors). All but specific_force are NaN in free fall and where the vehicle is rolled by 90 degrees.
+    Raises ParameterError where the rotors cannot give torque about each axis, ValueError for other shapes and numbers that are not finite.
+    """
+
 def fly_open_loop(
     parameters: Any,
     slopes: dict,
