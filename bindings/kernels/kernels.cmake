@@ -25,11 +25,12 @@ function(propwash_kernels isa register)
     list(TRANSFORM ARGN PREPEND "${_propwash_clang}" OUTPUT_VARIABLE machine)
     target_compile_options(${target} PRIVATE ${_propwash_numbers} ${machine})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      # partial redundancy elimination keeps more values alive than there are registers; the rest
-      # takes time and finds nothing in code that is vectors already
+      # partial redundancy elimination keeps more values alive than there are registers. The rest
+      # takes a quarter of the compiler's time and gains nothing in these long functions: two more
+      # such passes, clones for constant arguments, and a thousand queries for the alias of an access
       target_compile_options(
-        ${target} PRIVATE -fno-tree-pre -fno-gcse -fno-gcse-after-reload -fno-tree-slp-vectorize
-                          -fno-ipa-cp-clone)
+        ${target} PRIVATE -fno-tree-pre -fno-gcse -fno-gcse-after-reload -fno-ipa-cp-clone
+                          --param=sccvn-max-alias-queries-per-access=100)
     endif()
     target_sources(_core PRIVATE $<TARGET_OBJECTS:${target}>)
   endforeach()
