@@ -1,16 +1,16 @@
-# The front door. On a machine with Python >= 3.11 (venv, headers), a C++17 compiler, make and git,
-# each target sets up what it needs: Python packages in .venv, builds in build/. `make help` lists them.
+# Development tasks. On a machine with Python >= 3.11 (venv, headers), a C++17 compiler, make and git,
+# each target installs its dependencies: Python packages in .venv, builds in build/. `make help` lists them.
 #
-#   PYTHON           the Python that .venv is made with (python3)
-#   JOBS             parallel compile jobs (the number of cores, less where memory is short)
-#   SYSTEM_PACKAGES  no: do not install what PyPI lacks with apt
-# CMAKE_PREFIX_PATH, CXX, CXXFLAGS and the rest of the environment are the user's and are passed on.
+#   PYTHON           the Python for .venv (python3)
+#   JOBS             parallel compile jobs (the number of cores, fewer with little memory)
+#   SYSTEM_PACKAGES  no: do not install optional packages with apt
+# CMAKE_PREFIX_PATH, CXX, CXXFLAGS and the rest of the environment are passed on.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-# the stages share one .venv; CMake and pip work in parallel inside each
+# stages share one .venv, so they run one at a time; CMake and pip work in parallel
 .NOTPARALLEL:
 
 PYTHON ?= python3
@@ -23,7 +23,7 @@ export PATH := $(bin):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 export CTEST_PARALLEL_LEVEL ?= $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
-# CMake is to find the packages of .venv after those that the user points to
+# CMake finds the packages of .venv after those of the user's CMAKE_PREFIX_PATH
 prefix_path = $(if $(CMAKE_PREFIX_PATH),$(CMAKE_PREFIX_PATH):)$(shell \
   $(bin)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
 with_prefix = CMAKE_PREFIX_PATH="$(prefix_path)"
@@ -36,7 +36,7 @@ sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell f
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(venv)/.package ## fly the default quadcopter for 10 s, print what flew, write demo.png
+demo: $(venv)/.package ## fly the default quadcopter for 10 s, print the result, write demo.png
 	$(bin)/python -m propwash demo --out demo.png
 
 test: $(venv)/.test $(venv)/.package $(venv)/.system ## every C++ and Python test, then the style
@@ -49,7 +49,7 @@ docs: $(venv)/.test $(venv)/.package ## the pages and the notebooks, run, as a s
 
 bench_program := build/bench/bench/propwash_bench
 
-bench: $(venv)/.package $(venv)/.system ## the benchmarks: C++, then Python, then the ratios that last
+bench: $(venv)/.package $(venv)/.system ## the benchmarks: C++, then Python, then machine-independent ratios
 	@$(with_prefix) cmake --preset bench
 	@cmake --build --preset bench
 	@if [ ! -x $(bench_program) ]; then \
@@ -59,7 +59,7 @@ bench: $(venv)/.package $(venv)/.system ## the benchmarks: C++, then Python, the
 	@$(bin)/python -m propwash bench --quick
 	@$(bin)/python bench/ratios.py $(bench_program)
 
-stubs: $(venv)/.test $(venv)/.package ## write the type stubs of the extension anew
+stubs: $(venv)/.test $(venv)/.package ## regenerate the type stubs of the extension
 	$(bin)/python tools/stubs.py
 
 lint: $(venv)/.test ## ruff, mypy and clang-format, without changing anything
@@ -68,7 +68,7 @@ lint: $(venv)/.test ## ruff, mypy and clang-format, without changing anything
 format: $(venv)/.test ## format C++ and Python
 	@$(bin)/python tools/lint.py --fix
 
-sanitize: $(venv)/.build-tools $(venv)/.system ## the tests of fleets and of the wire under address, undefined-behaviour and thread sanitizers
+sanitize: $(venv)/.build-tools $(venv)/.system ## the tests of fleets and the render protocol under address, undefined-behaviour and thread sanitizers
 	@$(with_prefix) $(bin)/python tools/sanitize.py
 
 tidy: $(venv)/.test $(venv)/.tidy ## clang-tidy over the C++ tests and what they include (minutes)
@@ -84,11 +84,11 @@ wheel: $(venv)/.build-tools $(venv)/.wheel ## a wheel (manylinux on Linux) and a
 	  else cp build/wheel/*.whl dist; fi
 	$(bin)/python -c "import scikit_build_core.build as b; print(b.build_sdist('dist'))"
 
-clean: ## remove all that make has made
+clean: ## remove everything that make created
 	rm -rf $(venv) build dist demo.png .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Set-up: one stamp per stage, so that a second run does nothing.
+# Set-up: one stamp file per stage, so that a second run does nothing.
 
 $(venv)/bin/python:
 	@$(PYTHON) tools/check_python.py

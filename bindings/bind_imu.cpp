@@ -7,6 +7,7 @@
 #include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/imu.hpp"
+#include "recorder.hpp"
 #include "snapshot_bytes.hpp"
 #include "stepping.hpp"
 
@@ -15,11 +16,6 @@ namespace propwash::bindings {
 namespace {
 
 using Sensor = Imu<double>;
-
-py::tuple tuple_of_reading(const ImuReading<double>& reading) {
-  return py::make_tuple(to_array(reading.specific_force), to_array(reading.angular_rate),
-                        reading.time);
-}
 
 py::tuple read(Sensor& sensor, const py::object& specific_force, const py::object& rates,
                const py::object& angular_acceleration, const py::object& dt) {

@@ -1,5 +1,5 @@
-# What propwash's own programs are compiled with, beside the user's flags; never part of an
-# installed target. MSVC is Visual C++ and clang-cl, which takes its flags.
+# Compile options of propwash's own programs, besides the user's flags; not part of installed targets.
+# MSVC is Visual C++ and clang-cl, which takes its flags.
 add_library(propwash_warnings INTERFACE)
 if(MSVC)
   target_compile_options(propwash_warnings INTERFACE /W4 $<$<BOOL:${PROPWASH_WERROR}>:/WX>)

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The version, stated here and nowhere else: CMake and the Python package read it from this text.
+/// The version. CMake and the Python package parse this file.
 
 #define PROPWASH_VERSION_MAJOR 0
 #define PROPWASH_VERSION_MINOR 1

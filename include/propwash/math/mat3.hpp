@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Three by three matrices.
+/// 3 x 3 matrices.
 
 #include "propwash/math/vec3.hpp"
 
@@ -16,8 +16,8 @@ struct Mat3 {
   PROPWASH_FN const T& operator()(int row, int column) const { return elements[3 * row + column]; }
 
   PROPWASH_FN static Mat3 diagonal(const T& x, const T& y, const T& z) {
-    const T o{};
-    return {{x, o, o, o, y, o, o, o, z}};
+    const T zero{};
+    return {{x, zero, zero, zero, y, zero, zero, zero, z}};
   }
   PROPWASH_FN static Mat3 identity() {
     const T one(constant<T>(1));
@@ -55,7 +55,7 @@ PROPWASH_FN Mat3<T> inverse(const Mat3<T>& m) {
            f * (m(0, 0) * m(1, 1) - m(0, 1) * m(1, 0))}};
 }
 
-/// The same numbers as another scalar type.
+/// Converts to another scalar type: `cast<float>(m)`.
 template <class U, class T>
 PROPWASH_FN Mat3<U> cast(const Mat3<T>& m) {
   Mat3<U> r;

@@ -1,13 +1,13 @@
 #pragma once
 /// @file
-/// A view of contiguous numbers that the caller owns.
+/// A non-owning view of contiguous elements.
 
 #include <cstddef>
 #include <utility>
 
 namespace propwash {
 
-/// Contiguous numbers of the caller, by reference: std::span of C++20.
+/// A non-owning view of contiguous elements, like std::span of C++20.
 template <class T>
 class Span {
  public:
@@ -16,7 +16,7 @@ class Span {
   /// Any contiguous container: std::vector, std::array, an Eigen vector.
   template <class Container,
             class = decltype(static_cast<T*>(std::declval<Container&>().data()))>
-  constexpr Span(Container&& container)  // implicit, as the type of an argument
+  constexpr Span(Container&& container)  // implicit, for use as a parameter type
       : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}
 
   constexpr T* data() const { return data_; }

@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// Matrices and vectors whose zeros are known to the type.
+/// Matrices and vectors with a structure of zeros that is part of their type.
 ///
-/// A quadcopter in X configuration has a diagonal inertia and rotors that all push along body z.
-/// The equations are written once; where a vehicle's matrices have that structure, the model is
-/// instantiated with the types of this file and the compiler drops the products with zero.
+/// A typical quadcopter has a diagonal inertia and rotor thrusts along body z. The equations of
+/// motion are written once; for such a vehicle they are instantiated with these types, whose
+/// operators omit the products with zero.
 
 #include "propwash/math/mat3.hpp"
 #include "propwash/math/vec3.hpp"
@@ -28,7 +28,7 @@ PROPWASH_FN Diag3<T> inverse(const Diag3<T>& m) {
   return {one / m.x, one / m.y, one / m.z};
 }
 
-/// The zero vector, without storage: adding it is no operation.
+/// The zero vector, without storage; adding it costs nothing.
 struct Zero3 {};
 
 template <class T>
@@ -87,7 +87,7 @@ PROPWASH_FN AlongZ<T> operator-(const AlongZ<T>& a) {
   return {-a.z};
 }
 
-/// The number one, without storage: multiplying by it is no operation.
+/// The number one, without storage; multiplying by it costs nothing.
 struct One {};
 
 template <class T>

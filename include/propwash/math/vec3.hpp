@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Three components, and the algebra of vectors that the equations need.
+/// Three-component vectors and their algebra.
 
 #include "propwash/math/scalar.hpp"
 
@@ -35,7 +35,7 @@ PROPWASH_FN Vec3<T> make_vec3(const T& x, const T& y, const T& z) {
   return Vec3<T>{x, y, z};
 }
 
-/// Three of the numbers z[0], z[1], …, from z[first] on.
+/// The vector (z[first], z[first + 1], z[first + 2]).
 template <class T, class Numbers>
 PROPWASH_FN Vec3<T> triple(const Numbers& z, int first) {
   return {T(z[first]), T(z[first + 1]), T(z[first + 2])};
@@ -66,7 +66,7 @@ template <class A, class B>
 PROPWASH_FN auto cross(const Vec3<A>& a, const Vec3<B>& b) {
   return make_vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
 }
-/// The product component by component.
+/// The component-wise product.
 template <class A, class B>
 PROPWASH_FN auto cwise_product(const Vec3<A>& a, const Vec3<B>& b) {
   return make_vec3(a.x * b.x, a.y * b.y, a.z * b.z);
@@ -86,7 +86,7 @@ PROPWASH_FN auto map(const Vec3<T>& a, F&& f) {
   return make_vec3(f(a.x), f(a.y), f(a.z));
 }
 
-/// The same numbers as another scalar type: `cast<float>(v)`.
+/// Converts to another scalar type: `cast<float>(v)`.
 template <class U, class T>
 PROPWASH_FN Vec3<U> cast(const Vec3<T>& a) {
   return {U(a.x), U(a.y), U(a.z)};
