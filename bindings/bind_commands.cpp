@@ -363,7 +363,7 @@ void bind_kind(py::module_& m, std::index_sequence<i...>) {
                return Self(Values{value...}, controller);
              }),
              argument<which, i>()..., "controller"_a = controllers[0])
-        .def_property_readonly("controller", &Self::controller);
+        .def_property_readonly("controller", &Self::controller, "name of the controller");
   } else {
     type.def(py::init([](const PartValue<i>&... value) { return Self(Values{value...}); }),
              argument<which, i>()...);

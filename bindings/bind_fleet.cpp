@@ -97,7 +97,7 @@ void bind_fleet(py::module_& m) {
       m, "FleetSampler",
       "Samples a fleet where steps reach next_step: a subclass has sample(step).")
       .def(py::init<>())
-      .def_readwrite("next_step", &FleetSampler::next_step);
+      .def_readwrite("next_step", &FleetSampler::next_step, "step of the next sample");
   bind_fleet_of<float>(m, "FleetFloat32");
   bind_fleet_of<double>(m, "FleetFloat64");
   m.def("build_info", &build_info);

@@ -9,7 +9,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTHON_PLACES = ("python", "tests/python", "tools", "examples", "bench", "docs/conf.py")
+PYTHON_PLACES = (
+    "python",
+    "tests/python",
+    "tools",
+    "examples",
+    "bench",
+    "docs/conf.py",
+    "docs/extensions",
+)
 CPP_FOLDERS = ("include", "src", "bindings", "tests", "bench", "examples")
 
 

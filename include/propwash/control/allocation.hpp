@@ -28,6 +28,7 @@ struct Allocation {
   Limits speed_max{};                       ///< rad/s
   int rank = 0;  ///< of A; 4: torque on three axes and thrust are controllable
 
+  /// Number of rotors.
   PROPWASH_FN int rotors() const { return wrench_from_squares[0].size(); }
 };
 

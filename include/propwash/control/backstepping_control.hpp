@@ -21,6 +21,7 @@ struct BacksteppingGains {
   P derivative{};  ///< 1/s, alpha_ndot
 };
 
+/// Gains of backstepping control.
 template <class P>
 struct BacksteppingLaw {
   BacksteppingGains<P> position{};  ///< x, y and z

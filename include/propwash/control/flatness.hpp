@@ -28,9 +28,9 @@ struct TrajectoryPoint {
 /// A vector and its first two time derivatives.
 template <class T>
 struct Jet3 {
-  Vec3<T> value{};
-  Vec3<T> first{};
-  Vec3<T> second{};
+  Vec3<T> value{};   ///< the vector
+  Vec3<T> first{};   ///< its first derivative, 1/s
+  Vec3<T> second{};  ///< its second derivative, 1/s^2
 };
 
 /// Attitude, body rates and angular acceleration from flatness.

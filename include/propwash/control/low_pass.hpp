@@ -28,8 +28,8 @@ inline LowPassParameters<double> butterworth(double cutoff) {
 /// The filter's output and its time derivative. V is a scalar or a Vec3.
 template <class V>
 struct LowPassState {
-  V value{};
-  V derivative{};
+  V value{};       ///< output
+  V derivative{};  ///< 1/s times the unit of the output
 };
 
 /// Discretisation methods for (19).
@@ -41,7 +41,8 @@ enum class Discretisation {
 /// One step of the filter as a linear map of (value, derivative, input).
 template <class P>
 struct LowPassCoefficients {
-  P value_from_value{}, value_from_derivative{}, value_from_input{};
+  P value_from_value{}, value_from_derivative{}, value_from_input{};  ///< row of the next value
+  /// Row of the next derivative.
   P derivative_from_value{}, derivative_from_derivative{}, derivative_from_input{};
 };
 
@@ -114,8 +115,11 @@ class LowPass {
   }
   /// Sets the output to `value` and its derivative to zero.
   void reset(double value = 0.0) { state_ = {value, 0.0}; }
+  /// The output and its derivative after the last update.
   const LowPassState<double>& state() const { return state_; }
+  /// Replaces the output and its derivative.
   void set_state(const LowPassState<double>& state) { state_ = state; }
+  /// The coefficients of one step.
   const LowPassCoefficients<double>& coefficients() const { return coefficients_; }
 
  private:

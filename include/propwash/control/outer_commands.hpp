@@ -41,10 +41,11 @@ PositionCommand(Vec3<T>) -> PositionCommand<T>;
 /// A point of a trajectory and the controller that tracks it.
 template <class T = double>
 struct TrajectoryCommand {
-  TrajectoryPoint<T> point{};
+  TrajectoryPoint<T> point{};                   ///< the wanted motion at this time
   OuterLoop controller = OuterLoop::geometric;  ///< geometric, backstepping or incremental
 };
 
+/// The command as the input of the outer loops.
 template <class T>
 PROPWASH_FN OuterLoopCommand<T> outer_command(const AttitudeThrust<T>& c) {
   OuterLoopCommand<T> command{OuterLoop::attitude, c.free_heading, c.attitude, c.thrust, {}};

@@ -9,6 +9,7 @@
 
 namespace propwash {
 
+/// Gains of a PID controller for one axis.
 template <class P>
 struct PidParameters {
   P proportional{};  ///< gain on the error

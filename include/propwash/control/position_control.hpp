@@ -18,6 +18,7 @@ PROPWASH_FN Vec3<T> limited_length(const Vec3<T>& vector, const T& limit) {
   return vector * (limit / max(norm(vector), limit));
 }
 
+/// Constants of position control.
 template <class P>
 struct PositionControlLaw {
   Vec3<P> proportional{};  ///< 1/s
@@ -52,6 +53,7 @@ PROPWASH_FN Vec3<T> limited_force(const ForceLimits<T>& limits, const Vec3<T>& f
   return {force_W.x * fraction, force_W.y * fraction, vertical};
 }
 
+/// Constants of velocity control.
 template <class P>
 struct VelocityControlLaw {
   Vec3<P> proportional{};    ///< 1/s

@@ -48,7 +48,7 @@ struct RateControlLaw {
   LowPassCoefficients<P> filter;  ///< for a step of dt
   P dt{};                         ///< s
   Inertia inertia{};              ///< kg m^2
-  bool gyroscopic_term = true;
+  bool gyroscopic_term = true;    ///< whether (22) has W x J W
 };
 
 /// One update of (19) to (22) with a gyroscope reading [rad/s, body frame]: updates filter and

@@ -55,10 +55,13 @@ class RateController {
     result.attained = attained_wrench(allocation_, result.speeds);
     return result;
   }
+  /// Clears the filter and the integrals.
   void reset() { state_ = {}; }
   /// The complete state; restore() continues bit for bit.
   const RateControllerState<T>& snapshot() const { return state_; }
+  /// Continues from a snapshot.
   void restore(const RateControllerState<T>& snapshot) { state_ = snapshot; }
+  /// The control allocation of the vehicle.
   const Allocation<T, N>& allocation() const { return allocation_; }
 
  private:

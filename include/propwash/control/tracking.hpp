@@ -30,10 +30,10 @@ struct MotionEstimate {
 /// The vehicle model that the trajectory controllers invert; mass is a separate argument.
 template <class P>
 struct ControlModel {
-  Vec3<P> gravity_W{};  ///< m/s^2
-  Mat3<P> inertia{};    ///< kg m^2
-  DragParameters<P> drag{};
-  RotorDragParameters<P> rotor_drag{};
+  Vec3<P> gravity_W{};                  ///< m/s^2
+  Mat3<P> inertia{};                    ///< kg m^2
+  DragParameters<P> drag{};             ///< quadratic drag of the body
+  RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
 
   /// Linear rotor drag [1/s] perpendicular to the thrust axis: the mean of body x and y.
   PROPWASH_FN P lateral_drag() const {

@@ -16,6 +16,7 @@
 #if defined(__OPTIMIZE__) || (defined(_MSC_VER) && !defined(_DEBUG))
 #define PROPWASH_FORCE_INLINE 1
 #else
+/// 1 where functions and lambdas of the models are always inlined.
 #define PROPWASH_FORCE_INLINE 0
 #endif
 #endif

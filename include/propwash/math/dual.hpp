@@ -22,8 +22,8 @@ namespace propwash {
 template <class T, int N>
 struct Dual {
   static_assert(N > 0, "expected at least one variable");
-  static constexpr int variables = N;
-  using Plain = value_type_t<T>;
+  static constexpr int variables = N;  ///< number of partial derivatives
+  using Plain = value_type_t<T>;       ///< the plain floating-point type
 
   T value;                     ///< the number itself
   T partials[std::size_t{N}];  ///< its derivative with respect to each variable
@@ -139,6 +139,7 @@ struct ScalarTraits<Dual<T, N>> {
   using value_type = value_type_t<T>;
 };
 
+/// if_true where the mask holds, else if_false.
 template <class Mask, class T, int N>
 PROPWASH_FN Dual<T, N> select(const Mask& mask, const Dual<T, N>& if_true,
                               const Dual<T, N>& if_false) {
@@ -163,34 +164,41 @@ PROPWASH_FN Dual<T, N> chosen(const T& value, const Mask& mask, const Dual<T, N>
 }
 }  // namespace detail
 
+/// Square root.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> sqrt(const Dual<T, N>& a) {
   const T root = sqrt(a.value);
   const T zero(constant<T>(0));
   return detail::chained(a, root, select(root > zero, constant<T>(0.5) / root, zero));
 }
+/// Absolute value.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> abs(const Dual<T, N>& a) {
   return detail::chosen(abs(a.value), a.value < T(constant<T>(0)), -a, a);
 }
+/// The smaller number.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> min(const Dual<T, N>& a, const Dual<T, N>& b) {
   return detail::chosen(min(a.value, b.value), b.value < a.value, b, a);
 }
+/// The larger number.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> max(const Dual<T, N>& a, const Dual<T, N>& b) {
   return detail::chosen(max(a.value, b.value), a.value < b.value, b, a);
 }
+/// a b + c.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> fma(const Dual<T, N>& a, const Dual<T, N>& b, const Dual<T, N>& c) {
   return Dual<T, N>::with(fma(a.value, b.value, c.value), [&](int i) PROPWASH_LAMBDA {
     return a.partials[i] * b.value + (a.value * b.partials[i] + c.partials[i]);
   });
 }
+/// Sine of an angle [rad].
 template <class T, int N>
 PROPWASH_FN Dual<T, N> sin(const Dual<T, N>& a) {
   return detail::chained(a, sin(a.value), cos(a.value));
 }
+/// Cosine of an angle [rad].
 template <class T, int N>
 PROPWASH_FN Dual<T, N> cos(const Dual<T, N>& a) {
   return detail::chained(a, cos(a.value), T(-sin(a.value)));

@@ -56,6 +56,7 @@ Eigen::Map<const detail::EigenVector<T, N>> map(const SmallArray<T, N>& a) {
   return Eigen::Map<const detail::EigenVector<T, N>>(a.values, a.size());
 }
 
+/// Copies into an Eigen type.
 template <class T>
 Eigen::Matrix<T, 3, 1> to_eigen(const Vec3<T>& v) {
   return map(v);

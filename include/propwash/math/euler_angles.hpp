@@ -15,8 +15,8 @@ namespace propwash {
 template <class T>
 struct EulerAngles {
   T roll{}, pitch{}, yaw{};    ///< rad; pitch in [-pi/2, pi/2]
-  T sin_roll{}, cos_roll{};    ///< -
-  T sin_pitch{}, cos_pitch{};  ///< -
+  T sin_roll{}, cos_roll{};    ///< sine and cosine of roll
+  T sin_pitch{}, cos_pitch{};  ///< sine and cosine of pitch
   T inverse_cos_pitch{};       ///< -, limited to 10: the Euler rates are singular at 90 degrees
 };
 

@@ -47,6 +47,7 @@ PROPWASH_FN bool is_finite(const F& x) {
   constexpr auto exponent = detail::exponent_bits<F>;
   return (detail::bits_of(x) & exponent) != exponent;
 }
+/// Whether x is not a number.
 template <class F, class = IfFloatingPoint<F>>
 PROPWASH_FN bool is_nan(const F& x) {
   return (detail::bits_of(x) << 1) > (detail::exponent_bits<F> << 1);

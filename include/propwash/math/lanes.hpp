@@ -9,7 +9,7 @@ namespace propwash {
 /// LanesOf<T>::count: the number of lanes, 1 for a plain number.
 template <class W>
 struct LanesOf {
-  static constexpr int count = 1;
+  static constexpr int count = 1;  ///< 1 for a plain number
 };
 
 #if PROPWASH_HAS_PACKS

@@ -180,11 +180,11 @@ struct PackMask {
 /// N numbers of type T, float or double, one in each lane.
 template <class T, int N>
 struct Pack {
-  using Vector = typename detail::VectorOf<T, N>::Value;
-  using Bits = typename detail::VectorOf<T, N>::Bits;
-  static constexpr int lanes = N;
+  using Vector = typename detail::VectorOf<T, N>::Value;  ///< register type of the compiler
+  using Bits = typename detail::VectorOf<T, N>::Bits;     ///< register of integers as wide as T
+  static constexpr int lanes = N;                         ///< numbers in the register
 
-  Vector v;
+  Vector v;  ///< the register
 
   Pack() = default;
   PROPWASH_FN Pack(const Pack& b) : v(b.v) {}
@@ -196,11 +196,13 @@ struct Pack {
   /// The same number in every lane.
   PROPWASH_FN explicit Pack(T x) : v(x - Vector{}) {}
 
+  /// N consecutive numbers; the address needs no alignment.
   PROPWASH_FN static Pack load(const T* from) {
     Pack x;
     std::memcpy(&x.v, from, sizeof x.v);
     return x;
   }
+  /// Writes N consecutive numbers; the address needs no alignment.
   PROPWASH_FN void store(T* to) const { std::memcpy(to, &v, sizeof v); }
   PROPWASH_FN T operator[](int lane) const { return v[lane]; }
 

@@ -40,12 +40,14 @@ struct PerRotor {
   }
 };
 
+/// The smallest number of any rotor.
 template <class P>
 P min_of(const PerRotor<P>& numbers) {
   P smallest = numbers[0];
   for (const P& value : numbers) smallest = min(smallest, value);
   return smallest;
 }
+/// The largest number of any rotor.
 template <class P>
 P max_of(const PerRotor<P>& numbers) {
   P largest = numbers[0];
@@ -69,8 +71,9 @@ PerRotor<P> clamp(const PerRotor<P>& numbers, const PerRotor<P>& low, const PerR
 /// One value shared by all rotors, with the interface of a SmallArray of N elements.
 template <class X, int N = Dynamic>
 struct AllRotors {
-  X value{};
+  X value{};  ///< the value of every rotor
 
+  /// Does nothing: all sizes are the same.
   PROPWASH_FN void resize(int) {}
   PROPWASH_FN X& operator[](int) { return value; }
   PROPWASH_FN const X& operator[](int) const { return value; }

@@ -9,11 +9,13 @@
 
 namespace propwash {
 
+/// A quaternion w + x i + y j + z k.
 template <class T>
 struct Quat {
-  using Scalar = T;
-  T w{}, x{}, y{}, z{};
+  using Scalar = T;      ///< type of a component
+  T w{}, x{}, y{}, z{};  ///< scalar part w, vector part (x, y, z)
 
+  /// No rotation.
   PROPWASH_FN static Quat identity() {
     const T zero(constant<T>(0));
     return {T(constant<T>(1)), zero, zero, zero};
@@ -22,6 +24,7 @@ struct Quat {
 template <class T>
 Quat(T, T, T, T) -> Quat<T>;
 
+/// A quaternion from its components.
 template <class T>
 PROPWASH_FN Quat<T> make_quat(const T& w, const T& x, const T& y, const T& z) {
   return Quat<T>{w, x, y, z};
@@ -49,14 +52,17 @@ PROPWASH_FN auto operator*(const Quat<A>& q, const Vec3<B>& v) {
                    q.w * v.y + q.z * v.x - q.x * v.z, q.w * v.z + q.x * v.y - q.y * v.x);
 }
 
+/// The conjugate: the inverse of a unit quaternion.
 template <class T>
 PROPWASH_FN Quat<T> conjugate(const Quat<T>& q) {
   return {q.w, -q.x, -q.y, -q.z};
 }
+/// The squared Euclidean norm.
 template <class T>
 PROPWASH_FN T squared_norm(const Quat<T>& q) {
   return q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
 }
+/// The unit quaternion along q, which must not be zero.
 template <class T>
 PROPWASH_FN Quat<T> normalized(const Quat<T>& q) {
   return q * (T(constant<T>(1)) / sqrt(squared_norm(q)));

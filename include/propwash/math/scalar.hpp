@@ -31,9 +31,10 @@ template <class T>
 struct ScalarTraits {
   static_assert(std::is_floating_point_v<T>,
                 "specialise propwash::ScalarTraits for this scalar type");
-  using value_type = T;
+  using value_type = T;  ///< the plain floating-point type
 };
 
+/// The plain floating-point type behind a scalar type.
 template <class T>
 using value_type_t = typename ScalarTraits<T>::value_type;
 
@@ -43,6 +44,7 @@ PROPWASH_FN constexpr value_type_t<T> constant(double value) {
   return static_cast<value_type_t<T>>(value);
 }
 
+/// F where F is float or double; otherwise an overload does not take part.
 template <class F>
 using IfFloatingPoint = std::enable_if_t<std::is_floating_point_v<F>, F>;
 

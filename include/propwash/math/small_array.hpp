@@ -40,9 +40,9 @@ PROPWASH_FN void for_each_index([[maybe_unused]] int size, F&& f) {
 template <class T, int N = Dynamic>
 struct SmallArray {
   static_assert(N > 0 && N <= max_size, "1 to 12 elements, or propwash::Dynamic");
-  T values[std::size_t{N}];
+  T values[std::size_t{N}];  ///< the elements
 
-  static constexpr int capacity = N;
+  static constexpr int capacity = N;  ///< the largest size
   /// All elements equal to `value`. `size` must be N.
   static SmallArray filled([[maybe_unused]] int size, const T& value) {
     assert(size == N);
@@ -50,6 +50,7 @@ struct SmallArray {
     for (T& v : a.values) v = value;
     return a;
   }
+  /// Number of elements.
   PROPWASH_FN static constexpr int size() { return N; }
   PROPWASH_FN void resize([[maybe_unused]] int size) { assert(size == N); }
 

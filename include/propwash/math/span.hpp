@@ -19,8 +19,11 @@ class Span {
   constexpr Span(Container&& container)  // implicit, for use as a parameter type
       : data_(container.data()), size_(static_cast<std::size_t>(container.size())) {}
 
+  /// The first number.
   constexpr T* data() const { return data_; }
+  /// Number of elements.
   constexpr std::size_t size() const { return size_; }
+  /// Whether there are no elements.
   constexpr bool empty() const { return size_ == 0; }
   constexpr T& operator[](std::size_t i) const { return data_[i]; }
   constexpr T* begin() const { return data_; }

@@ -14,8 +14,8 @@ namespace propwash {
 /// A diagonal matrix.
 template <class T>
 struct Diag3 {
-  using Scalar = T;
-  T x{}, y{}, z{};
+  using Scalar = T;  ///< type of an element
+  T x{}, y{}, z{};   ///< the diagonal
 };
 
 template <class A, class B>
@@ -51,8 +51,8 @@ PROPWASH_FN Zero3 operator*(Zero3, const S&) {
 /// A vector along the z axis.
 template <class T>
 struct AlongZ {
-  using Scalar = T;
-  T z{};
+  using Scalar = T;  ///< type of the component
+  T z{};             ///< the component along z
 
   PROPWASH_FN AlongZ& operator+=(const AlongZ& b) {
     z = z + b.z;

@@ -6,10 +6,11 @@
 
 namespace propwash {
 
+/// A vector of three components.
 template <class T>
 struct Vec3 {
-  using Scalar = T;
-  T x{}, y{}, z{};
+  using Scalar = T;  ///< type of a component
+  T x{}, y{}, z{};   ///< the components
 
   PROPWASH_FN T& operator[](int i) { return i == 0 ? x : (i == 1 ? y : z); }
   PROPWASH_FN const T& operator[](int i) const { return i == 0 ? x : (i == 1 ? y : z); }
@@ -30,6 +31,7 @@ struct Vec3 {
 template <class T>
 Vec3(T, T, T) -> Vec3<T>;
 
+/// A vector from its components.
 template <class T>
 PROPWASH_FN Vec3<T> make_vec3(const T& x, const T& y, const T& z) {
   return Vec3<T>{x, y, z};
@@ -58,10 +60,12 @@ PROPWASH_FN auto operator*(const Vec3<T>& a, const S& s) {
   return make_vec3(a.x * s, a.y * s, a.z * s);
 }
 
+/// The scalar product.
 template <class A, class B>
 PROPWASH_FN auto dot(const Vec3<A>& a, const Vec3<B>& b) {
   return a.x * b.x + a.y * b.y + a.z * b.z;
 }
+/// The vector product a x b.
 template <class A, class B>
 PROPWASH_FN auto cross(const Vec3<A>& a, const Vec3<B>& b) {
   return make_vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
@@ -75,6 +79,7 @@ template <class T>
 PROPWASH_FN T squared_norm(const Vec3<T>& a) {
   return dot(a, a);
 }
+/// The Euclidean norm.
 template <class T>
 PROPWASH_FN T norm(const Vec3<T>& a) {
   return sqrt(squared_norm(a));

@@ -7,6 +7,7 @@
 
 namespace propwash {
 
+/// Parameters of the battery.
 template <class P>
 struct BatteryParameters {
   /// V, voltage at which the commanded rotor speed is reached; 0: closed-loop speed control, no

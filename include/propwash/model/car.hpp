@@ -9,6 +9,7 @@
 
 namespace propwash {
 
+/// State of a car in the plane.
 template <class T>
 struct CarState {
   T x{};        ///< m, world frame

@@ -70,17 +70,17 @@ struct TransverseGust {
 /// The filters of the three components for one step size. Contains only numbers of type P.
 template <class P>
 struct DrydenFilter {
-  LongitudinalGust<P> longitudinal{};
-  TransverseGust<P> lateral{};
-  TransverseGust<P> vertical{};
+  LongitudinalGust<P> longitudinal{};  ///< along the wind
+  TransverseGust<P> lateral{};         ///< horizontal, across the wind
+  TransverseGust<P> vertical{};        ///< along world z
 };
 
 /// State of the filters, dimensionless: unit variance in stationary turbulence, correlated in time.
 template <class T>
 struct TurbulenceState {
-  T longitudinal{};
-  T lateral[2]{};
-  T vertical[2]{};
+  T longitudinal{};  ///< normalised gust along the wind
+  T lateral[2]{};    ///< filter state of the horizontal gust across the wind
+  T vertical[2]{};   ///< filter state of the vertical gust
 };
 
 namespace detail {

@@ -14,6 +14,7 @@
 
 namespace propwash {
 
+/// Parameters of a first-order Gauss-Markov process.
 template <class P>
 struct GaussMarkovParameters {
   P deviation{};  ///< standard deviation sigma, in the unit of the error

@@ -9,6 +9,7 @@
 
 namespace propwash {
 
+/// Densities of the random force and torque.
 template <class P>
 struct ProcessNoiseParameters {
   P force{};   ///< N^2 s, W_f: intensity of the white force on each world axis

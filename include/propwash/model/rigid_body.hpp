@@ -29,7 +29,7 @@ P weight_of(const RigidBodyParameters<P>& body) {
 /// Constants of the equations of motion. Inertia is Mat3<P>, or Diag3<P> for a diagonal inertia.
 template <class P, class Inertia = Mat3<P>>
 struct RigidBody {
-  using Scalar = P;
+  using Scalar = P;           ///< type of a parameter
   P mass{};                   ///< kg
   P inverse_mass{};           ///< 1/kg
   Inertia inertia{};          ///< kg m^2

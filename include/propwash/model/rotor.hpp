@@ -50,6 +50,7 @@ struct RotorWrench {
   Force momentum_B{};  ///< kg m^2/s, rotor term of (14)
 };
 
+/// A RotorWrench of the types of its parts.
 template <class Force, class Torque>
 PROPWASH_FN RotorWrench<Force, Torque> make_rotor_wrench(const Force& force_B,
                                                          const Torque& torque_B,

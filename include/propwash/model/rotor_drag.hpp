@@ -9,6 +9,7 @@
 
 namespace propwash {
 
+/// Linear drag of the rotors.
 template <class P>
 struct RotorDragParameters {
   Vec3<P> linear{};  ///< 1/s, d: drag force per mass and speed, on each body axis

@@ -49,11 +49,11 @@ enum class Stream : std::uint32_t {
 /// Six standard normals; F is float or a pack of floats.
 template <class F>
 struct NormalsOf {
-  F value[6];
+  F value[6];  ///< independent standard normals
 
   PROPWASH_FN const F& operator[](int i) const { return value[i]; }
 };
-using SixNormals = NormalsOf<float>;
+using SixNormals = NormalsOf<float>;  ///< six single-precision normals
 
 namespace detail {
 
@@ -215,17 +215,19 @@ PROPWASH_FN SixNormals six_normals(std::uint64_t seed, std::uint32_t id, std::ui
 
 /// The step and stream of one block of step_normals.
 struct Draw {
-  std::uint64_t step;
-  Stream stream;
+  std::uint64_t step;  ///< counter of the noise
+  Stream stream;       ///< what the numbers are for
 };
+/// Four draws that are made at once.
 struct FourDraws {
-  Draw draw[4];
+  Draw draw[4];  ///< the draws
 };
 
 /// Four times six standard normals: z[draw][i].
 struct StepNormals {
+  /// The normals of one draw.
   struct Row {
-    const float* first;
+    const float* first;  ///< the first of six numbers
     PROPWASH_FN float operator[](int i) const { return first[4 * i]; }
   };
 

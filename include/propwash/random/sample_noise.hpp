@@ -24,8 +24,8 @@ inline std::uint64_t sensor_key(std::uint64_t seed, std::uint64_t sensor_seed) {
 
 /// Block number `block` of a vehicle's normals.
 struct NoiseBlock {
-  std::size_t vehicle;
-  std::size_t block;
+  std::size_t vehicle;  ///< index of the vehicle
+  std::size_t block;    ///< number of these six among those of the sample
 };
 
 /// The normals of one sample of a sensor on many vehicles.

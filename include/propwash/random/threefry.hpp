@@ -17,7 +17,7 @@ namespace propwash {
 /// U, U << int, U >> int and U + std::uint32_t, each modulo 2^32 lane by lane.
 template <class U>
 struct Words {
-  U word[4];
+  U word[4];  ///< four 32-bit words
 
   PROPWASH_FN constexpr U& operator[](int i) { return word[i]; }
   PROPWASH_FN constexpr const U& operator[](int i) const { return word[i]; }

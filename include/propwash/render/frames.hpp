@@ -20,20 +20,25 @@ using UnityVector = std::array<double, 3>;
 /// A unit quaternion on the wire: x, y, z, w, in Unity's axes.
 using UnityRotation = std::array<double, 4>;
 
+/// A position of the world frame in Unity's left-handed axes.
 inline UnityVector unity_position(const Vec3<double>& position_W) {
   return {-position_W.y, position_W.z, position_W.x};
 }
+/// The inverse of unity_position.
 inline Vec3<double> from_unity_position(const UnityVector& p) { return {p[2], -p[0], p[1]}; }
 
+/// An attitude q_WB in Unity's left-handed axes.
 inline UnityRotation unity_rotation(const Quat<double>& attitude_WB) {
   return {attitude_WB.y, -attitude_WB.z, -attitude_WB.x, attitude_WB.w};
 }
+/// The inverse of unity_rotation.
 inline Quat<double> from_unity_rotation(const UnityRotation& r) {
   return {r[3], -r[2], r[0], -r[1]};
 }
 
 /// The extents of a body along its axes (sizes have no sign).
 inline UnityVector unity_size(const Vec3<double>& size_B) { return {size_B.y, size_B.z, size_B.x}; }
+/// Extents along Unity's axes as extents along world axes.
 inline Vec3<double> from_unity_size(const UnityVector& s) { return {s[2], s[0], s[1]}; }
 
 /// A point in a picture: pixels from the upper left corner, u to the right, v down.

@@ -14,8 +14,8 @@ namespace propwash::render {
 
 /// `channels` of an answer and the bytes per pixel.
 struct ImageLayout {
-  int channels = 3;
-  int bytes_per_pixel = 3;
+  int channels = 3;         ///< values of each pixel
+  int bytes_per_pixel = 3;  ///< all channels together
 };
 
 /// The layout in which a renderer sends a picture, for the protocol version of the pose.

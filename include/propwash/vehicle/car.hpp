@@ -35,9 +35,10 @@ struct CarOptions {
 template <class T = double>
 class Car {
  public:
-  using State = CarState<T>;
+  using State = CarState<T>;  ///< pose in the plane
+  /// Everything that affects the future.
   struct Snapshot {
-    State state{};
+    State state{};            ///< pose in the plane
     double time = 0.0;        ///< s
     std::uint64_t steps = 0;  ///< counter of the noise
     std::uint64_t seed = 0;   ///< of the noise
@@ -56,6 +57,7 @@ class Car {
     reset({}, options.seed);
   }
 
+  /// The pose after the last step.
   const State& state() const { return memory_.state; }
   /// Replaces the state; time and noise are unchanged.
   void set_state(const State& state) { memory_.state = state; }
@@ -96,10 +98,13 @@ class Car {
   double time() const { return memory_.time; }  ///< s, since reset
   /// Number of steps since construction or a reset with a seed; also the noise counter.
   std::uint64_t steps() const { return memory_.steps; }
+  /// The parameters that the car was made with.
   const CarParameters& parameters() const { return parameters_; }
+  /// The options that the car was made with.
   const CarOptions& options() const { return options_; }
   /// The complete state without parameters, including seed and id; restore() continues bit for bit.
   Snapshot snapshot() const { return memory_; }
+  /// Continues from a snapshot.
   void restore(const Snapshot& snapshot) {
     memory_ = snapshot;
     options_.seed = snapshot.seed;

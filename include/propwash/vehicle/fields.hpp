@@ -51,11 +51,12 @@ struct FieldSchema {
 /// The shape of a field as an array: () for a number, (3,) for a vector, (4,) for a quaternion,
 /// (3, 3) for a matrix; fields of rotors have the number of rotors as an additional first extent.
 struct FieldShape {
-  int rank = 0;
-  int extents[2]{};
+  int rank = 0;      ///< 0, 1 or 2
+  int extents[2]{};  ///< the first `rank` are used
 
   constexpr const int* begin() const { return extents; }
   constexpr const int* end() const { return extents + rank; }
+  /// Number of values.
   constexpr int size() const {
     int product = 1;
     for (const int extent : *this) product *= extent;
@@ -75,6 +76,7 @@ struct BasicFieldView : FieldSchema {
   /// For a PerRotor parameter, its number of values; else null.
   std::conditional_t<std::is_const_v<Number>, const std::int64_t, std::int64_t>* count{};
 
+  /// Number of values.
   constexpr int size() const { return rows * columns; }
   Number& operator()(int row, int column) const { return first[row * row_stride + column]; }
   /// Number i in row-major order.
@@ -89,8 +91,8 @@ struct BasicFieldView : FieldSchema {
     for (int i = 0; i < size(); ++i) (*this)[i] = numbers[i];
   }
 };
-using FieldView = BasicFieldView<double>;
-using ConstFieldView = BasicFieldView<const double>;
+using FieldView = BasicFieldView<double>;             ///< view of a field that can be written
+using ConstFieldView = BasicFieldView<const double>;  ///< view of a field that can be read
 
 namespace detail::schema {
 

@@ -65,7 +65,7 @@ struct ImuSnapshot {
 template <class T = double>
 class Imu {
  public:
-  using Snapshot = ImuSnapshot<T>;
+  using Snapshot = ImuSnapshot<T>;  ///< everything that affects the future
 
   /// If `noise` is false, there is no noise and no bias.
   /// @throws ParameterError that lists every field out of range.
@@ -129,8 +129,11 @@ class Imu {
   double time() const { return memory_.time; }             ///< s, since reset
   /// Number of steps since construction or a reset with a seed; also the noise counter.
   std::uint64_t steps() const { return memory_.steps; }
+  /// The parameters that the sensor was made with.
   const ImuParameters<double>& parameters() const { return parameters_; }
+  /// Key of the noise.
   std::uint64_t seed() const { return memory_.seed; }
+  /// Number of the sensor: sensors with one seed differ by it.
   std::uint32_t id() const { return static_cast<std::uint32_t>(memory_.id); }
 
   /// The complete state without parameters, including seed and id of the noise; see restore().

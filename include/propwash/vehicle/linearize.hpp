@@ -88,7 +88,8 @@ struct LinearizeOptions {
 template <int Columns>
 class BasicLinearizer {
  public:
-  using State = MulticopterState<double, Dynamic>;
+  using State = MulticopterState<double, Dynamic>;  ///< state at which the model is linearised
+  /// Rotor speeds [rad/s] at which the model is linearised.
   using Speeds = SmallArray<double, Dynamic>;
 
   /// @throws ParameterError for an invalid vehicle or time step.
@@ -106,7 +107,9 @@ class BasicLinearizer {
 
   /// The state at rest in level attitude at the origin, rotors at hover speed.
   State trim() const;
+  /// Number of rotors.
   int rotors() const { return constants_.allocation.rotors(); }
+  /// The vehicle's parameters.
   const VehicleParameters& parameters() const { return parameters_; }
 
  private:
@@ -141,7 +144,7 @@ class BasicLinearizer {
   TickConstants<double, Dynamic, GeneralShape> constants_{};
   StepDelay delay_{};
 };
-using Linearizer = BasicLinearizer<1>;
+using Linearizer = BasicLinearizer<1>;  ///< the linearizer for one vehicle
 
 }  // namespace propwash
 

@@ -108,11 +108,13 @@ MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
 /// `per_force` and a torque [N m] times `per_torque` are in these units.
 template <int N>
 struct PrincipalModel {
+  /// The model with principal axes as body axes.
   MulticopterModel<double, N, PrincipalShape> model{};
   double per_force{};         ///< 1/kg
   Vec3<double> per_torque{};  ///< 1/(kg m^2), half an inverse moment of inertia
 };
 
+/// The model of a vehicle of parallel structure.
 template <int N>
 PrincipalModel<N> make_principal_model(const VehicleParameters& vehicle) {
   const auto plain = make_model<double, N, ParallelShape>(vehicle);

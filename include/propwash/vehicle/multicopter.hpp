@@ -23,7 +23,7 @@ namespace propwash {
 /// A command of rotor speeds [rad/s], in the rotor order of the vehicle.
 template <int N = Dynamic, class T = double>
 struct RotorSpeeds {
-  SmallArray<T, N> speeds{};
+  SmallArray<T, N> speeds{};  ///< rad/s
 };
 template <class... U>
 RotorSpeeds(U...) -> RotorSpeeds<static_cast<int>(sizeof...(U)), std::common_type_t<U...>>;
@@ -54,8 +54,8 @@ struct MulticopterOptions {
 template <int N = Dynamic, class T = double>
 class Multicopter {
  public:
-  using State = MulticopterState<T, N>;
-  using Snapshot = MulticopterSnapshot<N, T>;
+  using State = MulticopterState<T, N>;        ///< physical state
+  using Snapshot = MulticopterSnapshot<N, T>;  ///< everything that affects the future
 
   /// @throws ParameterError for invalid parameters, or if the number of rotors is not N.
   explicit Multicopter(const VehicleParameters& parameters, const MulticopterOptions& options = {});
@@ -143,14 +143,21 @@ class Multicopter {
   double time() const { return memory_.time; }  ///< s, since reset
   /// Number of steps since construction or a reset with a seed; also the noise counter.
   std::uint64_t steps() const { return memory_.steps; }
+  /// Number of rotors.
   int rotors() const { return constants_.allocation.rotors(); }
+  /// The parameters that the vehicle was made with.
   const VehicleParameters& parameters() const { return parameters_; }
+  /// The options that the vehicle was made with.
   const MulticopterOptions& options() const { return options_; }
+  /// The control allocation.
   const Allocation<T, N>& allocation() const { return constants_.allocation; }
+  /// The present biases of the IMU.
   const ImuBias<T>& imu_bias() const { return memory_.bias; }
   /// Rotor speeds [rad/s] commanded to the motors in the last step, after delay and battery.
   const SmallArray<T, N>& rotor_command() const { return memory_.input.command; }
+  /// Memory of the rate controller.
   const RateControllerState<T>& controller() const { return memory_.controller; }
+  /// Replaces the memory of the rate controller.
   void set_controller(const RateControllerState<T>& state) { memory_.controller = state; }
 
   /// The time_step_warning for the last dt; empty if there is none, and before the first step.
@@ -160,6 +167,7 @@ class Multicopter {
   }
 
   const Vec3<T>& wind() const { return memory_.input.wind_W; }  ///< m/s, world frame
+  /// Mean wind [m/s] in the world frame, until it is changed.
   void set_wind(const Vec3<T>& wind_W) { memory_.input.wind_W = wind_W; }
   /// Sets an additional force [N, world frame] at the centre of mass and torque [N m, body frame],
   /// for example of a payload, a tether or a contact. They act until changed; the accelerometer
@@ -176,6 +184,7 @@ class Multicopter {
   /// @throws std::invalid_argument for a wrong number of rotors, or factors outside
   /// [0, max_effectiveness]; nothing has changed then.
   void set_rotor_effectiveness(const SmallArray<T, N>& factors);
+  /// Factors on thrust and torque of each rotor.
   const SmallArray<T, N>& rotor_effectiveness() const { return memory_.rotor_effectiveness; }
   double battery_voltage() const { return memory_.voltage; }  ///< V
   /// Sets the voltage [V]; no effect if battery.nominal_voltage is 0.

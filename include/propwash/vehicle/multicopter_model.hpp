@@ -18,14 +18,19 @@ namespace propwash {
 
 /// The vehicles of the papers: diagonal matrices, rotor axes along body z, identical motors.
 struct ParallelShape {
+  /// Mass and inertia.
   template <class P>
   using Body = RigidBody<P, Diag3<P>>;
+  /// A matrix such as the inertia.
   template <class P>
   using Matrix = Diag3<P>;
+  /// A force of the rotors.
   template <class P>
   using Force = AlongZ<P>;
+  /// The motor model.
   template <class P>
   using Lag = MotorLag<P>;
+  /// A number of each rotor.
   template <class X, int N>
   using EachRotor = AllRotors<X, N>;
   static constexpr bool has_rotor_drag = false;  ///< whether the model has drag of the rotors
@@ -35,40 +40,49 @@ struct ParallelShape {
 /// ParallelShape in the normalised units of PrincipalBody: the same motion with fewer products.
 /// Used by the kernels of a fleet.
 struct PrincipalShape : ParallelShape {
+  /// Mass and inertia.
   template <class P>
   using Body = PrincipalBody<P>;
+  /// rad/s, unit of body rates in the state that is integrated
   static constexpr double rate_unit = 2.0;
 };
 
 /// Any vehicle: full matrices, tilted rotors, all terms.
 struct GeneralShape {
+  /// Mass and inertia.
   template <class P>
   using Body = RigidBody<P, Mat3<P>>;
+  /// A matrix such as the inertia.
   template <class P>
   using Matrix = Mat3<P>;
+  /// A force of the rotors.
   template <class P>
   using Force = Vec3<P>;
+  /// The motor model.
   template <class P>
   using Lag = AsymmetricMotorLag<P>;
+  /// A number of each rotor.
   template <class X, int N>
   using EachRotor = SmallArray<X, N>;
-  static constexpr bool has_rotor_drag = true;
+  static constexpr bool has_rotor_drag = true;  ///< whether the model has drag of the rotors
+  /// rad/s, unit of body rates in the state that is integrated
   static constexpr double rate_unit = 1.0;
 };
 
 /// The constants of the equations of motion. P is a plain number, common to all lanes, or a pack.
 template <class P, int N, class Shape>
 struct MulticopterModel {
-  using Matrix = typename Shape::template Matrix<P>;
+  using Matrix = typename Shape::template Matrix<P>;  ///< A matrix such as the inertia.
+  /// Coefficients of a rotor.
   using Rotor = RotorCoefficients<P, typename Shape::template Force<P>>;
 
-  typename Shape::template Body<P> body{};
-  SmallArray<Rotor, N> rotors{};
-  typename Shape::template EachRotor<typename Shape::template Lag<P>, N> motor{};
-  typename Shape::template EachRotor<P, N> speed_min{};  ///< rad/s
-  typename Shape::template EachRotor<P, N> speed_max{};  ///< rad/s
-  DragParameters<P, Matrix> drag{};
-  RotorDragParameters<P> rotor_drag{};
+  typename Shape::template Body<P> body{};  ///< mass and inertia
+  SmallArray<Rotor, N> rotors{};            ///< in the order of the vehicle
+  typename Shape::template EachRotor<typename Shape::template Lag<P>, N> motor{};  ///< motor lag
+  typename Shape::template EachRotor<P, N> speed_min{};                            ///< rad/s
+  typename Shape::template EachRotor<P, N> speed_max{};                            ///< rad/s
+  DragParameters<P, Matrix> drag{};     ///< quadratic drag of the body
+  RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
 };
 
 /// The inputs, constant during a step. Wind and Held are Vec3<T>, or Zero3 if there are none.

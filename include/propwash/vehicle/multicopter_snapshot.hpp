@@ -20,7 +20,7 @@ namespace propwash {
 /// The complete state of a Multicopter; after restore() it continues bit for bit.
 template <int N, class T>
 struct MulticopterSnapshot {
-  static constexpr int delay_capacity = max_delay_steps + 2;
+  static constexpr int delay_capacity = max_delay_steps + 2;  ///< commands that a snapshot holds
 
   std::uint64_t vehicle = 0;            ///< fingerprint() of the parameters
   std::uint32_t integrator = 0;         ///< integrator, as a number

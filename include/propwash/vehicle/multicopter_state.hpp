@@ -54,6 +54,7 @@ template <class T, int N>
 PROPWASH_FN RigidBodyState<T> rigid_body(const MulticopterState<T, N>& state) {
   return {state.position, state.velocity, state.attitude, state.body_rates};
 }
+/// A state from its parts.
 template <class T, int N>
 PROPWASH_FN MulticopterState<T, N> with_rotors(const RigidBodyState<T>& body,
                                                const SmallArray<T, N>& rotor_speeds) {

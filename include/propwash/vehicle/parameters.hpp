@@ -34,7 +34,7 @@ struct VehicleParameters {
 
 /// Parameters of a Dubins car.
 struct CarParameters {
-  std::string name;
+  std::string name;                ///< of the vehicle
   double speed_min{};              ///< m/s
   double speed_max{};              ///< m/s
   double yaw_rate_limit{};         ///< rad/s, commands are limited to +-limit

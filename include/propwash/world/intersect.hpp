@@ -13,10 +13,11 @@
 
 namespace propwash {
 
+/// Where a ray enters a solid.
 template <class W>
 struct Crossing {
-  W distance;  ///< m
-  Vec3<W> normal;
+  W distance;      ///< m
+  Vec3<W> normal;  ///< unit normal of the surface, towards the origin of the ray
 };
 
 namespace detail {
@@ -142,6 +143,7 @@ PROPWASH_FN Crossing<W> intersect_gate(const Vec3<W>& origin_S, const Vec3<W>& d
   return {t, axis_normal(off, direction_S)};
 }
 
+/// The first crossing of a ray with a sphere about the origin.
 template <class W, class P>
 PROPWASH_FN Crossing<W> intersect_sphere(const Vec3<W>& origin_S, const Vec3<W>& direction_S,
                                          const P& radius) {

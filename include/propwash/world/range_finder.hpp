@@ -15,6 +15,7 @@
 
 namespace propwash {
 
+/// Parameters of a range finder.
 template <class P>
 struct RangeFinderParameters {
   P max_range{constant<P>(20)};    ///< m

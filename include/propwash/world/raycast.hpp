@@ -111,8 +111,10 @@ struct NativeWorld {};
 /// The functions of one instruction set.
 template <class T>
 struct WorldKernels {
+  /// Distances, ids and normals of n rays: see raycast.
   void (*raycast)(const SceneView<T>&, std::size_t n, const T* origins, const T* directions,
                   T max_range, T* distance, std::int32_t* id, T* normal) = nullptr;
+  /// Whether n pairs of points see each other: see visible.
   void (*visible)(const SceneView<T>&, std::size_t n, const T* from, const T* to,
                   std::uint8_t* flags) = nullptr;
 };

@@ -104,6 +104,7 @@ class ItemCheck {
 
 }  // namespace detail
 
+/// Static shapes and named markers.
 class Scene {
  public:
   Scene() = default;
@@ -149,6 +150,7 @@ class Scene {
     store(std::move(marker));
   }
 
+  /// The shapes.
   const std::vector<SceneItem>& items() const { return items_; }
   /// Markers of gates and those of add_marker(), in the order of addition.
   const std::vector<Marker>& markers() const { return markers_; }

@@ -19,6 +19,7 @@
 
 namespace propwash {
 
+/// A bounding volume hierarchy over the shapes of a scene.
 template <class T>
 class SceneIndex {
  public:

@@ -25,10 +25,12 @@ struct Pose {
 /// The infinite plane z = 0 of its frame; solid where z < 0.
 struct Plane {};
 
+/// A box along the axes of its pose.
 struct Box {
   Vec3<double> size{1.0, 1.0, 1.0};  ///< m, full edges along x, y, z
 };
 
+/// A sphere about its pose.
 struct Sphere {
   double radius = 0.5;  ///< m
 };
@@ -56,14 +58,15 @@ struct Mesh {
   std::vector<std::array<std::int32_t, 3>> triangles;  ///< indices of vertices
 };
 
-using Shape = std::variant<Plane, Box, Sphere, Cylinder, Gate, Mesh>;
+using Shape = std::variant<Plane, Box, Sphere, Cylinder, Gate, Mesh>;  ///< any shape
 
+/// A shape at a pose.
 struct SceneItem {
   std::string name;                    ///< unique in its scene
   std::string category;                ///< for segmentation: "gate", "tree", …
   Vec3<double> colour{0.6, 0.6, 0.6};  ///< sRGB, 0 to 1
-  Pose pose;
-  Shape shape;
+  Pose pose;                           ///< in the world frame
+  Shape shape;                         ///< in the axes of the pose
 };
 
 /// An infrared beacon.

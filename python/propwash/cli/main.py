@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0, 2 where the input cannot be used, or 130 where Ctrl-C ended the command.
     """
-    parser = _parser()
+    parser = make_parser()
     options = parser.parse_args(arguments)
     if options.path is not None:
         # beside the extension, not this file: an editable install keeps the two apart
@@ -45,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="python -m propwash",
         description="Vehicle dynamics, sensors, rate control and render client.",

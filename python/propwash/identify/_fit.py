@@ -31,7 +31,11 @@ _FAR_ABOVE = 5.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """One parameter that was identified."""
+    """One parameter that was identified.
+
+    name, unit: of the parameter, as in a vehicle file. guess: where the search started.
+    value: the estimate.
+    """
 
     name: str
     unit: str
@@ -52,6 +56,7 @@ class Whiteness:
     kind: str
     """"forces" or "rates"."""
     residuals: int
+    """Number of residuals."""
     rms: float
     """1 where the assumed noise is that of the log."""
     autocorrelation: float
@@ -81,7 +86,11 @@ class LogEstimate:
 
 @dataclass(frozen=True)
 class Identified:
-    """What `identify.fit_vehicle` found."""
+    """What `identify.fit_vehicle` found.
+
+    estimates: one for each parameter that was free. whiteness: one for each kind of window.
+    logs: what was estimated for each log alone. cost: that the search minimised.
+    """
 
     vehicle: VehicleParameters
     estimates: tuple[Estimate, ...]
@@ -89,6 +98,7 @@ class Identified:
     logs: tuple[LogEstimate, ...]
     cost: float
     evaluations: int
+    """Of the residuals, until the search ended."""
     converged: bool = True
     """Whether the search ended by itself."""
 

@@ -57,6 +57,7 @@ class Flight:
     """A recorded flight, K rows, in SI units and propwash's frames."""
 
     path: Path
+    """File of the log."""
     time: Array
     """(K,) s, from the first row of the log, increasing."""
     duty: Array

@@ -54,6 +54,7 @@ class Passage:
     """A gate that was passed in its turn."""
 
     gate: str
+    """Name of the scene's item."""
     time: float
     """s."""
     offset: tuple[float, float]
@@ -67,6 +68,7 @@ class Collision:
     """What ended a flight."""
 
     item: str
+    """Name of the scene's item."""
     time: float
     """s."""
 
@@ -77,14 +79,18 @@ class Result:
 
     scene: Scene
     course: tuple[str, ...]
+    """Names of the gates in order."""
     flight: Flight
     passages: tuple[Passage, ...]
     """The gates passed in order before a collision and the time limit."""
     collision: Collision | None
     """The first before the last gate."""
     score: float
+    """Points."""
     vehicle: str = ""
+    """Name of the vehicle."""
     seed: int | None = None
+    """Of the noise and of the positions of the gates; None where unknown."""
 
     @property
     def finished(self) -> bool:

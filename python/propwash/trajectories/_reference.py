@@ -16,6 +16,7 @@ from propwash import _core
 
 Array = NDArray[np.float64]
 Controller = Literal["geometric", "backstepping", "indi"]
+"""Tracking controllers."""
 Yaw = float | Literal["along"]
 """rad, kept; or the heading of the path."""
 

@@ -20,6 +20,7 @@ from propwash.vehicle.validation import located
 
 Complex = NDArray[np.complex128]
 AXES = ("x", "y", "z")
+"""Body axes, in the order of gains and rates."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,10 @@ class Margins:
 
 @dataclass(frozen=True)
 class Gains:
-    """Gains of one axis: K_P [1/s], K_I [1/s^2], K_D [-]; numbers, or arrays that broadcast."""
+    """Gains of one axis, numbers or arrays that broadcast.
+
+    proportional: 1/s, K_P. integral: 1/s^2, K_I. derivative: K_D, without unit.
+    """
 
     proportional: Any
     integral: Any

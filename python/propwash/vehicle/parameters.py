@@ -219,8 +219,10 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
     """A multicopter. What is not given is zero, the IMU is ideal."""
 
     name: str = "vehicle"
+    """Name of the vehicle."""
     body: BodyParameters
     rotors: tuple[RotorParameters, ...]
+    """In the order of commands and speeds."""
     motor: MotorParameters
     drag: DragParameters = DragParameters()
     rotor_drag: RotorDragParameters = RotorDragParameters()
@@ -283,6 +285,7 @@ class CarParameters(ParameterSet, frozen=True, kw_only=True):
     """A Dubins car."""
 
     name: str = "car"
+    """Name of the vehicle."""
     speed_min: Annotated[float, Field("m/s", "lowest speed that can be commanded")] = 0.0
     speed_max: Annotated[float, Field("m/s", "highest speed that can be commanded")]
     yaw_rate_limit: Annotated[float, Field("rad/s", "commands are limited to +-limit")]
