@@ -31,7 +31,7 @@ struct Rows {
   double* next;
 };
 
-Vec3<double> vec3_at(const Array& vectors, py::ssize_t row) {
+Vec3<double> vec3_in_row(const Array& vectors, py::ssize_t row) {
   const double* from = vectors.data() + 3 * row;
   return {from[0], from[1], from[2]};
 }
@@ -59,10 +59,10 @@ py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssi
   for (py::ssize_t row = 0; row < n; ++row) {
     const auto motion = flat_motion(model, vehicle.body.mass,
                                     TrajectoryPoint<double>{{},
-                                                            vec3_at(velocity, row),
-                                                            vec3_at(acceleration, row),
-                                                            vec3_at(jerk, row),
-                                                            vec3_at(snap, row),
+                                                            vec3_in_row(velocity, row),
+                                                            vec3_in_row(acceleration, row),
+                                                            vec3_in_row(jerk, row),
+                                                            vec3_in_row(snap, row),
                                                             yaw.at(row),
                                                             yaw_rate.at(row),
                                                             yaw_acceleration.at(row)});

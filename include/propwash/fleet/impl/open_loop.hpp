@@ -182,7 +182,7 @@ inline void OpenLoop::drive(const OpenLoopDuty& log, double* commands, double* s
       speeds.resize(static_cast<int>(rotors()));
       const auto delayed = [&](SmallArray<Slope, Dynamic>& acting) {
         const auto steps = static_cast<std::size_t>(std::min(whole, double(held)));
-        acting = held_between(commanded(row, steps), commanded(row, steps + 1), delay - whole);
+        acting = mean_command(commanded(row, steps), commanded(row, steps + 1), delay - whole);
       };
       drive_motors(model, speeds, delayed, log.voltage != nullptr && nominal_voltage_ > 0.0, ratio);
       for (std::size_t k = 0; k < rotors(); ++k) {
