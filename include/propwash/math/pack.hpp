@@ -14,8 +14,9 @@
 
 #include "propwash/math/scalar.hpp"
 
-/// 1 where the compiler has the vector extension.
-#if !defined(__CUDACC__) && (defined(__GNUC__) || defined(__clang__))
+/// 1 where the compiler has the vector extension; a fleet needs it.
+#if defined(PROPWASH_HAS_PACKS)
+#elif !defined(__CUDACC__) && (defined(__GNUC__) || defined(__clang__))
 #define PROPWASH_HAS_PACKS 1
 #else
 #define PROPWASH_HAS_PACKS 0
