@@ -124,12 +124,36 @@ py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes,
   return arrays;
 }
 
+/// Commands (K - 1, N) of the motors [rad/s] and their derivatives (D, K - 1, N) for duty cycles
+/// (K - 1, N) and, unless None, a battery's voltage (K - 1) [V] with its derivatives (D, K - 1).
+py::tuple drive_open_loop(const py::object& parameters, const py::dict& slopes,
+                          py::ssize_t unknowns, const py::dict& log, double period) {
+  const VehicleParameters vehicle = vehicle_parameters(parameters);
+  const OpenLoop driven(vehicle, vehicle_slopes(vehicle, arrays_from(slopes), unknowns),
+                        kernel_set().open_loop);
+  const Arrays given = arrays_from(log);
+  const auto rotors = static_cast<py::ssize_t>(vehicle.rotors.size());
+  const Array& duty = given.at("duty");
+  const py::ssize_t held = duty.shape(0);
+  OpenLoopDuty from;
+  from.rows = static_cast<std::size_t>(held) + 1;
+  from.period = period;
+  from.duty = numbers_of(given, "duty", {held, rotors});
+  from.voltage = numbers_of(given, "voltage", {held});
+  from.voltage_slopes = numbers_of(given, "voltage_slopes", {unknowns, held});
+  Array commands({held, rotors}), derivatives({unknowns, held, rotors});
+  driven.drive(from, commands.mutable_data(), derivatives.mutable_data());
+  return py::make_tuple(commands, derivatives);
+}
+
 }  // namespace
 
 void bind_open_loop(py::module_& m) {
   m.def("fly_open_loop", &fly_open_loop, "parameters"_a, "slopes"_a, "unknowns"_a, "log"_a,
         "period"_a, "substeps"_a, "starts"_a, "samples"_a, "attitude_every"_a, "record"_a,
         "pool"_a);
+  m.def("drive_open_loop", &drive_open_loop, "parameters"_a, "slopes"_a, "unknowns"_a, "log"_a,
+        "period"_a);
 }
 
 }  // namespace propwash::bindings

@@ -39,13 +39,10 @@ pw::OuterLoopLaw<double> law_of(const pw::VehicleParameters& vehicle) {
   return pw::make_outer_loop_law<double>(vehicle, pw::outer_loops_for(vehicle, dt), dt);
 }
 
-/// The motion of the trajectory at time t, by flatness.
-pw::MotionEstimate<double> on_trajectory(const pw::OuterLoopLaw<double>& law, double mass,
-                                         const pw::TrajectoryPoint<double>& p,
-                                         pw::FlatAttitude<double>& flat) {
-  const auto drag = pw::drag_on(law.model, mass, p);
-  flat = pw::attitude_for_force(p.acceleration + drag.value - law.model.gravity_W, drag, p);
-  return {p.position, p.velocity, flat.attitude, flat.rates_B};
+/// The motion of a vehicle on a trajectory.
+pw::MotionEstimate<double> on_trajectory(const pw::FlatMotion<double>& motion,
+                                         const pw::TrajectoryPoint<double>& p) {
+  return {p.position, p.velocity, motion.attitude.attitude, motion.attitude.rates_B};
 }
 
 }  // namespace
@@ -58,8 +55,8 @@ TEST_CASE("On the trajectory a controller commands the wrench with which the mod
   const double mass = vehicle.body.mass;
   for (double t = 0.0; t < 6.0; t += 0.1) {
     const auto p = flown(t);
-    pw::FlatAttitude<double> flat;
-    const auto x = on_trajectory(law, mass, p, flat);
+    const auto flat = pw::flat_motion(law.model, mass, p);
+    const auto x = on_trajectory(flat, p);
     for (const auto loop : {OuterLoop::geometric, OuterLoop::backstepping}) {
       INFO("loop " << static_cast<int>(loop) << " at " << t << " s");
       const auto wrench =
@@ -74,7 +71,9 @@ TEST_CASE("On the trajectory a controller commands the wrench with which the mod
       input.command = state.rotor_speeds;
       const auto rate = pw::multicopter_derivative(model, state, input);
       REQUIRE(distance(rate.velocity, p.acceleration) < 1e-9);
-      REQUIRE(distance(rate.body_rates, flat.angular_acceleration_B) < 1e-7);
+      REQUIRE(distance(rate.body_rates, flat.attitude.angular_acceleration_B) < 1e-7);
+      REQUIRE(distance(wrench.torque_B, flat.rotors.torque_B) < 1e-9);
+      REQUIRE(wrench.thrust == Approx(flat.rotors.thrust));
     }
   }
 }
@@ -86,8 +85,8 @@ TEST_CASE("Increments are zero if the measured motion is the reference, for any 
   Dice dice(7);
   for (double t = 0.0; t < 6.0; t += 0.1) {
     const auto p = flown(t);
-    pw::FlatAttitude<double> flat;
-    const auto x = on_trajectory(law, mass, p, flat);
+    const auto flat = pw::flat_motion(law.model, mass, p);
+    const auto x = on_trajectory(flat, p);
     const auto drag = pw::drag_on(law.model, mass, p);
     const Vec3<double> thrust_W =
         p.acceleration + drag.value - law.model.gravity_W + dice.vec3(2.0);

@@ -32,6 +32,16 @@ struct Allocation {
   PROPWASH_FN int rotors() const { return wrench_from_squares[0].size(); }
 };
 
+/// (23) u_i = w_i |w_i| of rotor i for a wanted wrench, without limits, rad^2/s^2.
+template <class T, class P, int N, class Limits>
+PROPWASH_FN T signed_square_for(const Allocation<P, N, Limits>& allocation, const Wrench<T>& wrench,
+                                int i) {
+  return wrench.torque_B.x * allocation.squares_from_wrench[0][i] +
+         wrench.torque_B.y * allocation.squares_from_wrench[1][i] +
+         wrench.torque_B.z * allocation.squares_from_wrench[2][i] +
+         wrench.thrust * allocation.squares_from_wrench[3][i];
+}
+
 /// (23) with the paper's clipping: the wanted u, sign and root, each rotor limited by itself.
 /// rad/s.
 template <class T, class P, int N, class Limits>
@@ -40,11 +50,8 @@ PROPWASH_FN SmallArray<T, N> allocate(const Allocation<P, N, Limits>& allocation
   SmallArray<T, N> speeds;
   speeds.resize(allocation.rotors());
   for_each_index<N>(allocation.rotors(), [&](int i) PROPWASH_LAMBDA {
-    const T square = wrench.torque_B.x * allocation.squares_from_wrench[0][i] +
-                     wrench.torque_B.y * allocation.squares_from_wrench[1][i] +
-                     wrench.torque_B.z * allocation.squares_from_wrench[2][i] +
-                     wrench.thrust * allocation.squares_from_wrench[3][i];
-    speeds[i] = clamp(signed_sqrt(square), allocation.speed_min[i], allocation.speed_max[i]);
+    speeds[i] = clamp(signed_sqrt(signed_square_for(allocation, wrench, i)),
+                      allocation.speed_min[i], allocation.speed_max[i]);
   });
   return speeds;
 }

@@ -55,7 +55,7 @@ PROPWASH_FN Jet3<T> drag_on(const TrajectoryPoint<T>& point, const P& quadratic,
   const T speed_dot = dot(point.velocity, point.acceleration) / speed;
   const T speed_ddot =
       (squared_norm(point.acceleration) + dot(point.velocity, point.jerk) - speed_dot * speed_dot) /
-      max(speed, T(constant<T>(0.1)));
+      speed;
   const T gain = speed * quadratic + linear;
   const T gain_dot = speed_dot * quadratic;
   const T gain_ddot = speed_ddot * quadratic;

@@ -194,6 +194,15 @@ OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   return p;
 }
 
+/// The model of a vehicle that the trajectory controllers invert.
+template <class P, class Vehicle>
+ControlModel<P> make_control_model(const Vehicle& vehicle) {
+  return {cast<P>(vehicle.body.gravity),
+          cast<P>(vehicle.body.inertia),
+          {P(vehicle.drag.translational), cast<P>(vehicle.drag.rotational)},
+          {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)}};
+}
+
 /// The constants of the outer loops of a vehicle for steps of dt [s].
 template <class P, class Vehicle>
 OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParameters& p,
@@ -211,10 +220,7 @@ OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParam
   law.position = {cast<P>(p.position), P(p.speed_limit)};
   law.tracking = {P(p.tracking_position), P(p.tracking_velocity), P(p.tracking_reach),
                   cast<P>(p.tracking_attitude), cast<P>(p.tracking_rates)};
-  law.model = {cast<P>(vehicle.body.gravity),
-               cast<P>(vehicle.body.inertia),
-               {P(vehicle.drag.translational), cast<P>(vehicle.drag.rotational)},
-               {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)}};
+  law.model = make_control_model<P>(vehicle);
   law.motor = detail::make_motor_lead<P>(vehicle, p.motor_time_constant, interval);
   const auto gains = [&](int i) -> BacksteppingGains<P> {
     return {P(p.backstepping[i]), P(p.backstepping_rate[i])};

@@ -110,6 +110,29 @@ PROPWASH_FN T axial_drag(const ControlModel<P>& model, const MotionEstimate<T>& 
          (model.rotor_drag.linear.z - model.lateral_drag());
 }
 
+/// The motion of a vehicle on a trajectory.
+template <class T>
+struct FlatMotion {
+  Vec3<T> force_W{};         ///< m/s^2, specific force of the rotors, (O16)
+  FlatAttitude<T> attitude;  ///< with body rates and angular acceleration
+  Wrench<T> rotors{};        ///< torque and thrust of the rotors, (O18) and (O19)
+};
+
+/// (O10) to (O14), (O16), (O18), (O19): the motion of a vehicle of `mass` [kg] on a trajectory in
+/// still air, with all drag terms and without limits.
+template <class T, class P>
+PROPWASH_FN FlatMotion<T> flat_motion(const ControlModel<P>& model, const T& mass,
+                                      const TrajectoryPoint<T>& point) {
+  const Jet3<T> drag_W = drag_on(model, mass, point);
+  const Vec3<T> force_W = point.acceleration + drag_W.value - model.gravity_W;
+  const FlatAttitude<T> flat = attitude_for_force(force_W, drag_W, point);
+  const MotionEstimate<T> x{point.position, point.velocity, flat.attitude, flat.rates_B};
+  return {force_W,
+          flat,
+          {torque_for(model, x, flat.angular_acceleration_B),
+           mass * (norm(force_W) + axial_drag(model, x))}};
+}
+
 /// (O15) to (O19): torque and thrust for a vehicle of `mass` [kg] to follow a trajectory.
 template <class T, class P>
 PROPWASH_FN Wrench<T> geometric_control(const TrackingLaw<P>& law, const ControlModel<P>& model,

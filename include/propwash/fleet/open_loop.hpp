@@ -25,6 +25,15 @@ OpenLoopKernel native_open_loop_kernel(std::size_t rotors) {
   return open_loop_kernel<Native, Number>(rotors);
 }
 
+/// Logged duty cycles of motors on a uniform grid. Arrays belong to the caller.
+struct OpenLoopDuty {
+  std::size_t rows{};              ///< K of the grid
+  double period{};                 ///< s, from row to row
+  const double* duty{};            ///< (K - 1, N), of full speed, held from one row to the next
+  const double* voltage{};         ///< (K - 1) V; null: the nominal voltage
+  const double* voltage_slopes{};  ///< (D, K - 1) V, derivatives of the voltage; null: zeros
+};
+
 /// A vehicle and its derivatives with respect to unknowns.
 ///
 ///     OpenLoop vehicle(parameters, slopes);
@@ -45,6 +54,11 @@ class OpenLoop {
   void fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
            ExecutorRef executor = {}) const;
 
+  /// The speeds that motors are driven to, by `drive_motors` of vehicle/tick.hpp with the vehicle's
+  /// command delay and battery: `commands` (K - 1, N) and their derivatives `slopes` (D, K - 1, N),
+  /// rad/s. Where a delay of whole periods makes a corner, those towards longer delays.
+  void drive(const OpenLoopDuty& log, double* commands, double* slopes) const;
+
   /// Number of unknowns.
   std::size_t unknowns() const { return unknowns_; }
   /// Rotors of the vehicle.
@@ -63,6 +77,8 @@ class OpenLoop {
   ImuDevice<double> imu_;
   std::size_t unknowns_;
   std::vector<Model> motors_;                       // for each unknown, at least one
+  std::vector<Slope> delays_;                       // s, of commands, likewise
+  double nominal_voltage_;                          // V, or 0
   detail::LineVector<std::byte> kernel_constants_;  // for each group of unknowns
 };
 

@@ -98,18 +98,17 @@ class RotorThrustActions:
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         vehicle = fleet.vehicle
         self.size = len(vehicle.rotors)
-        self._factor = np.array([r.thrust_coefficient for r in vehicle.rotors], dtype=np.float32)
         self._slowest = np.array(vehicle.motor_values("speed_min"), dtype=np.float32)
         self._fastest = np.array(vehicle.motor_values("speed_max"), dtype=np.float32)
-        self.least = self._factor * self._slowest**2
-        self.most = self._factor * self._fastest**2
-        self.hover = self._factor * fleet.rotor_speeds[0].astype(np.float32) ** 2
+        # thrust is proportional to the squared speed
+        self._least, self._most = self._slowest**2, self._fastest**2
+        self._hover = fleet.rotor_speeds[0].astype(np.float32) ** 2
 
     def command(self, action: Numbers) -> RotorSpeeds:
         """For actions (n, N) within [-1, 1]."""
-        up = np.maximum(action, np.float32(0.0)) * (self.most - self.hover)
-        down = np.minimum(action, np.float32(0.0)) * (self.hover - self.least)
-        squared = ((up + down) + self.hover) / self._factor
+        up = np.maximum(action, np.float32(0.0)) * (self._most - self._hover)
+        down = np.minimum(action, np.float32(0.0)) * (self._hover - self._least)
+        squared = (up + down) + self._hover
         speeds = np.sqrt(np.maximum(squared, np.float32(0.0)))
         return RotorSpeeds(np.clip(speeds, self._slowest, self._fastest))
 

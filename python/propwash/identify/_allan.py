@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash.identify._extras import require_scipy
+from propwash._checks import require_scipy
 from propwash.logs import Flight
 
 Array = NDArray[np.float64]
@@ -182,7 +182,7 @@ def _freedom(points: int, m: int, slope: float) -> float:
 
 
 def _interval(variance: Array, freedom: Array, confidence: float) -> tuple[Array, Array]:
-    require_scipy()
+    require_scipy("identification")
     from scipy.stats import chi2
 
     tail = 0.5 * (1.0 - confidence)

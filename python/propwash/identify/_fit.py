@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash._checks import ParameterError
+from propwash._checks import ParameterError, require_scipy
 from propwash._files import written_whole
-from propwash.identify._extras import require_scipy
 from propwash.identify._parameters import catalogue
 from propwash.identify._pieces import Noise
 from propwash.identify._problem import Battery, LogModel, Problem, free_names, prepare
@@ -190,7 +189,7 @@ def fit_vehicle(
     ParameterError for an invalid guess and for unknown names, ImportError where scipy is
     missing.
     """
-    require_scipy()
+    require_scipy("identification")
     flights = [logs] if isinstance(logs, Flight) else list(logs)
     _check(flights, share)
     start = vehicles.load(guess)

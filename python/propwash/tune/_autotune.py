@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propwash._checks import require_scipy
 from propwash.tune._errors import Advice, TuneError
 from propwash.tune._loop import (
     AXES,
@@ -226,15 +227,10 @@ def _with_bandwidth(axis: _Axis, bandwidth: float, ratio: float, integral: float
     above = next((i for i, k in enumerate(trial) if excess(float(k)) > 0.0), 0)
     if above == 0:
         return None
-    return gains(float(_brentq()(excess, trial[above - 1], trial[above], xtol=1e-9)))
+    require_scipy("autotune")
+    from scipy.optimize import brentq
 
-
-def _brentq() -> Any:
-    try:
-        from scipy.optimize import brentq
-    except ImportError:
-        raise ImportError('autotune needs scipy: pip install "propwash[tune]"') from None
-    return brentq
+    return gains(float(brentq(excess, trial[above - 1], trial[above], xtol=1e-9)))
 
 
 def _refusal(loop: RateLoop, number: int, asked: _Asked, reached: list[Margins]) -> TuneError:
@@ -257,7 +253,7 @@ def _refusal(loop: RateLoop, number: int, asked: _Asked, reached: list[Margins])
         start += "; no gains that give that bandwidth are stable"
     else:
         start += "; no gains give that bandwidth"
-    if loop.vehicle.rotor_drag.blow_back != 0.0:
+    if loop.has_blow_back:
         without = loop.vehicle.replace(rotor_drag={"blow_back": 0.0})
         if _searched(RateLoop(without, loop.dt), number, asked)[0] is not None:
             return TuneError(

@@ -113,6 +113,11 @@ class RateLoop:
         return float(np.mean([*ways]))
 
     @property
+    def has_blow_back(self) -> bool:
+        """Whether the velocity across an axis turns the vehicle about it."""
+        return bool(self._plant.A[9, 4] != 0.0)
+
+    @property
     def nyquist(self) -> float:
         """Hz, half the rate of the controller."""
         return 0.5 / self.dt
@@ -251,7 +256,7 @@ class RateLoop:
 
         They are the velocity across the axis, and the tilt about it that gives that velocity.
         """
-        return {0: [4, 6], 1: [3, 7]} if self.vehicle.rotor_drag.blow_back != 0.0 else {}
+        return {0: [4, 6], 1: [3, 7]} if self.has_blow_back else {}
 
     def _body(self, axis: int) -> tuple[Array, Array]:
         """Matrix and column of the step from the demand: of the rate, then of what it hears of."""

@@ -2,11 +2,13 @@
 // The definitions of OpenLoop's members; include propwash/fleet/open_loop.hpp.
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
 #include "propwash/fleet/open_loop.hpp"
+#include "propwash/model/delay.hpp"
 #include "propwash/vehicle/make_model.hpp"
 #include "propwash/vehicle/validate.hpp"
 
@@ -94,7 +96,8 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
                           const std::vector<VehicleParameters>& slopes, OpenLoopKernelSource source)
     : kernel_(source(vehicle.rotors.size())),
       imu_(make_imu_device<double>(vehicle.imu)),
-      unknowns_(slopes.size()) {
+      unknowns_(slopes.size()),
+      nominal_voltage_(vehicle.battery.nominal_voltage) {
   validate(vehicle);
   imu_.is_digital = false;
   for (const auto& slope : slopes) {
@@ -105,6 +108,10 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
   }
   if (slopes.empty()) motors_.push_back(detail::moving_model(vehicle, nullptr));
   for (const auto& slope : slopes) motors_.push_back(detail::moving_model(vehicle, &slope));
+  delays_.resize(motors_.size(), Slope(vehicle.motor.command_delay));
+  for (std::size_t i = 0; i < unknowns_; ++i) {
+    delays_[i].partials[0] = slopes[i].motor.command_delay;
+  }
   // values, then the derivatives with respect to each unknown
   std::vector<std::vector<double>> constants{detail::layer_of_model(motors_.front(), 0)};
   for (std::size_t i = 0; i < unknowns_; ++i) {
@@ -146,6 +153,46 @@ inline void OpenLoop::fly(const OpenLoopFlight& flight, const OpenLoopRecord& re
   executor(blocks * groups, [&](std::size_t task) {
     kernel_.fly(batch, task / blocks, (task % blocks) * kernel_.lanes);
   });
+}
+
+inline void OpenLoop::drive(const OpenLoopDuty& log, double* commands, double* slopes) const {
+  const std::size_t held = log.rows - 1, size = held * rotors();
+  for (std::size_t i = 0; i < motors_.size(); ++i) {
+    const auto& model = motors_[i];
+    const Slope delay = delays_[i] / Slope(log.period);
+    const double whole = std::floor(delay.value);
+    const auto commanded = [&](std::size_t row, std::size_t delayed_steps) {
+      SmallArray<Slope, Dynamic> speeds;
+      speeds.resize(static_cast<int>(rotors()));
+      const double* const duty =
+          log.duty + (row > delayed_steps ? row - delayed_steps : 0) * rotors();
+      for (std::size_t k = 0; k < rotors(); ++k) {
+        const int rotor = static_cast<int>(k);
+        speeds[rotor] = model.speed_max[rotor] * Slope(duty[k]);
+      }
+      return limited(model, speeds);
+    };
+    for (std::size_t row = 0; row < held; ++row) {
+      Slope ratio(1.0);
+      if (log.voltage != nullptr) ratio.value = log.voltage[row] / nominal_voltage_;
+      if (log.voltage_slopes != nullptr && i < unknowns_) {
+        ratio.partials[0] = log.voltage_slopes[i * held + row] / nominal_voltage_;
+      }
+      SmallArray<Slope, Dynamic> speeds;
+      speeds.resize(static_cast<int>(rotors()));
+      const auto delayed = [&](SmallArray<Slope, Dynamic>& acting) {
+        const auto steps = static_cast<std::size_t>(std::min(whole, double(held)));
+        acting = held_between(commanded(row, steps), commanded(row, steps + 1), delay - whole);
+      };
+      drive_motors(model, speeds, delayed, log.voltage != nullptr && nominal_voltage_ > 0.0, ratio);
+      for (std::size_t k = 0; k < rotors(); ++k) {
+        const Slope& speed = speeds[static_cast<int>(k)];
+        const std::size_t place = row * rotors() + k;
+        if (i == 0) commands[place] = speed.value;
+        if (i < unknowns_) slopes[i * size + place] = speed.partials[0];
+      }
+    }
+  }
 }
 
 /// Rotor speeds do not depend on the body's state, so all windows share those of the whole log.
