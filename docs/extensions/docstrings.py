@@ -41,6 +41,8 @@ def items(block: list[str]) -> Iterator[str]:
         for line in block:
             name = ITEM.match(line)
             yield f"- ``{name[1]}``: {inline(name[2])}" if name else f"  {inline(line.strip())}"
+    elif block[0].startswith("- "):
+        yield from (inline(line) for line in block)
     else:
         yield from (inline(line.strip()) for line in block)
 

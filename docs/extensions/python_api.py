@@ -152,7 +152,8 @@ def directive(name: Name, documented: set[int]) -> str:
     for path in undocumented(name, documented):
         logger.warning("%s has no docstring", path)
     if name.is_data:
-        return f".. py:data:: {name.path}\n\n   {inline(name.doc)}\n"
+        module, _, last = name.path.rpartition(".")
+        return f".. py:data:: {last}\n   :module: {module}\n\n   {inline(name.doc)}\n"
     if inspect.isroutine(name.value):
         return f".. autofunction:: {name.path}\n"
     options = []
