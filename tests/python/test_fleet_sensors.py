@@ -394,10 +394,10 @@ def test_names_slots_and_detaching() -> None:
     ("arguments", "message"),
     [
         (("range", 50.0), "sensor: expected a sensor"),
-        ((pw.Barometer(), 0.0), "rate: expected a number > 0"),
+        ((pw.Barometer(), 0.0), "rate: expected a finite number > 0"),
         ((pw.Barometer(), 961.0), "rate: expected at most one sample a step"),
         ((pw.Barometer(), np.nan), "rate: expected a finite number"),
-        ((pw.Barometer(), 50.0, -0.1), "latency: expected a number >= 0"),
+        ((pw.Barometer(), 50.0, -0.1), "latency: expected a finite number >= 0"),
         ((pw.Beacons(WORLD, pw.Camera(position=np.zeros((3, 3)))), 50.0), "poses of 3 bodies"),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from propwash import _sensor_checks as sensed
+from propwash import _checks
 from propwash._core import ThreadPool as BoundPool
 from propwash.fleet._sensors import FleetSensor, SensorPlan
 from propwash.fleet._snapshot import MAGIC, packed, unpacked
@@ -51,14 +51,14 @@ class SensorCarrier:
             raise TypeError(
                 f"sensor: expected a sensor such as propwash.RangeFinder, got {sensor!r:.100}"
             )
-        hertz = sensed.at_least("rate", rate, 0.0, "Hz", open_=True)
+        hertz = _checks.positive("rate", rate, "Hz")
         most = 1.0 / self._core.dt
         if hertz > most * (1.0 + 1e-9):
             raise ValueError(
                 f"rate: expected at most one sample a step, {most:g} Hz, got {hertz:g}; make a "
                 "fleet with a smaller dt"
             )
-        late = sensed.at_least("latency", latency, 0.0, "s")
+        late = _checks.not_negative("latency", latency, "s")
         plan = SensorPlan(_name(name, sensor.kind, self.sensors), hertz, late, sensor.seed)
         with self._core:
             used = {handle.slot for handle in self._sensors.values()}

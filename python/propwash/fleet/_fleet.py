@@ -9,8 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from propwash import _checks as given
-from propwash import _core
+from propwash import _checks, _core
 from propwash._checks import ParameterError
 from propwash.fleet._attach import SensorCarrier
 from propwash.fleet._fields import FleetFields
@@ -86,22 +85,22 @@ class Fleet(FleetFields, SensorCarrier):
         parameters = vehicles.load(vehicle)
         if integrator not in ("rk4", "euler"):
             raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")
-        self._size = given.whole_number("n", n, 1, 2**32)
-        self._dtype = given.numpy_type(dtype)
+        self._size = _checks.whole_number("n", n, 1, 2**32)
+        self._dtype = _checks.numpy_type(dtype)
         if turbulence is not None and not isinstance(turbulence, Dryden):
             raise ParameterError(f"turbulence: expected a Dryden or None, got {turbulence!r:.100}")
         self._parameters = parameters
         self._pool = pool_of(threads)
         self._options = {
             "integrator": integrator,
-            "dt": given.number("dt", dt, "a finite number > 0 [s]"),
-            "seed": given.whole_number("seed", seed, 0, 2**64 - 1),
-            "first_id": given.whole_number("first_id", first_id, 0, 2**32 - self._size),
-            "noise": given.flag("noise", noise),
-            "floor": None if floor is None else given.number("floor", floor, "a number [m]"),
+            "dt": _checks.number("dt", dt, "a finite number > 0 [s]"),
+            "seed": _checks.seed(seed),
+            "first_id": _checks.whole_number("first_id", first_id, 0, 2**32 - self._size),
+            "noise": _checks.flag("noise", noise),
+            "floor": None if floor is None else _checks.number("floor", floor, "a number [m]"),
             "turbulence": turbulence,
-            "max_action_delay": given.whole_number("max_action_delay", max_action_delay, 0, 1000),
-            "nominal_controller": given.flag("nominal_controller", nominal_controller),
+            "max_action_delay": _checks.whole_number("max_action_delay", max_action_delay, 0, 1000),
+            "nominal_controller": _checks.flag("nominal_controller", nominal_controller),
             "outer_loops": outer_loops,
         }
         with located(vehicle):
@@ -167,7 +166,7 @@ class Fleet(FleetFields, SensorCarrier):
 
         Raises ValueError or TypeError as step() does; the fleet is then unchanged.
         """
-        names = given.names("record", record, list(FleetTrajectory.__dataclass_fields__))
+        names = _checks.names("record", record, list(FleetTrajectory.__dataclass_fields__))
         sensors = dict(self._sensors) if "readings" in names else {}
         samples: dict[str, list[Any]] = {name: [] for name in sensors}
 
@@ -205,12 +204,12 @@ class Fleet(FleetFields, SensorCarrier):
 
         Raises ValueError or TypeError for invalid parts; nothing changes then.
         """
-        chosen = given.mask(mask, self._size)
+        chosen = _checks.mask(mask, self._size)
         parts = self._parts(state, position, velocity, attitude, body_rates, rotor_speeds, chosen)
         if seed is not None:
             if chosen is not None:
                 raise ValueError("seed: expected None together with a mask; it is of all vehicles")
-            seed = given.whole_number("seed", seed, 0, 2**64 - 1)
+            seed = _checks.seed(seed)
         self._reset(parts, chosen, seed)
 
     def _reset(
@@ -237,9 +236,9 @@ class Fleet(FleetFields, SensorCarrier):
 
         Time, controllers, biases, delays and noise go on.
         """
-        chosen = given.mask(mask, self._size)
+        chosen = _checks.mask(mask, self._size)
         parts = self._parts(state, position, velocity, attitude, body_rates, rotor_speeds, chosen)
-        given.require_state("a FleetState", *parts)
+        _checks.require_state("a FleetState", *parts)
         self._core.set_state(parts, chosen)
 
     def _parts(
@@ -261,11 +260,11 @@ class Fleet(FleetFields, SensorCarrier):
             value = getattr(state, name, None) if value is None else value
             if value is None:
                 return None
-            return given.rows(name, value, self._size, (width,), self._dtype, unit, chosen)
+            return _checks.rows(name, value, self._size, (width,), self._dtype, unit, chosen)
 
         turned = part("attitude", attitude, 4, "1")
         if turned is not None:
-            turned = given.unit_quaternions("attitude", turned, chosen)
+            turned = _checks.unit_quaternions("attitude", turned, chosen)
         speeds = part("rotor_speeds", rotor_speeds, self.rotors, "rad/s")
         if speeds is not None:
             self._check_speeds(speeds, chosen)
@@ -285,11 +284,11 @@ class Fleet(FleetFields, SensorCarrier):
         bad = (speeds < least - slack) | (speeds > most + slack)
         rows = np.broadcast_to(speeds, bad.shape)
         expected = f"speeds in the motors' range, [{least.min():g}, {most.max():g}] rad/s"
-        given.refuse_where(bad, "rotor_speeds", rows, 1, expected, chosen)
+        _checks.refuse_where(bad, "rotor_speeds", rows, 1, expected, chosen)
 
     def set_wind(self, wind: ArrayLike) -> None:
         """Sets the mean wind, m/s, world frame: (n, 3), or (3,) for all; kept by reset()."""
-        self._core.set_wind(given.rows("wind", wind, self._size, (3,), self._dtype, "m/s"))
+        self._core.set_wind(_checks.rows("wind", wind, self._size, (3,), self._dtype, "m/s"))
 
     def set_external_wrench(self, force_W: ArrayLike, torque_B: ArrayLike = (0, 0, 0)) -> None:
         """Sets a force and a torque that act on each vehicle beside those of the model.
@@ -298,8 +297,8 @@ class Fleet(FleetFields, SensorCarrier):
         (3,) for all. They act until they are changed, and the accelerometers measure them; kept by
         reset(). `external_force` and `external_torque` give them back.
         """
-        force = given.rows("force_W", force_W, self._size, (3,), self._dtype, "N")
-        torque = given.rows("torque_B", torque_B, self._size, (3,), self._dtype, "N m")
+        force = _checks.rows("force_W", force_W, self._size, (3,), self._dtype, "N")
+        torque = _checks.rows("torque_B", torque_B, self._size, (3,), self._dtype, "N m")
         self._core.set_external_wrench(force, torque)
 
     def set_rotor_effectiveness(self, factors: ArrayLike) -> None:
@@ -310,10 +309,10 @@ class Fleet(FleetFields, SensorCarrier):
         own parameters do.
         """
         width = (self.rotors,)
-        values = given.rows("factors", factors, self._size, width, self._dtype, "1")
+        values = _checks.rows("factors", factors, self._size, width, self._dtype, "1")
         most = _core.max_effectiveness
         bad = (values < 0.0) | (values > most)
-        given.refuse_where(bad, "factors", values, 1, f"numbers from 0 to {most:g}")
+        _checks.refuse_where(bad, "factors", values, 1, f"numbers from 0 to {most:g}")
         self._core.set_rotor_effectiveness(values)
 
     def set_battery_voltage(self, voltage: ArrayLike) -> None:
@@ -321,8 +320,8 @@ class Fleet(FleetFields, SensorCarrier):
 
         Without effect on a vehicle whose battery.nominal_voltage is 0.
         """
-        values = given.rows("voltage", voltage, self._size, (), self._dtype, "V")
-        given.refuse_where(values < 0.0, "voltage", values, 0, "numbers >= 0 [V]")
+        values = _checks.rows("voltage", voltage, self._size, (), self._dtype, "V")
+        _checks.refuse_where(values < 0.0, "voltage", values, 0, "numbers >= 0 [V]")
         self._core.set_battery_voltage(values.reshape(-1))
 
     def set_action_delay(self, steps: ArrayLike) -> None:
@@ -331,11 +330,11 @@ class Fleet(FleetFields, SensorCarrier):
         values = np.asarray(steps)
         expected = f"whole numbers from 0 to max_action_delay = {most}"
         if values.dtype.kind not in "iu":
-            raise TypeError(f"steps: expected {expected}, got {given.described(steps)}")
+            raise TypeError(f"steps: expected {expected}, got {_checks.described(steps)}")
         if values.shape not in ((), (self._size,)):
-            got = given.described(steps)
+            got = _checks.described(steps)
             raise ValueError(f"steps: expected shape ({self._size},), or one for all, got {got}")
-        given.refuse_where((values < 0) | (values > most), "steps", values, 0, expected)
+        _checks.refuse_where((values < 0) | (values > most), "steps", values, 0, expected)
         self._core.set_action_delay(values.astype(np.uint32).reshape(-1))
 
     @property
@@ -363,7 +362,7 @@ class Fleet(FleetFields, SensorCarrier):
         """
         if not isinstance(values, Mapping | None):
             raise TypeError(f"values: expected numbers by name, in a dict, got {values!r:.100}")
-        self._parameter_map._set({**(values or {}), **more}, given.mask(mask, self._size))
+        self._parameter_map._set({**(values or {}), **more}, _checks.mask(mask, self._size))
 
     @property
     def outer_loops(self) -> OuterLoops:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks as given
-from propwash import _core
+from propwash import _checks, _core
 from propwash._checks import ParameterError, checked_parameters, nearest
 from propwash.fleet._types import Flags
 
@@ -97,13 +96,13 @@ class FleetParameters(Mapping[str, Array]):
         array = np.asarray(value)
         expected = f"numbers of shape {shape}, or that broadcast to it"
         if array.dtype.kind not in "fiu":
-            raise TypeError(f"{name}: expected {expected}, got {given.described(value)}")
+            raise TypeError(f"{name}: expected {expected}, got {_checks.described(value)}")
         if array.ndim == 1 and len(shape) > 1 and array.shape != shape[1:]:
             array = array.reshape(-1, *(1 for _ in entry.shape))  # one number for each vehicle
         try:
             array = np.broadcast_to(array, shape)
         except ValueError:
-            got = given.described(value) + per_motor(name, entry.shape)
+            got = _checks.described(value) + per_motor(name, entry.shape)
             raise ValueError(f"{name}: expected {expected}, got {got}") from None
         return np.ascontiguousarray(array, dtype=np.float64)
 

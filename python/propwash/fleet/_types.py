@@ -9,8 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks as given
-from propwash import _core
+from propwash import _checks, _core
 from propwash._checks import checked_parameters
 
 Numbers = NDArray[Any]
@@ -49,7 +48,7 @@ class Dryden:
     @checked_parameters()
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            object.__setattr__(self, name, given.number(f"turbulence.{name}", value))
+            object.__setattr__(self, name, _checks.number(f"turbulence.{name}", value))
         if self.wind_speed_6m < 0.0:
             raise ValueError(
                 f"turbulence.wind_speed_6m: expected a number >= 0, got {self.wind_speed_6m}"

@@ -1,7 +1,7 @@
 """Gains and limits of the outer loops: attitude, velocity, position, trajectories.
 
-`fleet.outer_loops` and `uav.outer_loops` give and take them; `OuterLoops.of(vehicle)` gives those
-that follow from a vehicle. Where each default comes from stands in docs/control/outer-loops.md.
+`fleet.outer_loops` and `uav.outer_loops` read and set them; `OuterLoops.of(vehicle)` returns the
+defaults for a vehicle, which docs/control/outer-loops.md derives.
 """
 
 from __future__ import annotations
@@ -23,60 +23,60 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class OuterLoops:
-    """What the outer loops of a vehicle or fleet fly with.
+    """Gains and limits of the outer loops of a vehicle or fleet.
 
-    Change some of it with `dataclasses.replace(fleet.outer_loops, interval=1)`. Triples are of x,
-    y and z: of the world, or of the body where they are of rates and attitude.
+    Change some with `dataclasses.replace(fleet.outer_loops, interval=1)`. Triples are for x, y and
+    z: body axes for rates and attitude, else world axes.
     """
 
     interval: int
-    """Steps of the physics between two runs of a loop."""
+    """Steps of the physics between two updates of a loop."""
     tilt: float
     """1/s, rates about x and y for 2 sin(angle / 2) of tilt."""
     heading: float
     """1/s, the same about z."""
     tilt_rate_limit: float
-    """rad/s, of the rates about x and y together."""
+    """rad/s, norm of the rates about x and y."""
     heading_rate_limit: float
-    """rad/s, of the rate about z."""
+    """rad/s, rate about z."""
     rate_gain: Triple
-    """On the rate error, in addition to the rate controller's own 1."""
+    """On the rate error, in addition to the 1 of the rate controller."""
     velocity: Triple
-    """1/s, acceleration for velocity."""
+    """1/s, acceleration per velocity error."""
     velocity_integral: Triple
-    """1/s^2, acceleration for the integral of velocity."""
+    """1/s^2, acceleration per integral of the velocity error."""
     velocity_integral_bound: Triple
-    """m/s^2, the integral stays within."""
+    """m/s^2, bound of the integral term."""
     tilt_limit: float
-    """rad, what velocity and position ask for at most."""
+    """rad, maximum tilt of the velocity and position loops."""
     position: Triple
-    """1/s, velocity for position."""
+    """1/s, velocity per position error."""
     speed_limit: float
-    """m/s, what position asks for at most."""
+    """m/s, maximum speed of the position loop."""
     thrust_min: float
-    """N, what the loops command at least."""
+    """N, minimum commanded thrust."""
     thrust_max: float
-    """N, what the loops command at most."""
+    """N, maximum commanded thrust."""
     motor_time_constant: float
-    """s, of the rotors under the trajectory controllers; no longer than the motors' own."""
+    """s, of the rotors under the trajectory controllers; at most that of the motors."""
     tracking_position: float
     """1/s^2, gain on the position error, of the geometric and the incremental controller."""
     tracking_velocity: float
     """1/s, gain on the velocity error."""
     tracking_reach: float
-    """m, a position error counts for no more."""
+    """m, limit of the position error."""
     tracking_attitude: Triple
     """1/s^2, gain on the attitude error."""
     tracking_rates: Triple
-    """1/s, gain on the error of the rates."""
+    """1/s, gain on the rate error."""
     tracking_tilt_limit: float
-    """rad, of the trajectory controllers."""
+    """rad, maximum tilt of the trajectory controllers."""
     filter_stiffness: float
     """1/s^2, of the low-pass on gyroscope, accelerometer and rotors, as p of eq. (19)."""
     filter_damping: float
     """1/s, as q of eq. (19)."""
     prioritised: bool
-    """Whether saturated rotors give up yaw, then thrust, then tilt; False: each is clipped."""
+    """Whether saturation reduces yaw, then thrust, then tilt; False: clips each rotor."""
     backstepping: Triple
     """1/s, alpha of position, of roll and pitch, of yaw."""
     backstepping_rate: Triple
@@ -86,9 +86,9 @@ class OuterLoops:
     def of(
         cls, vehicle: str | PathLike[str] | VehicleParameters, dt: float = 1.0 / 960.0
     ) -> OuterLoops:
-        """What follows from a vehicle for steps of dt [s].
+        """The defaults for a vehicle and steps of dt [s].
 
-        Raises ParameterError for a vehicle that outer loops cannot fly.
+        Raises ParameterError for a vehicle that outer loops cannot control.
         """
         parameters = vehicles.load(vehicle)
         with located(vehicle):
@@ -96,7 +96,7 @@ class OuterLoops:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """The numbers for the extension. Raises ParameterError for what is no OuterLoops."""
+    """The fields as a dict. Raises ParameterError for other types."""
     if not isinstance(value, OuterLoops):
         raise ParameterError(f"outer_loops: expected an OuterLoops, got {value!r:.100}")
     return vars(value)
