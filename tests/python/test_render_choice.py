@@ -87,7 +87,7 @@ def test_one_of_two_renderers_may_have_nothing_to_render() -> None:
         ({"front": True, "down": False}, "render: expected a list of names"),
         ([True, False], "render: expected 'front', 'down', got True"),
         (True, "render: expected a list of names"),
-        ([["front"]], r"render: no \['front'\] here"),
+        ([["front"]], r"render: expected 'front', 'down', got \['front'\]"),
     ],
 )
 def test_an_invalid_choice_of_cameras_is_refused_and_sends_nothing(

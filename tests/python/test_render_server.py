@@ -309,7 +309,7 @@ def test_malformed_messages_over_sockets_do_not_end_it() -> None:
 
 
 def test_a_silence_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("propwash.render.server.MEMORY", 0.2)
+    monkeypatch.setattr("propwash.render.server.SESSION_TIMEOUT", 0.2)
     with running(lambda ports: server(ports=ports)) as (_, client):
         moved = [camera("f", "flow", position=(0.0, 0.2, 1.5))]
         client.request(payload([camera("f", "flow")], ntime=1))

@@ -30,53 +30,53 @@ class OuterLoops:
     """
 
     interval: int
-    """Steps of the physics between two updates of a loop."""
+    """Steps of the physics between two runs of a loop."""
     tilt: float
     """1/s, rates about x and y for 2 sin(angle / 2) of tilt."""
     heading: float
     """1/s, the same about z."""
     tilt_rate_limit: float
-    """rad/s, norm of the rates about x and y."""
+    """rad/s, of the rates about x and y together."""
     heading_rate_limit: float
-    """rad/s, rate about z."""
+    """rad/s, of the rate about z."""
     rate_gain: Triple
-    """On the rate error, in addition to the 1 of the rate controller."""
+    """On the rate error, in addition to the rate controller's own 1."""
     velocity: Triple
-    """1/s, acceleration per velocity error."""
+    """1/s, acceleration for velocity."""
     velocity_integral: Triple
-    """1/s^2, acceleration per integral of the velocity error."""
+    """1/s^2, acceleration for the integral of velocity."""
     velocity_integral_bound: Triple
-    """m/s^2, bound of the integral term."""
+    """m/s^2, the integral stays within."""
     tilt_limit: float
-    """rad, maximum tilt of the velocity and position loops."""
+    """rad, what velocity and position ask for at most."""
     position: Triple
-    """1/s, velocity per position error."""
+    """1/s, velocity for position."""
     speed_limit: float
-    """m/s, maximum speed of the position loop."""
+    """m/s, what position asks for at most."""
     thrust_min: float
-    """N, minimum commanded thrust."""
+    """N, what the loops command at least."""
     thrust_max: float
-    """N, maximum commanded thrust."""
+    """N, what the loops command at most."""
     motor_time_constant: float
-    """s, of the rotors under the trajectory controllers; at most that of the motors."""
+    """s, of the rotors under the trajectory controllers; no longer than the motors' own."""
     tracking_position: float
     """1/s^2, gain on the position error, of the geometric and the incremental controller."""
     tracking_velocity: float
     """1/s, gain on the velocity error."""
     tracking_reach: float
-    """m, limit of the position error."""
+    """m, a position error counts for no more."""
     tracking_attitude: Triple
     """1/s^2, gain on the attitude error."""
     tracking_rates: Triple
-    """1/s, gain on the rate error."""
+    """1/s, gain on the error of the rates."""
     tracking_tilt_limit: float
-    """rad, maximum tilt of the trajectory controllers."""
+    """rad, of the trajectory controllers."""
     filter_stiffness: float
     """1/s^2, of the low-pass on gyroscope, accelerometer and rotors, as p of eq. (19)."""
     filter_damping: float
     """1/s, as q of eq. (19)."""
     prioritised: bool
-    """Whether saturation reduces yaw, then thrust, then tilt; False: clips each rotor."""
+    """Whether saturated rotors give up yaw, then thrust, then tilt; False: each is clipped."""
     backstepping: Triple
     """1/s, alpha of position, of roll and pitch, of yaw."""
     backstepping_rate: Triple

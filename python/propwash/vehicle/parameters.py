@@ -94,11 +94,11 @@ class MotorParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "motor"
 
-    time_constant_up: Annotated[PerRotor, Field("s", "of the motor while the speed rises")]
-    time_constant_down: Annotated[PerRotor, Field("s", "of the motor while the speed falls")]
+    time_constant_up: Annotated[PerRotor, Field("s", "of the lag while the speed rises")]
+    time_constant_down: Annotated[PerRotor, Field("s", "of the lag while the speed falls")]
     speed_min: Annotated[PerRotor, Field("rad/s", "lowest speed, limits the command")] = 0.0
     speed_max: Annotated[PerRotor, Field("rad/s", "highest speed, limits the command")]
-    command_delay: Annotated[float, Field("s", "dead time before the motor lag")] = 0.0
+    command_delay: Annotated[float, Field("s", "dead time before the lag")] = 0.0
 
 
 class DragParameters(ParameterSet, frozen=True, kw_only=True):
@@ -149,27 +149,21 @@ class ImuParameters(ParameterSet, frozen=True, kw_only=True):
 
     accelerometer_noise_density: Annotated[float, Field("m/s^2/sqrt(Hz)", "white noise")] = 0.0
     gyroscope_noise_density: Annotated[float, Field("rad/s/sqrt(Hz)", "white noise")] = 0.0
-    accelerometer_bias_walk: Annotated[
-        float, Field("m/s^3/sqrt(Hz)", "random walk of the bias")
-    ] = 0.0
-    gyroscope_bias_walk: Annotated[float, Field("rad/s^2/sqrt(Hz)", "random walk of the bias")] = (
-        0.0
-    )
+    accelerometer_bias_walk: Annotated[float, Field("m/s^3/sqrt(Hz)", "walk of the bias")] = 0.0
+    gyroscope_bias_walk: Annotated[float, Field("rad/s^2/sqrt(Hz)", "walk of the bias")] = 0.0
     accelerometer_bias_initial: Annotated[float, Field("m/s^2", "std. dev. at reset")] = 0.0
     gyroscope_bias_initial: Annotated[float, Field("rad/s", "std. dev. at reset")] = 0.0
     position: Annotated[Vector3, Field("m", "from the centre of mass, body frame")] = _ZERO
     attitude: Annotated[
-        Quaternion, Field("", "(w, x, y, z), rotates sensor axes into the body frame")
+        Quaternion, Field("", "(w, x, y, z), turns sensor components into the body frame")
     ] = (1.0, 0.0, 0.0, 0.0)
     accelerometer_scale: Annotated[Vector3, Field("", "scale factors")] = _ONE
     gyroscope_scale: Annotated[Vector3, Field("", "scale factors")] = _ONE
-    accelerometer_resolution: Annotated[float, Field("m/s^2", "quantisation step; 0: none")] = 0.0
-    gyroscope_resolution: Annotated[float, Field("rad/s", "quantisation step; 0: none")] = 0.0
-    accelerometer_range: Annotated[float, Field("m/s^2", "readings are limited to +-range")] = (
-        math.inf
-    )
-    gyroscope_range: Annotated[float, Field("rad/s", "readings are limited to +-range")] = math.inf
-    rate: Annotated[float, Field("Hz", "sample rate; 0: one sample per step")] = 0.0
+    accelerometer_resolution: Annotated[float, Field("m/s^2", "least step; 0: none")] = 0.0
+    gyroscope_resolution: Annotated[float, Field("rad/s", "least step; 0: none")] = 0.0
+    accelerometer_range: Annotated[float, Field("m/s^2", "reads at most +-range")] = math.inf
+    gyroscope_range: Annotated[float, Field("rad/s", "reads at most +-range")] = math.inf
+    rate: Annotated[float, Field("Hz", "measurements a second; 0: one a step")] = 0.0
 
 
 class LowPassParameters(ParameterSet, frozen=True, kw_only=True):
@@ -192,13 +186,13 @@ class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "rate_controller"
 
-    proportional: Annotated[_Gains, Field("1/s", "gain on the rate error")] = _ZERO
-    integral: Annotated[_Gains, Field("1/s^2", "gain on the integral of the rate error")] = _ZERO
-    derivative: Annotated[_Gains, Field("", "gain on the derivative of the filtered rates")] = _ZERO
+    proportional: Annotated[_Gains, Field("1/s", "gain on the error of the rates")] = _ZERO
+    integral: Annotated[_Gains, Field("1/s^2", "gain on the integral of the error")] = _ZERO
+    derivative: Annotated[_Gains, Field("", "gain on the filtered rates' derivative")] = _ZERO
     integral_bound: Annotated[_Gains, Field("rad", "bound of the integral")] = _ZERO
     filter: LowPassParameters = LowPassParameters.butterworth(30.0)
     discretisation: Annotated[_Discretisation, Field("", "of the filter")] = "exact"
-    gyroscopic_term: Annotated[bool, Field("", "whether the torque includes W x J W")] = True
+    gyroscopic_term: Annotated[bool, Field("", "whether the torque has the term W x J W")] = True
 
     if TYPE_CHECKING:
 
@@ -281,8 +275,8 @@ class CarParameters(ParameterSet, frozen=True, kw_only=True):
     """A Dubins car."""
 
     name: str = "car"
-    speed_min: Annotated[float, Field("m/s", "minimum commanded speed")] = 0.0
-    speed_max: Annotated[float, Field("m/s", "maximum commanded speed")]
+    speed_min: Annotated[float, Field("m/s", "lowest speed that a command can ask for")] = 0.0
+    speed_max: Annotated[float, Field("m/s", "highest speed that a command can ask for")]
     yaw_rate_limit: Annotated[float, Field("rad/s", "commands are limited to +-limit")]
     process_noise: Annotated[
         Vector2, Field("m^2/s", "intensity of the white velocity along and across the heading")

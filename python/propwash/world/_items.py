@@ -37,9 +37,10 @@ def _rows(dtype: type[Any], expected: str) -> Conversion:
     def convert(value: object, key: str, _unit: str) -> NDArray[Any]:
         try:
             array = np.asarray(value)
+            if array.dtype.kind not in ("iu" if dtype is np.int32 else "iuf"):
+                raise TypeError
             rows = array.astype(dtype)
-            kinds = "iu" if dtype is np.int32 else "iuf"
-            if array.dtype.kind not in kinds or not np.array_equal(rows, array):
+            if not np.array_equal(rows, array):
                 raise ValueError
         except (TypeError, ValueError):
             raise refusal(key, value, expected) from None
