@@ -232,7 +232,7 @@ def test_snapshots_of_other_sensors_are_refused() -> None:
     bare, fleet = fleet_of(), fleet_of()
     equip(fleet)
     plain, equipped = bare.snapshot(), fleet.snapshot()
-    with pytest.raises(ValueError, match="without sensors, got one of a fleet with"):
+    with pytest.raises(ValueError, match="without sensors, got one with sensors"):
         bare.restore(equipped)
     bare.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03)
     ours = bare.snapshot()
@@ -395,7 +395,7 @@ def test_names_slots_and_detaching() -> None:
     [
         (("range", 50.0), "sensor: expected a sensor"),
         ((pw.Barometer(), 0.0), "rate: expected a finite number > 0"),
-        ((pw.Barometer(), 961.0), "rate: expected at most one sample a step"),
+        ((pw.Barometer(), 961.0), "rate: expected at most one sample per step"),
         ((pw.Barometer(), np.nan), "rate: expected a finite number"),
         ((pw.Barometer(), 50.0, -0.1), "latency: expected a finite number >= 0"),
         ((pw.Beacons(WORLD, pw.Camera(position=np.zeros((3, 3)))), 50.0), "poses of 3 bodies"),
@@ -409,7 +409,7 @@ def test_what_cannot_be_attached_is_refused(arguments: tuple[Any, ...], message:
     assert dict(fleet.sensors) == {}
     assert fleet.snapshot() == before
     fleet.attach(pw.Barometer(), 50.0)
-    with pytest.raises(ValueError, match="name: expected one that no sensor"):
+    with pytest.raises(ValueError, match="name: expected a name that is not in use"):
         fleet.attach(pw.Barometer(), 50.0, name="barometer")
 
 
