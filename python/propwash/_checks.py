@@ -71,7 +71,7 @@ def refusal(key: str, value: object, expected: str) -> ParameterError:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A suggestion of the most similar known name, for the end of a message; empty if none is."""
+    """A suggestion of the most similar known name, for the end of a message, or an empty string."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean {found[0]!r}?" if found else ""
 

@@ -71,7 +71,7 @@ def test_a_unique_last_part_is_a_name() -> None:
         new().set_parameters(masss=1.0)
     with pytest.raises(KeyError, match=r"'body\.mas'.*did you mean 'body\.mass'"):
         parameters["body.mas"]
-    with pytest.raises(KeyError, match=r"'zzz'.*there are body\.mass"):
+    with pytest.raises(KeyError, match=r"'zzz'.*expected one of body\.mass"):
         parameters["zzz"]
     with pytest.raises(pw.ParameterError, match="key"):
         parameters[3]  # type: ignore[index]

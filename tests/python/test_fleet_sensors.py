@@ -237,7 +237,7 @@ def test_snapshots_of_other_sensors_are_refused() -> None:
     bare.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03)
     ours = bare.snapshot()
     for snapshot in (plain, equipped, ours[:-5], ours[:20], ours + b"x", b"", b"pwsense1"):
-        with pytest.raises(ValueError, match="snapshot: expected one of a fleet with the sensors"):
+        with pytest.raises(ValueError, match="snapshot: expected the snapshot of a fleet with"):
             bare.restore(snapshot)
     different: list[Any] = [
         lambda f: f.attach(pw.RangeFinder(WORLD), 51.0, latency=0.03),

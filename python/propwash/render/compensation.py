@@ -48,18 +48,18 @@ def homography(
             rotation, a singular K, d <= 0 or an n that is not of unit length.
     """
     matrix = _checks.shaped("K", K, (3, 3))
-    turn = _checks.shaped("R", R, (3, 3))
+    relative = _checks.shaped("R", R, (3, 3))
     if not np.allclose(matrix[2], (0.0, 0.0, 1.0)) or matrix[0, 0] * matrix[1, 1] <= 0.0:
         raise ValueError(f"K: expected [[fx, s, cx], [0, fy, cy], [0, 0, 1]], got {matrix}")
-    error = np.abs(turn @ turn.T - np.eye(3)).max()
-    if error > 1e-6 or np.linalg.det(turn) < 0.0:
-        raise ValueError(f"R: expected a rotation matrix, got {turn}")
+    error = np.abs(relative @ relative.T - np.eye(3)).max()
+    if error > 1e-6 or np.linalg.det(relative) < 0.0:
+        raise ValueError(f"R: expected a rotation matrix, got {relative}")
     normal = _checks.shaped("n", n, (3,))
     if abs(np.linalg.norm(normal) - 1.0) > _pose.UNIT_TOLERANCE:
         raise ValueError(f"n: expected a vector of unit length, got {normal}")
     if not isinstance(d, int | float | np.number) or not d > 0.0:
         raise ValueError(f"d: expected a distance > 0 [m], got {d!r:.100}")
-    moved = turn + np.outer(_checks.shaped("t", t, (3,)), normal) / d
+    moved = relative + np.outer(_checks.shaped("t", t, (3,)), normal) / d
     return np.asarray(matrix @ moved @ np.linalg.inv(matrix))
 
 
@@ -70,9 +70,9 @@ def camera_motion(rendered: object, present: object) -> tuple[Array, Array]:
     """
     (p0, q0), (p1, q1) = _pose.pose("rendered", rendered), _pose.pose("present", present)
     to_present = rotation(q1).T
-    turn = _OPTICAL @ to_present @ rotation(q0) @ _OPTICAL.T
+    relative = _OPTICAL @ to_present @ rotation(q0) @ _OPTICAL.T
     translation = _OPTICAL @ to_present @ (np.array(p0) - np.array(p1))
-    return turn, translation
+    return relative, translation
 
 
 def compensate(

@@ -51,7 +51,7 @@ class Car(_core.Car):
 
     vehicle: a name of `propwash.vehicles.names(CarParameters)`, the path of a TOML file, or
         CarParameters.
-    integrator: "rk4" or "euler". seed, id: of the noise. noise: False turns it off.
+    integrator: "rk4" or "euler". seed, id: of the noise. noise: False disables it.
     """
 
     parameters: CarParameters

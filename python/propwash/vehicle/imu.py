@@ -23,7 +23,7 @@ class Imu(_core.Imu):
     sensor: ImuParameters, or a vehicle with an IMU: a name of `propwash.vehicles.names()`, the
         path of a TOML file, or VehicleParameters.
     seed, id: of the noise: sensors with one seed differ by their id.
-    noise: False turns noise and biases off.
+    noise: False disables noise and biases.
 
     With the true motion of a Multicopter it returns bit-identical readings to that vehicle's IMU.
     Raises ParameterError for parameters out of range.

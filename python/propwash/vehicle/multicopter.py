@@ -103,7 +103,7 @@ class Multicopter(_core.Multicopter):
     vehicle: a name of `propwash.vehicles.names()`, the path of a TOML file, or VehicleParameters.
     integrator: "rk4", "euler" or "symplectic_euler".
     seed, id: of the noise: vehicles with one seed differ by their id.
-    noise: False turns process noise, IMU noise and IMU biases off.
+    noise: False disables process noise, IMU noise and IMU biases.
 
     It starts at the origin in hover trim. Raises ParameterError for an invalid vehicle.
 

@@ -166,7 +166,8 @@ class Film:
     """Images of a figure in which a few artists change; everything else is drawn once."""
 
     def __init__(self, figure: Figure, moving: Sequence[Artist]) -> None:
-        self._canvas: Any = figure.canvas
+        self._canvas: Any
+        self._canvas = figure.canvas
         self._moving = moving
         for artist in moving:
             artist.set_animated(True)
