@@ -311,10 +311,10 @@ def poses(
     Positions have shape (…, 3); attitudes broadcast to (…, 4). The dtype is float32 if that is the
     dtype of the positions, else float64, unless given. Numbers need not be finite.
     """
-    lead, places = _flat("position", position, 3)
+    lead, places = flattened("position", position, 3)
     if dtype is None:
         dtype = places.dtype if places.dtype == np.float32 else np.dtype(np.float64)
-    _, turned = _flat("attitude", LEVEL if attitude is None else attitude, 4, lead)
+    _, turned = flattened("attitude", LEVEL if attitude is None else attitude, 4, lead)
     turned = unit_quaternions("attitude", turned.astype(np.float64))
     return lead, np.ascontiguousarray(places, dtype=dtype), turned.astype(dtype)
 
@@ -322,7 +322,7 @@ def poses(
 def vectors(name: str, value: object, lead: tuple[int, ...], dtype: np.dtype[Any]) -> Numbers:
     """(n, 3) from numbers that broadcast to (*lead, 3); zeros for None."""
     return np.ascontiguousarray(
-        _flat(name, (0, 0, 0) if value is None else value, 3, lead)[1], dtype
+        flattened(name, (0, 0, 0) if value is None else value, 3, lead)[1], dtype
     )
 
 
@@ -338,7 +338,7 @@ def vector_pairs(
         for label, array in ((name, value), (other_name, other))
     )
     for label, array in ((name, a), (other_name, b)):
-        _flat(label, array, 3)
+        flattened(label, array, 3)
     try:
         a, b = np.broadcast_arrays(a, b)
     except ValueError:
@@ -350,7 +350,7 @@ def vector_pairs(
     return a.shape[:-1], (first, second)
 
 
-def _flat(
+def flattened(
     name: str, value: object, width: int, lead: tuple[int, ...] | None = None
 ) -> tuple[tuple[int, ...], Numbers]:
     """The leading axes of an array (…, width), and the array as (n, width).

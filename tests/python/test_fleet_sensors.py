@@ -248,7 +248,7 @@ def test_snapshots_of_other_sensors_are_refused() -> None:
     for attach in different:
         fleet = fleet_of()
         attach(fleet)
-        with pytest.raises(ValueError, match="must be the same"):
+        with pytest.raises(ValueError, match="must agree"):
             bare.restore(fleet.snapshot())
     assert bare.snapshot() == ours
     larger = fleet_of(5)

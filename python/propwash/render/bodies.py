@@ -8,15 +8,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from propwash._checks import LEVEL
-from propwash._rotation import Quaternion, about_z
+from propwash._rotation import about_z
 from propwash.world import Box, Cylinder, Gate, Scene, Sphere
 
 Size = tuple[float, float, float]
 Vector = tuple[float, float, float]
 
 _Part = Box | Cylinder | Gate | Sphere
+PartT = TypeVar("PartT", Box, Cylinder, Sphere)
 
 ORANGE = (0.93, 0.35, 0.10)
 CARBON = (0.10, 0.10, 0.11)
@@ -45,10 +46,11 @@ def _body(prefab: str, size: Size) -> Scene:
             return Scene(make())
     x, y, z = (edge if 0.0 < edge <= 50.0 else 1.0 for edge in size)
     if "sphere" in prefab or "ball" in prefab:
-        return Scene([_sphere("ball", GREY, x / 2.0, category="obstacle")])
+        return Scene([_part(Sphere, "ball", GREY, category="obstacle", radius=x / 2.0)])
     if "cylinder" in prefab or "pole" in prefab:
-        return Scene([_cylinder("pole", GREY, x / 2.0, z, category="obstacle")])
-    return Scene([_box("box", GREY, (x, y, z), category="obstacle")])
+        pole = _part(Cylinder, "pole", GREY, category="obstacle", radius=x / 2.0, height=z)
+        return Scene([pole])
+    return Scene([_part(Box, "box", GREY, category="obstacle", size=(x, y, z))])
 
 
 def is_gate(prefab: str) -> bool:
@@ -56,48 +58,16 @@ def is_gate(prefab: str) -> bool:
     return "gate" in prefab.lower()
 
 
-def _box(
+def _part(
+    kind: type[PartT],
     name: str,
     colour: Vector,
-    size: Size,
     position: Vector = (0.0, 0.0, 0.0),
-    attitude: Quaternion = LEVEL,
+    *,
     category: str = "vehicle",
-) -> Box:
-    return Box(
-        name=name,
-        category=category,
-        colour=colour,
-        size=size,
-        position=position,
-        attitude=attitude,
-    )
-
-
-def _cylinder(
-    name: str,
-    colour: Vector,
-    radius: float,
-    height: float,
-    position: Vector = (0.0, 0.0, 0.0),
-    attitude: Quaternion = LEVEL,
-    category: str = "vehicle",
-) -> Cylinder:
-    return Cylinder(
-        name=name,
-        category=category,
-        colour=colour,
-        radius=radius,
-        height=height,
-        position=position,
-        attitude=attitude,
-    )
-
-
-def _sphere(
-    name: str, colour: Vector, radius: float, position: Vector = (0.0, 0.0, 0.0), *, category: str
-) -> Sphere:
-    return Sphere(name=name, category=category, colour=colour, radius=radius, position=position)
+    **fields: Any,
+) -> PartT:
+    return kind(name=name, category=category, colour=colour, position=position, **fields)
 
 
 def _gate() -> list[_Part]:
@@ -125,20 +95,21 @@ def multicopter(rotors: Sequence[Vector]) -> list[_Part]:
     gaps = [math.dist(a[:2], b[:2]) for i, a in enumerate(rotors) for b in rotors[:i]]
     # coaxial rotors do not limit each other
     disc = min(0.125 * k, *(0.48 * gap for gap in gaps if gap > 0.02 * k))
-    black = (0.02, 0.02, 0.03)
+    black, battery = (0.02, 0.02, 0.03), (0.14 * k, 0.06 * k, 0.03 * k)
     parts: list[_Part] = [
-        _box("hull", CARBON, (0.24 * k, 0.10 * k, 0.05 * k)),
-        _box("battery", YELLOW, (0.14 * k, 0.06 * k, 0.03 * k), (-0.02 * k, 0.0, 0.04 * k)),
-        _box("camera", black, (0.03 * k, 0.04 * k, 0.03 * k), (0.13 * k, 0.0, 0.0)),
+        _part(Box, "hull", CARBON, size=(0.24 * k, 0.10 * k, 0.05 * k)),
+        _part(Box, "battery", YELLOW, (-0.02 * k, 0.0, 0.04 * k), size=battery),
+        _part(Box, "camera", black, (0.13 * k, 0.0, 0.0), size=(0.03 * k, 0.04 * k, 0.03 * k)),
     ]
     for i, (x, y, z) in enumerate(rotors):
         size = (max(math.hypot(x, y), 1e-3), 0.025 * k, 0.02 * k)
         along = about_z(math.atan2(y, x))
+        motor, rotor = (x, y, z + 0.02 * k), (x, y, z + 0.045 * k)
         colour = ORANGE if x > 0.1 * span else GREY
         parts += [
-            _box(f"arm{i}", CARBON, size, (0.5 * x, 0.5 * y, z), along),
-            _cylinder(f"motor{i}", CARBON, 0.016 * k, 0.04 * k, (x, y, z + 0.02 * k)),
-            _cylinder(f"rotor{i}", colour, disc, 0.006 * k, (x, y, z + 0.045 * k)),
+            _part(Box, f"arm{i}", CARBON, (0.5 * x, 0.5 * y, z), size=size, attitude=along),
+            _part(Cylinder, f"motor{i}", CARBON, motor, radius=0.016 * k, height=0.04 * k),
+            _part(Cylinder, f"rotor{i}", colour, rotor, radius=disc, height=0.006 * k),
         ]
     return parts
 
@@ -146,26 +117,28 @@ def multicopter(rotors: Sequence[Vector]) -> list[_Part]:
 def _car() -> list[_Part]:
     """A car of 4.3 m length, on the ground at its origin."""
     parts: list[_Part] = [
-        _box("body", (0.55, 0.08, 0.08), (4.3, 1.8, 0.65), (0.0, 0.0, 0.65)),
-        _box("cabin", (0.12, 0.14, 0.17), (2.0, 1.6, 0.5), (-0.25, 0.0, 1.22)),
+        _part(Box, "body", (0.55, 0.08, 0.08), (0.0, 0.0, 0.65), size=(4.3, 1.8, 0.65)),
+        _part(Box, "cabin", (0.12, 0.14, 0.17), (-0.25, 0.0, 1.22), size=(2.0, 1.6, 0.5)),
     ]
-    lying = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
+    look: dict[str, Any] = {"radius": 0.33, "height": 0.22}
+    look["attitude"] = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
     for i, (x, y) in enumerate(((1.35, 0.8), (1.35, -0.8), (-1.35, 0.8), (-1.35, -0.8))):
-        parts.append(_cylinder(f"wheel{i}", CARBON, 0.33, 0.22, (x, y, 0.33), lying))
+        parts.append(_part(Cylinder, f"wheel{i}", CARBON, (x, y, 0.33), **look))
     return parts
 
 
 def _person() -> list[_Part]:
     """A person of 1.75 m height, on the ground at its origin, facing x."""
-    trousers, shirt, who = (0.16, 0.20, 0.32), (0.75, 0.20, 0.22), "person"
+    trousers, shirt = (0.16, 0.20, 0.32), (0.75, 0.20, 0.22)
+    part = functools.partial(_part, category="person")
     parts: list[_Part] = [
-        _sphere("head", SKIN, 0.115, (0.0, 0.0, 1.635), category=who),
-        _cylinder("trunk", shirt, 0.17, 0.66, (0.0, 0.0, 1.17), category=who),
+        part(Sphere, "head", SKIN, (0.0, 0.0, 1.635), radius=0.115),
+        part(Cylinder, "trunk", shirt, (0.0, 0.0, 1.17), radius=0.17, height=0.66),
     ]
     for side, y in (("left", 1.0), ("right", -1.0)):
         leg, arm = (0.0, 0.09 * y, 0.42), (0.0, 0.23 * y, 1.16)
-        parts.append(_cylinder(f"{side} leg", trousers, 0.085, 0.84, leg, category=who))
-        parts.append(_cylinder(f"{side} arm", shirt, 0.055, 0.62, arm, category=who))
+        parts.append(part(Cylinder, f"{side} leg", trousers, leg, radius=0.085, height=0.84))
+        parts.append(part(Cylinder, f"{side} arm", shirt, arm, radius=0.055, height=0.62))
     return parts
 
 

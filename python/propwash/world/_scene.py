@@ -278,12 +278,13 @@ class Scene:
         """
         if (radius is None) == (size is None):
             raise ValueError("expected a radius (sphere) or a size (box), one of the two")
-        turned = attitude if radius is None else None
-        shape, places, attitudes = _checks.poses(position, turned, np.dtype(np.float64))
         if size is None:
+            shape, rows = _checks.flattened("position", position, 3)
+            places = np.ascontiguousarray(rows, dtype=np.float64)
             sphere = _checks.positive("radius", radius, "m")
             ids = self._core.collide(places, None, sphere, (0.0, 0.0, 0.0))
         else:
+            shape, places, attitudes = _checks.poses(position, attitude, np.dtype(np.float64))
             edges = _checks.shaped("size", size, (3,), unit="m")
             _checks.refuse_where(edges <= 0.0, "size", edges, 1, "3 finite numbers > 0 [m]")
             ids = self._core.collide(places, attitudes, 0.0, tuple(edges.tolist()))
