@@ -15,7 +15,7 @@ import numpy as np
 import propwash as pw
 from numpy.typing import NDArray
 from propwash import logs, render
-from propwash.render.in_the_loop import Eyes, LoopStep, Source
+from propwash.render.in_the_loop import LoopStep, PoseClient, Source
 from propwash.world import Scene
 
 LOG = "nanobench_B9_trefoil_fast_rep14.csv"
@@ -133,7 +133,11 @@ def main() -> None:
 
 
 def fly(
-    source: Source, renderer: Eyes, sensors: dict[str, pw.RangeFinder], rows: int, wall_s: float
+    source: Source,
+    renderer: PoseClient,
+    sensors: dict[str, pw.RangeFinder],
+    rows: int,
+    wall_s: float,
 ) -> None:
     """Runs the loop until the recording ends."""
     loop = render.VehicleInTheLoop(source, renderer, sensors, camera_rate=30.0)

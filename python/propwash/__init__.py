@@ -1,10 +1,10 @@
-"""Vehicle dynamics, sensors, rate control and render client of the FlightGoggles papers.
+"""Vehicle dynamics, sensors, control and rendering, after the FlightGoggles papers.
 
 >>> import propwash as pw
 >>> uav = pw.Multicopter("blackbird", integrator="rk4", seed=1)
 >>> uav.step(pw.RateThrust([0, 0, 1], thrust=9.0), dt=1 / 960, substeps=960)
 
-Packages are imported where a name of theirs is first used.
+Subpackages are imported on first use of one of their names.
 """
 
 from importlib import import_module
@@ -211,11 +211,11 @@ _MODULES = {
     "viz": "viz",
 }
 _PACKAGES = ("vehicle", "fleet", "world", "control", "sensors")
-"""Those whose names are names of propwash too, each after those that it imports."""
+"""Subpackages whose names are also names of propwash, in import order."""
 
 
 def __getattr__(name: str) -> Any:
-    """A module, or a name of one of the packages."""
+    """Imports a module, or a name of one of the subpackages."""
     if name in _MODULES or name in _PACKAGES:
         value: Any = import_module(f"propwash.{_MODULES.get(name, name)}")
     elif name in __all__:

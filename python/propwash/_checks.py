@@ -1,15 +1,16 @@
-"""What a caller gives to a fleet, checked: arrays of the fleet's own type, or one clear error.
+"""Checks of arguments: numbers and arrays of the expected type, shape and range.
 
-Every function raises ValueError or TypeError that names the argument, what was expected, what came
-and, for numbers, the first vehicle that is wrong.
+Each function returns the checked value, or raises ValueError or TypeError that names the argument,
+what was expected and the invalid value; for arrays over vehicles also the first invalid vehicle.
 """
 
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import reprlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import index
 from typing import Any
@@ -17,8 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[np.float64]
 Numbers = NDArray[Any]
 Flags = NDArray[np.bool_]
+LEVEL = (1.0, 0.0, 0.0, 0.0)
+"""The attitude of axes that are parallel to the world's."""
 
 
 class ParameterError(ValueError):
@@ -38,7 +42,7 @@ def require_scipy(what: str) -> None:
 
 @contextmanager
 def checked_parameters() -> Iterator[None]:
-    """Raises what is refused within as ParameterError; also a decorator, of constructors."""
+    """Converts errors of checks in its body into ParameterError; also decorates constructors."""
     try:
         yield
     except ParameterError:
@@ -48,7 +52,7 @@ def checked_parameters() -> Iterator[None]:
 
 
 class _Short(reprlib.Repr):
-    """Bounded in time and length whatever the value: YAML's aliases can hold 10^9 items."""
+    """A repr of bounded time and length: YAML aliases can expand to 10^9 items."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,55 +68,104 @@ _SHORT = _Short()
 
 
 def shown(value: object, length: int = 80) -> str:
-    """What a value is, in at most `length` characters."""
+    """The repr of a value in at most `length` characters."""
     text = _SHORT.repr(value)
     return text if len(text) <= length else text[: length - 3] + "..."
 
 
 def refusal(key: str, value: object, expected: str) -> ParameterError:
-    """The error for a value that has not the expected form."""
+    """The error for a value of the wrong type or form."""
     return ParameterError(f"{key} = {shown(value)}: expected {expected}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A question after the nearest known name, or nothing where none is near."""
+    """A suggestion of the most similar known name, for the end of a message, or an empty string."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean {found[0]!r}?" if found else ""
 
 
-def whole_number(name: str, value: object, least: int, most: int) -> int:
-    """A whole number in [least, most]."""
+def described(value: object) -> str:
+    """The type, shape and shortened repr of an invalid value, for a message."""
+    text = f"{value!r:.100}"
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and type {value.dtype}: {text}"
+    return text
+
+
+def whole_number(name: str, value: object, minimum: int, maximum: int) -> int:
+    """A whole number in [minimum, maximum]."""
     try:
         number = None if isinstance(value, bool | np.bool_) else index(value)  # type: ignore[arg-type]
     except TypeError:
         number = None
-    if number is None or not least <= number <= most:
+    if number is None or not minimum <= number <= maximum:
         raise ValueError(
-            f"{name}: expected a whole number from {least} to {most}, got {value!r:.100}"
+            f"{name}: expected a whole number from {minimum} to {maximum}, got {value!r:.100}"
         )
     return number
 
 
-def number(name: str, value: object, expected: str = "a finite number") -> float:
-    """A finite number."""
+def seed(value: object, name: str = "seed", bits: int = 64) -> int:
+    """A whole number of `bits` bits: a seed, or the id of a vehicle."""
+    return whole_number(name, value, 0, 2**bits - 1)
+
+
+def number(
+    name: str,
+    value: object,
+    expected: str = "a finite number",
+    valid: Callable[[float], bool] = math.isfinite,
+) -> float:
+    """A number for which `valid` returns True; `expected` describes it in the message."""
     array = numeric(name, value, expected)
-    if array.ndim != 0 or not np.isfinite(array):
+    if array.ndim != 0 or not valid(float(array)):
         raise ValueError(f"{name}: expected {expected}, got {described(value)}")
     return float(array)
 
 
-def positive(name: str, value: object) -> float:
-    """A finite number > 0."""
-    found = number(name, value, "a finite number > 0")
-    if not found > 0.0:
-        raise ValueError(f"{name}: expected a finite number > 0, got {value!r:.100}")
-    return found
+def positive(name: str, value: object, unit: str = "", *, infinite: bool = False) -> float:
+    """A number > 0, which must be finite unless `infinite` is set."""
+    expected = f"a number > 0{_in(unit)}" if infinite else f"a finite number > 0{_in(unit)}"
+    return number(name, value, expected, lambda x: x > 0.0 and (infinite or x < math.inf))
+
+
+def not_negative(name: str, value: object, unit: str = "") -> float:
+    """A finite number >= 0."""
+    return number(name, value, f"a finite number >= 0{_in(unit)}", lambda x: 0.0 <= x < math.inf)
+
+
+def _in(unit: str) -> str:
+    return f" [{unit}]" if unit else ""
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}: expected True or False, got {value!r:.100}")
+    return bool(value)
+
+
+def choice(name: str, value: object, known: Sequence[str]) -> str:
+    """One of the known names."""
+    if not isinstance(value, str) or value not in known:
+        expected = " or ".join([", ".join(map(repr, known[:-1])), repr(known[-1])])
+        raise ValueError(f"{name}: expected {expected}, got {value!r:.100}")
+    return value
+
+
+def names(name: str, value: object, known: Sequence[str]) -> list[str]:
+    """Some of the known names, each once; a single name may be passed by itself."""
+    chosen = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
+    for item in chosen:
+        if item not in known:
+            raise ValueError(f"{name}: expected some of {', '.join(known)}, got {item!r:.100}")
+    return list(dict.fromkeys(chosen))
 
 
 def numpy_type(dtype: object) -> np.dtype[Any]:
-    """float32 or float64."""
+    """The dtype float32 or float64."""
     name = ""
-    if dtype is not None:  # which numpy takes for float64
+    if dtype is not None:  # numpy converts None to float64
         with suppress(TypeError):
             name = np.dtype(dtype).name  # type: ignore[call-overload]
     if name not in ("float32", "float64"):
@@ -127,16 +180,53 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
-def described(value: object) -> str:
-    """What came, short enough for a message."""
-    text = f"{value!r:.100}"
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape} and type {value.dtype}: {text}"
-    return text
+def require_state(expected: str, *parts: object) -> None:
+    """Raises TypeError if set_state() was called without a state and without parts of one."""
+    if all(part is None for part in parts):
+        raise TypeError(f"state: expected {expected}, or parts of one by name, got None")
+
+
+def numeric(name: str, value: object, expected: str) -> Numbers:
+    """An array of real numbers of any shape. Raises TypeError for other types."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        array = np.asarray(None)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{name}: expected {expected}, got {described(value)}")
+    return array
+
+
+def shaped(
+    name: str, value: object, *shapes: tuple[int | str, ...], unit: str = "", finite: bool = True
+) -> Array:
+    """A float64 array of one of some shapes; a copy.
+
+    In a shape, a letter stands for any extent and "…" for any leading axes.
+    """
+    texts = (f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})" for shape in shapes)
+    expected = f"{'finite ' * finite}numbers{_in(unit)} of shape {' or '.join(texts)}"
+    array = numeric(name, value, expected)
+    if not any(_has_shape(array, shape) for shape in shapes) or (
+        finite and not np.isfinite(array).all()
+    ):
+        raise ValueError(f"{name}: expected {expected}, got {described(value)}")
+    return array.astype(np.float64)
+
+
+def _has_shape(array: Numbers, shape: tuple[int | str, ...]) -> bool:
+    extents = array.shape
+    if shape[0] == "…":
+        shape = shape[1:]
+        extents = extents[max(0, len(extents) - len(shape)) :]
+    return len(extents) == len(shape) and all(
+        isinstance(expected, str) or extent == expected
+        for extent, expected in zip(extents, shape, strict=True)
+    )
 
 
 def mask(value: object, size: int) -> Flags | None:
-    """One truth value for each vehicle; None for all vehicles."""
+    """(size,) truth values, one for each vehicle; None for all vehicles."""
     if value is None:
         return None
     array = np.asarray(value)
@@ -156,14 +246,14 @@ def rows(
     unit: str,
     chosen: Flags | None = None,
 ) -> Numbers:
-    """Numbers for each vehicle, (size, *shape), or for all alike, (*shape): finite, of `dtype`.
+    """Finite numbers of `dtype`: (size, *shape) for each vehicle, or (*shape) for all vehicles.
 
-    With a mask, rows of vehicles that it leaves out are not looked at; there may be as many rows as
-    it chooses vehicles instead, which then are theirs.
+    With a mask, rows of other vehicles are not checked; alternatively the array has one row for
+    each chosen vehicle.
     """
     each = ", ".join(str(extent) for extent in (size, *shape)) + ("" if shape else ",")
-    alike = f"shape {shape} for all vehicles alike" if shape else "a number for all vehicles alike"
-    expected = f"numbers [{unit}] of shape ({each}), or of {alike}"
+    common = f"shape {shape} for all vehicles" if shape else "one number for all vehicles"
+    expected = f"numbers [{unit}] of shape ({each}), or of {common}"
     array = numeric(name, value, expected)
     if array.shape not in (shape, (size, *shape)):
         count = -1 if chosen is None else int(np.count_nonzero(chosen))
@@ -186,59 +276,38 @@ def refuse_where(
     expected: str,
     chosen: Flags | None = None,
 ) -> None:
-    """Raises ValueError for the first vehicle with a bad number, of `axes` axes for each."""
+    """Raises ValueError for the first chosen vehicle with a bad number.
+
+    The last `axes` axes are those of one vehicle.
+    """
     if not bad.any():
         return
     wrong = bad.reshape(*bad.shape[: bad.ndim - axes], -1).any(axis=-1)
     if wrong.ndim == 0:
-        raise ValueError(f"{name}: expected {expected}, got {_listed(array)}")
+        raise ValueError(f"{name}: expected {expected}, got {array.tolist()!r:.100}")
     if chosen is not None:
         wrong &= chosen
     if not wrong.any():
         return
     first = int(np.argmax(wrong))
-    raise ValueError(
-        f"{name}: expected {expected}, got {_listed(array[first])} for vehicle {first}"
-    )
+    numbers = f"{array[first].tolist()!r:.100}"
+    raise ValueError(f"{name}: expected {expected}, got {numbers} for vehicle {first}")
 
 
-def unit_quaternions(name: str, array: Numbers, chosen: Flags | None) -> Numbers:
-    """Quaternions made exactly unit, as those of a single vehicle are."""
+def unit_quaternions(name: str, array: Numbers, chosen: Flags | None = None) -> Numbers:
+    """Unit quaternions (n, 4) or (4,), normalised to rounding; rows with NaN stay NaN."""
     exact = array.astype(np.float64)
     squared = np.sum(exact * exact, axis=-1, keepdims=True)
-    bad = ~(np.abs(squared - 1.0) < 1e-3)
+    bad = np.isfinite(squared) & (np.abs(squared - 1.0) >= 1e-3)
     refuse_where(bad, name, array, 1, "unit quaternions (w, x, y, z)", chosen)
-    return np.ascontiguousarray(exact / np.sqrt(np.where(bad, 1.0, squared)), dtype=array.dtype)
+    with np.errstate(invalid="ignore"):
+        return np.ascontiguousarray(exact / np.sqrt(np.where(bad, 1.0, squared)), dtype=array.dtype)
 
 
-def names(name: str, value: object, known: Sequence[str]) -> list[str]:
-    """Some of the known names."""
-    given = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
-    for item in given:
-        if item not in known:
-            raise ValueError(f"{name}: expected some of {', '.join(known)}, got {item!r:.100}")
-    return list(dict.fromkeys(given))
-
-
-def flag(name: str, value: object) -> bool:
-    """True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}: expected True or False, got {value!r:.100}")
-    return bool(value)
-
-
-def _listed(numbers: Numbers) -> str:
-    return f"{numbers.tolist()!r:.100}"
-
-
-def numeric(name: str, value: object, expected: str) -> Numbers:
-    """An array of real numbers. Raises TypeError for what is none."""
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError):
-        array = np.asarray(None)
-    if array.dtype.kind not in "fiu":
-        raise TypeError(f"{name}: expected {expected}, got {described(value)}")
+def attitudes(name: str, value: object) -> Array:
+    """(4,) or (n, 4) unit quaternions, normalised, read-only."""
+    array = unit_quaternions(name, shaped(name, value, (4,), ("n", 4)))
+    array.flags.writeable = False
     return array
 
 
@@ -257,7 +326,68 @@ def finite(
     return array
 
 
-def require_state(expected: str, *parts: object) -> None:
-    """Refuses a call of set_state() with nothing to set. Raises TypeError."""
-    if all(part is None for part in parts):
-        raise TypeError(f"state: expected {expected}, or parts of one by name, got None")
+def poses(
+    position: object, attitude: object, dtype: np.dtype[Any] | None = None
+) -> tuple[tuple[int, ...], Numbers, Numbers]:
+    """The leading axes (…) of bodies, positions (n, 3) and attitudes (n, 4); n = product of axes.
+
+    Positions have shape (…, 3); attitudes broadcast to (…, 4). The dtype is float32 if that is the
+    dtype of the positions, else float64, unless given. Numbers need not be finite.
+    """
+    lead, places = flattened("position", position, 3)
+    if dtype is None:
+        dtype = places.dtype if places.dtype == np.float32 else np.dtype(np.float64)
+    _, turned = flattened("attitude", LEVEL if attitude is None else attitude, 4, lead)
+    turned = unit_quaternions("attitude", turned.astype(np.float64))
+    return lead, np.ascontiguousarray(places, dtype=dtype), turned.astype(dtype)
+
+
+def vectors(name: str, value: object, lead: tuple[int, ...], dtype: np.dtype[Any]) -> Numbers:
+    """(n, 3) from numbers that broadcast to (*lead, 3); zeros for None."""
+    return np.ascontiguousarray(
+        flattened(name, (0, 0, 0) if value is None else value, 3, lead)[1], dtype
+    )
+
+
+def vector_pairs(
+    name: str, value: object, other_name: str, other: object
+) -> tuple[tuple[int, ...], tuple[Numbers, Numbers]]:
+    """The leading axes of two arrays (…, 3), broadcast against each other, and both as (n, 3).
+
+    The dtype is float32 if both arrays have it, else float64.
+    """
+    a, b = (
+        numeric(label, array, "numbers of shape (…, 3)")
+        for label, array in ((name, value), (other_name, other))
+    )
+    for label, array in ((name, a), (other_name, b)):
+        flattened(label, array, 3)
+    try:
+        a, b = np.broadcast_arrays(a, b)
+    except ValueError:
+        raise ValueError(
+            f"{name} and {other_name}: expected shapes that broadcast, got {a.shape} and {b.shape}"
+        ) from None
+    dtype = np.float32 if a.dtype == b.dtype == np.float32 else np.float64
+    first, second = (np.ascontiguousarray(each.reshape(-1, 3), dtype=dtype) for each in (a, b))
+    return a.shape[:-1], (first, second)
+
+
+def flattened(
+    name: str, value: object, width: int, lead: tuple[int, ...] | None = None
+) -> tuple[tuple[int, ...], Numbers]:
+    """The leading axes of an array (…, width), and the array as (n, width).
+
+    If `lead` is given, the array is broadcast to (*lead, width).
+    """
+    shape = f"(…, {width})" if lead is None else f"{(*lead, width)} or ({width},)"
+    array = numeric(name, value, f"numbers of shape {shape}")
+    try:
+        if array.ndim == 0 or array.shape[-1] != width:
+            raise ValueError
+        if lead is not None:
+            array = np.broadcast_to(array, (*lead, width))
+    except ValueError:
+        message = f"{name}: expected numbers of shape {shape}, got {described(value)}"
+        raise ValueError(message) from None
+    return array.shape[:-1], array.reshape(-1, width)

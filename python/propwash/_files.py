@@ -1,9 +1,7 @@
-"""Files: read whole, written whole, found by the name of a shipped one or by path.
+"""Reading and writing of files, and search for shipped files.
 
-Every error names the file and says what it should be.
-
-A path that is no regular file (a folder, a pipe, a device) is refused before it is opened: a pipe
-would block, and a device may never end.
+Every error names the file and what was expected. A path that is not a regular file is rejected
+before it is opened: a pipe would block, and a device may never end.
 """
 
 from __future__ import annotations
@@ -27,29 +25,29 @@ _ENCODINGS = (
     (b"\xfe\xff", "UTF-16"),
 )
 _LONG_KEY = re.compile(r"(?<![^\s.=,{}\[\]#])(?:[^\s.=,{}\[\]#]++[ \t]*+\.[ \t]*+){64}")
-"""More than 64 words joined by dots: tomllib takes the square of the number of parts of a key."""
+"""A key of more than 64 parts: the time of tomllib is quadratic in the number of parts."""
 
 
-# Unlike those of Path, these raise nothing for names that are too long.
+# Unlike the methods of Path, these functions do not raise for too long names.
 
 
 def exists(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a file of any kind."""
+    """Whether a path exists."""
     return os.path.exists(path)  # noqa: PTH110
 
 
 def is_file(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a regular file."""
+    """Whether a path is a regular file."""
     return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a folder."""
+    """Whether a path is a folder."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def read_bytes(file: Path, expected: str, error: type[ValueError]) -> bytes:
-    """The bytes of a regular file. expected: "a TOML file", for the message of the error."""
+    """The bytes of a regular file. expected: "a TOML file", for the message."""
     if not is_file(file):
         reason = "found a folder" if is_folder(file) else "found no regular file"
         if not exists(file):
@@ -62,12 +60,12 @@ def read_bytes(file: Path, expected: str, error: type[ValueError]) -> bytes:
 
 
 def encoding_of(data: bytes) -> str:
-    """The encoding of a text by its byte order mark; empty for UTF-8 and where there is no mark."""
+    """The encoding of a text by its byte order mark; empty for UTF-8 or without a mark."""
     return next((name for mark, name in _ENCODINGS if data.startswith(mark)), "")
 
 
 def read_text(file: Path, expected: str, error: type[ValueError]) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark, lines ended by line feeds."""
+    """The text of a UTF-8 file, with or without byte order mark; line ends become line feeds."""
     data = read_bytes(file, expected, error)
     encoding = encoding_of(data)
     if encoding:
@@ -99,24 +97,24 @@ def read_toml(file: Path, error: type[ValueError]) -> dict[str, Any]:
 
 
 def check_file(file: Path) -> None:
-    """Raises ValueError where a file cannot be written, as its folder does not exist."""
+    """Raises ValueError if a file cannot be written because its folder does not exist."""
     if file.is_dir() or not file.resolve().parent.is_dir():
         raise ValueError(f"--out {file}: expected a file in a folder that exists")
 
 
 def check_folder(folder: Path) -> None:
-    """Raises ValueError where a folder cannot be made, because a file is in its place."""
-    there = next(each for each in (folder, *folder.parents) if each.exists())
-    if not there.is_dir():
-        raise ValueError(f"--out {folder}: expected a folder, {there} is a file")
+    """Raises ValueError if a folder cannot be created because a file has its name."""
+    present = next(each for each in (folder, *folder.parents) if each.exists())
+    if not present.is_dir():
+        raise ValueError(f"--out {folder}: expected a folder, {present} is a file")
 
 
 @contextmanager
 def written_whole(file: Path, suffix: str | None = None) -> Iterator[Path]:
-    """A name beside `file` to write to; what is there at the end takes its place.
+    """A temporary path in the same folder, which replaces `file` at the end.
 
-    Where the body raises, `file` stays as it was. suffix: of that name, for readers that go by it;
-    that of the file by default.
+    If the body raises, `file` remains unchanged. suffix: of the temporary path, by default that of
+    the file.
     """
     part = file.with_name(f".{file.stem}.part{file.suffix if suffix is None else suffix}")
     try:
@@ -127,29 +125,29 @@ def written_whole(file: Path, suffix: str | None = None) -> Iterator[Path]:
 
 
 def shipped_names(folder: Path) -> list[str]:
-    """What is shipped in a folder."""
+    """The names of the TOML files in a folder."""
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def find_shipped(kind: str, folder: Path, asked: str | PathLike[str]) -> Path:
-    """The file that a name or a path means. kind: "scene", "vehicle", for the message.
+def find_shipped(kind: str, folder: Path, name: str | PathLike[str]) -> Path:
+    """The file of a shipped name, or of a path. kind: "scene" or "vehicle", for the message.
 
-    Raises ParameterError, with the nearest name, where there is none.
+    Raises ParameterError with the most similar name if there is none.
     """
     try:
-        text = fspath(asked)
+        text = fspath(name)
     except TypeError:
         text = None
     if not isinstance(text, str):
         expected = "a name, or the path of a TOML file"
-        raise ParameterError(f"{kind} = {asked!r:.100}: expected {expected}")
-    if isinstance(asked, str) and not text.endswith(".toml") and not set(text) & {"/", "\\"}:
+        raise ParameterError(f"{kind} = {name!r:.100}: expected {expected}")
+    if isinstance(name, str) and not text.endswith(".toml") and not set(text) & {"/", "\\"}:
         shipped = shipped_names(folder)
         if text in shipped:
             return folder / f"{text}.toml"
         raise ParameterError(
             f"no {kind} {text!r}{nearest(text, shipped) or '.'} "
-            f"The shipped ones are {', '.join(shipped)}; or give the path of a TOML file"
+            f"Expected one of {', '.join(shipped)}, or the path of a TOML file"
         )
     path = Path(text)
     if not is_file(path):

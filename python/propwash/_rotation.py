@@ -1,15 +1,18 @@
-"""Rotations: matrices of unit quaternions, scalar first, and of directions."""
+"""Rotations: unit quaternions, scalar first, and rotation matrices."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+Quaternion = tuple[float, float, float, float]
 
 
 def rotation(q: ArrayLike) -> Array:
-    """(…, 3, 3) matrices of unit quaternions (…, 4): from the body's axes to the world's."""
+    """(…, 3, 3) matrices of unit quaternions (…, 4), from body to world axes."""
     w, x, y, z = np.moveaxis(np.asarray(q, dtype=np.float64), -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -19,9 +22,25 @@ def rotation(q: ArrayLike) -> Array:
     return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
 
+def about_z(angle: float) -> Quaternion:
+    """The unit quaternion of a rotation by `angle` [rad] about z."""
+    return (math.cos(0.5 * angle), 0.0, 0.0, math.sin(0.5 * angle))
+
+
+def product(a: Quaternion, b: Quaternion) -> Quaternion:
+    """The Hamilton product of two quaternions: first the rotation b, then a."""
+    (aw, ax, ay, az), (bw, bx, by, bz) = a, b
+    return (
+        aw * bw - ax * bx - ay * by - az * bz,
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+    )
+
+
 def tilts(z: Array) -> Array:
-    """(K, 3, 3): the least turns that take the vertical to unit vectors (K, 3)."""
+    """(K, 3, 3) the smallest rotations that take the vertical to unit vectors (K, 3)."""
     x, y, up = z.T
-    share = 1.0 / np.maximum(1.0 + up, 1e-6)
-    rows = [[1.0 - x * x * share, -x * y * share, x], [-x * y * share, 1.0 - y * y * share, y]]
+    scale = 1.0 / np.maximum(1.0 + up, 1e-6)
+    rows = [[1.0 - x * x * scale, -x * y * scale, x], [-x * y * scale, 1.0 - y * y * scale, y]]
     return np.moveaxis(np.array([*rows, [-x, -y, up]]), -1, 0)

@@ -332,10 +332,10 @@ def test_rate_controller_is_its_equations(
         if gyroscopic_term:
             torque += np.cross(rates, inertia @ rates)
         found = controller.update(reading, command)
-        assert np.allclose(found.wanted.torque, torque, rtol=1e-8, atol=1e-10)
-        assert found.wanted.thrust == 17.0
+        assert np.allclose(found.desired.torque, torque, rtol=1e-8, atol=1e-10)
+        assert found.desired.thrust == 17.0
         assert np.array_equal(
-            found.speeds, allocation.allocate(found.wanted.torque, found.wanted.thrust)
+            found.speeds, allocation.allocate(found.desired.torque, found.desired.thrust)
         )
         assert np.allclose(found.attained.torque, allocation.attained(found.speeds).torque)
         assert np.allclose(controller.filtered_rates, rates, rtol=1e-12, atol=1e-14)

@@ -55,7 +55,7 @@ PARAMETERS: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "one number for a list": (
         lambda: assigned("motor.time_constant_up", np.full((2, 4), 0.03)),
-        "give the vehicle a list, one number for each rotor, first",
+        "first set a list in the vehicle, with one number for each rotor",
     ),
     "an unknown field": (lambda: vehicle(bdy=1), "no field 'bdy'; did you mean 'body'"),
     "a group of another class": (lambda: vehicle(body=3), "body = 3: expected BodyParameters"),

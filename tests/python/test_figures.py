@@ -317,7 +317,7 @@ def test_scenes_without_gates_are_drawn_without() -> None:
 @pytest.mark.parametrize(
     ("landmarks", "says"),
     [
-        ({"target": [0.0, 0.0]}, r"landmarks\['target'\]: expected finite numbers of shape"),
+        ({"target": [0.0, 0.0]}, r"landmarks\['target'\]: expected finite numbers"),
         ({"target": [0.0, 0.0, np.nan]}, r"landmarks\['target'\]: expected finite"),
         ({"target": "here"}, r"landmarks\['target'\]"),
     ],

@@ -71,7 +71,7 @@ def test_a_unique_last_part_is_a_name() -> None:
         new().set_parameters(masss=1.0)
     with pytest.raises(KeyError, match=r"'body\.mas'.*did you mean 'body\.mass'"):
         parameters["body.mas"]
-    with pytest.raises(KeyError, match=r"'zzz'.*there are body\.mass"):
+    with pytest.raises(KeyError, match=r"'zzz'.*expected one of body\.mass"):
         parameters["zzz"]
     with pytest.raises(pw.ParameterError, match="key"):
         parameters[3]  # type: ignore[index]
@@ -202,9 +202,9 @@ BAD: list[tuple[str, Any, str]] = [
     ("mass", np.ones(7, dtype=bool), r"body\.mass: expected.*bool"),
     ("thrust_coefficient", np.ones((7, 3)), r"rotors\.thrust_coefficient: expected.*\(7, 4\)"),
     ("thrust_coefficient", -1.0, r"(?s)vehicle 0:.*rotors\[0\]\.thrust_coefficient = -1"),
-    ("imu.rate", 100.0, r"imu\.rate: is the same for all vehicles"),
-    ("command_delay", 0.0, r"motor\.command_delay: is the same"),
-    ("nominal_voltage", 4.0, r"battery\.nominal_voltage: is the same"),
+    ("imu.rate", 100.0, r"imu\.rate: is common to all vehicles"),
+    ("command_delay", 0.0, r"motor\.command_delay: is common"),
+    ("nominal_voltage", 4.0, r"battery\.nominal_voltage: is common"),
 ]
 
 

@@ -232,12 +232,12 @@ def test_snapshots_of_other_sensors_are_refused() -> None:
     bare, fleet = fleet_of(), fleet_of()
     equip(fleet)
     plain, equipped = bare.snapshot(), fleet.snapshot()
-    with pytest.raises(ValueError, match="without sensors, got one of a fleet with"):
+    with pytest.raises(ValueError, match="without sensors, got one with sensors"):
         bare.restore(equipped)
     bare.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03)
     ours = bare.snapshot()
     for snapshot in (plain, equipped, ours[:-5], ours[:20], ours + b"x", b"", b"pwsense1"):
-        with pytest.raises(ValueError, match="snapshot: expected one of a fleet with the sensors"):
+        with pytest.raises(ValueError, match="snapshot: expected the snapshot of a fleet with"):
             bare.restore(snapshot)
     different: list[Any] = [
         lambda f: f.attach(pw.RangeFinder(WORLD), 51.0, latency=0.03),
@@ -248,7 +248,7 @@ def test_snapshots_of_other_sensors_are_refused() -> None:
     for attach in different:
         fleet = fleet_of()
         attach(fleet)
-        with pytest.raises(ValueError, match="must be the same"):
+        with pytest.raises(ValueError, match="must agree"):
             bare.restore(fleet.snapshot())
     assert bare.snapshot() == ours
     larger = fleet_of(5)
@@ -394,10 +394,10 @@ def test_names_slots_and_detaching() -> None:
     ("arguments", "message"),
     [
         (("range", 50.0), "sensor: expected a sensor"),
-        ((pw.Barometer(), 0.0), "rate: expected a number > 0"),
-        ((pw.Barometer(), 961.0), "rate: expected at most one sample a step"),
+        ((pw.Barometer(), 0.0), "rate: expected a finite number > 0"),
+        ((pw.Barometer(), 961.0), "rate: expected at most one sample per step"),
         ((pw.Barometer(), np.nan), "rate: expected a finite number"),
-        ((pw.Barometer(), 50.0, -0.1), "latency: expected a number >= 0"),
+        ((pw.Barometer(), 50.0, -0.1), "latency: expected a finite number >= 0"),
         ((pw.Beacons(WORLD, pw.Camera(position=np.zeros((3, 3)))), 50.0), "poses of 3 bodies"),
     ],
 )
@@ -409,7 +409,7 @@ def test_what_cannot_be_attached_is_refused(arguments: tuple[Any, ...], message:
     assert dict(fleet.sensors) == {}
     assert fleet.snapshot() == before
     fleet.attach(pw.Barometer(), 50.0)
-    with pytest.raises(ValueError, match="name: expected one that no sensor"):
+    with pytest.raises(ValueError, match="name: expected a name that is not in use"):
         fleet.attach(pw.Barometer(), 50.0, name="barometer")
 
 

@@ -107,7 +107,7 @@ def test_a_spoilt_snapshot_is_refused_and_nothing_changes(
     part[place[-1]] = value
     fleet.step(HOVER, substeps=100)
     before = fleet.snapshot()
-    with pytest.raises(ValueError, match="cut off or changed"):
+    with pytest.raises(ValueError, match="truncated or modified"):
         fleet.restore(snapshot[:8] + msgspec.msgpack.encode(content))
     assert fleet.snapshot() == before
     fleet.step(HOVER, substeps=100)

@@ -114,7 +114,9 @@ def test_wrong_shapes_are_refused(there: Converter, back: Converter, size: int, 
     for convert in (there, back):
         with pytest.raises((ValueError, TypeError)):
             convert(value)
-        with pytest.raises(ValueError, match=rf"expected .* {size}\), got shape \(2,\)"):
+        with pytest.raises(
+            ValueError, match=rf"expected .* {size}\), got an array of shape \(2,\)"
+        ):
             convert(np.zeros(2))
 
 

@@ -155,7 +155,7 @@ def test_options_without_effect_are_refused(options: dict[str, Any], says: str) 
         ({"autoreset_mode": ["a"]}, "autoreset_mode: expected one of"),
         (
             {"randomize": {"motor.speed_max": ("uniform", [2000] * 4, [2200] * 4)}},
-            "give the vehicle a list, one number for each rotor, first",
+            "first set a list in the vehicle, with one number for each rotor",
         ),
     ],
 )

@@ -14,7 +14,6 @@ PACKAGE = Path(__file__).resolve().parents[2] / "python" / "propwash"
 ORDER = (
     "_core",
     "_checks",
-    "_sensor_checks",
     "_rotation",
     "_files",
     "integrate",

@@ -110,7 +110,7 @@ def test_sensors_out_of_range_and_other_snapshots_are_refused() -> None:
     with pytest.raises(TypeError, match="noise: expected True or False"):
         pw.Imu("flightgoggles", noise=1)  # type: ignore[arg-type]
     imu = pw.Imu(pw.ImuParameters(position=(0.1, 0.0, 0.0)))
-    with pytest.raises(ValueError, match="as the sensor has a lever arm"):
+    with pytest.raises(ValueError, match="for a sensor with a lever arm"):
         imu.read(AT_REST, [0.0, 0.0, 0.0])
     for other in (b"", b"propwash", imu.snapshot()[:-1], pw.Multicopter().snapshot()):
         with pytest.raises(ValueError, match="snapshot: expected"):

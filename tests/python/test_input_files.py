@@ -216,7 +216,10 @@ def test_yaml_of_many_aliases_is_refused_at_once(tmp_path: Path) -> None:
     [
         ("v 0 0 0\nf 1 2 99999999999999999999", "line 2: 'f 1 2 99999999999999999999': expected"),
         ("f 1 2 -99999999999999999999", "line 1: 'f 1 2 -99999999999999999999': expected f and"),
-        ("v 0 0 0\nv 0 1 0\nv 1 0 0\nf 1 2 4", "line 4: 'f 1 2 4': expected indices of vertices"),
+        (
+            "v 0 0 0\nv 0 1 0\nv 1 0 0\nf 1 2 4",
+            "line 4: 'f 1 2 4': expected indices of the 3 vertices",
+        ),
         ("v 0 0\nf 1 2 3", "line 1: 'v 0 0': expected v and 3 numbers"),
         ("v 0 0 1e400", "line 1: 'v 0 0 1e400': expected v and 3 numbers, at most 1e"),
         ("v 0 0 nan", "line 1: 'v 0 0 nan': expected"),
@@ -236,7 +239,7 @@ def test_an_stl_file_that_promises_more_than_it_has_is_refused(tmp_path: Path) -
     path = tmp_path / "statue.stl"
     for count in (2**32 - 1, 4, 0x80000000):
         path.write_bytes(bytes(80) + struct.pack("<I", count) + bytes(150))
-        with pytest.raises(ParameterError, match=rf"statue\.stl: .* 234 bytes, for {count} tri"):
+        with pytest.raises(ParameterError, match=rf"statue\.stl: .* {count} triangles, got 234"):
             _mesh(path)
     record = struct.pack("<12fH", *[0.0] * 11, math.nan, 0)
     path.write_bytes(bytes(80) + struct.pack("<I", 2) + bytes(50) + record)
@@ -289,9 +292,9 @@ def test_a_generator_refuses_numbers_before_it_makes_items(
 
 
 def test_a_generator_takes_the_least_first() -> None:
-    with pytest.raises(ParameterError, match=r"generator\.trunk_radius = .*: expected the least"):
+    with pytest.raises(ParameterError, match=r"generator\.trunk_radius = .*: expected the minimum"):
         Forest(**{**WOOD, "trunk_radius": (0.4, 0.1)})
-    with pytest.raises(ParameterError, match=r"generator\.crate = .*: expected the least first"):
+    with pytest.raises(ParameterError, match=r"generator\.crate = .*: expected the minimum first"):
         Warehouse(**{**HALL, "crate": (1.0, 0.5)})
 
 

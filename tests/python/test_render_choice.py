@@ -83,11 +83,11 @@ def test_one_of_two_renderers_may_have_nothing_to_render() -> None:
     ("names", "message"),
     [
         ("front", "render: expected a list of names, or None for all, got 'front'"),
-        (["front", "back"], "render: no 'back' here; there are 'front', 'down'"),
+        (["front", "back"], "render: expected 'front', 'down', got 'back'"),
         ({"front": True, "down": False}, "render: expected a list of names"),
-        ([True, False], "render: no True here"),
+        ([True, False], "render: expected 'front', 'down', got True"),
         (True, "render: expected a list of names"),
-        ([["front"]], r"render: no \['front'\] here"),
+        ([["front"]], r"render: expected 'front', 'down', got \['front'\]"),
     ],
 )
 def test_an_invalid_choice_of_cameras_is_refused_and_sends_nothing(

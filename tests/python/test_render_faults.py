@@ -224,7 +224,7 @@ def test_depth_of_a_renderer_that_knows_rgb_alone_says_what_to_do(ports: tuple[i
     with (
         FakeRenderer(ports, swallow=0, v2=True),
         Client("room", [RenderCamera("far", "depth")], ports=ports, **SIZE) as client,
-        pytest.raises(ProtocolError, match=r"'far' of kind 'depth'.*ask for kind='rgb'"),
+        pytest.raises(ProtocolError, match=r"'far' of kind 'depth'.*use kind='rgb'"),
     ):
         client.request_vehicle(1, *AHEAD)
 
@@ -250,7 +250,9 @@ def test_a_renderer_that_does_not_answer_is_told_from_one_that_is_not_there(
     with (
         FakeRenderer(ports, swallow=10**6),
         Client("nowhere", ports=ports, **SIZE) as client,
-        pytest.raises(RenderTimeoutError, match=r"a renderer listens.*-output-port.*'nowhere'"),
+        pytest.raises(
+            RenderTimeoutError, match=r"a renderer is connected.*-output-port.*'nowhere'"
+        ),
     ):
         client.request_vehicle(1, *AHEAD, timeout=0.6)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from propwash import _core
-from propwash.render import _images, images
+from propwash.render import images
 from propwash.render.cameras import Kind, RenderCamera, RenderObject, stereo
 from propwash.render.offscreen import Offscreen
 from propwash.world import Box, Gate, Plane, Scene, Sphere
@@ -84,14 +84,14 @@ def test_what_is_further_than_the_range_has_the_largest_depth() -> None:
 def test_normals_are_in_the_axes_of_the_picture() -> None:
     wall = Box(name="wall", category="wall", position=(5.0, 0.0, 0.0), size=(1.0, 2.0, 9.0))
     frame = studio(wall).render(["normals"], (0.0, 0.0, 1.0))
-    normals = _images.unit_normals(frame.images["normals"])
+    normals = images.unit_normals(frame.images["normals"])
     middle = normals[HEIGHT // 2, WIDTH // 2]
     np.testing.assert_allclose(middle, (0.0, 0.0, 1.0), atol=0.005)  # towards the camera
     np.testing.assert_allclose(normals[-1, 0], (0.0, 1.0, 0.0), atol=0.005)  # the ground: up
     assert np.all(np.isnan(normals[0, 0]))
     turned = studio(wall).render(["normals"], (0.0, 0.0, 1.0), turn((0.0, 0.0, 1.0), 0.3))
     # a camera that has turned to the left has the normal of the wall point to its left
-    seen = _images.unit_normals(turned.images["normals"])[HEIGHT // 2, WIDTH - 20]
+    seen = images.unit_normals(turned.images["normals"])[HEIGHT // 2, WIDTH - 20]
     np.testing.assert_allclose(seen, (-math.sin(0.3), 0.0, math.cos(0.3)), atol=0.005)
 
 
@@ -144,7 +144,7 @@ def test_a_body_that_moves_flows_and_the_rest_stands() -> None:
     offscreen.render("flow", (0.0, 0.0, 1.5), objects=gate(0.0))
     frame = offscreen.render(["flow", "instance"], (0.0, 0.0, 1.5), objects=gate(0.2))
     flow = images.flow_in_pixels(frame.images["flow"])
-    on_gate = _images.id_numbers(frame.images["instance"]) == 2
+    on_gate = images.id_numbers(frame.images["instance"]) == 2
     front = 4.0 - 0.06  # m, where its face is
     moved = flow[on_gate]
     assert len(moved) > 100
@@ -158,13 +158,13 @@ def test_a_body_that_moves_flows_and_the_rest_stands() -> None:
 def test_a_gate_dead_ahead_is_about_the_centre_of_the_picture() -> None:
     gate = Gate(name="Gate1", category="gate", position=(6.0, 0.0, 2.0), width=2.0, height=2.0)
     frame = studio(gate).render(["instance", "rgb", "semantic"], (0.0, 0.0, 2.0))
-    on_gate = _images.id_numbers(frame.images["instance"]) == 2
+    on_gate = images.id_numbers(frame.images["instance"]) == 2
     v, u = np.nonzero(on_gate)
     assert u.mean() + 0.5 == pytest.approx(WIDTH / 2.0, abs=1e-9)
     assert v.mean() + 0.5 == pytest.approx(HEIGHT / 2.0, abs=1e-9)
     assert not on_gate[HEIGHT // 2, WIDTH // 2]  # through the opening
-    assert set(_images.id_numbers(frame.images["semantic"])[on_gate]) == {
-        _images.category_number("gate")
+    assert set(images.id_numbers(frame.images["semantic"])[on_gate]) == {
+        images.category_number("gate")
     }
     assert sorted(frame.landmarks.ids) == ["Gate1_1", "Gate1_2", "Gate1_3", "Gate1_4"]
     assert frame.landmarks.u.mean() == pytest.approx(WIDTH / 2.0)
@@ -250,7 +250,7 @@ def test_grey_is_the_luma_of_the_colour_and_a_box_has_a_shadow() -> None:
     luma = rgb @ (0.299, 0.587, 0.114)
     assert np.all(np.abs(frame.images["grey"] - luma) <= 0.501)
     bare = studio(look="noon").render("grey", (0.0, 0.0, 3.0)).images["grey"].astype(int)
-    on_ground = _images.id_numbers(frame.images["instance"]) == 1
+    on_ground = images.id_numbers(frame.images["instance"]) == 1
     darker = on_ground & (frame.images["grey"] < 0.7 * bare)
     same = on_ground & (frame.images["grey"] == bare)
     assert darker.sum() > 20
@@ -262,7 +262,7 @@ def test_stereo_pictures_differ_by_the_disparity() -> None:
     pair = stereo("instance", baseline=0.32)
     frame = studio(ball).render(pair, (0.0, 0.0, 1.5))
     columns = [
-        np.nonzero(_images.id_numbers(frame.images[name]) == 2)[1].mean()
+        np.nonzero(images.id_numbers(frame.images[name]) == 2)[1].mean()
         for name in ("left", "right")
     ]
     assert columns[0] - columns[1] == pytest.approx(FOCAL * 0.32 / 5.0, abs=0.1)
@@ -270,16 +270,16 @@ def test_stereo_pictures_differ_by_the_disparity() -> None:
 
 def test_colours_of_ids_can_be_taken_back() -> None:
     numbers = np.array([0, 1, 2, 77, 40_000, 2**24 - 1])
-    np.testing.assert_array_equal(_images.id_numbers(_images.id_colours(numbers)), numbers)
-    assert not _images.id_colours(0).any()
-    assert [_images.category_number(name) for name in _images.CATEGORIES] == list(
-        range(1, len(_images.CATEGORIES) + 1)
+    np.testing.assert_array_equal(images.id_numbers(images.id_colours(numbers)), numbers)
+    assert not images.id_colours(0).any()
+    assert [images.category_number(name) for name in images.CATEGORIES] == list(
+        range(1, len(images.CATEGORIES) + 1)
     )
-    assert _images.category_number("a thing of my own") >= 64
-    with pytest.raises(ValueError, match="whole ones"):
-        _images.id_colours([1.5])
+    assert images.category_number("a thing of my own") >= 64
+    with pytest.raises(ValueError, match="whole numbers"):
+        images.id_colours([1.5])
     with pytest.raises(ValueError, match="uint8"):
-        _images.id_numbers(np.zeros((2, 2)))
+        images.id_numbers(np.zeros((2, 2)))
 
 
 def test_threads_and_pictures_taken_together_change_nothing() -> None:
@@ -336,7 +336,7 @@ def test_looks_differ_and_a_ceiling_has_a_lamp() -> None:
         ({"vertical_fov_deg": 180.0}, "vertical_fov_deg: expected"),
         ({"antialias": 9}, "antialias: expected a whole number from 1 to 8"),
         ({"threads": 0}, "threads: expected"),
-        ({"look": "midnight"}, "look: expected one of 'auto', 'morning'"),
+        ({"look": "midnight"}, "look: expected 'auto', 'morning'"),
     ],
 )
 def test_what_cannot_be_is_refused(options: dict[str, object], text: str) -> None:
@@ -351,7 +351,7 @@ def test_a_render_that_cannot_be_is_refused_and_the_next_one_is_right() -> None:
         offscreen.render("colour", (0.0, 0.0, 2.0))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="position: expected"):
         offscreen.render("rgb", (0.0, math.nan, 2.0))
-    with pytest.raises(ValueError, match="given twice"):
+    with pytest.raises(ValueError, match="twice"):
         offscreen.render(["rgb", "rgb"])
     for wrong in (5, [5], [None, "rgb"]):
         with pytest.raises(

@@ -16,7 +16,7 @@ import pytest
 from fake_renderer import free_pair
 from helpers import hear_ctrl_c
 from propwash import _core
-from propwash.render import _images
+from propwash.render import images
 from propwash.render._reference import Shot
 from propwash.render.cameras import CHANNELS, KINDS, RenderCamera, RenderObject
 from propwash.render.offscreen import Offscreen
@@ -134,7 +134,7 @@ def test_bodies_are_shown_by_the_name_of_their_kind(prefab: str, category: str) 
     message = payload([camera("s", "semantic")], objects=[body])
     frames = frames_of(server(), message)
     picture = _core.decode_answer([bytes(frame) for frame in frames]).images["s"]
-    assert _images.category_number(category) in _images.id_numbers(picture)
+    assert images.category_number(category) in images.id_numbers(picture)
 
 
 def test_a_camera_that_is_not_to_render_is_left_out() -> None:
@@ -192,7 +192,7 @@ def test_pictures_that_are_too_many_are_refused_with_what_is_allowed() -> None:
     cameras = [camera(f"c{number}") for number in range(5)]
     assert renderer.answer(payload(cameras, width=16384, height=16384)) is None
     assert renderer.counts["refused"] == 1
-    assert "take smaller pictures or fewer cameras" in lines[-1]
+    assert "use smaller images or fewer cameras" in lines[-1]
 
 
 def test_mutated_poses_never_end_it() -> None:
@@ -223,7 +223,7 @@ def test_published_scenes_have_one_that_stands_for_them() -> None:
     assert {stage.scene for stage in STAGES.values()} <= set(scene_names())
     renderer = server(scene=None)
     message = payload([camera("s", "semantic", position=(18.5, 6.5, 6.0))], width=32, height=24)
-    gates = _images.category_number("gate")
+    gates = images.category_number("gate")
     seen = {}
     for number, name in enumerate(
         ("Abandoned_Factory_Morning", "Abandoned_Factory_Morning_No_Gates")
@@ -238,7 +238,7 @@ def test_published_scenes_have_one_that_stands_for_them() -> None:
         )
         frames = frames_of(renderer, turned)
         picture = _core.decode_answer([bytes(frame) for frame in frames]).images["s"]
-        seen[name] = gates in _images.id_numbers(picture)
+        seen[name] = gates in images.id_numbers(picture)
     assert seen == {"Abandoned_Factory_Morning": True, "Abandoned_Factory_Morning_No_Gates": False}
     frames_of(renderer, changed(message, sceneFilename="Abandoned_Factory_Sunset", ntime=8))
     assert renderer.look == "sunset"
@@ -248,17 +248,17 @@ def test_published_scenes_have_one_that_stands_for_them() -> None:
     lines: list[str] = []
     odd = server(scene=None, log=lines.append)
     frames_of(odd, changed(message, sceneFilename="Atlantis"))
-    assert "'Atlantis' is not known here" in lines[0]
+    assert "'Atlantis' is unknown" in lines[0]
 
 
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"ports": (10253, 10253)}, "two different numbers from 1 to 65535"),
-        ({"ports": (0, 99999)}, "two different numbers from 1 to 65535"),
+        ({"ports": (10253, 10253)}, "ports: expected a pair"),
+        ({"ports": (0, 99999)}, "ports: expected a pair"),
         ({"client_ip": "localhost"}, "not a host name"),
         ({"scene": "Atlantis"}, "alphapilot"),
-        ({"look": "midnight"}, "look: expected one of"),
+        ({"look": "midnight"}, "look: expected"),
         ({"threads": 0}, "threads: expected"),
     ],
 )
@@ -309,7 +309,7 @@ def test_malformed_messages_over_sockets_do_not_end_it() -> None:
 
 
 def test_a_silence_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("propwash.render.server.MEMORY", 0.2)
+    monkeypatch.setattr("propwash.render.server.SESSION_TIMEOUT", 0.2)
     with running(lambda ports: server(ports=ports)) as (_, client):
         moved = [camera("f", "flow", position=(0.0, 0.2, 1.5))]
         client.request(payload([camera("f", "flow")], ntime=1))
@@ -350,8 +350,8 @@ def test_the_command_answers_a_client_and_ends_at_ctrl_c() -> None:
     [
         (["--scene", "Atlantis"], "Atlantis"),
         (["--client-ip", "nowhere"], "not a host name"),
-        (["--port", "1", "1"], "two different numbers"),
-        (["--look", "midnight"], "look: expected one of"),
+        (["--port", "1", "1"], "ports: expected a pair"),
+        (["--look", "midnight"], "look: expected"),
     ],
 )
 def test_the_command_says_what_is_wrong(arguments: list[str], text: str) -> None:

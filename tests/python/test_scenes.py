@@ -349,7 +349,7 @@ def test_a_mesh_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(pw.ParameterError, match=r"box\.obj, line 1: 'v 1 2 x': expected v"):
         read(tmp_path, text)
     (tmp_path / "box.obj").write_text("v 1 2 3\nf 1 2 3\n")
-    with pytest.raises(pw.ParameterError, match=r"line 2: .* indices of vertices, of which .* 1"):
+    with pytest.raises(pw.ParameterError, match=r"line 2: .* indices of the 1 vertices"):
         read(tmp_path, text)
     (tmp_path / "box.obj").write_text("v 1 2 3\n")
     with pytest.raises(pw.ParameterError, match="no triangles"):

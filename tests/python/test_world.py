@@ -103,14 +103,14 @@ def test_shapes_and_types_of_rays() -> None:
         ([0, 0], [0, 0, 1], r"origins: expected numbers of shape \(…, 3\)"),
         ([0, 0, 0], "up", "directions: expected numbers"),
         ([[0, 0, 0], [0]], [0, 0, 1], "origins: expected numbers"),
-        (np.zeros((2, 3)), np.zeros((3, 3)), "go together"),
+        (np.zeros((2, 3)), np.zeros((3, 3)), "shapes that broadcast"),
     ],
 )
 def test_rays_that_cannot_be(origins: Any, directions: Any, words: str) -> None:
     scene = Scene([Plane(name="ground")])
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match=words):
         scene.raycast(origins, directions)
-    with pytest.raises(ValueError, match=r"start|end"):
+    with pytest.raises((ValueError, TypeError), match=r"start|end"):
         scene.visible(origins, directions)
 
 
@@ -118,7 +118,7 @@ def test_other_arguments_that_cannot_be() -> None:
     scene = Scene([Plane(name="ground")])
     wrong: Any
     for wrong in (0.0, -1.0, math.nan, "far", None, True, [1.0]):
-        with pytest.raises(ValueError, match="max_range: expected a number > 0"):
+        with pytest.raises((ValueError, TypeError), match="max_range: expected a number > 0"):
             scene.raycast([0, 0, 1], [0, 0, 1], max_range=wrong)
     with pytest.raises(TypeError, match="threads"):
         scene.raycast([0, 0, 1], [0, 0, 1], threads=1.5)  # type: ignore[arg-type]

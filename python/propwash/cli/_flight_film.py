@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash.cli._training_curve import SHOWN, landmarks_of, scene_of
-from propwash.viz import flown as _flown
+from propwash.viz import flights as _flights
 from propwash.viz.figures import START, TARGET, Film, film_figure, filmed, labelled, name_points
-from propwash.viz.flown import gate_corners
+from propwash.viz.flights import gate_corners
 
 Array = NDArray[np.float64]
 Picture = NDArray[np.uint8]
@@ -44,7 +44,7 @@ class _Views:
         figure.suptitle(f"{title}: {self.position.shape[1]} of {count} flights", fontsize=11)
         scene = scene_of(envs)
         self.gates = [] if scene is None else list(scene.gates)
-        self.landmarks = _flown.landmarks(landmarks_of(envs))
+        self.landmarks = _flights.landmarks(landmarks_of(envs))
         columns = figure.subplots(1, 2)
         self.lines: list[list[Any]] = []
         self.dots: list[Any] = []

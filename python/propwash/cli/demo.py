@@ -14,7 +14,7 @@ from propwash._core import RateThrust
 from propwash.vehicle.multicopter import DEFAULT_DT, Multicopter, Trajectory
 from propwash.viz import paths_3d
 from propwash.viz.figures import AXES, COLOURS, labelled, legend_above, new_figure
-from propwash.viz.flown import flights
+from propwash.viz.flights import flights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,4 +1,4 @@
-"""The rate controller and its parts, the commands of the outer loops, linear models."""
+"""The rate controller and its parts, commands of the outer loops, and linear models."""
 
 from __future__ import annotations
 

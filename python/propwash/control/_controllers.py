@@ -1,4 +1,4 @@
-"""The rate controller and its parts by themselves, and the commands of the outer loops."""
+"""The rate controller and its parts: low-pass filter and control allocation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash import _core
+from propwash import _checks, _core
 from propwash._checks import checked_parameters
 from propwash._core import RateThrust
 from propwash.vehicle import files as vehicles
@@ -35,14 +35,14 @@ class Wrench:
 
 @dataclass(frozen=True)
 class RotorCommand:
-    """What one tick of the rate controller asks for, and what its rotors can give."""
+    """The output of one update of the rate controller."""
 
     speeds: Array
-    """(N,) rad/s, after the limits."""
-    wanted: Wrench
-    """What the control law asked for."""
+    """(N,) rad/s, within the limits."""
+    desired: Wrench
+    """The wrench of the control law."""
     attained: Wrench
-    """What the limited speeds give in steady state."""
+    """The steady-state wrench of the limited speeds."""
 
 
 class Allocation(_core.Allocation):
@@ -60,15 +60,15 @@ class Allocation(_core.Allocation):
         return Allocation, (self.parameters,)
 
     def attained(self, speeds: ArrayLike) -> Wrench:
-        """The wrench that rotor speeds (N,) [rad/s] give in steady state."""
+        """The steady-state wrench of rotor speeds (N,) [rad/s]."""
         return Wrench(*self._attained(speeds))
 
 
 class RateController(_core.RateController):
-    """Low-pass, PID, inversion and allocation: eqs. (19) to (23), in the published node's order.
+    """Low-pass, PID, inversion and allocation: eqs. (19) to (23), in the published order.
 
     vehicle: a name, the path of a TOML file, or VehicleParameters. dt: s, between updates.
-    Raises ParameterError for a vehicle that cannot be or whose rotors cannot hold its attitude.
+    Raises ParameterError for an invalid vehicle or one whose rotors cannot control its attitude.
     """
 
     def __init__(
@@ -83,13 +83,13 @@ class RateController(_core.RateController):
         return _rebuilt, (self.parameters, self._dt, self.snapshot())
 
     def update(self, gyroscope: ArrayLike, command: RateThrust) -> RotorCommand:
-        """One tick. gyroscope: (3,) rad/s, body frame.
+        """Runs one update. gyroscope: (3,) rad/s, body frame.
 
-        Raises ValueError for a wrong shape or a number that is not finite; filter and integrals
+        Raises ValueError for a wrong shape or numbers that are not finite; filter and integrals
         are then unchanged.
         """
-        speeds, wanted, attained = self._update(gyroscope, command)
-        return RotorCommand(speeds, Wrench(*wanted), Wrench(*attained))
+        speeds, desired, attained = self._update(gyroscope, command)
+        return RotorCommand(speeds, Wrench(*desired), Wrench(*attained))
 
 
 def _rebuilt(
@@ -101,12 +101,12 @@ def _rebuilt(
 
 
 class LowPass:
-    """Second-order low-pass filter, eq. (19): a Butterworth filter by its cut-off.
+    """Second-order low-pass filter, eq. (19), by default a Butterworth filter.
 
-    cutoff: Hz, the -3 dB point. dt: s, between samples. discretisation: "exact" for an input held
-    over dt, at any cut-off and rate, or "backward_euler" as in the published node.
-    stiffness, damping: p [1/s^2] and q [1/s] of eq. (19) in place of a cut-off.
-    channels: None for a signal of numbers, k for one of arrays of shape (k,).
+    cutoff: Hz, the -3 dB point. dt: s, between samples. discretisation: "exact" for an input
+        that is held during dt, or "backward_euler" as in the published node.
+    stiffness, damping: p [1/s^2] and q [1/s] of eq. (19), in place of a cut-off.
+    channels: None for a scalar signal, k for signals of shape (k,).
 
     Raises ParameterError for invalid parameters.
     """
@@ -122,50 +122,41 @@ class LowPass:
         discretisation: Discretisation = "exact",
         channels: int | None = None,
     ) -> None:
-        if discretisation not in ("exact", "backward_euler"):
-            raise ValueError(
-                f"discretisation: expected 'exact' or 'backward_euler', got {discretisation!r}"
-            )
-        if channels is not None and (
-            isinstance(channels, bool) or not isinstance(channels, int) or channels < 1
-        ):
-            raise ValueError(f"channels: expected None or a whole number >= 1, got {channels!r}")
+        _checks.choice("discretisation", discretisation, ("exact", "backward_euler"))
+        count = 1 if channels is None else _checks.whole_number("channels", channels, 1, 2**31 - 1)
         if cutoff is not None:
             if stiffness is not None or damping is not None:
                 raise ValueError("expected either cutoff, or stiffness and damping, got both")
-            number = isinstance(cutoff, int | float | np.floating | np.integer)
-            if isinstance(cutoff, bool) or not number or not 1e-100 < cutoff < 1e100:
-                raise ValueError(f"cutoff: expected a finite number > 0 [Hz], got {cutoff!r:.100}")
-            omega = 2.0 * math.pi * cutoff
+            expected = "a finite number > 0 [Hz]"
+            in_range = _checks.number("cutoff", cutoff, expected, lambda x: 1e-100 < x < 1e100)
+            omega = 2.0 * math.pi * in_range
             stiffness, damping = omega**2, math.sqrt(2.0) * omega
         if stiffness is None or damping is None:
             raise ValueError("expected cutoff [Hz], or stiffness [1/s^2] and damping [1/s]")
         self._channels = channels
-        self._filter = _core.LowPass(
-            stiffness, damping, dt, discretisation == "exact", 1 if channels is None else channels
-        )
+        self._filter = _core.LowPass(stiffness, damping, dt, discretisation == "exact", count)
 
     @overload
     def update(self, sample: float) -> float: ...
     @overload
     def update(self, sample: ArrayLike) -> float | Array: ...
     def update(self, sample: ArrayLike) -> float | Array:
-        """Takes the next sample, returns the filtered one; shape () or (channels,)."""
+        """Filters the next sample of shape () or (channels,)."""
         filtered = self.apply(np.asarray(sample)[np.newaxis])[0]
         return float(filtered) if self._channels is None else np.asarray(filtered)
 
     def apply(self, signal: ArrayLike) -> Array:
-        """Filters a signal of shape (T,) or (T, channels), going on from the last sample."""
+        """Filters a signal of shape (T,) or (T, channels), continuing from the last sample."""
         array = np.asarray(signal)
         if self._channels is not None:
             return self._filter.apply(array)
         if array.ndim != 1:
             raise ValueError(
                 f"signal: expected an array of shape (T,), got one of shape {array.shape}; for "
-                f"several channels make the filter with channels="
+                f"several channels construct the filter with channels="
             )
         return self._filter.apply(array[:, np.newaxis])[:, 0]
 
     def reset(self, value: float = 0.0) -> None:
-        """Starts again at rest at `value`; raises ValueError where it is not finite."""
+        """Restarts at rest at `value`. Raises ValueError unless it is finite."""
         self._filter.reset(value)

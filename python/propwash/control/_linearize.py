@@ -1,6 +1,6 @@
-"""Linear models of a vehicle: derivatives of its equations and of its step, exact but for rounding.
+"""Linear models of a vehicle, from derivatives of its equations of motion or of its step.
 
-They come from dual numbers through the equations that fly; see docs/linearize.md.
+Dual numbers compute the derivatives to rounding; see docs/linearize.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from propwash import _core
+from propwash import _checks, _core
 from propwash._core import RateThrust, RotorSpeeds
 from propwash.fleet import Fleet
 from propwash.vehicle import files as vehicles
@@ -36,16 +36,16 @@ Kind = Literal["continuous", "discrete"]
 CommandLevel = Literal["rotor_speeds", "rate_thrust"]
 
 _BODY = ("position", "velocity", "attitude", "body_rates")
-_MEMORY = ("filtered_rates", "filtered_rates_derivative", "integral")
+_CONTROLLER = ("filtered_rates", "filtered_rates_derivative", "integral")
 _READINGS = ("specific_force", "angular_rate")
 
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
-    """Perturbations about a point: dx/dt = A x + B u, or x_next = A x + B u; y = C x + D u.
+    """A model of perturbations: dx/dt = A x + B u, or x_next = A x + B u; y = C x + D u.
 
-    k states, m inputs, p outputs. Of a fleet, every array has an axis of vehicles in front.
-    The attitude is perturbed by a small rotation vector in body axes.
+    k states, m inputs, p outputs. For a fleet, every array has a leading axis of vehicles. The
+    perturbation of the attitude is a small rotation vector in body axes.
     """
 
     A: Array
@@ -65,12 +65,12 @@ class LinearModel:
     dt: float | None
     """s, of a discrete model; None for a continuous one."""
     drift: Array
-    """(k,) d/dt of the state at the point, or the next state less this one: 0 of an equilibrium."""
+    """(k,) time derivative of the state, or next state minus state; 0 for an equilibrium."""
 
     def to_control(self, index: int | None = None) -> control.StateSpace:
-        """The model as a control.StateSpace of python-control; `index` takes one of a fleet's.
+        """Converts to a control.StateSpace of python-control; `index` selects a vehicle of a fleet.
 
-        Names are "body_rates[x]" there, because python-control allows no dots.
+        Names become "body_rates[x]", as python-control does not allow dots.
 
         Raises ImportError without python-control, ValueError for a fleet's models without index.
         """
@@ -97,11 +97,11 @@ class LinearModel:
         )
 
     def index(self, name: str) -> int:
-        """The place of a state, else of an output, by its name; KeyError where there is none."""
+        """The index of a state or else of an output, by name. Raises KeyError."""
         for names in (self.states, self.outputs):
             if name in names:
                 return names.index(name)
-        raise KeyError(f"{name!r}: there is no such state or output; states are {self.states}")
+        raise KeyError(f"{name!r}: expected a state or output; states are {self.states}")
 
 
 def linearize(
@@ -116,45 +116,51 @@ def linearize(
     outputs: Iterable[str] | None = None,
     controller: ArrayLike | None = None,
 ) -> LinearModel:
-    """The linear model of a vehicle about a state and a command.
+    """Linearises a vehicle about a state and a command.
 
-    vehicle: a name, the path of a TOML file, VehicleParameters, or a Multicopter. Of a Fleet, all
-        vehicles are linearised, each with its own parameters.
-    state: with arrays (3,), (4,), (N,), or (n, …) for n models; None for hover trim at the origin,
-        or for where a Fleet is.
-    input: the command, one for all or n rows; None for the rotors' present speeds, or for no rates
-        and the weight of each vehicle.
-    kind: "continuous", or "discrete": the step of dt [s] as `integrator` computes it, with the
-        motors' command delay and, under rate_thrust, the rate controller's filter and integrals.
-        None: a Fleet's own, of a Multicopter its integrator; else "rk4" and 1/960 s.
-    command: "rotor_speeds" or "rate_thrust"; None for what `input` is, else rotor_speeds.
-    outputs: names of states, of rows such as "angular_rate" (three at once) or "rotor_command", or
-        of components such as "body_rates.x"; None for all states.
-    controller: (9,) or (n, 9), filtered rates [rad/s], their derivative [rad/s^2] and integrals
-        [rad] about which the rate controller is linearised, as np.concatenate puts together what
-        RateController.snapshot() gives; None: the filter is at rest at the state's rates.
+    vehicle: a name, the path of a TOML file, VehicleParameters, or a Multicopter. For a Fleet, each
+        vehicle is linearised with its parameters.
+    state: with arrays (3,), (4,), (N,), or (n, …) for n models; None: hover trim at the origin, or
+        the present state of a Fleet.
+    input: the command, one for all or n rows; None: the present rotor speeds, or zero rates and the
+        weight of each vehicle.
+    kind: "continuous", or "discrete": a step of dt [s] by `integrator`, with the command delay of
+        the motors and, for rate_thrust, the filter and integrals of the rate controller.
+    integrator, dt: None: those of a Fleet; the integrator of a Multicopter; else "rk4" and 1/960 s.
+    command: "rotor_speeds" or "rate_thrust"; None: the kind of `input`, else rotor_speeds.
+    outputs: names of states, of groups such as "angular_rate" or "rotor_command", or of components
+        such as "body_rates.x"; None: all states.
+    controller: (9,) or (n, 9), the state of the rate controller: filtered rates [rad/s], their
+        derivative [rad/s^2] and integrals [rad], the concatenated parts of
+        RateController.snapshot(); None: the filter is at rest at the rates of the state.
 
-    Noise and biases are zero, the IMU's resolution and range ideal, the battery at its nominal
-    voltage. Raises ParameterError for a vehicle that cannot be or cannot be controlled, ValueError
-    or TypeError for other arguments.
+    Noise and biases are zero, resolution and range of the IMU ideal, the battery voltage nominal.
+    Raises ParameterError for a vehicle that is invalid or not controllable, ValueError or TypeError
+    for other arguments.
 
     >>> model = linearize("flightgoggles", kind="discrete", command="rate_thrust")
     >>> model.A.shape, model.inputs[0]
     ((25, 25), 'rates.x')
     """
-    parameters, own, where = _subject(vehicle)
+    parameters, individual, present = _subject(vehicle)
     level = _level(command, input)
     _check_kind(kind, level)
     integrator, dt = _method(vehicle, integrator, dt)
-    where = where if state is None else state
-    points, single = _points(parameters, where, input, level, _weight(parameters, own))
-    points["controller"] = _memory(controller, points["body_rates"])
+    state = present if state is None else state
+    points, single = _points(parameters, state, input, level, _weight(parameters, individual))
+    points["controller"] = _controller_state(controller, points["body_rates"])
     if isinstance(vehicle, Fleet):
         single = False
         _check_rows(len(points["position"]), vehicle.size)
     with located(parameters if isinstance(vehicle, Multicopter | Fleet) else vehicle):
         a, b, c, d, drift = _core.linearize(
-            parameters, own, points, kind == "discrete", integrator, dt, level == "rate_thrust"
+            parameters,
+            individual,
+            points,
+            kind == "discrete",
+            integrator,
+            dt,
+            level == "rate_thrust",
         )
     names = _names(parameters, level, a.shape[1])
     rows = _rows(outputs, *names[::2])
@@ -167,12 +173,11 @@ def linearize(
 
 
 def _check_kind(kind: str, level: CommandLevel) -> None:
-    if kind not in ("continuous", "discrete"):
-        raise ValueError(f"kind: expected 'continuous' or 'discrete', got {kind!r:.100}")
+    _checks.choice("kind", kind, ("continuous", "discrete"))
     if kind == "continuous" and level == "rate_thrust":
         raise ValueError(
             "command: expected 'rotor_speeds' for a continuous model, because the rate controller "
-            "is a discrete one; take kind='discrete' and its dt"
+            "is discrete; use kind='discrete' and its dt"
         )
 
 
@@ -186,39 +191,33 @@ def _check_rows(rows: int, size: int) -> None:
 def _subject(
     vehicle: str | PathLike[str] | VehicleParameters | Multicopter | Fleet,
 ) -> tuple[VehicleParameters, dict[str, Array], MulticopterState | None]:
-    """Parameters, those that differ per vehicle, and where the vehicles are."""
+    """Parameters, those of individual vehicles, and the present state."""
     if isinstance(vehicle, Multicopter):
         return vehicle.parameters, {}, None
     if not isinstance(vehicle, Fleet):
         return vehicles.load(vehicle), {}, None
-    where = MulticopterState(
-        vehicle.position,
-        vehicle.velocity,
-        vehicle.attitude,
-        vehicle.body_rates,
-        vehicle.rotor_speeds,
-    )
-    own = {name: np.asarray(values) for name, values in vehicle.parameters.own().items()}
-    return vehicle._parameters, own, where
+    state = MulticopterState(**vars(vehicle.state))
+    individual = {name: np.asarray(values) for name, values in vehicle.parameters.own().items()}
+    return vehicle.vehicle, individual, state
 
 
 def _method(
     vehicle: object, integrator: Integrator | None, dt: float | None
 ) -> tuple[Integrator, float]:
-    """What is asked for, or what the vehicle flies with."""
-    own: Integrator = "rk4"
+    """The given integrator and dt, or those of the vehicle."""
+    default: Integrator = "rk4"
     if isinstance(vehicle, Fleet):
-        own = cast("Integrator", vehicle._options["integrator"])
+        default = cast("Integrator", vehicle._options["integrator"])
     elif isinstance(vehicle, Multicopter):
-        own = vehicle._options[0]
+        default = vehicle._options[0]
     step = vehicle.dt if isinstance(vehicle, Fleet) else DEFAULT_DT
-    return own if integrator is None else integrator, step if dt is None else dt
+    return default if integrator is None else integrator, step if dt is None else dt
 
 
-def _weight(parameters: VehicleParameters, own: dict[str, Array]) -> Array:
-    """N, of the vehicle, or of each."""
-    mass = np.asarray(own.get("body.mass", parameters.body.mass), dtype=np.float64)
-    gravity = np.asarray(own.get("body.gravity", parameters.body.gravity), dtype=np.float64)
+def _weight(parameters: VehicleParameters, individual: dict[str, Array]) -> Array:
+    """N, of the vehicle, or of each vehicle."""
+    mass = np.asarray(individual.get("body.mass", parameters.body.mass), dtype=np.float64)
+    gravity = np.asarray(individual.get("body.gravity", parameters.body.gravity), dtype=np.float64)
     size = np.linalg.norm(gravity, axis=-1)
     return np.asarray((mass.reshape(-1) if mass.ndim else mass) * size, dtype=np.float64)
 
@@ -226,13 +225,12 @@ def _weight(parameters: VehicleParameters, own: dict[str, Array]) -> Array:
 def _level(command: str | None, input: object) -> CommandLevel:
     if input is not None and not isinstance(input, RotorSpeeds | RateThrust):
         raise TypeError(f"input: expected RotorSpeeds, RateThrust or None, got {input!r:.100}")
-    given: CommandLevel = "rate_thrust" if isinstance(input, RateThrust) else "rotor_speeds"
+    level: CommandLevel = "rate_thrust" if isinstance(input, RateThrust) else "rotor_speeds"
     if command is None:
-        return given
-    if command not in ("rotor_speeds", "rate_thrust"):
-        raise ValueError(f"command: expected 'rotor_speeds' or 'rate_thrust', got {command!r:.100}")
-    if input is not None and command != given:
-        raise ValueError(f"command: expected {given!r}, which is what input is, got {command!r}")
+        return level
+    _checks.choice("command", command, ("rotor_speeds", "rate_thrust"))
+    if input is not None and command != level:
+        raise ValueError(f"command: expected {level!r}, the kind of input, got {command!r}")
     return "rate_thrust" if command == "rate_thrust" else "rotor_speeds"
 
 
@@ -243,7 +241,7 @@ def _points(
     level: CommandLevel,
     weight: Array,
 ) -> tuple[dict[str, Array], bool]:
-    """Rows of numbers about which to linearise, and whether the caller gave none."""
+    """The points of linearisation, as rows, and whether they are a single point without rows."""
     if state is None:
         with located(parameters):
             state = Multicopter(parameters, noise=False).trim()
@@ -251,7 +249,7 @@ def _points(
         raise TypeError(f"state: expected a MulticopterState or None, got {state!r:.100}")
     rotors = len(parameters.rotors)
     widths = {**dict.fromkeys(_BODY, 3), "attitude": 4, "rotor_speeds": rotors}
-    given = {name: (np.asarray(getattr(state, name)), width) for name, width in widths.items()}
+    arrays = {name: (np.asarray(getattr(state, name)), width) for name, width in widths.items()}
     if level == "rate_thrust":
         rates, thrust = np.zeros((*weight.shape, 3)), weight[..., np.newaxis]
         if isinstance(input, RateThrust):
@@ -259,19 +257,19 @@ def _points(
             thrust = np.asarray(input.thrust, dtype=np.float64)[..., np.newaxis]
         rates = np.broadcast_to(rates, np.broadcast_shapes(rates.shape, (*thrust.shape[:-1], 3)))
         thrust = np.broadcast_to(thrust, (*rates.shape[:-1], 1))
-        given["input"] = (np.concatenate([rates, thrust], axis=-1), 4)
+        arrays["input"] = (np.concatenate([rates, thrust], axis=-1), 4)
     else:
         speeds = state.rotor_speeds if input is None else input.speeds  # type: ignore[union-attr]
-        given["input"] = (np.asarray(speeds), rotors)
-    counts = {len(array) for array, _ in given.values() if array.ndim == 2}
+        arrays["input"] = (np.asarray(speeds), rotors)
+    counts = {len(array) for array, _ in arrays.values() if array.ndim == 2}
     if len(counts) > 1:
         raise ValueError(
-            f"state, input: expected rows of one number n, got {', '.join(map(str, counts))}"
+            f"state, input: expected equal numbers of rows, got {', '.join(map(str, counts))}"
         )
     n = counts.pop() if counts else None
     if n == 0:
         raise ValueError("state: expected at least one row, got none")
-    points = {name: _checked(name, *value, n or 1) for name, value in given.items()}
+    points = {name: _checked(name, *value, n or 1) for name, value in arrays.items()}
     lengths = np.linalg.norm(points["attitude"], axis=1, keepdims=True)
     if np.any(np.abs(lengths - 1.0) > 1e-3):
         worst = int(np.argmax(np.abs(lengths - 1.0)))
@@ -285,20 +283,14 @@ def _points(
 
 
 def _checked(name: str, array: Array, width: int, n: int) -> Array:
-    label = "input" if name == "input" else f"state.{name}"
-    if array.dtype.kind not in "fiu" or array.ndim not in (1, 2) or array.shape[-1] != width:
-        raise ValueError(
-            f"{label}: expected numbers of shape ({width},) or (n, {width}), got "
-            f"{array.dtype} of shape {array.shape}"
-        )
-    numbers = np.asarray(array, dtype=np.float64)
-    if not np.all(np.isfinite(numbers)):
-        place = tuple(int(i) for i in np.argwhere(~np.isfinite(numbers))[0])
-        raise ValueError(f"{label}: expected finite numbers, got {numbers[place]} at {place}")
+    label = name if name in ("input", "controller") else f"state.{name}"
+    numbers = _checks.shaped(label, array, (width,), ("n", width))
+    if numbers.ndim == 2 and len(numbers) not in (1, n):
+        raise ValueError(f"{label}: expected {n} rows, got {len(numbers)}")
     return np.ascontiguousarray(np.broadcast_to(numbers, (n, width)))
 
 
-def _memory(controller: ArrayLike | None, rates: Array) -> Array:
+def _controller_state(controller: ArrayLike | None, rates: Array) -> Array:
     if controller is None:
         return np.concatenate([rates, np.zeros((len(rates), 6))], axis=1)
     return _checked("controller", np.asarray(controller), 9, len(rates))
@@ -307,7 +299,7 @@ def _memory(controller: ArrayLike | None, rates: Array) -> Array:
 def _names(
     parameters: VehicleParameters, level: CommandLevel, states: int
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Names of the states, of the inputs, and of the outputs beside the states."""
+    """Names of the states, of the inputs, and of the outputs that are not states."""
 
     def vectors(groups: Iterable[str]) -> tuple[str, ...]:
         return tuple(f"{group}.{axis}" for group in groups for axis in "xyz")
@@ -316,9 +308,9 @@ def _names(
     speeds = tuple(f"rotor_speeds.{i}" for i in motors)
     names = vectors(_BODY) + speeds
     if level == "rate_thrust":
-        names += vectors(_MEMORY)
-    late = (states - len(names)) // len(motors)
-    names += tuple(f"command_{j + 1}_ago.{i}" for j in range(late) for i in motors)
+        names += vectors(_CONTROLLER)
+    delay = (states - len(names)) // len(motors)
+    names += tuple(f"command_{j + 1}_ago.{i}" for j in range(delay) for i in motors)
     inputs = (*vectors(("rates",)), "thrust") if level == "rate_thrust" else speeds
     return names, inputs, vectors(_READINGS) + tuple(f"rotor_command.{i}" for i in motors)
 
@@ -332,13 +324,13 @@ def _rows(
     if isinstance(outputs, str):
         outputs = (outputs,)
     rows: list[int] = []
-    for wanted in outputs:
-        found = [i for i, name in enumerate(names) if wanted in (name, name.partition(".")[0])]
+    for output in outputs:
+        found = [i for i, name in enumerate(names) if output in (name, name.partition(".")[0])]
         if not found:
             groups = dict.fromkeys(name.partition(".")[0] for name in names)
             raise ValueError(
                 f"outputs: expected names of {', '.join(groups)} or of their components, got "
-                f"{wanted!r:.100}"
+                f"{output!r:.100}"
             )
         rows += found
     return rows

@@ -1,4 +1,4 @@
-"""Many vehicles, stepped together, and what is attached to them."""
+"""Fleets: many vehicles stepped together, with attached sensors."""
 
 from __future__ import annotations
 

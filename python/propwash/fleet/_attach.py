@@ -1,12 +1,13 @@
-"""What a fleet offers to those who give it sensors."""
+"""The methods of a fleet for attached sensors and snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain, count
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from propwash import _sensor_checks as sensed
+from propwash import _checks
 from propwash._core import ThreadPool as BoundPool
 from propwash.fleet._sensors import FleetSensor, SensorPlan
 from propwash.fleet._snapshot import MAGIC, packed, unpacked
@@ -17,7 +18,7 @@ Reading = TypeVar("Reading")
 
 
 class SensorCarrier:
-    """The part of a fleet that sensors are attached to."""
+    """A mixin of Fleet: attached sensors and snapshots."""
 
     _core: Core
     _pool: BoundPool | None
@@ -31,17 +32,17 @@ class SensorCarrier:
         *,
         name: str | None = None,
     ) -> FleetSensor[Reading]:
-        """Puts a sensor on every vehicle; its first reading is taken at once.
+        """Attaches a sensor to every vehicle; the first sample is taken immediately.
 
-        rate: Hz, at most that of the steps. Sample k is taken at the first step that is not before
-            k / rate from now, on the fleet's clock, wherever that falls within a call of step().
-        latency: s, after which a reading can be read, rounded up to whole steps.
-        name: of the handle in `sensors` and of its record in a rollout; by default that of the kind
-            of sensor, with a number where there are several.
+        rate: Hz, at most that of the steps. Sample k is taken at the first step at or after
+            k / rate from now, on the clock of the fleet, also within a call of step().
+        latency: s, until a reading is available, rounded up to whole steps.
+        name: key in `sensors` and in the readings of a rollout; by default the kind of the sensor,
+            with a number if there are several.
 
-        The noise of a vehicle's readings depends on the fleet's seed, the sensor's, the order in
-        which sensors were attached, the vehicle's number and the sample alone. Raises ValueError or
-        TypeError for what cannot be; the fleet is then unchanged.
+        The noise of a reading depends only on the seeds of fleet and sensor, the order in which
+        sensors were attached, the number of the vehicle and that of the sample. Raises ValueError
+        or TypeError for invalid arguments; the fleet is then unchanged.
 
         >>> ground = fleet.attach(RangeFinder(scene), rate=20.0, latency=0.01)
         >>> fleet.step(command, substeps=96)
@@ -51,42 +52,42 @@ class SensorCarrier:
             raise TypeError(
                 f"sensor: expected a sensor such as propwash.RangeFinder, got {sensor!r:.100}"
             )
-        hertz = sensed.at_least("rate", rate, 0.0, "Hz", open_=True)
-        most = 1.0 / self._core.dt
-        if hertz > most * (1.0 + 1e-9):
+        hertz = _checks.positive("rate", rate, "Hz")
+        maximum = 1.0 / self._core.dt
+        if hertz > maximum * (1.0 + 1e-9):
             raise ValueError(
-                f"rate: expected at most one sample a step, {most:g} Hz, got {hertz:g}; make a "
-                "fleet with a smaller dt"
+                f"rate: expected at most one sample per step, {maximum:g} Hz, got {hertz:g}; use a "
+                "smaller dt"
             )
-        late = sensed.at_least("latency", latency, 0.0, "s")
-        plan = SensorPlan(_name(name, sensor.kind, self.sensors), hertz, late, sensor.seed)
+        delay = _checks.not_negative("latency", latency, "s")
+        plan = SensorPlan(_name(name, sensor.kind, self.sensors), hertz, delay, sensor.seed)
         with self._core:
             used = {handle.slot for handle in self._sensors.values()}
             slot = next(slot for slot in range(len(used) + 1) if slot not in used)
-            return self._carry(sensor, plan, slot)
+            return self._attach(sensor, plan, slot)
 
-    def _carry(self, sensor: Sensor[Reading], plan: SensorPlan, slot: int) -> FleetSensor[Reading]:
-        """Attaches a sensor; its slot chooses the streams of its noise."""
+    def _attach(self, sensor: Sensor[Reading], plan: SensorPlan, slot: int) -> FleetSensor[Reading]:
+        """Attaches a sensor; the slot selects its noise streams."""
         handle = FleetSensor(self._core, sensor, plan, slot, self._pool)
-        self._sensors[plan.name] = handle  # which keeps it alive
+        self._sensors[plan.name] = handle  # keeps it alive
         try:
             self._core.attach(handle)
-        except Exception:  # an interrupt leaves it alive: it may be attached
+        except Exception:  # not for an interrupt, after which it may be attached
             del self._sensors[plan.name]
             raise
         return handle
 
     def detach(self, handle: FleetSensor[Any] | str) -> None:
-        """Takes a sensor off again, by handle or name. The handle keeps its last reading.
+        """Detaches a sensor, by handle or name. The handle keeps its last reading.
 
-        Raises ValueError for one that this fleet does not carry.
+        Raises ValueError if the sensor is not attached to this fleet.
         """
         name = handle if isinstance(handle, str) else getattr(handle, "name", None)
         found = self.sensors.get(name) if isinstance(name, str) else None
         if found is None or not (isinstance(handle, str) or handle is found):
-            carried = ", ".join(self.sensors) or "no sensors"
+            attached = ", ".join(self.sensors) or "none"
             raise ValueError(
-                f"handle: expected a sensor of this fleet, which has {carried}, got {handle!r:.100}"
+                f"handle: expected a sensor of this fleet ({attached}), got {handle!r:.100}"
             )
         with self._core:
             self._core.detach(found)
@@ -94,33 +95,33 @@ class SensorCarrier:
 
     @property
     def sensors(self) -> Mapping[str, FleetSensor[Any]]:
-        """The attached sensors by name, in the order in which they were attached."""
+        """The attached sensors by name, in order of attachment."""
         return MappingProxyType(self._sensors)
 
     def _check_sensors(self) -> None:
-        """Refuses sensors whose mounting was replaced by that of other bodies."""
+        """Raises ValueError for a sensor whose mounting has the wrong number of rows."""
         for handle in list(self._sensors.values()):
             handle.check()
 
     def snapshot(self) -> bytes:
-        """Everything that affects the future but parameters, for restore()."""
+        """The complete state except parameters, as bytes for restore()."""
         with self._core:
             plain = self._core.snapshot()
             return packed(plain, list(self._sensors.values())) if self._sensors else plain
 
     def restore(self, snapshot: bytes) -> None:
-        """Continues, bit for bit, from what snapshot() gave for the same vehicle and size.
+        """Restores a snapshot() of a fleet of the same vehicle and size, bit for bit.
 
-        The snapshot of a fleet with sensors holds their biases, counters and readings too, those on
-        their way included, and is for a fleet with the same sensors. Raises ValueError for another
-        snapshot, TypeError for what is not bytes; nothing changes then.
+        The snapshot of a fleet with sensors includes their biases, counters and readings and
+        requires a fleet with the same sensors. Raises ValueError for an unsuitable snapshot,
+        TypeError for other types; nothing changes then.
         """
         if not isinstance(snapshot, bytes):
             raise TypeError(f"snapshot: expected the bytes of snapshot(), got {snapshot!r:.100}")
         if not self._sensors and snapshot.startswith(MAGIC):
             raise ValueError(
-                "snapshot: expected one of a fleet without sensors, got one of a fleet with; "
-                "attach the same sensors first"
+                "snapshot: expected that of a fleet without sensors, got one with sensors; attach "
+                "the same sensors first"
             )
         with self._core:
             states: list[Any] = []
@@ -134,12 +135,10 @@ class SensorCarrier:
 
 def _name(name: object, kind: str, taken: Mapping[str, Any]) -> str:
     if name is None:
-        number = 1
-        while (kind if number == 1 else f"{kind}_{number}") in taken:
-            number += 1
-        return kind if number == 1 else f"{kind}_{number}"
+        candidates = chain([kind], (f"{kind}_{number}" for number in count(2)))
+        return next(each for each in candidates if each not in taken)
     if not isinstance(name, str) or not name:
-        raise TypeError(f"name: expected a text, got {name!r:.100}")
+        raise TypeError(f"name: expected a string, got {name!r:.100}")
     if name in taken:
-        raise ValueError(f"name: expected one that no sensor of the fleet has, got {name!r:.100}")
+        raise ValueError(f"name: expected a name that is not in use, got {name!r:.100}")
     return name

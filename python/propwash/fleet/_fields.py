@@ -1,4 +1,4 @@
-"""What can be read of a fleet: its state, its clock, its readings and how it was made."""
+"""The read-only properties of a fleet: state, time, readings and options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class FleetFields:
 
     @property
     def state(self) -> FleetState:
-        """The physical state after the last step, copied."""
+        """A copy of the physical state."""
         return FleetState(*map(self._core.read, FleetState.__dataclass_fields__))
 
     @property
@@ -37,7 +37,7 @@ class FleetFields:
 
     @property
     def attitude(self) -> Numbers:
-        """(n, 4) unit quaternions, scalar first: they turn body components into the world."""
+        """(n, 4) unit quaternions, scalar first, from body to world."""
         return self._core.read("attitude")
 
     @property
@@ -52,12 +52,12 @@ class FleetFields:
 
     @property
     def rotor_command(self) -> Numbers:
-        """(n, N) rad/s, what the motors were driven to in the last step."""
+        """(n, N) rad/s, commanded rotor speeds in the last step."""
         return self._core.read("rotor_command")
 
     @property
     def rotor_effectiveness(self) -> Numbers:
-        """(n, N) factors on the rotors' thrust and aerodynamic torque."""
+        """(n, N) factors on the thrust and aerodynamic torque of the rotors."""
         return self._core.read("rotor_effectiveness")
 
     @property
@@ -72,7 +72,7 @@ class FleetFields:
 
     @property
     def imu(self) -> FleetImuReading:
-        """The IMUs' readings now, or their last ones where they are slower than the steps."""
+        """The present readings of the IMUs, or the last ones if they are slower than the steps."""
         return FleetImuReading(*self._core.imu())
 
     @property
@@ -92,12 +92,12 @@ class FleetFields:
 
     @property
     def contact(self) -> Flags:
-        """(n,) whether the floor was touched during the last step() or entry of a rollout."""
+        """(n,) whether the floor was touched during the last step() or row of a rollout."""
         return self._core.read("contact")
 
     @property
     def diverged(self) -> Flags:
-        """(n,) whether a number of the state is not finite; reset() mends it."""
+        """(n,) whether the state is not finite; reset() repairs it."""
         return self._core.read("diverged")
 
     @property
@@ -107,7 +107,7 @@ class FleetFields:
 
     @property
     def vehicle(self) -> VehicleParameters:
-        """The vehicle from which the fleet was made."""
+        """The parameters of the vehicle that the fleet was constructed with."""
         return self._parameters
 
     @property
@@ -122,12 +122,12 @@ class FleetFields:
 
     @property
     def dt(self) -> float:
-        """s, of a step."""
+        """s, duration of a step."""
         return float(self._options["dt"])
 
     @property
     def seed(self) -> int:
-        """Key of all noise."""
+        """The seed of all noise."""
         return self._core.seed
 
     @property
@@ -137,12 +137,12 @@ class FleetFields:
 
     @property
     def threads(self) -> int:
-        """The number of threads that a step runs on."""
+        """The number of threads of a step."""
         return self._core.threads
 
     @property
     def bytes_per_vehicle(self) -> float:
-        """Memory that one vehicle takes."""
+        """The memory per vehicle."""
         return self._core.bytes_per_vehicle
 
     @property
@@ -152,7 +152,7 @@ class FleetFields:
 
     @property
     def isa(self) -> str:
-        """The instruction set of the kernels."""
+        """The name of the instruction set of the kernels."""
         return self._core.isa
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The parameters of a fleet's vehicles, by name, each vehicle's own."""
+"""The parameters of each vehicle of a fleet, by name."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks as given
-from propwash import _core
+from propwash import _checks, _core
 from propwash._checks import ParameterError, checked_parameters, nearest
 from propwash.fleet._types import Flags
 
@@ -25,9 +24,8 @@ class _Entry(NamedTuple):
 class FleetParameters(Mapping[str, Array]):
     """A mapping from names to read-only arrays (n, …), in float64 and SI units.
 
-    Names are dotted, "body.mass", "rotors.thrust_coefficient"; the last part is enough where it is
-    unique: "mass". An array is a copy of what the fleet has when it is read;
-    `Fleet.set_parameters` sets new numbers.
+    Names are dotted, such as "body.mass" and "rotors.thrust_coefficient"; the last part is enough
+    if it is unique: "mass". Arrays are copies; `Fleet.set_parameters` changes the parameters.
     """
 
     def __init__(
@@ -47,20 +45,23 @@ class FleetParameters(Mapping[str, Array]):
     def full_name(self, key: str) -> str:
         """The dotted name of a key.
 
-        Raises an error that is both KeyError and ParameterError for none or several.
+        Raises an error that is both KeyError and ParameterError if none or several match.
         """
         if not isinstance(key, str):
-            raise _NoParameter(f"key: expected the name of a parameter, got {key!r:.100}")
+            raise _ParameterKeyError(f"key: expected the name of a parameter, got {key!r:.100}")
         if key in self._table:
             return key
         found = [name for name in self._table if name.endswith("." + key)]
         if len(found) == 1:
             return found[0]
         if found:
-            raise _NoParameter(f"{key!r}: expected one of {', '.join(found)}")
+            raise _ParameterKeyError(f"{key!r}: expected one of {', '.join(found)}")
         last_parts = [name.rpartition(".")[2] for name in self._table]
-        near = nearest(key, [*self._table, *last_parts]) or f"; there are {', '.join(self._table)}"
-        raise _NoParameter(f"{key!r}: there is no such parameter{near}")
+        near = (
+            nearest(key, [*self._table, *last_parts])
+            or f"; expected one of {', '.join(self._table)}"
+        )
+        raise _ParameterKeyError(f"{key!r}: unknown parameter{near}")
 
     def __getitem__(self, key: str) -> Array:
         values = self._core.parameter(self._table[self.full_name(key)].number)
@@ -73,7 +74,7 @@ class FleetParameters(Mapping[str, Array]):
         )
 
     def _set(self, values: Mapping[str, Any], mask: Flags | None) -> None:
-        """What Fleet.set_parameters() does."""
+        """Implements Fleet.set_parameters()."""
         rows = None if mask is None else np.flatnonzero(mask).tolist()
         count = self._size if rows is None else len(rows)
         arrays: dict[Any, Array] = {}
@@ -81,7 +82,7 @@ class FleetParameters(Mapping[str, Array]):
             name = self.full_name(key)
             number = self._table[name].number
             if number in arrays:
-                raise ParameterError(f"{name}: expected once, got it by two names")
+                raise ParameterError(f"{name}: expected once, got it under two names")
             arrays[number] = self._checked(name, value, count)
         if arrays and count:
             self._core.set_parameters(arrays, rows)
@@ -91,19 +92,17 @@ class FleetParameters(Mapping[str, Array]):
         entry = self._table[name]
         if entry.is_shared:
             raise ParameterError(
-                f"{name}: is the same for all vehicles of a fleet; make a fleet of another vehicle"
+                f"{name}: is common to all vehicles of a fleet; create a fleet of another vehicle"
             )
         shape = (count, *entry.shape)
-        array = np.asarray(value)
         expected = f"numbers of shape {shape}, or that broadcast to it"
-        if array.dtype.kind not in "fiu":
-            raise TypeError(f"{name}: expected {expected}, got {given.described(value)}")
+        array = _checks.numeric(name, value, expected)
         if array.ndim == 1 and len(shape) > 1 and array.shape != shape[1:]:
             array = array.reshape(-1, *(1 for _ in entry.shape))  # one number for each vehicle
         try:
             array = np.broadcast_to(array, shape)
         except ValueError:
-            got = given.described(value) + per_motor(name, entry.shape)
+            got = _checks.described(value) + per_motor(name, entry.shape)
             raise ValueError(f"{name}: expected {expected}, got {got}") from None
         return np.ascontiguousarray(array, dtype=np.float64)
 
@@ -121,7 +120,7 @@ class FleetParameters(Mapping[str, Array]):
         return True
 
     def own(self) -> dict[str, Array]:
-        """Those that have been assigned: what makes the vehicles differ."""
+        """The parameters that have been set for individual vehicles."""
         all_names = self.names()
         return {all_names[k]: self[all_names[k]] for k in self._core.own_parameters()}
 
@@ -130,11 +129,11 @@ class FleetParameters(Mapping[str, Array]):
 
 
 def per_motor(name: str, shape: tuple[int, ...]) -> str:
-    """How one number of a motor becomes one for each rotor, for messages; else nothing."""
-    one_for_all = "motor." in name and "command_delay" not in name and shape == ()
-    return "; give the vehicle a list, one number for each rotor, first" if one_for_all else ""
+    """The end of a message that explains motor parameters per rotor; empty for others."""
+    is_common = "motor." in name and "command_delay" not in name and shape == ()
+    return "; first set a list in the vehicle, with one number for each rotor" if is_common else ""
 
 
-class _NoParameter(KeyError, ParameterError):
+class _ParameterKeyError(KeyError, ParameterError):
     def __str__(self) -> str:
-        return f"{self.args[0]}"  # KeyError would give its repr
+        return f"{self.args[0]}"  # KeyError returns the repr

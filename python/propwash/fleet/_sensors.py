@@ -1,4 +1,4 @@
-"""Sensors that a fleet carries: when they measure, when a reading arrives, what is kept of them."""
+"""Attached sensors of a fleet: sampling times, latency and stored readings."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ from propwash.fleet.sensor import (
 )
 
 _FEW = 16
-"""A sensor reads for single vehicles where they are no more than this part of all."""
+"""A sensor measures vehicles one by one if they are at most 1/_FEW of the fleet."""
 
 Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
 class _Sample(Generic[Reading]):
-    """A reading on its way."""
+    """A reading and the step at which it is available."""
 
     due: int
-    """Step from which it can be read."""
+    """The step from which it is available."""
     time: NDArray[np.float64]
-    """(n,) s, since each vehicle's reset; NaN where there is none."""
+    """(n,) s, since each vehicle's reset; NaN: no reading."""
     reading: Reading
 
     def without(self, mask: Flags) -> _Sample[Reading]:
+        """A copy without the readings of the vehicles of a mask."""
         time = self.time.copy()
         time[mask] = np.nan
         return replace(self, time=time, reading=blanked(self.reading, mask))
@@ -48,7 +49,7 @@ class _Sample(Generic[Reading]):
     def replaced(
         self, rows: NDArray[np.intp], time: NDArray[np.float64], reading: Reading
     ) -> _Sample[Reading]:
-        """With these times and readings in some rows."""
+        """A copy with other times and readings in some rows."""
 
         def put(whole: NDArray[Any], some: NDArray[Any]) -> NDArray[Any]:
             whole = whole.copy()
@@ -60,10 +61,10 @@ class _Sample(Generic[Reading]):
 
 
 class FleetSensor(_core.FleetSampler, Generic[Reading]):
-    """A sensor on every vehicle of a fleet, as `Fleet.attach` gives it.
+    """A sensor that is attached to every vehicle of a fleet, as returned by `Fleet.attach`.
 
-    Readings are taken at exact instants of the fleet's clock, whatever the steps, and can be read
-    `latency` later. A vehicle that is reset has no reading until its next one.
+    Samples are taken at the sensor's rate on the clock of the fleet and become available after
+    `latency`. After a reset a vehicle has no reading until the next sample.
     """
 
     def __init__(
@@ -80,45 +81,42 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         self._sensor = sensor
         self._plan = plan
         self.slot = slot
-        self._late = _core.latency_in_steps(plan.latency, core.dt)
-        self._start_again(core.steps)
+        self._latency_steps = _core.latency_in_steps(plan.latency, core.dt)
+        self._restart(core.steps)
 
     @property
     def sensor(self) -> Sensor[Reading]:
-        """What measures. Its own measure() has nothing to do with the fleet's readings."""
+        """The sensor. Calls of its measure() do not affect the readings of the fleet."""
         return self._sensor
 
     @property
     def name(self) -> str:
-        """Under which the fleet knows it."""
+        """The key in `Fleet.sensors`."""
         return self._plan.name
 
     @property
     def rate(self) -> float:
-        """Hz, of the samples."""
+        """Hz, sample rate."""
         return self._plan.rate
 
     @property
     def latency(self) -> float:
-        """s, from a sample until it can be read."""
+        """s, from a sample until it is available."""
         return self._plan.latency
 
     @property
     def samples(self) -> int:
-        """How many samples have been taken: the counter of the noise."""
+        """The number of samples, which is the counter of the noise."""
         return self._sample
 
     @property
     def reading(self) -> Reading:
-        """The last reading that has arrived, in read-only arrays (n, …).
-
-        Where there is none yet: NaN, False and -1.
-        """
+        """The last available reading, in read-only arrays (n, …); NaN, False or -1: none yet."""
         return self.arrived().reading
 
     @property
     def time(self) -> NDArray[np.float64]:
-        """(n,) s, since each vehicle's reset, when it was taken; NaN where there is none yet."""
+        """(n,) s, since each vehicle's reset, time of the reading; NaN: none yet."""
         return self.arrived().time
 
     def __repr__(self) -> str:
@@ -134,7 +132,7 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
             self._current = self._pending.popleft()
 
     def arrived(self) -> _Sample[Reading]:
-        """The last sample that has arrived; it does not change."""
+        """The last available sample; it is immutable."""
         with self._core:
             self._deliver()
             return self._current
@@ -143,13 +141,13 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         self.next_step = _core.sample_step(self._sample, self.rate, self._core.dt, self._start)
 
     def _key(self) -> NoiseKey:
-        """Of the fleet's present seed."""
+        """The noise key, for the present seed of the fleet."""
         key = _core.sensor_key(self._core.seed, self._plan.seed)
         stream = FIRST_STREAM + STREAMS_PER_SENSOR * self.slot
         return NoiseKey(key, self._core.first_id, stream)
 
-    def _start_again(self, step: int) -> None:
-        """As if new: sample 0 is taken now."""
+    def _restart(self, step: int) -> None:
+        """Restarts as newly attached: takes sample 0 now."""
         self._start, self._sample = step, 0
         self._bias = self._sensor.started(None, self._core.size, None, self._key().start(step))
         self._pending: deque[_Sample[Reading]] = deque()
@@ -157,11 +155,11 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         self._current = replace(first, due=step).without(np.ones(self._core.size, dtype=np.bool_))
 
     def check(self) -> None:
-        """Raises ValueError where the sensor has become one for another number of bodies."""
+        """Raises ValueError if the sensor cannot measure the number of vehicles."""
         self._sensor._check_size(self._core.size)
 
     def sample(self, step: int) -> None:
-        """Takes the sample that is due at this step; the fleet calls it."""
+        """Takes the sample that is due at a step; called by the fleet."""
         self._take(step)
 
     def _take(self, step: int) -> _Sample[Reading]:
@@ -173,7 +171,7 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
             array.flags.writeable = False
         time = core.time
         time.flags.writeable = False
-        sample = _Sample(step + self._late, time, reading)
+        sample = _Sample(step + self._latency_steps, time, reading)
         self._deliver()
         self._pending.append(sample)
         self._sample += 1
@@ -181,10 +179,10 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         return sample
 
     def reset(self, mask: Flags | None, seed: int | None) -> None:
-        """Vehicles of the mask have been reset: readings on their way are lost, biases new."""
+        """Resets vehicles of the mask: discards their pending readings and draws new biases."""
         step = self._core.steps
         if seed is not None:
-            self._start_again(step)
+            self._restart(step)
             return
         if mask is None:
             mask = np.ones(self._core.size, dtype=np.bool_)
@@ -195,10 +193,10 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         self._bias = self._sensor.started(self._bias, self._core.size, mask, key)
 
     def prime(self, mask: Flags) -> None:
-        """Gives vehicles of the mask a reading of now, whatever the latency.
+        """Takes a reading for vehicles of the mask that is available at once, without latency.
 
-        It can be read until their next one arrives. Its noise depends on the fleet's seed, the
-        sensor, the vehicle and the fleet's step alone.
+        It remains available until the next reading. Its noise depends only on the seed of the
+        fleet, the sensor, the vehicle and the step.
         """
         core = self._core
         with core:
@@ -212,7 +210,7 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
             self._pending = deque(waiting)
 
     def _first_readings(self, chosen: NDArray[np.intp], motion: Motion) -> Reading:
-        """Of some vehicles alone where these are few, as a sensor may take long for all."""
+        """Readings of some vehicles; measures only these if they are few, to save time."""
         sensor, rate, step = self._sensor, self.rate, self._core.steps
         key, pool = self._key(), self._pool
         if len(chosen) * _FEW > len(motion) or not sensor.is_for(1):
@@ -233,11 +231,11 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         return _mapped(lambda *arrays: np.concatenate(arrays), *rows)
 
     def attachment(self) -> tuple[Sensor[Reading], SensorPlan, int]:
-        """The sensor, how it is attached, and the slot of its noise."""
+        """The sensor, its plan and the slot of its noise."""
         return self._sensor, self._plan, self.slot
 
     def record(self, samples: list[_Sample[Reading]]) -> SensorRecord:
-        """Samples of arrived() one after the other, in arrays (T, n, …)."""
+        """Stacks samples of arrived() into arrays (T, n, …)."""
 
         def whole(rows: list[NDArray[Any]], like: NDArray[Any]) -> NDArray[Any]:
             return np.array(rows, like.dtype).reshape(len(rows), *like.shape)
@@ -252,12 +250,12 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         return SensorRecord(time, type(like.reading)(**arrays))
 
     def retire(self) -> None:
-        """Keeps the last reading, for good."""
+        """Discards pending readings; the last reading remains."""
         self._deliver()
         self._pending.clear()
 
     def signature(self) -> list[Any]:
-        """What must be the same where a snapshot is taken up again."""
+        """The properties that must agree between snapshot and restored sensor."""
         arrays = arrays_of(self._current.reading)
         p = self._plan
         layout = [[name, a.dtype.str, list(a.shape)] for name, a in arrays.items()]
@@ -265,13 +263,13 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         return [*device, self._bias.shape[1], layout]
 
     def snapshot(self) -> list[Any]:
-        """All that affects the future, as plain data."""
+        """The complete state as plain data."""
         self._deliver()
         samples = [self._current, *self._pending]
         return [self._start, self._sample, self._bias.tobytes(), [_packed(s) for s in samples]]
 
     def restore(self, state: list[Any]) -> None:
-        """Takes up what snapshot() gave."""
+        """Restores the result of snapshot()."""
         self._start, self._sample, bias, samples = state
         self._bias = np.frombuffer(bias).reshape(self._bias.shape).copy()
         found = [_unpacked(sample, self._current) for sample in samples]
@@ -287,16 +285,16 @@ class SensorPlan:
     rate: float
     latency: float
     seed: int
-    """The sensor's when it was attached."""
+    """The seed of the sensor when it was attached."""
 
 
 def _motion(core: Core) -> Motion:
-    """What the sensors may know."""
+    """The motion of the vehicles that sensors measure."""
     return Motion(*map(core.read, ("position", "attitude", "velocity", "body_rates")))
 
 
 def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:
-    """A record, such as a reading, with the result for each of the records' arrays."""
+    """Applies a function to each array of records of one type; returns a record."""
     columns = [arrays_of(record) for record in records]
     changed = {name: change(*(arrays[name] for arrays in columns)) for name in columns[0]}
     return type(records[0])(**changed)

@@ -1,4 +1,4 @@
-"""Snapshots of a fleet with sensors: that of the fleet, and what each sensor remembers."""
+"""Snapshots of a fleet with sensors: the state of the fleet and of each sensor."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _Due = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 class _Content(msgspec.Struct, forbid_unknown_fields=True):
     core: bytes
     sensors: list[list[Any]]
-    """Signatures, which say what the states are of."""
+    """The signatures of the sensors, which identify the states."""
     states: list[tuple[_Step, _Count, bytes, list[tuple[_Due, bytes, list[bytes]]]]]
 
 
 class _OtherSensors(Exception):
-    """A good snapshot, but not of these."""
+    """A valid snapshot of other sensors."""
 
 
 def packed(core: bytes, handles: Sequence[FleetSensor[Any]]) -> bytes:
@@ -42,24 +42,26 @@ def packed(core: bytes, handles: Sequence[FleetSensor[Any]]) -> bytes:
 def unpacked(
     snapshot: bytes, handles: Sequence[FleetSensor[Any]], size: int
 ) -> tuple[bytes, list[Any]]:
-    """The fleet's part, and the states of the sensors, checked. Raises ValueError."""
-    ours = [handle.signature() for handle in handles]
-    expected = f"snapshot: expected one of a fleet with the sensors {_listed(ours)}, got"
+    """The snapshot of the fleet and the checked states of the sensors. Raises ValueError."""
+    signatures = [handle.signature() for handle in handles]
+    expected = (
+        f"snapshot: expected the snapshot of a fleet with the sensors {_listed(signatures)}, got"
+    )
     if not snapshot.startswith(MAGIC):
-        raise ValueError(f"{expected} one of a fleet without, or other bytes")
+        raise ValueError(f"{expected} one without sensors, or other bytes")
     try:
         content = msgspec.msgpack.decode(snapshot[len(MAGIC) :], type=_Content)
-        if content.sensors != ours:
+        if content.sensors != signatures:
             raise _OtherSensors(
                 f"{expected} one with {_listed(content.sensors)}; name, kind, rate, latency, seed "
-                "and the shapes of the readings must be the same"
+                "and the shapes of the readings must agree"
             )
-        for state, signature in zip(content.states, ours, strict=True):
+        for state, signature in zip(content.states, signatures, strict=True):
             _check(state, signature, size)
     except _OtherSensors as error:
         raise ValueError(str(error)) from None
     except (msgspec.DecodeError, LookupError, TypeError, ValueError):
-        raise ValueError(f"{expected} bytes that are cut off or changed") from None
+        raise ValueError(f"{expected} truncated or modified bytes") from None
     return content.core, content.states
 
 
@@ -68,13 +70,13 @@ def _listed(signatures: Sequence[list[Any]]) -> str:
 
 
 def _check(state: tuple[int, int, bytes, list[Any]], signature: list[Any], size: int) -> None:
-    """Raises ValueError where bytes are not as many as the arrays, or biases not finite."""
+    """Raises ValueError if the bytes do not match the arrays or biases are not finite."""
     _, _, bias, samples = state
     *_, biases, layout = signature
     sizes = [int(np.prod(shape)) * np.dtype(kind).itemsize for _, kind, shape in layout]
-    wanted = [8 * size * biases, *[8 * size, *sizes] * max(1, len(samples))]
+    expected = [8 * size * biases, *[8 * size, *sizes] * max(1, len(samples))]
     lengths = [len(bias)]
     for _, time, arrays in samples:
         lengths += [len(time), *map(len, arrays)]
-    if lengths != wanted or not np.isfinite(np.frombuffer(bias)).all():
+    if lengths != expected or not np.isfinite(np.frombuffer(bias)).all():
         raise ValueError

@@ -1,4 +1,4 @@
-"""What goes into a fleet and comes out of it: threads, turbulence, readings, trajectories."""
+"""Data types of fleets: turbulence, states, readings and trajectories."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks as given
-from propwash import _core
+from propwash import _checks, _core
 from propwash._checks import checked_parameters
 
 Numbers = NDArray[Any]
-"""float32 or float64, as the fleet is."""
+"""Arrays of the fleet's dtype."""
 Flags = NDArray[np.bool_]
 FleetIntegrator = Literal["euler", "rk4"]
 """Integrators that a fleet has."""
@@ -31,32 +30,28 @@ RECORDED = (
     "rotor_speeds",
     "readings",
 )
-"""What a rollout records unless told otherwise."""
+"""The fields that a rollout records by default."""
 
 
 @dataclass(frozen=True)
 class Dryden:
-    """Turbulence near the ground, for each vehicle by itself: MIL-F-8785C, Dryden form."""
+    """Low-altitude Dryden turbulence (MIL-F-8785C), independent for each vehicle."""
 
     wind_speed_6m: float
-    """m/s, mean wind 6 m above ground, which tells how strong the gusts are."""
+    """m/s, mean wind 6 m above ground, which determines the intensity of the gusts."""
     altitude: float
-    """m above ground; the law holds from 3.05 to 304.8."""
+    """m above ground; the model is valid from 3.05 to 304.8."""
     airspeed: float
-    """m/s > 0, at which the gusts pass; in hover that of the mean wind."""
+    """m/s > 0, of the vehicle relative to the gusts; in hover that of the mean wind."""
     heading: float = 0.0
-    """rad, to where the mean wind blows, from world x towards y."""
+    """rad, direction to which the mean wind blows, from world x towards y."""
 
     @checked_parameters()
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            object.__setattr__(self, name, given.number(f"turbulence.{name}", value))
-        if self.wind_speed_6m < 0.0:
-            raise ValueError(
-                f"turbulence.wind_speed_6m: expected a number >= 0, got {self.wind_speed_6m}"
-            )
-        if self.airspeed <= 0.0:
-            raise ValueError(f"turbulence.airspeed: expected a number > 0, got {self.airspeed}")
+            object.__setattr__(self, name, _checks.number(f"turbulence.{name}", value))
+        _checks.not_negative("turbulence.wind_speed_6m", self.wind_speed_6m, "m/s")
+        _checks.positive("turbulence.airspeed", self.airspeed, "m/s")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +63,7 @@ class FleetState:
     velocity: Numbers
     """(n, 3) m/s, world frame."""
     attitude: Numbers
-    """(n, 4) unit quaternions, scalar first: they turn body components into the world."""
+    """(n, 4) unit quaternions, scalar first, from body to world."""
     body_rates: Numbers
     """(n, 3) rad/s, body frame."""
     rotor_speeds: Numbers
@@ -80,7 +75,7 @@ class FleetState:
 
 @dataclass(frozen=True, eq=False)
 class FleetImuReading:
-    """One measurement of each vehicle's inertial sensor, in its own axes."""
+    """One measurement of the inertial sensor of each vehicle, in sensor axes."""
 
     specific_force: Numbers
     """(n, 3) m/s^2; (0, 0, 9.81) in hover."""
@@ -90,17 +85,17 @@ class FleetImuReading:
 
 @dataclass(frozen=True, eq=False)
 class SensorRecord:
-    """What could be read of an attached sensor after each command."""
+    """The readings of an attached sensor after each command."""
 
     time: NDArray[np.float64]
-    """(T, n) s, since each vehicle's reset, when the readings were taken; NaN: none yet."""
+    """(T, n) s, since each vehicle's reset, time of the readings; NaN: none yet."""
     reading: Any
     """The sensor's reading, in arrays (T, n, …)."""
 
 
 @dataclass(frozen=True, eq=False)
 class FleetTrajectory:
-    """What a rollout recorded after each command: arrays of shape (T, n, …); None: not recorded."""
+    """The recording of a rollout after each command: arrays (T, n, …); None: not recorded."""
 
     time: NDArray[np.float64] | None = None
     """(T, n) s, since each vehicle's reset."""
@@ -115,19 +110,19 @@ class FleetTrajectory:
     rotor_speeds: Numbers | None = None
     """(T, n, N) rad/s."""
     rotor_command: Numbers | None = None
-    """(T, n, N) rad/s, what the motors were driven to."""
+    """(T, n, N) rad/s, commanded rotor speeds."""
     specific_force: Numbers | None = None
     """(T, n, 3) m/s^2, the IMU's readings."""
     angular_rate: Numbers | None = None
     """(T, n, 3) rad/s, the IMU's readings."""
     accelerometer_bias: Numbers | None = None
-    """(T, n, 3) m/s^2, in the readings."""
+    """(T, n, 3) m/s^2, bias of the readings."""
     gyroscope_bias: Numbers | None = None
-    """(T, n, 3) rad/s, in the readings."""
+    """(T, n, 3) rad/s, bias of the readings."""
     contact: Flags | None = None
     """(T, n) whether the floor was touched under that command."""
     diverged: Flags | None = None
-    """(T, n) whether a number of the state is not finite."""
+    """(T, n) whether the state is not finite."""
     readings: Mapping[str, SensorRecord] = field(default_factory=dict)
     """The readings of attached sensors by name."""
 

@@ -1,4 +1,4 @@
-"""What all sensors have in common: who they measure, their noise and their biases."""
+"""Base classes of sensors: the measured motion, noise keys and biases."""
 
 from __future__ import annotations
 
@@ -9,22 +9,20 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks as given
-from propwash import _core
-from propwash import _sensor_checks as sensed
+from propwash import _checks, _core
 
 Numbers = NDArray[Any]
 Reading = TypeVar("Reading")
 
 FIRST_STREAM = 16
-"""Streams of the noise from here on are free for sensors: see docs/random.md."""
+"""The first noise stream reserved for sensors: see docs/random.md."""
 STREAMS_PER_SENSOR = 4
-"""White noise, walk of the biases, biases at the start, white noise of first readings."""
+"""White noise, bias walk, initial biases, white noise of first readings."""
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """What sensors may know of n bodies, in arrays of one dtype; finite throughout."""
+    """The motion of n bodies that sensors measure, in finite arrays of one dtype."""
 
     position: Numbers
     """(n, 3) m, world frame."""
@@ -41,65 +39,63 @@ class Motion:
 
 @dataclass(frozen=True)
 class NoiseKey:
-    """Whose noise it is: see docs/sensors.md."""
+    """The key of a sensor's noise: see docs/sensors.md."""
 
     key: int
     first_id: int = 0
     stream: int = FIRST_STREAM
 
     def white(self, sample: int) -> _core.SampleNoise:
-        """Of a reading."""
+        """The white noise of a reading."""
         return _core.SampleNoise(self.key, sample, self.first_id, self.stream)
 
     def walk(self, sample: int) -> _core.SampleNoise:
-        """Of the step that biases make before a reading."""
+        """The increments of biases before a reading."""
         return _core.SampleNoise(self.key, sample, self.first_id, self.stream + 1)
 
     def start(self, step: int) -> _core.SampleNoise:
-        """Of biases that start at a step of the physics."""
+        """The initial biases at a step of the physics."""
         return _core.SampleNoise(self.key, step, self.first_id, self.stream + 2)
 
     def first(self, step: int) -> _core.SampleNoise:
-        """Of readings that are taken at a step of the physics outside of the schedule."""
+        """The white noise of unscheduled readings at a step of the physics."""
         return _core.SampleNoise(self.key, step, self.first_id, self.stream + 3)
 
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """What a reading depends on besides the motion of the n bodies."""
+    """The inputs of a reading other than the motion of the n bodies."""
 
     bias: NDArray[np.float64]
-    """(n, k), of the k processes of the sensor."""
+    """(n, k), of the k bias processes of the sensor."""
     rate: float
     """Hz."""
     noise: _core.SampleNoise
     """The key of the white noise."""
     pool: _core.ThreadPool | None = None
-    """On which rays are cast."""
+    """Threads that cast rays."""
 
 
 class Sensor(ABC, Generic[Reading]):
-    """A device that measures one body or many.
+    """Base class of a sensor that measures one body or many.
 
-    `measure()` of each sensor takes arrays (…, 3) and (…, 4), where … is nothing for a single body
-    or any axes of bodies, and gives arrays (…, …). It counts its own samples, and its noise depends
-    on the sensor's seed, on that count and on the body's place among the bodies alone.
-    `Fleet.attach` measures a fleet at a rate of its own instead.
+    `measure()` takes arrays (…, 3) and (…, 4), where … are the axes of bodies, none for a single
+    body, and returns arrays (…, …). It counts its samples; its noise depends only on the sensor's
+    seed, that count and the index of the body. `Fleet.attach` measures a fleet at a fixed rate
+    instead.
     """
 
     kind: ClassVar[str]
-    """Name, from which attached sensors get theirs."""
-    nominal_dt: ClassVar[float] = 1.0
-    """s, time step assumed where no fleet or time specifies one."""
+    """The default name of attached sensors."""
 
     def __init__(self, seed: int) -> None:
-        self._seed = given.whole_number("seed", seed, 0, 2**64 - 1)
+        self._seed = _checks.seed(seed)
         self._samples = 0
         self._bias: NDArray[np.float64] | None = None
 
     @property
     def seed(self) -> int:
-        """Tells the noise of sensors apart that are otherwise alike."""
+        """The seed of the noise."""
         return self._seed
 
     @property
@@ -108,29 +104,29 @@ class Sensor(ABC, Generic[Reading]):
         return self._samples
 
     def reset(self, seed: int | None = None) -> None:
-        """Starts measure() again: biases are drawn anew.
+        """Restarts measure() with newly drawn biases.
 
-        The noise goes on, so that no two episodes are alike, unless a seed is given: then the
-        sensor starts as if new.
+        The noise sequence continues, so episodes differ, unless a seed is given: then the sensor
+        restarts as newly constructed.
         """
         if seed is not None:
-            self._seed = given.whole_number("seed", seed, 0, 2**64 - 1)
+            self._seed = _checks.seed(seed)
             self._samples = 0
         self._bias = None
 
     def _processes(self) -> list[tuple[float, float]]:
-        """Deviation and correlation time [s] of each bias of a body."""
+        """Standard deviation and correlation time [s] of each bias of a body."""
         return []
 
     @abstractmethod
     def _read(self, motion: Motion, sampling: Sampling) -> Reading:
-        """One sample of n bodies; arrays (n, …)."""
+        """Returns one sample of n bodies, in arrays (n, …)."""
 
     def _check_size(self, n: int) -> None:
-        """Raises ValueError where the sensor is not for n bodies."""
+        """Raises ValueError if the sensor cannot measure n bodies."""
 
     def is_for(self, n: int) -> bool:
-        """Whether it can measure n bodies: not where it has a mounting for each of others."""
+        """Whether the sensor can measure n bodies: a mounting may have another number of rows."""
         try:
             self._check_size(n)
         except ValueError:
@@ -144,7 +140,7 @@ class Sensor(ABC, Generic[Reading]):
         mask: NDArray[np.bool_] | None,
         noise: _core.SampleNoise,
     ) -> NDArray[np.float64]:
-        """Biases (n, k), drawn anew where the mask says so; None: all."""
+        """Biases (n, k), newly drawn for the bodies of the mask; None: all bodies."""
         deviations = [deviation for deviation, _ in self._processes()]
         if bias is None:
             bias = np.zeros((n, len(deviations)))
@@ -162,7 +158,7 @@ class Sensor(ABC, Generic[Reading]):
         key: NoiseKey,
         pool: _core.ThreadPool | None = None,
     ) -> tuple[Reading, NDArray[np.float64]]:
-        """A reading of n bodies and the biases that are in it."""
+        """A reading of n bodies and the biases that it contains."""
         processes = self._processes()
         if processes:
             deviations, times = [p[0] for p in processes], [p[1] for p in processes]
@@ -170,11 +166,16 @@ class Sensor(ABC, Generic[Reading]):
         return self.read(motion, Sampling(bias, rate, key.white(sample), pool)), bias
 
     def read(self, motion: Motion, sampling: Sampling) -> Reading:
-        """A reading of n bodies with these biases; NaN, False, -1 for bodies that diverged."""
-        lost = _lost(motion)
-        if not lost.any():
+        """A reading of n bodies with these biases; NaN, False or -1 for diverged bodies."""
+        poses = np.concatenate((motion.position, motion.attitude), axis=1)
+        diverged = ~np.isfinite(poses).all(axis=1)
+        if not diverged.any():
             return self._read(motion, sampling)
-        return blanked(self._read(_found(motion, lost), sampling), lost)
+        arrays = arrays_of(motion)
+        for name, array in arrays.items():
+            arrays[name] = array.copy()
+            arrays[name][diverged] = _checks.LEVEL if name == "attitude" else 0.0
+        return blanked(self._read(Motion(**arrays), sampling), diverged)
 
     def _measured(
         self,
@@ -184,15 +185,15 @@ class Sensor(ABC, Generic[Reading]):
         body_rates: ArrayLike | None = None,
         dt: float = 1.0,
     ) -> Reading:
-        lead, at, turned = sensed.poses(position, attitude)
+        lead, at, turned = _checks.poses(position, attitude)
         n = len(at)
         motion = Motion(
             at,
             turned,
-            sensed.rows("velocity", velocity, lead, at.dtype),
-            sensed.rows("body_rates", body_rates, lead, at.dtype),
+            _checks.vectors("velocity", velocity, lead, at.dtype),
+            _checks.vectors("body_rates", body_rates, lead, at.dtype),
         )
-        rate = 1.0 / sensed.at_least("dt", dt, 0.0, "s", open_=True)
+        rate = 1.0 / _checks.positive("dt", dt, "s")
         self._check_size(n)
         key = NoiseKey(_core.sensor_key(0, self._seed))
         bias = self._bias
@@ -209,7 +210,7 @@ def arrays_of(reading: Any) -> dict[str, Numbers]:
 
 
 def blanked(reading: Reading, mask: NDArray[np.bool_]) -> Reading:
-    """A reading that says nothing of the bodies of a mask: NaN, False, -1."""
+    """A reading with NaN, False or -1 for the bodies of a mask."""
 
     def blank(array: Numbers) -> Numbers:
         array = array.copy()
@@ -220,13 +221,13 @@ def blanked(reading: Reading, mask: NDArray[np.bool_]) -> Reading:
 
 
 class ModelledSensor(Sensor[Reading]):
-    """A sensor with a compiled model, which is made again after pickling."""
+    """A sensor with a compiled model, which is rebuilt after pickling."""
 
     _model: Any
 
     @abstractmethod
     def _make(self) -> None:
-        """Makes the model from the numbers that the sensor keeps."""
+        """Builds the model from the parameters of the sensor."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_model"}
@@ -242,26 +243,3 @@ def _with_axes(reading: Reading, lead: tuple[int, ...]) -> Reading:
         return result
 
     return type(reading)(**{name: shaped(array) for name, array in arrays_of(reading).items()})
-
-
-def _lost(motion: Motion) -> NDArray[np.bool_]:
-    """Which bodies are nowhere."""
-    poses = np.concatenate((motion.position, motion.attitude), axis=1)
-    lost: NDArray[np.bool_] = ~np.isfinite(poses).all(axis=1)
-    return lost
-
-
-def _found(motion: Motion, lost: NDArray[np.bool_]) -> Motion:
-    """With bodies that are nowhere at the origin."""
-
-    def mended(array: Numbers, value: Any) -> Numbers:
-        array = array.copy()
-        array[lost] = value
-        return array
-
-    return Motion(
-        mended(motion.position, 0.0),
-        mended(motion.attitude, sensed.LEVEL),
-        mended(motion.velocity, 0.0),
-        mended(motion.body_rates, 0.0),
-    )

@@ -1,4 +1,4 @@
-"""What a client does between its caller's calls: sending, receiving, waiting, counting."""
+"""The communication of a client: sending, receiving, waiting and counting."""
 
 from __future__ import annotations
 
@@ -10,28 +10,80 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from propwash import _core
-from propwash.render._gather import Gathering
 from propwash.render._pose import Pose
 from propwash.render._side import Part, Side
 from propwash.render.cameras import RenderObject
-from propwash.render.frame import Frame
+from propwash.render.frame import Frame, Image
 from propwash.render.statistics import LatencyRecorder, Statistics
 
 T = TypeVar("T")
 
-NAP = 0.02
-"""s, the longest wait between two looks at what is due."""
-KEPT = 8
-"""Frames that wait to be polled for; older ones give way."""
-_AT_ONCE = 64  # messages taken from a renderer before the next one has its turn
+MAX_WAIT = 0.02
+"""s, the maximum time between two checks of what is due."""
+QUEUE_SIZE = 8
+"""Frames that wait for `poll`; the oldest is discarded."""
+_AT_ONCE = 64  # messages received from a renderer before those of the next one
 
 Submission = tuple[int, dict[str, Pose], list[tuple[RenderObject, Pose]], frozenset[str]]
 
 
-class Engine:
-    """Renderers, and the frames that come of them. Safe to use from several threads.
+class FrameAssembly:
+    """Joins the answers of several renderers to one pose into a frame, by their time stamp.
 
-    Its work is done by whoever calls `wait_for`, or, once started, by a thread of its own.
+    renderers: their number. senses: the renderer whose landmarks, range and collision are used.
+    """
+
+    def __init__(self, renderers: int, senses: int) -> None:
+        self.frames = 0
+        self.dropped = 0
+        self._renderers = renderers
+        self._senses = senses
+        self._submitted: deque[tuple[int, frozenset[str]]] = deque()
+        self._parts: dict[int, dict[int, Part]] = {}
+
+    def submitted(self, time_ns: int, rendered: frozenset[str]) -> None:
+        """Adds a submitted pose and the cameras that it renders; time stamps increase."""
+        self._submitted.append((time_ns, rendered))
+
+    def add(self, renderer: int, part: Part) -> Frame | None:
+        """Adds the answer of a renderer; returns the frame if it is complete."""
+        parts = self._parts.setdefault(part.time_ns, {})
+        parts[renderer] = part
+        if len(parts) < self._renderers:
+            return None
+        # a renderer answers in the order of the stamps: older frames remain incomplete
+        self._parts = {stamp: has for stamp, has in self._parts.items() if stamp > part.time_ns}
+        rendered: frozenset[str] = frozenset()
+        while self._submitted and self._submitted[0][0] <= part.time_ns:
+            stamp, rendered = self._submitted.popleft()
+            self.dropped += stamp < part.time_ns
+        self.frames += 1
+        sensed = parts[self._senses]
+        images: dict[str, Image] = {}
+        for number in sorted(parts):
+            # v2 renderers draw every camera in every frame
+            images |= {k: image for k, image in parts[number].images.items() if k in rendered}
+        return Frame(
+            part.time_ns,
+            images,
+            sensed.landmarks,
+            sensed.range_m,
+            sensed.collision,
+            max(one.latency for one in parts.values()),
+            any(one.half_done for one in parts.values()),
+        )
+
+    def clear(self) -> None:
+        """Drops all submitted poses."""
+        self.dropped += len(self._submitted)
+        self._submitted.clear()
+        self._parts.clear()
+
+
+class Engine:
+    """Communicates with renderers and joins their answers into frames. Thread-safe.
+
+    It works in calls of `wait_for` or, once started, in a background thread.
     """
 
     def __init__(self, sides: Sequence[Side], senses: int, raises: bool) -> None:
@@ -39,12 +91,12 @@ class Engine:
         self.latest: Frame | None = None
         self.last_fault: Exception | None = None
         self._raises = raises
-        self._gathering = Gathering(len(sides), senses)
+        self._assembly = FrameAssembly(len(sides), senses)
         self._latency = LatencyRecorder()
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._frames: deque[Frame] = deque()
-        self._faults: deque[Exception] = deque(maxlen=KEPT)
+        self._faults: deque[Exception] = deque(maxlen=QUEUE_SIZE)
         self._held: Submission | None = None
         self._newest = -1
         self._submitted = 0
@@ -53,14 +105,14 @@ class Engine:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._closed = False
-        # signals of the sockets that are no use of them, so that no lock is held in a wait
+        # polling descriptors does not use the sockets, so a wait needs no lock
         self._signals = select.poll()
         for side in self.sides:
             for descriptor in side.link.descriptors():
                 self._signals.register(descriptor, select.POLLIN)
 
     def subscribers(self, ports: tuple[int, int]) -> int:
-        """How many renderers listen on a pair of ports."""
+        """The number of renderers that are connected to a pair of ports."""
         return sum(side.link.subscribers for side in self.sides if side.link.ports == ports)
 
     def submit(
@@ -70,31 +122,31 @@ class Engine:
         objects: list[tuple[RenderObject, Pose]],
         rendered: frozenset[str],
     ) -> None:
-        """Sends a pose, now or when there is room; a newer one takes the place of one that waits.
+        """Sends a pose when the renderers are ready; a newer pose replaces a waiting one.
 
-        The cameras in `rendered` give an image. Raises ValueError for a time stamp that is not
-        above the last.
+        The cameras in `rendered` render an image. Raises ValueError unless the time stamp
+        increases.
         """
         with self._lock:
             self._check_open()
             if time_ns <= self._newest:
                 raise ValueError(
                     f"time_ns: expected more than that of the last pose, {self._newest}, got "
-                    f"{time_ns}; where a simulation starts again, add an offset"
+                    f"{time_ns}; add an offset if the simulation has restarted"
                 )
             self._newest = time_ns
             self._submitted += 1
-            self._gathering.asked(time_ns, rendered)
+            self._assembly.submitted(time_ns, rendered)
             self._held = (time_ns, cameras, objects, rendered)
             self._release(time.monotonic())
 
     def take(self) -> Frame | None:
-        """The oldest frame that nobody has taken."""
+        """The oldest frame in the queue; None if it is empty."""
         with self._lock:
             return self._frames.popleft() if self._frames else None
 
     def take_stamped(self, time_ns: int) -> Frame | None:
-        """The frame of a stamp; those before it are given up."""
+        """The frame with a time stamp; older frames are discarded."""
         with self._lock:
             while self._frames and self._frames[0].time_ns <= time_ns:
                 frame = self._frames.popleft()
@@ -104,7 +156,7 @@ class Engine:
             return None
 
     def wait_for(self, take: Callable[[], T | None], seconds: float) -> T | None:
-        """Serves until `take` gives something, or for `seconds`; raises what went wrong."""
+        """Serves until `take` returns a value, at most for `seconds`; raises pending errors."""
         deadline = time.monotonic() + seconds
         while True:
             with self._lock:
@@ -121,31 +173,33 @@ class Engine:
                 if remaining <= 0.0:
                     return None
                 if self._thread is not None:
-                    self._changed.wait(min(remaining, NAP))
+                    self._changed.wait(min(remaining, MAX_WAIT))
                     continue
-            self._nap(remaining)
+            self._wait(remaining)
 
     def start(self) -> None:
-        """Has a thread do the work from now on."""
+        """Starts the background thread."""
         with self._lock:
             self._check_open()
             if self._thread is None:
                 self._stop.clear()
-                self._thread = threading.Thread(target=self._run, name="propwash-eyes", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run, name="propwash-render", daemon=True
+                )
                 self._thread.start()
 
     def restart(self) -> None:
-        """Ends the sessions by silence; what was asked for is given up."""
+        """Ends the sessions by a pause; submitted poses are dropped."""
         with self._lock:
             self._check_open()
             now = time.monotonic()
             for side in self.sides:
                 side.session.restart(now)
-            self._gathering.give_up()
+            self._assembly.clear()
             self._held = None
 
     def close(self) -> None:
-        """Ends the thread and frees the ports."""
+        """Stops the thread and closes the sockets."""
         self._stop.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
@@ -156,7 +210,7 @@ class Engine:
                     side.link.close()
 
     def statistics(self) -> Statistics:
-        """Counts of all renderers together."""
+        """Counts, summed over the renderers."""
         with self._lock:
             counts = [side.session.counts for side in self.sides]
             total = {name: sum(one[name] for one in counts) for name in counts[0]}
@@ -172,15 +226,15 @@ class Engine:
                 unknown=total["unknown"],
                 faulty=total["faulty"] + misfits,
                 half_done=total["half_done"],
-                frames=self._gathering.frames,
-                dropped=self._gathering.dropped,
+                frames=self._assembly.frames,
+                dropped=self._assembly.dropped,
                 unread=self._unread,
                 starts=total["starts"],
                 latency=self._latency.summary(),
             )
 
     def _run(self) -> None:
-        """The thread: what it cannot do is raised by the next call of `wait_for`."""
+        """The background thread; its exception is raised by the next call of `wait_for`."""
         while not self._stop.is_set():
             try:
                 with self._lock:
@@ -192,10 +246,10 @@ class Engine:
                     self._thread = None
                     self._changed.notify_all()
                 return
-            self._nap(NAP)
+            self._wait(MAX_WAIT)
 
     def _serve(self) -> None:
-        """Takes what came, sends what is due. The lock is held."""
+        """Receives pending messages and sends what is due. Requires the lock."""
         now = time.monotonic()
         for number, side in enumerate(self.sides):
             side.serve(now)
@@ -203,7 +257,7 @@ class Engine:
                 try:
                     some, part = side.receive(now)
                 except _core.ProtocolError as error:
-                    # its traceback would keep the message, which may be large
+                    # the traceback would keep the message in memory, which may be large
                     self.last_fault = error.with_traceback(None)
                     self._faults.append(self.last_fault)
                     continue
@@ -212,24 +266,24 @@ class Engine:
                 if not some:
                     break
         self._release(now)
-        for side in self.sides:  # answers have made room
+        for side in self.sides:  # after answers, more poses may be sent
             side.serve(now)
 
     def _gather(self, number: int, part: Part) -> None:
-        frame = self._gathering.add(number, part)
+        frame = self._assembly.add(number, part)
         if frame is None:
             return
         self.latest = frame
         self._latency.add(frame.latency)
         self._frames.append(frame)
-        if len(self._frames) > KEPT:
+        if len(self._frames) > QUEUE_SIZE:
             self._frames.popleft()
             self._unread += 1
 
     def _release(self, now: float) -> None:
-        """Hands the newest pose on: to one renderer at once, to several when all have room.
+        """Passes the newest pose on to one renderer, or to several when all are ready.
 
-        So several draw the same poses, where each by itself would choose others of those that wait.
+        So all renderers render the same poses.
         """
         if self._held is None:
             return
@@ -238,28 +292,28 @@ class Engine:
         time_ns, cameras, objects, rendered = self._held
         self._held = None
         for number, side in enumerate(self.sides):
-            mine = [(item, at) for item, at in objects if item.renderer in (None, number)]
-            names = [item.name for item, _ in mine]
+            placed = [(item, at) for item, at in objects if item.renderer in (None, number)]
+            names = [item.name for item, _ in placed]
             if names != self._shown[number]:
-                side.show([item for item, _ in mine])
+                side.show([item for item, _ in placed])
                 self._shown[number] = names
             poses = [cameras[camera.name] for camera in side.cameras]
-            side.submit(time_ns, poses, [at for _, at in mine], rendered, now)
+            side.submit(time_ns, poses, [at for _, at in placed], rendered, now)
 
-    def _nap(self, seconds: float) -> None:
-        """Waits for a signal of the sockets or until something is due."""
+    def _wait(self, seconds: float) -> None:
+        """Waits for a message or until something is due."""
         due = min(side.session.next_time() for side in self.sides) - time.monotonic()
-        self._signals.poll(1e3 * max(min(seconds, NAP, due), 0.0))
+        self._signals.poll(1e3 * max(min(seconds, MAX_WAIT, due), 0.0))
 
     def _check_open(self) -> None:
         if self._closed:
-            raise RuntimeError("the client is closed; make another")
+            raise RuntimeError("the client is closed; create another")
 
 
 def described_silence(
     sides: Sequence[Side], scene: str, seconds: float, last_fault: Exception | None
 ) -> str:
-    """Why no image came within `seconds`, as far as one can tell, and what to check."""
+    """A message about an image that did not arrive: the probable reason and what to check."""
     lines = [f"no image within {seconds:g} s"]
     for side in sides:
         pose, image = side.link.ports
@@ -268,26 +322,25 @@ def described_silence(
             lines.append(
                 f"{side.link}: no renderer is connected. Start one: python -m propwash render "
                 f"--scene {scene or 'NAME'} --port {pose} {image} --client-ip {address} "
-                f"(Client.launch does it by itself); a published one takes -client-ip {address} "
-                f"-input-port {pose} -output-port {image}. On another machine it needs this one's "
-                f"address, bind= one of its interfaces, and both ports open"
+                f"(or use Client.launch); a published renderer expects -client-ip {address} "
+                f"-input-port {pose} -output-port {image}. A renderer on another machine needs the "
+                f"address of this one, bind= set to that interface, and both ports open"
             )
         elif side.session.state != "running" or side.session.in_flight > 0:
             lines.append(
-                f"{side.link}: a renderer listens on port {pose}, but its answers do not come. "
-                f"Check that it sends to port {image} (-output-port), that it knows scene "
-                f"{scene!r}, that it is not still loading it (timeout=), and its log; restart() "
-                f"ends a session that has failed"
+                f"{side.link}: a renderer is connected to port {pose}, but does not answer. "
+                f"Check that it sends to port {image} (-output-port), that scene {scene!r} exists "
+                f"and has been loaded (timeout=), and its log; restart() starts a new session"
             )
         if side.link.subscribers > 1:
             lines.append(
-                f"{side.link}: {side.link.subscribers} renderers share these ports; each needs a "
-                f"pair of its own"
+                f"{side.link}: {side.link.subscribers} renderers share these ports; each needs "
+                f"separate ones"
             )
     if last_fault is not None:
-        lines.append(f"the last answer that could not be used: {last_fault}")
+        lines.append(f"the last invalid answer: {last_fault}")
     return "; ".join(lines) if len(lines) == 2 else "\n  ".join(lines)
 
 
 LOCAL: Mapping[str, str] = {"*": "127.0.0.1"}
-"""Where a renderer on this machine finds a client that listens everywhere."""
+"""The address of a client on this machine that is bound to all interfaces."""

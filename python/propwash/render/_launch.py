@@ -1,4 +1,4 @@
-"""The reference renderer as a child process: started, watched, ended with its client."""
+"""The reference renderer as a child process that ends with its client."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import IO
 
 
 class RendererProcess:
-    """A child that runs `python -m propwash render`, or the command given.
+    """A child process that runs `python -m propwash render`, or another command.
 
-    Its standard input is a pipe that closes when this process ends, however it ends.
+    Its standard input is a pipe that closes when this process ends for any reason.
     """
 
     def __init__(
@@ -33,9 +33,9 @@ class RendererProcess:
             *arguments,
         ]
         self.ports = ports
-        """Of its client."""
+        """The ports of its client."""
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the child
-        # a session of its own: Ctrl-C is for this process, which then ends the child
+        # in a new session, so that Ctrl-C reaches only this process, which then ends the child
         self._process = subprocess.Popen(
             self.command,
             stdin=subprocess.PIPE,
@@ -43,28 +43,28 @@ class RendererProcess:
             stderr=self._log,
             start_new_session=True,
         )
-        # ends the child also where nobody closes the client
+        # ends the child even if the client is not closed
         self._end = weakref.finalize(self, _end, self._process, self._log)
 
     @property
     def status(self) -> int | None:
-        """The exit status; None while it runs."""
+        """The exit status; None while the child runs."""
         return self._process.poll()
 
     @property
     def process_id(self) -> int:
-        """Of the child."""
+        """The process id of the child."""
         return self._process.pid
 
     def output(self) -> str:
-        """The end of what it printed."""
+        """The last 2000 bytes of its output."""
         if self._log.closed:
             return ""
         self._log.seek(0)
         return self._log.read()[-2000:].decode(errors="replace").strip()
 
     def close(self) -> None:
-        """Ends it: asks, waits 3 s, kills."""
+        """Terminates the child; kills it after 3 s."""
         self._end()
 
 

@@ -1,7 +1,6 @@
-"""Poses as plain tuples, checked: what stands between a caller's arrays and a pose message.
+"""Checked poses as tuples of floats, which are faster than arrays for single poses.
 
-World right-handed with z up, axes of bodies and cameras forward-left-up, quaternions scalar first.
-A few numbers at a time: tuples of floats are quicker here than arrays.
+World right-handed with z up, body and camera axes forward-left-up, quaternions scalar first.
 """
 
 from __future__ import annotations
@@ -14,33 +13,35 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propwash._rotation import Quaternion, product
+
 Position = tuple[float, float, float]
-Attitude = tuple[float, float, float, float]
+Attitude = Quaternion
 Pose = tuple[Position, Attitude]
 
 IDENTITY: Pose = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
 UNIT_TOLERANCE = 1e-3
-"""How far a quaternion's norm may be from 1; it is normalised then."""
+"""The maximum deviation of a quaternion's norm from 1, which is then normalised."""
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether it is a number, of Python or numpy, and none of True and False."""
+    """Whether a value is a number of Python or numpy, and not a boolean."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def is_positive(value: object) -> TypeGuard[float]:
-    """Whether it is a finite number above 0."""
+    """Whether a value is a finite number > 0."""
     return is_number(value) and 0.0 < value < math.inf
 
 
 def position(name: str, value: ArrayLike) -> Position:
-    """(3,) finite numbers; ValueError names the argument."""
+    """(3,) finite numbers. Raises ValueError that names the argument."""
     x, y, z = _numbers(name, value, 3, "a position of 3 finite numbers [m]")
     return x, y, z
 
 
 def attitude(name: str, value: ArrayLike) -> Attitude:
-    """(4,) a unit quaternion, scalar first, normalised; ValueError names the argument."""
+    """(4,) unit quaternion, scalar first, normalised. Raises ValueError for others."""
     expected = "a unit quaternion of 4 finite numbers, scalar first"
     w, x, y, z = _numbers(name, value, 4, expected)
     norm = math.sqrt(w * w + x * x + y * y + z * z)
@@ -50,7 +51,7 @@ def attitude(name: str, value: ArrayLike) -> Attitude:
 
 
 def pose(name: str, value: object) -> Pose:
-    """A pair of position and attitude; ValueError names the argument."""
+    """A pair of position and attitude. Raises ValueError that names the argument."""
     where: ArrayLike
     turned: ArrayLike
     try:
@@ -63,7 +64,7 @@ def pose(name: str, value: object) -> Pose:
 
 
 def poses(name: str, value: object, known: Mapping[str, object]) -> dict[str, Pose]:
-    """A dict of name to (position, attitude), each name a known one."""
+    """A dict of known names to (position, attitude). Raises ValueError for others."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -72,14 +73,14 @@ def poses(name: str, value: object, known: Mapping[str, object]) -> dict[str, Po
         )
     for key in value:
         check_known(name, key, known)
-    return {key: pose(f"{name}[{key!r}]", given) for key, given in value.items()}
+    return {key: pose(f"{name}[{key!r}]", each) for key, each in value.items()}
 
 
 def names(name: str, value: object, known: Mapping[str, object]) -> frozenset[str]:
-    """Some of the known names, from an iterable of them; None: all."""
+    """A set of known names from an iterable; None: all. Raises ValueError for others."""
     if value is None:
         return frozenset(known)
-    # of a dict of flags the keys would count, whatever the flags
+    # the keys of a dict of flags would ignore the flags
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise ValueError(f"{name}: expected a list of names, or None for all, got {value!r:.100}")
     chosen = list(value)
@@ -89,10 +90,10 @@ def names(name: str, value: object, known: Mapping[str, object]) -> frozenset[st
 
 
 def check_known(name: str, key: object, known: Mapping[str, object]) -> None:
-    """Raises ValueError, which lists the known names, for any other key."""
+    """Raises ValueError that lists the known names for any other key."""
     if not isinstance(key, str) or key not in known:
-        there = ", ".join(map(repr, known)) or "none"
-        raise ValueError(f"{name}: no {key!r:.100} here; there are {there}")
+        expected = ", ".join(map(repr, known)) or "no names"
+        raise ValueError(f"{name}: expected {expected}, got {key!r:.100}")
 
 
 def time_stamp(value: object) -> int:
@@ -112,7 +113,7 @@ def time_stamp(value: object) -> int:
 def compose(outer: Pose, inner: Pose) -> Pose:
     """The pose of B in W from that of A in W and that of B in A."""
     (px, py, pz), (aw, ax, ay, az) = outer
-    (vx, vy, vz), (bw, bx, by, bz) = inner
+    vx, vy, vz = inner[0]
     # R v = v + 2 w (r x v) + 2 r x (r x v), r the vector part of the quaternion
     cx, cy, cz = ay * vz - az * vy, az * vx - ax * vz, ax * vy - ay * vx
     return (
@@ -121,18 +122,13 @@ def compose(outer: Pose, inner: Pose) -> Pose:
             py + vy + 2.0 * (aw * cy + az * cx - ax * cz),
             pz + vz + 2.0 * (aw * cz + ax * cy - ay * cx),
         ),
-        (
-            aw * bw - ax * bx - ay * by - az * bz,
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-        ),
+        product(outer[1], inner[1]),
     )
 
 
 def _numbers(name: str, value: ArrayLike, count: int, expected: str) -> list[float]:
     try:
-        if isinstance(value, str | bytes | Mapping):  # of digits they would pass for numbers
+        if isinstance(value, str | bytes | Mapping):  # strings of digits would convert to numbers
             raise TypeError
         numbers = [float(number) for number in value]  # type: ignore[union-attr, arg-type]
     except (TypeError, ValueError, OverflowError):

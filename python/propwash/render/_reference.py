@@ -1,6 +1,6 @@
-"""The reference renderer without its surroundings: one request in, pictures and senses out.
+"""The core of the reference renderer: renders the images and readings of a request.
 
-`Offscreen` calls it in process, `Server` for what comes over the wire.
+`Offscreen` calls it in process, `Server` for messages.
 """
 
 from __future__ import annotations
@@ -9,53 +9,53 @@ import math
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from operator import index
 
 import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
+from propwash._checks import choice, whole_number
 from propwash._rotation import rotation
 from propwash.render import bodies as prefabs
-from propwash.render._pose import IDENTITY, Pose
+from propwash.render._pose import Pose, is_number
 from propwash.render.cameras import Kind
 from propwash.render.frame import Image
 from propwash.world import Scene
 
 RANGE_LIMIT = 20.0
-"""m, of the range finder."""
+"""m, maximum distance of the range finder."""
 RANGE_NOTHING = 21.0
-"""m, its reading where it meets nothing."""
+"""m, the reading of the range finder without a hit."""
 COLLISION_RADIUS = 0.15
-"""m, of the sphere about a camera that tells of collisions."""
-MOST_PIXELS = 64_000_000
-"""Of all pictures of a request: beyond it the machine would be busy for minutes."""
-MOST_REMEMBERED = 1000
-"""Cameras; a client that names new ones for ever must not fill the memory."""
-MOST_SAMPLES = 8
-"""Rays along the edge of a pixel."""
+"""m, of the collision sphere about a camera."""
+MAX_PIXELS = 64_000_000
+"""The maximum number of pixels of a request, which takes minutes."""
+MAX_REMEMBERED = 1000
+"""The maximum number of cameras with stored poses, which bounds the memory."""
+MAX_SAMPLES = 8
+"""The maximum number of rays along the edge of a pixel."""
 
 LOOKS: tuple[str, ...] = tuple(_core.looks)
-"""Times of the day, and "indoor" under a lamp."""
+"""Times of the day, and "indoor" with a lamp."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class View:
-    """One picture of a request."""
+    """One image of a request."""
 
     name: str
     kind: Kind
     pose: Pose
     collision: bool = False
-    wanted: bool = True
-    """Whether the picture is painted; its place counts all the same."""
+    rendered: bool = True
+    """Whether to render the image; the pose is used in either case."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """A body of a request, by the name of its kind."""
+    """A body of a request, by the name of its prefab."""
 
     name: str
     prefab: str
@@ -65,7 +65,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Request:
-    """A pose message without its wire."""
+    """The decoded content of a pose message."""
 
     width: int
     height: int
@@ -76,7 +76,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Shot:
-    """What came of a request."""
+    """The result of a request."""
 
     images: dict[str, Image]
     landmarks: list[tuple[str, float, float, float]]
@@ -86,8 +86,8 @@ class Shot:
 
 
 @dataclass
-class _Before:
-    """Where things were when a view was last painted."""
+class _Previous:
+    """The poses when a view was last rendered."""
 
     pose: Pose
     bodies: dict[str, Pose]
@@ -95,64 +95,48 @@ class _Before:
 
 @dataclass
 class _Group:
-    """Views from the same place, which share their rays."""
+    """Views with the same pose, which share their rays."""
 
     pose: Pose
-    before: _Before
+    previous: _Previous
     kinds: dict[Kind, list[str]] = field(default_factory=dict)
 
 
-def checked_look(look: str) -> str:
-    """A name of LOOKS, or "auto"; ValueError otherwise."""
-    if look != "auto" and look not in LOOKS:
-        names = ", ".join(map(repr, ("auto", *LOOKS)))
-        raise ValueError(f"look: expected one of {names}, got {look!r:.100}")
-    return look
-
-
-def checked_count(name: str, value: object, most: int) -> int:
-    """A whole number from 1 to `most`; ValueError otherwise."""
-    try:
-        count = 0 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
-    except TypeError:
-        count = 0
-    if not 1 <= count <= most:
-        raise ValueError(f"{name}: expected a whole number from 1 to {most}, got {value!r:.100}")
-    return count
+def checked_fov(vertical_fov_deg: object) -> float:
+    """A field of view that can be rendered. Raises ValueError."""
+    if not is_number(vertical_fov_deg) or not 0.1 <= vertical_fov_deg <= 179.0:
+        raise ValueError(f"vertical_fov_deg: expected 0.1 to 179, got {vertical_fov_deg!r:.100}")
+    return float(vertical_fov_deg)
 
 
 class Reference:
-    """A scene under a light, and what it remembers from picture to picture for the flow."""
+    """Renders a scene with a light; stores previous poses for optical flow."""
 
     def __init__(
         self, scene: Scene, look: str = "auto", seed: int = 0, antialias: int = 2, threads: int = 1
     ) -> None:
         self.scene = scene
-        self._antialias = checked_count("antialias", antialias, MOST_SAMPLES)
-        self._pool = (
-            _core.ThreadPool(threads) if checked_count("threads", threads, 256) > 1 else None
-        )
+        self._antialias = whole_number("antialias", antialias, 1, MAX_SAMPLES)
+        count = whole_number("threads", threads, 1, 256)
+        self._pool = _core.ThreadPool(count) if count > 1 else None
         lamp = _lamp_of(scene)
-        self.look = checked_look(look)
+        self.look = choice("look", look, ("auto", *LOOKS))
         if look == "auto":
             self.look = "morning" if lamp is None else "indoor"
         used = lamp if self.look == "indoor" else None
         self._painter = _core.Painter(scene.core, self.look, seed & 0xFFFFFFFF, used, self._pool)
         self._marker_names, self._marker_positions = scene.markers
         self._known: tuple[tuple[str, str, tuple[float, float, float]], ...] = ()
-        self._before: dict[str, _Before] = {}
+        self._previous: dict[str, _Previous] = {}
         self._lock = threading.Lock()
 
     def forget(self) -> None:
-        """The next picture of each camera is its first: nothing flows in it."""
-        self._before.clear()
+        """Discards the previous poses: the next flow images show no motion."""
+        self._previous.clear()
 
     def take(self, request: Request, bottom_first: bool = False) -> Shot:
-        """Paints and senses.
-
-        Raises ValueError for sizes that cannot be, and changes nothing then.
-        """
-        with self._lock:  # the painter lets other threads run
+        """Renders a request. Raises ValueError for invalid sizes; nothing changes then."""
+        with self._lock:  # the painter releases the GIL
             return self._taken(request, _focal(request), bottom_first)
 
     def _taken(self, request: Request, focal: float, bottom_first: bool) -> Shot:
@@ -160,10 +144,10 @@ class Reference:
         self._place_bodies(request.bodies)
         images: dict[str, Image] = {}
         for group in self._groups(request, now):
-            self._move(now, group.before.bodies)
+            self._move(now, group.previous.bodies)
             painted = self._painter.paint(
-                np.array([group.pose[0], group.before.pose[0]]),
-                np.array([group.pose[1], group.before.pose[1]]),
+                np.array([group.pose[0], group.previous.pose[0]]),
+                np.array([group.pose[1], group.previous.pose[1]]),
                 request.width,
                 request.height,
                 focal,
@@ -174,11 +158,11 @@ class Reference:
             for kind, names in group.kinds.items():
                 images.update(dict.fromkeys(names, painted[kind]))
         self._move(now, now)
-        if len(self._before) > MOST_REMEMBERED:
-            self._before.clear()
+        if len(self._previous) > MAX_REMEMBERED:
+            self._previous.clear()
         for view in request.views:
-            if view.wanted:
-                self._before[view.name] = _Before(view.pose, now)
+            if view.rendered:
+                self._previous[view.name] = _Previous(view.pose, now)
         return Shot(
             images,
             self._landmarks(request, focal),
@@ -189,12 +173,12 @@ class Reference:
     def _groups(self, request: Request, now: dict[str, Pose]) -> list[_Group]:
         groups: dict[tuple[Pose, Pose, int], _Group] = {}
         for view in request.views:
-            if not view.wanted:
+            if not view.rendered:
                 continue
-            before = self._before.get(view.name, _Before(view.pose, now))
-            # only flow tells one past from another
+            before = self._previous.get(view.name, _Previous(view.pose, now))
+            # only flow depends on previous poses
             if view.kind != "flow":
-                before = _Before(view.pose, now)
+                before = _Previous(view.pose, now)
             key = (view.pose, before.pose, id(before.bodies))
             group = groups.setdefault(key, _Group(view.pose, before))
             group.kinds.setdefault(view.kind, []).append(view.name)
@@ -221,10 +205,10 @@ class Reference:
         )
 
     def _markers(self, bodies: Sequence[Body]) -> tuple[list[str], Floats]:
-        """Those of the scene, and of the gates among the bodies."""
+        """Names and positions of the markers of the scene and of gates among the bodies."""
         names, positions = list(self._marker_names), [np.asarray(self._marker_positions)]
         for body in bodies:
-            # clients split the name of a landmark at its underscore
+            # clients split the name of a landmark at the underscore
             if prefabs.is_gate(body.prefab) and "_" not in body.name:
                 own, places = prefabs.body(body.prefab, body.size).markers
                 names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in own]
@@ -235,11 +219,11 @@ class Reference:
     def _landmarks(self, request: Request, focal: float) -> list[tuple[str, float, float, float]]:
         if not request.views:
             return []
-        camera, turn = request.views[0].pose
+        camera, attitude = request.views[0].pose
         names, positions = self._markers(request.bodies)
         if not names:
             return []
-        forward, left, up = ((positions - np.array(camera)) @ rotation(turn)).T
+        forward, left, up = ((positions - np.array(camera)) @ rotation(attitude)).T
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             u = request.width / 2.0 - focal * left / forward
             v = request.height / 2.0 - focal * up / forward
@@ -267,11 +251,11 @@ class Reference:
 
 
 def _joined(groups: list[_Group]) -> list[_Group]:
-    """Puts kinds that ask nothing of the past together with a flow picture from the same place."""
-    with_past = {group.pose: group for group in groups if "flow" in group.kinds}
+    """Merges groups without flow into a flow group of the same pose."""
+    with_flow = {group.pose: group for group in groups if "flow" in group.kinds}
     rest = []
     for group in groups:
-        host = with_past.get(group.pose, group)
+        host = with_flow.get(group.pose, group)
         if host is group:
             rest.append(group)
             continue
@@ -281,19 +265,17 @@ def _joined(groups: list[_Group]) -> list[_Group]:
 
 
 def _focal(request: Request) -> float:
-    """Pixels, of a camera that can be painted; ValueError for others."""
+    """The focal length in pixels. Raises ValueError for cameras that cannot be rendered."""
     width, height, angle = request.width, request.height, request.vertical_fov_deg
     if not (1 <= width <= 16384 and 1 <= height <= 16384):
         raise ValueError(f"size: expected 1 to 16384 pixels a side, got {width} x {height}")
-    pixels = width * height * sum(view.wanted for view in request.views)
-    if pixels > MOST_PIXELS:
+    pixels = width * height * sum(view.rendered for view in request.views)
+    if pixels > MAX_PIXELS:
         raise ValueError(
-            f"size: expected at most {MOST_PIXELS} pixels in all pictures together, got {pixels}; "
-            f"take smaller pictures or fewer cameras"
+            f"size: expected at most {MAX_PIXELS} pixels in all images, got {pixels}; use smaller "
+            f"images or fewer cameras"
         )
-    if not 0.1 <= angle <= 179.0:
-        raise ValueError(f"vertical_fov_deg: expected 0.1 to 179, got {angle!r:.100}")
-    return height / 2.0 / math.tan(math.radians(angle) / 2.0)
+    return height / 2.0 / math.tan(math.radians(checked_fov(angle)) / 2.0)
 
 
 def _mean(views: Sequence[View]) -> Floats:
@@ -301,13 +283,10 @@ def _mean(views: Sequence[View]) -> Floats:
 
 
 def _lamp_of(scene: Scene) -> tuple[tuple[float, float, float], float] | None:
-    """Where a lamp hangs in a scene with a ceiling, and how far it reaches [m]."""
+    """Position and range [m] of the lamp in a scene with a ceiling; None without a ceiling."""
     for item in scene.items:
         if item.category == "ceiling":
             x, y, z = item.position
             height = max(z, 1.0)
             return (x, y, z - 0.12 * height), 0.9 * height
     return None
-
-
-__all__ = ["IDENTITY", "LOOKS", "Body", "Reference", "Request", "Shot", "View"]

@@ -1,4 +1,4 @@
-"""One renderer as the client sees it: its sockets, its session, its cameras."""
+"""The client's side of one renderer: sockets, session and cameras."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from propwash.render.frame import Image, Landmarks
 
 @dataclass(frozen=True)
 class Setting:
-    """What a renderer fixes at the start of a session."""
+    """Settings that are constant during a session."""
 
     scene: str
     width: int
@@ -26,7 +26,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Part:
-    """One renderer's answer to a pose."""
+    """The answer of one renderer to a pose."""
 
     time_ns: int
     images: dict[str, Image]
@@ -38,9 +38,9 @@ class Part:
 
 
 class Side:
-    """Sockets and session of one renderer. The client's lock is held around every call.
+    """Sockets and session of one renderer. Every call requires the client's lock.
 
-    Raises ValueError for a setting, camera or object that cannot go on the wire.
+    Raises ValueError for a setting, camera or object that cannot be encoded.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class Side:
 
     @property
     def ready(self) -> bool:
-        """Whether a pose would go out at once."""
+        """Whether a pose would be sent immediately."""
         return self.session.waiting == 0 and self.session.in_flight < self._in_flight
 
     def show(self, objects: Sequence[RenderObject]) -> None:
-        """The objects of the poses to come."""
+        """Sets the objects of the next poses."""
         self._message = _core.PoseMessage(
             self._setting.scene,
             [
@@ -95,7 +95,7 @@ class Side:
         rendered: frozenset[str],
         now: float,
     ) -> None:
-        """Hands a pose to the session, and sends what it gives; poses in the order of the names."""
+        """Submits a pose to the session and sends its messages; poses are in the order of names."""
         positions, attitudes = zip(*cameras, strict=True)
         moved, turned = zip(*objects, strict=True) if objects else (None, None)
         flags = [camera.name in rendered for camera in self.cameras]
@@ -103,7 +103,7 @@ class Side:
         self._send(self.session.submit(self._message, now))
 
     def serve(self, now: float) -> None:
-        """Notes renderers that came, sends what is due."""
+        """Detects connected renderers and sends what is due."""
         self.link.listen()
         if self.link.joined != self._joined:
             self._joined = self.link.joined
@@ -111,9 +111,9 @@ class Side:
         self._send(self.session.poll(now))
 
     def receive(self, now: float) -> tuple[bool, Part | None]:
-        """Takes one message, if one waits: whether there was one, and the part, if it is new.
+        """Receives one message; returns whether there was one, and the part if it is new.
 
-        Raises ProtocolError for a message that is not as it should be.
+        Raises ProtocolError for a malformed message.
         """
         frames = self.link.receive()
         if frames is None:
@@ -139,18 +139,18 @@ class Side:
         )
 
     def _fitting(self, camera: str, image: Image) -> Image:
-        """The image as its kind of camera gives it; one byte a pixel may come as RGB."""
+        """The image in the format of its camera kind; one-byte kinds may arrive as RGB."""
         kind = self._kinds[camera]
-        came = 3 if image.ndim == 3 else image.dtype.itemsize
-        if came == CHANNELS[kind]:
+        channels = 3 if image.ndim == 3 else image.dtype.itemsize
+        if channels == CHANNELS[kind]:
             return image
-        if came == 3 and CHANNELS[kind] == 1:
+        if channels == 3 and CHANNELS[kind] == 1:
             narrow: Image = _core.luma(image)
             narrow.flags.writeable = False
             return narrow
         self.misfits += 1
         raise _core.ProtocolError(
             f"answer: camera {camera!r} of kind {kind!r}: expected {CHANNELS[kind]} bytes a pixel, "
-            f"got {came}. Published renderers up to v2 draw RGB alone: ask for kind='rgb', or run "
-            f"one that draws {kind} (python -m propwash render)"
+            f"got {channels}. Published renderers up to v2 only render RGB: use kind='rgb' or a "
+            f"renderer for {kind} (python -m propwash render)"
         )

@@ -1,6 +1,6 @@
-"""The two sockets of a renderer, on pyzmq: poses out, images in, without a wait and without a copy.
+"""The two ZeroMQ sockets of a renderer: poses out, images in, non-blocking and without copies.
 
-The client's side binds both, as the published clients do: renderers connect to it.
+The client binds both sockets, like the published clients; renderers connect to it.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ import errno
 import ipaddress
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
-
-from propwash.render.errors import PortInUseError
 
 if TYPE_CHECKING:
     import zmq
@@ -23,19 +21,30 @@ LOOPBACK = "127.0.0.1"
 Ports = tuple[int, int]
 
 
-def zeromq() -> Any:
-    """The module zmq; ImportError says which extra brings it."""
+class PortInUseError(OSError):
+    """Another program or another client uses the port."""
+
+
+class RenderTimeoutError(TimeoutError):
+    """No image arrived in time. The message names the ports and what to check."""
+
+
+class RendererError(RuntimeError):
+    """The renderer that the client started has ended or did not connect."""
+
+
+def require_zeromq() -> Any:
+    """The module zmq. Raises ImportError that names the extra to install."""
     try:
         import zmq
     except ImportError as error:
-        raise ImportError(
-            'the render client speaks ZeroMQ and needs pyzmq: pip install "propwash[render]"'
-        ) from error
+        message = 'rendering over ZeroMQ needs pyzmq: pip install "propwash[render]"'
+        raise ImportError(message) from error
     return zmq
 
 
 def checked_ports(ports: object) -> list[Ports]:
-    """Pairs of pose port and image port, from one pair or several; ValueError for others."""
+    """Pairs of pose port and image port, from one pair or several. Raises ValueError."""
     expected = (
         "ports: expected a pair (pose port, image port) of numbers from 1 to 65535, or a list of "
         f"such pairs, one for each renderer, no port twice; got {ports!r:.200}"
@@ -58,33 +67,28 @@ def checked_ports(ports: object) -> list[Ports]:
     return checked
 
 
-def checked_address(bind: object) -> str:
-    """An address to bind: "127.0.0.1", that of another interface, or "*" for all of them."""
-    if bind == "*":
-        return "*"
+def checked_address(name: str, address: object, expected: str) -> str:
+    """An IPv4 address. Raises ValueError with a description of what was expected."""
     try:
-        return str(ipaddress.IPv4Address(str(bind)))
+        return str(ipaddress.IPv4Address(str(address)))
     except ValueError:
-        raise ValueError(
-            f"bind: expected an IPv4 address of this machine, '127.0.0.1' for renderers on it, "
-            f"or '*' for all interfaces (there is no authentication), got {bind!r:.100}"
-        ) from None
+        raise ValueError(f"{name}: expected {expected}, got {address!r:.100}") from None
 
 
 class Link:
-    """One renderer's pair of sockets.
+    """The pair of sockets of one renderer.
 
-    The pose socket is an XPUB: on the wire a PUB that also hears who subscribes.
+    The pose socket is an XPUB: a PUB that also receives subscriptions.
     """
 
     def __init__(self, context: zmq.Context[Any], bind: str, ports: Ports, high_water: int) -> None:
-        self._zmq = zeromq()
+        self._zmq = require_zeromq()
         self.ports = ports
         self.bind = bind
         self.subscribers = 0
-        """Renderers that listen for poses at present."""
+        """The number of renderers that are subscribed to poses."""
         self.joined = 0
-        """How often a renderer began to listen."""
+        """The number of subscriptions so far."""
         self._poses = context.socket(self._zmq.XPUB)
         self.images = context.socket(self._zmq.SUB)
         self._poses.setsockopt(self._zmq.XPUB_VERBOSER, 1)
@@ -103,12 +107,12 @@ class Link:
         return f"{self.bind}, pose port {self.ports[0]}, image port {self.ports[1]}"
 
     def send(self, message: Iterable[bytes]) -> None:
-        """Sends without waiting; where a renderer's queue is full, that renderer misses it."""
-        # XPUB_NODROP stays off: a renderer that hangs must not keep poses from one that lives
+        """Sends without blocking; a renderer with a full queue misses the message."""
+        # XPUB_NODROP is off: a blocked renderer must not delay the poses of others
         self._poses.send_multipart(list(message), flags=self._zmq.NOBLOCK)
 
     def receive(self) -> list[zmq.Frame] | None:
-        """The next message that waits, as frames that hold the socket's own memory; or None."""
+        """The next message, as frames that share the socket's memory; None if there is none."""
         try:
             frames: list[zmq.Frame] = self.images.recv_multipart(self._zmq.NOBLOCK, copy=False)
         except self._zmq.Again:
@@ -116,7 +120,7 @@ class Link:
         return frames
 
     def listen(self) -> None:
-        """Takes note of renderers that came and went."""
+        """Counts renderers that subscribed and unsubscribed."""
         while True:
             try:
                 note = self._poses.recv(self._zmq.NOBLOCK)
@@ -131,7 +135,7 @@ class Link:
                 self.subscribers = max(self.subscribers - 1, 0)
 
     def descriptors(self) -> list[int]:
-        """Files that become readable when a message or a renderer comes (see ZMQ_FD)."""
+        """File descriptors that become readable with a message or subscription (see ZMQ_FD)."""
         return [int(socket.getsockopt(self._zmq.FD)) for socket in (self._poses, self.images)]
 
     def close(self) -> None:
@@ -146,13 +150,13 @@ class Link:
             if error.errno == errno.EADDRINUSE:
                 raise PortInUseError(
                     errno.EADDRINUSE,
-                    f"port {port} of {self.bind} is in use: another client (of this program, or "
-                    f"of one that has not ended) holds it. Close it, or give other ports to the "
-                    f"client, ports=({port + 10}, {port + 11}), and to its renderer, --port "
+                    f"port {port} of {self.bind} is in use by another client, of this or another "
+                    f"program. Close it, or use other ports for the client, "
+                    f"ports=({port + 10}, {port + 11}), and for its renderer, --port "
                     f"{port + 10} {port + 11} (published: -input-port, -output-port)",
                 ) from None
             raise OSError(
                 error.errno,
-                f"cannot bind tcp://{self.bind}:{port}: {error.strerror}; bind= takes the address "
-                f"of one of this machine's interfaces, '127.0.0.1' or '*'",
+                f"cannot bind tcp://{self.bind}:{port}: {error.strerror}; bind= expects the "
+                f"address of an interface of this machine, '127.0.0.1' or '*'",
             ) from None

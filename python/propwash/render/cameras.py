@@ -1,4 +1,4 @@
-"""What a pose message shows: cameras on a vehicle, and bodies that move in the scene."""
+"""The contents of a pose message: cameras on a vehicle and moving bodies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
-import numpy as np
-
+from propwash._checks import whole_number
 from propwash.render import _pose
 
 Item = TypeVar("Item")
@@ -24,37 +23,35 @@ KINDS: dict[str, int] = {
     "grey": 5,
     "flow": 6,
 }
-"""Kinds of camera, and their `outputShaderType` on the wire."""
+"""Kinds of camera and their `outputShaderType` in messages."""
 
 CHANNELS: dict[str, int] = {kind: 3 for kind in KINDS} | {"depth8": 1, "depth": 2, "grey": 1}
-"""`channels` of an answer: 3 is RGB of 8 bits, 2 one uint16, 1 one byte a pixel."""
+"""`channels` of an answer: 3: 8-bit RGB, 2: uint16, 1: one byte per pixel."""
 
 
 @dataclass(frozen=True)
 class RenderCamera:
-    """A camera of a renderer: its name and kind of picture on the wire, and its mounting.
+    """A camera of a renderer: name, kind of image and mounting.
 
-    Size and field of view are the client's, the same for all cameras; `propwash.Camera` is the
-    geometry of a picture.
-
-    A camera frame is like a body's: x forward (along the optical axis), y left, z up. Raises
-    ValueError for what cannot go on the wire.
+    The client defines the image size and field of view of all cameras; `propwash.Camera` describes
+    the geometry of an image. Camera axes: x forward along the optical axis, y left, z up. Raises
+    ValueError for invalid fields.
     """
 
     name: str
-    """Its ID on the wire, ASCII, unique among cameras and objects."""
+    """The ID in messages: ASCII, unique among cameras and objects."""
     kind: Kind = "rgb"
     """"rgb", "grey", "depth" (16 bit), "flow", "semantic", "normals", "instance", "depth8"."""
     position: _pose.Position = (0.0, 0.0, 0.0)
-    """m, of the camera in the vehicle's axes."""
+    """m, body frame of the vehicle."""
     attitude: _pose.Attitude = (1.0, 0.0, 0.0, 0.0)
-    """From the camera's axes to the vehicle's."""
+    """From camera axes to body axes."""
     collision: bool = True
     """Whether this camera takes part in the frame's `collision`."""
     motion_blur: float = 0.0
-    """0 to 1; 1: the shutter is open for the whole exposure (v3 renderers)."""
+    """0 to 1; 1: the shutter is open during the whole frame time (v3 renderers)."""
     renderer: int | None = None
-    """Which of several renderers draws it; None: the client chooses."""
+    """The index of its renderer, if there are several; None: the client chooses."""
 
     def __post_init__(self) -> None:
         check_name("camera", self.name)
@@ -72,20 +69,20 @@ class RenderCamera:
 
 @dataclass(frozen=True)
 class RenderObject:
-    """A body that a renderer draws where it is told: a gate, another vehicle, a person."""
+    """A body with a pose set by the client: a gate, another vehicle, a person."""
 
     name: str
-    """Its ID on the wire, ASCII, unique among cameras and objects."""
+    """The ID in messages: ASCII, unique among cameras and objects."""
     prefab: str
-    """The name under which the renderer knows the body ("BlackEagle", "gate")."""
+    """The name of the body in the renderer ("BlackEagle", "gate")."""
     size: tuple[float, float, float] = (1.0, 1.0, 1.0)
     """Edges; v2 renderers ignore it."""
     position: _pose.Position = (0.0, 0.0, 0.0)
     """m, world frame, until it is moved."""
     attitude: _pose.Attitude = (1.0, 0.0, 0.0, 0.0)
-    """From the body's axes to the world."""
+    """From body axes to the world."""
     renderer: int | None = None
-    """The one of several renderers that shows it; None: all."""
+    """The index of the renderer that shows it; None: all."""
 
     def __post_init__(self) -> None:
         check_name("object", self.name)
@@ -117,32 +114,28 @@ def stereo(
 
 
 def check_name(what: str, name: object) -> None:
-    """Raises ValueError for a name that does not survive the wire: it is ASCII there."""
+    """Raises ValueError unless a name is printable ASCII, as the protocol requires."""
     if not isinstance(name, str) or not name or not (name.isascii() and name.isprintable()):
         raise ValueError(
-            f"{what}: expected a name of printable ASCII characters, as the wire carries no "
-            f"others, got {name!r:.100}"
+            f"{what}: expected a name of printable ASCII characters, as the protocol requires, "
+            f"got {name!r:.100}"
         )
 
 
 def check_picture(width: object, height: object, vertical_fov_deg: object) -> None:
-    """Raises ValueError for a size or a field of view that no camera has."""
+    """Raises ValueError for an invalid image size or field of view."""
     for name, value in (("width", width), ("height", height)):
-        whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not whole or not 1 <= value <= 16384:  # type: ignore[operator]
-            raise ValueError(
-                f"{name}: expected a whole number of pixels from 1 to 16384, got {value!r:.100}"
-            )
+        whole_number(name, value, 1, 16384)
     if not _pose.is_number(vertical_fov_deg) or not 0.0 < vertical_fov_deg < 180.0:
         raise ValueError(
             f"vertical_fov_deg: expected degrees between 0 and 180, got {vertical_fov_deg!r:.100}"
         )
 
 
-def listed(what: str, kind: type[Item], given: object) -> list[Item]:
-    """The cameras or objects given, as a list; ValueError for what is neither."""
+def listed(what: str, kind: type[Item], value: object) -> list[Item]:
+    """A list of cameras or objects. Raises ValueError for other types."""
     items: list[Item] = []
-    for item in given if isinstance(given, Iterable) else [given]:
+    for item in value if isinstance(value, Iterable) else [value]:
         if not isinstance(item, kind):
             raise ValueError(
                 f"{what}: expected a list of propwash.render.{kind.__name__}, got {item!r:.100}"
@@ -152,44 +145,42 @@ def listed(what: str, kind: type[Item], given: object) -> list[Item]:
 
 
 def check_unique(cameras: Iterable[RenderCamera], objects: Iterable[RenderObject]) -> None:
-    """Raises ValueError where two cameras or objects share a name: renderers keep one table."""
+    """Raises ValueError if two cameras or objects share a name."""
     seen: set[str] = set()
     items: list[RenderCamera | RenderObject] = [*cameras, *objects]
     for item in items:
         if item.name in seen:
             raise ValueError(
-                f"names: {item.name!r} is given twice; renderers keep cameras and objects in one "
-                f"table, so each needs a name of its own"
+                f"names: expected unique names of cameras and objects, got {item.name!r} twice"
             )
         seen.add(item.name)
 
 
 def distribute(cameras: Sequence[RenderCamera], renderers: int) -> list[list[RenderCamera]]:
-    """The cameras of each renderer: those that name theirs, the others where there are fewest.
+    """The cameras of each renderer; cameras without `renderer` go to the one with the fewest.
 
-    Raises ValueError for a renderer that does not exist or would have no camera: one without a
-    camera never starts.
+    Raises ValueError for a missing renderer, or one without a camera, which would never start.
     """
-    shares: list[list[RenderCamera]] = [[] for _ in range(renderers)]
+    groups: list[list[RenderCamera]] = [[] for _ in range(renderers)]
     for camera in cameras:
         check_renderer(f"camera {camera.name!r}", camera.renderer, renderers)
         if camera.renderer is not None:
-            shares[camera.renderer].append(camera)
+            groups[camera.renderer].append(camera)
     for camera in cameras:
         if camera.renderer is None:
-            min(shares, key=len).append(camera)
-    for number, share in enumerate(shares):
-        if not share:
+            min(groups, key=len).append(camera)
+    for number, group in enumerate(groups):
+        if not group:
             raise ValueError(
-                f"cameras: renderer {number} would have none, and one without a camera never "
-                f"starts; give at least {renderers} cameras or fewer port pairs"
+                f"cameras: renderer {number} has none, but does not start without one; use at "
+                f"least {renderers} cameras or fewer port pairs"
             )
     order = {camera.name: place for place, camera in enumerate(cameras)}
-    return [sorted(share, key=lambda camera: order[camera.name]) for share in shares]
+    return [sorted(group, key=lambda camera: order[camera.name]) for group in groups]
 
 
 def check_renderer(what: str, renderer: int | None, renderers: int) -> None:
-    """Raises ValueError for a renderer that is not there."""
+    """Raises ValueError unless a renderer is None or a valid index."""
     if renderer is not None and (type(renderer) is not int or not 0 <= renderer < renderers):
         raise ValueError(
             f"{what}: renderer: expected None or a number from 0 to {renderers - 1}, got "
@@ -198,7 +189,7 @@ def check_renderer(what: str, renderer: int | None, renderers: int) -> None:
 
 
 def _set_pose(item: Any, where: str) -> None:
-    """Stores the checked pose of a frozen dataclass."""
+    """Checks and stores the pose of a frozen dataclass."""
     position = _pose.position(f"{where}: position", item.position)
     object.__setattr__(item, "position", position)
     attitude = _pose.attitude(f"{where}: attitude", item.attitude)

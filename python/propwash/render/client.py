@@ -1,4 +1,4 @@
-"""The client of one or several renderers on the FlightGoggles wire (docs/render.md)."""
+"""The client of one or several renderers, over the FlightGoggles protocol (docs/render.md)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propwash._checks import choice
 from propwash.render import _pose
 from propwash.render._engine import LOCAL, Engine, described_silence
 from propwash.render._launch import RendererProcess
@@ -20,9 +21,11 @@ from propwash.render._transport import (
     LOOPBACK,
     POSE_PORT,
     Link,
+    RendererError,
+    RenderTimeoutError,
     checked_address,
     checked_ports,
-    zeromq,
+    require_zeromq,
 )
 from propwash.render.cameras import (
     RenderCamera,
@@ -34,7 +37,6 @@ from propwash.render.cameras import (
     distribute,
     listed,
 )
-from propwash.render.errors import RendererError, RenderTimeoutError
 from propwash.render.frame import Frame
 from propwash.render.statistics import Statistics
 from propwash.sensors import Camera
@@ -46,36 +48,36 @@ Poses = Mapping[str, tuple[ArrayLike, ArrayLike]]
 
 
 class Client:
-    """Sends poses to renderers, receives their images. A context manager; close it at the end.
+    """Sends poses to renderers and receives their images. A context manager.
 
-    It binds both ports, and renderers connect to it, before or after. Work is done on the
-    caller's thread, in `poll`, `request` and `sleep`: call one of them at least twice a second, or
-    `start` a thread, or the renderer forgets the session.
+    The client binds both ports, and renderers connect to it at any time. It communicates in calls
+    of `poll`, `request` and `sleep`: call one of them at least twice a second, or `start` a
+    background thread, or the renderer ends the session.
 
     Args:
-        scene: a name that the renderer knows; "" for its default.
-        cameras: of the type `RenderCamera`; one named "camera" by default.
-        objects: of the type `RenderObject`, shown from the start; `add` adds others.
-        width: px, of every picture.
+        scene: name of a scene of the renderer; "" for its default.
+        cameras: `RenderCamera` objects; one named "camera" by default.
+        objects: `RenderObject` objects that are shown from the start; `add` adds others.
+        width: px, of every image.
         height: px.
         vertical_fov_deg: degrees, of every camera.
         ports: (pose port, image port), or a list of such pairs, one for each renderer. Cameras are
             distributed over the renderers; objects go to all.
-        bind: the address to listen on: "127.0.0.1" for renderers on this machine, that of another
-            interface or "*" for others. Whoever reaches it can send images: there is no
+        bind: the address to bind: "127.0.0.1" for renderers on this machine, the address of another
+            interface or "*" for others. Any program that can connect can send images: there is no
             authentication.
-        senses: the number of the renderer whose landmarks, range and collision a frame takes.
-        in_flight: poses sent and not answered, at most; 1 to 8.
+        senses: the index of the renderer that provides landmarks, range and collision.
+        in_flight: maximum number of unanswered poses, 1 to 8.
         resend_after: s without an answer until a pose is sent again, 0.05 to 1.5.
-        timeout: s for which `request` waits, unless told otherwise.
-        on_fault: what a malformed answer does: "raise" a ProtocolError from `poll` or `request`,
-            or only "count" it. It is dropped in either case, and the next is received.
-        depth_scale: handed to the renderer; published ones give it back.
+        timeout: s, the default time-out of `request`.
+        on_fault: "raise" a ProtocolError from `poll` or `request` for a malformed answer, or only
+            "count" it. The answer is dropped in either case.
+        depth_scale: sent to the renderer; published renderers return it.
 
     Raises:
         ImportError: without pyzmq.
-        PortInUseError: where another client has a port.
-        ValueError: for what cannot be sent.
+        PortInUseError: if another client uses a port.
+        ValueError: for invalid arguments.
     """
 
     def __init__(
@@ -98,17 +100,18 @@ class Client:
     ) -> None:
         if scene != "":
             check_name("scene", scene)
-        if on_fault not in ("raise", "count"):
-            raise ValueError(f"on_fault: expected 'raise' or 'count', got {on_fault!r:.100}")
+        choice("on_fault", on_fault, ("raise", "count"))
         check_picture(width, height, vertical_fov_deg)
-        pairs, address = checked_ports(ports), checked_address(bind)
+        pairs, address = checked_ports(ports), bind
+        if bind != "*":
+            expected = "an IPv4 address of this machine, or '*' for all interfaces"
+            address = checked_address("bind", bind, expected)
         if type(senses) is not int or not 0 <= senses < len(pairs):
             raise ValueError(f"senses: expected 0 to {len(pairs) - 1}, got {senses!r:.100}")
-        given = listed(
-            "cameras", RenderCamera, [RenderCamera("camera")] if cameras is None else cameras
-        )
+        mounted = [RenderCamera("camera")] if cameras is None else cameras
+        mounted = listed("cameras", RenderCamera, mounted)
         shown = listed("objects", RenderObject, objects)
-        check_unique(given, shown)
+        check_unique(mounted, shown)
         for item in shown:
             check_renderer(f"object {item.name!r}", item.renderer, len(pairs))
         self.scene, self.width, self.height = scene, width, height
@@ -116,18 +119,18 @@ class Client:
         self.timeout = _seconds("timeout", timeout)
         self._objects = {item.name: item for item in shown}
         self._moved: dict[str, Pose] = {i.name: (i.position, i.attitude) for i in shown}
-        self._mounts: dict[str, Pose] = {c.name: (c.position, c.attitude) for c in given}
+        self._mounts: dict[str, Pose] = {c.name: (c.position, c.attitude) for c in mounted}
         self._children: list[RendererProcess] = []
         setting = Setting(scene, width, height, vertical_fov_deg, depth_scale)
-        shares = distribute(given, len(pairs))
-        self._context = zeromq().Context()
+        groups = distribute(mounted, len(pairs))
+        self._context = require_zeromq().Context()
         links: list[Link] = []
         try:
             for pair in pairs:
                 links.append(Link(self._context, address, pair, HIGH_WATER_MARK))
             sides = [
-                Side(link, setting, share, in_flight, resend_after)
-                for link, share in zip(links, shares, strict=True)
+                Side(link, setting, group, in_flight, resend_after)
+                for link, group in zip(links, groups, strict=True)
             ]
             self._engine = Engine(sides, senses, on_fault == "raise")
         except BaseException:
@@ -149,23 +152,23 @@ class Client:
         command: Sequence[str] | None = None,
         **options: Any,
     ) -> Self:
-        """A client with a renderer: one that connects within `probe` [s], or else our own.
+        """Creates a client; starts the reference renderer unless one connects within `probe` [s].
 
-        The reference renderer is started as a child process, one for each pair of ports without a
-        renderer, and ended with the client.
+        One child process is started for each pair of ports without a renderer; it ends with the
+        client.
 
         Args:
-            scene: as for the client, like cameras and objects; the child is started with it.
-            cameras: see there.
-            objects: see there.
-            probe: s to wait for a renderer that runs already.
-            start: s to wait for one that was started.
-            arguments: further arguments of `python -m propwash render`.
-            command: another command that takes the arguments --scene, --port and --client-ip.
-            **options: the client's other arguments.
+            scene: as for `Client`; also passed to the child.
+            cameras: as for `Client`.
+            objects: as for `Client`.
+            probe: s to wait for a running renderer.
+            start: s to wait for the started renderer.
+            arguments: additional arguments of `python -m propwash render`.
+            command: another command with the options --scene, --port and --client-ip.
+            **options: other arguments of `Client`.
 
         Raises:
-            RendererError: where the child ended or did not connect in time, with what it printed.
+            RendererError: if the child ended or did not connect in time; with its output.
         """
         client = cls(scene, cameras, objects, **options)
         try:
@@ -177,17 +180,17 @@ class Client:
 
     @property
     def camera_matrix(self) -> NDArray[np.float64]:
-        """(3, 3) K of every camera (`propwash.Camera.matrix`)."""
+        """(3, 3) camera matrix K, common to all cameras (`propwash.Camera.matrix`)."""
         return Camera(self.width, self.height, self.vertical_fov_deg).matrix
 
     @property
     def latest(self) -> Frame | None:
-        """The newest frame that came, whether or not `poll` gave it."""
+        """The newest frame, whether or not `poll` has returned it."""
         return self._engine.latest
 
     @property
     def last_fault(self) -> Exception | None:
-        """What was wrong with the last answer that was dropped as malformed."""
+        """The error of the last answer that was dropped as malformed."""
         return self._engine.last_fault
 
     @property
@@ -197,7 +200,7 @@ class Client:
 
     @property
     def renderers(self) -> list[int]:
-        """How many renderers listen on each pair of ports at present; one is right."""
+        """The number of connected renderers for each pair of ports; it should be 1."""
         return [side.link.subscribers for side in self._engine.sides]
 
     def submit(
@@ -208,21 +211,20 @@ class Client:
         *,
         render: Iterable[str] | None = None,
     ) -> None:
-        """Asks for the pictures of a moment, without waiting for them.
+        """Requests the images of a pose without waiting for them.
 
-        Where the renderer is behind, the newest pose takes the place of one that still waits.
+        If the renderer is slow, the newest pose replaces a waiting one.
 
         Args:
-            time_ns: ns, the stamp that the frame will carry; it must increase.
-            cameras: every camera's name to its (position (3,) [m], attitude (4,)) in the world.
-            objects: those that moved, likewise; others stay where they were.
+            time_ns: ns, the time stamp of the frame; it must increase.
+            cameras: the name of every camera to (position (3,) [m], attitude (4,)), world frame.
+            objects: the same for objects that moved; the others keep their poses.
             render: the names of the cameras that render this frame; None: all. The others have no
-                image in it (`shouldRenderThisFrame` on the wire), but their poses count for the
-                range, and the first camera's for the landmarks.
+                image (`shouldRenderThisFrame` in messages), but their poses are used for the range,
+                and that of the first camera for the landmarks.
 
         Raises:
-            ValueError: for a name that is unknown or missing, or numbers that are no pose; nothing
-                is sent then.
+            ValueError: for an unknown or missing name or an invalid pose; nothing is sent then.
         """
         stamp = _pose.time_stamp(time_ns)
         placed = _pose.poses("cameras", cameras, self._mounts)
@@ -246,13 +248,13 @@ class Client:
         *,
         render: Iterable[str] | None = None,
     ) -> None:
-        """As `submit`, with the cameras where they are mounted on a vehicle at this pose.
+        """As `submit`, with the cameras mounted on a vehicle at this pose.
 
         Args:
             time_ns: ns; it must increase.
             position: (3,) m, world frame.
             attitude: (4,) scalar first, body to world.
-            objects: those that moved.
+            objects: objects that moved.
             render: the cameras that render this frame; None: all.
         """
         vehicle = _pose.position("position", position), _pose.attitude("attitude", attitude)
@@ -268,12 +270,12 @@ class Client:
         render: Iterable[str] | None = None,
         timeout: float | None = None,
     ) -> Frame:
-        """As `submit`, and waits for the frame of this very moment.
+        """As `submit`, and waits for the frame of this pose.
 
         Raises:
-            RenderTimeoutError: after `timeout` [s] (None: the client's); it says what to check.
-            ProtocolError: for a malformed answer, unless those are only counted.
-            RendererError: where the renderer that `launch` started has ended.
+            RenderTimeoutError: after `timeout` [s] (None: that of the client).
+            ProtocolError: for a malformed answer, unless on_fault="count".
+            RendererError: if the renderer that `launch` started has ended.
         """
         seconds = self.timeout if timeout is None else _seconds("timeout", timeout)
         self.submit(time_ns, cameras, objects, render=render)
@@ -295,10 +297,10 @@ class Client:
         return self._await(int(time_ns), seconds)
 
     def poll(self, timeout: float = 0.0) -> Frame | None:
-        """The next frame, in order; None where none came within `timeout` [s].
+        """The next frame in order; None if none arrives within `timeout` [s].
 
-        Raises ProtocolError for a malformed answer, unless those are only counted, and the next
-        call goes on; RendererError where the renderer that `launch` started has ended.
+        Raises ProtocolError for a malformed answer, unless on_fault="count", and RendererError if
+        the renderer that `launch` started has ended.
         """
         frame = self._engine.wait_for(self._engine.take, _seconds("timeout", timeout))
         if frame is None:
@@ -327,7 +329,7 @@ class Client:
         )
 
     def add(self, item: RenderObject) -> None:
-        """Shows another object from the next pose on. Renderers never remove one."""
+        """Adds an object from the next pose on. Renderers never remove an object."""
         listed("item", RenderObject, [item])
         if item.name in self._mounts or item.name in self._objects:
             raise ValueError(f"objects: the name {item.name!r} is taken")
@@ -336,20 +338,20 @@ class Client:
         self._objects[item.name] = item
 
     def start(self) -> None:
-        """Has a thread serve the renderers from now on, so that the session outlives any pause."""
+        """Starts a background thread, so that the session survives pauses of the caller."""
         self._engine.start()
 
     def restart(self) -> None:
-        """Ends the session by 2.5 s of silence, after which renderers begin anew.
+        """Ends the session by a pause of 2.5 s, after which renderers start a new one.
 
-        For a renderer that lives but has stopped answering. Poses not answered are given up. Where
-        one has listened for 10 s and answered nothing, such a silence comes by itself, and the
-        newest pose is asked for again.
+        For a renderer that has stopped answering. Unanswered poses are dropped. If a connected
+        renderer has not answered for 10 s, this happens automatically, and the newest pose is sent
+        again.
         """
         self._engine.restart()
 
     def close(self) -> None:
-        """Frees the ports, ends the renderer that `launch` started. May be called twice."""
+        """Releases the ports and ends the renderer that `launch` started. May be called twice."""
         self._engine.close()
         self._context.term()
         for child in self._children:
@@ -367,13 +369,13 @@ class Client:
         return f"Client({self.scene!r}, cameras {cameras}; {ports})"
 
     def _await(self, time_ns: int, seconds: float) -> Frame:
-        def come() -> Frame | None:
+        def take() -> Frame | None:
             frame = self._engine.take_stamped(time_ns)
             if frame is None:
                 self._check_children()
             return frame
 
-        frame = self._engine.wait_for(come, seconds)
+        frame = self._engine.wait_for(take, seconds)
         if frame is None:
             raise RenderTimeoutError(
                 described_silence(self._engine.sides, self.scene, seconds, self.last_fault)
@@ -383,11 +385,11 @@ class Client:
     def _launch(
         self, probe: float, start: float, arguments: Sequence[str], command: Sequence[str] | None
     ) -> None:
-        def all_there() -> bool | None:
+        def all_connected() -> bool | None:
             self._check_children()
             return all(self.renderers) or None
 
-        if self._engine.wait_for(all_there, probe):
+        if self._engine.wait_for(all_connected, probe):
             return
         for side in self._engine.sides:
             if side.link.subscribers == 0:
@@ -395,7 +397,7 @@ class Client:
                 self._children.append(
                     RendererProcess(self.scene, side.link.ports, address, arguments, command)
                 )
-        if not self._engine.wait_for(all_there, start):
+        if not self._engine.wait_for(all_connected, start):
             child = self._children[-1]
             raise RendererError(
                 f"the renderer that was started did not connect within {start:g} s: "
@@ -404,9 +406,9 @@ class Client:
 
     def _check_children(self) -> None:
         for child in self._children:
-            # another may have taken its place
-            gone = self._engine.subscribers(child.ports) == 0
-            if gone and child.status is not None:
+            # another renderer may have replaced it
+            is_alone = self._engine.subscribers(child.ports) == 0
+            if is_alone and child.status is not None:
                 raise RendererError(
                     f"the renderer that was started has ended with status {child.status}: "
                     f"{' '.join(child.command)}\n{child.output()}"

@@ -1,11 +1,11 @@
-"""How simulation time goes on while a renderer draws: lock-step, real time, scaled.
+"""Clocks that couple simulation time to a renderer: lock-step, real time, or scaled.
 
-Each clock makes the same loop:
+The loop is the same for each clock:
 
     clock = LockStep(rate=60.0)  # or RealTime, DynamicClock
     while clock.time < 10.0:
         uav.step(command, dt=1 / 960, substeps=4)
-        if clock.advance(4 / 960):  # a picture is due
+        if clock.advance(4 / 960):  # an image is due
             frame = clock.render(client, uav.position, uav.attitude)  # None: not yet
 """
 
@@ -28,42 +28,27 @@ __all__ = ["Clock", "DynamicClock", "LockStep", "RealTime"]
 
 
 class Renders(Protocol):
-    """What a clock needs of a client."""
+    """The interface of a client that clocks use."""
 
-    def submit_vehicle(
-        self,
-        time_ns: int,
-        position: ArrayLike,
-        attitude: ArrayLike,
-        objects: Mapping[str, Any] | None = None,
-        *,
-        render: Iterable[str] | None = None,
-    ) -> None:
+    @property
+    def submit_vehicle(self) -> Callable[..., None]:
         """Sends a pose."""
 
-    def request_vehicle(
-        self,
-        time_ns: int,
-        position: ArrayLike,
-        attitude: ArrayLike,
-        objects: Mapping[str, Any] | None = None,
-        *,
-        render: Iterable[str] | None = None,
-    ) -> Frame:
+    @property
+    def request_vehicle(self) -> Callable[..., Frame]:
         """Sends a pose and waits for its frame."""
 
     def poll(self) -> Frame | None:
-        """The next frame that came."""
+        """The next received frame; None if there is none."""
 
 
 class Clock(ABC):
-    """Simulation time, and the instants at which a camera of a given rate takes its pictures.
+    """Simulation time and the times at which a camera of a given rate takes images.
 
-    rate: Hz, of the camera in simulation time: pictures are due at 1/rate, 2/rate, … s.
-    offset_ns: ns, added to the time stamps: those of a client must rise, also where the simulation
-    starts again at zero.
-    wall: s, a clock that only goes forward. sleep: waits some seconds; a client's `sleep` serves
-    its sockets meanwhile, so that answers are taken as they come.
+    rate: Hz, of the camera in simulation time: images are due at 1/rate, 2/rate, … s.
+    offset_ns: ns, added to the time stamps, which must increase even if the simulation restarts.
+    wall: returns a monotonic time [s]. sleep: waits for some seconds; the `sleep` of a client also
+        receives answers meanwhile.
     """
 
     def __init__(
@@ -78,57 +63,57 @@ class Clock(ABC):
             raise ValueError(f"rate: expected a finite number > 0 [Hz], got {rate!r:.100}")
         self.rate = float(rate)
         self.due = 0
-        """Pictures that fell due so far."""
+        """Images that were due so far."""
         self.received = 0
-        """Pictures that came."""
+        """Images that arrived."""
         self.dropped = 0
-        """Pictures that were due and will not come."""
+        """Images that were due and will not arrive."""
         self._wall = wall
         self._sleep = sleep
         self._time = 0.0
         self._offset_ns = _pose.time_stamp(offset_ns)
-        self._asked: deque[int] = deque()
+        self._requested: deque[int] = deque()
 
     @property
     def time(self) -> float:
-        """s, of simulation."""
+        """s, simulation time."""
         return self._time
 
     @property
     def time_ns(self) -> int:
-        """The time stamp of a pose at this moment."""
+        """ns, the time stamp of a pose at the present time."""
         return self._offset_ns + round(1e9 * self._time)
 
     @property
     def scale(self) -> float:
-        """Seconds of simulation in one second of the wall clock, as this clock wants it."""
+        """The ratio of simulation time to wall time that the clock aims at."""
         return 1.0
 
     def advance(self, dt: float) -> bool:
-        """Goes on by `dt` [s] of simulation, waits as this clock waits; is a picture due?
+        """Advances simulation time by `dt` [s] and waits; returns whether an image is due.
 
-        Where several fell due in one `dt`, one is to be rendered and the others count as dropped.
+        If several images are due within one `dt`, all but one count as dropped.
         """
         if not _pose.is_positive(dt):
             raise ValueError(f"dt: expected a finite number > 0 [s], got {dt!r:.100}")
         dt = float(dt)
         self._time += dt
         self._wait(dt)
-        # an instant that is missed by rounding alone is met
+        # tolerates rounding errors
         due = math.floor(self._time * self.rate + 1e-6) - self.due
         self.due += due
         self.dropped += max(due - 1, 0)
         return due > 0
 
     def arrived(self, time_ns: int) -> None:
-        """A frame came; those asked for before it and missing are counted as dropped.
+        """Counts an arrived frame; earlier requests without a frame count as dropped.
 
-        `render` calls it. A stamp that was not asked for is ignored.
+        `render` calls it. A stamp that was not requested is ignored.
         """
-        if time_ns not in self._asked:
+        if time_ns not in self._requested:
             return
-        while self._asked:
-            stamp = self._asked.popleft()
+        while self._requested:
+            stamp = self._requested.popleft()
             if stamp == time_ns:
                 break
             self.dropped += 1
@@ -143,17 +128,17 @@ class Clock(ABC):
         *,
         render: Iterable[str] | None = None,
     ) -> Frame | None:
-        """Asks for the picture of this moment; returns the newest frame that came, if any.
+        """Requests the image of the present time; returns the newest arrived frame or None.
 
         Args:
             client: a `propwash.render.Client`.
             position: (3,) m, of the vehicle in the world.
             attitude: (4,) body to world, scalar first.
-            objects: those that moved: name to (position, attitude).
+            objects: objects that moved: name to (position, attitude).
             render: the names of the cameras that render this frame; None: all.
         """
         client.submit_vehicle(self.time_ns, position, attitude, objects, render=render)
-        self._asked.append(self.time_ns)
+        self._requested.append(self.time_ns)
         newest = None
         while (frame := client.poll()) is not None:
             self.arrived(frame.time_ns)
@@ -162,11 +147,11 @@ class Clock(ABC):
 
     @abstractmethod
     def _wait(self, dt: float) -> None:
-        """Lets the wall clock catch up."""
+        """Waits for the wall clock."""
 
 
 class LockStep(Clock):
-    """The simulation waits for every picture; nothing is dropped and nothing is late."""
+    """The simulation waits for every image: nothing is dropped or delayed."""
 
     def render(
         self,
@@ -177,36 +162,27 @@ class LockStep(Clock):
         *,
         render: Iterable[str] | None = None,
     ) -> Frame:
-        """The frame of this moment; waits for it as long as the client's time-out."""
-        self._asked.append(self.time_ns)
+        """Returns the frame of the present time; waits at most for the time-out of the client."""
+        self._requested.append(self.time_ns)
         try:
             frame = client.request_vehicle(self.time_ns, position, attitude, objects, render=render)
         except ValueError as error:
             if not isinstance(error, _core.ProtocolError):  # nothing was sent
-                self._asked.pop()
+                self._requested.pop()
             raise
         self.arrived(frame.time_ns)
         return frame
 
     def _wait(self, dt: float) -> None:
-        """The picture is what is waited for."""
+        """Does not wait: `render` does."""
 
 
 class RealTime(Clock):
-    """Simulation time is wall time: pictures come late by the latency, or are dropped."""
+    """Simulation time is wall time: images arrive with latency or are dropped."""
 
-    def __init__(
-        self,
-        rate: float = 60.0,
-        *,
-        offset_ns: int = 0,
-        wall: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], object] = time.sleep,
-    ) -> None:
-        super().__init__(rate, offset_ns=offset_ns, wall=wall, sleep=sleep)
-        self.lag = 0.0
-        """s, by which the simulation was behind the wall clock at the last `advance`."""
-        self._start: float | None = None
+    lag = 0.0
+    """s, by which the simulation was behind the wall clock at the last `advance`."""
+    _start: float | None = None
 
     def _wait(self, dt: float) -> None:
         now = self._wall()
@@ -219,15 +195,15 @@ class RealTime(Clock):
 
 
 class DynamicClock(Clock):
-    """Simulation time slows until a slow renderer reaches the camera's rate in simulation time.
+    """Slows simulation time until the renderer reaches the camera rate in simulation time.
 
     The published rule is scale = measured frames per second / rate (Guerra et al., section V-A3).
-    What is measured cannot exceed what was asked for, so by that rule alone a clock that once
-    slowed would stay slow: after a window without a dropped picture the scale is tried a little
-    higher, by `headroom`, twice that after the next, and so on until a picture is dropped.
+    As the measured rate cannot exceed the requested one, that rule would never increase the scale:
+    so after a window without dropped images the scale is raised by `headroom`, then by twice that,
+    and so on until an image is dropped.
 
-    headroom: the first raise, relative. slowest, fastest: bounds of the scale. window: s of the
-    wall clock over which frames are counted.
+    headroom: the first increase, relative. slowest, fastest: bounds of the scale. window: s of wall
+        time over which frames are counted.
     """
 
     def __init__(
@@ -253,30 +229,30 @@ class DynamicClock(Clock):
                 f"{window!r}"
             )
         self.measured_fps = math.nan
-        """Frames in a second of the wall clock, over the last window; NaN before the first."""
+        """Frames per second of wall time, over the last window; NaN before the first."""
         self._bounds = (slowest, fastest)
         self._scale = fastest
         self._headroom = headroom
         self._raise = headroom
         self._window = window
-        self._began: float | None = None  # of the window: at an arrival
+        self._began: float | None = None  # start of the window, at an arrival
         self._counted = 0
         self._dropped_before = 0
-        self._next: float | None = None  # wall time at which the simulation may go on
+        self._next: float | None = None  # wall time at which the simulation may continue
 
     @property
     def scale(self) -> float:
-        """Seconds of simulation in one second of the wall clock."""
+        """The ratio of simulation time to wall time."""
         return self._scale
 
     def arrived(self, time_ns: int) -> None:
-        """A frame came: counts it, and at the window's end takes a new scale."""
+        """Counts an arrived frame and, at the end of the window, updates the scale."""
         before = self.received
         super().arrived(time_ns)
         if self.received == before:
             return
         now = self._wall()
-        if self._began is None:  # what the renderer took to start is no measure of its speed
+        if self._began is None:  # the start-up time of the renderer does not count
             self._restart(now)
             return
         self._counted += 1
@@ -285,24 +261,24 @@ class DynamicClock(Clock):
 
     def _wait(self, dt: float) -> None:
         now = self._wall()
-        # a renderer that has stopped answering ends no window
+        # a renderer that has stopped answering never ends a window
         if self._began is not None and now - self._began > 2.0 * self._window:
             self._rescale(now)
-        going_on = now if self._next is None else max(self._next, now - dt / self._scale)
-        self._next = going_on + dt / self._scale
+        resume = now if self._next is None else max(self._next, now - dt / self._scale)
+        self._next = resume + dt / self._scale
         if self._next > now:
             self._sleep(self._next - now)
 
     def _rescale(self, now: float) -> None:
         assert self._began is not None
         self.measured_fps = self._counted / (now - self._began)
-        reached = self.measured_fps / self.rate
+        scale = self.measured_fps / self.rate
         if self.dropped > self._dropped_before or self._counted == 0:
             self._raise = self._headroom
         else:
-            reached *= 1.0 + self._raise
+            scale *= 1.0 + self._raise
             self._raise *= 2.0
-        self._scale = min(max(reached, self._bounds[0]), self._bounds[1])
+        self._scale = min(max(scale, self._bounds[0]), self._bounds[1])
         self._restart(now)
 
     def _restart(self, now: float) -> None:

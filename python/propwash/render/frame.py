@@ -1,9 +1,10 @@
-"""What a renderer answered for one pose: images, landmarks, range, collision."""
+"""The answer of a renderer to one pose: images, landmarks, range, collision."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,17 @@ from numpy.typing import NDArray
 Image = NDArray[Any]
 
 
-def _empty() -> NDArray[np.float64]:
-    return np.empty(0)
-
-
 @dataclass(frozen=True)
 class Landmarks:
-    """Markers in the picture of the first camera that nothing hides, m of them in no order."""
+    """The m markers visible in the image of the first camera, in no particular order."""
 
     ids: tuple[str, ...] = ()
     """"<gate>_<marker>", markers 1 to 4."""
-    u: NDArray[np.float64] = field(default_factory=_empty)
-    """(m,) px, to the right, from the upper left corner of the picture."""
-    v: NDArray[np.float64] = field(default_factory=_empty)
-    """(m,) px, down, from the upper left corner of the picture."""
-    depth: NDArray[np.float64] = field(default_factory=_empty)
+    u: NDArray[np.float64] = field(default_factory=partial(np.empty, 0))
+    """(m,) px, to the right, from the upper left corner of the image."""
+    v: NDArray[np.float64] = field(default_factory=partial(np.empty, 0))
+    """(m,) px, down, from the upper left corner of the image."""
+    depth: NDArray[np.float64] = field(default_factory=partial(np.empty, 0))
     """(m,) m, along the optical axis."""
 
     def __len__(self) -> int:
@@ -40,19 +37,18 @@ class Frame:
     time_ns: int
     """The time stamp of the pose that was rendered."""
     images: Mapping[str, Image]
-    """Camera name to picture, of the cameras that rendered this frame, top row first, read-only:
-    (h, w, 3) uint8 red-green-blue, (h, w) uint8 for kinds of one byte, (h, w) uint16 for 16-bit
-    depth. A view of the received frame, or, where the renderer sent one-byte kinds as three bytes a
-    pixel, a new array: `np.array(image)` makes a writable, contiguous copy of either."""
+    """Camera name to image, for the cameras that rendered this frame; top row first, read-only:
+    (h, w, 3) uint8 RGB, (h, w) uint8 for kinds of one byte, (h, w) uint16 for 16-bit depth. It may
+    be a view of the received message; `np.array(image)` makes a writable, contiguous copy."""
     landmarks: Landmarks = field(default_factory=Landmarks)
-    """Of the first camera of the renderer that senses."""
+    """Landmarks of the first camera of the renderer chosen by `senses`."""
     range_m: float = float("nan")
-    """m, one ray straight down from the cameras' mean, in the first camera's axes; 21 where it
-    meets nothing within 20 m. Without noise."""
+    """m, along a ray downwards in the axes of the first camera, from the mean position of the
+    cameras; 21 if it hits nothing within 20 m. Without noise."""
     collision: bool = False
     """Whether a camera with `collision` touches a body."""
     latency: float = float("nan")
-    """s, from the pose's first sending to the arrival of its last image."""
+    """s, from the first sending of the pose to the arrival of its last image."""
     half_done: bool = False
-    """Whether a published renderer met an error in the pose, as an object whose prefab it does not
-    know: bodies may stand where they were before."""
+    """Whether a published renderer found an error in the pose, such as an unknown prefab: then
+    bodies may be at their previous poses."""

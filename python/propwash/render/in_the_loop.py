@@ -1,9 +1,8 @@
-"""Vehicle in the loop: a real vehicle's poses drive the renderer and the synthetic sensors.
+"""Vehicle in the loop: poses of a real vehicle drive the renderer and synthetic sensors.
 
-Poses come from outside, of motion capture as a rule: from a callback, from a ZeroMQ stream
-(`PoseStream`), or from a recorded flight (`recorded`). Each keeps its time stamp: the image, and
-every reading, carries that of the pose that it was made from, and the way from the pose's arrival
-to the image's is measured.
+Poses usually come from motion capture: through a callback, a ZeroMQ stream (`PoseStream`) or a
+recorded flight (`recorded`). Images and readings have the time stamp of their pose, and the latency
+from the arrival of a pose to that of its image is measured.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propwash import _checks
 from propwash.render import _pose
-from propwash.render._transport import zeromq
+from propwash.render._transport import require_zeromq
 from propwash.render.frame import Frame
 from propwash.render.statistics import Latency, LatencyRecorder
 
@@ -28,17 +28,17 @@ __all__ = ["LoopStep", "PoseSample", "PoseStream", "Reading", "VehicleInTheLoop"
 
 BINARY = struct.Struct("<q7d")
 """A pose on the stream: time_ns, position x, y, z, attitude w, x, y, z; 64 bytes."""
-_REMEMBERED = 1000
+_MAX_ARRIVALS = 1000
 _AT_ONCE = 100
-"""Poses taken in a step at most: a source may have one at any time."""
+"""The maximum number of poses per step, as a source may always have another."""
 
 
 @dataclass(frozen=True)
 class PoseSample:
-    """The vehicle's pose at a time, in propwash's frames; ValueError for one that is none."""
+    """The pose of a vehicle at a time. Raises ValueError for an invalid pose."""
 
     time_ns: int
-    """The time of the measurement, in the clock of whoever measured; it increases."""
+    """ns, time of the measurement in the clock of the source; it increases."""
     position: _pose.Position
     """m, world frame."""
     attitude: _pose.Attitude
@@ -50,67 +50,67 @@ class PoseSample:
         object.__setattr__(self, "attitude", _pose.attitude("attitude", self.attitude))
 
     def packed(self) -> list[bytes]:
-        """The frames of a message for `PoseStream`: the word `pose`, and 64 bytes."""
+        """The frames of a message for `PoseStream`: the word `pose` and 64 bytes."""
         return [b"pose", BINARY.pack(self.time_ns, *self.position, *self.attitude)]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the synthetic sensors read at a pose."""
+    """The readings of the synthetic sensors at a pose."""
 
     sample: PoseSample
     values: Mapping[str, Any]
-    """Sensor name to what its `measure` returned."""
+    """Sensor name to the result of its `measure`."""
 
 
 @dataclass(frozen=True)
 class LoopStep:
-    """What one step of the loop brought."""
+    """The results of one step of the loop."""
 
     readings: list[Reading] = field(default_factory=list)
-    """One for each pose that came, in order."""
+    """One for each received pose, in order."""
     frames: list[Frame] = field(default_factory=list)
-    """Frames that came, in order; `time_ns` is that of their pose."""
+    """Received frames in order; `time_ns` is that of their pose."""
 
 
-class Measures(Protocol):
-    """A synthetic sensor: propwash's range finder, beacons, cameras, or one of your own."""
+class SyntheticSensor(Protocol):
+    """A synthetic sensor: a range finder, beacons or camera of propwash, or a custom one."""
 
     def measure(self, position: ArrayLike, attitude: ArrayLike) -> Any:
-        """A reading at a pose."""
+        """Measures at a pose."""
 
 
-class Eyes(Protocol):
-    """What the loop needs of a render client."""
+class PoseClient(Protocol):
+    """The interface of a render client that the loop uses."""
 
     def submit_vehicle(self, time_ns: int, position: ArrayLike, attitude: ArrayLike) -> None:
         """Sends a pose."""
 
     def poll(self) -> Frame | None:
-        """The next frame that came."""
+        """The next received frame; None if there is none."""
 
 
 Source = Callable[[], PoseSample | None]
 
 
 class VehicleInTheLoop:
-    """Takes poses from `source`, measures with `sensors`, asks `client` for images.
+    """Receives poses from `source`, reads `sensors` and requests images from `client`.
 
     Args:
-        source: returns the next pose that came, or None; a function or a `PoseStream`. It may as
-            well return the present pose at every call: one with the last time stamp is the same.
-        client: a `propwash.render.Client`, or None: sensors alone.
-        sensors: name to sensor; each is read once at every pose.
-        camera_rate: Hz, of pictures by the poses' time stamps; None: one for every step that
-            brought a pose. Of several poses in a step the newest is rendered.
-        wall: s, the clock by which latencies are measured.
+        source: returns the next pose or None; a function or a `PoseStream`. It may also return the
+            present pose at every call: a pose with the previous time stamp is ignored.
+        client: a `propwash.render.Client`; None: sensors only.
+        sensors: name to sensor; each measures once per pose.
+        camera_rate: Hz, rate of images by the time stamps of the poses; None: one for every step
+            with a pose. The newest pose of a step is rendered.
+        wall: returns the time [s] for latencies.
     """
 
     def __init__(
         self,
         source: Source,
-        client: Eyes | None = None,
-        sensors: Mapping[str, Measures] | None = None,
+        client: PoseClient | None = None,
+        sensors: Mapping[str, SyntheticSensor] | None = None,
         *,
         camera_rate: float | None = None,
         wall: Callable[[], float] = time.monotonic,
@@ -122,9 +122,9 @@ class VehicleInTheLoop:
                 f"source: expected a function that returns a PoseSample or None, got {source!r:.99}"
             )
         self.poses = 0
-        """Poses taken."""
+        """The number of poses."""
         self.stale = 0
-        """Poses dropped, as their time stamps went back."""
+        """The number of poses dropped because their time stamp decreased."""
         self._source = source
         self._client = client
         self._sensors = dict(sensors or {})
@@ -137,17 +137,17 @@ class VehicleInTheLoop:
 
     @property
     def latency(self) -> Latency:
-        """Round trip: from a pose's arrival here to that of its frame."""
+        """The latency from the arrival of a pose to that of its frame."""
         return self._latency.summary()
 
     def step(self) -> LoopStep:
-        """Takes the poses, 100 at most, and the frames that have come; does not wait."""
+        """Processes pending poses, at most 100, and frames, without waiting."""
         done = LoopStep()
         newest: PoseSample | None = None
         for _ in range(_AT_ONCE):
             sample = self._source()
             if sample is None or sample.time_ns == self._newest:
-                break  # the same again: it tells the present pose, and has no other
+                break  # the source returns its present pose at every call
             if sample.time_ns < self._newest:
                 self.stale += 1
                 continue
@@ -166,7 +166,7 @@ class VehicleInTheLoop:
         while self._client is not None and (frame := self._client.poll()) is not None:
             done.frames.append(frame)
             self._measure_latency(frame.time_ns)
-        while len(self._arrivals) > _REMEMBERED:
+        while len(self._arrivals) > _MAX_ARRIVALS:
             self._arrivals.popitem(last=False)
         return done
 
@@ -178,9 +178,9 @@ class VehicleInTheLoop:
         sleep: Callable[[float], object] = time.sleep,
         period: float = 0.002,
     ) -> None:
-        """Steps every `period` [s], for `seconds` of the wall clock.
+        """Steps every `period` [s], for `seconds` of wall time.
 
-        `each` is called with what came, where something came.
+        each: called with every step that received poses or frames.
         """
         end = self._wall() + seconds
         while self._wall() < end:
@@ -190,7 +190,7 @@ class VehicleInTheLoop:
             sleep(period)
 
     def _is_due(self, time_ns: int) -> bool:
-        """Whether the camera takes a picture of this pose; a grid that is missed starts again."""
+        """Whether an image of this pose is due; the schedule restarts after a gap."""
         if self._due_ns is not None and time_ns < self._due_ns:
             return False
         last = time_ns if self._due_ns is None else self._due_ns
@@ -205,36 +205,35 @@ class VehicleInTheLoop:
 
 
 class PoseStream:
-    """Poses as ZeroMQ messages, for `VehicleInTheLoop(source=…)`.
+    """A source of poses from ZeroMQ messages, for `VehicleInTheLoop(source=…)`.
 
-    A SUB socket that takes messages of two frames, the first of which names the format:
+    A SUB socket that receives messages of two frames; the first one names the format:
 
     | first frame | second frame |
     | --- | --- |
     | `pose` | 64 bytes, little-endian: int64 time_ns, 7 doubles: x, y, z [m], w, x, y, z |
     | `json` | {"time_ns": 0, "position": [x, y, z], "attitude": [w, x, y, z]} |
 
-    in propwash's frames (`propwash.frames` converts others). A message that is none of these is
-    dropped and counted.
+    `propwash.frames` converts other frame conventions. Other messages are dropped and counted.
 
     Args:
-        endpoint: of the publisher, or, with `bind`, of this end.
-        bind: wait for publishers to connect, instead of connecting to one.
-        depth: poses that may wait; those that come when it is full are lost.
+        endpoint: of the publisher or, with `bind`, of this socket.
+        bind: wait for publishers to connect instead of connecting to one.
+        depth: maximum number of queued poses; further ones are lost.
 
     Raises:
         ImportError: without pyzmq.
-        OSError: where the endpoint cannot be bound or is none.
+        OSError: for an invalid endpoint, or one that cannot be bound.
     """
 
     def __init__(
         self, endpoint: str = "tcp://127.0.0.1:10260", *, bind: bool = False, depth: int = 1000
     ) -> None:
-        self._zmq = zeromq()
+        self._zmq = require_zeromq()
         self.faulty = 0
-        """Messages dropped, as they could not be read."""
+        """The number of malformed messages."""
         self.last_fault = ""
-        """What was wrong with the last of them."""
+        """The error of the last malformed message."""
         self._context = self._zmq.Context()
         self._socket = self._context.socket(self._zmq.SUB)
         self._socket.setsockopt(self._zmq.RCVHWM, depth)
@@ -244,16 +243,16 @@ class PoseStream:
             (self._socket.bind if bind else self._socket.connect)(endpoint)
         except self._zmq.ZMQError as error:
             self.close()
-            way = "bound" if bind else "connected to"
+            action = "bound" if bind else "connected to"
             raise OSError(
                 error.errno,
-                f"endpoint {endpoint!r} cannot be {way}: {error.strerror}; expected one like "
+                f"endpoint {endpoint!r} cannot be {action}: {error.strerror}; expected one like "
                 f"'tcp://127.0.0.1:10260'",
             ) from None
 
     def __call__(self) -> PoseSample | None:
-        """The next pose that waits, or None."""
-        for _ in range(_AT_ONCE):  # whoever floods the stream must not hold its reader
+        """The next pose; None if there is none."""
+        for _ in range(_AT_ONCE):  # bounded, so that a flooded stream cannot block the caller
             try:
                 frames = self._socket.recv_multipart(self._zmq.NOBLOCK)
             except self._zmq.Again:
@@ -266,7 +265,7 @@ class PoseStream:
         return None
 
     def close(self) -> None:
-        """Leaves the stream."""
+        """Closes the socket."""
         self._socket.close(linger=0)
         self._context.term()
 
@@ -285,49 +284,42 @@ def recorded(
     speed: float = 1.0,
     wall: Callable[[], float] = time.monotonic,
 ) -> Source:
-    """A source that gives the poses of a recorded flight when they are due.
+    """A source that returns the poses of a recorded flight when they are due.
 
     Args:
         seconds: (k,) s, increasing.
         positions: (k, 3) m, world frame.
         attitudes: (k, 4), scalar first.
-        speed: seconds of the flight in one of the wall clock.
-        wall: s, the wall clock; the flight starts with the first call of the source.
+        speed: ratio of flight time to wall time.
+        wall: returns the wall time [s]; the flight starts with the first call of the source.
     """
-    times = np.asarray(seconds, dtype=np.float64)
-    if times.ndim != 1 or len(times) == 0 or not np.isfinite(times).all():
-        raise ValueError(f"seconds: expected finite numbers of shape (k,), got {times.shape}")
-    if np.any(np.diff(times) <= 0.0):
-        raise ValueError("seconds: expected increasing numbers")
-    if not _pose.is_positive(speed):
-        raise ValueError(f"speed: expected a finite number > 0, got {speed!r:.100}")
-    places, turns = np.asarray(positions), np.asarray(attitudes)
-    if places.shape != (len(times), 3) or turns.shape != (len(times), 4):
-        raise ValueError(
-            f"positions, attitudes: expected shapes ({len(times)}, 3) and ({len(times)}, 4), got "
-            f"{places.shape} and {turns.shape}"
-        )
+    times = _checks.shaped("seconds", seconds, ("k",))
+    if len(times) == 0 or np.any(np.diff(times) <= 0.0):
+        raise ValueError("seconds: expected increasing numbers, at least one")
+    _checks.positive("speed", speed)
+    places = _checks.shaped("positions", positions, (len(times), 3))
+    turned = _checks.shaped("attitudes", attitudes, (len(times), 4))
     samples = [
-        PoseSample(round(1e9 * float(t - times[0])), tuple(place), tuple(turn))
-        for t, place, turn in zip(times, places, turns, strict=True)
+        PoseSample(round(1e9 * float(t - times[0])), tuple(position), tuple(attitude))
+        for t, position, attitude in zip(times, places, turned, strict=True)
     ]
     start: float | None = None
-    given = 0
+    count = 0
 
     def source() -> PoseSample | None:
-        nonlocal start, given
+        nonlocal start, count
         now = wall()
         start = now if start is None else start
-        if given == len(samples) or 1e-9 * samples[given].time_ns > (now - start) * speed:
+        if count == len(samples) or 1e-9 * samples[count].time_ns > (now - start) * speed:
             return None
-        given += 1
-        return samples[given - 1]
+        count += 1
+        return samples[count - 1]
 
     return source
 
 
 def _unpacked(frames: list[bytes]) -> PoseSample:
-    """A message of the stream; ValueError says what is wrong with it."""
+    """Decodes a message of the stream. Raises ValueError for a malformed one."""
     if len(frames) != 2 or frames[0] not in (b"pose", b"json"):
         raise ValueError(
             f"expected two frames, the first 'pose' or 'json', got {len(frames)}: "
@@ -343,6 +335,5 @@ def _unpacked(frames: list[bytes]) -> PoseSample:
             raise ValueError(f"json: expected time_ns, position, attitude: {error!r}") from error
     if len(frames[1]) != BINARY.size:
         raise ValueError(f"pose: expected {BINARY.size} bytes, got {len(frames[1])}")
-    time_ns, *numbers = BINARY.unpack(frames[1])
-    x, y, z, *attitude = numbers
+    time_ns, x, y, z, *attitude = BINARY.unpack(frames[1])
     return PoseSample(time_ns, (x, y, z), tuple(attitude))

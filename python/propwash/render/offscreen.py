@@ -1,11 +1,11 @@
-"""The reference renderer in the same process: no sockets, no other program, no extra.
+"""The reference renderer in process, without sockets and extra dependencies.
 
 from propwash.render import Offscreen, RenderCamera
 
-studio = Offscreen("alphapilot", width=640, height=480)
+renderer = Offscreen("alphapilot", width=640, height=480)
 cameras = [RenderCamera("front"), RenderCamera("range", "depth")]
-frame = studio.render(cameras, position=(18.5, 6.5, 1.5))
-frame.images["front"]        # (480, 640, 3) uint8, top row first
+frame = renderer.render(cameras, position=(18.5, 6.5, 1.5))
+frame.images["front"]  # (480, 640, 3) uint8, top row first
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propwash._checks import whole_number
 from propwash.render import _pose
-from propwash.render._reference import Body, Reference, Request, View, checked_count
+from propwash.render._reference import Body, Reference, Request, View, checked_fov
 from propwash.render.cameras import KINDS, Kind, RenderCamera, RenderObject, check_unique, listed
 from propwash.render.frame import Frame, Landmarks
 from propwash.world import Scene
@@ -27,20 +28,20 @@ Cameras = RenderCamera | Kind | Iterable[RenderCamera | Kind]
 
 
 class Offscreen:
-    """A scene, and pictures of it on demand (docs/render-reference.md).
+    """Renders images of a scene on demand (docs/render-reference.md).
 
     Args:
-        scene: a Scene, the name of a shipped one or a scene file.
-        width: px, of all pictures.
+        scene: a Scene, the name of a shipped scene or a scene file.
+        width: px, of all images.
         height: px.
         vertical_fov_deg: degrees.
-        look: "morning", "noon", "sunset", "overcast", "indoor"; "auto": the lamp where the scene
-            has a ceiling, the morning elsewhere.
-        antialias: rays along each edge of a pixel where colours change, 1 to 8; 1: one a pixel.
-        threads: that paint, the caller's included.
-        seed: of tiles, grain and clouds; with a scene's name also of the scene, where it has one.
+        look: "morning", "noon", "sunset", "overcast", "indoor"; "auto": "indoor" if the
+            scene has a ceiling, else "morning".
+        antialias: rays along each edge of a pixel where colours change, 1 to 8; 1: one per pixel.
+        threads: number of rendering threads, including the calling one.
+        seed: of textures and clouds; and of the scene if it is given by name or file.
 
-    Raises ValueError for what cannot be. Threads that call one at once wait for each other.
+    Raises ValueError for invalid arguments. Thread-safe: concurrent calls wait for each other.
     """
 
     def __init__(
@@ -56,18 +57,14 @@ class Offscreen:
         seed: int | None = None,
     ) -> None:
         self.scene = scene if isinstance(scene, Scene) else Scene.load(scene, seed=seed)
-        self.width = checked_count("width", width, 16384)
-        self.height = checked_count("height", height, 16384)
-        if not _pose.is_number(vertical_fov_deg) or not 0.1 <= vertical_fov_deg <= 179.0:
-            raise ValueError(
-                f"vertical_fov_deg: expected 0.1 to 179, got {vertical_fov_deg!r:.100}"
-            )
-        self.vertical_fov_deg = float(vertical_fov_deg)
+        self.width = whole_number("width", width, 1, 16384)
+        self.height = whole_number("height", height, 1, 16384)
+        self.vertical_fov_deg = checked_fov(vertical_fov_deg)
         self._reference = Reference(self.scene, look, seed or 0, antialias, threads)
 
     @property
     def look(self) -> str:
-        """The light that is used."""
+        """The light of the scene."""
         return self._reference.look
 
     def render(
@@ -79,25 +76,25 @@ class Offscreen:
         objects: Iterable[RenderObject] = (),
         time_ns: int = 0,
     ) -> Frame:
-        """A picture from each camera of a vehicle.
+        """Renders an image from each camera of a vehicle.
 
-        Optical flow is from the picture that the camera of the same name took before; its first
-        has none. Names of kinds, such as "rgb", stand for cameras of that kind and name, without a
-        mounting.
+        Optical flow refers to the previous image of the camera with the same name; the first image
+        has none. The name of a kind, such as "rgb", means a camera of that name and kind at the
+        origin of the vehicle.
 
         Args:
-            cameras: one or several; their poses are on the vehicle.
+            cameras: one or several, mounted on the vehicle.
             position: (3,) m, of the vehicle in the world.
-            attitude: (4,) from the vehicle's axes to the world, scalar first.
-            objects: bodies that stand in the scene for this picture.
-            time_ns: what the frame is to say.
+            attitude: (4,) from body axes to the world, scalar first.
+            objects: bodies in the scene, for this image only.
+            time_ns: ns, the time stamp of the frame.
 
-        Raises ValueError for what cannot be.
+        Raises ValueError for invalid arguments.
         """
         started = time.perf_counter()
         several = isinstance(cameras, Iterable) and not isinstance(cameras, str)
-        given: Iterable[object] = cameras if several else [cameras]  # type: ignore[assignment]
-        mounted = listed("cameras", RenderCamera, [_camera(each) for each in given])
+        chosen: Iterable[object] = cameras if several else [cameras]  # type: ignore[assignment]
+        mounted = listed("cameras", RenderCamera, [_camera(each) for each in chosen])
         bodies = listed("objects", RenderObject, objects)
         check_unique(mounted, bodies)
         vehicle = (_pose.position("position", position), _pose.attitude("attitude", attitude))
@@ -133,17 +130,15 @@ class Offscreen:
         )
 
     def forget(self) -> None:
-        """The next picture of each camera is its first: nothing flows in it."""
+        """Discards the previous images: the next flow images show no motion."""
         self._reference.forget()
 
 
-def _camera(given: object) -> object:
-    """A camera of the kind given and of its name; what is no kind's name remains."""
-    if not isinstance(given, str):
-        return given
-    if given not in KINDS:
-        known = ", ".join(map(repr, KINDS))
-        raise ValueError(
-            f"cameras: expected a RenderCamera or a kind, one of {known}, got {given!r:.99}"
-        )
-    return RenderCamera(given, given)  # type: ignore[arg-type]
+def _camera(value: object) -> object:
+    """Converts the name of a kind into a camera of that name and kind; returns other values."""
+    if not isinstance(value, str):
+        return value
+    if value not in KINDS:
+        expected = f"a RenderCamera or a kind, one of {', '.join(map(repr, KINDS))}"
+        raise ValueError(f"cameras: expected {expected}, got {value!r:.99}")
+    return RenderCamera(value, value)  # type: ignore[arg-type]

@@ -1,17 +1,16 @@
-"""The reference renderer on the wire: answers poses as the published renderer does, and at once.
+"""The reference renderer as a server: answers pose messages like the published renderer.
 
-`Server.answer` is one message in and one out, without sockets; `Server.run` connects to a client.
-Both dialects are read, and both are written. What it does otherwise than the published renderer is
-in docs/render-reference.md.
+`Server.answer` maps a message to its answer, without sockets; `Server.run` connects to a client.
+Both versions of the protocol are supported. docs/render-reference.md lists the differences from the
+published renderer.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,22 +20,30 @@ import numpy as np
 from propwash import _core
 from propwash.render._pose import Pose
 from propwash.render._reference import Body, Reference, Request, Shot, View
+from propwash.render._transport import (
+    HIGH_WATER_MARK,
+    IMAGE_PORT,
+    LOOPBACK,
+    POSE_PORT,
+    checked_address,
+    checked_ports,
+    require_zeromq,
+)
 from propwash.render.cameras import Kind
-from propwash.world import Scene
+from propwash.world import Scene, scene_names
 
-POSE_PORT = 10253
-IMAGE_PORT = 10254
-MEMORY = 2.0
-"""s without a pose, after which a session is over."""
-HIGH_WATER_MARK = 6
+__all__ = ["STAGES", "Server", "Stage", "require_zeromq"]
+
+SESSION_TIMEOUT = 2.0
+"""s without a pose, after which a session ends."""
 
 _KIND_OF: dict[str, Kind] = {"depth_compressed": "depth8", "optical_flow": "flow"}
-"""Names of kinds on the wire that are others here."""
+"""Names of camera kinds in messages that differ from the names in propwash."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """What a scene of the published renderer is here."""
+    """The shipped scene that represents a scene of the published renderer."""
 
     scene: str
     look: str = "auto"
@@ -60,25 +67,25 @@ STAGES: dict[str, Stage] = {
     "Stata_Basement": Stage("warehouse"),
     "Stata_GroundFloor": Stage("room"),
 }
-"""Names of the published renderer's scenes, and what stands for them."""
+"""Scenes of the published renderer, by name."""
 
 
 class Server:
-    """Answers poses.
+    """Answers pose messages with images.
 
     Args:
-        scene: what is shown whatever the poses ask for: a Scene, the name of a shipped one or of a
-            published one (`STAGES`), or a scene file. None: the scene that a pose names; for a name
-            that nobody knows, alphapilot.
-        ports: of the client: poses, images.
+        scene: the scene to show, whatever the poses specify: a Scene, the name of a shipped or of a
+            published scene (`STAGES`), or a scene file. None: the scene that the pose names, and
+            alphapilot for an unknown name.
+        ports: pose port and image port of the client.
         client_ip: the client's address.
-        look: the light; see Offscreen. "auto" follows the name of the published scene too.
+        look: the light; see Offscreen. "auto" also considers the name of a published scene.
         antialias: see Offscreen.
         threads: see Offscreen.
-        seed: of the scene, its tiles, grain and clouds.
-        log: is called with each line that is worth reading.
+        seed: of the scene and its textures.
+        log: called with each line of the log.
 
-    Raises ValueError for what cannot be.
+    Raises ValueError for invalid arguments.
     """
 
     def __init__(
@@ -86,18 +93,20 @@ class Server:
         scene: Scene | str | Path | None = None,
         *,
         ports: tuple[int, int] = (POSE_PORT, IMAGE_PORT),
-        client_ip: str = "127.0.0.1",
+        client_ip: str = LOOPBACK,
         look: str = "auto",
         antialias: int = 2,
         threads: int = 1,
         seed: int | None = None,
         log: Callable[[str], None] | None = None,
     ) -> None:
-        self.ports = _checked_ports(ports)
-        self.client_ip = _checked_address(client_ip)
+        (self.ports,) = checked_ports([ports])
+        expected = "the IPv4 address of the client's machine, such as 127.0.0.1, not a host name"
+        self.client_ip = checked_address("client_ip", client_ip, expected)
         self.counts: Counter[str] = Counter()
-        """poses: taken from the socket; answered: with new pictures; repeated: with the last ones;
-        skipped: for newer ones; malformed: could not be read; refused: could not be painted."""
+        """poses: received; answered: with new images; repeated: with the previous images; skipped:
+        superseded by newer poses; malformed: not decoded; refused: not rendered; unsent: the client
+        was too slow."""
         self._log = log if log is not None else lambda line: None
         self._options = {"seed": seed or 0, "antialias": antialias, "threads": threads}
         self._seed = seed
@@ -114,13 +123,13 @@ class Server:
 
     @property
     def look(self) -> str:
-        """The light of the scene that is shown."""
+        """The light of the present scene."""
         return self._reference.look
 
     def answer(self, payload: bytes | memoryview) -> list[bytes | memoryview] | None:
-        """The frames that answer the second frame of a pose message; None where there are none.
+        """The answer to the second frame of a pose message; None if there is none.
 
-        A pose that cannot be read is answered with the last answer, as the published renderer does.
+        A malformed pose gets the previous answer, as from the published renderer.
         """
         if self._last is not None and payload == self._last[0]:
             self.counts["repeated"] += 1
@@ -138,7 +147,7 @@ class Server:
         return frames
 
     def forget(self) -> None:
-        """Ends the session: the next pose is the first of another."""
+        """Ends the session: the next pose starts a new one."""
         self._last = None
         self._reference.forget()
 
@@ -147,11 +156,11 @@ class Server:
         until: Callable[[], bool] = lambda: False,
         status: Callable[[Server], None] | None = None,
     ) -> None:
-        """Connects and answers until `until()`, which is asked ten times a second.
+        """Connects and answers until `until()` returns True.
 
         Args:
-            until: whether to end.
-            status: is called some times a second, for a line that tells how it goes.
+            until: called at least ten times a second.
+            status: called as often, to report progress.
 
         Raises ImportError without pyzmq.
         """
@@ -179,29 +188,29 @@ class Server:
         until: Callable[[], bool],
         status: Callable[[Server], None] | None,
     ) -> None:
-        heard = time.monotonic()
+        received = time.monotonic()
         in_session = False
         while not until():
             if status is not None:
                 status(self)
             if not poses.poll(100):
-                if in_session and time.monotonic() - heard > MEMORY:
+                if in_session and time.monotonic() - received > SESSION_TIMEOUT:
                     in_session = False
                     self.forget()
                 continue
-            heard, in_session = time.monotonic(), True
+            received, in_session = time.monotonic(), True
             payload = self._newest(zmq, poses)
             frames = None if payload is None else self.answer(payload)
             if frames is not None:
                 try:
                     images.send_multipart(frames, flags=zmq.NOBLOCK, copy=False)
-                except zmq.Again:  # a client that does not keep up misses this one
+                except zmq.Again:  # the client is too slow and misses this answer
                     self.counts["unsent"] += 1
 
     def _newest(self, zmq: Any, poses: Any) -> bytes | None:
-        """The second frame of the last message that waits; None where none was a pose."""
+        """The second frame of the newest pending message; None if none is a pose."""
         newest = None
-        # bounded: whoever floods the port must not keep it from answering
+        # bounded, so that a flooded port cannot block the answers
         for _ in range(10_000):
             try:
                 message = poses.recv_multipart(zmq.NOBLOCK)
@@ -249,7 +258,7 @@ class Server:
         return [header, *(_wire_bytes(shot.images[name], pixel) for _, name, (_, pixel) in shown)]
 
     def _staged(self, name: str) -> Reference:
-        """The scene for a name of the wire, painted from now on."""
+        """The renderer of the scene with this name in a pose."""
         if self._fixed is not None:
             stage = STAGES.get(name, Stage(""))
             scene = self._fixed
@@ -273,9 +282,9 @@ class Server:
         known = STAGES.get(name)
         if known is not None:
             return known
-        if name in _shipped():
+        if name in scene_names():
             return Stage(name)
-        self._complain_once(f"scene {name!r} is not known here: alphapilot stands for it")
+        self._complain_once(f"scene {name!r} is unknown: showing alphapilot instead")
         return Stage("alphapilot")
 
     def _complain(self, what: str, line: str) -> list[bytes | memoryview] | None:
@@ -284,7 +293,7 @@ class Server:
         return None if self._last is None else self._last[1]
 
     def _complain_once(self, line: str) -> None:
-        """Each complaint once, and not more of them than anybody reads."""
+        """Logs each message once, at most 100 of them."""
         if line not in self._complaints and len(self._complaints) < 100:
             self._complaints.add(line)
             self._log(line[:500])
@@ -313,68 +322,29 @@ def _request(pose: Any) -> Request:
 
 def _pose_of(item: Any) -> Pose:
     x, y, z = map(float, item.position)
-    turn = tuple(map(float, item.attitude))
-    norm = math.hypot(*turn)
+    attitude = tuple(map(float, item.attitude))
+    norm = math.hypot(*attitude)
     if not 1e-6 < norm < 1e6:
-        raise ValueError(f"rotation of {item.id!r:.100}: expected a unit quaternion, got {turn}")
-    a, b, c, d = (part / norm for part in turn)
+        raise ValueError(
+            f"rotation of {item.id!r:.100}: expected a unit quaternion, got {attitude}"
+        )
+    a, b, c, d = (part / norm for part in attitude)
     return (x, y, z), (a, b, c, d)
 
 
 def _wire_landmarks(
     shot: Shot, width: int, height: int
 ) -> list[tuple[str, tuple[float, float, float]]]:
-    """Names, and (u, v, depth) as the wire has it: u, v from 0 to 1, from the lower left corner."""
+    """Names and (u, v, depth) of a message: u, v from 0 to 1, from the lower left corner."""
     placed = [(name, (u / width, 1.0 - v / height, depth)) for name, u, v, depth in shot.landmarks]
-    # at the very edge of the picture they may round to 0 or 1, which clients refuse
+    # at the edge of the image they may round to 0 or 1, which clients reject
     return [each for each in placed if 0.0 < each[1][0] < 1.0 and 0.0 < each[1][1] < 1.0]
 
 
 def _wire_bytes(image: Any, bytes_per_pixel: int) -> memoryview:
-    """An image as the wire has it: 16 bits little-endian, one byte as three equal ones for v3."""
+    """The bytes of an image in a message: 16 bits little-endian, grey as three bytes for v3."""
     if image.dtype.itemsize > 1:
         image = image.astype(image.dtype.newbyteorder("<"), copy=False)
     elif image.ndim == 2 and bytes_per_pixel == 3:
         image = np.stack((image, image, image), axis=-1)
     return memoryview(image).cast("B")
-
-
-def _shipped() -> Sequence[str]:
-    from propwash.world import scene_names
-
-    return tuple(scene_names())
-
-
-def require_zeromq() -> Any:
-    """The module zmq. Raises ImportError, which says what brings it, where it is missing."""
-    try:
-        import zmq
-    except ImportError as error:
-        raise ImportError(
-            'the renderer speaks ZeroMQ and needs pyzmq: pip install "propwash[render]"'
-        ) from error
-    return zmq
-
-
-def _checked_ports(ports: object) -> tuple[int, int]:
-    if (
-        isinstance(ports, tuple | list)
-        and len(ports) == 2
-        and all(type(port) is int and 1 <= port <= 65535 for port in ports)
-        and ports[0] != ports[1]
-    ):
-        return ports[0], ports[1]
-    raise ValueError(
-        f"ports: expected the client's pose port and image port, two different numbers from 1 to "
-        f"65535, got {ports!r:.100}"
-    )
-
-
-def _checked_address(address: object) -> str:
-    try:
-        return str(ipaddress.IPv4Address(str(address)))
-    except ValueError:
-        raise ValueError(
-            f"client_ip: expected the address of the machine with the client, such as 127.0.0.1 "
-            f"(not a host name), got {address!r:.100}"
-        ) from None

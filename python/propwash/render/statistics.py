@@ -1,4 +1,4 @@
-"""What a client counted, and how long answers took."""
+"""Counts and latencies of a client."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Latency:
-    """Seconds, over the last answers (1000 at most); NaN where there was none.
+    """Latencies [s] of the last answers, at most 1000; NaN without answers.
 
     mean, median, worst: over these answers. p95, p99: percentiles.
     """
 
     count: int
-    """Answers measured, of all the session."""
+    """Answers since the start of the session."""
     mean: float
     median: float
     p95: float
@@ -34,14 +34,14 @@ class Latency:
 
 
 class LatencyRecorder:
-    """Keeps the last `size` latencies."""
+    """Records the last `size` latencies."""
 
     def __init__(self, size: int = 1000) -> None:
         self._last: deque[float] = deque(maxlen=size)
         self._count = 0
 
     def add(self, seconds: float) -> None:
-        """One more answer."""
+        """Adds the latency of an answer."""
         self._last.append(seconds)
         self._count += 1
 
@@ -50,47 +50,40 @@ class LatencyRecorder:
         if not self._last:
             return Latency(0, *[math.nan] * 5)
         values = np.array(self._last)
-        median, p95, p99 = np.percentile(values, (50.0, 95.0, 99.0))
-        return Latency(
-            self._count,
-            float(values.mean()),
-            float(median),
-            float(p95),
-            float(p99),
-            float(values.max()),
-        )
+        parts = (values.mean(), *np.percentile(values, (50.0, 95.0, 99.0)), values.max())
+        return Latency(self._count, *map(float, parts))
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Counts since the client was made; of several renderers the sum."""
+    """Counts since the client was created, summed over the renderers."""
 
     submitted: int = 0
-    """Poses given to the client."""
+    """Poses submitted to the client."""
     sent: int = 0
-    """Messages that went out, of all kinds."""
+    """Messages sent, of all kinds."""
     resent: int = 0
-    """Of them, poses sent again because no answer came."""
+    """Poses sent again because no answer arrived."""
     kept_alive: int = 0
-    """Of them, poses sent again so that the renderer does not forget the session."""
+    """Poses sent again so that the renderer does not end the session."""
     received: int = 0
-    """Answers taken."""
+    """Answers accepted."""
     repeated: int = 0
-    """Answers that had been received before; dropped."""
+    """Answers received twice; dropped."""
     late: int = 0
-    """Answers older than one already taken; dropped."""
+    """Answers older than one already accepted; dropped."""
     unknown: int = 0
     """Answers with a time stamp that was never sent; dropped."""
     faulty: int = 0
-    """Answers that could not be read or used; dropped."""
+    """Malformed or unsuitable answers; dropped."""
     half_done: int = 0
-    """Answers taken to poses that a published renderer could not carry out to the end."""
+    """Accepted answers to poses that a published renderer could not fully apply."""
     frames: int = 0
-    """Complete frames: every renderer's answer to one pose."""
+    """Complete frames: an answer of each renderer to one pose."""
     dropped: int = 0
-    """Poses that newer ones overtook: no frame comes of them."""
+    """Poses without a frame, because newer poses superseded them."""
     unread: int = 0
-    """Frames for which `poll` was not called in time; only `latest` had them."""
+    """Frames discarded because `poll` was not called in time."""
     starts: int = 0
-    """How often a renderer was waited for, at first and after it went."""
+    """Session starts, at first and after a renderer disconnected."""
     latency: Latency = Latency(0, *[math.nan] * 5)

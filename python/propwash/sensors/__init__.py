@@ -1,7 +1,7 @@
-"""Exteroceptive sensors, for one body or many: what they see of a scene, and where they are.
+"""Exteroceptive sensors of one body or many: range, beacons, depth, collisions, GNSS and others.
 
-A fleet's are attached: `handle = fleet.attach(sensor, rate=50.0)`. By itself a sensor measures
-bodies wherever they are said to be: `sensor.measure(position, attitude)`.
+Attach a sensor to a fleet with `handle = fleet.attach(sensor, rate=50.0)`, or call
+`sensor.measure(position, attitude)`.
 """
 
 from __future__ import annotations

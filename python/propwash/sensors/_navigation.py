@@ -1,4 +1,4 @@
-"""Sensors of where one is that need no scene: satellites, air pressure, the Earth's field."""
+"""Navigation sensors that need no scene: GNSS receiver, barometer, magnetometer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks as given
-from propwash import _core
-from propwash import _sensor_checks as sensed
+from propwash import _checks, _core
 from propwash._checks import checked_parameters
 from propwash.fleet.sensor import ModelledSensor, Motion, Sampling
 
@@ -24,18 +22,18 @@ CAMBRIDGE_FIELD = (-4.994e-6, 19.964e-6, -47.014e-6)
 
 @dataclass(frozen=True, eq=False)
 class GnssReading:
-    """A fix."""
+    """A GNSS fix."""
 
     position: Numbers
     """(…, 3) m, of the antenna, world frame."""
     velocity: Numbers
     """(…, 3) m/s, of the antenna, world frame."""
     latitude_deg: Array
-    """(…) degrees north, WGS 84: the position once more."""
+    """(…) degrees north, WGS 84, of the antenna."""
     longitude_deg: Array
     """(…) degrees east, WGS 84."""
     altitude: Array
-    """(…) m above the ellipsoid of WGS 84."""
+    """(…) m above the WGS 84 ellipsoid."""
 
 
 class Gnss(ModelledSensor[GnssReading]):
@@ -44,15 +42,15 @@ class Gnss(ModelledSensor[GnssReading]):
     position_noise: (horizontal, vertical) m/sqrt(Hz), white. velocity_noise: (horizontal, vertical)
         m/s/sqrt(Hz), white.
     bias: (horizontal, vertical) m, standard deviation of a first-order Gauss-Markov process on each
-        axis of the world. bias_time: s, its correlation time; inf: constant.
+        axis of the world. bias_time: s, its correlation time; inf: constant bias.
     latitude_deg, longitude_deg, altitude: degrees, degrees, m above the ellipsoid of WGS 84, of the
         world's origin. x_heading: rad, of world x from east, counter-clockwise: 0 where x is east
         and y north, pi/2 where x is north and y west.
     position: (3,) m, of the antenna, body frame.
-    seed: tells the noise of sensors apart.
+    seed: of the noise.
 
-    Noise and bias are typical of a receiver without corrections: docs/model/gnss.md. The origin is
-    Cambridge, Massachusetts. Raises ParameterError for invalid ones.
+    Default noise and bias are typical of a receiver without corrections (docs/model/gnss.md); the
+    default origin is Cambridge, Massachusetts. Raises ParameterError for invalid arguments.
 
     >>> gnss = Gnss(latitude_deg=47.3977, longitude_deg=8.5456, altitude=488.0)
     >>> gnss.measure(position=[10, 0, 2]).latitude_deg
@@ -79,15 +77,14 @@ class Gnss(ModelledSensor[GnssReading]):
         self._position_noise = _pair("position_noise", position_noise, "m/sqrt(Hz)")
         self._velocity_noise = _pair("velocity_noise", velocity_noise, "m/s/sqrt(Hz)")
         self._bias_deviation = _pair("bias", bias, "m")
-        self._bias_time = sensed.duration("bias_time", bias_time)
-        latitude = given.number("latitude_deg", latitude_deg, "a number of degrees")
-        if abs(latitude) > 90.0:
-            raise ValueError(f"latitude_deg: expected degrees from -90 to 90, got {latitude}")
-        longitude = given.number("longitude_deg", longitude_deg, "a number of degrees")
-        height = given.number("altitude", altitude, "a number [m]")
+        self._bias_time = _checks.positive("bias_time", bias_time, "s", infinite=True)
+        expected = "degrees from -90 to 90"
+        latitude = _checks.number("latitude_deg", latitude_deg, expected, lambda x: abs(x) <= 90.0)
+        longitude = _checks.number("longitude_deg", longitude_deg, "a number of degrees")
+        height = _checks.number("altitude", altitude, "a number [m]")
         self._origin = np.array([np.radians(latitude), np.radians(longitude), height])
-        self._x_heading = given.number("x_heading", x_heading, "a number [rad]")
-        self._position = sensed.vector("position", position, "m")
+        self._x_heading = _checks.number("x_heading", x_heading, "a number [rad]")
+        self._position = _checks.shaped("position", position, (3,), unit="m")
         self._make()
 
     def _make(self) -> None:
@@ -101,23 +98,22 @@ class Gnss(ModelledSensor[GnssReading]):
         body_rates: ArrayLike | None = None,
         dt: float = 1.0,
     ) -> GnssReading:
-        """A fix for each of the bodies at positions (…, 3) m.
+        """Measures a fix for each of the bodies at positions (…, 3) m.
 
         attitude: (…, 4), level by default. velocity: (…, 3) m/s, world frame, and body_rates:
-        (…, 3) rad/s, zero by default. dt: s, since the fix before: biases have moved on by it, and
-        the white noise is that of 1/dt fixes a second.
+        (…, 3) rad/s, zero by default. dt: s, since the previous fix: biases advance by dt, and the
+        white noise is that of a receiver at the rate 1/dt.
         """
-        reading: GnssReading = self._measured(position, attitude, velocity, body_rates, dt)
-        return reading
+        return self._measured(position, attitude, velocity, body_rates, dt)
 
     def geodetic(self, position: ArrayLike) -> Array:
         """(…, 3): degrees north, degrees east, m above the ellipsoid, of points (…, 3) m."""
-        points = sensed.triples("position", position)
+        points = _checks.shaped("position", position, ("…", 3))
         return self._geodetic(points.reshape(-1, 3)).reshape(points.shape)
 
     def local(self, geodetic: ArrayLike) -> Array:
         """The inverse of geodetic(): points (…, 3) m of the world."""
-        points = sensed.triples("geodetic", geodetic)
+        points = _checks.shaped("geodetic", geodetic, ("…", 3))
         rows = points.reshape(-1, 3) * np.array([np.pi / 180, np.pi / 180, 1.0])
         return _core.to_local(self._origin, self._x_heading, rows).reshape(points.shape)
 
@@ -149,12 +145,12 @@ class Gnss(ModelledSensor[GnssReading]):
 
 @dataclass(frozen=True, eq=False)
 class BarometerReading:
-    """A measurement of the air's pressure."""
+    """A measurement of air pressure."""
 
     pressure: Array
     """(…) Pa."""
     altitude: Array
-    """(…) m, where the standard atmosphere has this pressure."""
+    """(…) m, at which the standard atmosphere has this pressure."""
 
 
 class Barometer(ModelledSensor[BarometerReading]):
@@ -162,13 +158,13 @@ class Barometer(ModelledSensor[BarometerReading]):
 
     noise_density: Pa/sqrt(Hz), white. drift: Pa, standard deviation of a first-order Gauss-Markov
         process; drift_time: s, its correlation time; inf: constant.
-    sea_level_pressure: Pa, of the day. altitude: m above sea level of the world's z = 0.
+    sea_level_pressure: Pa, on the day. altitude: m above sea level of the world's z = 0.
     position: (3,) m, of the sensor, body frame.
-    seed: tells the noise of sensors apart.
+    seed: of the noise.
 
     Noise and drift are those of an MS5611 (data sheet): 1.2 Pa in a conversion of 8.22 ms, accuracy
-    150 Pa, taken for three standard deviations; the time of the drift is a guess. From -2000 m to
-    11000 m. Raises ParameterError for invalid ones.
+    150 Pa, assumed to be three standard deviations; the drift time is an assumption. Valid from
+    -2000 m to 11000 m. Raises ParameterError for invalid arguments.
     """
 
     kind: ClassVar[str] = "barometer"
@@ -186,14 +182,12 @@ class Barometer(ModelledSensor[BarometerReading]):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
-        self._noise_density = sensed.at_least("noise_density", noise_density, 0.0, "Pa/sqrt(Hz)")
-        self._drift = sensed.at_least("drift", drift, 0.0, "Pa")
-        self._drift_time = sensed.duration("drift_time", drift_time)
-        self._sea_level_pressure = sensed.at_least(
-            "sea_level_pressure", sea_level_pressure, 0.0, "Pa", open_=True
-        )
-        self._altitude = given.number("altitude", altitude, "a number [m]")
-        self._position = sensed.vector("position", position, "m")
+        self._noise_density = _checks.not_negative("noise_density", noise_density, "Pa/sqrt(Hz)")
+        self._drift = _checks.not_negative("drift", drift, "Pa")
+        self._drift_time = _checks.positive("drift_time", drift_time, "s", infinite=True)
+        self._sea_level_pressure = _checks.positive("sea_level_pressure", sea_level_pressure, "Pa")
+        self._altitude = _checks.number("altitude", altitude, "a number [m]")
+        self._position = _checks.shaped("position", position, (3,), unit="m")
         self._make()
 
     def _make(self) -> None:
@@ -204,13 +198,12 @@ class Barometer(ModelledSensor[BarometerReading]):
     def measure(
         self, position: ArrayLike, attitude: ArrayLike | None = None, dt: float = 0.02
     ) -> BarometerReading:
-        """Pressures at bodies at positions (…, 3) m with attitudes (…, 4), level by default.
+        """Measures pressures for positions (…, 3) m and attitudes (…, 4), level by default.
 
-        dt: s, since the measurement before: the drift has moved on by it, and the white noise is
-        that of 1/dt measurements a second.
+        dt: s, since the previous measurement: the drift advances by dt, and the white noise is that
+        of a sensor at the rate 1/dt.
         """
-        reading: BarometerReading = self._measured(position, attitude, dt=dt)
-        return reading
+        return self._measured(position, attitude, dt=dt)
 
     def _processes(self) -> list[tuple[float, float]]:
         return [(self._drift, self._drift_time)]
@@ -237,19 +230,18 @@ class MagnetometerReading:
 
 
 class Magnetometer(ModelledSensor[MagnetometerReading]):
-    """The Earth's field in sensor axes, distorted by iron aboard, with bias and white noise.
+    """The Earth's field in sensor axes, with hard and soft iron, bias and white noise.
 
     field: (3,) T, world frame. The default is that of Cambridge, Massachusetts, in a world with x
         east and y north: 51.3 microtesla, 66.4 degrees downwards (World Magnetic Model 2025).
     hard_iron: (3,) T, added in sensor axes. soft_iron: (3, 3), multiplied in sensor axes.
     noise_density: T/sqrt(Hz), white. bias: T, standard deviation of a first-order Gauss-Markov
-        process on each axis; bias_time: s, its correlation time; inf: constant, each body its own.
-    attitude: (4,) unit quaternion, turns sensor components into the body frame.
-    seed: tells the noise of sensors apart.
+        process on each axis; bias_time: s, its correlation time; inf: constant for each body.
+    attitude: (4,) unit quaternion that rotates sensor axes into the body frame.
+    seed: of the noise.
 
-    The noise is the resolution of an HMC5883L (data sheet), 0.2 microtesla, taken for a standard
-    deviation at 75 measurements a second.
-    Raises ParameterError for invalid ones.
+    The noise is the resolution of an HMC5883L (data sheet), 0.2 microtesla, assumed to be the
+    standard deviation at 75 Hz. Raises ParameterError for invalid arguments.
     """
 
     kind: ClassVar[str] = "magnetometer"
@@ -268,18 +260,14 @@ class Magnetometer(ModelledSensor[MagnetometerReading]):
         seed: int = 0,
     ) -> None:
         super().__init__(seed)
-        self._field = sensed.vector("field", field, "T")
-        self._hard_iron = sensed.vector("hard_iron", hard_iron, "T")
-        matrix = np.eye(3) if soft_iron is None else sensed.numbers("soft_iron", soft_iron)
-        if matrix.shape != (3, 3):
-            raise ValueError(
-                f"soft_iron: expected a matrix of shape (3, 3), got {given.described(soft_iron)}"
-            )
-        self._soft_iron = np.ascontiguousarray(matrix)
-        self._noise_density = sensed.at_least("noise_density", noise_density, 0.0, "T/sqrt(Hz)")
-        self._bias_deviation = sensed.at_least("bias", bias, 0.0, "T")
-        self._bias_time = sensed.duration("bias_time", bias_time)
-        self._attitude = sensed.fixed_attitude("attitude", attitude)
+        self._field = _checks.shaped("field", field, (3,), unit="T")
+        self._hard_iron = _checks.shaped("hard_iron", hard_iron, (3,), unit="T")
+        matrix = np.eye(3) if soft_iron is None else soft_iron
+        self._soft_iron = np.ascontiguousarray(_checks.shaped("soft_iron", matrix, (3, 3)))
+        self._noise_density = _checks.not_negative("noise_density", noise_density, "T/sqrt(Hz)")
+        self._bias_deviation = _checks.not_negative("bias", bias, "T")
+        self._bias_time = _checks.positive("bias_time", bias_time, "s", infinite=True)
+        self._attitude = _checks.attitudes("attitude", attitude)
         if self._attitude.ndim != 1:
             raise ValueError(f"attitude: expected shape (4,), got {self._attitude.shape}")
         self._make()
@@ -290,14 +278,14 @@ class Magnetometer(ModelledSensor[MagnetometerReading]):
         )
 
     def measure(self, attitude: ArrayLike, dt: float = 1.0 / 75.0) -> MagnetometerReading:
-        """The field at bodies with attitudes (…, 4); it is the same everywhere.
+        """Measures the field at bodies with attitudes (…, 4); it does not depend on position.
 
-        dt: s, since the measurement before: biases have moved on by it, and the white noise is that
-        of 1/dt measurements a second.
+        dt: s, since the previous measurement: biases advance by dt, and the white noise is that of
+        a sensor at the rate 1/dt.
         """
-        position = sensed.origins(attitude)
-        reading: MagnetometerReading = self._measured(position, attitude, dt=dt)
-        return reading
+        turned = _checks.numeric("attitude", attitude, "numbers of shape (…, 4)")
+        origins = np.zeros((*turned.shape[:-1], 3), np.result_type(turned, np.float32))
+        return self._measured(origins, attitude, dt=dt)
 
     def _processes(self) -> list[tuple[float, float]]:
         return [(self._bias_deviation, self._bias_time)] * 3
@@ -311,20 +299,17 @@ class Magnetometer(ModelledSensor[MagnetometerReading]):
 
 
 def isa_pressure(altitude: float) -> float:
-    """Pa, of the standard atmosphere (ISO 2533) at a height from -2000 m to 11000 m."""
-    return _core.isa_pressure(given.number("altitude", altitude, "a number [m]"))
+    """Pressure [Pa] of the standard atmosphere (ISO 2533) at -2000 m to 11000 m."""
+    return _core.isa_pressure(_checks.number("altitude", altitude, "a number [m]"))
 
 
 def isa_altitude(pressure: float) -> float:
-    """The inverse of isa_pressure(): m."""
-    return _core.isa_altitude(given.number("pressure", pressure, "a number [Pa]"))
+    """Altitude [m] at a pressure [Pa]; the inverse of isa_pressure()."""
+    return _core.isa_altitude(_checks.number("pressure", pressure, "a number [Pa]"))
 
 
 def _pair(name: str, value: object, unit: str) -> tuple[float, float]:
-    array = sensed.numbers(name, value)
-    if array.shape != (2,) or (array < 0.0).any():
-        raise ValueError(
-            f"{name}: expected (horizontal, vertical) numbers >= 0 [{unit}], got "
-            f"{given.described(value)}"
-        )
-    return float(array[0]), float(array[1])
+    pair = _checks.shaped(name, value, (2,), unit=unit)
+    expected = f"(horizontal, vertical) numbers >= 0 [{unit}]"
+    _checks.refuse_where(pair < 0.0, name, pair, 1, expected)
+    return float(pair[0]), float(pair[1])

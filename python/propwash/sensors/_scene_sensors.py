@@ -1,4 +1,4 @@
-"""Sensors that look at a scene: range finder, beacons, depth camera, collisions."""
+"""Sensors of a scene: range finder, beacons, depth camera, collisions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _core
-from propwash import _sensor_checks as sensed
+from propwash import _checks, _core
 from propwash._checks import checked_parameters
 from propwash.fleet.sensor import ModelledSensor, Motion, Reading, Sampling, Sensor
 from propwash.sensors._camera import Camera
@@ -25,21 +24,21 @@ class RangeReading:
     """Distances along the rays of a range finder."""
 
     range: Numbers
-    """(…) m, or (…, m) for m rays; max_range + 1 where there is nothing within max_range."""
+    """(…) m, or (…, m) for m rays; max_range + 1 for a ray that hits nothing within max_range."""
 
 
 class RangeFinder(ModelledSensor[RangeReading]):
-    """Distances along rays that are fixed to the body: one, or as many as wanted.
+    """Distances along one or several rays that are fixed to the body.
 
-    scene: what the rays meet.
-    directions: (3,) or (m, 3), of the rays, body frame, of any length but zero; down by default.
-    max_range: m. variance: m^2, of a reading, as published. position: (3,) m, from which the rays
-        start, body frame.
-    seed: tells the noise of sensors apart.
+    scene: what the rays hit.
+    directions: (3,) or (m, 3), of the rays, body frame, of any non-zero length; down by default.
+    max_range: m. variance: m^2, of a reading, as published. position: (3,) m, start of the rays,
+        body frame.
+    seed: of the noise.
 
     The defaults are those of FlightGoggles (Guerra et al., arXiv 1905.11377, Table I): a LightWare
-    SF11/B. Where there is nothing within max_range it reads max_range + 1, without noise, as the
-    published renderer does. Raises ParameterError for invalid ones.
+    SF11/B. A ray that hits nothing within max_range reads max_range + 1, without noise, as in the
+    published renderer. Raises ParameterError for invalid arguments.
 
     >>> ground = RangeFinder(Scene.load("room"))
     >>> ground.measure(position=[0, 0, 1.5], attitude=[1, 0, 0, 0]).range
@@ -59,19 +58,17 @@ class RangeFinder(ModelledSensor[RangeReading]):
     ) -> None:
         super().__init__(seed)
         self._scene = _scene(scene)
-        rows = sensed.points("directions", directions)
+        rows = _checks.shaped("directions", directions, ("m", 3), (3,))
         self._is_single = rows.ndim == 1
         rows = np.atleast_2d(rows)
         largest = np.abs(rows).max(axis=1, keepdims=True)
         if len(rows) == 0 or not (largest > 0.0).all():
-            raise ValueError(
-                f"directions: expected vectors that are not zero, got {rows.tolist()!r:.100}"
-            )
-        rows = rows / largest  # whose squares neither vanish nor overflow
+            raise ValueError(f"directions: expected non-zero vectors, got {rows.tolist()!r:.100}")
+        rows = rows / largest  # so that squares neither underflow nor overflow
         self._directions: Array = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        self._max_range = sensed.at_least("max_range", max_range, 0.0, "m", open_=True)
-        self._variance = sensed.at_least("variance", variance, 0.0, "m^2")
-        self._position = sensed.vector("position", position, "m")
+        self._max_range = _checks.positive("max_range", max_range, "m")
+        self._variance = _checks.not_negative("variance", variance, "m^2")
+        self._position = _checks.shaped("position", position, (3,), unit="m")
         self._make()
 
     def _make(self) -> None:
@@ -81,7 +78,7 @@ class RangeFinder(ModelledSensor[RangeReading]):
 
     @property
     def scene(self) -> Scene:
-        """What the rays meet."""
+        """The scene that the rays hit."""
         return self._scene
 
     @property
@@ -91,13 +88,13 @@ class RangeFinder(ModelledSensor[RangeReading]):
 
     @property
     def max_range(self) -> float:
-        """Of the readings, m."""
+        """m, the largest distance that is measured."""
         return self._max_range
 
     def measure(self, position: ArrayLike, attitude: ArrayLike) -> RangeReading:
-        """The distances from bodies at positions (…, 3) m with attitudes (…, 4).
+        """Measures distances from bodies at positions (…, 3) m with attitudes (…, 4).
 
-        A body of which a number is not finite reads NaN.
+        A body whose pose is not finite reads NaN.
         """
         return self._measured(position, attitude)
 
@@ -113,14 +110,14 @@ class RangeFinder(ModelledSensor[RangeReading]):
         return RangeReading(rows[:, 0] if self._is_single else rows)
 
 
-class _Seeing(Sensor[Reading]):
-    """A sensor with a camera, which has a mounting for all bodies or one for each."""
+class _CameraSensor(Sensor[Reading]):
+    """A sensor with a camera, whose mounting is common to all bodies or has a row for each."""
 
     _camera: Camera
 
     @property
     def camera(self) -> Camera:
-        """What looks. It may be replaced in flight, as a gimbal turns: `camera.mounted()`."""
+        """The camera. It may be replaced in flight, as for a gimbal: `camera.mounted()`."""
         return self._camera
 
     @camera.setter
@@ -136,26 +133,26 @@ class _Seeing(Sensor[Reading]):
 
 @dataclass(frozen=True, eq=False)
 class BeaconReading:
-    """Where a camera sees beacons; `Beacons.ids` tells which is which."""
+    """Image positions of beacons, in the order of `Beacons.ids`."""
 
     u: Numbers
-    """(…, m) pixels from the left edge of the picture; NaN where not visible."""
+    """(…, m) pixels from the left edge of the image; NaN where not visible."""
     v: Numbers
-    """(…, m) pixels from the upper edge of the picture; NaN where not visible."""
+    """(…, m) pixels from the upper edge of the image; NaN where not visible."""
     visible: NDArray[np.bool_]
-    """(…, m) whether a beacon is in the picture and nothing hides it."""
+    """(…, m) whether a beacon is in the image and not occluded."""
 
 
-class Beacons(_Seeing[BeaconReading]):
-    """Infrared beacons in a camera's picture: those in view that nothing hides.
+class Beacons(_CameraSensor[BeaconReading]):
+    """Infrared beacons in the image of a camera: those in view and not occluded.
 
-    scene: what may hide them. camera: which sees them.
-    markers: names and positions (3,) m in the world; None for the scene's own.
-    deviation: pixels, of the white noise on u and v. The papers publish none. What is visible is
-        decided without it, so a beacon at the rim may be read a little outside the picture.
-    seed: tells the noise of sensors apart.
+    scene: may occlude beacons. camera: the camera that sees them.
+    markers: names and positions (3,) m, world frame; None for the markers of the scene.
+    deviation: pixels, standard deviation of white noise on u and v. The papers publish none.
+        Visibility is decided without noise, so a reading may lie slightly outside the image.
+    seed: of the noise.
 
-    Raises ParameterError for invalid ones.
+    Raises ParameterError for invalid arguments.
     """
 
     kind: ClassVar[str] = "beacons"
@@ -177,11 +174,11 @@ class Beacons(_Seeing[BeaconReading]):
         else:
             names = tuple(markers)
             positions = np.array(
-                [sensed.vector(f"markers[{k!r}]", v, "m") for k, v in markers.items()]
+                [_checks.shaped(f"markers[{k!r}]", v, (3,), unit="m") for k, v in markers.items()]
             )
         self._ids = names
         self._positions = np.ascontiguousarray(positions, dtype=np.float64).reshape(-1, 3)
-        self._deviation = sensed.at_least("deviation", deviation, 0.0, "pixels")
+        self._deviation = _checks.not_negative("deviation", deviation, "pixels")
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -194,7 +191,7 @@ class Beacons(_Seeing[BeaconReading]):
         return self._positions.copy()
 
     def measure(self, position: ArrayLike, attitude: ArrayLike) -> BeaconReading:
-        """What the cameras of bodies at positions (…, 3) m with attitudes (…, 4) see."""
+        """Measures beacons from bodies at positions (…, 3) m with attitudes (…, 4)."""
         return self._measured(position, attitude)
 
     def _read(self, motion: Motion, sampling: Sampling) -> BeaconReading:
@@ -218,20 +215,20 @@ class DepthReading:
     """Depth images."""
 
     depth: Numbers
-    """(…, height, width) m along the optical axis, first row at the top; max_depth where there is
-    nothing nearer."""
+    """(…, height, width) m along the optical axis, first row at the top; max_depth where
+    nothing is nearer."""
 
 
-class DepthCamera(_Seeing[DepthReading]):
-    """Small depth images, as a time-of-flight camera takes them.
+class DepthCamera(_CameraSensor[DepthReading]):
+    """Small depth images, like those of a time-of-flight camera.
 
     scene: what is seen. camera: width, height, field of view and mounting; 64 x 48 by default. Its
-    mounting may be replaced in flight, its picture may not.
-    max_depth: m, what is read where there is nothing nearer. deviation: m, of white noise.
-    seed: tells the noise of sensors apart.
+        mounting may be replaced in flight, its image size may not.
+    max_depth: m, the reading where nothing is nearer. deviation: m, of white noise.
+    seed: of the noise.
 
-    A ray goes through the centre of each pixel. Memory is for the images and one image's rays.
-    Raises ParameterError for invalid ones.
+    One ray is cast through the centre of each pixel. Memory is used for the images and the rays of
+    one image. Raises ParameterError for invalid arguments.
     """
 
     kind: ClassVar[str] = "depth_camera"
@@ -248,20 +245,20 @@ class DepthCamera(_Seeing[DepthReading]):
         super().__init__(seed)
         self._scene = _scene(scene)
         self._camera = Camera(64, 48) if camera is None else _camera(camera)
-        self._max_depth = sensed.at_least("max_depth", max_depth, 0.0, "m", open_=True)
-        self._deviation = sensed.at_least("deviation", deviation, 0.0, "m")
+        self._max_depth = _checks.positive("max_depth", max_depth, "m")
+        self._deviation = _checks.not_negative("deviation", deviation, "m")
 
     def _accepted(self, camera: Camera) -> Camera:
-        given, present = super()._accepted(camera), self._camera
-        if (given.width, given.height) != (present.width, present.height):
+        new, present = super()._accepted(camera), self._camera
+        if (new.width, new.height) != (present.width, present.height):
             raise ValueError(
-                f"camera: expected a picture of {present.width} x {present.height} pixels as "
-                f"before, got {given.width} x {given.height}; make another DepthCamera"
+                f"camera: expected an image of {present.width} x {present.height} pixels as "
+                f"before, got {new.width} x {new.height}; create another DepthCamera"
             )
-        return given
+        return new
 
     def measure(self, position: ArrayLike, attitude: ArrayLike) -> DepthReading:
-        """Images of bodies at positions (…, 3) m with attitudes (…, 4)."""
+        """Depth images from bodies at positions (…, 3) m with attitudes (…, 4)."""
         return self._measured(position, attitude)
 
     def _read(self, motion: Motion, sampling: Sampling) -> DepthReading:
@@ -282,22 +279,22 @@ class DepthCamera(_Seeing[DepthReading]):
 
 @dataclass(frozen=True, eq=False)
 class CollisionReading:
-    """Whether bodies touch something."""
+    """Whether bodies touch an item of the scene."""
 
     collision: NDArray[np.bool_]
     """(…)"""
     id: NDArray[np.int32]
-    """(…) number of the item that is touched, one of them where there are several; -1: none."""
+    """(…) index of a touched item in `scene.items`; -1: none."""
 
 
 class CollisionSensor(Sensor[CollisionReading]):
-    """Whether a sphere about a point of the body touches anything of a scene.
+    """Whether a sphere about a point of the body touches an item of a scene.
 
     scene: what may be touched. radius: m; 0.15 is that of the published renderer.
     position: (3,) m, of the sphere's centre, body frame.
 
-    It tells of the instants at which it measures: attach it at a high rate where touches are short.
-    Raises ParameterError for invalid ones.
+    Only the instants of measurement are tested: attach it at a high rate to detect short contacts.
+    Raises ParameterError for invalid arguments.
     """
 
     kind: ClassVar[str] = "collision_sensor"
@@ -311,12 +308,12 @@ class CollisionSensor(Sensor[CollisionReading]):
     ) -> None:
         super().__init__(0)
         self._scene = _scene(scene)
-        self._radius = sensed.at_least("radius", radius, 0.0, "m", open_=True)
-        # the mounting of a camera is a place of the body, whatever the picture
-        self._mounting = Camera(1, 1, position=sensed.vector("position", position, "m"))
+        self._radius = _checks.positive("radius", radius, "m")
+        # only the mounting of the camera is used
+        self._mounting = Camera(1, 1, position=_checks.shaped("position", position, (3,), unit="m"))
 
     def measure(self, position: ArrayLike, attitude: ArrayLike) -> CollisionReading:
-        """Whether bodies at positions (…, 3) m with attitudes (…, 4) touch anything."""
+        """Tests bodies at positions (…, 3) m with attitudes (…, 4) for contact."""
         return self._measured(position, attitude)
 
     def _read(self, motion: Motion, sampling: Sampling) -> CollisionReading:

@@ -1,4 +1,4 @@
-"""One vehicle: its parameters and files, the multicopter, the car and the inertial sensor."""
+"""Single vehicles: parameters and vehicle files, multicopter, car and inertial sensor."""
 
 from __future__ import annotations
 

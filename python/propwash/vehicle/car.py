@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from propwash import _checks as given
-from propwash import _core
+from propwash import _checks, _core
 from propwash._core import SpeedYawRate
 from propwash.vehicle import files as vehicles
-from propwash.vehicle.multicopter import DEFAULT_DT, Array, _key
+from propwash.vehicle.multicopter import DEFAULT_DT, Array, rebuilt
 from propwash.vehicle.parameters import CarParameters
 from propwash.vehicle.validation import located
 
@@ -25,12 +24,12 @@ class CarState:
     y: float = 0.0
     """m."""
     heading: float = 0.0
-    """rad, from world x, counter-clockwise, not wrapped."""
+    """rad, counter-clockwise from the world's x axis, not wrapped."""
 
 
 @dataclass(frozen=True, eq=False)
 class CarTrajectory:
-    """What a rollout recorded, one row after each command: arrays of shape (T,)."""
+    """The recording of a rollout, with a row after each command: arrays of shape (T,)."""
 
     time: Array
     """s."""
@@ -48,11 +47,11 @@ class CarTrajectory:
 class Car(_core.Car):
     """The FlightGoggles car (Guerra et al., arXiv 1905.11377, eqs. 24 to 26).
 
-    dt [s] is given with each call.
+    dt [s] is an argument of each call.
 
     vehicle: a name of `propwash.vehicles.names(CarParameters)`, the path of a TOML file, or
         CarParameters.
-    integrator: "rk4" or "euler". seed, id: of the noise. noise: False turns it off.
+    integrator: "rk4" or "euler". seed, id: of the noise. noise: False disables it.
     """
 
     parameters: CarParameters
@@ -66,18 +65,16 @@ class Car(_core.Car):
         noise: bool = True,
     ) -> None:
         parameters = vehicles.load(vehicle, CarParameters)
-        seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), given.flag("noise", noise)
-        if integrator not in ("rk4", "euler"):
-            raise ValueError(f"integrator: expected 'rk4' or 'euler', got {integrator!r:.100}")
+        seed, id, noise = (
+            _checks.seed(seed),
+            _checks.seed(id, "id", 32),
+            _checks.flag("noise", noise),
+        )
+        _checks.choice("integrator", integrator, ("rk4", "euler"))
         with located(vehicle):
             super().__init__(parameters, integrator, seed, id, noise)
         self.parameters = parameters
-        self._options: tuple[Literal["euler", "rk4"], int, int, bool] = (
-            integrator,
-            seed,
-            id,
-            noise,
-        )
+        self._options = (integrator, seed, id, noise)
 
     if TYPE_CHECKING:
 
@@ -92,10 +89,9 @@ class Car(_core.Car):
         steps: int | None = None,
         substeps: int = 1,
     ) -> CarTrajectory:
-        """Drives and records: one row after each command, held for `substeps` steps of dt [s].
+        """Drives and records a row after each command, which is held for `substeps` steps of dt.
 
-        commands: with T rows; or one command, held for all of `steps` rows.
-        dt: s, of this call.
+        commands: with T rows, or one command that is held for `steps` rows. dt: s.
 
         Raises ValueError or TypeError as step() does; the state is then unchanged.
         """
@@ -110,13 +106,14 @@ class Car(_core.Car):
         heading: float | None = None,
         seed: int | None = None,
     ) -> None:
-        """Starts again at time 0: from `state`, or from the origin, with the given parts replaced.
+        """Restarts at time 0 from `state`, by default the origin; other arguments replace parts.
 
-        The noise goes on, so that no two episodes are alike, unless a seed is given: then the car
-        starts as if new. Raises ValueError or TypeError for invalid parts; nothing changes then.
+        The noise sequence continues, so episodes differ, unless a seed is given: then the car
+        restarts as newly constructed. Raises ValueError or TypeError for invalid arguments; nothing
+        changes then.
         """
         start = CarState() if state is None else state
-        key = None if seed is None else _key("seed", seed, 64)
+        key = None if seed is None else _checks.seed(seed)
         self._reset(_replaced(start, (x, y, heading)), key)
 
     def set_state(
@@ -127,23 +124,23 @@ class Car(_core.Car):
         y: float | None = None,
         heading: float | None = None,
     ) -> None:
-        """Replaces the physical state by `state`, or only the given parts of it.
+        """Replaces the physical state by `state`, or parts of it.
 
-        Time and noise go on. Raises ValueError or TypeError for invalid parts; nothing changes
-        then.
+        Time and noise continue. Raises ValueError or TypeError for invalid arguments; nothing
+        changes then.
         """
-        given.require_state("a CarState", state, x, y, heading)
+        _checks.require_state("a CarState", state, x, y, heading)
         start = self.state if state is None else state
         self._set_state(_replaced(start, (x, y, heading)))
 
     @property
     def state(self) -> CarState:
-        """The physical state after the last step, copied."""
+        """A copy of the physical state."""
         return CarState(*self._state())
 
     def __reduce__(self) -> tuple[Callable[..., Car], tuple[Any, ...], dict[str, Any]]:
-        arguments = (type(self), self.parameters, self._options, self.snapshot())
-        return _rebuilt, arguments, vars(self)
+        arguments = (self.parameters, *self._options)
+        return rebuilt, (type(self), Car, arguments, self.snapshot()), vars(self)
 
     def __repr__(self) -> str:
         integrator, _, number, noise = self._options
@@ -154,20 +151,8 @@ class Car(_core.Car):
 
 
 def _replaced(state: CarState, parts: tuple[float | None, ...]) -> tuple[float, ...]:
-    """The fields of a state with the given parts in their place."""
+    """The fields of a state with some parts replaced."""
     if not isinstance(state, CarState):
         raise TypeError(f"state: expected a CarState, got {state!r:.100}")
     whole = (state.x, state.y, state.heading)
     return tuple(w if p is None else p for w, p in zip(whole, parts, strict=True))
-
-
-def _rebuilt(
-    kind: type[Car],
-    parameters: CarParameters,
-    options: tuple[Literal["euler", "rk4"], int, int, bool],
-    snapshot: bytes,
-) -> Car:
-    car = kind.__new__(kind)
-    Car.__init__(car, parameters, *options)
-    car.restore(snapshot)
-    return car

@@ -1,4 +1,4 @@
-"""The commands of a multicopter, and what gives one: a reference of a trajectory."""
+"""The commands of a multicopter, and objects that convert to commands."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Command: TypeAlias = (
 
 
 class CommandSource(Protocol):
-    """What `command()` turns into a command, such as a `trajectories.Reference`."""
+    """An object that converts to a command, such as a `trajectories.Reference`."""
 
     def command(self) -> Command:
-        """The command of its rows."""
+        """Returns the command."""
 
 
 def as_command(command: Command | CommandSource) -> Command:
-    """The command itself, or that of its source."""
+    """Converts a source to its command; returns a command unchanged."""
     return command if not hasattr(command, "command") else command.command()

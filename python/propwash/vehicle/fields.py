@@ -1,8 +1,7 @@
-"""Turns what a caller or a vehicle file gives into the values that parameters hold.
+"""Conversion of arguments and values of vehicle files to the fields of parameter sets.
 
-Every function takes the value and the key that it stands under, and raises ParameterError where
-the value has not the form that the key asks for. Ranges are not looked at here: the C++ function
-`validate` does that, once, for files and for parameters made in code.
+Each conversion takes a value, its key and unit, and raises ParameterError for a value of the wrong
+form. The C++ function `validate` checks ranges.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ PerRotor = float | tuple[float, ...]
 
 
 class Field(NamedTuple):
-    """What a field means; stands in its annotation."""
+    """Unit and meaning of a field, in its annotation."""
 
     unit: str
     meaning: str
 
     @property
     def description(self) -> str:
-        """Meaning and unit, where there are any."""
+        """Meaning and unit; empty if there are none."""
         return ", ".join(text for text in (self.meaning, self.unit) if text)
 
 
 def is_field(hint: Any) -> bool:
-    """Whether an annotation is a field's and not a class variable's."""
+    """Whether an annotation belongs to a field and not to a class variable."""
     origin: Any = get_origin(hint)
     return origin is not ClassVar
 
@@ -52,13 +51,13 @@ def _in_unit(unit: str) -> str:
 
 
 def _is_number(value: object) -> bool:
-    if isinstance(value, int):  # of any length in Python
+    if isinstance(value, int):  # unbounded in Python
         return not isinstance(value, bool) and value.bit_length() <= 1023
     return isinstance(value, Real)
 
 
 def _items(value: object) -> list[Any] | None:
-    """The items of a list, tuple or array; None for anything else."""
+    """The items of a list, tuple or array; None for other values."""
     if isinstance(value, str | bytes):
         return None
     if isinstance(value, Sequence):
@@ -70,14 +69,14 @@ def _items(value: object) -> list[Any] | None:
 
 
 def number(value: object, key: str, unit: str = "") -> float:
-    """A number; texts and booleans are refused."""
+    """A number; strings and booleans are invalid."""
     if not _is_number(value):
         raise refusal(key, value, f"a number{_in_unit(unit)}")
     return float(value)  # type: ignore[arg-type]
 
 
 def number_or_each(value: object, key: str, unit: str = "") -> PerRotor:
-    """A number for all rotors, or one for each of them."""
+    """A number for all rotors, or one for each rotor."""
     items = _items(value)
     if items is None:
         return number(value, key, unit)
@@ -87,7 +86,7 @@ def number_or_each(value: object, key: str, unit: str = "") -> PerRotor:
 
 
 def each(value: PerRotor, rotors: int) -> tuple[float, ...]:
-    """The number of each of `rotors` rotors."""
+    """One number for each of `rotors` rotors."""
     return value if isinstance(value, tuple) else (value,) * rotors
 
 
@@ -117,7 +116,7 @@ def quaternion(value: object, key: str, unit: str = "") -> Quaternion:
 
 
 def vector3_or_number(value: object, key: str, unit: str = "") -> Vector3:
-    """Three numbers, or one that stands for all three."""
+    """Three numbers, or one number for all three."""
     if _is_number(value):
         a = number(value, key, unit)
         return (a, a, a)
@@ -128,7 +127,7 @@ def vector3_or_number(value: object, key: str, unit: str = "") -> Vector3:
 
 
 def matrix3(value: object, key: str, unit: str = "") -> Matrix3:
-    """Three rows of three numbers, or the three of the diagonal."""
+    """Three rows of three numbers, or the three numbers of a diagonal."""
     expected = f"3 numbers (the diagonal) or 3 rows of 3 numbers{_in_unit(unit)}"
     rows = _items(value)
     if rows is None or len(rows) != 3:
@@ -143,7 +142,7 @@ def matrix3(value: object, key: str, unit: str = "") -> Matrix3:
 
 
 def matrix3_or_number(value: object, key: str, unit: str = "") -> Matrix3:
-    """As matrix3, or one number that stands for all three of the diagonal."""
+    """As matrix3, or one number for a multiple of the identity."""
     if _is_number(value):
         a = number(value, key, unit)
         return diagonal(a, a, a)
@@ -167,14 +166,14 @@ def boolean(value: object, key: str, _unit: str = "") -> bool:
 
 
 def text(value: object, key: str, _unit: str = "") -> str:
-    """A text."""
+    """A string."""
     if not isinstance(value, str):
         raise refusal(key, value, "a text")
     return value
 
 
 def discretisation(value: object, key: str, _unit: str = "") -> str:
-    """How the low-pass filter is brought to discrete time."""
+    """A discretisation of the low-pass filter."""
     if value not in ("exact", "backward_euler"):
         raise refusal(key, value, '"exact" or "backward_euler"')
     return str(value)
@@ -186,7 +185,7 @@ def diagonal(a: float, b: float, c: float) -> Matrix3:
 
 
 def is_diagonal(matrix: Matrix3) -> bool:
-    """Whether all but the diagonal is +0.0: what `diagonal` gives back in full."""
+    """Whether all off-diagonal elements are +0.0, so that `diagonal` restores the matrix."""
     return all(
         matrix[i][j] == 0.0 and math.copysign(1.0, matrix[i][j]) > 0.0
         for i in range(3)
@@ -199,7 +198,7 @@ Conversion = Callable[[object, str, str], Any]
 
 
 def group(kind: type[Any]) -> Conversion:
-    """Lets an object of this class pass, and makes one of a dict of its fields."""
+    """A conversion that accepts an object of a class or a dict of its fields."""
 
     def convert(value: object, key: str, _unit: str) -> Any:
         if isinstance(value, kind):
@@ -212,7 +211,7 @@ def group(kind: type[Any]) -> Conversion:
 
 
 def groups(kind: type[Any]) -> Conversion:
-    """Makes a tuple of objects of this class, of such objects or dicts of their fields."""
+    """A conversion of a list of objects or dicts to a tuple of objects of a class."""
     convert_item = group(kind)
 
     def convert(value: object, key: str, unit: str) -> Any:
@@ -256,7 +255,7 @@ def is_group(form: Any) -> bool:
 
 
 def conversion_of(hint: Any) -> Conversion:
-    """What converts a field: a function in its annotation, or what its type asks for."""
+    """The conversion of a field: a function in its annotation, or that of its type."""
     for item in getattr(hint, "__metadata__", ()):
         if callable(item):
             return item  # type: ignore[no-any-return]
@@ -267,14 +266,14 @@ def conversion_of(hint: Any) -> Conversion:
 
 
 def has_names(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """Whether a value is a dict, or another mapping, from texts."""
+    """Whether a value is a mapping from strings."""
     return isinstance(value, Mapping) and all(isinstance(name, str) for name in value)
 
 
 def wrong_fields(
     kind: str, names: Iterable[str], known: Iterable[str], needed: Iterable[str]
 ) -> str:
-    """What is wrong with the names of fields that a group is made of; nothing where they fit."""
+    """A message about unknown or missing fields of a group; empty if there are none."""
     names, known = list(names), list(known)
     for name in names:
         if name not in known:
@@ -286,10 +285,10 @@ def wrong_fields(
 
 
 class ParameterSetMeta(msgspec.StructMeta):
-    """Raises ParameterError for fields that a group does not have, and for those that it lacks."""
+    """Raises ParameterError for unknown and missing fields of a group."""
 
     def __call__(cls, *arguments: Any, **fields: Any) -> Any:
-        """A parameter set of its fields."""
+        """Constructs a parameter set from its fields."""
         try:
             return super().__call__(*arguments, **fields)
         except TypeError:
@@ -312,18 +311,18 @@ class ParameterSet(
     kw_only=True,
     forbid_unknown_fields=True,
 ):
-    """A group of parameters; converts and checks the form of what it is made from."""
+    """A frozen group of parameters that converts and checks its fields."""
 
     table: ClassVar[str] = ""
-    """The table of a vehicle file that holds the group."""
+    """The name of the group's table in a vehicle file."""
     conversions: ClassVar[dict[str, Conversion]] = {}
-    """What converts the value of each field; by its annotation."""
+    """The conversion of each field, from its annotation."""
     _fields: ClassVar[dict[str, Field]] = {}
 
     def __init_subclass__(cls, **_options: Any) -> None:
-        own = {n: hint for n, hint in cls.__annotations__.items() if is_field(hint)}
-        cls.conversions = cls.conversions | {n: conversion_of(own[n]) for n in own}
-        cls._fields = cls._fields | {n: field_of(own[n]) for n in own}
+        hints = {n: hint for n, hint in cls.__annotations__.items() if is_field(hint)}
+        cls.conversions = cls.conversions | {n: conversion_of(hints[n]) for n in hints}
+        cls._fields = cls._fields | {n: field_of(hints[n]) for n in hints}
 
     def __post_init__(self) -> None:
         prefix = f"{self.table}." if self.table else ""
@@ -338,10 +337,10 @@ class ParameterSet(
         return cls._fields[name]
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed; a dict changes fields of the group that it names.
+        """A copy with some fields changed; a dict changes fields of a group.
 
-        `vehicle.replace(name="heavier", body={"mass": 1.2})`. Raises ParameterError for a field
-        that does not exist or a value of the wrong form.
+        `vehicle.replace(name="heavier", body={"mass": 1.2})`. Raises ParameterError for an unknown
+        field or a value of the wrong form.
         """
         wrong = wrong_fields(type(self).__name__, changes, self.__struct_fields__, ())
         if wrong:

@@ -1,35 +1,36 @@
-"""Reads the published parameter files of FlightGoggles: drone.yaml, car.yaml and their kin.
+"""Imports parameter files of FlightGoggles, such as drone.yaml and car.yaml.
 
-FlightGoggles gives the variance of a measurement at 960 Hz; here noise is a density, so a variance
-is multiplied by 1/960 s and the root taken. Bias walks are intensities there: the root is taken.
-Its rotors stand at (+l, +l), (-l, +l), (-l, -l), (+l, -l) and turn counter-clockwise, clockwise and
-so on. Keys that a file leaves out have the published defaults, those of
-`vehicles.load("flightgoggles")`.
+FlightGoggles specifies the variance of a measurement at 960 Hz; the noise density is the root of
+variance / 960 Hz. Bias walks are specified as intensities, whose root is the density. The rotors
+are at (+l, +l), (-l, +l), (-l, -l), (+l, -l) and turn counter-clockwise and clockwise, alternately.
+Missing keys have the published defaults, those of `vehicles.load("flightgoggles")`.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from propwash import _core, _files
+from propwash import _files
 from propwash._checks import ParameterError, nearest, refusal, shown
 from propwash.vehicle import fields as values
 from propwash.vehicle import parameters as p
+from propwash.vehicle.validation import validate
 
 __all__ = ["PUBLISHED_CONTROLLER", "import_flightgoggles"]
 
 RATE = 960.0
-"""Hz, at which FlightGoggles samples its IMU noise."""
+"""Hz, sample rate of the IMU noise in FlightGoggles."""
 
 PUBLISHED_CONTROLLER: dict[str, Any] = {
     "discretisation": "backward_euler",
     "gyroscopic_term": False,
 }
-"""What `replace(rate_controller=...)` takes to make the controller that of the published node."""
+"""Changes for `replace(rate_controller=...)` that reproduce the published controller."""
 
 _AXES = ("roll", "pitch", "yaw")
 _CORNERS = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
@@ -74,8 +75,8 @@ _CAR: dict[str, dict[str, float]] = {
 }
 _CAR_NOISE = ("velocity_process_noise", "vel_process_noise")
 
-# keys that are no parameters of the vehicle: start, clock, switches, sensors, outer loops
-_ELSEWHERE = {
+# keys that are not parameters of the vehicle: start, clock, switches, sensors, outer loops
+_IGNORED = {
     "flightgoggles_uav_dynamics": (
         "init_pose clockscale ignore_collisions use_ratethrust_controller "
         "use_rungekutta4integrator reset_timeout min_arming_thrust noise_seed"
@@ -103,15 +104,15 @@ _COPIES = (
 def import_flightgoggles(
     path: str | PathLike[str], name: str | None = None
 ) -> p.VehicleParameters | p.CarParameters:
-    """The vehicle of a FlightGoggles parameter file; `name` is the file's own by default.
+    """Imports the vehicle of a FlightGoggles parameter file; its default name is that of the file.
 
-    A file with `flightgoggles_car_dynamics` is a car, any other a multicopter. Needs pyyaml, the
-    extra `propwash[yaml]`. Raises ParameterError for an unknown key or a wrong value. Warns where
-    the file gives the controller a model of the vehicle that is not the vehicle: the controller
-    here always knows the vehicle.
+    A file with `flightgoggles_car_dynamics` is a car, any other a multicopter. Requires pyyaml, the
+    extra `propwash[yaml]`. Raises ParameterError for unknown keys and invalid values. Warns if the
+    controller section differs from the vehicle: the controller of propwash uses the parameters of
+    the vehicle.
 
     The rate controller has an exact filter and the gyroscopic term. The published node has neither;
-    `vehicle.replace(rate_controller=PUBLISHED_CONTROLLER)` is as published.
+    `vehicle.replace(rate_controller=PUBLISHED_CONTROLLER)` reproduces it.
     """
     file = Path(path)
     sections = _read(file)
@@ -122,12 +123,8 @@ def import_flightgoggles(
             if section not in known and section not in _OTHER_SECTIONS:
                 title = _title(section)
                 raise ParameterError(f"unknown section {title}{nearest(title, known)}")
-        if is_car:
-            car = _car(sections, name or file.stem)
-            _core.validate_car(car)
-            return car
-        vehicle = _multicopter(sections, name or file.stem)
-        _core.validate_vehicle(vehicle)
+        vehicle = (_car if is_car else _multicopter)(sections, name or file.stem)
+        validate(vehicle)
         return vehicle
     except ParameterError as error:
         raise ParameterError(f"{file}: {error}") from None
@@ -142,7 +139,7 @@ def _read(file: Path) -> dict[str, Any]:
         ) from error
 
     class Loader(yaml.SafeLoader):
-        """Gives errors of dates and integers the place that other errors have."""
+        """Adds the position in the file to errors of dates and integers."""
 
         def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
             try:
@@ -167,13 +164,13 @@ def _read(file: Path) -> dict[str, Any]:
 def _section(
     sections: dict[str, Any], section: str, known: dict[str, float], more: tuple[str, ...] = ()
 ) -> dict[str, float]:
-    """The numbers of a section, with defaults; refuses keys that FlightGoggles does not have."""
-    given = sections.get(section, {})
-    if not isinstance(given, dict):
-        raise refusal(section, given, "a section with keys")
-    ignored = (*more, *_ELSEWHERE.get(section, "").split())
+    """The numbers of a section, with defaults. Raises ParameterError for unknown keys."""
+    table = sections.get(section, {})
+    if not isinstance(table, dict):
+        raise refusal(section, table, "a section with keys")
+    ignored = (*more, *_IGNORED.get(section, "").split())
     found = dict(known)
-    for key, value in given.items():
+    for key, value in table.items():
         if key in known:
             found[key] = values.number(_yaml_number(value), f"{section}.{key}")
         elif key not in ignored:
@@ -184,30 +181,15 @@ def _section(
 
 
 def _title(key: object) -> str:
-    """A key for a message: those of YAML need not be texts."""
+    """A key for a message; keys in YAML may have any type."""
     return key[:80] if isinstance(key, str) else shown(key)
 
 
 def _yaml_number(value: object) -> object:
-    """YAML 1.1 takes 1e-7, without a point, for a text."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
+    """Converts numbers such as 1e-7, which are strings in YAML 1.1."""
+    with suppress(ValueError):
+        return float(value) if isinstance(value, str) else value
     return value
-
-
-def _variance_to_density(variance: float, key: str) -> float:
-    if variance < 0.0:
-        raise refusal(key, variance, "a variance >= 0")
-    return math.sqrt(variance / RATE)
-
-
-def _root(intensity: float, key: str) -> float:
-    if intensity < 0.0:
-        raise refusal(key, intensity, "an intensity or variance >= 0")
-    return math.sqrt(intensity)
 
 
 def _multicopter(sections: dict[str, Any], name: str) -> p.VehicleParameters:
@@ -253,16 +235,18 @@ def _multicopter(sections: dict[str, Any], name: str) -> p.VehicleParameters:
 
 def _imu(sections: dict[str, Any]) -> p.ImuParameters:
     section = "flightgoggles_imu"
-    given = _section(sections, section, _DRONE[section])
+    numbers = _section(sections, section, _DRONE[section])
     fields: dict[str, Any] = {}
     for sensor in ("accelerometer", "gyroscope"):
-        for key, field, convert in (
-            ("variance", "noise_density", _variance_to_density),
-            ("biasprocess", "bias_walk", _root),
-            ("biasinitvar", "bias_initial", _root),
+        for key, field, rate in (
+            ("variance", "noise_density", RATE),
+            ("biasprocess", "bias_walk", 1.0),
+            ("biasinitvar", "bias_initial", 1.0),
         ):
             name = f"{sensor}_{key}"
-            fields[f"{sensor}_{field}"] = convert(given[name], f"{section}.{name}")
+            if numbers[name] < 0.0:
+                raise refusal(f"{section}.{name}", numbers[name], "an intensity or variance >= 0")
+            fields[f"{sensor}_{field}"] = math.sqrt(numbers[name] / rate)
     return p.ImuParameters(**fields)
 
 
@@ -288,28 +272,28 @@ def _rate_controller(sections: dict[str, Any]) -> p.RateControllerParameters:
 
 
 def _warn_of_copies(pid: object, dynamics: dict[str, float]) -> None:
-    """The published controller has its own copy of some parameters of the vehicle."""
+    """Warns of parameters of the vehicle that the controller section duplicates and changes."""
     if not isinstance(pid, dict):
         return
     for key in _COPIES:
         if key in pid and _yaml_number(pid[key]) != dynamics[key]:
             warnings.warn(
                 f"flightgoggles_pid.{key} = {shown(pid[key])} is ignored: the controller "
-                f"takes {dynamics[key]!r}, that of flightgoggles_uav_dynamics",
+                f"uses {dynamics[key]!r} of flightgoggles_uav_dynamics",
                 stacklevel=4,
             )
 
 
 def _car(sections: dict[str, Any], name: str) -> p.CarParameters:
     section = "flightgoggles_car_dynamics"
-    given = _section(sections, section, _CAR[section], more=_CAR_NOISE)
+    numbers = _section(sections, section, _CAR[section], more=_CAR_NOISE)
     noise: object = (0.001, 0.001)
     for key in _CAR_NOISE:
         noise = sections[section].get(key, noise)
     return p.CarParameters(
         name=name,
-        speed_min=given["min_speed"],
-        speed_max=given["max_speed"],
-        yaw_rate_limit=given["max_steering_angle"],
+        speed_min=numbers["min_speed"],
+        speed_max=numbers["max_speed"],
+        yaw_rate_limit=numbers["max_steering_angle"],
         process_noise=values.vector2(noise, f"{section}.{_CAR_NOISE[0]}"),
     )

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks as given
-from propwash import _core
+from propwash import _checks, _core
 from propwash._core import RotorSpeeds
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.commands import Command, CommandSource
@@ -26,7 +24,7 @@ Integrator = Literal["euler", "rk4", "symplectic_euler"]
 Array = NDArray[np.float64]
 
 DEFAULT_DT = 1.0 / 960.0
-"""s, the papers' time step."""
+"""s, the time step of the papers."""
 
 
 @dataclass(eq=False)
@@ -42,7 +40,7 @@ class MulticopterState:
     velocity: Array
     """(3,) m/s, world frame."""
     attitude: Array
-    """(4,) unit quaternion, scalar first: turns body components into the world."""
+    """(4,) unit quaternion, scalar first, from body to world."""
     body_rates: Array
     """(3,) rad/s, body frame."""
     rotor_speeds: Array
@@ -50,26 +48,26 @@ class MulticopterState:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            # what is no array of numbers is left for the vehicle to refuse by its name
+            # the vehicle rejects other values with a message that names the field
             with suppress(TypeError, ValueError, OverflowError):
                 setattr(self, name, np.array(value, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False)
 class ImuReading:
-    """One measurement of the inertial sensor, in its own axes."""
+    """One measurement of the inertial sensor, in sensor axes."""
 
     specific_force: Array
     """(3,) m/s^2; (0, 0, 9.81) in hover."""
     angular_rate: Array
     """(3,) rad/s."""
     time: float
-    """s, when it was taken."""
+    """s, time of the measurement."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """What a rollout recorded, one row after each command: arrays of shape (T, …)."""
+    """The recording of a rollout, with a row after each command: arrays of shape (T, …)."""
 
     time: Array
     """(T,) s."""
@@ -84,15 +82,15 @@ class Trajectory:
     rotor_speeds: Array
     """(T, N) rad/s."""
     rotor_command: Array
-    """(T, N) rad/s, what the motors were driven to."""
+    """(T, N) rad/s, commanded rotor speeds."""
     specific_force: Array
     """(T, 3) m/s^2, the IMU's readings."""
     angular_rate: Array
     """(T, 3) rad/s, the IMU's readings."""
     accelerometer_bias: Array
-    """(T, 3) m/s^2, in the readings."""
+    """(T, 3) m/s^2, bias of the readings."""
     gyroscope_bias: Array
-    """(T, 3) rad/s, in the readings."""
+    """(T, 3) rad/s, bias of the readings."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -101,12 +99,12 @@ class Trajectory:
 class Multicopter(_core.Multicopter):
     """A multicopter of the FlightGoggles papers, with one to twelve rotors.
 
-    dt [s] is given with each call; a Fleet takes it at construction.
+    dt [s] is an argument of each call, whereas a Fleet has a constant dt.
 
     vehicle: a name of `propwash.vehicles.names()`, the path of a TOML file, or VehicleParameters.
     integrator: "rk4", "euler" or "symplectic_euler".
     seed, id: of the noise: vehicles with one seed differ by their id.
-    noise: False turns process noise, IMU noise and IMU biases off.
+    noise: False disables process noise, IMU noise and IMU biases.
 
     It starts at the origin in hover trim. Raises ParameterError for an invalid vehicle.
 
@@ -125,10 +123,12 @@ class Multicopter(_core.Multicopter):
         noise: bool = True,
     ) -> None:
         parameters = vehicles.load(vehicle)
-        seed, id, noise = _key("seed", seed, 64), _key("id", id, 32), given.flag("noise", noise)
-        if integrator not in ("rk4", "euler", "symplectic_euler"):
-            expected = "'rk4', 'euler' or 'symplectic_euler'"
-            raise ValueError(f"integrator: expected {expected}, got {integrator!r:.100}")
+        seed, id, noise = (
+            _checks.seed(seed),
+            _checks.seed(id, "id", 32),
+            _checks.flag("noise", noise),
+        )
+        _checks.choice("integrator", integrator, ("rk4", "euler", "symplectic_euler"))
         with located(vehicle):
             super().__init__(parameters, integrator, seed, id, noise)
         self.parameters = parameters
@@ -150,11 +150,11 @@ class Multicopter(_core.Multicopter):
         steps: int | None = None,
         substeps: int = 1,
     ) -> Trajectory:
-        """Flies and records: one row of arrays after each command, held for `substeps` steps of dt.
+        """Flies and records a row after each command, which is held for `substeps` steps of dt.
 
-        commands: with T rows; or one command, held for all of `steps` rows. A
-            trajectories.Reference is followed by the geometric controller.
-        dt: s, of this call; a Fleet has one from its construction.
+        commands: with T rows, or one command that is held for `steps` rows. The geometric
+            controller follows a trajectories.Reference.
+        dt: s.
 
         Raises ValueError or TypeError as step() does; the state is then unchanged.
         """
@@ -166,17 +166,16 @@ class Multicopter(_core.Multicopter):
         climb: float | None = None,
         yaw_rate: float | None = None,
     ) -> MulticopterState:
-        """At rest at the origin, level, rotors at hover speed; or in a steady flight.
+        """The state of hover at the origin, or of a steady flight if an argument is given.
 
         velocity: m/s, horizontal, along the heading, which is the world's x axis; < 0: backwards.
         climb: m/s, up.
-        yaw_rate: rad/s, about the world's z axis: a turn of radius velocity / yaw_rate.
+        yaw_rate: rad/s, about the world's z axis: a circle of radius velocity / yaw_rate.
 
-        With any of them, attitude, body rates and rotor speeds are solved for such that nothing
-        changes in the frame that turns with the vehicle, to 1e-9 m/s^2 and rad/s^2; the rotor
-        speeds are the command that keeps the flight. It is a flight through the air: the present
-        wind is added to the velocity. Raises ParameterError where there is no such flight within
-        the rotors' limits.
+        Attitude, body rates and rotor speeds are solved for zero acceleration in the frame that
+        rotates with the vehicle, to 1e-9 m/s^2 and rad/s^2; the rotor speeds are the command that
+        sustains the flight. Velocities are relative to the air: the present wind is added. Raises
+        ParameterError if no such flight exists within the limits of the rotors.
         """
         flight = [0.0 if part is None else part for part in (velocity, climb, yaw_rate)]
         is_hover = velocity is None and climb is None and yaw_rate is None
@@ -185,11 +184,11 @@ class Multicopter(_core.Multicopter):
     def derivative(
         self, state: MulticopterState | None = None, command: RotorSpeeds | None = None
     ) -> MulticopterState:
-        """d/dt of the state under what acted during the last step, or of any state.
+        """The time derivative of the state during the last step, or of another state.
 
-        With a state and rotor speeds: under those speeds within the motors' limits, at the present
-        battery voltage, in the present wind; without command delay and noise. Raises ValueError or
-        TypeError for parts of a wrong shape or not finite.
+        With a state and rotor speeds: for those speeds within the limits of the motors, with the
+        present battery voltage and wind, without command delay and noise. Raises ValueError or
+        TypeError for arguments of a wrong shape or not finite.
         """
         if state is None and command is None:
             return MulticopterState(*self._derivative())
@@ -211,17 +210,17 @@ class Multicopter(_core.Multicopter):
         rotor_speeds: ArrayLike | None = None,
         seed: int | None = None,
     ) -> None:
-        """Starts again at time 0: from `state`, or from hover trim, with the given parts replaced.
+        """Restarts at time 0 from `state`, by default hover trim; other arguments replace parts.
 
-        Controller and delays start again, biases are drawn anew; wind, battery voltage, external
-        wrench and rotor effectiveness stay. The noise goes on, so that no two episodes are alike,
-        unless a seed is given: then the vehicle starts as if new.
+        Controller and delays restart and biases are drawn again; wind, battery voltage, external
+        wrench and rotor effectiveness remain. The noise sequence continues, so episodes differ,
+        unless a seed is given: then the vehicle restarts as newly constructed.
 
-        Raises ValueError or TypeError for invalid parts; nothing changes then.
+        Raises ValueError or TypeError for invalid arguments; nothing changes then.
         """
         start = self.trim() if state is None else state
         parts = (position, velocity, attitude, body_rates, rotor_speeds)
-        key = None if seed is None else _key("seed", seed, 64)
+        key = None if seed is None else _checks.seed(seed)
         self._reset(_replaced(start, parts), key)
 
     def set_state(
@@ -234,18 +233,18 @@ class Multicopter(_core.Multicopter):
         body_rates: ArrayLike | None = None,
         rotor_speeds: ArrayLike | None = None,
     ) -> None:
-        """Replaces the physical state by `state`, or only the given parts of it.
+        """Replaces the physical state by `state`, or parts of it.
 
-        Time, controller, biases, delays and noise go on. Attitudes are normalised. Raises
-        ValueError or TypeError for invalid parts; nothing changes then.
+        Time, controller, biases, delays and noise continue. Attitudes are normalised. Raises
+        ValueError or TypeError for invalid arguments; nothing changes then.
         """
         parts = (position, velocity, attitude, body_rates, rotor_speeds)
-        given.require_state("a MulticopterState", state, *parts)
+        _checks.require_state("a MulticopterState", state, *parts)
         self._set_state(_replaced(state, parts))
 
     @property
     def state(self) -> MulticopterState:
-        """The physical state after the last step, copied."""
+        """A copy of the physical state."""
         return MulticopterState(*self._state())
 
     @property
@@ -260,7 +259,7 @@ class Multicopter(_core.Multicopter):
 
     @property
     def attitude(self) -> Array:
-        """(4,) unit quaternion, scalar first: turns body components into the world."""
+        """(4,) unit quaternion, scalar first, from body to world."""
         return np.asarray(self._state()[2])
 
     @property
@@ -277,8 +276,8 @@ class Multicopter(_core.Multicopter):
     def outer_loops(self) -> OuterLoops:
         """Gains and limits of the outer loops; they may be set at any time.
 
-        Until then they follow from the vehicle and the dt of the last step. Raises ParameterError
-        for gains out of range, and for what is no OuterLoops.
+        By default they follow from the vehicle and the dt of the last step. Setting them raises
+        ParameterError for gains out of range or another type.
         """
         return OuterLoops(**self._outer_loops())
 
@@ -289,12 +288,13 @@ class Multicopter(_core.Multicopter):
 
     @property
     def imu(self) -> ImuReading:
-        """The IMU's reading now, or its last one where it is slower than the steps."""
+        """The present reading of the IMU, or the last one if it is slower than the steps."""
         return ImuReading(*self._imu())
 
     def __reduce__(self) -> tuple[Callable[..., Multicopter], tuple[Any, ...], dict[str, Any]]:
-        arguments = (type(self), self.parameters, self._options, self.snapshot(), self._loops)
-        return _rebuilt, arguments, vars(self)
+        arguments = (self.parameters, *self._options)
+        state = (type(self), Multicopter, arguments, self.snapshot(), self._loops)
+        return rebuilt, state, vars(self)
 
     def __repr__(self) -> str:
         integrator, _, number, noise = self._options
@@ -313,31 +313,25 @@ def _fields(state: MulticopterState) -> tuple[ArrayLike, ...]:
 def _replaced(
     state: MulticopterState | None, parts: tuple[ArrayLike | None, ...]
 ) -> tuple[ArrayLike | None, ...]:
-    """The fields of a state with the given parts in their place; None: as the vehicle has it."""
+    """The fields of a state with some parts replaced; None: unchanged."""
     whole = (None,) * len(parts) if state is None else _fields(state)
     return tuple(w if p is None else p for w, p in zip(whole, parts, strict=True))
 
 
-def _rebuilt(
-    kind: type[Multicopter],
-    parameters: VehicleParameters,
-    options: tuple[Integrator, int, int, bool],
+def rebuilt(
+    kind: Any,
+    base: Any,
+    arguments: tuple[Any, ...],
     snapshot: bytes,
     loops: OuterLoops | None = None,
-) -> Multicopter:
-    vehicle = kind.__new__(kind)
-    Multicopter.__init__(vehicle, parameters, *options)
+) -> Any:
+    """Unpickles a vehicle or sensor of class `kind`, whose public base class is `base`.
+
+    Calls base.__init__, as the constructor of a derived class may have other arguments.
+    """
+    instance = kind.__new__(kind)
+    base.__init__(instance, *arguments)
     if loops is not None:
-        vehicle.outer_loops = loops
-    vehicle.restore(snapshot)
-    return vehicle
-
-
-def _key(name: str, value: int, bits: int) -> int:
-    try:
-        number = -1 if isinstance(value, bool) else index(value)
-    except TypeError:
-        number = -1
-    if not 0 <= number < 2**bits:
-        raise ValueError(f"{name}: expected a whole number in [0, 2**{bits}), got {value!r:.100}")
-    return number
+        instance.outer_loops = loops
+    instance.restore(snapshot)
+    return instance

@@ -1,7 +1,7 @@
 """Gains and limits of the outer loops: attitude, velocity, position, trajectories.
 
-`fleet.outer_loops` and `uav.outer_loops` give and take them; `OuterLoops.of(vehicle)` gives those
-that follow from a vehicle. Where each default comes from stands in docs/control/outer-loops.md.
+`fleet.outer_loops` and `uav.outer_loops` read and set them; `OuterLoops.of(vehicle)` returns the
+defaults for a vehicle, which docs/control/outer-loops.md derives.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class OuterLoops:
-    """What the outer loops of a vehicle or fleet fly with.
+    """Gains and limits of the outer loops of a vehicle or fleet.
 
-    Change some of it with `dataclasses.replace(fleet.outer_loops, interval=1)`. Triples are of x,
-    y and z: of the world, or of the body where they are of rates and attitude.
+    Change some with `dataclasses.replace(fleet.outer_loops, interval=1)`. Triples are for x, y and
+    z: body axes for rates and attitude, else world axes.
     """
 
     interval: int
@@ -86,9 +86,9 @@ class OuterLoops:
     def of(
         cls, vehicle: str | PathLike[str] | VehicleParameters, dt: float = 1.0 / 960.0
     ) -> OuterLoops:
-        """What follows from a vehicle for steps of dt [s].
+        """The defaults for a vehicle and steps of dt [s].
 
-        Raises ParameterError for a vehicle that outer loops cannot fly.
+        Raises ParameterError for a vehicle that outer loops cannot control.
         """
         parameters = vehicles.load(vehicle)
         with located(vehicle):
@@ -96,7 +96,7 @@ class OuterLoops:
 
 
 def as_dict(value: Any) -> dict[str, Any]:
-    """The numbers for the extension. Raises ParameterError for what is no OuterLoops."""
+    """The fields as a dict. Raises ParameterError for other types."""
     if not isinstance(value, OuterLoops):
         raise ParameterError(f"outer_loops: expected an OuterLoops, got {value!r:.100}")
     return vars(value)

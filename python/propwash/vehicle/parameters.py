@@ -1,6 +1,6 @@
-"""What a vehicle is: parameters in SI units, with the names that the C++ structs have.
+"""Parameters of vehicles in SI units, with the field names of the C++ structs.
 
-Parameters come from a vehicle file (`propwash.vehicles.load`) or are made in code:
+Parameters are loaded from a vehicle file (`propwash.vehicles.load`) or constructed:
 
     vehicle = VehicleParameters(
         name="mine",
@@ -9,13 +9,13 @@ Parameters come from a vehicle file (`propwash.vehicles.load`) or are made in co
         motor={"time_constant_up": 0.02, "time_constant_down": 0.02, "speed_max": 2000.0},
     )
 
-They are frozen: `replace` makes a changed copy. A group may be given as a dict of its fields.
-Vectors are tuples; lists and arrays are taken and turned into tuples, an inertia of three numbers
-into a matrix. An unknown or missing field and a wrong type or shape raise ParameterError at once;
-ranges are checked by the vehicle that is made from the parameters.
+They are frozen: `replace` returns a changed copy. A group may be passed as a dict of its fields.
+Lists and arrays are converted to tuples, three numbers of an inertia to a diagonal matrix. Unknown
+or missing fields and invalid types or shapes raise ParameterError; the vehicle that is constructed
+from the parameters checks ranges.
 """
 
-# Annotations are read at run time (units, file format), so they are not postponed here.
+# Annotations are evaluated at run time (units, file format), so they are not postponed here.
 import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -71,7 +71,7 @@ class BodyParameters(ParameterSet, frozen=True, kw_only=True):
 
 
 class RotorParameters(ParameterSet, frozen=True, kw_only=True):
-    """One rotor: place, direction and coefficients."""
+    """One rotor: position, axis and coefficients."""
 
     table = "rotor"
 
@@ -90,7 +90,7 @@ class RotorParameters(ParameterSet, frozen=True, kw_only=True):
 
 
 class MotorParameters(ParameterSet, frozen=True, kw_only=True):
-    """The motors' lag and limits: one number for all rotors, or a tuple of one for each."""
+    """Time constants and limits of the motors: one number for all, or a tuple with one for each."""
 
     table = "motor"
 
@@ -115,7 +115,7 @@ class DragParameters(ParameterSet, frozen=True, kw_only=True):
 
 
 class RotorDragParameters(ParameterSet, frozen=True, kw_only=True):
-    """Terms of the rotors that are linear in the speed through the air."""
+    """Rotor drag terms that are linear in the airspeed."""
 
     table = "rotor_drag"
 
@@ -124,7 +124,7 @@ class RotorDragParameters(ParameterSet, frozen=True, kw_only=True):
 
 
 class BatteryParameters(ParameterSet, frozen=True, kw_only=True):
-    """How rotor speed depends on voltage."""
+    """The dependence of rotor speed on battery voltage."""
 
     table = "battery"
 
@@ -134,7 +134,7 @@ class BatteryParameters(ParameterSet, frozen=True, kw_only=True):
 
 
 class ProcessNoiseParameters(ParameterSet, frozen=True, kw_only=True):
-    """White force and torque, as intensities in continuous time."""
+    """White-noise force and torque, as continuous-time intensities."""
 
     table = "process_noise"
 
@@ -143,7 +143,7 @@ class ProcessNoiseParameters(ParameterSet, frozen=True, kw_only=True):
 
 
 class ImuParameters(ParameterSet, frozen=True, kw_only=True):
-    """The inertial measurement unit; an ideal one by default."""
+    """The inertial measurement unit; ideal by default."""
 
     table = "imu"
 
@@ -180,13 +180,13 @@ class LowPassParameters(ParameterSet, frozen=True, kw_only=True):
 
     @classmethod
     def butterworth(cls, cutoff: float) -> Self:
-        """The Butterworth filter with its -3 dB point at `cutoff` [Hz]."""
+        """A Butterworth filter with its -3 dB point at `cutoff` [Hz]."""
         omega = 2.0 * math.pi * values.number(cutoff, "cutoff", "Hz")
         return cls(stiffness=omega * omega, damping=math.sqrt(2.0) * omega)
 
 
 class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
-    """The rate controller. Without gains it turns thrust into rotor speeds and nothing else."""
+    """The rate controller. Without gains it only converts thrust into rotor speeds."""
 
     table = "rate_controller"
 
@@ -195,9 +195,7 @@ class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
     derivative: Annotated[_Gains, Field("", "gain on the derivative of the filtered rates")] = _ZERO
     integral_bound: Annotated[_Gains, Field("rad", "limit of the integral, +-bound")] = _ZERO
     filter: LowPassParameters = LowPassParameters.butterworth(30.0)
-    discretisation: Annotated[
-        Literal["exact", "backward_euler"], values.discretisation, Field("", "of the filter")
-    ] = "exact"
+    discretisation: Annotated[_Discretisation, Field("", "of the filter")] = "exact"
     gyroscopic_term: Annotated[bool, Field("", "whether the torque has the term W x J W")] = True
 
     if TYPE_CHECKING:
@@ -216,7 +214,7 @@ class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
 
 
 class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
-    """A multicopter. What is not given is zero, the IMU is ideal."""
+    """A multicopter. By default drag, noise and gains are zero and the IMU is ideal."""
 
     name: str = "vehicle"
     """Name of the vehicle."""
@@ -249,17 +247,17 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
         ) -> None: ...
 
     def motor_values(self, name: str) -> tuple[float, ...]:
-        """A parameter of the motors, such as "speed_max", for each rotor in their order."""
+        """A motor parameter, such as "speed_max", for each rotor in order."""
         return values.each(getattr(self.motor, name), len(self.rotors))
 
     @property
     def weight(self) -> float:
-        """N, mass times the length of gravity."""
+        """N, mass times the norm of gravity."""
         return self.body.mass * math.hypot(*self.body.gravity)
 
     @property
     def max_rotor_thrust(self) -> tuple[float, ...]:
-        """N, the thrust of each rotor at its motor's highest speed."""
+        """N, the thrust of each rotor at its maximum speed."""
         speeds = self.motor_values("speed_max")
         return tuple(r.thrust_coefficient * w * w for r, w in zip(self.rotors, speeds, strict=True))
 
@@ -270,11 +268,9 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
 
     def without_noise(self) -> Self:
         """A copy without process noise, measurement noise and IMU biases."""
-        quiet = dict.fromkeys(
-            (name for name in self.imu.__struct_fields__ if "_noise_" in name or "_bias_" in name),
-            0.0,
-        )
-        return self.replace(process_noise=ProcessNoiseParameters(), imu=quiet)
+        names = [n for n in self.imu.__struct_fields__ if "_noise_" in n or "_bias_" in n]
+        no_noise = dict.fromkeys(names, 0.0)
+        return self.replace(process_noise=ProcessNoiseParameters(), imu=no_noise)
 
     def to_toml(self) -> str:
         """The text of a vehicle file; `vehicles.load` reads the same parameters, bit for bit."""

@@ -1,4 +1,4 @@
-"""What vehicle and scene files have in common: parameter sets of tables, JSON Schema of tables."""
+"""Conversion of TOML tables to parameter sets, and their JSON Schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from propwash.vehicle.fields import ParameterSet, Vector3
 
 SetT = TypeVar("SetT", bound=ParameterSet)
 Hint = Callable[[str, Sequence[str]], str]
-"""From an unknown key and the known ones to the end of an error."""
+"""Maps an unknown key and the known keys to the end of an error message."""
 
 _MatrixFile = tuple[float | Vector3, float | Vector3, float | Vector3]
 _UNSET: Any = msgspec.UNSET
@@ -25,14 +25,14 @@ _FORMS: dict[Any, Any] = {
     values.matrix3_or_number: float | _MatrixFile,
     values.spin: Literal["ccw", "cw"],
 }
-"""What a file may hold of a field, by its conversion, where it is more than the field's type."""
+"""Types in a file that are wider than the type of the field, by conversion."""
 SOURCES = Annotated[
-    dict[str, str], msgspec.Meta(description="where numbers come from: key or table to text")
+    dict[str, str], msgspec.Meta(description="source of the numbers: key or table to text")
 ]
 
 
 def table(value: object, key: str, expected: str = "a table") -> dict[str, Any]:
-    """A table of a file."""
+    """A table of a file. Raises ParameterError for other values."""
     if not isinstance(value, dict):
         raise refusal(key, value, expected)
     return value
@@ -41,23 +41,26 @@ def table(value: object, key: str, expected: str = "a table") -> dict[str, Any]:
 def refuse_missing(
     table: dict[str, Any], needed: Iterable[str], key: str, reason: str = ""
 ) -> None:
-    """Raises ParameterError where a table lacks a key."""
-    prefix = f"{key}." if key else ""
-    missing = [prefix + name for name in needed if name not in table]
+    """Raises ParameterError if a key is missing from a table."""
+    missing = [_dotted(key, name) for name in needed if name not in table]
     if missing:
         raise ParameterError(f"missing {', '.join(missing)}{reason}")
 
 
 def refuse_unknown(table: dict[str, Any], known: Sequence[str], key: str, hint: Hint) -> None:
-    """Raises ParameterError for a key that is not known. hint: what the error adds."""
-    prefix = f"{key}." if key else ""
+    """Raises ParameterError for an unknown key. hint: returns the end of the message."""
     for name, value in table.items():
         if name in known:
             continue
         text = hint(name, known) or f"; known here: {', '.join(known)}"
+        place = _dotted(key, f"{name:.80}")
         if isinstance(value, dict):
-            raise ParameterError(f"unknown table [{prefix}{name:.80}]{text}")
-        raise ParameterError(f"unknown key {prefix}{name:.80} = {shown(value)}{text}")
+            raise ParameterError(f"unknown table [{place}]{text}")
+        raise ParameterError(f"unknown key {place} = {shown(value)}{text}")
+
+
+def _dotted(key: str, name: str) -> str:
+    return f"{key}.{name}" if key else name
 
 
 def made(
@@ -70,25 +73,24 @@ def made(
     required: Sequence[str] = (),
     reason: str = "",
 ) -> SetT:
-    """A parameter set of a table; errors name the keys of the file.
+    """Converts a table to a parameter set; errors name the keys of the file.
 
-    extra: keys beside the fields that the error for an unknown one names. required: fields that a
-    file must have although the class has a default. reason: why, for the error.
+    extra: allowed keys that are not fields. required: fields that a file must have although the
+    class has a default. reason: end of the message for a missing field.
     """
     refuse_unknown(table, (*kind.__struct_fields__, *extra), key, hint)
     needed = [field.name for field in msgspec.structs.fields(kind) if field.required]
     refuse_missing(table, (*required, *needed), key, reason)
-    prefix = f"{key}." if key else ""
     return kind(
         **{
-            name: kind.conversions[name](value, prefix + name, kind.field(name).unit)
+            name: kind.conversions[name](value, _dotted(key, name), kind.field(name).unit)
             for name, value in table.items()
         }
     )
 
 
 def described(form: Any, meaning: str) -> Any:
-    """The type of a key with its description."""
+    """The type of a key, annotated with its description."""
     return Annotated[form, msgspec.Meta(description=meaning)] if meaning else form
 
 
@@ -102,11 +104,11 @@ def file_struct(
     only: Iterable[str] | None = None,
     forms: dict[str, Any] | None = None,
 ) -> type[msgspec.Struct]:
-    """The form that a table has in a file: conveniences allowed, defaults left to the class.
+    """The type of a table in a file, for its JSON Schema.
 
-    head and extra: keys before and after the fields. optional: fields that may be left out although
-    the class needs them. only: the fields that are there, by default all but groups. forms: types
-    of fields that have another one in a file.
+    head, extra: keys before and after the fields. optional: fields that a file may omit although
+    the class requires them. only: the included fields, by default all except groups. forms: types
+    of fields that differ in a file.
     """
     fields: list[Any] = list(head)
     for field in msgspec.structs.fields(kind):

@@ -1,4 +1,4 @@
-"""Writes TOML: the text of a vehicle file, values and fields of any file."""
+"""Writes TOML: vehicle files, and single fields and values of other files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from propwash.vehicle.fields import ParameterSet
 
 
 def to_toml(parameters: ParameterSet, name: str, kind: str) -> str:
-    """The text of a vehicle file of a kind: required fields, and those that are not defaults."""
+    """The text of a vehicle file: required fields and fields that differ from their defaults."""
     head = [f"name = {toml_value(name)}", f'kind = "{kind}"']
     tables: list[str] = []
     for field in fields(parameters):
@@ -58,7 +58,7 @@ def _toml_field(group: ParameterSet, name: str) -> str:
 
 
 def toml_line(group: ParameterSet, name: str, value: object) -> str:
-    """The line of a field in a file, with its unit."""
+    """The line of a field, with its unit as a comment."""
     unit = group.field(name).unit
     return f"{name} = {toml_value(value)}" + (f"  # {unit}" if unit else "")
 

@@ -1,4 +1,4 @@
-"""Ranges of parameters, checked by the C++ function of the same name."""
+"""Range checks of parameters, by the C++ function `validate`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from propwash.vehicle.parameters import CarParameters, VehicleParameters
 
 @contextmanager
 def located(vehicle: str | PathLike[str] | VehicleParameters | CarParameters) -> Iterator[None]:
-    """Puts the name of the file in front of a ParameterError, where the vehicle came from one."""
+    """Prefixes a ParameterError with the name of the vehicle, unless it was given as parameters."""
     try:
         yield
     except ParameterError as error:
@@ -23,10 +23,10 @@ def located(vehicle: str | PathLike[str] | VehicleParameters | CarParameters) ->
 
 
 def validate(parameters: VehicleParameters | CarParameters) -> None:
-    """Raises ParameterError that lists every field out of its range.
+    """Checks ranges; raises ParameterError that lists every invalid field.
 
-    Mass, inertia (symmetric, positive definite, triangle inequality), rotors, motors, thrust
-    against weight, drag, noise, IMU, gains.
+    The checks cover mass, inertia (symmetric, positive definite, triangle inequality), rotors,
+    motors, thrust-to-weight ratio, drag, noise, IMU and gains.
     """
     if isinstance(parameters, CarParameters):
         _core.validate_car(parameters)

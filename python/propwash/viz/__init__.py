@@ -1,4 +1,4 @@
-"""Figures and recordings of flights, with matplotlib (the extra `viz`) or Rerun."""
+"""Figures and recordings of flights, with matplotlib (extra `viz`) or Rerun (extra `rerun`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of flights, with matplotlib (the extra `viz`)."""
+"""Figures of flights, with matplotlib (extra `viz`)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from propwash._checks import choice
 from propwash.logs import HORIZONS, UNITS, Replay
 from propwash.trajectories import Reference, flatness
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
-from propwash.viz import flown as _flown
+from propwash.viz import flights as _flights
 from propwash.viz import paths_3d
 from propwash.viz.figures import (
     AXES,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def replay_figure(result: Replay) -> Figure:
-    """Measured against predicted, and how the errors grow with the horizon."""
+    """A figure of measured and predicted signals, and of the errors over the horizon."""
     quantities = [q for q in UNITS if q in result.predictions["model"].errors]
     vectors: list[str] = [q for q in ("position", "velocity", "body rates") if q in quantities]
     if "vertical specific force" in quantities:
@@ -59,10 +60,9 @@ def _measured(result: Replay, quantity: str) -> NDArray[np.float64]:
 
 
 def _traces(axes: Axes, result: Replay, quantity: str) -> None:
-    """The measured signal with predicted pieces that begin on it.
+    """Draws the measured signal and predicted segments that start on it.
 
-    Rates are drawn as far ahead as their prediction means something; the rest with the attitude
-    given, where there is one.
+    Body rates are drawn over the shortest horizon, the others with the attitude given, if present.
     """
     measured = _measured(result, quantity)
     mode = "attitude given" if "attitude given" in result.predictions else "model"
@@ -104,9 +104,9 @@ def _growth(axes: Axes, result: Replay, quantity: str) -> None:
             continue
         errors = prediction.errors[quantity]
         ahead = result.period * np.arange(1, errors.shape[1] + 1)
-        median, most = np.percentile(errors, [50, 90], axis=0)
+        median, high = np.percentile(errors, [50, 90], axis=0)
         axes.plot(ahead, median, color=colour, label=f"{mode}: median")
-        axes.plot(ahead, most, "--", color=colour, label=f"{mode}: 90 %")
+        axes.plot(ahead, high, "--", color=colour, label=f"{mode}: 90 %")
     axes.set_yscale("log")
     for horizon in HORIZONS:
         axes.axvline(horizon, color="0.8", lw=0.8)
@@ -117,18 +117,18 @@ def _growth(axes: Axes, result: Replay, quantity: str) -> None:
 
 
 def save(figure: Figure, path: str | PathLike[str]) -> None:
-    """Writes a figure to a file of the kind that its suffix names."""
+    """Writes a figure to a file; the suffix determines the format."""
     figure.savefig(path, dpi=110)
 
 
 def check(
     path: str | PathLike[str], viz: Literal["matplotlib", "rerun"] | None = None
 ) -> Literal["matplotlib", "rerun"]:
-    """What show() will write `path` with; raises as it does, before there is anything to show."""
+    """The library with which show() will write `path`. Raises as show() does."""
     file = Path(path)
     is_recording = file.suffix.lower() == ".rrd"
-    if viz not in ("matplotlib", "rerun", None):
-        raise ValueError(f"viz: expected 'matplotlib', 'rerun' or None, got {viz!r:.100}")
+    if viz is not None:
+        choice("viz", viz, ("matplotlib", "rerun"))
     if viz is not None and is_recording != (viz == "rerun"):
         expected = ".rrd" if viz == "rerun" else ".png, .svg or .pdf"
         raise ValueError(f"{file}: expected a name that ends in {expected} for viz={viz!r}")
@@ -144,7 +144,7 @@ def check(
 
 
 def show(
-    flown: Any,
+    recorded: Any,
     path: str | PathLike[str],
     *,
     viz: Literal["matplotlib", "rerun"] | None = None,
@@ -154,23 +154,23 @@ def show(
     landmarks: Mapping[str, ArrayLike] | None = None,
     title: str = "",
 ) -> str:
-    """Writes a picture of what flew, and returns what was written.
+    """Writes a figure or recording of flights and returns a description of the file.
 
-    viz: "matplotlib", a figure of the paths; "rerun", a recording for the Rerun viewer with paths,
-    poses, rotor speeds, IMU and rates over time; None: by the suffix of `path`, .rrd or another.
-    The rest as for trajectory_figure().
+    viz: "matplotlib": a figure of the paths; "rerun": a recording for the Rerun viewer with paths,
+        poses, rotor speeds, IMU and rates over time; None: according to the suffix of `path`, .rrd
+        or another. The other arguments are those of trajectory_figure().
 
-    Raises ImportError that says what to install, and as trajectory_figure() does; nothing is
+    Raises ImportError that names the extra to install, and as trajectory_figure() does; nothing is
     written then.
     """
     file = Path(path)
     if check(file, viz) == "rerun":
         from propwash.viz import _rerun
 
-        flights, marked = _flown.flights(flown, time, vehicles), _flown.landmarks(landmarks)
+        flights, marked = _flights.flights(recorded, time, vehicles), _flights.landmarks(landmarks)
         return _rerun.write(flights, file, scene, title, marked)
     figure = trajectory_figure(
-        flown, scene=scene, time=time, vehicles=vehicles, landmarks=landmarks, title=title
+        recorded, scene=scene, time=time, vehicles=vehicles, landmarks=landmarks, title=title
     )
     save(figure, file)
     return f"plot {file}"
@@ -183,7 +183,7 @@ def reference_figure(
     scene: Scene | None = None,
     title: str = "",
 ) -> Figure:
-    """A reference of one vehicle: its path, and what it asks of the vehicle over time.
+    """A figure of the reference of one vehicle: its path and the required rates and thrust.
 
     Raises ValueError for a reference of several vehicles.
     """
@@ -193,17 +193,16 @@ def reference_figure(
             f"reference: expected a single-vehicle reference (1-D yaw), got shape "
             f"{reference.yaw.shape}; trajectory_figure() draws several"
         )
-    asked, time = flatness(reference, parameters), reference.time
-    most = parameters.max_rotor_thrust
+    required, time = flatness(reference, parameters), reference.time
     figure = new_figure(13, 9)
-    # the column between is for the label of the z axis
+    # the column in between is for the label of the z axis
     grid = figure.add_gridspec(4, 3, width_ratios=[8, 1, 6])
     gates = () if scene is None else scene.gates
-    paths_3d.draw(figure, _flown.flights(reference), gates, {}, grid[:, 0])
-    rotors = [(f"rotor {k}", each) for k, each in enumerate(asked.rotor_thrusts.T)]
+    paths_3d.draw(figure, _flights.flights(reference), gates, {}, grid[:, 0])
+    rotors = [(f"rotor {k}", each) for k, each in enumerate(required.rotor_thrusts.T)]
     rows: list[tuple[str, str, list[tuple[str, NDArray[np.float64]]]]] = [
         ("speed", "m/s", [("", np.linalg.norm(reference.velocity, axis=1))]),
-        ("body rate", "rad/s", list(zip(AXES, asked.body_rates.T, strict=True))),
+        ("body rate", "rad/s", list(zip(AXES, required.body_rates.T, strict=True))),
         ("rotor thrust", "N", rotors),
         ("yaw", "rad", [("", reference.yaw)]),
     ]
@@ -212,7 +211,9 @@ def reference_figure(
         for label, values in lines:
             axes.plot(time, values, lw=1.2, label=label or None)
         if row == 2:
-            axes.axhline(max(most), color="0.4", ls="--", lw=1.0, label="maximum")
+            axes.axhline(
+                max(parameters.max_rotor_thrust), color="0.4", ls="--", lw=1.0, label="maximum"
+            )
         labelled(axes, name, "time [s]", f"{name} [{unit}]")
         if len(lines) > 1:
             legend_above(axes)
@@ -222,7 +223,7 @@ def reference_figure(
 
 
 def trajectory_figure(
-    flown: Any,
+    recorded: Any,
     *,
     scene: Scene | None = None,
     time: ArrayLike | None = None,
@@ -230,20 +231,20 @@ def trajectory_figure(
     landmarks: Mapping[str, ArrayLike] | None = None,
     title: str = "",
 ) -> Figure:
-    """Paths in space, their colour their speed, with starts, ends and gates; the axes are equal.
+    """A figure of 3D paths coloured by speed, with starts, ends and gates, on equal axes.
 
-    flown: a Trajectory, FleetTrajectory, race.Flight or trajectories.Reference; positions (T, 3) or
-        (T, n, 3) [m], world frame; or several of these, in a list or, by name, in a dict.
-    time: s, (T,) or (T, n), of bare positions, which have no speed without it.
-    vehicles: which of (T, n, …) to draw; None for all, of which there may be 64.
+    recorded: a Trajectory, FleetTrajectory, race.Flight or trajectories.Reference; positions
+        (T, 3) or (T, n, 3) [m], world frame; or several of these, in a list or, by name, in a dict.
+    time: s, (T,) or (T, n), of positions without time, to compute their speed.
+    vehicles: indices along the axis n, at most 64; None: all.
     landmarks: by name, points (3,) or lines (k, 3) [m], such as the target of the flights.
-    title: by default how many flights there are, how long and how fast they are.
+    title: by default number, duration and maximum speed of the flights.
 
-    Raises TypeError or ValueError that names what cannot be drawn.
+    Raises TypeError or ValueError that names the invalid argument.
     """
-    flights = _flown.flights(flown, time, vehicles)
+    flights = _flights.flights(recorded, time, vehicles)
     figure = new_figure(9, 7)
     gates = () if scene is None else scene.gates
-    paths_3d.draw(figure, flights, gates, _flown.landmarks(landmarks))
-    figure.suptitle(title or _flown.described(flights))
+    paths_3d.draw(figure, flights, gates, _flights.landmarks(landmarks))
+    figure.suptitle(title or _flights.described(flights))
     return figure

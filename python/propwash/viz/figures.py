@@ -1,4 +1,4 @@
-"""What figures have in common: labels with units, names beside points, films of a figure."""
+"""Common parts of figures: labels with units, names beside points, animation."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ START: dict[str, Any] = {
     "mew": 1.5,
     "ls": "none",
 }
-"""Hollow and larger than END, which lies in it on a closed path."""
+"""Hollow and larger than END, which it surrounds on a closed path."""
 END: dict[str, Any] = {"marker": "s", "color": "tab:red", "ls": "none"}
 TARGET: dict[str, Any] = {"marker": "*", "color": "tab:purple", "ls": "none"}
 
 _DIRECTIONS = np.deg2rad([0.0, 45.0, 90.0, 135.0, 180.0, 225.0, 270.0, 315.0])
 _DISTANCES = (4.0, 9.0, 16.0, 26.0, 40.0)
-"""points, at which a name may lie beside what it names."""
-_LEAST_WIDTH, _MOST_WIDTH = 4.2, 12.8
-"""inches, of a figure that is filmed: smaller pictures have fewer dots an inch."""
+"""Candidate distances [points] between a name and its point."""
+_MIN_WIDTH, _MAX_WIDTH = 4.2, 12.8
+"""inches, of an animated figure; smaller images have a lower resolution."""
 
 
 def require_matplotlib() -> None:
-    """Raises ImportError, which says what brings it, where matplotlib is missing."""
+    """Raises ImportError that names the extra to install if matplotlib is missing."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -45,7 +45,7 @@ def require_matplotlib() -> None:
 
 
 def new_figure(width: float, height: float, dpi: float = 100.0) -> Figure:
-    """An empty figure, inches wide and high, that no window shows."""
+    """An empty figure of a size in inches, without a window."""
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -56,15 +56,15 @@ def new_figure(width: float, height: float, dpi: float = 100.0) -> Figure:
 
 
 def film_figure(width: int, height: int) -> Figure:
-    """An empty figure of so many pixels, whose letters can be read."""
-    inches = float(np.clip(width / 100.0, _LEAST_WIDTH, _MOST_WIDTH))
+    """An empty figure of a size in pixels, with legible text."""
+    inches = float(np.clip(width / 100.0, _MIN_WIDTH, _MAX_WIDTH))
     dpi = width / inches
-    # rounded down, half a pixel more would be one less
+    # sizes are rounded down
     return new_figure((width + 0.01) / dpi, (height + 0.01) / dpi, dpi)
 
 
 def labelled(axes: Axes, title: str, x: str, y: str) -> None:
-    """Title and labels, with units in brackets, and a grid."""
+    """Sets title and axis labels, with units in brackets, and a grid."""
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
@@ -72,7 +72,7 @@ def labelled(axes: Axes, title: str, x: str, y: str) -> None:
 
 
 def legend_above(axes: Axes) -> None:
-    """A legend in one row above the lines, for which the axis is extended."""
+    """Adds a legend in one row above the lines and extends the axis for it."""
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.22 * (high - low))
     axes.legend(fontsize=7, loc="upper center", ncols=6, frameon=False)
@@ -85,10 +85,10 @@ def name_points(
     avoid: Iterable[Any] = (),
     size: float = 8.0,
 ) -> list[Any]:
-    """Writes names beside points where they cover neither each other nor lines; returns the texts.
+    """Writes names beside points, avoiding overlap with names and lines; returns the texts.
 
-    points: (k, 2), data coordinates. avoid: (m, 2) each, points of lines. The figure is laid out as
-    it is now: limits, titles and labels must be set before.
+    points: (k, 2), data coordinates. avoid: (m, 2) each, points of lines. Limits, titles and labels
+    of the figure must be final.
     """
     from matplotlib.patheffects import withStroke
 
@@ -126,13 +126,13 @@ def name_points(
 
 
 def _dense(line: Array) -> Array:
-    """Points of a line that lie a few pixels apart."""
+    """Points of a line at a distance of a few pixels."""
     whole = line[np.isfinite(line).all(axis=1)]
     if len(whole) < 2:
         return whole
-    way = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(whole, axis=0), axis=1))])
-    even = np.linspace(0.0, way[-1], int(min(4000, way[-1] / 3.0)) + 2)
-    return np.stack([np.interp(even, way, axis) for axis in whole.T], axis=1)
+    length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(whole, axis=0), axis=1))])
+    even = np.linspace(0.0, length[-1], int(min(4000, length[-1] / 3.0)) + 2)
+    return np.stack([np.interp(even, length, axis) for axis in whole.T], axis=1)
 
 
 def _place(
@@ -143,8 +143,8 @@ def _place(
     frame: Array,
     per_point: float,
 ) -> Array:
-    """Px from the anchor to the middle of a name: the least bad of the places around it."""
-    best, least = np.zeros(2), np.inf
+    """Offset [px] from the anchor to the centre of a name with the lowest cost."""
+    best, lowest = np.zeros(2), np.inf
     for distance in _DISTANCES:
         for angle in _DIRECTIONS:
             towards = np.array([np.cos(angle), np.sin(angle)])
@@ -154,28 +154,28 @@ def _place(
                 ((obstacles > low) & (obstacles < high)).all(axis=1)
             )
             for other in boxes:
-                shared = np.minimum(high, other[1]) - np.maximum(low, other[0])
-                cost += 1e4 * (shared > 0.0).all()
+                overlap = np.minimum(high, other[1]) - np.maximum(low, other[0])
+                cost += 1e4 * (overlap > 0.0).all()
             cost += 1e3 * ((low < frame[0]) | (high > frame[1])).any()
-            if cost < least:
-                best, least = offset, cost
+            if cost < lowest:
+                best, lowest = offset, cost
     return best
 
 
 class Film:
-    """Pictures of a figure of which a few artists change; all else is drawn once."""
+    """Images of a figure in which a few artists change; everything else is drawn once."""
 
     def __init__(self, figure: Figure, moving: Sequence[Artist]) -> None:
         self._canvas: Any
+        self._canvas = figure.canvas
         self._moving = moving
         for artist in moving:
             artist.set_animated(True)
-        self._canvas = figure.canvas
         self._canvas.draw()
         self._background: Any = self._canvas.copy_from_bbox(figure.bbox)
 
     def picture(self) -> Picture:
-        """(height, width, 3), as the artists are now."""
+        """(height, width, 3) image of the present state of the artists."""
         self._canvas.restore_region(self._background)
         renderer = self._canvas.get_renderer()
         for artist in self._moving:
@@ -184,7 +184,7 @@ class Film:
 
 
 def filmed(film: Film, count: int, move: Callable[[int], None]) -> Iterator[Picture]:
-    """The pictures of a film; `move` sets the artists for each."""
+    """The images of an animation; `move` updates the artists for each."""
     for number in range(count):
         move(number)
         yield film.picture()

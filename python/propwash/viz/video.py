@@ -1,4 +1,4 @@
-"""Writes pictures as a film: MP4 through imageio and ffmpeg, GIF through Pillow (extra `video`)."""
+"""Writes videos: MP4 with imageio and ffmpeg, GIF with Pillow (extra `video`)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 Picture = NDArray[np.uint8]
 
 FILMS = (".mp4", ".gif")
-"""Suffixes of films."""
+"""Suffixes of video files."""
 _COLOURS = 128
 
 
 def check(path: str | PathLike[str], others: str = "") -> None:
-    """Raises ImportError where what writes such a file is missing, ValueError for another kind.
+    """Raises ImportError if a required package is missing, ValueError for other suffixes.
 
-    others: suffixes that the caller writes by other means, for the message.
+    others: suffixes that the caller also supports, for the message.
     """
     suffix = Path(path).suffix.lower()
     if suffix == ".mp4":
@@ -33,10 +33,10 @@ def check(path: str | PathLike[str], others: str = "") -> None:
 
 
 def write(path: str | PathLike[str], pictures: Iterable[Picture], rate: float) -> int:
-    """Writes pictures (h, w, 3), all of one size, `rate` a second; returns how many there were.
+    """Writes images (h, w, 3) of one size at `rate` [Hz]; returns their number.
 
-    A GIF counts hundredths of a second: its rate is the nearest that can be. Raises as check()
-    does, and ValueError for pictures that are none; a file that is begun is then taken away.
+    The frame time of a GIF is rounded to 0.01 s. Raises as check() does, and ValueError for invalid
+    images; then the incomplete file is removed.
     """
     file = Path(path)
     check(file)
@@ -55,7 +55,7 @@ def write(path: str | PathLike[str], pictures: Iterable[Picture], rate: float) -
 
 
 class _Checked:
-    """Pictures of one size, counted."""
+    """Checks and counts images of one size."""
 
     def __init__(self, pictures: Iterable[Picture]) -> None:
         self._pictures = pictures
@@ -64,12 +64,12 @@ class _Checked:
     def __iter__(self) -> Iterator[Picture]:
         shape: tuple[int, ...] | None = None
         for picture in self._pictures:
-            good = picture.dtype == np.uint8 and picture.ndim == 3 and picture.shape[2] == 3
-            if not good or (shape is not None and picture.shape != shape):
-                wanted = "(height, width, 3)" if shape is None else str(shape)
+            is_rgb = picture.dtype == np.uint8 and picture.ndim == 3 and picture.shape[2] == 3
+            if not is_rgb or (shape is not None and picture.shape != shape):
+                expected = "(height, width, 3)" if shape is None else str(shape)
                 raise ValueError(
-                    f"picture {self.count}: expected uint8 of shape {wanted}, got {picture.dtype} "
-                    f"of shape {picture.shape}"
+                    f"picture {self.count}: expected uint8 of shape {expected}, got "
+                    f"{picture.dtype} of shape {picture.shape}"
                 )
             shape = picture.shape
             self.count += 1
@@ -77,7 +77,7 @@ class _Checked:
 
 
 def _write_mp4(file: Path, film: _Checked, rate: float) -> None:
-    # a video's colours are sampled by two: an odd row or column is left out
+    # chroma is subsampled by two: an odd row or column is omitted
     with _imageio().get_writer(
         file, format="FFMPEG", mode="I", fps=rate, codec="libx264", quality=7, macro_block_size=2
     ) as writer:
@@ -96,7 +96,7 @@ def _write_gif(file: Path, film: _Checked, rate: float) -> None:
 
 
 def pillow() -> Any:
-    """The package PIL with its modules for pictures, drawing and fonts."""
+    """The package PIL with its modules Image, ImageDraw and ImageFont."""
     try:
         import PIL
         import PIL.Image

@@ -1,4 +1,4 @@
-"""Scenes: what stands in the world, and what rays, lines of sight and vehicles meet of it.
+"""Scenes: the items of a world, with ray casts, lines of sight and collision tests.
 
     scene = pw.Scene.load("alphapilot", seed=3)
     hits = scene.raycast(origins, directions, max_range=20.0)
@@ -6,7 +6,7 @@
     scene.collides(position, radius=0.15)
     scene.spherecast(start, end, radius=0.15)
 
-`docs/world.md` has the frames, the file format and what is approximated.
+`docs/world.md` describes the frames, the file format and the approximations.
 """
 
 from __future__ import annotations

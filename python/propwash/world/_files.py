@@ -1,8 +1,8 @@
-"""Scene files: TOML with the fields of the item classes and a few conveniences.
+"""Scene files: TOML with the fields of the item classes and additional keys.
 
-Conveniences, resolved here: `yaw` [rad] stands for an attitude, `perturbation` for bounds within
-which a seed moves an item, `file` for the triangles of a mesh, `[generator]` for items that a seed
-makes. `docs/world.md` describes the format.
+The additional keys are `yaw` [rad] in place of an attitude, `perturbation` for the bounds within
+which a seed moves an item, `file` for the triangles of a mesh, `[generator]` for random items.
+`docs/world.md` describes the format.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import msgspec
 
 from propwash import _files
 from propwash._checks import ParameterError, nearest, refusal, shown
+from propwash._rotation import about_z
 from propwash.vehicle import fields as values
 from propwash.vehicle import tables as files
 from propwash.vehicle.fields import ParameterSet, Vector3
@@ -34,7 +35,7 @@ _EXTRA = ("shape", "yaw", "perturbation")
 
 
 class SceneFile(NamedTuple):
-    """What a file holds, for one seed."""
+    """The contents of a scene file for one seed."""
 
     name: str
     items: list[parts.Item]
@@ -48,9 +49,7 @@ def names() -> list[str]:
 
 
 def find(scene: str | PathLike[str]) -> Path:
-    """The file that a name or a path means."""
-    if not isinstance(scene, str | PathLike):
-        raise ParameterError(f"scene = {scene!r:.80}: expected a name or the path of a TOML file")
+    """The file of a shipped scene, by name, or the path of a file."""
     return _files.find_shipped("scene", _FOLDER, scene)
 
 
@@ -94,11 +93,11 @@ def _item(table: dict[str, Any], key: str, folder: Path, seed: int | None) -> pa
     if "yaw" in table:
         if "attitude" in table:
             raise ParameterError(f"{key}.yaw and {key}.attitude are both given: expected one")
-        fields["attitude"] = parts.turned(_yaw(table["yaw"], f"{key}.yaw"))
+        fields["attitude"] = about_z(_yaw(table["yaw"], f"{key}.yaw"))
     if shape == "mesh" and "file" in fields:
-        given = [name for name in ("vertices", "triangles") if name in fields]
-        if given:
-            raise ParameterError(f"{key}.file and {key}.{given[0]} are both given: expected one")
+        for name in ("vertices", "triangles"):
+            if name in fields:
+                raise ParameterError(f"{key}.file and {key}.{name} are both given: expected one")
         name = values.text(fields.pop("file"), f"{key}.file")
         fields["vertices"], fields["triangles"] = _mesh_files.read(folder / name)
     item = _set(parts.KINDS[shape], fields, key, extra=_EXTRA)
@@ -117,11 +116,11 @@ def _yaw(value: object, key: str) -> float:
 
 
 def _perturbed(item: parts.Item, bounds: Vector3, seed: int) -> parts.Item:
-    """Moved along x and y [m] and turned about z [rad], uniformly within bounds."""
+    """The item moved along x and y [m] and rotated about z [rad], uniformly within bounds."""
     if not any(bounds):
         return item
-    dice = random.Random(f"{item.name}/{seed}")  # of its own: another item changes nothing here
-    x, y, yaw = (dice.uniform(-bound, bound) for bound in bounds)
+    generator = random.Random(f"{item.name}/{seed}")  # independent of the other items
+    x, y, yaw = (generator.uniform(-bound, bound) for bound in bounds)
     return item.moved((x, y, 0.0), yaw)
 
 
@@ -155,7 +154,7 @@ def _hint(name: str, known: Sequence[str]) -> str:
 
 
 def _toml_fields(group: ParameterSet) -> list[str]:
-    """The lines of a table: required fields, and those that differ from their defaults."""
+    """The lines of a table: required fields and fields that differ from their defaults."""
     lines = []
     for field in msgspec.structs.fields(group):
         value = getattr(group, field.name)
@@ -165,7 +164,7 @@ def _toml_fields(group: ParameterSet) -> list[str]:
 
 
 def to_toml(scene: SceneFile) -> str:
-    """The text of a scene file, with all that a seed decides already decided."""
+    """The text of a scene file for the drawn items."""
     lines = [f"name = {toml_value(scene.name)}", ""]
     if scene.start is not None:
         lines += ["[start]", *_toml_fields(scene.start), ""]
@@ -179,8 +178,8 @@ def to_toml(scene: SceneFile) -> str:
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of a scene file."""
     extra = (
-        ("yaw", float, "stands for an attitude: heading of its x axis, rad"),
-        ("perturbation", Vector3, "bounds of what a seed adds to x, y [m] and yaw [rad]"),
+        ("yaw", float, "in place of attitude: heading of its x axis, rad"),
+        ("perturbation", Vector3, "bounds of the random offsets in x, y [m] and yaw [rad]"),
     )
     mesh = (("file", str, "an .obj or .stl file beside this one, in place of the triangles"),)
     kinds = [
@@ -203,11 +202,6 @@ def json_schema() -> dict[str, Any]:
     schemas, defs = msgspec.json.schema_components(every, ref_template="#/$defs/{name}")
     forms = list(schemas)
     of_kinds, of_made = forms[: len(kinds)], forms[len(kinds) : len(kinds) + len(made)]
-    sources = {
-        "description": "where numbers come from: key or table to text",
-        "type": "object",
-        "additionalProperties": {"type": "string"},
-    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "propwash scene file",
@@ -218,7 +212,7 @@ def json_schema() -> dict[str, Any]:
             "items": {"type": "array", "items": {"oneOf": of_kinds}},
             "markers": {"type": "array", "items": forms[-2]},
             "generator": {"oneOf": of_made},
-            "sources": sources,
+            "sources": msgspec.json.schema(files.SOURCES),
         },
         "required": ["name"],
         "additionalProperties": False,

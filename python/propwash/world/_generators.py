@@ -1,4 +1,4 @@
-"""Procedural scenes: items from a few numbers and a seed, the same on every platform."""
+"""Procedural scenes: random items from a few parameters and a seed, equal on every platform."""
 
 # Annotations are read at run time (units, file format), so they are not postponed here.
 import math
@@ -16,31 +16,30 @@ _BOARD = (0.82, 0.48, 0.16)
 _WALL = (0.80, 0.80, 0.77)
 
 MAX_ITEMS = 20_000
-"""Items that a generator may make, of any kind: what takes a second or two."""
+"""The maximum number of items of a generator, which takes a second or two."""
 _LONGEST = 1e5
-"""m, so that sums of lengths stay within the largest world."""
+"""m, so that sums of lengths remain within LARGEST_WORLD."""
 _SHORTEST = 1e-3
-"""m, of what becomes the size of an item."""
+"""m, the smallest size of an item."""
 
 
 class Generator(ParameterSet, frozen=True, kw_only=True):
-    """Makes the items of a scene. A kind of generator defines items() and max_items()."""
+    """Base class of generators of items; subclasses define items() and max_items()."""
 
     table = "generator"
     kind: ClassVar[str] = ""
-    """What the class is called in a scene file."""
+    """The name of the class in a scene file."""
     sizes: ClassVar[tuple[str, ...]] = ()
-    """Fields that become sizes of items, so that zero is too small."""
-
+    """Fields that become sizes of items, which must not be zero."""
     ascending: ClassVar[tuple[str, ...]] = ()
-    """Fields that are a least and a greatest number."""
+    """Fields that hold a minimum and a maximum."""
 
     def items(self, seed: int) -> list[Item]:
         """The items for a seed, at most MAX_ITEMS."""
         raise NotImplementedError
 
     def max_items(self) -> float:
-        """An upper bound of the number of items, known without making them."""
+        """An upper bound of the number of items, computed without creating them."""
         raise NotImplementedError
 
     def __post_init__(self) -> None:
@@ -48,12 +47,12 @@ class Generator(ParameterSet, frozen=True, kw_only=True):
         for name in self.__struct_fields__:
             value = getattr(self, name)
             numbers = value if isinstance(value, tuple) else (value,)
-            least = _SHORTEST if name in self.sizes else 0.0
-            if not all(least <= x <= _LONGEST for x in numbers):
-                expected = f"numbers from {least:g} to {_LONGEST:g}"
+            minimum = _SHORTEST if name in self.sizes else 0.0
+            if not all(minimum <= x <= _LONGEST for x in numbers):
+                expected = f"numbers from {minimum:g} to {_LONGEST:g}"
                 raise refusal(f"generator.{name}", value, f"{expected} {self.field(name).unit}")
             if name in self.ascending and numbers[0] > numbers[1]:
-                raise refusal(f"generator.{name}", value, "the least first, then the greatest")
+                raise refusal(f"generator.{name}", value, "the minimum first, then the maximum")
         count = self.max_items()
         if count > MAX_ITEMS:
             values_of = (f"{name} = {getattr(self, name)}" for name in self.__struct_fields__)
@@ -68,26 +67,28 @@ def _dice(seed: int, what: str) -> random.Random:
 
 
 class Forest(Generator, frozen=True, kw_only=True):
-    """Trees at random, a cylinder and a sphere each, none nearer to another than `spacing`."""
+    """Random trees, each a cylinder and a sphere, at distances of at least `spacing`."""
 
     kind = "forest"
     sizes = ("trunk_radius", "trunk_height", "crown_radius")
     ascending = sizes
 
-    size: Annotated[Vector2, Field("m", "of the wood, along x and y, about the origin")]
-    density: Annotated[float, Field("1/m^2", "trees wanted; fewer stand where there is no room")]
-    spacing: Annotated[float, Field("m", "the least distance between trunks' axes")]
+    size: Annotated[Vector2, Field("m", "of the area, along x and y, about the origin")]
+    density: Annotated[
+        float, Field("1/m^2", "desired density of trees; lower if `spacing` does not allow it")
+    ]
+    spacing: Annotated[float, Field("m", "minimum distance between the axes of trunks")]
     clearing: Annotated[float, Field("m", "radius about the origin without trees")]
-    trunk_radius: Annotated[Vector2, Field("m", "least and greatest")]
-    trunk_height: Annotated[Vector2, Field("m", "least and greatest")]
-    crown_radius: Annotated[Vector2, Field("m", "least and greatest")]
+    trunk_radius: Annotated[Vector2, Field("m", "minimum and maximum")]
+    trunk_height: Annotated[Vector2, Field("m", "minimum and maximum")]
+    crown_radius: Annotated[Vector2, Field("m", "minimum and maximum")]
 
     def max_items(self) -> float:
         """A trunk and a crown for each tree."""
         return 2.0 * self.density * self.size[0] * self.size[1]
 
     def items(self, seed: int) -> list[Item]:
-        """Trunks and crowns by turns."""
+        """Trunks and crowns, alternating."""
         dice = _dice(seed, self.kind)
         items: list[Item] = []
         for i, (x, y) in enumerate(self._places(dice)):
@@ -117,11 +118,11 @@ class Forest(Generator, frozen=True, kw_only=True):
 
     def _places(self, dice: random.Random) -> list[Vector2]:
         half_x, half_y = 0.5 * self.size[0], 0.5 * self.size[1]
-        wanted = round(self.density * self.size[0] * self.size[1])
+        count = round(self.density * self.size[0] * self.size[1])
         near = _Near(self.spacing)
         places: list[Vector2] = []
-        for _ in range(30 * wanted):
-            if len(places) == wanted:
+        for _ in range(30 * count):
+            if len(places) == count:
                 break
             x, y = dice.uniform(-half_x, half_x), dice.uniform(-half_y, half_y)
             if math.hypot(x, y) >= self.clearing + self.trunk_radius[1] and near.add((x, y)):
@@ -130,14 +131,14 @@ class Forest(Generator, frozen=True, kw_only=True):
 
 
 class _Near:
-    """Places that keep a distance, in cells of that size: only nine cells can hold a neighbour."""
+    """Places at a minimum distance, in a grid of cells of that size, which bounds each search."""
 
     def __init__(self, distance: float) -> None:
         self._distance = distance
         self._cells: dict[tuple[int, int], list[Vector2]] = {}
 
     def add(self, place: Vector2) -> bool:
-        """Adds a place, unless another is nearer than the distance. Whether it was added."""
+        """Adds a place unless another is nearer than the distance; returns whether it was added."""
         if self._distance < _SHORTEST:
             return True
         x, y = place
@@ -151,20 +152,20 @@ class _Near:
 
 
 class Warehouse(Generator, frozen=True, kw_only=True):
-    """A hall about the origin with racks along x, boards in them and crates on the boards."""
+    """A hall about the origin with racks along x that hold boards with crates."""
 
     kind = "warehouse"
     sizes = ("size", "rack_depth", "bay", "level", "crate")
     ascending = ("crate",)
 
-    size: Annotated[Vector3, Field("m", "of the hall inside, along x, y, z")]
+    size: Annotated[Vector3, Field("m", "inner size of the hall, along x, y, z")]
     aisle: Annotated[float, Field("m", "between racks, and between racks and walls")]
     rack_depth: Annotated[float, Field("m", "along y")]
     bay: Annotated[float, Field("m", "length between uprights, along x")]
-    level: Annotated[float, Field("m", "from board to board; no board lies on the floor")]
-    levels: Annotated[float, Field("", "boards of a rack")]
-    crate: Annotated[Vector2, Field("m", "least and greatest edge")]
-    fill: Annotated[float, Field("", "the part of the places that have a crate, 0 to 1")]
+    level: Annotated[float, Field("m", "between boards; there is none on the floor")]
+    levels: Annotated[float, Field("", "boards per rack")]
+    crate: Annotated[Vector2, Field("m", "minimum and maximum edge")]
+    fill: Annotated[float, Field("", "fraction of places with a crate, 0 to 1")]
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -172,7 +173,7 @@ class Warehouse(Generator, frozen=True, kw_only=True):
             raise refusal("generator.fill", self.fill, "a number from 0 to 1")
 
     def max_items(self) -> float:
-        """Walls, ceiling, and for each rack posts, boards and two crates for each place."""
+        """Walls and ceiling, and for each rack posts, boards and two crates per bay."""
         racks, bays, levels = self._racks(), self._bays(), int(self.levels)
         return 5.0 + racks * (2.0 * (bays + 1.0) + levels * (1.0 + 2.0 * bays))
 
@@ -182,11 +183,11 @@ class Warehouse(Generator, frozen=True, kw_only=True):
         return max(0, int((self.size[1] - self.aisle) / (self.rack_depth + self.aisle)))
 
     def _bays(self) -> int:
-        """Of a rack."""
+        """The number of bays of a rack."""
         return max(0, int((self.size[0] - 2.0 * self.aisle) / self.bay))
 
     def items(self, seed: int) -> list[Item]:
-        """Walls and ceiling first, then rack by rack."""
+        """Walls and ceiling first, then the racks in order."""
         dice = _dice(seed, self.kind)
         items: list[Item] = list(self._walls())
         pitch = self.rack_depth + self.aisle
@@ -239,8 +240,8 @@ class Warehouse(Generator, frozen=True, kw_only=True):
     def _crates(self, name: str, place: Vector3, dice: random.Random) -> Iterator[Item]:
         for part in range(2):
             edges = [dice.uniform(*self.crate) for _ in range(3)]
-            brown, yaw, there = dice.uniform(0.7, 1.1), dice.uniform(-0.1, 0.1), dice.random()
-            if there >= self.fill:
+            brown, yaw = dice.uniform(0.7, 1.1), dice.uniform(-0.1, 0.1)
+            if dice.random() >= self.fill:
                 continue
             x = place[0] + (part - 0.5) * 0.45 * self.bay
             yield Box(

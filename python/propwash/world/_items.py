@@ -1,4 +1,4 @@
-"""What a scene is made of, as frozen parameters; propwash.world is where users find them."""
+"""The items of a scene, as frozen parameters; propwash.world exports them."""
 
 # Annotations are read at run time (units, file format), so they are not postponed here.
 import math
@@ -8,13 +8,13 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash._checks import refusal
+from propwash import _rotation
+from propwash._checks import LEVEL, refusal
 from propwash.vehicle.fields import Conversion, Field, ParameterSet, Quaternion, Vector3
 
 MarkerCorners = tuple[int, int, int, int]
 
 _ORIGIN: Vector3 = (0.0, 0.0, 0.0)
-_LEVEL: Quaternion = (1.0, 0.0, 0.0, 0.0)
 _GREY: Vector3 = (0.6, 0.6, 0.6)
 
 LARGEST_WORLD = 1e6
@@ -32,16 +32,16 @@ def _corners(value: object, key: str, _unit: str) -> MarkerCorners:
 
 
 def _rows(dtype: type[Any], expected: str) -> Conversion:
-    """Rows of three as an array that cannot be written to."""
+    """Converts rows of three numbers into a read-only array."""
 
     def convert(value: object, key: str, _unit: str) -> NDArray[Any]:
         try:
-            given = np.asarray(value)
-            if given.dtype.kind not in ("iu" if dtype is np.int32 else "iuf"):
-                raise ValueError("not such numbers")
-            rows = given.astype(dtype)
-            if not np.array_equal(rows, given):
-                raise ValueError("numbers change")
+            array = np.asarray(value)
+            if array.dtype.kind not in ("iu" if dtype is np.int32 else "iuf"):
+                raise TypeError
+            rows = array.astype(dtype)
+            if not np.array_equal(rows, array):
+                raise ValueError
         except (TypeError, ValueError):
             raise refusal(key, value, expected) from None
         if rows.ndim != 2 or rows.shape[1] != 3:
@@ -52,23 +52,17 @@ def _rows(dtype: type[Any], expected: str) -> Conversion:
     return convert
 
 
-_Vertices = Annotated[NDArray[np.float64], _rows(np.float64, "rows of 3 numbers in m")]
-_Triangles = Annotated[NDArray[np.int32], _rows(np.int32, "rows of 3 indices of vertices")]
-
-
 class Item(ParameterSet, frozen=True, kw_only=True):
-    """A thing of a scene: name, look and place."""
+    """An item of a scene: name, category, colour and pose."""
 
     shape: ClassVar[str] = ""
-    """What the class is called in a scene file."""
+    """The name of the class in a scene file."""
 
-    name: Annotated[str, Field("", "of its own in the scene")]
-    category: Annotated[str, Field("", "what it is, for segmentation")] = "obstacle"
+    name: Annotated[str, Field("", "unique in the scene")]
+    category: Annotated[str, Field("", "class for segmentation")] = "obstacle"
     colour: Annotated[Vector3, Field("", "sRGB, 0 to 1")] = _GREY
     position: Annotated[Vector3, Field("m", "of its centre, world frame")] = _ORIGIN
-    attitude: Annotated[Quaternion, Field("", "(w, x, y, z), from its own axes to the world's")] = (
-        _LEVEL
-    )
+    attitude: Annotated[Quaternion, Field("", "(w, x, y, z), from item axes to world axes")] = LEVEL
 
     @property
     def yaw(self) -> float:
@@ -77,18 +71,15 @@ class Item(ParameterSet, frozen=True, kw_only=True):
         return math.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
 
     def moved(self, offset: Vector3, yaw: float = 0.0) -> Self:
-        """A copy moved by `offset` [m] and turned about the world's z by `yaw` [rad]."""
-        w, x, y, z = self.attitude
-        c, s = math.cos(0.5 * yaw), math.sin(0.5 * yaw)
-        px, py, pz = self.position
+        """A copy translated by `offset` [m] and rotated about the world's z axis by `yaw` [rad]."""
         return self.replace(
-            position=(px + offset[0], py + offset[1], pz + offset[2]),
-            attitude=(c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w),
+            position=[a + b for a, b in zip(self.position, offset, strict=True)],
+            attitude=_rotation.product(_rotation.about_z(yaw), self.attitude),
         )
 
 
 class Plane(Item, frozen=True, kw_only=True):
-    """The plane z = 0 of its own frame, without end; solid below."""
+    """The infinite plane z = 0 of its item frame; solid below."""
 
     shape = "plane"
 
@@ -98,7 +89,7 @@ class Box(Item, frozen=True, kw_only=True):
 
     shape = "box"
 
-    size: Annotated[Vector3, Field("m", "its edges along x, y, z")]
+    size: Annotated[Vector3, Field("m", "edge lengths along x, y, z")]
 
 
 class Sphere(Item, frozen=True, kw_only=True):
@@ -110,7 +101,7 @@ class Sphere(Item, frozen=True, kw_only=True):
 
 
 class Cylinder(Item, frozen=True, kw_only=True):
-    """A capped cylinder about its own z axis."""
+    """A capped cylinder about the z axis of its item frame."""
 
     shape = "cylinder"
 
@@ -119,17 +110,17 @@ class Cylinder(Item, frozen=True, kw_only=True):
 
 
 class Gate(Item, frozen=True, kw_only=True):
-    """Four bars about a rectangular opening, which is passed along its own +x.
+    """Four bars around a rectangular opening, which vehicles pass along +x of the item frame.
 
-    Its four markers "<name>_1" to "<name>_4" are at the corners of the opening, in the face from
-    which it is entered.
+    Its four markers "<name>_1" to "<name>_4" are at the corners of the opening, on the front face
+    (-x).
     """
 
     shape = "gate"
 
     width: Annotated[float, Field("m", "of the opening, along y")]
     height: Annotated[float, Field("m", "of the opening, along z")]
-    border: Annotated[float, Field("m", "breadth of the bars")] = 0.2
+    border: Annotated[float, Field("m", "width of the bars")] = 0.2
     depth: Annotated[float, Field("m", "of the bars, along x")] = 0.1
     marker_corners: Annotated[
         MarkerCorners,
@@ -137,20 +128,20 @@ class Gate(Item, frozen=True, kw_only=True):
         Field(
             "",
             "the corner of each marker: 0 upper left, 1 upper right, 2 lower right, 3 lower left, "
-            "as seen by who passes",
+            "seen along +x",
         ),
     ] = (0, 1, 2, 3)
 
 
 class Mesh(Item, frozen=True, kw_only=True, eq=False):
-    """Triangles, seen from both sides: a surface, nothing is inside."""
+    """A two-sided surface of triangles, without an inside."""
 
     shape = "mesh"
 
     vertices: Annotated[
         NDArray[np.float64],
         _rows(np.float64, "rows of 3 numbers in m"),
-        Field("m", "(k, 3), in its own frame"),
+        Field("m", "(k, 3), item frame"),
     ]
     triangles: Annotated[
         NDArray[np.int32],
@@ -171,16 +162,16 @@ class Mesh(Item, frozen=True, kw_only=True, eq=False):
 
 
 class Marker(ParameterSet, frozen=True, kw_only=True):
-    """An infrared beacon beside those of the gates."""
+    """An infrared beacon, in addition to those of the gates."""
 
     table = "markers"
 
-    name: Annotated[str, Field("", "of its own among all markers")]
+    name: Annotated[str, Field("", "unique among all markers")]
     position: Annotated[Vector3, Field("m", "world frame")]
 
 
 class Start(ParameterSet, frozen=True, kw_only=True):
-    """Where a vehicle starts."""
+    """The initial position and heading of a vehicle."""
 
     table = "start"
 
@@ -200,8 +191,3 @@ class Start(ParameterSet, frozen=True, kw_only=True):
 KINDS: dict[str, type[Item]] = {
     kind.shape: kind for kind in (Plane, Box, Sphere, Cylinder, Gate, Mesh)
 }
-
-
-def turned(yaw: float) -> Quaternion:
-    """The attitude of a heading [rad]."""
-    return (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))

@@ -1,4 +1,4 @@
-"""Triangles from Wavefront OBJ and STL files; colours, normals and textures are left."""
+"""Reads triangles from Wavefront OBJ and STL files; ignores colours, normals and textures."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Row = tuple[float, ...]
 
 
 def read(path: Path) -> Triangles:
-    """Vertices (k, 3) and triangles (n, 3).
+    """Reads vertices (k, 3) and triangles (n, 3).
 
-    Raises ParameterError, which names the file and the line, or the triangle of a binary STL file.
+    Raises ParameterError that names the file and the line, or the triangle of a binary STL file.
     """
     suffix = path.suffix.lower()
     if suffix not in (".obj", ".stl"):
@@ -31,15 +31,15 @@ def read(path: Path) -> Triangles:
             vertices, triangles = _obj(_files.read_text(path, "an OBJ file", ParameterError))
         else:
             vertices, triangles = _stl(path)
-    except _Wrong as error:
+    except _LineError as error:
         raise ParameterError(f"{path}, {error}") from None
     if len(triangles) == 0:
         raise ParameterError(f"{path}: expected a mesh, it has no triangles")
     return vertices, triangles
 
 
-class _Wrong(Exception):
-    """What is wrong with a line."""
+class _LineError(Exception):
+    """An invalid line."""
 
     def __init__(self, number: int, line: str, expected: str) -> None:
         super().__init__(f"line {number}: {shown(line.strip())}: expected {expected}")
@@ -57,9 +57,9 @@ def _obj(text: str) -> Triangles:
         elif words[0] == "f":
             faces.append((number, line, _corners(number, line, words, len(vertices))))
     triangles: list[tuple[int, int, int]] = []
-    for number, line, corners in faces:  # corners may come before their vertices
+    for number, line, corners in faces:  # faces may precede their vertices
         if max(corners) >= len(vertices):
-            raise _Wrong(number, line, f"indices of vertices, of which there are {len(vertices)}")
+            raise _LineError(number, line, f"indices of the {len(vertices)} vertices")
         triangles += [(corners[0], a, b) for a, b in itertools.pairwise(corners[1:])]
     return _rows(vertices), np.array(triangles, dtype=np.int32).reshape(-1, 3)
 
@@ -71,20 +71,19 @@ def _vertex(number: int, line: str, words: list[str]) -> Row:
     except ValueError:
         row = ()
     if len(row) != 3 or not all(math.fabs(x) <= LARGEST_WORLD for x in row):
-        raise _Wrong(number, line, f"{words[0]} and 3 numbers, at most {LARGEST_WORLD:g} m")
+        raise _LineError(number, line, f"{words[0]} and 3 numbers, at most {LARGEST_WORLD:g} m")
     return row
 
 
 def _corners(number: int, line: str, words: list[str], vertices: int) -> list[int]:
-    """Indices from 0; those of the file begin at 1, or count from the last vertex: -1."""
+    """Indices from 0; the file counts from 1, or backwards from the last vertex with -1."""
     try:
-        given = [int(word.split("/")[0]) for word in words[1:]]
+        indices = [int(word.split("/")[0]) for word in words[1:]]
     except ValueError:
-        given = []
-    corners = [k - 1 if k > 0 else vertices + k for k in given]
-    if len(corners) < 3 or 0 in given or min(corners) < 0:
-        expected = "f and at least 3 indices of vertices, from 1 or from -1"
-        raise _Wrong(number, line, expected)
+        indices = []
+    corners = [k - 1 if k > 0 else vertices + k for k in indices]
+    if len(corners) < 3 or 0 in indices or min(corners) < 0:
+        raise _LineError(number, line, "f and at least 3 indices of vertices, from 1 or from -1")
     return corners
 
 
@@ -102,8 +101,8 @@ def _stl(path: Path) -> Triangles:
         rows = _stl_text(_files.read_text(path, "an STL file", ParameterError))
     else:
         raise ParameterError(
-            f"{path}: expected an STL file, which begins with 'solid' or has 84 + 50 bytes for "
-            f"each triangle; it has {len(data)} bytes, for {count} triangles it would have {size}"
+            f"{path}: expected an STL file, which begins with 'solid' or has 84 bytes and 50 for "
+            f"each triangle: {size} bytes for the stated {count} triangles, got {len(data)}"
         )
     vertices, indices = np.unique(rows, axis=0, return_inverse=True)
     return vertices, indices.astype(np.int32).reshape(-1, 3)
@@ -130,9 +129,9 @@ def _stl_text(text: str) -> NDArray[np.float64]:
         if words[0] == "vertex":
             rows.append(_vertex(number, line, words))
         if len(rows) % 3 != 0 and words[0] in ("endloop", "endfacet", "facet", "endsolid"):
-            raise _Wrong(number, line, "3 vertices in each facet before it")
+            raise _LineError(number, line, "3 vertices in each preceding facet")
     if len(rows) % 3 != 0:
-        raise _Wrong(number, line, "3 vertices in each facet; the file ends in one")
+        raise _LineError(number, line, "3 vertices in each facet; the file ends within one")
     return _rows(rows)
 
 

@@ -1,4 +1,4 @@
-"""Rays against large meshes through Embree, where the package embreex is installed."""
+"""Ray casts against large meshes with Embree, if the package embreex is installed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
+from propwash._checks import choice
 from propwash._rotation import rotation
 from propwash.world._items import Item, Marker, Mesh
 
-MOST_TRIANGLES = 500  # of a mesh that stays with the other shapes
+MAX_TRIANGLES = 500  # of a mesh that the extension module handles
 _MARGIN = 1e-4  # m, sight_margin of raycast.hpp
-_ROUNDING = 8.0 * float(np.finfo(np.float32).eps)  # its sight_rounding, of Embree's numbers
+_ROUNDING = 8.0 * float(np.finfo(np.float32).eps)  # sight_rounding of raycast.hpp, for float32
 
 
-def wanted(items: Sequence[Item], meshes: str) -> bool:
-    """Whether Embree is to be used: "auto" asks whether it is there."""
-    if meshes not in ("auto", "own", "embree"):
-        raise ValueError(f"meshes: expected 'auto', 'own' or 'embree', got {meshes!r:.100}")
-    if meshes == "own" or not any(_is_large(item) for item in items):
+def uses_embree(items: Sequence[Item], meshes: str) -> bool:
+    """Whether to use Embree; "auto" uses it if it is installed."""
+    if choice("meshes", meshes, ("auto", "own", "embree")) == "own" or not any(
+        _is_large(item) for item in items
+    ):
         return False
     try:
         importlib.import_module("embreex")
@@ -36,21 +37,23 @@ def wanted(items: Sequence[Item], meshes: str) -> bool:
 
 
 def _is_large(item: Item) -> bool:
-    return isinstance(item, Mesh) and len(item.triangles) > MOST_TRIANGLES
+    return isinstance(item, Mesh) and len(item.triangles) > MAX_TRIANGLES
 
 
 class MeshRays:
-    """A scene of which Embree looks at the large meshes, in float32, and `_core` at the rest."""
+    """A scene whose large meshes are handled by Embree in float32, and the rest by `_core`."""
 
     def __init__(self, items: Sequence[Item], markers: Sequence[Marker]) -> None:
-        self._rest = _core.SceneIndex(items, markers, MOST_TRIANGLES)
+        self._rest = _core.SceneIndex(items, markers, MAX_TRIANGLES)
         scene = importlib.import_module("embreex.rtcore_scene").EmbreeScene
         self._embree: Any = scene(robust=True)  # no cracks where triangles meet
         triangle_mesh = importlib.import_module("embreex.mesh_construction").TriangleMesh
         ids = []
         for i, item in enumerate(items):
             if isinstance(item, Mesh) and _is_large(item):
-                corners = _in_world(item)[item.triangles]
+                attitude = np.array(item.attitude) / np.linalg.norm(item.attitude)
+                vertices = item.vertices @ rotation(attitude).T + item.position
+                corners = vertices[item.triangles]
                 triangle_mesh(self._embree, np.ascontiguousarray(corners, dtype=np.float32))
                 ids.append(i)
         self._ids = np.array(ids, dtype=np.int32)
@@ -62,7 +65,7 @@ class MeshRays:
         normals: bool,
         pool: _core.ThreadPool | None,
     ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[Any] | None]:
-        """Distance, id and normal of rays (n, 3), as _core.SceneIndex has them."""
+        """Distance, id and normal of rays (n, 3), as returned by _core.SceneIndex."""
         single = rows[0].dtype == np.float32
         call = self._rest.raycast_float32 if single else self._rest.raycast_float64
         distance, ids, normal = call(*rows, max_range, normals, pool)
@@ -77,7 +80,7 @@ class MeshRays:
     def visible(
         self, rows: tuple[NDArray[Any], NDArray[Any]], pool: _core.ThreadPool | None
     ) -> NDArray[np.bool_]:
-        """Whether lines between points (n, 3) are free."""
+        """Whether lines between points (n, 3) are unobstructed."""
         single = rows[0].dtype == np.float32
         call = self._rest.visible_float32 if single else self._rest.visible_float64
         free: NDArray[np.bool_] = call(*rows, pool)
@@ -100,13 +103,12 @@ class MeshRays:
         reach: NDArray[Any],
         max_range: float,
     ) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.int32], NDArray[Any]]:
-        """Rows that meet a mesh before `reach`; how far, which mesh, and the normal there."""
+        """Rows that hit a mesh nearer than `reach`, with distance, mesh and normal."""
         with np.errstate(invalid="ignore"):
             sound = np.isfinite(np.abs(origins).sum(axis=1) + length) & (length > 0.0) & (reach > 0)
         rows = np.flatnonzero(sound)
         if len(rows) == 0:
-            nothing = np.zeros(0)
-            return rows, nothing, np.zeros(0, dtype=np.int32), np.zeros((0, 3))
+            return rows, np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros((0, 3))
         along = (directions[rows] / length[rows, None]).astype(np.float32)
         bound = np.minimum(np.minimum(reach[rows], max_range), 1e30).astype(np.float32)
         met = self._embree.run(
@@ -117,9 +119,3 @@ class MeshRays:
         across /= np.linalg.norm(across, axis=1, keepdims=True)
         across *= np.where(np.sum(across * along[found], axis=1) > 0.0, -1.0, 1.0)[:, None]
         return rows[found], met["tfar"][found], met["geomID"][found], across
-
-
-def _in_world(item: Mesh) -> NDArray[np.float64]:
-    """The vertices (k, 3) in the world."""
-    attitude = np.array(item.attitude) / np.linalg.norm(item.attitude)
-    return np.asarray(item.vertices @ rotation(attitude).T + item.position)

@@ -1,8 +1,9 @@
-"""The scene: rays, lines of sight, collisions and markers of its items."""
+"""The scene: ray casts, lines of sight, collisions and markers of its items."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
@@ -10,11 +11,9 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks as given
-from propwash import _core
+from propwash import _checks, _core
 from propwash._checks import ParameterError, nearest
 from propwash.fleet.threads import ThreadPool, pool_of
-from propwash.world import _arguments as checked
 from propwash.world import _files as _scene_files
 from propwash.world import _mesh_rays
 from propwash.world._items import Gate, Item, Marker, Start
@@ -23,32 +22,32 @@ Meshes = Literal["auto", "own", "embree"]
 
 
 class RayHits(NamedTuple):
-    """What rays meet first; the leading axes are those of the rays."""
+    """The first hits of rays; the leading axes are those of the rays."""
 
     distance: NDArray[Any]
-    """(…,) m; infinity where nothing is met"""
+    """(…,) m; infinity for a ray that hits nothing"""
     id: NDArray[np.int32]
-    """(…,) the item's place in `scene.items`; -1 where nothing is met"""
+    """(…,) index of the item in `scene.items`; -1 for a ray that hits nothing"""
     normal: NDArray[Any] | None
-    """(…, 3) unit, world frame, against the ray; zero where nothing is met; None if not asked"""
+    """(…, 3) unit, world frame, towards the origin; zero without a hit; None: not requested"""
 
 
 class Collisions(NamedTuple):
-    """Which bodies touch something; the leading axes are those of the positions."""
+    """Contacts of bodies; the leading axes are those of the positions."""
 
     collided: NDArray[np.bool_]
     """(…,)"""
     id: NDArray[np.int32]
-    """(…,) the least id of the items that are touched; -1 where none is"""
+    """(…,) the smallest id of the touched items; -1: none"""
 
 
 class SphereHits(NamedTuple):
-    """What moving spheres touch first; the leading axes are those of the ways."""
+    """First contacts of moving spheres; the leading axes are those of the paths."""
 
     fraction: NDArray[np.float64]
-    """(…,) of the way from start to end, at the first contact; 1 where nothing is touched"""
+    """(…,) of the path from start to end at the first contact; 1 without contact"""
     id: NDArray[np.int32]
-    """(…,) the item's place in `scene.items`; -1 where nothing is touched"""
+    """(…,) index of the item in `scene.items`; -1 without contact"""
 
 
 class Markers(NamedTuple):
@@ -61,14 +60,15 @@ class Markers(NamedTuple):
 
 
 class Scene:
-    """What stands in the world. It does not change; threads may share it.
+    """The static items of a world. A scene is immutable; threads may share it.
 
-    items: Plane, Box, Sphere, Cylinder, Gate, Mesh of this module; the id of an item is its place.
-    markers: Marker, beside the four of each gate. start: where a vehicle starts, a Start or None.
-    meshes: who looks at meshes of more than 500 triangles in raycast() and visible(): "embree"
-        through the package embreex (extra [mesh]), "own", or "auto": Embree where it is installed.
+    items: Plane, Box, Sphere, Cylinder, Gate or Mesh; the id of an item is its index.
+    markers: Marker objects, in addition to the four of each gate.
+    start: the initial pose of a vehicle, a Start or None.
+    meshes: what casts rays against meshes of more than 500 triangles in raycast() and visible():
+        "embree" (package embreex, extra [mesh]), "own" (propwash), or "auto": Embree if installed.
 
-    Raises ParameterError for items that cannot be and for a name that is there twice.
+    Raises ParameterError for invalid items and duplicate names.
 
     >>> scene = Scene([Plane(name="ground"), Box(name="crate", size=(1, 1, 1))])
     """
@@ -100,7 +100,7 @@ class Scene:
             raise ParameterError(str(error)) from None
         self._meshes: Meshes = meshes
         self._mesh_rays: _mesh_rays.MeshRays | None = None
-        if _mesh_rays.wanted(self._items, meshes):
+        if _mesh_rays.uses_embree(self._items, meshes):
             self._mesh_rays = _mesh_rays.MeshRays(self._items, self._own_markers)
         marker_names, position = self._core.markers()
         position.setflags(write=False)
@@ -110,15 +110,15 @@ class Scene:
     def load(
         cls, scene: str | PathLike[str], seed: int | None = None, *, meshes: Meshes = "auto"
     ) -> Self:
-        """A scene by its name (`scene_names()`) or by the path of a TOML file.
+        """Loads a scene by its name (`scene_names()`) or the path of a TOML file.
 
-        seed: of a procedural scene (None stands for 0), and of the perturbation of a course: None
-        leaves every gate at its nominal place, any number moves it within the bounds of the file.
+        seed: of a procedural scene (None: 0) and of the perturbation of items: None leaves them at
+        their nominal poses, a number moves them within the bounds given in the file.
 
         Raises ParameterError, which names the file.
         """
         if seed is not None:
-            seed = given.whole_number("seed", seed, 0, 2**64 - 1)
+            seed = _checks.seed(seed)
         path = _scene_files.find(scene)
         found = _scene_files.read(path, seed)
         try:
@@ -133,7 +133,7 @@ class Scene:
             raise ParameterError(f"{path}: {error}") from None
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes a scene file, in which what a seed decides is decided."""
+        """Writes a scene file; random items and perturbations keep their drawn values."""
         parts = _scene_files.SceneFile(
             self._name, list(self._items), list(self._own_markers), self._start
         )
@@ -146,7 +146,7 @@ class Scene:
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """All items; an id is a place in it."""
+        """All items; the id of an item is its index."""
         return self._items
 
     @property
@@ -156,22 +156,22 @@ class Scene:
 
     @property
     def gates(self) -> tuple[Gate, ...]:
-        """The gates in their order, which is that of the course where there is one."""
+        """The gates in the order of the items, which is the order of a course."""
         return tuple(item for item in self._items if isinstance(item, Gate))
 
     @property
     def markers(self) -> Markers:
-        """All beacons: those of gates and the scene's own. "<gate>_1" to "<gate>_4" for a gate."""
+        """All beacons: "<gate>_1" to "<gate>_4" of each gate, and those of `markers`."""
         return self._markers
 
     @property
     def start(self) -> Start | None:
-        """Where a vehicle starts, if the scene says so."""
+        """The initial pose of a vehicle; None if the scene has none."""
         return self._start
 
     @property
     def core(self) -> _core.SceneIndex:
-        """The scene as the compiled part knows it."""
+        """The scene of the extension module."""
         return self._core
 
     def __len__(self) -> int:
@@ -203,8 +203,13 @@ class Scene:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = (self._items, self._name, self._own_markers, self._start, self._meshes)
-        return _rebuilt, (type(self), *parts)
+        options: dict[str, Any] = {
+            "name": self._name,
+            "markers": self._own_markers,
+            "start": self._start,
+            "meshes": self._meshes,
+        }
+        return partial(type(self), **options), (self._items,)
 
     def raycast(
         self,
@@ -215,22 +220,24 @@ class Scene:
         normals: bool = True,
         threads: int | ThreadPool = 1,
     ) -> RayHits:
-        """What rays meet first.
+        """Casts rays and returns their first hits.
 
-        origins, directions: (…, 3) m and of any length but zero, world frame, broadcast against
-            each other. Where both are float32 so is all that is computed, at twice the speed.
-        max_range: m. normals: False leaves them out. threads: as of a Fleet, for many rays.
+        origins, directions: (…, 3) m and of any non-zero length, world frame, broadcast against
+            each other. If both are float32, all computations are, at twice the speed.
+        max_range: m. normals: whether to compute normals. threads: as for a Fleet.
 
-        A ray whose numbers are not finite meets nothing. Bodies are hollow to rays: a ray that
-        starts inside meets the surface on its way out. Raises ValueError for other shapes.
+        A ray that is not finite hits nothing. Bodies are hollow to rays: a ray that starts inside
+        hits the surface from within. Raises ValueError or TypeError for invalid arguments.
         """
-        rows, shape, single = checked.two_rows("origins", origins, "directions", directions)
-        most, pool = checked.reach(max_range), pool_of(threads)
+        shape, rows = _checks.vector_pairs("origins", origins, "directions", directions)
+        reach = _checks.positive("max_range", max_range, "m", infinite=True)
+        pool = pool_of(threads)
         if self._mesh_rays is not None:
-            distance, ids, normal = self._mesh_rays.raycast(rows, most, normals, pool)
+            distance, ids, normal = self._mesh_rays.raycast(rows, reach, normals, pool)
         else:
+            single = rows[0].dtype == np.float32
             call = self._core.raycast_float32 if single else self._core.raycast_float64
-            distance, ids, normal = call(*rows, most, normals, pool)
+            distance, ids, normal = call(*rows, reach, normals, pool)
         return RayHits(
             distance.reshape(shape),
             ids.reshape(shape),
@@ -240,17 +247,18 @@ class Scene:
     def visible(
         self, start: ArrayLike, end: ArrayLike, *, threads: int | ThreadPool = 1
     ) -> NDArray[np.bool_]:
-        """(…,) whether the lines between points meet nothing.
+        """(…,) whether the lines between points are unobstructed.
 
-        start, end: (…, 3) m, world frame, broadcast against each other. What touches a line within
-        0.1 mm of its ends, or some roundings far from the origin, does not count; a line that is
-        not of finite numbers is not free. Raises ValueError for other shapes.
+        start, end: (…, 3) m, world frame, broadcast against each other. Contacts within 0.1 mm (far
+        from the origin: a few rounding errors) of the ends are ignored; a line that is not finite
+        is not visible. Raises ValueError or TypeError for invalid arguments.
         """
-        rows, shape, single = checked.two_rows("start", start, "end", end)
+        shape, rows = _checks.vector_pairs("start", start, "end", end)
         free: NDArray[np.bool_]
         if self._mesh_rays is not None:
             free = self._mesh_rays.visible(rows, pool_of(threads))
         else:
+            single = rows[0].dtype == np.float32
             call = self._core.visible_float32 if single else self._core.visible_float64
             free = call(*rows, pool_of(threads))
         return free.reshape(shape)
@@ -262,49 +270,40 @@ class Scene:
         radius: float | None = None,
         size: ArrayLike | None = None,
     ) -> Collisions:
-        """Which vehicles touch something.
+        """Tests vehicles for contact with items.
 
-        position: (…, 3) m, world frame. A vehicle is a sphere of `radius` [m], or a box of edges
-        `size` [m] along its body axes, for which attitude is (…, 4), (w, x, y, z) from body to
-        world, level where None. Bodies are solid, planes below, meshes are surfaces. A position
-        that is not finite touches nothing. Raises ValueError for what cannot be.
+        position: (…, 3) m, world frame. A vehicle is a sphere of `radius` [m], or a box with edges
+        `size` [m] along its body axes, whose attitude is (…, 4), (w, x, y, z) from body to world,
+        level by default. Items are solid, planes below, meshes are surfaces. A position that is not
+        finite touches nothing. Raises ValueError or TypeError for invalid arguments.
         """
         if (radius is None) == (size is None):
             raise ValueError("expected a radius (sphere) or a size (box), one of the two")
-        places, shape = checked.rows("position", position, 3)
-        turns: NDArray[np.float64] | None = None
-        edges = (0.0, 0.0, 0.0)
-        if size is not None:
-            edges = checked.edges(size)
-            level = (1.0, 0.0, 0.0, 0.0)
-            turns = checked.attitudes(level if attitude is None else attitude, shape)
-        reach = 0.0 if radius is None else checked.positive_radius(radius)
-        ids = self._core.collide(places, turns, reach, edges).reshape(shape)
+        if size is None:
+            shape, rows = _checks.flattened("position", position, 3)
+            places = np.ascontiguousarray(rows, dtype=np.float64)
+            sphere = _checks.positive("radius", radius, "m")
+            ids = self._core.collide(places, None, sphere, (0.0, 0.0, 0.0))
+        else:
+            shape, places, attitudes = _checks.poses(position, attitude, np.dtype(np.float64))
+            edges = _checks.shaped("size", size, (3,), unit="m")
+            _checks.refuse_where(edges <= 0.0, "size", edges, 1, "3 finite numbers > 0 [m]")
+            ids = self._core.collide(places, attitudes, 0.0, tuple(edges.tolist()))
+        ids = ids.reshape(shape)
         return Collisions(ids >= 0, ids)
 
     def spherecast(self, start: ArrayLike, end: ArrayLike, radius: float) -> SphereHits:
-        """What spheres that move straight from `start` to `end` touch first.
+        """Moves spheres straight from `start` to `end` and returns their first contacts.
 
-        start, end: (…, 3) m, world frame, broadcast against each other. radius: m. Bodies are
-        solid, planes below, meshes are surfaces; a sphere that touches something at its start has
-        the fraction 0. A way that is not finite touches nothing. Raises ValueError for other
-        shapes and for a radius that is not positive.
+        start, end: (…, 3) m, world frame, broadcast against each other. radius: m, > 0. Items are
+        solid, planes below, meshes are surfaces; a sphere in contact at its start has the fraction
+        0. A path that is not finite touches nothing. Raises ValueError or TypeError for invalid
+        arguments.
         """
-        rows, shape, _ = checked.two_rows("start", start, "end", end)
+        shape, rows = _checks.vector_pairs("start", start, "end", end)
         a, b = (np.asarray(each, dtype=np.float64) for each in rows)
-        fraction, ids = self._core.spherecast(a, b, checked.positive_radius(radius))
+        fraction, ids = self._core.spherecast(a, b, _checks.positive("radius", radius, "m"))
         return SphereHits(fraction.reshape(shape), ids.reshape(shape))
-
-
-def _rebuilt(
-    kind: type[Scene],
-    items: tuple[Item, ...],
-    name: str,
-    markers: tuple[Marker, ...],
-    start: Start | None,
-    meshes: Meshes,
-) -> Scene:
-    return kind(items, name=name, markers=markers, start=start, meshes=meshes)
 
 
 def scene_names() -> list[str]:

@@ -1,11 +1,11 @@
-"""Vehicle files: those that are shipped, by name, and your own, by path.
+"""Vehicle files: shipped ones by name, others by path.
 
     vehicles.names()                             # the shipped multicopters
-    vehicles.load("blackbird")                   # their parameters
+    vehicles.load("blackbird")                   # parameters of a vehicle
     vehicles.load("mine.toml")
     vehicles.load("car", kind=pw.CarParameters)
 
-`docs/vehicles.md` describes the format. Classes that fly a vehicle take a name or a path directly.
+`docs/vehicles.md` describes the format. Classes of vehicles also accept a name or a path.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ def load(
     vehicle: str | PathLike[str] | VehicleParameters | CarParameters,
     kind: Kind = VehicleParameters,
 ) -> VehicleParameters | CarParameters:
-    """The parameters of a shipped vehicle, by name, or of a vehicle file, by path.
+    """Loads the parameters of a shipped vehicle, by name, or of a vehicle file, by path.
 
-    vehicle: a text that ends in `.toml` or holds a path separator is a path. Parameters are
-        returned as they are.
+    vehicle: a string that ends in `.toml` or contains a path separator is a path. Parameters are
+        returned unchanged.
     kind: VehicleParameters for a multicopter, CarParameters for a car, None for either.
 
-    Raises ParameterError, which names file, key, value and what was expected, or for a vehicle of
-    the other kind. Ranges are checked by the class that flies the vehicle, or by `pw.validate`.
+    Raises ParameterError that names file, key, value and what was expected, also for a vehicle of
+    the other kind. The class that uses the vehicle checks ranges, as does `pw.validate`.
     """
     _check(kind)
     if isinstance(vehicle, VehicleParameters | CarParameters):
@@ -82,17 +82,17 @@ def load(
 def path(vehicle: str | PathLike[str]) -> Path:
     """The file of a shipped vehicle, by name, or the path of a file that exists.
 
-    Raises ParameterError, with the nearest name, where there is none.
+    Raises ParameterError with the most similar name if there is none.
     """
     if not isinstance(vehicle, str | PathLike):
         raise ParameterError(
-            f"vehicle = {vehicle!r}: expected a name, the path of a TOML file, or parameters"
+            f"vehicle = {vehicle!r:.100}: expected a name, the path of a TOML file, or parameters"
         )
     return _files.find_shipped("vehicle", _FOLDER, vehicle)
 
 
 def sources(vehicle: str | PathLike[str]) -> dict[str, str]:
-    """Where the numbers of a vehicle file come from: dotted key, or table, to text."""
+    """The sources of the numbers in a vehicle file: dotted key or table to text."""
     return _reader.read_sources(path(vehicle))
 
 

@@ -1,7 +1,7 @@
-"""Reads vehicle files: TOML with the tables of the parameter classes and a few conveniences.
+"""Reads vehicle files: TOML with the tables of the parameter classes and additional keys.
 
-Conveniences, resolved here: `[rotor]` gives defaults to every `[[rotors]]` entry,
-`motor.time_constant` sets both up and down, `[[rotors]]` may hold the parameters of its motor,
+The additional keys: `[rotor]` holds defaults of every `[[rotors]]` entry, `motor.time_constant`
+sets both up and down, `[[rotors]]` may hold parameters of the motor of that rotor, and
 `rate_controller.filter_cutoff` [Hz] sets a Butterworth `rate_controller.filter`.
 `docs/vehicles.md` describes the format.
 """
@@ -33,11 +33,11 @@ TABLES: dict[str, type[p.ParameterSet]] = {
 }
 ROTOR_DEFAULTS = ("axis", "thrust_coefficient", "torque_coefficient", "inertia")
 LAGS = ("time_constant_up", "time_constant_down")
-OF_MOTOR = (*LAGS, "speed_min", "speed_max")  # what [[rotors]] may hold of its motor
+MOTOR_KEYS = (*LAGS, "speed_min", "speed_max")  # motor parameters that [[rotors]] may hold
 _NEEDED = ", which every vehicle needs"
 _HEAD = ("name", "kind", "sources")
 
-# suffix: the SI unit that is meant, and what to multiply by
+# suffix: the corresponding SI unit and the factor
 _SUFFIXES: dict[str, tuple[str, float]] = {
     "g": ("kg", 1e-3),
     "cm": ("m", 1e-2),
@@ -71,7 +71,7 @@ def read(path: Path) -> p.VehicleParameters | p.CarParameters:
 
 
 def read_sources(path: Path) -> dict[str, str]:
-    """The table [sources] of a vehicle file."""
+    """Reads the table [sources] of a vehicle file."""
     try:
         return _read_sources(_files.read_toml(path, ParameterError))
     except ParameterError as error:
@@ -102,23 +102,23 @@ def _multicopter(tables: dict[str, Any]) -> p.VehicleParameters:
 def _rotors(
     tables: dict[str, Any],
 ) -> tuple[tuple[p.RotorParameters, ...], list[dict[str, float]]]:
-    """The rotors, and for each what its table holds of its motor."""
+    """The rotors, and for each the motor parameters in its table."""
     defaults = _table(tables.get("rotor", {}), "rotor")
     files.refuse_unknown(defaults, ROTOR_DEFAULTS, "rotor", _hint)
     entries = tables["rotors"]
     if not isinstance(entries, list) or not entries:
         raise refusal("rotors", entries, "one [[rotors]] table for each rotor")
     rotors, motors = [], []
-    known = (*p.RotorParameters.__struct_fields__, *OF_MOTOR, "time_constant")
+    known = (*p.RotorParameters.__struct_fields__, *MOTOR_KEYS, "time_constant")
     for i, entry in enumerate(entries):
         key = f"rotors[{i}]"
         table = _lags({**defaults, **_table(entry, key)}, key)
         files.refuse_unknown(table, known, key, _hint)
-        own = {name: table.pop(name) for name in OF_MOTOR if name in table}
+        motor = {name: table.pop(name) for name in MOTOR_KEYS if name in table}
         motors.append(
             {
                 name: values.number(value, f"{key}.{name}", p.MotorParameters.field(name).unit)
-                for name, value in own.items()
+                for name, value in motor.items()
             }
         )
         rotors.append(_set(p.RotorParameters, table, key))
@@ -126,20 +126,19 @@ def _rotors(
 
 
 def _motor(table: dict[str, Any], motors: list[dict[str, float]]) -> dict[str, Any]:
-    """The table [motor], with a number for each rotor of what [[rotors]] holds of it."""
+    """The table [motor], with one number per rotor for keys that occur in [[rotors]]."""
     known = (*p.MotorParameters.__struct_fields__, "time_constant")
     files.refuse_unknown(table, known, "motor", _hint)
     table = _lags(table, "motor")
-    for name in OF_MOTOR:
-        if not any(name in own for own in motors):
+    for name in MOTOR_KEYS:
+        if not any(name in motor for motor in motors):
             continue
         common = table.get(name, 0.0 if name == "speed_min" else None)
         if isinstance(common, list):
             raise ParameterError(
-                f"motor.{name} has a number for each rotor, and [[rotors]] too: expected one of "
-                "them"
+                f"motor.{name} has a number for each rotor and [[rotors]] too: expected only one"
             )
-        each = [own.get(name, common) for own in motors]
+        each = [motor.get(name, common) for motor in motors]
         if None in each:
             raise ParameterError(
                 f"rotors[{each.index(None)}].{name} is missing: expected it there, or "
@@ -155,13 +154,13 @@ def _motor(table: dict[str, Any], motors: list[dict[str, float]]) -> dict[str, A
 
 
 def _lags(table: dict[str, Any], key: str) -> dict[str, Any]:
-    """A copy of a table in which time_constant stands for up and down."""
-    given = [name for name in LAGS if name in table]
+    """A copy of a table with time_constant replaced by up and down."""
+    both = [name for name in LAGS if name in table]
     if "time_constant" not in table:
         return dict(table)
-    if given:
+    if both:
         raise ParameterError(
-            f"{key}.time_constant and {key}.{given[0]} are both given: expected either "
+            f"{key}.time_constant and {key}.{both[0]} are both given: expected either "
             "time_constant, or time_constant_up and time_constant_down"
         )
     value = values.number_or_each(table["time_constant"], f"{key}.time_constant", "s")

@@ -7,18 +7,18 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from propwash.vehicle import parameters as p
-from propwash.vehicle.files._reader import LAGS, OF_MOTOR, ROTOR_DEFAULTS, TABLES
+from propwash.vehicle.files._reader import LAGS, MOTOR_KEYS, ROTOR_DEFAULTS, TABLES
 from propwash.vehicle.tables import NUMBER_OR_EACH, SOURCES, file_struct
 
 
 def _file_structs() -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
-    """The whole file of a multicopter, and of a car."""
+    """The types of a multicopter file and of a car file."""
     extras: dict[str, tuple[tuple[str, Any, str], ...]] = {
         "motor": (
             (
                 "time_constant",
                 NUMBER_OR_EACH,
-                "stands for time_constant_up and _down, s",
+                "sets time_constant_up and _down, s",
             ),
         ),
         "rate_controller": (
@@ -35,9 +35,9 @@ def _file_structs() -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
         else:
             tables.append((name, table | msgspec.UnsetType, msgspec.UNSET))
     defaults = file_struct(p.RotorParameters, "rotor", optional=ROTOR_DEFAULTS, only=ROTOR_DEFAULTS)
-    of_motor = [(name, float, f"of its motor, in place of motor.{name}") for name in OF_MOTOR]
-    of_motor.append(("time_constant", float, "stands for time_constant_up and _down, s"))
-    rotor = file_struct(p.RotorParameters, "rotors", extra=of_motor, optional=ROTOR_DEFAULTS)
+    motor_keys = [(name, float, f"of its motor, overrides motor.{name}") for name in MOTOR_KEYS]
+    motor_keys.append(("time_constant", float, "sets time_constant_up and _down, s"))
+    rotor = file_struct(p.RotorParameters, "rotors", extra=motor_keys, optional=ROTOR_DEFAULTS)
     multicopter = msgspec.defstruct(
         "multicopter",
         [
@@ -51,7 +51,7 @@ def _file_structs() -> tuple[type[msgspec.Struct], type[msgspec.Struct]]:
         kw_only=True,
         forbid_unknown_fields=True,
     )
-    car = file_struct(p.CarParameters, "car", extra=(("sources", SOURCES, "as for multicopters"),))
+    car = file_struct(p.CarParameters, "car", extra=(("sources", SOURCES, "see multicopters"),))
     car = msgspec.defstruct(
         "car", [("kind", Literal["car"])], bases=(car,), kw_only=True, forbid_unknown_fields=True
     )
