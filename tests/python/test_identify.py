@@ -314,9 +314,9 @@ def test_a_log_that_cannot_be_used_leaves_no_file(
         (["LOG", "--parameters", "thrust, thurst"], r"'thurst' is none of thrust"),
         (["LOG", "--out", "FOLDER/none/mine.toml"], r"expected a file in a folder that exists"),
         (["LOG", "--out", "FOLDER"], r"expected a file in a folder that exists"),
-        (["LOG", "--imu", "--judge"], r"--imu: nothing of it depends on --judge"),
-        (["LOG", "--imu", "--parameters", "thrust"], r"--imu: nothing of it depends on --para"),
-        (["LOG", "--imu", "--vehicle", "hexacopter"], r"--imu: nothing of it depends on --vehi"),
+        (["LOG", "--imu", "--judge"], r"--imu: expected no --judge"),
+        (["LOG", "--imu", "--parameters", "thrust"], r"--imu: expected no --para"),
+        (["LOG", "--imu", "--vehicle", "hexacopter"], r"--imu: expected no --vehi"),
         (["LOG", "LOG", "--imu"], r"--imu: expected one log, got 2"),
         (["LOG", "--imu", "--out", "FOLDER/mine.toml"], r"expected the name of a plot, \.png"),
         (["LOG", "--columns", "FOLDER/none.toml"], r"none\.toml"),
@@ -338,7 +338,7 @@ def test_what_cannot_be_judged_is_refused_before_the_fit(
     simulated: identify.FlightLog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     by_radio = replace(simulated, synchronous=False)
-    monkeypatch.setattr(identify, "read_log", lambda *_, **__: by_radio)
+    monkeypatch.setattr("propwash.logs.read_log", lambda *_, **__: by_radio)
     with pytest.raises(ValueError, match="--judge: expected two logs with poses, or one of comm"):
         _run(["one.csv", "--judge", "--out", str(tmp_path / "mine.toml")])
     assert not list(tmp_path.iterdir())
@@ -356,10 +356,10 @@ def test_a_judge_judges_the_parameters_that_were_asked_for(
         fitted.append(parameters)
         return found
 
-    monkeypatch.setattr(identify, "read_log", lambda *_, **__: simulated)
+    monkeypatch.setattr("propwash.logs.read_log", lambda *_, **__: simulated)
     monkeypatch.setattr(identify, "fit_vehicle", fit)
     monkeypatch.setattr(identify._fit, "fit_vehicle", fit)
-    monkeypatch.setattr(_identify_command, "_plot", lambda figure, file: None)
+    monkeypatch.setattr(_identify_command, "saved", lambda make, file: str(file))
     out = ["--out", str(tmp_path / "mine.toml")]
     _run(["one.csv", "two.csv", "--judge", "--parameters", "thrust,delay", "--threads", "1", *out])
     # all, without the first, without the second, and the beginning of both

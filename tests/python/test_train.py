@@ -182,7 +182,7 @@ def test_the_commands_train_resume_and_fly(
     }  # fmt: skip
     assert (out / "curve.png").read_bytes().startswith(PNG)
     assert list(out.glob("events.out.tfevents*"))
-    with pytest.raises(ValueError, match="--resume goes on from it"):
+    with pytest.raises(ValueError, match="--resume continues from it"):
         command([*teach, "--steps", "1"])
     with pytest.raises(ValueError, match="expected seed 4"):
         command([*teach, "--resume", "--seed", "5"])
@@ -200,13 +200,13 @@ def test_the_commands_train_resume_and_fly(
 def test_ctrl_c_keeps_what_was_learnt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    after = _train_command.Training.after
+    after = _train_command.Training.record
 
     def interrupted(self: Any, told: dict[str, float]) -> None:
         after(self, told)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(_train_command.Training, "after", interrupted)
+    monkeypatch.setattr(_train_command.Training, "record", interrupted)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         command(["train", "hover", "--out", str(tmp_path), "--steps", "1e9"])
@@ -220,8 +220,8 @@ def test_ctrl_c_keeps_what_was_learnt(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "hover", "--steps", "0"], "--steps: expected a number from 1 on, got 0"),
-        (["train", "hover", "--seconds", "nan"], "--seconds: expected a number from 0 on"),
+        (["train", "hover", "--steps", "0"], "--steps: expected a number >= 1, got 0"),
+        (["train", "hover", "--seconds", "nan"], "--seconds: expected a number >= 0"),
         (["train", "hover", "--seed", "-1"], "--seed: expected from 0"),
         (["train", "hover", "--threads", "0"], "--threads: expected from 1 to 256, got 0"),
         (["train", "hover", "--resume"], "--resume: expected .*checkpoint.pt, found none"),
