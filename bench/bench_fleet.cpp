@@ -1,12 +1,12 @@
 /// @file
-/// A fleet on one core: vehicle-steps per second, by what a step includes. The kernels are those of
-/// this translation unit, so of the instruction set for which it is compiled.
+/// Vehicle-steps per second of a fleet on one core, by the features of a step. The kernels are
+/// those of this translation unit and its instruction set.
 ///
-///     physics      rotor speeds commanded; lag, thrust, torques, drag, rigid body
-///     noise        and a random force and torque, drawn anew for every step
-///     closed_loop  rates and thrust commanded; and IMU noise, bias walk, low-pass, PID, allocation
+///     physics      rotor speed commands; motor lag, thrust, torques, drag, rigid body
+///     noise        the same with a random force and torque in every step
+///     closed_loop  rate and thrust commands; also IMU noise, bias walk, low-pass, PID, allocation
 ///
-/// `fleet/<work>/<type>/<integrator>/n<vehicles>/k<steps a call>`.
+/// `fleet/<work>/<type>/<integrator>/n<vehicles>/k<steps per call>`.
 
 #include <benchmark/benchmark.h>
 
@@ -26,16 +26,16 @@ namespace pw = propwash;
 enum class Work { physics, noise, closed_loop };
 
 struct Case {
-  std::string name;  ///< of what is unusual about it; empty: the usual quadcopter
+  std::string name;  ///< of a variant; empty: the default quadcopter
   pw::VehicleParameters vehicle = pw::vehicles::flightgoggles();
   Work work = Work::physics;
   pw::Integrator integrator = pw::Integrator::rk4;
   std::size_t size = 4096;
   int substeps = 10;
-  bool own_parameters = false;
+  bool individual_parameters = false;
 };
 
-/// With commanded rotor speeds nothing reads the IMU; only the walk of its biases would be drawn.
+/// Without a bias walk, which would be drawn although rotor speed commands do not use the IMU.
 pw::VehicleParameters vehicle_of(const Case& c) {
   pw::VehicleParameters vehicle = c.vehicle;
   if (c.work == Work::noise) {
@@ -45,14 +45,14 @@ pw::VehicleParameters vehicle_of(const Case& c) {
   return vehicle;
 }
 
-/// The kernels of one number of rotors in the usual shape, so that no other is compiled.
+/// The kernels for one number of rotors and PrincipalShape, so that no others are compiled.
 template <class T, int N>
 pw::FleetKernels<T> principal_kernels(int, bool) {
   return pw::make_fleet_kernels<pw::NativeIsa, T, pw::NativePack<T>::lanes, N,
                                 pw::PrincipalShape>();
 }
 
-/// Between -1 and 1, another one for each i.
+/// A number between -1 and 1 that varies with i.
 double spread(std::size_t i) { return std::sin(static_cast<double>(i) + 1.0); }
 
 template <class T, int N>
@@ -62,28 +62,28 @@ pw::Fleet<T, N> fleet_of(const Case& c, pw::FleetKernelSource<T> kernels) {
   options.noise = c.work != Work::physics;
   options.seed = 7;
   pw::Fleet<T, N> fleet(vehicle_of(c), c.size, options, kernels);
-  if (c.own_parameters) {
-    pw::VehicleParameters own = fleet.vehicle();
+  if (c.individual_parameters) {
+    pw::VehicleParameters vehicle = fleet.vehicle();
     fleet.set_parameters([&](std::size_t i) -> const pw::VehicleParameters& {
-      own.body.mass = c.vehicle.body.mass * (1.0 + 0.1 * spread(i));
-      return own;
+      vehicle.body.mass = c.vehicle.body.mass * (1.0 + 0.1 * spread(i));
+      return vehicle;
     });
   }
   return fleet;
 }
 
-/// Steps under a command that is held; starts again before the vehicles have fallen far.
+/// Steps with a constant command; resets before the vehicles have fallen far.
 template <class T, int N, class Command>
 void fly(benchmark::State& state, const Case& c, pw::Fleet<T, N>& fleet, const Command& command) {
-  constexpr int longest = 10'000;  // steps
-  int flown = 0;
+  constexpr int max_steps = 10'000;
+  int steps = 0;
   for (auto _ : state) {
     fleet.step(command, c.substeps);
-    flown += c.substeps;
-    if (flown > longest) {
+    steps += c.substeps;
+    if (steps > max_steps) {
       state.PauseTiming();
       fleet.reset();
-      flown = 0;
+      steps = 0;
       state.ResumeTiming();
     }
   }
@@ -100,7 +100,7 @@ void run(benchmark::State& state, const Case& c, pw::FleetKernelSource<T> kernel
     fly(state, c, fleet, pw::FleetRateThrust<T>{rates, thrust});
   } else {
     std::vector<T> speeds(static_cast<std::size_t>(fleet.rotors()) * c.size);
-    fleet.read(pw::FleetField::rotor_speeds, speeds);  // those of hover
+    fleet.read(pw::FleetField::rotor_speeds, speeds);  // at hover
     for (std::size_t i = 0; i < speeds.size(); ++i)
       speeds[i] *= static_cast<T>(1 + 0.01 * spread(i));
     fly(state, c, fleet, pw::FleetRotorSpeeds<T>{speeds});
@@ -120,14 +120,14 @@ void add(const Case& c, pw::FleetKernelSource<T> kernels = &pw::native_fleet_ker
                                [=](benchmark::State& state) { run<T, N>(state, c, kernels); });
 }
 
-/// A multicopter of N rotors on a circle, of the usual one's mass and lift.
+/// A multicopter with N rotors on a circle, with the mass and lift of the default one.
 pw::VehicleParameters multicopter_of(int rotors) {
   auto vehicle = pw::vehicles::flightgoggles();
-  const auto usual = vehicle.rotors;
+  const auto quad_rotors = vehicle.rotors;
   vehicle.rotors.clear();
   for (int i = 0; i < rotors; ++i) {
     const double angle = 2.0 * 3.14159265358979 * (i + 0.5) / rotors;
-    auto rotor = usual[static_cast<std::size_t>(i % 2)];
+    auto rotor = quad_rotors[static_cast<std::size_t>(i % 2)];
     rotor.position = {0.113 * std::cos(angle), 0.113 * std::sin(angle), 0.0};
     rotor.thrust_coefficient *= 4.0 / rotors;
     vehicle.rotors.push_back(rotor);
@@ -154,8 +154,8 @@ bool add_all() {
     }
     Case c;
     c.work = work;
-    c.name = "own_parameters";
-    c.own_parameters = true;
+    c.name = "individual_parameters";
+    c.individual_parameters = true;
     add<float, 4>(c);
     c = {};
     c.work = work;

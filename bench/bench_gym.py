@@ -1,7 +1,7 @@
-"""What environments cost beside the bare fleet: one core, ratios within one run.
+"""The time of environments relative to the bare fleet: one core, ratios within one run.
 
-Rounds of the fleet's step and of the environments' alternate, so that the machine's clock concerns
-both alike; the best of each counts. `--profile` tells where the time of an environment step goes.
+Rounds of the fleet's step and of the environments' alternate, so that changes of the clock affect
+both; the best of each counts. `--profile` prints the functions with the most time.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ import propwash.gym as pg
 
 
 class Spin(pg.Task):
-    """The task of one's own in docs/gym.md."""
+    """The custom task of docs/gym.md."""
 
     episode_seconds = 4.0
 
     def reset_state(self, draws: pg.Draws) -> dict[str, Any]:
-        """Near the origin."""
+        """Starts near the origin."""
         return {"position": draws.uniform(-0.5, 0.5, 3), "attitude": draws.attitude(tilt=0.5)}
 
     def reward(self, state: pg.State) -> Any:
-        """Near, turning, upright."""
+        """Rewards small errors, yaw rate and a level attitude."""
         distance = np.linalg.norm(state.position, axis=1)
         return 1 / (1 + distance) - 0.1 * np.abs(state.body_rates[:, 2] - 2) + 0.2 * state.upright
 
     def terminated(self, state: pg.State) -> Any:
-        """Too far away."""
+        """Ends episodes too far from the origin."""
         return np.abs(state.position).max(axis=1) > 3
 
 
@@ -45,7 +45,7 @@ TASKS: dict[str, type[pg.Task]] = {
 
 
 def seconds(work: Callable[[], Any], calls: int) -> float:
-    """Of one call."""
+    """The time of one call."""
     began = time.perf_counter()
     for _ in range(calls):
         work()
@@ -59,7 +59,7 @@ def policy(env: Any) -> Any:
 
 
 def vector(name: str, n: int, rounds: int, options: dict[str, Any]) -> None:
-    """Steps of n environments against steps of the same fleet, and their construction."""
+    """Steps of n environments and of the same fleet, and their construction."""
     began = time.perf_counter()
     env = pg.make_vec(TASKS[name], n, **options)
     env.reset(seed=1)
@@ -80,7 +80,7 @@ def vector(name: str, n: int, rounds: int, options: dict[str, Any]) -> None:
 
 
 def single(name: str, rounds: int) -> None:
-    """A step of one environment, and its share of a reset."""
+    """A step of one environment, including resets."""
     env = pg.make(TASKS[name], max_episode_steps=0)
     env.reset(seed=1)
     action = policy(env)
@@ -91,11 +91,11 @@ def single(name: str, rounds: int) -> None:
             env.reset()
 
     took = min(seconds(step, 200) for _ in range(rounds))
-    print(f"{name:6s} single environment {1e6 * took:.1f} us a step")
+    print(f"{name:6s} single environment {1e6 * took:.1f} us per step")
 
 
 def profile(name: str, n: int) -> None:
-    """The functions that take most of a step's time by themselves."""
+    """Prints the functions with the most time of their own in a step."""
     import cProfile
     import pstats
 

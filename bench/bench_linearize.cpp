@@ -1,7 +1,7 @@
 /// @file
-/// The Jacobian of an RK4 step, 16 x 20 on the tangent space of a quadcopter, in a batch: a vehicle
-/// in each lane. Beside it, `plain` is the fleet's step of the same vehicles, one step a call, on
-/// one core; what a Jacobian costs in steps is the ratio of the two.
+/// The Jacobian of an RK4 step of a quadcopter, 16 x 20 on its tangent space, with a vehicle in
+/// each lane. `plain` is the fleet's step of the same vehicles, one step per call; the ratio is the
+/// cost of a Jacobian in steps. One core.
 ///
 ///     linearize/<plain|jacobian>/<type>/n<vehicles>
 
@@ -29,7 +29,7 @@ pw::FleetKernels<T> kernels(int, bool) {
                                 pw::PrincipalShape>();
 }
 
-/// Between -1 and 1, another one for each i.
+/// A number between -1 and 1 that varies with i.
 double spread(std::size_t i) { return std::sin(static_cast<double>(i) + 1.0); }
 
 template <class T>
@@ -38,7 +38,7 @@ void plain(benchmark::State& state) {
   options.noise = false;
   pw::Fleet<T, 4> fleet(pw::vehicles::flightgoggles(), size, options, &kernels<T>);
   std::vector<T> speeds(4 * size);
-  fleet.read(pw::FleetField::rotor_speeds, speeds);  // those of hover
+  fleet.read(pw::FleetField::rotor_speeds, speeds);  // at hover
   for (std::size_t i = 0; i < speeds.size(); ++i) speeds[i] *= static_cast<T>(1 + 1e-3 * spread(i));
   for (auto _ : state) fleet.step(pw::FleetRotorSpeeds<T>{speeds}, 1);
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(size));
@@ -50,16 +50,16 @@ void jacobian(benchmark::State& state) {
   using Jacobian = pw::StepJacobian<pw::Rk4, Real, 4, Real>;
   const auto vehicle = pw::vehicles::flightgoggles();
   const pw::FleetSetting setting;
-  const Jacobian differentiated(pw::principal_constants<Real, 4>(vehicle, setting), setting.dt);
+  const Jacobian step_jacobian(pw::principal_constants<Real, 4>(vehicle, setting), setting.dt);
   constexpr std::size_t entries = std::size_t{Jacobian::rows} * Jacobian::columns;
   const std::size_t blocks = size / Real::lanes;
   std::vector<Real> result(blocks * entries);
   std::vector<pw::MulticopterState<Real, 4>> states(blocks);
   std::vector<pw::SmallArray<Real, 4>> commands(blocks);
-  auto lanes = [n = std::size_t{0}](double about, double width) mutable {
+  auto lanes = [n = std::size_t{0}](double mean, double width) mutable {
     Real x{};
     for (int lane = 0; lane < Real::lanes; ++lane) {
-      x.v[lane] = static_cast<T>(about + width * spread(n++));
+      x.v[lane] = static_cast<T>(mean + width * spread(n++));
     }
     return x;
   };
@@ -77,7 +77,7 @@ void jacobian(benchmark::State& state) {
   }
   for (auto _ : state) {
     for (std::size_t b = 0; b < blocks; ++b) {
-      const auto next = differentiated(states[b], commands[b], result.data() + b * entries);
+      const auto next = step_jacobian(states[b], commands[b], result.data() + b * entries);
       states[b].position = next.position;
     }
     benchmark::ClobberMemory();

@@ -1,6 +1,6 @@
 /// @file
-/// One multicopter, one step after another: the time of a step with what it includes. Divide by
-/// `scalar_fma_peak` of the same run for a figure that does not depend on the machine's clock.
+/// The time of one multicopter's step, by its features. Divide by `scalar_fma_peak` of the same run
+/// for a figure that does not depend on the machine's clock.
 
 #include <benchmark/benchmark.h>
 
@@ -12,7 +12,7 @@ namespace pw = propwash;
 
 constexpr double dt = 1.0 / 960.0;
 
-/// The default vehicle in vigorous flight.
+/// A vehicle in fast flight.
 template <int N, class T>
 pw::Multicopter<N, T> flying(const pw::VehicleParameters& vehicle, pw::Integrator integrator,
                              bool noise) {
@@ -28,7 +28,7 @@ pw::Multicopter<N, T> flying(const pw::VehicleParameters& vehicle, pw::Integrato
   return uav;
 }
 
-/// Rotor speeds held for ten steps, as a control loop at 96 Hz would.
+/// Rotor speeds held for ten steps, as by a control loop at 96 Hz.
 template <int N, class T>
 void rotor_speeds(benchmark::State& state, const pw::VehicleParameters& vehicle,
                   pw::Integrator integrator, bool noise, bool read_imu) {
@@ -43,7 +43,7 @@ void rotor_speeds(benchmark::State& state, const pw::VehicleParameters& vehicle,
       if (read_imu) benchmark::DoNotOptimize(uav.imu());
     }
     benchmark::DoNotOptimize(uav.state());
-    if (++since_reset == 100) {  // before it falls out of the sky
+    if (++since_reset == 100) {  // before it has fallen far
       uav.set_state(start);
       since_reset = 0;
     }
@@ -81,7 +81,7 @@ void many_calls_as_one(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * 1000);
 }
 
-/// Independent chains of scalar multiply-adds: what one core can do of a step's arithmetic.
+/// Independent chains of scalar multiply-adds: the peak speed of one core for a step's arithmetic.
 void scalar_fma_peak(benchmark::State& state) {
   constexpr int chains = 10;
   constexpr int rounds = 1000;

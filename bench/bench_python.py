@@ -1,7 +1,7 @@
-"""What a Python call costs: many steps in one call against the same steps, each called for.
+"""The overhead of a Python call: many steps in one call, compared with one call per step.
 
-The loop of `steps=` is C++. Its own price for a step is that of one very long call; the call's
-overhead is what a short one costs beyond it. Prints nanoseconds a step, medians.
+The loop over `steps=` runs in C++. A very long call gives the time of a step; a short one adds the
+overhead of the call. Prints medians in nanoseconds per step.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ REPETITIONS = 41
 
 
 def seconds(work: Callable[[], None]) -> float:
-    """Of one call."""
+    """The time of one call."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
 def main() -> None:
-    """Prints the table, measured in turns so that the machine's clock concerns all rows alike."""
+    """Measures the rows in turn, so that changes of the clock affect all, and prints the table."""
     command = pw.RateThrust([0.1, -0.2, 0.3], thrust=9.81)
     uav = pw.Multicopter("flightgoggles", seed=7)
     start = uav.snapshot()
@@ -40,10 +40,10 @@ def main() -> None:
             taken = seconds(lambda steps=steps, calls=calls: fly(steps, calls))  # type: ignore[misc]
             measured[steps].append(1e9 * taken / (steps * calls))
     alone = statistics.median(measured[100_000])
-    print("RK4 at 960 Hz under rate control, all noise on")
+    print("RK4 at 960 Hz with rate control, all noise on")
     for steps in cases:
         took = statistics.median(measured[steps])
-        print(f"steps={steps:<7d} {took:7.1f} ns a step, {took / alone:.3f} of one long call")
+        print(f"steps={steps:<7d} {took:7.1f} ns per step, {took / alone:.3f} of one long call")
 
 
 if __name__ == "__main__":

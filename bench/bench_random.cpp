@@ -1,6 +1,6 @@
 /// @file
-/// The price of the random numbers: one Threefry block, six normals, and the four times six of a
-/// multicopter's step; a standard-library generator beside them.
+/// The time of random numbers: a Threefry block, six normals, the 24 normals of a multicopter's
+/// step, and the same number from the standard library.
 
 #include <benchmark/benchmark.h>
 
@@ -58,8 +58,8 @@ void step_normals(benchmark::State& state) {
 }
 BENCHMARK(step_normals);
 
-/// As above, but a step waits for the numbers of the one before: the latency of a call. One number
-/// of each component is read, or the compiler would drop what nobody reads.
+/// The latency of a call: each step depends on the numbers of the previous one. It reads one number
+/// of each component, so that the compiler computes all of them.
 void step_normals_latency(benchmark::State& state) {
   std::uint64_t key = seed;
   std::uint64_t n = 0;

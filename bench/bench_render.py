@@ -1,8 +1,8 @@
-"""What the render client costs: a frame's time of the caller, round trips, a pose message.
+"""The time of the render client: the caller's time per frame, round trips, a pose message.
 
-A process of its own answers with pictures that it made before, so that only the wire and the
-client are timed. `--renderer` drives the reference renderer instead. Prints medians of the best
-of several runs: the machine may have other work.
+A separate process answers with prepared pictures, so that only the protocol and the client are
+timed; `--renderer` uses the reference renderer instead. Prints medians of the best of several runs,
+to exclude other load of the machine.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def answer_poses(ports: tuple[int, int], cameras: int) -> None:
 
 
 def free_pair() -> tuple[int, int]:
-    """Two ports that nobody has."""
+    """Two free ports."""
     with socket.socket() as one, socket.socket() as two:
         one.bind(("127.0.0.1", 0))
         two.bind(("127.0.0.1", 0))
@@ -52,7 +52,7 @@ def free_pair() -> tuple[int, int]:
 
 
 class Watched:
-    """Times what the sockets take of the caller's time."""
+    """Measures the caller's time in the sockets."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -71,7 +71,7 @@ class Watched:
 
 
 def round_trips(client: Client, seconds: float) -> float:
-    """Frames a second, one at a time; the renderer is running."""
+    """Frames per second, one at a time, with a running renderer."""
     client.request_vehicle(0, (0.0, 0.0, 1.0), LEVEL, timeout=30.0)
     stamp, best = 0, 0.0
     for _ in range(RUNS):
@@ -84,7 +84,7 @@ def round_trips(client: Client, seconds: float) -> float:
 
 
 def received(client: Client, watched: Watched, first: int, frames: int) -> tuple[float, float]:
-    """Milliseconds of `poll` for a frame that waits: beyond the sockets, and with them."""
+    """Milliseconds of `poll` for a waiting frame, without and with the sockets."""
     beyond: list[float] = []
     whole: list[float] = []
     for stamp in range(first, first + frames):
@@ -102,7 +102,7 @@ def received(client: Client, watched: Watched, first: int, frames: int) -> tuple
 
 
 def message(repetitions: int = 500) -> tuple[float, float]:
-    """Microseconds for a pose of 2 cameras and 11 gates: encoded, and all the client does."""
+    """Microseconds for a pose of 2 cameras and 11 gates: encoding, and the whole submission."""
     gates = [RenderObject(f"Gate{number}", "gate") for number in range(11)]
     cameras = [RenderCamera("left"), RenderCamera("right")]
     encoded, submitted = [], []
@@ -143,8 +143,8 @@ def main() -> None:
             target=answer_poses, args=(ports, cameras), daemon=True
         )
         process.start()
-        eyes = [RenderCamera(f"camera{number}") for number in range(cameras)]
-        with Client("room", eyes, ports=ports, **SIZES) as client:
+        render_cameras = [RenderCamera(f"camera{number}") for number in range(cameras)]
+        with Client("room", render_cameras, ports=ports, **SIZES) as client:
             rate = round_trips(client, options.seconds)
             print(f"{cameras} x 1024 x 768 RGB: {rate:.0f} round trips/s")
             latency = client.statistics.latency

@@ -1,8 +1,8 @@
-"""How long a picture of the reference renderer takes: processor time of one thread.
+"""Processor time of the reference renderer for a picture, on one thread.
 
     python bench/bench_render_image.py [--markdown]
 
-Medians over pictures from places along the scene, so that no single view decides.
+Medians over pictures from several positions in the scene.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
     mark = " | " if parser.parse_args().markdown else "  "
-    print(f"{_core.build_info()['isa']}, ms for a picture of 640 x 480 (and pictures a second)")
+    print(f"{_core.build_info()['isa']}, ms for a picture of 640 x 480 (and pictures per second)")
     rows = [["", *SCENES]]
     for name, kinds, antialias in CASES:
         row = [name]

@@ -1,7 +1,7 @@
-"""What the sensors of a fleet cost: the time of one sample of all vehicles, on one core.
+"""The time of one sample of a fleet's sensors, on one core.
 
-Vehicles hover about the gates of the alphapilot course, within some metres, at any heading, so that
-each sees some beacons. Prints milliseconds a sample, the least and the median.
+Vehicles hover within a few metres of the gates of the alphapilot course, at any heading, so that
+each sees some beacons. Prints the minimum and the median in milliseconds per sample.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def fleet_at_gates(scene: Scene, n: int) -> pw.Fleet:
 
 
 def milliseconds(work: Callable[[], object]) -> list[float]:
-    """Of each of some calls, after one that does not count."""
+    """The times of several calls, after one for warm-up."""
     work()
     taken = []
     for _ in range(REPETITIONS):
@@ -44,7 +44,7 @@ def milliseconds(work: Callable[[], object]) -> list[float]:
 
 
 def sampler(fleet: pw.Fleet, *sensors: pw.Sensor[Any]) -> Callable[[], object]:
-    """Takes one sample of the sensors, as a step does where one falls due."""
+    """Takes one sample of the sensors, as a step does when it is due."""
     handles = [fleet.attach(sensor, rate=50.0) for sensor in sensors]
     return lambda: [handle.take(fleet.steps) for handle in handles]
 

@@ -1,9 +1,9 @@
 /// @file
-/// Rays, lines of sight and collisions on one core: rays per second, in the instruction set for
-/// which this is compiled. The course is that of python/propwash/world/scenes/alphapilot.toml, to
-/// some centimetres; the wood is of trunks and crowns at random.
+/// Rays, lines of sight and collisions per second on one core, in the instruction set of this
+/// compilation. The course approximates python/propwash/world/scenes/alphapilot.toml to
+/// centimetres; the forest has random trunks and crowns.
 ///
-/// `world/<what>/<scene>/<type>`.
+/// `world/<function>/<scene>/<type>`.
 
 #include <benchmark/benchmark.h>
 
@@ -46,7 +46,7 @@ pw::Scene course() {
   return scene;
 }
 
-pw::Scene wood() {
+pw::Scene forest() {
   std::mt19937 engine(1);
   std::uniform_real_distribution<double> place(-30.0, 30.0);
   pw::Scene scene;
@@ -60,7 +60,7 @@ pw::Scene wood() {
   return scene;
 }
 
-/// Points of the course and directions all around.
+/// Random points in the course and random directions.
 template <class T>
 struct Rays {
   static constexpr std::size_t size = 65536;
@@ -72,12 +72,12 @@ struct Rays {
     std::mt19937 engine(2);
     std::uniform_real_distribution<T> one(-1, 1);
     std::normal_distribution<T> normals;
-    const T middle[3] = {4, 3, 4}, half[3] = {14, 37, T(3.5)};
+    const T centre[3] = {4, 3, 4}, half[3] = {14, 37, T(3.5)};
     for (std::size_t i = 0; i < size; ++i) {
       for (std::size_t c = 0; c < 3; ++c) {
-        origins.push_back(middle[c] + half[c] * one(engine));
+        origins.push_back(centre[c] + half[c] * one(engine));
         directions.push_back(normals(engine));
-        ends.push_back(middle[c] + half[c] * one(engine));
+        ends.push_back(centre[c] + half[c] * one(engine));
       }
     }
   }
@@ -126,10 +126,10 @@ const bool registered = [] {
   RegisterBenchmark("world/raycast/alphapilot/float", &raycast<float>, &course, true);
   RegisterBenchmark("world/raycast/alphapilot/double", &raycast<double>, &course, true);
   RegisterBenchmark("world/raycast_no_normals/alphapilot/float", &raycast<float>, &course, false);
-  RegisterBenchmark("world/raycast/wood/float", &raycast<float>, &wood, true);
+  RegisterBenchmark("world/raycast/forest/float", &raycast<float>, &forest, true);
   RegisterBenchmark("world/visible/alphapilot/float", &visible<float>, &course);
   RegisterBenchmark("world/collide_sphere/alphapilot", &collide, &course);
-  RegisterBenchmark("world/collide_sphere/wood", &collide, &wood);
+  RegisterBenchmark("world/collide_sphere/forest", &collide, &forest);
   return true;
 }();
 

@@ -1,9 +1,9 @@
-"""What including and building propwash costs, relative to including `<Eigen/Dense>`.
+"""The compile time of including and building propwash, relative to `<Eigen/Dense>`.
 
     python bench/compile.py [--wheel] [--runs 5] [--compiler g++]
 
-User CPU time of a compiler at -O0 that writes an object file: medians of runs in turns, each
-divided by the median of a file that includes `<Eigen/Dense>` alone. A ratio depends little on the
+User CPU time of a compiler at -O0 that writes an object file: medians of interleaved runs, each
+divided by the median of a file that only includes `<Eigen/Dense>`. The ratio depends little on the
 machine. `--wheel` adds a build of the wheel in an empty directory, without ccache.
 """
 

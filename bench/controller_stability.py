@@ -1,7 +1,7 @@
-"""Each outer loop from 1000 random starts, with all noise: does it come home, and how fast?
+"""Convergence of each outer loop from 1000 random starts, with all noise.
 
 Position within 3 m and velocity within 3 m/s of the target on each axis, body rates within 4 rad/s
-on each axis, attitudes anywhere (backstepping, which is in Euler angles: tilts to 60 degrees).
+on each axis, any attitude (for backstepping, which uses Euler angles, tilts up to 60 degrees).
 Prints the table of docs/control/outer-loops.md.
 
     python bench/controller_stability.py [--vehicle flightgoggles] [--starts 1000] [--seconds 15]
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from propwash.control import AttitudeThrust, PositionCommand, TrajectoryCommand, VelocityCommand
 
 Array = NDArray[np.float64]
-PERIOD = 48  # steps between two looks, 0.05 s
-HOME = {"tilt": (0.15, "rad"), "velocity": (0.3, "m/s"), "position": (0.25, "m")}
+PERIOD = 48  # steps between samples, 0.05 s
+BOUNDS = {"tilt": (0.15, "rad"), "velocity": (0.3, "m/s"), "position": (0.25, "m")}
 
 
 def attitudes(rng: np.random.Generator, n: int, tilt: float) -> Array:
@@ -27,7 +27,7 @@ def attitudes(rng: np.random.Generator, n: int, tilt: float) -> Array:
     around, heading = rng.uniform(-np.pi, np.pi, (2, n))
     half, turn = 0.5 * np.arccos(cosine), 0.5 * heading
     lean = [np.cos(half), np.sin(half) * np.cos(around), np.sin(half) * np.sin(around)]
-    # the lean, then nothing about its axis but the heading
+    # the tilt times the heading
     w, x, y = lean
     c, s = np.cos(turn), np.sin(turn)
     return np.stack([w * c, x * c + y * s, y * c - x * s, w * s], axis=1)
@@ -45,7 +45,7 @@ def length(values: Array) -> Array:
 
 
 def loops(vehicle: pw.VehicleParameters) -> dict[str, tuple[Any, str, float]]:
-    """Command, what is to come home, and the greatest tilt of a start, for each loop."""
+    """For each loop: the command, the error to measure, and the largest tilt at the start."""
     weight = vehicle.body.mass * float(np.linalg.norm(vehicle.body.gravity))
     found: dict[str, tuple[Any, str, float]] = {
         "attitude": (AttitudeThrust([1, 0, 0, 0], weight), "tilt", np.pi),
@@ -69,7 +69,7 @@ MEASURES: dict[str, Callable[[pw.Fleet], Array]] = {
 def errors(
     vehicle: pw.VehicleParameters, loop: tuple[Any, str, float], n: int, seconds: float
 ) -> Array:
-    """(T, n): what is left at every look."""
+    """The errors at every sample, (T, n)."""
     command, measure, tilt = loop
     fleet = pw.Fleet(vehicle, n, seed=1)
     rng = np.random.default_rng(2)
@@ -87,7 +87,7 @@ def errors(
 
 
 def main() -> None:
-    """Flies, prints."""
+    """Simulates all loops and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--vehicle", default="flightgoggles")
     parser.add_argument("--starts", type=int, default=1000)
@@ -99,8 +99,8 @@ def main() -> None:
     for name, loop in loops(vehicle).items():
         left = errors(vehicle, loop, chosen.starts, chosen.seconds)
         measure = loop[1]
-        bound, unit = HOME[measure]
-        outside = ~(left < bound)  # a number that is none is outside
+        bound, unit = BOUNDS[measure]
+        outside = ~(left < bound)  # NaN is outside
         came = ~outside[-round(2.0 * 960 / PERIOD) :].any(axis=0)
         times = (len(left) - np.argmax(outside[::-1], axis=0)) * PERIOD / 960
         times = np.where(outside.any(axis=0), times, 0.0)[came]

@@ -1,6 +1,6 @@
 /// @file
-/// The arithmetic of one step of the quadcopter, counted by a scalar that counts: the same
-/// templates that the fleet steps. Integer work (the random bits) and conversions are not in it.
+/// Counts the arithmetic operations of a quadcopter's step with a counting scalar in the templates
+/// of the fleet. Integer operations (random bits) and conversions are not counted.
 
 #include <cstdio>
 
@@ -18,7 +18,7 @@ namespace {
 namespace pw = propwash;
 using counting::Counted;
 
-using Seen = pw::Vec3<Counted>;
+using Vec = pw::Vec3<Counted>;
 
 void print(const char* name) {
   const auto& t = counting::tally;
@@ -26,7 +26,7 @@ void print(const char* name) {
               t.sums, t.products, t.quotients, t.roots, t.others);
 }
 
-/// The step of PrincipalShape, as the fleet takes it: without wind.
+/// A step with PrincipalShape, without wind, as in the fleet.
 template <class Method, class Noise>
 void step(const char* name, pw::Integrator integrator) {
   constexpr double dt = 1.0 / 960.0;
@@ -48,7 +48,7 @@ void controller() {
   const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
   pw::RateControllerState<Counted> state;
   counting::tally = {};
-  const Seen torque = pw::rate_control(law, state, Seen{}, Seen{});
+  const Vec torque = pw::rate_control(law, state, Vec{}, Vec{});
   pw::allocate(allocation, pw::Wrench<Counted>{torque, Counted(9.81)});
   print("rate controller, allocation");
 }
@@ -57,7 +57,7 @@ void controller() {
 
 int main() {
   step<pw::Rk4, pw::Zero3>("rk4", pw::Integrator::rk4);
-  step<pw::Rk4, Seen>("rk4, with force and torque noise", pw::Integrator::rk4);
+  step<pw::Rk4, Vec>("rk4, with force and torque noise", pw::Integrator::rk4);
   step<pw::Euler, pw::Zero3>("euler", pw::Integrator::euler);
   controller();
   return 0;

@@ -1,10 +1,10 @@
-"""Ratios of a fleet's speeds, beside what they should be at least: medians of five, taken in turns.
+"""Ratios of a fleet's speeds and their required minima: medians of five interleaved runs.
 
     python bench/ratios.py [build/bench/bench/propwash_bench]
 
-The clock of a machine wanders; the ratio of two measurements taken one after the other does not.
-With the path of the benchmark program, C++ is compared with Python too. Each instruction set is
-measured in a process of its own, for it is chosen once in a process.
+A machine's clock varies, but the ratio of two successive measurements hardly does. With the path of
+the benchmark program, C++ is compared with Python too. Each instruction set has a separate process,
+because a process selects it once.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ SECONDS = 0.08
 
 @dataclass(frozen=True)
 class Request:
-    """What a worker is asked to time."""
+    """The conditions of a measurement."""
 
     case: bench.Case
-    own_parameters: bool = False
+    individual_parameters: bool = False
     seconds: float = SECONDS
 
 
 class Flights:
-    """Fleets that stay in the air between requests."""
+    """Fleets that are kept between requests."""
 
     def __init__(self) -> None:
         self._flights: dict[Request, tuple[bench.Flight, int]] = {}
@@ -48,7 +48,7 @@ class Flights:
         """Vehicle-steps per second."""
         if request not in self._flights:
             flight = bench.Flight(request.case)
-            if request.own_parameters:
+            if request.individual_parameters:
                 mass = flight.fleet.parameters["mass"]
                 spread = 1.0 + 0.1 * bench.spread(request.case.batch)
                 flight.fleet.set_parameters(mass=mass * spread)
@@ -58,7 +58,7 @@ class Flights:
 
 
 class Worker:
-    """A process that times what it is asked to, in one instruction set."""
+    """A process that makes measurements with one instruction set."""
 
     def __init__(self, isa: str | None = None, prefix: tuple[str, ...] = ()) -> None:
         self._process = subprocess.Popen(
@@ -85,7 +85,7 @@ class Worker:
 
 
 def serve() -> None:
-    """What a worker does."""
+    """The main loop of a worker."""
     flights = Flights()
     for line in sys.stdin:
         asked: dict[str, Any] = json.loads(line)
@@ -103,7 +103,7 @@ def cpp_rate(program: str, name: str) -> float:
         check=True,
     )  # fmt: skip
     row: dict[str, Any] = json.loads(done.stdout)["benchmarks"][0]
-    # the program counts the time of its processor, Python that of the wall
+    # the program measures processor time, Python wall time
     return float(row["items_per_second"] * row["cpu_time"] / row["real_time"])
 
 
@@ -131,25 +131,29 @@ def in_turns(
 
 
 def quotient(a: float, b: float) -> float:
-    """How many times b."""
+    """The ratio a / b."""
     return a / b
 
 
 def show(name: str, values: tuple[float, float, float], wanted: str = "") -> None:
-    """A line of the table."""
+    """Prints a line of the table."""
     a, b, ratio = values
     print(f"  {name:<58s} {a * 1e-6:9.2f} {b * 1e-6:9.2f} {ratio:8.3f}  {wanted}", flush=True)
 
 
 def fleet_ratios(worker: Worker, isa_worker: Callable[[str], Worker]) -> None:
-    """Those that need Python alone."""
+    """The ratios within Python."""
     available = [str(isa) for isa in pw.build_info()["isas"]]
     for work in bench.WORKS:
         plain = Request(bench.Case(work=work))
         against = [
             ("float64 / float32", changed_case(plain, dtype="float64"), ">= 0.45"),
             ("2 threads / 1", changed_case(plain, threads=2), ">= 1.9"),
-            ("own parameters / shared", replace(plain, own_parameters=True), ">= 0.85"),
+            (
+                "individual parameters / shared",
+                replace(plain, individual_parameters=True),
+                ">= 0.85",
+            ),
             ("batch 1,048,576 / 4096", changed_case(plain, batch=1_048_576), ">= 0.7"),
             ("1 substep / 10", changed_case(plain, substeps=1), ""),
         ]
@@ -170,7 +174,7 @@ def changed_case(request: Request, **changes: Any) -> Request:
 
 
 def program_ratios(worker: Worker, program: str) -> None:
-    """Those of C++ and Python."""
+    """The ratios of C++ and Python."""
     for work in bench.WORKS:
         request = Request(bench.Case(work=work))
         name = f"fleet/{work}/float/rk4/n4096/k10"
@@ -210,14 +214,14 @@ def imports() -> None:
 
 
 def memory() -> None:
-    """Bytes that a vehicle takes."""
+    """Memory per vehicle."""
     for dtype, most in [("float32", "  <= 450"), ("float64", "")]:
         fleet = pw.Fleet("flightgoggles", 4096, dtype=dtype, threads=1)
         shared = fleet.bytes_per_vehicle
         fleet.set_parameters(mass=fleet.parameters["mass"])
         print(
-            f"  bytes a vehicle, {dtype}: {shared:.0f} with shared parameters{most}, "
-            f"{fleet.bytes_per_vehicle:.0f} with its own"
+            f"  bytes per vehicle, {dtype}: {shared:.0f} with shared parameters{most}, "
+            f"{fleet.bytes_per_vehicle:.0f} with individual ones"
         )
 
 

@@ -1,11 +1,11 @@
-"""Each trajectory controller on each shipped multicopter, along paths planned for it, with noise.
+"""Tracking errors of each trajectory controller on each shipped multicopter, with noise.
 
 The paths are those of `trajectories.minimum_snap` within the default limits of the vehicle: through
-five waypoints and around a square, with a heading that is kept and along the path; 10 m straight;
-climbs and dives; and through random waypoints, seeded. The controllers run at 240 Hz on noisy
-inertial readings, the physics at 960 Hz. Prints the table of docs/control/outer-loops.md: the root
-mean square of the position error of the path that is tracked worst, over all vehicles, and the
-greatest error of any vehicle on any path; then the worst of all.
+five waypoints and around a square, with constant heading and with heading along the path; 10 m
+straight; climbs and dives; and through seeded random waypoints. The controllers run at 240 Hz on
+noisy IMU readings, the physics at 960 Hz. Prints the table of docs/control/outer-loops.md: the RMS
+position error of the worst path, over all vehicles, and the maximum error of any vehicle on any
+path; then the worst of all.
 
     python bench/tracking.py [--vehicles 50] [--random 20] [--paths]
 """
@@ -21,7 +21,7 @@ from propwash.trajectories import Controller, Reference, minimum_snap
 Array = NDArray[np.float64]
 MULTICOPTERS = ("flightgoggles", "penguin", "blackbird", "crazyflie", "hexacopter")
 CONTROLLERS: tuple[Controller, ...] = ("geometric", "indi", "backstepping")
-INTERVAL = 4  # steps between two points of the reference
+INTERVAL = 4  # steps between points of the reference
 FIVE = [(0, 0, 1), (3, 1, 2), (4, 4, 1), (0, 5, 1.5), (-2, 2, 1)]  # m
 SQUARE = [(0, 0, 1), (5, 0, 1), (5, 5, 3), (0, 5, 2), (0, 0, 1)]
 PATHS: dict[str, tuple[ArrayLike, float | str]] = {
@@ -38,7 +38,7 @@ PATHS: dict[str, tuple[ArrayLike, float | str]] = {
 
 
 def random_paths(count: int) -> Iterator[tuple[str, tuple[Array, float | str]]]:
-    """Two to six waypoints in a box of 0.4 to 20 m; every fourth path with the heading along it."""
+    """Two to six waypoints in a box of 0.4 to 20 m; every fourth path has its heading along it."""
     rng = np.random.default_rng(15)
     for number in range(count):
         size = np.exp(rng.uniform(np.log(0.2), np.log(10.0)))
@@ -54,21 +54,23 @@ def references(vehicle: str, count: int) -> Iterator[tuple[str, Reference]]:
 
 
 def errors(vehicle: str, reference: Reference, controller: Controller, n: int) -> Array:
-    """m, (T, n): how far each vehicle is from its place."""
+    """Position errors, m: (T, n)."""
     fleet = pw.Fleet(vehicle, n, seed=3)
     half = 0.5 * reference.yaw[0]
     fleet.reset(position=reference.position[0], attitude=[np.cos(half), 0.0, 0.0, np.sin(half)])
-    flown = fleet.rollout(reference[:-1].command(controller), substeps=INTERVAL, record="position")
-    assert flown.position is not None
-    return np.asarray(np.linalg.norm(flown.position - reference.position[1:, None], axis=2))
+    recorded = fleet.rollout(
+        reference[:-1].command(controller), substeps=INTERVAL, record="position"
+    )
+    assert recorded.position is not None
+    return np.asarray(np.linalg.norm(recorded.position - reference.position[1:, None], axis=2))
 
 
 def main() -> None:
-    """Flies, prints."""
+    """Simulates all paths and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--vehicles", type=int, default=50, help="of each kind")
     parser.add_argument("--random", type=int, default=20, help="paths through random waypoints")
-    parser.add_argument("--paths", action="store_true", help="each path by itself")
+    parser.add_argument("--paths", action="store_true", help="one line for each path")
     chosen = parser.parse_args()
     worst_rms = (0.0, "")
     print("| vehicle | path | to m/s | to m/s² | geometric m | INDI m | backstepping m |")

@@ -86,6 +86,15 @@ Array shaped_array(py::handle value, const std::string& name, const std::string&
   return array;
 }
 
+Arrays arrays_from(const py::dict& from) {
+  Arrays arrays;
+  for (const auto& [key, value] : from) {
+    const auto name = key.cast<std::string>();
+    if (!value.is_none()) arrays[name] = finite_array(value, name, "numbers");
+  }
+  return arrays;
+}
+
 double finite_number(py::handle value, const std::string& name, const std::string& expected) {
   if (PyFloat_CheckExact(value.ptr())) {  // what nearly every call brings, at a tenth of the price
     const double number = PyFloat_AS_DOUBLE(value.ptr());
@@ -96,33 +105,25 @@ double finite_number(py::handle value, const std::string& name, const std::strin
 
 Vec3<double> vec3(py::handle value, const std::string& name, const std::string& unit) {
   const std::string expected = "3 finite numbers [" + unit + "]";
-  const Array array = shaped_array(value, name, expected, {3});
-  return {array.data()[0], array.data()[1], array.data()[2]};
+  return vec3_at(shaped_array(value, name, expected, {3}).data());
 }
 
 Quat<double> attitude(py::handle value, const std::string& name) {
   const std::string expected = "a unit quaternion of 4 numbers, (w, x, y, z)";
-  const Array array = shaped_array(value, name, expected, {4});
-  const double* d = array.data();
-  const Quat<double> q{d[0], d[1], d[2], d[3]};
+  const auto q = quat_at(shaped_array(value, name, expected, {4}).data());
   if (!(std::abs(squared_norm(q) - 1.0) < 1e-3)) refuse(name, expected, value);
   return normalized(q);
 }
 
-py::ssize_t whole_number(py::handle value, const std::string& name, py::ssize_t least) {
-  const std::string expected = "a whole number of at least " + std::to_string(least);
+py::ssize_t whole_number(py::handle value, const std::string& name, py::ssize_t min) {
+  const std::string expected = "a whole number of at least " + std::to_string(min);
   if (PyBool_Check(value.ptr())) refuse(name, expected, value);
-  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
-  if (!number) {
+  const py::ssize_t result = PyNumber_AsSsize_t(value.ptr(), PyExc_OverflowError);
+  if (PyErr_Occurred() != nullptr) {
     PyErr_Clear();
     refuse(name, expected, value);
   }
-  const py::ssize_t result = PyLong_AsSsize_t(number.ptr());
-  if (result == -1 && PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
-    refuse(name, expected, value);
-  }
-  if (result < least) refuse(name, expected, value);
+  if (result < min) refuse(name, expected, value);
   return result;
 }
 

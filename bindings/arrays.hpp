@@ -8,11 +8,12 @@
 
 #include <cmath>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <vector>
 
-#include "propwash/math/mat3.hpp"
 #include "propwash/math/quat.hpp"
+#include "propwash/math/small_array.hpp"
 #include "propwash/math/vec3.hpp"
 
 namespace propwash::bindings {
@@ -56,14 +57,17 @@ Array finite_array(py::handle value, const std::string& name, const std::string&
 constexpr py::ssize_t any_length = -1;
 Array shaped_array(py::handle value, const std::string& name, const std::string& expected,
                    std::initializer_list<py::ssize_t> shape);
+/// Arrays of finite numbers by name, without what is None. Raises ValueError.
+using Arrays = std::map<std::string, Array>;
+Arrays arrays_from(const py::dict& from);
 /// A finite number. Raises ValueError.
 double finite_number(py::handle value, const std::string& name, const std::string& expected);
 /// Three finite numbers. Raises ValueError.
 Vec3<double> vec3(py::handle value, const std::string& name, const std::string& unit);
 /// A unit quaternion, scalar first; made exactly unit. Raises ValueError.
 Quat<double> attitude(py::handle value, const std::string& name);
-/// A whole number of at least `least`. Raises ValueError.
-py::ssize_t whole_number(py::handle value, const std::string& name, py::ssize_t least);
+/// A whole number of at least `min`. Raises ValueError.
+py::ssize_t whole_number(py::handle value, const std::string& name, py::ssize_t min);
 
 /// A new array of shape (n,) or (n, width).
 template <class T>
@@ -73,6 +77,23 @@ py::array_t<T> new_array(std::size_t n) {
 template <class T>
 py::array_t<T> new_array(std::size_t n, std::size_t width) {
   return py::array_t<T>({static_cast<py::ssize_t>(n), static_cast<py::ssize_t>(width)});
+}
+
+/// The vector or the quaternion (w, x, y, z) whose numbers begin at `from`.
+template <class T>
+Vec3<double> vec3_at(const T* from) {
+  return cast<double>(Vec3<T>{from[0], from[1], from[2]});
+}
+template <class T>
+Quat<double> quat_at(const T* from) {
+  return cast<double>(Quat<T>{from[0], from[1], from[2], from[3]});
+}
+
+inline SmallArray<double> small_array(const double* from, int size) {
+  SmallArray<double> values;
+  values.resize(size);
+  for (int i = 0; i < size; ++i) values[i] = from[i];
+  return values;
 }
 
 /// How many numbers a value has: a number, a vector, a quaternion or a container.
@@ -88,16 +109,17 @@ inline double* put(double number, double* to) {
   *to = number;
   return to + 1;
 }
-inline double* put(const Vec3<double>& v, double* to) {
-  to[0] = v.x, to[1] = v.y, to[2] = v.z;
+template <class T>
+T* put(const Vec3<double>& v, T* to) {
+  to[0] = static_cast<T>(v.x), to[1] = static_cast<T>(v.y), to[2] = static_cast<T>(v.z);
   return to + 3;
 }
 inline double* put(const Quat<double>& q, double* to) {
   to[0] = q.w, to[1] = q.x, to[2] = q.y, to[3] = q.z;
   return to + 4;
 }
-template <class Values>
-double* put(const Values& values, double* to) {
+template <class Values, class T>
+T* put(const Values& values, T* to) {
   for (const double value : values) *to++ = value;
   return to;
 }

@@ -26,7 +26,7 @@ struct CommandTable {
 
 constexpr bool optional = true;
 
-/// By CommandKind; meaning_of() says what is the same for all.
+/// By CommandKind; meaning_of() adds what all kinds share.
 constexpr CommandTable command_tables[] = {
     {"RateThrust",
      {{"rates", "rad/s", 3}, {"thrust", "N", 1}},
@@ -48,7 +48,8 @@ constexpr CommandTable command_tables[] = {
      {{"attitude", "1", 4}, {"thrust", "N", 1}, {"yaw_rate", "rad/s", 1, optional}},
      "Attitude and thrust, for the attitude loop.\n\n"
      "attitude: (4,) unit quaternion, scalar first, body to world; thrust: number, N, along body "
-     "z. With yaw_rate, rad/s, the attitude says where the thrust axis points, and the vehicle "
+     "z. With yaw_rate, rad/s, the attitude gives the direction of the thrust axis, and the "
+     "vehicle "
      "turns about it at that rate."},
     {"VelocityCommand",
      {{"velocity", "m/s", 3}, {"yaw", "rad", 1, optional}, {"yaw_rate", "rad/s", 1, optional}},
@@ -362,7 +363,7 @@ void bind_kind(py::module_& m, std::index_sequence<i...>) {
                return Self(Values{value...}, controller);
              }),
              argument<which, i>()..., "controller"_a = controllers[0])
-        .def_property_readonly("controller", &Self::controller);
+        .def_property_readonly("controller", &Self::controller, "name of the controller");
   } else {
     type.def(py::init([](const PartValue<i>&... value) { return Self(Values{value...}); }),
              argument<which, i>()...);

@@ -1,5 +1,6 @@
 #include <pybind11/eigen.h>
 
+#include <Eigen/Core>
 #include <vector>
 
 #include "arrays.hpp"
@@ -8,6 +9,7 @@
 #include "parameters.hpp"
 #include "propwash/control/desaturate.hpp"
 #include "propwash/control/rate_controller.hpp"
+#include "propwash/integrate/integrate.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash::bindings {
@@ -16,20 +18,15 @@ namespace {
 
 constexpr const char* dt_expected = "a finite number > 0 [s]";
 
-/// A finite number above 0, or 0 where that is allowed. Raises ParameterError.
-double parameter(const py::object& value, const char* name, const char* expected, bool may_be_0) {
+/// A finite number >= 0, or > 0 where `expected` is given. Raises ParameterError.
+double parameter(const py::object& value, const char* name, const char* expected = nullptr) {
+  const char* const range = expected == nullptr ? "a finite number >= 0" : expected;
   try {
-    const double number = finite_number(value, name, expected);
-    if (number > 0.0 || (may_be_0 && number == 0.0)) return number;
+    const double number = finite_number(value, name, range);
+    if (number > 0.0 || (expected == nullptr && number == 0.0)) return number;
   } catch (const py::value_error&) {
   }
-  refuse_parameter(name, expected, value);
-}
-double positive(const py::object& value, const char* name, const char* expected) {
-  return parameter(value, name, expected, false);
-}
-double not_negative(const py::object& value, const char* name) {
-  return parameter(value, name, "a finite number >= 0", true);
+  refuse_parameter(name, range, value);
 }
 
 /// Low-pass filters side by side, one for each channel of a signal.
@@ -37,9 +34,9 @@ class PyLowPass {
  public:
   PyLowPass(const py::object& stiffness, const py::object& damping, const py::object& dt,
             bool exact, py::ssize_t channels)
-      : stiffness_(positive(stiffness, "stiffness", "a finite number > 0 [1/s^2]")),
-        damping_(not_negative(damping, "damping")),
-        dt_(positive(dt, "dt", dt_expected)),
+      : stiffness_(parameter(stiffness, "stiffness", "a finite number > 0 [1/s^2]")),
+        damping_(parameter(damping, "damping")),
+        dt_(parameter(dt, "dt", dt_expected)),
         exact_(exact),
         filters_(static_cast<std::size_t>(channels),
                  LowPass({stiffness_, damping_}, dt_,
@@ -99,10 +96,10 @@ class PyPid {
  public:
   PyPid(const py::object& proportional, const py::object& integral, const py::object& derivative,
         const py::object& integral_bound, const py::object& dt)
-      : parameters_{not_negative(proportional, "proportional"), not_negative(integral, "integral"),
-                    not_negative(derivative, "derivative"),
-                    not_negative(integral_bound, "integral_bound")},
-        dt_(positive(dt, "dt", dt_expected)) {}
+      : parameters_{parameter(proportional, "proportional"), parameter(integral, "integral"),
+                    parameter(derivative, "derivative"),
+                    parameter(integral_bound, "integral_bound")},
+        dt_(parameter(dt, "dt", dt_expected)) {}
 
   double update(const py::object& error, const py::object& measurement_derivative) {
     const double e = finite_number(error, "error", "a finite number");
@@ -142,13 +139,13 @@ py::tuple tuple_of(const Wrench<double>& wrench) {
   return py::make_tuple(to_array(wrench.torque_B), wrench.thrust);
 }
 
-Eigen::MatrixXd matrix_of(const PyAllocation& allocation, bool inverse) {
-  const auto& rows = inverse ? allocation.squares_from_wrench : allocation.wrench_from_squares;
-  Eigen::MatrixXd matrix(4, allocation.rotors());
-  for (int row = 0; row < 4; ++row) {
-    for (int i = 0; i < allocation.rotors(); ++i) matrix(row, i) = rows[row][i];
-  }
-  return inverse ? Eigen::MatrixXd(matrix.transpose()) : matrix;
+/// (4, N).
+template <class Rows>
+Array matrix_of(const PyAllocation& allocation, const Rows& rows) {
+  Array matrix({4, allocation.rotors()});
+  double* to = matrix.mutable_data();
+  for (int row = 0; row < 4; ++row) to = put(rows[row], to);
+  return matrix;
 }
 
 py::tuple update(RateController<>& controller, const py::object& gyroscope,
@@ -204,10 +201,7 @@ Array allocated(const PyAllocation& a, const py::object& torque, const py::objec
 py::tuple attained(const PyAllocation& a, const py::object& speeds) {
   const std::string expected = std::to_string(a.rotors()) + " finite rotor speeds [rad/s]";
   const Array array = shaped_array(speeds, "speeds", expected, {a.rotors()});
-  SmallArray<double> values;
-  values.resize(a.rotors());
-  std::copy_n(array.data(), a.rotors(), values.begin());
-  return tuple_of(attained_wrench(a, values));
+  return tuple_of(attained_wrench(a, small_array(array.data(), a.rotors())));
 }
 
 void bind_allocation(py::module_& m) {
@@ -218,11 +212,14 @@ void bind_allocation(py::module_& m) {
            }),
            "parameters"_a)
       .def_property_readonly(
-          "matrix", [](const PyAllocation& a) { return matrix_of(a, false); },
+          "matrix", [](const PyAllocation& a) { return matrix_of(a, a.wrench_from_squares); },
           "(4, N): torque x, y, z [N m] and thrust [N] from the signed squares of rotor speeds "
           "[(rad/s)^2], eq. (23)")
       .def_property_readonly(
-          "inverse", [](const PyAllocation& a) { return matrix_of(a, true); },
+          "inverse",
+          [](const PyAllocation& a) -> Array {
+            return matrix_of(a, a.squares_from_wrench).attr("T").attr("copy")();
+          },
           "(N, 4): the inverse, or the pseudo-inverse where there are not four rotors")
       .def_readonly("rank", &PyAllocation::rank,
                     "of the matrix; 4: torque on every axis and thrust can be commanded")
@@ -238,7 +235,7 @@ void bind_rate_controller(py::module_& m) {
       .def(py::init([](const py::object& parameters, const py::object& dt) {
              const VehicleParameters vehicle = checked_vehicle(parameters);
              validate_allocation(vehicle);
-             return RateController<>(vehicle, positive(dt, "dt", dt_expected));
+             return RateController<>(vehicle, parameter(dt, "dt", dt_expected));
            }),
            "parameters"_a, "dt"_a)
       .def("_update", &update, "gyroscope"_a, "command"_a)
@@ -246,9 +243,9 @@ void bind_rate_controller(py::module_& m) {
       .def(
           "snapshot",
           [](const RateController<>& c) {
-            return py::make_tuple(to_array(c.snapshot().filter.value),
-                                  to_array(c.snapshot().filter.derivative),
-                                  to_array(c.snapshot().integral));
+            const auto& [filter, integral] = c.snapshot();
+            return py::make_tuple(to_array(filter.value), to_array(filter.derivative),
+                                  to_array(integral));
           },
           "Everything that affects the future: filtered rates [rad/s], their derivative "
           "[rad/s^2] and the integrals [rad], each (3,).")
@@ -272,12 +269,47 @@ void bind_rate_controller(py::module_& m) {
           "(3,) rad, the bounded integrals of the rate error");
 }
 
+Eigen::VectorXd vector_of(const Array& array) {
+  return Eigen::Map<const Eigen::VectorXd>(array.data(), array.size());
+}
+
+/// One step of the library's integrators over a derivative that Python gives.
+Eigen::VectorXd integrate_step(const py::function& derivative, const py::object& state,
+                               const py::object& dt, const std::string& method) {
+  const char* expected = "a one-dimensional array of finite numbers";
+  const Array start = shaped_array(state, "state", expected, {any_length});
+  const double seconds = finite_number(dt, "dt", "a finite number > 0 [s]");
+  if (seconds <= 0.0) refuse("dt", "a finite number > 0 [s]", dt);
+  const Eigen::VectorXd x = vector_of(start);
+
+  const auto f = [&](const Eigen::VectorXd& at) -> Eigen::VectorXd {
+    const py::object rate = derivative(at);
+    const std::string shape =
+        "an array of shape (" + std::to_string(x.size()) + ",) like the state, of finite numbers";
+    return vector_of(shaped_array(rate, "derivative's result", shape, {x.size()}));
+  };
+  switch (integrator_named(method)) {
+    case Integrator::euler:
+      return Euler{}(f, x, seconds);
+    case Integrator::rk4:
+      return Rk4{}(f, x, seconds);
+    case Integrator::symplectic_euler:
+      break;
+  }
+  throw py::value_error(
+      "method = 'symplectic_euler': expected 'euler' or 'rk4', an array does not say which of its "
+      "elements are velocities");
+}
+
 }  // namespace
 
 void bind_control(py::module_& m) {
   bind_filters(m);
   bind_allocation(m);
   bind_rate_controller(m);
+  m.def("integrate_step", &integrate_step, "derivative"_a, "state"_a, "dt"_a, "method"_a,
+        "One step of dt [s] from a state (n,) with derivative(state) -> (n,); method 'euler' or "
+        "'rk4'.");
   m.def(
       "validate_vehicle", [](const py::object& parameters) { checked_vehicle(parameters); },
       "parameters"_a);

@@ -11,10 +11,10 @@
 
 #include "arrays.hpp"
 #include "modules.hpp"
-#include "pool.hpp"
 #include "propwash/paint/painted_world.hpp"
 #include "propwash/world/collide.hpp"
 #include "scene_class.hpp"
+#include "stepping.hpp"
 
 namespace propwash::bindings {
 
@@ -31,10 +31,8 @@ std::vector<Pose> image_poses(const Array& positions, const Array& attitudes) {
   const double* p = positions.data();
   const double* q = attitudes.data();
   for (auto& pose : result) {
-    pose.position_W = {p[0], p[1], p[2]};
-    pose.attitude_WS = normalized(Quat<double>{q[0], q[1], q[2], q[3]});
-    p += 3;
-    q += 4;
+    pose = {vec3_at(p), normalized(quat_at(q))};
+    p += 3, q += 4;
   }
   return result;
 }
@@ -198,9 +196,7 @@ void bind_image(py::module_& m) {
       .def("range", &PyPainter::range, "origin"_a, "direction"_a, "limit"_a)
       .def("visible", &PyPainter::visible, "start"_a, "ends"_a)
       .def("touches", &PyPainter::touches, "position"_a, "radius"_a);
-  m.def(
-      "category_id", [](const std::string& name) { return paint::category_id(name); }, "category"_a,
-      "The number of a category in pictures of categories.");
+  m.def("category_id", &paint::category_id, "category"_a);
   py::list looks;
   for (const auto& look : paint::look_detail::looks) looks.append(std::string(look.name));
   m.attr("looks") = py::tuple(looks);

@@ -7,6 +7,7 @@
 #include "modules.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/imu.hpp"
+#include "recorder.hpp"
 #include "snapshot_bytes.hpp"
 #include "stepping.hpp"
 
@@ -16,11 +17,6 @@ namespace {
 
 using Sensor = Imu<double>;
 
-py::tuple tuple_of(const ImuReading<double>& reading) {
-  return py::make_tuple(to_array(reading.specific_force), to_array(reading.angular_rate),
-                        reading.time);
-}
-
 py::tuple read(Sensor& sensor, const py::object& specific_force, const py::object& rates,
                const py::object& angular_acceleration, const py::object& dt) {
   const auto force_B = vec3(specific_force, "specific_force", "m/s^2, body frame");
@@ -28,7 +24,7 @@ py::tuple read(Sensor& sensor, const py::object& specific_force, const py::objec
   const auto acceleration_B =
       vec3(angular_acceleration, "angular_acceleration", "rad/s^2, body frame");
   const double seconds = finite_number(dt, "dt", "a finite number >= 0 [s]");
-  return tuple_of(sensor.read(force_B, rates_B, acceleration_B, seconds));
+  return tuple_of_reading(sensor.read(force_B, rates_B, acceleration_B, seconds));
 }
 
 }  // namespace
@@ -39,7 +35,7 @@ void bind_imu(py::module_& m) {
                        bool noise) { return Sensor(imu_parameters(parameters), seed, id, noise); }),
            "parameters"_a, "seed"_a, "id"_a, "noise"_a)
       .def("_read", &read, "specific_force"_a, "rates"_a, "angular_acceleration"_a, "dt"_a)
-      .def("_reading", [](const Sensor& s) { return tuple_of(s.reading()); })
+      .def("_reading", [](const Sensor& s) { return tuple_of_reading(s.reading()); })
       .def(
           "_reset",
           [](Sensor& sensor, std::optional<std::uint64_t> seed) {

@@ -1,3 +1,4 @@
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,61 +12,34 @@ namespace propwash::bindings {
 
 namespace {
 
-/// Rows of numbers, (n, columns), that Python has checked.
-class Rows {
+/// The states and commands about which to linearise: rows (n, columns) that Python has checked.
+class Points {
  public:
-  Rows(const py::dict& from, const char* name)
-      : array_(shaped_array(from[name], name, "finite numbers of shape (n, columns)",
-                            {any_length, any_length})) {}
-  py::ssize_t count() const { return array_.shape(0); }
-  int columns() const { return static_cast<int>(array_.shape(1)); }
-  const double* row(py::ssize_t i) const { return array_.data() + i * array_.shape(1); }
-  Vec3<double> vec3(py::ssize_t i, int from = 0) const {
-    const double* x = row(i) + from;
-    return {x[0], x[1], x[2]};
+  explicit Points(const py::dict& from) : arrays_(arrays_from(from)) {}
+
+  py::ssize_t count() const { return arrays_.at("position").shape(0); }
+  const double* row(const char* name, py::ssize_t i) const { return arrays_.at(name).data(i, 0); }
+  Linearizer::State state(py::ssize_t i) const {
+    return {vec3_at(row("position", i)), vec3_at(row("velocity", i)), quat_at(row("attitude", i)),
+            vec3_at(row("body_rates", i)), speeds("rotor_speeds", i)};
   }
-  SmallArray<double> some(py::ssize_t i) const {
-    SmallArray<double> values;
-    values.resize(columns());
-    for (int k = 0; k < columns(); ++k) values[k] = row(i)[k];
-    return values;
+  Linearizer::Speeds speeds(const char* name, py::ssize_t i) const {
+    return small_array(row(name, i), static_cast<int>(arrays_.at(name).shape(1)));
+  }
+  RateThrust<double> rate_thrust(py::ssize_t i) const {
+    return {vec3_at(row("input", i)), row("input", i)[3]};
+  }
+  RateControllerState<double> memory(py::ssize_t i) const {
+    const double* const x = row("controller", i);
+    return {{vec3_at(x), vec3_at(x + 3)}, vec3_at(x + 6)};
   }
 
  private:
-  Array array_;
+  Arrays arrays_;
 };
 
-/// The states and commands about which to linearise, a row for each.
-struct Points {
-  explicit Points(const py::dict& from)
-      : position(from, "position"),
-        velocity(from, "velocity"),
-        attitude(from, "attitude"),
-        body_rates(from, "body_rates"),
-        rotor_speeds(from, "rotor_speeds"),
-        controller(from, "controller"),
-        input(from, "input") {}
-
-  Linearizer::State state(py::ssize_t i) const {
-    const double* q = attitude.row(i);
-    return {position.vec3(i),
-            velocity.vec3(i),
-            {q[0], q[1], q[2], q[3]},
-            body_rates.vec3(i),
-            rotor_speeds.some(i)};
-  }
-  RateControllerState<double> memory(py::ssize_t i) const {
-    return {{controller.vec3(i), controller.vec3(i, 3)}, controller.vec3(i, 6)};
-  }
-
-  Rows position, velocity, attitude, body_rates, rotor_speeds, controller, input;
-};
-
-/// Parameters that differ per vehicle: field and values, a row for each.
-using OwnParameters = std::vector<std::pair<std::string, Array>>;
-
-VehicleParameters own_vehicle(const VehicleParameters& shared, const OwnParameters& own,
-                              py::ssize_t i) {
+/// `own` has the parameters that differ, a row for each vehicle, by the names of their fields.
+VehicleParameters own_vehicle(const VehicleParameters& shared, const Arrays& own, py::ssize_t i) {
   VehicleParameters vehicle = shared;
   for (const auto& [name, values] : own) {
     const auto field = find_field(vehicle, name);
@@ -80,18 +54,17 @@ void put(const Eigen::MatrixXd& from, Array& to, py::ssize_t i) {
 }
 
 /// A (n, k, k), B (n, k, m), C (n, p, k), D (n, p, m) and the drift (n, k).
-py::tuple linearized(const VehicleParameters& shared, const OwnParameters& own,
-                     const Points& points, const LinearizeOptions& options, bool rate_thrust) {
-  const py::ssize_t count = points.position.count();
+py::tuple linearized(const VehicleParameters& shared, const Arrays& own, const Points& points,
+                     const LinearizeOptions& options, bool rate_thrust) {
+  const py::ssize_t count = points.count();
   const Linearizer common(shared, options);
   std::vector<Array> arrays;
   for (py::ssize_t i = 0; i < count; ++i) {
     if (i % 64 == 0 && PyErr_CheckSignals() != 0) throw py::error_already_set();
     const auto at = [&](const Linearizer& vehicle) {
       const auto state = points.state(i);
-      if (!rate_thrust) return vehicle.at(state, points.input.some(i));
-      const RateThrust<double> command{points.input.vec3(i), points.input.row(i)[3]};
-      return vehicle.at(state, command, points.memory(i));
+      return rate_thrust ? vehicle.at(state, points.rate_thrust(i), points.memory(i))
+                         : vehicle.at(state, points.speeds("input", i));
     };
     const LinearModel model =
         own.empty() ? at(common) : at(Linearizer(own_vehicle(shared, own, i), options));
@@ -114,12 +87,8 @@ void bind_linearize(py::module_& m) {
       "linearize",
       [](const py::object& parameters, const py::dict& own, const py::dict& points, bool discrete,
          const std::string& integrator, double dt, bool rate_thrust) {
-        OwnParameters mine;
-        for (const auto& item : own) {
-          mine.emplace_back(py::str(item.first), finite_array(item.second, "own", "numbers"));
-        }
         const LinearizeOptions options{discrete, integrator_named(integrator), dt};
-        return linearized(vehicle_parameters(parameters), mine, Points(points), options,
+        return linearized(vehicle_parameters(parameters), arrays_from(own), Points(points), options,
                           rate_thrust);
       },
       "parameters"_a, "own"_a, "points"_a, "discrete"_a, "integrator"_a, "dt"_a, "rate_thrust"_a);

@@ -8,7 +8,6 @@
 #include "arrays.hpp"
 #include "commands.hpp"
 #include "modules.hpp"
-#include "outer_loops.hpp"
 #include "parameters.hpp"
 #include "propwash/vehicle/multicopter.hpp"
 #include "recorder.hpp"
@@ -42,10 +41,6 @@ py::tuple tuple_of(const MulticopterState<double, N>& state) {
   return py::make_tuple(to_array(state.position), to_array(state.velocity),
                         to_array(state.attitude), to_array(state.body_rates),
                         to_array(state.rotor_speeds));
-}
-py::tuple tuple_of(const ImuReading<double>& reading) {
-  return py::make_tuple(to_array(reading.specific_force), to_array(reading.angular_rate),
-                        reading.time);
 }
 
 template <class Vehicle>
@@ -96,10 +91,7 @@ class PyMulticopter {
     return visit([&](const auto& vehicle) {
       const auto state = state_from(vehicle, fields);
       require_rotors(command, vehicle);
-      if (command.rows() >= 0) {
-        throw py::value_error("command: expected one command for derivative(), got " +
-                              std::to_string(command.rows()) + " rows");
-      }
+      require_one_command(command.rows(), "derivative()");
       return tuple_of(vehicle.derivative(state, speeds_of(command, 0, vehicle)));
     });
   }
@@ -283,7 +275,7 @@ void bind_multicopter(py::module_& m) {
       .def("_steady", &Self::steady, "velocity"_a, "climb"_a, "yaw_rate"_a)
       .def("_set_state", &Self::set_state, "fields"_a)
       .def("_reset", &Self::reset, "fields"_a, "seed"_a)
-      .def("_imu", getter([](auto& v) { return tuple_of(v.imu()); }))
+      .def("_imu", getter([](auto& v) { return tuple_of_reading(v.imu()); }))
       .def("snapshot", getter([](auto& v) { return snapshot_bytes(kind_of(v), v.snapshot()); }),
            "Everything that affects the future, as bytes: state, filters, integrators, biases, "
            "delays, time, and key and counter of the noise.")

@@ -13,25 +13,13 @@
 #include "kernels/dispatch.hpp"
 #include "modules.hpp"
 #include "parameters.hpp"
-#include "pool.hpp"
 #include "propwash/fleet/open_loop.hpp"
 #include "propwash/vehicle/fields.hpp"
+#include "stepping.hpp"
 
 namespace propwash::bindings {
 
 namespace {
-
-/// Arrays by name; what is None is missing.
-using Arrays = std::map<std::string, Array>;
-
-Arrays arrays_from(const py::dict& from) {
-  Arrays arrays;
-  for (const auto& item : from) {
-    const auto name = py::str(item.first).cast<std::string>();
-    if (!item.second.is_none()) arrays[name] = finite_array(item.second, name, "numbers");
-  }
-  return arrays;
-}
 
 /// The numbers of an array that has to be of that shape; null where there is none.
 const double* numbers_of(const Arrays& arrays, const std::string& name,
@@ -69,15 +57,7 @@ std::vector<VehicleParameters> vehicle_slopes(const VehicleParameters& vehicle,
   return result;
 }
 
-std::vector<std::size_t> window_rows(const py::object& starts) {
-  std::vector<std::size_t> rows;
-  for (const auto& start : starts) {
-    rows.push_back(static_cast<std::size_t>(whole_number(start, "starts", 0)));
-  }
-  return rows;
-}
-
-/// New arrays (1 + D, W, H, 3) for what is asked for, and where the flight puts it.
+/// New arrays (1 + D, W, H, 3) for the names in `record`; `to` points to them.
 py::dict open_loop_arrays(const std::vector<std::string>& record,
                           const std::vector<py::ssize_t>& shape, OpenLoopRecord& to) {
   const std::pair<const char*, double**> known[] = {{"position", &to.position},
@@ -100,23 +80,26 @@ py::dict open_loop_arrays(const std::vector<std::string>& record,
 
 /// Flies the windows of `log`, arrays of K rows on a uniform grid by name, with a vehicle of which
 /// `slopes` are the derivatives: (D, ...) by the names of its fields. Gives arrays by name.
-py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes, py::ssize_t unknowns,
-                       const py::dict& log, double period, int substeps, const py::object& starts,
-                       py::ssize_t samples, py::ssize_t attitude_every,
-                       const std::vector<std::string>& record, const MaybePool& pool) {
-  whole_number(py::int_(unknowns), "unknowns", 0);
-  whole_number(py::int_(samples), "samples", 0);
-  whole_number(py::int_(attitude_every), "attitude_every", 0);
+py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes,
+                       const py::object& unknowns, const py::dict& log, double period, int substeps,
+                       const py::object& starts, const py::object& samples,
+                       const py::object& attitude_every, const std::vector<std::string>& record,
+                       const MaybePool& pool) {
+  const auto count = [](py::handle value, const char* name) {
+    return static_cast<std::size_t>(whole_number(value, name, 0));
+  };
+  const py::ssize_t derivatives = whole_number(unknowns, "unknowns", 0);
   const VehicleParameters vehicle = vehicle_parameters(parameters);
-  const OpenLoop flown(vehicle, vehicle_slopes(vehicle, arrays_from(slopes), unknowns),
-                       kernel_set().open_loop);
+  const OpenLoop open_loop(vehicle, vehicle_slopes(vehicle, arrays_from(slopes), derivatives),
+                           kernel_set().open_loop);
   const Arrays given = arrays_from(log);
   const auto rotors = static_cast<py::ssize_t>(vehicle.rotors.size());
   const Array commands = shaped_array(log["commands"], "commands",
                                       "an array of shape (K - 1, " + std::to_string(rotors) + ")",
                                       {any_length, rotors});
   const py::ssize_t rows = commands.shape(0) + 1;
-  const auto start_rows = window_rows(starts);
+  std::vector<std::size_t> start_rows;
+  for (const auto& start : starts) start_rows.push_back(count(start, "starts"));
   OpenLoopFlight flight;
   flight.rows = static_cast<std::size_t>(rows);
   flight.period = period;
@@ -126,18 +109,41 @@ py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes, py:
   flight.attitude = numbers_of(given, "attitude", {rows, 4});
   flight.body_rates = numbers_of(given, "body_rates", {rows, 3});
   flight.commands = commands.data();
-  flight.slopes = numbers_of(given, "command_slopes", {unknowns, rows - 1, rotors});
+  flight.slopes = numbers_of(given, "command_slopes", {derivatives, rows - 1, rotors});
   flight.starts = start_rows.data();
   flight.windows = start_rows.size();
-  flight.samples = static_cast<std::size_t>(samples);
-  flight.attitude_every = static_cast<std::size_t>(attitude_every);
+  flight.samples = count(samples, "samples");
+  flight.attitude_every = count(attitude_every, "attitude_every");
 
   OpenLoopRecord to;
-  const auto windows = static_cast<py::ssize_t>(flight.windows);
-  py::dict arrays = open_loop_arrays(record, {1 + unknowns, windows, samples, 3}, to);
+  const std::vector<py::ssize_t> shape{1 + derivatives, static_cast<py::ssize_t>(flight.windows),
+                                       static_cast<py::ssize_t>(flight.samples), 3};
+  py::dict arrays = open_loop_arrays(record, shape, to);
   const py::gil_scoped_release release;
-  flown.fly(flight, to, executor_of(pool));
+  open_loop.fly(flight, to, executor_of(pool));
   return arrays;
+}
+
+/// Commands (K - 1, N) of the motors [rad/s] and their derivatives (D, K - 1, N) for duty cycles
+/// (K - 1, N) and, unless None, a battery's voltage (K - 1) [V] with its derivatives (D, K - 1).
+py::tuple drive_open_loop(const py::object& parameters, const py::dict& slopes,
+                          py::ssize_t unknowns, const py::dict& log, double period) {
+  const VehicleParameters vehicle = vehicle_parameters(parameters);
+  const OpenLoop driven(vehicle, vehicle_slopes(vehicle, arrays_from(slopes), unknowns),
+                        kernel_set().open_loop);
+  const Arrays given = arrays_from(log);
+  const auto rotors = static_cast<py::ssize_t>(vehicle.rotors.size());
+  const Array& duty = given.at("duty");
+  const py::ssize_t held = duty.shape(0);
+  OpenLoopDuty from;
+  from.rows = static_cast<std::size_t>(held) + 1;
+  from.period = period;
+  from.duty = numbers_of(given, "duty", {held, rotors});
+  from.voltage = numbers_of(given, "voltage", {held});
+  from.voltage_slopes = numbers_of(given, "voltage_slopes", {unknowns, held});
+  Array commands({held, rotors}), derivatives({unknowns, held, rotors});
+  driven.drive(from, commands.mutable_data(), derivatives.mutable_data());
+  return py::make_tuple(commands, derivatives);
 }
 
 }  // namespace
@@ -146,6 +152,8 @@ void bind_open_loop(py::module_& m) {
   m.def("fly_open_loop", &fly_open_loop, "parameters"_a, "slopes"_a, "unknowns"_a, "log"_a,
         "period"_a, "substeps"_a, "starts"_a, "samples"_a, "attitude_every"_a, "record"_a,
         "pool"_a);
+  m.def("drive_open_loop", &drive_open_loop, "parameters"_a, "slopes"_a, "unknowns"_a, "log"_a,
+        "period"_a);
 }
 
 }  // namespace propwash::bindings

@@ -24,22 +24,17 @@ const char* state_name(render::SessionState state) {
 }
 
 py::dict counts_of(const Session& session) {
-  const auto& c = session.counts();
+  using Counts = render::SessionCounts;
+  constexpr std::pair<const char*, std::int64_t Counts::*> counted[] = {
+      {"submitted", &Counts::submitted}, {"sent", &Counts::sent},
+      {"resent", &Counts::resent},       {"kept_alive", &Counts::kept_alive},
+      {"skipped", &Counts::skipped},     {"unanswered", &Counts::unanswered},
+      {"taken", &Counts::taken},         {"repeated", &Counts::repeated},
+      {"late", &Counts::late},           {"unknown", &Counts::unknown},
+      {"faulty", &Counts::faulty},       {"half_done", &Counts::half_done},
+      {"starts", &Counts::starts},       {"revivals", &Counts::revivals}};
   py::dict counts;
-  counts["submitted"] = c.submitted;
-  counts["sent"] = c.sent;
-  counts["resent"] = c.resent;
-  counts["kept_alive"] = c.kept_alive;
-  counts["skipped"] = c.skipped;
-  counts["unanswered"] = c.unanswered;
-  counts["taken"] = c.taken;
-  counts["repeated"] = c.repeated;
-  counts["late"] = c.late;
-  counts["unknown"] = c.unknown;
-  counts["faulty"] = c.faulty;
-  counts["half_done"] = c.half_done;
-  counts["starts"] = c.starts;
-  counts["revivals"] = c.revivals;
+  for (const auto& [name, count] : counted) counts[name] = session.counts().*count;
   return counts;
 }
 
@@ -52,18 +47,14 @@ std::optional<PyAnswer> received(Session& session, const py::sequence& frames, d
 }
 
 void bind_session(py::module_& m) {
-  const render::SessionPolicy usual;
   py::class_<Session>(m, "RenderSession", "Which pose to send when, and which answer to take.")
-      .def(py::init([](int in_flight, int queue, double resend_after, double keep_alive,
-                       double start_interval, double lost_after, double revive_after,
-                       double silence) {
-             return Session({in_flight, queue, resend_after, keep_alive, start_interval, lost_after,
-                             revive_after, silence});
+      .def(py::init([](int in_flight, double resend_after) {
+             render::SessionPolicy policy;
+             policy.in_flight = in_flight;
+             policy.resend_after = resend_after;
+             return Session(policy);
            }),
-           py::kw_only(), "in_flight"_a = usual.in_flight, "queue"_a = usual.queue,
-           "resend_after"_a = usual.resend_after, "keep_alive"_a = usual.keep_alive,
-           "start_interval"_a = usual.start_interval, "lost_after"_a = usual.lost_after,
-           "revive_after"_a = usual.revive_after, "silence"_a = usual.silence)
+           py::kw_only(), "in_flight"_a, "resend_after"_a)
       .def(
           "submit",
           [](Session& self, const PoseMessage& pose, double now) {
@@ -79,8 +70,7 @@ void bind_session(py::module_& m) {
       .def_property_readonly("state", [](const Session& self) { return state_name(self.state()); })
       .def_property_readonly("counts", &counts_of)
       .def_property_readonly("in_flight", &Session::in_flight)
-      .def_property_readonly("waiting", &Session::waiting)
-      .def_property_readonly("pace", &Session::pace);
+      .def_property_readonly("waiting", &Session::waiting);
 }
 
 }  // namespace
@@ -90,9 +80,6 @@ void bind_render(py::module_& m) {
   bind_render_pose(m);
   bind_render_answer(m);
   bind_session(m);
-  m.def(
-      "encode_pose", [](const PoseMessage& pose) { return py::bytes(encode_pose(pose)); },
-      "pose"_a);
   m.def(
       "decode_pose",
       [](const py::object& frame) { return decode_pose(held_frame(frame, "frame").view); },

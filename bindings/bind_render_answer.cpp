@@ -70,25 +70,28 @@ py::dict images_of(const PyAnswer& self) {
   return images;
 }
 
-py::dict channels_of(const PyAnswer& self) {
-  py::dict channels;
-  for (const auto& image : self.images) channels[py::str(image.camera)] = image.channels;
-  return channels;
-}
-
 py::list landmark_ids(const PyAnswer& self) {
   py::list ids;
   for (const auto& landmark : self.landmarks) ids.append(landmark.id);
   return ids;
 }
 
+/// A row of numbers for each landmark.
+template <class ValueOf>
+Array landmark_rows(const PyAnswer& self, py::ssize_t columns, ValueOf value_of) {
+  Array array({static_cast<py::ssize_t>(self.landmarks.size()), columns});
+  double* to = array.mutable_data();
+  for (const auto& landmark : self.landmarks) to = put(value_of(landmark.position), to);
+  return array;
+}
+
 Array landmark_positions(const PyAnswer& self) {
-  return stacked_rows(self.landmarks, 3, [](const auto& landmark) { return landmark.position; });
+  return landmark_rows(self, 3, [](const auto& position) { return position; });
 }
 
 Array landmark_pixels(const PyAnswer& self) {
-  return stacked_rows(self.landmarks, 2, [&](const auto& landmark) {
-    const auto pixel = render::landmark_pixel(landmark.position, self.width, self.height);
+  return landmark_rows(self, 2, [&](const auto& position) {
+    const auto pixel = render::landmark_pixel(position, self.width, self.height);
     return std::array<double, 2>{pixel.u, pixel.v};
   });
 }
@@ -103,13 +106,7 @@ py::bytes encoded_answer(std::int64_t ntime, int width, int height,
       (camera_indexes && camera_indexes->size() != camera_ids.size())) {
     throw py::value_error("channels, camera_indexes: expected one for each of camera_ids");
   }
-  Answer answer;
-  answer.ntime = ntime;
-  answer.width = width;
-  answer.height = height;
-  answer.collision = collision;
-  answer.range = range;
-  answer.depth_scale = depth_scale;
+  Answer answer{ntime, width, height, depth_scale, {}, collision, {}, range, 0.0};
   for (std::size_t i = 0; i < camera_ids.size(); ++i) {
     const int index = camera_indexes ? (*camera_indexes)[i] : static_cast<int>(i);
     answer.images.push_back({camera_ids[i], index, channels[i], 3, {}});
@@ -118,8 +115,7 @@ py::bytes encoded_answer(std::int64_t ntime, int width, int height,
     const Array positions =
         number_rows(landmark_position, "landmark_position", landmark_ids.size(), 3);
     for (std::size_t i = 0; i < landmark_ids.size(); ++i) {
-      const double* p = positions.data() + 3 * i;
-      answer.landmarks.push_back({landmark_ids[i], {p[0], p[1], p[2]}});
+      answer.landmarks.push_back({landmark_ids[i], vec3_at(positions.data() + 3 * i)});
     }
   }
   return py::bytes(encode_answer(answer));
@@ -150,7 +146,6 @@ void bind_render_answer(py::module_& m) {
       .def_readonly("height", &PyAnswer::height)
       .def_readonly("depth_scale", &PyAnswer::depth_scale)
       .def_property_readonly("images", &images_of)
-      .def_property_readonly("channels", &channels_of)
       .def_readonly("collision", &PyAnswer::collision)
       .def_readonly("range", &PyAnswer::range)
       .def_property_readonly("landmark_ids", &landmark_ids)

@@ -21,10 +21,8 @@ Array number_rows(py::handle value, const char* name, std::size_t rows, py::ssiz
   const std::string expected =
       "an array of shape (" + std::to_string(n) + ", " + std::to_string(columns) + ")";
   const Array array = finite_array(value, name, expected);
-  const bool matrix = array.ndim() == 2 && array.shape(0) == n && array.shape(1) == columns;
-  const bool single = n == 1 && array.ndim() == 1 && array.shape(0) == columns;
-  if (!matrix && !single) refuse(name, expected, value);
-  return array;
+  if (n == 1 && array.ndim() == 1 && array.shape(0) == columns) return array;
+  return shaped_array(value, name, expected, {n, columns});
 }
 
 namespace {
@@ -60,19 +58,18 @@ std::vector<Item> items_from(const py::list& dicts) {
   return items;
 }
 
-PoseMessage make_pose(std::string scene, const py::list& cameras, const py::list& objects,
+PoseMessage make_pose(const std::string& scene, const py::list& cameras, const py::list& objects,
                       int width, int height, double vertical_fov_deg, double depth_scale,
-                      std::string perturbation_file, std::int64_t ntime) {
-  PoseMessage pose;
-  pose.scene = std::move(scene);
-  pose.width = width;
-  pose.height = height;
-  pose.vertical_fov_deg = vertical_fov_deg;
-  pose.depth_scale = depth_scale;
-  pose.perturbation_file = std::move(perturbation_file);
-  pose.ntime = ntime;
-  pose.cameras = items_from<RenderCamera>(cameras);
-  pose.objects = items_from<RenderObject>(objects);
+                      const std::string& perturbation_file, std::int64_t ntime) {
+  PoseMessage pose{ntime,
+                   scene,
+                   perturbation_file,
+                   width,
+                   height,
+                   vertical_fov_deg,
+                   depth_scale,
+                   items_from<RenderCamera>(cameras),
+                   items_from<RenderObject>(objects)};
   validate(pose);
   return pose;
 }
@@ -80,21 +77,11 @@ PoseMessage make_pose(std::string scene, const py::list& cameras, const py::list
 Array attitudes_of(py::handle value, const char* name, std::size_t rows) {
   const Array array = number_rows(value, name, rows, 4);
   for (std::size_t i = 0; i < rows; ++i) {
-    const double* q = array.data() + 4 * i;
-    if (!(std::abs(squared_norm(Quat<double>{q[0], q[1], q[2], q[3]}) - 1.0) < 1e-3)) {
+    if (!(std::abs(squared_norm(quat_at(array.data() + 4 * i)) - 1.0) < 1e-3)) {
       refuse(name, "unit quaternions, (w, x, y, z)", value);
     }
   }
   return array;
-}
-
-Vec3<double> row3(const Array& array, std::size_t i) {
-  const double* p = array.data() + 3 * i;
-  return {p[0], p[1], p[2]};
-}
-Quat<double> row4(const Array& array, std::size_t i) {
-  const double* q = array.data() + 4 * i;
-  return {q[0], q[1], q[2], q[3]};
 }
 
 /// Everything is read before anything is written.
@@ -120,13 +107,13 @@ void place_parts(PoseMessage& pose, std::int64_t ntime, py::handle camera_positi
   if (ntime < 0) throw py::value_error("ntime: expected at least 0, got " + std::to_string(ntime));
   pose.ntime = ntime;
   for (std::size_t i = 0; i < cameras; ++i) {
-    pose.cameras[i].position_W = row3(camera_p, i);
-    pose.cameras[i].attitude_WC = row4(camera_q, i);
+    pose.cameras[i].position_W = vec3_at(camera_p.data() + 3 * i);
+    pose.cameras[i].attitude_WC = quat_at(camera_q.data() + 4 * i);
     if (render) pose.cameras[i].render = (*render)[i];
   }
   for (std::size_t i = 0; moved && i < objects; ++i) {
-    pose.objects[i].position_W = row3(object_p, i);
-    pose.objects[i].attitude_WO = row4(object_q, i);
+    pose.objects[i].position_W = vec3_at(object_p.data() + 3 * i);
+    pose.objects[i].attitude_WO = quat_at(object_q.data() + 4 * i);
   }
 }
 

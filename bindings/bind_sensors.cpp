@@ -58,19 +58,16 @@ py::tuple measure_gnss(const GnssParameters<double>& gnss, const Rows<T>& positi
                        const Rows<double>& bias, double rate, const SampleNoise& noise) {
   const std::size_t n = rows_of(position);
   auto at = new_array<T>(n, 3), moving = new_array<T>(n, 3);
-  const double root = std::sqrt(rate);
-  T* to_at = at.mutable_data();
-  T* to_moving = moving.mutable_data();
+  T *to_at = at.mutable_data(), *to_moving = moving.mutable_data();
   for (std::size_t i = 0; i < n; ++i) {
     double z[6];
     noise.draw(i, 0, 6, z);
     const auto truth = antenna_motion(gnss, vector_at(position, i), vector_at(velocity, i),
                                       quaternion_at(attitude, i), vector_at(body_rates, i));
     const auto reading =
-        gnss_reading(gnss, truth, vector_at(bias, i), Vec3<double>{z[0], z[1], z[2]},
-                     Vec3<double>{z[3], z[4], z[5]}, root);
-    store(reading.position, to_at + 3 * i);
-    store(reading.velocity, to_moving + 3 * i);
+        gnss_reading(gnss, truth, vector_at(bias, i), vec3_at(z), vec3_at(z + 3), std::sqrt(rate));
+    to_at = put(reading.position, to_at);
+    to_moving = put(reading.velocity, to_moving);
   }
   return py::make_tuple(at, moving);
 }
@@ -99,13 +96,14 @@ py::array measure_magnetometer(const MagnetometerParameters<double>& magnetomete
                                const Rows<T>& attitude, const Rows<double>& bias, double rate,
                                const SampleNoise& noise) {
   auto field = new_array<T>(rows_of(attitude), 3);
+  T* to = field.mutable_data();
   const double deviation = magnetometer.noise_density * std::sqrt(rate);
   for (std::size_t i = 0; i < rows_of(attitude); ++i) {
     double z[3];
     noise.draw(i, 0, 3, z);
-    const Vec3<double> white{z[0] * deviation, z[1] * deviation, z[2] * deviation};
-    store(magnetometer_reading(magnetometer, quaternion_at(attitude, i), vector_at(bias, i), white),
-          field.mutable_data() + 3 * i);
+    to = put(magnetometer_reading(magnetometer, quaternion_at(attitude, i), vector_at(bias, i),
+                                  vec3_at(z) * deviation),
+             to);
   }
   return field;
 }
@@ -114,14 +112,14 @@ py::array measure_magnetometer(const MagnetometerParameters<double>& magnetomete
 template <class F>
 py::array_t<double> each_point(const Rows<double>& points, const F& f) {
   auto result = new_array<double>(rows_of(points), 3);
-  for (std::size_t i = 0; i < rows_of(points); ++i) {
-    store(f(vector_at(points, i)), result.mutable_data() + 3 * i);
-  }
+  double* to = result.mutable_data();
+  for (std::size_t i = 0; i < rows_of(points); ++i) to = put(f(vector_at(points, i)), to);
   return result;
 }
 
-EarthFrame earth_frame(const Vec3<double>& origin, double x_heading) {
-  return {{origin.x, origin.y, origin.z}, x_heading};
+EarthFrame earth_frame(const py::object& origin, double x_heading) {
+  const auto at = vec3(origin, "origin", "rad, rad, m");
+  return {{at.x, at.y, at.z}, x_heading};
 }
 
 template <class T>
@@ -138,38 +136,26 @@ void bind_model_measures(py::module_& m) {
 void bind_sensor_models(py::module_& m) {
   py::class_<GnssParameters<double>>(m, "GnssModel", "See propwash.Gnss.")
       .def(py::init([](double across, double up, double speed_across, double speed_up,
-                       const py::object& position) {
-             GnssParameters<double> p;
-             p.position_noise_horizontal = across;
-             p.position_noise_vertical = up;
-             p.velocity_noise_horizontal = speed_across;
-             p.velocity_noise_vertical = speed_up;
-             p.position = vec3(position, "position", "m");
-             return p;
+                       const py::object& at) {
+             return GnssParameters<double>{
+                 across, up, speed_across, speed_up, {}, {}, vec3(at, "position", "m")};
            }),
            "position_noise_horizontal"_a, "position_noise_vertical"_a,
            "velocity_noise_horizontal"_a, "velocity_noise_vertical"_a, "position"_a);
   py::class_<BarometerParameters<double>>(m, "BarometerModel", "See propwash.Barometer.")
-      .def(py::init([](double density, double sea_level_pressure, double altitude,
-                       const py::object& position) {
-             BarometerParameters<double> p;
-             p.noise_density = density;
-             p.sea_level_pressure = sea_level_pressure;
-             p.altitude = altitude;
-             p.position = vec3(position, "position", "m");
-             return p;
+      .def(py::init([](double density, double sea_level, double altitude, const py::object& at) {
+             return BarometerParameters<double>{
+                 density, {}, sea_level, altitude, vec3(at, "position", "m")};
            }),
            "noise_density"_a, "sea_level_pressure"_a, "altitude"_a, "position"_a);
   py::class_<MagnetometerParameters<double>>(m, "MagnetometerModel", "See propwash.Magnetometer.")
       .def(py::init([](const py::object& field, const Rows<double>& soft_iron,
                        const py::object& hard_iron, double density, const py::object& turned) {
-             MagnetometerParameters<double> p;
-             p.field = vec3(field, "field", "T");
-             std::copy_n(soft_iron.data(), 9, p.soft_iron.elements);
-             p.hard_iron = vec3(hard_iron, "hard_iron", "T");
-             p.noise_density = density;
-             p.attitude = attitude(turned, "attitude");
-             return p;
+             Mat3<double> iron;
+             std::copy_n(soft_iron.data(), 9, iron.elements);
+             return MagnetometerParameters<double>{
+                 vec3(field, "field", "T"),   iron, vec3(hard_iron, "hard_iron", "T"), density, {},
+                 attitude(turned, "attitude")};
            }),
            "field"_a, "soft_iron"_a, "hard_iron"_a, "noise_density"_a, "attitude"_a);
 }
@@ -203,7 +189,7 @@ void bind_sensors(py::module_& m) {
   m.def(
       "to_geodetic",
       [](const py::object& origin, double x_heading, const Rows<double>& position) {
-        const auto frame = earth_frame(vec3(origin, "origin", "rad, rad, m"), x_heading);
+        const auto frame = earth_frame(origin, x_heading);
         return each_point(position, [&](const Vec3<double>& p) {
           const Geodetic g = to_geodetic(frame, p);
           return Vec3<double>{g.latitude, g.longitude, g.altitude};
@@ -213,7 +199,7 @@ void bind_sensors(py::module_& m) {
   m.def(
       "to_local",
       [](const py::object& origin, double x_heading, const Rows<double>& points) {
-        const auto frame = earth_frame(vec3(origin, "origin", "rad, rad, m"), x_heading);
+        const auto frame = earth_frame(origin, x_heading);
         return each_point(points, [&](const Vec3<double>& p) {
           return to_local(frame, Geodetic{p.x, p.y, p.z});
         });

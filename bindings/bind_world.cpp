@@ -7,10 +7,10 @@
 
 #include "arrays.hpp"
 #include "modules.hpp"
-#include "pool.hpp"
 #include "propwash/world/collide.hpp"
 #include "scene_class.hpp"
 #include "sensor_arrays.hpp"
+#include "stepping.hpp"
 
 namespace propwash::bindings {
 
@@ -30,13 +30,17 @@ double number_of(const py::handle& item, const char* field) {
   return item.attr(field).cast<double>();
 }
 
+Vec3<double> triple_of(const py::handle& item, const char* field) {
+  return vec3_at(item.attr(field).cast<std::array<double, 3>>().data());
+}
+
 Mesh mesh_from(const py::handle& item) {
   const auto vertices = py::cast<Array>(item.attr("vertices"));
   using Indices = py::array_t<std::int32_t, py::array::c_style | py::array::forcecast>;
   const auto triangles = py::cast<Indices>(item.attr("triangles"));
   Mesh mesh;
   for (py::ssize_t i = 0; i < vertices.shape(0); ++i) {
-    mesh.vertices.push_back({vertices.at(i, 0), vertices.at(i, 1), vertices.at(i, 2)});
+    mesh.vertices.push_back(vec3_at(vertices.data(i, 0)));
   }
   for (py::ssize_t i = 0; i < triangles.shape(0); ++i) {
     mesh.triangles.push_back({triangles.at(i, 0), triangles.at(i, 1), triangles.at(i, 2)});
@@ -63,26 +67,23 @@ Shape shape_from(const py::handle& item) {
 
 /// An item of propwash.world as one of C++.
 SceneItem item_from(const py::handle& item) {
-  const auto p = item.attr("position").cast<std::array<double, 3>>();
   const auto q = item.attr("attitude").cast<std::array<double, 4>>();
-  const auto c = item.attr("colour").cast<std::array<double, 3>>();
   return {item.attr("name").cast<std::string>(),
           item.attr("category").cast<std::string>(),
-          {c[0], c[1], c[2]},
-          {{p[0], p[1], p[2]}, {q[0], q[1], q[2], q[3]}},
+          triple_of(item, "colour"),
+          {triple_of(item, "position"), quat_at(q.data())},
           shape_from(item)};
 }
 
 std::unique_ptr<PyScene> scene_from(const py::iterable& items, const py::iterable& markers,
-                                    std::optional<std::size_t> most_triangles) {
+                                    std::optional<std::size_t> max_triangles) {
   Scene scene;
   for (const auto& item : items) scene.add(item_from(item));
   for (const auto& marker : markers) {
-    const auto p = marker.attr("position").cast<std::array<double, 3>>();
-    scene.add_marker({marker.attr("name").cast<std::string>(), {p[0], p[1], p[2]}});
+    scene.add_marker({marker.attr("name").cast<std::string>(), triple_of(marker, "position")});
   }
-  const auto most = most_triangles.value_or(std::numeric_limits<std::size_t>::max());
-  return std::make_unique<PyScene>(std::move(scene), most);
+  const auto max = max_triangles.value_or(std::numeric_limits<std::size_t>::max());
+  return std::make_unique<PyScene>(std::move(scene), max);
 }
 
 /// Names and positions (m, 3).
@@ -93,7 +94,7 @@ py::tuple markers_of(const PyScene& self) {
   double* to = positions.mutable_data();
   for (const auto& marker : markers) {
     names.append(marker.name);
-    for (int i = 0; i < 3; ++i) *to++ = marker.position_W[i];
+    to = put(marker.position_W, to);
   }
   return py::make_tuple(names, positions);
 }
@@ -140,13 +141,10 @@ py::array_t<std::int32_t> collide_rows(const PyScene& self, const Array& positio
   const auto view = self.view<double>();
   without_gil(n, [&] {
     for (std::size_t i = 0; i < n; ++i) {
-      const Vec3<double> at{p[3 * i], p[3 * i + 1], p[3 * i + 2]};
-      if (q == nullptr) {
-        to[i] = collide(view, at, radius);
-      } else {
-        const Quat<double> turn{q[4 * i], q[4 * i + 1], q[4 * i + 2], q[4 * i + 3]};
-        to[i] = collide(view, Pose{at, normalized(turn)}, {size[0], size[1], size[2]});
-      }
+      const auto at = vec3_at(p + 3 * i);
+      to[i] = q == nullptr
+                  ? collide(view, at, radius)
+                  : collide(view, Pose{at, normalized(quat_at(q + 4 * i))}, vec3_at(size.data()));
     }
   });
   return ids;
@@ -164,7 +162,7 @@ py::tuple spherecast_rows(const PyScene& self, const Array& start, const Array& 
   const auto view = self.view<double>();
   without_gil(n, [&] {
     for (std::size_t i = 0; i < n; ++i, a += 3, b += 3) {
-      const SphereHit hit = spherecast(view, {a[0], a[1], a[2]}, {b[0], b[1], b[2]}, radius);
+      const SphereHit hit = spherecast(view, vec3_at(a), vec3_at(b), radius);
       to_fraction[i] = hit.fraction;
       to_id[i] = hit.id;
     }
@@ -184,11 +182,10 @@ void bind_rows(py::class_<PyScene>& scene, const std::string& number) {
 
 void bind_world(py::module_& m) {
   py::class_<PyScene> scene(m, "SceneIndex", "See propwash.Scene.");
-  scene.def(py::init(&scene_from), "items"_a, "markers"_a, "most_triangles"_a = py::none())
+  scene.def(py::init(&scene_from), "items"_a, "markers"_a, "max_triangles"_a = py::none())
       .def("markers", &markers_of)
       .def("collide", &collide_rows, "positions"_a, "attitudes"_a, "radius"_a, "size"_a)
-      .def("spherecast", &spherecast_rows, "start"_a.noconvert(), "end"_a.noconvert(), "radius"_a)
-      .def_property_readonly("isa", &PyScene::isa);
+      .def("spherecast", &spherecast_rows, "start"_a.noconvert(), "end"_a.noconvert(), "radius"_a);
   bind_rows<float>(scene, "float32");
   bind_rows<double>(scene, "float64");
 }

@@ -2,12 +2,12 @@
 #include <optional>
 
 #include "modules.hpp"
-#include "pool.hpp"
 #include "propwash/world/beacons.hpp"
 #include "propwash/world/depth_camera.hpp"
 #include "propwash/world/range_finder.hpp"
 #include "scene_class.hpp"
 #include "sensor_arrays.hpp"
+#include "stepping.hpp"
 
 namespace propwash::bindings {
 
@@ -71,7 +71,12 @@ class CameraRig {
   std::tuple<std::vector<Vec3<float>>, std::vector<Vec3<double>>> rays_;
 };
 
-/// Rays of a range finder in both types of number.
+/// Row by row.
+std::vector<Vec3<double>> vectors_of(const Rows<double>& rows) {
+  std::vector<Vec3<double>> vectors;
+  for (std::size_t i = 0; i < rows_of(rows); ++i) vectors.push_back(vector_at(rows, i));
+  return vectors;
+}
 struct Finder {
   RangeFinderParameters<double> parameters;
   std::vector<Vec3<double>> rays;
@@ -99,12 +104,10 @@ py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
                              const Rows<double>& positions, const Rows<T>& position,
                              const Rows<T>& attitude, double deviation, const SampleNoise& noise,
                              const MaybePool& pool) {
-  std::vector<Vec3<double>> at;
-  for (std::size_t j = 0; j < rows_of(positions); ++j) at.push_back(vector_at(positions, j));
-  const Markers<T> markers(at);
-  const std::size_t n = rows_of(position);
-  auto u = new_array<T>(n, at.size()), v = new_array<T>(n, at.size());
-  auto seen = new_array<bool>(n, at.size());
+  const Markers<T> markers(vectors_of(positions));
+  const std::size_t n = rows_of(position), m = rows_of(positions);
+  auto u = new_array<T>(n, m), v = new_array<T>(n, m);
+  auto seen = new_array<bool>(n, m);
   const BeaconReadings<T> readings{u.mutable_data(), v.mutable_data(), seen.mutable_data()};
   const auto poses = poses_of(position, attitude);
   const auto camera_of = [&](std::size_t i) { return cameras.at<T>(i); };
@@ -129,7 +132,7 @@ py::array measure_depth_of(const PyScene& scene, CameraRig& cameras, double max_
   const auto& rays = cameras.rays<T>();
   const auto poses = poses_of(position, attitude);
   const auto camera_of = [&](std::size_t i) { return cameras.at<T>(i); };
-  // in pieces of some ten milliseconds, between which Ctrl-C is heard
+  // in pieces of some ten milliseconds, between which it checks for Ctrl-C
   const std::size_t n = rows_of(position);
   const std::size_t at_once = std::max<std::size_t>(16, 1'000'000 / rays.size());
   for (std::size_t first = 0; first < n; first += at_once) {
@@ -182,8 +185,7 @@ py::tuple camera_poses(const CameraRig& cameras, const Rows<double>& position,
 py::array_t<double> unproject_pixels(const CameraRig& cameras, const Rows<double>& pixels) {
   auto points = new_array<double>(rows_of(pixels), 3);
   double* to = points.mutable_data();
-  for (std::size_t i = 0; i < rows_of(pixels); ++i) {
-    const auto p = vector_at(pixels, i);
+  for (const auto& p : vectors_of(pixels)) {
     to = put(unproject(cameras.optics(), Pixel<double>{p.x, p.y, p.z}), to);
   }
   return points;
@@ -220,11 +222,8 @@ void bind_world_sensors(py::module_& m) {
   py::class_<Finder>(m, "RangeFinderModel", "See propwash.RangeFinder.")
       .def(py::init([](const Rows<double>& directions, double max_range, double variance,
                        const py::object& position) {
-             Finder finder{{max_range, variance, vec3(position, "position", "m")}, {}};
-             for (std::size_t i = 0; i < rows_of(directions); ++i) {
-               finder.rays.push_back(vector_at(directions, i));
-             }
-             return finder;
+             return Finder{{max_range, variance, vec3(position, "position", "m")},
+                           vectors_of(directions)};
            }),
            "directions"_a, "max_range"_a, "variance"_a, "position"_a);
   py::class_<CameraRig>(m, "CameraModel", "See propwash.Camera.")

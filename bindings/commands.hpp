@@ -23,7 +23,7 @@ enum class CommandKind {
 };
 
 /// Parts of numbers, of which some may be missing. Each is for one vehicle, or has rows, or
-/// vehicles, or both. A table in bind_commands.cpp says what parts each kind has.
+/// vehicles, or both. A table in bind_commands.cpp lists the parts of each kind.
 class Command {
  public:
   static constexpr int most_parts = 8;
@@ -47,7 +47,7 @@ class Command {
   py::ssize_t rows() const;
   /// A number of a row of one vehicle; 0 where the part is missing.
   double number(std::size_t part, py::ssize_t row, int column = 0) const;
-  /// One row of one vehicle, of the kind that each says.
+  /// One row of one vehicle, for commands of that kind.
   RateThrust<double> rate_thrust(py::ssize_t row) const { return {triple(0, row), number(1, row)}; }
   OuterLoopCommand<double> outer_loop_command(py::ssize_t row) const;
 
@@ -79,7 +79,7 @@ const Command& command_of(CommandKind kind, py::handle value);
 /// The command, where it is of a kind that a multicopter takes. Raises TypeError otherwise.
 const Command& multicopter_command(py::handle value);
 
-/// Raises ValueError where a command has several rows, for what takes one: `rows` as of
+/// Raises ValueError where a command has several rows, for what takes one: `rows` is that of
 /// Command::rows().
 void require_one_command(py::ssize_t rows, const char* taker);
 

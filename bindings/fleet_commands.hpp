@@ -40,46 +40,29 @@ class FleetPart {
     const py::ssize_t each = each_has_own_ ? size_ * columns_ : columns_;
     const py::ssize_t first = lead_ == 2 ? record * each : 0;
     const auto all = static_cast<std::size_t>(size_ * columns_);
-    if (numbers_.is_float() == (sizeof(T) == sizeof(float)) && each_has_own_) {
-      return {static_cast<const T*>(typed()) + first, all};
-    }
-    if (lead_ < 2 && held_) return {buffer_.data(), all};
-    held_ = true;
-    if (buffer_.size() < all) buffer_.resize(all);
-    if (numbers_.is_float()) {
-      fill(numbers_.floats() + first);
-    } else {
-      fill(numbers_.doubles() + first);
-    }
-    return {buffer_.data(), all};
+    return numbers_.visit([&](const auto* numbers) -> Span<const T> {
+      const auto* const from = numbers + first;
+      if constexpr (std::is_same_v<decltype(numbers), const T*>) {
+        if (each_has_own_) return {from, all};
+      }
+      if (lead_ < 2 && held_) return {buffer_.data(), all};
+      held_ = true;
+      if (buffer_.size() < all) buffer_.resize(all);
+      T* to = buffer_.data();
+      for (py::ssize_t i = 0; i < size_ * columns_; i += each) {
+        for (py::ssize_t k = 0; k < each; ++k) *to++ = static_cast<T>(from[k]);
+      }
+      return {buffer_.data(), all};
+    });
   }
 
  private:
-  const T* typed() const {
-    if constexpr (sizeof(T) == sizeof(float)) {
-      return numbers_.floats();
-    } else {
-      return numbers_.doubles();
-    }
-  }
-  template <class U>
-  void fill(const U* from) {
-    T* to = buffer_.data();
-    if (each_has_own_) {
-      for (py::ssize_t i = 0; i < size_ * columns_; ++i) to[i] = static_cast<T>(from[i]);
-      return;
-    }
-    for (py::ssize_t i = 0; i < size_; ++i) {
-      for (py::ssize_t k = 0; k < columns_; ++k) *to++ = static_cast<T>(from[k]);
-    }
-  }
-
   void require_range(const char* name) const {
     constexpr py::ssize_t piece = 512;
     T some[piece];
     for (py::ssize_t i = 0; i < numbers_.size(); i += piece) {
       const py::ssize_t count = std::min(piece, numbers_.size() - i);
-      for (py::ssize_t k = 0; k < count; ++k) some[k] = static_cast<T>(numbers_.doubles()[i + k]);
+      for (py::ssize_t k = 0; k < count; ++k) some[k] = static_cast<T>(numbers_[i + k]);
       const py::ssize_t bad = first_not_finite(some, count);
       if (bad < 0) continue;
       throw py::value_error("command: expected " + std::string(name) +
@@ -89,14 +72,12 @@ class FleetPart {
   }
 
   [[noreturn]] void refuse_shape(const char* name, int tail) const {
-    const std::string n = std::to_string(size_);
-    const std::string last = tail > 0 ? std::to_string(columns_) : "";
-    const std::string comma = tail > 0 ? ", " : "";
-    throw py::value_error("command: expected " + std::string(name) + " of shape (" + n +
-                          (tail > 0 ? ", " + last : ",") + "), or (" + last +
-                          (tail > 0 ? ",)" : ")") +
-                          " for all vehicles alike, or, for a rollout, (T, " + n + comma + last +
-                          "), got " + numbers_.shape_text());
+    const std::string n = std::to_string(size_), k = std::to_string(columns_);
+    const std::string own = tail > 0 ? n + ", " + k : n + ",";
+    throw py::value_error("command: expected " + std::string(name) + " of shape (" + own +
+                          "), or (" + (tail > 0 ? k + "," : "") +
+                          ") for all vehicles alike, or, for a rollout, (T, " +
+                          (tail > 0 ? own : n) + "), got " + numbers_.shape_text());
   }
 
   const Numbers& numbers_;

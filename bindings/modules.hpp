@@ -8,8 +8,8 @@ namespace propwash::bindings {
 
 using Bind = void(pybind11::module_&);
 
-Bind bind_commands, bind_outer_loops, bind_parameters, bind_control, bind_integrate,
-    bind_multicopter, bind_imu, bind_linearize, bind_car, bind_fleet, bind_open_loop, bind_world,
-    bind_sensors, bind_world_sensors, bind_image, bind_render, bind_learn, bind_learn_tasks;
+Bind bind_commands, bind_parameters, bind_control, bind_flatness, bind_multicopter, bind_imu,
+    bind_linearize, bind_car, bind_fleet, bind_open_loop, bind_world, bind_sensors,
+    bind_world_sensors, bind_image, bind_render, bind_learn, bind_learn_tasks;
 
 }  // namespace propwash::bindings

@@ -66,8 +66,7 @@ void Numbers::take(const py::array& array) {
 }
 
 void Numbers::require_finite(py::handle value, const CommandPart& part) const {
-  const py::ssize_t bad =
-      is_float_ ? first_not_finite(floats(), size_) : first_not_finite(doubles(), size_);
+  const auto bad = visit([this](const auto* numbers) { return first_not_finite(numbers, size_); });
   if (bad < 0) return;
   if (ndim_ == 0) refuse_part(part, value);
   throw py::value_error(std::string(part.name) + ": expected " + expected_of(part) +

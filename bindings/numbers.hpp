@@ -23,7 +23,7 @@ struct CommandPart {
 };
 
 /// Finite numbers of the caller's, copied, in float32 where they came in it and float64 otherwise:
-/// what a fleet can take as it lies in memory. Their axes are those of rows and vehicles, at most
+/// what a fleet can take without conversion. Their axes are those of rows and vehicles, at most
 /// two, then those of one vehicle.
 class Numbers {
  public:
@@ -36,10 +36,14 @@ class Numbers {
   int ndim() const { return ndim_; }
   py::ssize_t shape(int axis) const { return shape_[axis]; }
   py::ssize_t size() const { return size_; }
-  const float* floats() const { return reinterpret_cast<const float*>(data()); }
-  const double* doubles() const { return reinterpret_cast<const double*>(data()); }
+  /// Calls f with the place of the numbers, of float or of double.
+  template <class F>
+  decltype(auto) visit(F&& f) const {
+    if (is_float_) return f(reinterpret_cast<const float*>(data()));
+    return f(reinterpret_cast<const double*>(data()));
+  }
   double operator[](py::ssize_t i) const {
-    return is_float_ ? static_cast<double>(floats()[i]) : doubles()[i];
+    return visit([i](const auto* numbers) { return static_cast<double>(numbers[i]); });
   }
   /// A read-only array of the numbers, which `owner` keeps alive.
   py::array view(py::handle owner) const;

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "propwash/control/outer_loop_parameters.hpp"
 #include "propwash/integrate/integrate.hpp"
 #include "propwash/vehicle/parameters.hpp"
 
@@ -19,5 +20,11 @@ ImuParameters<double> imu_parameters(pybind11::handle object);
 
 /// "euler", "rk4" or "symplectic_euler"; raises ValueError for another text.
 Integrator integrator_named(const std::string& name);
+
+/// OuterLoopParameters as a dict of numbers and tuples, and back; `start` gives what is missing.
+/// Raises ParameterError for another name or shape.
+pybind11::dict to_dict(const OuterLoopParameters& parameters);
+OuterLoopParameters outer_loops_from(const OuterLoopParameters& start,
+                                     const pybind11::dict& values);
 
 }  // namespace propwash::bindings

@@ -1,12 +1,13 @@
 #pragma once
 /// @file
-/// What a rollout of one vehicle records.
+/// Arrays of what one vehicle records and reads.
 
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "arrays.hpp"
+#include "propwash/model/imu.hpp"
 
 namespace propwash::bindings {
 
@@ -40,5 +41,10 @@ class Recorder {
   py::dict arrays_;
   std::vector<double*> to_;
 };
+
+inline py::tuple tuple_of_reading(const ImuReading<double>& reading) {
+  return py::make_tuple(to_array(reading.specific_force), to_array(reading.angular_rate),
+                        reading.time);
+}
 
 }  // namespace propwash::bindings

@@ -34,15 +34,6 @@ PyAnswer owned(render::Answer&& answer, const std::vector<HeldFrame>& held);
 /// ValueError.
 Array number_rows(py::handle value, const char* name, std::size_t rows, py::ssize_t columns);
 
-/// A new array with one row for each part, of the numbers of value_of(part).
-template <class Parts, class ValueOf>
-Array stacked_rows(const Parts& parts, py::ssize_t columns, ValueOf value_of) {
-  Array array({static_cast<py::ssize_t>(parts.size()), columns});
-  double* to = array.mutable_data();
-  for (const auto& part : parts) to = put(value_of(part), to);
-  return array;
-}
-
 void bind_render_pose(py::module_& m);
 void bind_render_answer(py::module_& m);
 

@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include "dispatch.hpp"
@@ -22,11 +21,11 @@ namespace propwash::bindings {
 /// A scene, and what rays need of it in both types of number. It does not change.
 class PyScene {
  public:
-  /// Meshes of more than `most_triangles` are not there for rays.
-  PyScene(Scene scene, std::size_t most_triangles)
+  /// Meshes of more than `max_triangles` are left out for rays.
+  PyScene(Scene scene, std::size_t max_triangles)
       : scene_(std::move(scene)),
-        indices_(SceneIndex<float>(scene_, most_triangles),
-                 SceneIndex<double>(scene_, most_triangles)),
+        indices_(SceneIndex<float>(scene_, max_triangles),
+                 SceneIndex<double>(scene_, max_triangles)),
         kernels_(kernel_set()) {}
 
   const Scene& scene() const { return scene_; }
@@ -35,32 +34,25 @@ class PyScene {
   SceneView<T> view() const {
     return std::get<SceneIndex<T>>(indices_).view();
   }
-  template <class T>
-  const WorldKernels<T>& kernels() const {
-    if constexpr (std::is_same_v<T, float>) {
-      return kernels_.world_float32;
-    } else {
-      return kernels_.world_float64;
-    }
-  }
-  const char* isa() const { return kernels_.isa; }
 
   /// raycast() of world/raycast.hpp in the widest instruction set, shared among threads.
   template <class T>
   void raycast(std::size_t n, const T* origins, const T* directions, T max_range, T* distance,
                std::int32_t* id, T* normal, ExecutorRef executor = {}) const {
+    const auto& kernels = std::get<WorldKernels<T>>(kernels_.world);
     in_parts(n, executor, [&](std::size_t first, std::size_t count) {
-      kernels<T>().raycast(view<T>(), count, origins + 3 * first, directions + 3 * first, max_range,
-                           distance + first, id + first,
-                           normal == nullptr ? nullptr : normal + 3 * first);
+      kernels.raycast(view<T>(), count, origins + 3 * first, directions + 3 * first, max_range,
+                      distance + first, id + first,
+                      normal == nullptr ? nullptr : normal + 3 * first);
     });
   }
   /// visible() likewise.
   template <class T>
   void visible(std::size_t n, const T* from, const T* to, std::uint8_t* flags,
                ExecutorRef executor = {}) const {
+    const auto& kernels = std::get<WorldKernels<T>>(kernels_.world);
     in_parts(n, executor, [&](std::size_t first, std::size_t count) {
-      kernels<T>().visible(view<T>(), count, from + 3 * first, to + 3 * first, flags + first);
+      kernels.visible(view<T>(), count, from + 3 * first, to + 3 * first, flags + first);
     });
   }
   /// Calls work(first, count) for parts of n that are worth a thread's while.

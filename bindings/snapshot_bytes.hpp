@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Snapshots as bytes: a text that says whose they are, then the memory of a plain struct.
+/// Snapshots as bytes: a text that names the class, then the memory of a plain struct.
 
 #include <pybind11/pybind11.h>
 
@@ -13,20 +13,16 @@
 
 namespace propwash::bindings {
 
-namespace snapshot_detail {
-
-/// What the bytes of a snapshot start with.
-inline std::string header(const std::string& kind) {
+/// The first bytes of a snapshot.
+inline std::string snapshot_header(const std::string& kind) {
   return "propwash " PROPWASH_VERSION " " + kind + " ";
 }
-
-}  // namespace snapshot_detail
 
 /// `kind` names the class and what the size of its snapshots depends on.
 template <class Snapshot>
 pybind11::bytes snapshot_bytes(const std::string& kind, const Snapshot& snapshot) {
   static_assert(std::is_trivially_copyable_v<Snapshot>);
-  std::string data = snapshot_detail::header(kind);
+  std::string data = snapshot_header(kind);
   data.append(reinterpret_cast<const char*>(&snapshot), sizeof(Snapshot));
   return pybind11::bytes(data);
 }
@@ -35,7 +31,7 @@ pybind11::bytes snapshot_bytes(const std::string& kind, const Snapshot& snapshot
 template <class Snapshot>
 Snapshot snapshot_from(const std::string& kind, const pybind11::bytes& bytes,
                        const std::string& whose) {
-  const std::string header = snapshot_detail::header(kind);
+  const std::string header = snapshot_header(kind);
   const auto data = static_cast<std::string_view>(bytes);
   if (data.size() != header.size() + sizeof(Snapshot) || data.substr(0, header.size()) != header) {
     throw pybind11::value_error("snapshot: expected the bytes that snapshot() of " + whose +

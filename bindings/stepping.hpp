@@ -1,16 +1,28 @@
 #pragma once
 /// @file
-/// What every stepped vehicle needs at Python's edge.
+/// How a call from Python runs: its threads, Ctrl-C and warnings.
 
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
+
+#include "propwash/fleet/thread_pool.hpp"
 
 namespace propwash::bindings {
 
-/// Calls f(i) for i = 0 … count - 1, each of `steps` steps, long runs without the GIL; Ctrl-C is
-/// heard between chunks of some ten thousand steps, and after each call.
+/// A propwash.ThreadPool or None.
+using MaybePool = std::optional<std::shared_ptr<ThreadPool>>;
+
+/// Valid as long as the pool; without one all work is the caller's thread's.
+inline ExecutorRef executor_of(const MaybePool& pool) {
+  return pool && *pool ? ExecutorRef(**pool) : ExecutorRef();
+}
+
+/// Calls f(i) for i = 0 … count - 1, each of `steps` steps, long runs without the GIL; it
+/// checks for Ctrl-C between chunks of some ten thousand steps, and after each call.
 template <class F>
 void interruptible(pybind11::ssize_t count, F&& f, pybind11::ssize_t steps = 1) {
   constexpr pybind11::ssize_t worth_releasing = 16;

@@ -1,7 +1,7 @@
-# propwash_catch2: Catch2 of whichever kind there is, without its main; absent where there is none.
+# propwash_catch2: Catch2 without its main; not defined if it is not found.
 #
-# In this order: an installed v3, an installed v2.13, the single header of v2 wherever the compiler
-# or CMAKE_PREFIX_PATH finds it, a download of v3.
+# Tries, in this order: an installed v3, an installed v2.13, the single header of v2 in the compiler's
+# path or CMAKE_PREFIX_PATH, a download of v3.
 
 foreach(version IN ITEMS 3 2.13)
   find_package(Catch2 ${version} CONFIG QUIET)
@@ -14,7 +14,7 @@ if(NOT Catch2_FOUND)
   find_path(PROPWASH_CATCH2_HEADER catch2/catch.hpp)
   mark_as_advanced(PROPWASH_CATCH2_HEADER)
   if(NOT PROPWASH_CATCH2_HEADER AND PROPWASH_FETCH AND NOT FETCHCONTENT_FULLY_DISCONNECTED)
-    # FetchContent stops the configuration where a download fails, so the archive is fetched first
+    # fetch the archive first, because FetchContent stops the configuration if a download fails
     set(_catch2_archive "${PROJECT_BINARY_DIR}/catch2-3.7.1.tar.gz")
     set(_catch2_sha256 c991b247a1a0d7bb9c39aa35faf0fe9e19764213f28ffba3109388e62ee0269c)
     set(_catch2_found "")

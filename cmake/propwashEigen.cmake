@@ -1,15 +1,14 @@
 # Finds Eigen >= 3.4 as Eigen3::Eigen; used by propwash's own build and by its installed package.
 #
-#     propwash_find_eigen([prefix...])    # further prefixes to look in
+#     propwash_find_eigen([prefix...])    # additional search prefixes
 #
 # The request is unversioned, because Eigen's version files refuse a range and "3.4" refuses 5.
-# Beside the usual places it looks where the Python package cmeel-eigen puts Eigen, in
-# <site-packages>/cmeel.prefix, which CMake does not know.
-# Without success PROPWASH_EIGEN_PROBLEM says why; it is empty otherwise.
+# It also searches <site-packages>/cmeel.prefix, where the Python package cmeel-eigen installs Eigen.
+# Sets PROPWASH_EIGEN_PROBLEM to the reason of a failure; empty on success.
 
 function(propwash_find_eigen)
   set(PROPWASH_EIGEN_PROBLEM "" PARENT_SCOPE)
-  if(TARGET Eigen3::Eigen) # the parent project's choice
+  if(TARGET Eigen3::Eigen) # defined by the parent project
     return()
   endif()
   set(places)

@@ -1,5 +1,5 @@
-# propwash::embree: what a program links that includes propwash/world/embree.hpp, where Embree 3 or
-# 4 is installed (Debian: libembree-dev).
+# propwash::embree: for programs that include propwash/world/embree.hpp; defined if Embree 3 or 4 is
+# installed (Debian: libembree-dev).
 if(NOT TARGET propwash::embree)
   foreach(_propwash_embree_version IN ITEMS 4 3)
     if(NOT TARGET embree)

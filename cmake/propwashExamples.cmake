@@ -1,5 +1,5 @@
-# examples/<name>.cpp is one program each, and each is run as a test. render_<name>.cpp is a client of
-# a renderer; without one it must say so. mujoco_<name>.cpp needs MuJoCo.
+# Each examples/<name>.cpp is a program that runs as a test. render_<name>.cpp is a render client, which
+# must report that no renderer runs. mujoco_<name>.cpp needs MuJoCo.
 include("${PROJECT_SOURCE_DIR}/cmake/propwashTesting.cmake")
 include("${PROJECT_SOURCE_DIR}/cmake/propwashMujoco.cmake")
 propwash_find_mujoco()
@@ -31,7 +31,7 @@ foreach(source IN LISTS _propwash_examples)
                                                    "${PROJECT_BINARY_DIR}/examples")
   if(PROPWASH_BUILD_TESTS)
     if(name MATCHES "^render_")
-      add_test(NAME example.${name} COMMAND example_${name} 0 0 0.5) # any ports, and a short wait
+      add_test(NAME example.${name} COMMAND example_${name} 0 0 0.5) # free ports, short timeout
       set_tests_properties(example.${name} PROPERTIES PASS_REGULAR_EXPRESSION "no picture within")
       continue()
     endif()

@@ -1,5 +1,5 @@
-# Headers, CMake package, pkg-config file and licence. All paths inside are relative to the files
-# themselves, so that the tree may be moved; in the wheel its root is the Python package.
+# Installs headers, CMake package, pkg-config file and licence. All paths are relative, so that the tree
+# is relocatable; in the wheel its root is the Python package.
 include(CMakePackageConfigHelpers)
 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/propwash" DESTINATION include
@@ -33,6 +33,6 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/propwash.pc.in" "${PROJECT_BINARY_DI
                @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/propwash.pc" DESTINATION share/pkgconfig)
 
-if(NOT SKBUILD) # the wheel carries the licence in its metadata
+if(NOT SKBUILD) # a wheel has the licence in its metadata
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION share/licenses/propwash)
 endif()

@@ -1,7 +1,7 @@
-# propwash_mujoco: the C library of MuJoCo for the examples; absent where there is none.
+# propwash_mujoco: the C library of MuJoCo for the examples; not defined if it is not found.
 #
-# Its own CMake package first, then the Python package (mujoco-core, mujoco before 4), which holds
-# headers and library and no CMake package.
+# Tries its CMake package, then the Python package (mujoco-core, mujoco before 4), which has headers and
+# library but no CMake package.
 function(propwash_find_mujoco)
   find_package(mujoco CONFIG QUIET)
   if(TARGET mujoco::mujoco)

@@ -1,15 +1,15 @@
 # The render client's targets, for propwash's own build and for its installed package.
 #
-#     propwash_add_render([prefix...])    # further prefixes to look in
+#     propwash_add_render([prefix...])    # additional search prefixes
 #
 #   propwash::wire     messages and session of render/, without sockets: needs nlohmann_json
-#   propwash::render   the client over ZeroMQ, render/zmq_client.hpp: needs cppzmq and libzmq too
+#   propwash::render   the client over ZeroMQ, render/zmq_client.hpp: also needs cppzmq and libzmq
 #
-# Each is made where what it needs is found; PROPWASH_WIRE_PROBLEM and PROPWASH_RENDER_PROBLEM say
-# what is missing and are empty otherwise. propwash::propwash needs none of it.
+# A target is defined if its dependencies are found; otherwise PROPWASH_WIRE_PROBLEM or
+# PROPWASH_RENDER_PROBLEM says what is missing. propwash::propwash needs none of them.
 
 function(_propwash_find_json)
-  if(TARGET nlohmann_json::nlohmann_json) # the parent project's choice
+  if(TARGET nlohmann_json::nlohmann_json) # defined by the parent project
     return()
   endif()
   find_package(nlohmann_json 3.9 CONFIG QUIET)
@@ -17,7 +17,7 @@ function(_propwash_find_json)
     set_target_properties(nlohmann_json::nlohmann_json PROPERTIES IMPORTED_GLOBAL TRUE)
     return()
   endif()
-  # the Python package nlohmann-json holds the headers and no CMake package
+  # the Python package nlohmann-json has the headers but no CMake package
   set(places)
   file(TO_CMAKE_PATH "$ENV{CMAKE_PREFIX_PATH}" environment)
   foreach(prefix IN LISTS CMAKE_PREFIX_PATH environment ARGN)
@@ -40,7 +40,7 @@ function(_propwash_find_json)
   endif()
 endfunction()
 
-# cppzmq's own package stops the configuration where libzmq is missing, so it is not asked.
+# Does not use cppzmq's CMake package, because it stops the configuration if libzmq is missing.
 function(_propwash_find_zmq)
   find_path(PROPWASH_CPPZMQ_HEADER zmq.hpp)
   find_path(PROPWASH_ZMQ_HEADER zmq.h)

@@ -1,6 +1,6 @@
-# propwash::static: the usual instances of Multicopter and Fleet, compiled once. What links it
-# compiles faster and otherwise uses the headers as before. Optimised for speed where its build is,
-# for the instruction set of CMAKE_CXX_FLAGS, which must be that of the program.
+# propwash::static: the common instances of Multicopter and Fleet, compiled once, so that programs that
+# link it compile faster. Its optimisation and instruction set are those of the build
+# (CMAKE_CXX_FLAGS), and the program must use the same instruction set.
 if(PROPWASH_BUILD_STATIC AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release)
 endif()

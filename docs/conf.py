@@ -6,6 +6,7 @@ belong to the site, and in which order, is in toc.yml. Notebooks are run while t
 
 import os
 import re
+import sys
 from pathlib import Path
 
 from propwash.logs import flight_folders
@@ -21,7 +22,8 @@ copyright = author
 header = (ROOT / "include/propwash/version.hpp").read_text(encoding="utf-8")
 version = release = re.findall(r'#define PROPWASH_VERSION "(.+)"', header)[0]
 
-extensions = ["myst_nb", "sphinx_external_toc"]
+sys.path.insert(0, str(ROOT / "docs" / "extensions"))
+extensions = ["myst_nb", "sphinx_external_toc", "mathml", "cpp_api", "python_api", "commands_page"]
 external_toc_path = "docs/toc.yml"
 include_patterns = [
     "README.md",
@@ -34,9 +36,14 @@ include_patterns = [
     "examples/notebooks/*.ipynb",
 ]
 exclude_patterns = ["docs/conf.py", "**/.ipynb_checkpoints"]
+# breathe declares a namespace once for each header in it
+suppress_warnings = ["duplicate_declaration.cpp"]
+add_module_names = False
+python_maximum_signature_line_length = 80
 html_theme = "furo"
 html_title = f"{project} {version}"
 
+html_math_renderer = "mathml"
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 4
 

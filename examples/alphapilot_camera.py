@@ -1,6 +1,6 @@
-"""Flies the AlphaPilot course and saves what a camera on board sees as a film.
+"""Flies the AlphaPilot course and saves a film of the on-board camera.
 
-A seed moves the gates within the published bounds. MP4 needs the extra `video`, GIF Pillow.
+The seed moves the gates within the published bounds. MP4 needs the extra `video`, GIF Pillow.
 
     python examples/alphapilot_camera.py [--seed 3] [--courses 1] [--out flight.gif]
 """
@@ -13,37 +13,37 @@ from propwash.render import Offscreen, RenderCamera, depth_in_metres
 
 
 def look_ahead(result: race.Result) -> None:
-    """Prints what a depth camera and the gates' markers tell half a second before the gate."""
-    eyes = Offscreen(result.scene, width=320, height=240)
+    """Prints the depth and the visible markers half a second before a gate."""
+    renderer = Offscreen(result.scene, width=320, height=240)
     flight = result.flight
     row = int(np.searchsorted(flight.time, result.passages[3].time - 0.5))
     # tilted up by 45 degrees, as racers mount them: at full speed the vehicle leans forward
     up = (np.cos(np.pi / 8), 0.0, -np.sin(np.pi / 8), 0.0)
     cameras = [RenderCamera("front", attitude=up), RenderCamera("depth", "depth", attitude=up)]
-    frame = eyes.render(cameras, flight.position[row], flight.attitude[row])
+    frame = renderer.render(cameras, flight.position[row], flight.attitude[row])
     depth = depth_in_metres(frame.images["depth"])
     print(f"half a second before {result.passages[3].gate}: nearest {depth.min():.2f} m ahead,")
     print(f"  {len(frame.landmarks)} markers in view: {', '.join(sorted(frame.landmarks.ids)[:8])}")
 
 
 def main() -> None:
-    """Flies, tells, films."""
+    """Flies the courses, prints the results and saves the film."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--courses", type=int, default=1, help="fly so many, film the first")
+    parser.add_argument("--courses", type=int, default=1, help="number to fly; the first is filmed")
     parser.add_argument("--out", default="flight.gif", help=".mp4, .gif or .png")
     parser.add_argument("--width", type=int, default=320)
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
 
-    flown = [race.fly(chosen.seed + k) for k in range(chosen.courses)]
-    print(race.report(flown[0]))
-    if len(flown) > 1:
-        scores = [result.score for result in flown]
+    results = [race.fly(arguments.seed + k) for k in range(arguments.courses)]
+    print(race.report(results[0]))
+    if len(results) > 1:
+        scores = [result.score for result in results]
         best = min(5, len(scores))
         print(f"{len(scores)} courses: mean of the best {best} {race.team_score(scores, best):.2f}")
-    look_ahead(flown[0])
-    size = (chosen.width, chosen.width * 3 // 4)
-    print(race.show(flown[0], chosen.out, camera=True, size=size))
+    look_ahead(results[0])
+    size = (arguments.width, arguments.width * 3 // 4)
+    print(race.show(results[0], arguments.out, camera=True, size=size))
 
 
 if __name__ == "__main__":

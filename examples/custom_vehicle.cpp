@@ -1,7 +1,7 @@
-// A vehicle of one's own: a small aircraft as a point mass, flown by the library's integrators.
+// A custom vehicle: a small aircraft as a point mass, simulated with the library's integrators.
 //
 // Any type with `derivative(state, command)` is a vehicle; its state needs `+` and `* number`.
-// `project`, where there is one, is applied once after each step.
+// `project`, if defined, is applied once after each step.
 #include <cmath>
 #include <cstdio>
 #include <propwash/integrate/integrate.hpp>
@@ -72,7 +72,7 @@ int main() {
   state.z = 50.0;
   state.speed = 12.0;
 
-  // level turn at 30 degrees of bank: lift carries the weight and bends the path
+  // level turn at 30 degrees of bank: lift balances the weight and curves the path
   Command turn;
   turn.bank = pi / 6.0;
   turn.lift_coefficient =

@@ -1,7 +1,7 @@
-"""A vehicle of one's own: a small aircraft as a point mass, flown by the library's integrators.
+"""A custom vehicle: a small aircraft as a point mass, simulated with the library's integrators.
 
-Any object with `derivative(state, command)` is a vehicle; `project`, where there is one, is
-applied once after each step.
+Any object with `derivative(state, command)` is a vehicle; `project`, if defined, is applied once
+after each step.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Aircraft:
     induced_drag: float = 0.05
 
     def force(self, speed: float, coefficient: float) -> float:
-        """N, of a coefficient of lift or drag."""
+        """The force of a lift or drag coefficient, N."""
         return 0.5 * self.air_density * speed**2 * self.area * coefficient
 
     def drag_coefficient(self, lift: float) -> float:
@@ -65,7 +65,7 @@ def main() -> None:
     aircraft = Aircraft()
     state = np.array([0.0, 0.0, 50.0, 12.0, 0.0, 0.0])
 
-    # level turn at 30 degrees of bank: lift carries the weight and bends the path
+    # level turn at 30 degrees of bank: lift balances the weight and curves the path
     bank = np.deg2rad(30.0)
     lift = aircraft.mass * GRAVITY / np.cos(bank) / aircraft.force(12.0, 1.0)
     turn = Command(aircraft.force(12.0, aircraft.drag_coefficient(lift)), lift, bank)

@@ -1,7 +1,8 @@
-// The parts of a vehicle in a host's own loop: model, rotors, rigid body, integrator, projection,
-// sensor and rate controller, put together by the host, which adds a force that the library lacks.
+// Embeds the parts of a vehicle in a host program's loop: model, integrator, projection, sensor and
+// rate controller. The host adds a force that the library does not model.
 //
-// First the same step as Multicopter's, then a flight on an elastic tether against its closed form.
+// Compares the composed step with Multicopter, then a flight on an elastic tether with a closed
+// form.
 #include <cmath>
 #include <cstdio>
 #include <propwash/control/rate_controller.hpp>
@@ -19,7 +20,7 @@ using Input = pw::MulticopterInput<double, 4>;
 
 constexpr double dt = 1.0 / 960.0;  // s
 
-/// A spring and a damper from the origin to the centre of mass that only pull.
+/// A spring and damper from the origin to the centre of mass that act only in tension.
 struct Tether {
   double length = 10.0;     // m
   double stiffness = 20.0;  // N/m; 0: no tether
@@ -34,14 +35,14 @@ struct Tether {
   }
 };
 
-/// The host's vehicle: its parts are plain structs, its physics the library's functions.
+/// The host's vehicle, composed of plain structs and the library's functions.
 struct HostVehicle {
   explicit HostVehicle(const pw::VehicleParameters& vehicle)
       : model(pw::make_model<double, 4, pw::ParallelShape>(vehicle)),
         controller(vehicle, dt),
         imu(vehicle.imu, /*seed=*/1) {}
 
-  /// d/dt of the state: the vehicle's equations of motion, and the tether's force beside them.
+  /// d/dt of the state: the vehicle's equations of motion plus the tether's force.
   State derivative(const State& x) const {
     State rate = multicopter_derivative(model, x, input);
     rate.velocity += tether.force_W(x) * model.body.inverse_mass;
@@ -53,7 +54,7 @@ struct HostVehicle {
     state = projected(model, pw::Rk4{}(f, state, dt));  // attitude to unit length, speeds limited
   }
 
-  /// What the accelerometer measures: all forces but gravity, so the tether's too.
+  /// The accelerometer measures all forces except gravity, including the tether's.
   pw::ImuReading<double> read() {
     const Vec3 pull_B = rotate_inverse(state.attitude, tether.force_W(state));
     const Vec3 force_B = specific_force(model, state, input) + pull_B * model.body.inverse_mass;
@@ -68,7 +69,7 @@ struct HostVehicle {
   Input input{};  // rotor speeds, wind; held over a step
 };
 
-/// The largest distance between the host's composition and Multicopter over a second.
+/// The largest distance between the composed vehicle and Multicopter over one second, m.
 double difference_to_multicopter(const pw::VehicleParameters& vehicle) {
   pw::MulticopterOptions options;
   options.noise = false;
@@ -94,7 +95,7 @@ int main() {
   const double difference = difference_to_multicopter(vehicle);
   std::printf("composed step against Multicopter after 1 s: %.1e m\n", difference);
 
-  // up the tether under constant thrust, the rates held by the controller on the noisy gyroscope
+  // climb on the tether with constant thrust; the controller holds the rates on the noisy gyroscope
   HostVehicle host{vehicle};
   const double weight = vehicle.body.mass * 9.81;
   const double thrust = 1.5 * weight;

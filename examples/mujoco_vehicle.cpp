@@ -1,8 +1,8 @@
 // A Multicopter inside MuJoCo: propwash computes controller, motors, rotor forces, drag and sensor;
 // MuJoCo integrates the rigid body and its contact with the floor.
 //
-// In each step the vehicle takes the body's state from MuJoCo and gives back the force and torque
-// of rotors and air. Needs the C library of MuJoCo >= 3.2, which the Python wheel brings.
+// In each step the vehicle takes the body's state from MuJoCo and returns the force and torque of
+// rotors and air. Needs the C library of MuJoCo >= 3.2, which is in its Python wheel.
 #include <mujoco/mujoco.h>
 
 #include <cmath>
@@ -91,7 +91,7 @@ class World {
   mjData* data_ = nullptr;
 };
 
-/// A vehicle whose rigid body is MuJoCo's.
+/// A vehicle whose rigid body MuJoCo simulates.
 class EmbeddedVehicle {
  public:
   explicit EmbeddedVehicle(const pw::VehicleParameters& vehicle)
@@ -103,7 +103,7 @@ class EmbeddedVehicle {
     imu_.reset();
   }
 
-  /// Returns what the sensor reads; contact with the floor is in it.
+  /// Returns the sensor's reading, which includes contact forces.
   template <class Command>
   pw::ImuReading<double> step(const Command& command) {
     const auto& body = uav.parameters().body;
@@ -126,13 +126,13 @@ class EmbeddedVehicle {
  private:
   static pw::MulticopterOptions options() {
     pw::MulticopterOptions options;
-    options.noise = false;  // of the vehicle; the sensor has its own
+    options.noise = false;  // of the vehicle; the sensor has separate noise
     return options;
   }
   pw::Imu<> imu_;
 };
 
-/// How far the body flown by MuJoCo is from Multicopter's own after two seconds without contact, m.
+/// The distance between MuJoCo's body and Multicopter after two seconds without contact, m.
 double difference_to_multicopter(const pw::VehicleParameters& vehicle) {
   EmbeddedVehicle embedded{vehicle};
   Uav alone{vehicle, embedded.uav.options()};
@@ -177,7 +177,7 @@ int main() {
   fly(pw::PositionCommand<double>{{0.0, 0.0, 1.0}}, 6.0);
   const double height = embedded.uav.state().position.z;
   fly(pw::VelocityCommand<double>{{0.0, 0.0, -0.4}}, 2.0);
-  fly(off, 2.0);  // falls the rest
+  fly(off, 2.0);  // falls to the floor
   const auto at_rest = fly(off, 0.5);
   const double rest = embedded.uav.state().position.z;
 

@@ -1,12 +1,12 @@
-"""Hover learnt on a Ray cluster: workers on any nodes fly, one learner learns (PPO).
+"""Learns to hover on a Ray cluster with PPO: workers on any nodes simulate, one learner updates.
 
 python examples/ray_train.py --workers 2 --updates 40
 python examples/ray_train.py --address auto --workers 64 --out policy.pt
 
-A worker that dies, alone or with its node, is replaced by one with other random numbers, and the
-run goes on; if there is no room for it, without it. Every batch tells the number of its worker's
-stream, its place in the stream and what was made before, from which `Ledger` sees that nothing is
-counted twice and nothing is missing. While nobody dies or is late, equal seeds give equal policies.
+If a worker fails, alone or with its node, a worker with another random stream replaces it; without
+resources for one, the run continues with fewer. Every batch has the number of its worker's stream,
+its sequence number and the steps before it, so that `Ledger` detects duplicate and missing batches.
+Without failures and delays, equal seeds give equal policies.
 """
 
 from __future__ import annotations
@@ -25,52 +25,52 @@ from propwash.gym.torch_env import TorchVectorEnv
 from torch import Tensor, nn
 
 GAMMA, LAMBDA, CLIP, RATE = 0.98, 0.95, 0.2, 2e-3
-KEPT = ("seen", "action", "chance", "advantage", "target")
+TRAINED = ("observation", "action", "log_prob", "advantage", "target")
 TASK: dict[str, Any] = {"frame": "body", "tilt": 1.0, "substeps": 30}
 
 
 class Policy(nn.Module):
-    """Mean of the actions, their spread, and the value of an observation."""
+    """Actor (mean and deviation of the actions) and critic (value of an observation)."""
 
-    def __init__(self, seen: int, acts: int) -> None:
+    def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         self.actor, self.critic = (
             nn.Sequential(
-                nn.Linear(seen, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, out)
+                nn.Linear(inputs, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, out)
             )
-            for out in (acts, 1)
+            for out in (outputs, 1)
         )
         nn.init.orthogonal_(self.actor[-1].weight, 0.01)
-        self.log_spread = nn.Parameter(torch.full((acts,), -1.0))
+        self.log_spread = nn.Parameter(torch.full((outputs,), -1.0))
 
-    def forward(self, seen: Tensor) -> tuple[torch.distributions.Normal, Tensor]:
-        """Actions (n, A) as random numbers, and values (n,)."""
-        normal = torch.distributions.Normal(self.actor(seen), self.log_spread.exp())
-        return normal, self.critic(seen).squeeze(-1)
+    def forward(self, inputs: Tensor) -> tuple[torch.distributions.Normal, Tensor]:
+        """The distribution of the actions (n, A), and values (n,)."""
+        normal = torch.distributions.Normal(self.actor(inputs), self.log_spread.exp())
+        return normal, self.critic(inputs).squeeze(-1)
 
 
 @dataclass
 class Batch:
-    """Steps of one worker, and what they are numbered by."""
+    """Steps of one worker."""
 
-    stream: int  # no two workers have the same, nor one and its heir
+    stream: int  # unique to a worker; its replacement has another
     sequence: int  # within the stream, from 0
-    before: int  # environment steps that the worker made before
+    before: int  # environment steps in earlier batches of the stream
     steps: int  # environment steps in it
     episodes: int
-    reward: float  # mean of a step
-    node: str  # where
-    rows: dict[str, Tensor]  # seen, action, chance (its logarithm), advantage, target
+    reward: float  # mean per step
+    node: str  # id of the worker's node
+    rows: dict[str, Tensor]  # observation, action, log_prob, advantage, target
 
 
 class Worker:
-    """Flies with the policy that it is given, and says what came of it (GAE)."""
+    """Simulates rollouts of a policy and computes advantages (GAE)."""
 
     def __init__(self, stream: int, envs: int, length: int, seed: int) -> None:
         torch.set_num_threads(1)
-        # the numbers of the environments are their random streams
+        # the index of an environment selects its random stream
         self.envs = TorchVectorEnv(Hover, envs, index=stream * envs, **TASK)
-        self.seen, _ = self.envs.reset(seed=seed)
+        self.observation, _ = self.envs.reset(seed=seed)
         self.noise = torch.Generator().manual_seed(seed * 1_000_003 + stream)
         self.policy = Policy(22, 4)
         self.length, self.stream, self.sequence, self.made = length, stream, 0, 0
@@ -81,51 +81,55 @@ class Worker:
         self.policy.load_state_dict(weights)
         track: list[dict[str, Tensor]] = []
         for _ in range(self.length):
-            normal, value = self.policy(self.seen)
+            normal, value = self.policy(self.observation)
             noise = torch.randn(normal.mean.shape, generator=self.noise)
             action = normal.mean + normal.stddev * noise
-            row = {"seen": self.seen, "action": action, "chance": normal.log_prob(action).sum(1)}
-            self.seen, reward, terminated, truncated, infos = self.envs.step(action)
-            # a time limit is no end: what would have come is worth something
+            row = {
+                "observation": self.observation,
+                "action": action,
+                "log_prob": normal.log_prob(action).sum(1),
+            }
+            self.observation, reward, terminated, truncated, infos = self.envs.step(action)
+            # a time limit truncates the episode, so the value of the final observation counts
             after = self.policy(infos["final_obs"])[1] * ~terminated
-            surprise = reward + GAMMA * after - value
-            row |= {"reward": reward, "value": value, "surprise": surprise}
+            td_error = reward + GAMMA * after - value
+            row |= {"reward": reward, "value": value, "td_error": td_error}
             track.append(row | {"going": ~(terminated | truncated)})
         rows = {name: torch.stack([row[name] for row in track]) for name in track[0]}
         advantage, later = torch.empty_like(rows["value"]), torch.zeros_like(rows["value"][0])
         for t in reversed(range(self.length)):
-            later = rows["surprise"][t] + GAMMA * LAMBDA * rows["going"][t] * later
+            later = rows["td_error"][t] + GAMMA * LAMBDA * rows["going"][t] * later
             advantage[t] = later
         rows |= {"advantage": advantage, "target": advantage + rows["value"]}
         mean, ended = rows["reward"].mean().item(), int((~rows["going"]).sum())
-        rows = {name: rows[name].flatten(0, 1) for name in KEPT}
+        rows = {name: rows[name].flatten(0, 1) for name in TRAINED}
         own = self.stream, self.sequence, self.made
         node = ray.get_runtime_context().get_node_id()
-        batch = Batch(*own, len(rows["seen"]), ended, mean, node, rows)
+        batch = Batch(*own, len(rows["observation"]), ended, mean, node, rows)
         self.sequence, self.made = self.sequence + 1, self.made + batch.steps
         return batch
 
 
 class Learner:
-    """PPO on batches."""
+    """PPO updates from batches."""
 
     def __init__(self, seed: int) -> None:
         torch.manual_seed(seed)
         self.policy = Policy(22, 4)
         self.optimizer = torch.optim.Adam(self.policy.parameters(), lr=RATE)
-        self.rows = 0  # steps that were learnt from
+        self.rows = 0  # steps used for updates
 
     def update(self, batches: list[Batch], epochs: int = 4, parts: int = 4) -> None:
-        """Learns from the batches, in the order of their streams, whoever was first."""
+        """Updates the policy from the batches, in the order of their streams."""
         batches = sorted(batches, key=lambda batch: (batch.stream, batch.sequence))
         rows = {name: torch.cat([b.rows[name] for b in batches]) for name in batches[0].rows}
-        worth = rows["advantage"]
-        self.rows += len(worth)
-        rows["advantage"] = (worth - worth.mean()) / (worth.std() + 1e-8)
-        for part in (p for _ in range(epochs) for p in torch.randperm(len(worth)).chunk(parts)):
+        advantage = rows["advantage"]
+        self.rows += len(advantage)
+        rows["advantage"] = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+        for part in (p for _ in range(epochs) for p in torch.randperm(len(advantage)).chunk(parts)):
             some = {name: values[part] for name, values in rows.items()}
-            normal, value = self.policy(some["seen"])
-            ratio = (normal.log_prob(some["action"]).sum(1) - some["chance"]).exp()
+            normal, value = self.policy(some["observation"])
+            ratio = (normal.log_prob(some["action"]).sum(1) - some["log_prob"]).exp()
             near = ratio.clamp(1 - CLIP, 1 + CLIP)
             gain = torch.min(ratio * some["advantage"], near * some["advantage"])
             loss = 0.5 * (value - some["target"]).square().mean() - gain.mean()
@@ -137,16 +141,16 @@ class Learner:
 
 @dataclass
 class Ledger:
-    """What was learnt from, to the step."""
+    """Counts of the batches used."""
 
     batches: int = 0
     steps: int = 0
     episodes: int = 0
-    lost: int = 0  # workers that died
+    lost: int = 0  # failed workers
     streams: dict[int, list[int]] = field(default_factory=dict)  # batches and steps of each
 
     def take(self, batch: Batch) -> bool:
-        """Counts a batch; False for one that is counted already. Raises for one out of order."""
+        """Counts a batch; returns False for a duplicate. Raises RuntimeError for a gap."""
         count = self.streams.setdefault(batch.stream, [0, 0])
         if batch.sequence < count[0]:
             return False
@@ -161,88 +165,95 @@ class Ledger:
         return True
 
 
-class Crew:
-    """The workers; `begin(stream)` makes one.
+class Workers:
+    """The workers; `create(stream)` makes one.
 
-    grace: s for which a round waits for the last; who is late is not waited for again until it is
-    back. patience: s without any batch after which a round fails.
+    grace: s for which a round waits for another batch; delayed workers are not waited for until
+    they return. patience: s without any batch after which a round fails.
     """
 
-    def __init__(self, size: int, begin: Any, grace: float, patience: float = 300.0) -> None:
+    def __init__(self, size: int, create: Any, grace: float, patience: float = 300.0) -> None:
         self.patience, self.grace = patience, grace
-        self.heirs = (begin(stream) for stream in itertools.count())
-        self.idle = [next(self.heirs) for _ in range(size)]
+        self.new_workers = (create(stream) for stream in itertools.count())
+        self.idle = [next(self.new_workers) for _ in range(size)]
         self.busy: dict[Any, Any] = {}
-        self.late: set[Any] = set()
-        self.ledger, self.in_a_row, self.most_in_a_row = Ledger(), 0, 3 * size + 10
+        self.delayed: set[Any] = set()
+        self.ledger, self.failures, self.max_failures = Ledger(), 0, 3 * size + 10
 
     def round(self, weights: Any) -> list[Batch]:
-        """A batch of every worker that is in time."""
+        """Returns the batches of all workers that are not delayed."""
         batches: list[Batch] = []
         until = time.monotonic() + self.patience
         self.busy |= {worker.rollout.remote(weights): worker for worker in self.idle}
         self.idle = []
-        while not batches or self.busy.keys() - self.late:
+        while not batches or self.busy.keys() - self.delayed:
             ready, _ = ray.wait(list(self.busy), timeout=max(0.0, until - time.monotonic()))
             if not ready and not batches:
-                raise TimeoutError(f"no batch for {self.patience:g} s of {len(self.busy)} workers")
+                raise TimeoutError(
+                    f"no batch for {self.patience:g} s from {len(self.busy)} workers"
+                )
             if not ready:
-                self.late |= self.busy.keys()
-            elif (batch := self.taken(ready[0], weights)) and self.ledger.take(batch):
+                self.delayed |= self.busy.keys()
+            elif (batch := self.receive(ready[0], weights)) and self.ledger.take(batch):
                 batches.append(batch)
                 until = time.monotonic() + self.grace
         return batches
 
-    def taken(self, ref: Any, weights: Any) -> Batch | None:
-        """The batch; None where its worker is lost, and replaced."""
+    def receive(self, ref: Any, weights: Any) -> Batch | None:
+        """Returns the batch, or None after replacing a failed worker."""
         worker = self.busy.pop(ref)
-        self.late.discard(ref)
+        self.delayed.discard(ref)
         try:
             batch: Batch = ray.get(ref)
         except ray.exceptions.RayTaskError:
-            raise  # a mistake in the program, which an heir would repeat
+            raise  # a bug in the program, which another worker would repeat
         except ray.exceptions.RayError:
-            self.ledger.lost, self.in_a_row = self.ledger.lost + 1, self.in_a_row + 1
-            if self.in_a_row > self.most_in_a_row:
-                raise  # they die as they begin
+            self.ledger.lost, self.failures = self.ledger.lost + 1, self.failures + 1
+            if self.failures > self.max_failures:
+                raise  # workers fail at their start
             ray.kill(worker)
-            heir = next(self.heirs)
-            self.busy[heir.rollout.remote(weights)] = heir
+            replacement = next(self.new_workers)
+            self.busy[replacement.rollout.remote(weights)] = replacement
             return None
         self.idle.append(worker)
-        self.in_a_row = 0
+        self.failures = 0
         return batch
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--address", help="of a cluster that runs; none: one of this machine")
+    parser.add_argument(
+        "--address", help="of a running cluster; default: start one on this machine"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--updates", type=int, default=40)
-    parser.add_argument("--envs", type=int, default=256, help="of each worker")
-    parser.add_argument("--length", type=int, default=32, help="steps of a batch")
+    parser.add_argument("--envs", type=int, default=256, help="per worker")
+    parser.add_argument("--length", type=int, default=32, help="steps per batch")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--grace", type=float, default=30.0, help="s for the last worker")
+    parser.add_argument("--grace", type=float, default=30.0, help="s to wait for delayed workers")
     parser.add_argument("--out", help="file for the policy")
-    given = parser.parse_args()
-    if min(given.workers, given.updates, given.envs, given.length) < 1 or given.seed < 0:
-        parser.error("expected whole numbers from 1 on, and a seed from 0 on")
-    ray.init(address=given.address, include_dashboard=None if given.address else False)
+    arguments = parser.parse_args()
+    if (
+        min(arguments.workers, arguments.updates, arguments.envs, arguments.length) < 1
+        or arguments.seed < 0
+    ):
+        parser.error("workers, updates, envs, length: expected >= 1; seed: expected >= 0")
+    ray.init(address=arguments.address, include_dashboard=None if arguments.address else False)
     kind: Any = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
     kind = kind.options(scheduling_strategy="SPREAD")
-    own = given.envs, given.length, given.seed
-    crew = Crew(given.workers, lambda n: kind.remote(n, *own), given.grace)
-    learner, ledger, began = Learner(given.seed), crew.ledger, time.monotonic()
-    for update in range(1, given.updates + 1):
-        batches = crew.round(ray.put(learner.policy.state_dict()))
+    settings = arguments.envs, arguments.length, arguments.seed
+    workers = Workers(arguments.workers, lambda n: kind.remote(n, *settings), arguments.grace)
+    learner, ledger, started = Learner(arguments.seed), workers.ledger, time.monotonic()
+    for update in range(1, arguments.updates + 1):
+        batches = workers.round(ray.put(learner.policy.state_dict()))
         learner.update(batches)
-        speed = ledger.steps / (time.monotonic() - began)
+        speed = ledger.steps / (time.monotonic() - started)
         reward = sum(batch.reward for batch in batches) / len(batches)
-        told = f"{ledger.steps} steps, {speed:.0f} a second, reward {reward:.3f}, "
-        told += f"{len(batches)} workers on {len({b.node for b in batches})} nodes"
-        print(f"update {update}/{given.updates}: {told}, {ledger.lost} lost", flush=True)
-    if given.out:
-        torch.save(learner.policy.state_dict(), given.out)
+        status = f"{ledger.steps} steps, {speed:.0f} per second, reward {reward:.3f}, "
+        status += f"{len(batches)} workers on {len({b.node for b in batches})} nodes"
+        print(f"update {update}/{arguments.updates}: {status}, {ledger.lost} lost", flush=True)
+    if arguments.out:
+        torch.save(learner.policy.state_dict(), arguments.out)
     print(json.dumps({"learnt": learner.rows, **asdict(ledger)}))
     ray.shutdown()
 

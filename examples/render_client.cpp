@@ -1,6 +1,6 @@
-// A camera on a circle through a renderer's world: sends sixty poses and prints what comes back.
+// Moves a camera along a circle in a renderer's scene: sends sixty poses and prints the answers.
 //
-// Usage: render_client [pose_port image_port [patience in s]]. Start a renderer first, for example
+// Usage: render_client [pose_port image_port [timeout in s]]. Start a renderer first, for example
 // `python -m propwash render --scene alphapilot`, or the published one.
 #include <cmath>
 #include <cstdio>
@@ -13,7 +13,7 @@ int main(int argc, char** argv) try {
   render::ZmqClientOptions options;
   if (argc > 2) options.pose_port = std::stoi(argv[1]);
   if (argc > 2) options.image_port = std::stoi(argv[2]);
-  const double patience = argc > 3 ? std::stod(argv[3]) : 20.0;  // a scene takes time to load
+  const double timeout = argc > 3 ? std::stod(argv[3]) : 20.0;  // a scene takes time to load
   render::ZmqClient client(options);
 
   render::PoseMessage pose;
@@ -24,11 +24,11 @@ int main(int argc, char** argv) try {
   pose.cameras.push_back(camera);
 
   for (int i = 0; i < 60; ++i) {
-    const double turn = 0.1 * i;  // rad
+    const double angle = 0.1 * i;  // rad
     pose.ntime = 16'666'667LL * (i + 1);
-    pose.cameras[0].position_W = {3 * std::cos(turn), 3 * std::sin(turn), 2};
-    pose.cameras[0].attitude_WC = propwash::from_axis_angle(propwash::Vec3<double>{0, 0, 1}, turn);
-    const auto received = client.request(pose, patience);
+    pose.cameras[0].position_W = {3 * std::cos(angle), 3 * std::sin(angle), 2};
+    pose.cameras[0].attitude_WC = propwash::from_axis_angle(propwash::Vec3<double>{0, 0, 1}, angle);
+    const auto received = client.request(pose, timeout);
     const auto& answer = received.answer;
     std::printf("%2d: %d x %d px, %zu bytes, range %.2f m, %zu landmarks%s, after %.1f ms\n", i,
                 answer.width, answer.height, answer.images[0].bytes.size,

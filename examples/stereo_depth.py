@@ -1,7 +1,7 @@
-"""A stereo pair, depth from it by block matching, and how far it is from the depth camera's.
+"""Stereo depth by block matching, compared with the depth camera.
 
-The pair is the published one, 0.32 m apart. Matching is a plain search: for each block of the left
-picture, the most alike one in the same rows of the right picture.
+The pair has the published baseline of 0.32 m. For each block of the left picture, the search finds
+the most similar block in the same rows of the right picture.
 
     python examples/stereo_depth.py [--scene warehouse] [--out stereo.png]
 """
@@ -28,17 +28,17 @@ def block_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def costs(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(disparities, h, w): by how much blocks differ, infinity where there are none."""
+    """Differences of blocks, (disparities, h, w); infinite outside the picture."""
     width = left.shape[1]
-    all_of_them = np.full((SEARCHED, *left.shape), np.inf)
+    cost = np.full((SEARCHED, *left.shape), np.inf)
     for d in range(SEARCHED):
         difference = np.abs(left[:, d:] - right[:, : width - d])
-        all_of_them[d, :, d:] = block_sums(np.minimum(difference, 40.0))
-    return all_of_them
+        cost[d, :, d:] = block_sums(np.minimum(difference, 40.0))
+    return cost
 
 
 def block_matching(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray[np.float64]:
-    """Disparities in pixels, NaN where left and right do not agree."""
+    """Disparities in pixels; NaN if the searches from left and right disagree."""
     cost = costs(left.astype(np.float64), right.astype(np.float64))
     best = cost.argmin(axis=0)
     rows, columns = np.indices(best.shape)
@@ -47,7 +47,7 @@ def block_matching(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray
     with np.errstate(invalid="ignore", divide="ignore"):
         # the vertex of the parabola through three costs
         found = d + 0.5 * (before - after) / (before - 2.0 * here + after)
-    # the same search from the right must lead back
+    # consistency check: the search from the right
     mirrored = costs(right[:, ::-1].astype(np.float64), left[:, ::-1].astype(np.float64))
     back = mirrored.argmin(axis=0)[:, ::-1]
     agrees = np.abs(back[rows, np.maximum(columns - best, 0)] - best) <= 1
@@ -55,40 +55,41 @@ def block_matching(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> NDArray
 
 
 def main() -> None:
-    """Looks, matches, compares."""
+    """Renders, matches and compares."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scene", default="warehouse")
     parser.add_argument("--position", type=float, nargs=3, default=(0.0, 0.0, 1.5))
     parser.add_argument("--out", default="", help="a picture of left, depth camera and stereo")
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
 
     width, height, fov = 480, 360, 70.0
-    eyes = Offscreen(chosen.scene, width=width, height=height, vertical_fov_deg=fov, seed=1)
+    renderer = Offscreen(arguments.scene, width=width, height=height, vertical_fov_deg=fov, seed=1)
     pair = stereo("grey", BASELINE)
     truth = RenderCamera("depth", "depth", position=pair[0].position)
-    frame = eyes.render([*pair, truth], position=chosen.position)
+    frame = renderer.render([*pair, truth], position=arguments.position)
     focal_length = Camera(width, height, fov).focal_length
     disparity = block_matching(frame.images["left"], frame.images["right"])
     with np.errstate(invalid="ignore"):
         depth = focal_length * BASELINE / disparity
     true = depth_in_metres(frame.images["depth"])
     near = focal_length * BASELINE / (SEARCHED - 2)
-    # what moves by less than two pixels cannot be told from what is far away
-    seen = (true > near) & (true < focal_length * BASELINE / 2.0)
-    seen[:, :SEARCHED] = False
-    both = seen & np.isfinite(depth)
-    error = np.abs(depth[both] / true[both] - 1.0)
-    print(f"{chosen.scene}: {seen.sum()} pixels between {near:.1f} and {true[seen].max():.1f} m")
-    print(f"matched: {both.sum() / seen.sum():.0%} of them")
+    # disparities below two pixels are too small to measure
+    visible = (true > near) & (true < focal_length * BASELINE / 2.0)
+    visible[:, :SEARCHED] = False
+    matched = visible & np.isfinite(depth)
+    error = np.abs(depth[matched] / true[matched] - 1.0)
+    far = true[visible].max()
+    print(f"{arguments.scene}: {visible.sum()} pixels between {near:.1f} and {far:.1f} m")
+    print(f"matched: {matched.sum() / visible.sum():.0%} of them")
     print(f"error of depth: median {np.median(error):.1%}, {np.mean(error < 0.05):.0%} within 5 %")
-    if chosen.out:
-        save(chosen.out, frame.images["left"], true, depth)
+    if arguments.out:
+        save(arguments.out, frame.images["left"], true, depth)
 
 
 def save(
     path: str, left: NDArray[np.uint8], true: NDArray[np.floating], depth: NDArray[np.floating]
 ) -> None:
-    """Draws the three beside each other (the extra `viz`)."""
+    """Plots the three pictures side by side (needs the extra `viz`)."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(15, 4), layout="constrained")

@@ -1,8 +1,8 @@
-"""A real flight in a simulated room: its poses drive a renderer and synthetic sensors.
+"""A recorded flight in a simulated scene: its poses drive a renderer and synthetic sensors.
 
-The flight is a recording of motion capture (docs/replay.md says where such logs come from); where
-it is not found, the library flies one by itself, and says so. Poses keep their time stamps. With
-pyzmq the renderer is another program, on the published wire; without, it is in this process.
+The flight is a motion capture recording (docs/replay.md has sources of such logs); if it is not
+found, the library simulates one and says so. Poses keep their time stamps. With pyzmq the renderer
+is a separate program that uses the published protocol; without, it runs in this process.
 
     python examples/vehicle_in_the_loop.py [--flight LOG.csv] [--seconds 20] [--speed 1]
 """
@@ -24,7 +24,7 @@ Poses = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
 def simulated(seconds: float) -> Poses:
-    """Follows a circle of 1.5 m in 6 s with all the noise of the vehicle, a row every 10 ms."""
+    """Simulates a circle of 1.5 m radius in 6 s, with all noise, and a row every 10 ms."""
     uav = pw.Multicopter("crazyflie", seed=1)
     mass = uav.parameters.body.mass
     uav.reset(position=[1.5, 0.0, 1.2])
@@ -36,10 +36,14 @@ def simulated(seconds: float) -> Poses:
         force = mass * (4.0 * (target - state.position) - 3.0 * state.velocity + [0.0, 0.0, 9.81])
         w, x, y, z = state.attitude
         up = np.array([2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)])
-        # the turn that takes the thrust's axis to the force, in body axes
-        turn = np.cross(up, force / np.linalg.norm(force))
+        # the rotation from the thrust axis to the force, in body axes
+        rotation = np.cross(up, force / np.linalg.norm(force))
         axis = np.array([x, y, z])
-        turn_B = turn + 2.0 * np.cross(axis, np.cross(axis, turn)) - 2.0 * w * np.cross(axis, turn)
+        turn_B = (
+            rotation
+            + 2.0 * np.cross(axis, np.cross(axis, rotation))
+            - 2.0 * w * np.cross(axis, rotation)
+        )
         uav.step(pw.RateThrust(6.0 * turn_B, max(0.0, float(force @ up))), dt=0.001, substeps=10)
     table = np.array(rows)
     return table[:, 0], table[:, 1:4], table[:, 4:]
@@ -50,10 +54,10 @@ def poses(log: str, seconds: float) -> Poses:
     try:
         flight = logs.read_flight(log)
     except FileNotFoundError as error:
-        print(f"{error}\nA flight that propwash simulates takes its place: a circle.")
+        print(f"{error}\nSimulating a circle instead.")
         return simulated(seconds)
     if flight.position is None or flight.attitude is None:
-        raise SystemExit(f"{log}: expected a log of motion capture, with poses")
+        raise SystemExit(f"{log}: expected a motion capture log with poses")
     print(f"{flight.path.name}: {flight.time[-1]:.1f} s of a real Crazyflie")
     moving = np.linalg.norm(flight.position - flight.position[0], axis=1) > 0.1
     rows = np.flatnonzero(moving)[0] + np.arange(round(100.0 * seconds))
@@ -61,29 +65,31 @@ def poses(log: str, seconds: float) -> Poses:
     return flight.time[rows], flight.position[rows], flight.attitude[rows]
 
 
-def with_their_own_times(source: Source, first: float) -> Source:
-    """A recording's poses begin at 0: these have the times of the log."""
+def with_log_times(source: Source, first: float) -> Source:
+    """Shifts the times of a recording, which start at 0, back to those of the log."""
 
-    def given() -> render.PoseSample | None:
+    def shifted() -> render.PoseSample | None:
         sample = source()
         return sample and replace(sample, time_ns=sample.time_ns + round(1e9 * first))
 
-    return given
+    return shifted
 
 
 class InProcess:
-    """A renderer in this process, with what the loop asks of a client."""
+    """A renderer in this process, with the interface of a client."""
 
     def __init__(self, scene: Scene, cameras: list[render.RenderCamera]) -> None:
-        self._eyes = render.Offscreen(scene, width=WIDTH, height=HEIGHT, antialias=1)
+        self._renderer = render.Offscreen(scene, width=WIDTH, height=HEIGHT, antialias=1)
         self._cameras = cameras
         self._frames: list[render.Frame] = []
 
     def submit_vehicle(
         self, time_ns: int, position: NDArray[np.float64], attitude: NDArray[np.float64]
     ) -> None:
-        """Renders, at once."""
-        self._frames.append(self._eyes.render(self._cameras, position, attitude, time_ns=time_ns))
+        """Renders immediately."""
+        self._frames.append(
+            self._renderer.render(self._cameras, position, attitude, time_ns=time_ns)
+        )
 
     def poll(self) -> render.Frame | None:
         """The next frame."""
@@ -91,52 +97,59 @@ class InProcess:
 
 
 def main() -> None:
-    """Flies the recording through the loop, and tells what came."""
+    """Replays the recording in the loop and prints statistics."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--flight", default=LOG)
     parser.add_argument("--seconds", type=float, default=20.0, help="of the flight")
     parser.add_argument("--speed", type=float, default=1.0, help="of replay; 1: real time")
-    parser.add_argument("--in-process", action="store_true", help="no wire, no pyzmq")
-    chosen = parser.parse_args()
+    parser.add_argument(
+        "--in-process", action="store_true", help="render in this process, without pyzmq"
+    )
+    arguments = parser.parse_args()
 
-    time, position, attitude = poses(chosen.flight, chosen.seconds)
+    time, position, attitude = poses(arguments.flight, arguments.seconds)
     scene = Scene.load("room")
     sensors = {
         "range": pw.RangeFinder(scene, seed=1),
         "walls": pw.RangeFinder(scene, directions=[[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0]]),
     }
     cameras = [render.RenderCamera("front"), render.RenderCamera("depth", "depth")]
-    source = render.recorded(time, position, attitude, speed=chosen.speed)
-    source = with_their_own_times(source, float(time[0]))
-    wire = importlib.util.find_spec("zmq") is not None and not chosen.in_process
+    source = render.recorded(time, position, attitude, speed=arguments.speed)
+    source = with_log_times(source, float(time[0]))
+    wire = importlib.util.find_spec("zmq") is not None and not arguments.in_process
     if wire:
-        with render.Client.launch("room", cameras, width=WIDTH, height=HEIGHT) as eyes:
-            eyes.request_vehicle(0, position[0], attitude[0])  # the renderer is up and running
-            fly(source, eyes, sensors, len(time), (time[-1] - time[0]) / chosen.speed)
+        with render.Client.launch("room", cameras, width=WIDTH, height=HEIGHT) as client:
+            client.request_vehicle(0, position[0], attitude[0])  # waits until the renderer runs
+            fly(source, client, sensors, len(time), (time[-1] - time[0]) / arguments.speed)
     else:
         print("renderer in this process")
-        eyes = InProcess(scene, cameras)
-        fly(source, eyes, sensors, len(time), (time[-1] - time[0]) / chosen.speed)
+        fly(
+            source,
+            InProcess(scene, cameras),
+            sensors,
+            len(time),
+            (time[-1] - time[0]) / arguments.speed,
+        )
 
 
 def fly(
-    source: Source, eyes: Eyes, sensors: dict[str, pw.RangeFinder], rows: int, wall_s: float
+    source: Source, renderer: Eyes, sensors: dict[str, pw.RangeFinder], rows: int, wall_s: float
 ) -> None:
     """Runs the loop until the recording ends."""
-    loop = render.VehicleInTheLoop(source, eyes, sensors, camera_rate=30.0)
+    loop = render.VehicleInTheLoop(source, renderer, sensors, camera_rate=30.0)
     heights, times, frames = [], [], []
 
-    def take(step: LoopStep) -> None:
+    def record(step: LoopStep) -> None:
         for reading in step.readings:
             times.append(reading.sample.time_ns)
             heights.append((reading.sample.position[2], float(reading.values["range"].range)))
         frames.extend(step.frames)
 
-    loop.run(wall_s + 0.5, take)
+    loop.run(wall_s + 0.5, record)
     above, measured = np.array(heights).T
-    print(f"{loop.poses} of {rows} poses taken, {loop.stale} stale, {len(frames)} frames")
+    print(f"{loop.poses} of {rows} poses used, {loop.stale} stale, {len(frames)} frames")
     print(f"  every frame has the time stamp of a pose: {all(f.time_ns in times for f in frames)}")
-    print(f"  range finder less height: mean {np.mean(measured - above):+.3f} m, ", end="")
+    print(f"  range minus height: mean {np.mean(measured - above):+.3f} m, ", end="")
     print(f"deviation {np.std(measured - above):.3f} m (0.095 m of noise, and the tilt)")
     print(f"  from pose to image: {loop.latency}")
 

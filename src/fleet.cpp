@@ -1,4 +1,4 @@
-// The fleets of propwash::static and of the Python extension.
+// Fleet instances of propwash::static and of the Python extension.
 #include "propwash/fleet/fleet.hpp"
 
 template class propwash::Fleet<float>;

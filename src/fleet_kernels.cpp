@@ -1,4 +1,4 @@
-// The kernels of propwash::static, for the instruction set that it is compiled for.
+// Kernels of propwash::static, for the instruction set of this compilation.
 #include "propwash/fleet/impl/kernels.hpp"
 
 template propwash::FleetKernels<float> propwash::native_fleet_kernels<float, propwash::Dynamic>(

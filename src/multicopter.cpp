@@ -1,4 +1,4 @@
-// The single vehicles of propwash::static and of the Python extension.
+// Multicopter instances of propwash::static and of the Python extension.
 #include "propwash/vehicle/multicopter.hpp"
 
 template class propwash::Multicopter<4>;

@@ -1,4 +1,4 @@
-"""Says what the Python that runs it lacks for building propwash; runs on any Python 3."""
+"""Reports what the running Python lacks for building propwash; runs on any Python 3."""
 
 import importlib.util
 import os
@@ -7,7 +7,7 @@ import sysconfig
 
 
 def main() -> None:
-    """Exit with one message per thing that is missing."""
+    """Exit with one message per problem."""
     problems = []
     if sys.version_info < (3, 11):
         problems.append(

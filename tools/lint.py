@@ -1,6 +1,6 @@
-"""Checks the style of C++ and Python (ruff, mypy, clang-format), or mends what can be mended.
+"""Checks the style of C++ and Python (ruff, mypy, clang-format), or fixes it with --fix.
 
-Notebooks are kept without what they print (nbstripout).
+Notebooks are stored without outputs (nbstripout).
 """
 
 import argparse
@@ -9,7 +9,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTHON_PLACES = ("python", "tests/python", "tools", "examples", "bench", "docs/conf.py")
+PYTHON_PLACES = (
+    "python",
+    "tests/python",
+    "tools",
+    "examples",
+    "bench",
+    "docs/conf.py",
+    "docs/extensions",
+)
 CPP_FOLDERS = ("include", "src", "bindings", "tests", "bench", "examples")
 
 
@@ -30,7 +38,7 @@ def run(*command: str) -> bool:
 
 
 def main() -> int:
-    """Run all checks, the rest too when one fails."""
+    """Run all checks, even after a failure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fix", action="store_true", help="format in place")
     fix = parser.parse_args().fix

@@ -1,7 +1,7 @@
-"""Prints what pyproject.toml asks for, one requirement a line, for `pip install -r`.
+"""Prints requirements of pyproject.toml, one per line, for `pip install -r`.
 
-pip can install a project's extras only together with the project; the Makefile wants the tools
-first and the project after.
+pip can install a project's extras only together with the project, but the Makefile installs the
+tools before the project.
 """
 
 import argparse
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def resolve(extra: str, extras: dict[str, list[str]]) -> list[str]:
-    """The requirements of an extra, those of the extras that it names included."""
+    """The requirements of an extra, including those of the extras that it names."""
     found: list[str] = []
     for requirement in extras[extra]:
         own = re.fullmatch(r"propwash\[(.+)\]", requirement)
@@ -29,8 +29,10 @@ def main() -> None:
     """Print the requirements that the arguments name."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("extras", nargs="*", help="names of optional dependencies")
-    parser.add_argument("--build", action="store_true", help="what building the wheel needs")
-    parser.add_argument("--runtime", action="store_true", help="what the package itself needs")
+    parser.add_argument(
+        "--build", action="store_true", help="the requirements of building the wheel"
+    )
+    parser.add_argument("--runtime", action="store_true", help="the requirements of the package")
     arguments = parser.parse_args()
 
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -1,8 +1,8 @@
-"""Runs the tests of fleets and of the wire under the sanitizers and says how each went.
+"""Runs the tests of fleets and of the render protocol under sanitizers and prints a summary.
 
-AddressSanitizer and UndefinedBehaviorSanitizer go together, ThreadSanitizer is a build of its own.
-The wire is looked at by the first alone: it has no threads but those of libzmq, which is not built
-for the second. What a build or a test prints is shown only where it failed.
+AddressSanitizer and UndefinedBehaviorSanitizer share a build, ThreadSanitizer has a separate one.
+Only the first tests the protocol, which has no threads except those of libzmq.
+Outputs are shown only for a build or test that failed.
 """
 
 import os
@@ -18,8 +18,8 @@ PRESETS = {
 }
 
 
-def run(preset: str, what: str) -> bool:
-    """Configure, build and test one preset; whether nothing was found."""
+def run(preset: str, kind: str) -> bool:
+    """Configure, build and test one preset; True if it passed."""
     start = time.monotonic()
     done = subprocess.run(
         ["cmake", "--workflow", "--preset", preset],
@@ -35,16 +35,16 @@ def run(preset: str, what: str) -> bool:
     totals = [line.strip() for line in done.stdout.splitlines() if "tests passed" in line]
     result = totals[-1] if totals else "not built"
     seconds = time.monotonic() - start
-    print(f"sanitize, {what}: {'passed' if passed else 'FAILED'}: {result}; {seconds:.0f} s")
+    print(f"sanitize, {kind}: {'passed' if passed else 'FAILED'}: {result}; {seconds:.0f} s")
     sys.stdout.flush()
     return passed
 
 
 def main() -> int:
-    """Run both; 0 when nothing was found."""
+    """Run both; 0 if both passed."""
     os.environ.setdefault("ASAN_OPTIONS", "detect_stack_use_after_return=1")
     os.environ.setdefault("TSAN_OPTIONS", "second_deadlock_stack=1")
-    results = [run(preset, what) for preset, what in PRESETS.items()]
+    results = [run(preset, kind) for preset, kind in PRESETS.items()]
     return 0 if all(results) else 1
 
 

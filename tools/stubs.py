@@ -1,11 +1,12 @@
 """Writes the type stubs of propwash._core, or with --check compares them with the committed ones.
 
-The stubs are generated from the installed extension by pybind11-stubgen and formatted by ruff, so
-that the same extension gives the same text.
+pybind11-stubgen generates the stubs from the installed extension and ruff formats them, so that the
+same extension always gives the same text.
 """
 
 import argparse
 import difflib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,32 @@ import tempfile
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "python" / "propwash"
+
+HEADER = """
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, SupportsFloat, SupportsIndex, SupportsInt, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Float: TypeAlias = SupportsFloat | SupportsIndex
+Int: TypeAlias = SupportsInt | SupportsIndex
+"""
+
+SHORTER = (
+    (r"__all__: list\[str\] = \[[^\]]*\]\n", ""),  # the extension has none
+    (r"typing\.SupportsFloat \| typing\.SupportsIndex", "Float"),
+    (r"typing\.SupportsInt \| typing\.SupportsIndex", "Int"),
+    (r"numpy\.ndarray\[typing\.Any, numpy\.dtype\[typing\.Any\]\]", "NDArray[Any]"),
+    (r'typing\.Annotated\[([\w.]+(?:\[[\w.]+\])?), (?:"[^"]*"|[\w.]+)\]', r"\1"),
+    (r"\b(?:typing|numpy\.typing|collections\.abc)\.", ""),
+    (r"\bnumpy\.", "np."),
+    (r"\*args\)", "*args: Any)"),
+    (r'(:\n +""")\n +', r"\1"),
+    (r'(:\n +"""[^"\n]*)\n +"""', r'\1"""'),
+    (r"from __future__ import annotations\n(import .*\n)+", HEADER),
+)
+"""Patterns and replacements: the same types by short names, docstrings without empty lines."""
 
 
 def generate(folder: Path) -> Path:
@@ -23,6 +50,11 @@ def generate(folder: Path) -> Path:
          "--numpy-array-use-type-var", "--exit-code"],
         check=True, cwd=folder, stdout=subprocess.DEVNULL,
     )  # fmt: skip
+    for path in folder.rglob("*.pyi"):
+        text = path.read_text()
+        for pattern, replacement in SHORTER:
+            text = re.sub(pattern, replacement, text)
+        path.write_text(text)
     configuration = PACKAGE.parents[1] / "pyproject.toml"
     for command in (["check", "--fix", "--select=I,F401"], ["format"]):
         subprocess.run(
@@ -44,7 +76,9 @@ def contents(folder: Path) -> dict[str, list[str]]:
 def main() -> int:
     """Write or compare."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="compare only; 1 where they differ")
+    parser.add_argument(
+        "--check", action="store_true", help="compare only; exit status 1 if they differ"
+    )
     check = parser.parse_args().check
     with tempfile.TemporaryDirectory() as temporary:
         made = generate(Path(temporary))

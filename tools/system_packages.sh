@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What the tests and benchmarks want and PyPI lacks: Catch2, Google Benchmark, a second compiler and
-# ZeroMQ for C++.
+# What the tests and benchmarks want and PyPI lacks: Catch2, Google Benchmark, a second compiler,
+# ZeroMQ for C++ and a browser.
 # Installs what is missing with apt where that is possible; otherwise says what is missing and what
 # will be skipped for it. Never fails: without these packages everything else still works.
 set -uo pipefail
@@ -16,6 +16,7 @@ has_header() { # in the compiler's path, or in a prefix that the user points CMa
 has_clang() { compgen -c clang++ | grep -qE '^clang\+\+(-[0-9]+)?$'; }
 has_catch2() { has_header catch2/catch.hpp || has_header catch2/catch_all.hpp; }
 has_benchmark() { has_header benchmark/benchmark.h; }
+has_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null
 has_zmq() { has_header zmq.h && has_header zmq.hpp; }
 
 missing() {
@@ -23,12 +24,14 @@ missing() {
   has_benchmark || echo libbenchmark-dev
   has_clang || echo clang
   has_zmq || echo cppzmq-dev
+  has_chromium || echo chromium
 }
 consequence() {
   case $1 in
     catch2) echo "Catch2 (Debian: catch2): CMake tries to download it; without, the C++ tests are skipped" ;;
     libbenchmark-dev) echo "Google Benchmark (Debian: libbenchmark-dev): make bench cannot run" ;;
     clang) echo "clang++ (Debian: clang): headers are checked with one compiler only" ;;
+    chromium) echo "Chromium (Debian: chromium): the equations of the site are not checked in a browser" ;;
     cppzmq-dev) echo "cppzmq and libzmq (Debian: cppzmq-dev): the C++ render client is not tested" ;;
   esac
 }

@@ -1,7 +1,6 @@
-"""Runs both test suites and the style checks, then lists what was skipped and the totals.
+"""Runs both test suites and the style checks, then lists skipped tests and totals.
 
-A suite that fails does not keep the others from running. What was skipped is named at the end with
-its reason, so that a green run does not hide what it left out.
+A failure of one suite does not stop the others. The list has the reason of each skipped test.
 """
 
 import os
@@ -18,7 +17,7 @@ PYTEST_REPORT = ROOT / "build" / "pytest.xml"
 
 @dataclass
 class Suite:
-    """What one suite reported."""
+    """The results of one suite."""
 
     name: str
     returncode: int
@@ -50,7 +49,7 @@ class Suite:
 
 
 def reason(case: ElementTree.Element, skip: ElementTree.Element | None) -> str:
-    """Why a case was skipped: a C++ test prints it after "SKIPPED: ", pytest keeps it."""
+    """The reason of a skip: a C++ test prints it after "SKIPPED: ", pytest reports it."""
     for line in (case.findtext("system-out") or "").splitlines():
         if line.startswith("SKIPPED: "):
             return line.removeprefix("SKIPPED: ")
@@ -74,12 +73,12 @@ def run(name: str, commands: list[list[str]], report: Path | None) -> Suite:
 
 
 def main() -> int:
-    """Run everything; 0 when nothing failed."""
+    """Run everything; 0 if nothing failed."""
     os.environ.setdefault("MPLBACKEND", "Agg")
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(name, "1")  # the tests themselves share the processors
     python = [sys.executable, "-m"]
-    # a file's tests stay together: they share what they have built
+    # tests of a file run in one process, because they share fixtures
     workers = ["-n", str(len(os.sched_getaffinity(0))), "--dist", "loadfile"]
     lint = run("Style (ruff, mypy, clang-format)", [[sys.executable, "tools/lint.py"]], None)
     suites = [

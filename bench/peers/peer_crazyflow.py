@@ -52,7 +52,7 @@ def time_one(control: Control, includes: str, leaves_out: str) -> None:
         Result(
             f"Crazyflow, {control}",
             version("crazyflow"),
-            f"RK4, {FREQUENCY} Hz, float32, {STEPS} steps a call",
+            f"RK4, {FREQUENCY} Hz, float32, {STEPS} steps per call",
             VEHICLES,
             steps_per_second(fly, VEHICLES * STEPS),
             includes,

@@ -56,8 +56,8 @@ def main() -> None:
     includes = "rigid body, first-order lag of each thrust, thrust and torque at four sites"
     leaves_out = "thrust from rotor speed, rotor momentum, drag, noise, contacts (switched off)"
     for name, vehicles, call, steps, how in [
-        ("rollout", VEHICLES, fly, VEHICLES * STEPS, f"{STEPS} steps a call"),
-        ("mj_step", 1, one, 1, "1 step a call"),
+        ("rollout", VEHICLES, fly, VEHICLES * STEPS, f"{STEPS} steps per call"),
+        ("mj_step", 1, one, 1, "1 step per call"),
     ]:
         rate = steps_per_second(call, steps)
         method = f"RK4, 960 Hz, float64, {how}"

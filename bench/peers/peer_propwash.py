@@ -16,7 +16,7 @@ def main() -> None:
             case = bench.Case(work, dtype, "rk4", 1, 4096, 10)  # type: ignore[arg-type]
             flight = bench.Flight(case)
             rate = steps_per_second(flight.step, case.batch * case.substeps)
-            method = f"RK4, 960 Hz, {dtype}, 10 steps a call"
+            method = f"RK4, 960 Hz, {dtype}, 10 steps per call"
             includes = bench.WORKS[case.work]
             report(
                 Result(
@@ -36,7 +36,7 @@ def main() -> None:
         Result(
             "propwash, one vehicle",
             pw.__version__,
-            "RK4, 960 Hz, float64, 1 step a call",
+            "RK4, 960 Hz, float64, 1 step per call",
             1,
             rate,
             bench.WORKS["physics"],

@@ -25,7 +25,7 @@ def main() -> None:
         Result(
             "RotorPy, Multirotor",
             version("rotorpy"),
-            "RK45 of scipy (adaptive: 26 evaluations a step), 960 Hz, float64, 1 step a call",
+            "RK45 of scipy (adaptive: 26 evaluations per step), 960 Hz, float64, 1 step per call",
             1,
             steps_per_second(fly, 1),
             "motor lag and limits, thrust, torques, drag of body and rotors, blade flapping, "

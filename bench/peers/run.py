@@ -1,12 +1,14 @@
 """Times propwash and its peers on one core, one after the other, and prints a Markdown table.
 
-    python bench/peers/run.py [peer ...]
+    python bench/peers/run.py [--python PEER=PYTHON] [peer ...]
 
-Peers: propwash, mujoco, rotorpy, crazyflow; all by default. README.md says what to install.
+Peers: one for each `peer_*.py` beside this file; all by default. `--python` names another Python
+for a peer whose requirements conflict with those of the others. README.md lists what to install.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -24,22 +26,26 @@ ONE_CORE = {
 }
 
 
-def main(arguments: list[str]) -> int:
-    """Returns 1 where a peer could not be timed, 2 for a name that is none."""
+def main() -> int:
+    """Returns 1 where a peer could not be timed."""
     peers = {path.stem.removeprefix("peer_"): path for path in sorted(HERE.glob("peer_*.py"))}
-    unknown = [name for name in arguments if name not in peers]
-    if unknown:
-        print(f"run.py: expected some of {', '.join(peers)}, got {unknown[0]!r}", file=sys.stderr)
-        return 2
-    if hasattr(os, "sched_setaffinity"):  # what is started inherits it
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--python", action="append", default=[], metavar="PEER=PYTHON")
+    parser.add_argument("peer", nargs="*", help=f"of {', '.join(peers)}; default: all")
+    options = parser.parse_args()
+    pythons = dict(each.partition("=")[::2] for each in options.python)
+    for name in [*options.peer, *pythons]:
+        if name not in peers:
+            parser.error(f"{name!r}: expected one of {', '.join(peers)}")
+    if hasattr(os, "sched_setaffinity"):  # child processes inherit it
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     results: list[dict[str, Any]] = []
     failed = 0
-    for name in arguments or peers:
+    for name in options.peer or peers:
         print(f"timing {name} ...", file=sys.stderr, flush=True)
-        with tempfile.TemporaryDirectory() as folder:  # some leave logs where they run
+        with tempfile.TemporaryDirectory() as folder:  # some write logs where they run
             done = subprocess.run(
-                [sys.executable, str(peers[name])],
+                [pythons.get(name, sys.executable), str(peers[name])],
                 env={**os.environ, **ONE_CORE},
                 cwd=folder,
                 capture_output=True,
@@ -52,7 +58,7 @@ def main(arguments: list[str]) -> int:
             problem = (done.stderr.strip().splitlines() or ["no message"])[-1]
             print(f"run.py: {name} could not be timed: {problem}", file=sys.stderr)
     results.sort(key=lambda result: -result["steps_per_s"])
-    print("| simulator | step | vehicles a call | steps/s | a step includes | it leaves out |")
+    print("| simulator | step | vehicles per call | steps/s | a step includes | it leaves out |")
     print("| --- | --- | ---: | ---: | --- | --- |")
     for r in results:
         print(
@@ -63,4 +69,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

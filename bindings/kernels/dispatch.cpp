@@ -10,6 +10,8 @@
 
 namespace propwash::bindings {
 
+using namespace pybind11::literals;
+
 namespace {
 
 struct Candidate {
@@ -18,25 +20,19 @@ struct Candidate {
   MultiplyAdd multiply_add_float32, multiply_add_float64;
 };
 
-#define PROPWASH_CANDIDATE(isa)                                                               \
-  candidate(#isa, isa##_float(), isa##_double(), world::isa##_float(), world::isa##_double(), \
-            image::isa##_float(), open_loop::isa##_double(), peak::isa##_float(),             \
-            peak::isa##_double())
-
-Candidate candidate(const char* isa, KernelUnit<float> f, KernelUnit<double> d,
-                    WorldKernels<float> world_f, WorldKernels<double> world_d, ImageKernels image,
-                    OpenLoopKernelSource open_loop, MultiplyAdd peak_f, MultiplyAdd peak_d) {
-  return {{isa, f.source, d.source, world_f, world_d, image, open_loop},
-          f.lanes,
-          d.lanes,
-          peak_f,
-          peak_d};
-}
+// clang-format off
+#define PROPWASH_CANDIDATE(isa)                                                           \
+  {{#isa, {isa##_float().source, isa##_double().source},                                  \
+    {world::isa##_float(), world::isa##_double()},                                        \
+    image::isa##_float(), open_loop::isa##_double()},                                     \
+   isa##_float().lanes, isa##_double().lanes, peak::isa##_float(), peak::isa##_double()}
+// clang-format on
 
 /// What was built and this processor has, the widest last.
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all = [] {
-    std::vector<Candidate> found{PROPWASH_CANDIDATE(baseline)};
+    std::vector<Candidate> found;
+    found.push_back(PROPWASH_CANDIDATE(baseline));
 #if defined(__x86_64__)
     __builtin_cpu_init();
     bool v3_runs = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -90,16 +86,10 @@ pybind11::dict build_info() {
   const auto& used = chosen();
   pybind11::list available;
   for (const auto& each : candidates()) available.append(each.set.isa);
-  pybind11::dict lanes;
-  lanes["float32"] = used.lanes_float32;
-  lanes["float64"] = used.lanes_float64;
-  pybind11::dict info;
-  info["version"] = PROPWASH_VERSION;
-  info["compiler"] = compiler();
-  info["isa"] = used.set.isa;
-  info["isas"] = pybind11::tuple(available);
-  info["lanes"] = lanes;
-  return info;
+  return pybind11::dict("version"_a = PROPWASH_VERSION, "compiler"_a = compiler(),
+                        "isa"_a = used.set.isa, "isas"_a = pybind11::tuple(available),
+                        "lanes"_a = pybind11::dict("float32"_a = used.lanes_float32,
+                                                   "float64"_a = used.lanes_float64));
 }
 
 double fma_peak(const std::string& dtype) {

@@ -5,21 +5,17 @@
 #include <pybind11/pybind11.h>
 
 #include <string>
+#include <tuple>
 
-#include "image_kernels.hpp"
 #include "kernels.hpp"
-#include "open_loop_kernels.hpp"
-#include "world_kernels.hpp"
 
 namespace propwash::bindings {
 
 /// The kernels of an instruction set for both types of number.
 struct KernelSet {
   const char* isa;
-  FleetKernelSource<float> float32;
-  FleetKernelSource<double> float64;
-  WorldKernels<float> world_float32;
-  WorldKernels<double> world_float64;
+  std::tuple<FleetKernelSource<float>, FleetKernelSource<double>> fleet;
+  std::tuple<WorldKernels<float>, WorldKernels<double>> world;
   ImageKernels image;
   OpenLoopKernelSource open_loop;
 };

@@ -1,7 +1,7 @@
 // Compiled like kernels.cpp, once for each instruction set, for float alone, and as careful not to
 // share a function with other units.
 
-#include "image_kernels.hpp"
+#include "kernels.hpp"
 
 namespace propwash::bindings::image {
 
@@ -16,7 +16,6 @@ void smooth_tile(const ImageCall& call, int tile) { Painter(call).smooth(tile); 
 
 }  // namespace
 
-ImageKernels PROPWASH_KERNELS_UNIT();
 ImageKernels PROPWASH_KERNELS_UNIT() { return {&paint_tile, &smooth_tile}; }
 
 }  // namespace propwash::bindings::image

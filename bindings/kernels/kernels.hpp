@@ -1,30 +1,53 @@
 #pragma once
 /// @file
-/// The kernels of one instruction set, as dispatch.cpp sees them.
+/// The kernels of each instruction set, as dispatch.cpp sees them. Pictures are painted in float,
+/// and derivatives of flights are taken in double.
 
 #include <cstddef>
 
 #include "propwash/fleet/impl/kernels.hpp"
+#include "propwash/fleet/impl/open_loop_kernel.hpp"
+#include "propwash/paint/rays.hpp"
+#include "propwash/paint/tile.hpp"
+#include "propwash/world/raycast.hpp"
 
 namespace propwash::bindings {
 
-/// What one translation unit offers for one type of number.
+/// The fleet's kernels of one translation unit for one type of number.
 template <class T>
 struct KernelUnit {
   FleetKernelSource<T> source;
   int lanes;
 };
 
+using ImageCall = paint::PictureCall<paint::SceneRays>;
+
+/// The two passes over a tile; see TilePainter.
+struct ImageKernels {
+  void (*paint)(const ImageCall& call, int tile) = nullptr;
+  void (*smooth)(const ImageCall& call, int tile) = nullptr;
+};
+
 /// Does `rounds` of independent multiply-adds in registers; returns their floating-point
 /// operations. To measure the machine's peak.
 using MultiplyAdd = double (*)(std::size_t rounds);
 
-#define PROPWASH_DECLARE_KERNELS(isa) \
-  KernelUnit<float> isa##_float();    \
-  KernelUnit<double> isa##_double();  \
-  namespace peak {                    \
-  MultiplyAdd isa##_float();          \
-  MultiplyAdd isa##_double();         \
+#define PROPWASH_DECLARE_KERNELS(isa)  \
+  KernelUnit<float> isa##_float();     \
+  KernelUnit<double> isa##_double();   \
+  namespace world {                    \
+  WorldKernels<float> isa##_float();   \
+  WorldKernels<double> isa##_double(); \
+  }                                    \
+  namespace image {                    \
+  ImageKernels isa##_float();          \
+  }                                    \
+  namespace open_loop {                \
+  OpenLoopKernelSource isa##_double(); \
+  }                                    \
+  namespace peak {                     \
+  MultiplyAdd isa##_float();           \
+  MultiplyAdd isa##_double();          \
   }
 
 PROPWASH_DECLARE_KERNELS(baseline)

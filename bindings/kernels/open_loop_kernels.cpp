@@ -1,7 +1,7 @@
 // Compiled like kernels.cpp, once for each instruction set, and as careful not to share a function
 // with other units.
 
-#include "open_loop_kernels.hpp"
+#include "kernels.hpp"
 
 namespace propwash::bindings::open_loop {
 

@@ -19,7 +19,7 @@ namespace {
 py::tuple take(const Floats& actions, const std::optional<Truths>& ignored,
                Given<std::int32_t>& steps) {
   const std::size_t n = actions.shape(0), width = actions.shape(1);
-  std::int32_t* const count = steps.room(n);
+  std::int32_t* const count = steps.writable_rows(n);
   auto clipped = new_array<float>(n, width);
   auto counts = py::none().cast<py::object>();
   std::vector<std::int32_t> beyond(n);
@@ -75,7 +75,7 @@ void observe(const Floats& position, const Floats& velocity, const Floats& attit
   const std::size_t n = seen.shape(0), width = seen.shape(1), acted = action.shape(1);
   std::size_t column = learn::state_columns + acted;
   const bool one = target && target->size() == 3;
-  float* const to = seen.room(n, width);
+  float* const to = seen.writable_rows(n, width);
   for (const auto& extra : extras) column += extra.shape(1);
   if (column != width) throw py::value_error("seen: expected as many columns as there are numbers");
   learn::observe_state<float>(
@@ -109,19 +109,7 @@ py::array_t<float> rotations(const Floats& attitude) {
   return turns;
 }
 
-/// Whether all numbers are finite: none has all bits of the exponent set.
-bool all_finite(const float* numbers, std::size_t count) {
-  std::uint32_t bad = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t bits;
-    std::memcpy(&bits, numbers + i, sizeof bits);
-    constexpr std::uint32_t exponent = 0x7f800000U;
-    bad |= static_cast<std::uint32_t>((bits & exponent) == exponent);
-  }
-  return bad == 0;
-}
-
-/// What of a step of all environments follows for all tasks alike.
+/// The part of a step of all environments that is the same for all tasks.
 py::tuple conclude(const Floats& seen, const Floats& reward, const Truths& ended,
                    const std::optional<Truths>& diverged, const Given<std::int32_t>& steps,
                    std::int32_t limit, const std::optional<Truths>& pending) {
@@ -155,7 +143,8 @@ py::tuple conclude(const Floats& seen, const Floats& reward, const Truths& ended
     cut[i] = false;
   }
   const bool any = std::find(last, last + n, true) != last + n;
-  const bool fine = all_finite(to, n) && all_finite(seen.data(), seen.size());
+  const bool fine = first_not_finite(to, static_cast<py::ssize_t>(n)) < 0 &&
+                    first_not_finite(seen.data(), seen.array().size()) < 0;
   return py::make_tuple(worth, terminated, truncated, done, any, fine);
 }
 

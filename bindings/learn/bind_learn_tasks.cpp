@@ -49,7 +49,7 @@ py::tuple judge_landing(const Floats& position, const Floats& velocity, const Fl
   learn::judge_landing<float>(
       {n, position.rows(n, 3), velocity.rows(n, 3), attitude.rows(n, 4), body_rates.rows(n, 3)},
       {bounds[0], bounds[1], bounds[2], bounds[3], bounds[4]}, {w[0], w[1], w[2], w[3], w[4], w[5]},
-      {distance.room(n), reward.mutable_data(), over.mutable_data(), landed.mutable_data(),
+      {distance.writable_rows(n), reward.mutable_data(), over.mutable_data(), landed.mutable_data(),
        speed.mutable_data()});
   return py::make_tuple(reward, over, landed, speed);
 }
@@ -104,7 +104,7 @@ py::tuple judge_track(const Floats& position, const Floats& velocity, const Floa
   return judged.tuple();
 }
 
-/// Courses of as many gates each, and the scenes that they stand in.
+/// Courses of as many gates each, and their scenes.
 class RaceCourses {
  public:
   RaceCourses(const py::list& scenes, const Floats& centre, const Floats& turn, const Floats& half)
@@ -134,12 +134,12 @@ class RaceCourses {
     check(course.rows(n), next.rows(n), n);
     auto reward = new_array<float>(n);
     auto over = new_array<bool>(n);
-    learn::judge_race<float>({n, position.rows(n, 3), nullptr, nullptr, body_rates.rows(n, 3)},
-                             courses_.data(), {radius, bound, period}, {w[0], w[1], w[2], w[3]},
-                             steps.rows(n),
-                             {course.rows(n), next.room(n), time.room(n), passed.room(n),
-                              collided.room(n), before.room(n, 3), clearance.room(n)},
-                             reward.mutable_data(), over.mutable_data());
+    learn::judge_race<float>(
+        {n, position.rows(n, 3), nullptr, nullptr, body_rates.rows(n, 3)}, courses_.data(),
+        {radius, bound, period}, {w[0], w[1], w[2], w[3]}, steps.rows(n),
+        {course.rows(n), next.writable_rows(n), time.writable_rows(n), passed.writable_rows(n),
+         collided.writable_rows(n), before.writable_rows(n, 3), clearance.writable_rows(n)},
+        reward.mutable_data(), over.mutable_data());
     return py::make_tuple(reward, over);
   }
   py::tuple look(const Floats& position, const Given<std::int64_t>& course,
@@ -156,11 +156,11 @@ class RaceCourses {
   /// What tasks remember is theirs to change, and users' too.
   void check(const std::int64_t* course, const std::int64_t* next, std::size_t n) const {
     const auto courses = static_cast<std::int64_t>(courses_.size());
-    const auto most = static_cast<std::int64_t>(gates_) - 2;
+    const auto max = static_cast<std::int64_t>(gates_) - 2;
     for (std::size_t i = 0; i < n; ++i) {
-      if (course[i] >= 0 && course[i] < courses && next[i] >= 0 && next[i] <= most) continue;
+      if (course[i] >= 0 && course[i] < courses && next[i] >= 0 && next[i] <= max) continue;
       throw py::index_error("environment " + std::to_string(i) + ": expected course in [0, " +
-                            std::to_string(courses) + ") and next in [0, " + std::to_string(most) +
+                            std::to_string(courses) + ") and next in [0, " + std::to_string(max) +
                             "], got " + std::to_string(course[i]) + " and " +
                             std::to_string(next[i]));
     }

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Hovering at the origin: what a step is worth, and when it is over.
+/// Hovering at the origin: the reward of a step, and its end.
 
 #include "rows.hpp"
 

@@ -1,19 +1,19 @@
 #pragma once
 /// @file
-/// Landing on the origin of the ground: what a step is worth, and when it is over.
+/// Landing on the origin of the ground: the reward of a step, and its end.
 
 #include "rows.hpp"
 
 namespace propwash::learn {
 
-/// When a landing is over, and when it is a success.
+/// When a landing ends, and when it is a success.
 template <class T>
 struct LandBounds {
   T gear;         ///< m, height at which the ground is touched
-  T bound;        ///< m, from the origin, beyond which it is over
+  T bound;        ///< m, from the origin, beyond which the episode ends
   T radius;       ///< m, of a success from the middle
-  T speed;        ///< m/s, the most of a success
-  T tilt_cosine;  ///< the least of a success
+  T speed;        ///< m/s, the maximum of a success
+  T tilt_cosine;  ///< the minimum of a success
 };
 
 /// Arrays (size) of a step of landings.

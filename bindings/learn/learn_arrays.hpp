@@ -38,7 +38,7 @@ class Given {
     return data();
   }
   /// The same, to be written to.
-  T* room(std::size_t n, std::size_t width = 1) {
+  T* writable_rows(std::size_t n, std::size_t width = 1) {
     rows(n, width);
     return mutable_data();
   }

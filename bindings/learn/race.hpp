@@ -34,7 +34,7 @@ struct RaceRows {
   std::int64_t* next;          ///< gates passed
   double* time;                ///< s, of the last gate
   bool* passed;                ///< a gate, in this step
-  bool* collided;              ///< in this step, anywhere on the straight way flown
+  bool* collided;              ///< in this step, anywhere on the straight path of the step
   T* before;                   ///< m, positions a step earlier, (size, 3)
   T* clearance;                ///< m, to anything that can be touched, at least; 0 where unknown
 };
@@ -42,7 +42,7 @@ struct RaceRows {
 template <class T>
 struct RaceRules {
   T radius;       ///< m, of the sphere that may touch nothing
-  T bound;        ///< m from the next gate, beyond which it is over
+  T bound;        ///< m from the next gate, beyond which the episode ends
   double period;  ///< s, of a step
 };
 
@@ -94,7 +94,7 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     T far = norm(end);
     T worth = weights.progress * (norm(start) - far) -
               weights.body_rates * squared_norm(detail::row3(state.body_rates, i));
-    // no collision check is needed before the vehicle has flown as far as its last clearance
+    // no collision check is needed before the vehicle has moved by its last clearance
     const T way = norm(here - was);
     rows.clearance[i] -= way * T(1.0001) + T(1e-4);
     SphereHit hit;

@@ -40,7 +40,7 @@ struct PathRows {
 };
 
 /// Where the points are that `size` vehicles follow: phase [m] is the way at the start of the
-/// episode, steps of `period` [s] have passed since, and it is asked for `later` [s] from now.
+/// episode, steps of `period` [s] have passed since, and the result is for `later` [s] from now.
 /// place: m, velocity: m/s, (size, 3) each.
 template <class T>
 void follow(const PathRows<T>& path, const double* phase, const std::int32_t* steps, double period,

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Fleets of multicopters, a pool of threads, the shipped vehicles.
+/// Fleets of multicopters, a thread pool and the shipped vehicles.
 
 #include "propwash/fleet/fleet.hpp"
 #include "propwash/fleet/thread_pool.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Declarations only, for headers that name the library's types.
+/// Forward declarations of the main types.
 
 namespace propwash {
 

@@ -1,5 +1,5 @@
 #pragma once
 /// @file
-/// An inertial sensor by itself, for a host that has its own dynamics.
+/// A stand-alone inertial measurement unit, for a host simulator with its own dynamics.
 
 #include "propwash/vehicle/imu.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Linear models of a step as Eigen matrices, and trim.
+/// Linear models of a step as Eigen matrices; trim of steady flights.
 
 #include "propwash/vehicle/linearize.hpp"
 #include "propwash/vehicle/trim.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The public surface of propwash, except the render client (render/), the painter (paint/) and
-/// world/embree.hpp, which have dependencies or users of their own.
+/// All public headers except the render client (render/), the painter (paint/) and
+/// world/embree.hpp, which need further libraries or serve special uses.
 
 #include "propwash/control/allocation.hpp"
 #include "propwash/control/attitude_control.hpp"

@@ -1,8 +1,12 @@
 #pragma once
 /// @file
-/// The version, stated here and nowhere else: CMake and the Python package read it from this text.
+/// The version. CMake and the Python package parse this file.
 
+/// Major version.
 #define PROPWASH_VERSION_MAJOR 0
+/// Minor version.
 #define PROPWASH_VERSION_MINOR 1
+/// Patch version.
 #define PROPWASH_VERSION_PATCH 0
+/// The version as text.
 #define PROPWASH_VERSION "0.1.0"

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Scenes, ray casts, collisions, and the sensors that look at them.
+/// Scenes, ray casts, collisions, and the sensors that use them.
 
 #include "propwash/world/beacons.hpp"
 #include "propwash/world/camera.hpp"

@@ -28,6 +28,14 @@ class ParameterError(ValueError):
 ParameterError.__module__ = "propwash"  # where users find it
 
 
+def require_scipy(what: str) -> None:
+    """Raises ImportError, with the command that installs it, where scipy is missing."""
+    try:
+        import scipy  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f'{what} needs scipy: pip install "propwash[tune]"') from error
+
+
 @contextmanager
 def checked_parameters() -> Iterator[None]:
     """Raises what is refused within as ParameterError; also a decorator, of constructors."""
@@ -231,6 +239,21 @@ def numeric(name: str, value: object, expected: str) -> Numbers:
         array = np.asarray(None)
     if array.dtype.kind not in "fiu":
         raise TypeError(f"{name}: expected {expected}, got {described(value)}")
+    return array
+
+
+def finite(
+    name: str, value: object, shape: str, axes: int, last: int | None = None
+) -> NDArray[np.float64]:
+    """Finite numbers of so many axes; `shape` is what the message calls them."""
+    array: NDArray[np.float64] = numeric(name, value, f"numbers of shape {shape}").astype(
+        np.float64
+    )
+    if array.ndim != axes or (last is not None and array.shape[-1] != last):
+        raise ValueError(f"{name}: expected shape {shape}, got {described(value)}")
+    if not np.isfinite(array).all():
+        first = np.argwhere(~np.isfinite(array))[0].tolist()
+        raise ValueError(f"{name}: expected finite numbers, got {array[tuple(first)]} at {first}")
     return array
 
 

@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from propwash import _core
 
+__all__ = ["System", "step"]
+
 Array = NDArray[np.float64]
 
 

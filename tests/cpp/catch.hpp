@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// Catch2 v3 or v2.13, whichever there is, under the names that both have.
+/// Catch2 v3 or v2.13, with the names of both.
 ///
-/// A test that cannot run says so by PROPWASH_SKIP("why"): it ends there, and ctest lists it as
-/// skipped. Catch2's own SKIP exists from v3.3 only.
+/// PROPWASH_SKIP("reason") ends a test that cannot run, and ctest lists it as skipped. Catch2's
+/// SKIP needs v3.3.
 
 #if __has_include(<catch2/catch_test_macros.hpp>)
 #include <catch2/catch_approx.hpp>
@@ -19,16 +19,16 @@ using Catch::Approx;
 
 #include <iostream>
 
-/// How many tests of this program have been skipped; main turns it into the exit code.
+/// The number of skipped tests of this program, for the exit code.
 inline int& skipped_tests() {
   static int count = 0;
   return count;
 }
 
-/// What a skipped test throws: Catch2 ends the test case at its own exception without a failure.
+/// Thrown by a skipped test: Catch2 ends a test case at this exception without a failure.
 [[noreturn]] void end_test_case();
 
-/// Ends the test case as skipped; the argument may be a chain of <<.
+/// Skips the rest of the test case; the argument may be a chain of <<.
 #define PROPWASH_SKIP(reason)                        \
   do {                                               \
     std::cout << "SKIPPED: " << reason << std::endl; \

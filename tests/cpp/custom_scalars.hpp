@@ -1,13 +1,13 @@
 #pragma once
 /// @file
-/// Two scalars that have the hooks of propwash/math/scalar.hpp and nothing else: what compiles and
-/// agrees with them uses nothing else either.
+/// Two scalars that have only the hooks of propwash/math/scalar.hpp, to check that templates need
+/// no other operations.
 
 #include <cmath>
 #include <propwash/math/scalar.hpp>
 
-/// A number that counts what is done with it. No conversion from or to double but the explicit
-/// construction from one.
+/// A number that counts its operations. Its only conversion is the explicit construction from a
+/// double.
 namespace counting {
 
 struct Tally {
@@ -16,7 +16,7 @@ struct Tally {
 inline Tally tally;
 
 class Counted;
-/// Its own truth value: not a bool, so that no `if` can take it.
+/// The result of comparisons; not convertible to bool, so that no `if` accepts it.
 class Truth {
  private:
   explicit Truth(bool value) : value_(value) {}
@@ -83,8 +83,7 @@ class Counted {
 
 }  // namespace counting
 
-/// Two numbers side by side, as a SIMD pack has them. Its mask holds two truth values: a branch on
-/// it cannot be written.
+/// Two numbers, like a SIMD pack. Its mask has two truth values, so code cannot branch on it.
 namespace lanes {
 
 class Pair;

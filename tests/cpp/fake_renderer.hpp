@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// A stand-in for the published renderer with its published habits, on a clock that the test turns:
-/// it uses up five poses, answers the newest or every one, forgets all after 2 s without a pose,
-/// sends its last answer again for a pose that it cannot read, and never sends again when a picture
-/// becomes larger than it was at the start.
+/// A fake of the published renderer with its known behaviour, on a simulated clock: it consumes
+/// five poses before it answers, answers the newest or every pose, ends the session after 2 s
+/// without a pose, repeats its last answer for a pose that it cannot read, and stops sending when a
+/// picture becomes larger than at the start.
 
 #include <cstdint>
 #include <deque>
@@ -26,8 +26,8 @@ inline std::vector<render::FrameView> views_of(const Frames& frames) {
   return views;
 }
 
-/// The answer to a pose, each picture filled with one byte; cameras that do not render are left
-/// out.
+/// The answer to a pose, with each picture filled with one byte, without cameras that do not
+/// render.
 inline Frames answer_to(const render::PoseMessage& pose) {
   render::Answer answer;
   answer.ntime = pose.ntime;

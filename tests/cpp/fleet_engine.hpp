@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The fleet, its kernels and the single vehicle, compiled once for all tests that fly them: Eigen
-/// behind them takes longer to compile than any of the tests.
+/// The fleet, its kernels and the single vehicle, compiled once for all tests, because they take
+/// longer to compile than the tests.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 
 namespace propwash {
 
-/// What set_parameters takes in the tests.
+/// The argument of set_parameters in the tests.
 struct EachVehicle {
   const std::vector<VehicleParameters>& vehicles;
   const VehicleParameters& operator()(std::size_t i) const { return vehicles[i]; }
@@ -36,7 +36,7 @@ propwash::FleetKernels<float> test_kernels(int rotors, bool parallel);
 template <>
 propwash::FleetKernels<double> test_kernels(int rotors, bool parallel);
 
-/// Kernels of four rotors, in parallel, with twice as many lanes as a register.
+/// Kernels for four parallel rotors, with twice as many lanes as a register.
 propwash::FleetKernels<double> wide_kernels(int rotors, bool parallel);
 
 /// A step of a single vehicle.
@@ -45,7 +45,7 @@ void step_single(propwash::Multicopter<>& uav, const propwash::RateThrust<double
 void step_single(propwash::Multicopter<>& uav, const propwash::SmallArray<double>& speeds,
                  double dt);
 
-/// A fleet as the tests make it.
+/// A fleet for the tests.
 template <class T>
 propwash::Fleet<T> make_fleet(const propwash::VehicleParameters& vehicle, std::size_t size,
                               const propwash::FleetOptions& options = {}) {
@@ -60,7 +60,7 @@ std::vector<T> rows(const propwash::Fleet<T>& fleet, propwash::FleetField field)
   return numbers;
 }
 
-/// All that can be read of a fleet, IMU and time included, one row after the other.
+/// All readable fields of a fleet, IMU and time, one after the other.
 template <class T>
 std::vector<T> everything_of(const propwash::Fleet<T>& fleet) {
   using propwash::FleetField;
@@ -89,8 +89,8 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
-/// The commands of one call: each vehicle, known by its id, and each call has its own. They are
-/// floats, so that fleets of both types are given the same.
+/// The commands of one call, which differ for each vehicle id and call. They are floats, so that
+/// fleets of both types get the same.
 template <class T>
 struct FleetCommands {
   std::vector<T> rates, thrust, speeds;
@@ -99,7 +99,7 @@ struct FleetCommands {
   propwash::FleetRotorSpeeds<T> rotor_speeds() const { return {speeds}; }
 };
 
-/// For vehicles `first_id` and following: rates of some rad/s, thrust and speeds about hover.
+/// For vehicles `first_id` and following: rates of a few rad/s, thrust and speeds near hover.
 template <class T>
 FleetCommands<T> fleet_commands(int call, const propwash::VehicleParameters& vehicle,
                                 std::size_t size, std::uint32_t first_id = 0) {
@@ -148,7 +148,7 @@ void fly(propwash::Fleet<T>& fleet, bool rates, int first, int last, int substep
   }
 }
 
-/// The default quadcopter's parts with `count` rotors on a circle, turning by turns.
+/// The default quadcopter's parts with `count` rotors on a circle, with alternating spins.
 inline propwash::VehicleParameters ring_of(int count) {
   auto vehicle = propwash::vehicles::flightgoggles();
   const auto rotor = vehicle.rotors[0];

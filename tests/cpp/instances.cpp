@@ -1,4 +1,4 @@
-// The vehicles that instances.hpp promises.
+// The instances declared in instances.hpp.
 #include "instances.hpp"
 
 #include <propwash/vehicle/multicopter.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The vehicles that many tests fly, compiled once, in instances.cpp, and not in each of them.
+/// Vehicles that many tests use, compiled once in instances.cpp.
 
 #include <propwash/vehicle/multicopter.hpp>
 

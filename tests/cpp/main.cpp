@@ -30,7 +30,7 @@ int main(int argc, char* argv[]) {
 #if !__has_include(<catch2/catch_test_macros.hpp>)
   const auto& config = session.configData();
   if (config.listTests || config.listTestNamesOnly || config.listTags || config.listReporters) {
-    return result;  // the number of what was listed, which Catch2's CMake code expects
+    return result;  // the number of listed tests, which Catch2's CMake code expects
   }
 #endif
   if (result != 0) {

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// A multicopter's options without noise, which most laws are stated for.
+/// A multicopter's options without noise.
 
 #include <propwash/vehicle/multicopter.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// A pose, and answers as text, which tests of messages change.
+/// A pose, and answers as text, for the tests of messages.
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// A session with its caller, the wire and a renderer, in a time that tests let pass.
+/// A session with its caller, the wire and a renderer, in simulated time.
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ inline std::int64_t nanoseconds(double time) {
   return static_cast<std::int64_t>(std::llround(time * 1e9));
 }
 
-/// A client, a wire and perhaps a renderer, a millisecond at a time.
+/// A client, a wire and optionally a renderer, in steps of a millisecond.
 class Link {
  public:
   explicit Link(const render::SessionPolicy& policy = {}) : session(policy) {}
@@ -42,9 +42,9 @@ class Link {
   render::Session session;
   std::unique_ptr<FakeRenderer> renderer = std::make_unique<FakeRenderer>();
   double now = 100.0;   // s
-  double delay = 0.0;   // s that an answer is on its way
-  double loss = 0.0;    // share of the messages that get lost, either way
-  bool polling = true;  // whether the caller comes round
+  double delay = 0.0;   // s, transmission time of an answer
+  double loss = 0.0;    // fraction of messages lost, in both directions
+  bool polling = true;  // whether the caller polls
   std::vector<std::int64_t> taken;
   std::vector<double> taken_at;
   std::vector<double> sent_at;
@@ -53,7 +53,7 @@ class Link {
 
   void submit(const render::PoseMessage& pose) { carry(session.submit(pose, now)); }
 
-  /// Runs for some time; a `rate` above 0 asks for pictures at that rate [Hz].
+  /// Runs for some time; a `rate` above 0 requests pictures at that rate [Hz].
   void run(double seconds, double rate = 0.0) {
     const int steps = static_cast<int>(std::lround(seconds * 1000));
     for (int i = 0; i < steps; ++i) {
@@ -65,7 +65,7 @@ class Link {
       tick();
     }
   }
-  /// Runs until a new answer has been taken; the seconds that it took, or infinity after `limit`.
+  /// Runs until a new answer is accepted; returns the elapsed seconds, or infinity after `limit`.
   double run_until_taken(double limit, double rate = 0.0) {
     const auto before = taken.size();
     const double start = now;

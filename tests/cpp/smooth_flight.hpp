@@ -5,7 +5,7 @@
 #include <cmath>
 #include <propwash/control/flatness.hpp>
 
-/// Position, heading and their derivatives at a time t [s]: to 7 m/s^2 and 2 rad/s of yaw.
+/// Position, heading and their derivatives at time t [s]: up to 7 m/s^2 and 2 rad/s of yaw.
 inline propwash::TrajectoryPoint<double> flown(double t) {
   propwash::TrajectoryPoint<double> p;
   const propwash::Vec3<double> a{2.0, 1.5, 0.7}, w{1.9, 1.3, 2.3};

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Seeded random inputs and the few helpers that several tests share.
+/// Seeded random inputs and helpers that several tests share.
 
 #include <cmath>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <propwash/math/quat.hpp>
 #include <random>
 
-/// Numbers that are the same on every platform: the engine's bits are standardised, the standard
-/// library's distributions are not.
+/// Random numbers that are equal on every platform; unlike its engines, the standard library's
+/// distributions are not standardised.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}
@@ -46,7 +46,7 @@ inline double distance(const propwash::Vec3<double>& a, const propwash::Vec3<dou
   return norm(a - b);
 }
 
-/// R m R^T: a matrix of one frame in the axes of another.
+/// R m R^T: transforms a matrix to another frame.
 inline propwash::Mat3<double> turned(const propwash::Quat<double>& q,
                                      const propwash::Mat3<double>& m) {
   const auto r = to_matrix(q);

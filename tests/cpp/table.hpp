@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-/// A CSV file of numbers under a line of names.
+/// A CSV file of numbers with a header.
 class Table {
  public:
   explicit Table(const std::string& file) {
@@ -37,7 +37,7 @@ class Table {
   double at(std::size_t row, const std::string& column) const {
     return rows_.at(row).at(columns_.at(column));
   }
-  /// Three columns, `prefix` followed by each of three letters.
+  /// Three columns, named `prefix` and one of three letters.
   std::vector<double> three(std::size_t row, const std::string& prefix) const {
     return {at(row, prefix + "x"), at(row, prefix + "y"), at(row, prefix + "z")};
   }

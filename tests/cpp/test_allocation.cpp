@@ -17,7 +17,7 @@ using Rotors = std::vector<pw::RotorParameters<double>>;
 const pw::MotorParameters<double> wide{0.02, 0.02, -1e9, 1e9, 0.0};
 const pw::MotorParameters<double> narrow{0.02, 0.02, 0.0, 2200.0, 0.0};
 
-/// Rotors on a ring, of alternating spin.
+/// Rotors on a circle, with alternating spins.
 Rotors ring(int count, double tilt = 0.0) {
   Rotors rotors;
   Dice dice(121);
@@ -36,7 +36,7 @@ Rotors ring(int count, double tilt = 0.0) {
   return rotors;
 }
 
-/// A as it follows from the wrench of the model, column by column.
+/// A computed from the model's wrench, column by column.
 Eigen::MatrixXd matrix(const Rotors& rotors) {
   Eigen::MatrixXd a(4, rotors.size());
   for (std::size_t i = 0; i < rotors.size(); ++i) {
@@ -80,7 +80,7 @@ void require_identity(const Rotors& rotors) {
   }
 }
 
-/// u = w |w| that a wrench is allocated to.
+/// u = w |w| of an allocated wrench.
 Eigen::VectorXd squares(const pw::Allocation<double, pw::Dynamic>& allocation,
                         const pw::Wrench<double>& wrench) {
   return pw::to_eigen(
@@ -104,13 +104,13 @@ TEST_CASE("the allocation matrix is the rotor model's", "[allocation]") {
     const auto allocation = pw::make_allocation<double, pw::Dynamic>(rotors, wide);
     const auto a = matrix(rotors);
     for (int row = 0; row < 4; ++row) {
-      const Eigen::VectorXd ours = pw::to_eigen(allocation.wrench_from_squares[row]);
-      CHECK(largest(ours - a.row(row).transpose()) <= 1e-20);
+      const Eigen::VectorXd row_of_a = pw::to_eigen(allocation.wrench_from_squares[row]);
+      CHECK(largest(row_of_a - a.row(row).transpose()) <= 1e-20);
     }
   }
 }
 
-TEST_CASE("for more than four rotors the allocation has the least norm", "[allocation]") {
+TEST_CASE("for more than four rotors the allocation has the minimum norm", "[allocation]") {
   Dice dice(123);
   for (const int count : {5, 6, 8}) {
     const auto rotors = ring(count, 0.2);
@@ -120,9 +120,9 @@ TEST_CASE("for more than four rotors the allocation has the least norm", "[alloc
     for (int n = 0; n < 20; ++n) {
       const auto wanted = random_wrench(dice);
       const Eigen::VectorXd u = squares(allocation, wanted);
-      const Eigen::VectorXd least = svd.solve(vector(wanted));
-      CHECK((u - least).norm() <= 1e-9 * least.norm());
-      // any other that gives the same wrench is longer
+      const Eigen::VectorXd shortest = svd.solve(vector(wanted));
+      CHECK((u - shortest).norm() <= 1e-9 * shortest.norm());
+      // any other solution for the same wrench is longer
       Eigen::VectorXd mix(count - 4);
       for (double& x : mix) x = dice.uniform(-1.0, 1.0);
       const Eigen::VectorXd null = svd.matrixV().rightCols(count - 4) * mix;
@@ -133,7 +133,7 @@ TEST_CASE("for more than four rotors the allocation has the least norm", "[alloc
   }
 }
 
-TEST_CASE("each rotor is clipped by itself, and what is left is reported", "[allocation]") {
+TEST_CASE("rotors are clipped individually, and the attained wrench is reported", "[allocation]") {
   const auto rotors = ring(4);
   const auto allocation = pw::make_allocation<double, 4>(rotors, narrow);
   const auto unlimited = pw::make_allocation<double, 4>(rotors, wide);
@@ -163,7 +163,7 @@ TEST_CASE("each rotor is clipped by itself, and what is left is reported", "[all
   CHECK(clipped < 200);
 }
 
-TEST_CASE("rotors that cannot give every wrench have a rank below four", "[allocation]") {
+TEST_CASE("rotors that cannot produce every wrench have a rank below four", "[allocation]") {
   const auto rank = [](const Rotors& rotors) {
     return pw::make_allocation<double, pw::Dynamic>(rotors, narrow).rank;
   };
@@ -192,9 +192,9 @@ TEST_CASE("rotors that cannot give every wrench have a rank below four", "[alloc
   CHECK(rank(tiny) == 4);
 }
 
-TEST_CASE("with three rotors, what can be commanded still is", "[allocation]") {
+TEST_CASE("with three rotors, attainable wrenches are still allocated", "[allocation]") {
   const auto allocation = pw::make_allocation<double, pw::Dynamic>(ring(3), wide);
-  // a wrench of the attainable kind comes back whole
+  // an attainable wrench is attained exactly
   const auto attainable =
       pw::attained_wrench(allocation, pw::SmallArray<double>{900.0, 1000.0, 1100.0});
   const auto speeds = pw::allocate(allocation, attainable);
@@ -203,7 +203,7 @@ TEST_CASE("with three rotors, what can be commanded still is", "[allocation]") {
   CHECK(speeds[2] == Approx(1100.0));
 }
 
-TEST_CASE("a torque on a lever of rounding counts as none", "[allocation]") {
+TEST_CASE("a lever arm of rounding error does not raise the rank", "[allocation]") {
   // two rotors on the y axis, as cos and sin place them: x is 6e-17 m and not zero
   Rotors pair = ring(2);
   for (std::size_t i = 0; i < 2; ++i) {

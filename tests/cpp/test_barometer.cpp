@@ -22,7 +22,7 @@ TEST_CASE("the pressure is the power law of ISO 2533", "[barometer]") {
   CHECK(101325.0 * pw::isa_pressure_ratio(11000.0) == Approx(22632.0).epsilon(1e-5));
 }
 
-TEST_CASE("the air carries its weight", "[barometer]") {
+TEST_CASE("the pressure gradient is the weight of the air", "[barometer]") {
   // dp/dh = -rho g with rho = p / (R T), by central differences: of second order in the step
   for (const double h : {-1000.0, 0.0, 1500.0, 9000.0}) {
     const double step = 10.0;
@@ -44,13 +44,13 @@ TEST_CASE("height from pressure and back, in both types", "[barometer]") {
   }
 }
 
-TEST_CASE("outside of the troposphere the height is limited", "[barometer]") {
+TEST_CASE("outside the troposphere the height is limited", "[barometer]") {
   CHECK(pw::isa_pressure_ratio(2e4) == pw::isa_pressure_ratio(Isa::highest));
   CHECK(pw::isa_pressure_ratio(-1e5) == pw::isa_pressure_ratio(Isa::lowest));
   CHECK(std::isnan(pw::isa_pressure_ratio(std::nan(""))));
 }
 
-TEST_CASE("a barometer reads the pressure where it sits", "[barometer]") {
+TEST_CASE("a barometer reads the pressure at its position", "[barometer]") {
   Dice dice(601);
   pw::BarometerParameters<double> barometer;
   barometer.position = dice.vec3(0.3);
@@ -69,7 +69,7 @@ TEST_CASE("a barometer reads the pressure where it sits", "[barometer]") {
   }
 }
 
-TEST_CASE("lanes have pressures of their own, with the hooks alone", "[barometer]") {
+TEST_CASE("lanes are independent, with only the scalar hooks", "[barometer]") {
   const Pair both = pw::isa_pressure_ratio(Pair(100.0, 7000.0));
   CHECK(first(both) == pw::isa_pressure_ratio(100.0));
   CHECK(second(both) == pw::isa_pressure_ratio(7000.0));

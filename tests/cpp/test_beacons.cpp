@@ -1,4 +1,4 @@
-// Beacons: what is in view and free is seen where the pinhole puts it, and nothing else is.
+// Beacons: those in view and not occluded are seen at their pinhole projections, and no others.
 // Statistics at four sigma; seeds are fixed.
 #include <cmath>
 #include <memory>
@@ -16,7 +16,7 @@ namespace {
 
 using Vec = pw::Vec3<double>;
 
-/// A camera looks along x from the origin at markers, maybe with something in between.
+/// A camera at the origin looks along x at markers, optionally with obstacles.
 template <class T>
 struct Setting {
   pw::Scene scene;
@@ -52,12 +52,13 @@ const auto level = pw::Quat<double>::identity();
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("beacons are seen where the pinhole puts them", "[beacons]", float, double) {
+TEMPLATE_TEST_CASE("beacons are seen at their pinhole projections", "[beacons]", float, double) {
   Dice dice(1101);
   Setting<TestType> s;
   s.camera.position = dice.vec3(0.2);
   s.camera.attitude = pw::from_axis_angle(Vec{0.0, 0.0, 1.0}, 0.3);
-  for (int j = 0; j < 45; ++j) s.markers.push_back(dice.vec3(8.0));  // no multiple of any lanes
+  for (int j = 0; j < 45; ++j)
+    s.markers.push_back(dice.vec3(8.0));  // not a multiple of any number of lanes
   for (int i = 0; i < 20; ++i) s.add_body(dice.vec3(4.0), dice.unit_quat());
   s.look();
   const double tolerance = sizeof(TestType) == 4 ? 1e-4 : 1e-11;
@@ -85,7 +86,7 @@ TEMPLATE_TEST_CASE("beacons are seen where the pinhole puts them", "[beacons]", 
   CHECK(seen > 50);
 }
 
-TEST_CASE("a beacon left of the centre lands left, one above lands above", "[beacons]") {
+TEST_CASE("a beacon to the left appears left of the centre, one above appears above", "[beacons]") {
   Setting<float> s;
   s.markers = {{5.0, 1.0, 0.0}, {5.0, 0.0, 1.0}, {-5.0, 0.0, 0.0}, {5.0, 50.0, 0.0}};
   s.add_body({}, level);
@@ -100,12 +101,12 @@ TEST_CASE("a beacon left of the centre lands left, one above lands above", "[bea
   CHECK_FALSE(s.visible[3]);
 }
 
-TEST_CASE("a beacon behind something is not seen, one before it is", "[beacons]") {
+TEST_CASE("a beacon behind an obstacle is hidden, one in front of it is not", "[beacons]") {
   Setting<double> s;
   pw::SceneItem screen{"screen", "wall", {}, {}, pw::Box{{0.1, 2.0, 2.0}}};
   screen.pose.position_W = {5.0, 0.0, 0.0};
   s.scene.add(screen);
-  // behind, before, beside, and on the side that faces the camera
+  // behind, in front of, beside, and on the side facing the camera
   s.markers = {{8.0, 0.0, 0.0}, {3.0, 0.0, 0.0}, {8.0, 3.0, 0.0}, {4.95, 0.5, 0.5}};
   s.add_body({}, level);
   s.add_body({16.0, 0.0, 0.0}, pw::from_axis_angle(Vec{0.0, 0.0, 1.0}, pi()));  // from behind
@@ -120,8 +121,7 @@ TEST_CASE("a beacon behind something is not seen, one before it is", "[beacons]"
   CHECK_FALSE(s.visible[7]);
 }
 
-TEST_CASE("the four markers of a gate are seen from the side that it is entered from",
-          "[beacons]") {
+TEST_CASE("the four markers of a gate are seen from its front", "[beacons]") {
   Setting<float> s;
   pw::SceneItem gate{"Gate10", "gate", {}, {}, pw::Gate{}};
   gate.pose.position_W = {6.0, 0.0, 0.0};
@@ -137,7 +137,7 @@ TEST_CASE("the four markers of a gate are seen from the side that it is entered 
   CHECK(s.v[1] < s.v[2]);
 }
 
-TEST_CASE("pixel noise has its variance, is independent in u and v, and each vehicle's own",
+TEST_CASE("pixel noise has its variance and is independent between u, v and vehicles",
           "[beacons]") {
   // 500 vehicles x 30 beacons x 2: relative standard deviation of the variance sqrt(2/n) = 0.8 %
   Setting<double> s;
@@ -157,7 +157,7 @@ TEST_CASE("pixel noise has its variance, is independent in u and v, and each veh
   CHECK(std::abs(uu / (4.0 * n) - 1.0) < band * std::sqrt(2.0));
   CHECK(std::abs(vv / (4.0 * n) - 1.0) < band * std::sqrt(2.0));
   CHECK(std::abs(uv / (4.0 * n)) < band);
-  // the second half by itself, as a fleet that begins later
+  // the second half separately, as a fleet with a higher first id
   const auto whole = s.u;
   Setting<double> half;
   half.markers = s.markers;

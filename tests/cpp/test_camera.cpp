@@ -1,5 +1,5 @@
-// Camera geometry against the closed forms of a pinhole: what project() does is undone by
-// unproject(), K is what the picture's size and field of view say, and left is left.
+// Camera geometry against the closed forms of a pinhole: unproject() inverts project(), K follows
+// from image size and field of view, and directions have the right signs.
 #include <propwash/world/camera.hpp>
 #include <propwash/world/poses.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 using Vec = pw::Vec3<double>;
 using Camera = pw::Camera<double>;
 
-/// That of Table I, mounted somewhere.
+/// The camera of Table I with an arbitrary mounting.
 Camera mounted(Dice& dice) {
   Camera camera = pw::make_camera(1024, 768, 70.0 * pi() / 180.0);
   camera.position = dice.vec3(0.3);
@@ -26,7 +26,7 @@ Camera mounted(Dice& dice) {
 
 }  // namespace
 
-TEST_CASE("a pixel and its depth are the point, and back", "[camera]") {
+TEST_CASE("unproject inverts project", "[camera]") {
   Dice dice(501);
   const Camera camera = mounted(dice);
   for (int n = 0; n < 100; ++n) {
@@ -40,7 +40,7 @@ TEST_CASE("a pixel and its depth are the point, and back", "[camera]") {
   }
 }
 
-TEST_CASE("projection is the matrix K on optical axes, and K the closed form", "[camera]") {
+TEST_CASE("projection is K on optical axes, with the closed form of K", "[camera]") {
   Dice dice(502);
   const Camera camera = mounted(dice);
   const auto k = pw::camera_matrix(camera);
@@ -56,7 +56,7 @@ TEST_CASE("projection is the matrix K on optical axes, and K the closed form", "
   }
 }
 
-TEST_CASE("the rim of the picture is the field of view", "[camera]") {
+TEST_CASE("the border of the picture is at the field of view", "[camera]") {
   const Camera camera = pw::make_camera(1024, 768, 70.0 * pi() / 180.0);
   const Vec top_C = pw::pixel_ray(camera, 512.0, 0.0);
   const Vec bottom_C = pw::pixel_ray(camera, 512.0, 768.0);
@@ -68,7 +68,9 @@ TEST_CASE("the rim of the picture is the field of view", "[camera]") {
         Approx(1024.0 / 768.0 * std::tan(35.0 * pi() / 180.0)).epsilon(1e-12));
 }
 
-TEST_CASE("left of the axis lands left, above lands above, behind is not in view", "[camera]") {
+TEST_CASE(
+    "points to the left appear left, points above appear above, points behind are not in view",
+    "[camera]") {
   const Camera camera = pw::make_camera(640, 480, 1.0);
   const auto seen = [&](const Vec& p) { return pw::project(camera, p); };
   CHECK(seen({5.0, 1.0, 0.0}).u < 320.0);
@@ -99,7 +101,7 @@ TEST_CASE("moving body and world together changes no picture", "[camera]") {
   }
 }
 
-TEST_CASE("the mounting carries the camera as a rigid body", "[camera]") {
+TEST_CASE("the mounting is a rigid transform", "[camera]") {
   Dice dice(504);
   const Camera camera = mounted(dice);
   const Vec position_W = dice.vec3(5.0);
@@ -130,7 +132,7 @@ TEST_CASE("a stereo pair sees disparity f b / depth", "[camera]") {
   }
 }
 
-TEST_CASE("lanes project as numbers do, with the hooks alone", "[camera]") {
+TEST_CASE("lanes project like scalars, with only the scalar hooks", "[camera]") {
   Dice dice(506);
   const Camera camera = mounted(dice);
   for (int n = 0; n < 10; ++n) {

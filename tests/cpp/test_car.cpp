@@ -36,7 +36,7 @@ TEST_CASE("without steering a car goes straight along its heading", "[car]") {
   }
 }
 
-TEST_CASE("under constant steering it closes a circle of radius v / omega", "[car]") {
+TEST_CASE("under constant yaw rate it drives a circle of radius v / omega", "[car]") {
   pw::Car<> car(pw::vehicles::car(), quiet());
   for (const double yaw_rate : {0.8, -0.5}) {
     const double v = 2.0;
@@ -58,7 +58,7 @@ TEST_CASE("under constant steering it closes a circle of radius v / omega", "[ca
   }
 }
 
-TEST_CASE("the error on an arc falls with the method's order", "[car]") {
+TEST_CASE("the error on an arc decreases with the method's order", "[car]") {
   const auto error = [](pw::Integrator integrator, int steps) {
     pw::Car<> car(pw::vehicles::car(), quiet(integrator));
     for (int n = 0; n < steps; ++n) car.step(pw::SpeedYawRate{2.0, 1.0}, 2.0 / steps);
@@ -127,23 +127,23 @@ TEST_CASE("snapshots, seeds and ids", "[car]") {
   options.seed = 5;
   pw::Car<> a(pw::vehicles::car(), options), b(pw::vehicles::car(), options);
   drive(a, 50);
-  const auto kept = a.snapshot();
+  const auto saved = a.snapshot();
   drive(a, 50);
   CHECK_FALSE(same(a, b));
-  b.restore(kept);
+  b.restore(saved);
   drive(b, 50);
   CHECK(same(a, b));
   pw::Car<> fresh(pw::vehicles::car(), options);
   drive(fresh, 50);
   a.reset(), drive(a, 50);
   CHECK(a.steps() == 150);
-  CHECK_FALSE(same(a, fresh));  // the noise goes on
+  CHECK_FALSE(same(a, fresh));  // the noise continues
   a.reset({}, 5), drive(a, 50);
   CHECK(a.steps() == 50);
   CHECK(same(a, fresh));
   a.reset({}, 6), drive(a, 50);
   CHECK_FALSE(same(a, fresh));
-  b.restore(a.snapshot());  // the key of the noise too
+  b.restore(a.snapshot());  // including the seed
   drive(a, 50), drive(b, 50);
   CHECK(same(a, b));
   a.reset({}, 5), drive(a, 50);

@@ -1,5 +1,5 @@
-// What spheres and boxes touch: against distances, against points of bodies, between the forms of
-// one body, and in moved worlds.
+// Collisions of spheres and boxes, compared with distances, with points of bodies, between
+// equivalent shapes, and in transformed scenes.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -45,7 +45,7 @@ class Lone {
 struct Named {
   const char* name;
   pw::Shape shape;
-  /// Whether a point about the origin is in the body.
+  /// Whether a point is inside the body at the origin.
   bool (*holds)(const Vec& p);
 };
 
@@ -66,8 +66,8 @@ const std::vector<Named>& bodies() {
   return all;
 }
 
-/// The corners, edges, faces and inside of a box, on a grid: the nearest of them to a body in
-/// contact is no further from it than half a cell's diagonal.
+/// A grid over a box, including corners, edges and faces. For a body in contact, the nearest grid
+/// point is at most half a cell's diagonal away.
 template <class F>
 void for_points_of(const pw::Pose& pose, const Vec& size, int cells, const F& f) {
   for (int i = 0; i <= cells; ++i) {
@@ -91,7 +91,7 @@ TEST_CASE("a sphere touches where one of its points is inside", "[collide]") {
       const Vec centre = dice.vec3(1.8);
       const double radius = dice.uniform(0.1, 0.7);
       bool found = body.holds(centre);
-      // on spheres inside of it, about as fine as a tenth of its radius
+      // on concentric spheres, with a spacing of about a tenth of the radius
       for (int k = 0; k < 3000 && !found; ++k) {
         const double part = k % 3 == 0 ? dice.uniform(0.5, 1.0) : 1.0;
         found = body.holds(centre + dice.unit_vec3() * (radius * part));
@@ -119,12 +119,14 @@ TEST_CASE("a sphere smaller than the clearance touches nothing", "[collide]") {
   int useful = 0;
   for (int i = 0; i < 4000; ++i) {
     const Vec centre = dice.vec3(12.0);
-    const double room = pw::clearance(index.view(), centre);
-    useful += room > 0.1;
-    if (room > 0.0) CHECK(pw::collide(index.view(), centre, 0.999 * room) == -1);
-    // and it changes no faster than the place
+    const double distance_bound = pw::clearance(index.view(), centre);
+    useful += distance_bound > 0.1;
+    if (distance_bound > 0.0)
+      CHECK(pw::collide(index.view(), centre, 0.999 * distance_bound) == -1);
+    // and it is Lipschitz continuous in the position
     const Vec step = dice.vec3(0.5);
-    CHECK(std::abs(pw::clearance(index.view(), centre + step) - room) <= norm(step) + 1e-9);
+    CHECK(std::abs(pw::clearance(index.view(), centre + step) - distance_bound) <=
+          norm(step) + 1e-9);
   }
   CHECK(useful > 400);
   CHECK(std::isinf(pw::clearance(pw::SceneView<double>{}, Vec{})));
@@ -143,7 +145,7 @@ TEST_CASE("a box touches where one of its points is inside", "[collide]") {
       const bool said = scene.touches(pose, size);
       CAPTURE(body.name, i);
       if (found) CHECK(said);
-      // what the grid does not see must vanish with a cell's breadth
+      // the error of the grid must vanish with the cell size
       if (said && !found) {
         ++unseen;
         const Vec less{size.x * 0.9 - 0.12, size.y * 0.9 - 0.12, size.z * 0.9 - 0.12};
@@ -158,7 +160,7 @@ TEST_CASE("a box touches where one of its points is inside", "[collide]") {
   }
 }
 
-TEST_CASE("boxes touch each other either way round", "[collide]") {
+TEST_CASE("collision of boxes is symmetric", "[collide]") {
   Dice dice(3);
   int touching = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -174,8 +176,8 @@ TEST_CASE("boxes touch each other either way round", "[collide]") {
   CHECK(touching < 2800);
 }
 
-TEST_CASE("a box about a sphere touches as the sphere's own box does", "[collide]") {
-  // a box against a sphere, and the sphere against the box: two different forms
+TEST_CASE("a box touches a sphere item where a sphere touches the box item", "[collide]") {
+  // box against sphere and sphere against box use different formulas
   Dice dice(4);
   for (int i = 0; i < 2000; ++i) {
     const pw::Pose pose{dice.vec3(1.5), dice.unit_quat()};
@@ -188,7 +190,7 @@ TEST_CASE("a box about a sphere touches as the sphere's own box does", "[collide
   }
 }
 
-TEST_CASE("a mesh is touched at its surface, as the box that it covers", "[collide]") {
+TEST_CASE("a mesh is touched at its surface, like the box that it encloses", "[collide]") {
   const Vec size{1.0, 1.4, 0.8};
   pw::Mesh mesh;
   for (int i = 0; i < 8; ++i) {
@@ -203,7 +205,7 @@ TEST_CASE("a mesh is touched at its surface, as the box that it covers", "[colli
   for (int i = 0; i < 2000; ++i) {
     const Vec centre = dice.vec3(1.2);
     const double radius = dice.uniform(0.05, 0.5);
-    // within the box by more than the radius: in it, but off its surface
+    // inside the box by more than the radius, so off its surface
     const bool within = std::abs(centre.x) < 0.5 * size.x - radius &&
                         std::abs(centre.y) < 0.5 * size.y - radius &&
                         std::abs(centre.z) < 0.5 * size.z - radius;
@@ -229,14 +231,14 @@ TEST_CASE("a vehicle passes a gate through its opening", "[collide]") {
   CHECK_FALSE(gate.touches(Vec{0.0, 0.8, 0.0}, 0.05));
   CHECK_FALSE(gate.touches(pw::Pose{}, {0.5, 0.98, 0.98}));
   CHECK(gate.touches(pw::Pose{}, {0.5, 1.02, 0.2}));
-  // a quarter of a turn about its way makes it no wider, an eighth does
+  // a roll of 90 degrees does not make it wider, one of 45 degrees does
   CHECK_FALSE(
       gate.touches(pw::Pose{{}, {std::sqrt(0.5), std::sqrt(0.5), 0.0, 0.0}}, {0.5, 0.9, 0.3}));
   const double half = pi() / 8.0;
   CHECK(gate.touches(pw::Pose{{}, {std::cos(half), std::sin(half), 0.0, 0.0}}, {0.5, 0.98, 0.98}));
 }
 
-TEST_CASE("a world that is moved with its vehicles touches the same", "[collide]") {
+TEST_CASE("moving the scene and the vehicles together changes no collision", "[collide]") {
   Dice dice(6);
   const pw::Pose move{dice.vec3(20.0), dice.unit_quat()};
   pw::Scene here, there;
@@ -262,21 +264,21 @@ TEST_CASE("a world that is moved with its vehicles touches the same", "[collide]
     CAPTURE(i);
     CHECK(found == pw::collide(b.view(), moved.position_W, radius));
     CHECK(pw::collide(a.view(), pose, size) == pw::collide(b.view(), moved, size));
-    // and the least of the items that are touched one by one
-    std::int32_t least = -1;
-    for (std::size_t k = 0; k < here.items().size() && least < 0 && i < 200; ++k) {
+    // and the lowest id of the items touched individually
+    std::int32_t lowest = -1;
+    for (std::size_t k = 0; k < here.items().size() && lowest < 0 && i < 200; ++k) {
       const Lone lone(here.items()[k].shape, here.items()[k].pose);
-      if (lone.touches(pose.position_W, radius)) least = static_cast<std::int32_t>(k);
+      if (lone.touches(pose.position_W, radius)) lowest = static_cast<std::int32_t>(k);
     }
-    if (i < 200) CHECK(found == least);
+    if (i < 200) CHECK(found == lowest);
     touching += found >= 0;
   }
   CHECK(touching > 100);
 }
 
-TEST_CASE("a moving sphere touches where one of its places on the way does", "[collide]") {
-  // the oracle is the sphere at rest at many places; what it meets between two of them is less deep
-  // than the way between them
+TEST_CASE("a moving sphere touches if it touches at some position of its path", "[collide]") {
+  // the oracle is the sphere at rest at many positions; a contact between two of them is less deep
+  // than their distance
   constexpr int places = 2000;
   Dice dice(8);
   auto moved = bodies();
@@ -314,11 +316,11 @@ TEST_CASE("a moving sphere touches where one of its places on the way does", "[c
   }
 }
 
-TEST_CASE("a moving sphere meets planes, spheres and edges where geometry says", "[collide]") {
+TEST_CASE("a moving sphere meets planes, spheres and edges at the closed forms", "[collide]") {
   Dice dice(9);
   for (int i = 0; i < 500; ++i) {
     const double radius = dice.uniform(0.01, 0.5), height = dice.uniform(0.6, 5.0);
-    // a plane: the height falls evenly
+    // a plane: the height decreases linearly
     const double end = dice.uniform(-3.0, 0.0);
     const auto ground = Lone(pw::Plane{}).cast({0.0, 0.0, height}, {9.0, -4.0, end}, radius);
     CHECK(ground.id == 0);
@@ -332,7 +334,7 @@ TEST_CASE("a moving sphere meets planes, spheres and edges where geometry says",
     CAPTURE(i, fraction);
     CHECK((ball.id == 0) == (fraction >= 0.0 && fraction <= 1.0));
     if (ball.id == 0) CHECK(ball.fraction == Approx(fraction).margin(1e-8));
-    // an edge of a box, passed squarely: it is touched within the radius and no further
+    // an edge of a box, passed at a right angle: touched within the radius only
     const double off = radius / std::sqrt(2.0);
     for (const double more : {-1e-6, 1e-6}) {
       const double x = 0.5 + off + more;
@@ -369,7 +371,7 @@ TEST_CASE("of several items a moving sphere touches the first", "[collide]") {
   CHECK(hits > 100);
 }
 
-TEST_CASE("a position that is no number touches nothing", "[collide]") {
+TEST_CASE("a position that is NaN touches nothing", "[collide]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   for (const auto& body : bodies()) {
     const Lone scene(body.shape);

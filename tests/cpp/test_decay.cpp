@@ -1,5 +1,5 @@
-// What an integrator does with a decay is known before the step, and the formulations of the
-// equations of motion that make use of it, and of units of their own, fly the plain ones' flights.
+// The stages of an integrator on a first-order lag are known before the step. Formulations of the
+// equations of motion that use this, and internal units, agree with the plain ones.
 #include <algorithm>
 #include <cmath>
 #include <propwash/integrate/euler.hpp>
@@ -18,7 +18,7 @@ namespace {
 constexpr double dt = 1.0 / 960.0;
 using State = pw::MulticopterState<double, 4>;
 
-/// A quadcopter with numbers of its own, of the structure of ParallelShape.
+/// A random quadcopter that fits ParallelShape.
 pw::VehicleParameters some_vehicle(std::uint64_t seed) {
   Dice dice(seed);
   auto vehicle = pw::vehicles::flightgoggles();
@@ -41,7 +41,7 @@ pw::VehicleParameters some_vehicle(std::uint64_t seed) {
   return vehicle;
 }
 
-/// A state at rates of several turns a second, rotors far from each other.
+/// A state with rates of several revolutions per second and very different rotor speeds.
 State thrown(Dice& dice) {
   State x;
   x.position = dice.vec3(2.0);
@@ -52,7 +52,7 @@ State thrown(Dice& dice) {
   return x;
 }
 
-/// The largest difference, of each vector relative to its length.
+/// The largest difference of vectors, relative to their lengths.
 double difference(const State& a, const State& b) {
   const auto relative = [](const pw::Vec3<double>& x, const pw::Vec3<double>& y) {
     return distance(x, y) / (1.0 + norm(x));
@@ -70,8 +70,8 @@ double difference(const State& a, const State& b) {
   return largest;
 }
 
-/// A second of violent flight in two formulations: `first` and `second` are called with a state in
-/// rad/s and with command, force and torque in SI. Returns the largest difference on the way.
+/// Simulates a second of aggressive flight with two formulations: `first` and `second` take a state
+/// in rad/s and command, force and torque in SI. Returns the largest difference.
 template <class First, class Second>
 double flown_apart(std::uint64_t seed, const First& first, const Second& second) {
   Dice dice(seed);
@@ -88,7 +88,7 @@ double flown_apart(std::uint64_t seed, const First& first, const Second& second)
     b = second(b, input);
     largest = std::max(largest, difference(a, b));
   }
-  // the flight was one that has all terms in it
+  // all terms were significant in this flight
   CHECK(norm(a.body_rates) > 1.0);
   CHECK(norm(a.velocity) > 1.0);
   return largest;
@@ -165,18 +165,18 @@ double local_order(double dt_long) {
 
 }  // namespace
 
-TEST_CASE("the stages of a decay are the integrator's own", "[decay]") {
+TEST_CASE("the stages of a lag equal the integrator's", "[decay]") {
   check_stages<pw::Euler>();
   check_stages<pw::Rk4>();
 }
 
-TEST_CASE("a decay ends at the exponential, to the integrator's order", "[decay]") {
-  // one step's error is of one order more than the method
+TEST_CASE("a lag follows the exponential to the integrator's order", "[decay]") {
+  // the error of one step has one order more than the method
   CHECK(local_order<pw::Euler>(0.01) == Approx(2.0).margin(0.02));
   CHECK(local_order<pw::Rk4>(0.1) == Approx(5.0).margin(0.1));
 }
 
-TEST_CASE("known stages leave the rotors where the plain step leaves them", "[decay]") {
+TEST_CASE("known stages give the rotor speeds of the plain step", "[decay]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   const auto model = pw::make_model<double, 4, pw::ParallelShape>(vehicle);
   const auto check = [&](auto method) {
@@ -197,8 +197,8 @@ TEST_CASE("known stages leave the rotors where the plain step leaves them", "[de
   check(pw::Rk4{});
 }
 
-TEST_CASE("a body in its own units, stages known or not, flies as in SI", "[decay]") {
-  // three vehicles with numbers of their own, noise in force and torque, a second each
+TEST_CASE("a body in internal units flies as in SI, with known stages or not", "[decay]") {
+  // three random vehicles, noise in force and torque, one second each
   SECTION("Euler") { check_formulations<pw::Euler>(); }
   SECTION("RK4") { check_formulations<pw::Rk4>(); }
 }

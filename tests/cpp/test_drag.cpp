@@ -20,7 +20,7 @@ Uav::State still() {
   return state;
 }
 
-/// A body that feels no thrust and no gravity.
+/// A body without thrust and gravity.
 pw::VehicleParameters adrift() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.gravity = {};
@@ -81,7 +81,7 @@ TEST_CASE("wind is a change of the frame of reference", "[drag]") {
   }
 }
 
-TEST_CASE("drag opposes the motion and takes energy, whatever the direction", "[drag]") {
+TEST_CASE("drag opposes the motion and dissipates energy in any direction", "[drag]") {
   Dice dice(32);
   pw::DragParameters<double> drag;
   drag.translational = 0.3;
@@ -91,7 +91,7 @@ TEST_CASE("drag opposes the motion and takes energy, whatever the direction", "[
     CHECK(norm(force) == Approx(0.3 * squared_norm(v)));
     CHECK(dot(force, v) == Approx(-norm(force) * norm(v)));
     CHECK(distance(pw::drag_force(drag, v * 2.0), force * 4.0) <= 1e-11);
-    // a matrix that is positive definite takes energy from any rotation, symmetric or not
+    // a positive definite matrix dissipates any rotation, symmetric or not
     drag.rotational = dice.mat3(0.1);
     for (int i = 0; i < 3; ++i) drag.rotational(i, i) = 1.0;
     const auto rates = dice.vec3(5.0);
@@ -102,7 +102,7 @@ TEST_CASE("drag opposes the motion and takes energy, whatever the direction", "[
   CHECK(norm(pw::drag_force(drag, pw::Vec3<double>{})) == 0.0);
 }
 
-TEST_CASE("a spin about one axis decays as the quadratic law says", "[drag]") {
+TEST_CASE("a spin about one axis decays by the quadratic law", "[drag]") {
   auto vehicle = adrift();
   Uav uav(vehicle, quiet());
   const auto& j = vehicle.body.inertia;
@@ -120,8 +120,7 @@ TEST_CASE("a spin about one axis decays as the quadratic law says", "[drag]") {
   }
 }
 
-TEST_CASE("under linear rotor drag speed decays as exp(-d t), each body axis for itself",
-          "[drag]") {
+TEST_CASE("under linear rotor drag speed decays as exp(-d t) along each body axis", "[drag]") {
   auto vehicle = adrift();
   vehicle.drag.translational = 0.0;
   vehicle.rotor_drag.linear = {0.4, 0.3, 0.1};
@@ -138,13 +137,13 @@ TEST_CASE("under linear rotor drag speed decays as exp(-d t), each body axis for
     const pw::Vec3<double> exact{v_B.x * std::exp(-0.8), v_B.y * std::exp(-0.6),
                                  v_B.z * std::exp(-0.2)};
     CHECK(distance(rotate_inverse(state.attitude, uav.state().velocity), exact) <= 1e-9);
-    // what the accelerometer feels is the drag alone
-    const pw::Vec3<double> felt{-0.4 * exact.x, -0.3 * exact.y, -0.1 * exact.z};
-    CHECK(distance(uav.imu().specific_force, felt) <= 1e-9);
+    // the accelerometer measures only the drag
+    const pw::Vec3<double> expected_force{-0.4 * exact.x, -0.3 * exact.y, -0.1 * exact.z};
+    CHECK(distance(uav.imu().specific_force, expected_force) <= 1e-9);
   }
 }
 
-TEST_CASE("blow-back turns the thrust away from the direction of flight", "[drag]") {
+TEST_CASE("blow-back tilts the thrust away from the direction of flight", "[drag]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.rotor_drag.blow_back = 0.01;
   Uav uav(vehicle, quiet());

@@ -35,7 +35,7 @@ State state_of(const double (&x)[numbers]) { return {x[0], {x[1], x[2]}, {x[3], 
 using Matrix = Eigen::Matrix<double, numbers, numbers>;
 double largest(const Matrix& m) { return m.cwiseAbs().maxCoeff(); }
 
-/// A step as the linear map x' = A x + B z that it is, read off the step itself.
+/// The matrices of a step x' = A x + B z, evaluated from the step.
 struct LinearStep {
   Matrix transition, noise;
 };
@@ -56,8 +56,8 @@ LinearStep linear(const Filter& filter) {
 }
 Matrix added_covariance(const LinearStep& step) { return step.noise * step.noise.transpose(); }
 
-/// How far one step changes the covariance 1. The step is a contraction, so that a covariance which
-/// it leaves as it is, is the stationary one.
+/// The change of the covariance 1 in one step. The step is a contraction, so an unchanged
+/// covariance is the stationary one.
 double unrest(const Filter& filter) {
   const LinearStep step = linear(filter);
   const Matrix after = step.transition * step.transition.transpose() + added_covariance(step);
@@ -101,7 +101,7 @@ double sampled_spectrum(int axis, double omega, const Filter& filter, double dt)
   return (output * resolvent * step.noise.cast<Complex>()).squaredNorm() * dt / pi();
 }
 
-/// Steps from a millionth of a length scale to many of them.
+/// Steps from a millionth of a length scale to many length scales.
 std::vector<double> passages() { return {1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.5, 1.0, 3.0, 40.0}; }
 
 void draw(std::uint64_t seed, std::uint32_t id, std::uint64_t step, double (&z)[numbers]) {
@@ -125,12 +125,12 @@ TEST_CASE("length scales and intensities are those of the specification", "[dryd
     CHECK(pw::dryden_horizontal_deviation(w, h * foot) ==
           Approx(0.1 * w / std::pow(factor, 0.4)).epsilon(1e-13));
   }
-  // where the law ends, at 1000 ft, gusts are isotropic; nearer the ground the vertical is less
+  // at the upper limit of 1000 ft gusts are isotropic; lower, the vertical intensity is smaller
   CHECK(pw::dryden_horizontal_length(304.8) == Approx(304.8).epsilon(1e-14));
   CHECK(pw::dryden_horizontal_deviation(7.0, 304.8) == Approx(0.7).epsilon(1e-14));
   CHECK(pw::dryden_horizontal_deviation(7.0, 10.0) > 0.7);
   CHECK(pw::dryden_horizontal_length(10.0) > 10.0);
-  // beyond its range the law is that of the end of the range
+  // beyond the range, values are those of its end
   for (const double beyond : {-5.0, 0.0, 3.0}) {
     CHECK(pw::dryden_horizontal_length(beyond) == pw::dryden_horizontal_length(10.0 * foot));
     CHECK(pw::dryden_vertical_length(beyond) == Approx(10.0 * foot));
@@ -145,7 +145,8 @@ TEST_CASE("the stationary variance is sigma^2 at any step", "[dryden]") {
   for (const double passed : passages()) {
     INFO("V dt / L = " << passed);
     const Filter filter = pw::make_dryden_filter(air, step_of(air, passed));
-    // a step must keep the covariance to 1e-9 of what it adds, for the stationary one is as exact
+    // a step must preserve the covariance to 1e-9 of the noise it adds, which is the error of the
+    // stationary one
     CHECK(unrest(filter) <= 1e-9 * std::min(1.0, 2.0 * passed));
     CHECK(filter.longitudinal.gain == Approx(sigma.x).epsilon(1e-14));
     const auto& v = filter.lateral;
@@ -170,8 +171,8 @@ TEST_CASE("two half steps have the law of one step", "[dryden]") {
                          added_covariance(half);
     CHECK(largest(added_covariance(whole) - added) < 1e-13 * std::min(1.0, passed));
 
-    // the second noise is tiny beside the first where steps are; the determinant sees it, as the
-    // sum of the squared minors of [A B, B]
+    // the second noise is much smaller than the first for small steps; the determinant resolves it,
+    // as the sum of the squared minors of [A B, B]
     const auto& g = filter_of_half.lateral;
     const double keep = 1.0 - g.decay;
     const double columns[4][2] = {
@@ -198,7 +199,7 @@ TEST_CASE("correlations are exp(-r/L) along and exp(-r/L) (1 - r/2L) across", "[
   const double none[numbers]{};
   for (const double dt : {1e-3, 0.05, 1.0}) {
     const Filter filter = pw::make_dryden_filter(air, dt);
-    // where the state has the covariance 1, <x(t) u(0)> is where the gains of u go without noise
+    // for a state of covariance 1, <x(t) u(0)> is the gain of u propagated without noise
     State x{filter.longitudinal.gain,
             {filter.lateral.gain_first, filter.lateral.gain_second},
             {filter.vertical.gain_first, filter.vertical.gain_second}};
@@ -214,7 +215,7 @@ TEST_CASE("correlations are exp(-r/L) along and exp(-r/L) (1 - r/2L) across", "[
   }
 }
 
-TEST_CASE("the sampled spectrum is |H|^2 and what sampling folds onto it", "[dryden]") {
+TEST_CASE("the sampled spectrum is |H|^2 plus aliases", "[dryden]") {
   for (const auto& air : {breeze(), pw::DrydenParameters<double>{20.0, 120.0, 4.0}}) {
     const double dt = step_of(air, 1e-3);
     const Filter filter = pw::make_dryden_filter(air, dt);
@@ -224,7 +225,7 @@ TEST_CASE("the sampled spectrum is |H|^2 and what sampling folds onto it", "[dry
         INFO("axis " << axis << ", L omega / V = " << x);
         const double ratio =
             sampled_spectrum(axis, x / time, filter, dt) / spectrum(axis, x / time, air);
-        // the tails fall with omega^-2, their sum is below this for a few per cent of the rate
+        // the tails decrease as omega^-2; their sum is below this at a few per cent of the rate
         const double rate = 2.0 * pi() * time / dt;
         CHECK(ratio > 1.0 - 1e-9);
         CHECK(ratio < 1.0 + 10.0 * (1.0 + x * x) / (rate * rate));
@@ -234,8 +235,8 @@ TEST_CASE("the sampled spectrum is |H|^2 and what sampling folds onto it", "[dry
 }
 
 TEST_CASE("a simulation has the spectrum of the specification", "[dryden]") {
-  // the mean of periodograms of independent runs under a Hann window, nine ordinates at once: four
-  // sigma, one false alarm in a thousand seeds
+  // the mean of periodograms of independent runs with a Hann window; for nine ordinates, four sigma
+  // is one false alarm in a thousand seeds
   constexpr int runs = 400, length = 2048;
   const auto air = breeze();
   const double dt = step_of(air, 0.05);
@@ -279,7 +280,7 @@ TEST_CASE("a simulation has the spectrum of the specification", "[dryden]") {
   }
 }
 
-TEST_CASE("what starts in stationary turbulence stays in it", "[dryden]") {
+TEST_CASE("stationary turbulence stays stationary", "[dryden]") {
   constexpr std::uint32_t count = 4000;
   const auto air = breeze();
   const Filter filter = pw::make_dryden_filter(air, step_of(air, 0.3));
@@ -331,7 +332,7 @@ TEST_CASE("without wind there is no turbulence; without airspeed it is frozen", 
   }
 }
 
-TEST_CASE("a float keeps the variance where steps are tiny", "[dryden]") {
+TEST_CASE("float keeps the variance for tiny steps", "[dryden]") {
   const auto air = breeze();
   for (const double passed : passages()) {
     INFO("V dt / L = " << passed);
@@ -355,7 +356,7 @@ TEST_CASE("a run in float follows that in double", "[dryden]") {
   const auto single = pw::cast<float>(filter);
   State x{};
   pw::TurbulenceState<float> y{};
-  double most = 0.0;
+  double largest = 0.0;
   constexpr int steps = 200000;
   for (std::uint64_t n = 0; n < steps; ++n) {
     double z[numbers];
@@ -365,13 +366,13 @@ TEST_CASE("a run in float follows that in double", "[dryden]") {
     x = pw::turbulence_step(filter, x, z);
     y = pw::turbulence_step(single, y, zs);
     const auto u = pw::turbulence_velocity(filter, x);
-    most = std::max(most, distance(u, pw::cast<double>(pw::turbulence_velocity(single, y))));
+    largest = std::max(largest, distance(u, pw::cast<double>(pw::turbulence_velocity(single, y))));
   }
-  // roundings of numbers of order 1 add up as a random walk of 2^-25 a step
-  CHECK(most < 10.0 * std::sqrt(double(steps)) * 0x1p-25 * norm(deviations(air)));
+  // rounding errors of numbers of order 1 accumulate as a random walk of 2^-25 per step
+  CHECK(largest < 10.0 * std::sqrt(double(steps)) * 0x1p-25 * norm(deviations(air)));
 }
 
-TEST_CASE("lanes have filters and turbulence of their own", "[dryden]") {
+TEST_CASE("lanes have independent filters and turbulence", "[dryden]") {
   const Filter one = pw::make_dryden_filter(breeze(), 1e-3);
   const Filter two = pw::make_dryden_filter({20.0, 100.0, 7.0}, 1e-2);
   auto both = pw::cast<Pair>(one);
@@ -406,7 +407,7 @@ TEST_CASE("lanes have filters and turbulence of their own", "[dryden]") {
   }
 }
 
-TEST_CASE("wind axes are turned about the vertical", "[dryden]") {
+TEST_CASE("wind axes are rotated about the vertical", "[dryden]") {
   Dice dice(407);
   for (int n = 0; n < 20; ++n) {
     const double heading = dice.uniform(-pi(), pi());

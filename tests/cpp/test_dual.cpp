@@ -1,5 +1,5 @@
-// Dual numbers: the chain rule against central differences, second derivatives, corners, packs; and
-// the value part of whole steps, bit for bit that of plain numbers.
+// Dual numbers: the chain rule against central differences, second derivatives, kinks, packs; and
+// the value part of whole steps, bit-identical to plain numbers.
 #include <functional>
 #include <propwash/control/rate_controller.hpp>
 #include <propwash/integrate/integrate.hpp>
@@ -17,7 +17,7 @@ using Pair = pw::Dual<double, 2>;
 
 namespace {
 
-/// Every hook and operator, of two variables away from the corners.
+/// Every hook and operator, with two variables away from kinks.
 template <class T>
 T tangle(const T& x, const T& y) {
   using pw::abs;
@@ -56,7 +56,7 @@ TEST_CASE("partials are central differences", "[dual]") {
   }
 }
 
-TEST_CASE("a product and its quotient undo each other, root and square too", "[dual]") {
+TEST_CASE("quotient inverts product, root inverts square", "[dual]") {
   const auto x = Pair::variable(1.3, 0);
   const auto y = Pair::variable(-0.7, 1);
   const auto same = (x * y) / y;
@@ -77,7 +77,7 @@ TEST_CASE("duals of duals give second derivatives", "[dual]") {
   CHECK(f.partials[0].partials[0] == Approx(6 * 0.8 - std::sin(0.8)));
 }
 
-TEST_CASE("corners follow the convention, without a number that is none", "[dual]") {
+TEST_CASE("kinks follow the convention, without NaN", "[dual]") {
   const auto zero = Pair::variable(0.0, 0);
   CHECK(sqrt(zero).partials[0] == 0.0);
   CHECK(sqrt(zero * zero).partials[0] == 0.0);
@@ -111,7 +111,7 @@ TEST_CASE("a dual of packs is a pack of duals", "[dual]") {
 
 namespace {
 
-/// One step; behind std::function the compiler builds one copy of the equations.
+/// One step; std::function makes the compiler build one copy of the equations.
 template <class Method, class Model, class T>
 pw::MulticopterState<T, 4> stepped(const Model& model, const pw::MulticopterState<T, 4>& x,
                                    const pw::SmallArray<T, 4>& command) {
@@ -124,7 +124,7 @@ pw::MulticopterState<T, 4> stepped(const Model& model, const pw::MulticopterStat
   return pw::projected(model, Method{}(f, x, 0.002));
 }
 
-/// A step with duals beside the same with doubles.
+/// A step with duals and the same with doubles.
 template <class Shape, class Method>
 void require_same_bits(const pw::VehicleParameters& vehicle) {
   using T = pw::Dual<double, 3>;
@@ -162,13 +162,13 @@ void require_same_bits(const pw::VehicleParameters& vehicle) {
 
 }  // namespace
 
-TEST_CASE("the value part of a step has the plain step's bits", "[dual]") {
+TEST_CASE("the value part of a step is bit-identical to the plain step", "[dual]") {
   require_same_bits<pw::ParallelShape, pw::Rk4>(pw::vehicles::flightgoggles());
   require_same_bits<pw::GeneralShape, pw::Rk4>(pw::vehicles::crazyflie());
   require_same_bits<pw::ParallelShape, pw::SymplecticEuler>(pw::vehicles::flightgoggles());
 }
 
-TEST_CASE("controller and allocation take duals, their value part the plain bits", "[dual]") {
+TEST_CASE("controller and allocation accept duals, with bit-identical values", "[dual]") {
   using T = pw::Dual<double, 3>;
   const auto vehicle = pw::vehicles::flightgoggles();
   const auto law =

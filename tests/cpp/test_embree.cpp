@@ -1,4 +1,4 @@
-// Large meshes through Embree meet what the library's own triangles meet.
+// Hits of large meshes with Embree equal those of the library's triangles.
 #include <propwash/world/embree.hpp>
 
 #include "catch.hpp"
@@ -18,7 +18,7 @@ using Vec = pw::Vec3<double>;
 
 namespace {
 
-/// A rough ball of 2 * n * n triangles.
+/// A bumpy sphere of 2 * n * n triangles.
 pw::Mesh ball(int n, Dice& dice) {
   pw::Mesh mesh;
   for (int i = 0; i <= n; ++i) {
@@ -47,7 +47,7 @@ struct Hits {
 
 }  // namespace
 
-TEST_CASE("Embree meets what the library's own triangles meet", "[embree]") {
+TEST_CASE("Embree gives the hits of the library's triangles", "[embree]") {
   Dice dice(1);
   pw::Scene scene;
   scene.add({"ground", "", {}, {{0.0, 0.0, -2.0}}, pw::Plane{}});
@@ -90,12 +90,12 @@ TEST_CASE("Embree meets what the library's own triangles meet", "[embree]") {
     }
     if (along < 0.99 || std::abs(both.distance[i] - own.distance[i]) > 1e-3F) ++apart;
   }
-  CHECK(apart < 10);  // rays that graze an edge
+  CHECK(apart < 10);  // grazing rays
 }
 
 #else
 
-TEST_CASE("Embree meets what the library's own triangles meet", "[embree]") {
+TEST_CASE("Embree gives the hits of the library's triangles", "[embree]") {
   PROPWASH_SKIP("Embree is missing (Debian: libembree-dev)");
 }
 

@@ -1,5 +1,5 @@
-// Roll, pitch and yaw: back to the attitude, and their rates and accelerations against derivatives
-// in time of a turning attitude.
+// Roll, pitch and yaw: conversion to the attitude, and their rates and accelerations compared with
+// time derivatives.
 #include <cmath>
 #include <propwash/math/euler_angles.hpp>
 
@@ -18,7 +18,7 @@ Quat<double> attitude_of(double roll, double pitch, double yaw) {
          pw::from_axis_angle(Vec3<double>{1, 0, 0}, roll);
 }
 
-/// Angles that change smoothly, and their derivatives, by the order of the derivative.
+/// Smoothly changing angles and their derivatives of the given order.
 Vec3<double> angles_at(double t, int order) {
   const double quarter = 0.5 * pi() * order;
   return {0.9 * std::pow(1.3, order) * std::sin(1.3 * t + quarter),
@@ -40,7 +40,7 @@ Vec3<double> rates_at(double t) {
 
 }  // namespace
 
-TEST_CASE("Euler angles are those of the attitude that is made of them") {
+TEST_CASE("Euler angles invert the attitude composed from them") {
   Dice dice(1);
   for (int i = 0; i < 1000; ++i) {
     const double roll = dice.uniform(-pi(), pi()), pitch = dice.uniform(-1.55, 1.55),
@@ -54,7 +54,7 @@ TEST_CASE("Euler angles are those of the attitude that is made of them") {
   }
 }
 
-TEST_CASE("Rates and accelerations of Euler angles are derivatives in time") {
+TEST_CASE("Rates and accelerations of Euler angles are time derivatives") {
   const double h = 1e-4;
   for (double t = 0.0; t < 8.0; t += 0.11) {
     const auto a = pw::euler_angles(attitude_at(t));

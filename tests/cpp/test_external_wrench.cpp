@@ -1,4 +1,4 @@
-// What acts on a vehicle beside its model: external force and torque, rotors that lose effect.
+// Effects outside the model: external force and torque, reduced rotor effectiveness.
 #include <propwash/vehicle/vehicles.hpp>
 
 #include "catch.hpp"
@@ -40,7 +40,7 @@ TEST_CASE("an external force changes the momentum by its impulse", "[wrench]") {
   const auto impulse = (force_W + body.gravity * body.mass) * (steps * dt);
   CHECK(norm(momentum - impulse) < 1e-11);
   CHECK(norm(uav.state().body_rates) == 0.0);
-  uav.set_external_wrench({}, {});  // held until it is changed
+  uav.set_external_wrench({}, {});  // held until changed
   const auto before = uav.state().velocity;
   uav.step(stopped, dt);
   CHECK(norm(uav.state().velocity - before - body.gravity * dt) < 1e-12);
@@ -71,7 +71,7 @@ TEST_CASE("the accelerometer measures an external force in its own axes", "[wren
   CHECK(norm(difference - expected) < 1e-12);
 }
 
-TEST_CASE("a force that holds the weight is a hover without thrust", "[wrench]") {
+TEST_CASE("a force equal to the weight gives hover without thrust", "[wrench]") {
   Uav uav = adrift();
   const auto& body = uav.parameters().body;
   uav.set_external_wrench(body.gravity * -body.mass, {});
@@ -80,7 +80,7 @@ TEST_CASE("a force that holds the weight is a hover without thrust", "[wrench]")
   CHECK(uav.imu().specific_force.z == Approx(9.81).epsilon(1e-12));
 }
 
-TEST_CASE("wrench and effectiveness outlive a reset and lie in the snapshot", "[wrench]") {
+TEST_CASE("wrench and effectiveness survive a reset and are in the snapshot", "[wrench]") {
   Uav uav(pw::vehicles::flightgoggles());
   uav.set_external_wrench({0.4, 0.0, 0.3}, {0.0, 0.001, 0.0});
   uav.set_rotor_effectiveness({0.9, 1.0, 0.8, 1.0});
@@ -100,12 +100,13 @@ TEST_CASE("wrench and effectiveness outlive a reset and lie in the snapshot", "[
   CHECK(uav.imu().specific_force.z == other.imu().specific_force.z);
 }
 
-TEST_CASE("a worn rotor is one with smaller coefficients, which no controller knows", "[wrench]") {
+TEST_CASE("a rotor of reduced effectiveness has smaller coefficients, which controllers ignore",
+          "[wrench]") {
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
-    auto worn = vehicle;
+    auto reduced = vehicle;
     const pw::SmallArray<double, 4> factors{0.7, 1.0, 0.0, 1.1};
     for (int i = 0; i < 4; ++i) {
-      auto& rotor = worn.rotors[static_cast<std::size_t>(i)];
+      auto& rotor = reduced.rotors[static_cast<std::size_t>(i)];
       rotor.thrust_coefficient *= factors[i];
       rotor.torque_coefficient *= factors[i];
     }
@@ -114,7 +115,7 @@ TEST_CASE("a worn rotor is one with smaller coefficients, which no controller kn
     auto state = uav.trim();
     state.velocity = {1.0, 2.0, 0.5};
     uav.set_state(state);
-    const auto model = pw::make_model<double, 4, pw::GeneralShape>(worn);
+    const auto model = pw::make_model<double, 4, pw::GeneralShape>(reduced);
     pw::MulticopterInput<double, 4> input;
     uav.step(pw::RotorSpeeds{state.rotor_speeds}, dt);
     input.command = uav.rotor_command();
@@ -122,13 +123,13 @@ TEST_CASE("a worn rotor is one with smaller coefficients, which no controller kn
     const auto got = uav.derivative();
     CHECK(norm(got.velocity - expected.velocity) < 1e-10);
     CHECK(norm(got.body_rates - expected.body_rates) < 1e-9 * norm(expected.body_rates));
-    // the allocation is that of the whole vehicle
+    // the allocation is that of full effectiveness
     const Uav whole(vehicle, quiet());
     for (int row = 0; row < 4; ++row) {
       CHECK(uav.allocation().squares_from_wrench[row][2] ==
             whole.allocation().squares_from_wrench[row][2]);
     }
-    // and factors of one are the whole vehicle, bit for bit
+    // factors of 1 equal the nominal vehicle, bit for bit
     uav.set_rotor_effectiveness({1.0, 1.0, 1.0, 1.0});
     uav.reset();
     Uav plain(vehicle, quiet());
@@ -138,7 +139,7 @@ TEST_CASE("a worn rotor is one with smaller coefficients, which no controller kn
   }
 }
 
-TEST_CASE("factors of effectiveness that are no factors are refused", "[wrench]") {
+TEST_CASE("invalid factors of effectiveness are rejected", "[wrench]") {
   Uav uav(pw::vehicles::flightgoggles());
   for (const double bad : {-0.1, std::nan(""), HUGE_VAL}) {
     CHECK_THROWS_AS(uav.set_rotor_effectiveness({1.0, bad, 1.0, 1.0}), std::invalid_argument);

@@ -1,5 +1,5 @@
-// The table of a vehicle's numbers: complete, each under the name of its member, and a window on
-// that member alone.
+// The table of a vehicle's numbers: complete, with the names of members, and each entry a view of
+// one member.
 #include <cstdint>
 #include <propwash/vehicle/fields.hpp>
 #include <propwash/vehicle/outer_loop_fields.hpp>
@@ -35,7 +35,7 @@ std::vector<double> numbers(const Vehicle& vehicle) {
   return all;
 }
 
-/// Makes every number another one.
+/// Changes every number.
 template <class Vehicle>
 void number_through(Vehicle& vehicle, double first) {
   for (const auto& field : pw::fields(vehicle)) {
@@ -48,13 +48,13 @@ void number_through(Vehicle& vehicle, double first) {
 /// Places in memory in units of a double.
 class Places {
  public:
-  /// The double's place; a place that is there already is remembered as met twice.
+  /// Adds a double's place; a place that was added before is recorded as a duplicate.
   void add(const double* number) {
     if (!places_.insert(address(number)).second) ++met_twice_;
   }
   int met_twice() const { return met_twice_; }
 
-  /// Counts the places within an object that are not here, unless `exempt` has a byte in them.
+  /// Counts the places of an object that were not added, except those that overlap `exempt`.
   template <class Object>
   int missing_from(const Object& object, const Places& exempt) const {
     int missing = 0;
@@ -64,7 +64,7 @@ class Places {
     }
     return missing;
   }
-  /// Adds every place of `whole` in which the member has a byte.
+  /// Adds every place of `whole` that overlaps the member.
   template <class Object, class Member>
   void add_member(const Object& whole, const Member& member) {
     const auto begin = address(&whole);
@@ -98,7 +98,7 @@ TEST_CASE("every number of a vehicle is in the table, once", "[fields]") {
     CAPTURE(vehicle.rotors.size());
     const Places found = places_of_fields(vehicle);
     CHECK(found.met_twice() == 0);
-    // all memory of a vehicle is numbers of the table, but for these
+    // the table covers all memory of a vehicle except these
     Places exempt;
     exempt.add_member(vehicle, vehicle.name);
     exempt.add_member(vehicle, vehicle.rotors);
@@ -207,7 +207,7 @@ TEST_CASE("a field is found under the name of its member", "[fields]") {
   CHECK((*each)(0, 5) == 2050.0);
 }
 
-TEST_CASE("a car's fields have the names of its members, its noises are a pair", "[fields]") {
+TEST_CASE("a car's fields have the names of its members, and its noises are one pair", "[fields]") {
   auto car = pw::vehicles::car();
   CHECK(pw::find_field(car, "speed_min")->first == &car.speed_min);
   CHECK(pw::find_field(car, "speed_max")->first == &car.speed_max);
@@ -218,7 +218,7 @@ TEST_CASE("a car's fields have the names of its members, its noises are a pair",
   CHECK(&(*noise)(0, 1) == &car.process_noise_left);
 }
 
-TEST_CASE("names are unique, and found only when they are exact", "[fields]") {
+TEST_CASE("names are unique and matched exactly", "[fields]") {
   auto vehicle = pw::vehicles::flightgoggles();
   std::set<std::string_view> names;
   for (const auto& field : pw::fields(vehicle)) {
@@ -322,8 +322,7 @@ TEST_CASE("shapes are those of the members, with the rotors in front", "[fields]
   CHECK(Shape(noise.begin(), noise.end()) == Shape{2});
 }
 
-TEST_CASE("an inertial measurement unit and the outer loops have tables by themselves",
-          "[fields]") {
+TEST_CASE("an IMU and the outer loops have separate tables", "[fields]") {
   auto v = pw::vehicles::flightgoggles();
   const auto imu = pw::fields(v.imu);
   for (const auto& field : imu) {
@@ -340,7 +339,7 @@ TEST_CASE("an inertial measurement unit and the outer loops have tables by thems
   CHECK(pw::fingerprint(other) != pw::fingerprint(v.imu));
 
   pw::OuterLoopParameters loops;
-  // all memory of the gains is numbers of the table, but for these
+  // the table covers all memory of the gains except these
   Places exempt;
   exempt.add_member(loops, loops.interval);
   exempt.add_member(loops, loops.prioritised);
@@ -349,7 +348,7 @@ TEST_CASE("an inertial measurement unit and the outer loops have tables by thems
   CHECK(found.missing_from(loops, exempt) == 0);
 }
 
-TEST_CASE("what decides the work of a step is marked", "[fields]") {
+TEST_CASE("fields that determine the work of a step are marked structural", "[fields]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   std::set<std::string_view> structural;
   for (const auto& field : pw::fields(vehicle)) {

@@ -1,6 +1,6 @@
 /// @file
-/// The tests for numbers that are not finite, against the standard library's in this build; under
-/// -ffast-math they are tested by tests/flags/fast_math.cpp.
+/// Classification of finite numbers, compared with the standard library; tests/flags/fast_math.cpp
+/// tests it under -ffast-math.
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-// One against many: a vehicle of a fleet is the Multicopter of its id, whatever its type, its
-// integrator, its rotors and its command, with all noise on.
+// A vehicle of a fleet equals the Multicopter with its id, for all types, integrators, rotors and
+// commands, with all noise.
 #include <string>
 
 #include "catch.hpp"
@@ -13,19 +13,19 @@ using pw::VehicleParameters;
 
 namespace {
 
-// of states, rates and speeds alike: absolute where they are below 1, relative above
+// for states, rates and speeds: absolute below 1, relative above
 constexpr double double_bound = 1e-12;
 constexpr double float_bound = 5e-4;
 
-/// How the vehicles of a comparison fly.
+/// The conditions of a comparison.
 struct Flight {
   pw::Integrator integrator = pw::Integrator::rk4;
-  bool rates = true;        ///< rates and thrust, else rotor speeds
-  int calls = 48;           ///< 0.5 s at ten substeps
-  pw::Vec3<double> wind{};  ///< m/s
-  double voltage = 0.0;     ///< V, 0: nominal
-  bool pushed = false;      ///< by a wrench of each vehicle's own
-  bool worn = false;        ///< each rotor by itself
+  bool rates = true;            ///< rates and thrust; false: rotor speeds
+  int calls = 48;               ///< 0.5 s at ten substeps
+  pw::Vec3<double> wind{};      ///< m/s
+  double voltage = 0.0;         ///< V, 0: nominal
+  bool pushed = false;          ///< by a different wrench for each vehicle
+  bool reduced_rotors = false;  ///< each rotor differently
 };
 
 /// The single vehicles of a fleet.
@@ -72,7 +72,7 @@ class Singles {
   std::vector<pw::Multicopter<>> vehicles_;
 };
 
-/// What everything_of reads of a fleet without wind, contact and divergence.
+/// The fields of everything_of without wind, contact and divergence.
 const FleetField compared[] = {FleetField::position,           FleetField::velocity,
                                FleetField::attitude,           FleetField::body_rates,
                                FleetField::rotor_speeds,       FleetField::rotor_command,
@@ -121,7 +121,7 @@ double apart(const T* many, const std::vector<double>& one) {
   double largest = 0.0;
   for (std::size_t k = 0; k < one.size(); ++k) {
     const double error = std::abs(static_cast<double>(many[k]) - one[k]) / (1.0 + std::abs(one[k]));
-    if (!(error <= largest)) largest = error;  // what is no number is the largest
+    if (!(error <= largest)) largest = error;  // NaN counts as the largest
   }
   return largest;
 }
@@ -152,7 +152,7 @@ double apart(const pw::Fleet<T>& fleet, Singles& singles) {
   return largest;
 }
 
-/// A force and a torque of each vehicle's own.
+/// A different force and torque for each vehicle.
 template <class T>
 void push(pw::Fleet<T>& fleet, Singles& singles) {
   Dice dice(19);
@@ -166,9 +166,9 @@ void push(pw::Fleet<T>& fleet, Singles& singles) {
   fleet.set_external_wrench(forces, torques);
 }
 
-/// An effectiveness of each rotor's own.
+/// A different effectiveness for each rotor.
 template <class T>
-void wear(pw::Fleet<T>& fleet, Singles& singles) {
+void reduce_rotors(pw::Fleet<T>& fleet, Singles& singles) {
   Dice dice(20);
   std::vector<T> factors;
   for (std::size_t i = 0; i < singles.size(); ++i) {
@@ -182,9 +182,10 @@ void wear(pw::Fleet<T>& fleet, Singles& singles) {
   fleet.set_rotor_effectiveness(factors);
 }
 
-/// Flies a fleet of `vehicles` and each of them by itself; returns how far they come apart.
+/// Simulates a fleet of `vehicles` and each of them separately; returns the largest difference.
 template <class T>
-double flown_apart(const std::vector<VehicleParameters>& vehicles, bool own, const Flight& flight) {
+double simulated_difference(const std::vector<VehicleParameters>& vehicles, bool own,
+                            const Flight& flight) {
   pw::FleetOptions options;
   options.integrator = flight.integrator;
   options.seed = 11;
@@ -201,7 +202,7 @@ double flown_apart(const std::vector<VehicleParameters>& vehicles, bool own, con
     if (flight.voltage > 0.0) singles[i].set_battery_voltage(flight.voltage);
   }
   if (flight.pushed) push(fleet, singles);
-  if (flight.worn) wear(fleet, singles);
+  if (flight.reduced_rotors) reduce_rotors(fleet, singles);
   double largest = apart(fleet, singles);
   for (int call = 0; call < flight.calls; ++call) {
     const auto commands = fleet_commands<T>(call, vehicles[0], vehicles.size());
@@ -216,7 +217,7 @@ double flown_apart(const std::vector<VehicleParameters>& vehicles, bool own, con
   return largest;
 }
 
-/// The vehicle `count` times, or, each with numbers of its own, in the same structure.
+/// `count` copies of the vehicle, or random variations with the same structure.
 std::vector<VehicleParameters> vehicles_like(const VehicleParameters& vehicle, std::size_t count,
                                              bool own) {
   std::vector<VehicleParameters> vehicles(count, vehicle);
@@ -225,7 +226,7 @@ std::vector<VehicleParameters> vehicles_like(const VehicleParameters& vehicle, s
   for (auto& v : vehicles) {
     const auto vary = [&](double& x) { x *= dice.uniform(0.8, 1.2); };
     vary(v.body.mass), vary(v.drag.translational);
-    // a sphere more is a body still, whatever the body was
+    // adding a sphere keeps the inertia valid
     const double sphere = dice.uniform(0.0, 0.1) * v.body.inertia(0, 0);
     const double larger = dice.uniform(0.8, 1.2);
     for (double& element : v.body.inertia.elements) element *= larger;
@@ -255,20 +256,21 @@ void battery(double bound) {
     for (const int rotors : {3, 4, 6, 8}) {
       for (const bool own : {false, true}) {
         for (const bool rates : {false, true}) {
-          if (rates && rotors < 4) continue;  // refused, see below
+          if (rates && rotors < 4) continue;  // rejected, see below
           Flight flight;
           flight.integrator = integrator;
           flight.rates = rates;
           CAPTURE(static_cast<int>(integrator), rotors, own, rates);
-          // five vehicles fill no whole number of blocks
-          CHECK(flown_apart<T>(vehicles_like(with_rotors(rotors), 5, own), own, flight) < bound);
+          // five vehicles do not fill whole blocks
+          CHECK(simulated_difference<T>(vehicles_like(with_rotors(rotors), 5, own), own, flight) <
+                bound);
         }
       }
     }
   }
 }
 
-/// All terms that the papers' vehicles have not: GeneralShape, each kind of IMU, delay, battery.
+/// All terms that the vehicles of the papers lack: GeneralShape, all IMU effects, delay, battery.
 VehicleParameters with_all_terms(const VehicleParameters& from) {
   auto vehicle = from;
   Dice dice(13);
@@ -293,15 +295,15 @@ VehicleParameters with_all_terms(const VehicleParameters& from) {
 
 }  // namespace
 
-TEST_CASE("a fleet in double is its single vehicles", "[fleet]") { battery<double>(double_bound); }
+TEST_CASE("a fleet in double equals single vehicles", "[fleet]") { battery<double>(double_bound); }
 
-TEST_CASE("a fleet in float is its single vehicles, to float's precision", "[fleet]") {
+TEST_CASE("a fleet in float equals single vehicles to float precision", "[fleet]") {
   battery<float>(float_bound);
 }
 
-TEST_CASE("a vehicle with all terms flies in a fleet as by itself", "[fleet]") {
+TEST_CASE("a vehicle with all terms flies in a fleet like a single one", "[fleet]") {
   // tilted rotors, full matrices, two motor time constants, rotor drag, dead time, battery; an IMU
-  // that is off centre, turned and digital
+  // with lever arm, rotation and quantisation
   for (const auto& vehicle :
        {with_all_terms(pw::vehicles::crazyflie()), with_all_terms(pw::vehicles::hexacopter())}) {
     for (const bool own : {false, true}) {
@@ -314,14 +316,14 @@ TEST_CASE("a vehicle with all terms flies in a fleet as by itself", "[fleet]") {
           flight.voltage = 4.125;
           CAPTURE(vehicle.name, own, rates, static_cast<int>(integrator));
           const auto vehicles = vehicles_like(vehicle, 3, own);
-          CHECK(flown_apart<double>(vehicles, own, flight) < double_bound);
+          CHECK(simulated_difference<double>(vehicles, own, flight) < double_bound);
         }
       }
     }
   }
 }
 
-TEST_CASE("motors that are not alike fly in a fleet as by themselves", "[fleet]") {
+TEST_CASE("different motors fly in a fleet like in a single vehicle", "[fleet]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.time_constant_up = {0.015, 0.02, 0.03, 0.025};
   vehicle.motor.time_constant_down = {0.02, 0.03, 0.025, 0.04};
@@ -333,59 +335,62 @@ TEST_CASE("motors that are not alike fly in a fleet as by themselves", "[fleet]"
       flight.rates = rates;
       CAPTURE(own, rates);
       const auto vehicles = vehicles_like(vehicle, 3, own);
-      CHECK(flown_apart<double>(vehicles, own, flight) < double_bound);
-      CHECK(flown_apart<float>(vehicles, own, flight) < float_bound);
+      CHECK(simulated_difference<double>(vehicles, own, flight) < double_bound);
+      CHECK(simulated_difference<float>(vehicles, own, flight) < float_bound);
     }
   }
 }
 
-TEST_CASE("an external wrench pushes a vehicle in a fleet as a single one", "[fleet]") {
+TEST_CASE("an external wrench acts on a vehicle in a fleet like on a single one", "[fleet]") {
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
     for (const bool noise : {false, true}) {
       for (const bool rates : {false, true}) {
-        auto flown = vehicle;
-        if (!noise) flown.process_noise = {};
-        flown.imu.position = {0.03, 0.01, -0.02};
+        auto variant = vehicle;
+        if (!noise) variant.process_noise = {};
+        variant.imu.position = {0.03, 0.01, -0.02};
         Flight flight;
         flight.rates = rates;
         flight.pushed = true;
         CAPTURE(vehicle.name, noise, rates);
-        CHECK(flown_apart<double>(vehicles_like(flown, 3, true), true, flight) < double_bound);
-        CHECK(flown_apart<double>(vehicles_like(flown, 3, false), false, flight) < double_bound);
+        CHECK(simulated_difference<double>(vehicles_like(variant, 3, true), true, flight) <
+              double_bound);
+        CHECK(simulated_difference<double>(vehicles_like(variant, 3, false), false, flight) <
+              double_bound);
       }
     }
   }
 }
 
-TEST_CASE("worn rotors fly in a fleet as by themselves", "[fleet]") {
+TEST_CASE("reduced rotors fly in a fleet like in a single vehicle", "[fleet]") {
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
     for (const bool own : {false, true}) {
       for (const bool rates : {false, true}) {
         Flight flight;
         flight.rates = rates;
-        flight.worn = true;
+        flight.reduced_rotors = true;
         CAPTURE(vehicle.name, own, rates);
         const auto vehicles = vehicles_like(vehicle, 5, own);
-        CHECK(flown_apart<double>(vehicles, own, flight) < double_bound);
-        CHECK(flown_apart<float>(vehicles, own, flight) < float_bound);
+        CHECK(simulated_difference<double>(vehicles, own, flight) < double_bound);
+        CHECK(simulated_difference<float>(vehicles, own, flight) < float_bound);
       }
     }
   }
 }
 
-TEST_CASE("a number of rotors without a kernel of its own flies in the next larger", "[fleet]") {
+TEST_CASE("a number of rotors without a specialised kernel uses the general one", "[fleet]") {
   for (const int rotors : {5, 7, 12}) {
     for (const bool rates : {false, true}) {
       Flight flight;
       flight.rates = rates;
       CAPTURE(rotors, rates);
-      CHECK(flown_apart<double>(vehicles_like(ring_of(rotors), 3, false), false, flight) <
+      CHECK(simulated_difference<double>(vehicles_like(ring_of(rotors), 3, false), false, flight) <
             double_bound);
     }
   }
 }
 
-TEST_CASE("the papers' vehicle on a turned IMU off centre stays in its fast kernel", "[fleet]") {
+TEST_CASE("the default vehicle with a rotated IMU off centre keeps its specialised kernel",
+          "[fleet]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.imu.position = {0.03, 0.01, -0.02};
   vehicle.imu.attitude = Dice(3).unit_quat();
@@ -393,22 +398,23 @@ TEST_CASE("the papers' vehicle on a turned IMU off centre stays in its fast kern
   vehicle.motor.command_delay = 0.0071;
   Flight flight;
   flight.wind = {-2.0, 1.0, 0.5};
-  CHECK(flown_apart<double>(vehicles_like(vehicle, 3, false), false, flight) < double_bound);
+  CHECK(simulated_difference<double>(vehicles_like(vehicle, 3, false), false, flight) <
+        double_bound);
 }
 
-TEST_CASE("an IMU slower than the physics feeds the controller as it feeds a single one",
+TEST_CASE("an IMU slower than the physics feeds a fleet's controller like a single one",
           "[fleet]") {
   for (const double rate : {100.0, 300.0, 700.0}) {
     auto vehicle = pw::vehicles::flightgoggles();
     vehicle.imu.rate = rate;
     vehicle.imu.gyroscope_bias_initial = 0.01;
     CAPTURE(rate);
-    CHECK(flown_apart<double>(vehicles_like(vehicle, 3, false), false, {}) < double_bound);
-    CHECK(flown_apart<float>(vehicles_like(vehicle, 3, true), true, {}) < float_bound);
+    CHECK(simulated_difference<double>(vehicles_like(vehicle, 3, false), false, {}) < double_bound);
+    CHECK(simulated_difference<float>(vehicles_like(vehicle, 3, true), true, {}) < float_bound);
   }
 }
 
-TEST_CASE("the vehicles without noise and without bias walk take kernels of their own", "[fleet]") {
+TEST_CASE("vehicles without noise or bias walk use cheaper kernels", "[fleet]") {
   for (const bool noise : {false, true}) {
     auto vehicle = pw::vehicles::flightgoggles();
     vehicle.imu.gyroscope_bias_walk = 0.0;
@@ -426,7 +432,7 @@ TEST_CASE("the vehicles without noise and without bias walk take kernels of thei
   }
 }
 
-TEST_CASE("lanes beyond a register change no bit", "[fleet]") {
+TEST_CASE("more lanes than a register change no bit", "[fleet]") {
   pw::FleetOptions options;
   options.seed = 3;
   const auto vehicle = pw::vehicles::flightgoggles();
@@ -437,7 +443,7 @@ TEST_CASE("lanes beyond a register change no bit", "[fleet]") {
   CHECK(same_bits(everything_of(narrow), everything_of(wide)));
 }
 
-TEST_CASE("a fleet whose rotors cannot command rates says so", "[fleet]") {
+TEST_CASE("a fleet whose rotors cannot control rates rejects rate commands", "[fleet]") {
   auto fleet = make_fleet<double>(ring_of(3), 2);
   const auto commands = fleet_commands<double>(0, fleet.vehicle(), 2);
   CHECK_THROWS_AS(fleet.step(commands.rate_thrust()), pw::ParameterError);

@@ -1,4 +1,4 @@
-// A step of a fleet allocates nothing, whoever calls and whatever is on.
+// A step of a fleet allocates nothing, with any executor and features.
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -20,7 +20,7 @@ void* counted(void* p) {
 
 }  // namespace
 
-// Where GCC inlines one of a pair and not the other, it warns of a mismatch.
+// GCC warns of a mismatch if it inlines only one of a pair.
 [[gnu::noinline]] void* operator new(std::size_t size) {
   return counted(std::malloc(size > 0 ? size : 1));
 }
@@ -57,7 +57,7 @@ long allocations(F&& f) {
   return news;
 }
 
-/// All that a step can be asked for.
+/// All features of a step.
 template <class T>
 pw::Fleet<T> with_everything() {
   auto vehicle = pw::vehicles::crazyflie();  // general shape, dead time, battery
@@ -108,7 +108,7 @@ TEST_CASE("a step of a fleet allocates nothing", "[no allocation]") {
   }
 }
 
-TEST_CASE("outer loops allocate at their first command alone", "[no allocation]") {
+TEST_CASE("outer loops allocate only at their first command", "[no allocation]") {
   auto fleet = with_everything<float>();
   const std::vector<float> target(3 * fleet.size(), 0.5f);
   const auto fly = [&] {

@@ -1,5 +1,5 @@
-// What a fleet can be asked for beside a step: late actions, ground, turbulence, other episodes;
-// and that a vehicle that is lost takes no other with it.
+// Options of a fleet: action delay, ground, turbulence, resets; and that a diverged vehicle does
+// not affect others.
 #include <array>
 #include <limits>
 #include <numeric>
@@ -15,7 +15,7 @@ using pw::FleetField;
 
 namespace {
 
-/// The bits of all vehicles but one are those of another fleet.
+/// Checks that all vehicles except one are bit-identical to those of another fleet.
 template <class T>
 bool same_but(const pw::Fleet<T>& a, const pw::Fleet<T>& b, std::size_t without) {
   for (const auto field :
@@ -34,33 +34,32 @@ bool same_but(const pw::Fleet<T>& a, const pw::Fleet<T>& b, std::size_t without)
 
 const std::vector<std::uint32_t> delays{0, 1, 5, 3, 2};
 
-/// The command that a vehicle is given at `step` where calls are of `substeps` steps: hover before
-/// the first.
-FleetCommands<double> late_commands(int step, int substeps, const pw::Fleet<double>& fleet,
-                                    const std::vector<double>& hover) {
-  FleetCommands<double> late;
+/// The command of a vehicle at `step` with calls of `substeps` steps; hover before the first.
+FleetCommands<double> delayed_commands(int step, int substeps, const pw::Fleet<double>& fleet,
+                                       const std::vector<double>& hover) {
+  FleetCommands<double> delayed;
   for (std::size_t i = 0; i < fleet.size(); ++i) {
-    const int given = step - static_cast<int>(delays[i]);
-    if (given < 0) {
-      late.rates.insert(late.rates.end(), 3, 0.0);
-      late.thrust.push_back(9.81 * fleet.vehicle().body.mass);
-      late.speeds.insert(late.speeds.end(), hover.begin(), hover.end());
+    const int issued = step - static_cast<int>(delays[i]);
+    if (issued < 0) {
+      delayed.rates.insert(delayed.rates.end(), 3, 0.0);
+      delayed.thrust.push_back(9.81 * fleet.vehicle().body.mass);
+      delayed.speeds.insert(delayed.speeds.end(), hover.begin(), hover.end());
       continue;
     }
-    const auto all = fleet_commands<double>(given / substeps, fleet.vehicle(), fleet.size());
+    const auto all = fleet_commands<double>(issued / substeps, fleet.vehicle(), fleet.size());
     const auto row = [i](std::vector<double>& to, const std::vector<double>& from,
                          std::size_t width) {
       for (std::size_t k = 0; k < width; ++k) to.push_back(from[i * width + k]);
     };
-    row(late.rates, all.rates, 3);
-    row(late.thrust, all.thrust, 1);
-    row(late.speeds, all.speeds, hover.size());
+    row(delayed.rates, all.rates, 3);
+    row(delayed.thrust, all.thrust, 1);
+    row(delayed.speeds, all.speeds, hover.size());
   }
-  return late;
+  return delayed;
 }
 
-/// m/s, the velocity of the air at each vehicle, from what it does to a body at rest whose rotors
-/// stand: (6) read by the accelerometer.
+/// m/s, the velocity of the air at each vehicle, from the drag (6) that the accelerometer measures
+/// on a body at rest with stopped rotors.
 std::vector<pw::Vec3<double>> air_of(pw::Fleet<float>& fleet) {
   const std::vector<float> zero{0.0f, 0.0f, 0.0f};
   const std::vector<float> level{1.0f, 0.0f, 0.0f, 0.0f};
@@ -86,7 +85,7 @@ double correlation(const std::vector<double>& a, const std::vector<double>& b) {
   return ab / std::sqrt(aa * bb) * std::sqrt(static_cast<double>(a.size()));
 }
 
-/// The number of standard deviations by which the variance of samples is off.
+/// The error of the samples' variance in standard deviations.
 double variance_deviate(const std::vector<double>& samples, double deviation) {
   double sum = 0.0;
   for (const double x : samples) sum += x * x;
@@ -101,7 +100,7 @@ pw::FleetOptions in_turbulence() {
   return options;
 }
 
-/// Samples along and across the mean wind, and up.
+/// Samples along and across the mean wind, and vertical.
 std::array<std::vector<double>, 3> in_wind_axes(const std::vector<pw::Vec3<double>>& air,
                                                 double heading) {
   std::array<std::vector<double>, 3> axes;
@@ -115,29 +114,29 @@ std::array<std::vector<double>, 3> in_wind_axes(const std::vector<pw::Vec3<doubl
 
 }  // namespace
 
-TEST_CASE("an action that is late by k steps is one that is given k steps later", "[fleet]") {
+TEST_CASE("a delay of k steps equals a command k steps later", "[fleet]") {
   for (const bool rates : {false, true}) {
     for (const int substeps : {1, 4}) {
       pw::FleetOptions options;
       options.max_action_delay = 6;
-      auto late = make_fleet<double>(pw::vehicles::flightgoggles(), delays.size(), options);
-      late.set_action_delay(delays);
+      auto delayed = make_fleet<double>(pw::vehicles::flightgoggles(), delays.size(), options);
+      delayed.set_action_delay(delays);
       auto prompt = make_fleet<double>(pw::vehicles::flightgoggles(), delays.size());
       auto hover = rows(prompt, FleetField::rotor_speeds);
       hover.resize(4);
       CAPTURE(rates, substeps);
       for (int call = 0; call < 12; ++call) {
-        fly(late, rates, call, call + 1, substeps);
+        fly(delayed, rates, call, call + 1, substeps);
         for (int k = 0; k < substeps; ++k) {
-          fly(prompt, rates, late_commands(call * substeps + k, substeps, prompt, hover), 1);
+          fly(prompt, rates, delayed_commands(call * substeps + k, substeps, prompt, hover), 1);
         }
-        REQUIRE(same_bits(everything_of(late), everything_of(prompt)));
+        REQUIRE(same_bits(everything_of(delayed), everything_of(prompt)));
       }
     }
   }
 }
 
-TEST_CASE("after a reset or at another command level, a late action is hover again", "[fleet]") {
+TEST_CASE("after a reset or at another command level, a delayed action is hover again", "[fleet]") {
   pw::FleetOptions options;
   options.max_action_delay = 3;
   options.noise = false;
@@ -160,13 +159,13 @@ TEST_CASE("after a reset or at another command level, a late action is hover aga
   CHECK_FALSE(is_hover(0));
   fly(fleet, false, 8, 9, 1);
   CHECK_FALSE(is_hover(1));
-  // a command of rates is no speed: what was on its way is forgotten
+  // rate commands are not speeds, so pending actions are dropped
   fleet.reset();
   fly(fleet, true, 0, 3, 1);
   CHECK(is_hover(0));
 }
 
-TEST_CASE("what falls on the ground stops, is flagged, and takes off again", "[fleet]") {
+TEST_CASE("a vehicle that falls on the ground stops, is flagged, and takes off again", "[fleet]") {
   pw::FleetOptions options;
   options.floor = -0.25;
   for (const int substeps : {1, 16}) {
@@ -203,7 +202,8 @@ TEST_CASE("what falls on the ground stops, is flagged, and takes off again", "[f
   }
 }
 
-TEST_CASE("turbulence is stationary, of the specified size, and each vehicle's own", "[fleet]") {
+TEST_CASE("turbulence is stationary, of the specified intensity, and independent between vehicles",
+          "[fleet]") {
   // 22 deviates of the standard normal, each below 5.5: chance 1e-6
   auto options = in_turbulence();
   options.noise = false;
@@ -227,7 +227,7 @@ TEST_CASE("turbulence is stationary, of the specified size, and each vehicle's o
       before = air;
       continue;
     }
-    // two seconds later: exp(-V t / L) of the longitudinal component is left
+    // two seconds later: the longitudinal correlation is exp(-V t / L)
     const double left = std::exp(-9.0 * 2.0 / pw::dryden_horizontal_length(30.0));
     const double n = static_cast<double>(fleet.size());
     CHECK(std::abs(correlation(before[0], air[0]) - left * std::sqrt(n)) < 5.5);
@@ -235,7 +235,7 @@ TEST_CASE("turbulence is stationary, of the specified size, and each vehicle's o
   }
 }
 
-TEST_CASE("a vehicle in turbulence is a single one in a wind that is that turbulence", "[fleet]") {
+TEST_CASE("a vehicle in turbulence equals a single one in the same wind", "[fleet]") {
   auto options = in_turbulence();
   options.seed = 77;
   options.first_id = 40;
@@ -278,7 +278,7 @@ TEST_CASE("a vehicle in turbulence is a single one in a wind that is that turbul
   }
 }
 
-TEST_CASE("a vehicle that is lost is flagged, alone, and can be reset", "[fleet]") {
+TEST_CASE("a diverged vehicle is flagged, does not affect others, and can be reset", "[fleet]") {
   constexpr std::size_t lost = 2;
   const float nan = std::numeric_limits<float>::quiet_NaN();
   // states whose squares overflow, or a command that is not a number
@@ -315,7 +315,7 @@ TEST_CASE("a vehicle that is lost is flagged, alone, and can be reset", "[fleet]
   }
 }
 
-TEST_CASE("a reset starts the clock and the state of its vehicles alone", "[fleet]") {
+TEST_CASE("a reset restarts only the clock and state of its vehicles", "[fleet]") {
   auto fleet = make_fleet<double>(pw::vehicles::flightgoggles(), 3);
   auto whole = make_fleet<double>(pw::vehicles::flightgoggles(), 3);
   fly(fleet, true, 0, 4, 10);
@@ -340,7 +340,7 @@ TEST_CASE("a reset starts the clock and the state of its vehicles alone", "[flee
   CHECK(same_but(fleet, whole, 1));
 }
 
-TEST_CASE("kinematics read at once are the fields read one by one", "[fleet]") {
+TEST_CASE("read_kinematics equals separate reads", "[fleet]") {
   auto fleet = make_fleet<float>(pw::vehicles::flightgoggles(), 21);
   fly(fleet, true, 0, 5, 10);
   std::vector<float> position(63), velocity(63), attitude(84), body_rates(63);
@@ -353,8 +353,8 @@ TEST_CASE("kinematics read at once are the fields read one by one", "[fleet]") {
                   std::invalid_argument);
 }
 
-TEST_CASE("options and sizes that cannot be are refused by name", "[fleet]") {
-  const auto complaint = [](auto&& change, std::size_t size = 2) -> std::string {
+TEST_CASE("invalid options and sizes are rejected by name", "[fleet]") {
+  const auto error_message = [](auto&& change, std::size_t size = 2) -> std::string {
     pw::FleetOptions options;
     change(options);
     try {
@@ -365,23 +365,24 @@ TEST_CASE("options and sizes that cannot be are refused by name", "[fleet]") {
     return {};
   };
   const double nan = std::nan("");
-  const auto says = [](const std::string& text, const char* what) {
+  const auto mentions = [](const std::string& text, const char* what) {
     CAPTURE(text, what);
     return text.find(what) != std::string::npos;
   };
-  CHECK(complaint([](auto&) {}).empty());
-  CHECK(says(complaint([](auto&) {}, 0), "size = 0"));
-  CHECK(says(complaint([](auto& o) { o.dt = -1.0; }), "dt = -1"));
-  CHECK(says(complaint([&](auto& o) { o.dt = nan; }), "dt = nan"));
-  CHECK(says(complaint([](auto& o) { o.max_action_delay = -1; }), "max_action_delay = -1"));
-  CHECK(says(complaint([&](auto& o) { o.floor = nan; }), "floor = nan"));
-  CHECK(says(complaint([](auto& o) { o.turbulence.wind_speed_6m = 5.0; }), "airspeed = 0"));
-  CHECK(says(complaint([&](auto& o) { o.turbulence_heading = nan; }), "turbulence_heading = nan"));
-  CHECK(says(complaint([](auto& o) { o.integrator = pw::Integrator::symplectic_euler; }),
-             "integrator"));
+  CHECK(error_message([](auto&) {}).empty());
+  CHECK(mentions(error_message([](auto&) {}, 0), "size = 0"));
+  CHECK(mentions(error_message([](auto& o) { o.dt = -1.0; }), "dt = -1"));
+  CHECK(mentions(error_message([&](auto& o) { o.dt = nan; }), "dt = nan"));
+  CHECK(mentions(error_message([](auto& o) { o.max_action_delay = -1; }), "max_action_delay = -1"));
+  CHECK(mentions(error_message([&](auto& o) { o.floor = nan; }), "floor = nan"));
+  CHECK(mentions(error_message([](auto& o) { o.turbulence.wind_speed_6m = 5.0; }), "airspeed = 0"));
+  CHECK(mentions(error_message([&](auto& o) { o.turbulence_heading = nan; }),
+                 "turbulence_heading = nan"));
+  CHECK(mentions(error_message([](auto& o) { o.integrator = pw::Integrator::symplectic_euler; }),
+                 "integrator"));
 }
 
-TEST_CASE("a call that cannot be is refused and changes nothing", "[fleet]") {
+TEST_CASE("an invalid call is rejected and changes nothing", "[fleet]") {
   pw::FleetOptions options;
   options.max_action_delay = 2;
   auto fleet = make_fleet<double>(pw::vehicles::flightgoggles(), 3, options);
@@ -407,7 +408,7 @@ TEST_CASE("a call that cannot be is refused and changes nothing", "[fleet]") {
   CHECK(fleet.snapshot() == before);
 }
 
-TEST_CASE("a fleet has the switches of all its vehicles", "[fleet]") {
+TEST_CASE("a fleet enables the features of all its vehicles", "[fleet]") {
   using Switches = pw::FleetSwitches;
   constexpr std::size_t not_of_a_vehicle = 3;  // wind, ground, external_wrench
   CHECK(sizeof(Switches) == std::size(pw::vehicle_switches) + not_of_a_vehicle);
@@ -416,14 +417,14 @@ TEST_CASE("a fleet has the switches of all its vehicles", "[fleet]") {
   for (const auto each : pw::vehicle_switches) {
     Switches one = none;
     one.*each = true;
-    CHECK_FALSE(pw::need_the_same(none, one));
-    CHECK(pw::need_the_same(pw::either(none, one), one));
-    CHECK(pw::need_the_same(pw::either(one, none), one));
+    CHECK_FALSE(pw::have_same_features(none, one));
+    CHECK(pw::have_same_features(pw::combined(none, one), one));
+    CHECK(pw::have_same_features(pw::combined(one, none), one));
   }
   for (const auto own : {&Switches::wind, &Switches::ground, &Switches::external_wrench}) {
     Switches one = none;
     one.*own = true;
-    CHECK(pw::need_the_same(none, one));
-    CHECK_FALSE(pw::either(none, one).*own);
+    CHECK(pw::have_same_features(none, one));
+    CHECK_FALSE(pw::combined(none, one).*own);
   }
 }

@@ -1,5 +1,6 @@
-// The outer loops of a fleet: the single vehicle's, in any grouping of calls and vehicles, through
-// snapshots and resets; and what they fly: hover, steady wind, weak rotors, any start.
+// The outer loops of a fleet: equal to the single vehicle's, with any grouping of calls and
+// vehicles, across snapshots and resets; and their performance in hover, in wind, with weak rotors
+// and from any start.
 #include <algorithm>
 #include <propwash/fleet/thread_pool.hpp>
 #include <string>
@@ -19,7 +20,7 @@ constexpr OuterLoop every_loop[] = {OuterLoop::attitude,     OuterLoop::velocity
                                     OuterLoop::position,     OuterLoop::geometric,
                                     OuterLoop::backstepping, OuterLoop::incremental};
 
-/// A command for each vehicle of any loop, known by its id and the time [s].
+/// A command of any loop for each vehicle id and time [s].
 template <class T>
 struct OuterRows {
   std::vector<T> attitude, thrust, position, velocity, acceleration, yaw;
@@ -61,7 +62,7 @@ struct OuterRows {
     }
   }
 
-  /// The same for vehicle i, by itself.
+  /// The same for the single vehicle i.
   pw::OuterLoopCommand<double> of(std::size_t i, OuterLoop loop) const {
     const auto triple = [&](const std::vector<T>& from) {
       return Vec3<double>{static_cast<double>(from[3 * i]), static_cast<double>(from[3 * i + 1]),
@@ -104,12 +105,12 @@ std::vector<T> zeros(const pw::Fleet<T>& fleet, std::size_t width) {
 }
 
 double worst(const std::vector<double>& numbers) {
-  double most = 0.0;
-  for (const double x : numbers) most = std::max(most, std::abs(x));
-  return most;
+  double largest = 0.0;
+  for (const double x : numbers) largest = std::max(largest, std::abs(x));
+  return largest;
 }
 
-/// Holds the origin by any loop: attitude level, velocity zero, …
+/// Holds the origin with any loop: level attitude, zero velocity, …
 void hold(pw::Fleet<double>& fleet, OuterLoop loop, int steps) {
   const auto three = zeros(fleet, 3), one = zeros(fleet, 1);
   std::vector<double> level(4 * fleet.size());
@@ -130,7 +131,7 @@ void hold(pw::Fleet<double>& fleet, OuterLoop loop, int steps) {
 
 }  // namespace
 
-TEST_CASE("A vehicle of a fleet flies its outer loops as a single one does, under full noise") {
+TEST_CASE("A vehicle's outer loops in a fleet equal a single vehicle's, with full noise") {
   const auto vehicles = {pw::vehicles::flightgoggles(), pw::vehicles::hexacopter(),
                          pw::vehicles::crazyflie()};
   for (const auto& vehicle : vehicles) {
@@ -167,7 +168,8 @@ TEST_CASE("A vehicle of a fleet flies its outer loops as a single one does, unde
   }
 }
 
-TEST_CASE("However calls and vehicles are grouped, and through snapshots, bits are the same") {
+TEST_CASE(
+    "Results are bit-identical for any grouping of calls and vehicles, and across snapshots") {
   const auto vehicle = pw::vehicles::flightgoggles();
   for (const auto loop : every_loop) {
     INFO("loop " << static_cast<int>(loop));
@@ -193,14 +195,14 @@ TEST_CASE("However calls and vehicles are grouped, and through snapshots, bits a
     REQUIRE(same_bits(whole.snapshot(), copy.snapshot()));
     const auto all = ::rows(whole, FleetField::position), some = ::rows(tail, FleetField::position);
     REQUIRE(std::equal(some.begin(), some.end(), all.begin() + 12));
-    // back to before the loops, and without them a fleet has none
+    // restore a snapshot from before the first loop
     const auto bytes = whole.snapshot().size();
     fly(whole, true, 0, 1, 3);
     REQUIRE(whole.snapshot().size() < bytes);
   }
 }
 
-TEST_CASE("A vehicle that is reset starts its loops anew, and its neighbours hear nothing of it") {
+TEST_CASE("A reset of a vehicle resets its loops and does not affect its neighbours") {
   const auto vehicle = pw::vehicles::flightgoggles();
   for (const auto loop : every_loop) {
     INFO("loop " << static_cast<int>(loop));
@@ -214,7 +216,7 @@ TEST_CASE("A vehicle that is reset starts its loops anew, and its neighbours hea
     fly(other, loop, 9, 20, 9);
     const auto a = rows(fleet, FleetField::velocity), b = rows(other, FleetField::velocity);
     for (std::size_t i = 0; i < 15; ++i) REQUIRE((a[i] == b[i]) == (i / 3 != 2));
-    // after a reset with a seed all is as new
+    // a reset with a seed resets everything
     fleet.reset({}, 7);
     auto fresh = make_fleet<double>(vehicle, 5, seeded(7));
     fly(fleet, loop, 0, 5, 9);
@@ -235,7 +237,7 @@ TEST_CASE("Hover is a fixed point of every loop") {
   }
 }
 
-TEST_CASE("In steady wind velocity and position keep no error") {
+TEST_CASE("In steady wind velocity and position have no steady error") {
   for (const auto loop : {OuterLoop::velocity, OuterLoop::position, OuterLoop::incremental}) {
     INFO("loop " << static_cast<int>(loop));
     auto fleet = make_fleet<double>(pw::vehicles::flightgoggles(), 1, seeded(0, false));
@@ -266,7 +268,7 @@ TEST_CASE("Wind and a weak rotor disturb incremental inversion less than geometr
   REQUIRE(turned[1] < 0.2 * turned[0]);
 }
 
-TEST_CASE("From 1000 random attitudes and rates, noise on, attitude comes home") {
+TEST_CASE("Attitude converges from 1000 random attitudes and rates, with noise") {
   const auto vehicle = pw::vehicles::flightgoggles();
   auto fleet = make_fleet<float>(vehicle, 1000, seeded(8));
   Dice dice(9);
@@ -294,13 +296,13 @@ TEST_CASE("From 1000 random attitudes and rates, noise on, attitude comes home")
   };
   const pw::FleetAttitudeThrust<float> command{level, thrust, {}};
   fleet.step(command, 960 * 2);
-  REQUIRE(tilts().first < 0.1);  // the tilt first, which takes 2 s
+  REQUIRE(tilts().first < 0.1);  // the tilt converges first, in 2 s
   fleet.step(command, 960 * 3);
   REQUIRE(tilts().first < 0.05);
   REQUIRE(tilts().second < 0.05);
 }
 
-TEST_CASE("Gains are the fleet's to set, and what cannot be flown is refused") {
+TEST_CASE("Gains can be set, and invalid commands are rejected") {
   const auto vehicle = pw::vehicles::flightgoggles();
   auto fleet = make_fleet<double>(vehicle, 2);
   auto loops = fleet.outer_loops();
@@ -328,7 +330,7 @@ TEST_CASE("Gains are the fleet's to set, and what cannot be flown is refused") {
   REQUIRE_THROWS_AS(fleet.step(reference), std::invalid_argument);
   REQUIRE(fleet.snapshot() == before);
 
-  auto flat = vehicle;  // rotors on a line: no torque about body x
+  auto flat = vehicle;  // rotors in a line: no torque about body x
   for (auto& rotor : flat.rotors) rotor.position.y = 0.0;
   auto line = make_fleet<double>(flat, 2);
   REQUIRE_THROWS_AS(line.step(pw::FleetPositionCommand<double>{three, {}}), pw::ParameterError);

@@ -1,6 +1,6 @@
-// The randomness of a fleet: a vehicle's bits are its own in any company, and the normals of the
-// lanes are those of each vehicle by itself. Statistical tests use fixed seeds; beside each stands
-// the chance that an ideal generator would fail it.
+// The random numbers of a fleet: a vehicle's do not depend on other vehicles, and the normals of
+// lanes equal those of single vehicles. Statistical tests use fixed seeds; each states the
+// probability that an ideal generator fails it.
 #include <array>
 #include <propwash/fleet/thread_pool.hpp>
 
@@ -31,7 +31,7 @@ pw::VehicleParameters noisy() {
   return vehicle;
 }
 
-/// Rows of all numbers of the vehicles from `first` to `last`.
+/// The rows of vehicles `first` to `last`.
 template <class T>
 std::vector<T> part_of(const pw::Fleet<T>& fleet, std::size_t first, std::size_t last) {
   std::vector<T> part;
@@ -50,13 +50,13 @@ std::vector<T> part_of(const pw::Fleet<T>& fleet, std::size_t first, std::size_t
   return part;
 }
 
-/// A flight of `count` vehicles from `first_id` on, 60 steps in calls of `substeps`.
+/// Simulates `count` vehicles from `first_id` on for 60 steps, in calls of `substeps`.
 template <class T>
-pw::Fleet<T> flown(std::size_t count, std::uint32_t first_id, int substeps = 10,
-                   pw::ExecutorRef executor = {}) {
+pw::Fleet<T> simulated(std::size_t count, std::uint32_t first_id, int substeps = 10,
+                       pw::ExecutorRef executor = {}) {
   auto fleet = make_fleet<T>(noisy(), count, numbered(first_id));
   for (int step = 0; step < 60; step += substeps) {
-    // commands change every ten steps, however these are grouped
+    // commands change every ten steps, for any grouping of calls
     fly(fleet, true, fleet_commands<T>(step / 10, fleet.vehicle(), count, first_id), substeps,
         executor);
   }
@@ -65,24 +65,24 @@ pw::Fleet<T> flown(std::size_t count, std::uint32_t first_id, int substeps = 10,
 
 template <class T>
 void check_company() {
-  const auto all = flown<T>(size, 0);
+  const auto all = simulated<T>(size, 0);
   const auto of_all = [&](std::size_t first, std::size_t last) {
     return part_of(all, first, last);
   };
   const auto everyone = of_all(0, size);
-  // halves that are no whole number of blocks
-  CHECK(same_bits(part_of(flown<T>(101, 0), 0, 101), of_all(0, 101)));
-  CHECK(same_bits(part_of(flown<T>(102, 101), 0, 102), of_all(101, size)));
+  // halves that do not fill whole blocks
+  CHECK(same_bits(part_of(simulated<T>(101, 0), 0, 101), of_all(0, 101)));
+  CHECK(same_bits(part_of(simulated<T>(102, 101), 0, 102), of_all(101, size)));
   for (const std::uint32_t alone : {0u, 6u, 202u}) {
-    CHECK(same_bits(part_of(flown<T>(1, alone), 0, 1), of_all(alone, alone + 1)));
+    CHECK(same_bits(part_of(simulated<T>(1, alone), 0, 1), of_all(alone, alone + 1)));
   }
-  CHECK(same_bits(part_of(flown<T>(size, 0, 1), 0, size), everyone));
-  CHECK(same_bits(part_of(flown<T>(size, 0, 2), 0, size), everyone));
-  CHECK(same_bits(part_of(flown<T>(size, 0, 5), 0, size), everyone));
+  CHECK(same_bits(part_of(simulated<T>(size, 0, 1), 0, size), everyone));
+  CHECK(same_bits(part_of(simulated<T>(size, 0, 2), 0, size), everyone));
+  CHECK(same_bits(part_of(simulated<T>(size, 0, 5), 0, size), everyone));
   pw::ThreadPool pool(2);
-  CHECK(same_bits(part_of(flown<T>(size, 0, 10, pool), 0, size), everyone));
-  // of other ids, other bits
-  CHECK_FALSE(same_bits(part_of(flown<T>(1, 203), 0, 1), of_all(0, 1)));
+  CHECK(same_bits(part_of(simulated<T>(size, 0, 10, pool), 0, size), everyone));
+  // other ids have other noise
+  CHECK_FALSE(same_bits(part_of(simulated<T>(1, 203), 0, 1), of_all(0, 1)));
 }
 
 /// Φ, the distribution function of the standard normal.
@@ -90,7 +90,7 @@ double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
 constexpr std::uint64_t seed = 0x5eed0f0123456789;
 
-/// Six normals of each of N vehicles at a step.
+/// Six normals for each of N vehicles at a step.
 template <class T, int N>
 pw::NormalsOf<pw::Pack<T, N>> drawn(std::uint32_t first_id, std::uint64_t step, Stream stream) {
   std::uint32_t ids[N];
@@ -129,7 +129,7 @@ struct Correlation {
 
 }  // namespace
 
-TEST_CASE("a vehicle's bits are its own, whoever flies with it and who calls", "[fleet]") {
+TEST_CASE("a vehicle's bits do not depend on other vehicles or the executor", "[fleet]") {
   SECTION("in float") { check_company<float>(); }
   SECTION("in double") { check_company<double>(); }
 }
@@ -149,7 +149,7 @@ TEST_CASE("a number of rotors fixed at compile time changes no bit", "[fleet]") 
                   pw::ParameterError);
 }
 
-TEST_CASE("an episode after a reset has noise of its own, a reset with the seed has the same",
+TEST_CASE("an episode after a reset has new noise, after a reset with the seed the same",
           "[fleet]") {
   auto fleet = make_fleet<float>(noisy(), 5, numbered());
   const auto fresh = everything_of(fleet);
@@ -182,7 +182,7 @@ TEST_CASE("the normals of lanes are those of each vehicle", "[fleet][random]") {
   constexpr int lanes = pw::NativePack<float>::lanes;  // normals are drawn in floats
   check_lanes<double, lanes / 2>(bits);
   check_lanes<double, lanes>(bits);
-  // fused or not, within some last bits of a number of order 1
+  // equal to a few last bits of a number of order 1, because of fused operations
   const auto near = [](float z, float one) {
     return std::abs(z - one) <= 1e-6f * std::max(1.0f, std::abs(one));
   };
@@ -190,9 +190,9 @@ TEST_CASE("the normals of lanes are those of each vehicle", "[fleet][random]") {
   check_lanes<float, lanes>(near);
 }
 
-TEST_CASE("normals through lanes are normal", "[fleet][random]") {
-  // moments: 6 deviates below 5, chance 4e-6; 256 cells: below 4.9, 1e-6; Kolmogorov and Smirnov
-  // below 2.7, 9e-7
+TEST_CASE("the normals of lanes follow the normal distribution", "[fleet][random]") {
+  // moments: 6 deviates below 5, probability of failure 4e-6; 256 cells: below 4.9, 1e-6;
+  // Kolmogorov and Smirnov: below 2.7, 9e-7
   constexpr int blocks = 50000;
   std::vector<double> sample;
   for (std::uint64_t n = 0; n < blocks; ++n) {
@@ -229,7 +229,8 @@ TEST_CASE("normals through lanes are normal", "[fleet][random]") {
 }
 
 TEST_CASE("lanes, steps and streams are uncorrelated", "[fleet][random]") {
-  // 36 pairs of components of 9 pairs of draws, twice each: 648 deviates below 5.5, chance 3e-5
+  // 36 pairs of components of 9 pairs of draws, twice each: 648 deviates below 5.5, probability of
+  // failure 3e-5
   constexpr int n = 20000;
   const auto base = [](std::uint64_t k) { return drawn<double, 4>(8, k, Stream::process_noise); };
   std::array<std::array<Correlation, 36>, 9> pairs{};

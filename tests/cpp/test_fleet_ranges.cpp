@@ -1,5 +1,5 @@
-// The ranges of parameters: every number has one, a number beyond it is refused by name, and no
-// vehicle within them leaves the numbers of a float in one step.
+// The ranges of parameters: every number has one, a number outside it is rejected by name, and no
+// vehicle within them overflows float in one step.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -43,7 +43,7 @@ void require_refused_beyond(const Vehicle& sound) {
     INFO(field.name);
     for (int k = 0; k < field.size(); ++k) {
       double& number = field(k / field.columns, k % field.columns);
-      const double kept = number;
+      const double original = number;
       for (const double bad :
            {1.001 * field.largest, 1e300, field.smallest > 0.0 ? 0.999 * field.smallest : 1e300,
             field.smallest > 0.0 ? 1e-310 : 1e308}) {
@@ -53,38 +53,38 @@ void require_refused_beyond(const Vehicle& sound) {
         CHECK(mentions(text, last_part(field.name)));
         CHECK(mentions(text, "expected a magnitude"));
       }
-      number = kept;
+      number = original;
     }
     CHECK(complaint(vehicle).empty());
   }
 }
 
-/// Vehicles from the ends of the ranges and from between them.
+/// Vehicles at the ends of the ranges and between them.
 class Extremes {
  public:
   explicit Extremes(std::uint64_t seed) : dice_(seed) {}
 
-  /// A vehicle that need not be valid.
+  /// A vehicle that may be invalid.
   pw::VehicleParameters vehicle() {
     auto v = pw::vehicles::flightgoggles();
     parallel_ = dice_.uniform(0, 1) < 0.5;
     v.body.mass = between(1e-6, 1e6);
     v.body.gravity = {0.0, 0.0, dice_.uniform(0, 1) < 0.2 ? 0.0 : -between(1e-3, 1e3)};
-    const double least = between(1e-13, 1e6);
-    v.body.inertia = inertia(least);
-    make_rotors(v, least);
+    const double smallest = between(1e-13, 1e6);
+    v.body.inertia = inertia(smallest);
+    make_rotors(v, smallest);
     v.motor.time_constant_up = between(1e-4, 1e3);
     v.motor.time_constant_down = parallel_ ? v.motor.time_constant_up : between(1e-4, 1e3);
     if (!parallel_ && chance() < 0.5) make_motors_unlike(v);
     v.motor.command_delay = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-6, 1e-3);
     v.drag.translational = std::min(1e6, v.body.mass * between(1e-9, 10.0));
-    const double rotational = least * between(1e-9, 4.9);
+    const double rotational = smallest * between(1e-9, 4.9);
     v.drag.rotational = pw::Mat3<double>::diagonal(rotational, rotational, rotational);
     v.rotor_drag.linear =
         parallel_ ? pw::Vec3<double>{} : pw::Vec3<double>{1.0, 1.0, 1.0} * between(1e-3, 100.0);
-    v.rotor_drag.blow_back = parallel_ ? 0.0 : least * between(1e-6, 999.0);
+    v.rotor_drag.blow_back = parallel_ ? 0.0 : smallest * between(1e-6, 999.0);
     v.process_noise.force = std::pow(v.body.mass * between(1e-6, 10.0), 2);
-    v.process_noise.torque = std::pow(least * between(1e-6, 100.0), 2);
+    v.process_noise.torque = std::pow(smallest * between(1e-6, 100.0), 2);
     v.battery.nominal_voltage = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-3, 1e6);
     make_sensors_and_gains(v);
     return v;
@@ -93,7 +93,7 @@ class Extremes {
   pw::Vec3<double> vector(double length) { return dice_.unit_vec3() * length; }
   pw::Quat<double> attitude() { return dice_.unit_quat(); }
   double chance() { return dice_.uniform(0, 1); }
-  /// One of the ends, or a number between them of any order of magnitude.
+  /// One of the ends, or a number of any order of magnitude between them.
   double between(double low, double high) {
     const double which = dice_.uniform(0, 1);
     if (which < 0.25) return low;
@@ -102,12 +102,12 @@ class Extremes {
   }
 
  private:
-  pw::Mat3<double> inertia(double least) {
-    const double large = std::min(1e10, least * between(1.0, 1e6)) * 0.99;
+  pw::Mat3<double> inertia(double smallest) {
+    const double large = std::min(1e10, smallest * between(1.0, 1e6)) * 0.99;
     const bool rod = dice_.uniform(0, 1) < 0.5;
-    const auto principal = rod && large > least
-                               ? pw::Mat3<double>::diagonal(least, large, large)
-                               : pw::Mat3<double>::diagonal(least, least, 1.99 * least);
+    const auto principal = rod && large > smallest
+                               ? pw::Mat3<double>::diagonal(smallest, large, large)
+                               : pw::Mat3<double>::diagonal(smallest, smallest, 1.99 * smallest);
     if (parallel_) return principal;
     auto turned_inertia = turned(dice_.unit_quat(), principal);
     for (int i = 0; i < 3; ++i) {
@@ -116,7 +116,7 @@ class Extremes {
     return turned_inertia;
   }
 
-  void make_rotors(pw::VehicleParameters& v, double least) {
+  void make_rotors(pw::VehicleParameters& v, double smallest) {
     const auto count = static_cast<std::size_t>(2 * (2 + static_cast<int>(dice_.uniform(0, 4.99))));
     v.rotors.resize(count);
     const double full_speed = between(1e-3, 1e6);
@@ -125,10 +125,10 @@ class Extremes {
     const double squares = full_speed * full_speed * static_cast<double>(count);
     const double weight = std::max(1e-6, norm(v.body.gravity));
     const double thrust = v.body.mass * between(std::min(1.2 * weight, 9e3), 9.9e3);
-    const double torque = least * between(1e-15, 1.9e5);
+    const double torque = smallest * between(1e-15, 1.9e5);
     const double arm = std::min(99.0, 0.7 * torque / thrust);
     const double yaw = 0.2 * between(1e-15, 1.0);
-    const double momentum = least * between(1e-6, 999.0);
+    const double momentum = smallest * between(1e-6, 999.0);
     for (std::size_t i = 0; i < count; ++i) {
       auto& rotor = v.rotors[i];
       const double angle = 2.0 * pi() * (static_cast<double>(i) + 0.5) / static_cast<double>(count);
@@ -183,7 +183,7 @@ bool all_finite(const std::vector<T>& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](T x) { return std::isfinite(x); });
 }
 
-/// Steps a fleet of some vehicles once from extreme states. Whether what follows is finite.
+/// Steps a fleet once from extreme states. Returns whether the result is finite.
 template <class T>
 bool stays_finite(Extremes& extremes, const pw::VehicleParameters& vehicle,
                   const pw::FleetOptions& options, bool by_rates) {
@@ -223,7 +223,8 @@ bool stays_finite(Extremes& extremes, const pw::VehicleParameters& vehicle,
 
 }  // namespace
 
-TEST_CASE("every number of a vehicle has a range, a unit or none, and a meaning", "[ranges]") {
+TEST_CASE("every number of a vehicle has a range, a unit if it has one, and a meaning",
+          "[ranges]") {
   const auto check = [](const auto& parameters) {
     for (const auto& field : pw::fields(parameters)) {
       INFO(field.name);
@@ -240,13 +241,12 @@ TEST_CASE("every number of a vehicle has a range, a unit or none, and a meaning"
   check(pw::OuterLoopParameters{});
 }
 
-TEST_CASE("a number beyond its range is refused by name", "[ranges]") {
+TEST_CASE("a number outside its range is rejected by name", "[ranges]") {
   require_refused_beyond(pw::vehicles::flightgoggles());
   require_refused_beyond(pw::vehicles::car());
 }
 
-TEST_CASE("a ratio beyond its range is refused with the parameters that it is made of",
-          "[ranges]") {
+TEST_CASE("a ratio outside its range is rejected with the names of its parameters", "[ranges]") {
   const auto refused = [](void (*make)(pw::VehicleParameters&), const char* ratio,
                           const char* parameter) {
     auto vehicle = pw::vehicles::flightgoggles();
@@ -283,7 +283,7 @@ TEST_CASE("a ratio beyond its range is refused with the parameters that it is ma
           "largest over smallest principal moment", "body.inertia");
 }
 
-TEST_CASE("no vehicle within the ranges leaves the floats in one step", "[ranges]") {
+TEST_CASE("no vehicle within the ranges overflows float in one step", "[ranges]") {
   Extremes extremes(18);
   int accepted = 0;
   for (int trial = 0; trial < 6000; ++trial) {
@@ -304,5 +304,5 @@ TEST_CASE("no vehicle within the ranges leaves the floats in one step", "[ranges
     CHECK(stays_finite<double>(extremes, vehicle, options, by_rates));
   }
   CAPTURE(accepted);
-  CHECK(accepted > 500);  // or the ranges are not looked at
+  CHECK(accepted > 500);  // otherwise the test covers too little of the ranges
 }

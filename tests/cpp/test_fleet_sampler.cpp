@@ -1,4 +1,4 @@
-// Steps are split where a sampler is due, and the bits of the flight stay the same.
+// Calls are split at the steps of samplers, with bit-identical results.
 #include <stdexcept>
 
 #include "catch.hpp"
@@ -8,7 +8,7 @@ namespace pw = propwash;
 
 namespace {
 
-/// Keeps the positions at every `interval`-th step.
+/// Records the positions at every `interval`-th step.
 template <class T>
 class Camera final : public pw::FleetSampler {
  public:
@@ -36,7 +36,7 @@ class Fault final : public pw::FleetSampler {
   void sample(std::uint64_t) override { throw std::runtime_error("no picture"); }
 };
 
-/// With an IMU that splits steps too, delays, noise and a floor that is touched.
+/// With an IMU that splits steps too, delays, noise and ground contact.
 template <class T>
 pw::Fleet<T> equipped() {
   auto vehicle = pw::vehicles::flightgoggles();
@@ -51,7 +51,7 @@ pw::Fleet<T> equipped() {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a sampler is called at its steps and leaves the flight its bits", "", float,
+TEMPLATE_TEST_CASE("a sampler is called at its steps and does not change the flight", "", float,
                    double) {
   using T = TestType;
   const bool rates = GENERATE(true, false);
@@ -61,7 +61,7 @@ TEMPLATE_TEST_CASE("a sampler is called at its steps and leaves the flight its b
   Camera<T> often(sampled, 3), seldom(sampled, 25);
   sampled.attach(often);
   fly(sampled, rates, 0, 1, 11);
-  sampled.attach(seldom);  // at the step that the last call reached
+  sampled.attach(seldom);  // at the step of the last call
   fly(sampled, rates, 1, 8, 11);
   fly(plain, rates, 0, 8, 11);
   CHECK(same_bits(everything_of(sampled), everything_of(plain)));
@@ -69,7 +69,7 @@ TEMPLATE_TEST_CASE("a sampler is called at its steps and leaves the flight its b
 
   REQUIRE(often.steps.size() == 30);
   CHECK(often.steps[1] == 4);
-  CHECK(often.steps.back() == 88);  // it was due before the first step, so it came with it
+  CHECK(often.steps.back() == 88);  // overdue at the first step, so called after it
   CHECK(seldom.steps == std::vector<std::uint64_t>{12, 37, 62, 87});
   std::size_t k = 0;
   for (int call = 0; call < 8; ++call) {
@@ -103,7 +103,7 @@ TEST_CASE("outer loops run at their steps between samples") {
   CHECK(sampled.snapshot() == plain.snapshot());
 }
 
-TEST_CASE("after an exception of a sampler the fleet is at the sample and flies on") {
+TEST_CASE("after a sampler's exception the fleet is at the sample and can continue") {
   auto plain = equipped<double>();
   auto sampled = equipped<double>();
   Fault fault(10);
@@ -118,7 +118,7 @@ TEST_CASE("after an exception of a sampler the fleet is at the sample and flies 
   CHECK(same_bits(rows(sampled, pw::FleetField::position), rows(plain, pw::FleetField::position)));
 }
 
-TEST_CASE("a sampler that fails keeps no other from its sample") {
+TEST_CASE("a sampler that fails does not prevent the others' samples") {
   auto fleet = equipped<double>();
   Fault fault(10);
   Camera<double> camera(fleet, 10);
@@ -140,7 +140,7 @@ TEST_CASE("a copy of a fleet has no samplers") {
   CHECK(camera.steps.size() == 3);
 }
 
-TEST_CASE("samplers go on after a reset with a seed and after restore") {
+TEST_CASE("samplers continue after a reset with a seed and after restore") {
   auto fleet = equipped<double>();
   const auto start = fleet.snapshot();
   Camera<double> camera(fleet, 10);
@@ -183,7 +183,7 @@ TEST_CASE("a sampler may not change the fleet") {
   CHECK(fleet.snapshot() == plain.snapshot());
 }
 
-TEST_CASE("parameters are for vehicles that the fleet has") {
+TEST_CASE("parameters of a vehicle outside the fleet are rejected") {
   auto fleet = equipped<double>();
   const std::vector<pw::VehicleParameters> vehicles(5, fleet.vehicle());
   fleet.set_parameters(pw::EachVehicle{vehicles});

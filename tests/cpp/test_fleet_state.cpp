@@ -1,5 +1,5 @@
-// Snapshots go on bit for bit or are refused; parameters of each vehicle are those of a fleet made
-// with them; how much memory a vehicle takes.
+// Snapshots continue bit for bit or are rejected; individual parameters equal fleets constructed
+// with them; memory per vehicle.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -14,8 +14,7 @@ using pw::VehicleParameters;
 
 namespace {
 
-/// All that a fleet remembers: late actions, dead time, slow IMU, turbulence, wind, battery,
-/// ground.
+/// All state of a fleet: action delay, dead time, slow IMU, turbulence, wind, battery, ground.
 VehicleParameters with_memory() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.command_delay = 0.0046;
@@ -56,29 +55,29 @@ pw::Fleet<T> set_up(const VehicleParameters& vehicle, std::size_t size,
 }
 
 template <class T>
-void check_goes_on(bool rates, bool worn) {
+void check_continues(bool rates, bool reduced) {
   auto fleet = set_up<T>(with_memory(), 7, all_options());
   const std::vector<T> factors{T(0.75), T(1), T(1), T(0.875)};
-  if (worn) fleet.set_rotor_effectiveness(factors);
+  if (reduced) fleet.set_rotor_effectiveness(factors);
   fly(fleet, rates, 0, 13, 7);
   const bool mask[] = {false, true, false, false, false, false, true};
-  fleet.reset({}, {mask, 7});  // so that clocks differ
+  fleet.reset({}, {mask, 7});  // so that the vehicles' times differ
   fly(fleet, rates, 13, 20, 7);
-  const auto kept = fleet.snapshot();
+  const auto saved = fleet.snapshot();
   const auto then = everything_of(fleet);
   fly(fleet, rates, 20, 40, 7);
 
   auto other = make_fleet<T>(with_memory(), 7, all_options(99));
-  if (!worn) other.set_rotor_effectiveness(factors);  // which the snapshot undoes
+  if (!reduced) other.set_rotor_effectiveness(factors);  // which the snapshot resets
   fly(other, !rates, 0, 5, 3);
-  other.restore(kept);
+  other.restore(saved);
   CHECK(same_bits(everything_of(other), then));
-  CHECK(other.snapshot() == kept);
+  CHECK(other.snapshot() == saved);
   fly(other, rates, 20, 40, 7);
   CHECK(same_bits(everything_of(other), everything_of(fleet)));
   CHECK(other.snapshot() == fleet.snapshot());
-  fleet.restore(kept);
-  CHECK(fleet.snapshot() == kept);
+  fleet.restore(saved);
+  CHECK(fleet.snapshot() == saved);
 }
 
 std::string refusal(pw::Fleet<double>& fleet, const std::vector<std::byte>& snapshot) {
@@ -93,7 +92,7 @@ std::string refusal(pw::Fleet<double>& fleet, const std::vector<std::byte>& snap
   return text;
 }
 
-/// Five vehicles like the default one, each with a mass, rotors and gains of its own.
+/// Five variations of the default vehicle, with different mass, rotors and gains.
 std::vector<VehicleParameters> different(std::size_t size) {
   std::vector<VehicleParameters> vehicles(size, pw::vehicles::flightgoggles());
   for (std::size_t i = 0; i < size; ++i) {
@@ -121,7 +120,7 @@ std::string complaint(pw::Fleet<double>& fleet, const std::vector<VehicleParamet
   return {};
 }
 
-bool says(const std::string& text, const char* what) {
+bool mentions(const std::string& text, const char* what) {
   CAPTURE(text, what);
   CHECK(text.find(what) != std::string::npos);
   return text.find(what) != std::string::npos;
@@ -129,16 +128,16 @@ bool says(const std::string& text, const char* what) {
 
 }  // namespace
 
-TEST_CASE("a restored fleet goes on bit for bit, in another object too", "[fleet]") {
+TEST_CASE("a restored fleet continues bit for bit, also in another object", "[fleet]") {
   for (const bool rates : {false, true}) {
-    for (const bool worn : {false, true}) {
-      check_goes_on<float>(rates, worn);
-      check_goes_on<double>(rates, worn);
+    for (const bool reduced : {false, true}) {
+      check_continues<float>(rates, reduced);
+      check_continues<double>(rates, reduced);
     }
   }
 }
 
-TEST_CASE("a snapshot goes on in a fleet of another width of lanes", "[fleet]") {
+TEST_CASE("a snapshot continues in a fleet with another number of lanes", "[fleet]") {
   auto narrow = set_up<double>(with_memory(), 5, all_options());
   fly(narrow, true, 0, 10, 7);
   pw::Fleet<double> wide(with_memory(), 5, all_options(), &wide_kernels);
@@ -148,7 +147,7 @@ TEST_CASE("a snapshot goes on in a fleet of another width of lanes", "[fleet]") 
   CHECK(wide.snapshot() == narrow.snapshot());
 }
 
-TEST_CASE("a snapshot of what is another fleet is refused, and changes nothing", "[fleet]") {
+TEST_CASE("a snapshot of a different fleet is rejected and changes nothing", "[fleet]") {
   const auto vehicle = with_memory();
   const auto options = all_options();
   auto fleet = set_up<double>(vehicle, 3, options);
@@ -162,33 +161,36 @@ TEST_CASE("a snapshot of what is another fleet is refused, and changes nothing",
     fly(other, true, 0, 2, 3);
     return other.snapshot();
   };
-  CHECK(says(refusal(fleet, of([](auto& v, auto&, auto&) { v.body.mass *= 1.01; })), "parameters"));
-  CHECK(says(refusal(fleet, of([](auto&, auto&, auto& n) { n = 4; })), "vehicles = 3, got 4"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.max_action_delay = 3; })), "action"));
-  CHECK(says(refusal(fleet, of([](auto& v, auto&, auto&) { v.motor.command_delay = 0.0; })),
-             "parameters"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.dt = 1.0 / 961.0; })), "dt"));
-  CHECK(
-      says(refusal(fleet, of([](auto&, auto& o, auto&) { o.integrator = pw::Integrator::euler; })),
-           "integrator"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.noise = false; })), "noise"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.floor = 0.0; })), "floor"));
-  CHECK(says(refusal(fleet, of([](auto&, auto& o, auto&) { o.turbulence.altitude = 9.0; })),
-             "turbulence"));
-  CHECK(says(refusal(fleet, make_fleet<float>(vehicle, 3, options).snapshot()), "bytes"));
+  CHECK(mentions(refusal(fleet, of([](auto& v, auto&, auto&) { v.body.mass *= 1.01; })),
+                 "parameters"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto&, auto& n) { n = 4; })), "vehicles = 3, got 4"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto& o, auto&) { o.max_action_delay = 3; })),
+                 "action"));
+  CHECK(mentions(refusal(fleet, of([](auto& v, auto&, auto&) { v.motor.command_delay = 0.0; })),
+                 "parameters"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto& o, auto&) { o.dt = 1.0 / 961.0; })), "dt"));
+  CHECK(mentions(
+      refusal(fleet, of([](auto&, auto& o, auto&) { o.integrator = pw::Integrator::euler; })),
+      "integrator"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto& o, auto&) { o.noise = false; })), "noise"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto& o, auto&) { o.floor = 0.0; })), "floor"));
+  CHECK(mentions(refusal(fleet, of([](auto&, auto& o, auto&) { o.turbulence.altitude = 9.0; })),
+                 "turbulence"));
+  CHECK(mentions(refusal(fleet, make_fleet<float>(vehicle, 3, options).snapshot()), "bytes"));
 
   auto bytes = fleet.snapshot();
-  CHECK(says(refusal(fleet, {}), "0 bytes"));
-  CHECK(says(refusal(fleet, {bytes.begin(), bytes.begin() + 20}), "20 bytes"));
-  CHECK(says(refusal(fleet, {bytes.begin(), bytes.end() - 1}), "bytes"));
+  CHECK(mentions(refusal(fleet, {}), "0 bytes"));
+  CHECK(mentions(refusal(fleet, {bytes.begin(), bytes.begin() + 20}), "20 bytes"));
+  CHECK(mentions(refusal(fleet, {bytes.begin(), bytes.end() - 1}), "bytes"));
   auto longer = bytes;
   longer.push_back(std::byte{0});
-  CHECK(says(refusal(fleet, longer), "bytes"));
+  CHECK(mentions(refusal(fleet, longer), "bytes"));
   bytes[0] = std::byte{'x'};
-  CHECK(says(refusal(fleet, bytes), "other bytes"));
+  CHECK(mentions(refusal(fleet, bytes), "other bytes"));
 }
 
-TEST_CASE("a snapshot whose numbers reach out of the fleet's memory is refused", "[fleet]") {
+TEST_CASE("a snapshot with values that would index outside the fleet's memory is rejected",
+          "[fleet]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   pw::FleetOptions options;
   options.max_action_delay = 4;
@@ -201,8 +203,8 @@ TEST_CASE("a snapshot whose numbers reach out of the fleet's memory is refused",
     std::memcpy(bytes.data() + second + offset, &value, sizeof value);
     return bytes;
   };
-  CHECK(says(refusal(fleet, with(4, std::uint64_t{1})), "vehicle 1"));
-  CHECK(says(refusal(fleet, with(12, std::uint32_t{5})), "at most 4 steps"));
+  CHECK(mentions(refusal(fleet, with(4, std::uint64_t{1})), "vehicle 1"));
+  CHECK(mentions(refusal(fleet, with(12, std::uint32_t{5})), "at most 4 steps"));
   CHECK_NOTHROW(fleet.restore(with(12, std::uint32_t{4})));
 }
 
@@ -216,7 +218,8 @@ TEST_CASE("a state that is not finite, or an attitude of zero, changes no vehicl
     CHECK_THROWS_AS(fleet.reset(bad), std::invalid_argument);
     CHECK_THROWS_AS(fleet.reset(bad, 3), std::invalid_argument);
     CHECK(fleet.snapshot() == before);
-    CHECK_NOTHROW(fleet.set_state(bad, {mask, 5}));  // it is vehicle 1's, which is left out
+    CHECK_NOTHROW(fleet.set_state(
+        bad, {mask, 5}));  // the bad value is that of vehicle 1, which is not selected
     fleet.restore(before);
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -247,7 +250,7 @@ TEST_CASE("a state that is not finite, or an attitude of zero, changes no vehicl
   refused(state);
 }
 
-TEST_CASE("attitudes of any length are taken as unit quaternions", "[fleet]") {
+TEST_CASE("attitudes of any length are normalised", "[fleet]") {
   auto fleet = make_fleet<float>(pw::vehicles::flightgoggles(), 3);
   const std::vector<float> long_ones{2, 0, 0, 0, 0, 0, 3e-3f, 0, 0, 1e18f, 1e18f, 0};
   pw::FleetState<float> state;
@@ -257,12 +260,12 @@ TEST_CASE("attitudes of any length are taken as unit quaternions", "[fleet]") {
   const float half = 0.70710678f;
   const std::vector<float> unit{1, 0, 0, 0, 0, 0, 1, 0, 0, half, half, 0};
   for (std::size_t i = 0; i < 12; ++i) CHECK(q[i] == Approx(unit[i]).margin(1e-7));
-  state.attitude = q;  // what is of unit length keeps its bits
+  state.attitude = q;  // unit quaternions keep their bits
   fleet.set_state(state);
   CHECK(same_bits(rows(fleet, FleetField::attitude), q));
 }
 
-TEST_CASE("a fleet warns of steps too long for any of its vehicles' motors", "[fleet]") {
+TEST_CASE("a fleet warns of steps that are too long for the motors of any vehicle", "[fleet]") {
   pw::FleetOptions options;
   options.dt = 0.01;
   auto fleet = make_fleet<float>(pw::vehicles::flightgoggles(), 3, options);
@@ -278,15 +281,15 @@ TEST_CASE("a fleet warns of steps too long for any of its vehicles' motors", "[f
   CHECK(!make_fleet<float>(pw::vehicles::flightgoggles(), 3, options).warning().empty());
 }
 
-TEST_CASE("vehicles with parameters of their own are fleets made with those", "[fleet]") {
+TEST_CASE("vehicles with individual parameters equal fleets constructed with them", "[fleet]") {
   constexpr std::size_t size = 5;
   const auto vehicles = different(size);
   pw::FleetOptions options;
   options.seed = 4;
   auto fleet = make_fleet<double>(vehicles[0], size, options);
-  CHECK_FALSE(fleet.has_own_parameters());
+  CHECK_FALSE(fleet.has_individual_parameters());
   fleet.set_parameters(pw::EachVehicle{vehicles});
-  CHECK(fleet.has_own_parameters());
+  CHECK(fleet.has_individual_parameters());
   fleet.reset({}, options.seed);
   const auto hover = rows(fleet, FleetField::rotor_speeds);
   const auto biases = rows(fleet, FleetField::gyroscope_bias);
@@ -294,7 +297,7 @@ TEST_CASE("vehicles with parameters of their own are fleets made with those", "[
   const auto position = rows(fleet, FleetField::position);
   const auto rates = rows(fleet, FleetField::body_rates);
   for (std::size_t i = 0; i < size; ++i) {
-    // all of the fleet like vehicle i: of its vehicles, the one with the same id
+    // a fleet of copies of vehicle i: compare the one with the same id
     auto alike = make_fleet<double>(vehicles[i], size, options);
     CHECK(rows(alike, FleetField::rotor_speeds)[4 * i] == hover[4 * i]);
     CHECK(rows(alike, FleetField::gyroscope_bias)[3 * i] == biases[3 * i]);
@@ -308,39 +311,39 @@ TEST_CASE("vehicles with parameters of their own are fleets made with those", "[
   }
 }
 
-TEST_CASE("parameters given to some are those given to all, the others' being theirs", "[fleet]") {
+TEST_CASE("setting the parameters of some vehicles equals setting those of all", "[fleet]") {
   constexpr std::size_t size = 7;
-  auto some = make_fleet<float>(pw::vehicles::flightgoggles(), size);
+  auto partial = make_fleet<float>(pw::vehicles::flightgoggles(), size);
   auto all = make_fleet<float>(pw::vehicles::flightgoggles(), size);
   std::vector<VehicleParameters> vehicles(size, pw::vehicles::flightgoggles());
   const auto heavier = different(size);
-  // the first time for the fleet, then again, the last vehicle (and padding) with it
+  // first after construction, then again, including the last vehicle and the padding
   for (const auto& chosen : {std::vector<std::size_t>{1, 4}, {0, 4, 6}, {5}}) {
     for (const std::size_t i : chosen) {
       vehicles[i] = heavier[i];
       vehicles[i].motor.speed_max *= 1.0 + 0.01 * static_cast<double>(chosen.size());
     }
-    some.set_parameters(pw::EachVehicle{vehicles}, {chosen.data(), chosen.size()});
+    partial.set_parameters(pw::EachVehicle{vehicles}, {chosen.data(), chosen.size()});
     all.set_parameters(pw::EachVehicle{vehicles});
-    some.reset();
+    partial.reset();
     all.reset();
-    fly(some, true, 0, 5, 10);
+    fly(partial, true, 0, 5, 10);
     fly(all, true, 0, 5, 10);
-    CHECK(same_bits(everything_of(some), everything_of(all)));
+    CHECK(same_bits(everything_of(partial), everything_of(all)));
   }
-  // one that cannot be changes none
+  // an invalid one changes nothing
   auto bad = vehicles;
   bad[2].body.mass *= 1.1;
   bad[3].body.mass = -1.0;
   const std::vector<std::size_t> chosen{2, 3};
-  CHECK_THROWS_AS(some.set_parameters(pw::EachVehicle{bad}, {chosen.data(), chosen.size()}),
+  CHECK_THROWS_AS(partial.set_parameters(pw::EachVehicle{bad}, {chosen.data(), chosen.size()}),
                   pw::ParameterError);
-  fly(some, true, 0, 5, 10);
+  fly(partial, true, 0, 5, 10);
   fly(all, true, 0, 5, 10);
-  CHECK(same_bits(everything_of(some), everything_of(all)));
+  CHECK(same_bits(everything_of(partial), everything_of(all)));
 }
 
-TEST_CASE("parameters that cannot be are refused with the vehicle's number", "[fleet]") {
+TEST_CASE("invalid parameters are rejected with the vehicle's index", "[fleet]") {
   constexpr std::size_t size = 5;
   auto fleet = make_fleet<double>(pw::vehicles::flightgoggles(), size);
   auto whole = make_fleet<double>(pw::vehicles::flightgoggles(), size);
@@ -349,10 +352,10 @@ TEST_CASE("parameters that cannot be are refused with the vehicle's number", "[f
   whole.set_parameters(pw::EachVehicle{good});
   const auto refused = [&](auto&& change, const char* what) {
     auto bad = good;
-    bad[1].body.mass *= 1.01;  // good, and not to be taken either
+    bad[1].body.mass *= 1.01;  // valid, but must not be applied either
     change(bad[3]);
     const auto text = complaint(fleet, bad);
-    return says(text, "vehicle 3") && says(text, what);
+    return mentions(text, "vehicle 3") && mentions(text, what);
   };
   CHECK(refused([](auto& v) { v.body.mass = -1.0; }, "body.mass = -1"));
   CHECK(refused([](auto& v) { v.body.mass = std::nan(""); }, "body.mass = nan"));
@@ -360,14 +363,15 @@ TEST_CASE("parameters that cannot be are refused with the vehicle's number", "[f
   CHECK(refused([](auto& v) { v.motor.command_delay = 0.01; }, "motor.command_delay"));
   CHECK(refused([](auto& v) { v.imu.rate = 100.0; }, "imu.rate = 100"));
   CHECK(refused([](auto& v) { v.battery.nominal_voltage = 3.0; }, "battery.nominal_voltage"));
-  CHECK(refused([](auto& v) { v.rotors.pop_back(); }, "rotors, their number = 3"));
+  CHECK(refused([](auto& v) { v.rotors.pop_back(); }, "number of rotors = 3"));
   CHECK(refused([](auto& v) { v.rate_controller.gyroscopic_term = false; }, "gyroscopic_term"));
   fly(fleet, true, 0, 10, 5);
   fly(whole, true, 0, 10, 5);
   CHECK(same_bits(everything_of(fleet), everything_of(whole)));
 }
 
-TEST_CASE("one rotor of one vehicle tilted: the fleet keeps its state and goes on", "[fleet]") {
+TEST_CASE("after tilting one rotor of one vehicle, the fleet keeps its state and continues",
+          "[fleet]") {
   for (const int rotors : {4, 6}) {
     constexpr std::size_t size = 5;
     auto vehicle = rotors == 4 ? with_memory() : ring_of(6);
@@ -390,7 +394,7 @@ TEST_CASE("one rotor of one vehicle tilted: the fleet keeps its state and goes o
       CHECK(a[k] == Approx(b[k]).epsilon(0).margin(1e-11));
     }
     CHECK(std::abs(a[6] - b[6]) > 1e-3);
-    // and back
+    // and back again
     vehicles[2] = vehicle;
     const auto tilted = fleet.snapshot();
     fleet.set_parameters(pw::EachVehicle{vehicles});
@@ -399,7 +403,8 @@ TEST_CASE("one rotor of one vehicle tilted: the fleet keeps its state and goes o
   }
 }
 
-TEST_CASE("a vehicle whose own rotors cannot command rates stops that command", "[fleet]") {
+TEST_CASE("a vehicle whose rotors cannot control rates makes the fleet reject rate commands",
+          "[fleet]") {
   auto fleet = make_fleet<double>(pw::vehicles::flightgoggles(), 3);
   std::vector<VehicleParameters> vehicles(3, pw::vehicles::flightgoggles());
   for (auto& rotor : vehicles[1].rotors) rotor.position.y = 0.0;
@@ -410,8 +415,8 @@ TEST_CASE("a vehicle whose own rotors cannot command rates stops that command", 
   CHECK(fleet.steps() == 1);
 }
 
-TEST_CASE("a vehicle takes no more memory than is promised", "[fleet]") {
-  // float, controller and sensors included; a thousand megabytes for a million with their own
+TEST_CASE("the memory per vehicle is as documented", "[fleet]") {
+  // float, with controller and sensors; with individual parameters, 1000 MB for a million vehicles
   auto fleet = make_fleet<float>(pw::vehicles::flightgoggles(), 100000);
   CHECK(fleet.bytes_per_vehicle() <= 450.0);
   CHECK(fleet.bytes_per_vehicle() > 100.0);

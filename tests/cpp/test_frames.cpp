@@ -1,6 +1,6 @@
 /// @file
-/// Converters between conventions: the table that the Python test reads too, and the laws that make
-/// a conversion one: the equations of motion hold in either convention.
+/// Conversions between conventions: against a table that the Python test shares, and the equations
+/// of motion hold in both conventions.
 
 #include <fstream>
 #include <map>
@@ -23,7 +23,7 @@ using pw::Vec3;
 
 namespace {
 
-/// Where a number comes from, and its sign: tests/data/frames.csv.
+/// The source component and the sign of each number: tests/data/frames.csv.
 class Changes {
  public:
   Changes() {
@@ -57,7 +57,7 @@ class Changes {
   std::size_t used_ = 0;
 };
 
-/// A vehicle of which no two numbers are alike.
+/// A vehicle whose numbers all differ.
 pw::VehicleParameters numbered() {
   auto vehicle = pw::vehicles::crazyflie();
   vehicle.rotors.resize(1);
@@ -70,8 +70,8 @@ pw::VehicleParameters numbered() {
   return vehicle;
 }
 
-/// A general vehicle of FRD body axes in an NED world. Blow-back is left out: its equation names
-/// the axis that points up.
+/// A general vehicle with FRD body axes in an NED world. Without blow-back, whose equation depends
+/// on the axis that points up.
 pw::VehicleParameters frd_vehicle() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.inertia = {{0.005, 2e-4, -3e-4, 2e-4, 0.006, 1e-4, -3e-4, 1e-4, 0.009}};
@@ -134,7 +134,7 @@ TEST_CASE("every number of a vehicle, state and reading is converted by the tabl
   CHECK(changes.used() == 31);
 }
 
-TEST_CASE("attitudes turn the same vectors in either convention", "[frames]") {
+TEST_CASE("attitudes rotate the same vectors in both conventions", "[frames]") {
   Dice dice(4);
   for (int n = 0; n < 50; ++n) {
     const auto q = dice.unit_quat();
@@ -148,12 +148,12 @@ TEST_CASE("attitudes turn the same vectors in either convention", "[frames]") {
     CHECK(xyzw[3] == q.w);
     CHECK(pw::xyzw_to_wxyz(xyzw).y == q.y);
   }
-  // level with the nose north is the identity in NED, a quarter turn from east in ENU
+  // level and heading north is the identity in NED and a yaw of 90 degrees in ENU
   const auto north = pw::quaternion_ned_frd_to_enu_flu(Quat<double>::identity());
   CHECK(std::abs(pw::rotate(north, Vec3<double>{1, 0, 0}).y - 1.0) < 1e-15);
 }
 
-TEST_CASE("the equations of motion hold in either convention", "[frames]") {
+TEST_CASE("the equations of motion hold in both conventions", "[frames]") {
   using Input = pw::MulticopterInput<double, 4>;
   const auto frd = frd_vehicle();
   const auto flu = pw::ned_frd_to_enu_flu(frd);
@@ -182,7 +182,7 @@ TEST_CASE("the equations of motion hold in either convention", "[frames]") {
     CHECK(std::abs(found.attitude.w - expected.attitude.w) < 1e-13);
     CHECK(std::abs(found.attitude.z - expected.attitude.z) < 1e-13);
 
-    // and what the sensor reads
+    // and the sensor's reading
     const auto read = [](const auto& vehicle, const auto& model, const auto& x, const auto& in) {
       const auto imu = pw::make_imu_device<double>(vehicle.imu);
       const auto acceleration_B = multicopter_derivative(model, x, in).body_rates;
@@ -190,15 +190,16 @@ TEST_CASE("the equations of motion hold in either convention", "[frames]") {
           specific_force_at_sensor(imu, specific_force(model, x, in), x.body_rates, acceleration_B),
           angular_rate_at_sensor(imu, x.body_rates), 0.0};
     };
-    const auto theirs = pw::frd_to_flu(read(frd, frd_model, state, input));
-    const auto ours = read(flu, flu_model, moved, turned);
-    CHECK(distance(ours.specific_force, theirs.specific_force) < 1e-9);
-    CHECK(distance(ours.angular_rate, theirs.angular_rate) < 1e-13);
+    const auto frd_reading = pw::frd_to_flu(read(frd, frd_model, state, input));
+    const auto flu_reading = read(flu, flu_model, moved, turned);
+    CHECK(distance(flu_reading.specific_force, frd_reading.specific_force) < 1e-9);
+    CHECK(distance(flu_reading.angular_rate, frd_reading.angular_rate) < 1e-13);
   }
 }
 
-TEST_CASE("a vehicle of another convention is refused with what to do, and then flies",
-          "[frames][validate]") {
+TEST_CASE(
+    "a vehicle in another convention is rejected with instructions, and valid after conversion",
+    "[frames][validate]") {
   auto frd = frd_vehicle();
   frd.body.gravity = {0.0, 0.0, 9.81};
   for (auto& rotor : frd.rotors) rotor.axis = {0.0, 0.0, -1.0};
@@ -213,7 +214,7 @@ TEST_CASE("a vehicle of another convention is refused with what to do, and then 
   const auto text = message(frd);
   for (const char* part :
        {"thrust along body z at motor.speed_max = -36.97", "body z points up", "ned_frd_to_enu_flu",
-        "propwash.frames", "body.gravity[2] = 9.81", "the world's z points up"}) {
+        "propwash.frames", "body.gravity[2] = 9.81", "world z points up"}) {
     INFO(part << " in " << text);
     CHECK(text.find(part) != std::string::npos);
   }

@@ -21,7 +21,7 @@ constexpr double radian() { return 0.017453292519943295; }
 
 }  // namespace
 
-TEST_CASE("from the Earth to degrees and back", "[gnss]") {
+TEST_CASE("geodetic coordinates convert to Earth-centred ones and back", "[gnss]") {
   for (double latitude = -90.0; latitude <= 90.0; latitude += 7.5) {
     for (double longitude = -175.0; longitude < 180.0; longitude += 25.0) {
       for (const double altitude : {-5000.0, 0.0, 100.0, 12000.0}) {
@@ -45,7 +45,7 @@ TEST_CASE("poles and equator lie on the axes of the ellipsoid", "[gnss]") {
   CHECK(pw::to_earth({0.0, 0.5 * pi(), 10.0}).y == Approx(6378147.0));
 }
 
-TEST_CASE("local coordinates go out and come back", "[gnss]") {
+TEST_CASE("local coordinates convert to geodetic ones and back", "[gnss]") {
   Dice dice(701);
   for (int n = 0; n < 200; ++n) {
     const pw::EarthFrame frame{
@@ -82,7 +82,7 @@ TEST_CASE("north is up the meridian, east along the parallel, up is up", "[gnss]
   }
 }
 
-TEST_CASE("the antenna rides on the body", "[gnss]") {
+TEST_CASE("the antenna moves with the body", "[gnss]") {
   Dice dice(702);
   pw::GnssParameters<double> gnss;
   gnss.position = dice.vec3(0.2);
@@ -90,7 +90,7 @@ TEST_CASE("the antenna rides on the body", "[gnss]") {
     const Vec position_W = dice.vec3(10.0), velocity_W = dice.vec3(5.0), rates_B = dice.vec3(3.0);
     const auto q_WB = dice.unit_quat();
     const auto now = pw::antenna_motion(gnss, position_W, velocity_W, q_WB, rates_B);
-    // a little later, by a turn about the rates: the difference is the velocity
+    // after a small rotation by the rates: the difference gives the velocity
     const double dt = 1e-6;
     const double rate = norm(rates_B);
     const auto turn = pw::from_axis_angle(rates_B * (1.0 / rate), rate * dt);
@@ -100,7 +100,7 @@ TEST_CASE("the antenna rides on the body", "[gnss]") {
   }
 }
 
-TEST_CASE("a fix adds its bias, and noise as its density and rate say", "[gnss]") {
+TEST_CASE("a fix adds its bias and noise of its density and rate", "[gnss]") {
   const auto gnss = pw::typical_gnss();
   const pw::GnssReading<double> truth{{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}};
   const Vec bias{0.1, 0.2, 0.3}, one{1.0, 1.0, 1.0}, none{};
@@ -118,11 +118,11 @@ TEST_CASE("the bias of two half steps has the law of one step", "[gnss]") {
     const pw::GaussMarkovParameters<double> process{4.7, 1100.0};
     const auto whole = pw::make_gauss_markov_step(process, dt);
     const auto half = pw::make_gauss_markov_step(process, 0.5 * dt);
-    const double kept = 1.0 - half.decay;
-    CHECK(1.0 - whole.decay == Approx(kept * kept).epsilon(1e-14));
-    const double added = (1.0 + kept * kept) * half.noise * half.noise;
+    const double retained = 1.0 - half.decay;
+    CHECK(1.0 - whole.decay == Approx(retained * retained).epsilon(1e-14));
+    const double added = (1.0 + retained * retained) * half.noise * half.noise;
     CHECK(whole.noise * whole.noise == Approx(added).epsilon(1e-12));
-    // stationary: what decays is what is added
+    // stationary: decay and added noise balance
     const double lost = whole.decay * (2.0 - whole.decay) * 4.7 * 4.7;
     CHECK(whole.noise * whole.noise == Approx(lost).epsilon(1e-12));
   }
@@ -131,9 +131,9 @@ TEST_CASE("the bias of two half steps has the law of one step", "[gnss]") {
   CHECK(constant.noise == 0.0);
 }
 
-TEST_CASE("the bias keeps its variance and forgets in its correlation time", "[gnss]") {
-  // 8000 runs that start in the stationary law: the mean square has a relative standard deviation
-  // of sqrt(2 / runs), the correlation one of sqrt((1 + rho^2) / runs)
+TEST_CASE("the bias keeps its variance and decorrelates in its correlation time", "[gnss]") {
+  // 8000 runs from the stationary distribution: the relative standard deviation of the mean square
+  // is sqrt(2 / runs), that of the correlation sqrt((1 + rho^2) / runs)
   constexpr int runs = 8000;
   const pw::GaussMarkovParameters<double> process{3.0, 50.0};
   const double dt = 1.7;
@@ -160,33 +160,33 @@ TEST_CASE("the bias keeps its variance and forgets in its correlation time", "[g
   CHECK(std::abs(both / variance - rho) < 4.0 * std::sqrt((1.0 + rho * rho) / runs));
 }
 
-TEST_CASE("a float keeps the bias where steps are tiny", "[gnss]") {
+TEST_CASE("float keeps the bias for tiny steps", "[gnss]") {
   const auto step = pw::make_gauss_markov_step({4.7, 1100.0}, 1e-3);
   const pw::GaussMarkovStep<float> single{static_cast<float>(step.decay),
                                           static_cast<float>(step.noise)};
-  const double kept = 1.0 - static_cast<double>(single.decay);
-  const double variance =
-      static_cast<double>(single.noise) * static_cast<double>(single.noise) / (1.0 - kept * kept);
+  const double retained = 1.0 - static_cast<double>(single.decay);
+  const double variance = static_cast<double>(single.noise) * static_cast<double>(single.noise) /
+                          (1.0 - retained * retained);
   CHECK(std::sqrt(variance) == Approx(4.7).epsilon(1e-6));
 }
 
-TEST_CASE("lanes have biases of their own", "[gnss]") {
+TEST_CASE("lanes have independent biases", "[gnss]") {
   const auto step = pw::make_gauss_markov_step({4.7, 1100.0}, 1.0);
   const Pair moved = pw::gauss_markov_next(step, Pair(1.0, -2.0), Pair(0.3, 0.4));
   CHECK(first(moved) == pw::gauss_markov_next(step, 1.0, 0.3));
   CHECK(second(moved) == pw::gauss_markov_next(step, -2.0, 0.4));
 }
 
-TEST_CASE("the normals of a sample are its own", "[gnss]") {
+TEST_CASE("each sample has its own normals", "[gnss]") {
   const pw::SampleNoise noise{5, 7, 100, 16};
   double all[60], part[24];
   noise.draw(3, 0, 60, all);
   noise.draw(3, 24, 24, part);
   for (std::size_t i = 0; i < 24; ++i) CHECK(part[i] == all[24 + i]);
-  // the first six are those of the stream itself
+  // the first six are those of the stream
   const auto six = pw::six_normals(5, 103, 7, static_cast<pw::Stream>(16));
   for (int i = 0; i < 6; ++i) CHECK(all[i] == static_cast<double>(six[i]));
-  // few of many
+  // the first few of many
   const pw::NoiseBlock wanted[] = {{3, 0}, {3, 9}, {4, 2}, {5, 2}, {3, 1}, {3, 2}};
   pw::SixNormals some[6];
   noise.draw_blocks(6, wanted, some);
@@ -198,7 +198,7 @@ TEST_CASE("the normals of a sample are its own", "[gnss]") {
             of_vehicle[6 * wanted[w].block + static_cast<std::size_t>(i)]);
     }
   }
-  // vehicle 3 of a fleet that begins at 100 is vehicle 0 of one that begins at 103
+  // vehicle 3 of a fleet with first id 100 is vehicle 0 of one with first id 103
   double other[60];
   pw::SampleNoise{5, 7, 103, 16}.draw(0, 0, 60, other);
   for (int i = 0; i < 60; ++i) CHECK(other[i] == all[i]);

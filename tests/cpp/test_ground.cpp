@@ -1,4 +1,5 @@
-// The ground: what falls on it stops and stays until thrust lifts it; nothing else is touched.
+// The ground: a falling vehicle stops and stays until thrust lifts it; other vehicles are
+// unaffected.
 #include <limits>
 #include <propwash/model/ground.hpp>
 #include <propwash/vehicle/vehicles.hpp>
@@ -18,7 +19,7 @@ namespace {
 using Uav = pw::Multicopter<4>;
 constexpr double dt = 1.0 / 960;
 
-/// One step of a vehicle above ground; says whether it met the ground.
+/// Steps a vehicle above ground; returns whether it touched the ground.
 bool step(Uav& uav, double speed, double floor) {
   uav.step(pw::RotorSpeeds<4>{{speed, speed, speed, speed}}, dt);
   auto state = uav.state();
@@ -66,7 +67,7 @@ TEST_CASE("a falling vehicle stops at the plane and stays", "[ground]") {
     for (int n = 0; n < 960; ++n) {
       contacts += step(uav, 0.0, floor) ? 1 : 0;
       const auto now = uav.state();
-      // explicit Euler moves by the velocity before the step and so falls in every second one
+      // explicit Euler uses the velocity before the step and so falls in every second one
       REQUIRE(now.velocity.z >= -9.81 * dt);
       REQUIRE(distance(now.position, landed.position) == 0.0);
       REQUIRE(turn_between(now.attitude, landed.attitude) < 1e-13);
@@ -86,7 +87,7 @@ TEST_CASE("thrust below weight does not lift, thrust above weight does", "[groun
   CHECK(uav.state().velocity.z > 0.0);
   CHECK_FALSE(step(uav, 1.05 * hover, 0.0));
 
-  // once off the ground it flies as if there were none
+  // off the ground, it has no effect
   Uav free = uav;
   for (int n = 0; n < 200; ++n) {
     CHECK_FALSE(step(uav, 1.05 * hover, 0.0));
@@ -126,7 +127,7 @@ TEST_CASE("contact in one lane leaves the other alone", "[ground]") {
   }
 }
 
-TEST_CASE("no number and no floor are no contact", "[ground]") {
+TEST_CASE("NaN and an infinitely deep floor give no contact", "[ground]") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const auto contact = [](double height, double floor) {

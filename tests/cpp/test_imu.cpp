@@ -14,7 +14,7 @@ namespace {
 using Uav = pw::Multicopter<4>;
 constexpr double dt = 1.0 / 960;
 
-/// A vehicle without gravity and drag: rotors off, it turns for ever.
+/// A vehicle without gravity and drag, rotors off, which rotates for ever.
 pw::VehicleParameters adrift() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.gravity = {};
@@ -52,32 +52,32 @@ TEST_CASE("in hover the accelerometer reads g upwards, whatever the heading", "[
   }
 }
 
-TEST_CASE("a lever arm feels the centripetal acceleration", "[imu]") {
+TEST_CASE("a lever arm adds the centripetal acceleration", "[imu]") {
   auto vehicle = adrift();
   vehicle.imu.position = {0.2, -0.1, 0.05};
   Uav uav(vehicle, quiet());
   const auto& p = vehicle.imu.position;
   const double w = 7.0;
   // about each principal axis rotation is constant: -w^2 times the distance from the axis
-  const pw::Vec3<double> felt[3] = {{0.0, -w * w * p.y, -w * w * p.z},
-                                    {-w * w * p.x, 0.0, -w * w * p.z},
-                                    {-w * w * p.x, -w * w * p.y, 0.0}};
+  const pw::Vec3<double> expected_force[3] = {{0.0, -w * w * p.y, -w * w * p.z},
+                                              {-w * w * p.x, 0.0, -w * w * p.z},
+                                              {-w * w * p.x, -w * w * p.y, 0.0}};
   for (int axis = 0; axis < 3; ++axis) {
     pw::Vec3<double> rates;
     rates[axis] = w;
     uav.reset(spinning(rates));
     for (int n = 0; n < 100; ++n) uav.step(pw::RotorSpeeds<4>{}, dt);
-    CHECK(distance(uav.imu().specific_force, felt[axis]) <= 1e-10);
+    CHECK(distance(uav.imu().specific_force, expected_force[axis]) <= 1e-10);
     CHECK(distance(uav.imu().angular_rate, rates) <= 1e-12);
   }
 }
 
-TEST_CASE("a lever arm feels the tangential acceleration", "[imu]") {
+TEST_CASE("a lever arm adds the tangential acceleration", "[imu]") {
   auto vehicle = adrift();
   vehicle.imu.position = {0.2, -0.1, 0.05};
   Uav uav(vehicle, quiet());
   uav.reset(spinning({}));
-  // two rotors of one spin, opposite each other: a torque about z alone, of aerodynamics and motors
+  // two opposite rotors with the same spin: aerodynamic and motor torque about z only
   const pw::RotorSpeeds<4> yaw{{{1000.0, 0.0, 1000.0, 0.0}}};
   double before = 0.0;
   const double h = 1e-5;
@@ -95,8 +95,8 @@ TEST_CASE("a lever arm feels the tangential acceleration", "[imu]") {
   CHECK(reading.y == Approx(alpha * p.x - w * w * p.y).epsilon(1e-6));
 }
 
-TEST_CASE("a sensor at the lever arm's end reads the acceleration of that point", "[imu]") {
-  // any motion: the second difference of the point's path, less gravity, in body axes
+TEST_CASE("a sensor with a lever arm reads the acceleration of its position", "[imu]") {
+  // for any motion: the second difference of the point's path minus gravity, in body axes
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.imu.position = {0.1, 0.2, -0.15};
   Uav uav(vehicle, quiet());
@@ -119,7 +119,7 @@ TEST_CASE("a sensor at the lever arm's end reads the acceleration of that point"
   CHECK(distance(reading, rotate_inverse(q, acceleration - vehicle.body.gravity)) <= 1e-4);
 }
 
-TEST_CASE("a turned sensor reads the same vectors in its own axes, a scaled one scaled", "[imu]") {
+TEST_CASE("a rotated sensor reads the same vectors in its axes, a scaled one scaled", "[imu]") {
   Dice dice(72);
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.imu.position = {0.1, 0.0, 0.02};
@@ -142,7 +142,7 @@ TEST_CASE("a turned sensor reads the same vectors in its own axes, a scaled one 
   }
 }
 
-TEST_CASE("the rate controller reads a turned sensor in body axes", "[imu]") {
+TEST_CASE("the rate controller transforms a rotated sensor's readings to body axes", "[imu]") {
   Dice dice(73);
   auto other = pw::vehicles::flightgoggles();
   other.imu.attitude = dice.unit_quat();
@@ -199,7 +199,7 @@ TEST_CASE("range alone limits without rounding", "[imu]") {
   CHECK(distance(uav.imu().angular_rate, plain.imu().angular_rate) == 0.0);
 }
 
-TEST_CASE("a slow sensor holds its reading and tells when it took it", "[imu]") {
+TEST_CASE("a slow sensor holds its reading and reports its time", "[imu]") {
   for (const double rate : {100.0, 240.0, 333.3, 700.0}) {
     INFO(rate << " Hz");
     auto vehicle = pw::vehicles::flightgoggles();
@@ -219,7 +219,7 @@ TEST_CASE("a slow sensor holds its reading and tells when it took it", "[imu]") 
         ++readings;
         CHECK(now.time == fast.time());
         CHECK(distance(now.specific_force, fast.imu().specific_force) == 0.0);
-        // at a physics step within one of the due time, none lost, none early
+        // at a physics step within one step of the due time, none lost, none early
         CHECK(now.time >= readings / rate - 1e-6);
         CHECK(now.time < readings / rate + dt * 1.001);
         held = now;
@@ -230,7 +230,7 @@ TEST_CASE("a slow sensor holds its reading and tells when it took it", "[imu]") 
     }
     CHECK(std::abs(readings - 4.0 * rate) <= 1.0);
   }
-  // a sensor that could measure faster than the physics reads every step
+  // a sensor faster than the physics samples in every step
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.imu.rate = 2000.0;
   Uav uav(vehicle, quiet());

@@ -14,7 +14,7 @@ namespace {
 
 using Uav = pw::Multicopter<4>;
 
-/// Hovers in still air, so that all that its IMU reads beside (0, 0, 9.81) is noise.
+/// Hovers in still air, so that its IMU reads (0, 0, 9.81) plus noise.
 pw::VehicleParameters calm() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.process_noise = {};
@@ -33,7 +33,7 @@ void hover(Uav& uav, double dt, int steps) {
   for (int n = 0; n < steps; ++n) uav.step(speeds, dt);
 }
 
-/// Three axes of a sensor, less what it reads in hover.
+/// Three axes of a sensor, minus its reading in hover.
 struct Record {
   std::vector<pw::Vec3<double>> accelerometer, gyroscope;
 };
@@ -52,7 +52,7 @@ Record record(const pw::VehicleParameters& vehicle, std::uint64_t seed, double r
   return out;
 }
 
-/// The Allan deviation of clusters of `size` samples, pooled over the axes, and of how many.
+/// The Allan deviation of clusters of `size` samples, pooled over the axes, and their number.
 struct Allan {
   double deviation = 0.0;
   int clusters = 0;
@@ -115,7 +115,7 @@ TEST_CASE("white noise has one Allan deviation at 960 and at 240 Hz, of slope -1
   check(fast.gyroscope, slow.gyroscope, 1.5e-4);
 }
 
-TEST_CASE("a slow sensor's noise is that of its own rate", "[imu noise]") {
+TEST_CASE("a slow sensor's noise is that of its sampling rate", "[imu noise]") {
   auto vehicle = calm();
   vehicle.imu.gyroscope_noise_density = 1.5e-4;
   vehicle.imu.rate = 100.0;
@@ -150,7 +150,7 @@ TEST_CASE("a bias walks with the square root of time, at 960 and at 240 Hz", "[i
       hover(uav, 1.0 / rate, static_cast<int>(rate * 3 / 4));
       late_a.push_back(uav.imu_bias().accelerometer);
       late_w.push_back(uav.imu_bias().gyroscope);
-      // the reading is the truth and the bias
+      // the reading is the truth plus the bias
       CHECK(distance(uav.imu().angular_rate, late_w.back()) <= 1e-12);
     }
     const double band = variance_band(count);
@@ -170,15 +170,16 @@ TEST_CASE("the Allan deviation of a walk is K sqrt(tau/3), of slope +1/2", "[imu
   const auto walk = record(vehicle, 85, 240.0, 600.0).gyroscope;
   const Allan a = allan(walk, 60);   // 0.25 s
   const Allan b = allan(walk, 960);  // 4 s
-  // of a walk, neighbouring differences correlate by 1/4: the variance of the estimate is less than
-  // that of white noise, whose band is used
+  // neighbouring differences of a walk have a correlation of 1/4, so the variance of the estimate
+  // is below that of white noise, whose band is used here
   CHECK(std::abs(a.deviation / (1e-3 * std::sqrt(0.25 / 3.0)) - 1.0) < 3.0 * sigma(a.clusters));
   CHECK(std::abs(b.deviation / (1e-3 * std::sqrt(4.0 / 3.0)) - 1.0) < 3.0 * sigma(b.clusters));
   const double slope = std::log(b.deviation / a.deviation) / std::log(16.0);
   CHECK(std::abs(slope - 0.5) < 3.0 * sigma(b.clusters) / std::log(16.0) * 1.1);
 }
 
-TEST_CASE("initial biases are as wide as the file says, and stay without a walk", "[imu noise]") {
+TEST_CASE("initial biases have the specified deviation, and stay constant without a walk",
+          "[imu noise]") {
   auto vehicle = calm();
   vehicle.imu.accelerometer_bias_initial = 0.2;
   vehicle.imu.gyroscope_bias_initial = 0.01;
@@ -193,7 +194,7 @@ TEST_CASE("initial biases are as wide as the file says, and stay without a walk"
     if (id % 100 == 0) {
       hover(uav, 1.0 / 960, 50);
       CHECK(distance(uav.imu_bias().accelerometer, a.back()) == 0.0);
-      uav.reset();  // draws them anew
+      uav.reset();  // draws them again
       CHECK(distance(uav.imu_bias().accelerometer, a.back()) > 0.0);
       uav.reset(uav.trim(), 86);
       CHECK(distance(uav.imu_bias().accelerometer, a.back()) == 0.0);
@@ -230,7 +231,7 @@ TEST_CASE("the axes of both sensors are independent, and so are successive sampl
   }
 }
 
-TEST_CASE("options.noise = false silences everything", "[imu noise]") {
+TEST_CASE("options.noise = false disables all noise", "[imu noise]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.imu.gyroscope_bias_initial = 0.01;
   Uav uav(vehicle, quiet());

@@ -1,6 +1,6 @@
 /// @file
-/// The sensor by itself: driven with the true quantities of a vehicle's steps it reads the bits
-/// that the vehicle's own sensor reads; and what it does where there is no vehicle.
+/// The stand-alone sensor: with the true quantities of a vehicle's steps it reads the same bits as
+/// the vehicle's sensor; and its behaviour without a vehicle.
 
 #include <cmath>
 #include <cstring>
@@ -18,7 +18,7 @@ using pw::Vec3;
 
 namespace {
 
-/// Every error that a sensor can have.
+/// A sensor with all errors.
 pw::ImuParameters<double> full_sensor() {
   pw::ImuParameters<double> imu;
   imu.accelerometer_noise_density = 2e-3;
@@ -43,7 +43,7 @@ bool same_bits(const pw::ImuReading<T>& a, const pw::ImuReading<T>& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// Flies a vehicle and gives an Imu what it does: true quantities, steps of `dts` in turn.
+/// Simulates a vehicle and passes its true quantities to an Imu, with steps of `dts` in turn.
 template <class T, class Shape>
 void check_same_bits(const pw::VehicleParameters& vehicle, const std::vector<double>& dts,
                      bool noise = true) {
@@ -86,7 +86,7 @@ const Vec3<double> at_rest{0.0, 0.0, 9.81};
 
 }  // namespace
 
-TEST_CASE("the sensor by itself reads the bits of a vehicle's own", "[imu]") {
+TEST_CASE("the stand-alone sensor equals a vehicle's sensor, bit for bit", "[imu]") {
   using Parallel = pw::ParallelShape;
   const double dt = 1.0 / 960;
   auto sensor = full_sensor();
@@ -94,11 +94,11 @@ TEST_CASE("the sensor by itself reads the bits of a vehicle's own", "[imu]") {
     check_same_bits<double, Parallel>(with(sensor), {dt});
     check_same_bits<double, Parallel>(with(sensor), {1.0 / 500, 1.0 / 1000});
   }
-  SECTION("without noise, and with noise of the process alone") {
+  SECTION("without noise, and with process noise only") {
     check_same_bits<double, Parallel>(with(sensor), {dt}, false);
     check_same_bits<double, Parallel>(with(pw::ImuParameters<double>{}), {dt});
   }
-  SECTION("slower than the steps, also where the steps change") {
+  SECTION("slower than the steps, also with changing steps") {
     sensor.rate = 333.0;
     check_same_bits<double, Parallel>(with(sensor), {dt});
     check_same_bits<double, Parallel>(with(sensor), {dt, 1.0 / 200, 1.0 / 1000, 1.0 / 400});
@@ -116,11 +116,11 @@ TEST_CASE("the sensor by itself reads the bits of a vehicle's own", "[imu]") {
   }
 }
 
-TEST_CASE("a slow sensor by itself", "[imu]") {
+TEST_CASE("a slow stand-alone sensor", "[imu]") {
   pw::ImuParameters<double> parameters;
   parameters.rate = 100.0;
   pw::Imu<> imu(parameters);
-  // the first call gives a reading of that call; then every tenth step of 1 ms
+  // the first call samples; then every tenth step of 1 ms
   std::vector<double> times;
   for (int n = 1; n <= 45; ++n) {
     const auto reading = imu.read({0.0, 0.0, static_cast<double>(n)}, {}, {}, 1e-3);
@@ -166,13 +166,13 @@ TEST_CASE("a lever arm adds the acceleration of the rotation", "[imu]") {
   pw::ImuParameters<double> parameters;
   parameters.position = {0.2, 0.0, 0.0};
   pw::Imu<> imu(parameters);
-  // a centrifuge: towards its axis at rate^2 r; and along y where it is accelerated
+  // a centrifuge: rate^2 r towards its axis, and along y with angular acceleration
   const auto reading = imu.read({}, {0.0, 0.0, 3.0}, {0.0, 0.0, 5.0}, 1e-3);
   CHECK(distance(reading.specific_force, {-9.0 * 0.2, 5.0 * 0.2, 0.0}) < 1e-15);
   CHECK(reading.angular_rate.z == 3.0);
 }
 
-TEST_CASE("invalid sensors and time steps are refused, and change nothing", "[imu]") {
+TEST_CASE("invalid sensors and time steps are rejected and change nothing", "[imu]") {
   const auto message = [](const auto& f) {
     try {
       f();
@@ -214,7 +214,7 @@ TEST_CASE("a snapshot can be restored at every step of a slow sensor", "[imu]") 
   }
 }
 
-TEST_CASE("a snapshot of another sensor, or a damaged one, is refused", "[imu]") {
+TEST_CASE("a snapshot of another sensor, or a damaged one, is rejected", "[imu]") {
   pw::Imu<> imu(full_sensor(), 3, 4);
   imu.read(at_rest, {}, {}, 1e-3);
   const auto before = imu.snapshot();
@@ -229,14 +229,14 @@ TEST_CASE("a snapshot of another sensor, or a damaged one, is refused", "[imu]")
   CHECK_THROWS_AS(imu.restore(pw::ImuSnapshot<double>{}), std::invalid_argument);
   const auto after = imu.snapshot();
   CHECK(std::memcmp(&before, &after, sizeof before) == 0);
-  // seed and id of the noise are the snapshot's
+  // seed and id of the noise come from the snapshot
   pw::Imu<> seeded(full_sensor(), 8, 9);
   seeded.restore(before);
   CHECK(seeded.seed() == 3);
   CHECK(same_bits(seeded.read(at_rest, {}, {}, 1e-3), imu.read(at_rest, {}, {}, 1e-3)));
 }
 
-TEST_CASE("a sensor by itself has the ranges of a vehicle's", "[imu]") {
+TEST_CASE("a stand-alone sensor has the ranges of a vehicle's", "[imu]") {
   const auto refused = [](auto&& change) {
     auto parameters = full_sensor();
     change(parameters);

@@ -1,4 +1,4 @@
-// The integrators' orders of convergence, and step() for a vehicle of the user's own.
+// The integrators' orders of convergence, and step() for a custom vehicle.
 #include <Eigen/Core>
 #include <algorithm>
 #include <propwash/integrate/integrate.hpp>
@@ -12,7 +12,7 @@ namespace pw = propwash;
 
 namespace {
 
-/// An oscillator of frequency 1 rad/s; a state of the user's own, with the operations of a vector.
+/// An oscillator of frequency 1 rad/s; a custom state with the operations of a vector.
 struct Swing {
   double position = 0.0;
   double velocity = 0.0;
@@ -63,7 +63,7 @@ double swing_error(int steps) {
   return std::hypot(x.position - std::cos(3.0), x.velocity + std::sin(3.0));
 }
 
-/// The multicopter's full equations, noise and limits out of reach.
+/// The multicopter's full equations without noise, far from its limits.
 using State = pw::MulticopterState<double, 4>;
 
 template <class Method>
@@ -86,7 +86,7 @@ double apart(const State& a, const State& b) {
   const auto rotors = a.rotor_speeds + b.rotor_speeds * -1.0;
   double sum = squared_norm(a.position - b.position) + squared_norm(a.velocity - b.velocity) +
                squared_norm(q) + squared_norm(a.body_rates - b.body_rates);
-  for (double w : rotors) sum += w * w * 1e-6;  // rad/s to the size of the others
+  for (double w : rotors) sum += w * w * 1e-6;  // scales rad/s to the magnitude of the others
   return std::sqrt(sum);
 }
 
@@ -112,7 +112,8 @@ TEST_CASE("orders of convergence on the full model", "[integrate]") {
   CHECK(flight_order<pw::SymplecticEuler>(4000) == Approx(1.0).margin(0.05));
 }
 
-TEST_CASE("symplectic Euler bounds the energy, Euler does not, RK4 loses little", "[integrate]") {
+TEST_CASE("symplectic Euler bounds the energy error, Euler does not, RK4 loses little",
+          "[integrate]") {
   const double dt = 0.05;
   const int periods = 1000;
   const int steps = static_cast<int>(periods * 2.0 * pi() / dt);
@@ -123,7 +124,7 @@ TEST_CASE("symplectic Euler bounds the energy, Euler does not, RK4 loses little"
     x = pw::step<pw::SymplecticEuler>(oscillator, x, 0.0, dt);
     worst = std::max(worst, std::abs(energy(x) - 0.5));
   }
-  CHECK(worst <= 0.5 * dt * 0.5 * 1.1);  // (dt/2) x v, the distance of its conserved energy
+  CHECK(worst <= 0.5 * dt * 0.5 * 1.1);  // (dt/2) x v, the difference from its conserved energy
   CHECK(worst >= 0.5 * dt * 0.5 * 0.9);
   // Euler multiplies the energy by 1 + dt^2 each step
   CHECK(energy(swing<pw::Euler>(100, 100 * dt)) ==
@@ -158,7 +159,7 @@ TEST_CASE("a plain number is a state", "[integrate]") {
   CHECK(x == Approx(std::exp(-1.0)).epsilon(1e-10));
 }
 
-TEST_CASE("step() projects once after the step where the vehicle asks for it", "[integrate]") {
+TEST_CASE("step() projects once after the step if the vehicle defines project", "[integrate]") {
   const Oscillator free;
   const LimitedOscillator limited;
   Swing a{0.49, 3.0};
@@ -170,7 +171,7 @@ TEST_CASE("step() projects once after the step where the vehicle asks for it", "
   CHECK(c.position > 0.5);
   CHECK(b.position == 0.5);
   CHECK(b.velocity == c.velocity);
-  // by type or by value, the method is the same
+  // the method can be selected by type or by value
   const Swing d = pw::step<pw::Euler>(free, a, 0.2, 0.1);
   const Swing e = pw::step(free, a, 0.2, 0.1, pw::Euler{});
   CHECK(d.position == e.position);

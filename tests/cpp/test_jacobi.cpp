@@ -22,7 +22,7 @@ double size_of(const Square<N>& a) {
   return std::sqrt(sum);
 }
 
-/// B B^T with rows of B of very different sizes, and of the given rank.
+/// B B^T of the given rank, with rows of B of very different magnitudes.
 template <std::size_t N>
 Square<N> gram(std::mt19937& dice, std::size_t rank, double spread) {
   std::normal_distribution<double> normal;
@@ -41,7 +41,7 @@ Square<N> gram(std::mt19937& dice, std::size_t rank, double spread) {
   return a;
 }
 
-/// How far V diag(values) V^T is from A, and V V^T from the identity.
+/// The errors of V diag(values) V^T = A and V V^T = I.
 template <std::size_t N>
 void check_decomposition(const Square<N>& a) {
   const auto eigen = symmetric_eigen<N>(a);
@@ -62,7 +62,7 @@ void check_decomposition(const Square<N>& a) {
 
 }  // namespace
 
-TEST_CASE("A symmetric matrix is its eigenvectors' sum, of full rank, without, and graded") {
+TEST_CASE("Eigenvectors recompose a symmetric matrix, of full or lower rank, and graded") {
   std::mt19937 dice(7);
   for (int i = 0; i < 50; ++i) {
     for (const double spread : {1.0, 1e-2, 1e-5}) {
@@ -74,7 +74,7 @@ TEST_CASE("A symmetric matrix is its eigenvectors' sum, of full rank, without, a
   }
 }
 
-TEST_CASE("Diagonal matrices, equal eigenvalues and zero are left as they are") {
+TEST_CASE("Diagonal matrices, equal eigenvalues and zero are handled") {
   for (const auto& values : {std::array<double, 3>{3.0, -1.0, 2.0}, {5.0, 5.0, 5.0}, {0, 0, 0}}) {
     Square<3> a{};
     for (std::size_t i = 0; i < 3; ++i) a[i][i] = values[i];
@@ -82,7 +82,7 @@ TEST_CASE("Diagonal matrices, equal eigenvalues and zero are left as they are") 
   }
 }
 
-TEST_CASE("Small eigenvalues of a graded matrix are exact too") {
+TEST_CASE("Small eigenvalues of a graded matrix are accurate") {
   // eigenvalues of [[1, e], [e, 2 e^2]]: about e^2 for a small e
   const double e = 1e-6;
   auto values = symmetric_eigen<2>({{{1.0, e}, {e, 2.0 * e * e}}}).values;
@@ -91,7 +91,7 @@ TEST_CASE("Small eigenvalues of a graded matrix are exact too") {
   CHECK(values[1] == Approx(1.0).epsilon(1e-9));
 }
 
-TEST_CASE("Numbers that are not finite come to an end, and are not finite") {
+TEST_CASE("Non-finite input terminates with non-finite results") {
   for (const double odd :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     const auto values =

@@ -1,5 +1,5 @@
-// What environments are judged by and see: against plain formulas for one vehicle at a time, and
-// whatever the number of rows.
+// Rewards and observations of environments, compared with plain formulas for one vehicle, for any
+// number of rows.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr float not_one = std::numeric_limits<float>::quiet_NaN();
 
-/// States and actions of n vehicles, at random.
+/// Random states and actions of n vehicles.
 struct Crowd {
   std::size_t n;
   Rows position, velocity, attitude, rates, action, before;
@@ -82,7 +82,7 @@ pw::Scene scene_of(const std::vector<pw::SceneItem>& items) {
 
 }  // namespace
 
-TEST_CASE("hovering is worth what the formula says, in any number of rows", "[learn]") {
+TEST_CASE("the hover reward follows its formula, for any number of rows", "[learn]") {
   for (const std::size_t n : {1U, 2U, 5U, 16U, 37U}) {
     for (const auto& weights : {learn::HoverReward<float>{}, hover_weights}) {
       const Crowd crowd(n, n);
@@ -106,7 +106,7 @@ TEST_CASE("hovering is worth what the formula says, in any number of rows", "[le
   }
 }
 
-TEST_CASE("tracking is worth what the formula says, in any number of rows", "[learn]") {
+TEST_CASE("the tracking reward follows its formula, for any number of rows", "[learn]") {
   for (const std::size_t n : {1U, 5U, 16U, 37U}) {
     for (const auto& weights : {learn::TrackReward<float>{}, track_weights}) {
       const Crowd crowd(n, n), point(n, n + 1);
@@ -131,7 +131,7 @@ TEST_CASE("tracking is worth what the formula says, in any number of rows", "[le
   }
 }
 
-TEST_CASE("the default weights stay as they were before they were arguments", "[learn]") {
+TEST_CASE("the default weights have their documented values", "[learn]") {
   const learn::HoverReward<double> hover;
   CHECK(std::array{hover.position, hover.position_scale, hover.upright, hover.body_rates,
                    hover.action_change} == std::array{1.0, 1.0, 0.2, 0.002, 0.02});
@@ -146,7 +146,7 @@ TEST_CASE("the default weights stay as they were before they were arguments", "[
         std::array{1.0, 10.0, 10.0, 0.001});
 }
 
-TEST_CASE("a landing is a success where it is slow, level and near the middle", "[learn]") {
+TEST_CASE("a landing succeeds if it is slow, level and near the centre", "[learn]") {
   Crowd crowd(36, 4);
   for (std::size_t i = 0; i < crowd.n; ++i) {
     for (std::size_t k = 0; k < 3; ++k) crowd.position[3 * i + k] *= k < 2 ? 0.06F : 0.02F;
@@ -218,27 +218,26 @@ TEST_CASE("an observed state is error, velocity, rotation, rates, action and ext
   }
 }
 
-TEST_CASE("clipping keeps what is in range, counts what is not, names what is no number",
-          "[learn]") {
-  const Rows given{0.5F, -1.0F, 1.0F, 0.0F, 2.0F, -3.0F, 0.1F, 1.0F, not_one, 0.0F, 7.0F, 0.0F};
-  Rows clipped(given.size());
+TEST_CASE("clipping keeps values in range, counts others, and reports NaN", "[learn]") {
+  const Rows actions{0.5F, -1.0F, 1.0F, 0.0F, 2.0F, -3.0F, 0.1F, 1.0F, not_one, 0.0F, 7.0F, 0.0F};
+  Rows clipped(actions.size());
   std::array<std::int32_t, 3> counts{};
-  auto found = learn::clip_actions(given.data(), 3, 4, nullptr, clipped.data(), counts.data());
+  auto found = learn::clip_actions(actions.data(), 3, 4, nullptr, clipped.data(), counts.data());
   CHECK(found.bad == 2);
   const std::array<bool, 3> ignored{false, false, true};
-  found = learn::clip_actions(given.data(), 3, 4, ignored.data(), clipped.data(), counts.data());
+  found = learn::clip_actions(actions.data(), 3, 4, ignored.data(), clipped.data(), counts.data());
   CHECK(found.bad == -1);
   CHECK(found.any);
   CHECK(counts == std::array<std::int32_t, 3>{0, 2, 0});
-  for (std::size_t i = 0; i < 4; ++i) CHECK(clipped[i] == given[i]);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(clipped[i] == actions[i]);
   for (const float x : clipped) CHECK((x >= -1.0F && x <= 1.0F));
-  Rows again(given.size());
+  Rows again(actions.size());
   found = learn::clip_actions(clipped.data(), 3, 4, nullptr, again.data(), counts.data());
   CHECK_FALSE(found.any);
   CHECK(again == clipped);
 }
 
-TEST_CASE("a thrust lever goes from none through the weight to all", "[learn]") {
+TEST_CASE("the thrust action maps to zero, the weight and full thrust", "[learn]") {
   const learn::RateThrustAction<float> map{{8.0F, 6.0F, 4.0F}, 10.0F, 25.0F};
   const Rows action{1.0F, -0.5F, 0.25F, -1.0F, 0, 0, 0, 0, 0, 0, 0, 1.0F, 0, 0, 0, -0.5F};
   Rows rates(12), thrust(4);
@@ -249,7 +248,7 @@ TEST_CASE("a thrust lever goes from none through the weight to all", "[learn]") 
   CHECK(thrust == Rows{0.0F, 10.0F, 35.0F, 5.0F});
 }
 
-TEST_CASE("a path closes and is run along at its speed", "[learn]") {
+TEST_CASE("a path is closed and traversed at its speed", "[learn]") {
   constexpr std::size_t samples = learn::path_samples;
   const double radius = 2.0, length = 2.0 * pi() * radius;
   Rows table(6 * samples);
@@ -282,7 +281,7 @@ TEST_CASE("a path closes and is run along at its speed", "[learn]") {
   }
 }
 
-TEST_CASE("a gate is passed along its x and within its opening alone", "[learn]") {
+TEST_CASE("a gate is passed only along its x axis and within its opening", "[learn]") {
   const learn::RaceGate<float> gate{{5, 1, 2}, {0, 1, 0}, {-1, 0, 0}, {0, 0, 1}, 0.8F, 0.6F};
   const auto passes = [&](pw::Vec3<float> from, pw::Vec3<float> to) {
     float fraction = not_one;
@@ -298,7 +297,7 @@ TEST_CASE("a gate is passed along its x and within its opening alone", "[learn]"
   CHECK_FALSE(passes({5, 1, 2}, {5, 1.1F, 2}));
 }
 
-TEST_CASE("what a race remembers of clearance changes nothing but the time it takes", "[learn]") {
+TEST_CASE("the cached clearance of a race changes only its run time", "[learn]") {
   Dice dice(11);
   const pw::Scene scene = scene_of(
       {{"ground", "", {}, {}, pw::Plane{}},
@@ -317,10 +316,10 @@ TEST_CASE("what a race remembers of clearance changes nothing but the time it ta
     Rows before = Rows(3 * n), clearance = Rows(n), reward = Rows(n);
     Truths over{};
   };
-  Memory kept, fresh;
+  Memory cached, fresh;
   Crowd crowd(n, 3);
   for (std::size_t i = 0; i < n; ++i) crowd.position[3 * i + 2] = 2.0F;
-  kept.before = fresh.before = crowd.position;
+  cached.before = fresh.before = crowd.position;
   std::array<std::int32_t, n> steps{};
   int collisions = 0, skipped = 0, passed = 0;
   std::array<double, n> before{};
@@ -336,32 +335,33 @@ TEST_CASE("what a race remembers of clearance changes nothing but the time it ta
     }
     for (auto& each : steps) ++each;
     fresh.clearance.assign(n, 0.0F);
-    for (std::size_t i = 0; i < n; ++i) skipped += kept.clearance[i] > 0.5F;
-    for (Memory* memory : {&kept, &fresh}) {
+    for (std::size_t i = 0; i < n; ++i) skipped += cached.clearance[i] > 0.5F;
+    for (Memory* memory : {&cached, &fresh}) {
       learn::judge_race<float>(
           crowd.state(), &course, rules, race_weights, steps.data(),
           {memory->course.data(), memory->next.data(), memory->time.data(), memory->passed.data(),
            memory->collided.data(), memory->before.data(), memory->clearance.data()},
           memory->reward.data(), memory->over.data());
     }
-    CHECK(kept.collided == fresh.collided);
-    CHECK(kept.reward == fresh.reward);
-    CHECK(kept.over == fresh.over);
+    CHECK(cached.collided == fresh.collided);
+    CHECK(cached.reward == fresh.reward);
+    CHECK(cached.over == fresh.over);
     for (std::size_t i = 0; i < n; ++i) {
       const double after = norm(crowd.at(crowd.position, i) - Vec{4.0, 0.0, 2.0});
       const double rates = norm(crowd.at(crowd.rates, i));
       const double expected = 2.0 * (before[i] - after) - 0.003 * rates * rates +
-                              (kept.passed[i] ? 5.0 : 0.0) - (kept.collided[i] ? 8.0 : 0.0);
-      CHECK(kept.reward[i] == Approx(expected).margin(1e-4));
+                              (cached.passed[i] ? 5.0 : 0.0) - (cached.collided[i] ? 8.0 : 0.0);
+      CHECK(cached.reward[i] == Approx(expected).margin(1e-4));
     }
-    for (std::size_t i = 0; i < n; ++i) collisions += kept.collided[i], passed += kept.passed[i];
+    for (std::size_t i = 0; i < n; ++i)
+      collisions += cached.collided[i], passed += cached.passed[i];
   }
   CHECK(collisions > 20);
   CHECK(skipped > 1000);
   CHECK(passed > 0);
 }
 
-TEST_CASE("a race sees what is touched between two steps, as one of fine steps does", "[learn]") {
+TEST_CASE("a race detects contacts between steps, like one with fine steps", "[learn]") {
   const auto level = pw::Quat<double>::identity();
   const pw::Scene scene =
       scene_of({{"ground", "", {}, {}, pw::Plane{}},
@@ -373,7 +373,7 @@ TEST_CASE("a race sees what is touched between two steps, as one of fine steps d
   // 30 m/s, which is 0.94 m in 30 steps of 1/960 s
   constexpr std::size_t n = 40;
   constexpr double step = 30.0 * 30.0 / 960.0;
-  struct Flown {
+  struct Outcome {
     bool collided = false, passed = false;
   };
   Dice dice(12);
@@ -389,7 +389,7 @@ TEST_CASE("a race sees what is touched between two steps, as one of fine steps d
     std::array<std::int32_t, n> steps{};
     Truths passed{}, collided{}, over{};
     Rows before(3 * n), clearance(n), reward(n);
-    std::vector<Flown> flown(n);
+    std::vector<Outcome> outcomes(n);
     for (int k = 0; k <= 8 * parts; ++k) {
       for (std::size_t i = 0; i < n; ++i) {
         const Vec at = starts[i] + Vec{step * k / parts, 0.0, 0.0};
@@ -403,13 +403,13 @@ TEST_CASE("a race sees what is touched between two steps, as one of fine steps d
                                 before.data(), clearance.data()},
                                reward.data(), over.data());
       for (std::size_t i = 0; i < n; ++i) {
-        Flown& one = flown[i];
-        if (one.collided || one.passed) continue;
-        one = {collided[i], passed[i]};
+        Outcome& outcome = outcomes[i];
+        if (outcome.collided || outcome.passed) continue;
+        outcome = {collided[i], passed[i]};
         CHECK(over[i] == (collided[i] || passed[i]));
       }
     }
-    return flown;
+    return outcomes;
   };
   const auto coarse = fly(1), fine = fly(60);
   int into = 0, through = 0;

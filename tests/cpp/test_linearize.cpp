@@ -1,5 +1,5 @@
-// The linear models: central differences of the plain step, closed forms at hover, and the packs'
-// Jacobian against the single vehicle's.
+// The linear models, compared with central differences of the step, closed forms at hover, and
+// between packs and single vehicles.
 #include <propwash/fleet/step_jacobian.hpp>
 #include <propwash/math/pack.hpp>
 #include <propwash/vehicle/linearize.hpp>
@@ -28,7 +28,7 @@ State moved(State x, int column, double h) {
   return x;
 }
 
-/// b less a, in the same coordinates.
+/// b minus a, in the same coordinates.
 Eigen::VectorXd difference(const State& a, const State& b) {
   const auto turn = pw::conjugate(a.attitude) * b.attitude;
   const double sign = turn.w < 0.0 ? -2.0 : 2.0;
@@ -48,16 +48,16 @@ struct Point {
   Speeds command;
 };
 
-/// Rotors well within the limits that a vehicle is given here, all of them rising.
-Point tumbling(int rotors, std::uint64_t seed, double most = 2200.0) {
+/// Rotor speeds well within the limits, all below their commands.
+Point tumbling(int rotors, std::uint64_t seed, double max_speed = 2200.0) {
   Dice dice(seed);
   Point p;
   p.state.position = dice.vec3(), p.state.velocity = dice.vec3(8.0);
   p.state.attitude = dice.unit_quat(), p.state.body_rates = dice.vec3(5.0);
   p.state.rotor_speeds.resize(rotors), p.command.resize(rotors);
   for (int k = 0; k < rotors; ++k) {
-    p.state.rotor_speeds[k] = dice.uniform(0.3 * most, 0.45 * most);
-    p.command[k] = dice.uniform(0.5 * most, 0.7 * most);
+    p.state.rotor_speeds[k] = dice.uniform(0.3 * max_speed, 0.45 * max_speed);
+    p.command[k] = dice.uniform(0.5 * max_speed, 0.7 * max_speed);
   }
   return p;
 }
@@ -99,11 +99,11 @@ void require_central_differences(const pw::VehicleParameters& vehicle, pw::Integ
 
 }  // namespace
 
-TEST_CASE("the Jacobian of a step is that of central differences", "[linearize]") {
+TEST_CASE("the Jacobian of a step agrees with central differences", "[linearize]") {
   require_central_differences<pw::Rk4>(pw::vehicles::flightgoggles(), pw::Integrator::rk4);
   require_central_differences<pw::Euler>(pw::vehicles::flightgoggles(), pw::Integrator::euler);
   require_central_differences<pw::Rk4>(pw::vehicles::hexacopter(), pw::Integrator::rk4);
-  auto small = pw::vehicles::crazyflie();  // all terms, but the delay, which is tested by itself
+  auto small = pw::vehicles::crazyflie();  // all terms except the delay, which has a separate test
   small.motor.command_delay = 0.0;
   require_central_differences<pw::Rk4>(small, pw::Integrator::rk4);
   require_central_differences<pw::SymplecticEuler>(small, pw::Integrator::symplectic_euler);
@@ -135,18 +135,18 @@ TEST_CASE("at hover the continuous model has its closed form", "[linearize]") {
   }
   CHECK((model.A - expected).cwiseAbs().maxCoeff() < 1e-9);
   CHECK(model.drift.cwiseAbs().maxCoeff() < 1e-12);
-  // what the IMU reads: the thrust over the mass
+  // the IMU reads thrust over mass
   CHECK((model.C.row(2) - expected.row(5)).cwiseAbs().maxCoeff() < 1e-12);
 }
 
-TEST_CASE("a delayed command comes through a chain of its past", "[linearize]") {
+TEST_CASE("a command delay adds a chain of past commands", "[linearize]") {
   auto vehicle = pw::vehicles::flightgoggles();
   const pw::Linearizer prompt(vehicle, {true, pw::Integrator::rk4, 0.001});
   vehicle.motor.command_delay = 0.0024;
-  const pw::Linearizer late(vehicle, {true, pw::Integrator::rk4, 0.001});
+  const pw::Linearizer delayed(vehicle, {true, pw::Integrator::rk4, 0.001});
   const auto p = tumbling(4, 7);
   const auto a = prompt.at(p.state, p.command);
-  const auto b = late.at(p.state, p.command);
+  const auto b = delayed.at(p.state, p.command);
   REQUIRE(b.A.rows() == 16 + 3 * 4);
   CHECK(b.B.topRows(16).norm() == 0.0);
   CHECK((b.A.block(0, 20, 16, 4) - a.B * 0.6).norm() < 1e-12 * a.B.norm());
@@ -155,7 +155,7 @@ TEST_CASE("a delayed command comes through a chain of its past", "[linearize]") 
   CHECK(b.B.sum() == Approx(4.0));
 }
 
-TEST_CASE("a limited command moves nothing", "[linearize]") {
+TEST_CASE("a saturated command has no effect", "[linearize]") {
   const pw::Linearizer linearizer(pw::vehicles::flightgoggles(), {true, {}, 0.001});
   auto p = tumbling(4, 9);
   p.command[2] = 1e5;
@@ -164,7 +164,7 @@ TEST_CASE("a limited command moves nothing", "[linearize]") {
   CHECK(model.B.col(1).norm() > 0.0);
 }
 
-TEST_CASE("jacobian() takes any function", "[linearize]") {
+TEST_CASE("jacobian() accepts any function", "[linearize]") {
   const auto j = pw::jacobian(
       [](const auto& x) { return std::array{x[0] * x[1], sin(x[0]), x[1] * x[1] * x[1]}; },
       std::array{0.5, 2.0});
@@ -173,7 +173,7 @@ TEST_CASE("jacobian() takes any function", "[linearize]") {
   CHECK((j - expected).norm() < 1e-15);
 }
 
-TEST_CASE("what cannot be linearised is refused", "[linearize]") {
+TEST_CASE("invalid linearisations are rejected", "[linearize]") {
   const pw::Linearizer continuous(pw::vehicles::flightgoggles());
   const auto x = continuous.trim();
   CHECK_THROWS_AS(continuous.at(x, pw::RateThrust<double>{}), std::invalid_argument);
@@ -231,7 +231,7 @@ void require_lanes_agree(pw::Integrator integrator) {
 
 }  // namespace
 
-TEST_CASE("Jacobians in lanes are those of single vehicles", "[linearize]") {
+TEST_CASE("Jacobians in lanes equal those of single vehicles", "[linearize]") {
   require_lanes_agree<pw::Rk4>(pw::Integrator::rk4);
   require_lanes_agree<pw::Euler>(pw::Integrator::euler);
 }

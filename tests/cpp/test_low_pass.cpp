@@ -31,7 +31,7 @@ Eigen::Matrix3d exponential(const Eigen::Matrix3d& at) {
 Eigen::Matrix3d reference(const pw::LowPassParameters<double>& filter, double dt) {
   Eigen::Matrix3d a;
   a << 0.0, 1.0, 0.0, -filter.stiffness, -filter.damping, filter.stiffness, 0.0, 0.0, 0.0;
-  // in time units of 1 / sqrt(p) all entries are of one size
+  // in time units of 1 / sqrt(p) all entries have the same magnitude
   const double w = std::sqrt(filter.stiffness);
   const Eigen::Vector3d scale(1.0, w, 1.0);
   const Eigen::Matrix3d scaled = scale.cwiseInverse().asDiagonal() * a * scale.asDiagonal();
@@ -86,7 +86,7 @@ TEST_CASE("Butterworth is -3 dB at its cut-off within 1 %", "[low pass]") {
 }
 
 TEST_CASE("Butterworth lags by 90 degrees at its cut-off", "[low pass]") {
-  // an input held for dt before it is read is ahead by half a step: 180 fc dt degrees
+  // the output at the end of a held input leads by half a step: 180 fc dt degrees
   for (const double cutoff : {5.0, 30.0}) {
     for (const double dt : {1.0 / 960, 1.0 / 4000, 1.0 / 20000}) {
       const auto h = response(pw::butterworth(cutoff), cutoff, dt, pw::Discretisation::exact);
@@ -96,7 +96,7 @@ TEST_CASE("Butterworth lags by 90 degrees at its cut-off", "[low pass]") {
   }
 }
 
-TEST_CASE("gain and phase are what a sine through the filter shows", "[low pass]") {
+TEST_CASE("gain and phase agree with a filtered sine", "[low pass]") {
   const double dt = 1.0 / 960;
   const double cutoff = 30.0;
   for (const auto method : {pw::Discretisation::exact, pw::Discretisation::backward_euler}) {
@@ -120,13 +120,14 @@ TEST_CASE("the exact filter is the solution for a held input, at any rate and da
     require_exact(pw::butterworth(30.0), dt);
     require_exact(pw::butterworth(0.5), dt);
     for (const double damping : {0.0, 0.1, 0.999999, 1.0, 1.000001, 1.5, 20.0}) {
-      if (damping == 0.0 && dt > 0.1) continue;  // thousands of undamped periods: phase is lost
+      if (damping == 0.0 && dt > 0.1)
+        continue;  // thousands of undamped periods, in which the phase error accumulates
       require_exact({p, 2.0 * damping * std::sqrt(p)}, dt);
     }
   }
 }
 
-TEST_CASE("two half steps are one step", "[low pass]") {
+TEST_CASE("two half steps equal one step", "[low pass]") {
   for (const double damping : {0.3, 1.0, 5.0}) {
     const pw::LowPassParameters<double> parameters{400.0, 2.0 * damping * 20.0};
     const auto half = pw::discretise(parameters, 0.005, pw::Discretisation::exact);
@@ -175,7 +176,7 @@ TEST_CASE("backward Euler is the published node's formula", "[low pass]") {
   }
 }
 
-TEST_CASE("backward Euler's cut-off is off where the exact one is not", "[low pass]") {
+TEST_CASE("backward Euler shifts the cut-off, the exact filter does not", "[low pass]") {
   const auto gain = [](pw::Discretisation method) {
     return std::abs(response(pw::butterworth(30.0), 30.0, 1.0 / 960, method));
   };
@@ -183,7 +184,7 @@ TEST_CASE("backward Euler's cut-off is off where the exact one is not", "[low pa
   CHECK(std::abs(gain(pw::Discretisation::backward_euler) / std::sqrt(0.5) - 1.0) > 0.02);
 }
 
-TEST_CASE("constants pass, from rest and after a reset; a vector's components do not mix",
+TEST_CASE("constants pass unchanged, from rest and after a reset; components do not mix",
           "[low pass]") {
   for (const auto method : {pw::Discretisation::exact, pw::Discretisation::backward_euler}) {
     pw::LowPass filter(pw::butterworth(30.0), 1.0 / 960, method);

@@ -1,4 +1,4 @@
-// The magnetometer: a fixed field in turning axes, and what iron makes of it.
+// The magnetometer: a constant field in rotating axes, and the effects of hard and soft iron.
 #include <propwash/model/magnetometer.hpp>
 
 #include "catch.hpp"
@@ -14,7 +14,7 @@ using Vec = pw::Vec3<double>;
 
 }  // namespace
 
-TEST_CASE("without iron the field is turned into the sensor and keeps its length",
+TEST_CASE("without iron the field is rotated to sensor axes and keeps its length",
           "[magnetometer]") {
   Dice dice(901);
   auto device = pw::hmc5883l_magnetometer();
@@ -26,15 +26,15 @@ TEST_CASE("without iron the field is turned into the sensor and keeps its length
   }
 }
 
-TEST_CASE("the default field is that of its place", "[magnetometer]") {
-  // declination and inclination as the model of 2025 states them there, in degrees
+TEST_CASE("the default field is that of its location", "[magnetometer]") {
+  // declination and inclination of the 2025 model at that location, degrees
   const Vec f = pw::cambridge_field;
   CHECK(norm(f) == Approx(51.32e-6).epsilon(1e-3));
   CHECK(std::atan2(f.x, f.y) * 180.0 / pi() == Approx(-14.04).margin(0.01));
   CHECK(std::asin(-f.z / norm(f)) * 180.0 / pi() == Approx(66.36).margin(0.01));
 }
 
-TEST_CASE("readings lie on the ellipsoid of their iron", "[magnetometer]") {
+TEST_CASE("readings lie on the ellipsoid of the iron effects", "[magnetometer]") {
   Dice dice(902);
   auto device = pw::hmc5883l_magnetometer();
   device.hard_iron = dice.vec3(2e-5);
@@ -42,13 +42,13 @@ TEST_CASE("readings lie on the ellipsoid of their iron", "[magnetometer]") {
   for (int n = 0; n < 50; ++n) {
     const Vec bias = dice.vec3(1e-6), noise = dice.vec3(1e-7);
     const Vec m = pw::magnetometer_reading(device, dice.unit_quat(), bias, noise);
-    // what calibration does takes it all back
+    // calibration inverts all effects
     const Vec calibrated = inverse(device.soft_iron) * (m - device.hard_iron - bias - noise);
     CHECK(norm(calibrated) == Approx(norm(device.field)).epsilon(1e-12));
   }
 }
 
-TEST_CASE("lanes have attitudes of their own", "[magnetometer]") {
+TEST_CASE("lanes have independent attitudes", "[magnetometer]") {
   Dice dice(903);
   const auto device = pw::hmc5883l_magnetometer();
   const auto a = dice.unit_quat(), b = dice.unit_quat();

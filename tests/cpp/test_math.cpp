@@ -1,4 +1,4 @@
-// The algebra of math/ against Eigen's, on random inputs.
+// The algebra of math/ compared with Eigen's, on random inputs.
 #include <Eigen/Geometry>
 #include <Eigen/LU>
 #include <limits>
@@ -26,7 +26,7 @@ double apart(const Eigen::Quaterniond& a, const Eigen::Quaterniond& b) {
 
 }  // namespace
 
-TEST_CASE("vectors do what Eigen's do", "[math]") {
+TEST_CASE("vectors agree with Eigen's", "[math]") {
   Dice dice(1);
   for (int n = 0; n < samples; ++n) {
     const auto a = dice.vec3(3.0);
@@ -52,7 +52,7 @@ TEST_CASE("vectors do what Eigen's do", "[math]") {
   }
 }
 
-TEST_CASE("matrices do what Eigen's do", "[math]") {
+TEST_CASE("matrices agree with Eigen's", "[math]") {
   Dice dice(2);
   for (int n = 0; n < samples; ++n) {
     const auto m = dice.mat3();
@@ -68,7 +68,7 @@ TEST_CASE("matrices do what Eigen's do", "[math]") {
   CHECK(apart(pw::to_eigen(pw::Mat3<double>::identity()), Eigen::Matrix3d::Identity()) == 0.0);
 }
 
-TEST_CASE("quaternions do what Eigen's do", "[math]") {
+TEST_CASE("quaternions agree with Eigen's", "[math]") {
   Dice dice(3);
   for (int n = 0; n < samples; ++n) {
     const auto a = dice.unit_quat();
@@ -86,7 +86,7 @@ TEST_CASE("quaternions do what Eigen's do", "[math]") {
     CHECK(apart(pw::to_eigen(rotate_inverse(a, v)), ea.inverse() * ev) <= tight);
     CHECK(apart(pw::to_eigen(to_matrix(a)), ea.toRotationMatrix()) <= tight);
     CHECK(apart(pw::to_eigen(to_matrix(a) * v), ea * ev) <= tight);
-    // two turns are the turn by the product
+    // two rotations equal the rotation by the product
     CHECK(distance(rotate(a * b, v), rotate(a, rotate(b, v))) <= tight);
 
     const auto axis = dice.unit_vec3();
@@ -126,7 +126,7 @@ TEST_CASE("types with known zeros equal the full ones", "[math]") {
   }
 }
 
-TEST_CASE("maps share memory with what they view, conversions do not", "[math]") {
+TEST_CASE("maps share memory with their object, conversions do not", "[math]") {
   pw::Vec3<double> v{1.0, 2.0, 3.0};
   pw::map(v)[1] = 7.0;
   CHECK(v.y == 7.0);
@@ -151,7 +151,7 @@ TEST_CASE("maps share memory with what they view, conversions do not", "[math]")
   CHECK(pw::to_eigen(fixed).size() == 4);
 }
 
-TEST_CASE("from_eigen undoes to_eigen, and takes expressions", "[math]") {
+TEST_CASE("from_eigen inverts to_eigen and accepts expressions", "[math]") {
   Dice dice(5);
   const auto v = dice.vec3();
   const auto m = dice.mat3();
@@ -167,7 +167,7 @@ TEST_CASE("from_eigen undoes to_eigen, and takes expressions", "[math]") {
   CHECK(transposed(0, 1) == m(1, 0));
 }
 
-TEST_CASE("cast keeps the numbers", "[math]") {
+TEST_CASE("cast keeps values", "[math]") {
   const pw::Vec3<double> v{0.5, -1.25, 8.0};
   CHECK(distance(pw::cast<double>(pw::cast<float>(v)), v) == 0.0);
   const pw::Quat<double> q{0.5, -0.5, 0.5, -0.5};
@@ -176,7 +176,7 @@ TEST_CASE("cast keeps the numbers", "[math]") {
   CHECK(pw::cast<float>(m)(2, 1) == 8.0f);
 }
 
-TEST_CASE("clamp limits numbers and lets NaN through", "[math]") {
+TEST_CASE("clamp limits numbers and passes NaN", "[math]") {
   CHECK(pw::clamp(5.0, 0.0, 2.0) == 2.0);
   CHECK(pw::clamp(-5.0, 0.0, 2.0) == 0.0);
   CHECK(pw::clamp(1.0, 0.0, 2.0) == 1.0);
@@ -187,7 +187,7 @@ TEST_CASE("clamp limits numbers and lets NaN through", "[math]") {
   CHECK(std::isnan(pw::clamp(std::numeric_limits<float>::quiet_NaN(), 0.0, 2.0)));
 }
 
-TEST_CASE("signed_sqrt and signed_square undo each other and are odd and monotonic", "[math]") {
+TEST_CASE("signed_sqrt and signed_square are inverse, odd and monotonic", "[math]") {
   Dice dice(6);
   double before = -50.0;
   for (int n = 0; n < samples; ++n) {
@@ -202,7 +202,7 @@ TEST_CASE("signed_sqrt and signed_square undo each other and are odd and monoton
   CHECK(pw::signed_sqrt(0.0) == 0.0);
 }
 
-TEST_CASE("arrays of fixed and of dynamic size behave alike", "[math]") {
+TEST_CASE("arrays of fixed and dynamic size behave equally", "[math]") {
   const pw::SmallArray<double, 3> fixed{{1.0, -2.0, 3.0}};
   const pw::SmallArray<double> dynamic{1.0, -2.0, 3.0};
   const auto same = [](const auto& a, const auto& b) {

@@ -14,7 +14,7 @@ using Uav = pw::Multicopter<4>;
 
 pw::RotorSpeeds<4> all(double speed) { return {{{speed, speed, speed, speed}}}; }
 
-/// At rest with its rotors at `speed`, in a vehicle that has been like this for ever.
+/// At rest with its rotors and past commands at `speed`.
 Uav at_speed(const pw::VehicleParameters& vehicle, double speed) {
   Uav uav(vehicle, quiet());
   auto state = uav.trim();
@@ -41,13 +41,14 @@ TEST_CASE("a step of the command is followed by an exponential", "[motor]") {
       const double exact = lagged(1000.0, command, tau, n * 1e-3);
       worst = std::max(worst, std::abs(uav.state().rotor_speeds[2] - exact));
     }
-    // RK4's relative error a step is (dt / tau)^5 / 120 = 2.6e-9, at most tau / dt of them in sum
+    // RK4's relative error per step is (dt / tau)^5 / 120 = 2.6e-9; at most tau / dt of them
+    // accumulate
     CHECK(worst <= std::abs(command - 1000.0) * 20 * 2.7e-9);
     CHECK(uav.state().rotor_speeds[2] == Approx(command).epsilon(1e-3));
   }
 }
 
-TEST_CASE("rise and fall have their own time constants", "[motor]") {
+TEST_CASE("rise and fall have separate time constants", "[motor]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.time_constant_up = 0.05;
   vehicle.motor.time_constant_down = 0.08;
@@ -61,7 +62,7 @@ TEST_CASE("rise and fall have their own time constants", "[motor]") {
     CHECK(down.state().rotor_speeds[0] ==
           Approx(lagged(1000.0, 600.0, 0.08, n * dt)).epsilon(1e-9));
   }
-  // rotors choose by themselves: one rises while its neighbour falls
+  // rotors are independent: one rises while its neighbour falls
   Uav mixed = at_speed(vehicle, 1000.0);
   for (int n = 0; n < 100; ++n) mixed.step(pw::RotorSpeeds{1400.0, 600.0, 1400.0, 600.0}, dt);
   CHECK(mixed.state().rotor_speeds[0] == up.state().rotor_speeds[0]);
@@ -92,14 +93,14 @@ TEST_CASE("each motor follows its own time constants to its own limits", "[motor
   }
 }
 
-TEST_CASE("one number for each motor, all the same, is one number for all", "[motor]") {
+TEST_CASE("equal numbers for all motors equal one number for all", "[motor]") {
   auto vehicle = pw::vehicles::flightgoggles();
   const double up = vehicle.motor.time_constant_up[0];
   const double highest = vehicle.motor.speed_max[0];
   const Uav one(vehicle);
   vehicle.motor.time_constant_up = {up, up, up, up};
   vehicle.motor.speed_max = {highest, highest, highest, highest};
-  CHECK(pw::is_parallel(vehicle));  // so the fast equations fly it
+  CHECK(pw::is_parallel(vehicle));  // so it uses the fast equations
   Uav plain = one;
   Uav listed(vehicle);
   for (int n = 0; n < 500; ++n) {
@@ -122,7 +123,7 @@ TEST_CASE("rotor speeds and commands stay within the motor's range", "[motor]") 
     at_limit.step(all(2200.0), 1e-3);
     REQUIRE(uav.state().rotor_speeds[0] <= 2200.0);
   }
-  // what is asked for beyond the limit changes nothing
+  // commands beyond the limit change nothing
   CHECK(uav.state().rotor_speeds[0] == at_limit.state().rotor_speeds[0]);
   CHECK(uav.rotor_command()[0] == 2200.0);
   for (int n = 0; n < 500; ++n) {
@@ -153,13 +154,13 @@ TEST_CASE("a command arrives after its dead time", "[motor]") {
       if (n < whole) {
         REQUIRE(acting == 1000.0);
       } else if (n == whole) {
-        // for a fraction of this step the motors still see the old command
+        // for a fraction of this step the old command still acts
         CHECK(acting == Approx(1400.0 - 400.0 * fraction).epsilon(1e-12));
       } else {
         REQUIRE(acting == 1400.0);
       }
     }
-    // the same as the undelayed exponential, later; the mean in the mixed step is of second order
+    // the undelayed exponential, later; averaging in the mixed step has a second-order error
     const double t = 60 * dt - delay;
     CHECK(
         uav.state().rotor_speeds[0] ==
@@ -167,24 +168,24 @@ TEST_CASE("a command arrives after its dead time", "[motor]") {
   }
 }
 
-TEST_CASE("with a dead time every command acts once, in its order", "[motor]") {
+TEST_CASE("with a dead time every command acts once, in order", "[motor]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.command_delay = 0.0125;
   const double dt = 1e-3;
   Uav uav = at_speed(vehicle, 0.0);
-  double given = 0.0;
+  double commanded = 0.0;
   double acted = 0.0;
   Dice dice(11);
   for (int n = 0; n < 500; ++n) {
     const double speed = n < 450 ? dice.uniform(0.0, 2000.0) : 0.0;
     uav.step(all(speed), dt);
-    given += speed;
+    commanded += speed;
     acted += uav.rotor_command()[1];
   }
-  CHECK(acted == Approx(given).epsilon(1e-12));
+  CHECK(acted == Approx(commanded).epsilon(1e-12));
 }
 
-TEST_CASE("where a vehicle has a battery, speed follows duty cycle times voltage", "[motor]") {
+TEST_CASE("with a battery, speed follows duty cycle times voltage", "[motor]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.battery.nominal_voltage = 12.0;
   for (const double voltage : {12.0, 10.5, 6.0}) {
@@ -204,7 +205,7 @@ TEST_CASE("where a vehicle has a battery, speed follows duty cycle times voltage
   CHECK(speed_controlled.rotor_command()[0] == 1200.0);
 }
 
-TEST_CASE("dead time in steps keeps the seconds", "[motor]") {
+TEST_CASE("dead time in steps has the right duration", "[motor]") {
   Dice dice(12);
   for (int n = 0; n < 200; ++n) {
     const double seconds = dice.uniform(0.0, 0.05);

@@ -1,5 +1,4 @@
-// Led motors: the time constant that the lead says, up and down, and a yaw torque that is there at
-// once.
+// Motor lead compensation: the desired time constant, up and down, and an immediate yaw torque.
 #include <cmath>
 #include <propwash/control/outer_loop_parameters.hpp>
 #include <propwash/model/motor.hpp>
@@ -28,7 +27,7 @@ Speeds all(double speed) {
 
 }  // namespace
 
-TEST_CASE("Led motors follow with the time constant of the lead, up and down") {
+TEST_CASE("Motors with lead follow with its time constant, up and down") {
   const auto vehicle = pw::vehicles::crazyflie();  // 54 ms up, 89 ms down
   const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
   for (const double wanted : {1900.0, 1300.0}) {
@@ -38,7 +37,8 @@ TEST_CASE("Led motors follow with the time constant of the lead, up and down") {
         wanted > 1600.0 ? vehicle.motor.time_constant_up[0] : vehicle.motor.time_constant_down[0];
     double speed = 1600.0;
     for (int run = 1; run < 20; ++run) {
-      const auto command = pw::led_speeds(lead, allocation, all(wanted), all(speed))[0];
+      const auto command =
+          pw::lead_compensated_speeds(lead, allocation, all(wanted), all(speed))[0];
       REQUIRE(command < vehicle.motor.speed_max[0]);
       REQUIRE(command > vehicle.motor.speed_min[0]);
       speed = command + (speed - command) * std::exp(-between / own);  // (1) under a held command
@@ -48,21 +48,22 @@ TEST_CASE("Led motors follow with the time constant of the lead, up and down") {
   }
 }
 
-TEST_CASE("Each motor is led by its own time constants") {
+TEST_CASE("Each motor's lead uses its own time constants") {
   auto vehicle = pw::vehicles::crazyflie();
   vehicle.motor.time_constant_up = {0.03, 0.05, 0.07, 0.09};
   const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
-  const auto command = pw::led_speeds(lead_of(vehicle, 0.02), allocation, all(1700.0), all(1600.0));
+  const auto command =
+      pw::lead_compensated_speeds(lead_of(vehicle, 0.02), allocation, all(1700.0), all(1600.0));
   for (int i = 0; i < 4; ++i) {
     auto alike = vehicle;
     alike.motor.time_constant_up = vehicle.motor.time_constant_up[i];
-    REQUIRE(command[i] ==
-            pw::led_speeds(lead_of(alike, 0.02), allocation, all(1700.0), all(1600.0))[i]);
+    REQUIRE(command[i] == pw::lead_compensated_speeds(lead_of(alike, 0.02), allocation, all(1700.0),
+                                                      all(1600.0))[i]);
   }
   REQUIRE(command[3] > command[0]);
 }
 
-TEST_CASE("A lead changes nothing where rotors are at their speeds or motors are quick enough") {
+TEST_CASE("A lead changes nothing if rotors are at their commands or motors are fast enough") {
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
     const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
     const auto led = lead_of(vehicle, 0.02), slow = lead_of(vehicle, 1.0);
@@ -71,8 +72,8 @@ TEST_CASE("A lead changes nothing where rotors are at their speeds or motors are
       Speeds wanted, present;
       for (double& x : wanted) x = dice.uniform(0.0, vehicle.motor.speed_max[0]);
       for (double& x : present) x = dice.uniform(0.0, vehicle.motor.speed_max[0]);
-      const auto held = pw::led_speeds(led, allocation, wanted, wanted);
-      const auto own = pw::led_speeds(slow, allocation, wanted, present);
+      const auto held = pw::lead_compensated_speeds(led, allocation, wanted, wanted);
+      const auto own = pw::lead_compensated_speeds(slow, allocation, wanted, present);
       for (int k = 0; k < 4; ++k) {
         REQUIRE(held[k] == wanted[k]);
         REQUIRE(own[k] == Approx(wanted[k]).epsilon(1e-12));
@@ -81,13 +82,13 @@ TEST_CASE("A lead changes nothing where rotors are at their speeds or motors are
   }
 }
 
-TEST_CASE("With the rotors' acceleration the yaw torque is what is asked for, at once") {
+TEST_CASE("With the rotors' acceleration the yaw torque is immediate") {
   int exact = 0;
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::penguin(),
                               pw::vehicles::blackbird(), pw::vehicles::crazyflie()}) {
     const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
     const double time_constant = std::min(vehicle.motor.time_constant_up[0], 0.02);
-    // a lead for commands that are held for no time: what acts at once
+    // a lead for commands of zero duration: the immediate effect
     const auto lead = pw::detail::make_motor_lead<double>(vehicle, time_constant, 1e-9);
     const double weight = vehicle.body.mass * 9.81;
     for (const double loading : {0.6, 1.0, 1.7}) {
@@ -97,7 +98,7 @@ TEST_CASE("With the rotors' acceleration the yaw torque is what is asked for, at
       const auto torque_at_once = [&](double allocated) {
         const auto to =
             pw::allocate(allocation, pw::Wrench<double>{{0.0, 0.0, allocated}, gives.thrust});
-        const auto command = pw::led_speeds(lead, allocation, to, present);
+        const auto command = pw::lead_compensated_speeds(lead, allocation, to, present);
         double torque = 0.0;
         for (int i = 0; i < 4; ++i) {
           const auto& rotor = vehicle.rotors[static_cast<std::size_t>(i)];
@@ -111,7 +112,7 @@ TEST_CASE("With the rotors' acceleration the yaw torque is what is asked for, at
       };
       // small, so that it is linear in the speeds
       const double wanted = 1e-5 * weight;
-      const double allocated = pw::led_yaw_torque(lead, wanted, gives);
+      const double allocated = pw::lead_compensated_yaw_torque(lead, wanted, gives);
       INFO(vehicle.name << " at " << loading << " of its weight");
       if (pw::reaction_time(lead, gives.thrust) < time_constant) {
         REQUIRE(allocated == wanted);

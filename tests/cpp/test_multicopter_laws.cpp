@@ -54,7 +54,7 @@ double distance_of(const pw::Quat<double>& a, const pw::Quat<double>& b) {
 
 }  // namespace
 
-TEST_CASE("in trim every vehicle stays where it is", "[multicopter]") {
+TEST_CASE("in trim every vehicle stays in place", "[multicopter]") {
   for (const auto& vehicle :
        {pw::vehicles::flightgoggles(), pw::vehicles::penguin(), pw::vehicles::blackbird(),
         pw::vehicles::crazyflie(), pw::vehicles::hexacopter()}) {
@@ -70,7 +70,7 @@ TEST_CASE("in trim every vehicle stays where it is", "[multicopter]") {
     CHECK(norm(uav.state().velocity) <= 1e-10);
     CHECK(norm(uav.state().body_rates) <= 1e-9);
     CHECK(distance(uav.imu().specific_force, {0.0, 0.0, 9.81}) <= 1e-10);
-    // the rate controller holds it as well, asked for no rates and the weight
+    // the rate controller holds it too, commanded zero rates and the weight
     uav.reset(start);
     const pw::RateThrust<double> hover{{}, vehicle.body.mass * 9.81};
     for (int n = 0; n < 1920; ++n) uav.step(hover, 1.0 / 960);
@@ -78,7 +78,7 @@ TEST_CASE("in trim every vehicle stays where it is", "[multicopter]") {
   }
 }
 
-TEST_CASE("without thrust and air everything falls alike", "[multicopter]") {
+TEST_CASE("without thrust and air all vehicles fall equally", "[multicopter]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.drag.translational = 0.0;
   Uav uav(vehicle, quiet());
@@ -100,7 +100,7 @@ TEST_CASE("without thrust and air everything falls alike", "[multicopter]") {
   CHECK(uav.steps() == 2000);
 }
 
-TEST_CASE("a step of thrust gives the momentum of its closed form", "[multicopter]") {
+TEST_CASE("a thrust step gives the momentum of its closed form", "[multicopter]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.drag.translational = 0.0;
   Uav uav(vehicle, quiet());
@@ -122,12 +122,12 @@ TEST_CASE("a step of thrust gives the momentum of its closed form", "[multicopte
   }
 }
 
-TEST_CASE("the physics does not know where the world's axes point", "[multicopter]") {
+TEST_CASE("the physics does not depend on the direction of the world's axes", "[multicopter]") {
   const auto vehicle = everything();
   REQUIRE_FALSE(pw::is_parallel(vehicle));
   Dice dice(52);
   for (int n = 0; n < 6; ++n) {
-    // a turn about the vertical leaves gravity alone; any other turns it too
+    // a rotation about the vertical keeps gravity; any other rotates it too
     const auto r =
         n < 3 ? pw::from_axis_angle(pw::Vec3<double>{0.0, 0.0, 1.0}, 1.0 + n) : dice.unit_quat();
     auto turned_vehicle = n % 2 == 0 ? vehicle : pw::vehicles::flightgoggles();
@@ -157,8 +157,7 @@ TEST_CASE("the physics does not know where the world's axes point", "[multicopte
   }
 }
 
-TEST_CASE("a vehicle in the mirror, with reversed spins, flies the mirrored path",
-          "[multicopter]") {
+TEST_CASE("a mirrored vehicle with reversed spins flies the mirrored path", "[multicopter]") {
   const auto vehicle = everything();
   auto image = vehicle;
   for (auto& rotor : image.rotors) {
@@ -197,7 +196,7 @@ TEST_CASE("a vehicle in the mirror, with reversed spins, flies the mirrored path
   }
 }
 
-TEST_CASE("acceleration is the specific force and gravity", "[multicopter]") {
+TEST_CASE("acceleration is specific force plus gravity", "[multicopter]") {
   auto vehicle = everything();
   vehicle.imu.position = {};
   Uav uav(vehicle, quiet());
@@ -206,12 +205,12 @@ TEST_CASE("acceleration is the specific force and gravity", "[multicopter]") {
   uav.reset(in_motion(uav, dice));
   for (int n = 0; n < 50; ++n) {
     uav.step(command(n), 1e-3);
-    const auto felt = rotate(uav.state().attitude, uav.imu().specific_force);
-    CHECK(distance(uav.derivative().velocity, felt + vehicle.body.gravity) <= 1e-11);
+    const auto specific_force_W = rotate(uav.state().attitude, uav.imu().specific_force);
+    CHECK(distance(uav.derivative().velocity, specific_force_W + vehicle.body.gravity) <= 1e-11);
   }
 }
 
-TEST_CASE("symplectic Euler keeps its own energy on a throw", "[multicopter]") {
+TEST_CASE("symplectic Euler conserves its modified energy in free fall", "[multicopter]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.drag.translational = 0.0;
   Uav uav(vehicle, quiet(pw::Integrator::symplectic_euler));

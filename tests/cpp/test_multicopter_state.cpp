@@ -1,4 +1,4 @@
-// Snapshots, resets and refused commands: what a multicopter remembers, and what it does not.
+// Snapshots, resets and rejected commands of a multicopter.
 #include <cmath>
 #include <limits>
 #include <propwash/vehicle/multicopter.hpp>
@@ -33,14 +33,14 @@ bool same(const pw::Multicopter<>& a, const pw::Multicopter<>& b) {
 
 }  // namespace
 
-TEST_CASE("restoring one's own snapshot changes nothing", "[state]") {
+TEST_CASE("restoring the current snapshot changes nothing", "[state]") {
   auto uav = in_flight();
   const auto before = uav;
   uav.restore(uav.snapshot());
   CHECK(same(uav, before));
 }
 
-TEST_CASE("a snapshot stays what it was while the vehicle flies on", "[state]") {
+TEST_CASE("a snapshot does not change while the vehicle continues", "[state]") {
   auto uav = in_flight();
   const auto before = uav;
   const auto& snapshot = uav.snapshot();
@@ -50,26 +50,26 @@ TEST_CASE("a snapshot stays what it was while the vehicle flies on", "[state]") 
   CHECK(same(uav, before));
 }
 
-TEST_CASE("after a reset with a seed a vehicle is as new, whatever steps it made", "[state]") {
+TEST_CASE("a reset with a seed equals a new vehicle after any steps", "[state]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   pw::Multicopter<> fresh(vehicle);
-  pw::Multicopter<> flown(vehicle);
-  for (int i = 0; i < 10; ++i) flown.step(pw::RateThrust<double>{{1.0, 0.0, 0.0}, 9.0}, dt);
-  auto other = flown;
+  pw::Multicopter<> used(vehicle);
+  for (int i = 0; i < 10; ++i) used.step(pw::RateThrust<double>{{1.0, 0.0, 0.0}, 9.0}, dt);
+  auto other = used;
   other.reset();
   CHECK(other.time() == 0.0);
   CHECK(other.steps() == 10);
-  CHECK_FALSE(same(fresh, other));  // the noise goes on
-  flown.reset(flown.trim(), flown.options().seed);
-  CHECK(flown.steps() == 0);
-  CHECK(same(fresh, flown));
+  CHECK_FALSE(same(fresh, other));  // the noise continues
+  used.reset(used.trim(), used.options().seed);
+  CHECK(used.steps() == 0);
+  CHECK(same(fresh, used));
   for (int i = 0; i < 100; ++i) {
-    for (auto* uav : {&fresh, &flown}) uav->step(pw::RateThrust<double>{{1.0, 0.0, 0.0}, 9.0}, dt);
+    for (auto* uav : {&fresh, &used}) uav->step(pw::RateThrust<double>{{1.0, 0.0, 0.0}, 9.0}, dt);
   }
-  CHECK(same(fresh, flown));
+  CHECK(same(fresh, used));
 }
 
-TEST_CASE("what cannot be is refused before anything changes", "[state]") {
+TEST_CASE("invalid calls are rejected before anything changes", "[state]") {
   auto uav = in_flight();
   const auto before = uav;
   const pw::RateThrust<double> command{{0.0, 0.0, 0.0}, 9.81};
@@ -86,7 +86,8 @@ TEST_CASE("what cannot be is refused before anything changes", "[state]") {
   CHECK(same(uav, before));
 }
 
-TEST_CASE("rates are refused where the rotors cannot control them, speeds are not", "[state]") {
+TEST_CASE("rate commands are rejected if the rotors cannot control rates, speeds are not",
+          "[state]") {
   auto vehicle = pw::vehicles::flightgoggles();
   for (auto& rotor : vehicle.rotors) rotor.position = {};
   pw::Multicopter<> uav(vehicle);
@@ -97,7 +98,7 @@ TEST_CASE("rates are refused where the rotors cannot control them, speeds are no
   CHECK_THROWS_AS(pw::RateController<>(vehicle, dt), std::invalid_argument);
 }
 
-TEST_CASE("a dead time that no step of this length can hold is refused", "[state]") {
+TEST_CASE("a dead time of too many steps is rejected", "[state]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.command_delay = 0.1;
   pw::Multicopter<> uav(vehicle);
@@ -107,7 +108,7 @@ TEST_CASE("a dead time that no step of this length can hold is refused", "[state
   CHECK(uav.steps() == 1);
 }
 
-TEST_CASE("an attitude of any length is flown as its unit quaternion", "[state]") {
+TEST_CASE("an attitude of any length is normalised", "[state]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   pw::MulticopterOptions quiet;
   quiet.noise = false;
@@ -119,7 +120,7 @@ TEST_CASE("an attitude of any length is flown as its unit quaternion", "[state]"
       state.attitude = pw::from_axis_angle(pw::Vec3<double>{0.6, 0.0, 0.8}, 0.4);
       const auto q = state.attitude;
       by_reset ? unit.reset(state) : unit.set_state(state);
-      CHECK(unit.state().attitude.w == q.w);  // what is of unit length keeps its bits
+      CHECK(unit.state().attitude.w == q.w);  // unit quaternions keep their bits
       CHECK(unit.state().attitude.z == q.z);
       state.attitude = q * length;
       by_reset ? other.reset(state) : other.set_state(state);
@@ -180,7 +181,7 @@ TEST_CASE("a snapshot belongs to a vehicle, an integrator and a noise switch", "
   CHECK_NOTHROW(uav.restore(pw::Multicopter<>(renamed).snapshot()));
 }
 
-TEST_CASE("a snapshot brings its noise along", "[state]") {
+TEST_CASE("a snapshot includes the noise state", "[state]") {
   auto uav = in_flight();
   auto vehicle = uav.parameters();
   pw::MulticopterOptions options;
@@ -195,7 +196,7 @@ TEST_CASE("a snapshot brings its noise along", "[state]") {
   CHECK(same(uav, other));
 }
 
-TEST_CASE("a step that is too long for the motors is flown with a warning", "[state]") {
+TEST_CASE("a step that is too long for the motors is accepted with a warning", "[state]") {
   pw::Multicopter<> uav(pw::vehicles::flightgoggles());
   const pw::RotorSpeeds hover{uav.trim().rotor_speeds};
   CHECK(uav.warning().empty());
@@ -207,7 +208,7 @@ TEST_CASE("a step that is too long for the motors is flown with a warning", "[st
   CHECK(uav.warning().empty());
 }
 
-TEST_CASE("a time step of zero is refused, also before the first step", "[state]") {
+TEST_CASE("a time step of zero is rejected, also before the first step", "[state]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.imu.gyroscope_bias_walk = 0.1;
   pw::Multicopter<> uav(vehicle);
@@ -223,7 +224,7 @@ TEST_CASE("a time step of zero is refused, also before the first step", "[state]
   CHECK_THROWS_AS(uav.step(command, 0.0), pw::ParameterError);
 }
 
-TEST_CASE("the step of a snapshot is checked as any other", "[state]") {
+TEST_CASE("the time step of a snapshot is checked like any other", "[state]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.command_delay = 0.1;  // more than 62 steps of 1/960 s
   pw::Multicopter<> uav(vehicle);
@@ -235,7 +236,7 @@ TEST_CASE("the step of a snapshot is checked as any other", "[state]") {
   CHECK(uav.warning().empty());
 }
 
-TEST_CASE("a vehicle warns of no step before its first", "[state]") {
+TEST_CASE("there is no warning before the first step", "[state]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.time_constant_up = vehicle.motor.time_constant_down = 1e-4;
   pw::Multicopter<> uav(vehicle);
@@ -246,7 +247,7 @@ TEST_CASE("a vehicle warns of no step before its first", "[state]") {
   CHECK(uav.warning().empty());
 }
 
-TEST_CASE("what the accelerometer measures is what moves the vehicle, also after restore",
+TEST_CASE("the accelerometer measures the forces that move the vehicle, also after restore",
           "[state]") {
   pw::MulticopterOptions options;
   options.noise = false;
@@ -289,7 +290,7 @@ TEST_CASE("an attitude is normalised at any magnitude", "[state]") {
   }
 }
 
-TEST_CASE("a rotor effectiveness beyond any rotor is refused", "[state]") {
+TEST_CASE("a rotor effectiveness out of range is rejected", "[state]") {
   auto uav = in_flight();
   for (const double factor : {-0.1, 10.5, 1e308}) {
     CHECK_THROWS_AS(uav.set_rotor_effectiveness({factor, 1.0, 1.0, 1.0}), std::invalid_argument);
@@ -297,7 +298,7 @@ TEST_CASE("a rotor effectiveness beyond any rotor is refused", "[state]") {
   CHECK(uav.rotor_effectiveness()[0] == 1.0);
 }
 
-TEST_CASE("a list of more motors than a vehicle can have is refused", "[state]") {
+TEST_CASE("a list of too many motors is rejected", "[state]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.speed_max = {1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3, 1e3};
   CHECK_THROWS_AS(pw::Multicopter<>(vehicle), pw::ParameterError);

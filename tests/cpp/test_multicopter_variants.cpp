@@ -50,7 +50,7 @@ void require_same_bits(const Uav& a, const Uav& b) {
   CHECK(a.steps() == b.steps());
 }
 
-/// Everything with a memory: dead time, slow IMU, biases, controller, wind, battery.
+/// All features with state: dead time, slow IMU, biases, controller, wind, battery.
 pw::VehicleParameters with_memory() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.command_delay = 0.0123;
@@ -74,7 +74,7 @@ void require_near(const A& a, const B& b, double tolerance) {
 
 }  // namespace
 
-TEST_CASE("a restored vehicle goes on bit for bit, in another object too", "[variants]") {
+TEST_CASE("a restored vehicle continues bit for bit, also in another object", "[variants]") {
   pw::MulticopterOptions options;
   options.seed = 7;
   for (const auto& vehicle : {with_memory(), pw::vehicles::flightgoggles()}) {
@@ -82,19 +82,19 @@ TEST_CASE("a restored vehicle goes on bit for bit, in another object too", "[var
     uav.set_wind({1.0, 0.0, -0.5});
     uav.set_battery_voltage(11.0);
     fly(uav, 0, 137);
-    const auto kept = uav.snapshot();
+    const auto saved = uav.snapshot();
     fly(uav, 137, 200);
 
     pw::Multicopter<4> other(vehicle, options);
     fly(other, 50, 20);
-    other.restore(kept);
+    other.restore(saved);
     fly(other, 137, 200);
     require_same_bits(other, uav);
 
-    // at the moment of restoring, the reading is the one of that moment
+    // after restoring, the reading is that of the snapshot
     pw::Multicopter<4> again(vehicle, options);
-    again.restore(kept);
-    uav.restore(kept);
+    again.restore(saved);
+    uav.restore(saved);
     require_same_bits(again, uav);
   }
 }
@@ -109,27 +109,27 @@ TEST_CASE("reset with the same seed starts the same flight again", "[variants]")
   CHECK(uav.time() == 0.0);
   fly(uav, 0, 100);
   fly(fresh, 0, 100);
-  // the slow IMU's interval and the first dt are part of what starts again
+  // the slow IMU's interval and the first dt restart too
   require_same_bits(uav, fresh);
 }
 
 TEST_CASE("noise is a function of seed, id and step", "[variants]") {
-  const auto flown = [](std::uint64_t seed, std::uint32_t id) {
+  const auto simulated = [](std::uint64_t seed, std::uint32_t id) {
     pw::MulticopterOptions options;
     options.seed = seed, options.id = id;
     pw::Multicopter<4> uav(pw::vehicles::flightgoggles(), options);
     fly(uav, 0, 100);
     return uav;
   };
-  const auto a = flown(1, 1);
-  require_same_bits(flown(1, 1), a);
-  CHECK(distance(flown(2, 1).state().velocity, a.state().velocity) > 1e-6);
-  CHECK(distance(flown(1, 2).state().velocity, a.state().velocity) > 1e-6);
-  CHECK(distance(flown(2, 1).state().velocity, flown(1, 2).state().velocity) > 1e-6);
+  const auto a = simulated(1, 1);
+  require_same_bits(simulated(1, 1), a);
+  CHECK(distance(simulated(2, 1).state().velocity, a.state().velocity) > 1e-6);
+  CHECK(distance(simulated(1, 2).state().velocity, a.state().velocity) > 1e-6);
+  CHECK(distance(simulated(2, 1).state().velocity, simulated(1, 2).state().velocity) > 1e-6);
 }
 
 TEST_CASE("neighbours in seed and id are uncorrelated", "[variants]") {
-  // the vertical speed of 400 vehicles against that of the next id and of the next seed
+  // correlation of the vertical speed of 400 vehicles with that of the next id and of the next seed
   constexpr int count = 400;
   const auto speeds = [](std::uint64_t seed) {
     std::vector<double> v;
@@ -175,7 +175,7 @@ TEST_CASE("a number of rotors known at run time changes nothing", "[variants]") 
   }
 }
 
-TEST_CASE("float flies what double flies, to its precision, noise included", "[variants]") {
+TEST_CASE("float agrees with double to its precision, including noise", "[variants]") {
   pw::MulticopterOptions options;
   options.seed = 9;
   pw::Multicopter<4> uav(pw::vehicles::flightgoggles(), options);
@@ -187,7 +187,7 @@ TEST_CASE("float flies what double flies, to its precision, noise included", "[v
   CHECK(single.time() == uav.time());
 }
 
-TEST_CASE("a vehicle that cannot be is refused before it is built", "[variants]") {
+TEST_CASE("an invalid vehicle is rejected before construction", "[variants]") {
   const auto complaint = [](auto&& build) -> std::string {
     try {
       build();
@@ -204,8 +204,7 @@ TEST_CASE("a vehicle that cannot be is refused before it is built", "[variants]"
   CHECK(massless.find("body.mass = 0: expected a finite value > 0 kg") != std::string::npos);
 }
 
-TEST_CASE("a command that is no number shows in the state, one that is too large does not",
-          "[variants]") {
+TEST_CASE("a NaN command appears in the state, one that is too large is limited", "[variants]") {
   pw::Multicopter<4> uav(pw::vehicles::flightgoggles(), quiet());
   const double infinite = std::numeric_limits<double>::infinity();
   uav.step(pw::RotorSpeeds{infinite, 0.0, 0.0, -infinite}, 1e-3);

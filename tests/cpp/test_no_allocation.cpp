@@ -1,5 +1,4 @@
-// A step allocates nothing: operator new is replaced, and malloc intercepted where that can be
-// done.
+// A step allocates nothing: replaces operator new, and intercepts malloc if possible.
 #include <Eigen/Core>
 #include <atomic>
 #include <cstdlib>
@@ -98,7 +97,7 @@ Count allocations(F&& f) {
   return {news, mallocs};
 }
 
-/// Everything that a flight calls, with steps of two lengths so that constants are computed anew.
+/// All calls of a simulation, with two step lengths so that constants are recomputed.
 template <class Uav>
 void require_none(Uav& uav) {
   auto start = uav.trim();
@@ -106,7 +105,7 @@ void require_none(Uav& uav) {
   double sum = 0.0;
   const auto count = allocations([&] {
     uav.reset(start);
-    const auto kept = uav.snapshot();
+    const auto saved = uav.snapshot();
     const pw::RotorSpeeds hover{start.rotor_speeds};
     for (int n = 0; n < 100; ++n) {
       const double dt = n % 10 == 0 ? 1.0 / 480 : 1.0 / 960;
@@ -116,7 +115,7 @@ void require_none(Uav& uav) {
       uav.set_wind({0.1 * n, 0.0, 0.0});
     }
     uav.set_state(start);
-    uav.restore(kept);
+    uav.restore(saved);
   });
   CHECK(count.news == 0);
   CHECK(count.mallocs == 0);
@@ -135,8 +134,8 @@ pw::VehicleParameters all_terms() {
 
 TEST_CASE("the counter counts", "[no allocation]") {
   const auto made = allocations([] { delete new volatile int(3); });
-  const auto kept = allocations([] { auto p = std::make_unique<std::string>(1000, 'x'); });
-  CHECK(made.news + kept.news >= 2);
+  const auto saved = allocations([] { auto p = std::make_unique<std::string>(1000, 'x'); });
+  CHECK(made.news + saved.news >= 2);
   const auto nothing = allocations([] {});
   CHECK(nothing.news == 0);
   CHECK(nothing.mallocs == 0);
@@ -147,7 +146,7 @@ TEST_CASE("the counter counts", "[no allocation]") {
   });
   CHECK(raw.mallocs == 1);
   CHECK(raw.news == 0);
-  // what Eigen takes for a matrix of run-time size passes through here too
+  // allocations of Eigen's dynamic matrices are counted too
   const auto matrix = allocations([] { Eigen::MatrixXd m = Eigen::MatrixXd::Zero(20, 20); });
   CHECK(matrix.mallocs > 0);
 #else
@@ -169,7 +168,7 @@ TEST_CASE("a multicopter's step allocates nothing, noise on", "[no allocation]")
   }
 }
 
-TEST_CASE("a rate controller by itself and a filter allocate nothing", "[no allocation]") {
+TEST_CASE("a stand-alone rate controller and a filter allocate nothing", "[no allocation]") {
   pw::RateController<> controller(pw::vehicles::hexacopter(), 1.0 / 960);
   pw::LowPass filter(pw::butterworth(30.0), 1.0 / 960);
   const auto count = allocations([&] {

@@ -1,4 +1,5 @@
-// Windows of a flight flown open loop: the plain steps of one vehicle, and central differences.
+// Open-loop windows of a flight, compared with the steps of one vehicle and with central
+// differences.
 #include <algorithm>
 #include <limits>
 #include <propwash/fleet/open_loop.hpp>
@@ -12,7 +13,7 @@ namespace pw = propwash;
 
 namespace {
 
-/// A vehicle with every term beyond the papers.
+/// A vehicle with all terms.
 pw::VehicleParameters vehicle_with(int rotors) {
   auto vehicle = pw::vehicles::flightgoggles();
   const auto first = vehicle.rotors.front();
@@ -32,7 +33,7 @@ pw::VehicleParameters vehicle_with(int rotors) {
   return vehicle;
 }
 
-/// Made-up measurements and commands; windows that do not fill the lanes.
+/// Random measurements and commands; windows that do not fill the lanes.
 struct Log {
   static constexpr std::size_t rows = 40;
   std::size_t rotors;
@@ -72,8 +73,8 @@ struct Log {
 };
 
 /// Position, velocity, body rates, specific force, one after the other.
-std::vector<double> flown(const pw::OpenLoop& vehicle, const pw::OpenLoopFlight& flight,
-                          pw::ExecutorRef executor = {}) {
+std::vector<double> simulated(const pw::OpenLoop& vehicle, const pw::OpenLoopFlight& flight,
+                              pw::ExecutorRef executor = {}) {
   const std::size_t size = (1 + vehicle.unknowns()) * flight.windows * flight.samples * 3;
   std::vector<double> numbers(4 * size);
   pw::OpenLoopRecord record;
@@ -83,7 +84,7 @@ std::vector<double> flown(const pw::OpenLoop& vehicle, const pw::OpenLoopFlight&
   return numbers;
 }
 
-/// What moves with the unknowns: a field of the vehicle each.
+/// The fields that depend on the unknowns.
 constexpr const char* names[] = {"rotors.thrust_coefficient",
                                  "rotors.axis",
                                  "rotors.inertia",
@@ -105,14 +106,14 @@ std::vector<pw::VehicleParameters> slopes_of(const pw::VehicleParameters& vehicl
       const bool moves = field.name == name;
       for (int row = 0; row < field.rows; ++row) {
         for (int column = 0; column < field.columns; ++column) {
-          // off the diagonal and about the axis there may be zeros: these move too
+          // off-diagonal elements may be zero, and change too
           const double scale = std::abs(field(row, column)) + 1e-4 * std::abs(field(0, 0));
           field(row, column) = moves ? scale * dice.uniform(-1.0, 1.0) : 0.0;
         }
       }
     }
     for (std::size_t k = 0; k < slope.rotors.size(); ++k) {
-      const auto& axis = vehicle.rotors[k].axis;  // which stays a unit vector
+      const auto& axis = vehicle.rotors[k].axis;  // keeps it a unit vector
       auto& turn = slope.rotors[k].axis;
       turn = turn - axis * dot(axis, turn);
     }
@@ -141,12 +142,12 @@ pw::VehicleParameters moved(pw::VehicleParameters vehicle, const pw::VehiclePara
 
 }  // namespace
 
-TEST_CASE("windows are the steps of one vehicle whose motors ran along with the log") {
+TEST_CASE("windows equal the steps of one vehicle whose motors followed the whole log") {
   const auto vehicle = vehicle_with(4);
   const Log log(4, 0);
   const std::size_t every = GENERATE(std::size_t{0}, std::size_t{3});
   const auto flight = log.flight(every);
-  const auto numbers = flown(pw::OpenLoop(vehicle, {}), flight);
+  const auto numbers = simulated(pw::OpenLoop(vehicle, {}), flight);
 
   const auto model = pw::make_model<double, 4, pw::GeneralShape>(vehicle);
   pw::MulticopterInput<double, 4, pw::Zero3, pw::Zero3> input;
@@ -197,7 +198,7 @@ TEST_CASE("derivatives of windows are central differences of their values") {
   const auto slopes = slopes_of(vehicle);
   const Log log(rotors, unknowns);
   const auto flight = log.flight(every);
-  const auto numbers = flown(pw::OpenLoop(vehicle, slopes), flight);
+  const auto numbers = simulated(pw::OpenLoop(vehicle, slopes), flight);
   const std::size_t layer = flight.windows * flight.samples * 3;
 
   for (std::size_t i = 0; i < unknowns; ++i) {
@@ -209,39 +210,39 @@ TEST_CASE("derivatives of windows are central differences of their values") {
         other.commands[k] += step * log.slopes[i * log.commands.size() + k];
       }
       other.slopes.clear();
-      return flown(pw::OpenLoop(moved(vehicle, slopes[i], step), {}), other.flight(every));
+      return simulated(pw::OpenLoop(moved(vehicle, slopes[i], step), {}), other.flight(every));
     };
     const auto above = side(h);
     const auto below = side(-h);
     for (std::size_t quantity = 0; quantity < 4; ++quantity) {
       const double* const got = &numbers[(quantity * (1 + unknowns) + 1 + i) * layer];
-      double most = 0.0;
+      double largest = 0.0;
       double worst = 0.0;
       for (std::size_t k = 0; k < layer; ++k) {
         const std::size_t place = quantity * layer + k;
         const double expected = (above[place] - below[place]) / (2.0 * h);
-        most = std::max(most, std::abs(expected));
+        largest = std::max(largest, std::abs(expected));
         worst = std::max(worst, std::abs(got[k] - expected));
       }
       INFO("quantity " << quantity);
-      CHECK(most > 0.0);
-      CHECK(1e6 * worst / most < 1.0);
+      CHECK(largest > 0.0);
+      CHECK(1e6 * worst / largest < 1.0);
     }
   }
 }
 
-TEST_CASE("values of windows do not depend on unknowns, nor anything on who calls") {
+TEST_CASE("values do not depend on the unknowns, results not on the executor") {
   const auto vehicle = vehicle_with(4);
   const Log log(4, unknowns);
   const auto flight = log.flight(3);
   const pw::OpenLoop moving(vehicle, slopes_of(vehicle));
-  const auto alone = flown(moving, flight);
+  const auto alone = simulated(moving, flight);
   const auto backwards = [](std::size_t count, const auto& work) {
     for (std::size_t i = count; i > 0; --i) work(i - 1);
   };
-  CHECK(flown(moving, flight, backwards) == alone);
+  CHECK(simulated(moving, flight, backwards) == alone);
 
-  const auto plain = flown(pw::OpenLoop(vehicle, {}), flight);
+  const auto plain = simulated(pw::OpenLoop(vehicle, {}), flight);
   const std::size_t layer = plain.size() / 4;
   for (std::size_t quantity = 0; quantity < 4; ++quantity) {
     for (std::size_t k = 0; k < layer; ++k) {
@@ -250,7 +251,7 @@ TEST_CASE("values of windows do not depend on unknowns, nor anything on who call
   }
 }
 
-TEST_CASE("lanes and groups of unknowns change nothing but the order of the work") {
+TEST_CASE("results do not depend on lanes and groups of unknowns") {
   struct Here {};
   const auto one_by_one = [](std::size_t) {
     return pw::detail::OpenLoopFlyer<Here, double, 4, 1>::kernel();
@@ -258,25 +259,25 @@ TEST_CASE("lanes and groups of unknowns change nothing but the order of the work
   const auto vehicle = vehicle_with(4);
   const auto slopes = slopes_of(vehicle);
   const Log log(4, unknowns);
-  const auto together = flown(pw::OpenLoop(vehicle, slopes), log.flight(3));
-  const auto alone = flown(pw::OpenLoop(vehicle, slopes, one_by_one), log.flight(3));
+  const auto together = simulated(pw::OpenLoop(vehicle, slopes), log.flight(3));
+  const auto alone = simulated(pw::OpenLoop(vehicle, slopes, one_by_one), log.flight(3));
   REQUIRE(alone.size() == together.size());
   for (std::size_t k = 0; k < alone.size(); ++k) {
     REQUIRE(alone[k] == Approx(together[k]).epsilon(1e-10).margin(1e-13));
   }
 }
 
-TEST_CASE("windows beyond the log, no time step and slopes of other vehicles are refused") {
+TEST_CASE("windows outside the log, invalid time steps and slopes of other vehicles are rejected") {
   const auto vehicle = vehicle_with(4);
   Log log(4, 0);
   log.starts.back() = Log::rows - Log::samples;
-  CHECK_THROWS_WITH(flown(pw::OpenLoop(vehicle, {}), log.flight(0)),
+  CHECK_THROWS_WITH(simulated(pw::OpenLoop(vehicle, {}), log.flight(0)),
                     "window 6: expected it to end by row 39, got 10 samples after row 30");
   auto endless = log.flight(0);
   endless.samples = std::numeric_limits<std::size_t>::max();
   CHECK_THROWS_AS(pw::OpenLoop(vehicle, {}).fly(endless, {}), std::invalid_argument);
   auto still = log.flight(0);
   still.substeps = 0;
-  CHECK_THROWS_AS(flown(pw::OpenLoop(vehicle, {}), still), std::invalid_argument);
+  CHECK_THROWS_AS(simulated(pw::OpenLoop(vehicle, {}), still), std::invalid_argument);
   CHECK_THROWS_AS(pw::OpenLoop(vehicle, {vehicle_with(6)}), std::invalid_argument);
 }

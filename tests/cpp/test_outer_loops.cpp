@@ -1,5 +1,5 @@
-// The laws of the outer loops one by one: angles, flatness, attitude control from anywhere,
-// saturation and windup, backstepping's Lyapunov function.
+// The laws of the outer loops: angles, flatness, attitude control from any attitude, saturation and
+// windup, backstepping's Lyapunov function.
 #include <algorithm>
 #include <cmath>
 #include <propwash/control/outer_commands.hpp>
@@ -42,7 +42,7 @@ pw::OuterLoopLaw<double> law_of(const pw::VehicleParameters& vehicle) {
 
 }  // namespace
 
-TEST_CASE("Angles by the hooks alone are those of the C library") {
+TEST_CASE("Angle functions with only the scalar hooks agree with the C library") {
   for (int i = 0; i <= 2000; ++i) {
     const double angle = -pi() + 2.0 * pi() * i / 2000.0;
     for (const double radius : {1e-12, 1.0, 3e8}) {
@@ -57,7 +57,7 @@ TEST_CASE("Angles by the hooks alone are those of the C library") {
   REQUIRE(pw::asin(7.0) == Approx(0.5 * pi()));
 }
 
-TEST_CASE("Rates and angular acceleration of a flat attitude are its derivatives in time") {
+TEST_CASE("Rates and angular acceleration of a flat attitude are its time derivatives") {
   const double h = 1e-5;
   for (const double quadratic : {0.0, 0.1}) {
     for (double t = 0.0; t < 6.0; t += 0.173) {
@@ -89,7 +89,7 @@ TEST_CASE("A flat attitude points its thrust axis along the force and body x to 
   }
 }
 
-TEST_CASE("Attitude control converges from any attitude, the tilt by the shortest way") {
+TEST_CASE("Attitude control converges from any attitude, the tilt by the shortest rotation") {
   const auto law = law_of(pw::vehicles::flightgoggles()).attitude;
   const double dt = 0.002;
   Dice dice(2);
@@ -108,7 +108,7 @@ TEST_CASE("Attitude control converges from any attitude, the tilt by the shortes
       const double now = angle_between(pw::thrust_axis(q), axis);
       REQUIRE(now < tilt + 1e-9);
       tilt = now;
-      // it stays in the plane of the shortest way, whatever the heading does
+      // the tilt stays in the plane of the shortest rotation for any heading error
       if (norm(normal) > 0.1) {
         REQUIRE(std::abs(dot(pw::thrust_axis(q), normal)) < 0.02 * norm(normal));
       }
@@ -118,7 +118,7 @@ TEST_CASE("Attitude control converges from any attitude, the tilt by the shortes
   }
 }
 
-TEST_CASE("Attitude control is the same in a turned world") {
+TEST_CASE("Attitude control is invariant to rotations of the world") {
   const auto law = law_of(pw::vehicles::flightgoggles());
   Dice dice(3);
   for (int i = 0; i < 200; ++i) {
@@ -157,7 +157,7 @@ TEST_CASE("Attitude control is the same in a turned world") {
   }
 }
 
-TEST_CASE("Limits keep the height first, then the direction of the level force") {
+TEST_CASE("Limits preserve the height first, then the direction of the horizontal force") {
   const pw::ForceLimits<double> limits{2.0, 20.0, 1.2};
   Dice dice(4);
   for (int i = 0; i < 2000; ++i) {
@@ -171,7 +171,7 @@ TEST_CASE("Limits keep the height first, then the direction of the level force")
   }
 }
 
-TEST_CASE("Velocity's integral does not wind up while the limits hold") {
+TEST_CASE("The velocity integral does not wind up at the limits") {
   const auto law = law_of(pw::vehicles::flightgoggles());
   const pw::ForceLimits<double> limits{2.0, 30.0, 0.8};
   Vec3<double> integral{};
@@ -180,10 +180,10 @@ TEST_CASE("Velocity's integral does not wind up while the limits hold") {
   for (int i = 0; i < 20000; ++i) {
     force = pw::velocity_control(law.velocity, limits, integral, error, against_gravity);
   }
-  // in the end what is cut off is no more than the proportional part
+  // finally, saturation cuts off no more than the proportional part
   const double wanted = error.x * law.velocity.proportional.x + integral.x;
   REQUIRE(wanted - force.x <= error.x * law.velocity.proportional.x + 1e-6);
-  // so that it leaves the limit as soon as the error turns
+  // so that it leaves the limit as soon as the error changes sign
   force = pw::velocity_control(law.velocity, limits, integral, Vec3<double>{-1.0, 0.0, 0.0},
                                against_gravity);
   REQUIRE(force.x < limits.tilt_tangent * force.z - 0.5);
@@ -214,16 +214,16 @@ TEST_CASE("Saturated rotors give up yaw first, then thrust, then tilt") {
         return std::hypot(w.torque_B.x - wanted.torque_B.x, w.torque_B.y - wanted.torque_B.y);
       };
       const double eps = 1e-9 * weight;
-      // never turns against what was asked for, never more than it
+      // the torque never opposes or exceeds the command
       REQUIRE(got.torque_B.z * wanted.torque_B.z >= -eps * std::abs(wanted.torque_B.z));
       REQUIRE(std::abs(got.torque_B.z) <= std::abs(wanted.torque_B.z) + eps);
       if (tilt_lost(got) > eps) {
-        // only where no thrust would do; then no yaw, and the direction of the torque stays
+        // only if no thrust is feasible; then without yaw, and with the direction of the torque
         REQUIRE(std::abs(got.torque_B.x * wanted.torque_B.y - got.torque_B.y * wanted.torque_B.x) <
                 eps * weight);
       }
       if (std::abs(got.thrust - wanted.thrust) > eps) {
-        // only as far as it must: without yaw a rotor is at a limit still
+        // no more than necessary: without yaw a rotor is still at a limit
         pw::Wrench<double> level = wanted;
         level.torque_B.z = 0.0;
         const auto base = pw::allocate_prioritised(allocation, level);
@@ -254,7 +254,7 @@ TEST_CASE("Saturated rotors give up yaw first, then thrust, then tilt") {
   }
 }
 
-TEST_CASE("Backstepping's Lyapunov function falls as its gains say") {
+TEST_CASE("Backstepping's Lyapunov function decreases at the rate of its gains") {
   Dice dice(6);
   for (int i = 0; i < 1000; ++i) {
     const pw::BacksteppingGains<double> gains{dice.uniform(0.1, 9.0), dice.uniform(0.1, 9.0)};
@@ -267,7 +267,7 @@ TEST_CASE("Backstepping's Lyapunov function falls as its gains say") {
   }
 }
 
-TEST_CASE("Backstepping holds hover and turns towards its target") {
+TEST_CASE("Backstepping holds hover and tilts towards its target") {
   const auto vehicle = pw::vehicles::flightgoggles();
   const auto law = law_of(vehicle);
   for (const double yaw : {0.0, 1.0, -2.5, 3.1}) {
@@ -282,7 +282,7 @@ TEST_CASE("Backstepping holds hover and turns towards its target") {
     p.position = {1.0, 0.0, 0.5};
     const auto go = pw::backstepping_control(law.backstepping, law.model, limits, 1.0, x, p);
     const auto torque_W = rotate(x.attitude, go.torque_B);
-    REQUIRE(torque_W.y > 1e-3);                        // the thrust axis leans to +x
+    REQUIRE(torque_W.y > 1e-3);                        // the thrust axis tilts towards +x
     REQUIRE(std::abs(torque_W.x) < 0.1 * torque_W.y);  // Euler angles couple a little
     REQUIRE(go.thrust > 9.81);
   }
@@ -290,7 +290,8 @@ TEST_CASE("Backstepping holds hover and turns towards its target") {
 
 namespace {
 
-/// Both runs of a loop with scalars of type T, from fixed numbers; `read` makes a double of one.
+/// Two runs of a loop with scalars of type T, from fixed inputs; `read` converts a scalar to
+/// double.
 template <class T, class Read>
 std::vector<double> both_runs(pw::OuterLoop loop, const Read& read) {
   const auto vehicle = pw::vehicles::flightgoggles();
@@ -333,7 +334,7 @@ std::vector<double> both_runs(pw::OuterLoop loop, const Read& read) {
 
 }  // namespace
 
-TEST_CASE("Scalars that have the hooks alone, and lanes, run every loop alike") {
+TEST_CASE("Every loop gives equal results with custom scalars and lanes") {
   for (int i = 0; i < 6; ++i) {
     const auto loop = static_cast<pw::OuterLoop>(i);
     const auto plain = both_runs<double>(loop, [](double x) { return x; });

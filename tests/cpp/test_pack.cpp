@@ -1,4 +1,4 @@
-// A pack does lane by lane what the scalar hooks do with one number, in any width.
+// The hooks of packs agree with the scalar hooks in each lane, for any width.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -43,14 +43,14 @@ const std::vector<T>& numbers() {
   return all;
 }
 
-/// Equal bits, or both no number.
+/// Equal bits, or both NaN.
 template <class T>
 bool same(T a, T b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-/// A pack of the numbers from the `first` on, and the number of each lane.
+/// A pack of the test numbers from `first` on, and the number of each lane.
 template <class T, int N>
 struct Lanes {
   T number[N];
@@ -130,7 +130,7 @@ template <class T, int N>
 void check_hooks() {
   const std::size_t count = numbers<T>().size();
   for (std::size_t first = 0; first < count; first += N) check_one_argument<T, N>(first);
-  // lane i sees the numbers first + i and second + i: any difference of the two meets all pairs
+  // lane i has the numbers first + i and second + i, so all pairs are tested
   for (std::size_t first = 0; first < count; first += N) {
     for (std::size_t second = 0; second < count; ++second) {
       check_two_arguments<T, N>(first, second);
@@ -140,7 +140,7 @@ void check_hooks() {
 
 template <class T, int N, int Width>
 void check_rows() {
-  constexpr std::size_t size = 2 * N + 1;  // the last block has one row, or N - 1 with one row less
+  constexpr std::size_t size = 2 * N + 1;  // the last block has one row; with one row less, N - 1
   std::vector<T> rows(size * Width);
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<T>(i + 1);
   for (const std::size_t present : {size, size - 1, size - 2}) {
@@ -186,7 +186,7 @@ TEST_CASE("each lane of a pack of doubles is a scalar", "[pack]") {
 
 namespace {
 
-/// A mask that holds in no lane, in all, and in each one alone.
+/// Masks that are true in no lane, in all lanes, and in each single lane.
 template <class T, int N>
 void check_any() {
   const pw::Pack<T, N> zero(T(0)), one(T(1));
@@ -205,7 +205,7 @@ void check_any() {
 
 }  // namespace
 
-TEST_CASE("any tells whether a mask holds in a lane", "[pack]") {
+TEST_CASE("any returns whether a mask is true in some lane", "[pack]") {
   check_any<float, 4>();
   check_any<float, 8>();
   check_any<float, 16>();
@@ -216,17 +216,17 @@ TEST_CASE("any tells whether a mask holds in a lane", "[pack]") {
   CHECK_FALSE(pw::any(false));
 }
 
-TEST_CASE("a number that is none passes a clamp, in its lane alone", "[pack]") {
+TEST_CASE("NaN passes a clamp, in its lane only", "[pack]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float given[4] = {nan, -5.0f, 0.25f, 7.0f};
-  const auto limited = pw::clamp(pw::Pack<float, 4>::load(given), 0.0f, 1.0f);
+  const float values[4] = {nan, -5.0f, 0.25f, 7.0f};
+  const auto limited = pw::clamp(pw::Pack<float, 4>::load(values), 0.0f, 1.0f);
   CHECK(std::isnan(limited[0]));
   CHECK(limited[1] == 0.0f);
   CHECK(limited[2] == 0.25f);
   CHECK(limited[3] == 1.0f);
 }
 
-TEST_CASE("rows of vehicles become lanes, a last block that is not full too", "[pack]") {
+TEST_CASE("rows of vehicles become lanes, also in a partial last block", "[pack]") {
   check_all_rows<float, 4>();
   check_all_rows<float, 16>();
   check_all_rows<double, 2>();
@@ -246,7 +246,7 @@ void check_finite() {
 
 }  // namespace
 
-TEST_CASE("each lane of a pack is finite or not by itself", "[pack]") {
+TEST_CASE("finiteness is tested per lane", "[pack]") {
   check_finite<float, 4>();
   check_finite<float, 16>();
   check_finite<double, 2>();

@@ -1,4 +1,4 @@
-// The painter against closed forms: curves, filters, and the pictures of planes.
+// The painter, compared with closed forms: curves, filters, and pictures of planes.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr double half_turn = 3.14159265358979323846;
 
 W everywhere(double x) { return W(static_cast<float>(x)); }
 
-/// Rays that know one plane, which is there on the side that `normal_W` points to.
+/// Rays that hit one plane, from the side of `normal_W`.
 struct PlaneRays {
   pw::Vec3<float> normal_W{0.0F, 0.0F, 1.0F};
   float offset = 0.0F;  ///< normal . point
@@ -28,7 +28,7 @@ struct PlaneRays {
   template <class L>
   PROPWASH_FN void first(const pw::Vec3<L>& from_W, const pw::Vec3<L>& direction_W, L& distance,
                          paint::Whole<L>& id, pw::Vec3<L>& normal) const {
-    const auto n = paint::broadcast<L>(normal_W);
+    const auto n = pw::cast<L>(normal_W);
     const L slope = dot(n, direction_W);
     const L t = (L(offset) - dot(n, from_W)) / slope;
     const auto hit = (slope < L(0.0F)) & (t > L(0.0F));
@@ -46,7 +46,7 @@ struct PlaneRays {
 
 struct Unit;
 
-/// A small camera above a plane, and the pictures it takes. The size is no multiple of a block.
+/// A small camera above a plane, and its pictures. The size is not a multiple of a block.
 struct Studio {
   static constexpr int width = 45, height = 35;
   static constexpr std::size_t pixels = std::size_t{width} * std::size_t{height};
@@ -93,7 +93,7 @@ struct Studio {
   pw::Vec3<double> ray_W(int x, int y) const {
     return pw::cast<double>(call.camera.now.rotation_WS) * ray_C(x, y);
   }
-  /// Along the axis to the plane; infinite where there is none.
+  /// The depth of the plane along the axis; infinite without a hit.
   double plane_depth(int x, int y) const {
     const auto n = pw::cast<double>(call.rays.normal_W);
     const double slope = dot(n, ray_W(x, y));
@@ -113,13 +113,13 @@ void each(F&& f) {
   }
 }
 
-/// The flow that a colour stands for, u right and v down.
+/// Decodes a colour to flow, u right and v down.
 std::array<double, 2> flow_of(const std::uint8_t* rgb) {
   const double r = rgb[0], g = rgb[1], b = rgb[2];
   const double value = std::fmax(r, std::fmax(g, b));
   if (value == 0.0) return {0.0, 0.0};
-  const double least = std::fmin(r, std::fmin(g, b));
-  const double span = value - least;
+  const double smallest = std::fmin(r, std::fmin(g, b));
+  const double span = value - smallest;
   double six = 0.0;
   if (value == r)
     six = (g - b) / span;
@@ -131,14 +131,14 @@ std::array<double, 2> flow_of(const std::uint8_t* rgb) {
   return {size * std::cos(angle), -size * std::sin(angle)};
 }
 
-/// What eight bits of value and of hue leave unknown of a flow [pixels].
+/// The error of flow from eight bits of value and hue [pixels].
 double flow_step(double size) {
   return 0.05 + 0.5 * double{paint::flow_range} / 255.0 * 2.0 + 0.01 * size;
 }
 
 }  // namespace
 
-TEST_CASE("curves are within the accuracy that they state") {
+TEST_CASE("curves have their stated accuracy") {
   for (double x = -9.97; x < 10.0; x += 0.013) {
     CHECK(paint::floor(everywhere(x))[0] == std::floor(static_cast<float>(x)));
     const double light = (x + 10.0) / 20.0;
@@ -176,7 +176,7 @@ TEST_CASE("filtered patterns are the mean of the pattern over the footprint") {
   }
 }
 
-TEST_CASE("noise passes through its lattice, joins it smoothly and stays within it") {
+TEST_CASE("noise interpolates its lattice smoothly and within its values") {
   Dice dice(12);
   double sum = 0.0;
   constexpr int trials = 4000;
@@ -192,7 +192,7 @@ TEST_CASE("noise passes through its lattice, joins it smoothly and stays within 
     CHECK(paint::value_noise(at_x, at_y, 5)[0] == value);
     sum += double{value};
   }
-  // uniform in [0, 1): the mean of so many, to 5 standard deviations
+  // uniform in [0, 1): the mean within 5 standard deviations
   CHECK(sum / trials == Approx(0.5).margin(5.0 * std::sqrt(1.0 / 12.0 / trials)));
 }
 
@@ -220,7 +220,7 @@ TEST_CASE("depth and normals of a plane are right at every pixel") {
     each([&](int x, int y, std::size_t i) {
       const double depth = studio.plane_depth(x, y);
       const double code = std::fmin(depth / 100.0, 1.0) * 65535.0;
-      // half a step, and what floats leave of a ray that grazes the plane
+      // half a step, plus the error of floats for a grazing ray
       CHECK(std::abs(studio.depth[i] - code) <= 0.5 + 1e-3 * std::fmin(depth, 100.0));
       const bool seen = std::isfinite(depth);
       const double c = studio.short_depth[i] / 255.0;
@@ -243,7 +243,7 @@ TEST_CASE("depth and normals of a plane are right at every pixel") {
   }
 }
 
-TEST_CASE("a turned camera sees the flow of its turn, whatever the depth") {
+TEST_CASE("a rotated camera sees the flow of its rotation, for any depth") {
   for (const auto axis : {pw::Vec3<double>{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}) {
     Studio studio;
     const double angle = 0.15;
@@ -251,7 +251,7 @@ TEST_CASE("a turned camera sees the flow of its turn, whatever the depth") {
     studio.call.camera.now.rotation_WS = pw::cast<float>(to_matrix(turn));
     studio.paint();
     each([&](int x, int y, std::size_t i) {
-      // where the camera of then saw the same ray
+      // the pixel of the same ray in the previous picture
       const auto then_C = studio.ray_W(x, y);
       const double u = (x + 0.5 - 0.5 * Studio::width) + 30.0 * then_C.y / then_C.x;
       const double v = (y + 0.5 - 0.5 * Studio::height) + 30.0 * then_C.z / then_C.x;
@@ -262,7 +262,7 @@ TEST_CASE("a turned camera sees the flow of its turn, whatever the depth") {
   }
 }
 
-TEST_CASE("a moved camera sees the flow of its way over the depth, and nothing of the sky") {
+TEST_CASE("a moved camera sees a flow of displacement over depth, and none in the sky") {
   for (const auto way : {pw::Vec3<double>{0.4, 0, 0}, {0, 0.2, 0}, {0, 0, 0.2}}) {
     Studio studio;
     auto& camera = studio.call.camera;
@@ -283,7 +283,7 @@ TEST_CASE("a moved camera sees the flow of its way over the depth, and nothing o
   }
 }
 
-TEST_CASE("a body that moves with the camera does not flow") {
+TEST_CASE("a body that moves with the camera has no flow") {
   Studio studio;
   const pw::Vec3<float> way{0.3F, -0.2F, 0.1F};
   studio.call.camera.before.position_W = studio.call.camera.now.position_W - way;
@@ -294,7 +294,7 @@ TEST_CASE("a body that moves with the camera does not flow") {
   });
 }
 
-TEST_CASE("grey is the luma of the colour, and rows come from either side") {
+TEST_CASE("grey is the luma of the colour, and rows can start at either side") {
   Studio top, bottom;
   bottom.call.to.bottom_first = true;
   top.paint();
@@ -307,13 +307,13 @@ TEST_CASE("grey is the luma of the colour, and rows come from either side") {
     CHECK(bottom.grey[j] == top.grey[i]);
     for (std::size_t k = 0; k < 3; ++k) CHECK(bottom.colour[3 * j + k] == rgb[k]);
   });
-  // over the plane the sky: blue
+  // above the plane is the sky: blue
   CHECK(top.colour[2] > top.colour[0]);
 }
 
-TEST_CASE("anti-aliasing leaves what is even as it is, and puts a mean on an edge") {
+TEST_CASE("anti-aliasing keeps uniform areas and averages at an edge") {
   Studio plain, smooth;
-  // a black plane before a white sky
+  // a black plane in front of a white sky
   for (Studio* studio : {&plain, &smooth}) {
     studio->item.albedo = {};
     studio->item.finish = {};
@@ -330,11 +330,11 @@ TEST_CASE("anti-aliasing leaves what is even as it is, and puts a mean on an edg
   int between = 0;
   each([&](int x, int y, std::size_t i) {
     const int before = plain.colour[3 * i], after = smooth.colour[3 * i];
-    int covered = 0;  // of the sixteen rays
+    int covered = 0;  // covered rays of sixteen
     for (int ray = 0; ray < 16; ++ray) {
       const double u = x + (ray % 4 + 0.5) / 4.0 - 0.5 * Studio::width;
       const double v = y + (ray / 4 + 0.5) / 4.0 - 0.5 * Studio::height;
-      // below the horizon, which is rolled with the camera
+      // below the horizon, which rolls with the camera
       if (-std::sin(0.3) * u - std::cos(0.3) * v < 0.0) ++covered;
     }
     if (covered == 0 || covered == 16) {

@@ -36,7 +36,7 @@ TEST_CASE("the integral stays within its bound and leaves it at once", "[pid]") 
     REQUIRE(integral >= -gains.integral_bound);
   }
   CHECK(integral == -gains.integral_bound);
-  // even one that comes from outside
+  // also if it was set out of bounds
   CHECK(pw::pid_integral(gains, 7.0, 0.0, 0.01) == gains.integral_bound);
   auto none = gains;
   none.integral_bound = 0.0;
@@ -54,7 +54,7 @@ TEST_CASE("the output is linear in error, integral and derivative of the measure
     };
     CHECK(output(a + b * s) == Approx(output(a) + s * output(b)).margin(1e-11));
   }
-  // a measurement that rises is opposed; the command's derivative does not appear
+  // a rising measurement reduces the output; the command's derivative has no effect
   CHECK(pw::pid_output(gains, 0.0, 0.0, 1.0) == -gains.derivative);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using Uav = pw::Multicopter<4>;
 
-/// Nothing but noise acts: no gravity, no drag, rotors off, a perfect accelerometer.
+/// Only noise acts: no gravity, no drag, rotors off, a perfect accelerometer.
 pw::VehicleParameters adrift() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.mass = 0.8;
@@ -23,7 +23,7 @@ pw::VehicleParameters adrift() {
   vehicle.drag.rotational = {};
   vehicle.imu = {};
   vehicle.process_noise.force = 5e-4;
-  vehicle.process_noise.torque = 1e-11;  // little, so that the gyroscopic torque stays nothing
+  vehicle.process_noise.torque = 1e-11;  // small, so that the gyroscopic torque is negligible
   return vehicle;
 }
 
@@ -47,7 +47,7 @@ struct Sum {
 TEST_CASE("the variance of velocity is W t / m^2 at any step", "[process noise]") {
   const auto vehicle = adrift();
   constexpr int count = 1200;
-  const double band = 3.0 * std::sqrt(2.0 / count);  // of each axis by itself
+  const double band = 3.0 * std::sqrt(2.0 / count);  // for each axis
   for (const double rate : {960.0, 240.0}) {
     INFO(rate << " Hz");
     Sum early, late, late_rates;
@@ -105,7 +105,7 @@ TEST_CASE("force, torque and successive samples are independent", "[process nois
   }
 }
 
-TEST_CASE("the accelerometer feels the force that moved the body", "[process noise]") {
+TEST_CASE("the accelerometer measures the force that moved the body", "[process noise]") {
   Uav uav = drifting(93, 0);
   auto state = uav.state();
   state.attitude = Dice(94).unit_quat();
@@ -114,9 +114,9 @@ TEST_CASE("the accelerometer feels the force that moved the body", "[process noi
     const auto before = uav.state().velocity;
     uav.step(pw::RotorSpeeds<4>{}, 1e-3);
     const auto acceleration = (uav.state().velocity - before) * 1e3;
-    const auto felt = rotate(uav.state().attitude, uav.imu().specific_force);
+    const auto specific_force_W = rotate(uav.state().attitude, uav.imu().specific_force);
     CHECK(norm(acceleration) > 1e-3);
-    CHECK(distance(felt, acceleration) <= 1e-9 * norm(acceleration) + 1e-11);
+    CHECK(distance(specific_force_W, acceleration) <= 1e-9 * norm(acceleration) + 1e-11);
   }
 }
 

@@ -1,6 +1,6 @@
 /// @file
-/// The laws of the random numbers. Every statistical test uses fixed seeds, so that it gives the
-/// same verdict each time; beside it stands the chance that an ideal generator would fail it.
+/// The laws of the random numbers. Statistical tests use fixed seeds, so their results are
+/// reproducible; each states the probability that an ideal generator fails it.
 
 #include <algorithm>
 #include <array>
@@ -44,8 +44,8 @@ std::array<std::uint32_t, 6> bits(const SixNormals& z) {
 /// Φ, the distribution function of the standard normal.
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 
-/// The standard normal that a sum of squares over `cells` equally likely cells amounts to
-/// (Wilson and Hilferty).
+/// Converts a chi-square sum over `cells` equally likely cells to a standard normal (Wilson and
+/// Hilferty).
 double chi_square_deviate(const std::vector<int>& counts) {
   double total = 0.0;
   for (const int count : counts) total += count;
@@ -104,7 +104,7 @@ TEST_CASE("Threefry4x32-20 gives the published words", "[random]") {
   CHECK(equal(threefry4x32(key, counter), {{0x59cd1dbb, 0xb8879579, 0x86b5d00c, 0xac8b6d84}}));
 }
 
-TEST_CASE("A changed bit of key or counter changes half of the words' bits", "[random]") {
+TEST_CASE("Flipping a bit of key or counter flips half of the output bits", "[random]") {
   // per input bit: 128 fair coins in each of 200 trials; |deviate| < 5.5, 256 bits: chance 1e-5
   for (int bit = 0; bit < 256; ++bit) {
     int flipped = 0;
@@ -123,7 +123,7 @@ TEST_CASE("A changed bit of key or counter changes half of the words' bits", "[r
   }
 }
 
-TEST_CASE("Four lanes give the bits of the scalar", "[random]") {
+TEST_CASE("Four lanes are bit-identical to the scalar", "[random]") {
   for (std::uint64_t n = 0; n < 20000; ++n) {
     const std::uint64_t key = seed * (n / 7 + 1);
     const std::uint32_t id = static_cast<std::uint32_t>(n * n);
@@ -142,7 +142,7 @@ TEST_CASE("Four lanes give the bits of the scalar", "[random]") {
   }
 }
 
-TEST_CASE("Every build draws the same bits", "[random]") {
+TEST_CASE("Every build draws identical bits", "[random]") {
   // FNV-1a over 60 000 normals; no flag, compiler, lane width or platform may change it
   std::uint64_t hash = 0xcbf29ce484222325;
   for (std::uint64_t step = 0; step < 10000; ++step) {
@@ -175,7 +175,7 @@ TEST_CASE("Polynomials follow the formula of Box and Muller", "[random]") {
   }
 }
 
-TEST_CASE("The logarithm holds its relative precision to both ends", "[random]") {
+TEST_CASE("The logarithm keeps its relative precision up to both ends", "[random]") {
   double largest = 0.0;
   const auto compare = [&largest](std::uint32_t k) {
     const double exact = -std::log(k / 16777216.0);
@@ -189,7 +189,7 @@ TEST_CASE("The logarithm holds its relative precision to both ends", "[random]")
   CHECK(propwash::detail::minus_log<Scalar>(std::uint32_t{16777216}) == 0.0f);
 }
 
-TEST_CASE("No normal passes the square root of 48 ln 2, and some come near", "[random]") {
+TEST_CASE("No normal exceeds the square root of 48 ln 2, and some are close", "[random]") {
   const double bound = std::sqrt(48.0 * std::log(2.0));  // 5.768
   double largest = 0.0;
   for (std::uint32_t turn = 0; turn < 65536; ++turn) {
@@ -223,11 +223,11 @@ TEST_CASE("Moments to the sixth are those of the standard normal", "[random]") {
   }
 }
 
-TEST_CASE("Normals fill equally likely cells equally", "[random]") {
+TEST_CASE("Normals fill equiprobable cells equally", "[random]") {
   // ten sums of squares, |deviate| < 4.9: chance 10 * 1e-6
   constexpr int n = 1000000;
   std::vector<std::vector<int>> values(6, std::vector<int>(256));
-  std::vector<int> signs(64);  // of all six at once
+  std::vector<int> signs(64);  // of all six together
   std::vector<std::vector<int>> angles(3, std::vector<int>(360));
   for (int k = 0; k < n; ++k) {
     const SixNormals z = six_normals(seed + 1, 2, static_cast<std::uint64_t>(k), Stream::user);
@@ -266,7 +266,7 @@ TEST_CASE("The empirical distribution follows the normal one", "[random]") {
   CHECK(distance * std::sqrt(n) < 2.7);
 }
 
-TEST_CASE("The tails hold as many normals as they should", "[random]") {
+TEST_CASE("The tails have the expected number of normals", "[random]") {
   // Poisson counts of mean 6480, 152 and 1.4, a bound that each passes with chance 1 − 1e-6
   constexpr int n = 2400000;
   int beyond[3] = {};  // 3, 4 and 5 deviations
@@ -337,8 +337,8 @@ TEST_CASE("Values and squares are uncorrelated", "[random]") {
   }
 }
 
-TEST_CASE("Each word of seed, id, step and stream counts, in its own place", "[random]") {
-  // were two of them mixed up or one dropped, two of these would meet
+TEST_CASE("Every word of seed, id, step and stream matters, in its position", "[random]") {
+  // if two were swapped or one ignored, two of these would be equal
   std::set<std::array<std::uint32_t, 6>> seen;
   std::size_t drawn = 0;
   const auto draw = [&](std::uint64_t key, std::uint32_t id, std::uint64_t step, Stream stream) {

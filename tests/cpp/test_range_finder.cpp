@@ -18,7 +18,7 @@ namespace {
 
 using Vec = pw::Vec3<double>;
 
-/// Ground at height 0, and who casts rays on it.
+/// Ground at height 0, and a cast function for it.
 template <class T>
 struct World {
   explicit World(std::vector<pw::SceneItem> items = {{"ground", "ground", {}, {}, pw::Plane{}}})
@@ -35,7 +35,7 @@ struct World {
   pw::SceneIndex<T> index;
 };
 
-/// Poses as the sensors take them.
+/// Poses in the sensors' layout.
 template <class T>
 struct Bodies {
   std::vector<T> position, attitude;
@@ -83,7 +83,7 @@ TEST_CASE("the range to the ground is height over cosine, at every tilt", "[rang
   }
 }
 
-TEST_CASE("out of range, or up, it reads max_range + 1 without noise", "[range_finder]") {
+TEST_CASE("out of range, or upwards, it reads max_range + 1 without noise", "[range_finder]") {
   const World<float> world;
   Bodies<float> bodies;
   const auto level = pw::Quat<double>::identity();
@@ -94,7 +94,7 @@ TEST_CASE("out of range, or up, it reads max_range + 1 without noise", "[range_f
   CHECK(readings[1] == 21.0f);
 }
 
-TEST_CASE("many rays start at the sensor and turn with the body", "[range_finder]") {
+TEST_CASE("rays start at the sensor and rotate with the body", "[range_finder]") {
   Dice dice(1001);
   const World<double> world;
   pw::RangeFinderParameters<double> finder;
@@ -133,7 +133,7 @@ TEST_CASE("the noise has the published variance", "[range_finder]") {
   CHECK(std::abs(sum / n) < 4.0 * std::sqrt(0.009 / n));
 }
 
-TEST_CASE("a reading depends on seed, vehicle and sample alone", "[range_finder]") {
+TEST_CASE("a reading depends only on seed, vehicle and sample", "[range_finder]") {
   const World<double> world;
   Bodies<double> all, second_half;
   for (int i = 0; i < 10; ++i) {
@@ -148,7 +148,8 @@ TEST_CASE("a reading depends on seed, vehicle and sample alone", "[range_finder]
   for (std::size_t i = 0; i < 10; ++i) CHECK(later[i] != whole[i]);
 }
 
-TEST_CASE("a body that has diverged reads NaN, its neighbours what they read", "[range_finder]") {
+TEST_CASE("a body that has diverged reads NaN, and its neighbours are unaffected",
+          "[range_finder]") {
   const World<float> world;
   Bodies<float> bodies;
   for (int i = 0; i < 3; ++i) bodies.add({0.0, 0.0, 2.0}, pw::Quat<double>::identity());
@@ -160,7 +161,7 @@ TEST_CASE("a body that has diverged reads NaN, its neighbours what they read", "
   CHECK(after[2] == before[2]);
 }
 
-TEST_CASE("a lane's reading is that of its number", "[range_finder]") {
+TEST_CASE("the reading of a lane equals the scalar's", "[range_finder]") {
   const pw::RangeFinderParameters<double> finder;
   const Pair both = pw::range_reading(finder, Pair(3.0, 20.1), Pair(0.5, 2.0));
   CHECK(first(both) == pw::range_reading(finder, 3.0, 0.5));
@@ -178,7 +179,8 @@ TEST_CASE("the depth of a wall is its distance along the axis, at every pixel", 
   Bodies<float> bodies;
   bodies.add({0.0, 0.0, 0.0}, pw::Quat<double>::identity());
   bodies.add({-2.0, 0.0, 0.0}, pw::Quat<double>::identity());
-  bodies.add({0.0, 0.0, 0.0}, pw::from_axis_angle(Vec{0.0, 0.0, 1.0}, pi()));  // turned away
+  bodies.add({0.0, 0.0, 0.0},
+             pw::from_axis_angle(Vec{0.0, 0.0, 1.0}, pi()));  // rotated by 180 degrees
   std::vector<float> images(3 * rays.size());
   const auto mount = pw::cast<float>(camera);
   const auto camera_of = [&](std::size_t) -> const pw::Camera<float>& { return mount; };
@@ -191,7 +193,7 @@ TEST_CASE("the depth of a wall is its distance along the axis, at every pixel", 
   }
 }
 
-TEST_CASE("depth of the ground falls row by row as geometry says", "[range_finder]") {
+TEST_CASE("the depth of the ground follows its closed form in each row", "[range_finder]") {
   const World<double> world;
   const auto camera = pw::make_camera(8, 6, 1.0);
   const auto rays = pw::pixel_rays<double>(camera);

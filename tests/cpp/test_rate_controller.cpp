@@ -1,4 +1,4 @@
-// The rate controller by itself and around each vehicle.
+// The rate controller, stand-alone and in each vehicle.
 #include <algorithm>
 #include <propwash/control/rate_controller.hpp>
 #include <propwash/vehicle/vehicles.hpp>
@@ -31,8 +31,8 @@ pw::VehicleParameters fleet(int i) {
 
 /// The response of one axis to a step of the commanded rate.
 struct Response {
-  double peak = 0.0;     ///< highest value over the command
-  double settled = 0.0;  ///< largest deviation from 1.5 to 2 s, over the command
+  double peak = 0.0;     ///< maximum, relative to the command
+  double settled = 0.0;  ///< largest error from 1.5 to 2 s, relative to the command
   double rise = 0.0;     ///< s, to 90 %
 };
 Response step_response(const pw::VehicleParameters& vehicle, int axis, double rate) {
@@ -42,7 +42,8 @@ Response step_response(const pw::VehicleParameters& vehicle, int axis, double ra
   command.rates[axis] = rate;
   Response r;
   for (int n = 1; n <= 960 * 2; ++n) {
-    uav.set_wind(uav.state().velocity);  // the fall that follows a roll is no part of the loop
+    uav.set_wind(
+        uav.state().velocity);  // keeps the fall after a roll from affecting the loop by drag
     uav.step(command, dt);
     const double y = uav.state().body_rates[axis] / rate;
     r.peak = std::max(r.peak, y);
@@ -52,8 +53,7 @@ Response step_response(const pw::VehicleParameters& vehicle, int axis, double ra
   return r;
 }
 
-/// The same arithmetic in another place of the program: equal to the bit unless the compiler fuses
-/// products and sums.
+/// The same arithmetic compiled twice: bit-identical unless the compiler fuses multiply and add.
 #if defined(__FP_FAST_FMA) || defined(__ARM_FEATURE_FMA)
 constexpr double rounding = 1e-10;
 #else
@@ -77,8 +77,7 @@ TEST_CASE("each vehicle's rate loop settles to its command", "[rate controller]"
   }
 }
 
-TEST_CASE("a small step is followed in proportion and alike in both directions",
-          "[rate controller]") {
+TEST_CASE("a small step response is linear and symmetric", "[rate controller]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   const auto one = step_response(vehicle, 0, 0.2);
   const auto two = step_response(vehicle, 0, 0.4);
@@ -87,14 +86,14 @@ TEST_CASE("a small step is followed in proportion and alike in both directions",
   CHECK(back.peak == Approx(one.peak).epsilon(1e-3));
 }
 
-TEST_CASE("the controller by itself is the one inside the vehicle", "[rate controller]") {
+TEST_CASE("the stand-alone controller equals the one inside the vehicle", "[rate controller]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.inertia(0, 1) = vehicle.body.inertia(1, 0) = 3e-4;
   for (const bool published : {false, true}) {
     vehicle.rate_controller.gyroscopic_term = !published;
     vehicle.rate_controller.discretisation =
         published ? pw::Discretisation::backward_euler : pw::Discretisation::exact;
-    pw::MulticopterOptions options;  // with noise: the readings are what counts
+    pw::MulticopterOptions options;  // with noise, so that the readings matter
     options.seed = 131;
     pw::Multicopter<> whole(vehicle, options);
     pw::Multicopter<> driven(vehicle, options);
@@ -106,7 +105,7 @@ TEST_CASE("the controller by itself is the one inside the vehicle", "[rate contr
       const auto speeds = controller.update(driven.imu().angular_rate, command).speeds;
       driven.step(pw::RotorSpeeds{speeds}, dt);
       whole.step(command, dt);
-      if (n == 0) {  // the first tick ran at the same dt as all others
+      if (n == 0) {  // the first tick used the same dt as all others
         CHECK(distance(whole.controller().filter.value, controller.snapshot().filter.value) <=
               rounding);
       }
@@ -141,7 +140,7 @@ TEST_CASE("the torque is J times the PID's acceleration, and the gyroscopic term
     const auto full = pw::rate_control(with, b, gyroscope, command);
     const auto& w = a.filter.value;
     CHECK(distance(full - plain, cross(w, inertia * w)) <= 1e-14);
-    // the order of events: filter, integral, output
+    // the order: filter, integral, output
     const auto acceleration = (command - w) * 9.0 + a.integral * 3.0 - a.filter.derivative * 0.3;
     CHECK(distance(a.integral, (command - w) * dt) <= 1e-15);
     CHECK(distance(plain, inertia * acceleration) <= 1e-13);
@@ -149,8 +148,8 @@ TEST_CASE("the torque is J times the PID's acceleration, and the gyroscopic term
   }
 }
 
-TEST_CASE("the gyroscopic term uncouples the axes of a fast tumble", "[rate controller]") {
-  // rates on two axes of different inertia: without the term the third feels J W x W
+TEST_CASE("the gyroscopic term decouples the axes of a fast tumble", "[rate controller]") {
+  // rates on two axes of different inertia: without the term, J W x W acts on the third
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.inertia = pw::Mat3<double>::diagonal(0.004, 0.006, 0.009);
   vehicle.rate_controller.integral = {};
@@ -164,7 +163,7 @@ TEST_CASE("the gyroscopic term uncouples the axes of a fast tumble", "[rate cont
   CHECK(error(true) < 0.2 * error(false));
 }
 
-TEST_CASE("what cannot be attained is reported", "[rate controller]") {
+TEST_CASE("unattainable commands are reported", "[rate controller]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   pw::RateController<> controller(vehicle, dt);
   const auto easy = controller.update({}, {{0.1, 0.0, 0.0}, 9.81});
@@ -176,4 +175,20 @@ TEST_CASE("what cannot be attained is reported", "[rate controller]") {
   CHECK(hard.wanted.thrust == 1000.0);
   CHECK(hard.attained.thrust == Approx(4 * 1.91e-6 * 2200.0 * 2200.0).epsilon(1e-12));
   for (const double w : hard.speeds) CHECK(w == 2200.0);
+}
+
+TEST_CASE("an error of a rate controller states the value", "[rate_controller]") {
+  auto vehicle = pw::vehicles::flightgoggles();
+  const auto error = [&](double step) -> std::string {
+    try {
+      pw::RateController<>(vehicle, step);
+      return "";
+    } catch (const std::invalid_argument& e) {
+      return e.what();
+    }
+  };
+  CHECK(error(dt).empty());
+  CHECK(error(-1.0).find("dt = -1") == 0);
+  vehicle.rotors.resize(2);
+  CHECK(error(dt).find("rank of the allocation matrix = 2: expected 4") == 0);
 }

@@ -1,5 +1,5 @@
-// Rays through a scene: the tree against all items one by one, packs against single rays, meshes
-// against closed forms, moved worlds, lines of sight.
+// Rays in a scene: the tree compared with a test of each item, packs with single rays, meshes with
+// closed forms, transformed scenes, lines of sight.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -39,7 +39,7 @@ pw::Shape random_shape(Dice& dice, int kind) {
   return box_mesh({length(), length(), length()});
 }
 
-/// All kinds of shapes at random in a cube of 20 m, and two planes.
+/// Random shapes of all kinds in a cube of 20 m, and two planes.
 pw::Scene clutter(std::uint64_t seed, int count) {
   Dice dice(seed);
   pw::Scene scene;
@@ -88,7 +88,7 @@ struct Hits {
   }
 };
 
-/// The same by one scene for each item.
+/// The same with a separate scene for each item.
 Hits<double> one_by_one(const pw::Scene& scene, const Rays<double>& rays) {
   Hits<double> best(pw::SceneView<double>{}, rays);
   for (std::size_t k = 0; k < scene.items().size(); ++k) {
@@ -108,7 +108,7 @@ Hits<double> one_by_one(const pw::Scene& scene, const Rays<double>& rays) {
 
 }  // namespace
 
-TEST_CASE("through the tree as one by one", "[raycast]") {
+TEST_CASE("the tree gives the hits of separate items", "[raycast]") {
   for (const int count : {0, 1, 2, 7, 200}) {
     const pw::Scene scene = clutter(11, count);
     const pw::SceneIndex<double> index(scene);
@@ -127,7 +127,7 @@ TEST_CASE("through the tree as one by one", "[raycast]") {
   }
 }
 
-TEST_CASE("packs meet what single rays meet", "[raycast]") {
+TEST_CASE("packs give the hits of single rays", "[raycast]") {
   const pw::SceneIndex<float> index(clutter(13, 60));
   const Rays<float> rays(14, 517);
   const Hits<float> found(index.view(), rays);
@@ -140,12 +140,12 @@ TEST_CASE("packs meet what single rays meet", "[raycast]") {
                  direction * (1.0F / norm(direction)), std::numeric_limits<float>::infinity());
     CAPTURE(i);
     CHECK(found.id[i] == static_cast<std::int32_t>(hit.id));
-    // a compiler may fuse other products in the one than in the other
+    // a compiler may fuse different products in the two versions
     if (hit.id >= 0.0F) CHECK(found.distance[i] == Approx(hit.distance).epsilon(1e-4));
   }
 }
 
-TEST_CASE("floats meet what doubles meet, to their precision", "[raycast]") {
+TEST_CASE("float gives the hits of double, to its precision", "[raycast]") {
   const pw::Scene scene = clutter(15, 60);
   const pw::SceneIndex<float> singles(scene);
   const pw::SceneIndex<double> doubles(scene);
@@ -176,7 +176,7 @@ TEST_CASE("floats meet what doubles meet, to their precision", "[raycast]") {
   CHECK(grazes < 5);
 }
 
-TEST_CASE("a box of triangles is a box", "[raycast]") {
+TEST_CASE("a box of triangles equals a box", "[raycast]") {
   Dice dice(17);
   for (int round = 0; round < 20; ++round) {
     const Vec size{dice.uniform(0.5, 3.0), dice.uniform(0.5, 3.0), dice.uniform(0.5, 3.0)};
@@ -203,7 +203,7 @@ TEST_CASE("a box of triangles is a box", "[raycast]") {
   }
 }
 
-TEST_CASE("a world that is moved with its rays gives the same distances", "[raycast]") {
+TEST_CASE("transforming a scene and its rays together keeps the distances", "[raycast]") {
   const pw::Scene scene = clutter(18, 50);
   Dice dice(19);
   const pw::Pose move{dice.vec3(30.0), dice.unit_quat()};
@@ -260,7 +260,7 @@ TEST_CASE("normals are unit and against the ray, hits lie within range", "[rayca
   CHECK(cut > 100);
 }
 
-TEST_CASE("rays whose numbers are none or infinite meet nothing, their neighbours all",
+TEST_CASE("rays with NaN or infinite numbers hit nothing, and do not affect their neighbours",
           "[raycast]") {
   const pw::SceneIndex<float> index(clutter(23, 40));
   Rays<float> rays(24, 400);
@@ -271,7 +271,7 @@ TEST_CASE("rays whose numbers are none or infinite meet nothing, their neighbour
   for (std::size_t i = 0; i < rays.size(); i += 3) {
     auto& numbers = i % 2 == 0 ? rays.origins : rays.directions;
     numbers[3 * i + i % 3] = bad[i / 3 % 3];
-    if (i % 7 == 0) {  // no direction at all
+    if (i % 7 == 0) {  // a zero direction
       for (std::size_t c = 3 * i; c < 3 * i + 3; ++c) rays.directions[c] = 0.0F;
     }
   }
@@ -286,7 +286,7 @@ TEST_CASE("rays whose numbers are none or infinite meet nothing, their neighbour
   CHECK(std::all_of(none.id.begin(), none.id.end(), [](std::int32_t id) { return id == -1; }));
 }
 
-TEST_CASE("a line of sight is free where its ray meets nothing before its end, both ways",
+TEST_CASE("a line of sight is free if its ray hits nothing before its end, in both directions",
           "[raycast]") {
   const pw::SceneIndex<double> index(clutter(25, 60));
   Dice dice(26);
@@ -320,7 +320,7 @@ TEST_CASE("a line of sight is free where its ray meets nothing before its end, b
   CHECK(there[2] == 0);
 }
 
-TEST_CASE("the markers of a gate are seen from in front of it and not from behind its bars",
+TEST_CASE("the markers of a gate are visible from the front and not through its bars",
           "[raycast]") {
   pw::Scene scene;
   scene.add({"Gate1", "gate", {}, {}, pw::Gate{2.0, 1.5, 0.3, 0.1}});
@@ -328,7 +328,7 @@ TEST_CASE("the markers of a gate are seen from in front of it and not from behin
   Dice dice(27);
   for (int i = 0; i < 300; ++i) {
     const bool before = i % 2 == 0;
-    // behind, so that the bar of the marker is between: outside of the opening, on its side
+    // behind the gate and outside its opening, on the marker's side, so that a bar is in between
     const auto& marker = scene.markers()[static_cast<std::size_t>(i / 2 % 4)].position_W;
     const double out = dice.uniform(1.0, 3.0);
     const Vec eye = before ? Vec{dice.uniform(-9.0, -0.5), dice.uniform(-5.0, 5.0), 0.0}
@@ -344,7 +344,7 @@ TEST_CASE("the markers of a gate are seen from in front of it and not from behin
   }
 }
 
-TEST_CASE("many items in one place make a tree that ends", "[raycast]") {
+TEST_CASE("many items at one position give a tree of limited depth", "[raycast]") {
   pw::Scene scene;
   for (int i = 0; i < 3000; ++i) {
     scene.add({std::to_string(i), "", {}, {{1.0, 2.0, 3.0}}, pw::Sphere{0.5}});
@@ -356,8 +356,8 @@ TEST_CASE("many items in one place make a tree that ends", "[raycast]") {
   CHECK(hits.distance[0] == Approx(5.5));
 }
 
-TEST_CASE("no ray slips between the triangles of a closed mesh", "[raycast]") {
-  // a fine globe, far from the origin of its world, in floats
+TEST_CASE("no ray passes between the triangles of a closed mesh", "[raycast]") {
+  // a finely triangulated sphere, far from the origin, in float
   pw::Mesh globe;
   constexpr int rows = 60, columns = 120;
   for (int i = 0; i <= rows; ++i) {
@@ -381,7 +381,7 @@ TEST_CASE("no ray slips between the triangles of a closed mesh", "[raycast]") {
   Dice dice(28);
   Rays<float> rays;
   for (int i = 0; i < 20000; ++i) {
-    // at corners and at edges, where a crack would be
+    // at vertices and edges, where cracks would be
     const auto& triangle =
         globe.triangles[static_cast<std::size_t>(dice.uniform(0, 2 * rows * columns))];
     const auto corner = [&](std::size_t k) {

@@ -1,4 +1,4 @@
-// Rays where floating point gives out: far from the origin, and directions of extreme length.
+// Rays at the limits of floating point: far from the origin, and directions of extreme length.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -12,7 +12,8 @@
 namespace pw = propwash;
 using Vec = pw::Vec3<double>;
 
-TEST_CASE("in floats a marker on a surface is seen however far the origin is", "[raycast]") {
+TEST_CASE("in float a marker on a surface is visible at any distance from the origin",
+          "[raycast]") {
   Dice dice(29);
   for (const double far : {0.0, 300.0, 3000.0, 30000.0}) {
     const Vec centre{far, -far, 0.5 * far};
@@ -30,7 +31,7 @@ TEST_CASE("in floats a marker on a surface is seen however far the origin is", "
     }
     std::vector<std::uint8_t> seen(n), opposite(n);
     pw::visible(index.view(), n, from.data(), to.data(), seen.data());
-    // the same markers from eyes that the globe hides them from
+    // the same markers from positions where the sphere hides them
     std::vector<float> behind;
     for (std::size_t i = 0; i < 3 * n; ++i) {
       const auto middle = static_cast<float>(centre[static_cast<int>(i % 3)]);
@@ -43,7 +44,7 @@ TEST_CASE("in floats a marker on a surface is seen however far the origin is", "
   }
 }
 
-TEMPLATE_TEST_CASE("a ray has a direction of any length", "[raycast]", float, double) {
+TEMPLATE_TEST_CASE("directions may have any length", "[raycast]", float, double) {
   using T = TestType;
   pw::Scene scene;
   scene.add({"floor", "", {}, {}, pw::Plane{}});

@@ -1,6 +1,6 @@
 /// @file
-/// Answers as they come: what published renderers send is read, and everything else is a fault that
-/// names the place. The table is that of docs/render-wire.md, "What an answer may hold".
+/// Answers of published renderers are decoded, and everything else is an error that names the place
+/// in the message. The table is that of docs/render-wire.md, "What an answer may hold".
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace {
 
 using render::ProtocolError;
 
-/// The header of a sound answer with every key, to one camera of 4 x 3 pixels.
+/// The header of a valid answer with every key, for one camera of 4 x 3 pixels.
 Json sound_header() {
   return {{"ntime", 1000},
           {"camWidth", 4},
@@ -41,7 +41,8 @@ render::Answer read_header(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("an answer is read in both dialects, and only what is needed must be there") {
+TEST_CASE(
+    "an answer is decoded in both protocol versions, and only required keys must be present") {
   auto frames = answer_to(stereo_pose());
   auto json = Json::parse(frames[0]);
   for (const char* key :
@@ -63,7 +64,7 @@ TEST_CASE("an answer is read in both dialects, and only what is needed must be t
   CHECK(!answer.half_done());
   CHECK(answer.images[1].camera == "right");
   CHECK(answer.images[1].index == -1);
-  CHECK(answer.images[1].bytes.data == frames[2].data());  // looked at, not copied
+  CHECK(answer.images[1].bytes.data == frames[2].data());  // a view, not a copy
   for (const char* key : {"utime", "camWidth", "camHeight", "cameraIDs", "channels"}) {
     auto without = json;
     without.erase(key);
@@ -76,12 +77,12 @@ TEST_CASE("an answer is read in both dialects, and only what is needed must be t
   CHECK_THROWS_WITH(read_answer(frames), Catch::Matchers::Matches(".*has no ntime"));
 }
 
-TEST_CASE("a picture's bytes decide how it is read, and every other length is a fault") {
+TEST_CASE("the size of a picture selects its layout, and every other size is an error") {
   const std::size_t pixels = 640 * 480;
   struct Case {
     int channels;
     std::size_t bytes;
-    int expected;  // bytes a pixel, 0: fault
+    int expected;  // bytes per pixel, 0: error
   };
   for (const auto& c : std::vector<Case>{{3, 3 * pixels, 3},
                                          {3, pixels, 0},
@@ -112,7 +113,7 @@ TEST_CASE("a picture's bytes decide how it is read, and every other length is a 
   }
 }
 
-TEST_CASE("a malformed answer is a fault that says what is wrong") {
+TEST_CASE("a malformed answer is an error with a description") {
   const auto fault = [](const char* words, auto change) {
     auto frames = answer_to(stereo_pose());
     auto json = Json::parse(frames[0]);
@@ -123,7 +124,7 @@ TEST_CASE("a malformed answer is a fault that says what is wrong") {
   fault("got none", [](Json&, Frames& frames) { frames.clear(); });
   fault("expected 3 frames", [](Json&, Frames& frames) { frames.pop_back(); });
   fault("expected 3 frames", [](Json&, Frames& frames) { frames.emplace_back("x"); });
-  fault("two pictures", [](Json& json, Frames&) { json["cameraIDs"] = {"left", "left"}; });
+  fault("one picture of each", [](Json& json, Frames&) { json["cameraIDs"] = {"left", "left"}; });
   fault("as many entries", [](Json& json, Frames&) { json["channels"] = {3}; });
   fault("as many entries", [](Json& json, Frames&) { json["cameraIndexes"] = {0}; });
   fault("cameraIndexes", [](Json& json, Frames&) { json["cameraIndexes"] = {0, -1}; });
@@ -140,11 +141,11 @@ TEST_CASE("a malformed answer is a fault that says what is wrong") {
   });
   fault("at most", [](Json& json, Frames& frames) {
     json = nullptr;
-    frames[0].assign(100u << 20, ' ');  // a picture of 100 MB in the place of the text
+    frames[0].assign(100u << 20, ' ');  // a picture of 100 MB instead of the text
   });
 }
 
-TEST_CASE("a range of exactly zero marks a pose that was carried out by half") {
+TEST_CASE("a range of exactly zero marks a pose that was carried out in part") {
   render::Answer answer;
   CHECK(!answer.half_done());
   answer.range = 21.0;
@@ -153,7 +154,7 @@ TEST_CASE("a range of exactly zero marks a pose that was carried out by half") {
   CHECK(answer.half_done());
 }
 
-TEST_CASE("brackets in strings are no nesting") {
+TEST_CASE("brackets in strings do not count as nesting") {
   auto json = Json::parse(answer_to(stereo_pose())[0]);
   json["note"] = std::string(1000, '[') + "\\\"" + std::string(1000, '{');
   auto frames = answer_to(stereo_pose());
@@ -161,7 +162,7 @@ TEST_CASE("brackets in strings are no nesting") {
   CHECK(read_answer(frames).width == 640);
 }
 
-TEST_CASE("what published renderers send is read as it is") {
+TEST_CASE("answers of published renderers are decoded") {
   // v2: the keys of the C# class, floats as .NET prints them
   const std::string start =
       R"({"ntime":1000,"camWidth":4,"camHeight":3,"camDepthScale":0.2,"cameraIDs":["camera"],)";
@@ -173,20 +174,20 @@ TEST_CASE("what published renderers send is read as it is") {
   CHECK(usual.images.at(0).bytes_per_pixel == 3);
   CHECK(usual.landmarks.at(0).position.y == 0.99999994);
   CHECK(usual.range == 20.9999981);
-  // a half-done pose, and a list that was never made
+  // a pose carried out in part, and a missing list
   const auto half = read_header(
       start +
       R"("channels":[3],"hasCameraCollision":false,"landmarksInView":null,"lidarReturn":0.0})");
   CHECK(half.half_done());
   CHECK(half.landmarks.empty());
-  // before API 1.8, and nothing that is optional
+  // before API 1.8, without optional keys
   const auto old = read_header(
       R"({"utime":5,"camWidth":4,"camHeight":3,"cameraIDs":["camera"],"channels":[3]})");
   CHECK(old.ntime == 5);
   CHECK(!old.range);
 }
 
-TEST_CASE("what is optional may be absent or null, and unknown keys are ignored") {
+TEST_CASE("optional keys may be absent or null, and unknown keys are ignored") {
   for (const char* key :
        {"camDepthScale", "cameraIndexes", "hasCameraCollision", "landmarksInView", "lidarReturn"}) {
     auto header = sound_header();
@@ -196,7 +197,7 @@ TEST_CASE("what is optional may be absent or null, and unknown keys are ignored"
     CHECK(read_header(header.dump()).width == 4);
   }
   auto header = sound_header();
-  header["LIDARRETURN"] = -5;  // another key: case counts
+  header["LIDARRETURN"] = -5;  // a different key, because keys are case-sensitive
   header["more"] = {{"a", {1, 2, {{"b", nullptr}}}}};
   CHECK(read_header(header.dump()).range == 21.0);
 }
@@ -205,7 +206,7 @@ TEST_CASE("every value within the table's ranges is accepted") {
   const std::vector<std::pair<const char*, Json>> accepted = {
       {"/ntime", INT64_MAX},
       {"/ntime", -1},
-      {"/utime", 7},  // ntime is the one that counts
+      {"/utime", 7},  // ntime has priority
       {"/camDepthScale", -3},
       {"/camDepthScale", 0},
       {"/channels/0", -7},
@@ -228,7 +229,7 @@ TEST_CASE("every value within the table's ranges is accepted") {
   }
 }
 
-TEST_CASE("every value of another type or out of its range is a fault that names its place") {
+TEST_CASE("every value of a wrong type or out of range is an error that names its place") {
   const std::vector<std::pair<const char*, Json>> refused = {
       {"/ntime", "1000"},
       {"/ntime", 1000.0},
@@ -285,7 +286,7 @@ TEST_CASE("every value of another type or out of its range is a fault that names
   }
 }
 
-TEST_CASE("required keys are found by their exact names") {
+TEST_CASE("required keys need their exact names") {
   for (const auto& [key, other] :
        std::vector<std::pair<const char*, const char*>>{{"ntime", "NTIME"},
                                                         {"camWidth", "camwidth"},
@@ -301,7 +302,7 @@ TEST_CASE("required keys are found by their exact names") {
   }
 }
 
-TEST_CASE("a key twice in an object is a fault, wherever the object is") {
+TEST_CASE("a duplicate key is an error in any object") {
   const auto text = sound_header().dump();
   const auto doubled = [&](const std::string& before, const std::string& more) {
     auto changed = text;
@@ -314,23 +315,23 @@ TEST_CASE("a key twice in an object is a fault, wherever the object is") {
   CHECK_THROWS_WITH(read_header(doubled("\"ID\"", "\"ID\":\"Gate1_1\",")), said("\"ID\" twice"));
   CHECK_THROWS_WITH(read_header(doubled("\"ntime\"", "\"x\":{\"a\":1,\"a\":1},")),
                     said("\"a\" twice"));
-  // escapes spell the same key
+  // escaped spellings are the same key
   CHECK_THROWS_WITH(read_header(doubled("\"ntime\"", "\"n\\u0074ime\":1000,")),
                     said("\"ntime\" twice"));
-  // the same key in two objects is none
+  // the same key in two objects is not a duplicate
   CHECK(
       read_header(doubled("\"ntime\"", "\"x\":{\"ntime\":1},\"y\":[{\"a\":1},{\"a\":1}],")).width ==
       4);
 }
 
-TEST_CASE("four megabytes of objects are read in a time proportional to their number") {
+TEST_CASE("the time for four megabytes of objects is linear in their number") {
   std::string text = "{\"more\":[{}";
-  while (text.size() < render::longest_json - 300) text += ",{\"a\":0}";
-  // 400,000 objects: a quadratic reader takes longer than this test may
+  while (text.size() < render::max_json_bytes - 300) text += ",{\"a\":0}";
+  // 400,000 objects: a quadratic reader would exceed the time limit of the test
   CHECK(read_header(text + "]," + sound_header().dump().substr(1)).width == 4);
 }
 
-TEST_CASE("what cannot be read back is not written") {
+TEST_CASE("invalid answers are not encoded") {
   render::Answer answer;
   answer.width = 4;
   answer.height = 3;
@@ -358,7 +359,7 @@ TEST_CASE("a grey value is sent as three equal bytes to v3 and as one to v2") {
   for (int number = render::first_camera_type; number <= render::last_camera_type; ++number) {
     const auto type = static_cast<Type>(number);
     const auto v3 = render::image_layout(type, true);
-    // the memory rule of published v3 clients
+    // the size that published v3 clients copy
     CHECK(v3.bytes_per_pixel == (v3.channels == 2 ? 2 : 3));
     const auto v2 = render::image_layout(type, false);
     CHECK(v2.bytes_per_pixel == v2.channels);
@@ -388,7 +389,7 @@ TEST_CASE("both layouts of a grey picture give the same bytes") {
   header["channels"] = {2};
   const Frames depth{header.dump(), one + one};
   CHECK_THROWS_WITH(render::grey_bytes(read_answer(depth).images[0]), said("expected 1 or 3"));
-  CHECK(render::luma(255, 0, 0) == 76);  // 0.299 of it
+  CHECK(render::luma(255, 0, 0) == 76);  // 0.299 * 255
   CHECK(render::luma(0, 255, 0) == 150);
   CHECK(render::luma(0, 0, 255) == 29);
 }

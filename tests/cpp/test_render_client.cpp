@@ -1,5 +1,5 @@
 /// @file
-/// The client over ZeroMQ against a renderer on a thread of its own, on ports that are free.
+/// The client over ZeroMQ with a fake renderer on another thread, on free ports.
 
 #include <atomic>
 #include <chrono>
@@ -104,10 +104,10 @@ TEST_CASE("sixty poses are answered over real sockets, in order and with their p
     REQUIRE(*static_cast<const char*>(bytes.data) == static_cast<char>(i));
   }
   CHECK(client.session().counts().faulty == 0);
-  CHECK(client.session().counts().starts <= 2);  // one more, where it noticed the connection
+  CHECK(client.session().counts().starts <= 2);  // one more, if it noticed the connection
 }
 
-TEST_CASE("a grey camera gives the same bytes whichever way a renderer sends them") {
+TEST_CASE("a grey camera gives the same bytes for both layouts") {
   for (const bool narrow : {false, true}) {
     render::ZmqClient client(any_ports());
     const RendererThread renderer(client.options(), [&](Frames& frames) {
@@ -122,7 +122,7 @@ TEST_CASE("a grey camera gives the same bytes whichever way a renderer sends the
   }
 }
 
-TEST_CASE("a renderer that is killed and started again is found within 2 s") {
+TEST_CASE("a renderer that is restarted is found within 2 s") {
   render::ZmqClient client(any_ports());
   {
     const RendererThread renderer(client.options());
@@ -134,7 +134,7 @@ TEST_CASE("a renderer that is killed and started again is found within 2 s") {
   CHECK(seconds_since(start) < 2.0);
 }
 
-TEST_CASE("a faulty answer is reported and the next good one taken") {
+TEST_CASE("an invalid answer is reported and the next valid one is accepted") {
   render::ZmqClient client(any_ports());
   std::atomic<int> answers{0};
   const RendererThread renderer(client.options(), [&](Frames& frames) {
@@ -155,7 +155,7 @@ TEST_CASE("a faulty answer is reported and the next good one taken") {
   CHECK(client.session().counts().faulty == 2);
 }
 
-TEST_CASE("without a renderer the time-out names the ports and what to look at") {
+TEST_CASE("without a renderer the timeout names the ports and possible causes") {
   render::ZmqClient client(any_ports());
   const auto start = std::chrono::steady_clock::now();
   std::string said;
@@ -170,7 +170,7 @@ TEST_CASE("without a renderer the time-out names the ports and what to look at")
   CHECK(client.session().counts().sent > 0);
 }
 
-TEST_CASE("a port in use is named, with the way to mend it") {
+TEST_CASE("a port in use is named, with a remedy") {
   const render::ZmqClient client(any_ports());
   auto options = any_ports();
   options.image_port = client.options().image_port;

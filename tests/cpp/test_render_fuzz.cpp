@@ -1,9 +1,9 @@
 /// @file
-/// Messages with bytes changed, cut, repeated and put in from elsewhere, and answers with one value
-/// of a wrong type or out of its range. Whatever comes, the result is a valid message or a
-/// ProtocolError; nothing else is thrown and nothing is read beside the frames. What is accepted is
-/// compared with the table in docs/render-wire.md by a second reading of the JSON.
-/// PROPWASH_FUZZ=100000 sets the number of answers; poses are a fifth of it.
+/// Messages with changed, removed, repeated and inserted bytes, and answers with one value of a
+/// wrong type or out of range. The result is always a valid message or a ProtocolError; nothing
+/// else is thrown and nothing outside the frames is read. Accepted answers are compared with the
+/// table in docs/render-wire.md by an independent reader. PROPWASH_FUZZ=100000 sets the number of
+/// answers; poses are a fifth of it.
 
 #include <cmath>
 #include <cstdint>
@@ -118,7 +118,7 @@ class Mutator {
   std::mt19937 random_;
 };
 
-/// Frames in allocations of their very size, so that a sanitizer sees a byte too many.
+/// Frames in allocations of their exact size, so that a sanitizer detects reads past the end.
 class TightFrames {
  public:
   explicit TightFrames(const Frames& frames) {
@@ -160,7 +160,7 @@ render::PoseMessage fuzz_pose(std::int64_t ntime) {
   return pose;
 }
 
-/// The answer to a pose, with landmarks and a range anywhere in what is allowed.
+/// The answer to a pose, with random valid landmarks and range.
 render::Answer random_answer(Mutator& mutator, std::int64_t ntime) {
   render::Answer answer;
   answer.ntime = ntime;
@@ -171,7 +171,7 @@ render::Answer random_answer(Mutator& mutator, std::int64_t ntime) {
   answer.range = mutator.below(4) == 0 ? 0.0 : std::exp(mutator.uniform(-30, 30));
   for (const char* id : {"a", "b"}) answer.images.push_back({id, -1, 3, 3, {}});
   for (std::size_t i = 0; i < 1 + mutator.below(3); ++i) {
-    const double edge = std::exp(mutator.uniform(-30, 0)) / 2;  // often close to the border
+    const double edge = std::exp(mutator.uniform(-30, 0)) / 2;  // often close to the limit
     const double u = mutator.below(2) == 0 ? edge : 1 - edge;
     answer.landmarks.push_back(
         {"Gate1_" + std::to_string(i + 1),
@@ -180,8 +180,8 @@ render::Answer random_answer(Mutator& mutator, std::int64_t ntime) {
   return answer;
 }
 
-/// Puts one fault into the text of an answer: a value of a wrong type or out of its range, or a key
-/// twice.
+/// Inserts one error into the text of an answer: a value of a wrong type or out of range, or a
+/// duplicate key.
 std::string with_fault(Mutator& mutator, const Json& good) {
   auto json = good;
   const auto leaves = good.flatten();
@@ -213,7 +213,7 @@ std::string with_fault(Mutator& mutator, const Json& good) {
     case 2:
       json["lidarReturn"] = -std::exp(mutator.uniform(-40, 40));
       break;
-    case 3: {  // beside the picture, or on its border
+    case 3: {  // outside the picture, or on its border
       const double beyond = mutator.one_of<double>({0, std::exp(mutator.uniform(-30, 5))});
       const bool below = mutator.below(2) == 0;
       at(landmark + "/position/" + std::to_string(mutator.below(2))) = below ? -beyond : 1 + beyond;
@@ -228,7 +228,7 @@ std::string with_fault(Mutator& mutator, const Json& good) {
       position = Json(std::vector<double>(mutator.one_of<std::size_t>({0, 1, 2, 4, 9}), 0.5));
       break;
     }
-    case 6: {  // 4.0 in the place of 4
+    case 6: {  // 4.0 instead of 4
       auto& integer = at(mutator.one_of(integers));
       integer = integer.get<double>();
       break;
@@ -256,9 +256,9 @@ std::size_t kept_keys(const Json& json) {
   return keys;
 }
 
-/// What the table allows, by a reading that shares no code with the decoder's checks.
+/// An independent implementation of the table, which shares no code with the decoder.
 void require_as_documented(const std::string& text, const render::Answer& answer) {
-  std::size_t keys = 0;  // duplicates too
+  std::size_t keys = 0;  // including duplicates
   const auto json = Json::parse(text, [&keys](int, Json::parse_event_t event, const Json&) {
     keys += event == Json::parse_event_t::key ? 1 : 0;
     return true;
@@ -296,14 +296,14 @@ void require_as_documented(const std::string& text, const render::Answer& answer
 
 }  // namespace
 
-TEST_CASE("mutated answers are taken or refused, and the session goes on") {
+TEST_CASE("mutated answers are accepted or rejected, and the session continues") {
   Mutator mutator(20260101);
   render::Session session;
   unsigned sum = 0;
   int taken = 0;
   int faults = 0;
   double now = 0;
-  render::PoseMessage pose;  // the last that was sent
+  render::PoseMessage pose;  // the last one sent
   const int count = fuzz_count();
   for (int i = 0; i < count; ++i) {
     now += 0.01;
@@ -329,7 +329,8 @@ TEST_CASE("mutated answers are taken or refused, and the session goes on") {
       REQUIRE(std::strlen(error.what()) > 10);
       ++faults;
     }
-    // whatever came, the next good answer is taken; every tenth time, to let poses pile up too
+    // the next valid answer is always accepted; only every tenth time, so that poses also
+    // accumulate
     if (i % 10 != 0) continue;
     const auto next = answer_to(pose);
     const TightFrames good(next);
@@ -346,7 +347,7 @@ TEST_CASE("mutated answers are taken or refused, and the session goes on") {
   CHECK(sum > 0);
 }
 
-TEST_CASE("an answer is read as it was written, and with any one fault it is refused") {
+TEST_CASE("an answer is decoded as encoded, and rejected with any single error") {
   Mutator mutator(20260102);
   const auto pose = fuzz_pose(1);
   auto frames = answer_to(pose);
@@ -373,7 +374,7 @@ TEST_CASE("an answer is read as it was written, and with any one fault it is ref
   }
 }
 
-TEST_CASE("mutated poses are read or refused") {
+TEST_CASE("mutated poses are decoded or rejected") {
   Mutator mutator(7);
   const auto good = render::encode_pose(fuzz_pose(1));
   int read = 0;
@@ -384,7 +385,7 @@ TEST_CASE("mutated poses are read or refused") {
     const TightFrames tight(frames);
     try {
       const auto pose = render::decode_pose(tight.views[0]);
-      render::encode_pose(pose);  // what is read is sound, so it can be written
+      render::encode_pose(pose);  // a decoded pose is valid, so it can be encoded
       ++read;
     } catch (const render::ProtocolError& error) {
       REQUIRE(std::strlen(error.what()) > 10);
@@ -394,7 +395,7 @@ TEST_CASE("mutated poses are read or refused") {
   CHECK(read < count);
 }
 
-TEST_CASE("binary noise is refused") {
+TEST_CASE("binary noise is rejected") {
   Mutator mutator(3);
   for (int i = 0; i < 200; ++i) {
     std::string noise(mutator.below(4000), '\0');

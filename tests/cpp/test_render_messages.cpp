@@ -29,8 +29,8 @@ render::PoseMessage read(const std::string& text) {
 }
 render::PoseMessage read(const Json& json) { return read(json.dump()); }
 
-/// The columns of a picture's axes for a camera on the wire: x right, y up, z into the picture, in
-/// Unity's left-handed world, from its quaternion by the usual formula.
+/// The axes of a camera on the wire as columns: x right, y up, z forward, in Unity's left-handed
+/// world, from its quaternion.
 Vec3<double> unity_forward(const Json& rotation) {
   const double x = rotation[0];
   const double y = rotation[1];
@@ -46,7 +46,7 @@ bool same_attitude(const Quat<double>& a, const Quat<double>& b) {
 
 }  // namespace
 
-TEST_CASE("a pose has every key of both dialects, of the protocol's types, and no other") {
+TEST_CASE("a pose has exactly the keys of both protocol versions, with the protocol's types") {
   const auto json = encoded(stereo_pose());
   const std::vector<std::string> keys = {
       "sceneIsInternal", "sceneFilename", "obstaclePerturbationFile",
@@ -90,7 +90,7 @@ TEST_CASE("a pose has every key of both dialects, of the protocol's types, and n
   for (const char* key : {"position", "rotation", "size"}) CHECK(object.contains(key));
 }
 
-TEST_CASE("positions and attitudes go to Unity as the protocol's table has them") {
+TEST_CASE("positions and attitudes are converted to Unity by the protocol's table") {
   const double north = 3;
   const double west = 5;
   const double up = 7;
@@ -98,19 +98,19 @@ TEST_CASE("positions and attitudes go to Unity as the protocol's table has them"
   const Quat<double> q{0.1, 0.2, 0.3, 0.4};  // (w, a, b, c) -> [b, -c, -a, w]
   CHECK(render::unity_rotation(q) == render::UnityRotation{0.3, -0.4, -0.2, 0.1});
 
-  // what the table says in words: to the right, nose up, right wing down
+  // the table in words: right, nose up, right wing down
   const double angle = 0.3;
   CHECK(render::unity_rotation(turn(0, 0, 1, -angle))[1] > 0);
   CHECK(render::unity_rotation(turn(0, 1, 0, -angle))[0] < 0);
   CHECK(render::unity_rotation(turn(1, 0, 0, angle))[2] < 0);
 }
 
-TEST_CASE("a turned vector is the same vector on both sides of the wire") {
+TEST_CASE("a rotated vector is the same on both sides of the wire") {
   for (const auto& q : {turn(0, 0, 1, 0.5), turn(0.6, 0, 0.8, -2.0), turn(0, 1, 0, pi)}) {
-    const auto ours = rotate(q, Vec3<double>{1, 0, 0});
+    const auto forward_W = rotate(q, Vec3<double>{1, 0, 0});
     const auto wire = render::unity_rotation(q);
-    const auto theirs = unity_forward(Json(wire));
-    CHECK(same(render::from_unity_position({theirs.x, theirs.y, theirs.z}), ours));
+    const auto forward_U = unity_forward(Json(wire));
+    CHECK(same(render::from_unity_position({forward_U.x, forward_U.y, forward_U.z}), forward_W));
     CHECK(same_attitude(render::from_unity_rotation(wire), q));
   }
   const Vec3<double> p{1, -2, 3};
@@ -118,7 +118,7 @@ TEST_CASE("a turned vector is the same vector on both sides of the wire") {
   CHECK(same(render::from_unity_size(render::unity_size(p)), p));
 }
 
-TEST_CASE("a gate dead ahead lies along the camera's axis in Unity") {
+TEST_CASE("a gate straight ahead is on the camera's axis in Unity") {
   auto pose = stereo_pose();
   auto& camera = pose.cameras[0];
   const auto ahead = camera.position_W + rotate(camera.attitude_WC, Vec3<double>{12, 0, 0});
@@ -134,7 +134,7 @@ TEST_CASE("a gate dead ahead lies along the camera's axis in Unity") {
   }
 }
 
-TEST_CASE("a landmark counts from the lower left, a pixel from the upper left") {
+TEST_CASE("landmarks start at the lower left corner, pixels at the upper left") {
   const Vec3<double> left_below{0.25, 0.25, 4.0};
   const auto pixel = render::landmark_pixel(left_below, 640, 480);
   CHECK(pixel.u == 160);
@@ -142,7 +142,7 @@ TEST_CASE("a landmark counts from the lower left, a pixel from the upper left") 
   CHECK(same(render::landmark_position(pixel, 4.0, 640, 480), left_below));
 }
 
-TEST_CASE("what is written is read back") {
+TEST_CASE("an encoded pose is decoded unchanged") {
   const auto pose = stereo_pose();
   const auto back = read(render::encode_pose(pose));
   CHECK(back.ntime == pose.ntime);
@@ -158,7 +158,7 @@ TEST_CASE("what is written is read back") {
   CHECK(read(render::encode_pose(quoted)).scene == quoted.scene);
 }
 
-TEST_CASE("a pose that would harm a session is refused by field, value and range") {
+TEST_CASE("a pose that would break a session is rejected with field, value and range") {
   const auto refused = [](const char* words, auto change) {
     auto pose = stereo_pose();
     change(pose);
@@ -166,10 +166,10 @@ TEST_CASE("a pose that would harm a session is refused by field, value and range
     CHECK_THROWS_AS(render::encode_pose(pose), std::invalid_argument);
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  refused("cameras, their number = 0", [](auto& pose) { pose.cameras.clear(); });
+  refused("number of cameras = 0", [](auto& pose) { pose.cameras.clear(); });
   refused("width = 0", [](auto& pose) { pose.width = 0; });
   refused("vertical_fov_deg = 180", [](auto& pose) { pose.vertical_fov_deg = 180; });
-  refused("no two", [](auto& pose) { pose.objects[0].id = "left"; });
+  refused("unique id", [](auto& pose) { pose.objects[0].id = "left"; });
   refused("printable ASCII", [](auto& pose) { pose.cameras[0].id = "caf\xc3\xa9"; });
   refused("printable ASCII", [](auto& pose) { pose.scene = "a\tb"; });
   refused("position", [&](auto& pose) { pose.cameras[1].position_W.z = nan; });
@@ -182,9 +182,9 @@ TEST_CASE("a pose that would harm a session is refused by field, value and range
   refused("ntime = -1", [](auto& pose) { pose.ntime = -1; });
 }
 
-TEST_CASE("a pose is read as the published renderer reads it") {
+TEST_CASE("a pose is decoded like by the published renderer") {
   auto json = encoded(stereo_pose());
-  json["CAMWIDTH"] = "640";  // in quotes, and the case of a key is nothing
+  json["CAMWIDTH"] = "640";  // in quotes, and with a key in another case
   json.erase("camWidth");
   json["sceneIsInternal"] = 1;
   json["camFOV"] = 70;
@@ -202,14 +202,15 @@ TEST_CASE("a pose is read as the published renderer reads it") {
   CHECK(!pose.cameras[0].has_shader_type);
 }
 
-TEST_CASE("of a key that comes twice in a pose the last counts, as in the published renderer") {
+TEST_CASE("of duplicate keys in a pose the last counts, as in the published renderer") {
   auto text = render::encode_pose(stereo_pose());
   text.insert(1, "\"camWidth\":99,");
   CHECK(read(text).width == 640);
   CHECK(read(text).cameras[0].has_shader_type);
 }
 
-TEST_CASE("what the published renderer drops, or carries out by half, is a fault by name") {
+TEST_CASE(
+    "poses that the published renderer drops or carries out in part are errors with a field name") {
   const auto fault = [](const char* words, auto change) {
     auto json = encoded(stereo_pose());
     change(json);
@@ -229,7 +230,7 @@ TEST_CASE("what the published renderer drops, or carries out by half, is a fault
   fault("position.2.", [](Json& json) { json["cameras"][1]["position"][2] = nullptr; });
   fault("3 numbers", [](Json& json) { json["objects"][0]["position"] = {1, 2}; });
   fault("quaternion", [](Json& json) { json["objects"][0]["rotation"] = {0, 0, 0, 0}; });
-  fault("no two", [](Json& json) { json["objects"][0]["ID"] = "left"; });
+  fault("unique id", [](Json& json) { json["objects"][0]["ID"] = "left"; });
   fault("cameras", [](Json& json) { json["cameras"] = Json::array(); });
   fault("cameras", [](Json& json) { json["cameras"] = 7; });
   fault("outputShaderType", [](Json& json) { json["cameras"][0]["outputShaderType"] = 7; });

@@ -19,7 +19,7 @@ bool rises(const std::vector<std::int64_t>& values) {
   return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
 }
 
-/// An answer that must be there.
+/// Requires an answer.
 render::Answer sure(const std::optional<render::Answer>& answer) {
   if (!answer) throw std::logic_error("nothing was taken");
   return *answer;
@@ -34,7 +34,7 @@ SessionPolicy every_pose() {
 
 }  // namespace
 
-TEST_CASE("one pose is sent until the renderer has used up five and answers") {
+TEST_CASE("one pose is repeated until the renderer has consumed five and answers") {
   for (const bool newest_only : {false, true}) {
     Link link;
     link.renderer->newest_only = newest_only;
@@ -48,7 +48,7 @@ TEST_CASE("one pose is sent until the renderer has used up five and answers") {
   }
 }
 
-TEST_CASE("a renderer that appears late, or takes seconds to load, is waited for") {
+TEST_CASE("the session waits for a renderer that starts late or loads for seconds") {
   Link link;
   const auto renderer = std::exchange(link.renderer, nullptr);
   link.submit(make_pose(17));
@@ -62,7 +62,9 @@ TEST_CASE("a renderer that appears late, or takes seconds to load, is waited for
   CHECK(rises(link.taken));
 }
 
-TEST_CASE("each renderer's pace is taken: answers rise, none is invented, no backlog grows") {
+TEST_CASE(
+    "the session adapts to the renderer's speed: answers are in order, none is invented, no "
+    "backlog grows") {
   for (const bool newest_only : {false, true}) {
     for (const int in_flight : {1, 2, 3}) {
       for (const double frame_time : {0.005, 0.1, 0.4, 1.0}) {
@@ -77,9 +79,9 @@ TEST_CASE("each renderer's pace is taken: answers rise, none is invented, no bac
         link.worst_backlog = 0;
         const auto before = link.taken.size();
         link.run(20.0, 60.0);
-        // a newest-only renderer answers at least every second round, any other each time
-        const double most = std::min(60.0, 1.0 / frame_time) * 20.0;
-        CHECK(static_cast<double>(link.taken.size() - before) > 0.45 * most - 2.0);
+        // a newest-only renderer answers at least every second request, any other each one
+        const double max_answers = std::min(60.0, 1.0 / frame_time) * 20.0;
+        CHECK(static_cast<double>(link.taken.size() - before) > 0.45 * max_answers - 2.0);
         CHECK(rises(link.taken));
         CHECK(link.worst_backlog <= static_cast<std::size_t>(in_flight) + 1);
         CHECK(link.worst_latency < (in_flight + 2) * (frame_time + 0.02));
@@ -91,7 +93,7 @@ TEST_CASE("each renderer's pace is taken: answers rise, none is invented, no bac
   }
 }
 
-TEST_CASE("with one in flight and a queue every pose is answered, in order, through losses") {
+TEST_CASE("with one in flight and a queue every pose is answered in order, despite losses") {
   for (const bool newest_only : {false, true}) {
     Link link(every_pose());
     link.loss = 0.2;
@@ -112,7 +114,7 @@ TEST_CASE("with one in flight and a queue every pose is answered, in order, thro
   }
 }
 
-TEST_CASE("a renderer is kept awake when nothing is asked for") {
+TEST_CASE("a renderer is kept alive without requests") {
   Link link;
   link.submit(make_pose(1));
   link.run(20.0);
@@ -125,11 +127,11 @@ TEST_CASE("a renderer is kept awake when nothing is asked for") {
   CHECK(widest < 1.0);
   CHECK(link.session.counts().kept_alive > 20);
   const auto owed = link.session.counts().kept_alive - link.session.counts().repeated;
-  CHECK((owed == 0 || owed == 1));  // one may be on its way
+  CHECK((owed == 0 || owed == 1));  // one may be in transit
   CHECK(link.session.counts().starts == 1);
 }
 
-TEST_CASE("a caller that comes back after a long pause starts its renderer anew") {
+TEST_CASE("after a long pause of the caller the renderer is restarted") {
   Link link;
   link.run(3.0, 30.0);
   REQUIRE(!link.taken.empty());
@@ -140,7 +142,7 @@ TEST_CASE("a caller that comes back after a long pause starts its renderer anew"
   CHECK(link.run_until_taken(5.0, 30.0) < 2.0);
 }
 
-TEST_CASE("a renderer that is killed and started again is served within 2 s") {
+TEST_CASE("a renderer that is restarted is served within 2 s") {
   for (const double away : {0.0, 0.3, 0.7, 1.0, 5.0}) {
     for (const double rate : {0.0, 1.0, 60.0}) {
       for (const double moment : {0.0, 0.11, 0.27, 0.41}) {
@@ -167,9 +169,9 @@ TEST_CASE("a renderer that is killed and started again is served within 2 s") {
   }
 }
 
-TEST_CASE("a renderer that another program has left unable to send is brought back") {
+TEST_CASE("a renderer that another program left unable to send is reset") {
   Link link;
-  for (int i = 0; i < 6; ++i) {  // that program's pictures were smaller
+  for (int i = 0; i < 6; ++i) {  // the other program's pictures were smaller
     link.renderer->hear(render::encode_pose(make_pose(1 + i, 2)), link.now);
     link.renderer->step(link.now);
   }
@@ -181,7 +183,7 @@ TEST_CASE("a renderer that another program has left unable to send is brought ba
   CHECK(link.taken == std::vector<std::int64_t>{50});
 }
 
-TEST_CASE("a session may begin with silence, lest a renderer remember another program's") {
+TEST_CASE("a session may begin with silence, to end another program's session") {
   Link link;
   for (int i = 0; i < 6; ++i) {
     link.renderer->hear(render::encode_pose(make_pose(1 + i, 8)), link.now);
@@ -194,7 +196,7 @@ TEST_CASE("a session may begin with silence, lest a renderer remember another pr
   CHECK(link.session.counts().revivals == 0);
 }
 
-TEST_CASE("told that a renderer has connected, a session starts at once") {
+TEST_CASE("a session starts as soon as a renderer connects") {
   Link link;
   link.submit(make_pose(1));
   link.run(3.0);
@@ -207,7 +209,7 @@ TEST_CASE("told that a renderer has connected, a session starts at once") {
   CHECK(link.session.counts().sent == sent + 1);
 }
 
-TEST_CASE("values fixed for a session are held until a restart, which waits for over 2 s") {
+TEST_CASE("fields fixed for a session cannot change until a restart, which waits for over 2 s") {
   Link link;
   link.run(3.0, 30.0);
   const auto counts = link.session.counts();
@@ -237,7 +239,7 @@ TEST_CASE("values fixed for a session are held until a restart, which waits for 
   CHECK(link.taken.back() == later);
 }
 
-TEST_CASE("a pose that no renderer could serve is refused and changes nothing") {
+TEST_CASE("an invalid pose is rejected and changes nothing") {
   Link link;
   link.submit(make_pose(5));
   CHECK_THROWS_AS(link.session.submit(make_pose(5), link.now), std::invalid_argument);
@@ -253,7 +255,7 @@ TEST_CASE("a pose that no renderer could serve is refused and changes nothing") 
   CHECK(link.session.counts().submitted == 2);
 }
 
-TEST_CASE("answers that are repeated, late or never asked for are counted and dropped") {
+TEST_CASE("duplicate, outdated and unrequested answers are counted and dropped") {
   SessionPolicy policy;
   policy.in_flight = 3;
   Session session(policy);
@@ -278,7 +280,7 @@ TEST_CASE("answers that are repeated, late or never asked for are counted and dr
   CHECK(session.in_flight() == 0);
 }
 
-TEST_CASE("an answer that does not fit its pose is a fault, and the next good one is taken") {
+TEST_CASE("an answer that does not fit its pose is an error, and the next valid one is accepted") {
   Session session;
   session.submit(make_pose(1, 4, 2), 0.0);
   const auto give = [&](const render::PoseMessage& pose) {
@@ -298,17 +300,17 @@ TEST_CASE("an answer that does not fit its pose is a fault, and the next good on
   const auto three = frames[0].find("\"channels\":[3,");
   REQUIRE(three != std::string::npos);
   frames[0][three + 12] = '1';
-  frames[1].resize(4 * 2);  // a caller who asked for RGB would read past its end
+  frames[1].resize(4 * 2);  // a caller that requested RGB would read past its end
   const auto views = views_of(frames);
   CHECK_THROWS_WITH(session.receive(views.data(), views.size(), 0.1),
-                    said("3 bytes a pixel of camera \"camera0\", got 1"));
+                    said("3 bytes per pixel of camera \"camera0\", got 1"));
   CHECK(session.counts().faulty == 4);
   CHECK(session.in_flight() == 1);
   const auto answer = give(make_pose(1, 4, 2));
   CHECK(sure(answer).images.at(1).index == 1);
 }
 
-TEST_CASE("grey comes as one byte a pixel or three, depth as two or as v2's RGB, and not as one") {
+TEST_CASE("grey has one or three bytes per pixel, depth two or v2's RGB, and not one") {
   struct Case {
     render::CameraType type;
     int channels;
@@ -345,7 +347,7 @@ TEST_CASE("grey comes as one byte a pixel or three, depth as two or as v2's RGB,
   }
 }
 
-TEST_CASE("a camera that is not to render may be left out") {
+TEST_CASE("a camera that does not render may be missing") {
   Session session;
   auto pose = make_pose(1, 4, 2);
   pose.cameras[0].render = false;
@@ -357,14 +359,14 @@ TEST_CASE("a camera that is not to render may be left out") {
   CHECK(sure(answer).images[0].index == 1);
 }
 
-TEST_CASE("next_time tells when to come back, and there is always time until then") {
+TEST_CASE("next_time is the time of the next poll, and always in the future") {
   Link link;
   CHECK(link.session.next_time() == std::numeric_limits<double>::infinity());
   link.renderer.reset();
   double now = 0;
   link.session.submit(make_pose(1), now);
   std::size_t sent = 0;
-  for (int i = 0; i < 200; ++i) {  // nobody answers
+  for (int i = 0; i < 200; ++i) {  // no answer
     REQUIRE(link.session.next_time() > now);
     now = link.session.next_time();
     sent += link.session.poll(now).size();
@@ -378,7 +380,7 @@ TEST_CASE("next_time tells when to come back, and there is always time until the
   CHECK(link.session.poll(link.session.next_time()).size() == 1);
 }
 
-TEST_CASE("a policy out of its range is refused by name") {
+TEST_CASE("a policy out of range is rejected by name") {
   SessionPolicy policy;
   policy.keep_alive = 2.0;
   CHECK_THROWS_WITH(Session(policy), Catch::Matchers::Matches("keep_alive = 2.*"));

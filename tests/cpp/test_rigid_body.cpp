@@ -16,7 +16,7 @@ using Model = pw::MulticopterModel<double, 4, pw::GeneralShape>;
 using State = pw::MulticopterState<double, 4>;
 using Input = pw::MulticopterInput<double, 4>;
 
-/// Rotors that turn but push nothing, no drag, no gravity: nothing acts from outside.
+/// Rotors that spin without thrust, no drag, no gravity: no external forces.
 pw::VehicleParameters isolated(const pw::Vec3<double>& principal_moments) {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.gravity = {};
@@ -62,7 +62,7 @@ Input held(const State& x) {
   return input;
 }
 
-/// The exponent of the error's fall as the step is halved, between 400 and 800 steps.
+/// The order of convergence, from 400 and 800 steps.
 template <class Error>
 double order(const Error& error) {
   return std::log2(error(400) / error(800));
@@ -70,7 +70,8 @@ double order(const Error& error) {
 
 }  // namespace
 
-TEST_CASE("a free asymmetric body with turning rotors keeps momentum and energy", "[rigid body]") {
+TEST_CASE("a free asymmetric body with spinning rotors conserves momentum and energy",
+          "[rigid body]") {
   // tilted rotors: their momentum has all components
   auto vehicle = isolated({0.004, 0.006, 0.009});
   Dice dice(41);
@@ -82,7 +83,7 @@ TEST_CASE("a free asymmetric body with turning rotors keeps momentum and energy"
   const State start = tumbling();
   const auto momentum = momentum_in_world(model, start);
   const double e = energy(model, start);
-  // the rotors' share must not be negligible, or this would not test it
+  // the rotors' contribution must be significant for the test
   const auto rotors = pw::rotor_wrench(model.rotors, start.rotor_speeds, start.rotor_speeds);
   REQUIRE(norm(rotors.momentum_B) > 0.1 * norm(momentum));
 
@@ -90,15 +91,16 @@ TEST_CASE("a free asymmetric body with turning rotors keeps momentum and energy"
     const State end = fly(model, start, held(start), 4.0, steps);
     return distance(momentum_in_world(model, end), momentum) / norm(momentum);
   };
-  const auto energy_error = [&](int steps) {  // the worst of eight, lest one be at a zero
-    State x = start;
-    double worst = 0.0;
-    for (int part = 0; part < 8; ++part) {
-      x = fly(model, x, held(start), 0.5, steps / 8);
-      worst = std::max(worst, std::abs(energy(model, x) - e) / e);
-    }
-    return worst;
-  };
+  const auto energy_error =
+      [&](int steps) {  // the maximum of eight, because one may be near a zero
+        State x = start;
+        double worst = 0.0;
+        for (int part = 0; part < 8; ++part) {
+          x = fly(model, x, held(start), 0.5, steps / 8);
+          worst = std::max(worst, std::abs(energy(model, x) - e) / e);
+        }
+        return worst;
+      };
   CHECK(momentum_error(400) < 1e-5);
   CHECK(energy_error(400) < 1e-5);
   CHECK(order(momentum_error) >= 3.8);
@@ -109,11 +111,11 @@ TEST_CASE("a free asymmetric body with turning rotors keeps momentum and energy"
   const State end = fly(model, start, held(start), 4.0, 400);
   CHECK(distance(end.position, start.velocity * 4.0) <= 1e-12);
   CHECK(std::abs(squared_norm(end.attitude) - 1.0) <= 1e-14);
-  // it did tumble
+  // it tumbled
   CHECK(distance(end.body_rates, start.body_rates) > 1.0);
 }
 
-TEST_CASE("rotors that speed up take their momentum from the body", "[rigid body]") {
+TEST_CASE("accelerating rotors take their momentum from the body", "[rigid body]") {
   const auto model = pw::make_model<double, 4, pw::GeneralShape>(isolated({0.004, 0.006, 0.009}));
   State start = tumbling();
   Input input;
@@ -155,7 +157,7 @@ TEST_CASE("a symmetric top precesses at the rate of the closed form", "[rigid bo
   CHECK(end.body_rates.z == Approx(4.0).epsilon(1e-13));
 }
 
-TEST_CASE("a full inertia is a diagonal one in other axes", "[rigid body]") {
+TEST_CASE("a full inertia equals a diagonal one in other axes", "[rigid body]") {
   Dice dice(42);
   for (int n = 0; n < 5; ++n) {
     auto vehicle = pw::vehicles::flightgoggles();
@@ -165,7 +167,7 @@ TEST_CASE("a full inertia is a diagonal one in other axes", "[rigid body]") {
       const auto axis = dice.vec3(0.3) + pw::Vec3<double>{0.0, 0.0, 1.0};
       rotor.axis = axis * (1.0 / norm(axis));
     }
-    auto other = vehicle;  // the same vehicle, described in axes turned by r
+    auto other = vehicle;  // the same vehicle, described in axes rotated by r
     const auto r = dice.unit_quat();
     other.body.inertia = turned(r, vehicle.body.inertia);
     other.drag.rotational = turned(r, vehicle.drag.rotational);
@@ -189,26 +191,26 @@ TEST_CASE("a full inertia is a diagonal one in other axes", "[rigid body]") {
   }
 }
 
-TEST_CASE("rotation about the middle axis turns over, about the others it does not",
+TEST_CASE("rotation about the intermediate axis is unstable, about the others stable",
           "[rigid body]") {
   const auto model = pw::make_model<double, 4, pw::GeneralShape>(isolated({0.003, 0.005, 0.007}));
   const auto lowest = [&](int axis) {
     State x;
     x.body_rates = {1e-3, 1e-3, 1e-3};
     x.body_rates[axis] = 10.0;
-    double least = 10.0;
+    double rate = 10.0;
     for (int n = 0; n < 500; ++n) {
       x = fly(model, x, Input{}, 0.01, 10);
-      least = std::min(least, x.body_rates[axis]);
+      rate = std::min(rate, x.body_rates[axis]);
     }
-    return least;
+    return rate;
   };
   CHECK(lowest(0) > 9.99);
   CHECK(lowest(1) < -9.99);
   CHECK(lowest(2) > 9.99);
 }
 
-TEST_CASE("the derivative is Newton's and Euler's", "[rigid body]") {
+TEST_CASE("the derivative follows the Newton-Euler equations", "[rigid body]") {
   Dice dice(43);
   for (int n = 0; n < 50; ++n) {
     pw::RigidBody<double> body;
@@ -226,7 +228,7 @@ TEST_CASE("the derivative is Newton's and Euler's", "[rigid body]") {
     const auto alpha = pw::angular_acceleration(body, torque, rates, rotors);
     const auto momentum = pw::angular_momentum(body, rates, rotors);
     CHECK(distance(body.inertia * alpha + cross(rates, momentum), torque) <= 1e-12);
-    // (12) keeps the length of q, and turns body axes by W
+    // (12) keeps the norm of q, and rotates body axes by W
     const auto q = dice.unit_quat();
     const auto dq = pw::attitude_rate(q, rates);
     CHECK(std::abs(q.w * dq.w + q.x * dq.x + q.y * dq.y + q.z * dq.z) <= 1e-14);

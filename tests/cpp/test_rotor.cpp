@@ -29,7 +29,7 @@ struct PlainWrench {
   Eigen::Vector3d momentum = Eigen::Vector3d::Zero();
 };
 
-/// (2) to (5) and the sum of (14) as they stand in the paper, s = -spin.
+/// (2) to (5) and the sum of (14) as in the paper, s = -spin.
 PlainWrench plain_wrench(const Rotor* rotors, const double* w, const double* dw, int count) {
   PlainWrench sum;
   for (int i = 0; i < count; ++i) {
@@ -72,7 +72,7 @@ pw::Vec3<double> axially_mirrored(const pw::Vec3<double>& v) { return {-v.x, v.y
 
 }  // namespace
 
-TEST_CASE("the sum over rotors of any pose is that of the paper", "[rotor]") {
+TEST_CASE("the sum over rotors in any pose equals the paper's", "[rotor]") {
   Dice dice(21);
   for (int n = 0; n < 50; ++n) {
     require_plain<1>(dice, 1);
@@ -82,7 +82,7 @@ TEST_CASE("the sum over rotors of any pose is that of the paper", "[rotor]") {
   }
 }
 
-TEST_CASE("coefficients made once give what the equations give", "[rotor]") {
+TEST_CASE("precomputed coefficients agree with the equations", "[rotor]") {
   Dice dice(24);
   pw::SmallArray<Rotor, 6> rotors;
   pw::SmallArray<pw::RotorCoefficients<double>, 6> coefficients;
@@ -102,7 +102,7 @@ TEST_CASE("coefficients made once give what the equations give", "[rotor]") {
   }
 }
 
-TEST_CASE("rotors along body z give the same with and without the knowledge of it", "[rotor]") {
+TEST_CASE("rotors along body z give the same result with the specialised type", "[rotor]") {
   Dice dice(22);
   pw::SmallArray<Rotor, 5> general;
   pw::SmallArray<pw::RotorCoefficients<double, pw::AlongZ<double>>, 5> parallel;
@@ -155,7 +155,7 @@ TEST_CASE("the reaction on the body is against the spin, in drag and in accelera
     CHECK(pw::rotor_torque(rotor, w, 0.0) * rotor.spin < 0.0);
     CHECK(pw::rotor_torque(rotor, 0.0, dw) * rotor.spin < 0.0);
     CHECK(pw::rotor_momentum(rotor, w) * rotor.spin > 0.0);
-    // torque of acceleration and change of the rotor's momentum cancel: none is made from nothing
+    // the acceleration torque balances the change of the rotor's momentum
     const double dt = 0.01;
     CHECK(pw::rotor_torque(rotor, 0.0, dw) * dt +
               (pw::rotor_momentum(rotor, w + dw * dt) - pw::rotor_momentum(rotor, w)) ==

@@ -1,12 +1,13 @@
-// When samples fall due: at the first step that is not early, for any rate, without drift.
+// Due times of samples: the first step that is not early, for any rate, without drift.
 #include <propwash/model/sample_schedule.hpp>
 
 #include "catch.hpp"
 
 namespace pw = propwash;
 
-TEST_CASE("samples are taken at the first step that is not before them", "[sample_schedule]") {
-  // rates p/q of a clock of 960 Hz, so that whole numbers tell what is right: ceil(960 k q / p)
+TEST_CASE("samples are taken at the first step that is not before their due time",
+          "[sample_schedule]") {
+  // rates p/q with a clock of 960 Hz, for an exact integer reference: ceil(960 k q / p)
   constexpr std::uint64_t clock = 960;
   for (const std::uint64_t p : {1u, 7u, 20u, 50u, 97u, 360u, 480u, 959u, 960u}) {
     for (const std::uint64_t q : {1u, 3u}) {
@@ -22,7 +23,7 @@ TEST_CASE("samples are taken at the first step that is not before them", "[sampl
   }
 }
 
-TEST_CASE("no two samples share a step, up to one sample a step", "[sample_schedule]") {
+TEST_CASE("no two samples share a step, up to one sample per step", "[sample_schedule]") {
   for (const double rate : {960.0, 959.9, 600.0, 333.3, 50.0}) {
     const pw::SampleSchedule schedule{rate, 1.0 / 960.0, 0};
     for (std::uint64_t k = 0; k < 5000; ++k) {
@@ -40,7 +41,7 @@ TEST_CASE("a latency is rounded up to whole steps", "[sample_schedule]") {
   CHECK(pw::latency_in_steps(0.1, 0.001) == 100);
 }
 
-TEST_CASE("what comes later than any run comes never, not at once", "[sample_schedule]") {
+TEST_CASE("a sample later than any run is never due, not at once", "[sample_schedule]") {
   const double dt = 1.0 / 960.0;
   constexpr std::uint64_t long_run = std::uint64_t{1} << 60;
   for (const double latency : {1e15, 1e17, 1e30, 1e300}) {
@@ -54,7 +55,7 @@ TEST_CASE("what comes later than any run comes never, not at once", "[sample_sch
   }
 }
 
-TEST_CASE("a phase falls due where the schedule does", "[sample_schedule]") {
+TEST_CASE("a phase is due when the schedule is", "[sample_schedule]") {
   for (const double rate : {480.0, 320.0, 333.3, 97.0, 0.7}) {
     const double dt = 1.0 / 960.0;
     REQUIRE(pw::is_slower_than_steps(rate, dt));
@@ -70,8 +71,8 @@ TEST_CASE("a phase falls due where the schedule does", "[sample_schedule]") {
   }
 }
 
-TEST_CASE("a sensor of the steps' own rate is not slower than they are", "[sample_schedule]") {
-  CHECK_FALSE(pw::is_slower_than_steps(0.0, 1.0));  // one sample a step
+TEST_CASE("a sensor at the rate of the steps is not slower", "[sample_schedule]") {
+  CHECK_FALSE(pw::is_slower_than_steps(0.0, 1.0));  // one sample per step
   for (const double rate : {960.0, 997.0, 1e6}) {
     CHECK_FALSE(pw::is_slower_than_steps(rate, 1.0 / rate));
     CHECK_FALSE(pw::is_slower_than_steps(2.0 * rate, 1.0 / rate));

@@ -1,5 +1,5 @@
 // Every template of math/, model/, integrate/, control/ and the multicopter's equations with
-// scalars that have the documented hooks alone: they give the numbers of double, lane by lane.
+// scalars that have only the documented hooks: the results equal those of double in each lane.
 #include <functional>
 #include <propwash/control/rate_controller.hpp>
 #include <propwash/integrate/integrate.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-/// Where a test takes its inputs and leaves its outputs. Pairs take the inputs of two streams.
+/// Inputs and outputs of a test. Pairs take the inputs of two streams.
 class Bench {
  public:
   explicit Bench(std::uint64_t seed) : first_(seed), second_(seed + 1) {}
@@ -98,7 +98,7 @@ class Bench {
   Dice first_, second_;
 };
 
-/// The parts of math/ that have functions of their own.
+/// The functions of math/.
 struct Math {
   template <class T>
   void run(Bench& bench) const {
@@ -127,7 +127,7 @@ struct Math {
   }
 };
 
-/// The models that the multicopter's derivative does not use.
+/// Models that are not part of the multicopter's derivative.
 struct Models {
   template <class T>
   void run(Bench& bench) const {
@@ -163,7 +163,7 @@ struct Models {
       bench.out(pw::accelerometer_reading(device, force, bias, bench.vec3<T>()));
       bench.out(pw::gyroscope_reading(device, pw::angular_rate_at_sensor(device, rates), bias,
                                       bench.vec3<T>()));
-      bench.out(pw::walked(bias.gyroscope, P(0.1), bench.vec3<T>()));
+      bench.out(pw::random_walk(bias.gyroscope, P(0.1), bench.vec3<T>()));
     }
   }
 };
@@ -220,7 +220,7 @@ struct Flight {
     input.command = bench.array<T, N>(4, 500.0, 2500.0);
     input.wind_W = bench.vec3<T>(), input.force_W = bench.vec3<T>(0.1);
     input.torque_B = bench.vec3<T>(1e-3);
-    // behind std::function, the compiler builds one copy of the equations for all integrators
+    // std::function makes the compiler build one copy of the equations for all integrators
     using State = pw::MulticopterState<T, N>;
     const std::function<State(const State&)> f = [&](const State& s) {
       return pw::multicopter_derivative(model, s, input);
@@ -251,16 +251,16 @@ struct Flight {
         pw::limited(c.model, speeds), {}, pw::noise_force<T>(c, z), pw::noise_torque<T>(c, z)};
     x = pw::step_in_air(pw::Euler{}, c.model, c.lag, x, held, bench.vec3<T>(), true, 0.01);
     bench.out(x);
-    const auto bias = pw::walked(pw::ImuBias<T>{}, c.imu_deviations, z);
+    const auto bias = pw::random_walk(pw::ImuBias<T>{}, c.imu_deviations, z);
     const auto noise = pw::imu_noise<T>(z, c.imu_deviations);
     const auto reading = pw::imu_read(c.model, c.imu, x, input, bias, noise, 0.0);
     bench.out(reading.specific_force), bench.out(reading.angular_rate);
   }
 };
 
-using std::sin;  // for double; other scalars bring theirs
+using std::sin;  // for double; other scalars define theirs
 
-/// A vehicle of the user's own, through step().
+/// A custom vehicle, with step().
 struct Pendulum {
   template <class T>
   pw::SmallArray<T, 2> derivative(const pw::SmallArray<T, 2>& x, const T& torque) const {
@@ -318,22 +318,22 @@ counting::Tally cost_of_derivative() {
 
 }  // namespace
 
-TEST_CASE("math needs the hooks alone", "[hooks]") { require_scalars_agree(Math{}); }
-TEST_CASE("models need the hooks alone", "[hooks]") { require_scalars_agree(Models{}); }
-TEST_CASE("controllers need the hooks alone", "[hooks]") { require_scalars_agree(Controllers{}); }
-TEST_CASE("a vehicle of one's own needs the hooks alone", "[hooks]") {
+TEST_CASE("math needs only the hooks", "[hooks]") { require_scalars_agree(Math{}); }
+TEST_CASE("models need only the hooks", "[hooks]") { require_scalars_agree(Models{}); }
+TEST_CASE("controllers need only the hooks", "[hooks]") { require_scalars_agree(Controllers{}); }
+TEST_CASE("a custom vehicle needs only the hooks", "[hooks]") {
   require_scalars_agree(OwnVehicle{});
 }
-TEST_CASE("the parallel multicopter needs the hooks alone", "[hooks]") {
+TEST_CASE("the parallel multicopter needs only the hooks", "[hooks]") {
   require_scalars_agree(Flight<4, pw::ParallelShape, true>{});
   require_scalars_agree(Flight<pw::Dynamic, pw::ParallelShape, false>{});
 }
-TEST_CASE("the general multicopter needs the hooks alone", "[hooks]") {
+TEST_CASE("the general multicopter needs only the hooks", "[hooks]") {
   require_scalars_agree(Flight<4, pw::GeneralShape, false>{});
   require_scalars_agree(Flight<pw::Dynamic, pw::GeneralShape, true>{});
 }
 
-TEST_CASE("known zeros are not paid for", "[hooks]") {
+TEST_CASE("known zeros cost no operations", "[hooks]") {
   const auto parallel = cost_of_derivative<4, pw::ParallelShape>();
   const auto general = cost_of_derivative<4, pw::GeneralShape>();
   CHECK(3 * parallel.products < 2 * general.products);
@@ -357,7 +357,8 @@ TEST_CASE("RK4 costs four derivatives, Euler one, symplectic Euler two", "[hooks
   counting::tally = {};
   pw::Rk4{}(f, x, 0.1);
   CHECK(calls == 4);
-  // each stage scales and adds once, the sum adds three and scales two, the end scales and adds
+  // each stage scales and adds once, the sum adds three times and scales twice, the end scales and
+  // adds
   CHECK(counting::tally.products == 3 * (3 + 2 + 1));
   CHECK(counting::tally.sums == 3 * (3 + 3 + 1));
   calls = 0;

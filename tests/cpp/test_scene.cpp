@@ -1,4 +1,4 @@
-// What a scene takes, refuses and tells.
+// Scenes: valid and invalid items, ids and markers.
 #include <limits>
 #include <propwash/world/scene.hpp>
 #include <stdexcept>
@@ -28,7 +28,7 @@ bool refuses(const std::string& words, const F& f) {
   return false;
 }
 
-/// Refused with a message of these words, the scene as it was.
+/// Rejected with these words in the message, without a change of the scene.
 void check_refused(pw::SceneItem bad, const std::string& words) {
   pw::Scene scene;
   scene.add(item("there", pw::Sphere{}));
@@ -40,7 +40,7 @@ void check_refused(pw::SceneItem bad, const std::string& words) {
 
 }  // namespace
 
-TEST_CASE("the id of an item is its place", "[scene]") {
+TEST_CASE("the id of an item is its index", "[scene]") {
   pw::Scene scene;
   CHECK(scene.add(item("a", pw::Plane{})) == 0);
   CHECK(scene.add(item("b", pw::Gate{})) == 1);
@@ -49,11 +49,11 @@ TEST_CASE("the id of an item is its place", "[scene]") {
   CHECK(scene.items()[1].name == "b");
 }
 
-TEST_CASE("what cannot be is refused by name", "[scene]") {
+TEST_CASE("invalid items are rejected by name", "[scene]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const double infinite = std::numeric_limits<double>::infinity();
-  check_refused(item("", pw::Sphere{}), "no name");
-  check_refused(item("there", pw::Sphere{}), "'there' is there twice");
+  check_refused(item("", pw::Sphere{}), "item name = ''");
+  check_refused(item("there", pw::Sphere{}), "name = 'there': expected a unique name");
   check_refused(item("x", pw::Sphere{0.0}), "item 'x': radius = 0");
   check_refused(item("x", pw::Sphere{none}), "radius");
   check_refused(item("x", pw::Box{{1.0, -1.0, 1.0}}), "size[1] = -1");
@@ -78,7 +78,7 @@ TEST_CASE("what cannot be is refused by name", "[scene]") {
   check_refused(coloured, "sRGB");
 }
 
-TEST_CASE("a gate brings its markers, on the corners of its opening", "[scene]") {
+TEST_CASE("a gate adds its markers at the corners of its opening", "[scene]") {
   Dice dice(3);
   for (int i = 0; i < 50; ++i) {
     const pw::Pose pose{dice.vec3(5.0), dice.unit_quat()};
@@ -100,7 +100,7 @@ TEST_CASE("a gate brings its markers, on the corners of its opening", "[scene]")
   }
 }
 
-TEST_CASE("markers have names of their own, those of gates included", "[scene]") {
+TEST_CASE("names of markers are unique, including those of gates", "[scene]") {
   pw::Scene scene;
   scene.add(item("Gate1", pw::Gate{}));
   scene.add_marker({"lamp", {1.0, 2.0, 3.0}});

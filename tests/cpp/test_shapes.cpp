@@ -1,5 +1,5 @@
-// Where rays meet shapes: the closed forms against marching along the ray by the distance to the
-// shape, which knows nothing of quadratics and slabs.
+// Ray-shape intersections: the closed forms compared with sphere tracing of the distance to the
+// shape.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// Signed: negative inside.
+/// Signed distance: negative inside.
 double to_box(const Vec& p, const Vec& half) {
   const Vec q{std::abs(p.x) - half.x, std::abs(p.y) - half.y, std::abs(p.z) - half.z};
   const Vec out{std::max(q.x, 0.0), std::max(q.y, 0.0), std::max(q.z, 0.0)};
@@ -28,7 +28,7 @@ double to_cylinder(const Vec& p, double radius, double half_height) {
   return std::hypot(std::max(across, 0.0), std::max(along, 0.0)) +
          std::min(std::max(across, along), 0.0);
 }
-/// Four bars, of which the upper and lower lie between the others.
+/// Four bars, the upper and lower between the others.
 double to_gate(const Vec& p, const Vec& half, double open_y, double open_z) {
   const double bar_y = 0.5 * (half.y - open_y), bar_z = 0.5 * (half.z - open_z);
   const Vec upright{half.x, bar_y, half.z}, beam{half.x, open_y, bar_z};
@@ -37,7 +37,7 @@ double to_gate(const Vec& p, const Vec& half, double open_y, double open_z) {
                    to_box(p + top, beam)});
 }
 
-/// The first place along a ray where the distance is zero, searched up to 30 m.
+/// The first point along a ray at distance zero, up to 30 m.
 template <class Distance>
 double march(const Vec& origin, const Vec& direction, const Distance& distance) {
   double t = 0.0;
@@ -58,12 +58,13 @@ struct Ray {
   }
 };
 
-/// How many of the rays meet something.
+/// The number of rays that hit something.
 struct Seen {
   int hits = 0, misses = 0;
 };
 
-/// Every crossing as `distance` has it, with a normal along the distance's slope, against the ray.
+/// Checks each crossing against `distance`: its position, and its normal, which is the gradient and
+/// points against the ray.
 template <class Intersect, class Distance>
 Seen check(std::uint64_t seed, const Intersect& intersect, const Distance& distance) {
   Dice dice(seed);
@@ -72,7 +73,7 @@ Seen check(std::uint64_t seed, const Intersect& intersect, const Distance& dista
     const Ray ray(dice);
     const auto met = intersect(ray.origin, ray.direction);
     const double expected = march(ray.origin, ray.direction, distance);
-    // a ray that grazes: marching may end short of what it just misses
+    // a grazing ray: tracing may end before a surface that it narrowly misses
     const Vec at = ray.origin + ray.direction * std::min(met.distance, 100.0);
     if (std::isinf(met.distance) != std::isinf(expected)) {
       const double t = std::min(met.distance, expected);
@@ -135,7 +136,7 @@ TEST_CASE("rays meet a gate where the distance to its bars vanishes", "[shapes]"
   CHECK(seen.misses > 500);
 }
 
-TEST_CASE("rays along the axes meet shapes where they should", "[shapes]") {
+TEST_CASE("rays along the axes hit shapes at known points", "[shapes]") {
   const Vec half{0.5, 1.0, 2.0};
   for (int axis = 0; axis < 3; ++axis) {
     for (const double sign : {-1.0, 1.0}) {
@@ -151,7 +152,7 @@ TEST_CASE("rays along the axes meet shapes where they should", "[shapes]") {
       const auto cylinder = pw::intersect_cylinder(origin, direction, 0.5, 2.0);
       CHECK(cylinder.distance == Approx(axis == 2 ? 3.0 : 4.5));
       CHECK(cylinder.normal[axis] == Approx(-sign));
-      // from the middle outwards
+      // from the centre outwards
       CHECK(pw::intersect_box(Vec{}, direction, half).distance == Approx(half[axis]));
       CHECK(pw::intersect_cylinder(Vec{}, direction, 0.5, 2.0).distance ==
             Approx(axis == 2 ? 2.0 : 0.5));
@@ -164,7 +165,7 @@ TEST_CASE("rays along the axes meet shapes where they should", "[shapes]") {
         infinite);
 }
 
-TEST_CASE("a gate lets pass what goes through its opening", "[shapes]") {
+TEST_CASE("rays pass through the opening of a gate", "[shapes]") {
   const Vec half{0.1, 1.2, 1.0};
   const double open_y = 1.0, open_z = 0.8;
   Dice dice(5);
@@ -180,14 +181,14 @@ TEST_CASE("a gate lets pass what goes through its opening", "[shapes]") {
       CHECK(met.normal.x == -1.0);
     }
   }
-  // from inside the opening to a bar, whose inner face is met
+  // from inside the opening to the inner face of a bar
   const auto met =
       pw::intersect_gate(Vec{0.0, 0.0, 0.0}, Vec{0.0, -1.0, 0.0}, half, open_y, open_z);
   CHECK(met.distance == Approx(open_y));
   CHECK(met.normal.y == 1.0);
 }
 
-TEST_CASE("rays meet a plane at the height over the slope", "[shapes]") {
+TEST_CASE("rays meet a plane at height over slope", "[shapes]") {
   Dice dice(6);
   for (int i = 0; i < 1000; ++i) {
     const Vec normal = dice.unit_vec3(), point = dice.vec3(2.0);
@@ -207,7 +208,7 @@ TEST_CASE("rays meet a plane at the height over the slope", "[shapes]") {
   CHECK(along.distance == infinite);
 }
 
-TEST_CASE("rays meet a triangle at the mixture of its corners", "[shapes]") {
+TEST_CASE("rays meet a triangle at barycentric combinations of its corners", "[shapes]") {
   Dice dice(7);
   int hits = 0;
   for (int i = 0; i < 2000; ++i) {

@@ -1,5 +1,5 @@
-// Executors call work once for each index, whoever else calls, forks or sleeps meanwhile, and a
-// call of a pool allocates nothing.
+// Executors call work once for each index, also with concurrent calls, forks and sleeping workers,
+// and a call of a pool allocates nothing.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -32,7 +32,7 @@
 #endif
 #endif
 
-// A new thread may get the identity of one that was lost in the fork, at which the sanitizer ends.
+// A new thread may get the id of one that was lost in the fork, which makes the sanitizer abort.
 #if defined(PROPWASH_TSAN)
 #define PROPWASH_NO_FORK "ThreadSanitizer does not support threads started in a forked child"
 #elif !PROPWASH_HAS_FORK
@@ -56,7 +56,7 @@ void* counted_new_or_throw(std::size_t size) {
 
 }  // namespace
 
-// Where GCC inlines one of a pair and not the other, it warns of a mismatch.
+// GCC warns of a mismatch if it inlines only one of a pair.
 [[gnu::noinline]] void* operator new(std::size_t size) { return counted_new_or_throw(size); }
 [[gnu::noinline]] void* operator new[](std::size_t size) { return counted_new_or_throw(size); }
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
@@ -88,7 +88,7 @@ bool calls_each_once(Executor&& executor, std::size_t count) {
   return strays == 0;
 }
 
-/// Waits for what another thread will do; false if it has not done so in seconds.
+/// Waits for a condition that another thread sets; false after some seconds.
 template <class Condition>
 bool eventually(const Condition& condition) {
   const auto end = Clock::now() + std::chrono::seconds(10);
@@ -100,7 +100,7 @@ bool eventually(const Condition& condition) {
 }
 
 #if !defined(PROPWASH_NO_FORK)
-/// Whether `f` is true in a forked child, which is ended by a signal if it hangs.
+/// Whether `f` returns true in a forked child, which a signal ends if it hangs.
 template <class F>
 bool in_child(const F& f) {
   const pid_t child = fork();
@@ -129,7 +129,7 @@ TEST_CASE("a pool calls work once for each index", "[thread pool]") {
   }
 }
 
-TEST_CASE("all threads of a pool work, the caller among them", "[thread pool]") {
+TEST_CASE("all threads of a pool work, including the caller", "[thread pool]") {
   for (const int threads : {2, 4}) {
     pw::ThreadPool pool(threads);
     std::atomic<int> begun{0};
@@ -137,7 +137,7 @@ TEST_CASE("all threads of a pool work, the caller among them", "[thread pool]") 
     std::atomic<bool> in_time{true};
     const auto caller = std::this_thread::get_id();
     pool(static_cast<std::size_t>(threads), [&](std::size_t) {
-      ++begun;  // none goes on before all have begun, so each is on a thread of its own
+      ++begun;  // waits until all have begun, so each runs on another thread
       if (!eventually([&] { return begun == threads; })) in_time = false;
       if (std::this_thread::get_id() == caller) ++on_caller;
     });
@@ -168,24 +168,24 @@ TEST_CASE("a call returns after all of the work has", "[thread pool]") {
   for (long n = 0; n < calls; ++n) pool(values.size(), [&](std::size_t i) { ++values[i]; });
   CHECK(values == std::vector<long>(values.size(), calls));
 
-  // the caller ends first, by less and by more than it is ready to spin
+  // the caller finishes first, by less and by more than its spin time
   pw::ThreadPool pair(2);
   const auto caller = std::this_thread::get_id();
-  for (const auto late : {std::chrono::microseconds(1), std::chrono::microseconds(3000)}) {
+  for (const auto delay : {std::chrono::microseconds(1), std::chrono::microseconds(3000)}) {
     std::atomic<int> begun{0};
     int ended_late = 0;  // written by the one worker
     pair(2, [&](std::size_t) {
       ++begun;
       eventually([&] { return begun == 2; });
       if (std::this_thread::get_id() == caller) return;
-      std::this_thread::sleep_for(late);
+      std::this_thread::sleep_for(delay);
       ++ended_late;
     });
     CHECK(ended_late == 1);
   }
 }
 
-TEST_CASE("a pool of no thread is refused with a reason", "[thread pool]") {
+TEST_CASE("a pool without threads is rejected", "[thread pool]") {
   for (const int threads : {0, -3}) {
     std::string message;
     try {
@@ -194,8 +194,8 @@ TEST_CASE("a pool of no thread is refused with a reason", "[thread pool]") {
       message = error.what();
     }
     CAPTURE(message);
-    CHECK(message.find(">= 1") != std::string::npos);
-    CHECK(message.find("got " + std::to_string(threads)) != std::string::npos);
+    CHECK(message.find("threads = " + std::to_string(threads) + ": expected at least 1") !=
+          std::string::npos);
   }
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("two threads may call one pool at once", "[thread pool]") {
   other.join();
   CHECK(right == 600);
 
-  // a call that cannot end before another one has begun: neither waits for its turn
+  // calls that can only end when both have begun, so neither waits for the other
   std::atomic<int> begun{0};
   std::atomic<bool> in_time{true};
   const auto meeting = [&](std::size_t i) {
@@ -225,12 +225,12 @@ TEST_CASE("two threads may call one pool at once", "[thread pool]") {
   CHECK(in_time);
 }
 
-TEST_CASE("a call from inside work runs on its thread alone", "[thread pool]") {
+TEST_CASE("a call from inside work runs on its thread only", "[thread pool]") {
   pw::ThreadPool pool(3);
   pw::ThreadPool another(2);
   std::atomic<int> calls{0};
   std::atomic<int> elsewhere{0};
-  pool(2, [&](std::size_t) {  // one thread of the pool and one of the other are free to help
+  pool(2, [&](std::size_t) {  // one thread of each pool is free
     const auto here = std::this_thread::get_id();
     const auto inner = [&](std::size_t) {
       ++calls;
@@ -243,7 +243,7 @@ TEST_CASE("a call from inside work runs on its thread alone", "[thread pool]") {
   });
   CHECK(calls == 120);
   CHECK(elsewhere == 0);
-  // which ends with the work
+  // which finishes with the work
   std::atomic<int> begun{0};
   std::atomic<bool> in_time{true};
   pool(2, [&](std::size_t) {
@@ -264,8 +264,8 @@ TEST_CASE("a pool may be destroyed at any time after a call or none", "[thread p
 TEST_CASE("a call allocates nothing", "[thread pool]") {
   pw::ThreadPool pool(4);
   const long before = news;
-  ::operator delete(::operator new(3));  // unlike a new expression, not to be left out
-  const long counted = news - before;    // taken before Catch2 allocates
+  ::operator delete(::operator new(3));  // a direct call, which the compiler may not elide
+  const long counted = news - before;    // read before Catch2 allocates
   CHECK(counted == 1);
 
   std::atomic<long> sum{0};
@@ -281,14 +281,14 @@ TEST_CASE("a call allocates nothing", "[thread pool]") {
 }
 
 TEST_CASE("an idle pool takes no processor time", "[thread pool]") {
-#if PROPWASH_HAS_FORK  // elsewhere std::clock may be the wall's
+#if PROPWASH_HAS_FORK  // on other systems std::clock may be wall time
   pw::ThreadPool pool(4);
   pool(1000, [](std::size_t) {});
   std::this_thread::sleep_for(milliseconds(20));
   const auto start = std::clock();
   std::this_thread::sleep_for(milliseconds(200));
   const double used = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-  // one spinning worker takes up to 0.2 s, and 0.04 s where it shares its core with four others
+  // one spinning worker would take up to 0.2 s, or 0.04 s if it shares its core with four others
   CHECK(used < 0.02);
 #else
   PROPWASH_SKIP("the processor time of the process is not known here");
@@ -311,7 +311,7 @@ TEST_CASE("a pool works in a forked child", "[thread pool]") {
     pool.reset();  // without a call
     return true;
   }));
-  CHECK(in_child([&] {  // two threads find the workers missing at the same time
+  CHECK(in_child([&] {  // two threads find no workers at the same time
     std::atomic<int> right{0};
     std::thread other([&] { right += works() ? 1 : 0; });
     right += works() ? 1 : 0;
@@ -327,7 +327,7 @@ TEST_CASE("a pool works in a forked child", "[thread pool]") {
     });
     return in_time.load();
   }));
-  CHECK(works());  // and the parent's still do
+  CHECK(works());  // and the parent's still work
 #else
   PROPWASH_SKIP(PROPWASH_NO_FORK);
 #endif
@@ -343,7 +343,7 @@ TEST_CASE("a process may fork while a call is in progress", "[thread pool]") {
     return right;
   };
 
-  SECTION("whose work is under way") {
+  SECTION("during its work") {
     std::atomic<int> begun{0};
     std::atomic<bool> released{false};
     std::atomic<bool> in_time{true};
@@ -360,7 +360,7 @@ TEST_CASE("a process may fork while a call is in progress", "[thread pool]") {
     caller.join();
     CHECK(in_time);
   }
-  SECTION("at any point of it") {
+  SECTION("at random times") {
     std::atomic<bool> stop{false};
     std::thread caller([&] {
       while (!stop) (*pool)(5, [](std::size_t) {});
@@ -377,7 +377,7 @@ TEST_CASE("a process may fork while a call is in progress", "[thread pool]") {
 #endif
 }
 
-TEST_CASE("any executor goes by reference", "[executor]") {
+TEST_CASE("any executor can be passed by reference", "[executor]") {
   static_assert(std::is_trivially_copyable_v<pw::ExecutorRef>);
   static_assert(sizeof(pw::ExecutorRef) == 2 * sizeof(void*));
 
@@ -402,7 +402,7 @@ TEST_CASE("any executor goes by reference", "[executor]") {
   CHECK(called == 2);
 }
 
-TEST_CASE("the caller's executor keeps the order and the thread", "[executor]") {
+TEST_CASE("Inline keeps the order and the thread", "[executor]") {
   std::vector<std::size_t> order;
   const auto caller = std::this_thread::get_id();
   bool here = true;

@@ -1,6 +1,6 @@
-// Feed-forward of the trajectory controllers: on its trajectory a vehicle is given the wrench that
-// makes the model follow it, with drag, blow-back and rotational drag, and in steady flight no
-// error is left.
+// Feed-forward of the trajectory controllers: on the trajectory they command the wrench that the
+// model needs to follow it, with drag, blow-back and rotational drag, without error in steady
+// flight.
 #include <cmath>
 #include <propwash/vehicle/multicopter.hpp>
 #include <propwash/vehicle/vehicles.hpp>
@@ -19,8 +19,8 @@ constexpr OuterLoop trackers[] = {OuterLoop::geometric, OuterLoop::incremental,
                                   OuterLoop::backstepping};
 const pw::ForceLimits<double> no_limits{0.1, 1000.0, 50.0};
 
-/// A Crazyflie with every force and torque of the air, products of inertia, and rotors that have
-/// neither momentum nor limits.
+/// A Crazyflie with all aerodynamic forces and torques and products of inertia, and rotors without
+/// momentum and limits.
 pw::VehicleParameters with_all_air() {
   auto vehicle = pw::vehicles::crazyflie();
   vehicle.body.inertia(0, 1) = vehicle.body.inertia(1, 0) = 1e-6;
@@ -39,18 +39,15 @@ pw::OuterLoopLaw<double> law_of(const pw::VehicleParameters& vehicle) {
   return pw::make_outer_loop_law<double>(vehicle, pw::outer_loops_for(vehicle, dt), dt);
 }
 
-/// The motion of the trajectory at time t, by flatness.
-pw::MotionEstimate<double> on_trajectory(const pw::OuterLoopLaw<double>& law, double mass,
-                                         const pw::TrajectoryPoint<double>& p,
-                                         pw::FlatAttitude<double>& flat) {
-  const auto drag = pw::drag_on(law.model, mass, p);
-  flat = pw::attitude_for_force(p.acceleration + drag.value - law.model.gravity_W, drag, p);
-  return {p.position, p.velocity, flat.attitude, flat.rates_B};
+/// The motion of a vehicle on a trajectory.
+pw::MotionEstimate<double> on_trajectory(const pw::FlatMotion<double>& motion,
+                                         const pw::TrajectoryPoint<double>& p) {
+  return {p.position, p.velocity, motion.attitude.attitude, motion.attitude.rates_B};
 }
 
 }  // namespace
 
-TEST_CASE("On its trajectory a controller gives the wrench with which the model follows it") {
+TEST_CASE("On the trajectory a controller commands the wrench with which the model follows it") {
   const auto vehicle = with_all_air();
   const auto law = law_of(vehicle);
   const auto model = pw::make_model<double, 4, pw::GeneralShape>(vehicle);
@@ -58,8 +55,8 @@ TEST_CASE("On its trajectory a controller gives the wrench with which the model 
   const double mass = vehicle.body.mass;
   for (double t = 0.0; t < 6.0; t += 0.1) {
     const auto p = flown(t);
-    pw::FlatAttitude<double> flat;
-    const auto x = on_trajectory(law, mass, p, flat);
+    const auto flat = pw::flat_motion(law.model, mass, p);
+    const auto x = on_trajectory(flat, p);
     for (const auto loop : {OuterLoop::geometric, OuterLoop::backstepping}) {
       INFO("loop " << static_cast<int>(loop) << " at " << t << " s");
       const auto wrench =
@@ -74,20 +71,22 @@ TEST_CASE("On its trajectory a controller gives the wrench with which the model 
       input.command = state.rotor_speeds;
       const auto rate = pw::multicopter_derivative(model, state, input);
       REQUIRE(distance(rate.velocity, p.acceleration) < 1e-9);
-      REQUIRE(distance(rate.body_rates, flat.angular_acceleration_B) < 1e-7);
+      REQUIRE(distance(rate.body_rates, flat.attitude.angular_acceleration_B) < 1e-7);
+      REQUIRE(distance(wrench.torque_B, flat.rotors.torque_B) < 1e-9);
+      REQUIRE(wrench.thrust == Approx(flat.rotors.thrust));
     }
   }
 }
 
-TEST_CASE("Increments are zero where the measured motion is the wanted one, whatever acts on it") {
+TEST_CASE("Increments are zero if the measured motion is the reference, for any disturbance") {
   const auto vehicle = with_all_air();
   const auto law = law_of(vehicle);
   const double mass = vehicle.body.mass;
   Dice dice(7);
   for (double t = 0.0; t < 6.0; t += 0.1) {
     const auto p = flown(t);
-    pw::FlatAttitude<double> flat;
-    const auto x = on_trajectory(law, mass, p, flat);
+    const auto flat = pw::flat_motion(law.model, mass, p);
+    const auto x = on_trajectory(flat, p);
     const auto drag = pw::drag_on(law.model, mass, p);
     const Vec3<double> thrust_W =
         p.acceleration + drag.value - law.model.gravity_W + dice.vec3(2.0);
@@ -104,7 +103,7 @@ TEST_CASE("Increments are zero where the measured motion is the wanted one, what
   }
 }
 
-TEST_CASE("In steady forward flight, without noise, no controller keeps an error") {
+TEST_CASE("In steady forward flight without noise no controller has a steady error") {
   for (auto vehicle :
        {pw::vehicles::crazyflie(), pw::vehicles::flightgoggles(), pw::vehicles::hexacopter()}) {
     vehicle.drag.translational = 0.01 * vehicle.body.mass;

@@ -1,4 +1,4 @@
-// The model against trajectories that this library did not compute (tests/data/README.md).
+// The model compared with independently computed trajectories (tests/data/README.md).
 #include <propwash/propwash.hpp>
 
 #include "catch.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr double dt = 1.0 / 960.0;
 constexpr int steps_per_row = 16;
 
-/// The largest difference of a group of quantities of one unit, relative to the largest of them.
+/// The largest difference of quantities with one unit, relative to the largest value.
 class Agreement {
  public:
   void add(const std::string& group, double computed, double recorded) {
@@ -112,7 +112,7 @@ pw::MulticopterOptions quiet(pw::Integrator integrator) {
   return options;
 }
 
-/// The same vehicle, which the library flies with full matrices, tilted axes and all terms.
+/// The same vehicle, simulated with full matrices, tilted axes and all terms.
 pw::VehicleParameters without_structure(pw::VehicleParameters vehicle) {
   vehicle.motor.time_constant_down *= 1.0 + 1e-15;
   return vehicle;
@@ -180,7 +180,8 @@ TEST_CASE("the closed loop follows the published node, tick by tick", "[trajecto
     read_state(table, 0, state);
     uav.reset(state);
 
-    // the published node's first reading is 0, whatever the state: the first tick is made by hand
+    // the published node's first reading is 0 for any state, so the test makes the first tick
+    // itself
     pw::RateController<4> first(vehicle, dt);
     const auto first_speeds = first.update({}, closed_loop_command(0.0)).speeds;
 

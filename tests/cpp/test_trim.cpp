@@ -1,6 +1,6 @@
 /// @file
-/// Steady flight: in a frame that turns with the vehicle nothing changes, by the vehicle's own
-/// derivative; and flown, it stays on its circle. And the derivative of any state.
+/// Steady flight: in a frame that rotates with the vehicle nothing changes, and a simulated vehicle
+/// stays on its circle. And the derivative of any state.
 
 #include <cmath>
 #include <cstring>
@@ -23,7 +23,7 @@ namespace {
 
 using Any = pw::Multicopter<>;
 
-/// What is left of the acceleration and the angular acceleration in the frame that turns.
+/// The residual linear and angular acceleration in the rotating frame.
 double residual(const Any& uav, const Any::State& state, const SteadyFlight& flight) {
   const auto rate = uav.derivative(state, pw::RotorSpeeds<>{state.rotor_speeds});
   const auto through_air = state.velocity - uav.wind();
@@ -33,7 +33,7 @@ double residual(const Any& uav, const Any::State& state, const SteadyFlight& fli
   return std::max({norm(rate.velocity - turning), norm(rate.body_rates), motors});
 }
 
-/// A vehicle with every term: tilted rotors, full inertia, drag of every kind.
+/// A vehicle with all terms: tilted rotors, full inertia, all kinds of drag.
 pw::VehicleParameters random_vehicle(pw::VehicleParameters vehicle, Dice& dice) {
   const auto& j = vehicle.body.inertia;
   const double scale = dice.uniform(0.7, 1.5);
@@ -88,9 +88,9 @@ TEST_CASE("every shipped vehicle has steady flights, straight and turning", "[tr
   }
 }
 
-TEST_CASE("random vehicles in random flights are in equilibrium, or are refused", "[trim]") {
+TEST_CASE("random vehicles in random flights are in equilibrium or rejected", "[trim]") {
   Dice dice(23);
-  int flown = 0;
+  int accepted = 0;
   for (int n = 0; n < 300; ++n) {
     const auto base = n % 3 == 0   ? pw::vehicles::flightgoggles()
                       : n % 3 == 1 ? pw::vehicles::crazyflie()
@@ -103,14 +103,14 @@ TEST_CASE("random vehicles in random flights are in equilibrium, or are refused"
     if (text.empty()) {
       const Any uav(vehicle, quiet());
       CHECK(residual(uav, uav.trim(flight), flight) < 1e-9);
-      ++flown;
+      ++accepted;
     } else {
-      // what it refuses is beyond the motors, or a hover that no rotors give
-      CHECK((text.find("the motors' limit") != std::string::npos ||
+      // rejected flights exceed the motors, or have no hover
+      CHECK((text.find("the limit of the motor") != std::string::npos ||
              text.find("in hover") != std::string::npos));
     }
   }
-  CHECK(flown > 100);
+  CHECK(accepted > 100);
 }
 
 TEST_CASE("a flight from trim stays on its circle", "[trim]") {
@@ -140,7 +140,7 @@ TEST_CASE("a flight from trim stays on its circle", "[trim]") {
   CHECK(largest_error(pw::vehicles::crazyflie(), flight, 1.0) < 1e-9);
 }
 
-TEST_CASE("a steady flight is through the air", "[trim]") {
+TEST_CASE("a steady flight is relative to the air", "[trim]") {
   Any uav(pw::vehicles::crazyflie(), quiet());
   uav.set_wind({1.0, -2.0, 0.5});
   const SteadyFlight flight{3.0, 0.0, 1.0};
@@ -149,7 +149,7 @@ TEST_CASE("a steady flight is through the air", "[trim]") {
   CHECK(residual(uav, state, flight) < 1e-9);
 }
 
-TEST_CASE("a steady flight of nothing is a hover", "[trim]") {
+TEST_CASE("a steady flight at zero speed is a hover", "[trim]") {
   const Any uav(pw::vehicles::flightgoggles(), quiet());
   const auto hover = uav.trim();
   const auto steady = uav.trim(SteadyFlight{});
@@ -159,13 +159,13 @@ TEST_CASE("a steady flight of nothing is a hover", "[trim]") {
   }
 }
 
-TEST_CASE("a flight beyond the vehicle is refused with the reason", "[trim]") {
+TEST_CASE("an infeasible flight is rejected with the reason", "[trim]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   const auto fast = message(vehicle, {60.0, 0.0, 0.0});
   CHECK(fast.find("trim at velocity = 60 m/s") != std::string::npos);
-  CHECK(fast.find("rotors[0], its speed = ") != std::string::npos);
+  CHECK(fast.find("speed of rotors[0] = ") != std::string::npos);
   CHECK(fast.find("expected at most 2200 rad/s") != std::string::npos);
-  CHECK(message(vehicle, {5.0, 0.0, 12.0}).find("the motors' limit") != std::string::npos);
+  CHECK(message(vehicle, {5.0, 0.0, 12.0}).find("the limit of the motor") != std::string::npos);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const SteadyFlight& flight :
        {SteadyFlight{nan, 0, 0}, SteadyFlight{0, nan, 0}, SteadyFlight{0, 0, nan}}) {
@@ -180,7 +180,7 @@ TEST_CASE("a flight beyond the vehicle is refused with the reason", "[trim]") {
   CHECK(message(uncontrolled, {1.0, 0.0, 0.0}).find("rank") != std::string::npos);
 }
 
-TEST_CASE("the derivative of any state is that of the step", "[derivative]") {
+TEST_CASE("the derivative of any state equals that of the step", "[derivative]") {
   auto vehicle = pw::vehicles::crazyflie();
   vehicle.motor.command_delay = 0.0;
   vehicle.battery.nominal_voltage = 4.0;
@@ -205,7 +205,7 @@ TEST_CASE("the derivative of any state is that of the step", "[derivative]") {
       const double change = (uav.state().rotor_speeds[i] - state.rotor_speeds[i]) * 1e7;
       CHECK(std::abs(change - rate.rotor_speeds[i]) < 1e-4 * std::abs(change) + 1e-2);
     }
-    // bit for bit what acted in the step
+    // bit-identical to the input of the step
     const auto acted = uav.derivative();
     const auto again = uav.derivative(uav.state(), command);
     CHECK(std::memcmp(&acted, &again, sizeof acted) == 0);

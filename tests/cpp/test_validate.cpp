@@ -1,4 +1,4 @@
-// Bad parameters: one error naming field, value and allowed range.
+// Invalid parameters: one error with field, value and range.
 #include <functional>
 #include <limits>
 #include <propwash/vehicle/car.hpp>
@@ -16,7 +16,7 @@ using Vehicle = pw::VehicleParameters;
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-/// What is thrown, or nothing.
+/// The message of the exception, or an empty string.
 template <class F>
 std::string complaint(F&& f) {
   try {
@@ -48,12 +48,12 @@ void require_refused(const std::vector<Fault>& faults) {
     CHECK(mentions(text, "vehicle 'flightgoggles'"));
     CHECK(mentions(text, fault.field + std::string(" = ") + fault.value));
     CHECK(mentions(text, fault.expected));
-    // one fault, one complaint
+    // one error for one fault
     CHECK(text.find(": expected") == text.rfind(": expected"));
   }
 }
 
-/// A number that must be finite and >= 0, or > 0, refused in all the ways it can be wrong.
+/// Checks the rejection of all invalid values of a number that must be finite and >= 0, or > 0.
 void require_range(const std::string& field, const std::function<double&(Vehicle&)>& at,
                    bool zero_allowed, bool infinity_allowed = false) {
   INFO(field);
@@ -89,7 +89,7 @@ TEST_CASE("every shipped vehicle is valid and can be rate controlled", "[validat
   CHECK(complaint([] { pw::validate(pw::vehicles::car()); }) == "");
 }
 
-TEST_CASE("numbers out of their range are named with it", "[validate]") {
+TEST_CASE("numbers out of range are named with the range", "[validate]") {
 #define FIELD(name) #name, [](Vehicle& v) -> double& { return v.name; }
   require_range(FIELD(body.mass), false);
   require_range(
@@ -128,11 +128,11 @@ TEST_CASE("numbers out of their range are named with it", "[validate]") {
 #undef FIELD
 }
 
-TEST_CASE("motors have one number, or one for each rotor", "[validate]") {
+TEST_CASE("motors have one value, or one for each rotor", "[validate]") {
   using List = pw::PerRotor<double>;
   require_refused({
       {[](Vehicle& v) { v.motor.speed_max = List{2200.0, 2200.0, 2200.0}; },
-       "motor.speed_max, their number", "3", "1, or 4, one for each rotor"},
+       "motor.speed_max, number of values", "3", "1, or 4, one per rotor"},
       {[](Vehicle& v) { v.motor.time_constant_up = List{0.02, 0.02, -0.01, 0.02}; },
        "motor.time_constant_up[2]", "-0.01", "> 0"},
       {[](Vehicle& v) { v.motor.speed_min = List{0.0, 0.0, 0.0, 9999.0}; }, "motor.speed_min[3]",
@@ -147,15 +147,15 @@ TEST_CASE("motors have one number, or one for each rotor", "[validate]") {
   CHECK(mentions(pw::validate_time_step(vehicle, pw::Integrator::euler, 0.002), "0.001 s"));
 }
 
-TEST_CASE("an inertia that no body can have is refused", "[validate]") {
+TEST_CASE("an impossible inertia is rejected", "[validate]") {
   using Mat3 = pw::Mat3<double>;
   require_refused({
       {[](Vehicle& v) { v.body.inertia(0, 1) = 1e-3; }, "body.inertia", "", "symmetric"},
       {[](Vehicle& v) { v.body.inertia(2, 2) = not_a_number; }, "body.inertia", "", "symmetric"},
       {[](Vehicle& v) { v.body.inertia = Mat3::diagonal(0.01, -0.01, 0.01); },
-       "body.inertia, principal moments", "(-0.01, 0.01, 0.01)", "all > 0"},
+       "body.inertia, principal moments", "(-0.01, 0.01, 0.01)", "values > 0"},
       {[](Vehicle& v) { v.body.inertia = Mat3{}; }, "body.inertia, principal moments", "(0, 0, 0)",
-       "all > 0"},
+       "values > 0"},
       {[](Vehicle& v) { v.body.inertia = Mat3::diagonal(0.001, 0.001, 0.01); },
        "body.inertia, principal moments", "(0.001, 0.001, 0.01)", "sum of the other two"},
       // diagonal in range, but not its principal moments
@@ -167,10 +167,10 @@ TEST_CASE("an inertia that no body can have is refused", "[validate]") {
   CHECK(complaint([&] { pw::validate(plate); }) == "");
 }
 
-TEST_CASE("rotors and motors that cannot be are refused", "[validate]") {
+TEST_CASE("invalid rotors and motors are rejected", "[validate]") {
   require_refused({
-      {[](Vehicle& v) { v.rotors.clear(); }, "rotors, their number", "0", "1 to 12"},
-      {[](Vehicle& v) { v.rotors.resize(13); }, "rotors, their number", "13", "1 to 12"},
+      {[](Vehicle& v) { v.rotors.clear(); }, "number of rotors", "0", "1 to 12"},
+      {[](Vehicle& v) { v.rotors.resize(13); }, "number of rotors", "13", "1 to 12"},
       {[](Vehicle& v) { v.rotors[1].axis = {0.0, 0.0, 2.0}; }, "rotors[1].axis", "(0, 0, 2)",
        "unit vector"},
       {[](Vehicle& v) { v.rotors[1].axis = {0.0, not_a_number, 1.0}; }, "rotors[1].axis",
@@ -181,13 +181,13 @@ TEST_CASE("rotors and motors that cannot be are refused", "[validate]") {
       {[](Vehicle& v) { v.motor.speed_min = 3000.0; }, "motor.speed_min", "3000",
        "less than motor.speed_max = 2200"},
       {[](Vehicle& v) { v.motor.speed_min = not_a_number; }, "motor.speed_min", "nan", "less than"},
-      {[](Vehicle& v) { v.body.mass = 4.0; }, "rotors, their thrust at motor.speed_max", "36.97",
+      {[](Vehicle& v) { v.body.mass = 4.0; }, "total thrust at motor.speed_max", "36.97",
        "more than the weight, 39.24"},
       {[](Vehicle& v) { v.body.gravity.x = not_a_number; }, "body.gravity[0]", "nan", "m/s^2"},
   });
 }
 
-TEST_CASE("the rest of the body and of the sensor", "[validate]") {
+TEST_CASE("other fields of body and sensor", "[validate]") {
   require_refused({
       {[](Vehicle& v) { v.drag.rotational(1, 1) = -0.1; }, "drag.rotational", "", "semi-definite"},
       {[](Vehicle& v) { v.drag.rotational(1, 2) = not_a_number; }, "drag.rotational", "",
@@ -203,7 +203,7 @@ TEST_CASE("the rest of the body and of the sensor", "[validate]") {
   });
 }
 
-TEST_CASE("an inertial measurement unit and the gains of outer loops by themselves", "[validate]") {
+TEST_CASE("a separate IMU and the gains of outer loops", "[validate]") {
   pw::ImuParameters<double> imu;
   CHECK(complaint([&] { pw::validate(imu); }) == "");
   imu.rate = -1.0;
@@ -211,7 +211,7 @@ TEST_CASE("an inertial measurement unit and the gains of outer loops by themselv
   const auto text = complaint([&] { pw::validate(imu); });
   CHECK(mentions(text, "inertial sensor:"));
   CHECK(mentions(text, "imu.rate = -1: expected a finite value >= 0 Hz"));
-  CHECK(mentions(text, "imu.gyroscope_scale[0] = inf: expected a number"));
+  CHECK(mentions(text, "imu.gyroscope_scale[0] = inf: expected a finite value"));
 
   auto loops = pw::outer_loops_for(pw::vehicles::crazyflie(), 1.0 / 960);
   CHECK(complaint([&] { pw::validate(loops); }) == "");
@@ -226,7 +226,7 @@ TEST_CASE("an inertial measurement unit and the gains of outer loops by themselv
   CHECK(mentions(complaint([&] { pw::validate(loops); }), ": expected at most thrust_max = "));
 }
 
-TEST_CASE("all faults are listed at once", "[validate]") {
+TEST_CASE("all errors are listed", "[validate]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.mass = -1.0;
   vehicle.imu.rate = -5.0;
@@ -237,12 +237,12 @@ TEST_CASE("all faults are listed at once", "[validate]") {
   }
 }
 
-TEST_CASE("rotors that cannot command every axis are refused for rate control", "[validate]") {
+TEST_CASE("rotors that cannot control every axis are rejected for rate control", "[validate]") {
   auto vehicle = pw::vehicles::flightgoggles();
   for (auto& rotor : vehicle.rotors) rotor.spin = 1.0;
-  CHECK(complaint([&] { pw::validate(vehicle); }) == "");  // it flies on rotor speeds
+  CHECK(complaint([&] { pw::validate(vehicle); }) == "");  // valid for rotor speed commands
   const auto text = complaint([&] { pw::validate_allocation(vehicle); });
-  CHECK(mentions(text, "rank of their allocation matrix = 3: expected 4"));
+  CHECK(mentions(text, "rank of the allocation matrix = 3: expected 4"));
 }
 
 TEST_CASE("time steps", "[validate]") {

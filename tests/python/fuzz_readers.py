@@ -120,13 +120,13 @@ def _aliases(key: str) -> tuple[str, ...]:
     """What a message may name in place of a key: syntax by its line, or a sum of parameters."""
     same = {
         "filter_cutoff": "rate_controller.filter",
-        "position": "rotors, ",
+        "position": "torque in hover",
         "yaw": "attitude",
-        "spin": "rotors, ",
+        "spin": "torque in hover",
     }
     # ranges name our parameters, FlightGoggles' keys have other names
     syntax = ("line ", "column ", "at end of", "TOML")
-    return (key, same.get(key, key), "rotors, their thrust", "vehicle 'drone'", *syntax)
+    return (key, same.get(key, key), "total thrust", "vehicle 'drone'", *syntax)
 
 
 def _flies(vehicle: Path | pw.VehicleParameters | pw.CarParameters) -> None:

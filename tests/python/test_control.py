@@ -372,7 +372,7 @@ def test_bad_controllers_are_refused() -> None:
         with pytest.raises(pw.ParameterError, match=r"body\.mass = -1"):
             make(pw.vehicles.load("penguin").replace(body={"mass": -1.0}))
     two = pw.vehicles.load("flightgoggles").replace(motor={"speed_max": 9000.0})
-    with pytest.raises(pw.ParameterError, match=r"rank of their allocation matrix"):
+    with pytest.raises(pw.ParameterError, match=r"rank of the allocation matrix"):
         pw.RateController(two.replace(rotors=two.rotors[:2]))
 
 

@@ -111,7 +111,7 @@ PARAMETERS: dict[str, tuple[Callable[[], Any], str]] = {
     "a limit": (lambda: trajectories.Limits(thrust=2.0), "limits.thrust: expected"),
     "limits of rates": (lambda: trajectories.Limits(rates=TEXT), "limits.rates: expected"),
     "no limits": (lambda: trajectories.minimum_snap([(0, 0, 1), (1, 0, 1)], limits=ODD), "Limits"),
-    "rotors on a line": (lambda: trajectories.flatness(CIRCLE, FLAT), "torque about each axis"),
+    "rotors on a line": (lambda: trajectories.flatness(CIRCLE, FLAT), "torque on three axes"),
     "no vehicle to tune": (lambda: tune.autotune(ODD), "vehicle = 3: expected"),
     "no vehicle to linearise": (lambda: pw.linearize("nope"), "no vehicle 'nope'"),
 }

@@ -21,7 +21,7 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
     (
         "fleet_hover.py",
         ["--vehicles", "16", "--seconds", "0.2"],
-        ["diverged: 0", "same bits on two threads: True", "same bits in two halves: True"],
+        ["diverged: 0", "identical on two threads: True", "identical in two halves: True"],
     ),
     (
         "alphapilot_camera.py",
@@ -29,7 +29,7 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
         ["11 of 11 gates, score 9", r"markers in view: Gate\d+_\d", r"picture flight\.png"],
     ),
     (
-        "own_task.py",
+        "custom_task.py",
         ["--envs", "8", "--steps", "50"],
         ["bit for bit", "targets reached"],
     ),
@@ -51,7 +51,7 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
     (
         "vehicle_in_the_loop.py",
         ["--seconds", "1", "--speed", "2", "--in-process"],
-        ["Crazyflie|propwash simulates", "every frame has the time stamp of a pose: True"],
+        ["Crazyflie|Simulating a circle", "every frame has the time stamp of a pose: True"],
     ),
 ]
 

@@ -138,14 +138,16 @@ def crew_of(
 ) -> tuple[Any, Pretended]:
     pretended = Pretended(example, fates)
     monkeypatch.setattr(example, "ray", pretended)
-    return example.Crew(size, pretended.begin, grace=0.01, patience=0.01), pretended
+    return example.Workers(size, pretended.begin, grace=0.01, patience=0.01), pretended
 
 
 def streams(batches: Any) -> list[int]:
     return sorted(each.stream for each in batches)
 
 
-def test_an_heir_has_numbers_of_its_own(example: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replacement_worker_has_a_new_stream(
+    example: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     crew, pretended = crew_of(example, monkeypatch, 2, {1: "fine dies", 2: "dies"})
     assert streams(crew.round(None)) == [0, 1]
     assert streams(crew.round(None)) == [0, 3]
@@ -155,7 +157,7 @@ def test_an_heir_has_numbers_of_its_own(example: Any, monkeypatch: pytest.Monkey
     assert crew.ledger.streams == {0: [3, 30], 1: [1, 10], 3: [2, 20]}
 
 
-def test_the_late_are_not_waited_for_and_welcome(
+def test_delayed_workers_are_not_waited_for_and_may_return(
     example: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     crew, pretended = crew_of(example, monkeypatch, 3, {1: "fine slow"})
@@ -169,9 +171,9 @@ def test_the_late_are_not_waited_for_and_welcome(
     assert crew.ledger.streams[1] == [2, 20]
 
 
-def test_what_cannot_go_on_says_so(example: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_round_that_cannot_continue_raises(example: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     crew, pretended = crew_of(example, monkeypatch, 1, {0: "slow"})
-    with pytest.raises(TimeoutError, match=r"no batch for 0\.01 s of 1 workers"):
+    with pytest.raises(TimeoutError, match=r"no batch for 0\.01 s from 1 workers"):
         crew.round(None)
     crew, pretended = crew_of(example, monkeypatch, 2, {1: "errs"})
     with pytest.raises(pretended.exceptions.RayTaskError, match="a mistake"):

@@ -82,7 +82,7 @@ def test_a_clock_of_a_task_is_that_of_the_state(mode: AutoresetMode) -> None:
 @pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the page")
 def test_the_page_lists_what_a_state_has() -> None:
     _, table, _ = re.split(
-        r"The `state` that the methods get has|A task may keep memory", PAGE.read_text("utf-8")
+        r"The `state` passed to the methods has|A task may store data", PAGE.read_text("utf-8")
     )
     listed = set(re.findall(r"`(\w+)(?:\(\w+\))?`", "".join(
         line.split("|")[1] for line in table.splitlines() if line.startswith("| `")

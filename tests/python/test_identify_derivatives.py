@@ -130,6 +130,27 @@ def test_any_number_of_threads_gives_the_same_bits(problem: Problem, somewhere: 
         assert np.array_equal(alone[1], together[1])
 
 
+def test_commands_are_those_that_a_vehicle_drives_its_motors_to(log: identify.FlightLog) -> None:
+    """A vehicle with delay and battery, and one with neither that is given the commands."""
+    delayed = (
+        true_vehicle()
+        .without_noise()
+        .replace(motor={"command_delay": 2.3 * PERIOD}, battery={"nominal_voltage": 4.0})
+    )
+    bare = delayed.replace(motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0})
+    driven, _ = commands(log, PERIOD, Flyer(delayed, np.full(len(log.time), 3.7)))
+    duty = 0.5 * (log.duty[:-1] + log.duty[1:])
+    found = []
+    for vehicle, given in ((delayed, duty * delayed.motor_values("speed_max")), (bare, driven)):
+        fleet = pw.Fleet(vehicle, 1, "float64", dt=PERIOD, noise=False, threads=1)
+        fleet.set_battery_voltage(3.7)
+        flown = fleet.rollout(pw.RotorSpeeds(given[:, np.newaxis]), record=["rotor_speeds"])
+        found.append(np.asarray(flown.rotor_speeds))
+    # what differs are the first commands of the delay
+    late = round(1.0 / PERIOD)
+    np.testing.assert_allclose(found[0][late:], found[1][late:], rtol=1e-9)
+
+
 def test_at_a_corner_of_the_delay_the_derivative_is_that_of_more(log: identify.FlightLog) -> None:
     """A delay of whole periods is where two segments of the interpolation meet."""
 

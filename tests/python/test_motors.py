@@ -83,7 +83,11 @@ def test_motors_in_a_file_may_stand_with_their_rotors(tmp_path: Path) -> None:
     ("motor", "each", "said"),
     [
         ("time_constant = 0.02", ["speed_max = 2000.0", "", "", ""], r"rotors\[1\].speed_max is"),
-        ("time_constant = 0.02\nspeed_max = [1.0, 2.0]", [""] * 4, "their number = 2: expected 1"),
+        (
+            "time_constant = 0.02\nspeed_max = [1.0, 2.0]",
+            [""] * 4,
+            "number of values = 2: expected 1",
+        ),
         (
             "time_constant = 0.02\nspeed_max = [1.0, 2.0, 3.0, 4.0]",
             ["speed_max = 2000.0", "", "", ""],

@@ -418,7 +418,7 @@ def test_vehicle_that_cannot_be_controlled_flies_on_rotor_speeds_only() -> None:
     uav = pw.Multicopter(vehicle)
     uav.step(pw.RotorSpeeds([1000.0, 1000.0]))
     before = uav.snapshot()
-    with pytest.raises(pw.ParameterError, match=r"rank of their allocation .* = \d: expected 4"):
+    with pytest.raises(pw.ParameterError, match=r"rank of the allocation .* = \d: expected 4"):
         uav.step(pw.RateThrust([0.0, 0.0, 0.0], 9.81))
     assert uav.snapshot() == before
 

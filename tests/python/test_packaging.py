@@ -23,6 +23,17 @@ needs_checkout = pytest.mark.skipif(
 )
 pytestmark = needs_checkout
 
+FLIGHT = """
+import numpy as np, propwash as pw
+uav = pw.Multicopter("flightgoggles", seed=1)
+uav.step(pw.RateThrust([0, 0, 1], thrust=12.0), dt=1 / 960, substeps=960)
+assert np.isfinite(uav.state.position).all() and uav.state.position[2] > 0.1
+fleet = pw.Fleet("flightgoggles", 64, seed=1)
+fleet.step(pw.RateThrust(np.zeros((64, 3)), thrust=np.full(64, 12.0)), substeps=960)
+assert (fleet.state.position[:, 2] > 0.1).all()
+print(pw.__file__)
+"""
+
 
 def tool(name: str) -> str:
     """A program from beside this Python or from the path; skips where there is none."""
@@ -138,9 +149,46 @@ def test_wheel_asks_for_little(wheel: zipfile.ZipFile) -> None:
     assert names == {"numpy", "msgspec"}
 
 
+@pytest.mark.slow
+def test_wheel_runs_in_a_fresh_environment_without_a_compiler(
+    wheel: zipfile.ZipFile, tmp_path: Path
+) -> None:
+    """The wheel of `make wheel`: its tag names old Linux systems, and it needs nothing else."""
+    assert wheel.filename is not None
+    path = Path(wheel.filename)
+    if sys.platform == "linux":
+        pytest.importorskip("auditwheel", reason="auditwheel gives a wheel its manylinux tag")
+        tool("patchelf")
+        run(sys.executable, "-m", "auditwheel", "repair", "--only-plat",
+            "--wheel-dir", tmp_path / "dist", path)  # fmt: skip
+        (path,) = (tmp_path / "dist").glob("*.whl")
+        assert "manylinux" in path.name
+    venv = tmp_path / "venv"
+    run(sys.executable, "-m", "venv", venv)
+    programs = venv / ("Scripts" if os.name == "nt" else "bin")
+    bare = {"PATH": str(programs), "HOME": str(tmp_path), "CXX": "no-compiler"}
+    index = {key: value for key, value in os.environ.items() if key.startswith("PIP_")}
+
+    def in_venv(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        command = [str(programs / "python"), *map(str, arguments)]
+        return subprocess.run(
+            command, cwd=tmp_path, env=bare | index, capture_output=True, text=True, check=False
+        )
+
+    assert shutil.which("c++", path=str(programs)) is None
+    packages = in_venv("-m", "pip", "install", "--only-binary=:all:", "numpy", "msgspec")
+    if packages.returncode != 0:
+        pytest.skip(f"no package index: {packages.stderr.strip().splitlines()[-1]}")
+    installed = in_venv("-m", "pip", "install", "--no-index", path)
+    assert installed.returncode == 0, installed.stderr
+    flown = in_venv("-c", FLIGHT)
+    assert flown.returncode == 0, flown.stderr
+    assert str(venv) in flown.stdout
+
+
 def test_source_distribution_is_enough_to_build(sdist: set[str]) -> None:
     wanted = {"CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md", "PKG-INFO"}
-    folders = ("include", "cmake", "bindings", "python")
+    folders = ("include", "src", "cmake", "bindings", "python")
     sources = {
         str(path.relative_to(ROOT))
         for folder in folders

@@ -271,7 +271,7 @@ def test_schema_and_loader_refuse_the_same(
     ("right", "wrong", "words"),
     [
         ("size = [1, 2, 1]", "size = [1, -2, 1]", "'crate': size[1] = -2"),
-        ('name = "crate"', 'name = "ground"', "'ground' is there twice"),
+        ('name = "crate"', 'name = "ground"', "name = 'ground': expected a unique name"),
         ("yaw = 0.3", "attitude = [1, 1, 0, 0]", "unit quaternion"),
         ("yaw = 0.3", "attitude = [1, 0, 0, 0]\nyaw = 0.0", "both given"),
         ("width = 2", "width = inf", "'Gate1': width = inf"),
@@ -281,7 +281,7 @@ def test_schema_and_loader_refuse_the_same(
         ("bation = [0.5,", "bation = [-1,", "items[1].perturbation"),
         ("bation = [0.5,", "bation = [inf,", "items[1].perturbation"),
         ("height = 1", "height = 1\nmarker_corners = [0, 1, 1, 2]", "marker_corners"),
-        ('name = "lamp"', 'name = "Gate1_2"', "'Gate1_2' is there twice"),
+        ('name = "lamp"', 'name = "Gate1_2"', "name = 'Gate1_2': expected a unique name"),
         ('name = "yard"', 'name = "yard" x', "expected a TOML file"),
     ],
 )

@@ -49,8 +49,12 @@ def test_a_hover_without_arguments_is_what_it_was() -> None:
 @pytest.mark.parametrize(
     ("flight", "error", "expected"),
     [
-        ({"velocity": 60.0}, pw.ParameterError, r"velocity = 60 m/s.*its speed = .*motors' limit"),
-        ({"velocity": 5.0, "yaw_rate": 12.0}, pw.ParameterError, "motors' limit"),
+        (
+            {"velocity": 60.0},
+            pw.ParameterError,
+            r"velocity = 60 m/s.*speed of rotors\[\d\] = .*limit of the motor",
+        ),
+        ({"velocity": 5.0, "yaw_rate": 12.0}, pw.ParameterError, "limit of the motor"),
         ({"velocity": np.nan}, ValueError, "velocity: expected a finite number"),
         ({"climb": "fast"}, ValueError, "climb: expected a finite number"),
         ({"yaw_rate": [1.0]}, ValueError, "yaw_rate: expected a finite number"),

@@ -189,15 +189,32 @@ def test_blow_back_asks_for_a_loop_that_is_quick_enough() -> None:
     assert sets["proportional"].min() > 0.0
 
 
-def test_margins_are_those_of_python_control() -> None:
+@pytest.mark.parametrize("name", ["flightgoggles", "crazyflie", "hexacopter"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_margins_are_those_of_python_control_but_at_nyquist(name: str, axis: int) -> None:
+    """A loop that is sampled may come to -180 deg at Nyquist alone, where its phase ends without
+    crossing: python-control finds no gain margin there. The poles confirm ours.
+    """
     control = pytest.importorskip("control")
-    loop = tune.RateLoop("flightgoggles", DT)
-    f = loop.frequencies(500)
-    response = control.FrequencyResponseData(loop.open_loop(f, 0), 2 * np.pi * f)
-    gain, phase, *_ = control.stability_margins(response)
-    found = loop.margins(0)
-    assert found.phase == pytest.approx(phase, abs=0.1)
-    assert found.gain == pytest.approx(20 * math.log10(gain), abs=0.1)
+    loop = tune.RateLoop(name, DT)
+    f = np.append(loop.frequencies(300), loop.nyquist)
+    response = control.FrequencyResponseData(loop.open_loop(f, axis), 2 * np.pi * f)
+    gains, phases, *_ = control.stability_margins(response, returnall=True)
+    found = loop.margins(axis)
+    assert found.phase == pytest.approx(np.abs(phases).min(), abs=0.1)
+    if found.phase_crossover < loop.nyquist:
+        decibels = 20.0 * np.log10(gains)
+        assert found.gain == pytest.approx(decibels[decibels > 0.0].min(), abs=0.1)
+        assert found.gain_below == pytest.approx(
+            max(decibels[decibels < 0.0], default=-math.inf), abs=0.1
+        )
+        return
+    assert len(gains) == 0
+    g = loop.gains(axis)
+    for margin, is_stable in ((found.gain - 0.1, True), (found.gain + 0.1, False)):
+        k = 10.0 ** (margin / 20.0)
+        scaled = tune.Gains(k * g.proportional, k * g.integral, k * g.derivative)
+        assert loop.is_stable(axis, scaled) == is_stable
 
 
 def test_the_gain_margin_is_where_the_loop_becomes_unstable(tuned: tune.Tuning) -> None:
@@ -290,7 +307,7 @@ def crippled(**changes: Any) -> pw.VehicleParameters:
 
 def test_margins_that_cannot_be_met_are_refused_with_what_limits_them() -> None:
     quick = crippled(rate_controller={"filter": pw.LowPassParameters.butterworth(100.0)})
-    with pytest.raises(tune.TuneError, match=r"axis x: .*motors are slower than the bandwidth"):
+    with pytest.raises(tune.TuneError, match=r"axis x: .*motors are slower than the requested bandwidth"):
         tune.autotune(quick, bandwidth=60.0, phase_margin=50.0)
     sluggish = crippled(rate_controller={"filter": pw.LowPassParameters.butterworth(4.0)})
     with pytest.raises(tune.TuneError, match=r"raise the cut-off"):

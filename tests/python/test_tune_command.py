@@ -128,7 +128,7 @@ def test_without_options_every_shipped_multicopter_is_tuned(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--bandwidth", "80"], r"lower --bandwidth\. Without --bandwidth one is taken"),
+        (["--bandwidth", "80"], r"lower --bandwidth\. Omit --bandwidth"),
         (["--bandwidth", "0"], r"--bandwidth: expected above 0 and below a quarter of --rate"),
         (["--bandwidth", "300"], r"--bandwidth: expected .* a quarter of --rate, 240 Hz, got 300"),
         (["--phase-margin", "120"], r"--phase-margin: expected above 0 and below 90, got 120"),

@@ -50,7 +50,7 @@ def test_a_scene_refuses_other_things() -> None:
         Scene([], markers=["m"])  # type: ignore[list-item]
     with pytest.raises(pw.ParameterError, match="Start"):
         Scene([], start=(0, 0, 1))  # type: ignore[arg-type]
-    with pytest.raises(pw.ParameterError, match="'a' is there twice"):
+    with pytest.raises(pw.ParameterError, match="name = 'a': expected a unique name"):
         Scene([Plane(name="a"), Sphere(name="a", radius=1)])
     with pytest.raises(pw.ParameterError, match="radius = -1"):
         Scene([Sphere(name="a", radius=-1)])

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Control allocation: rotor speeds for a wanted torque and thrust.
+/// Control allocation: rotor speeds for a desired torque and thrust.
 ///
 /// Equation (23) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
 /// docs/control/allocation.md.
@@ -18,18 +18,29 @@ struct Wrench {
 };
 
 /// The allocation matrix A, from u_i = w_i |w_i| to [torque; thrust], and its inverse (four rotors)
-/// or pseudo-inverse: the least u that gives the wrench. Limits is AllRotors
-/// where the limits of speed are the same for all rotors.
+/// or pseudo-inverse, which gives the u of minimum norm. Limits is AllRotors where all rotors have
+/// the same speed limits.
 template <class P, int N, class Limits = SmallArray<P, N>>
 struct Allocation {
   SmallArray<P, N> wrench_from_squares[4];  ///< rows of A: torque x, y, z [N m s^2], thrust [N s^2]
   SmallArray<P, N> squares_from_wrench[4];  ///< columns of A^-1 or A^+
   Limits speed_min{};                       ///< rad/s
   Limits speed_max{};                       ///< rad/s
-  int rank = 0;                             ///< of A; 4: torque and thrust can all be commanded
+  int rank = 0;  ///< of A; 4: torque on three axes and thrust are controllable
 
+  /// Number of rotors.
   PROPWASH_FN int rotors() const { return wrench_from_squares[0].size(); }
 };
+
+/// (23) u_i = w_i |w_i| of rotor i for a wanted wrench, without limits, rad^2/s^2.
+template <class T, class P, int N, class Limits>
+PROPWASH_FN T signed_square_for(const Allocation<P, N, Limits>& allocation, const Wrench<T>& wrench,
+                                int i) {
+  return wrench.torque_B.x * allocation.squares_from_wrench[0][i] +
+         wrench.torque_B.y * allocation.squares_from_wrench[1][i] +
+         wrench.torque_B.z * allocation.squares_from_wrench[2][i] +
+         wrench.thrust * allocation.squares_from_wrench[3][i];
+}
 
 /// (23) with the paper's clipping: the wanted u, sign and root, each rotor limited by itself.
 /// rad/s.
@@ -39,17 +50,13 @@ PROPWASH_FN SmallArray<T, N> allocate(const Allocation<P, N, Limits>& allocation
   SmallArray<T, N> speeds;
   speeds.resize(allocation.rotors());
   for_each_index<N>(allocation.rotors(), [&](int i) PROPWASH_LAMBDA {
-    const T square = wrench.torque_B.x * allocation.squares_from_wrench[0][i] +
-                     wrench.torque_B.y * allocation.squares_from_wrench[1][i] +
-                     wrench.torque_B.z * allocation.squares_from_wrench[2][i] +
-                     wrench.thrust * allocation.squares_from_wrench[3][i];
-    speeds[i] = clamp(signed_sqrt(square), allocation.speed_min[i], allocation.speed_max[i]);
+    speeds[i] = clamp(signed_sqrt(signed_square_for(allocation, wrench, i)),
+                      allocation.speed_min[i], allocation.speed_max[i]);
   });
   return speeds;
 }
 
-/// The wrench that the rotors give at constant speeds: what is left of the wanted one after
-/// clipping.
+/// The wrench of rotors at constant `speeds` [rad/s], for example after clipping.
 template <class T, class P, int N, class Limits>
 PROPWASH_FN Wrench<T> attained_wrench(const Allocation<P, N, Limits>& allocation,
                                       const SmallArray<T, N>& speeds) {

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Attitude control by quaternions: the tilt of the thrust axis has priority over the heading.
+/// Quaternion attitude control; the tilt of the thrust axis has priority over the heading.
 ///
 /// Equations (O1) to (O4) of docs/control/attitude_control.md, after Brescianini and D'Andrea,
 /// "Tilt-Prioritized Quadrocopter Attitude Control" (IEEE TCST 28, 2020).
@@ -16,16 +16,16 @@ struct AttitudeControlLaw {
   P heading{};             ///< 1/s
   P tilt_rate_limit{};     ///< rad/s, of the rates about body x and y together
   P heading_rate_limit{};  ///< rad/s, about body z
-  Vec3<P> rate_gain{};     ///< -, on the rate error, added to the rate controller's own 1
+  Vec3<P> rate_gain{};     ///< -, additional gain on the rate error
 };
 
-/// (O1) Tilt error, body frame: 2 sin(angle / 2) times the axis of the shortest rotation that takes
-/// the thrust axis to `axis_W`, of length one; its z is zero.
+/// (O1) Tilt error, body frame: 2 sin(angle / 2) times the axis of the shortest rotation from the
+/// thrust axis to the unit vector `axis_W`. Its z component is zero.
 template <class T>
 PROPWASH_FN Vec3<T> tilt_error(const Quat<T>& q_WB, const Vec3<T>& axis_W) {
   const T zero(constant<T>(0));
   const Vec3<T> axis_B = rotate_inverse(q_WB, axis_W);
-  // 2 sin(angle / 2) = 2 sin(angle) / sqrt(2 (1 + cos(angle))); upside down any axis is shortest
+  // 2 sin(angle / 2) = 2 sin(angle) / sqrt(2 (1 + cos(angle))); at 180 degrees any axis will do
   const T denominator = (T(constant<T>(1)) + axis_B.z) * constant<T>(2);
   const auto opposite = denominator < T(constant<T>(1e-5));
   const T scale = T(constant<T>(2)) / sqrt(select(opposite, T(constant<T>(1)), denominator));
@@ -33,7 +33,7 @@ PROPWASH_FN Vec3<T> tilt_error(const Quat<T>& q_WB, const Vec3<T>& axis_W) {
           select(opposite, zero, axis_B.x * scale), zero};
 }
 
-/// (O2) Heading error: 2 sin(angle / 2) of the rotation about the thrust axis that remains once the
+/// (O2) Heading error: 2 sin(angle / 2) of the rotation about the thrust axis that remains when the
 /// tilt error is zero. D is the desired body frame.
 template <class T>
 PROPWASH_FN T heading_error(const Quat<T>& q_WB, const Quat<T>& q_WD) {
@@ -43,7 +43,7 @@ PROPWASH_FN T heading_error(const Quat<T>& q_WB, const Quat<T>& q_WD) {
   return select(q_BD.w < T(constant<T>(0)), -sine, sine) * constant<T>(2);
 }
 
-/// (O3) Body rates [rad/s] for an error of (O1) and (O2), within the limits.
+/// (O3) Body rates [rad/s] for the errors (O1) in x, y and (O2) in z, within the limits.
 template <class T, class P>
 PROPWASH_FN Vec3<T> attitude_control(const AttitudeControlLaw<P>& law, const Vec3<T>& error_B,
                                      const Vec3<T>& feed_forward_B) {
@@ -56,12 +56,12 @@ PROPWASH_FN Vec3<T> attitude_control(const AttitudeControlLaw<P>& law, const Vec
   return {x * fraction, y * fraction, clamp(z, -heading_limit, heading_limit)};
 }
 
-/// (O4) Command [rad/s] with which the rate controller acts as if its gains were 1 + rate_gain
-/// times as large; `rates_B` as the rate controller has filtered them.
+/// (O4) Rate command [rad/s] that multiplies the gains of the rate controller by 1 + rate_gain.
+/// `rates_B` are the filtered rates of the rate controller.
 template <class T, class P>
-PROPWASH_FN Vec3<T> stiffened_rates(const AttitudeControlLaw<P>& law, const Vec3<T>& wanted_B,
-                                    const Vec3<T>& rates_B) {
-  return wanted_B + cwise_product(wanted_B - rates_B, law.rate_gain);
+PROPWASH_FN Vec3<T> augmented_rate_command(const AttitudeControlLaw<P>& law,
+                                           const Vec3<T>& command_B, const Vec3<T>& rates_B) {
+  return command_B + cwise_product(command_B - rates_B, law.rate_gain);
 }
 
 }  // namespace propwash

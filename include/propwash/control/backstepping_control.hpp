@@ -4,40 +4,42 @@
 ///
 /// Equations (O22) to (O24) of docs/control/backstepping_control.md, after (4) to (10) of
 /// Sayre-McCord et al., "Visual-inertial navigation algorithm development using photorealistic
-/// camera simulation in the loop" (ICRA 2018), and Bouabdallah and Siegwart (ICRA 2005). Beyond the
-/// papers: the derivatives of the trajectory and the forces and torques of the air are fed forward,
-/// the kinematics of the angles is exact, and moments replace couples. For tilts below 90 degrees.
+/// camera simulation in the loop" (ICRA 2018), and Bouabdallah and Siegwart (ICRA 2005).
+/// Extensions: feed-forward of the trajectory's derivatives and of aerodynamic forces and torques,
+/// exact kinematics of the Euler angles, inertias that are not diagonal. For tilts below 90
+/// degrees.
 
 #include "propwash/control/tracking.hpp"
 #include "propwash/math/euler_angles.hpp"
 
 namespace propwash {
 
-/// The gains alpha_n and alpha_ndot of a controlled quantity.
+/// The gains alpha_n and alpha_ndot of a controlled quantity n.
 template <class P>
 struct BacksteppingGains {
   P value{};       ///< 1/s, alpha_n
   P derivative{};  ///< 1/s, alpha_ndot
 };
 
+/// Gains of backstepping control.
 template <class P>
 struct BacksteppingLaw {
-  BacksteppingGains<P> position{};  ///< of x, y, z
-  BacksteppingGains<P> tilt{};      ///< of roll and pitch
-  BacksteppingGains<P> heading{};   ///< of yaw
-  P reach{};                        ///< m, the length at which a position error is limited
+  BacksteppingGains<P> position{};  ///< x, y and z
+  BacksteppingGains<P> tilt{};      ///< roll and pitch
+  BacksteppingGains<P> heading{};   ///< yaw
+  P reach{};                        ///< m, limit on the norm of the position error
 };
 
-/// (O22) B_n: the second derivative that brings a quantity n to n_d. `error` is e_n = n_d - n,
-/// `rate` is ndot - ndot_d.
+/// (O22) B_n: correction of the second derivative of n that drives n to n_d. `error` is
+/// e_n = n_d - n, `rate` is ndot - ndot_d.
 template <class T, class P>
 PROPWASH_FN T backstepping(const BacksteppingGains<P>& gains, const T& error, const T& rate) {
   const T rate_error = rate - error * gains.value;
   return error - (rate_error + error * gains.value) * gains.value - rate_error * gains.derivative;
 }
 
-/// (O24) Second derivatives [rad/s^2] of roll, pitch and yaw that bring an attitude to `wanted`,
-/// whose heading is that of the vehicle, and the heading to that of the trajectory.
+/// (O24) Second derivatives [rad/s^2] of roll, pitch and yaw that drive roll and pitch to those of
+/// `wanted`, which has the heading of the vehicle, and yaw to that of the trajectory.
 template <class T, class P>
 PROPWASH_FN Vec3<T> backstepping_angles(const BacksteppingLaw<P>& law, const EulerAngles<T>& angles,
                                         const Vec3<T>& angle_rates, const FlatAttitude<T>& wanted,
@@ -56,7 +58,7 @@ PROPWASH_FN Vec3<T> backstepping_angles(const BacksteppingLaw<P>& law, const Eul
               point.yaw_acceleration};
 }
 
-/// Torque, (O24) and (O18), and thrust, (O23), that keep a vehicle of `mass` [kg] on a trajectory.
+/// Torque (O24), (O18) and thrust (O23) for a vehicle of `mass` [kg] to follow a trajectory.
 template <class T, class P>
 PROPWASH_FN Wrench<T> backstepping_control(const BacksteppingLaw<P>& law,
                                            const ControlModel<P>& model,
@@ -73,17 +75,17 @@ PROPWASH_FN Wrench<T> backstepping_control(const BacksteppingLaw<P>& law,
   const Jet3<T> drag_W = drag_on(model, mass, wanted);
   const Vec3<T> force_W =
       limited_force(limits, correction_W + wanted.acceleration + drag_W.value - model.gravity_W);
-  // roll and pitch that point the thrust along the force at the present heading: (O11)
-  TrajectoryPoint<T> headed = wanted;
-  headed.yaw = angles.yaw;
-  const FlatAttitude<T> attitude = attitude_for_force(force_W, drag_W, headed);
+  // (O11): roll and pitch for this force at the present heading
+  TrajectoryPoint<T> at_heading = wanted;
+  at_heading.yaw = angles.yaw;
+  const FlatAttitude<T> attitude = attitude_for_force(force_W, drag_W, at_heading);
   const Vec3<T> angle_accelerations =
       backstepping_angles(law, angles, angle_rates, attitude, wanted);
-  const T upright = max(angles.cos_roll * angles.cos_pitch, T(constant<T>(0.1)));
+  const T cos_tilt = max(angles.cos_roll * angles.cos_pitch, T(constant<T>(0.1)));
   const Vec3<T> angular_acceleration_B =
       body_rates_of(angles, angle_accelerations) + euler_coupling(angles, angle_rates);
   return {torque_for(model, x, angular_acceleration_B),
-          mass * (force_W.z / upright + axial_drag(model, x))};  // (O23)
+          mass * (force_W.z / cos_tilt + axial_drag(model, x))};  // (O23)
 }
 
 }  // namespace propwash

@@ -1,16 +1,17 @@
 #pragma once
 /// @file
-/// Control allocation with priorities: saturated rotors lose yaw torque first, then thrust, then
-/// tilt torque.
+/// Control allocation with priorities: saturation reduces yaw torque first, then changes thrust,
+/// then reduces roll and pitch torque.
 ///
-/// Equations (O28) to (O30) of docs/control/allocation.md. The paper's clipping (allocation.hpp)
-/// limits each rotor by itself, so that a yaw command costs tilt torque and thrust.
+/// Equations (O28) to (O30) of docs/control/allocation.md. The clipping of the paper
+/// (allocation.hpp) limits each rotor separately, so a yaw command also changes roll and pitch
+/// torque and thrust.
 
 #include "propwash/control/allocation.hpp"
 
 namespace propwash {
 
-/// Whether each rotor has a part of the thrust, as `allocate_prioritised` needs.
+/// Whether every rotor contributes to thrust, as allocate_prioritised requires.
 template <class P, int N>
 bool can_prioritise(const Allocation<P, N>& allocation) {
   for (const P per_thrust : allocation.squares_from_wrench[3]) {
@@ -19,10 +20,10 @@ bool can_prioritise(const Allocation<P, N>& allocation) {
   return true;
 }
 
-/// (23) with priorities: torque about body x and y is kept and thrust is changed as little as that
-/// needs, then torque about body z takes what the rotors have left. A wrench that the rotors can
-/// give, with and without its yaw torque, is allocated as by `allocate`. The output is continuous.
-/// Requires `can_prioritise`. rad/s.
+/// (23) with priorities, rotor speeds [rad/s]: torque about body x and y is preserved with the
+/// smallest possible change of thrust, then torque about body z is limited to the remaining range
+/// of the rotors. If no rotor saturates, with or without the yaw torque, the result is that of
+/// allocate(). The output is a continuous function of the wrench. Requires can_prioritise.
 template <class T, class P, int N>
 PROPWASH_FN SmallArray<T, N> allocate_prioritised(const Allocation<P, N>& allocation,
                                                   const Wrench<T>& wrench) {
@@ -38,7 +39,7 @@ PROPWASH_FN SmallArray<T, N> allocate_prioritised(const Allocation<P, N>& alloca
   const auto tilt_of = [&](int i) PROPWASH_LAMBDA {
     return wrench.torque_B.x * from[0][i] + wrench.torque_B.y * from[1][i];
   };
-  // (O28): any two rotors must allow a common thrust
+  // (O28): every pair of rotors must have a feasible common thrust
   T tilt_fraction = one;
   for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
     for_each_index<N>(rotors, [&](int j) PROPWASH_LAMBDA {

@@ -28,24 +28,25 @@ inline LowPassParameters<double> butterworth(double cutoff) {
 /// The filter's output and its time derivative. V is a scalar or a Vec3.
 template <class V>
 struct LowPassState {
-  V value{};
-  V derivative{};
+  V value{};       ///< output
+  V derivative{};  ///< 1/s times the unit of the output
 };
 
-/// How (19) is brought to discrete time.
+/// Discretisation methods for (19).
 enum class Discretisation {
-  exact,          ///< the solution for an input that is held over the step: right at any rate
-  backward_euler  ///< as the published node does it
+  exact,          ///< exact for an input that is constant during a step
+  backward_euler  ///< as in the published node
 };
 
 /// One step of the filter as a linear map of (value, derivative, input).
 template <class P>
 struct LowPassCoefficients {
-  P value_from_value{}, value_from_derivative{}, value_from_input{};
+  P value_from_value{}, value_from_derivative{}, value_from_input{};  ///< row of the next value
+  /// Row of the next derivative.
   P derivative_from_value{}, derivative_from_derivative{}, derivative_from_input{};
 };
 
-/// The same coefficients as another scalar type.
+/// Converts to another scalar type: `cast<float>(coefficients)`.
 template <class U, class P>
 LowPassCoefficients<U> cast(const LowPassCoefficients<P>& k) {
   return {U(k.value_from_value),      U(k.value_from_derivative),      U(k.value_from_input),
@@ -61,7 +62,7 @@ inline LowPassCoefficients<double> discretise(const LowPassParameters<double>& f
     const double d = 1.0 + q * dt + p * dt * dt;
     return {(1.0 + q * dt) / d, dt / d, p * dt * dt / d, -p * dt / d, 1.0 / d, p * dt / d};
   }
-  // exp(A dt) of y'' + q y' + p y = 0 through its modes exp(-q/2 t) {cos, sin, cosh, sinh}(b t)
+  // exp(A dt) of y'' + q y' + p y = 0, from its modes exp(-q/2 t) {cos, sin, cosh, sinh}(b t)
   const double a = 0.5 * q;
   const double discriminant = p - a * a;
   const double b = std::sqrt(std::abs(discriminant));
@@ -75,7 +76,7 @@ inline LowPassCoefficients<double> discretise(const LowPassParameters<double>& f
     c = decay * std::cos(b * dt);
     s_over_b = decay * std::sin(b * dt) / b;
   } else {
-    // the exponents are joined: cosh alone overflows where the product is moderate
+    // cosh(b dt) could overflow although its product with the decay does not
     const double slow = std::exp((b - a) * dt);
     const double fast = std::exp(-(a + b) * dt);
     c = 0.5 * (slow + fast);
@@ -86,7 +87,7 @@ inline LowPassCoefficients<double> discretise(const LowPassParameters<double>& f
           -p * s_over_b,    c - a * s_over_b, p * s_over_b};
 }
 
-/// One step: takes the input, returns the filter's next state.
+/// One step: returns the next state of the filter.
 template <class V, class P>
 PROPWASH_FN LowPassState<V> low_pass(const LowPassCoefficients<P>& k, const LowPassState<V>& y,
                                      const V& input) {
@@ -96,26 +97,29 @@ PROPWASH_FN LowPassState<V> low_pass(const LowPassCoefficients<P>& k, const LowP
               input * k.derivative_from_input};
 }
 
-/// The filter by itself, for one signal: holds its state and steps it.
+/// A stand-alone filter for one signal.
 ///
 ///     LowPass filter{butterworth(30.0), 1.0 / 960};
 ///     double smooth = filter.update(raw);
 class LowPass {
  public:
-  /// dt [s] > 0: the time between two updates.
+  /// dt [s] > 0: time between updates.
   LowPass(const LowPassParameters<double>& parameters, double dt,
           Discretisation method = Discretisation::exact)
       : coefficients_(discretise(parameters, dt, method)) {}
 
-  /// Takes the next input, returns the output.
+  /// Advances by one sample and returns the output.
   double update(double input) {
     state_ = low_pass(coefficients_, state_, input);
     return state_.value;
   }
-  /// Starts again at rest at `value`.
+  /// Sets the output to `value` and its derivative to zero.
   void reset(double value = 0.0) { state_ = {value, 0.0}; }
+  /// The output and its derivative after the last update.
   const LowPassState<double>& state() const { return state_; }
+  /// Replaces the output and its derivative.
   void set_state(const LowPassState<double>& state) { state_ = state; }
+  /// The coefficients of one step.
   const LowPassCoefficients<double>& coefficients() const { return coefficients_; }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The allocation matrix and its inverse, from a vehicle's geometry; see allocation.hpp.
+/// The allocation matrix and its inverse from the geometry of a vehicle; see allocation.hpp.
 
 #include <algorithm>
 #include <array>
@@ -17,11 +17,11 @@ namespace propwash {
 
 namespace detail {
 
-/// Pseudo-inverse and rank of a matrix of four rows that have one length.
+/// Pseudo-inverse and rank of a matrix with four rows of norm one.
 struct RowInverse {
   using Rows = std::array<SmallArray<double, Dynamic>, 4>;
 
-  /// Singular values below 1e-7 of the largest count as zero.
+  /// Singular values below 1e-7 times the largest count as zero.
   explicit RowInverse(const Rows& rows) : transposed(rows) {
     const auto gram = products(rows, rows);
     const auto eigen = symmetric_eigen<4>(gram);
@@ -37,18 +37,18 @@ struct RowInverse {
       }
     }
     transposed = combined(inverse, rows);
-    // the Gram matrix has the square of A's condition; steps of Newton and Schulz, X (2 - A X),
-    // give the digits back
+    // the Gram matrix squares the condition number; Newton-Schulz steps, X (2 - A X), restore the
+    // lost digits
     for (int step = 0; rank == 4 && step < 2; ++step) {
-      auto rest = products(transposed, rows);
+      auto factor = products(transposed, rows);
       for (std::size_t i = 0; i < 4; ++i) {
-        for (std::size_t j = 0; j < 4; ++j) rest[i][j] = (i == j ? 2.0 : 0.0) - rest[i][j];
+        for (std::size_t j = 0; j < 4; ++j) factor[i][j] = (i == j ? 2.0 : 0.0) - factor[i][j];
       }
-      transposed = combined(rest, transposed);
+      transposed = combined(factor, transposed);
     }
   }
 
-  Rows transposed;
+  Rows transposed;  ///< of the pseudo-inverse
   int rank = 0;
 
  private:
@@ -78,15 +78,15 @@ struct RowInverse {
 
 }  // namespace detail
 
-/// A from the rotors' geometry, by equations (2) to (5) at constant speed. `rotors` is a container
-/// of RotorParameters<double>, `motor` a MotorParameters<double>. Computed once.
-/// @throws std::invalid_argument for another number of rotors than N, or more than max_size.
+/// The allocation of a vehicle: equations (2) to (5) at constant speed. `rotors` is a container of
+/// RotorParameters<double>, `motor` a MotorParameters<double>.
+/// @throws std::invalid_argument if the number of rotors is not N or exceeds max_size.
 template <class P, int N, class Limits = SmallArray<P, N>, class Rotors, class Motor>
 Allocation<P, N, Limits> make_allocation(const Rotors& rotors, const Motor& motor) {
   const int count = static_cast<int>(rotors.size());
   if (N == Dynamic ? count < 1 || count > max_size : count != N) {
     PROPWASH_THROW(
-        std::invalid_argument("rotors, their number = " + std::to_string(count) + ": expected " +
+        std::invalid_argument("number of rotors = " + std::to_string(count) + ": expected " +
                               (N == Dynamic ? "1 to " + std::to_string(max_size)
                                             : std::to_string(N) + ", the template argument")));
   }
@@ -104,15 +104,15 @@ Allocation<P, N, Limits> make_allocation(const Rotors& rotors, const Motor& moto
     a[2][column] = torque_B.z;
     a[3][column++] = thrust_B.z;
   }
-  // a torque on a lever of less than a picometre is rounding: cos(pi/2) is not zero
-  constexpr double shortest_lever = 1e-12;
+  // a torque with a lever arm below a picometre is a rounding error, as of cos(pi/2)
+  constexpr double min_lever_arm = 1e-12;
   for (std::size_t row = 0; row < 3; ++row) {
     double torque = 0.0;
     for (const double x : a[row]) torque = std::hypot(torque, x);
-    if (torque >= shortest_lever * force) continue;
+    if (torque >= min_lever_arm * force) continue;
     for (double& x : a[row]) x = 0.0;
   }
-  // rows have different units: scaled to one length before their rank is judged
+  // rows have different units, so they are normalised before the rank is determined
   auto scaled = a;
   std::array<double, 4> lengths{};
   for (std::size_t row = 0; row < 4; ++row) {

@@ -2,7 +2,7 @@
 /// @file
 /// Gains and limits of the outer loops, and defaults derived from a vehicle.
 ///
-/// docs/control/outer-loops.md and the page of each law give the source of each default.
+/// For the sources of the defaults see docs/control/outer-loops.md and the page of each controller.
 
 #include <algorithm>
 #include <cmath>
@@ -15,17 +15,16 @@
 
 namespace propwash {
 
-/// Gains and limits. Those of x, y and z are in axes of the world, or of the body where they are of
-/// rates.
+/// Gains and limits. Vectors are per axis: body axes for rates and attitude, world axes otherwise.
 struct OuterLoopParameters {
-  int interval = 4;  ///< steps of the physics between two runs
+  int interval = 4;  ///< physics steps between two updates
 
   // attitude: rates = gain * 2 sin(angle / 2)
   double tilt = 0.0;                ///< 1/s
   double heading = 0.0;             ///< 1/s
   double tilt_rate_limit = 0.0;     ///< rad/s
   double heading_rate_limit = 0.0;  ///< rad/s
-  Vec3<double> rate_gain{};         ///< -, on the rate error, added to the rate controller's 1
+  Vec3<double> rate_gain{};         ///< -, additional gain on the rate error
 
   Vec3<double> velocity{};                 ///< 1/s
   Vec3<double> velocity_integral{};        ///< 1/s^2
@@ -36,27 +35,28 @@ struct OuterLoopParameters {
   double thrust_min = 0.0;                 ///< N
   double thrust_max = 0.0;                 ///< N
 
-  /// s, of the rotors under the commands of the trajectory controllers; at most the motors' own
+  /// s, of the rotors with the lead of the trajectory controllers; at most that of the motors
   double motor_time_constant = 0.0;
 
   // geometric and incremental
   double tracking_position = 0.0;      ///< 1/s^2
   double tracking_velocity = 0.0;      ///< 1/s
-  double tracking_reach = 0.0;         ///< m, the length at which a position error is limited
+  double tracking_reach = 0.0;         ///< m, limit on the norm of the position error
   Vec3<double> tracking_attitude{};    ///< 1/s^2
   Vec3<double> tracking_rates{};       ///< 1/s
-  double tracking_tilt_limit = 0.0;    ///< rad, below pi/2; of backstepping too
-  LowPassParameters<double> filter{};  ///< of gyroscope, accelerometer and rotors
-  bool prioritised = true;             ///< saturated rotors give up yaw first, else clipping
+  double tracking_tilt_limit = 0.0;    ///< rad, below pi/2; also for backstepping
+  LowPassParameters<double> filter{};  ///< for gyroscope, accelerometer and rotors
+  bool prioritised = true;             ///< allocate_prioritised, else allocate
 
   // backstepping: alpha_n and alpha_ndot
-  Vec3<double> backstepping{};       ///< 1/s, alpha of position, of roll and pitch, of yaw
-  Vec3<double> backstepping_rate{};  ///< 1/s, alpha_ndot of the same
+  Vec3<double> backstepping{};       ///< 1/s, alpha: position; roll and pitch; yaw
+  Vec3<double> backstepping_rate{};  ///< 1/s, alpha_ndot: the same order
 };
 
 namespace detail {
 
-/// rad/s^2, about each body axis: what the rotors can give at least while they carry the weight.
+/// Angular acceleration [rad/s^2] about each body axis that is available in hover, in both
+/// directions.
 template <class Vehicle>
 Vec3<double> max_angular_acceleration(const Vehicle& vehicle) {
   const auto a = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
@@ -77,7 +77,7 @@ Vec3<double> max_angular_acceleration(const Vehicle& vehicle) {
   return result_B;
 }
 
-/// s, the lag of a loop: motors, command delay, low-pass, steps between runs.
+/// Total lag [s] of a loop: motors, command delay, low-pass filter, time between updates.
 template <class Vehicle>
 double loop_lag(const Vehicle& vehicle, double motor_time_constant, int interval, double dt) {
   const auto& filter = vehicle.rate_controller.filter;
@@ -85,8 +85,7 @@ double loop_lag(const Vehicle& vehicle, double motor_time_constant, int interval
          (0.5 * interval + 1.0) * dt;
 }
 
-/// 1/s, the bandwidth of a rate loop: a phase of 0.6 rad for the lag leaves it a margin of some 55
-/// degrees.
+/// Bandwidth [1/s] of a rate loop: a phase lag of 0.6 rad leaves a margin of about 55 degrees.
 inline double loop_bandwidth(double lag) { return 0.6 / lag; }
 
 /// The gains of geometric tracking, incremental inversion and backstepping.
@@ -94,16 +93,16 @@ template <class Vehicle>
 void set_tracking(const Vehicle& vehicle, double dt, double max_yaw_acceleration,
                   OuterLoopParameters& p) {
   const auto& motor = vehicle.motor;
-  // a loop about the rotors' speeds: twice its delay leaves it a margin of some 60 degrees
+  // the rotor speed loop: twice its delay leaves a phase margin of about 60 degrees
   const double shortest = std::max(0.02, 2.0 * (motor.command_delay + p.interval * dt));
   p.motor_time_constant = std::min(max_of(motor.time_constant_up), shortest);
   const double bandwidth = loop_bandwidth(loop_lag(vehicle, p.motor_time_constant, p.interval, dt));
-  const double turning = bandwidth / 2.5;
-  p.tracking_velocity = turning / 2.0;
+  const double attitude = bandwidth / 2.5;
+  p.tracking_velocity = attitude / 2.0;
   p.tracking_position = p.tracking_velocity * p.tracking_velocity / 2.5;
   p.tracking_reach = p.speed_limit * p.tracking_velocity / p.tracking_position;
   const double yaw = std::min(bandwidth / 2.0, std::sqrt(max_yaw_acceleration));
-  p.tracking_attitude = {bandwidth * turning, bandwidth * turning, yaw * yaw / 2.5};
+  p.tracking_attitude = {bandwidth * attitude, bandwidth * attitude, yaw * yaw / 2.5};
   p.tracking_rates = {bandwidth, bandwidth, yaw};
   p.tracking_tilt_limit = 1.35;
   p.filter = vehicle.rate_controller.filter;
@@ -111,8 +110,7 @@ void set_tracking(const Vehicle& vehicle, double dt, double max_yaw_acceleration
   p.backstepping_rate = p.backstepping;
 }
 
-/// (O26) T_r [s] in hover: the torque about body z of the rotors' accelerations that go with a
-/// torque about body z of their speeds.
+/// (O26) T_r [s] in hover.
 template <class Vehicle>
 double hover_reaction_time(const Vehicle& vehicle) {
   const auto a = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
@@ -128,16 +126,16 @@ double hover_reaction_time(const Vehicle& vehicle) {
   return std::max(time, 0.0);
 }
 
-/// (O25): the lead with which motors follow with a time constant [s], commanded every `interval` s.
+/// (O25): the lead that gives the motors a time constant [s], for commands every `interval` [s].
 template <class P, class Vehicle>
 MotorLead<P> make_motor_lead(const Vehicle& vehicle, double time_constant, double interval) {
   const auto& motor = vehicle.motor;
-  // the ratio of the changes until the next command, with the lead and without
-  const auto lead = [&](const PerRotor<double>& own) {
+  // ratio of the changes of speed within an interval, with lead and without
+  const auto lead = [&](const PerRotor<double>& lag) {
     PerRotor<P> factors;
-    factors.count = own.count;
-    for (int i = 0; i < static_cast<int>(own.count); ++i) {
-      const double factor = std::expm1(-interval / time_constant) / std::expm1(-interval / own[i]);
+    factors.count = lag.count;
+    for (int i = 0; i < static_cast<int>(lag.count); ++i) {
+      const double factor = std::expm1(-interval / time_constant) / std::expm1(-interval / lag[i]);
       factors.values[i] = P(std::max(factor, 1.0));
     }
     return factors;
@@ -149,11 +147,11 @@ MotorLead<P> make_motor_lead(const Vehicle& vehicle, double time_constant, doubl
 
 }  // namespace detail
 
-/// Defaults for a vehicle whose rates can be commanded, for steps of dt [s].
+/// Default parameters for a vehicle that passes validate_allocation, for steps of dt [s].
 ///
-/// The lag of motors, filters and sampling gives the bandwidth of the rate loop; each further loop
-/// is slower than the one inside by a ratio that damps it. The trajectory controllers, which
-/// shorten the motors' lag, use a second bandwidth.
+/// The lag of motors, filters and sampling determines the bandwidth of the rate loop; each outer
+/// loop is slower than the inner one by a ratio that gives sufficient damping. The trajectory
+/// controllers use a higher bandwidth, because they compensate the motor lag.
 template <class Vehicle>
 OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   OuterLoopParameters p;
@@ -163,9 +161,9 @@ OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   const auto& rate = vehicle.rate_controller;
   double rate_bandwidth = bandwidth;
   for (int axis = 0; axis < 2; ++axis) {
-    const double own = rate.proportional[axis] / (1.0 + rate.derivative[axis]);
-    p.rate_gain[axis] = clamp(bandwidth / own - 1.0, 0.0, 4.0);
-    rate_bandwidth = std::min(rate_bandwidth, own * (1.0 + p.rate_gain[axis]));
+    const double inner = rate.proportional[axis] / (1.0 + rate.derivative[axis]);
+    p.rate_gain[axis] = clamp(bandwidth / inner - 1.0, 0.0, 4.0);
+    rate_bandwidth = std::min(rate_bandwidth, inner * (1.0 + p.rate_gain[axis]));
   }
   const double yaw_bandwidth = std::min(bandwidth, rate.proportional.z / (1.0 + rate.derivative.z));
   const Vec3<double> max_acceleration_B = detail::max_angular_acceleration(vehicle);
@@ -196,7 +194,16 @@ OuterLoopParameters outer_loops_for(const Vehicle& vehicle, double dt) {
   return p;
 }
 
-/// The constants of the loops of a vehicle for steps of dt [s].
+/// The model of a vehicle that the trajectory controllers invert.
+template <class P, class Vehicle>
+ControlModel<P> make_control_model(const Vehicle& vehicle) {
+  return {cast<P>(vehicle.body.gravity),
+          cast<P>(vehicle.body.inertia),
+          {P(vehicle.drag.translational), cast<P>(vehicle.drag.rotational)},
+          {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)}};
+}
+
+/// The constants of the outer loops of a vehicle for steps of dt [s].
 template <class P, class Vehicle>
 OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParameters& p,
                                     double dt) {
@@ -213,10 +220,7 @@ OuterLoopLaw<P> make_outer_loop_law(const Vehicle& vehicle, const OuterLoopParam
   law.position = {cast<P>(p.position), P(p.speed_limit)};
   law.tracking = {P(p.tracking_position), P(p.tracking_velocity), P(p.tracking_reach),
                   cast<P>(p.tracking_attitude), cast<P>(p.tracking_rates)};
-  law.model = {cast<P>(vehicle.body.gravity),
-               cast<P>(vehicle.body.inertia),
-               {P(vehicle.drag.translational), cast<P>(vehicle.drag.rotational)},
-               {cast<P>(vehicle.rotor_drag.linear), P(vehicle.rotor_drag.blow_back)}};
+  law.model = make_control_model<P>(vehicle);
   law.motor = detail::make_motor_lead<P>(vehicle, p.motor_time_constant, interval);
   const auto gains = [&](int i) -> BacksteppingGains<P> {
     return {P(p.backstepping[i]), P(p.backstepping_rate[i])};

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// The outer loops together: one run of whichever a command asks for, with its memory.
+/// The outer control loops: attitude, velocity, position and trajectory control.
 ///
-/// A run takes the state of a vehicle and a command and gives the output that is held until the
-/// next run: body rates and thrust for the rate controller, or rotor speeds. See
+/// An update computes, from the state of a vehicle and a command, the output that is held until the
+/// next update: body rates and thrust for the rate controller, or rotor speeds. See
 /// docs/control/outer-loops.md.
 
 #include "propwash/control/attitude_control.hpp"
@@ -16,7 +16,7 @@
 
 namespace propwash {
 
-/// Which loops run above the rate controller, or in its place.
+/// The outer loops, by the input of the outermost one.
 enum class OuterLoop {
   attitude,      ///< attitude and thrust -> rates and thrust
   velocity,      ///< velocity -> attitude
@@ -26,30 +26,30 @@ enum class OuterLoop {
   incremental    ///< trajectory -> rotor speeds
 };
 
-/// Whether a loop gives body rates and thrust; the others give rotor speeds.
+/// Whether a loop outputs body rates and thrust; the others output rotor speeds.
 PROPWASH_FN constexpr bool commands_rates(OuterLoop loop) {
   return loop == OuterLoop::attitude || loop == OuterLoop::velocity || loop == OuterLoop::position;
 }
 
-/// The constants of all loops, for one time between runs.
+/// The constants of all loops, for one update interval.
 template <class P>
 struct OuterLoopLaw {
-  AttitudeControlLaw<P> attitude{};
-  VelocityControlLaw<P> velocity{};
-  PositionControlLaw<P> position{};
-  TrackingLaw<P> tracking{};
-  BacksteppingLaw<P> backstepping{};
-  ControlModel<P> model{};
-  MotorLead<P> motor{};             ///< how the trajectory controllers drive the motors
-  LowPassCoefficients<P> filter{};  ///< of what the trajectory controllers measure
-  P thrust_min{};                   ///< N
-  P thrust_max{};                   ///< N
-  P tilt_tangent{};                 ///< -, of the largest tilt that velocity control asks for
-  P tracking_tilt_tangent{};        ///< -, the same of the trajectory controllers
-  bool prioritised = true;          ///< allocate_prioritised in place of allocate
+  AttitudeControlLaw<P> attitude{};   ///< attitude control
+  VelocityControlLaw<P> velocity{};   ///< velocity control
+  PositionControlLaw<P> position{};   ///< position control
+  TrackingLaw<P> tracking{};          ///< geometric and incremental tracking
+  BacksteppingLaw<P> backstepping{};  ///< backstepping tracking
+  ControlModel<P> model{};            ///< the vehicle model that the tracking laws invert
+  MotorLead<P> motor{};               ///< for the trajectory controllers
+  LowPassCoefficients<P> filter{};    ///< for measurements of the trajectory controllers
+  P thrust_min{};                     ///< N
+  P thrust_max{};                     ///< N
+  P tilt_tangent{};                   ///< -, of the tilt limit of velocity control
+  P tracking_tilt_tangent{};          ///< -, of the tilt limit of the trajectory controllers
+  bool prioritised = true;            ///< allocate_prioritised instead of allocate
 };
 
-/// The memory of all loops.
+/// The state of all loops.
 template <class T>
 struct OuterLoopState {
   Vec3<T> integral_W{};                    ///< m/s^2, of velocity control
@@ -57,33 +57,33 @@ struct OuterLoopState {
   LowPassState<Vec3<T>> acceleration_W{};  ///< m/s^2
   LowPassState<Vec3<T>> rotor_force_W{};   ///< m/s^2, thrust per mass
   LowPassState<Vec3<T>> rotor_torque_B{};  ///< N m
-  T running{};                             ///< 1 where the filters have taken a first reading
+  T initialised{};                         ///< 1 after the first update of the filters, else 0
 };
 
-/// What a loop measures of the vehicle.
+/// The measurements that the loops use.
 template <class T>
 struct OuterLoopInput {
-  MotionEstimate<T> motion{};  ///< rates: as the rate controller has filtered them
-  Vec3<T> gyroscope_B{};       ///< rad/s; for the trajectory controllers
-  Vec3<T> accelerometer_B{};   ///< m/s^2, at the centre of mass; for incremental
-  Wrench<T> rotors{};          ///< what the rotors give now; for the trajectory controllers
+  MotionEstimate<T> motion{};  ///< rates: filtered by the rate controller
+  Vec3<T> gyroscope_B{};       ///< rad/s; trajectory controllers only
+  Vec3<T> accelerometer_B{};   ///< m/s^2, at the centre of mass; incremental only
+  Wrench<T> rotors{};          ///< wrench at the present speeds; trajectory controllers only
   T mass{};                    ///< kg
 };
 
-/// A command for any loop, which reads the fields that it needs.
+/// A command for any loop; each loop uses only some of the fields.
 template <class T>
 struct OuterLoopCommand {
-  OuterLoop loop = OuterLoop::attitude;
-  bool free_heading = false;  ///< the vehicle rotates about its thrust axis at `point.yaw_rate`
-  Quat<T> attitude{};         ///< q_WB, of length one
-  T thrust{};                 ///< N
-  TrajectoryPoint<T> point{};
+  OuterLoop loop = OuterLoop::attitude;  ///< the loop that is commanded
+  bool free_heading = false;             ///< rotate about the thrust axis at `point.yaw_rate`
+  Quat<T> attitude{};                    ///< q_WB, a unit quaternion
+  T thrust{};                            ///< N
+  TrajectoryPoint<T> point{};            ///< position, velocity, heading or trajectory point
 };
 
 namespace detail {
 
-/// Rates for a thrust axis along axis_W and the heading of an attitude, or a rotation about the
-/// axis.
+/// Body rates [rad/s] towards the thrust axis `axis_W` and the heading of `q_WD`, or with a free
+/// heading.
 template <class T, class P>
 PROPWASH_FN Vec3<T> rates_towards(const OuterLoopLaw<P>& law, const OuterLoopInput<T>& in,
                                   const OuterLoopCommand<T>& command, const Vec3<T>& axis_W,
@@ -91,8 +91,8 @@ PROPWASH_FN Vec3<T> rates_towards(const OuterLoopLaw<P>& law, const OuterLoopInp
   Vec3<T> error_B = tilt_error(in.motion.attitude, axis_W);
   if (!command.free_heading) error_B.z = heading_error(in.motion.attitude, q_WD);
   const Vec3<T> feed_forward_B{T{}, T{}, command.point.yaw_rate};
-  return stiffened_rates(law.attitude, attitude_control(law.attitude, error_B, feed_forward_B),
-                         in.motion.rates_B);
+  return augmented_rate_command(
+      law.attitude, attitude_control(law.attitude, error_B, feed_forward_B), in.motion.rates_B);
 }
 
 template <class T, class P>
@@ -103,7 +103,7 @@ PROPWASH_FN ForceLimits<T> force_limits(const OuterLoopLaw<P>& law, const T& mas
 
 }  // namespace detail
 
-/// One run of a loop that commands rates.
+/// One update of a loop that commands body rates and thrust.
 template <class T, class P>
 PROPWASH_FN RateThrust<T> run_rate_loop(const OuterLoopLaw<P>& law, OuterLoopState<T>& state,
                                         const OuterLoopInput<T>& in,
@@ -131,27 +131,26 @@ PROPWASH_FN RateThrust<T> run_rate_loop(const OuterLoopLaw<P>& law, OuterLoopSta
 
 namespace detail {
 
-/// One step of a filter, which a first reading sets at rest.
+/// One step of a filter. The first reading initialises it: value = reading, derivative = 0.
 template <class T, class P>
-PROPWASH_FN void filter_reading(const LowPassCoefficients<P>& filter, const T& running,
+PROPWASH_FN void filter_reading(const LowPassCoefficients<P>& filter, const T& initialised,
                                 const Vec3<T>& reading, LowPassState<Vec3<T>>& state) {
-  const auto first = running < T(constant<T>(0.5));
+  const auto first = initialised < T(constant<T>(0.5));
   const auto next = low_pass(filter, state, reading);
-  const auto either = [&](const T& a, const T& b) PROPWASH_LAMBDA { return select(first, a, b); };
   const T zero(constant<T>(0));
-  state.value = {either(reading.x, next.value.x), either(reading.y, next.value.y),
-                 either(reading.z, next.value.z)};
-  state.derivative = {either(zero, next.derivative.x), either(zero, next.derivative.y),
-                      either(zero, next.derivative.z)};
+  for_each_index<3>(3, [&](int axis) PROPWASH_LAMBDA {
+    state.value[axis] = select(first, reading[axis], next.value[axis]);
+    state.derivative[axis] = select(first, zero, next.derivative[axis]);
+  });
 }
 
-/// Steps the filters of incremental inversion after that of the gyroscope.
+/// Updates the filters of incremental control, after that of the gyroscope.
 template <class T, class P>
 PROPWASH_FN MeasuredMotion<T> measured_motion(const OuterLoopLaw<P>& law, OuterLoopState<T>& state,
                                               const OuterLoopInput<T>& in) {
   const Quat<T>& q_WB = in.motion.attitude;
-  const auto filter = [&](const Vec3<T>& reading, LowPassState<Vec3<T>>& to) PROPWASH_LAMBDA {
-    filter_reading(law.filter, state.running, reading, to);
+  const auto filter = [&](const Vec3<T>& reading, LowPassState<Vec3<T>>& filtered) PROPWASH_LAMBDA {
+    filter_reading(law.filter, state.initialised, reading, filtered);
   };
   filter(rotate(q_WB, in.accelerometer_B) + law.model.gravity_W, state.acceleration_W);
   filter(thrust_axis(q_WB) * (in.rotors.thrust / in.mass), state.rotor_force_W);
@@ -166,13 +165,13 @@ PROPWASH_FN MeasuredMotion<T> measured_motion(const OuterLoopLaw<P>& law, OuterL
 
 }  // namespace detail
 
-/// One run of a loop that commands rotor speeds, up to the wrench to allocate.
+/// One update of a loop that commands rotor speeds; returns the wrench to allocate.
 template <class T, class P>
 PROPWASH_FN Wrench<T> run_wrench_loop(const OuterLoopLaw<P>& law, OuterLoopState<T>& state,
                                       const OuterLoopInput<T>& in,
                                       const OuterLoopCommand<T>& command) {
   MotionEstimate<T> x = in.motion;
-  detail::filter_reading(law.filter, state.running, in.gyroscope_B, state.rates_B);
+  detail::filter_reading(law.filter, state.initialised, in.gyroscope_B, state.rates_B);
   x.rates_B = state.rates_B.value;
   const auto limits = detail::force_limits(law, in.mass, law.tracking_tilt_tangent);
   Wrench<T> wanted;
@@ -185,13 +184,13 @@ PROPWASH_FN Wrench<T> run_wrench_loop(const OuterLoopLaw<P>& law, OuterLoopState
     wanted =
         incremental_control(law.tracking, law.model, limits, in.mass, x, measured, command.point);
   }
-  state.running = T(constant<T>(1));
-  wanted.torque_B.z = led_yaw_torque(law.motor, wanted.torque_B.z, in.rotors);
+  state.initialised = T(constant<T>(1));
+  wanted.torque_B.z = lead_compensated_yaw_torque(law.motor, wanted.torque_B.z, in.rotors);
   wanted.thrust = clamp(wanted.thrust, law.thrust_min, law.thrust_max);
   return wanted;
 }
 
-/// Commands [rad/s] for rotors at the speeds `present`, for a wrench.
+/// Rotor commands [rad/s] for a wrench, with lead from the speeds `present`.
 template <class T, class P, class Q, int N>
 PROPWASH_FN SmallArray<T, N> outer_allocate(const OuterLoopLaw<P>& law,
                                             const Allocation<Q, N>& allocation,
@@ -199,22 +198,22 @@ PROPWASH_FN SmallArray<T, N> outer_allocate(const OuterLoopLaw<P>& law,
                                             const SmallArray<T, N>& present) {
   const auto wanted =
       law.prioritised ? allocate_prioritised(allocation, wrench) : allocate(allocation, wrench);
-  return led_speeds(law.motor, allocation, wanted, present);
+  return lead_compensated_speeds(law.motor, allocation, wanted, present);
 }
 
-/// Calls f with every number of the memory, those first that most loops have.
+/// Calls f with every number of the state, in the order that memory_numbers relies on.
 template <class T, class F>
 PROPWASH_FN void for_each_number(OuterLoopState<T>& state, F&& f) {
   const auto each = [&](Vec3<T>& v) PROPWASH_LAMBDA { f(v.x), f(v.y), f(v.z); };
   each(state.integral_W);
   each(state.rates_B.value), each(state.rates_B.derivative);
-  f(state.running);
+  f(state.initialised);
   each(state.acceleration_W.value), each(state.acceleration_W.derivative);
   each(state.rotor_force_W.value), each(state.rotor_force_W.derivative);
   each(state.rotor_torque_B.value), each(state.rotor_torque_B.derivative);
 }
 
-/// How many numbers of the memory, of those of for_each_number, a loop has.
+/// How many numbers of for_each_number a loop uses, counted from the first.
 PROPWASH_FN constexpr int memory_numbers(OuterLoop loop) {
   return loop == OuterLoop::attitude      ? 0
          : commands_rates(loop)           ? 3

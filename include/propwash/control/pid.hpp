@@ -9,15 +9,16 @@
 
 namespace propwash {
 
+/// Gains of a PID controller for one axis.
 template <class P>
 struct PidParameters {
-  P proportional{};    ///< gain on the error
-  P integral{};        ///< gain on the error's integral, 1/s times the unit of proportional
-  P derivative{};      ///< gain on the measurement's derivative, s times the unit of proportional
-  P integral_bound{};  ///< the integral stays in [-bound, bound], unit of the error times s
+  P proportional{};  ///< gain on the error
+  P integral{};      ///< gain on the integral of the error, 1/s times the unit of proportional
+  P derivative{};  ///< gain on the derivative of the measurement, s times the unit of proportional
+  P integral_bound{};  ///< limit of the integral, +-bound, unit of the error times s
 };
 
-/// The integral of the error after dt, bounded.
+/// The integral of the error after dt [s], limited.
 template <class T, class P>
 PROPWASH_FN T pid_integral(const PidParameters<P>& pid, const T& integral, const T& error,
                            const P& dt) {
@@ -25,7 +26,7 @@ PROPWASH_FN T pid_integral(const PidParameters<P>& pid, const T& integral, const
   return max(min(integral + error * dt, bound), -bound);
 }
 
-/// (20) K_P e + K_I int(e) - K_D d(measurement)/dt, with the updated integral.
+/// (20) K_P e + K_I int(e) - K_D d(measurement)/dt; `integral` is that of pid_integral.
 template <class T, class P>
 PROPWASH_FN T pid_output(const PidParameters<P>& pid, const T& error, const T& integral,
                          const T& measurement_derivative) {

@@ -1,29 +1,31 @@
 #pragma once
 /// @file
-/// Position and velocity control: from a position to a velocity, from a velocity to the specific
-/// force of the rotors. All vectors are in the world frame, z up.
+/// Position control (position error to velocity) and velocity control (velocity error to specific
+/// force of the rotors). All vectors are in the world frame, z up.
 ///
 /// Equation (O5) of docs/control/position_control.md; (O6) to (O8) of
-/// docs/control/velocity_control.md, with the anti-windup by back-calculation of Astrom and
+/// docs/control/velocity_control.md, with anti-windup by back-calculation after Astrom and
 /// Hagglund, "Advanced PID Control" (2006), section 3.5.
 
+#include "propwash/math/small_array.hpp"
 #include "propwash/math/vec3.hpp"
 
 namespace propwash {
 
-/// A vector shortened to the length `limit`.
+/// A vector, shortened to the norm `limit` if it is longer.
 template <class T>
 PROPWASH_FN Vec3<T> limited_length(const Vec3<T>& vector, const T& limit) {
   return vector * (limit / max(norm(vector), limit));
 }
 
+/// Constants of position control.
 template <class P>
 struct PositionControlLaw {
   Vec3<P> proportional{};  ///< 1/s
   P speed_limit{};         ///< m/s
 };
 
-/// (O5) Velocity [m/s] that a position error [m] asks for.
+/// (O5) Velocity [m/s] for a position error [m].
 template <class T, class P>
 PROPWASH_FN Vec3<T> position_control(const PositionControlLaw<P>& law, const Vec3<T>& error_W) {
   return limited_length(cwise_product(error_W, law.proportional), T(law.speed_limit));
@@ -37,8 +39,8 @@ struct ForceLimits {
   T tilt_tangent{};   ///< -, of the largest angle to the vertical
 };
 
-/// (O7) A specific force within its limits: the vertical component has priority; the horizontal one
-/// keeps its direction.
+/// (O7) A specific force [m/s^2] within limits. The vertical component has priority; the horizontal
+/// one keeps its direction.
 template <class T>
 PROPWASH_FN Vec3<T> limited_force(const ForceLimits<T>& limits, const Vec3<T>& force_W) {
   const T max_force(limits.magnitude_max);
@@ -51,16 +53,17 @@ PROPWASH_FN Vec3<T> limited_force(const ForceLimits<T>& limits, const Vec3<T>& f
   return {force_W.x * fraction, force_W.y * fraction, vertical};
 }
 
+/// Constants of velocity control.
 template <class P>
 struct VelocityControlLaw {
   Vec3<P> proportional{};    ///< 1/s
   Vec3<P> integral{};        ///< 1/s^2
-  Vec3<P> anti_windup{};     ///< 1/s, on the part of the force that the limits cut off
-  Vec3<P> integral_bound{};  ///< m/s^2, the integral stays in [-bound, bound]
-  P dt{};                    ///< s, between two calls
+  Vec3<P> anti_windup{};     ///< 1/s, on the difference of limited and unlimited force
+  Vec3<P> integral_bound{};  ///< m/s^2, limit of the integral, +-bound
+  P dt{};                    ///< s, time between updates
 };
 
-/// (O6) PI control: specific force [m/s^2] for a velocity error [m/s], within its limits. Advances
+/// (O6) PI control: specific force [m/s^2], within limits, for a velocity error [m/s]. Advances
 /// `integral_W` [m/s^2] by (O8).
 template <class T, class P>
 PROPWASH_FN Vec3<T> velocity_control(const VelocityControlLaw<P>& law, const ForceLimits<T>& limits,
@@ -71,11 +74,10 @@ PROPWASH_FN Vec3<T> velocity_control(const VelocityControlLaw<P>& law, const For
   const Vec3<T> slope_W =
       cwise_product(error_W, law.integral) + cwise_product(force_W - wanted_W, law.anti_windup);
   const Vec3<T> next_W = integral_W + slope_W * law.dt;
-  const auto bounded = [](const T& x, const P& bound) PROPWASH_LAMBDA {
-    return clamp(x, -T(bound), T(bound));
-  };
-  integral_W = {bounded(next_W.x, law.integral_bound.x), bounded(next_W.y, law.integral_bound.y),
-                bounded(next_W.z, law.integral_bound.z)};
+  for_each_index<3>(3, [&](int axis) PROPWASH_LAMBDA {
+    const T bound(law.integral_bound[axis]);
+    integral_W[axis] = clamp(next_W[axis], -bound, bound);
+  });
   return force_W;
 }
 

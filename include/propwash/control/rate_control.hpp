@@ -1,10 +1,9 @@
 #pragma once
 /// @file
-/// The law of the rate controller: low-pass on the gyroscope, PID, inversion of the body's
-/// dynamics.
+/// The rate control law: low-pass filter on the gyroscope, PID, inversion of the body dynamics.
 ///
-/// Equations (19) to (22) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), in the order of the
-/// published node's tick; see docs/control/rate_controller.md.
+/// Equations (19) to (22) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), evaluated in the
+/// order of the published node; see docs/control/rate_controller.md.
 
 #include "propwash/control/low_pass.hpp"
 #include "propwash/control/pid.hpp"
@@ -14,7 +13,7 @@
 
 namespace propwash {
 
-/// A command: body rates [rad/s] and thrust along body z [N].
+/// A command of body rates and thrust along body z.
 template <class T = double>
 struct RateThrust {
   Vec3<T> rates{};  ///< rad/s, body frame
@@ -23,37 +22,37 @@ struct RateThrust {
 template <class T>
 RateThrust(Vec3<T>, T) -> RateThrust<T>;
 
-/// Parameters of the rate controller of a vehicle.
+/// Parameters of the rate controller.
 template <class P>
 struct RateControllerParameters {
   Vec3<P> proportional{};    ///< 1/s, K_P on each axis
   Vec3<P> integral{};        ///< 1/s^2, K_I
-  Vec3<P> derivative{};      ///< -, K_D on the filtered rates' derivative
-  Vec3<P> integral_bound{};  ///< rad, bound of the integral of the rate error
+  Vec3<P> derivative{};      ///< -, K_D, on the derivative of the filtered rates
+  Vec3<P> integral_bound{};  ///< rad, limit of the integral of the rate error, +-bound
   LowPassParameters<P> filter{P(35530.5758439217), P(266.572976289502)};  ///< (19), 30 Hz
-  Discretisation discretisation = Discretisation::exact;
-  bool gyroscopic_term = true;  ///< whether (22) has W x J W; the published node leaves it out
+  Discretisation discretisation = Discretisation::exact;                  ///< of the filter
+  bool gyroscopic_term = true;  ///< whether (22) includes W x J W; the published node omits it
 };
 
-/// The controller's memory.
+/// The state of the controller.
 template <class T>
 struct RateControllerState {
   LowPassState<Vec3<T>> filter{};  ///< filtered body rates [rad/s] and their derivative [rad/s^2]
   Vec3<T> integral{};              ///< rad, integral of the rate error
 };
 
-/// The controller's constants for one time step. Inertia is Mat3<P> or Diag3<P>.
+/// The constants of the controller for one time step. Inertia is Mat3<P> or Diag3<P>.
 template <class P, class Inertia = Mat3<P>>
 struct RateControlLaw {
   PidParameters<P> pid[3];        ///< x, y, z
   LowPassCoefficients<P> filter;  ///< for a step of dt
   P dt{};                         ///< s
   Inertia inertia{};              ///< kg m^2
-  bool gyroscopic_term = true;
+  bool gyroscopic_term = true;    ///< whether (22) has W x J W
 };
 
-/// One tick of (19) to (22): takes a gyroscope reading [rad/s], updates the filter,
-/// advances and bounds the integrals, and gives the torque [N m] for (23).
+/// One update of (19) to (22) with a gyroscope reading [rad/s, body frame]: updates filter and
+/// integrals, returns the torque [N m] for (23).
 template <class T, class P, class Inertia>
 PROPWASH_FN Vec3<T> rate_control(const RateControlLaw<P, Inertia>& law,
                                  RateControllerState<T>& state, const Vec3<T>& gyroscope_B,

@@ -1,11 +1,12 @@
 #pragma once
 /// @file
-/// The rate controller by itself: the law of rate_control.hpp and the allocation (23).
+/// A stand-alone rate controller: rate_control.hpp and the allocation (23).
 ///
 /// Equations (19) to (23) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see
 /// docs/control/rate_controller.md.
 
 #include <stdexcept>
+#include <string>
 
 #include "propwash/control/make_allocation.hpp"
 #include "propwash/control/rate_control.hpp"
@@ -14,39 +15,39 @@
 
 namespace propwash {
 
-/// What one tick of the controller asks for, and what its rotors can give.
+/// The output of one update.
 template <int N, class T>
 struct RotorCommand {
   SmallArray<T, N> speeds{};  ///< rad/s, after the limits
-  Wrench<T> wanted{};         ///< what the control law asked for
-  Wrench<T> attained{};       ///< what the limited speeds give in steady state
+  Wrench<T> wanted{};         ///< output of the control law
+  Wrench<T> attained{};       ///< wrench of the limited speeds in steady state
 };
 
-/// The whole controller by itself, for a caller that has its gyroscope and motors:
-/// filter -> PID -> inversion -> allocation -> limits.
+/// A stand-alone rate controller: filter -> PID -> inversion -> allocation -> speed limits.
 ///
 ///     RateController<4> controller{vehicles::flightgoggles(), 1.0 / 960};
 ///     auto speeds = controller.update(gyroscope, RateThrust{rates, thrust}).speeds;
 template <int N = Dynamic, class T = double>
 class RateController {
  public:
-  /// `vehicle` is a VehicleParameters that has passed validate(), dt [s] the time between ticks.
-  /// @throws std::invalid_argument where the rotors cannot control rates and thrust, or are not N,
-  /// or dt is not > 0.
+  /// `vehicle` is a VehicleParameters that passes validate(); dt [s] is the time between updates.
+  /// @throws std::invalid_argument if the rotors cannot control torque on three axes and thrust, if
+  /// their number is not N, or if dt is not finite and > 0.
   template <class Vehicle>
   RateController(const Vehicle& vehicle, double dt)
       : law_(make_rate_control_law<T>(vehicle.rate_controller, cast<T>(vehicle.body.inertia), dt)),
         allocation_(make_allocation<T, N>(vehicle.rotors, vehicle.motor)) {
     if (allocation_.rank < 4) {
       PROPWASH_THROW(std::invalid_argument(
-          "rotors, rank of their allocation matrix: expected 4, so that torque on three axes and "
-          "thrust can be commanded"));
+          "rank of the allocation matrix = " + std::to_string(allocation_.rank) +
+          ": expected 4, so that torque on three axes and thrust can be commanded"));
     }
     if (!is_finite(dt) || dt <= 0.0)
-      PROPWASH_THROW(std::invalid_argument("dt: expected a finite value > 0 s"));
+      PROPWASH_THROW(
+          std::invalid_argument("dt = " + std::to_string(dt) + ": expected a finite value > 0 s"));
   }
 
-  /// One tick from a gyroscope reading [rad/s].
+  /// One update with a gyroscope reading [rad/s, body frame].
   RotorCommand<N, T> update(const Vec3<T>& gyroscope_B, const RateThrust<T>& command) {
     RotorCommand<N, T> result;
     result.wanted = {rate_control(law_, state_, gyroscope_B, command.rates), command.thrust};
@@ -54,10 +55,13 @@ class RateController {
     result.attained = attained_wrench(allocation_, result.speeds);
     return result;
   }
+  /// Clears the filter and the integrals.
   void reset() { state_ = {}; }
-  /// Everything that affects the future, and back, bit for bit.
+  /// The complete state; restore() continues bit for bit.
   const RateControllerState<T>& snapshot() const { return state_; }
+  /// Continues from a snapshot.
   void restore(const RateControllerState<T>& snapshot) { state_ = snapshot; }
+  /// The control allocation of the vehicle.
   const Allocation<T, N>& allocation() const { return allocation_; }
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// Trajectory tracking: geometric control on SE(3), incremental nonlinear dynamic inversion (INDI),
-/// and the vehicle model that these and backstepping invert.
+/// and the vehicle model that these and backstepping control invert.
 ///
 /// Equations (O15) to (O19) of docs/control/geometric_control.md, after Lee, Leok and McClamroch,
 /// "Geometric tracking control of a quadrotor UAV on SE(3)" (CDC 2010); (O20) and (O21) of
@@ -18,7 +18,7 @@
 
 namespace propwash {
 
-/// The motion of a vehicle as its controllers know it.
+/// The motion of a vehicle, as estimated by a controller.
 template <class T>
 struct MotionEstimate {
   Vec3<T> position{};                      ///< m, world frame
@@ -27,39 +27,39 @@ struct MotionEstimate {
   Vec3<T> rates_B{};                       ///< rad/s, filtered
 };
 
-/// The vehicle model that the trajectory controllers invert. Its mass is an input of each law.
+/// The vehicle model that the trajectory controllers invert; mass is a separate argument.
 template <class P>
 struct ControlModel {
-  Vec3<P> gravity_W{};  ///< m/s^2
-  Mat3<P> inertia{};    ///< kg m^2
-  DragParameters<P> drag{};
-  RotorDragParameters<P> rotor_drag{};
+  Vec3<P> gravity_W{};                  ///< m/s^2
+  Mat3<P> inertia{};                    ///< kg m^2
+  DragParameters<P> drag{};             ///< quadratic drag of the body
+  RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
 
-  /// 1/s, linear rotor drag across the thrust axis: the mean of body x and y.
+  /// Linear rotor drag [1/s] perpendicular to the thrust axis: the mean of body x and y.
   PROPWASH_FN P lateral_drag() const {
     return (rotor_drag.linear.x + rotor_drag.linear.y) * constant<P>(0.5);
   }
 };
 
-/// Gains of geometric tracking and of incremental inversion.
+/// Gains of geometric and incremental control.
 template <class P>
 struct TrackingLaw {
   P position{};        ///< 1/s^2, on the position error
   P velocity{};        ///< 1/s, on the velocity error
-  P reach{};           ///< m, the length at which a position error is limited
+  P reach{};           ///< m, limit on the norm of the position error
   Vec3<P> attitude{};  ///< 1/s^2, on the attitude error about each body axis
   Vec3<P> rates{};     ///< 1/s, on the error of the body rates
 };
 
-/// (O10) with the drag of a model.
+/// (O10) with the drag coefficients of a model.
 template <class T, class P>
 PROPWASH_FN Jet3<T> drag_on(const ControlModel<P>& model, const T& mass,
                             const TrajectoryPoint<T>& wanted) {
   return drag_on(wanted, T(model.drag.translational) / mass, T(model.lateral_drag()));
 }
 
-/// (O15) Acceleration [m/s^2], world frame, that brings the vehicle back to a trajectory, the
-/// trajectory's own included.
+/// (O15) Commanded acceleration [m/s^2, world frame]: that of the trajectory plus feedback of
+/// position and velocity errors.
 template <class T, class P>
 PROPWASH_FN Vec3<T> tracking_acceleration(const TrackingLaw<P>& law, const MotionEstimate<T>& x,
                                           const TrajectoryPoint<T>& wanted) {
@@ -68,8 +68,8 @@ PROPWASH_FN Vec3<T> tracking_acceleration(const TrackingLaw<P>& law, const Motio
          (wanted.velocity - x.velocity) * law.velocity;
 }
 
-/// (O16) The rotational motion for a specific force `force_W` [m/s^2] of the rotors, whose
-/// derivatives are those of the trajectory and of its drag, `drag_W`.
+/// (O16) Attitude, body rates and angular acceleration for a specific force `force_W` [m/s^2] of
+/// the rotors. Its derivatives are jerk and snap of the trajectory plus those of `drag_W`.
 template <class T>
 PROPWASH_FN FlatAttitude<T> attitude_for_force(const Vec3<T>& force_W, const Jet3<T>& drag_W,
                                                const TrajectoryPoint<T>& wanted) {
@@ -77,14 +77,14 @@ PROPWASH_FN FlatAttitude<T> attitude_for_force(const Vec3<T>& force_W, const Jet
   return flat_attitude(force, wanted.yaw, wanted.yaw_rate, wanted.yaw_acceleration);
 }
 
-/// (O17) Angular acceleration [rad/s^2], body frame, that turns the vehicle to `wanted`: the moment
-/// of Lee, Leok and McClamroch, divided by the inertia and without the gyroscopic term.
+/// (O17) Angular acceleration [rad/s^2, body frame] for tracking `wanted`: the moment of Lee, Leok
+/// and McClamroch divided by the inertia, without the gyroscopic term.
 template <class T, class P>
 PROPWASH_FN Vec3<T> geometric_attitude_control(const TrackingLaw<P>& law,
                                                const MotionEstimate<T>& x,
                                                const FlatAttitude<T>& wanted) {
   const Quat<T> q_DB = conjugate(wanted.attitude) * x.attitude;
-  // 1/2 (R_DB - R_DB^T) as a vector, D: the desired body frame
+  // 1/2 (R_DB - R_DB^T) as a vector; D is the desired body frame
   const Vec3<T> error_B = Vec3<T>{q_DB.x, q_DB.y, q_DB.z} * (q_DB.w * constant<T>(2));
   const Vec3<T> wanted_rates_B = rotate_inverse(q_DB, wanted.rates_B);
   return rotate_inverse(q_DB, wanted.angular_acceleration_B) - cross(x.rates_B, wanted_rates_B) -
@@ -92,8 +92,8 @@ PROPWASH_FN Vec3<T> geometric_attitude_control(const TrackingLaw<P>& law,
          cwise_product(x.rates_B - wanted_rates_B, law.rates);
 }
 
-/// (O18) Torque [N m] of the rotors, body frame, for an angular acceleration [rad/s^2]: Euler's
-/// equation without the torques of the air, blow-back and rotational drag (7) in still air.
+/// (O18) Rotor torque [N m, body frame] for an angular acceleration [rad/s^2]: Euler's equation,
+/// compensating blow-back and rotational drag (7) in still air.
 template <class T, class P>
 PROPWASH_FN Vec3<T> torque_for(const ControlModel<P>& model, const MotionEstimate<T>& x,
                                const Vec3<T>& angular_acceleration_B) {
@@ -102,15 +102,38 @@ PROPWASH_FN Vec3<T> torque_for(const ControlModel<P>& model, const MotionEstimat
          blow_back_torque(model.rotor_drag, velocity_B) - drag_torque(model.drag, x.rates_B);
 }
 
-/// The last term of (O19), thrust per mass [m/s^2]: linear rotor drag along the thrust axis where
-/// it differs from that across it.
+/// The last term of (O19), thrust per mass [m/s^2]: compensates the difference of linear rotor drag
+/// along and perpendicular to the thrust axis.
 template <class T, class P>
 PROPWASH_FN T axial_drag(const ControlModel<P>& model, const MotionEstimate<T>& x) {
   return dot(x.velocity, thrust_axis(x.attitude)) *
          (model.rotor_drag.linear.z - model.lateral_drag());
 }
 
-/// (O15) to (O19): torque and thrust that keep a vehicle of `mass` [kg] on a trajectory.
+/// The motion of a vehicle on a trajectory.
+template <class T>
+struct FlatMotion {
+  Vec3<T> force_W{};         ///< m/s^2, specific force of the rotors, (O16)
+  FlatAttitude<T> attitude;  ///< with body rates and angular acceleration
+  Wrench<T> rotors{};        ///< torque and thrust of the rotors, (O18) and (O19)
+};
+
+/// (O10) to (O14), (O16), (O18), (O19): the motion of a vehicle of `mass` [kg] on a trajectory in
+/// still air, with all drag terms and without limits.
+template <class T, class P>
+PROPWASH_FN FlatMotion<T> flat_motion(const ControlModel<P>& model, const T& mass,
+                                      const TrajectoryPoint<T>& point) {
+  const Jet3<T> drag_W = drag_on(model, mass, point);
+  const Vec3<T> force_W = point.acceleration + drag_W.value - model.gravity_W;
+  const FlatAttitude<T> flat = attitude_for_force(force_W, drag_W, point);
+  const MotionEstimate<T> x{point.position, point.velocity, flat.attitude, flat.rates_B};
+  return {force_W,
+          flat,
+          {torque_for(model, x, flat.angular_acceleration_B),
+           mass * (norm(force_W) + axial_drag(model, x))}};
+}
+
+/// (O15) to (O19): torque and thrust for a vehicle of `mass` [kg] to follow a trajectory.
 template <class T, class P>
 PROPWASH_FN Wrench<T> geometric_control(const TrackingLaw<P>& law, const ControlModel<P>& model,
                                         const ForceLimits<T>& limits, const T& mass,
@@ -124,8 +147,8 @@ PROPWASH_FN Wrench<T> geometric_control(const TrackingLaw<P>& law, const Control
           mass * (dot(force_W, thrust_axis(x.attitude)) + axial_drag(model, x))};
 }
 
-/// What incremental inversion measures, all of it through the same low-pass. The torque includes
-/// that of the rotors' acceleration, (O26).
+/// The measurements of incremental control, all with the same low-pass filter. The torque includes
+/// the reaction torque of rotor accelerations, (O26).
 template <class T>
 struct MeasuredMotion {
   Vec3<T> acceleration_W{};          ///< m/s^2
@@ -134,8 +157,8 @@ struct MeasuredMotion {
   Vec3<T> torque_B{};                ///< N m, of the rotors
 };
 
-/// (O20), (O21): torque and thrust that keep a vehicle of `mass` [kg] on a trajectory, as
-/// increments on what the rotors give; forces and torques outside the model are in the measurement.
+/// (O20), (O21): torque and thrust for a vehicle of `mass` [kg] to follow a trajectory, as
+/// increments of the measured ones, which include forces and torques that are not modelled.
 template <class T, class P>
 PROPWASH_FN Wrench<T> incremental_control(const TrackingLaw<P>& law, const ControlModel<P>& model,
                                           const ForceLimits<T>& limits, const T& mass,

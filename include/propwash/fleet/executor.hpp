@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Executors: who calls the work of a fleet.
+/// Executors distribute the work of a fleet over threads.
 ///
 /// An executor is anything callable as `executor(count, work)` that calls `work(i)` once for each i
 /// in [0, count), in any order and on any threads, and returns when all calls have returned.
@@ -12,7 +12,7 @@
 
 namespace propwash {
 
-/// The executor that calls on the caller's thread, in order.
+/// Calls on the caller's thread, in order.
 struct Inline {
   template <class Work>
   void operator()(std::size_t count, const Work& work) const {
@@ -20,12 +20,11 @@ struct Inline {
   }
 };
 
-/// Any work, by reference: two pointers, nothing owned. An exception out of the work ends the
-/// program, on whichever thread it runs.
+/// A non-owning reference to any work. An exception from the work ends the program.
 class WorkRef {
  public:
   template <class Work, class = std::enable_if_t<!std::is_same_v<Work, WorkRef>>>
-  WorkRef(const Work& work) noexcept  // implicit, as the type of an argument
+  WorkRef(const Work& work) noexcept  // implicit, for arguments
       : work_(std::addressof(work)), call_([](const void* erased, std::size_t i) noexcept {
           (*static_cast<const Work*>(erased))(i);
         }) {}
@@ -37,15 +36,15 @@ class WorkRef {
   void (*call_)(const void*, std::size_t) noexcept;
 };
 
-/// Any executor, by reference: two pointers, nothing owned. It may refer to a temporary for as long
-/// as that lives, so it is meant for arguments. By default it refers to `Inline`.
+/// A non-owning reference to any executor; by default `Inline`. Use it for arguments only, as it
+/// may refer to a temporary.
 class ExecutorRef {
  public:
-  ExecutorRef() noexcept : ExecutorRef(here) {}
+  ExecutorRef() noexcept : ExecutorRef(default_executor) {}
 
   template <class Executor,
             class = std::enable_if_t<!std::is_same_v<std::decay_t<Executor>, ExecutorRef>>>
-  ExecutorRef(Executor&& executor) noexcept  // implicit, as the type of an argument
+  ExecutorRef(Executor&& executor) noexcept  // implicit, for arguments
       : executor_(const_cast<void*>(static_cast<const void*>(std::addressof(executor)))),
         call_([](void* erased, std::size_t count, WorkRef work) {
           (*static_cast<std::remove_reference_t<Executor>*>(erased))(count, work);
@@ -57,7 +56,7 @@ class ExecutorRef {
   }
 
  private:
-  static constexpr Inline here{};
+  static constexpr Inline default_executor{};
 
   void* executor_;
   void (*call_)(void*, std::size_t, WorkRef);

@@ -11,34 +11,35 @@
 
 namespace propwash {
 
+/// Options of a fleet, fixed at its construction.
 struct FleetOptions {
   Integrator integrator = Integrator::rk4;  ///< rk4 or euler
   double dt = 1.0 / 960.0;                  ///< s, of every step
   std::uint64_t seed = 0;                   ///< key of all noise
-  std::uint32_t first_id = 0;               ///< number of vehicle 0; the others follow
+  std::uint32_t first_id = 0;               ///< id of vehicle 0 for its noise; the others follow
   bool noise = true;  ///< false: process noise, IMU noise and bias are off; turbulence is not
   double floor = -std::numeric_limits<double>::infinity();  ///< m, height of the ground
-  DrydenParameters<double> turbulence{};                    ///< wind_speed_6m 0: still air
-  double turbulence_heading = 0.0;  ///< rad, to where the mean wind blows, from world x
-  int max_action_delay = 0;         ///< steps, the longest that set_action_delay will take
-  /// Whether every rate controller goes by the inertia, rotors and motors of the fleet's vehicle,
-  /// whatever the vehicle that it flies has of its own; its gains stay its own.
+  DrydenParameters<double> turbulence{};                    ///< wind_speed_6m 0: none
+  double turbulence_heading = 0.0;  ///< rad, where the mean wind blows to, from world x
+  int max_action_delay = 0;         ///< steps, the limit of set_action_delay
+  /// Whether every rate controller assumes the inertia, rotors and motors of the fleet's vehicle,
+  /// whatever the parameters of the vehicle that it controls; the gains are that vehicle's.
   bool nominal_controller = false;
 };
 
-/// Commands of a fleet, in the caller's memory.
+/// Commanded body rates and thrust of a fleet. Commands are views of the caller's memory.
 template <class T>
 struct FleetRateThrust {
   Span<const T> rates;   ///< rad/s, body frame, (size, 3)
   Span<const T> thrust;  ///< N, (size)
 };
+/// Commanded rotor speeds of a fleet.
 template <class T>
 struct FleetRotorSpeeds {
   Span<const T> speeds;  ///< rad/s, (size, rotors)
 };
 
-/// Parts of the state of a fleet, each (size, width), or (width) for all vehicles alike, or empty
-/// for what is not said.
+/// Parts of the state of a fleet: (size, width), (width) for all vehicles, or empty to leave out.
 template <class T>
 struct FleetState {
   Span<const T> position;      ///< m, world frame, width 3
@@ -48,34 +49,34 @@ struct FleetState {
   Span<const T> rotor_speeds;  ///< rad/s, width rotors
 };
 
-/// What can be read of a fleet, one row per vehicle.
+/// Quantities that can be read from a fleet, one row per vehicle.
 enum class FleetField {
   position,             ///< m, world frame, 3
   velocity,             ///< m/s, world frame, 3
   attitude,             ///< q_WB, w x y z, 4
   body_rates,           ///< rad/s, body frame, 3
   rotor_speeds,         ///< rad/s, one per rotor
-  rotor_command,        ///< rad/s, what the motors were driven to in the last step
+  rotor_command,        ///< rad/s, motor commands of the last step
   rotor_effectiveness,  ///< factors on thrust and torque, one per rotor
   wind,                 ///< m/s, mean wind, world frame, 3
   external_force,       ///< N, world frame, 3
   external_torque,      ///< N m, body frame, 3
   accelerometer_bias,   ///< m/s^2, sensor axes, 3
   gyroscope_bias,       ///< rad/s, sensor axes, 3
-  contact,              ///< 1 where the floor was touched during the last call, 1
-  diverged              ///< 1 where a state is not finite, 1
+  contact,              ///< 1 if it touched the floor during the last call, 1
+  diverged              ///< 1 if its state is not finite, 1
 };
 
-/// Something that samples a fleet between its steps, such as a sensor.
+/// Samples a fleet between its steps, as a sensor does.
 class FleetSampler {
  public:
   virtual ~FleetSampler() = default;
-  /// Called on the thread that steps the fleet, when all vehicles have made the step `next_step`.
-  /// It may read the fleet and sets the next `next_step`; the fleet refuses a change meanwhile with
-  /// std::logic_error. After an exception the fleet is at this step, all samplers that were due
-  /// have been called, and the rest of the call is not flown.
+  /// Called on the thread that steps the fleet when Fleet::steps() has reached `next_step`. It may
+  /// read the fleet, which throws std::logic_error on any change, and sets `next_step` to its next
+  /// sample. After an exception the fleet remains at this step, all samplers that were due have
+  /// been called, and the rest of the call is not simulated.
   virtual void sample(std::uint64_t step) = 0;
-  /// Called when the fleet has been set to another step, by reset() with a seed or by restore().
+  /// Called when reset() with a seed or restore() has changed the step counter.
   virtual void restarted(std::uint64_t step) { next_step = step + 1; }
 
   std::uint64_t next_step = 0;  ///< Fleet::steps() at which the next sample is due

@@ -1,12 +1,11 @@
 #pragma once
 /// @file
-/// Windows of a recorded flight, flown open loop by a vehicle whose parameters are unknown: where
-/// they lead, and the derivatives of that with respect to each unknown, by dual numbers.
+/// Open-loop simulation of windows of a recorded flight, with the derivatives of the result with
+/// respect to unknown parameters, by forward-mode automatic differentiation.
 ///
-/// The equations are those of every multicopter (vehicle/tick.hpp) by Rk4, and their
-/// scalar is a Dual of a Pack: a window in each lane, some of the unknowns beside each number. The
-/// vehicle's parameters and its commands bring derivatives along; measurements, from which windows
-/// start, are constants. See docs/identify.md.
+/// The equations are those of vehicle/tick.hpp with Rk4. The scalar is a Dual of a Pack: one window
+/// in each lane, a partial for each unknown of a group. Parameters and commands may have
+/// derivatives; the measured initial states are constants. See docs/identify.md.
 
 #include <cstddef>
 #include <vector>
@@ -26,27 +25,43 @@ OpenLoopKernel native_open_loop_kernel(std::size_t rotors) {
   return open_loop_kernel<Native, Number>(rotors);
 }
 
-/// A vehicle and the unknowns on which it depends.
+/// Logged duty cycles of motors on a uniform grid. Arrays belong to the caller.
+struct OpenLoopDuty {
+  std::size_t rows{};              ///< K of the grid
+  double period{};                 ///< s, from row to row
+  const double* duty{};            ///< (K - 1, N), of full speed, held from one row to the next
+  const double* voltage{};         ///< (K - 1) V; null: the nominal voltage
+  const double* voltage_slopes{};  ///< (D, K - 1) V, derivatives of the voltage; null: zeros
+};
+
+/// A vehicle and its derivatives with respect to unknowns.
 ///
 ///     OpenLoop vehicle(parameters, slopes);
 ///     vehicle.fly(flight, record, pool);
 class OpenLoop {
  public:
-  /// `slopes` has a vehicle for each unknown, whose numbers are the derivatives of those of
-  /// `vehicle` with respect to it; none where values alone are wanted.
-  /// @throws ParameterError for a vehicle that cannot be, std::invalid_argument for slopes of
-  /// another number of rotors.
+  /// `slopes` has one entry for each unknown: the derivatives of all parameters of `vehicle` with
+  /// respect to it. Empty: values only.
+  /// @throws ParameterError for an invalid vehicle, std::invalid_argument for slopes with another
+  /// number of rotors.
   OpenLoop(const VehicleParameters& vehicle, const std::vector<VehicleParameters>& slopes,
            OpenLoopKernelSource source = &native_open_loop_kernel<>);
 
-  /// Flies all windows. Motors run along with the whole log, from the speed of its first command,
-  /// so that a window starts with the rotor speeds that the vehicle would have there. What is
-  /// written does not depend on the executor.
-  /// @throws std::invalid_argument for a window that is not within the log, or no time step.
+  /// Simulates all windows. The motors are simulated over the whole log, from the speed of its
+  /// first command, so that each window starts with the rotor speeds of that time. The results do
+  /// not depend on the executor.
+  /// @throws std::invalid_argument for a window outside the log or an invalid time step.
   void fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
            ExecutorRef executor = {}) const;
 
+  /// The speeds that motors are driven to, by `drive_motors` of vehicle/tick.hpp with the vehicle's
+  /// command delay and battery: `commands` (K - 1, N) and their derivatives `slopes` (D, K - 1, N),
+  /// rad/s. Where a delay of whole periods makes a corner, those towards longer delays.
+  void drive(const OpenLoopDuty& log, double* commands, double* slopes) const;
+
+  /// Number of unknowns.
   std::size_t unknowns() const { return unknowns_; }
+  /// Rotors of the vehicle.
   std::size_t rotors() const { return static_cast<std::size_t>(motors_.front().rotors.size()); }
 
  private:
@@ -62,6 +77,8 @@ class OpenLoop {
   ImuDevice<double> imu_;
   std::size_t unknowns_;
   std::vector<Model> motors_;                       // for each unknown, at least one
+  std::vector<Slope> delays_;                       // s, of commands, likewise
+  double nominal_voltage_;                          // V, or 0
   detail::LineVector<std::byte> kernel_constants_;  // for each group of unknowns
 };
 

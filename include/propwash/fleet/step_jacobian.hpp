@@ -2,16 +2,15 @@
 /// @file
 /// The Jacobian of a step for many vehicles, one in each lane of a pack.
 ///
-/// An integrator is a rational map of derivatives, so the derivative of its step is the same
-/// integrator's step of the variational equation
+/// The derivative of an integrator's step is the same integrator's step of the variational equation
 ///
 ///     d(dx)/dt = F(x_s) dx + G(x_s) du
 ///
-/// with F and G taken where the integrator looked, at each of its stages (Hairer, Noersett and
-/// Wanner, "Solving Ordinary Differential Equations I", 1993, I.14). F and G come from the
-/// functions of model/ with dual numbers, once a step; each column is then some multiplications and
-/// additions, and the blocks that are zero are left out: velocity hears of nothing but attitude,
-/// attitude of nothing but rates, rates of nothing but rotors.
+/// with F and G evaluated at each stage of the integrator (Hairer, Noersett and Wanner, "Solving
+/// Ordinary Differential Equations I", 1993, I.14). F and G are computed with dual numbers from the
+/// functions of model/, once per stage; each column then needs only multiplications and additions.
+/// Zero blocks are skipped: velocity depends on attitude and rotors, attitude on rates, rates on
+/// rotors, besides each on itself.
 
 #include <cstddef>
 #include <vector>
@@ -24,7 +23,7 @@ namespace propwash {
 
 namespace detail {
 
-/// What rotors add to the derivative: force and torque in the units of the model, momentum.
+/// Derivatives of the rotors' force and torque, in the units of the model, and angular momentum.
 template <class T>
 struct WrenchChange {
   T force{};
@@ -42,11 +41,11 @@ struct StageSlopes {
   Vec3<T> velocity_from_velocity[3]{};
   Vec3<T> rates_from_rates[3]{};
   Vec3<T> rates_from_momentum{};
-  T speed_factor{};  ///< of a rotor's distance from its command
+  T speed_factor{};  ///< of a rotor speed's difference from its command
   T speed_slope{};   ///< 1/s
 };
 
-/// The product of a matrix in columns and a vector.
+/// Matrix-vector product; the matrix is stored by columns.
 template <class T>
 PROPWASH_FN Vec3<T> product(const Vec3<T> (&columns)[3], const Vec3<T>& v) {
   return columns[0] * v.x + columns[1] * v.y + columns[2] * v.z;
@@ -56,8 +55,8 @@ PROPWASH_FN Vec3<T> product(const Vec3<T> (&columns)[4], const Quat<T>& q) {
   return columns[0] * q.w + columns[1] * q.x + columns[2] * q.y + columns[3] * q.z;
 }
 
-/// What of a perturbation is not zero at the start of a step: one part of the body's state, or
-/// nothing, where the rotors alone change.
+/// The perturbed part of the state at the start of a step: a part of the body's state, or only the
+/// rotors.
 enum class Start { velocity, attitude, rates, rotors };
 
 /// The i-th partial of each component.
@@ -101,27 +100,27 @@ PROPWASH_FN void find_slopes(const MulticopterModel<P, N, PrincipalShape>& model
   to.rates_from_momentum = partial(precession, 0);
 }
 
-/// An integrator that keeps where it looked, and where it ended.
+/// An integrator that records the state at its stages and its result before normalisation.
 template <class Method, class State>
-struct Watched {
+struct StageRecorder {
   State* stages;
   State* end;
 
   template <class Derivative, class Time>
   PROPWASH_FN State operator()(const Derivative& f, const State& x, const Time& dt) const {
     int stage = 0;
-    const auto watched = [&](const State& y) PROPWASH_LAMBDA {
+    const auto recorded = [&](const State& y) PROPWASH_LAMBDA {
       stages[stage++] = y;
       return f(y);
     };
-    *end = Method{}(watched, x, dt);
+    *end = Method{}(recorded, x, dt);
     return *end;
   }
 };
 
 }  // namespace detail
 
-/// The constants of one vehicle of parallel structure, the same in all lanes.
+/// The constants of one vehicle with PrincipalShape, the same in all lanes.
 template <class P, int N>
 FleetConstants<P, N, PrincipalShape> principal_constants(const VehicleParameters& vehicle,
                                                          const FleetSetting& setting) {
@@ -132,23 +131,23 @@ FleetConstants<P, N, PrincipalShape> principal_constants(const VehicleParameters
   return constants;
 }
 
-/// Steps vehicles of parallel structure and differentiates their steps.
+/// Steps vehicles with PrincipalShape and computes the Jacobians of their steps.
 ///
-/// T is a number or a Pack of them, a vehicle in each lane, P its constants: the same type or its
-/// plain one. Method is Rk4 or Euler. Rows and columns are those of LinearModel: position,
-/// velocity, attitude, body rates, rotor speeds; and then, of columns, the N commands.
+/// T is a scalar or a Pack with a vehicle in each lane, P the type of the constants: T or its
+/// scalar. Method is Rk4 or Euler. Rows and columns are those of LinearModel: position, velocity,
+/// attitude, body rates, rotor speeds; the columns then continue with the N commands.
 template <class Method, class T, int N, class P = value_type_t<T>>
 class StepJacobian {
  public:
-  using State = MulticopterState<T, N>;
-  static constexpr int rows = 12 + N;
-  static constexpr int columns = rows + N;
+  using State = MulticopterState<T, N>;     ///< the state of a step
+  static constexpr int rows = 12 + N;       ///< of the error state
+  static constexpr int columns = rows + N;  ///< of the error state and the commands
 
-  /// `constants` are for the method and for steps of dt [s].
+  /// `constants` are those for the method and a step of dt [s].
   StepJacobian(const FleetConstants<P, N, PrincipalShape>& constants, double dt)
       : model_(constants.model), lag_(constants.lag), dt_(static_cast<value_type_t<P>>(dt)) {}
 
-  /// The next state; `jacobian` is rows x columns, row by row.
+  /// Returns the next state and writes `jacobian`, (rows, columns) in row-major order.
   PROPWASH_FN State operator()(const State& state, const SmallArray<T, N>& command,
                                T* jacobian) const {
     constexpr auto unit = constant<T>(PrincipalShape::rate_unit);
@@ -158,8 +157,8 @@ class StepJacobian {
     x.body_rates = x.body_rates * (constant<T>(1) / unit);
     MulticopterInput<T, N, Zero3, Zero3> input;
     input.command = limited(model_, command);
-    State next =
-        multicopter_step(detail::Watched<Method, Body>{stages, &end}, model_, lag_, x, input, dt_);
+    State next = multicopter_step(detail::StageRecorder<Method, Body>{stages, &end}, model_, lag_,
+                                  x, input, dt_);
     next.body_rates = next.body_rates * unit;
 
     Slopes slopes[std::size_t{stage_count}];
@@ -178,10 +177,10 @@ class StepJacobian {
   using Start = detail::Start;
   static constexpr int stage_count = std::is_same_v<Method, Euler> ? 1 : max_stages;
 
-  /// Where a column goes.
+  /// Writes columns of the Jacobian.
   struct Out {
     T* jacobian;
-    Quat<T> attitude;  ///< at the end, before it is made unit
+    Quat<T> attitude;  ///< at the end, before its normalisation
     T twice_inverse;   ///< 2 / |attitude|^2
 
     PROPWASH_FN void put(int row, int column, const Vec3<T>& v) const {
@@ -190,15 +189,15 @@ class StepJacobian {
       jacobian[(row + 2) * columns + column] = v.z;
     }
     PROPWASH_FN void put(int column, const Vec3<T>& position, const Vec3<T>& velocity,
-                         const Vec3<T>& turn, const Vec3<T>& half_rates) const {
+                         const Vec3<T>& rotation, const Vec3<T>& half_rates) const {
       put(0, column, position);
       put(3, column, velocity);
-      put(6, column, turn);
+      put(6, column, rotation);
       put(9, column, half_rates * constant<T>(PrincipalShape::rate_unit));
       for (int row = 12; row < rows; ++row) jacobian[row * columns + column] = T{};
     }
     /// The rotation vector of a change of the attitude.
-    PROPWASH_FN Vec3<T> turn(const Quat<T>& change) const {
+    PROPWASH_FN Vec3<T> rotation_vector(const Quat<T>& change) const {
       const auto q = conjugate(attitude) * change;
       return make_vec3(q.x, q.y, q.z) * twice_inverse;
     }
@@ -219,27 +218,27 @@ class StepJacobian {
     to.speed_slope = T(lag_.slope[s]);
   }
 
-  /// The method on one part of the state, whose rate hears of the parts above it by their values at
-  /// the stages; its own are kept for the parts below.
+  /// Integrates one part of the perturbation. Its rate depends on other parts by their values at
+  /// the stages; its own values at the stages go to `stages`.
   template <class Part, class Rate>
-  PROPWASH_FN Part moved(const Part& start, Part* stages, const Rate& rate) const {
+  PROPWASH_FN Part integrated(const Part& start, Part* stages, const Rate& rate) const {
     int s = 0;
     const auto f = [&](const Part& y) PROPWASH_LAMBDA {
       const int stage = s++;
       return rate(stage, y);
     };
     Part end;
-    return detail::Watched<Method, Part>{stages, &end}(f, start, dt_);
+    return detail::StageRecorder<Method, Part>{stages, &end}(f, start, dt_);
   }
 
-  /// One column, part by part: rates, attitude, velocity, position. A part is zero until what it
-  /// hears of is not, which is a stage later for each part between.
+  /// Computes one column: rates, attitude, velocity, then position. A part becomes non-zero one
+  /// stage after a part that it depends on.
   template <Start start>
-  PROPWASH_FN void column(const Slopes* slopes, const Vec3<T>& unit, const Quat<T>& turned,
+  PROPWASH_FN void column(const Slopes* slopes, const Vec3<T>& unit, const Quat<T>& rotated,
                           const detail::WrenchChange<T>* rotors, int number, const Out& out) const {
     constexpr bool spun = start == Start::rates;
     constexpr bool driven = start == Start::rotors;
-    constexpr int heard = spun ? 1 : (driven ? 2 : 0);  // the first stage with an attitude
+    constexpr int attitude_stage = spun ? 1 : (driven ? 2 : 0);  // the first with non-zero attitude
     Vec3<T> rates[max_stages];
     Quat<T> attitudes[max_stages];
     Vec3<T> velocities[max_stages];
@@ -247,7 +246,7 @@ class StepJacobian {
     Vec3<T> rates_end{};
     Quat<T> attitude_end{};
     if constexpr (spun || driven) {
-      rates_end = moved(spun ? unit : Vec3<T>{}, rates, [&](int s, const Vec3<T>& y) PROPWASH_LAMBDA {
+      rates_end = integrated(spun ? unit : Vec3<T>{}, rates, [&](int s, const Vec3<T>& y) PROPWASH_LAMBDA {
         const Slopes& at = slopes[s];
         Vec3<T> rate{};
         if constexpr (driven) {
@@ -257,10 +256,10 @@ class StepJacobian {
       });
     }
     if constexpr (start != Start::velocity) {
-      attitude_end = moved(turned, attitudes, [&](int s, const Quat<T>& y) PROPWASH_LAMBDA {
+      attitude_end = integrated(rotated, attitudes, [&](int s, const Quat<T>& y) PROPWASH_LAMBDA {
         const Slopes& at = slopes[s];
         Quat<T> rate{};
-        if (s >= heard) rate = attitude_rate(model_.body, y, at.half_rates);
+        if (s >= attitude_stage) rate = attitude_rate(model_.body, y, at.half_rates);
         if (spun || (driven && s > 0)) {
           rate = rate + attitude_rate(model_.body, at.attitude, rates[s]);
         }
@@ -268,22 +267,22 @@ class StepJacobian {
       });
     }
     constexpr bool moving = start == Start::velocity;
-    constexpr int felt = moving ? 0 : (driven ? 1 : heard + 1);  // the first with a velocity
+    constexpr int velocity_stage = moving ? 0 : (driven ? 1 : attitude_stage + 1);
     const auto velocity_end =
-        moved(moving ? unit : Vec3<T>{}, velocities, [&](int s, const Vec3<T>& y) PROPWASH_LAMBDA {
+        integrated(moving ? unit : Vec3<T>{}, velocities, [&](int s, const Vec3<T>& y) PROPWASH_LAMBDA {
           const Slopes& at = slopes[s];
           Vec3<T> rate{};
           if constexpr (driven) rate = at.velocity_from_force * rotors[s].force;
-          if (!moving && s >= heard) {
+          if (!moving && s >= attitude_stage) {
             rate = rate + detail::product(at.velocity_from_attitude, attitudes[s]);
           }
-          if (s >= felt) rate = rate + detail::product(at.velocity_from_velocity, y);
+          if (s >= velocity_stage) rate = rate + detail::product(at.velocity_from_velocity, y);
           return rate;
         });
-    const auto position_end =
-        moved(Vec3<T>{}, positions, [&](int s, const Vec3<T>&) PROPWASH_LAMBDA { return velocities[s]; });
-    out.put(number, position_end, velocity_end, moving ? Vec3<T>{} : out.turn(attitude_end),
-            rates_end);
+    const auto position_end = integrated(
+        Vec3<T>{}, positions, [&](int s, const Vec3<T>&) PROPWASH_LAMBDA { return velocities[s]; });
+    out.put(number, position_end, velocity_end,
+            moving ? Vec3<T>{} : out.rotation_vector(attitude_end), rates_end);
   }
 
   PROPWASH_FN void body_columns(const Slopes* slopes, const State& x, const Out& out) const {
@@ -291,27 +290,28 @@ class StepJacobian {
     for (int axis = 0; axis < 3; ++axis) {
       Vec3<T> unit{};
       unit[axis] = T(constant<T>(1));
-      const Quat<T> turned = x.attitude * (unit * constant<T>(0.5));
+      const Quat<T> rotated = x.attitude * (unit * constant<T>(0.5));
       out.put(axis, unit, {}, {}, {});
       column<Start::velocity>(slopes, unit, {}, nullptr, 3 + axis, out);
-      column<Start::attitude>(slopes, unit, turned, nullptr, 6 + axis, out);
+      column<Start::attitude>(slopes, unit, rotated, nullptr, 6 + axis, out);
       column<Start::rates>(slopes, unit * half_rate, {}, nullptr, 9 + axis, out);
     }
   }
 
   /// The columns of one rotor's speed and of its command.
-  PROPWASH_FN void rotor_columns(const Slopes* slopes, const T& speed, const T& wanted, int i,
-                                 const Out& out) const {
+  PROPWASH_FN void rotor_columns(const Slopes* slopes, const T& speed, const T& command_value,
+                                 int i, const Out& out) const {
     using Both = Dual<T, 2>;
     const Both start = Both::variable(speed, 0);
-    const Both command = clamp(Both::variable(wanted, 1), model_.speed_min[i], model_.speed_max[i]);
+    const Both command =
+        clamp(Both::variable(command_value, 1), model_.speed_min[i], model_.speed_max[i]);
     const SmallArray<RotorCoefficients<P, AlongZ<P>>, 1> rotor{{model_.rotors[i]}};
     detail::WrenchChange<T> changes[2][std::size_t{stage_count}];
     for (int s = 0; s < stage_count; ++s) {
       const Both distance = start - command;
-      const SmallArray<Both, 1> turning{{command + distance * slopes[s].speed_factor}};
-      const SmallArray<Both, 1> away{{distance * slopes[s].speed_slope}};
-      const auto wrench = rotor_wrench(rotor, turning, away);
+      const SmallArray<Both, 1> speeds{{command + distance * slopes[s].speed_factor}};
+      const SmallArray<Both, 1> accelerations{{distance * slopes[s].speed_slope}};
+      const auto wrench = rotor_wrench(rotor, speeds, accelerations);
       for_each_index<2>(2, [&](int k) PROPWASH_LAMBDA {
         changes[k][s] = {wrench.force_B.z.partials[k], detail::partial(wrench.torque_B, k),
                          wrench.momentum_B.z.partials[k]};

@@ -1,12 +1,11 @@
 #pragma once
 /// @file
-/// A pool of threads for calls that last as little as tens of microseconds.
+/// A thread pool for calls as short as tens of microseconds.
 ///
-/// A call puts a job, which lives on the caller's stack, on a list, wakes workers and takes indices
-/// itself. It waits for those workers only that have taken up the job: one that wakes too late
-/// costs nothing but its waking. Each thread begins with the same share of the indices in every
-/// call, so that what these refer to stays in the cache of its core, and then helps with the
-/// others.
+/// A call puts a job, allocated on the caller's stack, on a list, wakes workers and works on it
+/// too. It waits only for workers that have joined the job, so one that wakes too late does not
+/// delay it. Each thread starts with the same range of indices in every call, which keeps their
+/// data in the cache of its core, and then takes indices from the other ranges.
 
 #include <algorithm>
 #include <atomic>
@@ -32,7 +31,7 @@ namespace propwash {
 
 namespace detail {
 
-/// Tells a process from the one that it was forked from.
+/// Differs between a process and its parent, for the detection of fork().
 inline long process_id() {
 #if defined(__unix__) || defined(__APPLE__)
   return static_cast<long>(::getpid());
@@ -44,11 +43,11 @@ inline long process_id() {
 /// Whether this thread is inside the work of a pool.
 inline thread_local bool inside_work = false;
 
-/// Waits until `condition` holds, for no longer than it takes to wake a sleeping thread.
+/// Waits until `condition` holds, for at most about the time that waking a thread takes.
 template <class Condition>
 void spin_until(const Condition& condition) {
-  constexpr std::chrono::microseconds longest{50};
-  const auto end = std::chrono::steady_clock::now() + longest;
+  constexpr std::chrono::microseconds max_wait{50};
+  const auto end = std::chrono::steady_clock::now() + max_wait;
   while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
 }
 
@@ -67,11 +66,11 @@ struct PoolJob {
       return each.next.load(std::memory_order_relaxed) < each.end;
     });
   }
-  /// `thread` is 0 for the caller, then the number of the worker.
+  /// `thread`: 0 for the caller, 1 and up for the workers.
   void run(std::size_t thread) {
     for (std::size_t k = 0; k < parts; ++k) {
-      Part& mine = part[(thread + k) % parts];
-      for (std::size_t i = mine.next++; i < mine.end; i = mine.next++) work(i);
+      Part& range = part[(thread + k) % parts];
+      for (std::size_t i = range.next++; i < range.end; i = range.next++) work(i);
     }
   }
 
@@ -83,49 +82,50 @@ struct PoolJob {
 
   const std::size_t count;
   const WorkRef work;
-  const std::size_t parts;       ///< of the indices, one for each thread
+  const std::size_t parts;       ///< ranges of indices, one for each thread
   PoolJob* following = nullptr;  ///< in the list
-  std::atomic<int> helpers{0};   ///< workers that have taken up this job; written under the mutex
+  std::atomic<int> helpers{0};   ///< workers that have joined; written under the mutex
   Part part[max_parts];
 };
 
-/// The workers of a pool in one process, and what they share.
-class PoolCrew {
+/// The workers of a pool in one process, and their shared state.
+class PoolWorkers {
  public:
-  explicit PoolCrew(int workers) : process_(process_id()) {
+  explicit PoolWorkers(int workers) : process_(process_id()) {
     workers_.reserve(static_cast<std::size_t>(workers));
 #if PROPWASH_HAS_EXCEPTIONS
     try {
       start();
     } catch (const std::system_error& error) {
       const auto started = workers_.size();
-      dismiss();
+      stop();
       PROPWASH_THROW(std::system_error(
-          error.code(), "propwash::ThreadPool: expected to start " + std::to_string(workers) +
-                            " workers, got " + std::to_string(started) + "; ask for fewer"));
+          error.code(), "propwash::ThreadPool: threads = " + std::to_string(workers + 1) +
+                            ": expected at most " + std::to_string(started + 1) +
+                            ", which the system can start; use fewer"));
     }
 #else
-    start();  // the standard library ends the program where there are no more threads
+    start();  // without exceptions, the standard library ends the program on failure
 #endif
   }
-  PoolCrew(const PoolCrew&) = delete;
-  PoolCrew& operator=(const PoolCrew&) = delete;
-  ~PoolCrew() { dismiss(); }
+  PoolWorkers(const PoolWorkers&) = delete;
+  PoolWorkers& operator=(const PoolWorkers&) = delete;
+  ~PoolWorkers() { stop(); }
 
-  bool is_of_this_process() const { return process_ == process_id(); }
+  bool belongs_to_this_process() const { return process_ == process_id(); }
 
   void run(PoolJob& job) {
     post(job);
     inside_work = true;
     job.run(0);
     inside_work = false;
-    if (!withdraw(job)) wait_for_helpers(job);
+    if (!remove(job)) wait_for_helpers(job);
   }
 
  private:
   void start() {
     while (workers_.size() < workers_.capacity()) {
-      workers_.emplace_back([this, thread = workers_.size() + 1] { serve(thread); });
+      workers_.emplace_back([this, thread = workers_.size() + 1] { run_worker(thread); });
     }
   }
 
@@ -145,12 +145,12 @@ class PoolCrew {
     }
   }
 
-  /// Takes the job off the list; whether nobody helps with it any more.
-  bool withdraw(PoolJob& job) {
+  /// Removes the job from the list. Returns whether all workers have left it.
+  bool remove(PoolJob& job) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    PoolJob** place = &first_;
-    while (*place != &job) place = &(*place)->following;
-    *place = job.following;
+    PoolJob** link = &first_;
+    while (*link != &job) link = &(*link)->following;
+    *link = job.following;
     return job.helpers == 0;
   }
 
@@ -161,25 +161,25 @@ class PoolCrew {
     done_.wait(lock, [&] { return job.helpers == 0; });
   }
 
-  /// What a worker does. It spins once after a job, for the next step of a flight follows closely.
-  void serve(std::size_t thread) {
+  /// A worker's loop. It spins once after a job, because the next step usually follows soon.
+  void run_worker(std::size_t thread) {
     inside_work = true;
-    bool has_rested = true;
+    bool has_spun = true;
     std::unique_lock<std::mutex> lock(mutex_);
-    while (!dismissed_) {
+    while (!stopping_) {
       if (PoolJob* job = job_with_more()) {
         ++job->helpers;
         lock.unlock();
         job->run(thread);
         lock.lock();
-        if (--job->helpers == 0) done_.notify_all();  // from here on the job may be gone
-        has_rested = false;
-      } else if (!has_rested) {
+        if (--job->helpers == 0) done_.notify_all();  // the job may no longer exist after this
+        has_spun = false;
+      } else if (!has_spun) {
         const unsigned seen = posted_;
         lock.unlock();
         spin_until([&] { return posted_ != seen; });
         lock.lock();
-        has_rested = true;
+        has_spun = true;
       } else {
         wake_.wait(lock);
       }
@@ -192,50 +192,51 @@ class PoolCrew {
     return job;
   }
 
-  void dismiss() {
+  void stop() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      dismissed_ = true;
+      stopping_ = true;
     }
     wake_.notify_all();
     for (std::thread& worker : workers_) worker.join();
   }
 
   const long process_;
-  std::mutex mutex_;                 ///< guards the list, the helpers of jobs and dismissed_
+  std::mutex mutex_;                 ///< guards the list, the helpers of jobs and stopping_
   std::condition_variable wake_;     ///< workers sleep on it
   std::condition_variable done_;     ///< callers sleep on it
-  PoolJob* first_ = nullptr;         ///< of the list of calls in progress, in their order
+  PoolJob* first_ = nullptr;         ///< head of the list of calls in progress
   std::atomic<unsigned> posted_{0};  ///< number of calls so far
-  bool dismissed_ = false;
+  bool stopping_ = false;
   std::vector<std::thread> workers_;
 };
 
 }  // namespace detail
 
-/// An executor that calls on several threads, the caller's among them.
+/// An executor that calls on several threads, including the caller's.
 ///
-/// - The work is noexcept by contract: an exception out of it ends the program.
+/// - The work must not throw: an exception ends the program.
 /// - A call allocates nothing, and idle workers sleep.
-/// - Several threads may call one pool at once; they share its workers, first come, first served.
-/// - A call from inside the work of a pool, of this one or another, runs on its thread alone.
+/// - Several threads may call one pool at once; they share its workers, in the order of the calls.
+/// - A call from inside the work of any pool runs on the calling thread alone.
 /// - After fork() the child has no workers; its first call starts new ones, which allocates and may
-///   throw std::system_error. A child that is forked inside work may not return from that work.
+///   throw std::system_error. A child that was forked inside work must not return from that work.
 class ThreadPool {
  public:
-  /// `threads` in all, the caller included, so 1 starts none. std::invalid_argument if less than 1,
-  /// std::system_error if the system does not give so many.
+  /// `threads` includes the caller, so 1 starts none.
+  /// @throws std::invalid_argument if less than 1, std::system_error if they cannot be started.
   explicit ThreadPool(int threads)
-      : threads_(checked(threads)), crew_(new detail::PoolCrew(threads - 1)) {}
+      : threads_(checked(threads)), workers_(new detail::PoolWorkers(threads - 1)) {}
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   /// Joins the workers. No call may be in progress.
   ~ThreadPool() {
-    detail::PoolCrew* crew = crew_;
-    if (crew->is_of_this_process()) delete crew;
+    detail::PoolWorkers* workers = workers_;
+    if (workers->belongs_to_this_process()) delete workers;
   }
 
+  /// Number of threads, including the caller.
   int threads() const { return threads_; }
 
   /// Calls work(i) once for each i in [0, count) and returns when all calls have returned.
@@ -244,31 +245,31 @@ class ThreadPool {
     const WorkRef erased(work);
     if (threads_ == 1 || count <= 1 || detail::inside_work) return Inline{}(count, erased);
     detail::PoolJob job(count, erased, static_cast<std::size_t>(threads_));
-    crew().run(job);
+    workers().run(job);
   }
 
  private:
   static int checked(int threads) {
     if (threads >= 1) return threads;
     PROPWASH_THROW(std::invalid_argument(
-        "propwash::ThreadPool: expected threads >= 1, the caller included, got " +
-        std::to_string(threads) +
-        "; std::thread::hardware_concurrency() reports how many the processor has"));
+        "propwash::ThreadPool: threads = " + std::to_string(threads) +
+        ": expected at least 1, which includes the caller; std::thread::hardware_concurrency() "
+        "reports how many the processor has"));
   }
 
-  /// The workers of this process. Those of a parent are abandoned with all that they share: their
-  /// threads are not here to be joined, and one may have held the mutex when the process forked.
-  detail::PoolCrew& crew() {
-    detail::PoolCrew* present = crew_;
-    if (present->is_of_this_process()) return *present;
-    auto fresh = std::make_unique<detail::PoolCrew>(threads_ - 1);
-    // of several threads that come here at once, one replaces the crew and the others take its
-    if (crew_.compare_exchange_strong(present, fresh.get())) return *fresh.release();
+  /// The workers of this process. Those of a parent process are leaked: their threads do not exist
+  /// here, so they cannot be joined, and one may have held the mutex at the fork.
+  detail::PoolWorkers& workers() {
+    detail::PoolWorkers* present = workers_;
+    if (present->belongs_to_this_process()) return *present;
+    auto fresh = std::make_unique<detail::PoolWorkers>(threads_ - 1);
+    // if several threads get here at once, one replaces the workers and the others use its
+    if (workers_.compare_exchange_strong(present, fresh.get())) return *fresh.release();
     return *present;
   }
 
   const int threads_;
-  std::atomic<detail::PoolCrew*> crew_;
+  std::atomic<detail::PoolWorkers*> workers_;
 };
 
 }  // namespace propwash

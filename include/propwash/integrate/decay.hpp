@@ -1,25 +1,25 @@
 #pragma once
 /// @file
-/// What an integrator does with dx/dt = -rate x, as numbers: where it looks, and where it ends.
+/// The stages of an integrator for exponential decay, dx/dt = -rate x.
 
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
 
-/// The most derivatives that one step of an integrator of this library takes.
+/// The largest number of derivative evaluations in a step of this library's integrators.
 inline constexpr int max_stages = 4;
 
-/// A decaying x of the library's integrators: each asks for the derivative at `factor` x_0, in
-/// turn, and ends at `end` x_0. Linear equations of which nothing else feeds back into x need no
-/// more than this; the numbers are the integrator's own, so nothing is approximated.
+/// One step of an integrator for dx/dt = -rate x, relative to the initial x_0: the derivative is
+/// evaluated at factor[0] x_0, factor[1] x_0, …, and the result is end x_0. The numbers are those
+/// that the integrator computes, not the exact exponential.
 template <class P>
 struct DecayStages {
-  P factor[max_stages]{};  ///< x / x_0 at each derivative; the first is 1
-  P slope[max_stages]{};   ///< 1/s, dx/dt / x_0 there
+  P factor[max_stages]{};  ///< x / x_0 at each stage; the first is 1
+  P slope[max_stages]{};   ///< 1/s, (dx/dt) / x_0 at each stage
   P end{};                 ///< x / x_0 after the step
 };
 
-/// The stages of one step of dt [s] at `rate` [1/s], by taking the step.
+/// The stages of a step of dt [s] at `rate` [1/s], recorded from the integrator itself.
 template <class Method>
 DecayStages<double> decay_stages(double rate, double dt, Method method = {}) {
   DecayStages<double> stages;

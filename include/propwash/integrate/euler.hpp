@@ -6,10 +6,10 @@
 
 namespace propwash {
 
-/// x(t + dt) = x + dt f(x), of first order.
+/// x(t + dt) = x + dt f(x); first order.
 ///
-/// An integrator takes any derivative `f(x)` and any state with `x + x` and `x * dt`: the library's
-/// states, a plain double, an Eigen vector.
+/// Integrators accept any derivative `f(x)` and any state with `x + x` and `x * dt`: a state of the
+/// library, a double, an Eigen vector.
 struct Euler {
   template <class Derivative, class State, class Time>
   PROPWASH_FN State operator()(const Derivative& f, const State& x, const Time& dt) const {

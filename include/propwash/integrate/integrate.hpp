@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Integrators, chosen at compile time by type or at run time by name, and a step for any vehicle.
+/// The integrators, as types and as an enumeration, and a step for custom vehicles.
 
 #include <type_traits>
 #include <utility>
@@ -24,11 +24,11 @@ struct HasProject<
     : std::true_type {};
 }  // namespace detail
 
-/// Advances a vehicle of the caller's own by dt [s].
+/// Advances a custom vehicle by dt [s].
 ///
-/// `vehicle` is any type with `derivative(state, command) -> State`. Where it has
-/// `project(state) -> State`, that is applied once after the step: to renormalise an attitude, to
-/// limit a rotor speed. The command is held over the step.
+/// `vehicle` is any type with `derivative(state, command) -> State`. If it also has
+/// `project(state) -> State`, that is applied once after the step, for example to normalise an
+/// attitude or to limit a rotor speed. The command is constant during the step.
 template <class Method = Rk4, class Vehicle, class State, class Command, class Time>
 PROPWASH_FN State step(const Vehicle& vehicle, const State& state, const Command& command,
                        const Time& dt, Method method = {}) {

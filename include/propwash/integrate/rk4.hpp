@@ -6,13 +6,13 @@
 
 namespace propwash {
 
-/// Kutta's method of fourth order (1901), four derivatives a step. Takes what Euler takes.
+/// Kutta's fourth-order method (1901), four derivatives per step. Same arguments as Euler.
 struct Rk4 {
   template <class Derivative, class State, class Time>
   PROPWASH_FN State operator()(const Derivative& f, const State& x, const Time& dt) const {
     const auto half = dt * constant<Time>(0.5);
     const auto two = constant<Time>(2);
-    // the sum is kept up as the stages come: fewer states are alive at once
+    // summed stage by stage, so that fewer states are live at once
     State k = f(x);
     State sum = k;
     k = f(State(x + k * half));

@@ -6,12 +6,11 @@
 
 namespace propwash {
 
-/// Velocities first, then positions with the new velocities: first order, keeps the energy of an
-/// oscillation bounded. Besides what Euler takes, the state has, found by argument-dependent
-/// lookup,
+/// Advances velocities, then positions with the new velocities. First order; the energy error of an
+/// oscillation stays bounded. Needs two functions of the state, found by argument-dependent lookup:
 ///
-///     kick(x, k, dt)   -> x with its velocities advanced by k dt
-///     drift(x, k, dt)  -> x with its positions advanced by k dt
+///     kick(x, k, dt)   -> x with velocities advanced by k dt
+///     drift(x, k, dt)  -> x with positions advanced by k dt
 struct SymplecticEuler {
   template <class Derivative, class State, class Time>
   PROPWASH_FN State operator()(const Derivative& f, const State& x, const Time& dt) const {

@@ -1,22 +1,22 @@
 #pragma once
 /// @file
-/// The library's configuration macros. A consumer may define any of them before the first include,
-/// the same for the whole program: the functions of the headers are inline, and one program holds
-/// one copy of each.
+/// Configuration macros. A consumer may define any of them before the first include. All
+/// translation units of a program must use the same definitions (one-definition rule).
 ///
-///     PROPWASH_FN       the specifiers of every function on the path of a step
-///     PROPWASH_LAMBDA   the attribute of every lambda there: `[&](int i) PROPWASH_LAMBDA { … }`
-///     PROPWASH_FORCE_INLINE  1: these two force inlining; 0: they leave it to the compiler
-///     PROPWASH_THROW    raises an exception; see below
+///     PROPWASH_FN            specifiers of every function that a step calls
+///     PROPWASH_LAMBDA        attribute of every lambda there: `[&](int i) PROPWASH_LAMBDA { … }`
+///     PROPWASH_FORCE_INLINE  1: these two force inlining; 0: the compiler decides
+///     PROPWASH_THROW         throws an exception; see below
 ///
-/// Where the compiler optimises, the first two force inlining, because packs and dual numbers must
-/// stay in registers across calls. At -O0 they do not: a debugger steps into every function, and a
-/// program compiles in half the time. See docs/embedding.md.
+/// PROPWASH_FORCE_INLINE defaults to 1 in optimised builds, because packs and dual numbers must
+/// stay in registers across calls, and to 0 at -O0, where a debugger can then enter every function
+/// and compilation takes half the time. See docs/embedding.md.
 
 #if !defined(PROPWASH_FORCE_INLINE)
 #if defined(__OPTIMIZE__) || (defined(_MSC_VER) && !defined(_DEBUG))
 #define PROPWASH_FORCE_INLINE 1
 #else
+/// 1 where functions and lambdas of the models are always inlined.
 #define PROPWASH_FORCE_INLINE 0
 #endif
 #endif
@@ -49,13 +49,13 @@
 #define PROPWASH_HAS_EXCEPTIONS 0
 #endif
 
-/// Raises `exception`, an expression of a type derived from std::exception. Where exceptions are
-/// disabled (-fno-exceptions), the default prints what() to stderr and aborts. A macro defined by
-/// the consumer must not return, and is used as a statement:
-///
-///     #define PROPWASH_THROW(exception) my::fail((exception).what())  // [[noreturn]]
 #if !defined(PROPWASH_THROW)
 #if PROPWASH_HAS_EXCEPTIONS
+/// Throws `exception`, an expression of a type derived from std::exception. With -fno-exceptions,
+/// the default prints what() to stderr and aborts. A definition by the consumer is used as a
+/// statement and must not return:
+///
+///     #define PROPWASH_THROW(exception) my::fail((exception).what())  // [[noreturn]]
 #define PROPWASH_THROW(exception) throw exception
 #elif defined(__CUDACC_RTC__)
 #define PROPWASH_THROW(exception) __trap()
@@ -64,7 +64,7 @@
 #include <cstdlib>
 
 namespace propwash::detail {
-/// What PROPWASH_THROW does without exceptions.
+/// The default of PROPWASH_THROW without exceptions.
 [[noreturn]] inline void abort_with(const char* message) {
   std::fprintf(stderr, "propwash: %s\n", message);
   std::abort();

@@ -1,13 +1,13 @@
 #pragma once
 /// @file
-/// Dual numbers: a value and its derivatives with respect to N variables, with the hooks of
-/// scalar.hpp. What is computed with them is computed as without, and differentiated beside it by
-/// the chain rule (forward mode; Griewank and Walther, "Evaluating Derivatives", 2008, ch. 3).
+/// Dual numbers: a value and its derivatives with respect to N variables, with the scalar hooks
+/// (scalar.hpp). A function of dual numbers returns its value and, by the chain rule, its exact
+/// derivatives (forward mode; Griewank and Walther, "Evaluating Derivatives", 2008, ch. 3).
 ///
-/// Where a function has a corner or no slope, a convention decides:
+/// Conventions where a function is not differentiable:
 ///
-///     abs, min, max, select   the slope of the side that gave the value; abs at 0: that of +x
-///     sqrt at 0               0, so that |v| v has its slope 0 at rest
+///     abs, min, max, select   derivative of the branch that is taken; abs at 0: +1
+///     sqrt at 0               0, so that |v| v has derivative 0 at rest
 ///     round                   0
 
 #include <cstddef>
@@ -22,14 +22,14 @@ namespace propwash {
 template <class T, int N>
 struct Dual {
   static_assert(N > 0, "expected at least one variable");
-  static constexpr int variables = N;
-  using Plain = value_type_t<T>;
+  static constexpr int variables = N;  ///< number of partial derivatives
+  using Plain = value_type_t<T>;       ///< the plain floating-point type
 
   T value;                     ///< the number itself
   T partials[std::size_t{N}];  ///< its derivative with respect to each variable
 
   Dual() = default;
-  // number by number: GCC would copy an array of packs through memory
+  // element by element: GCC copies an array of packs through memory
   PROPWASH_FN Dual(const Dual& b) : value(b.value) {
     each([&](int i) PROPWASH_LAMBDA { partials[i] = b.partials[i]; });
   }
@@ -42,10 +42,10 @@ struct Dual {
   PROPWASH_FN explicit Dual(const T& x) : value(x), partials{} {}
   template <class C, class = std::enable_if_t<std::is_same_v<C, Plain> && !std::is_same_v<C, T>>>
   PROPWASH_FN explicit Dual(const C& x) : value(T(x)), partials{} {}
-  /// The variable of this number, at x.
-  PROPWASH_FN static Dual variable(const T& x, int number) {
+  /// Variable `index` with value x: its derivative with respect to itself is 1.
+  PROPWASH_FN static Dual variable(const T& x, int index) {
     Dual d(x);
-    d.partials[number] = T(constant<T>(1));
+    d.partials[index] = T(constant<T>(1));
     return d;
   }
 
@@ -70,7 +70,7 @@ struct Dual {
     });
   }
 
-  /// A constant of an operation: a T, or one of its plain type.
+  /// Enables an operation with a constant, of type T or of its plain type.
   template <class C>
   using IfConstant = std::enable_if_t<std::is_same_v<C, T> || std::is_same_v<C, Plain>>;
 
@@ -112,7 +112,7 @@ struct Dual {
   PROPWASH_FN friend auto operator<(const Dual& a, const Dual& b) { return a.value < b.value; }
   PROPWASH_FN friend auto operator>(const Dual& a, const Dual& b) { return a.value > b.value; }
 
-  /// A value with the partials that f(i) gives.
+  /// The dual number of `value` and partials f(0), …, f(N - 1).
   template <class F>
   PROPWASH_FN static Dual with(const T& value, F&& f) {
     Dual d;
@@ -122,11 +122,11 @@ struct Dual {
   }
 
  private:
-  static constexpr int most_unrolled = 8;
+  static constexpr int max_unrolled = 8;
 
   template <class F>
   PROPWASH_FN static void each(F&& f) {
-    if constexpr (!std::is_floating_point_v<T> && N <= most_unrolled) {
+    if constexpr (!std::is_floating_point_v<T> && N <= max_unrolled) {
       for_each_index<N>(N, f);
     } else {
       for (int i = 0; i < N; ++i) f(i);
@@ -139,6 +139,7 @@ struct ScalarTraits<Dual<T, N>> {
   using value_type = value_type_t<T>;
 };
 
+/// if_true where the mask holds, else if_false.
 template <class Mask, class T, int N>
 PROPWASH_FN Dual<T, N> select(const Mask& mask, const Dual<T, N>& if_true,
                               const Dual<T, N>& if_false) {
@@ -148,12 +149,12 @@ PROPWASH_FN Dual<T, N> select(const Mask& mask, const Dual<T, N>& if_true,
 }
 
 namespace detail {
-/// The chain rule: f(a), of this slope at a.
+/// The chain rule: f(a) for a function with derivative `slope` at a.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> chained(const Dual<T, N>& a, const T& value, const T& slope) {
   return Dual<T, N>::with(value, [&](int i) PROPWASH_LAMBDA { return a.partials[i] * slope; });
 }
-/// `value`, with the partials of a or of b.
+/// `value` with the partials that the mask selects.
 template <class Mask, class T, int N>
 PROPWASH_FN Dual<T, N> chosen(const T& value, const Mask& mask, const Dual<T, N>& if_true,
                               const Dual<T, N>& if_false) {
@@ -163,34 +164,41 @@ PROPWASH_FN Dual<T, N> chosen(const T& value, const Mask& mask, const Dual<T, N>
 }
 }  // namespace detail
 
+/// Square root.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> sqrt(const Dual<T, N>& a) {
   const T root = sqrt(a.value);
   const T zero(constant<T>(0));
   return detail::chained(a, root, select(root > zero, constant<T>(0.5) / root, zero));
 }
+/// Absolute value.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> abs(const Dual<T, N>& a) {
   return detail::chosen(abs(a.value), a.value < T(constant<T>(0)), -a, a);
 }
+/// The smaller number.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> min(const Dual<T, N>& a, const Dual<T, N>& b) {
   return detail::chosen(min(a.value, b.value), b.value < a.value, b, a);
 }
+/// The larger number.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> max(const Dual<T, N>& a, const Dual<T, N>& b) {
   return detail::chosen(max(a.value, b.value), a.value < b.value, b, a);
 }
+/// a b + c.
 template <class T, int N>
 PROPWASH_FN Dual<T, N> fma(const Dual<T, N>& a, const Dual<T, N>& b, const Dual<T, N>& c) {
   return Dual<T, N>::with(fma(a.value, b.value, c.value), [&](int i) PROPWASH_LAMBDA {
     return a.partials[i] * b.value + (a.value * b.partials[i] + c.partials[i]);
   });
 }
+/// Sine of an angle [rad].
 template <class T, int N>
 PROPWASH_FN Dual<T, N> sin(const Dual<T, N>& a) {
   return detail::chained(a, sin(a.value), cos(a.value));
 }
+/// Cosine of an angle [rad].
 template <class T, int N>
 PROPWASH_FN Dual<T, N> cos(const Dual<T, N>& a) {
   return detail::chained(a, cos(a.value), T(-sin(a.value)));

@@ -1,11 +1,11 @@
 #pragma once
 /// @file
-/// From and to Eigen, the language of linear algebra at the boundary.
+/// Conversion to and from Eigen types.
 ///
 /// `map(v)` views a Vec3, Mat3 or SmallArray as an Eigen matrix without a copy; `to_eigen` and
-/// `from_eigen` copy. A quaternion is stored scalar first here and scalar last in Eigen: it is
-/// converted, never mapped; a file that converts one includes <Eigen/Geometry>, which costs as much
-/// to compile as a fifth of Eigen/Dense and which nothing else here needs.
+/// `from_eigen` copy. A quaternion is scalar first here and scalar last in Eigen, so it is always
+/// copied. To convert quaternions, include <Eigen/Geometry> as well; this header leaves it out to
+/// save compile time.
 
 #include <Eigen/Core>
 #include <type_traits>
@@ -24,13 +24,13 @@ template <class T, int N>
 using EigenVector = Eigen::Matrix<T, N == Dynamic ? Eigen::Dynamic : N, 1>;
 }  // namespace detail
 
-// the maps below rely on it: no padding, components in order
+// required by the maps below: no padding, components in order
 static_assert(sizeof(Vec3<double>) == 3 * sizeof(double) &&
               std::is_standard_layout_v<Vec3<double>>);
 static_assert(sizeof(Mat3<double>) == 9 * sizeof(double) &&
               std::is_standard_layout_v<Mat3<double>>);
 
-/// Views the vector's own memory; valid as long as the vector.
+/// A view of the vector's memory, valid for the lifetime of the vector.
 template <class T>
 Eigen::Map<Eigen::Matrix<T, 3, 1>> map(Vec3<T>& v) {
   return Eigen::Map<Eigen::Matrix<T, 3, 1>>(&v.x);
@@ -56,6 +56,7 @@ Eigen::Map<const detail::EigenVector<T, N>> map(const SmallArray<T, N>& a) {
   return Eigen::Map<const detail::EigenVector<T, N>>(a.values, a.size());
 }
 
+/// Copies into an Eigen type.
 template <class T>
 Eigen::Matrix<T, 3, 1> to_eigen(const Vec3<T>& v) {
   return map(v);
@@ -73,7 +74,7 @@ detail::EigenVector<T, N> to_eigen(const SmallArray<T, N>& a) {
   return map(a);
 }
 
-/// From any Eigen expression of three components (Vec3) or of 3 x 3 (Mat3).
+/// Converts an Eigen expression of three components to Vec3, or one of 3 x 3 to Mat3.
 template <class Derived>
 auto from_eigen(const Eigen::MatrixBase<Derived>& m) {
   using T = typename Derived::Scalar;
@@ -82,7 +83,7 @@ auto from_eigen(const Eigen::MatrixBase<Derived>& m) {
     map(r) = m;
     return r;
   } else {
-    static_assert(Derived::SizeAtCompileTime == 3, "a vector of 3 or a matrix of 3 x 3");
+    static_assert(Derived::SizeAtCompileTime == 3, "expected 3 components or a 3 x 3 matrix");
     Vec3<T> r;
     map(r) = m;
     return r;

@@ -1,9 +1,10 @@
 #pragma once
 /// @file
-/// Roll, pitch and yaw, and their rates: q_WB = R_z(yaw) R_y(pitch) R_x(roll).
+/// Euler angles (roll, pitch, yaw) and their rates: q_WB = R_z(yaw) R_y(pitch) R_x(roll).
 ///
 /// Diebel, "Representing Attitude: Euler Angles, Unit Quaternions, and Rotation Vectors" (Stanford,
-/// 2006), section 8.2, angles (1, 2, 3). Vectors of three hold roll, pitch and yaw in x, y and z.
+/// 2006), section 8.2, sequence (1, 2, 3). A Vec3 of angles, or of their derivatives, holds roll,
+/// pitch and yaw in x, y and z.
 
 #include "propwash/math/impl/angle.hpp"
 #include "propwash/math/quat.hpp"
@@ -14,12 +15,12 @@ namespace propwash {
 template <class T>
 struct EulerAngles {
   T roll{}, pitch{}, yaw{};    ///< rad; pitch in [-pi/2, pi/2]
-  T sin_roll{}, cos_roll{};    ///< -
-  T sin_pitch{}, cos_pitch{};  ///< -
-  T inverse_cos_pitch{};       ///< -, limited to 10: the rates are singular at 90 degrees
+  T sin_roll{}, cos_roll{};    ///< sine and cosine of roll
+  T sin_pitch{}, cos_pitch{};  ///< sine and cosine of pitch
+  T inverse_cos_pitch{};       ///< -, limited to 10: the Euler rates are singular at 90 degrees
 };
 
-/// The angles of an attitude q_WB of length one.
+/// The Euler angles of an attitude, a unit quaternion q_WB.
 template <class T>
 PROPWASH_FN EulerAngles<T> euler_angles(const Quat<T>& q) {
   const T one(constant<T>(1));
@@ -36,7 +37,7 @@ PROPWASH_FN EulerAngles<T> euler_angles(const Quat<T>& q) {
   return angles;
 }
 
-/// Body rates from the rates of the angles, body frame: W(angles) rates.
+/// Body rates [rad/s, body frame] from the Euler rates [rad/s]: W(angles) rates.
 template <class T>
 PROPWASH_FN Vec3<T> body_rates_of(const EulerAngles<T>& a, const Vec3<T>& rates) {
   const T level = rates.z * a.cos_pitch;
@@ -44,15 +45,16 @@ PROPWASH_FN Vec3<T> body_rates_of(const EulerAngles<T>& a, const Vec3<T>& rates)
           level * a.cos_roll - rates.y * a.sin_roll};
 }
 
-/// The rates of the angles from body rates: the inverse of body_rates_of.
+/// Euler rates [rad/s] from body rates [rad/s]: the inverse of body_rates_of.
 template <class T>
 PROPWASH_FN Vec3<T> euler_rates(const EulerAngles<T>& a, const Vec3<T>& rates_B) {
-  const T yaw = (rates_B.y * a.sin_roll + rates_B.z * a.cos_roll) * a.inverse_cos_pitch;
-  return {rates_B.x + yaw * a.sin_pitch, rates_B.y * a.cos_roll - rates_B.z * a.sin_roll, yaw};
+  const T yaw_rate = (rates_B.y * a.sin_roll + rates_B.z * a.cos_roll) * a.inverse_cos_pitch;
+  return {rates_B.x + yaw_rate * a.sin_pitch, rates_B.y * a.cos_roll - rates_B.z * a.sin_roll,
+          yaw_rate};
 }
 
-/// The angular acceleration that is left where the rates of the angles are constant: (dW/dt) rates.
-/// That of accelerations a of the angles is body_rates_of(angles, a) plus this.
+/// The angular acceleration [rad/s^2, body frame] at constant Euler rates [rad/s]: (dW/dt) rates.
+/// With Euler accelerations a, it is body_rates_of(angles, a) + euler_coupling(angles, rates).
 template <class T>
 PROPWASH_FN Vec3<T> euler_coupling(const EulerAngles<T>& a, const Vec3<T>& rates) {
   const T roll_pitch = rates.x * rates.y;

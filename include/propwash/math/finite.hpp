@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// Tests for infinity and NaN that read the bits of a number. Under -ffinite-math-only, a part of
-/// -ffast-math, a compiler may assume that there are none: it removes std::isfinite(x) and x != x,
-/// turns !(x > 0) into x <= 0, and takes a NaN as equal to any number.
+/// Tests for infinity and NaN that read the bits of a number, so that they also work under
+/// -ffinite-math-only (part of -ffast-math). That flag lets a compiler remove std::isfinite(x) and
+/// x != x, and replace !(x > 0) by x <= 0.
 
 #include <cstdint>
 #include <cstring>
@@ -21,7 +21,7 @@ namespace detail {
 template <class F>
 using WordOf = std::conditional_t<sizeof(F) == 4, std::uint32_t, std::uint64_t>;
 
-/// The bits of the exponent, all set in infinity and NaN; a greater magnitude is NaN.
+/// The exponent bits, all set in infinity and NaN. A larger magnitude than this pattern is NaN.
 template <class F>
 inline constexpr WordOf<F> exponent_bits =
     sizeof(F) == 4 ? WordOf<F>{0x7f800000u} : static_cast<WordOf<F>>(0x7ff0000000000000u);
@@ -33,7 +33,7 @@ PROPWASH_FN WordOf<F> plain_bits(const F& x) {
   std::memcpy(&bits, &x, sizeof bits);
   return bits;
 }
-/// The bits of x, hidden from compilers that recognise what is done with them.
+/// The bits of x, opaque to the optimiser: some compilers recognise bit tests for NaN.
 template <class F>
 PROPWASH_FN WordOf<F> bits_of(const F& x) {
   return opaque(plain_bits(x));
@@ -41,12 +41,13 @@ PROPWASH_FN WordOf<F> bits_of(const F& x) {
 
 }  // namespace detail
 
-/// Whether x is a number: neither infinite nor NaN.
+/// Whether x is neither infinite nor NaN.
 template <class F, class = IfFloatingPoint<F>>
 PROPWASH_FN bool is_finite(const F& x) {
   constexpr auto exponent = detail::exponent_bits<F>;
   return (detail::bits_of(x) & exponent) != exponent;
 }
+/// Whether x is not a number.
 template <class F, class = IfFloatingPoint<F>>
 PROPWASH_FN bool is_nan(const F& x) {
   return (detail::bits_of(x) << 1) > (detail::exponent_bits<F> << 1);
@@ -56,7 +57,8 @@ template <class F, class = IfFloatingPoint<F>>
 PROPWASH_FN bool is_within(const F& x, const F& low, const F& high) {
   return is_finite(x) && x >= low && x <= high;
 }
-/// Whether two numbers have the same bits: a NaN differs from every number.
+/// Whether two numbers have the same bits. Unlike ==, this is false for a NaN and a number under
+/// -ffinite-math-only too.
 template <class F, class = IfFloatingPoint<F>>
 PROPWASH_FN bool same_bits(const F& a, const F& b) {
   return detail::bits_of(a) == detail::bits_of(b);

@@ -1,14 +1,15 @@
 #pragma once
 /// @file
-/// What a traversal asks of lanes beyond the hooks of scalar.hpp: a branch on all of them.
+/// The number of lanes of a scalar type, and the type that array loops of the world use.
 
 #include "propwash/math/pack.hpp"
 
 namespace propwash {
 
+/// LanesOf<T>::count: the number of lanes, 1 for a plain number.
 template <class W>
 struct LanesOf {
-  static constexpr int count = 1;
+  static constexpr int count = 1;  ///< 1 for a plain number
 };
 
 #if PROPWASH_HAS_PACKS
@@ -17,7 +18,7 @@ struct LanesOf<Pack<T, N>> {
   static constexpr int count = N;
 };
 
-/// What arrays are worked through with: a register, or a number where there are no packs.
+/// The type in which arrays are processed: a native pack, or T where there are no packs.
 template <class T>
 using WorldLanes = NativePack<T>;
 

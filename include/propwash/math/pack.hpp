@@ -1,10 +1,11 @@
 #pragma once
 /// @file
-/// Several numbers in one SIMD register, with the hooks of scalar.hpp: the lane type of the fleet.
+/// SIMD packs: several numbers in one vector register, with the scalar hooks (scalar.hpp). The
+/// kernels of a fleet use them as the scalar type.
 ///
-/// A Pack is one register of the GCC and Clang vector extension; each operation is one instruction
-/// of whatever instruction set the translation unit is compiled for. Wider than a register it would
-/// go through memory, so NativePack takes exactly one.
+/// A Pack is a vector of the GCC and Clang vector extension; each operation is one instruction of
+/// the instruction set for which the translation unit is compiled. NativePack fills exactly one
+/// register: wider vectors would go through memory.
 
 #include <cstdint>
 #include <cstring>
@@ -13,8 +14,9 @@
 
 #include "propwash/math/scalar.hpp"
 
-/// 1 where the compiler has the vector extension.
-#if !defined(__CUDACC__) && (defined(__GNUC__) || defined(__clang__))
+/// 1 where the compiler has the vector extension; a fleet needs it.
+#if defined(PROPWASH_HAS_PACKS)
+#elif !defined(__CUDACC__) && (defined(__GNUC__) || defined(__clang__))
 #define PROPWASH_HAS_PACKS 1
 #else
 #define PROPWASH_HAS_PACKS 0
@@ -23,7 +25,7 @@
 #if PROPWASH_HAS_PACKS
 
 #if defined(__AVX__)
-#include <immintrin.h>  // three times the text of all that this header needs without AVX
+#include <immintrin.h>  // large, so only where AVX is used
 #elif defined(__SSE2__)
 #include <emmintrin.h>
 #elif defined(__aarch64__)
@@ -43,7 +45,7 @@ inline constexpr int register_bytes = 16;
 
 namespace detail {
 
-// the vector types stand in a trait: GCC 12 rejects the attribute inside the class that uses it
+// the vector types are in a trait: GCC 12 rejects the attribute inside the class that uses it
 template <class T, int N>
 struct VectorOf {
   static constexpr int bytes = static_cast<int>(sizeof(T)) * N;
@@ -53,13 +55,13 @@ struct VectorOf {
   typedef std::make_unsigned_t<Word> Words __attribute__((vector_size(bytes)));
 };
 
-/// The same register as another vector type of its size.
+/// Reinterprets a register as another vector type of the same size.
 template <class To, class From>
 PROPWASH_FN To as(From x) {
   return reinterpret_cast<To>(x);
 }
 
-/// Applies f lane by lane: for what has no instruction.
+/// Applies f lane by lane, for functions without a SIMD instruction.
 template <class V, int N, class F>
 PROPWASH_FN V each_lane(V x, F&& f) {
   V result = x;
@@ -67,7 +69,8 @@ PROPWASH_FN V each_lane(V x, F&& f) {
   return result;
 }
 
-// the masked forms, with all lanes in: GCC 12 warns of the other forms' undefined sources
+// maskz intrinsics with all lanes enabled: for the plain ones, GCC 12 warns of an uninitialised
+// source
 template <class T, int N, class V>
 PROPWASH_FN V vector_sqrt(V x) {
   [[maybe_unused]] constexpr int bytes = VectorOf<T, N>::bytes;
@@ -92,7 +95,7 @@ PROPWASH_FN V vector_sqrt(V x) {
   return each_lane<V, N>(x, [](T lane) PROPWASH_LAMBDA { return propwash::sqrt(lane); });
 }
 
-/// x < y ? x : y, the second where either is no number: what the x86 instruction does.
+/// x < y ? x : y; y if either is NaN, as the x86 instruction.
 template <class T, int N, class V>
 PROPWASH_FN V vector_min(V x, V y) {
   [[maybe_unused]] constexpr int bytes = VectorOf<T, N>::bytes;
@@ -114,7 +117,7 @@ PROPWASH_FN V vector_min(V x, V y) {
   return x < y ? x : y;
 }
 
-/// x > y ? x : y, the second where either is no number.
+/// x > y ? x : y; y if either is NaN.
 template <class T, int N, class V>
 PROPWASH_FN V vector_max(V x, V y) {
   [[maybe_unused]] constexpr int bytes = VectorOf<T, N>::bytes;
@@ -136,7 +139,7 @@ PROPWASH_FN V vector_max(V x, V y) {
   return x > y ? x : y;
 }
 
-/// Whether any bit is set, by one instruction where there is one.
+/// Whether any bit is set.
 template <class T, int N, class Bits>
 PROPWASH_FN bool vector_any(Bits bits) {
   [[maybe_unused]] constexpr int bytes = VectorOf<T, N>::bytes;
@@ -162,8 +165,8 @@ PROPWASH_FN bool vector_any(Bits bits) {
 /// One truth value per lane.
 template <class T, int N>
 struct PackMask {
-  using Bits = typename detail::VectorOf<T, N>::Bits;
-  Bits bits;  ///< each lane all ones or all zeros
+  using Bits = typename detail::VectorOf<T, N>::Bits;  ///< register of integers as wide as T
+  Bits bits;  ///< all ones (true) or all zeros (false) in each lane
 
   PROPWASH_FN bool operator[](int lane) const { return bits[lane] != 0; }
   PROPWASH_FN friend PackMask operator|(const PackMask& a, const PackMask& b) {
@@ -177,11 +180,11 @@ struct PackMask {
 /// N numbers of type T, float or double, one in each lane.
 template <class T, int N>
 struct Pack {
-  using Vector = typename detail::VectorOf<T, N>::Value;
-  using Bits = typename detail::VectorOf<T, N>::Bits;
-  static constexpr int lanes = N;
+  using Vector = typename detail::VectorOf<T, N>::Value;  ///< register type of the compiler
+  using Bits = typename detail::VectorOf<T, N>::Bits;     ///< register of integers as wide as T
+  static constexpr int lanes = N;                         ///< numbers in the register
 
-  Vector v;
+  Vector v;  ///< the register
 
   Pack() = default;
   PROPWASH_FN Pack(const Pack& b) : v(b.v) {}
@@ -193,11 +196,13 @@ struct Pack {
   /// The same number in every lane.
   PROPWASH_FN explicit Pack(T x) : v(x - Vector{}) {}
 
+  /// N consecutive numbers; the address needs no alignment.
   PROPWASH_FN static Pack load(const T* from) {
     Pack x;
     std::memcpy(&x.v, from, sizeof x.v);
     return x;
   }
+  /// Writes N consecutive numbers; the address needs no alignment.
   PROPWASH_FN void store(T* to) const { std::memcpy(to, &v, sizeof v); }
   PROPWASH_FN T operator[](int lane) const { return v[lane]; }
 
@@ -224,7 +229,7 @@ struct ScalarTraits<Pack<T, N>> {
   using value_type = T;
 };
 
-/// As many lanes as one register of this translation unit has.
+/// A pack that fills one register of the instruction set of this translation unit.
 template <class T>
 using NativePack = Pack<T, register_bytes / static_cast<int>(sizeof(T))>;
 
@@ -233,7 +238,7 @@ PROPWASH_FN Pack<T, N> select(const PackMask<T, N>& mask, const Pack<T, N>& if_t
                               const Pack<T, N>& if_false) {
   return mask.bits ? if_true.v : if_false.v;
 }
-/// Whether the mask holds in any lane. With `any` of scalar.hpp for what branches on all lanes.
+/// Whether the mask is true in any lane; overloads `any` of scalar.hpp.
 template <class T, int N>
 PROPWASH_FN bool any(const PackMask<T, N>& mask) {
   return detail::vector_any<T, N>(mask.bits);
@@ -249,7 +254,7 @@ PROPWASH_FN Pack<T, N> abs(const Pack<T, N>& x) {
   constexpr Word all_but_sign = std::numeric_limits<Word>::max();
   return detail::as<typename Pack_::Vector>(detail::as<typename Pack_::Bits>(x.v) & all_but_sign);
 }
-// the order of operands lets a NaN in `a` pass, as the scalar hooks do
+// operands in this order: a NaN in `a` is returned, as by the scalar hooks
 template <class T, int N>
 PROPWASH_FN Pack<T, N> min(const Pack<T, N>& a, const Pack<T, N>& b) {
   return detail::vector_min<T, N>(b.v, a.v);

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Numbers that rotors have in common, or that each rotor has for itself.
+/// Parameters with one value for all rotors or one value per rotor.
 
 #include <initializer_list>
 
@@ -8,14 +8,14 @@
 
 namespace propwash {
 
-/// A parameter that is one number for all rotors, or one number for each rotor, in the vehicle's
-/// order of rotors: `motor.speed_max = 2200.0;` or `motor.speed_max = {2200.0, 2150.0, …};`.
+/// A parameter with one value for all rotors, `motor.speed_max = 2200.0;`, or one value per rotor
+/// in the vehicle's rotor order, `motor.speed_max = {2200.0, 2150.0, …};`.
 template <class P>
 struct PerRotor {
-  P values[max_size]{};
-  std::int64_t count = 1;  ///< 1, or the number of rotors; 0, which is invalid, of a longer list
+  P values[max_size]{};    ///< the first `count` are used
+  std::int64_t count = 1;  ///< 1 or the number of rotors; 0 (invalid) after a list that is too long
 
-  PROPWASH_FN PerRotor(const P& all = P{}) : values{all} {}  // implicit: a plain number is one
+  PROPWASH_FN PerRotor(const P& all = P{}) : values{all} {}  // implicit: from a plain number
   PerRotor(std::initializer_list<P> each)
       : count(each.size() <= std::size_t{max_size} ? static_cast<std::int64_t>(each.size()) : 0) {
     if (count == 0) return;
@@ -31,7 +31,7 @@ struct PerRotor {
   PROPWASH_FN const P* begin() const { return values; }
   PROPWASH_FN const P* end() const { return values + count; }
 
-  /// Whether all rotors have the same number.
+  /// Whether all rotors have the same value.
   bool is_uniform() const {
     for (const P& value : *this) {
       if (value != values[0]) return false;
@@ -40,20 +40,22 @@ struct PerRotor {
   }
 };
 
+/// The smallest number of any rotor.
 template <class P>
 P min_of(const PerRotor<P>& numbers) {
-  P least = numbers[0];
-  for (const P& value : numbers) least = min(least, value);
-  return least;
+  P smallest = numbers[0];
+  for (const P& value : numbers) smallest = min(smallest, value);
+  return smallest;
 }
+/// The largest number of any rotor.
 template <class P>
 P max_of(const PerRotor<P>& numbers) {
-  P greatest = numbers[0];
-  for (const P& value : numbers) greatest = max(greatest, value);
-  return greatest;
+  P largest = numbers[0];
+  for (const P& value : numbers) largest = max(largest, value);
+  return largest;
 }
 
-/// Each rotor's number, limited to its own range.
+/// Limits each rotor's value to that rotor's range.
 template <class P>
 PerRotor<P> clamp(const PerRotor<P>& numbers, const PerRotor<P>& low, const PerRotor<P>& high) {
   PerRotor<P> result;
@@ -66,18 +68,18 @@ PerRotor<P> clamp(const PerRotor<P>& numbers, const PerRotor<P>& low, const PerR
   return result;
 }
 
-/// What all rotors have in common, with the interface of a SmallArray of N: one register, or one
-/// constant in memory, instead of N.
+/// One value shared by all rotors, with the interface of a SmallArray of N elements.
 template <class X, int N = Dynamic>
 struct AllRotors {
-  X value{};
+  X value{};  ///< the value of every rotor
 
+  /// Does nothing: all sizes are the same.
   PROPWASH_FN void resize(int) {}
   PROPWASH_FN X& operator[](int) { return value; }
   PROPWASH_FN const X& operator[](int) const { return value; }
 };
 
-/// Each rotor's number, limited to its own range.
+/// Limits each rotor's value to that rotor's range.
 template <class T, int N, class Limits>
 PROPWASH_FN SmallArray<T, N> clamp(const SmallArray<T, N>& numbers, const Limits& low,
                                    const Limits& high) {

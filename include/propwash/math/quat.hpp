@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// Quaternions: Hamilton product, scalar first (w, x, y, z), right-handed. A unit quaternion q_AB
-/// turns the components of a vector from frame B into frame A: v_A = q_AB o v_B o q_AB*.
+/// transforms a vector from frame B to frame A: v_A = q_AB o v_B o q_AB*.
 
 #include "propwash/math/mat3.hpp"
 #include "propwash/math/structured.hpp"
@@ -9,19 +9,22 @@
 
 namespace propwash {
 
+/// A quaternion w + x i + y j + z k.
 template <class T>
 struct Quat {
-  using Scalar = T;
-  T w{}, x{}, y{}, z{};
+  using Scalar = T;      ///< type of a component
+  T w{}, x{}, y{}, z{};  ///< scalar part w, vector part (x, y, z)
 
+  /// No rotation.
   PROPWASH_FN static Quat identity() {
-    const T o(constant<T>(0));
-    return {T(constant<T>(1)), o, o, o};
+    const T zero(constant<T>(0));
+    return {T(constant<T>(1)), zero, zero, zero};
   }
 };
 template <class T>
 Quat(T, T, T, T) -> Quat<T>;
 
+/// A quaternion from its components.
 template <class T>
 PROPWASH_FN Quat<T> make_quat(const T& w, const T& x, const T& y, const T& z) {
   return Quat<T>{w, x, y, z};
@@ -49,20 +52,23 @@ PROPWASH_FN auto operator*(const Quat<A>& q, const Vec3<B>& v) {
                    q.w * v.y + q.z * v.x - q.x * v.z, q.w * v.z + q.x * v.y - q.y * v.x);
 }
 
+/// The conjugate: the inverse of a unit quaternion.
 template <class T>
 PROPWASH_FN Quat<T> conjugate(const Quat<T>& q) {
   return {q.w, -q.x, -q.y, -q.z};
 }
+/// The squared Euclidean norm.
 template <class T>
 PROPWASH_FN T squared_norm(const Quat<T>& q) {
   return q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;
 }
+/// The unit quaternion along q, which must not be zero.
 template <class T>
 PROPWASH_FN Quat<T> normalized(const Quat<T>& q) {
   return q * (T(constant<T>(1)) / sqrt(squared_norm(q)));
 }
 
-/// q o v o q*: a vector of frame B in frame A, for a unit quaternion q_AB.
+/// q o v o q*: transforms v from frame B to frame A, for a unit quaternion q_AB.
 template <class A, class B>
 PROPWASH_FN auto rotate(const Quat<A>& q, const Vec3<B>& v) {
   const auto axis = make_vec3(q.x, q.y, q.z);
@@ -75,7 +81,7 @@ PROPWASH_FN auto rotate(const Quat<A>& q, const AlongZ<B>& v) {
   return make_vec3((q.x * q.z + q.w * q.y) * twice, (q.y * q.z - q.w * q.x) * twice,
                    v.z - (q.x * q.x + q.y * q.y) * twice);
 }
-/// q* o v o q: a vector of frame A in frame B, for a unit quaternion q_AB.
+/// q* o v o q: transforms v from frame A to frame B, for a unit quaternion q_AB.
 template <class A, class B>
 PROPWASH_FN auto rotate_inverse(const Quat<A>& q, const Vec3<B>& v) {
   return rotate(conjugate(q), v);
@@ -93,7 +99,7 @@ PROPWASH_FN Mat3<T> to_matrix(const Quat<T>& q) {
            one - two * (q.x * q.x + q.y * q.y)}};
 }
 
-/// The unit quaternion of a turn by `angle` [rad] about the unit vector `axis`.
+/// The unit quaternion of a rotation by `angle` [rad] about the unit vector `axis`.
 template <class T>
 PROPWASH_FN Quat<T> from_axis_angle(const Vec3<T>& axis, const T& angle) {
   const T half = angle * constant<T>(0.5);
@@ -101,7 +107,7 @@ PROPWASH_FN Quat<T> from_axis_angle(const Vec3<T>& axis, const T& angle) {
   return {cos(half), axis.x * s, axis.y * s, axis.z * s};
 }
 
-/// The same numbers as another scalar type.
+/// Converts to another scalar type: `cast<float>(q)`.
 template <class U, class T>
 PROPWASH_FN Quat<U> cast(const Quat<T>& q) {
   return {U(q.w), U(q.x), U(q.y), U(q.z)};

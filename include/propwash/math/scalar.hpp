@@ -1,19 +1,19 @@
 #pragma once
 /// @file
-/// The hooks through which the models reach mathematics.
+/// The scalar hooks: the only operations that the models use on numbers.
 ///
-/// Every model is a template over a scalar type T. T may be `float`, `double`, or any type that can
-/// be copied, made from its plain type (`T(value_type)`) and zero (`T{}`), and that provides, found
-/// by argument-dependent lookup in its own namespace:
+/// Every model is a template over a scalar type T. T may be `float`, `double`, or any copyable type
+/// that is constructible from its plain type (`T(value_type)`), is zero by default (`T{}`), and
+/// provides, found by argument-dependent lookup in its own namespace:
 ///
-///     T + T, T - T, T * T, T / T, -T, and the same mixed with value_type on either side
+///     T + T, T - T, T * T, T / T, -T; the binary ones also with a value_type on either side
 ///     T < T, T > T             -> a mask (bool, or one truth value per lane)
 ///     select(mask, T, T)       -> T, lane by lane, without a branch
 ///     sqrt abs min max fma sin cos round
 ///
-/// and a specialisation of ScalarTraits that names its value_type, the plain floating-point type of
-/// its constants. A SIMD pack and a dual number fit; nothing else of T is used in math/, model/,
-/// integrate/ and control/.
+/// and a specialisation of ScalarTraits that names value_type, the plain floating-point type of its
+/// constants. SIMD packs (pack.hpp) and dual numbers (dual.hpp) are such types. The functions of
+/// math/, model/, integrate/ and control/ use nothing else of T.
 
 #include <cmath>
 #include <type_traits>
@@ -31,25 +31,27 @@ template <class T>
 struct ScalarTraits {
   static_assert(std::is_floating_point_v<T>,
                 "specialise propwash::ScalarTraits for this scalar type");
-  using value_type = T;
+  using value_type = T;  ///< the plain floating-point type
 };
 
+/// The plain floating-point type behind a scalar type.
 template <class T>
 using value_type_t = typename ScalarTraits<T>::value_type;
 
-/// A constant for use beside values of type T, in T's plain type: `constant<T>(0.5) * x`.
+/// A constant in the plain type of T: `constant<T>(0.5) * x`.
 template <class T>
 PROPWASH_FN constexpr value_type_t<T> constant(double value) {
   return static_cast<value_type_t<T>>(value);
 }
 
+/// F where F is float or double; otherwise an overload does not take part.
 template <class F>
 using IfFloatingPoint = std::enable_if_t<std::is_floating_point_v<F>, F>;
 
 template <class F>
 PROPWASH_FN IfFloatingPoint<F> sqrt(F x) {
 #if defined(__SSE2__) && !defined(__CUDACC__)
-  // one instruction, whatever the consumer's flags: std::sqrt may branch to set errno
+  // one instruction under any compiler flags; std::sqrt may branch to set errno
   if constexpr (std::is_same_v<F, float>) {
     return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
   } else if constexpr (std::is_same_v<F, double>) {
@@ -86,7 +88,7 @@ template <class F>
 PROPWASH_FN IfFloatingPoint<F> cos(F x) {
   return std::cos(x);
 }
-/// To the nearest integer, halves to even (the mode in which vector units round).
+/// Rounds to the nearest integer, halves to even, as SIMD instructions do.
 template <class F>
 PROPWASH_FN IfFloatingPoint<F> round(F x) {
   return std::nearbyint(x);
@@ -96,16 +98,16 @@ PROPWASH_FN IfFloatingPoint<F> select(bool mask, F if_true, F if_false) {
   return mask ? if_true : if_false;
 }
 
-/// Whether a mask holds in any lane: for the few loops outside the models that end by it.
+/// Whether a mask is true in any lane. For loops outside the models that stop on such a condition.
 PROPWASH_FN bool any(bool mask) { return mask; }
 
-/// x limited to [low, high]. A NaN passes through.
+/// x limited to [low, high]; NaN stays NaN.
 template <class T, class P>
 PROPWASH_FN T clamp(const T& x, const P& low, const P& high) {
   return max(min(x, T(high)), T(low));
 }
 
-/// The square that keeps its sign, x |x|: thrust against rotor speed.
+/// x |x|, the square with the sign of x: rotor thrust is proportional to it.
 template <class T>
 PROPWASH_FN T signed_square(const T& x) {
   return x * abs(x);

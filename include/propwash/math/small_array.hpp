@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// A short array of scalars that lives in its owner: one value per rotor.
+/// Arrays of at most 12 elements, stored in place: one element per rotor.
 
 #include <cassert>
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace propwash {
 
-/// The size that is known only at run time.
+/// Template argument of an array whose size is known only at run time.
 inline constexpr int Dynamic = -1;
 
-/// The most elements that an array of Dynamic size holds.
+/// The capacity of an array of Dynamic size.
 inline constexpr int max_size = 12;
 
 namespace detail {
@@ -25,8 +25,8 @@ PROPWASH_FN void each_index(std::integer_sequence<int, I...>, F&& f) {
 }
 }  // namespace detail
 
-/// Calls f(i) for i = From … size - 1. With N known there is no loop for the compiler to keep: a
-/// loop that is unrolled late leaves the arrays in memory, at twice the cost of a whole step.
+/// Calls f(i) for i = From … size - 1. For a fixed N the calls are unrolled here: if the compiler
+/// unrolls a loop in a late pass, arrays stay in memory and a step takes twice as long.
 template <int N, int From = 0, class F>
 PROPWASH_FN void for_each_index([[maybe_unused]] int size, F&& f) {
   if constexpr (N == Dynamic) {
@@ -36,13 +36,13 @@ PROPWASH_FN void for_each_index([[maybe_unused]] int size, F&& f) {
   }
 }
 
-/// N scalars, N known at compile time: an aggregate, `SmallArray<double, 4>{a, b, c, d}`.
+/// N elements, N known at compile time; an aggregate: `SmallArray<double, 4>{a, b, c, d}`.
 template <class T, int N = Dynamic>
 struct SmallArray {
   static_assert(N > 0 && N <= max_size, "1 to 12 elements, or propwash::Dynamic");
-  T values[std::size_t{N}];
+  T values[std::size_t{N}];  ///< the elements
 
-  static constexpr int capacity = N;
+  static constexpr int capacity = N;  ///< the largest size
   /// All elements equal to `value`. `size` must be N.
   static SmallArray filled([[maybe_unused]] int size, const T& value) {
     assert(size == N);
@@ -50,6 +50,7 @@ struct SmallArray {
     for (T& v : a.values) v = value;
     return a;
   }
+  /// Number of elements.
   PROPWASH_FN static constexpr int size() { return N; }
   PROPWASH_FN void resize([[maybe_unused]] int size) { assert(size == N); }
 
@@ -61,11 +62,11 @@ struct SmallArray {
   PROPWASH_FN const T* end() const { return values + N; }
 };
 
-/// Up to max_size scalars, their number known at run time. Copies no heap memory.
+/// Up to max_size elements, their number known at run time.
 template <class T>
 struct SmallArray<T, Dynamic> {
   T values[max_size];
-  std::int64_t count;  // as wide as a double: no padding whose bytes would be anything
+  std::int64_t count;  ///< size; 64 bits, so that there is no padding
 
   static constexpr int capacity = max_size;
   PROPWASH_FN SmallArray() : values{}, count(0) {}
@@ -83,7 +84,7 @@ struct SmallArray<T, Dynamic> {
     return a;
   }
   PROPWASH_FN int size() const { return static_cast<int>(count); }
-  /// Sets the number of elements, at most max_size; those beyond are forgotten.
+  /// Sets the number of elements, at most max_size.
   PROPWASH_FN void resize(int size) {
     assert(size <= max_size);
     count = size;
@@ -97,7 +98,7 @@ struct SmallArray<T, Dynamic> {
   PROPWASH_FN const T* end() const { return values + count; }
 };
 
-/// Applies f to each element: an array of the same size.
+/// Applies f to each element; returns an array of the same size.
 template <class T, int N, class F>
 PROPWASH_FN auto map(const SmallArray<T, N>& a, F&& f) {
   SmallArray<decltype(f(a[0])), N> result;
@@ -106,7 +107,7 @@ PROPWASH_FN auto map(const SmallArray<T, N>& a, F&& f) {
   return result;
 }
 
-/// Applies f to each pair of elements of two arrays of the same size.
+/// Applies f to corresponding elements of two arrays of the same size.
 template <class A, class B, int N, class F>
 PROPWASH_FN auto map(const SmallArray<A, N>& a, const SmallArray<B, N>& b, F&& f) {
   SmallArray<decltype(f(a[0], b[0])), N> result;

@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// Matrices and vectors whose zeros are known to the type.
+/// Matrices and vectors with a structure of zeros that is part of their type.
 ///
-/// A quadcopter in X configuration has a diagonal inertia and rotors that all push along body z.
-/// The equations are written once; where a vehicle's matrices have that structure, the model is
-/// instantiated with the types of this file and the compiler drops the products with zero.
+/// A typical quadcopter has a diagonal inertia and rotor thrusts along body z. The equations of
+/// motion are written once; for such a vehicle they are instantiated with these types, whose
+/// operators omit the products with zero.
 
 #include "propwash/math/mat3.hpp"
 #include "propwash/math/vec3.hpp"
@@ -14,8 +14,8 @@ namespace propwash {
 /// A diagonal matrix.
 template <class T>
 struct Diag3 {
-  using Scalar = T;
-  T x{}, y{}, z{};
+  using Scalar = T;  ///< type of an element
+  T x{}, y{}, z{};   ///< the diagonal
 };
 
 template <class A, class B>
@@ -28,7 +28,7 @@ PROPWASH_FN Diag3<T> inverse(const Diag3<T>& m) {
   return {one / m.x, one / m.y, one / m.z};
 }
 
-/// The zero vector, without storage: adding it is no operation.
+/// The zero vector, without storage; adding it costs nothing.
 struct Zero3 {};
 
 template <class T>
@@ -51,8 +51,8 @@ PROPWASH_FN Zero3 operator*(Zero3, const S&) {
 /// A vector along the z axis.
 template <class T>
 struct AlongZ {
-  using Scalar = T;
-  T z{};
+  using Scalar = T;  ///< type of the component
+  T z{};             ///< the component along z
 
   PROPWASH_FN AlongZ& operator+=(const AlongZ& b) {
     z = z + b.z;
@@ -87,7 +87,7 @@ PROPWASH_FN AlongZ<T> operator-(const AlongZ<T>& a) {
   return {-a.z};
 }
 
-/// The number one, without storage: multiplying by it is no operation.
+/// The number one, without storage; multiplying by it costs nothing.
 struct One {};
 
 template <class T>

@@ -1,15 +1,16 @@
 #pragma once
 /// @file
-/// Three components, and the algebra of vectors that the equations need.
+/// Three-component vectors and their algebra.
 
 #include "propwash/math/scalar.hpp"
 
 namespace propwash {
 
+/// A vector of three components.
 template <class T>
 struct Vec3 {
-  using Scalar = T;
-  T x{}, y{}, z{};
+  using Scalar = T;  ///< type of a component
+  T x{}, y{}, z{};   ///< the components
 
   PROPWASH_FN T& operator[](int i) { return i == 0 ? x : (i == 1 ? y : z); }
   PROPWASH_FN const T& operator[](int i) const { return i == 0 ? x : (i == 1 ? y : z); }
@@ -30,12 +31,13 @@ struct Vec3 {
 template <class T>
 Vec3(T, T, T) -> Vec3<T>;
 
+/// A vector from its components.
 template <class T>
 PROPWASH_FN Vec3<T> make_vec3(const T& x, const T& y, const T& z) {
   return Vec3<T>{x, y, z};
 }
 
-/// Three of the numbers z[0], z[1], …, from z[first] on.
+/// The vector (z[first], z[first + 1], z[first + 2]).
 template <class T, class Numbers>
 PROPWASH_FN Vec3<T> triple(const Numbers& z, int first) {
   return {T(z[first]), T(z[first + 1]), T(z[first + 2])};
@@ -58,15 +60,17 @@ PROPWASH_FN auto operator*(const Vec3<T>& a, const S& s) {
   return make_vec3(a.x * s, a.y * s, a.z * s);
 }
 
+/// The scalar product.
 template <class A, class B>
 PROPWASH_FN auto dot(const Vec3<A>& a, const Vec3<B>& b) {
   return a.x * b.x + a.y * b.y + a.z * b.z;
 }
+/// The vector product a x b.
 template <class A, class B>
 PROPWASH_FN auto cross(const Vec3<A>& a, const Vec3<B>& b) {
   return make_vec3(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
 }
-/// The product component by component.
+/// The component-wise product.
 template <class A, class B>
 PROPWASH_FN auto cwise_product(const Vec3<A>& a, const Vec3<B>& b) {
   return make_vec3(a.x * b.x, a.y * b.y, a.z * b.z);
@@ -75,6 +79,7 @@ template <class T>
 PROPWASH_FN T squared_norm(const Vec3<T>& a) {
   return dot(a, a);
 }
+/// The Euclidean norm.
 template <class T>
 PROPWASH_FN T norm(const Vec3<T>& a) {
   return sqrt(squared_norm(a));
@@ -86,7 +91,7 @@ PROPWASH_FN auto map(const Vec3<T>& a, F&& f) {
   return make_vec3(f(a.x), f(a.y), f(a.z));
 }
 
-/// The same numbers as another scalar type: `cast<float>(v)`.
+/// Converts to another scalar type: `cast<float>(v)`.
 template <class U, class T>
 PROPWASH_FN Vec3<U> cast(const Vec3<T>& a) {
   return {U(a.x), U(a.y), U(a.z)};

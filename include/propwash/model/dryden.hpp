@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Dryden turbulence at low altitude: three components of gust, each coloured noise, for a vehicle
-/// by itself.
+/// Dryden turbulence at low altitude: three gust components of coloured noise, independent for each
+/// vehicle.
 ///
 /// MIL-F-8785C, "Flying qualities of piloted airplanes" (1980), 3.7, Dryden form, below 1000 ft;
 /// see docs/model/dryden.md. Wind axes: x along the mean wind, horizontal; y to its left; z up.
@@ -12,18 +12,18 @@
 
 namespace propwash {
 
-/// What is said of the air.
+/// The conditions of the air.
 template <class P>
 struct DrydenParameters {
   P wind_speed_6m{};  ///< m/s, W_20: mean wind 20 ft (6 m) above ground; 0: no turbulence
   P altitude{};       ///< m, h above ground, limited to 3.048 to 304.8 (10 to 1000 ft)
-  P airspeed{};       ///< m/s, V > 0: at which the frozen gusts pass; in hover the mean wind's
+  P airspeed{};       ///< m/s, V > 0: speed relative to the frozen gusts; in hover, the mean wind
 };
 
-/// m, h limited to the range of the specification's law.
+/// h [m] limited to the range of the specification.
 inline double dryden_altitude(double altitude) { return clamp(altitude, 3.048, 304.8); }
 
-/// 0.177 + 0.000823 h, h in feet: 1 at 1000 ft, where the gusts are the same in all directions.
+/// 0.177 + 0.000823 h, h in feet; 1 at 1000 ft, where the turbulence is isotropic.
 inline double dryden_isotropy(double altitude) {
   constexpr double foot = 0.3048;
   return 0.177 + 0.000823 * (dryden_altitude(altitude) / foot);
@@ -32,7 +32,8 @@ inline double dryden_isotropy(double altitude) {
 /// m/s, sigma_w = 0.1 W_20: standard deviation of the vertical component.
 inline double dryden_vertical_deviation(double wind_speed_6m) { return 0.1 * wind_speed_6m; }
 
-/// m/s, sigma_u = sigma_v = sigma_w / (0.177 + 0.000823 h)^0.4: of each horizontal component.
+/// m/s, sigma_u = sigma_v = sigma_w / (0.177 + 0.000823 h)^0.4: standard deviation of each
+/// horizontal component.
 inline double dryden_horizontal_deviation(double wind_speed_6m, double altitude) {
   return dryden_vertical_deviation(wind_speed_6m) / std::pow(dryden_isotropy(altitude), 0.4);
 }
@@ -40,61 +41,61 @@ inline double dryden_horizontal_deviation(double wind_speed_6m, double altitude)
 /// m, L_w = h: length scale of the vertical component.
 inline double dryden_vertical_length(double altitude) { return dryden_altitude(altitude); }
 
-/// m, L_u = L_v = h / (0.177 + 0.000823 h)^1.2: of the horizontal components.
+/// m, L_u = L_v = h / (0.177 + 0.000823 h)^1.2: length scale of the horizontal components.
 inline double dryden_horizontal_length(double altitude) {
   return dryden_altitude(altitude) / std::pow(dryden_isotropy(altitude), 1.2);
 }
 
-/// One step of H_u = sigma sqrt(2 L / (pi V)) / (1 + L/V s). The state has the variance 1.
+/// One step of H_u = sigma sqrt(2 L / (pi V)) / (1 + L/V s). The state has variance 1.
 template <class P>
 struct LongitudinalGust {
-  P decay{};  ///< 1 - exp(-V dt / L): a small number by itself, which in a float 1 would swallow
-  P noise{};  ///< of the step's normal
+  P decay{};  ///< 1 - exp(-V dt / L); exp(-V dt / L) itself would be rounded to 1 in float
+  P noise{};  ///< factor on the normal of the step
   P gain{};   ///< m/s, sigma
 };
 
 /// One step of H_v, H_w = sigma sqrt(L / (pi V)) (1 + sqrt(3) L/V s) / (1 + L/V s)^2. The two
-/// numbers of its state are independent at any one time, of variance 1 each.
+/// components of its state have variance 1 and are uncorrelated at equal times.
 template <class P>
 struct TransverseGust {
   P decay{};         ///< 1 - exp(-V dt / L)
-  P coupling{};      ///< 2 V dt / L exp(-V dt / L): of the first number into the second
-  P noise_first{};   ///< of the first normal into the first number
-  P noise_shared{};  ///< of the first normal into the second number
-  P noise_second{};  ///< of the second normal into the second number
+  P coupling{};      ///< 2 V dt / L exp(-V dt / L): from the first component to the second
+  P noise_first{};   ///< from the first normal to the first component
+  P noise_shared{};  ///< from the first normal to the second component
+  P noise_second{};  ///< from the second normal to the second component
   P gain_first{};    ///< m/s, sigma cos 15 deg
   P gain_second{};   ///< m/s, sigma sin 15 deg
 };
 
-/// The gusts for one step size: numbers of type P, one after the other.
+/// The filters of the three components for one step size. Contains only numbers of type P.
 template <class P>
 struct DrydenFilter {
-  LongitudinalGust<P> longitudinal{};
-  TransverseGust<P> lateral{};
-  TransverseGust<P> vertical{};
+  LongitudinalGust<P> longitudinal{};  ///< along the wind
+  TransverseGust<P> lateral{};         ///< horizontal, across the wind
+  TransverseGust<P> vertical{};        ///< along world z
 };
 
-/// Standard normals in stationary turbulence, coloured in time: no unit.
+/// State of the filters, dimensionless: unit variance in stationary turbulence, correlated in time.
 template <class T>
 struct TurbulenceState {
-  T longitudinal{};
-  T lateral[2]{};
-  T vertical[2]{};
+  T longitudinal{};  ///< normalised gust along the wind
+  T lateral[2]{};    ///< filter state of the horizontal gust across the wind
+  T vertical[2]{};   ///< filter state of the vertical gust
 };
 
 namespace detail {
 
-/// sinh(x) - x for x in [0, 1], by its series: the two are nearly equal.
-inline double sinh_less_x(double x) {
+/// sinh(x) - x for x in [0, 1], by its series: a difference would lose digits.
+inline double sinh_minus_x(double x) {
   double tail = 1.0;
   for (int n = 19; n >= 5; n -= 2) tail = 1.0 + x * x / (n * (n - 1)) * tail;
   return x * x * x / 6.0 * tail;
 }
 
-/// (1 - exp(-2x))^2 - 4 x^2 exp(-2x): the determinant of the covariance that a step adds, (4/3) x^4
-/// for small x.
+/// (1 - exp(-2x))^2 - 4 x^2 exp(-2x), the determinant of the covariance that is added in a step;
+/// about (4/3) x^4 for small x.
 inline double transverse_determinant(double x) {
-  if (x < 1.0) return 4.0 * std::exp(-2.0 * x) * sinh_less_x(x) * (std::sinh(x) + x);
+  if (x < 1.0) return 4.0 * std::exp(-2.0 * x) * sinh_minus_x(x) * (std::sinh(x) + x);
   const double variance = -std::expm1(-2.0 * x);
   const double product = 2.0 * x * std::exp(-x);
   return (variance - product) * (variance + product);
@@ -102,26 +103,27 @@ inline double transverse_determinant(double x) {
 
 }  // namespace detail
 
-/// The exact law of the filter over a step in which `passed` = V dt / L length scales pass.
-inline LongitudinalGust<double> longitudinal_gust(double passed, double deviation) {
-  return {-std::expm1(-passed), std::sqrt(-std::expm1(-2.0 * passed)), deviation};
+/// The exact first-order filter for a step of x = V dt / L; `deviation` is sigma [m/s].
+inline LongitudinalGust<double> longitudinal_gust(double x, double deviation) {
+  return {-std::expm1(-x), std::sqrt(-std::expm1(-2.0 * x)), deviation};
 }
 
-/// The same for the second-order filter. In time x = V t / L, with white noise n of intensity 2,
+/// The exact second-order filter. In dimensionless time x = V t / L, with white noise n of
+/// intensity 2,
 ///
 ///     a' = -a + n,    b' = -2 a - b + n,    velocity = sigma (a cos 15 deg + b sin 15 deg)
 ///
-/// is H_v, and the stationary covariance of (a, b) is 1. So a step adds the covariance 1 - F F^T, F
-/// its transition; the noise is the Cholesky factor of that.
-inline TransverseGust<double> transverse_gust(double passed, double deviation) {
-  const double coupling = 2.0 * passed * std::exp(-passed);
-  const double variance = -std::expm1(-2.0 * passed);
+/// has the transfer function H_v, and the stationary covariance of (a, b) is the identity. With the
+/// transition matrix F, a step therefore adds noise of covariance 1 - F F^T; the coefficients are
+/// its Cholesky factor.
+inline TransverseGust<double> transverse_gust(double x, double deviation) {
+  const double coupling = 2.0 * x * std::exp(-x);
+  const double variance = -std::expm1(-2.0 * x);
   const double first = std::sqrt(variance);
-  const double shared = first > 0.0 ? coupling * std::exp(-passed) / first : 0.0;
-  const double second =
-      first > 0.0 ? std::sqrt(detail::transverse_determinant(passed)) / first : 0.0;
+  const double shared = first > 0.0 ? coupling * std::exp(-x) / first : 0.0;
+  const double second = first > 0.0 ? std::sqrt(detail::transverse_determinant(x)) / first : 0.0;
   const double root = std::sqrt(3.0);
-  return {-std::expm1(-passed),
+  return {-std::expm1(-x),
           coupling,
           first,
           shared,
@@ -130,17 +132,17 @@ inline TransverseGust<double> transverse_gust(double passed, double deviation) {
           deviation * (root - 1.0) / std::sqrt(8.0)};
 }
 
-/// The filter for steps of dt [s] > 0.
+/// The filters for steps of dt [s] > 0.
 inline DrydenFilter<double> make_dryden_filter(const DrydenParameters<double>& air, double dt) {
-  const double way = air.airspeed * dt;
-  const double along = way / dryden_horizontal_length(air.altitude);
-  const double up = way / dryden_vertical_length(air.altitude);
+  const double distance = air.airspeed * dt;
+  const double along = distance / dryden_horizontal_length(air.altitude);
+  const double up = distance / dryden_vertical_length(air.altitude);
   const double horizontal = dryden_horizontal_deviation(air.wind_speed_6m, air.altitude);
   return {longitudinal_gust(along, horizontal), transverse_gust(along, horizontal),
           transverse_gust(up, dryden_vertical_deviation(air.wind_speed_6m))};
 }
 
-/// Calls f with every number of the filter, in the order in which they are declared.
+/// Calls f with every number of the filter, in order of declaration.
 template <class P, class F>
 PROPWASH_FN void for_each_number(DrydenFilter<P>& filter, F&& f) {
   const auto transverse = [&](TransverseGust<P>& g) PROPWASH_LAMBDA {
@@ -152,7 +154,7 @@ PROPWASH_FN void for_each_number(DrydenFilter<P>& filter, F&& f) {
   transverse(filter.vertical);
 }
 
-/// The same filter in another scalar type: `cast<float>(filter)`.
+/// Converts to another scalar type: `cast<float>(filter)`.
 template <class P>
 PROPWASH_FN DrydenFilter<P> cast(const DrydenFilter<double>& filter) {
   const auto number = [](double x) PROPWASH_LAMBDA { return P(constant<P>(x)); };
@@ -167,20 +169,20 @@ PROPWASH_FN DrydenFilter<P> cast(const DrydenFilter<double>& filter) {
           transverse(filter.vertical)};
 }
 
-/// A draw of stationary turbulence, for a start: in these coordinates its covariance is 1 whatever
-/// the filter.
+/// Initial state: a sample of stationary turbulence. Its covariance is the identity for every
+/// filter.
 template <class T, class P>
 PROPWASH_FN TurbulenceState<T> stationary_turbulence(const DrydenFilter<P>&,
                                                      const T (&normals)[5]) {
   return {normals[0], {normals[1], normals[2]}, {normals[3], normals[4]}};
 }
 
-/// One step of the filter's dt with five standard normals.
+/// One step of the filters, with five standard normals.
 template <class T, class P>
 PROPWASH_FN TurbulenceState<T> turbulence_step(const DrydenFilter<P>& filter,
                                                const TurbulenceState<T>& state,
                                                const T (&normals)[5]) {
-  // the change first, then the sum: a product with 1 - decay would lose a slow decay in a float
+  // state + change, not (1 - decay) * state: 1 - decay would be rounded to 1 in float
   const auto first = [](const auto& g, const T& a, const T& z) PROPWASH_LAMBDA {
     return a + (z * g.noise_first - a * g.decay);
   };
@@ -197,19 +199,19 @@ PROPWASH_FN TurbulenceState<T> turbulence_step(const DrydenFilter<P>& filter,
           {first(w, state.vertical[0], z[3]), second(w, state.vertical, z[3], z[4])}};
 }
 
-/// m/s, the velocity of the gusts in wind axes, to be added to the mean wind.
+/// Gust velocity [m/s, wind axes], to be added to the mean wind.
 template <class T, class P>
 PROPWASH_FN Vec3<T> turbulence_velocity(const DrydenFilter<P>& filter,
                                         const TurbulenceState<T>& state) {
-  const auto across = [](const auto& g, const T(&x)[2]) PROPWASH_LAMBDA {
+  const auto transverse = [](const auto& g, const T(&x)[2]) PROPWASH_LAMBDA {
     return x[0] * g.gain_first + x[1] * g.gain_second;
   };
-  return {state.longitudinal * filter.longitudinal.gain, across(filter.lateral, state.lateral),
-          across(filter.vertical, state.vertical)};
+  return {state.longitudinal * filter.longitudinal.gain, transverse(filter.lateral, state.lateral),
+          transverse(filter.vertical, state.vertical)};
 }
 
-/// Wind axes into the world; cosine and sine of the heading of the mean wind, that is of where it
-/// blows to, counter-clockwise from the world's x.
+/// Transforms a velocity from wind axes to the world frame. The heading is the direction in which
+/// the mean wind blows, counter-clockwise from world x.
 template <class T, class P>
 PROPWASH_FN Vec3<T> turbulence_in_world(const Vec3<T>& velocity, const P& cos_heading,
                                         const P& sin_heading) {

@@ -1,11 +1,10 @@
 #pragma once
 /// @file
-/// Points of the local frame as latitude, longitude and height on the ellipsoid of WGS 84, and
-/// back.
+/// Conversion between positions in the local frame and geodetic coordinates (WGS 84).
 ///
-/// NIMA TR8350.2, "World Geodetic System 1984"; from Cartesian to geodetic by the iteration of
-/// Bowring, "Transformation from spatial to geographical coordinates", Survey Review 23 (1976). In
-/// double only: a float holds a longitude to half a metre.
+/// NIMA TR8350.2, "World Geodetic System 1984". Geodetic from Cartesian coordinates by the
+/// iteration of Bowring, "Transformation from spatial to geographical coordinates", Survey Review
+/// 23 (1976). In double only: in float, a longitude is resolved to half a metre.
 
 #include <cmath>
 
@@ -22,51 +21,52 @@ struct Wgs84 {
   static constexpr double eccentricity_squared = flattening * (2.0 - flattening);  ///< e^2
 };
 
+/// Geodetic coordinates.
 struct Geodetic {
   double latitude = 0.0;   ///< rad, north
   double longitude = 0.0;  ///< rad, east
   double altitude = 0.0;   ///< m above the ellipsoid
 };
 
-/// m, Cartesian coordinates of the Earth: x to 0 N 0 E, z to the north pole.
+/// Earth-centred, Earth-fixed coordinates [m]: x towards 0 N 0 E, z towards the north pole.
 inline Vec3<double> to_earth(const Geodetic& point) {
   const double sine = std::sin(point.latitude);
   const double cosine = std::cos(point.latitude);
   constexpr double e2 = Wgs84::eccentricity_squared;
   const double normal = Wgs84::equatorial_radius / std::sqrt(1.0 - e2 * sine * sine);
-  const double across = (normal + point.altitude) * cosine;
-  return {across * std::cos(point.longitude), across * std::sin(point.longitude),
+  const double equatorial = (normal + point.altitude) * cosine;
+  return {equatorial * std::cos(point.longitude), equatorial * std::sin(point.longitude),
           (normal * (1.0 - e2) + point.altitude) * sine};
 }
 
-/// The inverse of to_earth, to some 1e-9 m, for points more than some 50 km from the Earth's
-/// centre.
+/// The inverse of to_earth, with error about 1e-9 m, for points more than about 50 km from the
+/// centre of the Earth.
 inline Geodetic to_geodetic(const Vec3<double>& earth) {
   constexpr double a = Wgs84::equatorial_radius;
   constexpr double b = Wgs84::polar_radius;
   constexpr double e2 = Wgs84::eccentricity_squared;
-  const double across = std::hypot(earth.x, earth.y);
-  double reduced = std::atan2(a * earth.z, b * across);
+  const double equatorial = std::hypot(earth.x, earth.y);
+  double reduced = std::atan2(a * earth.z, b * equatorial);
   double latitude = 0.0;
   for (int i = 0; i < 3; ++i) {
     const double sine = std::sin(reduced);
     const double cosine = std::cos(reduced);
     latitude = std::atan2(earth.z + e2 / (1.0 - e2) * b * sine * sine * sine,
-                          across - e2 * a * cosine * cosine * cosine);
+                          equatorial - e2 * a * cosine * cosine * cosine);
     reduced = std::atan2(b * std::sin(latitude), a * std::cos(latitude));
   }
   const double sine = std::sin(latitude);
   const double height =
-      across * std::cos(latitude) + earth.z * sine - a * std::sqrt(1.0 - e2 * sine * sine);
+      equatorial * std::cos(latitude) + earth.z * sine - a * std::sqrt(1.0 - e2 * sine * sine);
   return {latitude, std::atan2(earth.y, earth.x), height};
 }
 
-/// Where the local frame W lies on the Earth: its origin, and how its x-axis is turned.
+/// Origin and orientation of the local frame W on the Earth.
 struct EarthFrame {
-  Geodetic origin{};
-  double x_heading = 0.0;  ///< rad, of world x from east, counter-clockwise; pi/2: x is north
+  Geodetic origin{};       ///< geodetic position of the origin of the world frame
+  double x_heading = 0.0;  ///< rad, counter-clockwise from east to world x; pi/2: x points north
 
-  /// The columns are the world's axes in the Earth's.
+  /// The axes of W as columns, in Earth-centred, Earth-fixed coordinates.
   Mat3<double> axes() const {
     const double sp = std::sin(origin.latitude), cp = std::cos(origin.latitude);
     const double sl = std::sin(origin.longitude), cl = std::cos(origin.longitude);
@@ -79,13 +79,13 @@ struct EarthFrame {
   }
 };
 
-/// Latitude, longitude and height of a point of the local frame, a plane that touches the ellipsoid
-/// at the origin.
+/// Geodetic coordinates of a position [m] in the local frame, which is Cartesian and tangent to the
+/// ellipsoid at its origin.
 inline Geodetic to_geodetic(const EarthFrame& frame, const Vec3<double>& position_W) {
   return to_geodetic(to_earth(frame.origin) + frame.axes() * position_W);
 }
 
-/// The inverse: m, in the local frame.
+/// Position [m] in the local frame of a geodetic point.
 inline Vec3<double> to_local(const EarthFrame& frame, const Geodetic& point) {
   return transpose(frame.axes()) * (to_earth(point) - to_earth(frame.origin));
 }

@@ -1,11 +1,11 @@
 #pragma once
 /// @file
-/// A satellite receiver: position and velocity with white noise, and a slowly varying bias of the
-/// position.
+/// GNSS receiver: position and velocity with white noise, and a slowly varying position bias.
 ///
 /// The error model of Beard and McLain, "Small Unmanned Aircraft: Theory and Practice" (2012),
 /// section 7.5, after Rankin, "GPS and differential GPS: an error model for sensor simulation",
-/// PLANS 1994; see docs/model/gnss.md. Latitude and longitude: geodetic.hpp.
+/// PLANS 1994; see docs/model/gnss.md. geodetic.hpp has latitude
+/// and longitude.
 
 #include "propwash/math/quat.hpp"
 #include "propwash/math/vec3.hpp"
@@ -13,20 +13,20 @@
 
 namespace propwash {
 
-/// Noise is given as densities, so that its effect does not depend on the rate of measuring.
+/// Noise is specified as densities: after averaging, it does not depend on the sampling rate.
 template <class P>
 struct GnssParameters {
-  P position_noise_horizontal{};             ///< m/sqrt(Hz), white, along world x and y each
-  P position_noise_vertical{};               ///< m/sqrt(Hz), white, along world z
-  P velocity_noise_horizontal{};             ///< m/s/sqrt(Hz), white, along world x and y each
-  P velocity_noise_vertical{};               ///< m/s/sqrt(Hz), white, along world z
-  GaussMarkovParameters<P> bias_horizontal;  ///< m, along world x and y each
-  GaussMarkovParameters<P> bias_vertical;    ///< m, along world z
-  Vec3<P> position{};                        ///< m, p_BA_B: antenna
+  P position_noise_horizontal{};             ///< m/sqrt(Hz), white, on world x and on world y
+  P position_noise_vertical{};               ///< m/sqrt(Hz), white, on world z
+  P velocity_noise_horizontal{};             ///< m/s/sqrt(Hz), white, on world x and on world y
+  P velocity_noise_vertical{};               ///< m/s/sqrt(Hz), white, on world z
+  GaussMarkovParameters<P> bias_horizontal;  ///< m, on world x and on world y
+  GaussMarkovParameters<P> bias_vertical;    ///< m, on world z
+  Vec3<P> position{};                        ///< m, p_BA_B: from the centre of mass to the antenna
 };
 
-/// A typical receiver of a small aircraft without corrections, at one fix a second; where the
-/// numbers come from: docs/model/gnss.md.
+/// A typical receiver of a small aircraft without differential corrections, at 1 Hz. Sources:
+/// docs/model/gnss.md.
 inline GnssParameters<double> typical_gnss() {
   return {0.4, 0.7, 0.05, 0.05, {4.7, 1100.0}, {9.2, 1100.0}, {}};
 }
@@ -38,7 +38,7 @@ struct GnssReading {
   Vec3<T> velocity{};  ///< m/s
 };
 
-/// The antenna without error: it rides on the body.
+/// True position and velocity of the antenna, from the motion of the body.
 template <class T, class P>
 PROPWASH_FN GnssReading<T> antenna_motion(const GnssParameters<P>& gnss, const Vec3<T>& position_W,
                                           const Vec3<T>& velocity_W, const Quat<T>& q_WB,
@@ -47,20 +47,21 @@ PROPWASH_FN GnssReading<T> antenna_motion(const GnssParameters<P>& gnss, const V
           velocity_W + rotate(q_WB, cross(rates_B, gnss.position))};
 }
 
-/// Bias and a sample of the white noise, whose standard deviation is density * sqrt(rate): three
-/// standard normals each.
+/// Adds the bias [m] and white noise of standard deviation density * sqrt(rate) to the true motion
+/// of the antenna. `position_normals` and `velocity_normals` are standard normals.
 template <class T, class P>
 PROPWASH_FN GnssReading<T> gnss_reading(const GnssParameters<P>& gnss, const GnssReading<T>& truth,
                                         const Vec3<T>& bias, const Vec3<T>& position_normals,
-                                        const Vec3<T>& velocity_normals, const P& root_of_rate) {
-  const P across = gnss.position_noise_horizontal * root_of_rate;
-  const P up = gnss.position_noise_vertical * root_of_rate;
-  const P speed_across = gnss.velocity_noise_horizontal * root_of_rate;
-  const P speed_up = gnss.velocity_noise_vertical * root_of_rate;
-  const Vec3<P> noise{across, across, up};
-  const Vec3<P> speed_noise{speed_across, speed_across, speed_up};
-  return {truth.position + bias + cwise_product(position_normals, noise),
-          truth.velocity + cwise_product(velocity_normals, speed_noise)};
+                                        const Vec3<T>& velocity_normals, const P& sqrt_rate) {
+  const auto deviation = [&](const P& horizontal, const P& vertical) PROPWASH_LAMBDA {
+    return Vec3<P>{horizontal * sqrt_rate, horizontal * sqrt_rate, vertical * sqrt_rate};
+  };
+  const Vec3<P> position_deviation =
+      deviation(gnss.position_noise_horizontal, gnss.position_noise_vertical);
+  const Vec3<P> velocity_deviation =
+      deviation(gnss.velocity_noise_horizontal, gnss.velocity_noise_vertical);
+  return {truth.position + bias + cwise_product(position_normals, position_deviation),
+          truth.velocity + cwise_product(velocity_normals, velocity_deviation)};
 }
 
 }  // namespace propwash

@@ -1,12 +1,12 @@
 #pragma once
 /// @file
-/// The inertial measurement unit: specific force and angular rate, with lever arm, mounting, scale,
-/// bias, noise, quantisation and saturation.
+/// Inertial measurement unit: specific force and angular rate, with lever arm, mounting, scale
+/// factors, bias, noise, quantisation and saturation.
 ///
 /// Equations (15) to (18) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), and the device
 /// model of Laechele et al., "SwarmSimX" (SIMPAR 2012), steps 1 to 3; see docs/model/imu.md. Sensor
-/// frame S: its origin is p_BS_B from the body's, its axes are turned by q_BS. The accelerometer
-/// measures specific force: in hover it reads +9.81 m/s^2 along body z.
+/// frame S: origin at p_BS_B from the centre of mass, attitude q_BS. The accelerometer measures
+/// specific force: +9.81 m/s^2 along body z in hover.
 
 #include <limits>
 
@@ -17,7 +17,7 @@
 
 namespace propwash {
 
-/// Noise is given as densities, so that its effect does not depend on the rate of measuring.
+/// Noise is specified as densities: after averaging, it does not depend on the sampling rate.
 template <class P>
 struct ImuParameters {
   P accelerometer_noise_density{};  ///< m/s^2/sqrt(Hz), white
@@ -27,20 +27,20 @@ struct ImuParameters {
   P accelerometer_bias_initial{};   ///< m/s^2, standard deviation of the bias at reset
   P gyroscope_bias_initial{};       ///< rad/s, standard deviation of the bias at reset
 
-  Vec3<P> position{};                        ///< m, p_BS_B: lever arm from the centre of mass
-  Quat<P> attitude{P(1), P(0), P(0), P(0)};  ///< q_BS: turns sensor components into the body frame
-  Vec3<P> accelerometer_scale{P(1), P(1), P(1)};  ///< scale factors s_a
-  Vec3<P> gyroscope_scale{P(1), P(1), P(1)};      ///< scale factors s_W
-  P accelerometer_resolution{};                   ///< m/s^2, least step; 0: none
-  P gyroscope_resolution{};                       ///< rad/s, least step; 0: none
+  Vec3<P> position{};                             ///< m, p_BS_B: lever arm from the centre of mass
+  Quat<P> attitude{P(1), P(0), P(0), P(0)};       ///< q_BS: from the sensor frame to the body frame
+  Vec3<P> accelerometer_scale{P(1), P(1), P(1)};  ///< -, scale factors s_a
+  Vec3<P> gyroscope_scale{P(1), P(1), P(1)};      ///< -, scale factors s_W
+  P accelerometer_resolution{};                   ///< m/s^2, quantisation step; 0: none
+  P gyroscope_resolution{};                       ///< rad/s, quantisation step; 0: none
   P accelerometer_range{
-      std::numeric_limits<value_type_t<P>>::infinity()};  ///< m/s^2, reads at most +-range
+      std::numeric_limits<value_type_t<P>>::infinity()};  ///< m/s^2, saturates at +-range
   P gyroscope_range{
-      std::numeric_limits<value_type_t<P>>::infinity()};  ///< rad/s, reads at most +-range
-  P rate{};  ///< Hz, measurements a second; 0: one at every physics step
+      std::numeric_limits<value_type_t<P>>::infinity()};  ///< rad/s, saturates at +-range
+  P rate{};  ///< Hz, sampling rate; 0: one sample per physics step
 };
 
-/// The part of the device that moves: its biases.
+/// The biases, the state of the device.
 template <class T>
 struct ImuBias {
   Vec3<T> accelerometer{};  ///< m/s^2, b_a, sensor axes
@@ -54,13 +54,13 @@ struct ImuNoise {
   Vec3<T> gyroscope{};      ///< rad/s, sensor axes
 };
 
-/// Standard deviations of what is drawn in one step.
+/// Standard deviations of the random numbers of one step.
 template <class P>
 struct ImuDeviations {
-  P accelerometer{};       ///< m/s^2, white noise of a reading
-  P gyroscope{};           ///< rad/s, white noise of a reading
-  P accelerometer_walk{};  ///< m/s^2, increment of the bias
-  P gyroscope_walk{};      ///< rad/s, increment of the bias
+  P accelerometer{};       ///< m/s^2, white noise of a sample
+  P gyroscope{};           ///< rad/s, white noise of a sample
+  P accelerometer_walk{};  ///< m/s^2, bias increment
+  P gyroscope_walk{};      ///< rad/s, bias increment
 };
 
 /// One measurement, in sensor axes.
@@ -68,19 +68,19 @@ template <class T>
 struct ImuReading {
   Vec3<T> specific_force{};  ///< m/s^2
   Vec3<T> angular_rate{};    ///< rad/s
-  double time = 0.0;         ///< s, when it was taken
+  double time = 0.0;         ///< s, time of the sample
 };
 
-/// The device and what of it is not trivial, so that an ideal mounting costs nothing.
+/// The parameters, and flags that let ideal properties be skipped.
 template <class P>
 struct ImuDevice {
-  ImuParameters<P> parameters{};
-  bool has_lever_arm = false;  ///< position is not zero: angular acceleration matters
-  bool is_turned = false;      ///< attitude is not the identity
-  bool is_digital = false;     ///< a resolution or a range is set
+  ImuParameters<P> parameters{};  ///< the sensor's parameters
+  bool has_lever_arm = false;     ///< position is not zero
+  bool is_rotated = false;        ///< attitude is not the identity
+  bool is_digital = false;        ///< a resolution or a range is set
 };
 
-/// The device of a vehicle file.
+/// Converts parameters to type P and sets the flags.
 template <class P>
 ImuDevice<P> make_imu_device(const ImuParameters<double>& from) {
   ImuDevice<P> device;
@@ -101,14 +101,14 @@ ImuDevice<P> make_imu_device(const ImuParameters<double>& from) {
   p.gyroscope_range = P(from.gyroscope_range);
   p.rate = P(from.rate);
   device.has_lever_arm = squared_norm(from.position) > 0;
-  device.is_turned = from.attitude.x != 0 || from.attitude.y != 0 || from.attitude.z != 0;
+  device.is_rotated = from.attitude.x != 0 || from.attitude.y != 0 || from.attitude.z != 0;
   device.is_digital = from.accelerometer_resolution > 0 || from.gyroscope_resolution > 0 ||
                       is_finite(from.accelerometer_range) || is_finite(from.gyroscope_range);
   return device;
 }
 
-/// The deviations for steps of dt [s], zero without `noise`. The white noise of a reading has the
-/// bandwidth of the sampling rate: the sensor's, or that of the steps where it is not slower.
+/// The deviations for steps of dt [s]; zero if `noise` is false. The bandwidth of the white noise
+/// is the sampling rate: that of the sensor, or 1 / dt if the sensor samples at every step.
 template <class P>
 ImuDeviations<P> make_imu_deviations(const ImuParameters<double>& imu, double dt, bool noise) {
   const double on = noise ? 1.0 : 0.0;
@@ -121,8 +121,8 @@ ImuDeviations<P> make_imu_deviations(const ImuParameters<double>& imu, double dt
           P(on * imu.gyroscope_bias_walk * per_step)};
 }
 
-/// (15) without bias and noise, at the sensor and in its axes, m/s^2: step 1 of SwarmSimX.
-/// `specific_force_B` is that of the centre of mass, all force but gravity over the mass.
+/// (15) without errors: specific force [m/s^2, sensor frame] at the sensor; step 1 of SwarmSimX.
+/// `specific_force_B` is that of the centre of mass: all forces except gravity, divided by mass.
 template <class T, class P>
 PROPWASH_FN Vec3<T> specific_force_at_sensor(const ImuDevice<P>& imu,
                                              const Vec3<T>& specific_force_B,
@@ -134,26 +134,24 @@ PROPWASH_FN Vec3<T> specific_force_at_sensor(const ImuDevice<P>& imu,
     const Vec3<T> centripetal_B = cross(rates_B, cross(rates_B, p_BS_B));
     force_B = force_B + centripetal_B + cross(angular_acceleration_B, p_BS_B);
   }
-  return imu.is_turned ? rotate_inverse(imu.parameters.attitude, force_B) : force_B;
+  return imu.is_rotated ? rotate_inverse(imu.parameters.attitude, force_B) : force_B;
 }
 
-/// (16) without bias and noise, in sensor axes, rad/s.
+/// (16) without errors: angular rate [rad/s, sensor frame].
 template <class T, class P>
 PROPWASH_FN Vec3<T> angular_rate_at_sensor(const ImuDevice<P>& imu, const Vec3<T>& rates_B) {
-  return imu.is_turned ? rotate_inverse(imu.parameters.attitude, rates_B) : rates_B;
+  return imu.is_rotated ? rotate_inverse(imu.parameters.attitude, rates_B) : rates_B;
 }
 
-/// Step 2 of SwarmSimX: scale, bias and a sample of the white noise, whose standard deviation is
-/// density * sqrt(rate).
+/// Steps 2 and 3 of SwarmSimX: applies scale factors and adds bias and a sample of white noise, of
+/// standard deviation density * sqrt(rate); then rounds to multiples of the resolution (0: no
+/// rounding) and limits to +-range.
 template <class T, class P>
 PROPWASH_FN Vec3<T> with_errors(const Vec3<T>& truth_S, const Vec3<P>& scale, const Vec3<T>& bias,
-                                const Vec3<T>& noise) {
-  return cwise_product(truth_S, scale) + bias + noise;
-}
-
-/// Step 3 of SwarmSimX: rounds to the resolution (0: not at all), then limits to +-range.
-template <class T, class P>
-PROPWASH_FN Vec3<T> digitised(const Vec3<T>& value, const P& resolution, const P& range) {
+                                const Vec3<T>& noise, bool is_digital, const P& resolution,
+                                const P& range) {
+  const Vec3<T> value = cwise_product(truth_S, scale) + bias + noise;
+  if (!is_digital) return value;
   return map(value, [&](const T& x) PROPWASH_LAMBDA {
     const T step(max(resolution, P(constant<P>(1e-30))));
     const T rounded = select(T(resolution) > T(constant<T>(0)), round(x / step) * step, x);
@@ -161,35 +159,33 @@ PROPWASH_FN Vec3<T> digitised(const Vec3<T>& value, const P& resolution, const P
   });
 }
 
-/// The accelerometer's reading of a specific force in sensor axes, m/s^2.
+/// Accelerometer reading [m/s^2, sensor frame] of a specific force.
 template <class T, class P>
 PROPWASH_FN Vec3<T> accelerometer_reading(const ImuDevice<P>& imu, const Vec3<T>& truth_S,
                                           const ImuBias<T>& bias, const Vec3<T>& noise) {
   const auto& p = imu.parameters;
-  const Vec3<T> value = with_errors(truth_S, p.accelerometer_scale, bias.accelerometer, noise);
-  if (!imu.is_digital) return value;
-  return digitised(value, p.accelerometer_resolution, p.accelerometer_range);
+  return with_errors(truth_S, p.accelerometer_scale, bias.accelerometer, noise, imu.is_digital,
+                     p.accelerometer_resolution, p.accelerometer_range);
 }
 
-/// The gyroscope's reading of an angular rate in sensor axes, rad/s.
+/// Gyroscope reading [rad/s, sensor frame] of an angular rate.
 template <class T, class P>
 PROPWASH_FN Vec3<T> gyroscope_reading(const ImuDevice<P>& imu, const Vec3<T>& truth_S,
                                       const ImuBias<T>& bias, const Vec3<T>& noise) {
   const auto& p = imu.parameters;
-  const Vec3<T> value = with_errors(truth_S, p.gyroscope_scale, bias.gyroscope, noise);
-  if (!imu.is_digital) return value;
-  return digitised(value, p.gyroscope_resolution, p.gyroscope_range);
+  return with_errors(truth_S, p.gyroscope_scale, bias.gyroscope, noise, imu.is_digital,
+                     p.gyroscope_resolution, p.gyroscope_range);
 }
 
-/// The gyroscope's reading of the body's rates [rad/s, body frame].
+/// Gyroscope reading [rad/s, sensor frame] of body rates [rad/s].
 template <class T, class P>
 PROPWASH_FN Vec3<T> read_body_rates(const ImuDevice<P>& imu, const Vec3<T>& rates_B,
                                     const ImuBias<T>& bias, const Vec3<T>& noise) {
   return gyroscope_reading(imu, angular_rate_at_sensor(imu, rates_B), bias, noise);
 }
 
-/// Both readings of the body's motion, (15) and (16): specific force at the centre of mass, rates
-/// and, for a sensor with a lever arm, angular acceleration.
+/// (15), (16): both readings, from specific force [m/s^2] at the centre of mass, body rates [rad/s]
+/// and angular acceleration [rad/s^2], which only a sensor with a lever arm uses.
 template <class T, class P>
 PROPWASH_FN ImuReading<T> imu_reading(const ImuDevice<P>& imu, const Vec3<T>& specific_force_B,
                                       const Vec3<T>& rates_B, const Vec3<T>& angular_acceleration_B,
@@ -210,18 +206,18 @@ PROPWASH_FN ImuNoise<T> imu_noise(const Normals& z, const ImuDeviations<P>& devi
   return {triple<T>(z, 0) * deviations.accelerometer, triple<T>(z, 3) * deviations.gyroscope};
 }
 
-/// (17), (18) a step of the random walk: increments of variance walk^2 dt. `deviation` is
+/// (17), (18) a step of the bias random walk, an increment of variance walk^2 dt. `deviation` is
 /// walk * sqrt(dt), `normal` three standard normals.
 template <class T, class P>
-PROPWASH_FN Vec3<T> walked(const Vec3<T>& bias, const P& deviation, const Vec3<T>& normal) {
+PROPWASH_FN Vec3<T> random_walk(const Vec3<T>& bias, const P& deviation, const Vec3<T>& normal) {
   return bias + normal * deviation;
 }
-/// The same of both biases, with six standard normals.
+/// The same for both biases, with six standard normals z[0] to z[5].
 template <class T, class Normals, class P>
-PROPWASH_FN ImuBias<T> walked(const ImuBias<T>& bias, const ImuDeviations<P>& deviation,
-                              const Normals& z) {
-  return {walked(bias.accelerometer, deviation.accelerometer_walk, triple<T>(z, 0)),
-          walked(bias.gyroscope, deviation.gyroscope_walk, triple<T>(z, 3))};
+PROPWASH_FN ImuBias<T> random_walk(const ImuBias<T>& bias, const ImuDeviations<P>& deviation,
+                                   const Normals& z) {
+  return {random_walk(bias.accelerometer, deviation.accelerometer_walk, triple<T>(z, 0)),
+          random_walk(bias.gyroscope, deviation.gyroscope_walk, triple<T>(z, 3))};
 }
 
 }  // namespace propwash

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Motor lag: a rotor's speed follows its command with a first-order lag.
+/// Motor lag: rotor speed follows its command with a first-order lag.
 ///
 /// Equation (1) of Guerra et al., "FlightGoggles" (arXiv 1905.11377); see docs/model/motor.md.
 
@@ -8,23 +8,23 @@
 
 namespace propwash {
 
-/// The motors of a vehicle. Each number but the delay is one for all motors, or one for each.
+/// Parameters of the motors. All but the delay may differ between motors.
 template <class P>
 struct MotorParameters {
   PerRotor<P> time_constant_up{};    ///< s, tau_m while the speed rises
   PerRotor<P> time_constant_down{};  ///< s, tau_m while the speed falls
-  PerRotor<P> speed_min{};           ///< rad/s, lowest speed; the command is limited to it first
-  PerRotor<P> speed_max{};           ///< rad/s, highest speed
-  P command_delay{};  ///< s, dead time between command and lag; beyond the papers, 0 there
+  PerRotor<P> speed_min{};           ///< rad/s, lowest speed; commands are limited to it
+  PerRotor<P> speed_max{};           ///< rad/s, highest speed; commands are limited to it
+  P command_delay{};                 ///< s, dead time between command and lag; 0 in the papers
 };
 
-/// The same time constant up and down, as in the paper.
+/// Equal time constants for spin-up and spin-down, as in the paper.
 template <class P>
 struct MotorLag {
   P rate{};  ///< 1/s, 1 / tau_m
 };
 
-/// Different time constants for spinning up and down, as brushed motors have.
+/// Different time constants for spin-up and spin-down, typical of brushed motors.
 template <class P>
 struct AsymmetricMotorLag {
   P rate_up{};    ///< 1/s

@@ -12,7 +12,7 @@
 
 namespace propwash {
 
-/// What a vehicle file says of the body.
+/// Parameters of the body.
 template <class P>
 struct RigidBodyParameters {
   P mass{};                               ///< kg
@@ -20,16 +20,16 @@ struct RigidBodyParameters {
   Vec3<P> gravity{P(0), P(0), P(-9.81)};  ///< m/s^2, in the world frame
 };
 
-/// N, the magnitude of the weight.
+/// Magnitude of the weight [N].
 template <class P>
 P weight_of(const RigidBodyParameters<P>& body) {
   return body.mass * norm(body.gravity);
 }
 
-/// The constants that the equations use. Inertia is Mat3<P> or, where it is diagonal, Diag3<P>.
+/// Constants of the equations of motion. Inertia is Mat3<P>, or Diag3<P> for a diagonal inertia.
 template <class P, class Inertia = Mat3<P>>
 struct RigidBody {
-  using Scalar = P;
+  using Scalar = P;           ///< type of a parameter
   P mass{};                   ///< kg
   P inverse_mass{};           ///< 1/kg
   Inertia inertia{};          ///< kg m^2
@@ -37,16 +37,17 @@ struct RigidBody {
   Vec3<P> gravity_W{};        ///< m/s^2
 };
 
-/// A body of diagonal inertia in units of its own, in which (9), (12) and (13) have fewer products:
-/// forces are per mass, torques per twice the moment of inertia of their axis, the rotors' momentum
-/// per twice J_z, and rates are half rates, which takes the 1/2 out of (12). See docs/fleet.md.
+/// A body of diagonal inertia in normalised units, in which (9), (12) and (13) have fewer products:
+/// forces are divided by mass, torques by twice the moment of inertia of their axis, the angular
+/// momentum of the rotors by 2 J_z; body rates are half rates, which absorbs the 1/2 of (12). See
+/// docs/fleet.md.
 template <class P>
 struct PrincipalBody {
-  using Scalar = P;
-  One inverse_mass{};
-  Vec3<P> gyroscopic{};  ///< of (13): the rate of each half rate from the product of the others
-  P precession_x{};      ///< of (13): of half rate y and the rotors' momentum
-  P precession_y{};      ///< of half rate x and the rotors' momentum
+  using Scalar = P;      ///< type of a parameter
+  One inverse_mass{};    ///< 1: forces are divided by mass beforehand
+  Vec3<P> gyroscopic{};  ///< (13): factor on the product of the two other half rates, per axis
+  P precession_x{};      ///< (13), x: factor on half rate y times rotor momentum
+  P precession_y{};      ///< (13), y: factor on half rate x times rotor momentum
   Vec3<P> gravity_W{};   ///< m/s^2
 };
 
@@ -56,9 +57,10 @@ PROPWASH_FN Vec3<T> position_rate(const Vec3<T>& velocity_W) {
   return velocity_W;
 }
 
-/// (9) dv/dt = g + (f + f_D + w_f) / m, m/s^2, in the world frame. Drag stands by itself, here and
-/// in (13), and is added last: behind its square root is the longest path through a derivative.
-/// `held_force_W`, Vec3<T> or Zero3, is constant over a step. Body is RigidBody or PrincipalBody.
+/// (9) dv/dt = g + (f + f_D + w_f) / m [m/s^2, world frame]. Drag is a separate argument, here and
+/// in (13), and is added last because its square root makes it the latest operand to be ready.
+/// `held_force_W`, a Vec3<T> or Zero3, is constant during a step. Body is RigidBody or
+/// PrincipalBody.
 template <class T, class Body, class Held = Zero3>
 PROPWASH_FN Vec3<T> linear_acceleration(const Body& body, const Vec3<T>& force_W,
                                         const Vec3<T>& drag_W = {}, const Held& held_force_W = {}) {
@@ -72,7 +74,7 @@ PROPWASH_FN Quat<T> attitude_rate(const Quat<T>& q_WB, const Vec3<T>& rates_B) {
   return q_WB * (rates_B * constant<T>(0.5));
 }
 
-/// (12) of a body of either kind, from rates in its own unit.
+/// (12) for either kind of body, from rates in its units.
 template <class T, class P, class Inertia>
 PROPWASH_FN Quat<T> attitude_rate(const RigidBody<P, Inertia>&, const Quat<T>& q_WB,
                                   const Vec3<T>& rates_B) {
@@ -84,14 +86,14 @@ PROPWASH_FN Quat<T> attitude_rate(const PrincipalBody<P>&, const Quat<T>& q_WB,
   return q_WB * half_rates_B;
 }
 
-/// (14) H = J W + the rotors' momentum, kg m^2/s in the body frame.
+/// (14) H = J W + angular momentum of the rotors [kg m^2/s, body frame].
 template <class T, class P, class Inertia, class Momentum>
 PROPWASH_FN Vec3<T> angular_momentum(const RigidBody<P, Inertia>& body, const Vec3<T>& rates_B,
                                      const Momentum& rotor_momentum_B) {
   return body.inertia * rates_B + rotor_momentum_B;
 }
 
-/// (13) dW/dt = J^-1 (mu + mu_D - W x H), rad/s^2; `torque_B` is all torque but drag's.
+/// (13) dW/dt = J^-1 (mu + mu_D - W x H) [rad/s^2]; `torque_B` is the total torque without drag.
 template <class T, class P, class Inertia, class Momentum>
 PROPWASH_FN Vec3<T> angular_acceleration(const RigidBody<P, Inertia>& body, const Vec3<T>& torque_B,
                                          const Vec3<T>& rates_B, const Momentum& rotor_momentum_B,
@@ -108,17 +110,16 @@ PROPWASH_FN Vec3<T> angular_acceleration(const PrincipalBody<P>& body, const Vec
                                          const Vec3<T>& drag_torque_B = {}) {
   const auto& u = half_rates_B;
   const auto& h = rotor_momentum_B.z;
-  const Vec3<T> turned{u.y * (u.z * body.gyroscopic.x - h * body.precession_x),
-                       u.x * (u.z * body.gyroscopic.y + h * body.precession_y),
-                       (u.x * u.y) * body.gyroscopic.z};
-  return (torque_B + turned) + drag_torque_B;
+  const Vec3<T> gyroscopic_B{u.y * (u.z * body.gyroscopic.x - h * body.precession_x),
+                             u.x * (u.z * body.gyroscopic.y + h * body.precession_y),
+                             (u.x * u.y) * body.gyroscopic.z};
+  return (torque_B + gyroscopic_B) + drag_torque_B;
 }
 
-/// The constants of a diagonal body in its own units: (13) at unit half rates.
+/// The constants of a diagonal body in normalised units, from (13) evaluated at unit half rates.
 inline PrincipalBody<double> principal_body(const RigidBody<double, Diag3<double>>& body) {
-  const Vec3<double> none{};
   const auto half_rate = [&](const Vec3<double>& rates_B, double momentum) {
-    return angular_acceleration(body, none, rates_B, AlongZ{momentum}) * 0.5;
+    return angular_acceleration(body, Vec3<double>{}, rates_B, AlongZ{momentum}) * 0.5;
   };
   const double no_spin = 0.0;
   const double unit = 2.0 * body.inertia.z;

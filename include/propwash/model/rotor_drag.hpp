@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Linear rotor drag and the blow-back moment of flapping rotors: terms beyond the FlightGoggles
-/// papers, zero for the published vehicles. See docs/model/rotor_drag.md.
+/// Linear rotor drag and the blow-back moment of flapping rotors: extensions of the FlightGoggles
+/// model, zero for the published vehicles. See docs/model/rotor_drag.md.
 ///
 /// Linear drag: Faessler, Franchi and Scaramuzza, RA-L 2018, eq. (3), with constant coefficients.
 
@@ -9,20 +9,21 @@
 
 namespace propwash {
 
+/// Linear drag of the rotors.
 template <class P>
 struct RotorDragParameters {
-  Vec3<P> linear{};  ///< 1/s, d_x, d_y, d_z: drag per mass and speed along the body axes
-  P blow_back{};     ///< N m/(m/s), c: moment per lateral speed
+  Vec3<P> linear{};  ///< 1/s, d: drag force per mass and speed, on each body axis
+  P blow_back{};     ///< N m/(m/s), c: torque per lateral speed
 };
 
-/// f_B = -m diag(d) v_B, N; `air_velocity_B` is the velocity through the air in the body frame.
+/// f_B = -m diag(d) v_B [N]; `air_velocity_B` [m/s] is the velocity relative to the air.
 template <class T, class P>
 PROPWASH_FN Vec3<T> rotor_drag_force(const RotorDragParameters<P>& drag, const P& mass,
                                      const Vec3<T>& air_velocity_B) {
   return cwise_product(air_velocity_B, drag.linear) * (-mass);
 }
 
-/// mu_B = -c e_z x v_B, N m: turns the thrust away from the direction of flight.
+/// mu_B = -c e_z x v_B [N m]: tilts the thrust away from the direction of flight.
 template <class T, class P>
 PROPWASH_FN Vec3<T> blow_back_torque(const RotorDragParameters<P>& drag,
                                      const Vec3<T>& air_velocity_B) {

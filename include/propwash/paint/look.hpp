@@ -1,7 +1,6 @@
 #pragma once
 /// @file
-/// Looks by name, and how the surfaces of each category are painted. For the caller of a painter:
-/// kernels do not include this.
+/// Named looks, and the finish of each category's surfaces. Kernels do not include this.
 
 #include <array>
 #include <cmath>
@@ -14,7 +13,7 @@
 
 namespace propwash::paint {
 
-/// Linear light of a display value in [0, 1] (IEC 61966-2-1).
+/// The linear light of an sRGB value in [0, 1] (IEC 61966-2-1).
 inline float linear_light(double display) {
   const double x = std::fmin(std::fmax(display, 0.0), 1.0);
   return static_cast<float>(x <= 0.04045 ? x / 12.92 : std::pow((x + 0.055) / 1.055, 2.4));
@@ -25,12 +24,12 @@ inline Vec3<float> linear_light(const Vec3<double>& display) {
 
 namespace look_detail {
 
-/// The unit vector to a sun at this height, at this bearing from x towards y [degrees].
-inline Vec3<float> sun_at(double height, double bearing) {
+/// The unit vector to the sun at this elevation and bearing from x towards y [degrees].
+inline Vec3<float> sun_at(double elevation, double bearing) {
   constexpr double degree = 3.14159265358979323846 / 180.0;
-  const double level = std::cos(height * degree);
+  const double level = std::cos(elevation * degree);
   return cast<float>(make_vec3(level * std::cos(bearing * degree),
-                               level * std::sin(bearing * degree), std::sin(height * degree)));
+                               level * std::sin(bearing * degree), std::sin(elevation * degree)));
 }
 
 inline Look morning() {
@@ -82,7 +81,7 @@ inline Look overcast() {
   return look;
 }
 
-/// A lamp under the ceiling. Who paints a scene puts it there: `light_W` and `lamp_reach`.
+/// A lamp below the ceiling; the caller sets `light_W` and `lamp_reach` for the scene.
 inline Look indoor() {
   Look look;
   look.light_W = {0.0F, 0.0F, 4.6F};
@@ -131,7 +130,8 @@ inline constexpr std::array<NamedFinish, 14> finishes{{
 
 }  // namespace look_detail
 
-/// The look of this name; throws std::invalid_argument where there is none.
+/// The look with this name.
+/// @throws std::invalid_argument for an unknown name.
 inline Look look_named(const std::string& name) {
   std::string known;
   for (const auto& each : look_detail::looks) {
@@ -141,8 +141,7 @@ inline Look look_named(const std::string& name) {
   PROPWASH_THROW(std::invalid_argument("look: expected one of " + known + ", got '" + name + "'"));
 }
 
-/// The finish of a category; of any other a light grain. Ground that is green, with little blue, is
-/// grass: no slabs.
+/// The finish of a category; a light grain for unknown ones. Green ground is grass, without tiles.
 inline Finish finish_of(std::string_view category, const Vec3<double>& colour = {}) {
   if (category == "ground" && colour.y > colour.x && colour.y > 1.3 * colour.z) {
     return {1.0F, 0.0F, 0.0F, 0.0F, 2.8F, 0.7F, 0.0F};
@@ -153,14 +152,14 @@ inline Finish finish_of(std::string_view category, const Vec3<double>& colour = 
   return {1.0F, 0.0F, 0.0F, 0.0F, 0.5F, 0.18F, 0.05F};
 }
 
-/// The colour 0xRRGGBB of number n in pictures of ids: 0, nothing, is black; others differ widely
-/// from their neighbours. One to one below 2^24.
+/// The colour 0xRRGGBB of number n in pictures of ids: a bijection below 2^24 that maps 0 to black
+/// and consecutive numbers to distinct colours.
 inline std::uint32_t colour_of_id(std::uint32_t n) { return (n * 0x61C885U) & 0xFFFFFFU; }
 /// The inverse: 0x61C885 * 0x52F04D = 1 (mod 2^24).
 inline std::uint32_t id_of_colour(std::uint32_t colour) { return (colour * 0x52F04DU) & 0xFFFFFFU; }
 
-/// The number of a category in pictures of categories: 1, 2, … for those of `finishes`, in their
-/// order; for any other a number from 64 on that depends on the name alone (FNV-1a).
+/// The number of a category in semantic pictures: 1, 2, … in the order of `finishes`; for other
+/// names a hash of at least 64 (FNV-1a).
 inline std::uint32_t category_id(std::string_view category) {
   std::uint32_t number = 1;
   for (const auto& each : look_detail::finishes) {

@@ -1,11 +1,10 @@
 #pragma once
 /// @file
-/// What a painter needs of a pack of floats beyond the hooks of scalar.hpp: whole parts, lattice
-/// noise, curves and colour spaces. Accuracies are stated; all are below a step of eight bits.
+/// Functions on packs of floats beyond the hooks of scalar.hpp: rounding, lattice noise, curves and
+/// colour spaces, with errors below an 8-bit step.
 ///
-/// Noise: values at the points of a lattice, joined by Hermite curves (K. Perlin, "An image
-/// synthesizer", SIGGRAPH 1985, in its value form); the values are an integer hash of the point.
-/// Display colours: IEC 61966-2-1 (sRGB).
+/// Noise: hashed values at the points of a lattice, with Hermite interpolation (value noise after
+/// K. Perlin, "An image synthesizer", SIGGRAPH 1985). Display colours: IEC 61966-2-1 (sRGB).
 
 #include <cstdint>
 
@@ -20,32 +19,34 @@ namespace propwash::paint {
 template <class W>
 using Whole = typename W::Bits;
 
+/// A mask of the lanes of a pack of floats.
 template <class W>
 using MaskOf = PackMask<float, W::lanes>;
 
-/// The other lanes.
+/// Logical not.
 template <int N>
 PROPWASH_FN PackMask<float, N> inverted(const PackMask<float, N>& mask) {
   return {~mask.bits};
 }
 
-/// Towards zero; |x| < 2^31.
+/// Rounds towards zero; |x| < 2^31.
 template <class W>
 PROPWASH_FN Whole<W> truncated(const W& x) {
   return __builtin_convertvector(x.v, Whole<W>);
 }
+/// Converts integers to floats.
 template <class W>
 PROPWASH_FN W to_float(const Whole<W>& x) {
   return __builtin_convertvector(x, typename W::Vector);
 }
-/// The largest whole number that is not above x; |x| < 2^31.
+/// Rounds down; |x| < 2^31.
 template <class W>
 PROPWASH_FN W floor(const W& x) {
   const W t = to_float<W>(truncated(x));
   return select(t > x, t - 1.0F, t);
 }
 
-/// a at t = 0, b at t = 1.
+/// Linear interpolation from a at t = 0 to b at t = 1.
 template <class W>
 PROPWASH_FN W mix(const W& a, const W& b, const W& t) {
   return a + (b - a) * t;
@@ -61,8 +62,7 @@ PROPWASH_FN W smooth_step(float low, float high, const W& x) {
   return t * t * (3.0F - 2.0F * t);
 }
 
-/// A number in [0, 1) that belongs to a point of the lattice; a hash after the mixing steps of
-/// "lowbias32" (C. Wellons).
+/// A hash of a lattice point in [0, 1), with the mixing steps of "lowbias32" (C. Wellons).
 template <class W>
 PROPWASH_FN W lattice_value(const Whole<W>& i, const Whole<W>& j, std::uint32_t seed) {
   using Words = typename detail::VectorOf<float, W::lanes>::Words;
@@ -87,7 +87,7 @@ PROPWASH_FN W value_noise(const W& x, const W& y, std::uint32_t seed) {
   return mix(below, above, sy);
 }
 
-/// e^(−x) for x >= 0, within 0.001: the reciprocal of the exponential's series.
+/// e^(−x) for x >= 0, within 0.001, as the reciprocal of a series.
 template <class W>
 PROPWASH_FN W decay(const W& x) {
   const W quarter = x * 0.25F;
@@ -97,7 +97,7 @@ PROPWASH_FN W decay(const W& x) {
   return 1.0F / (squared * squared);
 }
 
-/// From linear light in [0, 1] to display values in [0, 1], within 0.0001 of sRGB's curve.
+/// Linear light in [0, 1] to sRGB values in [0, 1], within 0.0001.
 template <class W>
 PROPWASH_FN W to_display(const W& linear) {
   const W x = clamp(linear, 0.0F, 1.0F);
@@ -124,7 +124,7 @@ PROPWASH_FN W turns(const W& x, const W& y) {
   return select(angle < W(1.0F), angle, W(0.0F));
 }
 
-/// Red, green and blue in [0, 1] of a full colour: hue in turns, value in [0, 1], saturation 1.
+/// HSV to RGB, all in [0, 1], with saturation 1 and hue in turns.
 template <class W>
 PROPWASH_FN Vec3<W> from_hue(const W& hue, const W& value) {
   const W six = hue * 6.0F;
@@ -133,8 +133,7 @@ PROPWASH_FN Vec3<W> from_hue(const W& hue, const W& value) {
           value * clamp(2.0F - abs(six - 4.0F), 0.0F, 1.0F)};
 }
 
-/// What the eye (and its camera) makes of light beyond the display's white: the curve that
-/// K. Narkowicz fitted to the ACES film, from [0, ∞) to [0, 1).
+/// Tone mapping from [0, ∞) to [0, 1): K. Narkowicz's fit of the ACES film curve.
 template <class W>
 PROPWASH_FN W tone(const W& light) {
   return light * (2.51F * light + 0.03F) / (light * (2.43F * light + 0.59F) + 0.14F);

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// A scene made ready for pictures: its items as a painter sees them, and bodies that move in it.
-/// What a renderer holds from picture to picture; kernels do not include this.
+/// The renderer's scene: the painted items of a static scene, and bodies that move in it. Kernels
+/// do not include this.
 
 #include <cstdint>
 #include <stdexcept>
@@ -15,21 +15,22 @@
 
 namespace propwash::paint {
 
-/// Something that moves, of one or more items whose poses are in the body's frame.
+/// A moving body of one or more items, whose poses are in the body's frame.
 struct MovingBody {
-  std::vector<SceneItem> parts;
+  std::vector<SceneItem> parts;  ///< in the body's frame
 };
 
+/// A pose in the precision of the painter.
 inline Placement placement(const Pose& pose) {
   return {cast<float>(pose.position_W), cast<float>(to_matrix(pose.attitude_WS))};
 }
 
-/// The pose of a part in the world.
+/// The world pose of a part of a body.
 inline Pose composed(const Pose& body, const Pose& part) {
   return {to_world(body, part.position_W), normalized(body.attitude_WS * part.attitude_WS)};
 }
 
-/// In pictures of instances, item i of the scene has number i + 1, and the bodies follow.
+/// In instance pictures, item i of the scene has number i + 1, and the bodies follow.
 class PaintedWorld {
  public:
   explicit PaintedWorld(const Scene& still) : still_items_(still.items().size()) {
@@ -40,14 +41,14 @@ class PaintedWorld {
     }
   }
 
-  /// The index of the body. It is nowhere until `move`. Throws std::invalid_argument for parts that
-  /// cannot be, or that are planes: they have no end to move.
+  /// Returns the index of the body, which is invisible until `move`.
+  /// @throws std::invalid_argument for invalid parts, and for planes, which are infinite.
   std::size_t add_body(MovingBody body) {
     for (const auto& part : body.parts) {
       static_cast<void>(propwash::detail::ItemCheck(part));
       if (std::holds_alternative<Plane>(part.shape)) {
-        PROPWASH_THROW(std::invalid_argument("body: expected parts with an end, got a plane, '" +
-                                             part.name + "'"));
+        PROPWASH_THROW(std::invalid_argument("part '" + part.name +
+                                             "': expected a finite shape, got a plane"));
       }
     }
     const auto number = static_cast<std::uint32_t>(still_items_ + bodies_.size()) + 1U;
@@ -55,15 +56,17 @@ class PaintedWorld {
     bodies_.push_back(std::move(body));
     return bodies_.size() - 1;
   }
+  /// Removes all moving bodies.
   void remove_bodies() {
     bodies_.clear();
     items_.resize(still_items_);
     moving_ = {};
     exact_ = {};
   }
+  /// Number of moving bodies.
   std::size_t bodies() const { return bodies_.size(); }
 
-  /// Puts each body where it is, and says where it was at the picture before.
+  /// Sets the poses of all bodies now and at the time of the previous picture.
   void move(const std::vector<Pose>& now, const std::vector<Pose>& before) {
     if (now.size() != bodies_.size() || before.size() != bodies_.size()) {
       PROPWASH_THROW(std::invalid_argument("move: expected a pose for each of " +
@@ -75,7 +78,7 @@ class PaintedWorld {
     for (std::size_t i = 0; i < bodies_.size(); ++i) {
       for (const auto& part : bodies_[i].parts) {
         SceneItem item = part;
-        item.name = std::to_string(at);  // names of bodies need not differ
+        item.name = std::to_string(at);  // unique, unlike the names of bodies' parts
         item.pose = composed(now[i], part.pose);
         items_[at].now = placement(item.pose);
         items_[at].before = placement(composed(before[i], part.pose));
@@ -87,10 +90,13 @@ class PaintedWorld {
     exact_ = SceneIndex<double>(scene);
   }
 
+  /// All items: static ones first, then those of moving bodies.
   const std::vector<PaintedItem>& items() const { return items_; }
+  /// Number of static items.
   std::size_t still_items() const { return still_items_; }
-  /// The bodies as they were last moved, for rays of either type.
+  /// The moving bodies at their current poses.
   SceneView<float> moving() const { return moving_.view(); }
+  /// The same in double precision.
   SceneView<double> moving_exact() const { return exact_.view(); }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The rays of a picture through a scene that stands still and one whose bodies move.
+/// The rays of a picture through a static scene and one of moving bodies.
 
 #include "propwash/paint/data.hpp"
 #include "propwash/paint/encode.hpp"
@@ -10,12 +10,13 @@
 
 namespace propwash::paint {
 
-/// Casts through both scenes. The ids of the second follow those of the first.
+/// Casts rays through both scenes. The ids of the moving one follow those of the static one.
 struct SceneRays {
-  SceneView<float> still;
-  SceneView<float> moving;
-  std::int32_t still_items = 0;
+  SceneView<float> still;        ///< the static items
+  SceneView<float> moving;       ///< the moving bodies
+  std::int32_t still_items = 0;  ///< number of static items: the first id of a moving one
 
+  /// The first hit of each ray: distance [m], id and normal.
   template <class W>
   PROPWASH_FN void first(const Vec3<W>& origin_W, const Vec3<W>& direction_W, W& distance,
                          Whole<W>& id, Vec3<W>& normal_W) const {
@@ -36,11 +37,11 @@ struct SceneRays {
     normal_W = hit.normal;
   }
 
-  /// 1 where nothing is in the way, for the lanes that ask.
+  /// 1 if nothing blocks the ray, for the `active` lanes.
   template <class W>
   PROPWASH_FN W reaches(const Vec3<W>& from_W, const Vec3<W>& direction_W, const W& distance,
-                        const MaskOf<W>& asked) const {
-    W range = select(asked, distance, W(-1.0F));
+                        const MaskOf<W>& active) const {
+    W range = select(active, distance, W(-1.0F));
     auto met = meets_any(still, from_W, direction_W, range);
     if (moving.node_count > 0) {
       range = select(met, W(-1.0F), range);

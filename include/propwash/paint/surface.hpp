@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// What a point of a surface, and the sky, look like.
+/// Shading of surfaces and the sky.
 ///
-/// Tiles are filtered by the pixel's footprint on the surface in closed form, after
-/// I. Quilez, "Filtering procedurals"; noise fades out as its spots become smaller than a pixel. So
-/// a plain does not flicker at its horizon, at one sample a pixel.
+/// Tiles are filtered over the pixel's footprint in closed form, after I. Quilez, "Filtering
+/// procedurals"; noise fades out as its spots become smaller than a pixel. This prevents aliasing
+/// towards the horizon with one sample per pixel.
 
 #include "propwash/paint/data.hpp"
 #include "propwash/paint/encode.hpp"
@@ -14,14 +14,14 @@
 
 namespace propwash::paint {
 
-/// A point on a face: its two coordinates, and how far a pixel reaches along each.
+/// A point on a face, and the pixel's footprint there.
 template <class W>
 struct FacePoint {
-  W u, v;              ///< m, in the axes of the item that lie in the face
+  W u, v;              ///< m, along the two axes of the item in the face
   W width_u, width_v;  ///< m
 };
 
-/// The two axes of the item along which the face of this normal lies best.
+/// The face coordinates along the two axes of the item that are closest to the face.
 template <class W>
 PROPWASH_FN FacePoint<W> on_face(const Vec3<W>& point_S, const Vec3<W>& normal_S,
                                  const Vec3<W>& width_S) {
@@ -56,13 +56,13 @@ PROPWASH_FN W filtered_lines(const W& x, const W& w, float line) {
   return (integral(x + 0.5F * w) - integral(x - 0.5F * w)) / w;
 }
 
-/// 1 where spots of this size can be seen, 0 where they are smaller than a pixel.
+/// 1 for spots of this size larger than a pixel, 0 for smaller ones.
 template <class W>
 PROPWASH_FN W visibility(const W& width, float size) {
   return clamp(1.5F - width * (2.0F / size), 0.0F, 1.0F);
 }
 
-/// How bright the finish makes a point; about 1 on average.
+/// The brightness of the finish at a point; about 1 on average.
 template <class W>
 PROPWASH_FN W brightness(const Finish& finish, const FacePoint<W>& at, std::uint32_t seed) {
   W bright(1.0F);
@@ -89,7 +89,7 @@ PROPWASH_FN W brightness(const Finish& finish, const FacePoint<W>& at, std::uint
   }
   if (finish.grain_contrast > 0.0F) {
     // four sizes of spots, each a fifth of the one before
-    constexpr float share[4] = {0.9F, 0.65F, 0.6F, 0.5F};
+    constexpr float weights[4] = {0.9F, 0.65F, 0.6F, 0.5F};
     W spots(0.0F);
     float size = finish.grain;
     for (int i = 0; i < 4; ++i, size *= 0.2F) {
@@ -98,33 +98,31 @@ PROPWASH_FN W brightness(const Finish& finish, const FacePoint<W>& at, std::uint
       const float per_spot = 1.0F / size;
       const auto own = seed + 1U + static_cast<std::uint32_t>(i);
       spots =
-          spots + (value_noise(at.u * per_spot, at.v * per_spot, own) - 0.5F) * (seen * share[i]);
+          spots + (value_noise(at.u * per_spot, at.v * per_spot, own) - 0.5F) * (seen * weights[i]);
     }
     bright = bright * (1.0F + spots * (1.4F * finish.grain_contrast));
   }
   return max(bright, W(0.0F));
 }
 
-/// The light that comes along −direction from the sky, without the sun's disc.
+/// The light from the sky in this direction, without the sun's disc.
 template <class W>
 PROPWASH_FN Vec3<W> sky_light(const Look& look, const Vec3<W>& direction_W) {
   const W up = max(direction_W.z, W(0.0F));
-  const W share = 1.0F - up;
-  const W squared = share * share;
-  const W low = squared * squared;  // the horizon's part
-  return mix(broadcast<W>(look.zenith), broadcast<W>(look.horizon), low);
+  const W squared = (1.0F - up) * (1.0F - up);
+  return mix(cast<W>(look.zenith), cast<W>(look.horizon), squared * squared);
 }
 
-/// The sky as it is seen: the gradient, the sun and its glow, clouds on a plane far above.
+/// The visible sky: a gradient, the sun with its glow, and clouds on a distant plane.
 template <class W>
 PROPWASH_FN Vec3<W> sky(const Look& look, const Vec3<W>& direction_W) {
   Vec3<W> light = sky_light(look, direction_W);
   if (!look.is_lamp) {
-    const W cosine = max(dot(direction_W, broadcast<W>(look.light_W)), W(0.0F));
+    const W cosine = max(dot(direction_W, cast<W>(look.light_W)), W(0.0F));
     const W disc = smooth_step(0.9994F, 0.9998F, cosine);
     const W c8 = cosine * cosine * cosine * cosine * cosine * cosine * cosine * cosine;
     const W c64 = c8 * c8 * c8 * c8 * c8 * c8 * c8 * c8;
-    light = light + broadcast<W>(look.light) * (disc * 6.0F + c64 * 0.10F + c8 * 0.03F);
+    light = light + cast<W>(look.light) * (disc * 6.0F + c64 * 0.10F + c8 * 0.03F);
   }
   if (look.clouds > 0.0F) {
     const W height = max(direction_W.z, W(0.02F));
@@ -135,39 +133,40 @@ PROPWASH_FN Vec3<W> sky(const Look& look, const Vec3<W>& direction_W) {
                 value_noise(x * 10.3F, y * 10.3F, look.seed + 14U) * 0.08F;
     const W cover = smooth_step(0.0F, 0.35F, n - (0.85F - 0.6F * look.clouds)) *
                     smooth_step(0.02F, 0.35F, direction_W.z);
-    const Vec3<W> white = broadcast<W>(look.light * 0.22F + look.horizon * 0.55F);
+    const Vec3<W> white = cast<W>(look.light * 0.22F + look.horizon * 0.55F);
     light = mix(light, white, cover * 0.85F);
   }
   return light;
 }
 
-/// The direction and the strength of the light at a point.
+/// The light source as seen from a point.
 template <class W>
 struct Lighting {
   Vec3<W> direction_W;  ///< unit, towards the light
   W distance;           ///< m, to the light
-  W strength;
+  W strength;           ///< factor on the colour of the light
 };
+/// The light of the sun or the lamp at a point.
 template <class W>
 PROPWASH_FN Lighting<W> lighting(const Look& look, const Vec3<W>& point_W) {
-  if (!look.is_lamp) return {broadcast<W>(look.light_W), W(1e9F), W(1.0F)};
-  const Vec3<W> to_lamp = broadcast<W>(look.light_W) - point_W;
+  if (!look.is_lamp) return {cast<W>(look.light_W), W(1e9F), W(1.0F)};
+  const Vec3<W> to_lamp = cast<W>(look.light_W) - point_W;
   const W squared = max(squared_norm(to_lamp), W(1e-4F));
   const W distance = sqrt(squared);
   const float reach = look.lamp_reach * look.lamp_reach;
   return {to_lamp * (1.0F / distance), distance, 2.0F * reach / (squared + reach)};
 }
 
-/// Light into the camera from a surface. `lit` is 1 where the light reaches it, 0 in its shadow.
+/// Light from a surface into the camera. `lit`: 1 in the light, 0 in shadow.
 template <class W>
 PROPWASH_FN Vec3<W> surface_light(const Look& look, const Vec3<W>& albedo, const W& gloss,
                                   const Vec3<W>& normal_W, const Vec3<W>& direction_W,
                                   const Lighting<W>& light, const W& lit) {
   const W facing = max(dot(normal_W, light.direction_W), W(0.0F)) * lit * light.strength;
   const W upward = 0.5F + 0.5F * normal_W.z;
-  const Vec3<W> above = broadcast<W>((look.zenith * 0.6F + look.horizon * 0.4F) * look.ambient);
-  const Vec3<W> ambient = mix(broadcast<W>(look.bounce), above, upward);
-  Vec3<W> sum = cwise_product(albedo, broadcast<W>(look.light) * facing + ambient);
+  const Vec3<W> above = cast<W>((look.zenith * 0.6F + look.horizon * 0.4F) * look.ambient);
+  const Vec3<W> ambient = mix(cast<W>(look.bounce), above, upward);
+  Vec3<W> sum = cwise_product(albedo, cast<W>(look.light) * facing + ambient);
   if (any(gloss > W(0.0F))) {
     const W cosine = clamp(-dot(normal_W, direction_W), 0.0F, 1.0F);
     const W grazing = 1.0F - cosine;
@@ -176,17 +175,16 @@ PROPWASH_FN Vec3<W> surface_light(const Look& look, const Vec3<W>& albedo, const
     const W h = max(dot(mirrored, light.direction_W), W(0.0F));
     const W h4 = h * h * h * h, h32 = h4 * h4 * h4 * h4 * h4 * h4 * h4 * h4;
     sum = sum + (sky_light(look, mirrored) * look.ambient +
-                 broadcast<W>(look.light) * (h32 * lit * light.strength * 4.0F)) *
+                 cast<W>(look.light) * (h32 * lit * light.strength * 4.0F)) *
                     (fresnel * gloss);
   }
   return sum;
 }
 
-/// Air between a surface and the camera.
+/// Adds the haze between a surface and the camera.
 template <class W>
 PROPWASH_FN Vec3<W> through_air(const Look& look, const Vec3<W>& light, const W& distance) {
-  return mix(broadcast<W>(look.horizon), light,
-             decay(min(distance * (1.0F / look.haze), W(50.0F))));
+  return mix(cast<W>(look.horizon), light, decay(min(distance * (1.0F / look.haze), W(50.0F))));
 }
 
 }  // namespace propwash::paint

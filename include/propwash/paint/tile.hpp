@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// The bytes of a picture, tile by tile: tiles do not depend on each other, so threads share them.
+/// Renders a picture in independent tiles, which several threads can process.
 ///
-/// A pack is a block of 4 x 4 pixels (4 x 2, 2 x 2 in narrower registers), whose rays stay
-/// together. Anti-aliasing is a second pass over the pixels whose colour differs from a
-/// neighbour's: it looks through them again, on a regular grid, and takes the mean of the light.
+/// A pack is a block of 4 x 4 pixels (4 x 2, 2 x 2 in narrower registers), for coherent rays.
+/// Anti-aliasing is a second pass over the pixels whose colour differs from a neighbour's: it
+/// averages the light of a regular grid of rays through each.
 
 #include <cstring>
 
@@ -16,25 +16,27 @@ namespace propwash::paint {
 
 inline constexpr int tile_width = 32;   ///< pixels
 inline constexpr int tile_height = 16;  ///< pixels
-/// Steps of eight bits between neighbours from which on both are anti-aliased.
+/// Neighbours that differ by more 8-bit steps are anti-aliased.
 inline constexpr int visible_step = 10;
 
+/// Number of tiles in a row of a picture.
 inline constexpr int tiles_across(int width) { return (width + tile_width - 1) / tile_width; }
+/// Number of rows of tiles in a picture.
 inline constexpr int tiles_down(int height) { return (height + tile_height - 1) / tile_height; }
 
-/// Paints a tile. Isa is a type local to the translation unit, so that no linker mixes the code of
-/// two instruction sets.
+/// Renders a tile. Isa is a type local to the translation unit, so that no linker merges the code
+/// of two instruction sets.
 template <class Isa, class W, class Rays>
 class TilePainter {
  public:
-  static constexpr int lanes = W::lanes;
-  static constexpr int block_width = lanes >= 8 ? 4 : 2;
-  static constexpr int block_height = lanes / block_width;
+  static constexpr int lanes = W::lanes;                    ///< pixels of a block
+  static constexpr int block_width = lanes >= 8 ? 4 : 2;    ///< columns of a block
+  static constexpr int block_height = lanes / block_width;  ///< rows of a block
 
   explicit TilePainter(const PictureCall<Rays>& call)
       : call_(call), width_(call.camera.width), height_(call.camera.height) {}
 
-  /// The first pass: all but the anti-aliasing.
+  /// The first pass: everything except anti-aliasing.
   void paint(int tile) const {
     const Tile at(tile, width_, height_);
     Codes codes;
@@ -47,7 +49,7 @@ class TilePainter {
     for (int y = at.top; y < at.bottom; ++y) {
       const auto from = static_cast<std::size_t>((y - at.top) * tile_width);
       const auto pixels = static_cast<std::size_t>(at.right - at.left);
-      const std::size_t place = row_major(at.left, y);
+      const std::size_t place = output_index(at.left, y);
       if (to.wants_light() && call_.antialias > 1) {
         write3(call_.scratch, pixel(at.left, y), codes.light + from, pixels);
       } else if (to.wants_light()) {
@@ -63,7 +65,7 @@ class TilePainter {
     }
   }
 
-  /// The second pass, for antialias > 1: reads the scratch of all tiles.
+  /// The second pass, for antialias > 1: reads the scratch of neighbouring tiles too.
   void smooth(int tile) const {
     const Tile at(tile, width_, height_);
     int rough[tile_width * tile_height];
@@ -87,7 +89,8 @@ class TilePainter {
     }
   };
 
-  /// The numbers of a tile's pixels, 0xRRGGBB for colours; those of kinds that are wanted.
+  /// The codes of a tile's pixels, 0xRRGGBB for colours; only those of the requested outputs are
+  /// set.
   struct Codes {
     using Plane = std::uint32_t[tile_width * tile_height];
     Plane light, depth, short_depth, normals, instances, semantics, flow;
@@ -97,8 +100,8 @@ class TilePainter {
     return static_cast<std::size_t>(y) * static_cast<std::size_t>(width_) +
            static_cast<std::size_t>(x);
   }
-  /// The place of a pixel in what comes out.
-  std::size_t row_major(int x, int y) const {
+  /// The index of a pixel in the output.
+  std::size_t output_index(int x, int y) const {
     return pixel(x, call_.to.bottom_first ? height_ - 1 - y : y);
   }
 
@@ -109,7 +112,7 @@ class TilePainter {
     return codes_of({nearest(to_display(light.x) * 255.0F), nearest(to_display(light.y) * 255.0F),
                      nearest(to_display(light.z) * 255.0F)});
   }
-  /// Stores a block whose first pixel is number `at` of the tile.
+  /// Stores a block whose first pixel has index `at` in the tile.
   PROPWASH_FN static void store(const Whole<W>& values, std::uint32_t* plane, int at) {
     std::uint32_t each[std::size_t{lanes}];
     std::memcpy(each, &values, sizeof each);
@@ -127,40 +130,40 @@ class TilePainter {
     }
     x = x - 0.5F * static_cast<float>(width_);
     y = y - 0.5F * static_cast<float>(height_);
-    const Sight<W> sight = look_through(call_, x, y);
+    const PixelHit<W> hit = trace_pixels(call_, x, y);
     const PictureOutputs& to = call_.to;
-    if (to.wants_light()) store(display_codes(seen_light(call_, sight)), codes.light, at);
-    if (to.depth != nullptr) store(depth_code(sight.depth), codes.depth, at);
-    if (to.short_depth != nullptr) store(short_depth_code(sight.depth), codes.short_depth, at);
+    if (to.wants_light()) store(display_codes(traced_light(call_, hit)), codes.light, at);
+    if (to.depth != nullptr) store(depth_code(hit.depth), codes.depth, at);
+    if (to.short_depth != nullptr) store(short_depth_code(hit.depth), codes.short_depth, at);
     if (to.normals != nullptr) {
       // in the camera's axes: right, up, towards the camera
-      const Vec3<W> n = turned_back(call_.camera.now.rotation_WS, sight.normal_W);
+      const Vec3<W> n = transpose(call_.camera.now.rotation_WS) * hit.normal_W;
       const Whole<W> code = codes_of(normal_code(Vec3<W>{-n.y, n.z, -n.x}));
-      store(sight.seen.bits & code, codes.normals, at);
+      store(hit.is_hit.bits & code, codes.normals, at);
     }
     if (to.instances != nullptr || to.semantics != nullptr) {
       Whole<W> instance{}, semantic{};
-      const auto add = [&](const PaintedItem& item, const MaskOf<W>& of) PROPWASH_LAMBDA {
-        instance |= of.bits & static_cast<std::int32_t>(item.instance);
-        semantic |= of.bits & static_cast<std::int32_t>(item.semantic);
+      const auto add = [&](const PaintedItem& item, const MaskOf<W>& lanes_of_item) PROPWASH_LAMBDA {
+        instance |= lanes_of_item.bits & static_cast<std::int32_t>(item.instance);
+        semantic |= lanes_of_item.bits & static_cast<std::int32_t>(item.semantic);
       };
-      for_each_item(sight, call_.items, add);
+      for_each_item(hit, call_.items, add);
       store(instance, codes.instances, at);
       store(semantic, codes.semantics, at);
     }
     if (to.flow != nullptr) {
       W u, v;
-      motion(call_.camera, call_.items, sight, u, v);
+      motion(call_.camera, call_.items, hit, u, v);
       store(codes_of(flow_code(u, v)), codes.flow, at);
     }
   }
 
-  /// The mean of the light through so many pixels, on a grid of rays through each.
+  /// Averages the light over a grid of rays through each of `count` pixels.
   void refine(const int* pixels, int count) const {
     const int edge = call_.antialias, per_pixel = edge * edge;
     const float step = 1.0F / static_cast<float>(edge);
     float sums[tile_width * tile_height][3] = {};
-    // the rays of a pixel stand side by side, so that they stay together
+    // the rays of a pixel are in neighbouring lanes, for coherence
     for (int first = 0; first < count * per_pixel; first += lanes) {
       const int used = count * per_pixel - first < lanes ? count * per_pixel - first : lanes;
       W x, y;
@@ -174,7 +177,7 @@ class TilePainter {
       }
       x = x - 0.5F * static_cast<float>(width_);
       y = y - 0.5F * static_cast<float>(height_);
-      const Vec3<W> light = seen_light(call_, look_through(call_, x, y));
+      const Vec3<W> light = traced_light(call_, trace_pixels(call_, x, y));
       for (int lane = 0; lane < used; ++lane) {
         float* const sum = sums[(first + lane) / per_pixel];
         sum[0] += light.x[lane];
@@ -197,18 +200,19 @@ class TilePainter {
     std::uint32_t codes[std::size_t{lanes}];
     std::memcpy(codes, &rgb, sizeof codes);
     for (int lane = 0; lane < count; ++lane) {
-      const std::size_t place = row_major(pixels[lane] % width_, pixels[lane] / width_);
+      const std::size_t place = output_index(pixels[lane] % width_, pixels[lane] / width_);
       write3(call_.to.colour, place, codes + lane, 1);
       write_grey(place, codes + lane, 1);
     }
   }
 
-  /// Adds the pixels of a row of the scratch that differ visibly from one beside them.
+  /// Adds the pixels of a row of the scratch that differ visibly from a neighbour.
   void find_rough(int left, int right, int y, int* rough, int& count) const {
-    constexpr int most = 3 * (tile_width + 2);
+    constexpr int max_bytes = 3 * (tile_width + 2);
     const int bytes = 3 * (right - left);
-    // the row, with a pixel at each end, and those above and below; at the picture's edge itself
-    std::uint8_t row[most], beside[3 * tile_width];
+    // the row with a pixel at each end; the pixel itself stands in for a neighbour outside the
+    // picture
+    std::uint8_t row[max_bytes], difference[3 * tile_width];
     const std::uint8_t* const at = call_.scratch + 3 * pixel(left, y);
     std::memcpy(row + 3, at, static_cast<std::size_t>(bytes));
     std::memcpy(row, left > 0 ? at - 3 : at, 3);
@@ -217,11 +221,11 @@ class TilePainter {
     const std::uint8_t* const below = call_.scratch + 3 * pixel(left, y + 1 < height_ ? y + 1 : y);
     for (int i = 0; i < bytes; ++i) {
       const std::uint8_t here = row[3 + i];
-      beside[i] = larger(larger(apart(here, row[i]), apart(here, row[6 + i])),
-                         larger(apart(here, above[i]), apart(here, below[i])));
+      difference[i] = larger(larger(apart(here, row[i]), apart(here, row[6 + i])),
+                             larger(apart(here, above[i]), apart(here, below[i])));
     }
     for (int x = left; x < right; ++x) {
-      const std::uint8_t* const d = beside + 3 * (x - left);
+      const std::uint8_t* const d = difference + 3 * (x - left);
       if (larger(larger(d[0], d[1]), d[2]) > visible_step) rough[count++] = y * width_ + x;
     }
   }
@@ -230,10 +234,10 @@ class TilePainter {
     return static_cast<std::uint8_t>(a > b ? a - b : b - a);
   }
 
-  /// Part of a row of the scratch, as it is.
+  /// Copies part of a row of the scratch to the outputs.
   void write_row(int left, int right, int y) const {
     const std::uint8_t* from = call_.scratch + 3 * pixel(left, y);
-    const std::size_t to = row_major(left, y);
+    const std::size_t to = output_index(left, y);
     const auto pixels = static_cast<std::size_t>(right - left);
     if (call_.to.colour != nullptr) std::memcpy(call_.to.colour + 3 * to, from, 3 * pixels);
     if (call_.to.grey == nullptr) return;
@@ -245,7 +249,7 @@ class TilePainter {
     return static_cast<std::uint8_t>((299 * r + 587 * g + 114 * b + 500) / 1000);
   }
 
-  // so many pixels from a place on, where the picture is wanted
+  // write `pixels` pixels from index `place` on, if the output is requested
 
   PROPWASH_FN static void write3(std::uint8_t* picture, std::size_t place,
                                  const std::uint32_t* codes, std::size_t pixels) {

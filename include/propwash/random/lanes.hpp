@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// The normals of normal.hpp for as many vehicles as a Pack has lanes: bit for bit those of each
-/// vehicle by itself in packs of double, and within a few last bits in packs of float, whose sums
-/// and products the compiler may fuse.
+/// The normals of normal.hpp for one vehicle per SIMD lane. In packs of double they are bit for bit
+/// those of six_normals(); in packs of float they differ in the last few bits, because the compiler
+/// may fuse products and sums.
 
 #include <cstdint>
 #include <cstring>
@@ -15,14 +15,13 @@
 
 namespace propwash {
 
-/// Six normals for each lane. `ids` are the numbers of the vehicles, one per lane; seed, step and
-/// stream are shared.
+/// Six normals per lane. `ids` are the vehicle ids, one per lane; seed, step and stream are common.
 template <class T, int N>
 PROPWASH_FN NormalsOf<Pack<T, N>> lane_normals(std::uint64_t seed, const std::uint32_t* ids,
                                                std::uint64_t step, Stream stream) {
-  // a vector unit has no register of two floats: two doubles draw four normals and take two
+  // there is no register of two floats: for two lanes of double, four are drawn and two are used
   constexpr int drawn = N < 4 ? 4 : N;
-  // where the physics is in float, the last bit of a float is below its rounding
+  // physics in float does not need the last bits, so fusing is allowed there
   using Lanes = detail::VectorLanes<drawn, std::is_same_v<T, float>>;
   using U = typename Lanes::U;
   U id{};

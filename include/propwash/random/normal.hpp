@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Standard normal numbers as a pure function of (seed, id, step, stream): six from one block of
+/// Standard normal numbers as a pure function of (seed, id, step, stream): six per block of
 /// Threefry4x32-20, by the method of Box and Muller, "A note on the generation of random normal
 /// deviates", Ann. Math. Statist. 29 (1958).
 ///
@@ -8,14 +8,13 @@
 ///
 ///     z_1 = ± √(−ln u) (cos φ + sin φ),    z_2 = ± √(−ln u) (cos φ − sin φ)
 ///
-/// are independent standard normals: cos φ ± sin φ is √2 times the cosine and the sine of π/4 − φ,
-/// an angle of the first quadrant, and the signs choose the quadrant.
+/// are independent standard normals: cos φ ± sin φ are √2 times the cosine and the sine of π/4 − φ,
+/// an angle in the first quadrant, and the signs choose the quadrant.
 ///
-/// The bits of a result do not depend on compiler, lane width or platform, as long as floats are
-/// IEEE single precision rounded to nearest: logarithm, cosine and sine are polynomials below, the
-/// square root is the correctly rounded instruction, and products and sums go through
-/// Lanes::product and Lanes::sum wherever a compiler might fuse or reorder them. Nor do they depend
-/// on flags, but for -ffast-math, under which Clang estimates square roots.
+/// The result has the same bits on every compiler, lane width and platform with IEEE single
+/// precision rounded to nearest: logarithm, sine and cosine are the polynomials below, the square
+/// root is the correctly rounded instruction, and Lanes::product and Lanes::sum prevent fusing and
+/// reordering. The one exception is Clang with -ffast-math, which estimates square roots.
 
 #include <cstdint>
 #include <cstring>
@@ -25,7 +24,7 @@
 #include "propwash/math/scalar.hpp"
 #include "propwash/random/threefry.hpp"
 
-/// 1 where four lanes go through one vector register of the GCC and Clang vector extension.
+/// 1 where four normals can be drawn in one SIMD register.
 #if !defined(PROPWASH_RANDOM_LANES)
 #if !defined(__CUDACC__) && defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
 #define PROPWASH_RANDOM_LANES 1
@@ -36,7 +35,7 @@
 
 namespace propwash {
 
-/// What a number is for; different streams are independent. Values from `user` on are free.
+/// The purpose of a random number; streams are independent. Values from `user` on are for users.
 enum class Stream : std::uint32_t {
   process_noise = 0,
   imu_noise = 1,
@@ -47,24 +46,23 @@ enum class Stream : std::uint32_t {
   user = 16
 };
 
-/// Six standard normals, F a float or a pack of floats.
+/// Six standard normals; F is float or a pack of floats.
 template <class F>
 struct NormalsOf {
-  F value[6];
+  F value[6];  ///< independent standard normals
 
   PROPWASH_FN const F& operator[](int i) const { return value[i]; }
 };
-using SixNormals = NormalsOf<float>;
+using SixNormals = NormalsOf<float>;  ///< six single-precision normals
 
 namespace detail {
 
-/// The operations that the normals need of a lane type; this one is a lane of its own. A wider pack
-/// brings its own policy with the same members.
+/// The operations of a lane type, for one lane. VectorLanes has the same members.
 struct ScalarLanes {
   using U = std::uint32_t;
   using F = float;
 
-  /// The words of a lane type read as signed integers, exact below 2^24.
+  /// The words as signed integers, exact below 2^24.
   PROPWASH_FN static F to_float(U x) { return static_cast<float>(static_cast<std::int32_t>(x)); }
   PROPWASH_FN static U bits(F x) {
     U word;
@@ -78,7 +76,7 @@ struct ScalarLanes {
   }
   PROPWASH_FN static F sqrt(F x) {
 #if !defined(__CUDACC__) && defined(__SSE2__)
-    // the instruction by name: -ffast-math would vectorise another by an estimate
+    // the intrinsic: -ffast-math could replace other code by an estimate
     return _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
 #elif defined(__CUDA_ARCH__)
     return __fsqrt_rn(x);
@@ -86,7 +84,7 @@ struct ScalarLanes {
     return propwash::sqrt(x);
 #endif
   }
-  /// a b and a + b, each rounded by itself.
+  /// a b and a + b, each rounded separately.
   PROPWASH_FN static F product(F a, F b) {
 #if defined(__CUDA_ARCH__)
     return __fmul_rn(a, b);
@@ -98,8 +96,8 @@ struct ScalarLanes {
 };
 
 #if PROPWASH_RANDOM_LANES
-/// N lanes of one vector register. Contract leaves it to the compiler's flags whether a product and
-/// a sum are fused: fewer instructions, and other last bits than ScalarLanes where they are.
+/// N lanes of a SIMD register. With Contract, the compiler may fuse a product and a sum: fewer
+/// instructions, but the last bits can differ from ScalarLanes.
 template <int N, bool Contract = false>
 struct VectorLanes {
   using F = typename VectorOf<float, N>::Value;
@@ -132,7 +130,7 @@ PROPWASH_FN F polynomial(const F& x, float first, Floats... rest) {
   return Lanes::sum(Lanes::product(polynomial<Lanes>(x, rest...), x), F{} + first);
 }
 
-/// −ln(k 2^−24) for whole k from 1 to 2^24, within 1.3e-6 of itself.
+/// −ln(k 2^−24) for an integer k from 1 to 2^24, with relative error 1.3e-6.
 template <class Lanes, class U>
 PROPWASH_FN typename Lanes::F minus_log(const U& k) {
   // k = m 2^e with m in [√½, √2): near k = 2^24 the result is small and must stay exact
@@ -151,8 +149,8 @@ PROPWASH_FN typename Lanes::F minus_log(const U& k) {
   return Lanes::product(halvings, typename Lanes::F{} + 0.693147181f) - Lanes::product(f, slope);
 }
 
-/// Two normals: the radius from k 2^−24, the angle φ = π t / 4, −1 < t < 1; the signs in the top
-/// bits of `signs` and of `signs` one place up.
+/// Two normals: the radius from k 2^−24, the angle φ = π t / 4, −1 < t < 1; their signs are the two
+/// highest bits of `signs`.
 template <class Lanes, class U, class F>
 PROPWASH_FN void box_muller(const U& k, const F& t, const U& signs, F& first, F& second) {
   constexpr std::uint32_t top = 0x80000000;
@@ -167,12 +165,13 @@ PROPWASH_FN void box_muller(const U& k, const F& t, const U& signs, F& first, F&
   second = Lanes::from_bits(Lanes::bits(radius * (cosine - sine)) ^ ((signs << 1) & top));
 }
 
-/// The odd multiple 2a + 1 − 2^16 of 2^−16, a having its high byte in the low byte of `high` and
-/// its low byte in byte `place` of `low`: written into the fraction of a float in [2, 4), less 3.
+/// (2a + 1 − 2^16) 2^−16 for a 16-bit integer a: its high byte is the lowest byte of `high`, its
+/// low byte is byte number `place` of `low`. Computed as a float in [2, 4) with these bits,
+/// minus 3.
 template <class Lanes, class U>
 PROPWASH_FN typename Lanes::F odd_fraction(const U& high, const U& low, int place) {
-  const int up = 7 - 8 * place;
-  const U byte = up >= 0 ? low << up : low >> -up;
+  const int shift = 7 - 8 * place;
+  const U byte = shift >= 0 ? low << shift : low >> -shift;
   const U word = ((high << 15) & std::uint32_t{0x007f8000}) | std::uint32_t{0x40000040} |
                  (byte & std::uint32_t{0x00007f80});
   return Lanes::from_bits(word) - 3.0f;
@@ -195,7 +194,7 @@ PROPWASH_FN NormalsOf<typename Lanes::F> normals_of_block(const Words<typename L
   return z;
 }
 
-/// Lane by lane: key (seed, 0, 0), counter (id, step, stream), low words first.
+/// Six normals per lane: key (seed, 0, 0), counter (id, step, stream), low words first.
 template <class Lanes, class U>
 PROPWASH_FN NormalsOf<typename Lanes::F> normals(std::uint64_t seed, const U& id, const U& step_low,
                                                  const U& step_high, const U& stream) {
@@ -206,7 +205,7 @@ PROPWASH_FN NormalsOf<typename Lanes::F> normals(std::uint64_t seed, const U& id
 
 }  // namespace detail
 
-/// The six normals of one (seed, id, step, stream).
+/// The six normals of (seed, id, step, stream).
 PROPWASH_FN SixNormals six_normals(std::uint64_t seed, std::uint32_t id, std::uint64_t step,
                                    Stream stream) {
   return detail::normals<detail::ScalarLanes>(seed, id, static_cast<std::uint32_t>(step),
@@ -214,35 +213,37 @@ PROPWASH_FN SixNormals six_normals(std::uint64_t seed, std::uint32_t id, std::ui
                                               static_cast<std::uint32_t>(stream));
 }
 
-/// One of the blocks that step_normals draws.
+/// The step and stream of one block of step_normals.
 struct Draw {
-  std::uint64_t step;
-  Stream stream;
+  std::uint64_t step;  ///< counter of the noise
+  Stream stream;       ///< what the numbers are for
 };
+/// Four draws that are made at once.
 struct FourDraws {
-  Draw draw[4];
+  Draw draw[4];  ///< the draws
 };
 
 /// Four times six standard normals: z[draw][i].
 struct StepNormals {
+  /// The normals of one draw.
   struct Row {
-    const float* first;
+    const float* first;  ///< the first of six numbers
     PROPWASH_FN float operator[](int i) const { return first[4 * i]; }
   };
 
-  alignas(16) float value[6][4];  ///< [i][draw], the order in which the lanes leave
+  alignas(16) float value[6][4];  ///< [i][draw]
 
   PROPWASH_FN Row operator[](int draw) const { return {&value[0][draw]}; }
 };
 
-/// The normals of four draws of one vehicle at the price of little more than one. Bit for bit,
-/// z[n] is six_normals(seed, id, draws[n].step, draws[n].stream).
+/// The normals of four draws of one vehicle, in little more time than one draw. z[n] has the bits
+/// of six_normals(seed, id, draws.draw[n].step, draws.draw[n].stream).
 PROPWASH_FN StepNormals step_normals(std::uint64_t seed, std::uint32_t id, const FourDraws& draws) {
   StepNormals z;
 #if PROPWASH_RANDOM_LANES
   using U = detail::FourLanes::U;
-  const auto lanes = [&draws](auto&& of) PROPWASH_LAMBDA {
-    return U{of(draws.draw[0]), of(draws.draw[1]), of(draws.draw[2]), of(draws.draw[3])};
+  const auto lanes = [&draws](auto&& word) PROPWASH_LAMBDA {
+    return U{word(draws.draw[0]), word(draws.draw[1]), word(draws.draw[2]), word(draws.draw[3])};
   };
   const U step_low = lanes([](const Draw& d) { return static_cast<std::uint32_t>(d.step); });
   const U step_high = lanes([](const Draw& d) { return static_cast<std::uint32_t>(d.step >> 32); });

@@ -1,9 +1,10 @@
 #pragma once
 /// @file
-/// As many normals as a sensor's reading needs, a pure function of key, vehicle, sample and stream.
+/// Any number of normals for one reading of a sensor, a pure function of key, vehicle, sample and
+/// stream.
 ///
-/// The streams of normal.hpp give six normals for a (seed, id, step, stream). A reading may need
-/// more: the six of block b are those of the step "sample + b 2^40".
+/// normal.hpp gives six normals per (seed, id, step, stream). A reading may need more: block b of
+/// six normals uses step = sample + b 2^40.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace propwash {
 
-/// The key of a sensor's noise in a run with `seed`; sensors with seeds of their own differ. One
-/// round of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+/// The key of a sensor's noise, from the seed of the run and the seed of the sensor. One round of
+/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 inline std::uint64_t sensor_key(std::uint64_t seed, std::uint64_t sensor_seed) {
   std::uint64_t x = sensor_seed + 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -21,33 +22,34 @@ inline std::uint64_t sensor_key(std::uint64_t seed, std::uint64_t sensor_seed) {
   return seed ^ (x ^ (x >> 31));
 }
 
-/// Six of a vehicle's normals of a sample.
+/// Block number `block` of a vehicle's normals.
 struct NoiseBlock {
-  std::size_t vehicle;
-  std::size_t block;
+  std::size_t vehicle;  ///< index of the vehicle
+  std::size_t block;    ///< number of these six among those of the sample
 };
 
-/// The normals of one sample of a sensor that many vehicles carry.
+/// The normals of one sample of a sensor on many vehicles.
 struct SampleNoise {
-  std::uint64_t key = 0;
-  std::uint64_t sample = 0;  ///< number of the sample, below 2^40
-  std::uint32_t first_id = 0;
+  std::uint64_t key = 0;       ///< seed
+  std::uint64_t sample = 0;    ///< sample number, below 2^40
+  std::uint32_t first_id = 0;  ///< number of vehicle 0
+  /// Selects an independent stream of the same key.
   std::uint32_t stream = static_cast<std::uint32_t>(Stream::user);
 
-  /// Normals `first`, `first + 1`, … of vehicle number first_id + `vehicle`, `count` of them;
-  /// `first` is a multiple of 24, because so many are drawn at once.
+  /// Writes normals number `first` to `first + count - 1` of vehicle first_id + `vehicle`. `first`
+  /// is a multiple of 24, the number drawn at once.
   template <class T>
   void draw(std::size_t vehicle, std::size_t first, std::size_t count, T* normals) const {
-    const auto of = static_cast<Stream>(stream);
+    const auto kind = static_cast<Stream>(stream);
     if (count <= 6) {
-      const SixNormals z = six_normals(key, id_of(vehicle), step_of(first / 6), of);
+      const SixNormals z = six_normals(key, id_of(vehicle), step_of(first / 6), kind);
       for (std::size_t i = 0; i < count; ++i) normals[i] = static_cast<T>(z[static_cast<int>(i)]);
       return;
     }
     for (std::size_t done = 0; done < count; done += 24) {
       const std::size_t block = (first + done) / 6;
       FourDraws draws;
-      for (std::size_t b = 0; b < 4; ++b) draws.draw[b] = {step_of(block + b), of};
+      for (std::size_t b = 0; b < 4; ++b) draws.draw[b] = {step_of(block + b), kind};
       const StepNormals z = step_normals(key, id_of(vehicle), draws);
       for (std::size_t i = 0; i < 24 && done + i < count; ++i) {
         normals[done + i] = static_cast<T>(z[static_cast<int>(i / 6)][static_cast<int>(i % 6)]);
@@ -55,19 +57,18 @@ struct SampleNoise {
     }
   }
 
-  /// The six normals 6 b, …, 6 b + 5 of each of `count` pairs of a vehicle and a block b, where few
-  /// are wanted of many: the same numbers as draw() gives, four pairs at a time.
-  void draw_blocks(std::size_t count, const NoiseBlock* wanted, SixNormals* normals) const {
-    const auto of = static_cast<Stream>(stream);
+  /// Writes the six normals of each of `count` requested blocks, four blocks at a time. Normals
+  /// 6 b, …, 6 b + 5 of draw() are those of block b.
+  void draw_blocks(std::size_t count, const NoiseBlock* blocks, SixNormals* normals) const {
     std::size_t done = 0;
 #if PROPWASH_RANDOM_LANES
     using U = detail::FourLanes::U;
     for (; done + 4 <= count; done += 4) {
       U id{}, low{}, high{};
       for (std::size_t lane = 0; lane < 4; ++lane) {
-        const NoiseBlock& pair = wanted[done + lane];
-        const std::uint64_t step = step_of(pair.block);
-        id[lane] = id_of(pair.vehicle);
+        const NoiseBlock& block = blocks[done + lane];
+        const std::uint64_t step = step_of(block.block);
+        id[lane] = id_of(block.vehicle);
         low[lane] = static_cast<std::uint32_t>(step);
         high[lane] = static_cast<std::uint32_t>(step >> 32);
       }
@@ -78,8 +79,8 @@ struct SampleNoise {
     }
 #endif
     for (; done < count; ++done) {
-      const NoiseBlock& pair = wanted[done];
-      normals[done] = six_normals(key, id_of(pair.vehicle), step_of(pair.block), of);
+      const auto& [vehicle, block] = blocks[done];
+      normals[done] = six_normals(key, id_of(vehicle), step_of(block), static_cast<Stream>(stream));
     }
   }
 

@@ -4,8 +4,8 @@
 ///
 /// Source: J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy
 /// as 1, 2, 3", SC11, 2011 (doi 10.1145/2063384.2063405); rotations and parity from Skein's
-/// Threefish with 32-bit words. Nothing but additions, rotations and exclusive ors modulo 2^32, so
-/// the words are the same on every machine, and one text serves scalars and lanes alike.
+/// Threefish with 32-bit words. It uses additions, rotations and exclusive ors modulo 2^32 alone,
+/// so the result is the same on every machine, for scalars and for SIMD lanes.
 
 #include <cstdint>
 
@@ -13,11 +13,11 @@
 
 namespace propwash {
 
-/// Four words of 32 bits, or four packs of such words. U is std::uint32_t or any type with + ^ |
-/// among themselves, << >> by an int and + of a std::uint32_t, each modulo 2^32 lane by lane.
+/// Four 32-bit words, or four packs of them. U is std::uint32_t, or a type with U + U, U ^ U, U |
+/// U, U << int, U >> int and U + std::uint32_t, each modulo 2^32 lane by lane.
 template <class U>
 struct Words {
-  U word[4];
+  U word[4];  ///< four 32-bit words
 
   PROPWASH_FN constexpr U& operator[](int i) { return word[i]; }
   PROPWASH_FN constexpr const U& operator[](int i) const { return word[i]; }
@@ -30,7 +30,7 @@ PROPWASH_FN constexpr U rotated(const U& x) {
   return (x << Bits) | (x >> (32 - Bits));
 }
 
-/// Two mixes; `b` and `d` trade places from round to round.
+/// One round: two mixes. Callers swap `b` and `d` in every second round.
 template <int First, int Second, class U>
 PROPWASH_FN constexpr void threefry_round(U& a, U& b, U& c, U& d) {
   a = a + b;
@@ -57,7 +57,7 @@ PROPWASH_FN constexpr void threefry_rounds_4_to_7(Words<U>& x) {
 
 }  // namespace detail
 
-/// The block of `counter` under `key`: a bijection of the counters for every key.
+/// The random block for a counter and a key. For a fixed key, it is a bijection of the counters.
 template <class U>
 PROPWASH_FN constexpr Words<U> threefry4x32(const Words<U>& key, const Words<U>& counter) {
   const U parity = (key[0] ^ key[1] ^ key[2] ^ key[3]) ^ (U{} + std::uint32_t{0x1BD11BDA});

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The bytes of the wire as messages. The result is a valid message or a ProtocolError, whatever
-/// the bytes; pictures are views of the frames.
+/// Decodes messages from the wire. Any bytes give a valid message or a ProtocolError; pictures are
+/// views of the frames.
 
 #include <cstdint>
 #include <set>
@@ -29,7 +29,7 @@ inline RenderCamera read_camera(const JsonPart& json) {
   if (shader) {
     const auto type = shader->integer(first_camera_type, last_camera_type);
     camera.type = static_cast<CameraType>(type);
-  } else {  // v2 says no more than this
+  } else {  // v2 has only these keys
     const auto is_depth = json.find("isDepth");
     const auto channels = json.find("channels");
     if (is_depth && is_depth->flag()) {
@@ -53,18 +53,19 @@ inline RenderObject read_object(const JsonPart& json) {
   return object;
 }
 
-/// How the bytes of a picture are to be read. v2 copies `channels` from the pose and sends RGB, so
-/// the length decides where it can.
+/// The bytes per pixel of a picture. v2 copies `channels` from the pose but sends RGB, so the size
+/// of the frame decides between 1 and 3.
 inline int bytes_per_pixel(const JsonPart& json, const ImageView& image, std::uint64_t pixels) {
   const std::uint64_t size = image.bytes.size;
   const auto channels = image.channels;
   if (channels == 2 && size == 2 * pixels) return 2;
   if (channels != 2 && size == 3 * pixels) return 3;
   if (channels == 1 && size == pixels) return 1;
-  const auto wanted = channels == 2   ? std::to_string(2 * pixels)
-                      : channels == 1 ? std::to_string(pixels) + " or " + std::to_string(3 * pixels)
-                                      : std::to_string(3 * pixels);
-  json.fail(wanted + " bytes in the frame of camera \"" + image.camera + "\" with channels " +
+  const auto expected = channels == 2 ? std::to_string(2 * pixels)
+                        : channels == 1
+                            ? std::to_string(pixels) + " or " + std::to_string(3 * pixels)
+                            : std::to_string(3 * pixels);
+  json.fail(expected + " bytes in the frame of camera \"" + image.camera + "\" with channels " +
                 std::to_string(channels),
             std::to_string(size));
 }
@@ -73,15 +74,16 @@ inline void read_images(const JsonPart& json, const FrameView* frames, std::size
                         Answer& answer) {
   const auto ids = json.at("cameraIDs");
   const auto channels = json.at("channels");
-  const std::size_t images = ids.count(most_cameras);
+  const std::size_t images = ids.count(max_cameras);
   if (count != images + 1) {
     throw ProtocolError("answer: expected " + std::to_string(images + 1) +
-                        " frames, one and one for each of cameraIDs, got " + std::to_string(count));
+                        " frames, the first and one for each of cameraIDs, got " +
+                        std::to_string(count));
   }
-  if (channels.count(most_cameras) != images) channels.refuse("as many entries as cameraIDs has");
+  if (channels.count(max_cameras) != images) channels.refuse("as many entries as cameraIDs");
   const auto indexes = json.find("cameraIndexes");
-  if (indexes && indexes->count(most_cameras) != images) {
-    indexes->refuse("as many entries as cameraIDs has");
+  if (indexes && indexes->count(max_cameras) != images) {
+    indexes->refuse("as many entries as cameraIDs");
   }
   const auto pixels =
       static_cast<std::uint64_t>(answer.width) * static_cast<std::uint64_t>(answer.height);
@@ -91,9 +93,9 @@ inline void read_images(const JsonPart& json, const FrameView* frames, std::size
     image.camera = ids[i].text();
     image.channels = static_cast<int>(channels[i].integer(INT32_MIN, INT32_MAX));
     image.bytes = frames[i + 1];
-    if (indexes) image.index = static_cast<int>((*indexes)[i].integer(0, most_cameras - 1));
+    if (indexes) image.index = static_cast<int>((*indexes)[i].integer(0, max_cameras - 1));
     image.bytes_per_pixel = bytes_per_pixel(channels[i], image, pixels);
-    if (!seen.insert(image.camera).second) ids[i].refuse("that no camera has two pictures");
+    if (!seen.insert(image.camera).second) ids[i].refuse("one picture of each camera");
     answer.images.push_back(std::move(image));
   }
 }
@@ -108,8 +110,8 @@ inline Landmark read_landmark(const JsonPart& json) {
 
 }  // namespace detail
 
-/// A pose as a renderer reads it: the frame that follows the topic. Throws ProtocolError where a
-/// published renderer would drop the pose, carry it out by half or fail.
+/// Decodes a pose, the frame after the topic, as a published renderer reads it.
+/// @throws ProtocolError for a pose that such a renderer would drop, carry out in part or fail at.
 inline PoseMessage decode_pose(FrameView frame) {
   constexpr auto reading = detail::Reading::published;
   const auto root = detail::parse_json(frame, "pose", reading);
@@ -122,17 +124,17 @@ inline PoseMessage decode_pose(FrameView frame) {
   if (const auto file = json.find("obstaclePerturbationFile"))
     pose.perturbation_file = file->text();
   pose.ntime = json.at("ntime").integer(0, INT64_MAX);
-  pose.width = static_cast<int>(json.at("camWidth").integer(1, largest_side));
-  pose.height = static_cast<int>(json.at("camHeight").integer(1, largest_side));
+  pose.width = static_cast<int>(json.at("camWidth").integer(1, max_image_side));
+  pose.height = static_cast<int>(json.at("camHeight").integer(1, max_image_side));
   pose.vertical_fov_deg = json.at("camFOV").number();
   if (const auto found = json.find("camDepthScale")) pose.depth_scale = found->number();
   const auto cameras = json.at("cameras");
-  const std::size_t camera_count = cameras.count(most_cameras);
+  const std::size_t camera_count = cameras.count(max_cameras);
   for (std::size_t i = 0; i < camera_count; ++i) {
     pose.cameras.push_back(detail::read_camera(cameras[i]));
   }
   const auto objects = json.at("objects");
-  const std::size_t object_count = objects.count(most_objects);
+  const std::size_t object_count = objects.count(max_objects);
   for (std::size_t i = 0; i < object_count; ++i) {
     pose.objects.push_back(detail::read_object(objects[i]));
   }
@@ -144,26 +146,26 @@ inline PoseMessage decode_pose(FrameView frame) {
   return pose;
 }
 
-/// An answer: one frame of JSON and one for each picture. The pictures point into the frames.
-/// Required keys: ntime or utime, camWidth, camHeight, cameraIDs, channels. Throws ProtocolError
-/// for an answer that differs from the table in docs/render-wire.md.
+/// Decodes an answer: one frame of JSON and one for each picture; the pictures point to the frames.
+/// Required keys: ntime or utime, camWidth, camHeight, cameraIDs, channels.
+/// @throws ProtocolError for an answer that differs from the table in docs/render-wire.md.
 inline Answer decode_answer(const FrameView* frames, std::size_t count) {
   if (count == 0) throw ProtocolError("answer: expected at least one frame, got none");
   constexpr auto reading = detail::Reading::strict;
   const auto root = detail::parse_json(frames[0], "answer", reading);
   const detail::JsonPart json(root, "answer", reading);
   Answer answer;
-  const auto ntime = json.find("ntime");  // utime was its name once
+  const auto ntime = json.find("ntime");  // utime in old renderers
   const auto time = ntime ? ntime : json.find("utime");
   answer.ntime = (time ? *time : json.at("ntime")).integer(INT64_MIN, INT64_MAX);
-  answer.width = static_cast<int>(json.at("camWidth").integer(1, largest_side));
-  answer.height = static_cast<int>(json.at("camHeight").integer(1, largest_side));
+  answer.width = static_cast<int>(json.at("camWidth").integer(1, max_image_side));
+  answer.height = static_cast<int>(json.at("camHeight").integer(1, max_image_side));
   if (const auto found = json.find("camDepthScale")) answer.depth_scale = found->number();
   detail::read_images(json, frames, count, answer);
   if (const auto found = json.find("hasCameraCollision")) answer.collision = found->flag();
   if (const auto found = json.find("lidarReturn")) answer.range = found->number(0.0);
   if (const auto landmarks = json.find("landmarksInView")) {
-    const std::size_t size = landmarks->count(longest_json);
+    const std::size_t size = landmarks->count(max_json_bytes);
     for (std::size_t i = 0; i < size; ++i) {
       answer.landmarks.push_back(detail::read_landmark((*landmarks)[i]));
     }

@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// Messages as the bytes of the wire, with the keys of both published dialects, so that one message
-/// serves every renderer and every client.
+/// Encodes messages for the wire, with the keys of both published protocol versions, so that every
+/// renderer and client can read them.
 ///
-/// The text is written as it goes: a tree of values made first and printed then takes several times
-/// as long, and a pose is written for every picture.
+/// It writes the text directly: building a JSON tree first takes several times as long, and every
+/// picture needs a pose.
 
 #include <array>
 #include <charconv>
@@ -20,7 +20,7 @@ namespace propwash::render {
 
 namespace detail {
 
-/// Writes one JSON value. Text must be printable ASCII and numbers finite.
+/// Writes JSON. Text must be printable ASCII and numbers finite.
 class JsonWriter {
  public:
   std::string text;
@@ -41,7 +41,7 @@ class JsonWriter {
     text += '"';
     text += name;
     text += "\":";
-    first_ = true;  // its value follows without a comma
+    first_ = true;  // no comma before its value
     return *this;
   }
   JsonWriter& value(const std::string& string) {
@@ -66,7 +66,7 @@ class JsonWriter {
     return *this;
   }
   JsonWriter& value(int number) { return value(static_cast<std::int64_t>(number)); }
-  /// The shortest text that is read back as the same number.
+  /// Writes the shortest text that parses to the same number.
   JsonWriter& value(double number) {
     separate();
     char digits[32];
@@ -131,8 +131,7 @@ inline void write(JsonWriter& json, const Landmark& landmark) {
 
 }  // namespace detail
 
-/// The second frame of a pose, to follow the frame `pose_topic`. Throws std::invalid_argument as
-/// `validate` does.
+/// The second frame of a pose, after `pose_topic`. Throws as `validate` does.
 inline std::string encode_pose(const PoseMessage& pose) {
   validate(pose);
   detail::JsonWriter json;
@@ -151,8 +150,8 @@ inline std::string encode_pose(const PoseMessage& pose) {
   return std::move(json.text);
 }
 
-/// The first frame of an answer; the bytes of `answer.images` follow it, one frame each. Throws
-/// std::invalid_argument as `validate` does.
+/// The first frame of an answer; one frame with the bytes of each of `answer.images` follows.
+/// Throws as `validate` does.
 inline std::string encode_answer(const Answer& answer) {
   validate(answer);
   detail::JsonWriter json;

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The byte layout of pictures on the wire, and grey pictures from every layout that has them.
+/// The byte layout of pictures on the wire, and the conversion to grey.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace propwash::render {
 
-/// `channels` of an answer and the bytes of a pixel that belong to it.
+/// `channels` of an answer and the bytes per pixel.
 struct ImageLayout {
-  int channels = 3;
-  int bytes_per_pixel = 3;
+  int channels = 3;         ///< values of each pixel
+  int bytes_per_pixel = 3;  ///< all channels together
 };
 
-/// How a renderer sends a picture, so that the published clients of its pose's dialect can read it.
+/// The layout in which a renderer sends a picture, for the protocol version of the pose.
 ///
-/// Published v3 clients copy 3 bytes a pixel unless `channels` is 2, so a camera with
+/// Published v3 clients copy 3 bytes per pixel unless `channels` is 2, so a camera with
 /// `outputShaderType` gets its grey value as three equal bytes. Published v2 clients read one byte
-/// a pixel where `channels` is 1.
+/// per pixel if `channels` is 1.
 constexpr ImageLayout image_layout(CameraType type, bool has_shader_type) {
   switch (type) {
     case CameraType::depth:
@@ -41,9 +41,9 @@ constexpr std::uint8_t luma(std::uint8_t red, std::uint8_t green, std::uint8_t b
   return static_cast<std::uint8_t>((sum + 32768u) >> 16);
 }
 
-/// One byte a pixel, in the order of the frame, of a picture with 1 or 3 bytes a pixel: the luma of
-/// RGB, which is the grey value where the three bytes are equal. Throws std::invalid_argument for
-/// 16-bit pictures.
+/// Converts a picture with 1 or 3 bytes per pixel to grey, one byte per pixel in the order of the
+/// frame. RGB becomes luma, which keeps grey values exactly.
+/// @throws std::invalid_argument for 16-bit pictures.
 inline std::vector<std::uint8_t> grey_bytes(const ImageView& image) {
   const auto* from = static_cast<const std::uint8_t*>(image.bytes.data);
   if (image.bytes_per_pixel == 1) return {from, from + image.bytes.size};

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What goes over the wire to a FlightGoggles renderer and back, in propwash's frames and units.
-/// Plain data; encode.hpp and decode.hpp write and read it, session.hpp says what to send when.
+/// The messages to and from a FlightGoggles renderer, in propwash's frames and units. Plain data;
+/// encode.hpp and decode.hpp convert it, session.hpp schedules it.
 
 #include <cmath>
 #include <cstddef>
@@ -18,16 +18,16 @@
 
 namespace propwash::render {
 
-/// A message that is not as the protocol has it; the text says which part, what was expected and
-/// what came. What came may be anything, so the text is cut and made printable.
+/// A message that violates the protocol. The text has the part, the expected and the received
+/// value, truncated and with other characters than printable ASCII replaced.
 class ProtocolError : public std::runtime_error {
  public:
   explicit ProtocolError(const std::string& text) : std::runtime_error(printable(text)) {}
 
  private:
   static std::string printable(std::string text) {
-    constexpr std::size_t longest = 400;
-    if (text.size() > longest) text.replace(longest - 3, std::string::npos, "...");
+    constexpr std::size_t max_size = 400;
+    if (text.size() > max_size) text.replace(max_size - 3, std::string::npos, "...");
     for (char& c : text) {
       if (c < ' ' || c > '~') c = '?';
     }
@@ -35,29 +35,29 @@ class ProtocolError : public std::runtime_error {
   }
 };
 
-/// The frame before every pose, to which a renderer subscribes.
+/// The first frame of every pose, to which a renderer subscribes.
 constexpr const char* pose_topic = "Pose";
-/// The ports of the published clients and renderers.
+/// The default ports of the published clients and renderers.
 constexpr int pose_port = 10253;
-constexpr int image_port = 10254;
-/// The published messages that wait in a socket, at most.
+constexpr int image_port = 10254;  ///< port of the images
+/// The published limit of queued messages per socket.
 constexpr int high_water_mark = 6;
-/// A renderer that hears no pose for so long forgets its session.
+/// A renderer ends its session after this time without a pose.
 constexpr double renderer_memory = 2.0;  // s
 
-constexpr int largest_side = 16384;             ///< px, a graphics processor's usual limit
-constexpr std::size_t most_cameras = 256;       ///< in a pose or an answer
-constexpr std::size_t most_objects = 10000;     ///< in a pose
-constexpr std::size_t longest_json = 4u << 20;  ///< bytes of a pose or of an answer's first frame
-constexpr int deepest_json = 16;                ///< nested arrays and objects
+constexpr int max_image_side = 16384;             ///< px, the usual limit of a GPU
+constexpr std::size_t max_cameras = 256;          ///< in a pose or an answer
+constexpr std::size_t max_objects = 10000;        ///< in a pose
+constexpr std::size_t max_json_bytes = 4u << 20;  ///< of a pose or of an answer's first frame
+constexpr int max_json_depth = 16;                ///< nested arrays and objects
 
-/// Bytes that belong to somebody else.
+/// A non-owning view of bytes.
 struct FrameView {
-  const void* data = nullptr;
-  std::size_t size = 0;
+  const void* data = nullptr;  ///< the first byte
+  std::size_t size = 0;        ///< number of bytes
 };
 
-/// What a camera shows, by its number on the wire.
+/// The kind of a camera's picture; the values are those of the wire.
 enum class CameraType : int {
   rgb = -1,
   instance = 0,
@@ -68,77 +68,77 @@ enum class CameraType : int {
   grey = 5,
   optical_flow = 6
 };
-constexpr int first_camera_type = -1;
-constexpr int last_camera_type = 6;
+constexpr int first_camera_type = -1;  ///< the smallest valid number of a camera type
+constexpr int last_camera_type = 6;    ///< the largest valid number of a camera type
 
-/// A camera of a pose. x of the camera looks into the picture, y to its left, z up.
+/// A camera of a pose. Its axes are x along the optical axis, y left, z up.
 struct RenderCamera {
   std::string id;                        ///< ASCII, unique among cameras and objects
-  CameraType type = CameraType::rgb;     ///< published renderers up to v2 show RGB always
+  CameraType type = CameraType::rgb;     ///< published renderers up to v2 always send RGB
   Vec3<double> position_W{};             ///< m
   Quat<double> attitude_WC{1, 0, 0, 0};  ///< unit
-  bool collision_check = false;          ///< whether it counts in the collision flag
-  bool landmarks = false;  ///< not read by v2: landmarks are those of the first camera
+  bool collision_check = false;          ///< whether it contributes to the collision flag
+  bool landmarks = false;                ///< ignored by v2, which returns the first camera's
   bool render = true;      ///< `shouldRenderThisFrame`; false: no picture in this answer (v3)
-  double motion_blur = 0;  ///< 0 to 1, share of the exposure with an open shutter
-  /// Filled in by decode_pose: whether the camera has `outputShaderType` (v3). The layout of its
-  /// picture depends on it, see image_layout; encode_pose writes that key always.
+  double motion_blur = 0;  ///< 0 to 1, fraction of the frame with an open shutter
+  /// Set by decode_pose: whether the camera has the key `outputShaderType` (v3), which image_layout
+  /// depends on. encode_pose always writes it.
   bool has_shader_type = true;
 };
 
-/// A body of a pose that the client moves.
+/// An object of a pose, moved by the client.
 struct RenderObject {
   std::string id;                        ///< ASCII, unique among cameras and objects
-  std::string prefab;                    ///< ASCII, a body that the renderer knows
+  std::string prefab;                    ///< ASCII, a prefab of the renderer
   Vec3<double> position_W{};             ///< m
   Quat<double> attitude_WO{1, 0, 0, 0};  ///< unit
-  Vec3<double> size{1, 1, 1};            ///< along the body's x, y, z; not read by v2
+  Vec3<double> size{1, 1, 1};            ///< m, along the body's x, y, z; ignored by v2
 };
 
-/// What a client asks for: one picture from each camera of the world at one time.
+/// A client's request: one picture from each camera, at one time.
 struct PoseMessage {
-  std::int64_t ntime = 0;         ///< names the pose in the answer; ns by convention
-  std::string scene;              ///< ASCII; empty: the renderer's default
-  std::string perturbation_file;  ///< a path on the renderer's machine; empty: none
-  int width = 1024;               ///< px, of all cameras
-  int height = 768;               ///< px
-  double vertical_fov_deg = 70;   ///< deg, of all cameras
-  double depth_scale = 0.2;       ///< v2 returns it and does nothing with it
-  std::vector<RenderCamera> cameras;
-  std::vector<RenderObject> objects;
+  std::int64_t ntime = 0;             ///< identifies the pose in the answer; ns by convention
+  std::string scene;                  ///< ASCII; empty: the renderer's default
+  std::string perturbation_file;      ///< a path on the renderer's machine; empty: none
+  int width = 1024;                   ///< px, of all cameras
+  int height = 768;                   ///< px
+  double vertical_fov_deg = 70;       ///< deg, of all cameras
+  double depth_scale = 0.2;           ///< v2 only returns it
+  std::vector<RenderCamera> cameras;  ///< at least one
+  std::vector<RenderObject> objects;  ///< bodies that the client moves
 };
 
-/// One picture of an answer. The bytes belong to the frames of the message: rows from the bottom of
-/// the picture up, without padding, channels interleaved.
+/// One picture of an answer. The bytes are those of a frame of the message: rows from bottom to
+/// top, without padding, channels interleaved.
 struct ImageView {
   std::string camera;       ///< the ID of its camera
-  int index = -1;           ///< of the camera in the pose; -1: the renderer did not say
-  int channels = 3;         ///< as announced
-  int bytes_per_pixel = 3;  ///< as found: 1 (grey), 2 (little-endian 16 bits) or 3 (R, G, B)
-  FrameView bytes;
+  int index = -1;           ///< of the camera in the pose; -1: not specified
+  int channels = 3;         ///< as in the message
+  int bytes_per_pixel = 3;  ///< from the size: 1 (grey), 2 (little-endian 16 bits) or 3 (R, G, B)
+  FrameView bytes;          ///< the pixels
 };
 
 /// A gate's marker in the picture of the first camera.
 struct Landmark {
-  std::string id;  ///< <gate>_<marker>
-  /// u, v from the lower left of the picture, 0 to 1, and the distance along the axis in m.
+  std::string id;  ///< `<gate>_<marker>`
+  /// u and v from the lower left corner of the picture, 0 to 1, and the depth along the axis, m.
   Vec3<double> position{};
 };
 
-/// What a renderer sends for a pose.
+/// A renderer's answer to a pose.
 struct Answer {
   std::int64_t ntime = 0;           ///< of the pose
   int width = 0;                    ///< px
   int height = 0;                   ///< px
-  double depth_scale = 0;           ///< of the pose; 0 where the renderer did not say
+  double depth_scale = 0;           ///< of the pose; 0: not specified
   std::vector<ImageView> images;    ///< in the order of the frames
-  bool collision = false;           ///< of any camera that checks
-  std::vector<Landmark> landmarks;  ///< in no order
-  std::optional<double> range;      ///< m; 21 where nothing is met
-  double latency = 0;               ///< s since the pose was first sent; a Session fills it in
+  bool collision = false;           ///< of any camera with collision_check
+  std::vector<Landmark> landmarks;  ///< in arbitrary order
+  std::optional<double> range;      ///< m; 21 without a hit
+  double latency = 0;               ///< s since the pose was first sent; set by a Session
 
-  /// The published renderers give a range of exactly 0 with a pose that they could not carry out to
-  /// its end, as with a prefab that they do not know: bodies may stand where they were before.
+  /// Published renderers return a range of exactly 0 if they fail partway through a pose, for
+  /// example at an unknown prefab; objects may then be at their previous poses.
   bool half_done() const { return range && *range == 0.0; }
 };
 
@@ -167,7 +167,8 @@ inline bool is_ascii(const std::string& text) {
 
 inline void check_text(const std::string& field, const std::string& text) {
   if (!is_ascii(text)) {
-    refuse_field(field, '"' + text + '"', "printable ASCII: a renderer turns other letters into ?");
+    refuse_field(field, '"' + text + '"',
+                 "printable ASCII; a renderer replaces other characters by ?");
   }
 }
 
@@ -182,7 +183,7 @@ inline std::string to_text(const Vec3<double>& v) {
   return text.str();
 }
 
-/// The name of a part is made only where it is complained of.
+/// Composes the name of a part only for an error.
 template <class Part>
 void check_placed(const char* kind, std::size_t i, const Part& part, const Quat<double>& attitude) {
   const auto at = [&](const char* field) {
@@ -201,8 +202,8 @@ void check_placed(const char* kind, std::size_t i, const Part& part, const Quat<
 }
 
 inline void check_cameras(const PoseMessage& pose) {
-  if (pose.cameras.empty() || pose.cameras.size() > most_cameras) {
-    refuse_field("cameras, their number", pose.cameras.size(), "1 to 256");
+  if (pose.cameras.empty() || pose.cameras.size() > max_cameras) {
+    refuse_field("number of cameras", pose.cameras.size(), "1 to 256");
   }
   for (std::size_t i = 0; i < pose.cameras.size(); ++i) {
     const auto& camera = pose.cameras[i];
@@ -218,8 +219,8 @@ inline void check_cameras(const PoseMessage& pose) {
 }
 
 inline void check_objects(const PoseMessage& pose) {
-  if (pose.objects.size() > most_objects) {
-    refuse_field("objects, their number", pose.objects.size(), "at most 10000");
+  if (pose.objects.size() > max_objects) {
+    refuse_field("number of objects", pose.objects.size(), "at most 10000");
   }
   for (std::size_t i = 0; i < pose.objects.size(); ++i) {
     const auto& object = pose.objects[i];
@@ -234,16 +235,17 @@ inline void check_objects(const PoseMessage& pose) {
 }
 
 inline void check_size(int width, int height) {
-  if (width < 1 || width > largest_side) refuse_field("width", width, "1 to 16384 px");
-  if (height < 1 || height > largest_side) refuse_field("height", height, "1 to 16384 px");
+  if (width < 1 || width > max_image_side) refuse_field("width", width, "1 to 16384 px");
+  if (height < 1 || height > max_image_side) refuse_field("height", height, "1 to 16384 px");
 }
 
 constexpr const char* landmark_range = "u and v between 0 and 1, exclusive, and a finite depth > 0";
 
 }  // namespace detail
 
-/// Throws std::invalid_argument that names the field, the value and what is allowed, where a
-/// renderer would drop the pose, carry it out by half or never answer again.
+/// Checks a pose for values at which a renderer would drop it, carry it out in part or stop
+/// answering.
+/// @throws std::invalid_argument with the field, its value and the expected value.
 inline void validate(const PoseMessage& pose) {
   using detail::refuse_field;
   if (pose.ntime < 0) refuse_field("ntime", pose.ntime, "at least 0");
@@ -256,18 +258,18 @@ inline void validate(const PoseMessage& pose) {
   detail::check_number("depth_scale", pose.depth_scale);
   detail::check_cameras(pose);
   detail::check_objects(pose);
-  std::set<std::string> ids;  // a renderer has one table for both
+  std::set<std::string> ids;  // cameras and objects share one table in a renderer
   const auto add = [&](const std::string& id) {
     if (!ids.insert(id).second) {
-      refuse_field("id", '"' + id + '"', "that no two cameras or objects have the same");
+      refuse_field("id", '"' + id + '"', "a unique id among cameras and objects");
     }
   };
   for (const auto& camera : pose.cameras) add(camera.id);
   for (const auto& object : pose.objects) add(object.id);
 }
 
-/// Throws std::invalid_argument that names the field, the value and what is allowed, where
-/// decode_answer would refuse one of the values.
+/// Checks an answer for values that decode_answer rejects.
+/// @throws std::invalid_argument with the field, its value and the expected value.
 inline void validate(const Answer& answer) {
   using detail::refuse_field;
   detail::check_size(answer.width, answer.height);
@@ -276,8 +278,8 @@ inline void validate(const Answer& answer) {
   if (!(range >= 0.0) || !std::isfinite(range)) {
     refuse_field("range", range, "a finite number, at least 0 [m]");
   }
-  if (answer.images.size() > most_cameras) {
-    refuse_field("images, their number", answer.images.size(), "at most 256");
+  if (answer.images.size() > max_cameras) {
+    refuse_field("number of images", answer.images.size(), "at most 256");
   }
   std::set<std::string> cameras;
   for (const auto& image : answer.images) {
@@ -285,7 +287,7 @@ inline void validate(const Answer& answer) {
     if (!cameras.insert(image.camera).second) {
       refuse_field("images, camera", '"' + image.camera + '"', "one picture of each camera");
     }
-    if (image.index >= static_cast<int>(most_cameras)) {
+    if (image.index >= static_cast<int>(max_cameras)) {
       refuse_field("images, index", image.index, "at most 255");
     }
   }

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// A render session over ZeroMQ: one client, one renderer, one pair of ports. Needs cppzmq and
-/// libzmq, which the CMake target propwash::render brings; nothing else of propwash does.
+/// A render session over ZeroMQ: one client, one renderer, one pair of ports. It needs cppzmq and
+/// libzmq, which the CMake target propwash::render provides.
 
 #include <chrono>
 #include <optional>
@@ -15,37 +15,38 @@
 
 namespace propwash::render {
 
+/// Addresses and limits of a client.
 struct ZmqClientOptions {
-  /// The interface that is bound, by its address. The wire knows no password: others than loopback
-  /// are open to all.
+  /// The address of the network interface to bind. The protocol has no authentication: any
+  /// interface other than loopback is open to everybody who can reach it.
   std::string address = "127.0.0.1";
-  int pose_port = render::pose_port;              ///< 0: any that is free
-  int image_port = render::image_port;            ///< 0: any that is free
-  int high_water_mark = render::high_water_mark;  ///< messages that wait in a socket, at most
-  SessionPolicy policy;
+  int pose_port = render::pose_port;              ///< 0: any free port
+  int image_port = render::image_port;            ///< 0: any free port
+  int high_water_mark = render::high_water_mark;  ///< queued messages per socket, at most
+  SessionPolicy policy;                           ///< when poses are sent and repeated
 };
 
-/// No answer in time; the text says at which ports and what to look at.
+/// No answer in time; the message has the ports and possible causes.
 class RendererTimeout : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// An answer and the frames that its pictures point into. To be moved, not copied.
+/// An answer and the frames that its pictures point to. Move-only.
 struct ReceivedAnswer {
-  Answer answer;
-  std::vector<zmq::message_t> frames;
+  Answer answer;                       ///< its pictures are views of `frames`
+  std::vector<zmq::message_t> frames;  ///< the memory of the answer
 };
 
-/// Binds both ports, sends poses and takes answers, on the caller's thread: `poll` is to be called
-/// at least twice a second, or the renderer forgets its session.
+/// Binds both ports, sends poses and receives answers, on the caller's thread. Call `poll` at least
+/// twice a second, or the renderer ends the session.
 class ZmqClient {
  public:
-  /// Throws std::runtime_error that names the port and how to mend it where one cannot be bound,
-  /// std::invalid_argument for a policy out of its range.
+  /// @throws std::runtime_error for a port that cannot be bound, std::invalid_argument for a policy
+  /// out of range.
   explicit ZmqClient(ZmqClientOptions options = {})
       : options_(std::move(options)), session_(options_.policy) {
-    // XPUB is PUB on the wire, and tells when a renderer has connected
+    // XPUB is PUB on the wire, and reports when a renderer connects
     poses_.set(zmq::sockopt::xpub_verboser, 1);
     for (auto* socket : {&poses_, &images_}) {
       socket->set(zmq::sockopt::linger, 0);
@@ -57,15 +58,15 @@ class ZmqClient {
     bind(images_, options_.image_port, "images (image_port)");
   }
 
-  /// Asks for a picture and does not wait. Throws std::invalid_argument, as Session::submit does.
+  /// Requests a picture without waiting. Throws as Session::submit does.
   void submit(const PoseMessage& pose) { send(session_.submit(pose, now())); }
 
-  /// Sends what is due and gives the next answer, for which it waits `timeout` s at most. Throws
-  /// ProtocolError for a faulty answer, which is counted and dropped: the next call goes on.
+  /// Sends what is due and returns the next answer, or nothing after `timeout` s.
+  /// @throws ProtocolError for an invalid answer, which is dropped; the session continues.
   std::optional<ReceivedAnswer> poll(double timeout = 0.0) {
     const double end = now() + timeout;
     for (;;) {
-      hear_renderers();
+      receive_subscriptions();
       send(session_.poll(now()));
       if (auto received = receive()) {
         send(session_.poll(now()));
@@ -77,7 +78,8 @@ class ZmqClient {
     }
   }
 
-  /// Asks for a picture and waits for it. Throws RendererTimeout, and ProtocolError as `poll` does.
+  /// Requests a picture and waits for it, `timeout` s at most.
+  /// @throws RendererTimeout without an answer, ProtocolError as `poll` does.
   ReceivedAnswer request(const PoseMessage& pose, double timeout = 5.0) {
     submit(pose);
     const double end = now() + timeout;
@@ -85,19 +87,20 @@ class ZmqClient {
       auto received = poll(end - now());
       if (received && received->answer.ntime >= pose.ntime) return std::move(*received);
     } while (now() < end);
-    throw RendererTimeout(complaint(timeout));
+    throw RendererTimeout(timeout_message(timeout));
   }
 
-  /// Ends the session, so that the next pose may have other cameras, sizes or another scene; it is
-  /// sent when the renderer has forgotten the old one, after some 2.5 s.
+  /// Ends the session, so that the next pose may have other cameras, sizes or another scene. It is
+  /// sent after policy.silence, when the renderer has reset.
   void restart() { session_.restart(now()); }
 
+  /// The session, with its state and counts.
   const Session& session() const { return session_; }
-  /// The ports and limits in use, ports that were 0 replaced by those that were found.
+  /// The options in use, with the actual ports in place of 0.
   const ZmqClientOptions& options() const { return options_; }
 
-  /// What to tell somebody who has waited for `seconds` in vain.
-  std::string complaint(double seconds) const {
+  /// The message of a RendererTimeout after `seconds`.
+  std::string timeout_message(double seconds) const {
     const auto& counts = session_.counts();
     const auto pose = std::to_string(options_.pose_port);
     const auto image = std::to_string(options_.image_port);
@@ -117,21 +120,21 @@ class ZmqClient {
     return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count();
   }
 
-  void bind(zmq::socket_t& socket, int& port, const char* what) {
-    const auto place = "tcp://" + options_.address + ":";
+  void bind(zmq::socket_t& socket, int& port, const char* use) {
+    const auto prefix = "tcp://" + options_.address + ":";
     try {
-      socket.bind(place + (port == 0 ? "*" : std::to_string(port)));
+      socket.bind(prefix + (port == 0 ? "*" : std::to_string(port)));
     } catch (const zmq::error_t& error) {
-      throw std::runtime_error("cannot bind " + place + std::to_string(port) + " for " + what +
+      throw std::runtime_error("cannot bind " + prefix + std::to_string(port) + " for " + use +
                                ": " + error.what() +
-                               ". Another client may hold the port: end it, or choose other ports "
+                               ". Another client may use the port: end it, or choose other ports "
                                "here and at the renderer");
     }
     const auto bound = socket.get(zmq::sockopt::last_endpoint);
     port = std::stoi(bound.substr(bound.rfind(':') + 1));
   }
 
-  /// Never waits: what a full socket does not take is sent again later.
+  /// Does not block: the session repeats a pose that a full socket drops.
   void send(const Session::Messages& messages) {
     for (const auto& message : messages) {
       const auto topic = zmq::str_buffer("Pose");
@@ -142,15 +145,15 @@ class ZmqClient {
     }
   }
 
-  void hear_renderers() {
-    zmq::message_t note;
-    while (poses_.recv(note, zmq::recv_flags::dontwait)) {
-      const bool subscribed = note.size() > 0 && *note.data<char>() == 1;
+  void receive_subscriptions() {
+    zmq::message_t event;
+    while (poses_.recv(event, zmq::recv_flags::dontwait)) {
+      const bool subscribed = event.size() > 0 && *event.data<char>() == 1;
       if (subscribed) session_.renderer_connected(now());
     }
   }
 
-  /// The next answer that is worth taking among those that have arrived.
+  /// Receives until the session accepts an answer or none is left.
   std::optional<ReceivedAnswer> receive() {
     for (;;) {
       ReceivedAnswer received;
@@ -160,8 +163,8 @@ class ZmqClient {
         zmq::message_t frame;
         if (!images_.recv(frame, zmq::recv_flags::dontwait)) return std::nullopt;
         more = frame.more();
-        // one frame too many is enough to see that there are too many
-        if (received.frames.size() < most_cameras + 2) received.frames.push_back(std::move(frame));
+        // one frame over the limit is enough to detect too many
+        if (received.frames.size() < max_cameras + 2) received.frames.push_back(std::move(frame));
       }
       views.reserve(received.frames.size());
       for (const auto& frame : received.frames) views.push_back({frame.data(), frame.size()});
@@ -175,7 +178,7 @@ class ZmqClient {
   void wait(double seconds) {
     zmq::pollitem_t items[] = {{images_.handle(), 0, ZMQ_POLLIN, 0},
                                {poses_.handle(), 0, ZMQ_POLLIN, 0}};
-    // the session may have nothing to do, for ever
+    // the session may have nothing to do, so `seconds` may be infinite
     const auto time =
         std::chrono::duration<double, std::milli>(std::clamp(seconds, 0.0, 60.0) * 1e3);
     zmq::poll(items, 2, std::chrono::ceil<std::chrono::milliseconds>(time));

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// One Dubins car.
+/// Simulation of one Dubins car.
 
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace propwash {
 
-/// A command: speed along the heading [m/s] and yaw rate [rad/s].
+/// A command of speed along the heading and yaw rate.
 template <class T = double>
 struct SpeedYawRate {
   T speed{};     ///< m/s
@@ -23,53 +23,56 @@ struct SpeedYawRate {
 template <class T>
 SpeedYawRate(T, T) -> SpeedYawRate<T>;
 
+/// Options of a Car.
 struct CarOptions {
   Integrator integrator = Integrator::rk4;  ///< euler or rk4
-  std::uint64_t seed = 0;                   ///< key of the noise
-  std::uint32_t id = 0;                     ///< number of the vehicle
-  bool noise = true;                        ///< false: process noise is off
+  std::uint64_t seed = 0;                   ///< of the noise
+  std::uint32_t id = 0;                     ///< vehicle id, selects the noise
+  bool noise = true;                        ///< false: no process noise
 };
 
-/// The FlightGoggles car, equations (24) to (26): commands act at once, within the limits.
+/// The FlightGoggles car, equations (24) to (26). Commands are limited and act without delay.
 template <class T = double>
 class Car {
  public:
-  using State = CarState<T>;
+  using State = CarState<T>;  ///< pose in the plane
+  /// Everything that affects the future.
   struct Snapshot {
-    State state{};
+    State state{};            ///< pose in the plane
     double time = 0.0;        ///< s
     std::uint64_t steps = 0;  ///< counter of the noise
-    std::uint64_t seed = 0;   ///< key of the noise
-    std::uint64_t id = 0;     ///< number of the vehicle
+    std::uint64_t seed = 0;   ///< of the noise
+    std::uint64_t id = 0;     ///< vehicle id
   };
 
-  /// @throws ParameterError for limits that cannot be, or symplectic_euler.
+  /// @throws ParameterError for invalid parameters, or symplectic_euler.
   explicit Car(const CarParameters& parameters, const CarOptions& options = {})
       : parameters_(parameters), options_(options) {
     validate(parameters);
     if (options.integrator == Integrator::symplectic_euler) {
       PROPWASH_THROW(
-          ParameterError("integrator = symplectic_euler: expected euler or rk4, a car has no "
-                         "velocity in its state"));
+          ParameterError("integrator = symplectic_euler: expected euler or rk4, because the state "
+                         "of a car has no velocity"));
     }
     reset({}, options.seed);
   }
 
+  /// The pose after the last step.
   const State& state() const { return memory_.state; }
-  /// Replaces the state; time and noise go on.
+  /// Replaces the state; time and noise are unchanged.
   void set_state(const State& state) { memory_.state = state; }
-  /// Starts again at time 0. The counter of the noise goes on, so that no two episodes are alike.
+  /// Restarts at time 0. The noise counter continues, so that episodes differ.
   void reset(const State& state = {}) {
     memory_.state = state;
     memory_.time = 0.0;
   }
-  /// The same with this key of the noise and its counter at 0, as a new car.
+  /// The same with a new seed and the noise counter at 0, like a new car.
   void reset(const State& state, std::uint64_t seed) {
     options_.seed = seed;
     memory_ = {state, 0.0, 0, seed, options_.id};
   }
 
-  /// Advances by dt [s] > 0; the command is limited to the vehicle's range and held.
+  /// Advances by dt [s] > 0 with a constant command, which is limited to the range of the car.
   template <class U>
   void step(const SpeedYawRate<U>& command, double dt) {
     const T speed = clamp(T(command.speed), T(parameters_.speed_min), T(parameters_.speed_max));
@@ -93,12 +96,15 @@ class Car {
   }
 
   double time() const { return memory_.time; }  ///< s, since reset
-  /// Steps since construction or since a reset with a seed: the counter of the noise.
+  /// Number of steps since construction or a reset with a seed; also the noise counter.
   std::uint64_t steps() const { return memory_.steps; }
+  /// The parameters that the car was made with.
   const CarParameters& parameters() const { return parameters_; }
+  /// The options that the car was made with.
   const CarOptions& options() const { return options_; }
-  /// Everything that affects the future but parameters, and back, bit for bit: seed and id too.
+  /// The complete state without parameters, including seed and id; restore() continues bit for bit.
   Snapshot snapshot() const { return memory_; }
+  /// Continues from a snapshot.
   void restore(const Snapshot& snapshot) {
     memory_ = snapshot;
     options_.seed = snapshot.seed;

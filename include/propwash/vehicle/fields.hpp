@@ -1,15 +1,14 @@
 #pragma once
 /// @file
-/// The parameters of a vehicle by name: the one table that declares each of them, with unit,
-/// meaning, range and place.
+/// The parameters of a vehicle by name: one table of name, unit, meaning, range and location.
 ///
 ///     for (const FieldView& field : fields(vehicle)) …
 ///     if (const auto mass = find_field(vehicle, "body.mass")) mass->set(&heavier);
 ///
-/// Validation, snapshots, the bindings and the parameters of a fleet's vehicles loop over it; tests
-/// compare it with the Python classes and with docs/vehicles.md, which gives the reasons of the
-/// ranges. It holds numbers; a vehicle's name, its number of rotors and its switches
-/// (`rate_controller.discretisation`, `rate_controller.gyroscopic_term`) are not in it.
+/// Validation, snapshots, bindings and the parameters of fleets use this table; tests compare it
+/// with the Python classes and docs/vehicles.md, which gives reasons for the ranges. It contains
+/// only numbers: not the name of a vehicle, its number of rotors, `rate_controller.discretisation`
+/// and `rate_controller.gyroscopic_term`.
 
 #include <array>
 #include <cstddef>
@@ -27,36 +26,37 @@
 
 namespace propwash {
 
-/// The numbers that a parameter accepts, apart from their magnitude.
+/// The kind of numbers that a parameter accepts.
 enum class Accepts {
   finite,
   not_negative,          ///< finite, >= 0
   positive,              ///< finite, > 0
-  positive_or_infinite,  ///< > 0, infinity for no limit
-  coupled                ///< validate() checks it together with other numbers
+  positive_or_infinite,  ///< > 0; infinity means no limit
+  coupled                ///< checked by validate() together with other numbers
 };
 
-/// What a parameter is called, means and accepts.
+/// Name, unit, meaning and accepted values of a parameter.
 struct FieldSchema {
-  std::string_view name;  ///< "body.mass", "rotors.position"; ends in a zero, as C wants it
-  const char* unit = "";
-  const char* meaning = "";
-  Accepts accepts = Accepts::finite;
-  double smallest = 0.0;  ///< magnitude of a number other than zero
-  double largest = std::numeric_limits<double>::infinity();  ///< magnitude of a finite number
-  /// Whether the number decides what a step does, and not only with which values: it must be the
-  /// same for all vehicles of a fleet.
+  std::string_view name;              ///< "body.mass", "rotors.position"; null-terminated
+  const char* unit = "";              ///< SI unit
+  const char* meaning = "";           ///< one clause
+  Accepts accepts = Accepts::finite;  ///< range of valid values
+  double smallest = 0.0;              ///< smallest magnitude, except zero
+  double largest = std::numeric_limits<double>::infinity();  ///< largest finite magnitude
+  /// Whether the number selects code of a step, so that it must be the same for all vehicles of a
+  /// fleet.
   bool structural = false;
 };
 
-/// The shape of a field as an array: () of a number, (3,) of a vector, (4,) of a quaternion, (3, 3)
-/// of a matrix; with the number of rotors in front for what each rotor has.
+/// The shape of a field as an array: () for a number, (3,) for a vector, (4,) for a quaternion,
+/// (3, 3) for a matrix; fields of rotors have the number of rotors as an additional first extent.
 struct FieldShape {
-  int rank = 0;
-  int extents[2]{};
+  int rank = 0;      ///< 0, 1 or 2
+  int extents[2]{};  ///< the first `rank` are used
 
   constexpr const int* begin() const { return extents; }
   constexpr const int* end() const { return extents + rank; }
+  /// Number of values.
   constexpr int size() const {
     int product = 1;
     for (const int extent : *this) product *= extent;
@@ -64,34 +64,35 @@ struct FieldShape {
   }
 };
 
-/// A parameter with its numbers; valid as long as the vehicle and the number of its rotors.
-/// Number is `double`, or `const double` for a vehicle that is only read.
+/// A parameter and a view of its numbers, valid while the vehicle exists and its number of rotors
+/// is unchanged. Number is `double`, or `const double` for read-only access.
 template <class Number>
 struct BasicFieldView : FieldSchema {
-  Number* first{};              ///< null where there are no rotors
-  int rows{};                   ///< the number of rotors for what each rotor has, 1 otherwise
-  int columns{};                ///< numbers in a row
-  std::ptrdiff_t row_stride{};  ///< from one row to the next, in numbers
-  FieldShape shape{};           ///< rows x columns numbers, as the user sees them
-  /// Of one number for all rotors or one for each (PerRotor): how many there are; else null.
+  Number* first{};              ///< null for a rotor field without rotors
+  int rows{};                   ///< the number of rotors for a rotor field, else 1
+  int columns{};                ///< numbers per row
+  std::ptrdiff_t row_stride{};  ///< distance of rows, in numbers
+  FieldShape shape{};           ///< as an array
+  /// For a PerRotor parameter, its number of values; else null.
   std::conditional_t<std::is_const_v<Number>, const std::int64_t, std::int64_t>* count{};
 
+  /// Number of values.
   constexpr int size() const { return rows * columns; }
   Number& operator()(int row, int column) const { return first[row * row_stride + column]; }
-  /// Number i of all, row by row.
+  /// Number i in row-major order.
   Number& operator[](int i) const { return (*this)(i / columns, i % columns); }
 
-  /// Copies the numbers to `size()` places, row by row.
+  /// Copies the size() numbers to an array, in row-major order.
   void get(double* numbers) const {
     for (int i = 0; i < size(); ++i) numbers[i] = (*this)[i];
   }
-  /// Copies them from `size()` places.
+  /// Copies size() numbers from an array.
   void set(const double* numbers) const {
     for (int i = 0; i < size(); ++i) (*this)[i] = numbers[i];
   }
 };
-using FieldView = BasicFieldView<double>;
-using ConstFieldView = BasicFieldView<const double>;
+using FieldView = BasicFieldView<double>;             ///< view of a field that can be written
+using ConstFieldView = BasicFieldView<const double>;  ///< view of a field that can be read
 
 namespace detail::schema {
 
@@ -109,12 +110,12 @@ inline constexpr FieldShape components<Quat<double>>{1, {4}};
 template <>
 inline constexpr FieldShape components<Mat3<double>>{2, {3, 3}};
 
-/// A member as the array of numbers that it is.
+/// A member as an array of numbers.
 template <class Member>
 double* numbers_of(Member& member) {
   static_assert(std::is_standard_layout_v<Member> &&
                     sizeof(Member) == sizeof(double) * std::size_t(components<Member>.size()),
-                "a field is a double, Vec3, Quat or Mat3 of double");
+                "expected a double, or a Vec3, Quat or Mat3 of double");
   return reinterpret_cast<double*>(&member);
 }
 
@@ -124,7 +125,7 @@ FieldView field(Member& member, const FieldSchema& schema) {
   return {schema, numbers_of(member), 1, shape.size(), shape.size(), shape, nullptr};
 }
 
-/// () where there is one number for all rotors, else (N,).
+/// Shape () for one value for all rotors, else (N,).
 inline FieldView field(PerRotor<double>& numbers, const FieldSchema& schema) {
   const int count = static_cast<int>(numbers.count);
   const FieldShape shape = count == 1 ? FieldShape{} : FieldShape{1, {count}};
@@ -136,7 +137,7 @@ FieldView field(std::vector<RotorParameters<double>>& rotors,
                 Member RotorParameters<double>::* member, const FieldSchema& schema) {
   static_assert(sizeof(RotorParameters<double>) % sizeof(double) == 0);
   constexpr FieldShape each = components<Member>;
-  static_assert(each.rank < 2, "the shape of a rotors' field has space for one extent more");
+  static_assert(each.rank < 2, "FieldShape has two extents, one of them for the rotors");
   constexpr std::ptrdiff_t stride = sizeof(RotorParameters<double>) / sizeof(double);
   const int count = static_cast<int>(rotors.size());
   double* const first = rotors.empty() ? nullptr : numbers_of(rotors.front().*member);
@@ -155,7 +156,7 @@ auto joined(const std::array<FieldView, Sizes>&... parts) {
   return all;
 }
 
-/// The same fields, for reading.
+/// Converts views to read-only views.
 template <std::size_t Size>
 auto read_only(const std::array<FieldView, Size>& fields) {
   std::array<ConstFieldView, Size> result{};
@@ -168,8 +169,8 @@ auto read_only(const std::array<FieldView, Size>& fields) {
 
 }  // namespace detail::schema
 
-/// The parameters of an inertial measurement unit, a `std::array` of FieldView. Nothing is
-/// allocated, here and below.
+/// The parameters of an inertial measurement unit, a `std::array` of FieldView. The functions
+/// fields() do not allocate.
 inline auto fields(ImuParameters<double>& imu) {
   using namespace detail::schema;
   return std::array{
@@ -178,30 +179,30 @@ inline auto fields(ImuParameters<double>& imu) {
       field(imu.gyroscope_noise_density, {"imu.gyroscope_noise_density", "rad/s/sqrt(Hz)",
                                           "white noise", not_negative, 0.0, 10.0}),
       field(imu.accelerometer_bias_walk, {"imu.accelerometer_bias_walk", "m/s^3/sqrt(Hz)",
-                                          "walk of the bias", not_negative, 0.0, 1e3}),
+                                          "random walk of the bias", not_negative, 0.0, 1e3}),
       field(imu.gyroscope_bias_walk, {"imu.gyroscope_bias_walk", "rad/s^2/sqrt(Hz)",
-                                      "walk of the bias", not_negative, 0.0, 10.0}),
+                                      "random walk of the bias", not_negative, 0.0, 10.0}),
       field(imu.accelerometer_bias_initial, {"imu.accelerometer_bias_initial", "m/s^2",
                                              "std. dev. at reset", not_negative, 0.0, 1e3}),
       field(imu.gyroscope_bias_initial, {"imu.gyroscope_bias_initial", "rad/s",
                                          "std. dev. at reset", not_negative, 0.0, 100.0}),
       field(imu.position,
             {"imu.position", "m", "from the centre of mass, body frame", finite, 0.0, 100.0}),
-      field(imu.attitude, {"imu.attitude", "",
-                           "(w, x, y, z), turns sensor components into the body frame", coupled}),
+      field(imu.attitude,
+            {"imu.attitude", "", "(w, x, y, z), from the sensor frame to the body frame", coupled}),
       field(imu.accelerometer_scale,
             {"imu.accelerometer_scale", "", "scale factors", finite, 0.0, 10.0}),
       field(imu.gyroscope_scale, {"imu.gyroscope_scale", "", "scale factors", finite, 0.0, 10.0}),
       field(imu.accelerometer_resolution, {"imu.accelerometer_resolution", "m/s^2",
-                                           "least step; 0: none", not_negative, 1e-9, 1e3}),
-      field(imu.gyroscope_resolution, {"imu.gyroscope_resolution", "rad/s", "least step; 0: none",
-                                       not_negative, 1e-9, 100.0}),
-      field(imu.accelerometer_range, {"imu.accelerometer_range", "m/s^2", "reads at most +-range",
+                                           "quantisation step; 0: none", not_negative, 1e-9, 1e3}),
+      field(imu.gyroscope_resolution, {"imu.gyroscope_resolution", "rad/s",
+                                       "quantisation step; 0: none", not_negative, 1e-9, 100.0}),
+      field(imu.accelerometer_range, {"imu.accelerometer_range", "m/s^2", "saturates at +-range",
                                       positive_or_infinite, 1e-6, 1e9}),
-      field(imu.gyroscope_range, {"imu.gyroscope_range", "rad/s", "reads at most +-range",
+      field(imu.gyroscope_range, {"imu.gyroscope_range", "rad/s", "saturates at +-range",
                                   positive_or_infinite, 1e-6, 1e9}),
-      field(imu.rate, {"imu.rate", "Hz", "measurements a second; 0: one a step", not_negative, 1e-6,
-                       1e9, structural}),
+      field(imu.rate, {"imu.rate", "Hz", "sampling rate; 0: one sample per step", not_negative,
+                       1e-6, 1e9, structural}),
   };
 }
 
@@ -229,7 +230,7 @@ inline auto fields(VehicleParameters& v) {
             {"rotors.torque_coefficient", "N m/(rad/s)^2",
              "torque about the axis = k w |w|, against the spin", not_negative, 0.0, 1e6}),
       field(v.rotors, &Rotor::inertia,
-            {"rotors.inertia", "kg m^2", "of rotor and propeller about the axis", not_negative, 0.0,
+            {"rotors.inertia", "kg m^2", "rotor and propeller, about the axis", not_negative, 0.0,
              1e6}),
       field(v.motor.time_constant_up, {"motor.time_constant_up", "s",
                                        "of the lag while the speed rises", positive, 1e-4, 1e3}),
@@ -261,17 +262,17 @@ inline auto fields(VehicleParameters& v) {
             {"process_noise.torque", "(N m)^2 s", "on each body axis", not_negative, 0.0, 1e20}),
   };
   const std::array after_imu{
-      field(v.rate_controller.proportional,
-            {"rate_controller.proportional", "1/s", "gain on the error of the rates", not_negative,
-             0.0, 1e5}),
+      field(v.rate_controller.proportional, {"rate_controller.proportional", "1/s",
+                                             "gain on the rate error", not_negative, 0.0, 1e5}),
       field(v.rate_controller.integral,
             {"rate_controller.integral", "1/s^2", "gain on the integral of the error", not_negative,
              0.0, 1e6}),
       field(v.rate_controller.derivative,
-            {"rate_controller.derivative", "", "gain on the filtered rates' derivative",
+            {"rate_controller.derivative", "", "gain on the derivative of the filtered rates",
              not_negative, 0.0, 1e3}),
-      field(v.rate_controller.integral_bound, {"rate_controller.integral_bound", "rad",
-                                               "bound of the integral", not_negative, 0.0, 1e9}),
+      field(v.rate_controller.integral_bound,
+            {"rate_controller.integral_bound", "rad", "limit of the integral, +-bound",
+             not_negative, 0.0, 1e9}),
       field(v.rate_controller.filter.stiffness, {"rate_controller.filter.stiffness", "1/s^2",
                                                  "p of equation (19)", positive, 1e-6, 1e12}),
       field(v.rate_controller.filter.damping, {"rate_controller.filter.damping", "1/s",
@@ -280,43 +281,43 @@ inline auto fields(VehicleParameters& v) {
   return joined(before_imu, fields(v.imu), after_imu);
 }
 
-/// The parameters of a car. Its two process noises are one pair, as they are in Python.
+/// The parameters of a car. The process noise is one pair, as in Python.
 inline auto fields(CarParameters& car) {
   using namespace detail::schema;
   FieldView process_noise = field(
       car.process_noise_forward,
       {"process_noise", "m^2/s", "intensity of the white velocity along and across the heading",
        not_negative, 0.0, 1e6});
-  process_noise.columns = 2;  // with its neighbour, process_noise_left
+  process_noise.columns = 2;  // and the next member, process_noise_left
   process_noise.row_stride = 2;
   process_noise.shape = {1, {2}};
   return std::array{
       field(car.speed_min,
-            {"speed_min", "m/s", "lowest speed that a command can ask for", coupled, 0.0, 1e4}),
+            {"speed_min", "m/s", "lowest speed that can be commanded", coupled, 0.0, 1e4}),
       field(car.speed_max,
-            {"speed_max", "m/s", "highest speed that a command can ask for", coupled, 0.0, 1e4}),
+            {"speed_max", "m/s", "highest speed that can be commanded", coupled, 0.0, 1e4}),
       field(car.yaw_rate_limit,
             {"yaw_rate_limit", "rad/s", "commands are limited to +-limit", positive, 1e-9, 1e3}),
       process_noise,
   };
 }
 
-/// The same of what is const: a `std::array` of ConstFieldView.
+/// The same for const parameters: a `std::array` of ConstFieldView.
 template <class Parameters>
 auto fields(const Parameters& parameters) {
   return detail::schema::read_only(fields(const_cast<Parameters&>(parameters)));
 }
 template <class Parameters>
-void fields(const Parameters&&) = delete;  // a view of a temporary would dangle
+void fields(const Parameters&&) = delete;  // views of a temporary would dangle
 
 namespace detail {
 
-/// FNV-1a, a public-domain hash, of numbers.
+/// FNV-1a hash (public domain) of numbers.
 class Fingerprint {
  public:
   template <class Number>
   void add(Number number) {
-    number += Number(0);  // one zero, not two
+    number += Number(0);  // maps -0.0 to 0.0
     unsigned char bytes[sizeof number];
     std::memcpy(bytes, &number, sizeof number);
     for (const unsigned char byte : bytes) value_ = (value_ ^ byte) * 1099511628211u;
@@ -335,15 +336,15 @@ class Fingerprint {
 
 }  // namespace detail
 
-/// A number made of all parameters of an inertial measurement unit or a car: what a snapshot
-/// belongs to.
+/// A hash of all parameters of an inertial measurement unit or a car. Snapshots store it, so that
+/// restore() can detect other parameters.
 template <class Parameters>
 std::uint64_t fingerprint(const Parameters& parameters) {
   detail::Fingerprint result;
   result.add_fields(parameters);
   return result.value();
 }
-/// The same of a vehicle, of all but its name.
+/// The same for a multicopter; excludes its name.
 inline std::uint64_t fingerprint(const VehicleParameters& vehicle) {
   detail::Fingerprint result;
   result.add(static_cast<std::int32_t>(vehicle.rotors.size()));
@@ -353,7 +354,7 @@ inline std::uint64_t fingerprint(const VehicleParameters& vehicle) {
   return result.value();
 }
 
-/// The field of exactly this name, or nothing.
+/// The field with this exact name as a std::optional.
 template <class Vehicle>
 auto find_field(Vehicle& vehicle, std::string_view name) {
   const auto all = fields(vehicle);

@@ -1,16 +1,15 @@
 #pragma once
 /// @file
-/// Vehicles, states and readings of a simulator with a north-east-down world (NED) and
-/// forward-right-down body axes (FRD), in propwash's conventions and back. In Python:
-/// propwash.frames.
+/// Conversion of vehicles, states and readings between a simulator with a north-east-down world
+/// (NED) and forward-right-down body axes (FRD), and propwash; in Python, propwash.frames.
 ///
-///     const VehicleParameters vehicle = ned_frd_to_enu_flu(theirs);
+///     const VehicleParameters vehicle = ned_frd_to_enu_flu(vehicle_frd);
 ///     Multicopter<4> uav{vehicle};
-///     uav.reset(ned_frd_to_enu_flu(their_state));
+///     uav.reset(ned_frd_to_enu_flu(state_frd));
 ///     const ImuReading<double> reading_frd = flu_to_frd(uav.imu());
 ///
-/// The origins of world and body stay. Scalars do too: rotor speeds, and each rotor's spin, which
-/// is seen from the tip of its own axis.
+/// The origins of world and body do not change, nor do scalars, including rotor speeds and the spin
+/// of a rotor, which is defined relative to its axis.
 
 #include <utility>
 
@@ -21,9 +20,9 @@
 
 namespace propwash {
 
-/// A vehicle whose vectors are expressed in FRD body axes and whose gravity is in an NED world,
-/// (0, 0, 9.81) m/s^2. The sensor's axes are changed with the body's: a sensor that was aligned
-/// with the body stays so, and its readings are converted by frd_to_flu() and flu_to_frd().
+/// Converts a vehicle with vectors in FRD body axes and gravity (0, 0, 9.81) m/s^2 in an NED world.
+/// The axes of the IMU change with those of the body: an IMU that is aligned with the body remains
+/// so. frd_to_flu() and flu_to_frd() convert its readings.
 inline VehicleParameters ned_frd_to_enu_flu(VehicleParameters vehicle) {
   auto& body = vehicle.body;
   body.inertia = frd_to_flu(body.inertia);
@@ -35,17 +34,17 @@ inline VehicleParameters ned_frd_to_enu_flu(VehicleParameters vehicle) {
   vehicle.drag.rotational = frd_to_flu(vehicle.drag.rotational);
   auto& imu = vehicle.imu;
   imu.position = frd_to_flu(imu.position);
-  // both axes of the rotation change, so its own axis turns as a vector does
+  // both frames of the rotation change, so its axis is converted like a vector
   imu.attitude = {imu.attitude.w, imu.attitude.x, -imu.attitude.y, -imu.attitude.z};
   return vehicle;
 }
-/// A vehicle of propwash in FRD body axes and an NED world.
+/// Converts a vehicle to FRD body axes and an NED world.
 inline VehicleParameters enu_flu_to_ned_frd(VehicleParameters vehicle) {
   return ned_frd_to_enu_flu(std::move(vehicle));  // its own inverse
 }
 
-/// A state: position and velocity in an NED world, attitude from FRD body to NED world, rates in
-/// FRD body axes.
+/// Converts a state with position and velocity in an NED world, attitude from FRD body to NED world
+/// and body rates in FRD axes.
 template <class T, int N>
 PROPWASH_FN MulticopterState<T, N> ned_frd_to_enu_flu(const MulticopterState<T, N>& state) {
   return {ned_to_enu(state.position), ned_to_enu(state.velocity),
@@ -57,11 +56,12 @@ PROPWASH_FN MulticopterState<T, N> enu_flu_to_ned_frd(const MulticopterState<T, 
   return ned_frd_to_enu_flu(state);
 }
 
-/// A reading in FRD axes, of a sensor whose vehicle is converted.
+/// Converts a reading from FRD to FLU axes.
 template <class T>
 PROPWASH_FN ImuReading<T> frd_to_flu(const ImuReading<T>& reading) {
   return {frd_to_flu(reading.specific_force), frd_to_flu(reading.angular_rate), reading.time};
 }
+/// A vector, tensor or IMU reading in forward-right-down axes.
 template <class T>
 PROPWASH_FN ImuReading<T> flu_to_frd(const ImuReading<T>& reading) {
   return frd_to_flu(reading);

@@ -1,13 +1,12 @@
 #pragma once
 /// @file
-/// An inertial sensor by itself, for a host simulator that has its own dynamics.
+/// A stand-alone inertial measurement unit, for a host simulator with its own dynamics.
 ///
 ///     Imu<> imu{vehicle.imu, seed, id};
-///     ImuReading<double> reading = imu.read(specific_force_B, rates_B, angular_acceleration_B,
-///     dt);
+///     auto reading = imu.read(specific_force_B, rates_B, angular_acceleration_B, dt);
 ///
-/// The equations are those of model/imu.hpp, the noise that of Multicopter: an Imu that is given
-/// the true quantities of a Multicopter's steps reads the same bits.
+/// Uses the equations of model/imu.hpp and the noise of Multicopter: with the true motion of a
+/// Multicopter as input, the readings have the same bits.
 
 #include <cstdint>
 #include <limits>
@@ -21,55 +20,55 @@
 namespace propwash {
 
 namespace detail {
-/// s, the papers' step: what sensors and controllers assume before their first step.
-inline constexpr double first_dt = 1.0 / 960.0;
+/// The time step [s] of the papers, assumed before the first step.
+inline constexpr double default_dt = 1.0 / 960.0;
 }  // namespace detail
 
-/// Whether noise or bias can make a reading differ from the truth.
+/// Whether readings have noise or bias.
 inline bool is_noisy(const ImuParameters<double>& imu) {
   return imu.accelerometer_noise_density > 0 || imu.gyroscope_noise_density > 0 ||
          imu.accelerometer_bias_walk > 0 || imu.gyroscope_bias_walk > 0 ||
          imu.accelerometer_bias_initial > 0 || imu.gyroscope_bias_initial > 0;
 }
 
-/// The biases at a reset when the counter of the noise is `step`, a draw of stream `initial_bias`.
+/// Random biases at a reset with noise counter `step`, from the stream `initial_bias`.
 template <class T>
 ImuBias<T> initial_imu_bias(const ImuParameters<double>& imu, std::uint64_t seed, std::uint32_t id,
                             std::uint64_t step) {
   const ImuDeviations<T> deviations{T(imu.accelerometer_bias_initial),
                                     T(imu.gyroscope_bias_initial)};
-  const auto drawn = imu_noise<T>(six_normals(seed, id, step, Stream::initial_bias), deviations);
-  return {drawn.accelerometer, drawn.gyroscope};
+  const auto noise = imu_noise<T>(six_normals(seed, id, step, Stream::initial_bias), deviations);
+  return {noise.accelerometer, noise.gyroscope};
 }
 
-/// All that the future of an Imu depends on.
+/// The complete state of an Imu.
 template <class T>
 struct ImuSnapshot {
-  std::uint64_t sensor = 0;  ///< fingerprint of the parameters
-  std::uint64_t noise = 0;   ///< whether there is any
-  std::uint64_t seed = 0;    ///< key of the noise
-  std::uint64_t id = 0;      ///< number of the vehicle
-  ImuBias<T> bias{};
-  ImuReading<T> reading{};       ///< the last one taken
-  std::int64_t has_reading = 0;  ///< whether there is one; as wide as a double, so without padding
-  double phase = 0.0;            ///< of a sampling interval, in [0, 1) but for rounding
-  double dt = 0.0;               ///< s, of the last step
-  double time = 0.0;             ///< s
-  std::uint64_t steps = 0;       ///< counter of the noise
+  std::uint64_t sensor = 0;      ///< fingerprint() of the parameters
+  std::uint64_t noise = 0;       ///< 1: noise enabled
+  std::uint64_t seed = 0;        ///< of the noise
+  std::uint64_t id = 0;          ///< vehicle id
+  ImuBias<T> bias{};             ///< biases of both sensors
+  ImuReading<T> reading{};       ///< last sample
+  std::int64_t has_reading = 0;  ///< 1 after the first sample; 64 bits wide to avoid padding
+  double phase = 0.0;       ///< elapsed fraction of a sampling interval, in [0, 1) up to rounding
+  double dt = 0.0;          ///< s, of the last step
+  double time = 0.0;        ///< s
+  std::uint64_t steps = 0;  ///< counter of the noise
 };
 
-/// An inertial sensor: lever arm, mounting, scale, bias, noise, quantisation, saturation and its
-/// own rate. See docs/model/imu.md.
+/// An inertial measurement unit with lever arm, mounting, scale factors, bias, noise, quantisation,
+/// saturation and sampling rate. See docs/model/imu.md.
 ///
-/// Time is that of the calls of read(). The noise of a reading is a function of seed, id and the
-/// number of the step (random.md); copies read the same. read() allocates nothing.
+/// Each call of read() advances time by its dt. Noise is a function of seed, id and step number
+/// (docs/random.md), so copies give the same readings. read() does not allocate.
 template <class T = double>
 class Imu {
  public:
-  using Snapshot = ImuSnapshot<T>;
+  using Snapshot = ImuSnapshot<T>;  ///< everything that affects the future
 
-  /// `noise` false turns noise and biases off. @throws ParameterError that lists every field out of
-  /// its range.
+  /// If `noise` is false, there is no noise and no bias.
+  /// @throws ParameterError that lists every field out of range.
   explicit Imu(const ImuParameters<double>& parameters, std::uint64_t seed = 0,
                std::uint32_t id = 0, bool noise = true)
       : parameters_(parameters) {
@@ -83,38 +82,33 @@ class Imu {
     reset();
   }
 
-  /// Starts again at time 0: draws the biases anew; there is no reading yet. The counter of the
-  /// noise goes on, so that no two episodes are alike.
+  /// Restarts at time 0 with new biases and without a reading. The noise counter continues, so that
+  /// episodes differ.
   void reset() {
-    Snapshot fresh;
-    fresh.sensor = memory_.sensor;
-    fresh.noise = memory_.noise;
-    fresh.seed = memory_.seed;
-    fresh.id = memory_.id;
-    fresh.steps = memory_.steps;
-    fresh.dt = detail::first_dt;
-    memory_ = fresh;
+    const std::uint64_t steps = memory_.steps;
+    memory_ = {memory_.sensor, memory_.noise, memory_.seed, memory_.id};
+    memory_.steps = steps;
+    memory_.dt = detail::default_dt;
     if (is_noisy_) memory_.bias = initial_imu_bias<T>(parameters_, seed(), id(), memory_.steps);
     set_time_step(memory_.dt);
   }
-  /// The same with this key of the noise and its counter at 0, as a new sensor.
+  /// The same with a new seed and the noise counter at 0, like a new sensor.
   void reset(std::uint64_t seed) {
     memory_.seed = seed;
     memory_.steps = 0;
     reset();
   }
 
-  /// Advances the sensor by a step of dt [s] and gives its reading at the end of the step.
+  /// Advances the sensor by dt [s] and returns its reading at the end of the step.
   ///
-  /// The arguments are the motion of the body at the end of the step, in body axes: the specific
-  /// force at the centre of mass [m/s^2] (acceleration less gravity; +9.81 along z at rest on level
-  /// ground), the rates [rad/s] and the angular acceleration [rad/s^2], which only a sensor with a
-  /// lever arm uses. A sensor that is slower than the steps samples at the first step at or after
-  /// each due time, counted from time 0, and gives its last reading in between; the first call
-  /// gives a reading taken in that call. With dt = 0 nothing advances: a call before the first step
-  /// takes the reading of time 0.
-  /// @throws ParameterError for a dt that is negative, not finite, or so small that 1 / dt is not;
-  /// nothing has changed then.
+  /// The arguments are the motion at the end of the step, in body axes: specific force at the
+  /// centre of mass [m/s^2] (acceleration minus gravity; +9.81 along z at rest on level ground),
+  /// body rates [rad/s] and angular acceleration [rad/s^2], which only a sensor with a lever arm
+  /// uses. A sensor that is slower than the steps samples at the first step at or after each
+  /// sampling time and returns its last sample in between; the first call always samples. dt = 0
+  /// does not advance time: before the first step, it gives the reading at time 0.
+  /// @throws ParameterError for a dt that is negative, not finite, or so small that 1 / dt is not
+  /// finite; nothing has changed then.
   ImuReading<T> read(const Vec3<T>& specific_force_B, const Vec3<T>& rates_B,
                      const Vec3<T>& angular_acceleration_B, double dt) {
     bool is_due = !is_slower_;
@@ -129,20 +123,24 @@ class Imu {
     return memory_.reading;
   }
 
-  /// The last reading taken.
+  /// The last sample.
   const ImuReading<T>& reading() const { return memory_.reading; }
   const ImuBias<T>& bias() const { return memory_.bias; }  ///< sensor axes
   double time() const { return memory_.time; }             ///< s, since reset
-  /// Steps since construction or since a reset with a seed: the counter of the noise.
+  /// Number of steps since construction or a reset with a seed; also the noise counter.
   std::uint64_t steps() const { return memory_.steps; }
+  /// The parameters that the sensor was made with.
   const ImuParameters<double>& parameters() const { return parameters_; }
+  /// Key of the noise.
   std::uint64_t seed() const { return memory_.seed; }
+  /// Number of the sensor: sensors with one seed differ by it.
   std::uint32_t id() const { return static_cast<std::uint32_t>(memory_.id); }
 
-  /// Everything that affects the future but parameters, and back: seed and id of the noise too.
+  /// The complete state without parameters, including seed and id of the noise; see restore().
   Snapshot snapshot() const { return memory_; }
+  /// Continues bit for bit from a snapshot.
   /// @throws std::invalid_argument for a snapshot of a sensor with other parameters or another
-  /// noise switch, and for numbers that are not finite; nothing has changed then.
+  /// noise option, and for invalid numbers; nothing has changed then.
   void restore(const Snapshot& snapshot) {
     if (snapshot.sensor != memory_.sensor || snapshot.noise != memory_.noise) {
       PROPWASH_THROW(
@@ -156,7 +154,7 @@ class Imu {
         !is_finite(reading.time) || !is_sample_phase(snapshot.phase) || !is_finite(snapshot.time) ||
         !is_valid(snapshot.dt) || snapshot.id > std::numeric_limits<std::uint32_t>::max()) {
       PROPWASH_THROW(
-          std::invalid_argument("snapshot: expected what snapshot() gave, got a damaged one"));
+          std::invalid_argument("snapshot: expected the result of snapshot(), got invalid data"));
     }
     memory_ = snapshot;
     set_time_step(memory_.dt);
@@ -167,7 +165,7 @@ class Imu {
   void prepare(double dt) {
     if (!is_valid(dt)) {
       PROPWASH_THROW(ParameterError("dt = " + detail::formatted(dt) +
-                                    ": expected 0, or a finite value whose inverse is finite [s]"));
+                                    ": expected 0, or a finite value > 0 s with finite 1 / dt"));
     }
     const bool was_slower = is_slower_;
     set_time_step(dt);
@@ -181,7 +179,7 @@ class Imu {
   void advance(double dt) {
     if (is_noisy_) {
       const auto z = six_normals(seed(), id(), memory_.steps, Stream::imu_bias_walk);
-      memory_.bias = walked(memory_.bias, deviations_, z);
+      memory_.bias = random_walk(memory_.bias, deviations_, z);
     }
     ++memory_.steps;
     memory_.time += dt;
@@ -202,7 +200,7 @@ class Imu {
   bool is_noisy_ = false;
   ImuDevice<T> device_{};
   ImuDeviations<T> deviations_{};  // for steps of memory_.dt
-  bool is_slower_ = false;         // than those steps: readings are held
+  bool is_slower_ = false;         // than the steps, so that readings are held
   Snapshot memory_{};
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// From the parameters of a vehicle to the constants of its equations of motion.
+/// Computes the constants of the equations of motion from the parameters of a vehicle.
 
 #include <cstddef>
 
@@ -9,14 +9,14 @@
 
 namespace propwash {
 
-/// Whether all motors are alike, and as fast up as down.
+/// Whether all motors are identical, with equal time constants up and down.
 inline bool is_uniform(const MotorParameters<double>& motor) {
   return motor.time_constant_up.is_uniform() && motor.time_constant_down.is_uniform() &&
          motor.time_constant_up[0] == motor.time_constant_down[0] && motor.speed_min.is_uniform() &&
          motor.speed_max.is_uniform();
 }
 
-/// Whether a vehicle has the structure of ParallelShape.
+/// Whether a vehicle has the structure that ParallelShape requires.
 inline bool is_parallel(const VehicleParameters& vehicle) {
   const auto diagonal = [](const Mat3<double>& m) {
     return m(0, 1) == 0 && m(0, 2) == 0 && m(1, 0) == 0 && m(1, 2) == 0 && m(2, 0) == 0 &&
@@ -33,11 +33,6 @@ inline bool is_parallel(const VehicleParameters& vehicle) {
 
 namespace detail {
 
-template <class P, class Q>
-Diag3<P> diagonal_of(const Mat3<Q>& m) {
-  return {P(m(0, 0)), P(m(1, 1)), P(m(2, 2))};
-}
-
 template <class Q, class P>
 void make_rotor(const RotorCoefficients<Q>& from, RotorCoefficients<P, Vec3<P>>& to) {
   to = {cast<P>(from.force_B), cast<P>(from.torque_B), cast<P>(from.reaction_B)};
@@ -53,7 +48,7 @@ void make_matrix(const Mat3<Q>& from, Mat3<P>& to) {
 }
 template <class Q, class P>
 void make_matrix(const Mat3<Q>& from, Diag3<P>& to) {
-  to = diagonal_of<P>(from);
+  to = {P(from(0, 0)), P(from(1, 1)), P(from(2, 2))};
 }
 
 template <class Q, class P>
@@ -65,7 +60,7 @@ void make_lag(const MotorParameters<Q>& from, int rotor, AsymmetricMotorLag<P>& 
   to = {P(1.0 / from.time_constant_up[rotor]), P(1.0 / from.time_constant_down[rotor])};
 }
 
-/// Lags and limits of the motors of `model.rotors`.
+/// Sets lags and speed limits of the motors; `model.rotors` must be set.
 template <class Q, class P, int N, class Shape>
 void make_motors(const MotorParameters<Q>& from, MulticopterModel<P, N, Shape>& model) {
   const int rotors = model.rotors.size();
@@ -79,22 +74,19 @@ void make_motors(const MotorParameters<Q>& from, MulticopterModel<P, N, Shape>& 
   }
 }
 
-/// A body as its shape holds it.
-template <class Q, class P>
-void make_body(const RigidBodyParameters<Q>& from, RigidBody<P, Mat3<P>>& to) {
-  to = {P(from.mass), P(1.0 / from.mass), cast<P>(from.inertia), cast<P>(inverse(from.inertia)),
-        cast<P>(from.gravity)};
-}
-template <class Q, class P>
-void make_body(const RigidBodyParameters<Q>& from, RigidBody<P, Diag3<P>>& to) {
-  to = {P(from.mass), P(1.0 / from.mass), diagonal_of<P>(from.inertia),
-        diagonal_of<P>(inverse(from.inertia)), cast<P>(from.gravity)};
+/// Computes the constants of a body.
+template <class Q, class P, class Inertia>
+void make_body(const RigidBodyParameters<Q>& from, RigidBody<P, Inertia>& to) {
+  to = {P(from.mass), P(1.0 / from.mass), {}, {}, cast<P>(from.gravity)};
+  make_matrix(from.inertia, to.inertia);
+  make_matrix(inverse(from.inertia), to.inertia_inverse);
 }
 
 }  // namespace detail
 
-/// The constants for a vehicle; its structure must be that of Shape. Vehicle is VehicleParameters,
-/// or has its parts body, rotors, motor, drag and rotor_drag in other numbers.
+/// The constants of a vehicle, which must have the structure of Shape. Vehicle is
+/// VehicleParameters, or a type with members body, rotors, motor, drag and rotor_drag of another
+/// scalar type.
 template <class P, int N, class Shape, class Vehicle>
 MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   MulticopterModel<P, N, Shape> model;
@@ -112,15 +104,17 @@ MulticopterModel<P, N, Shape> make_model(const Vehicle& vehicle) {
   return model;
 }
 
-/// The constants in the units of PrincipalShape, for a vehicle of parallel structure: `per_force`
-/// and `per_torque` bring a force [N] and a torque [N m] into them.
+/// The constants of a parallel vehicle in the units of PrincipalShape. A force [N] times
+/// `per_force` and a torque [N m] times `per_torque` are in these units.
 template <int N>
 struct PrincipalModel {
+  /// The model with principal axes as body axes.
   MulticopterModel<double, N, PrincipalShape> model{};
   double per_force{};         ///< 1/kg
   Vec3<double> per_torque{};  ///< 1/(kg m^2), half an inverse moment of inertia
 };
 
+/// The model of a vehicle of parallel structure.
 template <int N>
 PrincipalModel<N> make_principal_model(const VehicleParameters& vehicle) {
   const auto plain = make_model<double, N, ParallelShape>(vehicle);
@@ -143,7 +137,7 @@ PrincipalModel<N> make_principal_model(const VehicleParameters& vehicle) {
   model.speed_min = plain.speed_min;
   model.speed_max = plain.speed_max;
   model.drag.translational = plain.drag.translational * principal.per_force;
-  // (7) is of second degree in the rates, which are half as large
+  // (7) is quadratic in the rates, which are half as large in these units
   model.drag.rotational = {plain.drag.rotational.x * principal.per_torque.x * 4.0,
                            plain.drag.rotational.y * principal.per_torque.y * 4.0,
                            plain.drag.rotational.z * principal.per_torque.z * 4.0};

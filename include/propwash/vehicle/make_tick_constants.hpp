@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// From the parameters of a vehicle to the constants of its steps.
+/// Computes the constants of a step from the parameters of a vehicle.
 
 #include <type_traits>
 
@@ -13,18 +13,18 @@
 
 namespace propwash {
 
-/// The stages of a motor's lag of `rate` [1/s] in a step of dt [s].
+/// The stages of a motor lag of `rate` [1/s] for a step of dt [s].
 inline DecayStages<double> motor_stages(Integrator integrator, double rate, double dt) {
   return integrator == Integrator::euler ? decay_stages<Euler>(rate, dt)
                                          : decay_stages<Rk4>(rate, dt);
 }
 
-/// The constants that do not depend on the time step; set_time_step makes the others. The rate
-/// controller knows the rotors, motors and inertia of `known`. The structure of the vehicle must be
-/// that of Shape; for PrincipalShape, P is double.
+/// The constants that do not depend on the time step; set_time_step sets the others. The rate
+/// controller uses the rotors, motors and inertia of `nominal`. The vehicle must have the structure
+/// of Shape; for PrincipalShape, P is double.
 template <class P, int N, class Shape>
 TickConstants<P, N, Shape> make_tick_constants(const VehicleParameters& vehicle,
-                                               const VehicleParameters& known) {
+                                               const VehicleParameters& nominal) {
   TickConstants<P, N, Shape> c;
   if constexpr (std::is_same_v<Shape, PrincipalShape>) {
     const auto principal = make_principal_model<N>(vehicle);
@@ -36,17 +36,17 @@ TickConstants<P, N, Shape> make_tick_constants(const VehicleParameters& vehicle,
     c.per_force = P(1);
     c.per_torque = {P(1), P(1), P(1)};
   }
-  auto motor = known.motor;  // what the controller may command of what the motors can do
+  auto motor = nominal.motor;  // the controller commands speeds within both ranges
   motor.speed_min = clamp(motor.speed_min, vehicle.motor.speed_min, vehicle.motor.speed_max);
   motor.speed_max = clamp(motor.speed_max, vehicle.motor.speed_min, vehicle.motor.speed_max);
   using Limits = typename Shape::template EachRotor<P, N>;
-  c.allocation = make_allocation<P, N, Limits>(known.rotors, motor);
-  detail::make_matrix(known.body.inertia, c.law.inertia);
+  c.allocation = make_allocation<P, N, Limits>(nominal.rotors, motor);
+  detail::make_matrix(nominal.body.inertia, c.law.inertia);
   c.imu = make_imu_device<P>(vehicle.imu);
   return c;
 }
 
-/// The constants for steps of dt [s] > 0; without `noise`, the deviations are zero.
+/// Sets the constants that depend on dt [s] > 0. If `noise` is false, the deviations are zero.
 template <class P, int N, class Shape>
 void set_time_step(TickConstants<P, N, Shape>& c, const VehicleParameters& vehicle,
                    Integrator integrator, double dt, bool noise) {

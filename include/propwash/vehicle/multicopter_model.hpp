@@ -1,10 +1,9 @@
 #pragma once
 /// @file
-/// The multicopter's equations of motion, put together from model/.
+/// The equations of motion of a multicopter, composed of the models in model/.
 ///
-/// The physics stands once. `Shape` chooses the types of a vehicle's matrices, so that the usual
-/// vehicle (diagonal inertia and drag, parallel rotors, one motor time constant, no rotor drag) is
-/// not charged for products with zero.
+/// `Shape` selects the types of matrices and rotors, so that a vehicle with diagonal inertia and
+/// drag, parallel rotors, one motor time constant and no rotor drag costs no products with zero.
 
 #include <type_traits>
 
@@ -17,74 +16,87 @@
 
 namespace propwash {
 
-/// The papers' vehicles: diagonal matrices, rotors along body z, motors that are alike.
+/// The vehicles of the papers: diagonal matrices, rotor axes along body z, identical motors.
 struct ParallelShape {
+  /// Mass and inertia.
   template <class P>
   using Body = RigidBody<P, Diag3<P>>;
+  /// A matrix such as the inertia.
   template <class P>
   using Matrix = Diag3<P>;
+  /// A force of the rotors.
   template <class P>
   using Force = AlongZ<P>;
+  /// The motor model.
   template <class P>
   using Lag = MotorLag<P>;
+  /// A number of each rotor.
   template <class X, int N>
   using EachRotor = AllRotors<X, N>;
-  static constexpr bool has_rotor_drag = false;
-  static constexpr double rate_unit = 1.0;  ///< rad/s, of the model's body rates
+  static constexpr bool has_rotor_drag = false;  ///< whether the model has drag of the rotors
+  static constexpr double rate_unit = 1.0;       ///< rad/s, unit of body rates in the model
 };
 
-/// ParallelShape in units of the vehicle's own (PrincipalBody): forces per mass, torques per moment
-/// of inertia, rates in half radians. The same motion with fewer products; what the fleet steps.
+/// ParallelShape in the normalised units of PrincipalBody: the same motion with fewer products.
+/// Used by the kernels of a fleet.
 struct PrincipalShape : ParallelShape {
+  /// Mass and inertia.
   template <class P>
   using Body = PrincipalBody<P>;
+  /// rad/s, unit of body rates in the state that is integrated
   static constexpr double rate_unit = 2.0;
 };
 
 /// Any vehicle: full matrices, tilted rotors, all terms.
 struct GeneralShape {
+  /// Mass and inertia.
   template <class P>
   using Body = RigidBody<P, Mat3<P>>;
+  /// A matrix such as the inertia.
   template <class P>
   using Matrix = Mat3<P>;
+  /// A force of the rotors.
   template <class P>
   using Force = Vec3<P>;
+  /// The motor model.
   template <class P>
   using Lag = AsymmetricMotorLag<P>;
+  /// A number of each rotor.
   template <class X, int N>
   using EachRotor = SmallArray<X, N>;
-  static constexpr bool has_rotor_drag = true;
+  static constexpr bool has_rotor_drag = true;  ///< whether the model has drag of the rotors
+  /// rad/s, unit of body rates in the state that is integrated
   static constexpr double rate_unit = 1.0;
 };
 
-/// The constants of the equations of motion; P is shared by all lanes (scalar) or one per lane.
+/// The constants of the equations of motion. P is a plain number, common to all lanes, or a pack.
 template <class P, int N, class Shape>
 struct MulticopterModel {
-  using Matrix = typename Shape::template Matrix<P>;
+  using Matrix = typename Shape::template Matrix<P>;  ///< A matrix such as the inertia.
+  /// Coefficients of a rotor.
   using Rotor = RotorCoefficients<P, typename Shape::template Force<P>>;
 
-  typename Shape::template Body<P> body{};
-  SmallArray<Rotor, N> rotors{};
-  typename Shape::template EachRotor<typename Shape::template Lag<P>, N> motor{};
-  typename Shape::template EachRotor<P, N> speed_min{};  ///< rad/s
-  typename Shape::template EachRotor<P, N> speed_max{};  ///< rad/s
-  DragParameters<P, Matrix> drag{};
-  RotorDragParameters<P> rotor_drag{};
+  typename Shape::template Body<P> body{};  ///< mass and inertia
+  SmallArray<Rotor, N> rotors{};            ///< in the order of the vehicle
+  typename Shape::template EachRotor<typename Shape::template Lag<P>, N> motor{};  ///< motor lag
+  typename Shape::template EachRotor<P, N> speed_min{};                            ///< rad/s
+  typename Shape::template EachRotor<P, N> speed_max{};                            ///< rad/s
+  DragParameters<P, Matrix> drag{};     ///< quadratic drag of the body
+  RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
 };
 
-/// What acts on the vehicle and is held over a step. Wind and Held are Vec3<T>, or Zero3 where
-/// there is none.
+/// The inputs, constant during a step. Wind and Held are Vec3<T>, or Zero3 if there are none.
 template <class T, int N, class Wind = Vec3<T>, class Held = Vec3<T>>
 struct MulticopterInput {
   SmallArray<T, N> command{};  ///< rad/s, rotor speeds, within the limits
   Wind wind_W{};               ///< m/s, velocity of the air
-  Held force_W{};              ///< N, external force and a sample of (10)
-  Held torque_B{};             ///< N m, external torque and a sample of (10)
+  Held force_W{};              ///< N, external force plus process noise (10)
+  Held torque_B{};             ///< N m, external torque plus process noise (10)
 };
 
 namespace detail {
 
-/// Forces of the air on the body that do not come from the rotors' thrust, split by frame.
+/// Aerodynamic forces and torque except thrust and torque of the rotors and drag torque (7).
 template <class T>
 struct AirForces {
   Vec3<T> drag_W{};        ///< N, (6)
@@ -109,7 +121,7 @@ PROPWASH_FN AirForces<T> air_forces(const MulticopterModel<P, N, Shape>& model,
 
 }  // namespace detail
 
-/// d/dt of the rigid body: (8), (9), (12) and (13), for what the rotors do to it.
+/// (8), (9), (12), (13): time derivative of the rigid-body state for a wrench of the rotors.
 template <class T, int N, class P, class Shape, class Wrench, class Wind, class Held>
 PROPWASH_FN RigidBodyState<T> rigid_body_derivative(
     const MulticopterModel<P, N, Shape>& model, const RigidBodyState<T>& state,
@@ -133,7 +145,7 @@ PROPWASH_FN RigidBodyState<T> rigid_body_derivative(
   return rate;
 }
 
-/// d/dt of the state: (1), (8), (9), (12) and (13).
+/// (1), (8), (9), (12), (13): time derivative of the state.
 template <class T, int N, class P, class Shape, class Wind, class Held>
 PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
     const MulticopterModel<P, N, Shape>& model, const MulticopterState<T, N>& state,
@@ -147,7 +159,8 @@ PROPWASH_FN MulticopterState<T, N> multicopter_derivative(
   return with_rotors(rigid_body_derivative(model, rigid_body(state), rotors, input), accelerations);
 }
 
-/// Specific force at the centre of mass, body frame, m/s^2: all force but gravity over the mass.
+/// Specific force [m/s^2, body frame] at the centre of mass: all forces except gravity, divided by
+/// mass.
 template <class T, int N, class P, class Shape, class Wind, class Held>
 PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
                                    const MulticopterState<T, N>& state,
@@ -161,7 +174,7 @@ PROPWASH_FN Vec3<T> specific_force(const MulticopterModel<P, N, Shape>& model,
   return force_B * model.body.inverse_mass;
 }
 
-/// What is done once after each step: the attitude back to unit length, rotor speeds within limits.
+/// Applied after each step: normalises the attitude and limits rotor speeds.
 template <class T, int N, class P, class Shape>
 PROPWASH_FN MulticopterState<T, N> projected(const MulticopterModel<P, N, Shape>& model,
                                              const MulticopterState<T, N>& state) {

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The state of a multicopter, as a vector that integrators add and scale.
+/// The state of a multicopter, with the vector operations that integrators need.
 
 #include "propwash/math/quat.hpp"
 #include "propwash/math/small_array.hpp"
@@ -8,7 +8,7 @@
 
 namespace propwash {
 
-/// The rigid body alone; frames and units as in MulticopterState.
+/// The state of the rigid body; frames and units as in MulticopterState.
 template <class T>
 struct RigidBodyState {
   Vec3<T> position{};                      ///< m
@@ -27,15 +27,15 @@ PROPWASH_FN RigidBodyState<T> operator*(const RigidBodyState<T>& a, const S& s) 
   return {a.position * s, a.velocity * s, a.attitude * s, a.body_rates * s};
 }
 
-/// World frame W: z up, right-handed. Body frame B: origin at the centre of mass, x forward, y
-/// left, z up.
+/// The state of a multicopter. World frame W: right-handed, z up. Body frame B: origin at the
+/// centre of mass, x forward, y left, z up.
 template <class T, int N>
 struct MulticopterState {
   Vec3<T> position{};                      ///< m, of the centre of mass, world frame
   Vec3<T> velocity{};                      ///< m/s, world frame
-  Quat<T> attitude = Quat<T>::identity();  ///< q_WB, unit: turns body components into the world
+  Quat<T> attitude = Quat<T>::identity();  ///< q_WB, a unit quaternion, from body to world frame
   Vec3<T> body_rates{};                    ///< rad/s, body frame
-  SmallArray<T, N> rotor_speeds{};         ///< rad/s, positive for thrust along the rotor's axis
+  SmallArray<T, N> rotor_speeds{};         ///< rad/s, positive for thrust along the rotor axis
 };
 
 template <class T, int N>
@@ -49,24 +49,26 @@ PROPWASH_FN MulticopterState<T, N> operator*(const MulticopterState<T, N>& a, co
   return {a.position * s, a.velocity * s, a.attitude * s, a.body_rates * s, a.rotor_speeds * s};
 }
 
+/// The part of the rigid body.
 template <class T, int N>
 PROPWASH_FN RigidBodyState<T> rigid_body(const MulticopterState<T, N>& state) {
   return {state.position, state.velocity, state.attitude, state.body_rates};
 }
+/// A state from its parts.
 template <class T, int N>
 PROPWASH_FN MulticopterState<T, N> with_rotors(const RigidBodyState<T>& body,
                                                const SmallArray<T, N>& rotor_speeds) {
   return {body.position, body.velocity, body.attitude, body.body_rates, rotor_speeds};
 }
 
-/// Velocities advanced by k dt, for symplectic methods.
+/// Advances the velocities by k dt; see SymplecticEuler.
 template <class T, int N, class S>
 PROPWASH_FN MulticopterState<T, N> kick(const MulticopterState<T, N>& x,
                                         const MulticopterState<T, N>& k, const S& dt) {
   return {x.position, x.velocity + k.velocity * dt, x.attitude, x.body_rates + k.body_rates * dt,
           x.rotor_speeds + k.rotor_speeds * dt};
 }
-/// Position and attitude advanced by k dt, for symplectic methods.
+/// Advances position and attitude by k dt; see SymplecticEuler.
 template <class T, int N, class S>
 PROPWASH_FN MulticopterState<T, N> drift(const MulticopterState<T, N>& x,
                                          const MulticopterState<T, N>& k, const S& dt) {

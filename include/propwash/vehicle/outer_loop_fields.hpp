@@ -1,109 +1,112 @@
 #pragma once
 /// @file
-/// The gains and limits of the outer loops by name, and what may be flown with them.
+/// Gains and limits of the outer loops by name, and their validation.
 
 #include "propwash/control/outer_loop_parameters.hpp"
 #include "propwash/vehicle/validate.hpp"
 
 namespace propwash {
 
-/// All numbers but `interval` and `prioritised`, a `std::array` of FieldView.
+/// All parameters except `interval` and `prioritised`, a `std::array` of FieldView.
 inline auto fields(OuterLoopParameters& p) {
   using namespace detail::schema;
-  constexpr double most = 1e30;    // a number in float too
-  constexpr double upright = 1.5;  // rad, a little below pi/2
+  constexpr double max_value = 1e30;  // finite in float too
+  constexpr double max_tilt = 1.5;    // rad, slightly below pi/2
   return std::array{
-      field(p.tilt, {"tilt", "1/s", "rates about x and y for 2 sin(angle / 2) of tilt",
-                     not_negative, 0.0, most}),
-      field(p.heading, {"heading", "1/s", "the same about z", not_negative, 0.0, most}),
-      field(p.tilt_rate_limit, {"tilt_rate_limit", "rad/s", "of the rates about x and y together",
-                                positive, 1e-9, most}),
-      field(p.heading_rate_limit,
-            {"heading_rate_limit", "rad/s", "of the rate about z", not_negative, 0.0, most}),
+      field(p.tilt, {"tilt", "1/s", "gain from 2 sin(tilt error / 2) to rates about x and y",
+                     not_negative, 0.0, max_value}),
+      field(p.heading, {"heading", "1/s", "gain from 2 sin(heading error / 2) to the rate about z",
+                        not_negative, 0.0, max_value}),
+      field(p.tilt_rate_limit,
+            {"tilt_rate_limit", "rad/s", "limit on the norm of the rates about x and y", positive,
+             1e-9, max_value}),
+      field(p.heading_rate_limit, {"heading_rate_limit", "rad/s", "limit on the rate about z",
+                                   not_negative, 0.0, max_value}),
       field(p.rate_gain,
-            {"rate_gain", "", "on the rate error, in addition to the rate controller's own 1",
-             not_negative, 0.0, most}),
-      field(p.velocity, {"velocity", "1/s", "acceleration for velocity", not_negative, 0.0, most}),
+            {"rate_gain", "", "additional gain on the rate error", not_negative, 0.0, max_value}),
+      field(p.velocity, {"velocity", "1/s", "gain from velocity error to acceleration",
+                         not_negative, 0.0, max_value}),
       field(p.velocity_integral,
-            {"velocity_integral", "1/s^2", "acceleration for the integral of velocity",
-             not_negative, 0.0, most}),
-      field(p.velocity_integral_bound, {"velocity_integral_bound", "m/s^2",
-                                        "the integral stays within", not_negative, 0.0, most}),
-      field(p.tilt_limit, {"tilt_limit", "rad", "what velocity and position ask for at most",
-                           not_negative, 0.0, upright}),
-      field(p.position, {"position", "1/s", "velocity for position", not_negative, 0.0, most}),
+            {"velocity_integral", "1/s^2", "gain on the integral of the velocity error",
+             not_negative, 0.0, max_value}),
+      field(p.velocity_integral_bound,
+            {"velocity_integral_bound", "m/s^2", "limit of the integral term", not_negative, 0.0,
+             max_value}),
+      field(p.tilt_limit, {"tilt_limit", "rad", "largest tilt of velocity and position control",
+                           not_negative, 0.0, max_tilt}),
+      field(p.position, {"position", "1/s", "gain from position error to velocity", not_negative,
+                         0.0, max_value}),
       field(p.speed_limit,
-            {"speed_limit", "m/s", "what position asks for at most", positive, 1e-9, most}),
+            {"speed_limit", "m/s", "largest speed of position control", positive, 1e-9, max_value}),
       field(p.thrust_min,
-            {"thrust_min", "N", "what the loops command at least", positive, 1e-9, most}),
-      field(p.thrust_max,
-            {"thrust_max", "N", "what the loops command at most", positive, 1e-9, most}),
+            {"thrust_min", "N", "smallest thrust command", positive, 1e-9, max_value}),
+      field(p.thrust_max, {"thrust_max", "N", "largest thrust command", positive, 1e-9, max_value}),
       field(p.motor_time_constant,
             {"motor_time_constant", "s",
-             "of the rotors under the trajectory controllers; no longer than the motors' own",
-             positive, 1e-9, most}),
-      field(p.tracking_position,
-            {"tracking_position", "1/s^2",
-             "gain on the position error, of the geometric and the incremental controller",
-             not_negative, 0.0, most}),
-      field(p.tracking_velocity,
-            {"tracking_velocity", "1/s", "gain on the velocity error", not_negative, 0.0, most}),
-      field(p.tracking_reach,
-            {"tracking_reach", "m", "a position error counts for no more", positive, 1e-9, most}),
-      field(p.tracking_attitude,
-            {"tracking_attitude", "1/s^2", "gain on the attitude error", not_negative, 0.0, most}),
+             "of rotors with the lead of the trajectory controllers, at most that of the motors",
+             positive, 1e-9, max_value}),
+      field(p.tracking_position, {"tracking_position", "1/s^2",
+                                  "gain on the position error, geometric and incremental control",
+                                  not_negative, 0.0, max_value}),
+      field(p.tracking_velocity, {"tracking_velocity", "1/s", "gain on the velocity error",
+                                  not_negative, 0.0, max_value}),
+      field(p.tracking_reach, {"tracking_reach", "m", "limit on the norm of the position error",
+                               positive, 1e-9, max_value}),
+      field(p.tracking_attitude, {"tracking_attitude", "1/s^2", "gain on the attitude error",
+                                  not_negative, 0.0, max_value}),
       field(p.tracking_rates,
-            {"tracking_rates", "1/s", "gain on the error of the rates", not_negative, 0.0, most}),
-      field(p.tracking_tilt_limit, {"tracking_tilt_limit", "rad", "of the trajectory controllers",
-                                    not_negative, 0.0, upright}),
+            {"tracking_rates", "1/s", "gain on the rate error", not_negative, 0.0, max_value}),
+      field(p.tracking_tilt_limit,
+            {"tracking_tilt_limit", "rad", "largest tilt of the trajectory controllers",
+             not_negative, 0.0, max_tilt}),
       field(p.filter.stiffness,
             {"filter_stiffness", "1/s^2",
-             "of the low-pass on gyroscope, accelerometer and rotors, as p of eq. (19)", positive,
-             1e-9, most}),
-      field(p.filter.damping,
-            {"filter_damping", "1/s", "as q of eq. (19)", not_negative, 0.0, most}),
-      field(p.backstepping, {"backstepping", "1/s", "alpha of position, of roll and pitch, of yaw",
-                             not_negative, 0.0, most}),
-      field(p.backstepping_rate,
-            {"backstepping_rate", "1/s", "alpha of their derivatives", not_negative, 0.0, most}),
+             "low-pass filter on gyroscope, accelerometer and rotors, p of eq. (19)", positive,
+             1e-9, max_value}),
+      field(p.filter.damping, {"filter_damping", "1/s", "the same filter, q of eq. (19)",
+                               not_negative, 0.0, max_value}),
+      field(p.backstepping, {"backstepping", "1/s", "alpha of position; of roll and pitch; of yaw",
+                             not_negative, 0.0, max_value}),
+      field(p.backstepping_rate, {"backstepping_rate", "1/s", "alpha of their derivatives",
+                                  not_negative, 0.0, max_value}),
   };
 }
 
-/// Throws ParameterError that lists every gain out of its range.
+/// @throws ParameterError that lists every gain out of range.
 inline void validate(const OuterLoopParameters& parameters) {
-  detail::Complaints complaints;
+  detail::Violations violations;
   if (parameters.interval < 1 || parameters.interval > 10000) {
-    complaints.add("interval", parameters.interval, "1 to 10000 steps");
+    violations.add("interval", parameters.interval, "1 to 10000 steps");
   }
-  detail::check_fields(fields(parameters), complaints);
-  if (complaints.texts.empty() && parameters.thrust_min > parameters.thrust_max) {
-    complaints.add("thrust_min", parameters.thrust_min,
+  detail::check_fields(fields(parameters), violations);
+  if (violations.empty() && parameters.thrust_min > parameters.thrust_max) {
+    violations.add("thrust_min", parameters.thrust_min,
                    "at most thrust_max = " + detail::formatted(parameters.thrust_max) + " N");
   }
-  if (!complaints.texts.empty()) detail::refuse_subject("outer loops", complaints.texts);
+  violations.throw_if_any("outer loops");
 }
 
-/// Throws ParameterError where no outer loop can fly a vehicle: its rates cannot be commanded, or
-/// it does not weigh downwards.
+/// Checks that the outer loops can control a vehicle.
+/// @throws ParameterError if rates and thrust cannot be commanded, or gravity is not along -z.
 inline void validate_outer_loops(const VehicleParameters& vehicle) {
   validate_allocation(vehicle);
   const auto& g = vehicle.body.gravity;
   if (g.x == 0.0 && g.y == 0.0 && g.z < 0.0) return;
-  detail::Complaints complaints;
-  complaints.add("body.gravity", detail::formatted(g),
-                 "one along -z, against which outer loops hold a vehicle; command RateThrust or "
-                 "RotorSpeeds");
-  detail::refuse(vehicle.name, complaints.texts);
+  detail::Violations violations;
+  violations.add("body.gravity", detail::formatted(g),
+                 "gravity along -z for outer loops; command RateThrust or RotorSpeeds instead");
+  violations.throw_if_any(detail::quoted(vehicle.name));
 }
 
-/// Throws ParameterError where the rate controller does not follow what an outer loop asks of it.
+/// Checks that the rate controller can track the rates of attitude, velocity and position control.
+/// @throws ParameterError if a proportional gain is zero.
 inline void validate_rate_loops(const VehicleParameters& vehicle) {
   const auto& gains = vehicle.rate_controller.proportional;
   if (gains.x > 0.0 && gains.y > 0.0 && gains.z > 0.0) return;
-  detail::Complaints complaints;
-  complaints.add("rate_controller.proportional", detail::formatted(gains),
-                 "gains > 0, as attitude, velocity and position are flown by body rates");
-  detail::refuse(vehicle.name, complaints.texts);
+  detail::Violations violations;
+  violations.add("rate_controller.proportional", detail::formatted(gains),
+                 "gains > 0 for attitude, velocity and position control");
+  violations.throw_if_any(detail::quoted(vehicle.name));
 }
 
 }  // namespace propwash

@@ -1,8 +1,7 @@
 #pragma once
 /// @file
-/// What a vehicle is, in plain double: the parameter structs of each model, put together. Fields
-/// have the same names in vehicle files and in Python; there a car's two process noises are one
-/// pair.
+/// Parameters of vehicles, composed of the parameter structs of the models. Fields have the same
+/// names in vehicle files and in Python, except that the process noise of a car is one pair there.
 
 #include <string>
 #include <vector>
@@ -19,28 +18,28 @@
 
 namespace propwash {
 
-/// A multicopter.
+/// Parameters of a multicopter.
 struct VehicleParameters {
-  std::string name;
-  RigidBodyParameters<double> body;
-  std::vector<RotorParameters<double>> rotors;  ///< 1 to 12
-  MotorParameters<double> motor;
-  DragParameters<double> drag;
-  RotorDragParameters<double> rotor_drag;  ///< zero for the papers' vehicles
-  BatteryParameters<double> battery;       ///< zero for the papers' vehicles
-  ProcessNoiseParameters<double> process_noise;
-  ImuParameters<double> imu;
-  RateControllerParameters<double> rate_controller;
+  std::string name;                                  ///< of the vehicle
+  RigidBodyParameters<double> body;                  ///< mass, inertia and gravity
+  std::vector<RotorParameters<double>> rotors;       ///< 1 to 12
+  MotorParameters<double> motor;                     ///< motors and ESCs
+  DragParameters<double> drag;                       ///< quadratic drag of the body
+  RotorDragParameters<double> rotor_drag;            ///< zero in the papers
+  BatteryParameters<double> battery;                 ///< zero in the papers
+  ProcessNoiseParameters<double> process_noise;      ///< random force and torque
+  ImuParameters<double> imu;                         ///< inertial measurement unit
+  RateControllerParameters<double> rate_controller;  ///< gains of the rate controller
 };
 
-/// A Dubins car.
+/// Parameters of a Dubins car.
 struct CarParameters {
-  std::string name;
+  std::string name;                ///< of the vehicle
   double speed_min{};              ///< m/s
   double speed_max{};              ///< m/s
-  double yaw_rate_limit{};         ///< rad/s, the command is limited to +-limit
-  double process_noise_forward{};  ///< m^2/s, W_v along the heading
-  double process_noise_left{};     ///< m^2/s, W_v across the heading
+  double yaw_rate_limit{};         ///< rad/s, commands are limited to +-limit
+  double process_noise_forward{};  ///< m^2/s, W_v: white velocity noise along the heading
+  double process_noise_left{};     ///< m^2/s, W_v: white velocity noise to the left
 };
 
 }  // namespace propwash

@@ -1,12 +1,12 @@
 #pragma once
 /// @file
-/// The ranges of the ratios between a vehicle's parameters. docs/vehicles.md gives the reasons.
+/// Accepted ranges of ratios between parameters of a vehicle. docs/vehicles.md gives the reasons.
 ///
 /// These ranges and those of single numbers (fields.hpp) include every aircraft from an insect to
-/// an airliner. They are narrow enough that a step of at most 0.01 s about which validate_time_step
-/// does not warn, in `float`, from any state with speeds up to 300 m/s and body rates up to 100
-/// rad/s, ends in a finite state. A single number cannot ensure this: thrust, drag and torque
-/// matter relative to mass and inertia, hence the ratios.
+/// an airliner. They ensure that a step in `float` ends in a finite state if dt is at most 0.01 s
+/// and validate_time_step does not warn, for speeds up to 300 m/s and body rates up to 100 rad/s.
+/// Ranges of single numbers cannot ensure this, because the effects of thrust, drag and torque
+/// depend on mass and inertia.
 
 #include <algorithm>
 #include <array>
@@ -19,19 +19,19 @@
 
 namespace propwash {
 
-/// A quantity of several parameters, and its accepted magnitudes.
+/// A quantity computed from several parameters, and its accepted magnitudes.
 struct Ratio {
-  const char* name;
-  const char* unit;
-  double smallest;  ///< of a quantity that is not zero
-  double largest;
-  const char* parameters;  ///< those that it is made of
-  double value;
+  const char* name;        ///< of the quantity
+  const char* unit;        ///< SI unit
+  double smallest;         ///< smallest magnitude, except zero
+  double largest;          ///< largest magnitude
+  const char* parameters;  ///< names of the parameters
+  double value;            ///< the value of this vehicle
 };
 
 namespace detail {
 
-/// Ascending, of the symmetric part.
+/// Eigenvalues of the symmetric part, ascending.
 inline std::array<double, 3> principal_values(const Mat3<double>& m) {
   std::array<std::array<double, 3>, 3> symmetric{};
   for (std::size_t i = 0; i < 3; ++i) {
@@ -44,13 +44,13 @@ inline std::array<double, 3> principal_values(const Mat3<double>& m) {
   return values;
 }
 
-/// rad/s, the larger magnitude of a motor's limits.
+/// The larger magnitude [rad/s] of the speed limits of a motor.
 inline double full_speed(const MotorParameters<double>& motor, int rotor) {
   return std::max(std::abs(motor.speed_min[rotor]), motor.speed_max[rotor]);
 }
 
-/// N m: the smallest torque about a body axis at full speed, as the sum of the rotors' magnitudes,
-/// among the axes that have any; 0 where none has.
+/// The smallest torque [N m] about a body axis at full speed, summed over the magnitudes of the
+/// rotors; axes without torque are ignored. 0 if no axis has torque.
 inline double min_axis_torque(const VehicleParameters& vehicle,
                               const Allocation<double, Dynamic>& allocation) {
   double smallest = 0.0;
@@ -68,9 +68,9 @@ inline double min_axis_torque(const VehicleParameters& vehicle,
 
 }  // namespace detail
 
-/// The ratios of a vehicle whose numbers are finite, its mass and principal moments of inertia > 0.
-/// "Full speed" is the larger magnitude of motor.speed_min and motor.speed_max, "moment of inertia"
-/// the smallest principal one. `allocation` is that of the vehicle.
+/// The ratios of a vehicle with finite parameters, mass > 0 and principal moments of inertia > 0.
+/// "Full speed" is the larger magnitude of motor.speed_min and motor.speed_max; "moment of inertia"
+/// is the smallest principal one. `allocation` is the allocation of the vehicle.
 inline auto vehicle_ratios(const VehicleParameters& vehicle,
                            const Allocation<double, Dynamic>& allocation) {
   const double mass = vehicle.body.mass;

@@ -1,12 +1,11 @@
 #pragma once
 /// @file
-/// Validation at the edge, once, before the first step. A step asks again only for a new dt.
+/// Validation of parameters before the first step, and of dt whenever it changes.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -16,7 +15,7 @@
 #include "propwash/math/finite.hpp"
 #include "propwash/model/delay.hpp"
 #include "propwash/vehicle/fields.hpp"
-#include "propwash/vehicle/impl/complaints.hpp"
+#include "propwash/vehicle/impl/violations.hpp"
 #include "propwash/vehicle/multicopter_state.hpp"
 #include "propwash/vehicle/parameters.hpp"
 #include "propwash/vehicle/ranges.hpp"
@@ -25,7 +24,7 @@ namespace propwash {
 
 namespace detail {
 
-/// "rotors[2].position[1]", "body.inertia[0][2]": number i of a field.
+/// The name of number i of a field: "rotors[2].position[1]", "body.inertia[0][2]".
 inline std::string element_name(const ConstFieldView& field, int i) {
   constexpr std::string_view rotors = "rotors.";
   const auto index = [](int k) { return "[" + std::to_string(k) + "]"; };
@@ -47,8 +46,9 @@ inline bool is_accepted(Accepts accepts, double x) {
   return accepts == Accepts::positive ? x > 0.0 : x >= 0.0;
 }
 
-inline std::string expected_of(const FieldSchema& field) {
-  std::string text = field.accepts == Accepts::finite         ? "a number"
+/// The text after "expected" for a field.
+inline std::string expected_text(const FieldSchema& field) {
+  std::string text = field.accepts == Accepts::finite         ? "a finite value"
                      : field.accepts == Accepts::not_negative ? "a finite value >= 0"
                      : field.accepts == Accepts::positive     ? "a finite value > 0"
                                                               : "a value > 0";
@@ -56,37 +56,39 @@ inline std::string expected_of(const FieldSchema& field) {
   return field.accepts == Accepts::positive_or_infinite ? text + ", or inf" : text;
 }
 
-/// Complains of every number that its field does not accept.
+/// Adds every number that its field does not accept.
 template <class Fields>
-void check_fields(const Fields& fields, Complaints& complaints) {
+void check_fields(const Fields& fields, Violations& violations) {
   for (const ConstFieldView& field : fields) {
     for (int i = 0; i < field.size(); ++i) {
       const double x = field[i];
       if (!is_accepted(field.accepts, x)) {
-        complaints.add(element_name(field, i), x, expected_of(field));
+        violations.add(element_name(field, i), x, expected_text(field));
       } else if (is_outside(x, field.smallest, field.largest)) {
-        complaints.add(element_name(field, i), x,
-                       magnitudes(field.smallest, field.largest, field.unit));
+        violations.add(element_name(field, i), x,
+                       magnitude_range(field.smallest, field.largest, field.unit));
       }
     }
   }
 }
 
-/// Complains of ratios between parameters that are outside their ranges.
+/// Adds ratios between parameters that are out of range.
 inline void check_ratios(const VehicleParameters& vehicle,
-                         const Allocation<double, Dynamic>& allocation, Complaints& complaints) {
+                         const Allocation<double, Dynamic>& allocation, Violations& violations) {
   for (const Ratio& ratio : vehicle_ratios(vehicle, allocation)) {
     if (!is_outside(ratio.value, ratio.smallest, ratio.largest)) continue;
-    complaints.add(
+    violations.add(
         ratio.name, ratio.value,
-        magnitudes(ratio.smallest, ratio.largest, ratio.unit) + "; see " + ratio.parameters);
+        magnitude_range(ratio.smallest, ratio.largest, ratio.unit) + "; see " + ratio.parameters);
   }
 }
 
-inline void check_inertia(const RigidBodyParameters<double>& body, Complaints& complaints) {
+inline void check_inertia(const RigidBodyParameters<double>& body, Violations& violations) {
   const auto& inertia = body.inertia;
-  if (!is_finite(size_of(inertia)) || skew_of(inertia) > 1e-9 * size_of(inertia)) {
-    complaints.add("body.inertia", formatted(inertia), "a symmetric matrix kg m^2");
+  const double size = frobenius_norm(inertia);
+  if (!is_finite(size) || asymmetry(inertia) > 1e-9 * size) {
+    violations.add("body.inertia", formatted(inertia),
+                   "a symmetric matrix of finite values, kg m^2");
     return;
   }
   const auto principal = principal_values(inertia);
@@ -94,222 +96,218 @@ inline void check_inertia(const RigidBodyParameters<double>& body, Complaints& c
     return formatted(Vec3<double>{principal[0], principal[1], principal[2]});
   };
   if (principal[0] <= 0.0) {
-    complaints.add("body.inertia, principal moments", value(), "all > 0 kg m^2");
+    violations.add("body.inertia, principal moments", value(), "values > 0 kg m^2");
   } else if (principal[2] > (principal[0] + principal[1]) * (1.0 + 1e-9)) {
-    complaints.add("body.inertia, principal moments", value(),
-                   "that none exceeds the sum of the other two: no body has such an inertia");
+    violations.add("body.inertia, principal moments", value(),
+                   "no value larger than the sum of the other two");
   }
 }
 
-/// Complains of too few or too many rotors, and of parameters of the motors that are neither one
-/// number nor one for each rotor.
+/// Adds an invalid number of rotors, and motor parameters that have neither one value nor one per
+/// rotor.
 template <class Fields>
-void check_counts(const Fields& fields, std::size_t rotors, Complaints& complaints) {
+void check_counts(const Fields& fields, std::size_t rotors, Violations& violations) {
   const auto number = static_cast<std::int64_t>(rotors);
   if (number < 1 || number > max_size) {
-    complaints.add("rotors, their number", number, "1 to " + std::to_string(max_size));
+    violations.add("number of rotors", number, "1 to " + std::to_string(max_size));
   }
   for (const ConstFieldView& field : fields) {
     if (field.count == nullptr || *field.count == 1 || *field.count == number) continue;
-    complaints.add(std::string(field.name) + ", their number",
+    violations.add(std::string(field.name) + ", number of values",
                    *field.count > 0 ? std::to_string(*field.count)
                                     : "0 or more than " + std::to_string(max_size),
-                   "1, or " + std::to_string(rotors) + ", one for each rotor");
+                   "1, or " + std::to_string(rotors) + ", one per rotor");
   }
 }
 
-inline void check_rotors(const VehicleParameters& vehicle, Complaints& complaints) {
+inline void check_rotors(const VehicleParameters& vehicle, Violations& violations) {
   for (std::size_t i = 0; i < vehicle.rotors.size(); ++i) {
     const auto& rotor = vehicle.rotors[i];
     const auto name = [i] { return "rotors[" + std::to_string(i) + "]"; };
     if (!is_finite(rotor.axis) || std::abs(norm(rotor.axis) - 1.0) >= 1e-6) {
-      complaints.add(name() + ".axis", formatted(rotor.axis), "a unit vector");
+      violations.add(name() + ".axis", formatted(rotor.axis), "a unit vector");
     }
     if (!is_finite(rotor.spin) || std::abs(rotor.spin) != 1.0) {
-      complaints.add(name() + ".spin", rotor.spin, "+1 (counter-clockwise) or -1 (clockwise)");
+      violations.add(name() + ".spin", rotor.spin, "+1 (counter-clockwise) or -1 (clockwise)");
     }
   }
 }
 
-inline void check_speeds(const MotorParameters<double>& motor, Complaints& complaints) {
+inline void check_speeds(const MotorParameters<double>& motor, Violations& violations) {
   const auto& minimum = motor.speed_min;
   const auto& maximum = motor.speed_max;
   const int compared = static_cast<int>(std::max(minimum.count, maximum.count));
   for (int i = 0; i < compared; ++i) {
-    if (!is_finite(maximum[i]) || maximum[i] <= 0.0) continue;  // said already
+    if (!is_finite(maximum[i]) || maximum[i] <= 0.0) continue;  // reported by check_fields
     if (is_finite(minimum[i]) && minimum[i] < maximum[i]) continue;
-    complaints.add(
+    violations.add(
         compared == 1 ? "motor.speed_min" : "motor.speed_min[" + std::to_string(i) + "]",
         minimum[i],
         "a finite value less than motor.speed_max = " + formatted(maximum[i]) + " rad/s");
   }
 }
 
-/// Whether the vehicle is one of another convention: thrust along -z of the body, or gravity along
-/// +z of the world. Gravity in any other direction is a rotated world's.
-inline void check_up(const VehicleParameters& vehicle, double lift, Complaints& complaints) {
+/// Detects other frame conventions: thrust along -z of the body (FRD), or gravity along +z of the
+/// world (NED). Gravity in any other direction is accepted.
+inline void check_convention(const VehicleParameters& vehicle, double lift,
+                             Violations& violations) {
   const auto& gravity = vehicle.body.gravity;
   const bool is_frd = lift < 0.0;
   const bool is_ned = gravity.x == 0.0 && gravity.y == 0.0 && gravity.z > 0.0;
   const std::string convert =
-      "; convert a vehicle of forward-right-down axes in a north-east-down world with "
+      "; convert a vehicle in forward-right-down axes and a north-east-down world with "
       "ned_frd_to_enu_flu of propwash/vehicle/frames.hpp, in Python with "
       "propwash.frames.vehicle_ned_frd_to_enu_flu";
   if (is_frd) {
-    complaints.add("rotors, their thrust along body z at motor.speed_max", lift,
-                   "more than 0 N, as body z points up" + convert);
+    violations.add("total thrust along body z at motor.speed_max", lift,
+                   "a value > 0 N, because body z points up" + convert);
   }
   if (is_ned) {
-    complaints.add("body.gravity[2]", gravity.z,
-                   "a value <= 0 m/s^2, as the world's z points up" +
+    violations.add("body.gravity[2]", gravity.z,
+                   "a value <= 0 m/s^2, because world z points up" +
                        (is_frd ? convert : "; convert gravity with ned_to_enu"));
   }
 }
 
-/// The thrust at full speed against the weight that it must hold, and whether it holds it upright.
+/// Checks that thrust exceeds weight and that the rotors can hover in level attitude.
 inline void check_thrust(const VehicleParameters& vehicle,
-                         const Allocation<double, Dynamic>& allocation, Complaints& complaints) {
+                         const Allocation<double, Dynamic>& allocation, Violations& violations) {
   double lift = 0.0;
   int index = 0;
   for (const auto& rotor : vehicle.rotors) {
     lift += rotor_thrust(rotor, vehicle.motor.speed_max[index++]) * rotor.axis.z;
   }
-  const auto before = complaints.texts.size();
-  check_up(vehicle, lift, complaints);
-  if (complaints.texts.size() > before) return;
+  const auto count = violations.texts.size();
+  check_convention(vehicle, lift, violations);
+  if (violations.texts.size() > count) return;
   const double weight = weight_of(vehicle.body);
   if (is_nan(lift) || is_nan(weight) || lift <= weight) {
-    complaints.add("rotors, their thrust at motor.speed_max", lift,
+    violations.add("total thrust at motor.speed_max", lift,
                    "more than the weight, " + formatted(weight) +
-                       " N; see body.mass, rotor.thrust_coefficient and motor.speed_max");
+                       " N; check body.mass, rotors.thrust_coefficient and motor.speed_max");
     return;
   }
   if (allocation.rank < 4 || weight == 0.0) return;
   const auto hover = attained_wrench(allocation, allocate(allocation, Wrench<double>{{}, weight}));
-  double reach = 0.0;
-  for (const auto& rotor : vehicle.rotors) reach = std::max(reach, norm(rotor.position));
-  if (norm(hover.torque_B) > 1e-6 * weight * reach ||
+  double lever_arm = 0.0;
+  for (const auto& rotor : vehicle.rotors) lever_arm = std::max(lever_arm, norm(rotor.position));
+  if (norm(hover.torque_B) > 1e-6 * weight * lever_arm ||
       std::abs(hover.thrust - weight) > 1e-6 * weight) {
-    complaints.add("rotors, torque " + formatted(hover.torque_B) + " N m and thrust in hover",
+    violations.add("torque in hover = " + formatted(hover.torque_B) + " N m, thrust in hover",
                    hover.thrust,
-                   "no torque and the weight, " + formatted(weight) +
-                       " N, each rotor between motor.speed_min and motor.speed_max; is the centre "
-                       "of mass between the rotors?");
+                   "zero torque and the weight, " + formatted(weight) +
+                       " N, at speeds from motor.speed_min to motor.speed_max; check that the "
+                       "centre of mass is between the rotors");
   }
 }
 
-inline void check_drag(const DragParameters<double>& drag, Complaints& complaints) {
-  const double size = size_of(drag.rotational);
+inline void check_drag(const DragParameters<double>& drag, Violations& violations) {
+  const double size = frobenius_norm(drag.rotational);
   if (!is_finite(size) || principal_values(drag.rotational)[0] < -1e-12 * size) {
-    complaints.add("drag.rotational", formatted(drag.rotational),
+    violations.add("drag.rotational", formatted(drag.rotational),
                    "a positive semi-definite matrix N m/(rad/s)^2");
   }
 }
 
-inline void check_attitude(const ImuParameters<double>& imu, Complaints& complaints) {
+inline void check_attitude(const ImuParameters<double>& imu, Violations& violations) {
   if (is_finite(imu.attitude) && std::abs(squared_norm(imu.attitude) - 1.0) < 1e-6) return;
-  complaints.add("imu.attitude, squared norm", squared_norm(imu.attitude), "a unit quaternion");
+  violations.add("imu.attitude, squared norm", squared_norm(imu.attitude), "a unit quaternion");
 }
 
-inline Complaints complaints_of(const ImuParameters<double>& imu) {
-  Complaints complaints;
-  check_fields(fields(imu), complaints);
-  check_attitude(imu, complaints);
-  return complaints;
+inline Violations violations_of(const ImuParameters<double>& imu) {
+  Violations violations;
+  check_fields(fields(imu), violations);
+  check_attitude(imu, violations);
+  return violations;
 }
 
-inline Complaints complaints_of(const VehicleParameters& vehicle) {
-  Complaints complaints;
+inline Violations violations_of(const VehicleParameters& vehicle) {
+  Violations violations;
   const auto all = fields(vehicle);
-  check_counts(all, vehicle.rotors.size(), complaints);
-  if (!complaints.texts.empty()) return complaints;  // fields have no number for some rotor
-  check_fields(all, complaints);
-  check_inertia(vehicle.body, complaints);
-  check_rotors(vehicle, complaints);
-  check_speeds(vehicle.motor, complaints);
-  check_drag(vehicle.drag, complaints);
-  check_attitude(vehicle.imu, complaints);
-  if (!complaints.texts.empty()) return complaints;
+  check_counts(all, vehicle.rotors.size(), violations);
+  if (!violations.empty()) return violations;  // the fields of some rotors are missing
+  check_fields(all, violations);
+  check_inertia(vehicle.body, violations);
+  check_rotors(vehicle, violations);
+  check_speeds(vehicle.motor, violations);
+  check_drag(vehicle.drag, violations);
+  check_attitude(vehicle.imu, violations);
+  if (!violations.empty()) return violations;
   const auto allocation = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor);
-  check_thrust(vehicle, allocation, complaints);
-  if (complaints.texts.empty()) check_ratios(vehicle, allocation, complaints);
-  return complaints;
+  check_thrust(vehicle, allocation, violations);
+  if (violations.empty()) check_ratios(vehicle, allocation, violations);
+  return violations;
 }
 
-inline Complaints complaints_of(const CarParameters& car) {
-  Complaints complaints;
+inline Violations violations_of(const CarParameters& car) {
+  Violations violations;
   if (!is_finite(car.speed_min) || !is_finite(car.speed_max) || car.speed_min > car.speed_max) {
-    complaints.add("speed_min", car.speed_min,
+    violations.add("speed_min", car.speed_min,
                    "at most speed_max = " + formatted(car.speed_max) + " m/s");
   }
-  check_fields(fields(car), complaints);
-  return complaints;
+  check_fields(fields(car), violations);
+  return violations;
 }
 
-/// validate() of vehicle number i of many: the message starts with the number.
+/// validate() for vehicle number i of a fleet; the message starts with the number.
 template <class Vehicle>
 void validate_one(const Vehicle& vehicle, std::size_t i) {
-  const auto complaints = complaints_of(vehicle);
-  if (complaints.texts.empty()) return;
-  refuse(vehicle.name, complaints.texts, "vehicle " + std::to_string(i) + ": ");
+  violations_of(vehicle).throw_if_any("vehicle " + std::to_string(i) + ": " + quoted(vehicle.name));
 }
 
 }  // namespace detail
 
-/// Throws ParameterError that lists every field out of its range (fields.hpp), and what does not
-/// fit together: inertia (symmetric, positive definite, triangle inequality), thrust against
-/// weight, drag, and ratios between parameters (ranges.hpp).
+/// Checks every field (fields.hpp), inertia (symmetric, positive definite, triangle inequality),
+/// thrust against weight, drag, and ratios between parameters (ranges.hpp).
+/// @throws ParameterError that lists every violation.
 inline void validate(const VehicleParameters& vehicle) {
-  const auto complaints = detail::complaints_of(vehicle);
-  if (!complaints.texts.empty()) detail::refuse(vehicle.name, complaints.texts);
+  detail::violations_of(vehicle).throw_if_any(detail::quoted(vehicle.name));
 }
 
-/// Throws ParameterError that lists every field out of its range.
+/// @throws ParameterError that lists every field out of range.
 inline void validate(const ImuParameters<double>& imu) {
-  const auto complaints = detail::complaints_of(imu);
-  if (!complaints.texts.empty()) detail::refuse_subject("inertial sensor", complaints.texts);
+  detail::violations_of(imu).throw_if_any("inertial sensor");
 }
 
-/// Throws ParameterError that lists every field out of its range.
+/// @throws ParameterError that lists every field out of range.
 inline void validate(const CarParameters& car) {
-  const auto complaints = detail::complaints_of(car);
-  if (!complaints.texts.empty()) detail::refuse(car.name, complaints.texts);
+  detail::violations_of(car).throw_if_any(detail::quoted(car.name));
 }
 
-/// Whether body rates and thrust can all be commanded: throws ParameterError where the rotors'
-/// geometry leaves the allocation matrix (23) with a rank below four.
+/// Checks that torque on three axes and thrust can be commanded independently.
+/// @throws ParameterError if the rank of the allocation matrix (23) is below four.
 inline void validate_allocation(const VehicleParameters& vehicle) {
   const int rank = make_allocation<double, Dynamic>(vehicle.rotors, vehicle.motor).rank;
   if (rank == 4) return;
-  detail::Complaints complaints;
-  complaints.add("rotors, rank of their allocation matrix", rank,
+  detail::Violations violations;
+  violations.add("rank of the allocation matrix", rank,
                  std::string("4, so that torque on three axes and thrust can be commanded; command "
                              "RotorSpeeds, or ") +
-                     (vehicle.rotors.size() < 4 ? "add rotors: fewer than four cannot"
-                                                : "change the rotors' positions, spins or axes"));
-  detail::refuse(vehicle.name, complaints.texts);
+                     (vehicle.rotors.size() < 4 ? "use at least four rotors"
+                                                : "change positions, spins or axes of the rotors"));
+  violations.throw_if_any(detail::quoted(vehicle.name));
 }
 
 namespace detail {
 
-/// @throws std::invalid_argument for another number of rotor speeds than that of the rotors.
+/// @throws std::invalid_argument if the number of rotor speeds is not the number of rotors.
 inline void require_rotors(int count, int rotors) {
   if (count == rotors) return;
-  PROPWASH_THROW(std::invalid_argument("rotor speeds, their number = " + std::to_string(count) +
+  PROPWASH_THROW(std::invalid_argument("number of rotor speeds = " + std::to_string(count) +
                                        ": expected " + std::to_string(rotors)));
 }
 
-/// The quaternion in unit length, with its own bits where it is that already but for rounding.
-/// @throws std::invalid_argument for zero, or numbers that are not finite.
+/// The normalised quaternion; returned unchanged if its norm is 1 within rounding.
+/// @throws std::invalid_argument if it is zero or not finite.
 template <class T>
 Quat<T> checked_attitude(const Quat<T>& q, const char* name) {
-  // scaled by the largest component, the others neither overflow nor vanish
+  // scaled by the largest component, so that squares neither overflow nor underflow
   const Quat<double> wide = cast<double>(q);
   const double largest = std::max(std::max(std::abs(wide.w), std::abs(wide.x)),
                                   std::max(std::abs(wide.y), std::abs(wide.z)));
   if (!is_finite(q) || largest <= 0.0) {
     PROPWASH_THROW(std::invalid_argument(std::string(name) + " = " + formatted(wide) +
-                                         ": expected finite numbers that are not all zero"));
+                                         ": expected finite numbers, not all zero"));
   }
   const Quat<double> scaled{wide.w / largest, wide.x / largest, wide.y / largest, wide.z / largest};
   const double norm = std::sqrt(squared_norm(scaled));
@@ -317,7 +315,7 @@ Quat<T> checked_attitude(const Quat<T>& q, const char* name) {
   return cast<T>(scaled * (1.0 / norm));
 }
 
-/// @throws std::invalid_argument where one of `count` numbers is not finite.
+/// @throws std::invalid_argument if any of `count` numbers is not finite.
 template <class T>
 void check_finite(const T* numbers, int count, const char* name) {
   for (int i = 0; i < count; ++i) {
@@ -330,8 +328,8 @@ void check_finite(const T* numbers, int count, const char* name) {
 
 }  // namespace detail
 
-/// A state as a step expects it: finite numbers, the attitude of unit length.
-/// @throws std::invalid_argument for a number that is not finite, or an attitude of zero.
+/// The state with a normalised attitude.
+/// @throws std::invalid_argument if a number is not finite or the attitude is zero.
 template <class T, int N>
 MulticopterState<T, N> checked(const MulticopterState<T, N>& state) {
   detail::check_finite(&state.position.x, 3, "position");
@@ -343,40 +341,39 @@ MulticopterState<T, N> checked(const MulticopterState<T, N>& state) {
   return result;
 }
 
-/// s, the shortest step: shorter ones are beyond the resolution of time and of noise.
+/// The shortest accepted step [s]; shorter ones are below the resolution of time.
 inline constexpr double min_time_step = 1e-9;
 
-/// Why steps of dt [s] are too long for motors whose shortest time constant is `fastest` [s], or an
-/// empty text: an explicit method then does not follow the motors' lag.
-inline std::string time_step_warning(double fastest, Integrator integrator, double dt) {
-  const double limit = integrator == Integrator::rk4 ? 2.78 * fastest : fastest;
+/// A warning if dt [s] is too long for an explicit integrator to follow motors with the shortest
+/// time constant `time_constant` [s]; else an empty text.
+inline std::string time_step_warning(double time_constant, Integrator integrator, double dt) {
+  const double limit = integrator == Integrator::rk4 ? 2.78 * time_constant : time_constant;
   if (dt <= limit * (1.0 + 1e-6)) return {};
-  std::ostringstream warning;
-  warning << "dt = " << dt << " s is larger than " << limit
-          << " s, what the motor time constant of " << fastest
-          << " s allows: the rotor speeds will oscillate or diverge; take a shorter dt";
-  return warning.str();
+  return "dt = " + detail::formatted(dt) + " s is larger than " + detail::formatted(limit) +
+         " s, the limit for the motor time constant of " + detail::formatted(time_constant) +
+         " s: the rotor speeds will oscillate or diverge; reduce dt";
 }
 
-/// s, the shortest time constant of a vehicle's motors.
+/// The shortest time constant [s] of the motors.
 inline double fastest_motor(const MotorParameters<double>& motor) {
   return std::min(min_of(motor.time_constant_up), min_of(motor.time_constant_down));
 }
 
-/// Throws ParameterError where dt [s] is not a number from min_time_step on, or too short for the
-/// memory of the command delay. Returns time_step_warning.
+/// Checks a time step [s] and returns time_step_warning.
+/// @throws ParameterError if dt is not finite, below min_time_step, or so short that the command
+/// delay exceeds max_delay_steps.
 inline std::string validate_time_step(const VehicleParameters& vehicle, Integrator integrator,
                                       double dt) {
+  using detail::formatted;
   if (!is_finite(dt) || dt < min_time_step) {
-    std::ostringstream text;
-    text << "dt = " << dt << ": expected a finite value >= " << min_time_step << " s";
-    PROPWASH_THROW(ParameterError(text.str()));
+    PROPWASH_THROW(ParameterError("dt = " + formatted(dt) + ": expected a finite value >= " +
+                                  formatted(min_time_step) + " s"));
   }
-  if (vehicle.motor.command_delay > max_delay_steps * dt) {
-    std::ostringstream text;
-    text << "motor.command_delay = " << vehicle.motor.command_delay << ": expected at most "
-         << max_delay_steps << " steps of dt = " << dt << " s, " << max_delay_steps * dt << " s";
-    PROPWASH_THROW(ParameterError(text.str()));
+  const double delay = vehicle.motor.command_delay;
+  if (delay > max_delay_steps * dt) {
+    PROPWASH_THROW(ParameterError("motor.command_delay = " + formatted(delay) +
+                                  ": expected at most " + formatted(max_delay_steps * dt) + " s, " +
+                                  std::to_string(max_delay_steps) + " steps of dt"));
   }
   return time_step_warning(fastest_motor(vehicle.motor), integrator, dt);
 }

@@ -1,11 +1,11 @@
 #pragma once
 /// @file
-/// Camera geometry: a pinhole without distortion, its mounting on the body, and its matrix.
+/// Camera geometry: a pinhole camera without distortion, its mounting on the body, and its matrix.
 ///
 /// Guerra et al., "FlightGoggles" (arXiv 1905.11377), section V-B and Table I; see docs/sensors.md.
-/// The camera frame C is laid as the body's: x forward along the optical axis, y left, z up. Pixel
-/// coordinates are lengths from the upper left corner of the picture: u to the right, v down; the
-/// pixel of column i and row j has its centre at (i + 1/2, j + 1/2).
+/// The camera frame C has x forward along the optical axis, y left, z up. Pixel coordinates start
+/// at the upper left corner of the image, u to the right, v down; the pixel of column i and row j
+/// has its centre at (i + 1/2, j + 1/2).
 
 #include <cmath>
 
@@ -15,17 +15,17 @@
 
 namespace propwash {
 
-/// A camera and where it sits on the body. The mounting may change from one call to the next.
+/// A camera and its mounting on the body, which may change from one call to the next.
 template <class P>
 struct Camera {
   P width{};                                 ///< pixels
   P height{};                                ///< pixels
   P focal{};                                 ///< pixels, the same in both directions
   Vec3<P> position{};                        ///< m, p_BC_B
-  Quat<P> attitude{P(1), P(0), P(0), P(0)};  ///< q_BC: turns camera components into the body frame
+  Quat<P> attitude{P(1), P(0), P(0), P(0)};  ///< q_BC: camera to body frame
 };
 
-/// Where a point is seen, and how far away along the optical axis.
+/// The pixel and the depth of a point.
 template <class T>
 struct Pixel {
   T u{};      ///< pixels, to the right of the upper left corner
@@ -33,11 +33,11 @@ struct Pixel {
   T depth{};  ///< m, along the optical axis; negative behind the camera
 };
 
-/// Where a camera is and how it is turned, in the world.
+/// The pose of a camera in the world.
 template <class T>
 struct CameraPose {
   Vec3<T> position_W{};  ///< m
-  Quat<T> q_WC{};        ///< turns camera components into the world
+  Quat<T> q_WC{};        ///< camera to world frame
 };
 
 /// pixels, f = (height / 2) / tan(vertical field of view / 2).
@@ -45,7 +45,7 @@ inline double focal_length(double height, double vertical_fov) {
   return 0.5 * height / std::tan(0.5 * vertical_fov);
 }
 
-/// The camera of a picture of `width` by `height` pixels and a vertical field of view [rad].
+/// A camera with an image of `width` by `height` pixels and a vertical field of view [rad].
 inline Camera<double> make_camera(double width, double height, double vertical_fov) {
   Camera<double> camera;
   camera.width = width;
@@ -61,7 +61,7 @@ PROPWASH_FN Camera<U> cast(const Camera<P>& camera) {
           cast<U>(camera.attitude)};
 }
 
-/// K = [f 0 w/2; 0 f h/2; 0 0 1]: from optical axes (x right, y down, z forward) to pixels.
+/// K = [f 0 w/2; 0 f h/2; 0 0 1]: optical axes (x right, y down, z forward) to pixels.
 template <class P>
 PROPWASH_FN Mat3<P> camera_matrix(const Camera<P>& camera) {
   const P o(constant<P>(0));
@@ -70,27 +70,27 @@ PROPWASH_FN Mat3<P> camera_matrix(const Camera<P>& camera) {
   return {{camera.focal, o, camera.width * half, o, camera.focal, camera.height * half, o, o, one}};
 }
 
-/// (x, y, z) of the camera frame in optical axes: (-y, -z, x).
+/// Camera frame to optical axes: (x, y, z) to (-y, -z, x).
 template <class T>
 PROPWASH_FN Vec3<T> to_optical(const Vec3<T>& point_C) {
   return {-point_C.y, -point_C.z, point_C.x};
 }
 
-/// Where the camera of a body is.
+/// The pose of a body's camera.
 template <class T, class P>
 PROPWASH_FN CameraPose<T> camera_pose(const Camera<P>& camera, const Vec3<T>& position_W,
                                       const Quat<T>& q_WB) {
   return {position_W + rotate(q_WB, camera.position), q_WB * camera.attitude};
 }
 
-/// A point of the world in the camera's frame.
+/// Transforms a point from the world to the camera frame.
 template <class T, class P>
 PROPWASH_FN auto in_camera(const CameraPose<T>& pose, const Vec3<P>& point_W) {
   return rotate_inverse(pose.q_WC, point_W - pose.position_W);
 }
 
-/// The pixel at which a point of the camera's frame is seen: K applied to its optical coordinates.
-/// At depth 0 there is none, and the numbers are not finite.
+/// Projects a point of the camera frame: K times its optical coordinates. At depth 0 the result is
+/// not finite.
 template <class T, class P>
 PROPWASH_FN Pixel<T> project(const Camera<P>& camera, const Vec3<T>& point_C) {
   const T scale = T(camera.focal) / point_C.x;
@@ -99,7 +99,7 @@ PROPWASH_FN Pixel<T> project(const Camera<P>& camera, const Vec3<T>& point_C) {
           point_C.x};
 }
 
-/// The point of the camera's frame that is seen at a pixel: the inverse of project().
+/// The point of the camera frame at a pixel and depth: the inverse of project().
 template <class T, class P>
 PROPWASH_FN Vec3<T> unproject(const Camera<P>& camera, const Pixel<T>& pixel) {
   const T scale = pixel.depth / camera.focal;
@@ -108,15 +108,15 @@ PROPWASH_FN Vec3<T> unproject(const Camera<P>& camera, const Pixel<T>& pixel) {
           (camera.height * half - pixel.v) * scale};
 }
 
-/// The unit vector towards a pixel, in the camera's frame.
+/// The unit vector towards a pixel, camera frame.
 template <class T, class P>
 PROPWASH_FN Vec3<T> pixel_ray(const Camera<P>& camera, const T& u, const T& v) {
   const Vec3<T> ray = unproject(camera, Pixel<T>{u, v, T(constant<T>(1))});
   return ray * (T(constant<T>(1)) / norm(ray));
 }
 
-/// How far within the picture and in front of the camera a pixel is: greater than 0 where it is in
-/// view. A number, not a mask, because masks of lanes have no common "and".
+/// The distance of a pixel from the image border, at most its depth: > 0 if it is in view. Not a
+/// mask, because scalars and packs have no common "and" for masks.
 template <class T, class P>
 PROPWASH_FN T view_margin(const Camera<P>& camera, const Pixel<T>& pixel) {
   const T across = min(pixel.u, T(camera.width - pixel.u));
@@ -124,7 +124,7 @@ PROPWASH_FN T view_margin(const Camera<P>& camera, const Pixel<T>& pixel) {
   return min(min(across, along), pixel.depth);
 }
 
-/// The right one of a stereo pair of which `left` is the left one, `baseline` [m] to its right.
+/// The right camera of a stereo pair, `baseline` [m] to the right of `left`.
 template <class P>
 Camera<P> stereo_partner(const Camera<P>& left, const P& baseline) {
   const P o(constant<P>(0));

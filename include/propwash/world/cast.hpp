@@ -1,7 +1,6 @@
 #pragma once
 /// @file
-/// Rays against a scene, one in each lane: for kernels, which work on packs. raycast.hpp has the
-/// functions over arrays.
+/// Ray casting with one ray in each lane, for kernels. raycast.hpp has the functions over arrays.
 
 #include <cstdint>
 
@@ -12,17 +11,17 @@
 
 namespace propwash {
 
-/// What rays meet first.
+/// First hits of rays.
 template <class W>
 struct PackHit {
-  W distance;      ///< m, infinity where nothing is met
-  W id;            ///< of the item, a whole number; -1 where nothing is met
-  Vec3<W> normal;  ///< unit, world frame, against the ray; zero where nothing is met
+  W distance;      ///< m; infinity without a hit
+  W id;            ///< of the item, a whole number; -1 without a hit
+  Vec3<W> normal;  ///< unit, world frame, against the ray; zero without a hit
 };
 
 namespace detail {
 
-/// Rays on their way through a scene. Lanes whose `limit` is negative meet nothing.
+/// The traversal of a scene by rays. Lanes with a negative `limit` are inactive.
 template <class W>
 struct Tracer {
   using T = value_type_t<W>;
@@ -37,7 +36,7 @@ struct Tracer {
                      const Vec3<W>& direction_W, const W& max_range)
       : scene(scene_), origin(origin_W), direction(direction_W) {
     inverse = safe_inverse(direction);
-    // a sum with a number that is none, or is infinite, is not below any bound
+    // checks all six numbers at once: the sum is finite only if all of them are
     const W sum = abs(origin.x) + abs(origin.y) + abs(origin.z) + abs(direction.x) +
                   abs(direction.y) + abs(direction.z);
     const auto sound = both(is_finite(sum), both(sum<W(constant<W>(1e18)), max_range> zero<W>()));
@@ -46,7 +45,7 @@ struct Tracer {
     normal = {zero<W>(), zero<W>(), zero<W>()};
   }
 
-  PROPWASH_FN void keep(const Crossing<W>& met, std::int32_t item) {
+  PROPWASH_FN void record(const Crossing<W>& met, std::int32_t item) {
     const auto nearer = met.distance < limit;
     limit = select(nearer, met.distance, limit);
     id = select(nearer, W(static_cast<T>(item)), id);
@@ -56,10 +55,10 @@ struct Tracer {
   PROPWASH_FN void planes() {
     for (std::int32_t i = 0; i < scene.plane_count; ++i) {
       const auto& plane = scene.planes[i];
-      keep(intersect_plane(origin, direction, plane.point_W, plane.normal_W), plane.id);
+      record(intersect_plane(origin, direction, plane.point_W, plane.normal_W), plane.id);
     }
   }
-  /// Those lanes that pass through a node's box before their limit.
+  /// The lanes that pass through a node's box before their limit.
   PROPWASH_FN auto reaches(const SceneNode<T>& node) const {
     const auto side = [](const T& low, const T& high, const W& o, const W& inv) PROPWASH_LAMBDA {
       const W a = (low - o) * inv;
@@ -72,23 +71,13 @@ struct Tracer {
     const auto inside = overlap(overlap(x, y), overlap(z, Interval<W>{zero<W>(), limit}));
     return inside.enter < inside.leave;
   }
-  PROPWASH_FN Vec3<W> turned(const T* rotation, const Vec3<W>& v) const {
-    return {v.x * rotation[0] + v.y * rotation[1] + v.z * rotation[2],
-            v.x * rotation[3] + v.y * rotation[4] + v.z * rotation[5],
-            v.x * rotation[6] + v.y * rotation[7] + v.z * rotation[8]};
-  }
-  PROPWASH_FN Vec3<W> turned_back(const T* rotation, const Vec3<W>& v) const {
-    return {v.x * rotation[0] + v.y * rotation[3] + v.z * rotation[6],
-            v.x * rotation[1] + v.y * rotation[4] + v.z * rotation[7],
-            v.x * rotation[2] + v.y * rotation[5] + v.z * rotation[8]};
-  }
   PROPWASH_FN void meet(const Solid<T>& solid) {
     const Vec3<W> from = origin - solid.position_W;
     if (solid.kind == SolidKind::sphere) {
-      return keep(intersect_sphere(from, direction, solid.half.x), solid.id);
+      return record(intersect_sphere(from, direction, solid.half.x), solid.id);
     }
-    const Vec3<W> origin_S = turned(solid.rotation_SW, from);
-    const Vec3<W> direction_S = turned(solid.rotation_SW, direction);
+    const Vec3<W> origin_S = solid.rotation_SW * from;
+    const Vec3<W> direction_S = solid.rotation_SW * direction;
     Crossing<W> met;
     if (solid.kind == SolidKind::box) {
       met = intersect_box(origin_S, direction_S, solid.half);
@@ -97,8 +86,8 @@ struct Tracer {
     } else {
       met = intersect_gate(origin_S, direction_S, solid.half, solid.opening_y, solid.opening_z);
     }
-    met.normal = turned_back(solid.rotation_SW, met.normal);
-    keep(met, solid.id);
+    met.normal = transpose(solid.rotation_SW) * met.normal;
+    record(met, solid.id);
   }
   PROPWASH_FN void meet(const SceneNode<T>& leaf) {
     for (std::int32_t i = 0; i < leaf.count; ++i) {
@@ -107,17 +96,17 @@ struct Tracer {
         meet(scene.solids[reference]);
       } else {
         const auto& flat = scene.triangles[-1 - reference];
-        keep(intersect_triangle(origin, direction, flat.corners_W, flat.normal_W), flat.id);
+        record(intersect_triangle(origin, direction, flat.corners_W, flat.normal_W), flat.id);
       }
     }
   }
-  /// Through the tree, nearer children first. Ends where `done()` says so after a leaf.
+  /// Traverses the tree, nearer children first, until done() is true after a leaf.
   template <class Done>
   PROPWASH_FN void bodies(const Done& done) {
     if (scene.node_count == 0) return;
     const bool backwards[3] = {first_lane(direction.x) < T(0), first_lane(direction.y) < T(0),
                                first_lane(direction.z) < T(0)};
-    std::int32_t waiting[max_scene_depth];
+    std::int32_t stack[max_scene_depth];
     int count = 0;
     std::int32_t at = 0;
     for (;;) {
@@ -125,7 +114,7 @@ struct Tracer {
       if (any(reaches(node))) {
         if (node.count == 0) {
           const bool second_first = backwards[node.axis];
-          waiting[count++] = second_first ? at + 1 : node.next;
+          stack[count++] = second_first ? at + 1 : node.next;
           at = second_first ? node.next : at + 1;
           continue;
         }
@@ -133,15 +122,15 @@ struct Tracer {
         if (done()) return;
       }
       if (count == 0) return;
-      at = waiting[--count];
+      at = stack[--count];
     }
   }
 };
 
 }  // namespace detail
 
-/// What rays from `origin_W` along unit vectors meet before `max_range` [m]. A ray whose numbers
-/// are not finite meets nothing.
+/// First hits of rays from `origin_W` [m] along unit vectors, before `max_range` [m]. A ray that is
+/// not finite hits nothing.
 template <class W>
 PROPWASH_FN PackHit<W> cast(const SceneView<value_type_t<W>>& scene, const Vec3<W>& origin_W,
                             const Vec3<W>& direction_W, const W& max_range) {
@@ -152,12 +141,12 @@ PROPWASH_FN PackHit<W> cast(const SceneView<value_type_t<W>>& scene, const Vec3<
   return {select(met, rays.limit, detail::infinite<W>()), rays.id, rays.normal};
 }
 
-/// Which rays meet something before `max_range`: a mask. Ends as soon as all have.
+/// A mask of the rays that hit something before `max_range`. Stops at any hit, unlike cast().
 template <class W>
 PROPWASH_FN auto meets_any(const SceneView<value_type_t<W>>& scene, const Vec3<W>& origin_W,
                            const Vec3<W>& direction_W, const W& max_range) {
   detail::Tracer<W> rays(scene, origin_W, direction_W, max_range);
-  // what has met something looks no further
+  // lanes with a hit become inactive
   const auto stop = [&]() PROPWASH_LAMBDA {
     const auto met = rays.id > W(constant<W>(-0.5));
     rays.limit = select(met, W(constant<W>(-1)), rays.limit);

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Whether a vehicle, a sphere or an oriented box, touches a scene, and what a moving sphere
-/// touches first. Bodies are solid; a plane is solid below its surface; a mesh is a surface.
+/// Collision of a sphere or an oriented box with a scene, and the first contact of a moving sphere.
+/// Bodies are solid; a plane is solid below its surface; a mesh is a surface.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ namespace propwash {
 
 namespace detail {
 
-/// The bars of a gate: their middles and half their edges.
+/// The centres and half extents of a gate's bars.
 struct GateBars {
   std::array<Vec3<double>, 4> centre_S, half;
 
@@ -33,13 +33,7 @@ struct GateBars {
   }
 };
 
-inline Mat3<double> rotation_of(const Solid<double>& solid) {
-  Mat3<double> m;
-  for (int i = 0; i < 9; ++i) m(i / 3, i % 3) = solid.rotation_SW[i];
-  return m;
-}
-
-/// More than any fraction of a way: no contact.
+/// Above any fraction of a motion.
 inline constexpr double no_contact = 2.0;
 
 /// A point and its value.
@@ -48,14 +42,15 @@ struct Probe {
 };
 
 /// A t in (0, 1) at which a convex function is below a bound, by golden section search for its
-/// minimum; no_contact where there is none. It is not below the bound at the ends.
+/// minimum, or no_contact. At both ends it is not below the bound. length: its change from end to
+/// end, at most. first, last: its values there.
 template <class F>
 double any_below(const F& distance, double bound, double length, double first, double last) {
   constexpr double golden = 0.3819660112501051;
   const auto probe = [&](double t) { return Probe{t, distance(t)}; };
   Probe low{0.0, first}, high{1.0, last}, middle = probe(golden);
   while (!(middle.value < bound)) {
-    // the slopes are limited, and so is how far below its ends the function may get
+    // the limited slope bounds how far the minimum can be below both ends
     const double reach = length * (high.at - low.at);
     if (!(0.5 * (low.value + high.value - reach) < bound) || !(reach > 1e-12)) return no_contact;
     const bool is_right = high.at - middle.at > middle.at - low.at;
@@ -66,9 +61,8 @@ double any_below(const F& distance, double bound, double length, double first, d
   return middle.at;
 }
 
-/// The least t in (0, 1] at which a convex function is below a bound, or no_contact.
-/// distance: of t; m. first: its value at 0, not below the bound. length: m, by which it changes at
-/// most from t = 0 to 1.
+/// The smallest t in (0, 1] at which a convex function is below a bound, or no_contact. distance:
+/// of t; m. first: its value at 0, not below the bound. length: m, its change from 0 to 1, at most.
 template <class F>
 double first_below(const F& distance, double first, double bound, double length) {
   if (!(first - length < bound)) return no_contact;
@@ -84,40 +78,39 @@ double first_below(const F& distance, double first, double bound, double length)
   return inside;
 }
 
-/// A sphere that moves straight on, or rests where the way is zero.
+/// A sphere that moves along a straight line, or is at rest.
 struct MovingSphere {
-  Vec3<double> start_W, way_W;
+  Vec3<double> start_W, motion_W;
   double radius;
-  double length = norm(way_W);
+  double length = norm(motion_W);
 
-  /// The fraction of the way at which it first touches something, or no_contact.
+  /// The fraction of the motion at the first contact, or no_contact.
   double contact(const WorldPlane<double>& plane) const {
     const double height = dot(start_W - plane.point_W, plane.normal_W) - radius;
-    const double climb = dot(way_W, plane.normal_W);
+    const double climb = dot(motion_W, plane.normal_W);
     if (height < 0.0) return 0.0;
     return height + climb < 0.0 ? height / -climb : no_contact;
   }
   double contact(const WorldTriangle<double>& t) const {
-    return along(start_W, way_W, [&](const Vec3<double>& p) {
+    return along(start_W, motion_W, [&](const Vec3<double>& p) {
       return squared_distance_to_triangle(p, t.corners_W, t.normal_W);
     });
   }
   double contact(const Solid<double>& solid) const {
-    const Mat3<double> turn = rotation_of(solid);
-    const Vec3<double> start_S = turn * (start_W - solid.position_W);
-    const Vec3<double> way_S = length > 0.0 ? turn * way_W : way_W;
+    const Vec3<double> start_S = solid.rotation_SW * (start_W - solid.position_W);
+    const Vec3<double> motion_S = length > 0.0 ? solid.rotation_SW * motion_W : motion_W;
     const Vec3<double>& half = solid.half;
     switch (solid.kind) {
       case SolidKind::box:
-        return along(start_S, way_S,
+        return along(start_S, motion_S,
                      [&](const Vec3<double>& p) { return squared_distance_to_box(p, half); });
       case SolidKind::sphere:
-        return along(start_S, way_S, [&](const Vec3<double>& p) {
+        return along(start_S, motion_S, [&](const Vec3<double>& p) {
           const double off = std::max(norm(p) - half.x, 0.0);
           return off * off;
         });
       case SolidKind::cylinder:
-        return along(start_S, way_S, [&](const Vec3<double>& p) {
+        return along(start_S, motion_S, [&](const Vec3<double>& p) {
           return squared_distance_to_cylinder(p, half.x, half.z);
         });
       case SolidKind::gate:
@@ -127,21 +120,21 @@ struct MovingSphere {
     double first = no_contact;
     for (std::size_t i = 0; i < 4; ++i) {
       const Vec3<double>& bar = bars.half[i];
-      first = std::min(first, along(start_S - bars.centre_S[i], way_S, [&](const Vec3<double>& p) {
-                         return squared_distance_to_box(p, bar);
-                       }));
+      first = std::min(
+          first, along(start_S - bars.centre_S[i], motion_S,
+                       [&](const Vec3<double>& p) { return squared_distance_to_box(p, bar); }));
     }
     return first;
   }
 
  private:
-  /// The distance to a convex body is a convex function along a straight way.
+  /// The distance to a convex body is a convex function along a straight line.
   template <class F>
-  double along(const Vec3<double>& start, const Vec3<double>& way, const F& squared) const {
+  double along(const Vec3<double>& start, const Vec3<double>& motion, const F& squared) const {
     const double square = squared(start);
     if (square < radius * radius) return 0.0;
     if (!(length > 0.0)) return no_contact;
-    const auto distance = [&](double t) { return std::sqrt(squared(start + way * t)); };
+    const auto distance = [&](double t) { return std::sqrt(squared(start + motion * t)); };
     return first_below(distance, std::sqrt(square), radius, length);
   }
 };
@@ -160,10 +153,10 @@ struct BoxBody {
     return box_overlaps_triangle(box_W, t.corners_W, t.normal_W);
   }
   bool touches(const Solid<double>& solid) const {
-    const Mat3<double> turn = rotation_of(solid);
-    const Vec3<double> p = turn * (box_W.centre_F - solid.position_W);
+    const Mat3<double>& r_SW = solid.rotation_SW;
+    const Vec3<double> p = r_SW * (box_W.centre_F - solid.position_W);
     const auto& axes = box_W.axes_F;
-    const OrientedBox box_S{p, {turn * axes[0], turn * axes[1], turn * axes[2]}, box_W.half};
+    const OrientedBox box_S{p, {r_SW * axes[0], r_SW * axes[1], r_SW * axes[2]}, box_W.half};
     switch (solid.kind) {
       case SolidKind::box:
         return box_overlaps_box(solid.half, box_S);
@@ -185,17 +178,17 @@ struct BoxBody {
   }
 };
 
-/// Calls visit(x) for all planes, and for the solids and triangles in boxes of the tree that a box
-/// from `lower` to `upper` meets.
+/// Calls visit(x) for all planes, and for the solids and triangles of the leaves that meet the box
+/// from `lower` to `upper`.
 template <class Visit>
 void visit_near(const SceneView<double>& scene, const Vec3<double>& lower,
                 const Vec3<double>& upper, const Visit& visit) {
   for (std::int32_t i = 0; i < scene.plane_count; ++i) visit(scene.planes[i]);
   if (scene.node_count == 0) return;
-  std::int32_t waiting[max_scene_depth] = {0};
+  std::int32_t stack[max_scene_depth] = {0};
   int count = 1;
   while (count > 0) {
-    const std::int32_t at = waiting[--count];
+    const std::int32_t at = stack[--count];
     const auto& node = scene.nodes[at];
     bool meets = true;
     for (int i = 0; i < 3; ++i) {
@@ -203,8 +196,8 @@ void visit_near(const SceneView<double>& scene, const Vec3<double>& lower,
     }
     if (!meets) continue;
     if (node.count == 0) {
-      waiting[count++] = node.next;
-      waiting[count++] = at + 1;
+      stack[count++] = node.next;
+      stack[count++] = at + 1;
       continue;
     }
     for (std::int32_t i = node.next; i < node.next + node.count; ++i) {
@@ -229,40 +222,40 @@ inline double distance_to(const SceneNode<double>& node, const Vec3<double>& poi
 
 }  // namespace detail
 
-/// m, from a point to anything that can be touched, at least: to planes, and to boxes around all
-/// else. 0 or less where they hold the point, infinity in an empty scene.
+/// m, a lower bound of the distance from a point to the scene: the distance to planes and to the
+/// bounding boxes of all else. 0 or less inside them, infinity in an empty scene.
 inline double clearance(const SceneView<double>& scene, const Vec3<double>& point_W) {
-  double least = std::numeric_limits<double>::infinity();
+  double nearest = std::numeric_limits<double>::infinity();
   for (std::int32_t i = 0; i < scene.plane_count; ++i) {
     const auto& plane = scene.planes[i];
-    least = std::min(least, dot(point_W - plane.point_W, plane.normal_W));
+    nearest = std::min(nearest, dot(point_W - plane.point_W, plane.normal_W));
   }
-  if (scene.node_count == 0) return least;
-  std::int32_t waiting[max_scene_depth] = {0};
+  if (scene.node_count == 0) return nearest;
+  std::int32_t stack[max_scene_depth] = {0};
   int count = 1;
   while (count > 0) {
-    const std::int32_t at = waiting[--count];
+    const std::int32_t at = stack[--count];
     const auto& node = scene.nodes[at];
     const double apart = detail::distance_to(node, point_W);
-    if (!(apart < least)) continue;
+    if (!(apart < nearest)) continue;
     if (node.count > 0) {
-      least = apart;
+      nearest = apart;
     } else {
-      waiting[count++] = node.next;
-      waiting[count++] = at + 1;
+      stack[count++] = node.next;
+      stack[count++] = at + 1;
     }
   }
-  return least;
+  return nearest;
 }
 
-/// What a moving sphere touches first.
+/// The first contact of a moving sphere.
 struct SphereHit {
-  double fraction = 1.0;  ///< of the way, at the first contact; 1 for none
-  std::int32_t id = -1;   ///< of the item, the least of those touched at once; -1 for none
+  double fraction = 1.0;  ///< of the motion, at the first contact; 1: none
+  std::int32_t id = -1;   ///< of the item, the lowest if it touches several; -1: none
 };
 
-/// What a sphere that moves straight from start to end touches first. A way that is not finite
-/// touches nothing.
+/// The first contact of a sphere that moves straight from start to end [m]. A motion that is not
+/// finite touches nothing.
 inline SphereHit spherecast(const SceneView<double>& scene, const Vec3<double>& start_W,
                             const Vec3<double>& end_W, double radius) {
   const detail::MovingSphere body{start_W, end_W - start_W, radius};
@@ -285,13 +278,13 @@ inline SphereHit spherecast(const SceneView<double>& scene, const Vec3<double>& 
   return hit;
 }
 
-/// The least id of the items that a sphere [m] touches, -1 for none.
+/// The lowest id of the items that a sphere [m] touches, or -1.
 inline std::int32_t collide(const SceneView<double>& scene, const Vec3<double>& centre_W,
                             double radius) {
   return spherecast(scene, centre_W, centre_W, radius).id;
 }
 
-/// The same for a box of full edges `size` [m] about the origin of its pose.
+/// The same for a box with edges `size` [m], centred at its pose.
 inline std::int32_t collide(const SceneView<double>& scene, const Pose& pose,
                             const Vec3<double>& size) {
   const Mat3<double> m = to_matrix(pose.attitude_WS);

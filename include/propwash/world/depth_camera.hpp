@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Small depth images for many bodies: a ray through the centre of each pixel.
+/// Depth images for many bodies, from one ray through the centre of each pixel.
 ///
 /// Guerra et al., "FlightGoggles" (arXiv 1905.11377), section V-C: depth along the optical axis, at
 /// most 100 m; see docs/sensors.md.
@@ -16,7 +16,7 @@
 
 namespace propwash {
 
-/// The unit vectors through the centres of all pixels, row by row from the top, camera frame.
+/// Unit vectors through the centres of all pixels, row by row from the top, camera frame.
 template <class T>
 std::vector<Vec3<T>> pixel_rays(const Camera<double>& camera) {
   std::vector<Vec3<T>> rays;
@@ -28,8 +28,8 @@ std::vector<Vec3<T>> pixel_rays(const Camera<double>& camera) {
   return rays;
 }
 
-/// m, the depth that is read along a ray of the camera frame, with a standard normal. Beyond
-/// max_depth, or where nothing is met, it is max_depth.
+/// m, the depth reading for a hit at `distance` along a ray, with noise from a standard normal. It
+/// is max_depth beyond that depth, or without a hit.
 template <class T>
 PROPWASH_FN T depth_reading(const T& max_depth, const T& deviation, const Vec3<T>& ray_C,
                             const T& distance, const T& normal) {
@@ -37,17 +37,17 @@ PROPWASH_FN T depth_reading(const T& max_depth, const T& deviation, const Vec3<T
   return max(min(depth, max_depth), T(constant<T>(0)));
 }
 
-/// The images of bodies in `range`, (n, height, width), image by image: memory for the rays of one
-/// image is all it takes. `rays_C` are pixel_rays() of all cameras; camera_of(i) tells where body
-/// i carries its own. cast() as for measure_ranges(). A body that has diverged reads NaN.
+/// Writes the images of bodies in `range`, (n, height, width), with buffers for one image.
+/// `rays_C`: pixel_rays(), the same for all cameras; camera_of(i): the camera of body i, for its
+/// mounting; cast: as for measure_ranges(). A body that has diverged reads NaN.
 template <class T, class CameraOf, class Cast>
 void measure_depth(const CameraOf& camera_of, const std::vector<Vec3<T>>& rays_C, T max_depth,
                    T deviation, const Poses<T>& poses, PoseRange range, const SampleNoise& noise,
                    const Cast& cast, T* images) {
   const std::size_t count = rays_C.size();
-  T least_cosine(1);
-  for (const auto& ray : rays_C) least_cosine = std::min(least_cosine, ray.x);
-  const T reach = max_depth / least_cosine;
+  T min_cosine(1);
+  for (const auto& ray : rays_C) min_cosine = std::min(min_cosine, ray.x);
+  const T max_range = max_depth / min_cosine;
   std::vector<T> origins(3 * count), directions(3 * count), normals(count, T(0));
   for (std::size_t i = range.first; i < range.last; ++i) {
     T* image = images + i * count;
@@ -63,7 +63,7 @@ void measure_depth(const CameraOf& camera_of, const std::vector<Vec3<T>>& rays_C
       origins[3 * j + 1] = pose.position_W.y, directions[3 * j + 1] = ray_W.y;
       origins[3 * j + 2] = pose.position_W.z, directions[3 * j + 2] = ray_W.z;
     }
-    cast(count, origins.data(), directions.data(), reach, image);
+    cast(count, origins.data(), directions.data(), max_range, image);
     if (deviation > T(0)) noise.draw(i, 0, count, normals.data());
     for (std::size_t j = 0; j < count; ++j) {
       image[j] = depth_reading(max_depth, deviation, rays_C[j], image[j], normals[j]);

@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// Large meshes through Embree 3 or 4, where its headers are; a program that includes this links
-/// embree. Empty otherwise.
+/// Ray casting of large meshes with Embree 3 or 4. Empty if its headers are not found; otherwise
+/// the program must link embree.
 ///
-///     const SceneIndex<float> index(scene, 500);  // leaves out meshes of more triangles
-///     const EmbreeMeshes meshes(scene, 500);
+///     const SceneIndex<float> index(scene, 500);  // without meshes of more than 500 triangles
+///     const EmbreeMeshes meshes(scene, 500);      // only those
 ///     raycast(index.view(), n, origins, directions, range, distance, id, normal);
 ///     meshes.refine(n, origins, directions, range, distance, id, normal);
 
@@ -15,6 +15,7 @@
 #include <embree3/rtcore.h>
 #define PROPWASH_HAS_EMBREE 1
 #else
+/// 1 where Embree is available.
 #define PROPWASH_HAS_EMBREE 0
 #endif
 
@@ -34,28 +35,28 @@
 
 namespace propwash {
 
-/// The meshes of a scene that have more triangles than `at_most`. Many threads may read it.
+/// The meshes of a scene with more than `max_triangles` triangles. Thread-safe for reading.
 class EmbreeMeshes {
  public:
-  /// Throws std::runtime_error where Embree fails.
-  explicit EmbreeMeshes(const Scene& scene, std::size_t at_most = 0)
+  /// @throws std::runtime_error if Embree fails.
+  explicit EmbreeMeshes(const Scene& scene, std::size_t max_triangles = 0)
       : device_(rtcNewDevice(nullptr), &rtcReleaseDevice),
         scene_(device_ ? rtcNewScene(device_.get()) : nullptr, &rtcReleaseScene) {
     if (!scene_) PROPWASH_THROW(std::runtime_error("Embree: no device on this machine"));
     rtcSetSceneFlags(scene_.get(), RTC_SCENE_FLAG_ROBUST);
     for (std::size_t i = 0; i < scene.items().size(); ++i) {
       const auto* mesh = std::get_if<Mesh>(&scene.items()[i].shape);
-      if (mesh == nullptr || mesh->triangles.size() <= at_most) continue;
+      if (mesh == nullptr || mesh->triangles.size() <= max_triangles) continue;
       add(*mesh, scene.items()[i].pose, static_cast<unsigned>(i));
     }
     rtcCommitScene(scene_.get());
     if (rtcGetDeviceError(device_.get()) != RTC_ERROR_NONE) {
       PROPWASH_THROW(
-          std::runtime_error("Embree: the meshes were not taken; is there enough memory?"));
+          std::runtime_error("Embree: cannot build the meshes; check the available memory"));
     }
   }
 
-  /// As raycast() of raycast.hpp, but changes only those hits that a mesh is in front of.
+  /// Updates the results of raycast() (raycast.hpp) where a mesh is closer.
   void refine(std::size_t n, const float* origins, const float* directions, float max_range,
               float* distance, std::int32_t* id, float* normal) const {
     for (std::size_t i = 0; i < n; ++i) {
@@ -82,19 +83,19 @@ class EmbreeMeshes {
  private:
   void add(const Mesh& mesh, const Pose& pose, unsigned id) {
     const RTCGeometry geometry = rtcNewGeometry(device_.get(), RTC_GEOMETRY_TYPE_TRIANGLE);
-    const auto room = [&](RTCBufferType type, RTCFormat format, std::size_t count) {
+    const auto new_buffer = [&](RTCBufferType type, RTCFormat format, std::size_t count) {
       void* const data = rtcSetNewGeometryBuffer(geometry, type, 0, format, 12, count);
       if (data == nullptr) PROPWASH_THROW(std::runtime_error("Embree: no memory for a mesh"));
       return data;
     };
-    auto* vertex =
-        static_cast<float*>(room(RTC_BUFFER_TYPE_VERTEX, RTC_FORMAT_FLOAT3, mesh.vertices.size()));
+    auto* vertex = static_cast<float*>(
+        new_buffer(RTC_BUFFER_TYPE_VERTEX, RTC_FORMAT_FLOAT3, mesh.vertices.size()));
     for (const auto& point_S : mesh.vertices) {
       const auto p = to_world(pose, point_S);
       for (int k = 0; k < 3; ++k) *vertex++ = static_cast<float>(p[k]);
     }
     auto* index = static_cast<std::uint32_t*>(
-        room(RTC_BUFFER_TYPE_INDEX, RTC_FORMAT_UINT3, mesh.triangles.size()));
+        new_buffer(RTC_BUFFER_TYPE_INDEX, RTC_FORMAT_UINT3, mesh.triangles.size()));
     for (const auto& triangle : mesh.triangles) {
       for (const std::int32_t corner : triangle) *index++ = static_cast<std::uint32_t>(corner);
     }

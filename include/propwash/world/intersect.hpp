@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// Where a ray meets a shape: closed forms over scalars or packs, in the frame of the shape.
+/// Ray-shape intersections in closed form, over scalars or packs, in the frame of the shape.
 ///
-/// Directions are unit vectors. A crossing is at a distance > 0, the first one along the ray, and
-/// infinity where there is none; the normal is unit and points against the ray. Numbers are finite:
-/// cast() sees to it.
+/// Directions are unit vectors. A crossing is the first one at a distance > 0, or at infinity if
+/// there is none; its normal is unit and points against the ray. Arguments must be finite; cast()
+/// checks them.
 
 #include <limits>
 
@@ -13,10 +13,11 @@
 
 namespace propwash {
 
+/// Where a ray enters a solid.
 template <class W>
 struct Crossing {
-  W distance;  ///< m
-  Vec3<W> normal;
+  W distance;      ///< m
+  Vec3<W> normal;  ///< unit normal of the surface, towards the origin of the ray
 };
 
 namespace detail {
@@ -25,7 +26,7 @@ template <class W>
 PROPWASH_FN W infinite() {
   return W(std::numeric_limits<value_type_t<W>>::infinity());
 }
-/// Stands for zero where something is divided by.
+/// Replaces zero in a denominator.
 template <class W>
 PROPWASH_FN value_type_t<W> tiny() {
   return constant<W>(1e-30);
@@ -35,7 +36,7 @@ PROPWASH_FN W zero() {
   return W(constant<W>(0));
 }
 
-/// Masks of lanes joined; of plain truth values too, whose `&` compilers warn of.
+/// Logical operations on masks of lanes, and on bool without a compiler's warning about `&`.
 template <class M>
 PROPWASH_FN M both(const M& a, const M& b) {
   return static_cast<M>(a & b);
@@ -45,7 +46,7 @@ PROPWASH_FN M either(const M& a, const M& b) {
   return static_cast<M>(a | b);
 }
 
-/// 1 / x, finite and of some sign at zero.
+/// 1 / x; finite, with an arbitrary sign, at zero.
 template <class W>
 PROPWASH_FN W safe_inverse(const W& x) {
   return W(constant<W>(1)) / select(abs(x) < W(tiny<W>()), W(tiny<W>()), x);
@@ -56,7 +57,7 @@ PROPWASH_FN Vec3<W> safe_inverse(const Vec3<W>& v) {
   return {safe_inverse(v.x), safe_inverse(v.y), safe_inverse(v.z)};
 }
 
-/// The part of a ray between two surfaces, from `enter` to `leave`; empty where enter > leave.
+/// The part of a ray between two surfaces, from `enter` to `leave`; empty if enter > leave.
 template <class W>
 struct Interval {
   W enter, leave;  ///< m along the ray
@@ -73,7 +74,7 @@ template <class W>
 PROPWASH_FN Interval<W> overlap(const Interval<W>& a, const Interval<W>& b) {
   return {max(a.enter, b.enter), min(a.leave, b.leave)};
 }
-/// The first end of the interval in front of the ray's origin, infinity where there is none.
+/// The first end of the interval in front of the ray's origin, or infinity.
 template <class W>
 PROPWASH_FN W first_end(const Interval<W>& part) {
   const W t = select(part.enter > zero<W>(), part.enter, part.leave);
@@ -83,7 +84,7 @@ template <class W>
 PROPWASH_FN W nearest_end(const Interval<W>& part, const W& t) {
   return min(abs(part.enter - t), abs(part.leave - t));
 }
-/// Along the axis whose surface is the closest of three, against the ray.
+/// The normal along the axis with the smallest distance `off_surface`, against the ray.
 template <class W>
 PROPWASH_FN Vec3<W> axis_normal(const Vec3<W>& off_surface, const Vec3<W>& direction) {
   const W o = zero<W>();
@@ -95,7 +96,7 @@ PROPWASH_FN Vec3<W> axis_normal(const Vec3<W>& off_surface, const Vec3<W>& direc
   return {select(not_x, o, sign.x), select(not_x, select(not_y, o, sign.y), o),
           select(not_x, select(not_y, sign.z, o), o)};
 }
-/// n or -n, whichever is against the ray.
+/// n or -n, whichever points against the ray.
 template <class W>
 PROPWASH_FN Vec3<W> against(const Vec3<W>& n, const Vec3<W>& direction) {
   const auto along = dot(n, direction) > zero<W>();
@@ -104,7 +105,7 @@ PROPWASH_FN Vec3<W> against(const Vec3<W>& n, const Vec3<W>& direction) {
 
 }  // namespace detail
 
-/// `half`: half the edges.
+/// `half`: half extents.
 template <class W, class P>
 PROPWASH_FN Crossing<W> intersect_box(const Vec3<W>& origin_S, const Vec3<W>& direction_S,
                                       const Vec3<P>& half) {
@@ -117,7 +118,7 @@ PROPWASH_FN Crossing<W> intersect_box(const Vec3<W>& origin_S, const Vec3<W>& di
   return {t, axis_normal(off, direction_S)};
 }
 
-/// A box without the prism of its opening, which goes through along x.
+/// A box with a rectangular opening along x.
 template <class W, class P>
 PROPWASH_FN Crossing<W> intersect_gate(const Vec3<W>& origin_S, const Vec3<W>& direction_S,
                                        const Vec3<P>& half, const P& opening_y,
@@ -131,7 +132,7 @@ PROPWASH_FN Crossing<W> intersect_gate(const Vec3<W>& origin_S, const Vec3<W>& d
   const auto open_y = slab(origin_S.y, inverse.y, opening_y);
   const auto open_z = slab(origin_S.z, inverse.z, opening_z);
   const auto open = overlap(open_y, open_z);
-  // what is left of the box is in front of the opening and behind it
+  // the ray is in the bars before it enters the opening and after it leaves it
   const auto passes = open.enter < open.leave;
   const Interval<W> front{whole.enter, min(whole.leave, select(passes, open.enter, infinite<W>()))};
   const Interval<W> behind{max(whole.enter, select(passes, open.leave, infinite<W>())),
@@ -142,11 +143,12 @@ PROPWASH_FN Crossing<W> intersect_gate(const Vec3<W>& origin_S, const Vec3<W>& d
   return {t, axis_normal(off, direction_S)};
 }
 
+/// The first crossing of a ray with a sphere about the origin.
 template <class W, class P>
 PROPWASH_FN Crossing<W> intersect_sphere(const Vec3<W>& origin_S, const Vec3<W>& direction_S,
                                          const P& radius) {
   using namespace detail;
-  // from the ray's point nearest to the centre: no difference of large squares
+  // relative to the ray's point nearest to the centre, to avoid the difference of large squares
   const W middle = -dot(origin_S, direction_S);
   const Vec3<W> nearest = origin_S + direction_S * middle;
   const W square = W(radius * radius) - squared_norm(nearest);
@@ -157,7 +159,7 @@ PROPWASH_FN Crossing<W> intersect_sphere(const Vec3<W>& origin_S, const Vec3<W>&
   return {select(square > zero<W>(), t, infinite<W>()), against(n, direction_S)};
 }
 
-/// About z, `half_height` from the middle to each cap.
+/// A capped cylinder about z.
 template <class W, class P>
 PROPWASH_FN Crossing<W> intersect_cylinder(const Vec3<W>& origin_S, const Vec3<W>& direction_S,
                                            const P& radius, const P& half_height) {
@@ -165,23 +167,23 @@ PROPWASH_FN Crossing<W> intersect_cylinder(const Vec3<W>& origin_S, const Vec3<W
   const W o = zero<W>();
   const auto& p = origin_S;
   const auto& d = direction_S;
-  // in the plane across the axis
+  // in the plane normal to the axis
   const W square = d.x * d.x + d.y * d.y;
   const auto upright = square < W(constant<W>(1e-14));
   const W inverse = W(constant<W>(1)) / max(square, W(constant<W>(1e-14)));
-  const W turn = p.x * d.y - p.y * d.x;
+  const W moment = p.x * d.y - p.y * d.x;
   const W inside = select(upright, W(radius * radius) - (p.x * p.x + p.y * p.y),
-                          W(radius * radius) * square - turn * turn);
+                          W(radius * radius) * square - moment * moment);
   const W reach = select(upright, W(constant<W>(1e18)), sqrt(max(inside, o)) * inverse);
   const W middle = select(upright, o, -(p.x * d.x + p.y * d.y) * inverse);
   const Interval<W> round{middle - reach, middle + reach};
   const auto caps = slab(p.z, safe_inverse(d.z), half_height);
   const W t = first_end(overlap(round, caps));
-  // of the two ends of `round`, that of the crossing
+  // the end of `round` at the crossing
   const W side = select(abs(round.enter - t) > abs(round.leave - t), reach, -reach);
   const P scale = constant<W>(1) / radius;
-  const Vec3<W> n{(turn * d.y * inverse + d.x * side) * scale,
-                  (d.x * -turn * inverse + d.y * side) * scale, o};
+  const Vec3<W> n{(moment * d.y * inverse + d.x * side) * scale,
+                  (d.x * -moment * inverse + d.y * side) * scale, o};
   const Vec3<W> across = against(n, d);
   const auto on_cap = nearest_end(round, t) > nearest_end(caps, t);
   const Vec3<W> normal{select(on_cap, o, across.x), select(on_cap, o, across.y),
@@ -201,8 +203,8 @@ PROPWASH_FN Crossing<W> intersect_plane(const Vec3<W>& origin, const Vec3<W>& di
   return {select(meets, t, infinite<W>()), against(n, direction)};
 }
 
-/// A triangle by its corners, in any frame. Each corner is turned into axes about the ray, where
-/// neighbours that share an edge see the same numbers, so that a closed mesh has no cracks (after
+/// A triangle given by its corners, in any frame. The corners are transformed to axes of the ray,
+/// so that triangles with a common edge use the same numbers and a closed mesh has no cracks (after
 /// Woop, Benthin and Wald, 2013).
 template <class W, class P>
 PROPWASH_FN Crossing<W> intersect_triangle(const Vec3<W>& origin, const Vec3<W>& direction,
@@ -224,7 +226,7 @@ PROPWASH_FN Crossing<W> intersect_triangle(const Vec3<W>& origin, const Vec3<W>&
     y[i] = dot(p, up);
     z[i] = dot(p, d);
   }
-  // twice the area between the ray and each edge, and what rounding makes of zero
+  // twice the area between the ray and each edge, and its rounding error
   const auto area = [&](int i, int j) PROPWASH_LAMBDA { return x[i] * y[j] - y[i] * x[j]; };
   const W u = area(1, 2), v = area(2, 0), w = area(0, 1);
   const W whole = u + v + w;
@@ -232,7 +234,7 @@ PROPWASH_FN Crossing<W> intersect_triangle(const Vec3<W>& origin, const Vec3<W>&
   const auto one_way = min(min(u, v), w) > -slack;
   const auto other_way = max(max(u, v), w) < slack;
   const W t = (u * z[0] + v * z[1] + w * z[2]) * safe_inverse(whole);
-  const auto crosses = abs(dot(d, normal)) > W(16 * epsilon);  // else all of it is rounding
+  const auto crosses = abs(dot(d, normal)) > W(16 * epsilon);  // otherwise dominated by rounding
   const auto meets = both(both(either(one_way, other_way), crosses), t > zero<W>());
   const Vec3<W> n{W(normal.x), W(normal.y), W(normal.z)};
   return {select(meets, t, infinite<W>()), against(n, d)};

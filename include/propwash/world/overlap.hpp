@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Whether two bodies overlap: a sphere or an oriented box against each shape, by closed forms in
-/// the frame of the shape. Numbers that are none overlap nothing.
+/// Overlap tests of a sphere or an oriented box with each shape, in closed form in the frame of the
+/// shape. NaN overlaps nothing.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,7 @@ struct OrientedBox {
   std::array<Vec3<double>, 3> axes_F{};  ///< unit, along its edges
   Vec3<double> half;                     ///< m, half the edges
 
-  /// Half its extent along a direction, times the direction's length.
+  /// Half its extent along a direction times the length of that vector.
   double reach(const Vec3<double>& direction_F) const {
     return half.x * std::abs(dot(axes_F[0], direction_F)) +
            half.y * std::abs(dot(axes_F[1], direction_F)) +
@@ -76,14 +76,14 @@ inline double squared_distance_to_triangle(const Vec3<double>& point,
                    squared_distance_to_segment(point, c, a)});
 }
 
-/// Two boxes, the first about the origin of F: whether one of 15 axes separates them (Gottschalk et
-/// al., 1996).
+/// Whether two boxes overlap, the first one axis-aligned at the origin of F: a separating axis test
+/// with 15 axes (Gottschalk et al., 1996).
 inline bool box_overlaps_box(const Vec3<double>& half, const OrientedBox& box) {
   const auto apart = [&](const Vec3<double>& axis) {
-    const double own =
+    const double reach =
         half.x * std::abs(axis.x) + half.y * std::abs(axis.y) + half.z * std::abs(axis.z);
-    // of parallel edges nothing is left but rounding, which separates nothing
-    return !(std::abs(dot(box.centre_F, axis)) <= own + box.reach(axis) + 1e-12);
+    // 1e-12: the cross product of parallel edges is rounding error, which must not separate
+    return !(std::abs(dot(box.centre_F, axis)) <= reach + box.reach(axis) + 1e-12);
   };
   const Vec3<double> unit[3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
   for (const auto& edge : unit) {
@@ -98,7 +98,7 @@ inline bool box_overlaps_box(const Vec3<double>& half, const OrientedBox& box) {
   return true;
 }
 
-/// A box and a triangle, likewise, by 13 axes.
+/// The same for a box and a triangle, with 13 axes.
 inline bool box_overlaps_triangle(const OrientedBox& box, const Vec3<double> (&corners)[3],
                                   const Vec3<double>& normal) {
   const auto& [a, b, c] = corners;
@@ -128,7 +128,7 @@ struct Point2 {
   friend double squared_norm(const Point2& a) { return dot(a, a); }
 };
 
-/// The corners of what is left of a box between the planes z = ±half_height, seen along z.
+/// The vertices of a box clipped at the planes z = ±half_height, projected along z.
 struct CutBox {
   std::array<Point2, 32> points{};  ///< at most 8 corners and two cuts of each of 12 edges
   std::size_t count = 0;
@@ -150,24 +150,24 @@ struct CutBox {
     }
   }
 
-  /// From the z axis, squared; 0 where it goes through.
+  /// From the z axis, squared; 0 if the axis is inside.
   double squared_distance_to_axis() const {
     if (count == 0) return std::numeric_limits<double>::infinity();
-    // the sides of the hull are among the lines between points, and no line is nearer than it; the
-    // axis is inside where the points do not all lie on one side of some line through it
-    double least = std::numeric_limits<double>::infinity();
+    // the edges of the convex hull are among the segments between points, and no segment is closer
+    // than the hull; the axis is inside if no line through it has all points on one side
+    double nearest = std::numeric_limits<double>::infinity();
     bool inside = true;
     for (std::size_t i = 0; i < count; ++i) {
       bool left = false, right = false;
       for (std::size_t j = 0; j < count; ++j) {
-        least = std::min(least, squared_distance_to_segment({0.0, 0.0}, points[i], points[j]));
-        const double turn = points[i].x * points[j].y - points[i].y * points[j].x;
-        left = left || turn > 0.0;
-        right = right || turn < 0.0;
+        nearest = std::min(nearest, squared_distance_to_segment({0.0, 0.0}, points[i], points[j]));
+        const double side = points[i].x * points[j].y - points[i].y * points[j].x;
+        left = left || side > 0.0;
+        right = right || side < 0.0;
       }
       inside = inside && left && right;
     }
-    return inside ? 0.0 : least;
+    return inside ? 0.0 : nearest;
   }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The poses of many bodies in the caller's memory, as the sensors of the world take them.
+/// The poses of many bodies, for the sensors of the world.
 
 #include <cstddef>
 
@@ -10,30 +10,32 @@
 
 namespace propwash {
 
-/// Row by row; nothing is owned.
+/// Non-owning views of row-major arrays.
 template <class T>
 struct Poses {
   const T* position_W = nullptr;  ///< m, (n, 3)
   const T* attitude = nullptr;    ///< q_WB, unit, w x y z, (n, 4)
 
+  /// Position of a pose [m, world frame].
   Vec3<T> position_of(std::size_t i) const {
     const T* p = position_W + 3 * i;
     return {p[0], p[1], p[2]};
   }
+  /// Attitude q_WB of a pose.
   Quat<T> attitude_of(std::size_t i) const {
     const T* q = attitude + 4 * i;
     return {q[0], q[1], q[2], q[3]};
   }
-  /// Whether all numbers are finite: a body that has diverged is nowhere.
+  /// Whether a pose is finite; false for a body that has diverged.
   bool is_finite(std::size_t i) const {
     return propwash::is_finite(position_of(i)) && propwash::is_finite(attitude_of(i));
   }
 };
 
-/// Bodies `first` to `last` - 1 of many, so that threads may share them.
+/// Bodies `first` to `last` - 1, a part of the work for one thread.
 struct PoseRange {
-  std::size_t first = 0;
-  std::size_t last = 0;
+  std::size_t first = 0;  ///< the first pose
+  std::size_t last = 0;   ///< one past the last pose
 };
 
 }  // namespace propwash

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// A range finder: the distance along one or several rays that are fixed to the body.
+/// A range finder: distances along one or more body-fixed rays.
 ///
 /// Guerra et al., "FlightGoggles" (arXiv 1905.11377), section V-B and Table I: LightWare SF11/B,
-/// variance 0.009 m^2, 20 m. Beyond that the published renderer answers 21; see docs/sensors.md.
+/// variance 0.009 m^2, 20 m. Beyond that the published renderer returns 21 m; see docs/sensors.md.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,21 +15,22 @@
 
 namespace propwash {
 
+/// Parameters of a range finder.
 template <class P>
 struct RangeFinderParameters {
   P max_range{constant<P>(20)};    ///< m
-  P variance{constant<P>(0.009)};  ///< m^2, of a reading, as published: no density is known
-  Vec3<P> position{};              ///< m, p_BS_B, from which the rays start
+  P variance{constant<P>(0.009)};  ///< m^2, of a reading
+  Vec3<P> position{};              ///< m, p_BS_B, the origin of the rays
 };
 
-/// m, what is read where there is nothing within max_range.
+/// m, the reading without a hit within max_range.
 template <class P>
 PROPWASH_FN P out_of_range(const RangeFinderParameters<P>& finder) {
   return finder.max_range + constant<P>(1);
 }
 
-/// m, the reading of a true distance (infinite where nothing is met) with a standard normal. What
-/// is out of range is read without noise; no reading is negative.
+/// m, the reading of a true distance (infinite without a hit), with noise from a standard normal.
+/// Readings out of range have no noise; no reading is negative.
 template <class T, class P>
 PROPWASH_FN T range_reading(const RangeFinderParameters<P>& finder, const T& distance,
                             const T& normal) {
@@ -37,11 +38,11 @@ PROPWASH_FN T range_reading(const RangeFinderParameters<P>& finder, const T& dis
   return select(distance > T(finder.max_range), T(out_of_range(finder)), noisy);
 }
 
-/// The readings of bodies in `range`: one row of `count` rays each, in `readings` (n, count).
+/// Writes the readings of bodies in `range` to `readings`, (n, rays_B.size()).
 ///
-/// rays_B: unit vectors of the body frame. cast(m, origins, directions, max_range, distances) casts
-/// m rays of the world, rows of three numbers; raycast() of scene_index.hpp does it. A body that
-/// has diverged reads NaN.
+/// rays_B: unit vectors, body frame. cast(m, origins, directions, max_range, distances) casts m
+/// rays, (m, 3) each in the world frame, as raycast() of raycast.hpp does. A body that has diverged
+/// reads NaN.
 template <class T, class Cast>
 void measure_ranges(const RangeFinderParameters<T>& finder, const std::vector<Vec3<T>>& rays_B,
                     const Poses<T>& poses, PoseRange range, const SampleNoise& noise,
@@ -56,10 +57,10 @@ void measure_ranges(const RangeFinderParameters<T>& finder, const std::vector<Ve
     T* origin = origins.data();
     T* direction = directions.data();
     for (std::size_t i = first; i < last; ++i) {
-      const bool is_somewhere = poses.is_finite(i);
-      const auto q_WB = is_somewhere ? poses.attitude_of(i) : Quat<T>::identity();
+      const bool is_valid = poses.is_finite(i);
+      const auto q_WB = is_valid ? poses.attitude_of(i) : Quat<T>::identity();
       const auto from_W =
-          is_somewhere ? poses.position_of(i) + rotate(q_WB, finder.position) : Vec3<T>{};
+          is_valid ? poses.position_of(i) + rotate(q_WB, finder.position) : Vec3<T>{};
       for (const auto& ray_B : rays_B) {
         const auto ray_W = rotate(q_WB, ray_B);
         for (int k = 0; k < 3; ++k) *origin++ = from_W[k], *direction++ = ray_W[k];
@@ -70,10 +71,10 @@ void measure_ranges(const RangeFinderParameters<T>& finder, const std::vector<Ve
     const T* distance = distances.data();
     for (std::size_t i = first; i < last; ++i) {
       noise.draw(i, 0, finder.variance > T(0) ? count : 0, normals.data());
-      const bool is_somewhere = poses.is_finite(i);
+      const bool is_valid = poses.is_finite(i);
       for (std::size_t j = 0; j < count; ++j, ++distance) {
-        readings[i * count + j] = is_somewhere ? range_reading(finder, *distance, normals[j])
-                                               : std::numeric_limits<T>::quiet_NaN();
+        readings[i * count + j] = is_valid ? range_reading(finder, *distance, normals[j])
+                                           : std::numeric_limits<T>::quiet_NaN();
       }
     }
   }

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Rays and lines of sight over arrays, a register of them at a time. Headers that this one
-/// includes hold no code that a linker could share between instruction sets.
+/// Ray casting and lines of sight over arrays. This header includes no code that a linker could
+/// merge between instruction sets.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,18 +13,18 @@
 
 namespace propwash {
 
-/// How far from each of its ends a line of sight may touch something, m; more where coordinates are
-/// so large that rounding is.
+/// m, the length at each end of a line of sight in which contacts are ignored; more for coordinates
+/// with a larger rounding error.
 inline constexpr double sight_margin = 1e-4;
 
 namespace detail {
 
-/// The loops of a translation unit, for which Isa stands; see fleet/impl/kernel.hpp.
+/// The loops of a translation unit, identified by Isa; see fleet/impl/kernel.hpp.
 template <class Isa, class T>
 struct WorldLoops {
   using W = WorldLanes<T>;
   static constexpr std::size_t lanes{LanesOf<W>::count};
-  /// Of the coordinates and the length of a line of sight together.
+  /// Relative to the sum of a line's coordinates and length.
   static constexpr T sight_rounding = 8 * std::numeric_limits<T>::epsilon();
 
   PROPWASH_FN static Vec3<W> load(const T* rows, std::size_t first, std::size_t size) {
@@ -63,7 +63,8 @@ struct WorldLoops {
     }
   }
 
-  /// Of any length, the squares of which may vanish or overflow; not finite for none, so no hit.
+  /// Normalises vectors whose squares may underflow or overflow. Zero becomes NaN, which hits
+  /// nothing.
   PROPWASH_FN static Vec3<W> unit(const Vec3<W>& direction) {
     const W largest = max(max(abs(direction.x), abs(direction.y)), abs(direction.z));
     const Vec3<W> part = direction * (W(T(1)) / largest);
@@ -102,31 +103,25 @@ struct WorldLoops {
   }
 };
 
-/// The unit of a program that includes the headers.
+/// Identifies the including program.
 struct NativeWorld {};
 
 }  // namespace detail
 
-/// Loops of one instruction set, for a table.
+/// The functions of one instruction set.
 template <class T>
 struct WorldKernels {
-  int lanes = 0;
+  /// Distances, ids and normals of n rays: see raycast.
   void (*raycast)(const SceneView<T>&, std::size_t n, const T* origins, const T* directions,
                   T max_range, T* distance, std::int32_t* id, T* normal) = nullptr;
+  /// Whether n pairs of points see each other: see visible.
   void (*visible)(const SceneView<T>&, std::size_t n, const T* from, const T* to,
                   std::uint8_t* flags) = nullptr;
 };
 
-/// The loops of the present translation unit, for which Isa, a type local to it, stands.
-template <class Isa, class T>
-WorldKernels<T> make_world_kernels() {
-  using Loops = detail::WorldLoops<Isa, T>;
-  return {Loops::lanes, &Loops::raycast, &Loops::visible};
-}
-
-/// What n rays meet first. `origins` and `directions` are (n, 3), world frame, m; directions of any
-/// length but zero. Writes `distance` [m] (infinity), `id` (-1) and, where not null, `normal`
-/// (n, 3) (zero); in brackets what stands where nothing is met before `max_range`.
+/// The first hits of n rays. `origins` and `directions` are (n, 3), world frame, m; directions need
+/// not be unit vectors. Writes `distance` [m], `id` and, if not null, `normal` (n, 3); without a
+/// hit before `max_range` [m] they are infinity, -1 and zero.
 template <class T>
 void raycast(const SceneView<T>& scene, std::size_t n, const T* origins, const T* directions,
              T max_range, T* distance, std::int32_t* id, T* normal) {
@@ -134,9 +129,8 @@ void raycast(const SceneView<T>& scene, std::size_t n, const T* origins, const T
                                                       distance, id, normal);
 }
 
-/// Whether the lines from `from` to `to`, both (n, 3), meet nothing; what touches them within
-/// `sight_margin` of an end, or some roundings far from the origin, does not count. A line that is
-/// not of finite numbers is not free.
+/// Sets `flags` to 1 for lines from `from` to `to`, both (n, 3) m, that nothing blocks. Contacts
+/// within `sight_margin` of an end are ignored. A line that is not finite counts as blocked.
 template <class T>
 void visible(const SceneView<T>& scene, std::size_t n, const T* from, const T* to,
              std::uint8_t* flags) {

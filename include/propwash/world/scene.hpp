@@ -1,7 +1,6 @@
 #pragma once
 /// @file
-/// A scene: items in the order in which they were added, and beacons. The id of an item is its
-/// index.
+/// A scene: items and beacons. The id of an item is its index, in the order of addition.
 
 #include <cmath>
 #include <sstream>
@@ -18,14 +17,15 @@
 
 namespace propwash {
 
-/// The largest coordinate and size, m: beyond it a float tells no decimetre.
-inline constexpr double largest_world = 1e6;
-/// The smallest size of a shape, m: its square and its reciprocal are ordinary numbers in a float.
-inline constexpr double smallest_size = 1e-6;
+/// m, the largest coordinate and size: beyond it a float does not resolve a decimetre.
+inline constexpr double max_coordinate = 1e6;
+/// m, the smallest size of a shape: its square and reciprocal are normal numbers in a float.
+inline constexpr double min_size = 1e-6;
 
 namespace detail {
 
-/// Checks one item; a complaint names it.
+/// Checks one item.
+/// @throws std::invalid_argument that names it.
 class ItemCheck {
  public:
   explicit ItemCheck(const SceneItem& item) : item_(item) {
@@ -88,13 +88,13 @@ class ItemCheck {
     PROPWASH_THROW(std::invalid_argument(text.str()));
   }
   void positive(const char* field, double value) const {
-    if (!is_within(value, smallest_size, largest_world)) {
+    if (!is_within(value, min_size, max_coordinate)) {
       refuse(field, value, "a number of at least 1e-6 and at most 1e6 [m]");
     }
   }
   void finite(const char* field, const Vec3<double>& v) const {
     for (int i = 0; i < 3; ++i) {
-      if (!is_within(v[i], -largest_world, largest_world))
+      if (!is_within(v[i], -max_coordinate, max_coordinate))
         refuse(field, v[i], "finite numbers, at most 1e6 [m]");
     }
   }
@@ -104,6 +104,7 @@ class ItemCheck {
 
 }  // namespace detail
 
+/// Static shapes and named markers.
 class Scene {
  public:
   Scene() = default;
@@ -112,14 +113,12 @@ class Scene {
     for (auto& marker : markers) add_marker(std::move(marker));
   }
 
-  /// Returns the item's id. Throws std::invalid_argument, the scene unchanged, for an item that
-  /// cannot be or a name that is taken.
+  /// Returns the item's id.
+  /// @throws std::invalid_argument for an invalid item or a duplicate name; the scene is unchanged.
   int add(SceneItem item) {
-    if (item.name.empty())
-      PROPWASH_THROW(std::invalid_argument("an item has no name: expected one"));
+    if (item.name.empty()) PROPWASH_THROW(std::invalid_argument("item name = '': expected a name"));
     if (items_.size() >= max_items) {
-      PROPWASH_THROW(
-          std::invalid_argument("expected at most " + std::to_string(max_items) + " items"));
+      PROPWASH_THROW(std::invalid_argument("items: expected at most " + std::to_string(max_items)));
     }
     static_cast<void>(detail::ItemCheck(item));
     auto& attitude = item.pose.attitude_WS;
@@ -128,34 +127,35 @@ class Scene {
     if (const auto* gate = std::get_if<Gate>(&item.shape)) {
       for (auto& marker : gate_markers(item.name, item.pose, *gate)) markers.push_back(marker);
     }
-    refuse_taken(item_names_, item.name, "item");
-    for (const auto& marker : markers) refuse_taken(marker_names_, marker.name, "marker");
+    check_unique(item_names_, item.name, "item");
+    for (const auto& marker : markers) check_unique(marker_names_, marker.name, "marker");
     item_names_.insert(item.name);
-    for (auto& marker : markers) keep(std::move(marker));
+    for (auto& marker : markers) store(std::move(marker));
     items_.push_back(std::move(item));
     return static_cast<int>(items_.size()) - 1;
   }
 
-  /// Throws std::invalid_argument, the scene unchanged, as add() does.
+  /// Throws as add() does.
   void add_marker(Marker marker) {
     if (marker.name.empty())
-      PROPWASH_THROW(std::invalid_argument("a marker has no name: expected one"));
+      PROPWASH_THROW(std::invalid_argument("marker name = '': expected a name"));
     for (int i = 0; i < 3; ++i) {
-      if (is_within(marker.position_W[i], -largest_world, largest_world)) continue;
+      if (is_within(marker.position_W[i], -max_coordinate, max_coordinate)) continue;
       std::ostringstream text;
       text << "marker '" << marker.name << "': position = " << marker.position_W[i]
            << ": expected finite numbers, at most 1e6 [m]";
       PROPWASH_THROW(std::invalid_argument(text.str()));
     }
-    refuse_taken(marker_names_, marker.name, "marker");
-    keep(std::move(marker));
+    check_unique(marker_names_, marker.name, "marker");
+    store(std::move(marker));
   }
 
+  /// The shapes.
   const std::vector<SceneItem>& items() const { return items_; }
-  /// Those of the gates and those added by hand, in the order in which they came.
+  /// Markers of gates and those of add_marker(), in the order of addition.
   const std::vector<Marker>& markers() const { return markers_; }
 
-  /// The id of the item of this name, -1 where there is none.
+  /// The id of the item with this name, or -1.
   int find(const std::string& name) const {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       if (items_[i].name == name) return static_cast<int>(i);
@@ -163,19 +163,19 @@ class Scene {
     return -1;
   }
 
-  /// Ids are exact in a float.
+  /// Ids up to this are exact in a float.
   static constexpr std::size_t max_items = 1u << 24;
 
  private:
   using Names = std::unordered_set<std::string>;
 
-  static void refuse_taken(const Names& names, const std::string& name, const char* what) {
+  static void check_unique(const Names& names, const std::string& name, const char* kind) {
     if (names.count(name) != 0) {
-      PROPWASH_THROW(std::invalid_argument(std::string(what) + " '" + name +
-                                           "' is there twice: expected names of their own"));
+      PROPWASH_THROW(std::invalid_argument(std::string(kind) + " name = '" + name +
+                                           "': expected a unique name, got it twice"));
     }
   }
-  void keep(Marker marker) {
+  void store(Marker marker) {
     marker_names_.insert(marker.name);
     markers_.push_back(std::move(marker));
   }

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// A scene made ready for rays: flat arrays and a tree of boxes. It does not change, and many
-/// threads may read it.
+/// A scene prepared for ray casting: flat arrays and a bounding volume hierarchy. It is immutable
+/// and thread-safe.
 
 #include <algorithm>
 #include <array>
@@ -19,22 +19,23 @@
 
 namespace propwash {
 
+/// A bounding volume hierarchy over the shapes of a scene.
 template <class T>
 class SceneIndex {
  public:
   SceneIndex() = default;
-  /// Meshes of more than `most_triangles` are left out: what is to look at them knows them.
+  /// Leaves out meshes of more than `max_triangles`, for the use of EmbreeMeshes.
   explicit SceneIndex(const Scene& scene,
-                      std::size_t most_triangles = std::numeric_limits<std::size_t>::max()) {
+                      std::size_t max_triangles = std::numeric_limits<std::size_t>::max()) {
     for (std::size_t i = 0; i < scene.items().size(); ++i) {
       const auto* mesh = std::get_if<Mesh>(&scene.items()[i].shape);
-      if (mesh != nullptr && mesh->triangles.size() > most_triangles) continue;
+      if (mesh != nullptr && mesh->triangles.size() > max_triangles) continue;
       add(scene.items()[i], static_cast<std::int32_t>(i));
     }
-    plant();
+    build_tree();
   }
 
-  /// Valid as long as the index lives and does not move.
+  /// Valid until the index is destroyed or moved.
   SceneView<T> view() const {
     SceneView<T> v;
     v.planes = planes_.data();
@@ -51,28 +52,28 @@ class SceneIndex {
   using Vec = Vec3<double>;
 
   void add(const SceneItem& item, std::int32_t id) {
-    const Mat3<double> turn = to_matrix(item.pose.attitude_WS);
-    std::visit([&](const auto& shape) { add(shape, item.pose, turn, id); }, item.shape);
+    const Mat3<double> r_WS = to_matrix(item.pose.attitude_WS);
+    std::visit([&](const auto& shape) { add(shape, item.pose, r_WS, id); }, item.shape);
   }
-  void add(const Plane&, const Pose& pose, const Mat3<double>& turn, std::int32_t id) {
-    const Vec up_W{turn(0, 2), turn(1, 2), turn(2, 2)};
+  void add(const Plane&, const Pose& pose, const Mat3<double>& r_WS, std::int32_t id) {
+    const Vec up_W{r_WS(0, 2), r_WS(1, 2), r_WS(2, 2)};
     planes_.push_back({cast<T>(pose.position_W), cast<T>(up_W), id});
   }
-  void add(const Box& box, const Pose& pose, const Mat3<double>& turn, std::int32_t id) {
-    add(SolidKind::box, box.size * 0.5, pose, turn, id);
+  void add(const Box& box, const Pose& pose, const Mat3<double>& r_WS, std::int32_t id) {
+    add(SolidKind::box, box.size * 0.5, pose, r_WS, id);
   }
   void add(const Sphere& sphere, const Pose& pose, const Mat3<double>&, std::int32_t id) {
     const double r = sphere.radius;
     add(SolidKind::sphere, {r, r, r}, pose, Mat3<double>::identity(), id);
   }
-  void add(const Cylinder& cylinder, const Pose& pose, const Mat3<double>& turn, std::int32_t id) {
-    add(SolidKind::cylinder, {cylinder.radius, cylinder.radius, 0.5 * cylinder.height}, pose, turn,
+  void add(const Cylinder& cylinder, const Pose& pose, const Mat3<double>& r_WS, std::int32_t id) {
+    add(SolidKind::cylinder, {cylinder.radius, cylinder.radius, 0.5 * cylinder.height}, pose, r_WS,
         id);
   }
-  void add(const Gate& gate, const Pose& pose, const Mat3<double>& turn, std::int32_t id) {
+  void add(const Gate& gate, const Pose& pose, const Mat3<double>& r_WS, std::int32_t id) {
     const Vec half{0.5 * gate.depth, 0.5 * gate.width + gate.border,
                    0.5 * gate.height + gate.border};
-    add(SolidKind::gate, half, pose, turn, id);
+    add(SolidKind::gate, half, pose, r_WS, id);
     solids_.back().opening_y = static_cast<T>(0.5 * gate.width);
     solids_.back().opening_z = static_cast<T>(0.5 * gate.height);
   }
@@ -86,7 +87,7 @@ class SceneIndex {
       };
       const Vec across = cross(at(1) - at(0), at(2) - at(0));
       const double twice_area = norm(across);
-      if (!(twice_area > 0.0)) continue;  // no ray can meet a line
+      if (!(twice_area > 0.0)) continue;  // degenerate: no ray can hit it
       triangles_.push_back({{cast<T>(at(0)), cast<T>(at(1)), cast<T>(at(2))},
                             cast<T>(across * (1.0 / twice_area)),
                             id});
@@ -96,16 +97,14 @@ class SceneIndex {
       references_.push_back(-static_cast<std::int32_t>(triangles_.size()));
     }
   }
-  void add(SolidKind kind, const Vec& half, const Pose& pose, const Mat3<double>& turn,
+  void add(SolidKind kind, const Vec& half, const Pose& pose, const Mat3<double>& r_WS,
            std::int32_t id) {
     Solid<T> solid{};
     Vec reach;
     for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < 3; ++j) {
-        solid.rotation_SW[3 * i + j] = static_cast<T>(turn(j, i));
-        reach[i] += std::abs(turn(i, j)) * half[j];
-      }
+      for (int j = 0; j < 3; ++j) reach[i] += std::abs(r_WS(i, j)) * half[j];
     }
+    solid.rotation_SW = cast<T>(transpose(r_WS));
     solid.position_W = cast<T>(pose.position_W);
     solid.half = cast<T>(half);
     solid.kind = kind;
@@ -118,8 +117,8 @@ class SceneIndex {
     bounds_.push_back(bounds);
   }
 
-  /// Makes the tree; its boxes hold what rounding to T adds.
-  void plant() {
+  /// Builds the tree; its boxes have a margin for rounding to T.
+  void build_tree() {
     const auto tree = detail::make_box_tree(bounds_);
     std::vector<std::int32_t> ordered;
     ordered.reserve(references_.size());
@@ -131,10 +130,10 @@ class SceneIndex {
         largest =
             std::max({largest, std::abs(node.bounds.lower[i]), std::abs(node.bounds.upper[i])});
       }
-      const double room =
+      const double margin =
           1e-5 + largest * 16.0 * static_cast<double>(std::numeric_limits<T>::epsilon());
-      const Vec margin{room, room, room};
-      nodes_.push_back({cast<T>(node.bounds.lower - margin), cast<T>(node.bounds.upper + margin),
+      const Vec margins{margin, margin, margin};
+      nodes_.push_back({cast<T>(node.bounds.lower - margins), cast<T>(node.bounds.upper + margins),
                         node.count, node.next, node.axis});
     }
     bounds_ = {};

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// What a scene is made of: shapes with a pose, a name, a category and a colour.
+/// The items of a scene: shapes with a pose, a name, a category and a colour.
 ///
-/// The frame S of a shape has its origin in the shape's centre. Bodies are hollow to rays: a ray
-/// that starts inside meets the surface on its way out.
+/// The frame S of a shape has its origin in the shape's centre. A ray that starts inside a body
+/// hits its surface from inside.
 
 #include <array>
 #include <cstdint>
@@ -16,19 +16,21 @@
 
 namespace propwash {
 
-/// Where a shape is: v_W = attitude_WS o v_S o attitude_WS* + position_W.
+/// The pose of a shape: v_W = attitude_WS o v_S o attitude_WS* + position_W.
 struct Pose {
   Vec3<double> position_W;                              ///< m
   Quat<double> attitude_WS = Quat<double>::identity();  ///< unit
 };
 
-/// The plane z = 0 of its frame, without end; solid where z < 0.
+/// The infinite plane z = 0 of its frame; solid where z < 0.
 struct Plane {};
 
+/// A box along the axes of its pose.
 struct Box {
   Vec3<double> size{1.0, 1.0, 1.0};  ///< m, full edges along x, y, z
 };
 
+/// A sphere about its pose.
 struct Sphere {
   double radius = 0.5;  ///< m
 };
@@ -39,45 +41,46 @@ struct Cylinder {
   double height = 1.0;  ///< m, from cap to cap
 };
 
-/// A frame of four bars about a rectangular opening, which is passed along +x.
+/// Four bars around a rectangular opening, which vehicles pass along +x.
 struct Gate {
   double width = 1.5;   ///< m, of the opening, along y
   double height = 1.5;  ///< m, of the opening, along z
-  double border = 0.2;  ///< m, breadth of the bars
+  double border = 0.2;  ///< m, width of the bars
   double depth = 0.1;   ///< m, of the bars, along x
-  /// The corner at which each marker sits: 0 upper left, 1 upper right, 2 lower right, 3 lower
-  /// left, as seen by who passes the gate.
+  /// The corner of each marker: 0 upper left, 1 upper right, 2 lower right, 3 lower left, seen from
+  /// an approaching vehicle.
   std::array<int, 4> marker_corners{0, 1, 2, 3};
 };
 
-/// Triangles, seen from both sides. Nothing is inside a mesh: it is a surface.
+/// Triangles, visible from both sides. A mesh is a surface without an inside.
 struct Mesh {
   std::vector<Vec3<double>> vertices;                  ///< m
   std::vector<std::array<std::int32_t, 3>> triangles;  ///< indices of vertices
 };
 
-using Shape = std::variant<Plane, Box, Sphere, Cylinder, Gate, Mesh>;
+using Shape = std::variant<Plane, Box, Sphere, Cylinder, Gate, Mesh>;  ///< any shape
 
+/// A shape at a pose.
 struct SceneItem {
   std::string name;                    ///< unique in its scene
-  std::string category;                ///< what it is, for segmentation: "gate", "tree", …
+  std::string category;                ///< for segmentation: "gate", "tree", …
   Vec3<double> colour{0.6, 0.6, 0.6};  ///< sRGB, 0 to 1
-  Pose pose;
-  Shape shape;
+  Pose pose;                           ///< in the world frame
+  Shape shape;                         ///< in the axes of the pose
 };
 
 /// An infrared beacon.
 struct Marker {
-  std::string name;         ///< unique; that of a gate is "<gate>_<1 to 4>"
+  std::string name;         ///< unique; for the markers of a gate "<gate>_<1 to 4>"
   Vec3<double> position_W;  ///< m
 };
 
-/// A point of the shape's frame in the world.
+/// Transforms a point from the shape's frame to the world.
 inline Vec3<double> to_world(const Pose& pose, const Vec3<double>& point_S) {
   return rotate(pose.attitude_WS, point_S) + pose.position_W;
 }
 
-/// The markers of a gate: on the corners of its opening, in the face from which it is entered.
+/// The markers of a gate: at the corners of its opening, on its front face.
 inline std::array<Marker, 4> gate_markers(const std::string& name, const Pose& pose,
                                           const Gate& gate) {
   constexpr double left[4] = {1.0, -1.0, -1.0, 1.0};

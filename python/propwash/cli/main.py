@@ -18,7 +18,7 @@ _COMMANDS = ("race", "train", "fly", "tune", "identify", "replay", "render")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns the exit status: 0, 2 for invalid input, 130 after Ctrl-C."""
-    parser = _parser()
+    parser = make_parser()
     options = parser.parse_args(arguments)
     if options.path is not None:
         # relative to the extension: an editable install keeps this file elsewhere
@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="python -m propwash",
         description="Vehicle dynamics, sensors, rate control and render client.",

@@ -23,55 +23,52 @@ class FleetFields:
     @property
     def state(self) -> FleetState:
         """The physical state after the last step, copied."""
-        core = self._core
-        return FleetState(
-            core.position, core.velocity, core.attitude, core.body_rates, core.rotor_speeds
-        )
+        return FleetState(*map(self._core.read, FleetState.__dataclass_fields__))
 
     @property
     def position(self) -> Numbers:
         """(n, 3) m, world frame."""
-        return self._core.position
+        return self._core.read("position")
 
     @property
     def velocity(self) -> Numbers:
         """(n, 3) m/s, world frame."""
-        return self._core.velocity
+        return self._core.read("velocity")
 
     @property
     def attitude(self) -> Numbers:
         """(n, 4) unit quaternions, scalar first: they turn body components into the world."""
-        return self._core.attitude
+        return self._core.read("attitude")
 
     @property
     def body_rates(self) -> Numbers:
         """(n, 3) rad/s, body frame."""
-        return self._core.body_rates
+        return self._core.read("body_rates")
 
     @property
     def rotor_speeds(self) -> Numbers:
         """(n, N) rad/s."""
-        return self._core.rotor_speeds
+        return self._core.read("rotor_speeds")
 
     @property
     def rotor_command(self) -> Numbers:
         """(n, N) rad/s, what the motors were driven to in the last step."""
-        return self._core.rotor_command
+        return self._core.read("rotor_command")
 
     @property
     def rotor_effectiveness(self) -> Numbers:
         """(n, N) factors on the rotors' thrust and aerodynamic torque."""
-        return self._core.rotor_effectiveness
+        return self._core.read("rotor_effectiveness")
 
     @property
     def external_force(self) -> Numbers:
         """(n, 3) N, world frame."""
-        return self._core.external_force
+        return self._core.read("external_force")
 
     @property
     def external_torque(self) -> Numbers:
         """(n, 3) N m, body frame."""
-        return self._core.external_torque
+        return self._core.read("external_torque")
 
     @property
     def imu(self) -> FleetImuReading:
@@ -81,27 +78,27 @@ class FleetFields:
     @property
     def accelerometer_bias(self) -> Numbers:
         """(n, 3) m/s^2, sensor axes."""
-        return self._core.accelerometer_bias
+        return self._core.read("accelerometer_bias")
 
     @property
     def gyroscope_bias(self) -> Numbers:
         """(n, 3) rad/s, sensor axes."""
-        return self._core.gyroscope_bias
+        return self._core.read("gyroscope_bias")
 
     @property
     def wind(self) -> Numbers:
         """(n, 3) m/s, mean wind, world frame."""
-        return self._core.wind
+        return self._core.read("wind")
 
     @property
     def contact(self) -> Flags:
         """(n,) whether the floor was touched during the last step() or entry of a rollout."""
-        return self._core.contact
+        return self._core.read("contact")
 
     @property
     def diverged(self) -> Flags:
         """(n,) whether a number of the state is not finite; reset() mends it."""
-        return self._core.diverged
+        return self._core.read("diverged")
 
     @property
     def time(self) -> NDArray[np.float64]:

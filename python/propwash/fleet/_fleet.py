@@ -114,22 +114,7 @@ class Fleet(FleetFields, SensorCarrier):
 
     def _make_core(self) -> _core.FleetFloat32 | _core.FleetFloat64:
         kind = _core.FleetFloat32 if self._dtype == np.float32 else _core.FleetFloat64
-        o = self._options
-        air = o["turbulence"]
-        return kind(
-            self._parameters,
-            self._size,
-            integrator=o["integrator"],
-            dt=o["dt"],
-            seed=o["seed"],
-            first_id=o["first_id"],
-            noise=o["noise"],
-            floor=-np.inf if o["floor"] is None else o["floor"],
-            turbulence=(0.0, 0.0, 0.0, 0.0) if air is None else tuple(vars(air).values()),
-            max_action_delay=o["max_action_delay"],
-            nominal_controller=o["nominal_controller"],
-            pool=self._pool,
-        )
+        return kind(self._parameters, self._size, self._options, self._pool)
 
     def step(self, command: Command | CommandSource, *, substeps: int = 1) -> None:
         """Advances all vehicles by `substeps` steps of the fleet's dt under a held command.

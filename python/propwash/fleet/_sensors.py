@@ -292,7 +292,7 @@ class SensorPlan:
 
 def _motion(core: Core) -> Motion:
     """What the sensors may know."""
-    return Motion(core.position, core.attitude, core.velocity, core.body_rates)
+    return Motion(*map(core.read, ("position", "attitude", "velocity", "body_rates")))
 
 
 def _mapped(change: Callable[..., NDArray[Any]], *records: Record) -> Record:

@@ -17,6 +17,7 @@ Numbers = NDArray[Any]
 """float32 or float64, as the fleet is."""
 Flags = NDArray[np.bool_]
 FleetIntegrator = Literal["euler", "rk4"]
+"""Integrators that a fleet has."""
 
 Core: TypeAlias = _core.FleetFloat32 | _core.FleetFloat64
 """A bound fleet."""

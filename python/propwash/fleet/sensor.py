@@ -90,6 +90,7 @@ class Sensor(ABC, Generic[Reading]):
     kind: ClassVar[str]
     """Name, from which attached sensors get theirs."""
     nominal_dt: ClassVar[float] = 1.0
+    """s, time step assumed where no fleet or time specifies one."""
 
     def __init__(self, seed: int) -> None:
         self._seed = given.whole_number("seed", seed, 0, 2**64 - 1)

@@ -98,18 +98,17 @@ class RotorThrustActions:
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         vehicle = fleet.vehicle
         self.size = len(vehicle.rotors)
-        self._factor = np.array([r.thrust_coefficient for r in vehicle.rotors], dtype=np.float32)
         self._speed_min = np.array(vehicle.motor_values("speed_min"), dtype=np.float32)
         self._speed_max = np.array(vehicle.motor_values("speed_max"), dtype=np.float32)
-        self.min = self._factor * self._speed_min**2
-        self.max = self._factor * self._speed_max**2
-        self.hover = self._factor * fleet.rotor_speeds[0].astype(np.float32) ** 2
+        # thrust is proportional to the squared speed
+        self._min, self._max = self._speed_min**2, self._speed_max**2
+        self._hover = fleet.rotor_speeds[0].astype(np.float32) ** 2
 
     def command(self, action: Numbers) -> RotorSpeeds:
         """Returns the command of actions (n, N) in [-1, 1]."""
-        up = np.maximum(action, np.float32(0.0)) * (self.max - self.hover)
-        down = np.minimum(action, np.float32(0.0)) * (self.hover - self.min)
-        squared = ((up + down) + self.hover) / self._factor
+        up = np.maximum(action, np.float32(0.0)) * (self._max - self._hover)
+        down = np.minimum(action, np.float32(0.0)) * (self._hover - self._min)
+        squared = (up + down) + self._hover
         speeds = np.sqrt(np.maximum(squared, np.float32(0.0)))
         return RotorSpeeds(np.clip(speeds, self._speed_min, self._speed_max))
 

@@ -21,6 +21,7 @@ class Reward(ParameterSet, frozen=True, kw_only=True):
 
     table = "weights"
     lengths: ClassVar[tuple[str, ...]] = ()
+    """Weights that are lengths [m]."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -303,6 +303,7 @@ class Land(Judged):
     starts_ahead: ClassVar[bool] = True
     constants: ClassVar[tuple[str, ...]] = ("scene", "weights", "_scenery")
     radius, speed, tilt = 0.3, 0.7, 0.35
+    """m, m/s, rad: limits of a successful landing."""
 
     def __init__(
         self,

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from propwash.gym._vector import FleetVectorEnv
 
+__all__ = ["Evaluation", "evaluate"]
+
 Numbers = NDArray[np.float32]
 Act = Callable[[Numbers], Numbers]
 """A policy: actions (n, A) for observations (n, k)."""

@@ -26,6 +26,8 @@ from propwash._checks import shown
 from propwash._files import is_file, read_bytes, written_whole
 from propwash.gym import _options
 
+__all__ = ["Description", "Policy", "describe", "save"]
+
 if TYPE_CHECKING:
     from propwash.gym.ppo import Agent
 
@@ -51,6 +53,7 @@ class Description:
     training: dict[str, Any] = field(default_factory=dict)
     """Record of the training."""
     version: int = 1
+    """Of the file format."""
 
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
         """Makes environments of the task with these options, updated by `changes`."""

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+__all__ = ["TorchVectorEnv"]
+
 try:
     import torch
 except ImportError as error:

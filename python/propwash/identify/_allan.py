@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash.identify._extras import require_scipy
+from propwash._checks import require_scipy
 from propwash.logs import Flight
 
 Array = NDArray[np.float64]
@@ -48,7 +48,10 @@ class AllanCurve:
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its confidence interval; `low` is 0 where the log does not tell it from 0."""
+    """A number with its confidence interval.
+
+    value: the estimate. low, high: the interval; `low` is 0 where 0 cannot be excluded.
+    """
 
     value: float
     low: float
@@ -63,7 +66,9 @@ class AxisNoise:
     """The noise of one axis of one sensor; u is the sensor's unit."""
 
     sensor: str
+    """"accelerometer" or "gyroscope"."""
     axis: str
+    """"x", "y" or "z"."""
     curve: AllanCurve
     noise_density: Interval
     """u/sqrt(Hz)."""
@@ -90,7 +95,9 @@ class ImuNoise:
     flight: Flight
     """The rows that were used."""
     axes: tuple[AxisNoise, ...]
+    """Three of the accelerometer, three of the gyroscope."""
     confidence: float
+    """Of the intervals, 0 to 1."""
 
     def parameters(self) -> dict[str, float]:
         """Fields of `ImuParameters`: root mean squares over the axes.
@@ -175,7 +182,7 @@ def _freedom(points: int, m: int, slope: float) -> float:
 
 
 def _interval(variance: Array, freedom: Array, confidence: float) -> tuple[Array, Array]:
-    require_scipy()
+    require_scipy("identification")
     from scipy.stats import chi2
 
     tail = 0.5 * (1.0 - confidence)

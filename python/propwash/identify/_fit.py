@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash._checks import ParameterError
+from propwash._checks import ParameterError, require_scipy
 from propwash._files import written_whole
-from propwash.identify._extras import require_scipy
 from propwash.identify._parameters import catalogue
 from propwash.identify._pieces import Noise
 from propwash.identify._problem import Battery, LogModel, Problem, free_names, prepare
@@ -32,7 +31,11 @@ _FAR_ABOVE = 5.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """One parameter that was identified."""
+    """One parameter that was identified.
+
+    name, unit: of the parameter, as in a vehicle file. guess: where the search started.
+    value: the estimate.
+    """
 
     name: str
     unit: str
@@ -53,6 +56,7 @@ class Whiteness:
     kind: str
     """"forces" or "rates"."""
     residuals: int
+    """Number of residuals."""
     rms: float
     """1 where the assumed noise is that of the log."""
     autocorrelation: float
@@ -82,7 +86,11 @@ class LogEstimate:
 
 @dataclass(frozen=True)
 class Identified:
-    """What `identify.fit_vehicle` found."""
+    """What `identify.fit_vehicle` found.
+
+    estimates: one for each parameter that was free. whiteness: one for each kind of window.
+    logs: what was estimated for each log alone. cost: that the search minimised.
+    """
 
     vehicle: VehicleParameters
     estimates: tuple[Estimate, ...]
@@ -90,6 +98,7 @@ class Identified:
     logs: tuple[LogEstimate, ...]
     cost: float
     evaluations: int
+    """Of the residuals, until the search ended."""
     converged: bool = True
     """Whether the search ended by itself."""
 
@@ -180,7 +189,7 @@ def fit_vehicle(
     ParameterError for an invalid guess and for unknown names, ImportError where scipy is
     missing.
     """
-    require_scipy()
+    require_scipy("identification")
     flights = [logs] if isinstance(logs, Flight) else list(logs)
     _check(flights, share)
     start = vehicles.load(guess)

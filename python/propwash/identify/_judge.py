@@ -27,7 +27,10 @@ FREE_HORIZONS = (0.05, 0.1)
 
 @dataclass(frozen=True)
 class Score:
-    """Errors of one quantity at one horizon, on flights or parts of them that were not fitted."""
+    """Errors of one quantity at one horizon, on flights or parts of them that were not fitted.
+
+    quantity, unit: what was predicted.
+    """
 
     quantity: str
     unit: str

@@ -40,12 +40,14 @@ class Battery:
     """
 
     offset: float = 0.0
+    """Of the nominal voltage."""
     slope: float = 0.0
     """1/(10 s)."""
     sag: float = 0.0
     """Of the nominal voltage, for one rotor at full duty cycle."""
 
     SPREADS = (0.05, 0.02, 0.03)
+    """Standard deviations of the prior of offset, slope and sag."""
 
     def voltage(
         self, flight: Flight, period: float, start: float, vehicle: VehicleParameters

@@ -1,8 +1,7 @@
 """Open-loop windows of a flight, and their derivatives, flown side by side by the compiled core.
 
-Command delay and battery voltage are put into the commands: these are late by the delay of the
-vehicle and scaled by the voltage of its battery, as `model/delay.hpp` and `model/battery.hpp` do
-it. Derivatives are those of dual numbers, `fleet/open_loop.hpp`.
+Command delay and battery voltage are applied to the commands by `vehicle/tick.hpp`, as in a step of
+the vehicle. Derivatives are those of dual numbers, `fleet/open_loop.hpp`.
 """
 
 from __future__ import annotations
@@ -84,30 +83,16 @@ def commands(flight: Flight, period: float, flyer: Flyer) -> tuple[Array, Array]
 
     Where a delay of whole periods makes a corner, the derivative is that towards longer delays.
     """
-    motor, nominal = flyer.vehicle.motor, flyer.vehicle.battery.nominal_voltage
     held = 0.5 * (flight.duty[:-1] + flight.duty[1:])
-    late = motor.command_delay / period
-    whole = int(np.floor(late))
-    share = late - whole
-    rows = np.arange(len(held)) - whole
-    last = len(held) - 1
-    now, before = held[np.clip(rows, 0, last)], held[np.clip(rows - 1, 0, last)]
-    acting = (1.0 - share) * now + share * before
-    least, most = (np.array(flyer.vehicle.motor_values(f"speed_{end}")) for end in ("min", "max"))
-    scale = np.tile(most, (len(held), 1))
-    if flyer.voltage is not None and nominal > 0.0:
-        scale *= flyer.voltage[:-1, np.newaxis] / nominal
-    speeds = acting * scale
-    slopes = np.zeros((flyer.unknowns, *speeds.shape))
-    if "motor.command_delay" in flyer.slopes:
-        for k in np.flatnonzero(flyer.slopes["motor.command_delay"]):
-            by_delay = (before - now) / period * scale
-            slopes[k] += flyer.slopes["motor.command_delay"][k] * by_delay
-    if flyer.voltage_slopes is not None:
-        for k in np.flatnonzero(flyer.voltage_slopes.any(axis=1)):
-            slopes[k] += acting * most * flyer.voltage_slopes[k, :-1, np.newaxis] / nominal
-    slopes[:, (speeds < least) | (speeds > most)] = 0.0
-    return np.clip(speeds, least, most), slopes
+    log = {"duty": held, "voltage": None, "voltage_slopes": None}
+    if flyer.voltage is not None and flyer.vehicle.battery.nominal_voltage > 0.0:
+        log["voltage"] = flyer.voltage[:-1]
+        if flyer.voltage_slopes is not None:
+            log["voltage_slopes"] = flyer.voltage_slopes[:, :-1]
+    driven: tuple[Array, Array] = _core.drive_open_loop(
+        flyer.vehicle, dict(flyer.slopes), flyer.unknowns, log, period
+    )
+    return driven
 
 
 def fly(

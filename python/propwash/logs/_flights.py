@@ -34,6 +34,7 @@ class Flight:
     """A recorded flight, K rows, in SI units and propwash's frames."""
 
     path: Path
+    """File of the log."""
     time: Array
     """(K,) s since the first row of the log, increasing."""
     duty: Array

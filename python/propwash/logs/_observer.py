@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash._rotation import rotation
 from propwash.logs._flights import Flight
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -45,9 +46,7 @@ def with_observed_motion(
         return grid
     velocity_B, up_B = _observe(grid, vehicle, bias)
     attitude = _level_heading(up_B) if grid.attitude is None else grid.attitude
-    w, axis = attitude[:, :1], attitude[:, 1:]
-    cross = 2.0 * np.cross(axis, velocity_B)
-    velocity = velocity_B + w * cross + np.cross(axis, cross)
+    velocity = np.einsum("kij,kj->ki", rotation(attitude), velocity_B)
     return replace(grid, velocity=velocity, attitude=attitude)
 
 

@@ -5,7 +5,8 @@ their order, ten points for each, less the seconds to the last one; nothing afte
 past the time limit. The course is the scene `alphapilot`, its gates moved within the published
 bounds by a seed.
 
-`fly` flies it with a pilot that knows the state and the gates; `judge` takes any flight.
+`fly` plans a path through the gates and flies it with the tracking controller of the library;
+`judge` takes any flight.
 
 >>> from propwash import race
 >>> result = race.fly(seed=3)

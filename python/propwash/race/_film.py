@@ -107,7 +107,7 @@ def gimbal(flight: race.Flight, when: Array) -> Array:
     at full speed leans so far forward that a camera fixed to it would see the ground.
     """
     _, attitude = poses(flight, when)
-    turned = np.stack([_rotation.rotation(q) for q in attitude])
+    turned = _rotation.rotation(attitude)
     velocity = np.stack([np.interp(when, flight.time, c) for c in flight.velocity.T], axis=1)
     speed = np.linalg.norm(velocity, axis=1)
     level = np.swapaxes(_rotation.tilts(turned[:, :, 2]), 1, 2) @ turned

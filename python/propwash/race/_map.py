@@ -186,6 +186,6 @@ class _Map:
 
 def gate_ends(gate: Gate) -> Array:
     """(2, 2) m, from above: where the opening ends to the left and to the right."""
-    left = _rotation.rotation(np.asarray(gate.attitude))[:2, 1] * 0.5 * gate.width
+    left = _rotation.rotation(gate.attitude)[:2, 1] * 0.5 * gate.width
     centre = np.asarray(gate.position)[:2]
     return np.stack([centre + left, centre - left])

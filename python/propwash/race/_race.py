@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from operator import index
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Literal
 
@@ -12,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _rotation
-from propwash._core import RateThrust
+from propwash._checks import finite, whole_number
 from propwash.fleet import Fleet
-from propwash.race import _guidance
+from propwash.race import _plan
+from propwash.trajectories import Path
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.multicopter import DEFAULT_DT
 from propwash.vehicle.parameters import VehicleParameters
@@ -32,6 +32,7 @@ COLLISION_RADIUS = 0.15
 _SUBSTEPS = 8
 PERIOD = _SUBSTEPS * DEFAULT_DT
 """s, between commands, and between the rows of a flight: 120 a second."""
+_RECORDED = ("position", "attitude", "velocity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +54,7 @@ class Passage:
     """A gate that was passed in its turn."""
 
     gate: str
+    """Name of the scene's item."""
     time: float
     """s."""
     offset: tuple[float, float]
@@ -66,6 +68,7 @@ class Collision:
     """What ended a flight."""
 
     item: str
+    """Name of the scene's item."""
     time: float
     """s."""
 
@@ -76,14 +79,18 @@ class Result:
 
     scene: Scene
     course: tuple[str, ...]
+    """Names of the gates in order."""
     flight: Flight
     passages: tuple[Passage, ...]
     """The gates passed in order before a collision and the time limit."""
     collision: Collision | None
     """The first before the last gate."""
     score: float
+    """Points."""
     vehicle: str = ""
+    """Name of the vehicle."""
     seed: int | None = None
+    """Of the noise and of the positions of the gates; None where unknown."""
 
     @property
     def finished(self) -> bool:
@@ -126,7 +133,7 @@ def passages(gate: Gate, time: Array, position: Array) -> list[Passage]:
     The path is straight between its rows. It goes through where a piece of it crosses the plane of
     the gate, from behind to before it, inside of the opening; the plane itself lies before it.
     """
-    turn = _rotation.rotation(np.asarray(gate.attitude))
+    turn = _rotation.rotation(gate.attitude)
     inside = (position - np.asarray(gate.position)) @ turn
     ahead = inside[:, 0]
     found = []
@@ -180,7 +187,7 @@ def judge(
     """What a flight is worth.
 
     radius: m, of the sphere about the vehicle that may touch nothing on its way. The way is
-    straight between the rows of the flight. Raises ValueError for rows that are none.
+    straight between the rows of the flight. Raises ValueError or TypeError for invalid rows.
     """
     flight = _checked(flight)
     gates = course_gates(scene, course)
@@ -226,55 +233,57 @@ def fly(
 
     seed: of the gates' places and of the noise. scene: None for the course of AlphaPilot.
     course: names of gates in their order; None for all. start: (3,) m, world frame, and yaw: rad;
-    None for those of the scene. progress: called with the share flown.
+    None for those of the scene. progress: called with the fraction done.
 
-    The pilot is told the true state of the vehicle and the true places of the gates.
+    The path is planned through the true places of the gates; the geometric tracking controller of
+    the vehicle flies it on the true state. Needs scipy.
     """
     parameters = vehicles.load(vehicle)
-    seed = _whole("seed", seed)
+    seed = whole_number("seed", seed, 0, 2**64 - 1)
     scene = Scene.load("alphapilot", seed=seed) if scene is None else scene
     gates = course_gates(scene, course)
     begin, heading = _start(scene, start, yaw)
-    reference = _guidance.plan(route(begin, gates), parameters, PERIOD, heading)
-    pilot = _guidance.Pilot(reference, parameters)
-    fleet = Fleet(parameters, 1, dtype, seed=seed, threads=1)
-    fleet.reset(position=begin, attitude=_level(heading))
-    rows = min(len(reference), round(time_limit / PERIOD)) + 1
-    flown = _flown(fleet, pilot, rows, progress)
-    result = judge(scene, flown, course, time_limit=time_limit)
+    path = _plan.plan(route(begin, gates), parameters, heading)
+    if progress is not None:
+        progress(0.5)
+    flight = _flown(parameters, path, begin, heading, dtype, seed, time_limit)
+    result = judge(scene, flight, course, time_limit=time_limit)
+    if progress is not None:
+        progress(1.0)
     return Result(**{**vars(result), "vehicle": parameters.name, "seed": seed})
 
 
 def _flown(
-    fleet: Fleet, pilot: _guidance.Pilot, rows: int, progress: Callable[[float], None] | None
+    vehicle: VehicleParameters,
+    path: Path,
+    begin: Array,
+    heading: float,
+    dtype: Literal["float32", "float64"],
+    seed: int,
+    time_limit: float,
 ) -> Flight:
-    position, velocity, attitude = (np.empty((rows, width)) for width in (3, 3, 4))
-    kind = fleet.dtype
-    for row in range(rows):
-        position[row], velocity[row] = fleet.position[0], fleet.velocity[0]
-        attitude[row] = fleet.attitude[0]
-        if row == rows - 1:
-            break
-        turning = fleet.body_rates[0].astype(np.float64)
-        rates, thrust = pilot.command(row, position[row], velocity[row], attitude[row], turning)
-        command = RateThrust(rates[None].astype(kind), np.full(1, thrust, dtype=kind))
-        fleet.step(command, substeps=_SUBSTEPS)
-        if progress is not None and row % 12 == 0:
-            progress(row / rows)
-    if progress is not None:
-        progress(1.0)
-    time = np.arange(rows, dtype=np.float64) * PERIOD
-    return Flight(time, position, attitude, velocity)
+    fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1)
+    fleet.outer_loops = replace(fleet.outer_loops, tracking_tilt_limit=_plan.TILT)
+    fleet.reset(position=begin, attitude=_level(heading))
+    start = {name: getattr(fleet, name).astype(np.float64) for name in _RECORDED}
+    rows = min(round(path.duration / PERIOD), round(time_limit / PERIOD))
+    time = np.arange(rows + 1, dtype=np.float64) * PERIOD
+    # a row is held for a period: it is the reference of the middle
+    reference = path.sample(time[:-1] + 0.5 * PERIOD)
+    flown = fleet.rollout(reference, substeps=_SUBSTEPS, record=_RECORDED)
+    return Flight(
+        time, *(np.concatenate([start[name], getattr(flown, name)[:, 0]]) for name in _RECORDED)
+    )
 
 
 def route(start: ArrayLike, gates: Sequence[Gate]) -> Array:
     """(n, 3) m: points from the start squarely through each gate, and past the last.
 
-    Who stands before a gate that is passed from behind goes round it.
+    A start in front of a gate that is passed from behind is led round it.
     """
     points = [np.asarray(start, dtype=np.float64)]
     for number, gate in enumerate(gates):
-        turn = _rotation.rotation(np.asarray(gate.attitude))
+        turn = _rotation.rotation(gate.attitude)
         centre, along, left = np.asarray(gate.position), turn[:, 0], turn[:, 1]
         before = _clearance(centre, gates[number - 1 : number])
         after = _clearance(centre, gates[number + 1 : number + 2])
@@ -313,40 +322,25 @@ def _start(scene: Scene, start: ArrayLike | None, yaw: float | None) -> tuple[Ar
     return point, float(yaw)
 
 
-def _whole(name: str, value: int) -> int:
-    try:
-        number = -1 if isinstance(value, bool) else index(value)
-    except TypeError:
-        number = -1
-    if not 0 <= number < 2**64:
-        raise ValueError(f"{name}: expected a whole number in [0, 2**64), got {value!r:.100}")
-    return number
-
-
 def _checked(flight: Flight) -> Flight:
-    rows = len(np.atleast_1d(flight.time))
-    shapes = {"time": (rows,), "position": (rows, 3), "attitude": (rows, 4), "velocity": (rows, 3)}
-    arrays = {name: np.asarray(getattr(flight, name), dtype=np.float64) for name in shapes}
-    for name, shape in shapes.items():
-        if arrays[name].shape != shape:
-            raise ValueError(
-                f"flight.{name}: expected numbers of shape {shape}, got shape {arrays[name].shape}"
-            )
-        bad = np.argwhere(~np.isfinite(arrays[name]))
-        if len(bad):
-            value = arrays[name][tuple(bad[0])]
-            row = bad[0][0]
-            raise ValueError(f"flight.{name}: expected finite numbers, got {value} in row {row}")
-    if rows < 2:
-        raise ValueError(f"flight.time: expected at least 2 times, got {rows}")
-    late = np.flatnonzero(np.diff(arrays["time"]) <= 0.0)
+    time = finite("flight.time", flight.time, "(T,)", 1)
+    arrays = {
+        name: finite(f"flight.{name}", getattr(flight, name), f"({len(time)}, {width})", 2, width)
+        for name, width in (("position", 3), ("attitude", 4), ("velocity", 3))
+    }
+    for name, array in arrays.items():
+        if len(array) != len(time):
+            raise ValueError(f"flight.{name}: expected {len(time)} rows, got {len(array)}")
+    if len(time) < 2:
+        raise ValueError(f"flight.time: expected at least 2 times, got {len(time)}")
+    late = np.flatnonzero(np.diff(time) <= 0.0)
     if len(late):
-        before, after = arrays["time"][late[0] : late[0] + 2]
+        before, after = time[late[0] : late[0] + 2]
         raise ValueError(
             f"flight.time: expected increasing times, got {after:g} s after {before:g} s in row "
             f"{late[0] + 1}"
         )
-    return Flight(**arrays)
+    return Flight(time, **arrays)
 
 
 def table(results: Sequence[Result]) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
+from propwash._rotation import rotation
 from propwash.render import bodies as prefabs
 from propwash.render._pose import IDENTITY, Pose
 from propwash.render.cameras import Kind
@@ -227,8 +228,8 @@ class Reference:
             if prefabs.is_gate(body.prefab) and "_" not in body.name:
                 own, places = prefabs.body(body.prefab, body.size).markers
                 names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in own]
-                rotation = _matrix(body.pose[1])
-                positions.append(np.asarray(places) @ rotation.T + np.array(body.pose[0]))
+                turned = np.asarray(places) @ rotation(body.pose[1]).T
+                positions.append(turned + np.array(body.pose[0]))
         return names, np.concatenate(positions)
 
     def _landmarks(self, request: Request, focal: float) -> list[tuple[str, float, float, float]]:
@@ -238,7 +239,7 @@ class Reference:
         names, positions = self._markers(request.bodies)
         if not names:
             return []
-        forward, left, up = ((positions - np.array(camera)) @ _matrix(turn)).T
+        forward, left, up = ((positions - np.array(camera)) @ rotation(turn)).T
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             u = request.width / 2.0 - focal * left / forward
             v = request.height / 2.0 - focal * up / forward
@@ -253,7 +254,7 @@ class Reference:
     def _range(self, views: Sequence[View]) -> float:
         if not views:
             return RANGE_NOTHING
-        down = -_matrix(views[0].pose[1])[:, 2]
+        down = -rotation(views[0].pose[1])[:, 2]
         distance = self._painter.range(_mean(views), down, RANGE_LIMIT)
         return distance if distance <= RANGE_LIMIT else RANGE_NOTHING
 
@@ -297,18 +298,6 @@ def _focal(request: Request) -> float:
 
 def _mean(views: Sequence[View]) -> Floats:
     return np.asarray(np.mean([view.pose[0] for view in views], axis=0))
-
-
-def _matrix(attitude: tuple[float, float, float, float]) -> Floats:
-    """R of a unit quaternion: from the body's axes to the world's."""
-    w, x, y, z = attitude
-    return np.array(
-        [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
-            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
-        ]
-    )
 
 
 def _lamp_of(scene: Scene) -> tuple[tuple[float, float, float], float] | None:

@@ -11,7 +11,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Latency:
-    """Seconds, over the last answers (1000 at most); NaN where there was none."""
+    """Seconds, over the last answers (1000 at most); NaN where there was none.
+
+    mean, median, worst: over these answers. p95, p99: percentiles.
+    """
 
     count: int
     """Answers measured, of all the session."""

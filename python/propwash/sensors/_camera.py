@@ -13,6 +13,7 @@ from propwash import _checks as given
 from propwash import _core
 from propwash import _sensor_checks as sensed
 from propwash._checks import checked_parameters
+from propwash._rotation import rotation
 
 Array = NDArray[np.float64]
 
@@ -118,9 +119,7 @@ class Camera:
     def _aside(self, left: float) -> Camera:
         axis = self.core.poses(*self._resting())[1]
         # the camera's own y-axis in the body frame
-        w, x, y, z = np.moveaxis(axis, -1, 0)
-        y_axis = np.stack([2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)], -1)
-        moved = np.atleast_2d(self.position) + left * y_axis
+        moved = np.atleast_2d(self.position) + left * rotation(axis)[..., 1]
         is_one = self.position.ndim == 1 and self.attitude.ndim == 1
         return self.mounted(position=moved[0] if is_one else moved)
 

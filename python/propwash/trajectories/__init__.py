@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from propwash.trajectories._flatness import Flatness, flatness
-from propwash.trajectories._minimum_snap import Limits, Polynomial, minimum_snap
+from propwash.trajectories._minimum_snap import Limits, Polynomial, demands, minimum_snap
 from propwash.trajectories._reference import Controller, Path, Reference, stack
 from propwash.trajectories._shapes import Circle, Lemniscate, Line
 
@@ -24,6 +24,7 @@ __all__ = [
     "Path",
     "Polynomial",
     "Reference",
+    "demands",
     "flatness",
     "minimum_snap",
     "stack",

@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks as given
-from propwash._checks import ParameterError, checked_parameters
+from propwash._checks import ParameterError, checked_parameters, require_scipy
 from propwash.control import Allocation
-from propwash.trajectories._flatness import flatness, specific_forces
-from propwash.trajectories._reference import (
-    ORDERS,
-    Path,
-    Reference,
-    Yaw,
-    finite,
-    heading,
-    yaw_of,
-)
-from propwash.trajectories._splines import BEND, SNAP, Problem, Spline
+from propwash.trajectories._flatness import flatness
+from propwash.trajectories._reference import ORDERS, Path, Reference, Yaw, heading, yaw_of
+from propwash.trajectories._splines import BEND, SNAP, Problem, derivatives
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
 
 Array = NDArray[np.float64]
 
@@ -104,49 +99,52 @@ class Demand:
     """s."""
 
 
-def demand(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> Demand:
-    """Which limit a reference of one vehicle comes nearest to, and by how much."""
+def demands(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> dict[str, Array]:
+    """What a reference of one vehicle asks for, as fractions (T,) of each limit, by their names.
+
+    Above 1 a limit is exceeded; infinite where there is no attitude. Raises ParameterError as
+    flatness() does.
+    """
     asked = flatness(reference, vehicle)
-    most = limits.thrust * np.array(vehicle.max_rotor_thrust)
-    hover, spare = _spare_thrusts(vehicle, limits)
-    falls = (hover - asked.rotor_thrusts) / spare
-    weight = vehicle.weight
-    speed = np.linalg.norm(reference.velocity, axis=-1)
+    squares = asked.rotor_speeds * np.abs(asked.rotor_speeds)
+    slowest, fastest = (
+        np.array(speeds) * np.abs(speeds)
+        for speeds in map(vehicle.motor_values, ("speed_min", "speed_max"))
+    )
+    hover = Allocation(vehicle).inverse[:, 3] * vehicle.weight
+    spare = (hover - slowest) * (1.0 - limits.rotor_thrust_min)
     lean = np.linalg.norm(asked.attitude[..., 1:3], axis=-1)
     # the outer loops limit both (O16) and (O19), which differ by rotor drag along body z; the
     # cosine of the tilt is 1 - 2 lean^2
     vertical = np.minimum(
         asked.thrust * (1.0 - 2.0 * lean**2),
-        vehicle.body.mass * specific_forces(reference, vehicle)[0][..., 2],
+        vehicle.body.mass * asked.specific_force[..., 2],
     )
+    weight = vehicle.weight
     with np.errstate(divide="ignore", invalid="ignore"):  # a vehicle without weight
         fall = (weight - vertical) / (weight * (1.0 - limits.vertical_thrust_min))
-    shares = {
-        "thrust of a rotor": (asked.rotor_thrusts / most).max(axis=-1),
-        "fall of a rotor's thrust below hover": falls.max(axis=-1),
+    fractions = {
+        "thrust of a rotor": (squares / (limits.thrust * fastest)).max(axis=-1),
+        "fall of a rotor's thrust below hover": (
+            (hover - squares) / np.maximum(spare, 1e-9 * fastest)
+        ).max(axis=-1),
         "fall of the vertical thrust below the weight": fall,
         "body rates": np.abs(asked.body_rates / limits.rates).max(axis=-1),
-        "speed": speed / limits.speed,
+        "speed": np.linalg.norm(reference.velocity, axis=-1) / limits.speed,
         "tilt": 2.0 * np.arcsin(np.minimum(lean, 1.0)) / limits.tilt,
     }
-    found = Demand(0.0, "", 0.0)
-    for what, share in shares.items():
-        share = np.where(np.isfinite(share), share, np.inf)
-        row = int(np.argmax(share))
-        if share[row] > found.share:
-            found = Demand(float(share[row]), what, float(reference.time[row]))
-    return found
+    return {
+        what: np.where(np.isfinite(fraction), fraction, np.inf)
+        for what, fraction in fractions.items()
+    }
 
 
-def _spare_thrusts(vehicle: VehicleParameters, limits: Limits) -> tuple[Array, Array]:
-    """(N,) N, of each rotor: its thrust in hover, and how far it may fall below that."""
-    coefficients = np.array([rotor.thrust_coefficient for rotor in vehicle.rotors])
-    slowest = np.array(vehicle.motor_values("speed_min"))
-    weight = vehicle.weight
-    hover = coefficients * Allocation(vehicle).inverse[:, 3] * weight
-    spare = hover - coefficients * slowest * np.abs(slowest)
-    least = 1e-9 * np.array(vehicle.max_rotor_thrust)
-    return hover, np.maximum(spare * (1.0 - limits.rotor_thrust_min), least)
+def demand(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> Demand:
+    """Which limit a reference of one vehicle comes nearest to, and by how much."""
+    found = demands(reference, vehicle, limits)
+    what = max(found, key=lambda name: float(found[name].max()))
+    row = int(np.argmax(found[what]))
+    return Demand(float(found[what][row]), what, float(reference.time[row]))
 
 
 class Polynomial(Path):
@@ -155,24 +153,25 @@ class Polynomial(Path):
     Before the start and after the end the path rests there; a closed one goes round and round.
     """
 
-    def __init__(self, spline: Spline, cost: float, yaw: Spline | float, closed: bool) -> None:
+    def __init__(self, spline: PPoly, cost: float, yaw: PPoly | float, closed: bool) -> None:
         self._spline, self._yaw, self._closed = spline, yaw, closed
         self._cost = cost
 
     @property
     def duration(self) -> float:
         """s, from the first waypoint to the last, or around once."""
-        return float(self._spline.knots[-1])
+        return float(self._spline.x[-1])
 
     @property
     def knots(self) -> Array:
         """s, when it is at each waypoint; of a closed path the first again at the end."""
-        return self._spline.knots.copy()
+        return np.array(self._spline.x)
 
     @property
     def coefficients(self) -> Array:
         """(K, 10, 3) m of each piece, the constant first, by the share of the piece flown."""
-        return self._spline.coefficients.copy()
+        powers = np.diff(self._spline.x)[:, None] ** np.arange(2 * SNAP.ends)
+        return np.asarray(np.swapaxes(self._spline.c[::-1], 0, 1) * powers[..., None])
 
     @property
     def snap_cost(self) -> float:
@@ -188,14 +187,14 @@ class Polynomial(Path):
         """Position to snap, (5, *S, 3), and yaw to its second derivative, (3, *S)."""
         lap = np.floor(time / self.duration) if self._closed else np.zeros_like(time)
         inside = np.clip(time - lap * self.duration, 0.0, self.duration)
-        place = self._spline(inside, ORDERS)
+        place = derivatives(self._spline, inside, ORDERS)
         yaw = np.zeros((3, *time.shape))
-        if isinstance(self._yaw, Spline):
-            yaw = self._yaw(inside, 3)[..., 0]
-            first, last = self._yaw(np.array([0.0, self.duration]), 1)[0, :, 0]
-            yaw[0] += lap * (last - first)
-        else:
+        if isinstance(self._yaw, float):
             yaw[0] = self._yaw
+        else:
+            yaw = derivatives(self._yaw, inside, 3)[..., 0]
+            first, last = self._yaw([0.0, self.duration])[:, 0]
+            yaw[0] += lap * (last - first)
         if not self._closed:
             rests = (time < 0.0) | (time > self.duration)
             place[1:, rests], yaw[1:, rests] = 0.0, 0.0
@@ -216,7 +215,7 @@ def minimum_snap(
     """The path through waypoints (m, 3) [m] with the least integral of squared snap.
 
     times: (K,) s, of the pieces between them. Without, what each piece gets of the whole is what
-        costs least, which takes scipy. duration: s, of the whole. Without both it is the shortest
+        costs least. duration: s, of the whole. Without both it is the shortest
         that stays within the limits (None: Limits()) of the vehicle; with either, limits that are
         given are checked.
     closed: the path leads on from the last waypoint to the first, smoothly. Otherwise it starts and
@@ -227,8 +226,9 @@ def minimum_snap(
         squared yaw acceleration; or "along" for the heading of the path, smoothed alike.
 
     Raises ValueError or TypeError for waypoints that coincide, numbers that are not finite and
-    limits that cannot be met, and says which.
+    limits that cannot be met, and says which; ImportError where scipy is missing.
     """
+    require_scipy("minimum_snap")
     points = _checked_waypoints(waypoints, closed)
     parameters = vehicles.load(vehicle)
     if limits is not None and not isinstance(limits, Limits):
@@ -267,7 +267,7 @@ def _lengths(
     if times is not None and duration is not None:
         raise ValueError("expected either times or duration [s], got both")
     if times is not None:
-        lengths = finite("times", times, f"({problem.pieces},)", 1, problem.pieces)
+        lengths = given.finite("times", times, f"({problem.pieces},)", 1, problem.pieces)
         if not (lengths > 0.0).all():
             raise ValueError(f"times: expected numbers > 0 [s], got {lengths.tolist()!r:.100}")
         return lengths
@@ -277,7 +277,7 @@ def _lengths(
 
 
 def _checked_waypoints(waypoints: ArrayLike, closed: bool) -> Array:
-    points = finite("waypoints", waypoints, "(m, 3)", 2, 3)
+    points = given.finite("waypoints", waypoints, "(m, 3)", 2, 3)
     least = 3 if closed else 2
     if len(points) < least:
         what = "for a closed path" if closed else "for a path"
@@ -304,7 +304,7 @@ def _known(
         known[[0, -1], 1:] = 0.0
     for key, value in velocities.items():
         number = given.whole_number("velocities: waypoint", key, -len(points), len(points) - 1)
-        known[number, 1] = finite(f"velocities[{number}]", value, "(3,)", 1, 3)
+        known[number, 1] = given.finite(f"velocities[{number}]", value, "(3,)", 1, 3)
         if np.linalg.norm(known[number, 1]) > fastest:
             raise ValueError(
                 f"velocities[{number}]: expected at most limits.speed = {fastest:g} m/s, got "
@@ -316,14 +316,14 @@ def _known(
 def _checked_yaw(yaw: ArrayLike | str, count: int) -> Yaw | Array:
     if isinstance(yaw, str) or np.ndim(yaw) == 0:
         return yaw_of(yaw)
-    return finite("yaw", yaw, f"({count},)", 1, count)
+    return given.finite("yaw", yaw, f"({count},)", 1, count)
 
 
 def _path(problem: Problem, lengths: Array, yaw: Yaw | Array) -> Polynomial:
     ends, cost, _ = problem.solve(lengths)
     spline = problem.spline(lengths, ends)
     points = problem.given[:, 0]
-    missed = np.abs(spline(spline.knots[: len(points)], 1)[0] - points).max()
+    missed = np.abs(spline(spline.x[: len(points)]) - points).max()
     if not missed < 1e-6 * np.ptp(points, axis=0).max():
         raise ValueError(
             f"times: expected pieces of more alike lengths, got {lengths.min():g} to "
@@ -337,16 +337,14 @@ def _path(problem: Problem, lengths: Array, yaw: Yaw | Array) -> Polynomial:
     if problem.closed:  # the nearest way back to the first heading
         leap = float(yaw[0] - yaw[-1])
         values = np.append(yaw, yaw[-1] + (leap + np.pi) % (2.0 * np.pi) - np.pi)
-    return Polynomial(spline, cost, _turned(spline.knots, values, problem.closed), problem.closed)
+    return Polynomial(spline, cost, _turned(spline.x, values, problem.closed), problem.closed)
 
 
-def _along(spline: Spline, closed: bool) -> Spline:
+def _along(spline: PPoly, closed: bool) -> PPoly:
     """The heading at places of each piece, and what joins them."""
     shares = np.arange(_HEADINGS) / _HEADINGS
-    lengths = np.diff(spline.knots)
-    time = np.append((spline.knots[:-1, None] + lengths[:, None] * shares).reshape(-1), 0.0)
-    time[-1] = spline.knots[-1]
-    tangents = spline(time, 4)[1:]
+    time = np.append((spline.x[:-1, None] + np.diff(spline.x)[:, None] * shares), spline.x[-1])
+    tangents = derivatives(spline, time, 4)[1:]
     level = np.linalg.norm(tangents[0, :, :2], axis=1)
     known = np.flatnonzero(level > 0.02 * level.max())
     if len(known) == 0 or level.max() < 1e-9:
@@ -355,7 +353,7 @@ def _along(spline: Spline, closed: bool) -> Spline:
     return _turned(time, np.interp(time, time[known], angle), closed)
 
 
-def _turned(knots: Array, values: Array, closed: bool) -> Spline:
+def _turned(knots: Array, values: Array, closed: bool) -> PPoly:
     """Yaw through values (K + 1,), of a closed path with what it has turned at the end."""
     steady = (values[-1] - values[0]) / knots[-1] if closed else 0.0
     # a steady turn costs nothing: less it, yaw of a closed path comes back to where it was
@@ -365,22 +363,17 @@ def _turned(knots: Array, values: Array, closed: bool) -> Spline:
     if not closed:
         known[[0, -1], 1:] = 0.0
     spline = Problem(BEND, known, closed).spline(np.diff(knots))
-    coefficients = spline.coefficients.copy()
-    coefficients[:, 0, 0] += steady * knots[:-1]
-    coefficients[:, 1, 0] += steady * np.diff(knots)
-    return Spline(knots, coefficients)
+    spline.c[-1, :, 0] += steady * knots[:-1]
+    spline.c[-2, :, 0] += steady
+    return spline
 
 
 def _allocated(problem: Problem, lengths: Array) -> Array:
     """The lengths with the same sum that cost least, by descent along the exact gradient."""
     if len(lengths) < 2:
         return lengths
-    try:
-        from scipy.optimize import minimize
-    except ImportError as error:
-        raise ImportError(
-            'sharing the time out needs scipy: pip install "propwash[tune]"; or give times='
-        ) from error
+    from scipy.optimize import minimize
+
     total = float(np.sum(lengths))
 
     def shared(logs: Array) -> Array:

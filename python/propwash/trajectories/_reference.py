@@ -16,6 +16,7 @@ from propwash import _core
 
 Array = NDArray[np.float64]
 Controller = Literal["geometric", "backstepping", "indi"]
+"""Tracking controllers."""
 Yaw = float | Literal["along"]
 """rad, kept; or the heading of the path."""
 
@@ -138,8 +139,8 @@ class Path(ABC):
             count = int(np.floor(self.duration / step * (1.0 + 1e-12))) + 1
             rows = np.arange(count, dtype=np.float64) * step
         else:
-            rows = finite("time", time, "(T,)", 1)
-        at = rows if offset is None else rows[:, None] + finite("offset", offset, "(n,)", 1)
+            rows = given.finite("time", time, "(T,)", 1)
+        at = rows if offset is None else rows[:, None] + given.finite("offset", offset, "(n,)", 1)
         place, yaw = self.evaluate(at)
         if place.shape != (ORDERS, *at.shape, 3) or yaw.shape != (3, *at.shape):
             raise ValueError(
@@ -147,17 +148,6 @@ class Path(ABC):
                 f"{(3, *at.shape)}, got {place.shape} and {yaw.shape}"
             )
         return Reference(rows, *place, *yaw)
-
-
-def finite(name: str, value: object, shape: str, axes: int, last: int | None = None) -> Array:
-    """Finite numbers of so many axes; `shape` is what the message calls them."""
-    array = given.numeric(name, value, f"numbers of shape {shape}").astype(np.float64)
-    if array.ndim != axes or (last is not None and array.shape[-1] != last):
-        raise ValueError(f"{name}: expected shape {shape}, got {given.described(value)}")
-    if not np.isfinite(array).all():
-        first = np.argwhere(~np.isfinite(array))[0].tolist()
-        raise ValueError(f"{name}: expected finite numbers, got {array[tuple(first)]} at {first}")
-    return array
 
 
 def yaw_of(value: object) -> Yaw:

@@ -10,14 +10,7 @@ from numpy.polynomial import Polynomial as Power
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks as given
-from propwash.trajectories._reference import (
-    ORDERS,
-    Path,
-    composed,
-    finite,
-    heading,
-    yaw_of,
-)
+from propwash.trajectories._reference import ORDERS, Path, composed, heading, yaw_of
 
 if TYPE_CHECKING:
     from propwash.trajectories._reference import Yaw
@@ -94,7 +87,7 @@ class _Loop(_Curve):
     ) -> None:
         """Where it lies, how often and which way it is flown, as Circle says."""
         self.centre = _point("centre", centre)
-        self._angle = float(finite("angle", angle, "()", 0))
+        self._angle = float(given.finite("angle", angle, "()", 0))
         self._total = _WHOLE * given.positive("laps", laps)
         self._ramp, self._yaw, self._sense = _ramp(ramp), yaw_of(yaw), -1.0 if clockwise else 1.0
 
@@ -211,11 +204,11 @@ class Line(_Curve):
 
 
 def _point(name: str, value: ArrayLike) -> Array:
-    return finite(name, value, "(3,)", 1, 3)
+    return given.finite(name, value, "(3,)", 1, 3)
 
 
 def _ramp(value: float) -> float:
-    ramp = float(finite("ramp", value, "()", 0))
+    ramp = float(given.finite("ramp", value, "()", 0))
     if ramp < 0.0:
         raise ValueError(f"ramp: expected a number >= 0 [s], got {ramp}")
     return ramp

@@ -3,7 +3,7 @@
 The unconstrained form of Richter, Bry and Roy, "Polynomial trajectory planning for aggressive
 quadrotor flight in dense indoor environments", ISRR 2013 (Springer 2016): the unknowns are the
 derivatives at the points, which neighbouring pieces share, and those that are not given follow from
-a linear least-squares problem in which each point meets its neighbours alone.
+a sparse linear least-squares problem.
 """
 
 from __future__ import annotations
@@ -11,9 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from math import factorial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
 
 Array = NDArray[np.float64]
 
@@ -30,32 +34,6 @@ SNAP = Kind(4, 5)
 """Degree 9, so that snap is continuous too."""
 BEND = Kind(2, 3)
 """Of yaw: its acceleration, degree 5, which is continuous."""
-
-
-@dataclass(frozen=True, eq=False)
-class Spline:
-    """Pieces between knots, polynomials of their share of the piece, 0 to 1."""
-
-    knots: Array
-    """(K + 1,) s."""
-    coefficients: Array
-    """(K, degree + 1, w), the constant first."""
-
-    def __call__(self, time: Array, orders: int) -> Array:
-        """The value and its derivatives at times within the knots, (orders, *S, w)."""
-        length = np.diff(self.knots)
-        piece = np.clip(np.searchsorted(self.knots, time, side="right") - 1, 0, len(length) - 1)
-        share = (time - self.knots[piece]) / length[piece]
-        count = self.coefficients.shape[1]
-        powers = share[..., None] ** np.arange(count)
-        found = np.empty((orders, *np.shape(time), self.coefficients.shape[2]))
-        held = self.coefficients[piece]
-        for order in range(orders):
-            falling = [factorial(j) / factorial(j - order) for j in range(order, count)]
-            terms = powers[..., : count - order] * np.array(falling)
-            scale = length[piece][..., None] ** order
-            found[order] = np.einsum("...j,...jw->...w", terms, held[..., order:, :]) / scale
-        return found
 
 
 @cache
@@ -77,6 +55,11 @@ def _unit(kind: Kind) -> tuple[Array, Array]:
     falling = np.array([factorial(j) / factorial(j - order) for j in range(order, count)])
     powers = share[:, None] ** np.arange(count - order) * falling
     return to_coefficients, np.sqrt(0.5 * weights)[:, None] * powers @ to_coefficients[order:]
+
+
+def derivatives(spline: PPoly, time: Array, orders: int) -> Array:
+    """The value of a spline and its derivatives at times within the knots, (orders, *S, w)."""
+    return np.stack([spline(time, order) for order in range(orders)])
 
 
 class Problem:
@@ -134,52 +117,40 @@ class Problem:
         gradient = (power * each + stretched) / lengths
         return ends, mean**power * float(np.sum(each)), mean**power * gradient
 
-    def spline(self, lengths: Array, ends: Array | None = None) -> Spline:
+    def spline(self, lengths: Array, ends: Array | None = None) -> PPoly:
         """The pieces that cost least. ends: what solve() found, where it is known."""
+        from scipy.interpolate import PPoly
+
         if ends is None:
             ends = self.solve(lengths)[0]
         knots = np.concatenate([[0.0], np.cumsum(lengths)])
-        coefficients = np.einsum("ij,kjw->kiw", _unit(self.kind)[0], ends)
-        coefficients[:, 0] += self.given[: self.pieces, 0]
-        return Spline(knots, coefficients)
+        coefficients = np.einsum("ij,kjw->ikw", _unit(self.kind)[0], ends)
+        coefficients[0] += self.given[: self.pieces, 0]
+        coefficients /= lengths[:, None] ** np.arange(2 * self.kind.ends)[:, None, None]
+        return PPoly(coefficients[::-1], knots)
 
     def _least_squares(self, parts: Array, right: Array) -> Array:
         """The free unknowns (f, w) that bring parts (K, g, 2 ends) @ x nearest to right (K, g, w).
 
-        By QR of columns of length one: pieces of unlike lengths make equations of unlike sizes,
-        which normal equations would square. Unknowns are eliminated with the last piece that has
-        them, so the work grows with the number of pieces.
+        By the augmented system, whose unknowns are the residuals too, in units of 1e-3: pieces of
+        unlike lengths make equations of unlike sizes, which normal equations would square.
         """
-        slots, width = self.slots, right.shape[2]
-        squared = np.zeros(len(self._free))
-        np.add.at(squared, slots, np.sum(parts**2, axis=1))
-        length = np.sqrt(squared)
-        last, at = np.empty((2, len(self._free)), dtype=np.intp)
-        for k in range(self.pieces):
-            last[slots[k]] = k
-        live, carried = np.empty(0, dtype=np.intp), np.empty((0, width))
-        done: list[tuple[NDArray[np.intp], NDArray[np.intp], Array]] = []
-        for k in range(self.pieces):
-            own = self._free[slots[k]]
-            columns = slots[k][own]
-            both = np.union1d(live, columns)
-            ends = last[both] == k
-            order = np.concatenate([both[ends], both[~ends]])
-            at[order] = np.arange(len(order))
-            block = np.zeros((len(carried) + parts.shape[1], len(order) + width))
-            old, fresh = block[: len(carried)], block[len(carried) :]
-            old[:, at[live]], old[:, len(order) :] = np.split(carried, [len(live)], axis=1)
-            fresh[:, at[columns]] = parts[k][:, own] / length[columns]
-            fresh[:, len(order) :] = right[k]
-            triangle = np.asarray(np.linalg.qr(block, mode="r"), dtype=np.float64)
-            count = int(np.sum(ends))
-            done.append((order[:count], order[count:], triangle[:count]))
-            live, carried = order[count:], triangle[count:, count:]
-        found = np.zeros((len(self._free), width))
-        for gone, kept, rows in reversed(done):
-            matrix, rest, known = np.split(rows, [len(gone), len(gone) + len(kept)], axis=1)
-            found[gone] = np.linalg.solve(matrix, known - rest @ found[kept])
-        return np.asarray(found[self._free] / length[self._free][:, None])
+        from scipy.sparse import block_array, coo_array, eye_array
+        from scipy.sparse.linalg import splu
+
+        columns = np.broadcast_to((np.cumsum(self._free) - 1)[self.slots][:, None], parts.shape)
+        rows = np.broadcast_to(
+            np.arange(right[..., 0].size).reshape(*right.shape[:2], 1), parts.shape
+        )
+        is_free = np.broadcast_to(self._free[self.slots][:, None], parts.shape)
+        matrix = coo_array((parts[is_free], (rows[is_free], columns[is_free]))).tocsc()
+        length = np.sqrt(matrix.power(2).sum(axis=0))
+        matrix = matrix / length
+        count, free = matrix.shape
+        weights = 1e-3 * eye_array(count)
+        system = block_array([[weights, matrix], [matrix.T, None]], format="csc")
+        known = np.concatenate([right.reshape(count, -1), np.zeros((free, right.shape[2]))])
+        return np.asarray(splu(system).solve(known)[count:] / length[:, None])
 
     def cost(self, lengths: Array, ends: Array) -> float:
         """The integral for given end derivatives (K, 2 ends, w), in units as solve() has them."""

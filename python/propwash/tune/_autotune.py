@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from propwash._checks import require_scipy
 from propwash.tune._loop import (
     AXES,
     Complex,
@@ -245,10 +246,9 @@ def _with_bandwidth(axis: _Axis, bandwidth: float, ratio: float, integral: float
     above = next((i for i, k in enumerate(trial) if excess(float(k)) > 0.0), 0)
     if above == 0:
         return None
-    try:
-        from scipy.optimize import brentq
-    except ImportError:
-        raise ImportError('autotune needs scipy: pip install "propwash[tune]"') from None
+    require_scipy("autotune")
+    from scipy.optimize import brentq
+
     return gains(float(brentq(excess, trial[above - 1], trial[above], xtol=1e-9)))
 
 
@@ -270,7 +270,7 @@ def _refusal(loop: RateLoop, number: int, goal: _Goal, reached: list[Margins]) -
         start += "; no gains that give that bandwidth are stable"
     else:
         start += "; no gains give that bandwidth"
-    if loop.vehicle.rotor_drag.blow_back != 0.0:
+    if loop.has_blow_back:
         without = loop.vehicle.replace(rotor_drag={"blow_back": 0.0})
         if _searched(RateLoop(without, loop.dt), number, goal)[0] is not None:
             return TuneError(

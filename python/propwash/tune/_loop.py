@@ -20,6 +20,7 @@ from propwash.vehicle.validation import located
 
 Complex = NDArray[np.complex128]
 AXES = ("x", "y", "z")
+"""Body axes, in the order of gains and rates."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,10 @@ class Margins:
 
 @dataclass(frozen=True)
 class Gains:
-    """Gains of one axis: K_P [1/s], K_I [1/s^2], K_D [-]; numbers, or arrays that broadcast."""
+    """Gains of one axis, numbers or arrays that broadcast.
+
+    proportional: 1/s, K_P. integral: 1/s^2, K_I. derivative: K_D, without unit.
+    """
 
     proportional: Any
     integral: Any
@@ -107,6 +111,11 @@ class RateLoop:
         """s, of the motors: the mean of their time constants up and down."""
         ways = (self.vehicle.motor_values(f"time_constant_{way}") for way in ("up", "down"))
         return float(np.mean([*ways]))
+
+    @property
+    def has_blow_back(self) -> bool:
+        """Whether the velocity across an axis turns the vehicle about it."""
+        return bool(self._plant.A[9, 4] != 0.0)
 
     @property
     def nyquist(self) -> float:
@@ -247,7 +256,7 @@ class RateLoop:
 
         They are the velocity across the axis, and the tilt about it that gives that velocity.
         """
-        return {0: [4, 6], 1: [3, 7]} if self.vehicle.rotor_drag.blow_back != 0.0 else {}
+        return {0: [4, 6], 1: [3, 7]} if self.has_blow_back else {}
 
     def _body(self, axis: int) -> tuple[Array, Array]:
         """Matrix and column of the step from the demand: of the rate, then of what it hears of."""

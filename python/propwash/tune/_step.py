@@ -42,6 +42,7 @@ class StepResponse:
     rotor_command: Array
     """(T, N) rad/s."""
     axis: int
+    """0, 1 or 2: x, y or z."""
     amplitude: float
     """Height of the step [rad/s]."""
     figures: StepFigures

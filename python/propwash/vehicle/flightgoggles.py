@@ -20,6 +20,8 @@ from propwash._checks import ParameterError, nearest, refusal, shown
 from propwash.vehicle import fields as values
 from propwash.vehicle import parameters as p
 
+__all__ = ["PUBLISHED_CONTROLLER", "import_flightgoggles"]
+
 RATE = 960.0
 """Hz, at which FlightGoggles samples its IMU noise."""
 

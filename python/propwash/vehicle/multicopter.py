@@ -22,6 +22,7 @@ from propwash.vehicle.parameters import VehicleParameters
 from propwash.vehicle.validation import located
 
 Integrator = Literal["euler", "rk4", "symplectic_euler"]
+"""Integrators of a single vehicle."""
 Array = NDArray[np.float64]
 
 DEFAULT_DT = 1.0 / 960.0

@@ -30,55 +30,55 @@ class OuterLoops:
     """
 
     interval: int
-    """Steps of the physics between two runs of a loop."""
+    """Physics steps between two updates of a loop."""
     tilt: float
-    """1/s, rates about x and y for 2 sin(angle / 2) of tilt."""
+    """1/s, gain from 2 sin(tilt error / 2) to rates about x and y."""
     heading: float
-    """1/s, the same about z."""
+    """1/s, gain from 2 sin(heading error / 2) to the rate about z."""
     tilt_rate_limit: float
-    """rad/s, of the rates about x and y together."""
+    """rad/s, limit on the norm of the rates about x and y."""
     heading_rate_limit: float
-    """rad/s, of the rate about z."""
+    """rad/s, limit on the rate about z."""
     rate_gain: Triple
-    """On the rate error, in addition to the rate controller's own 1."""
+    """Additional gain on the rate error."""
     velocity: Triple
-    """1/s, acceleration for velocity."""
+    """1/s, gain from velocity error to acceleration."""
     velocity_integral: Triple
-    """1/s^2, acceleration for the integral of velocity."""
+    """1/s^2, gain on the integral of the velocity error."""
     velocity_integral_bound: Triple
-    """m/s^2, the integral stays within."""
+    """m/s^2, limit of the integral term."""
     tilt_limit: float
-    """rad, what velocity and position ask for at most."""
+    """rad, largest tilt of velocity and position control."""
     position: Triple
-    """1/s, velocity for position."""
+    """1/s, gain from position error to velocity."""
     speed_limit: float
-    """m/s, what position asks for at most."""
+    """m/s, largest speed of position control."""
     thrust_min: float
-    """N, what the loops command at least."""
+    """N, smallest thrust command."""
     thrust_max: float
-    """N, what the loops command at most."""
+    """N, largest thrust command."""
     motor_time_constant: float
-    """s, of the rotors under the trajectory controllers; no longer than the motors' own."""
+    """s, of rotors with the lead of the trajectory controllers, at most that of the motors."""
     tracking_position: float
-    """1/s^2, gain on the position error, of the geometric and the incremental controller."""
+    """1/s^2, gain on the position error, geometric and incremental control."""
     tracking_velocity: float
     """1/s, gain on the velocity error."""
     tracking_reach: float
-    """m, a position error counts for no more."""
+    """m, limit on the norm of the position error."""
     tracking_attitude: Triple
     """1/s^2, gain on the attitude error."""
     tracking_rates: Triple
-    """1/s, gain on the error of the rates."""
+    """1/s, gain on the rate error."""
     tracking_tilt_limit: float
-    """rad, of the trajectory controllers."""
+    """rad, largest tilt of the trajectory controllers."""
     filter_stiffness: float
-    """1/s^2, of the low-pass on gyroscope, accelerometer and rotors, as p of eq. (19)."""
+    """1/s^2, low-pass filter on gyroscope, accelerometer and rotors, p of eq. (19)."""
     filter_damping: float
-    """1/s, as q of eq. (19)."""
+    """1/s, the same filter, q of eq. (19)."""
     prioritised: bool
-    """Whether saturated rotors give up yaw, then thrust, then tilt; False: each is clipped."""
+    """Whether saturation reduces yaw first, then thrust, then tilt; False: rotors are clipped."""
     backstepping: Triple
-    """1/s, alpha of position, of roll and pitch, of yaw."""
+    """1/s, alpha of position; of roll and pitch; of yaw."""
     backstepping_rate: Triple
     """1/s, alpha of their derivatives."""
 

@@ -86,7 +86,7 @@ class RotorParameters(ParameterSet, frozen=True, kw_only=True):
     torque_coefficient: Annotated[
         float, Field("N m/(rad/s)^2", "torque about the axis = k w |w|, against the spin")
     ] = 0.0
-    inertia: Annotated[float, Field("kg m^2", "of rotor and propeller about the axis")] = 0.0
+    inertia: Annotated[float, Field("kg m^2", "rotor and propeller, about the axis")] = 0.0
 
 
 class MotorParameters(ParameterSet, frozen=True, kw_only=True):
@@ -149,21 +149,25 @@ class ImuParameters(ParameterSet, frozen=True, kw_only=True):
 
     accelerometer_noise_density: Annotated[float, Field("m/s^2/sqrt(Hz)", "white noise")] = 0.0
     gyroscope_noise_density: Annotated[float, Field("rad/s/sqrt(Hz)", "white noise")] = 0.0
-    accelerometer_bias_walk: Annotated[float, Field("m/s^3/sqrt(Hz)", "walk of the bias")] = 0.0
-    gyroscope_bias_walk: Annotated[float, Field("rad/s^2/sqrt(Hz)", "walk of the bias")] = 0.0
+    accelerometer_bias_walk: Annotated[
+        float, Field("m/s^3/sqrt(Hz)", "random walk of the bias")
+    ] = 0.0
+    gyroscope_bias_walk: Annotated[float, Field("rad/s^2/sqrt(Hz)", "random walk of the bias")] = (
+        0.0
+    )
     accelerometer_bias_initial: Annotated[float, Field("m/s^2", "std. dev. at reset")] = 0.0
     gyroscope_bias_initial: Annotated[float, Field("rad/s", "std. dev. at reset")] = 0.0
     position: Annotated[Vector3, Field("m", "from the centre of mass, body frame")] = _ZERO
     attitude: Annotated[
-        Quaternion, Field("", "(w, x, y, z), turns sensor components into the body frame")
+        Quaternion, Field("", "(w, x, y, z), from the sensor frame to the body frame")
     ] = (1.0, 0.0, 0.0, 0.0)
     accelerometer_scale: Annotated[Vector3, Field("", "scale factors")] = _ONE
     gyroscope_scale: Annotated[Vector3, Field("", "scale factors")] = _ONE
-    accelerometer_resolution: Annotated[float, Field("m/s^2", "least step; 0: none")] = 0.0
-    gyroscope_resolution: Annotated[float, Field("rad/s", "least step; 0: none")] = 0.0
-    accelerometer_range: Annotated[float, Field("m/s^2", "reads at most +-range")] = math.inf
-    gyroscope_range: Annotated[float, Field("rad/s", "reads at most +-range")] = math.inf
-    rate: Annotated[float, Field("Hz", "measurements a second; 0: one a step")] = 0.0
+    accelerometer_resolution: Annotated[float, Field("m/s^2", "quantisation step; 0: none")] = 0.0
+    gyroscope_resolution: Annotated[float, Field("rad/s", "quantisation step; 0: none")] = 0.0
+    accelerometer_range: Annotated[float, Field("m/s^2", "saturates at +-range")] = math.inf
+    gyroscope_range: Annotated[float, Field("rad/s", "saturates at +-range")] = math.inf
+    rate: Annotated[float, Field("Hz", "sampling rate; 0: one sample per step")] = 0.0
 
 
 class LowPassParameters(ParameterSet, frozen=True, kw_only=True):
@@ -186,10 +190,10 @@ class RateControllerParameters(ParameterSet, frozen=True, kw_only=True):
 
     table = "rate_controller"
 
-    proportional: Annotated[_Gains, Field("1/s", "gain on the error of the rates")] = _ZERO
+    proportional: Annotated[_Gains, Field("1/s", "gain on the rate error")] = _ZERO
     integral: Annotated[_Gains, Field("1/s^2", "gain on the integral of the error")] = _ZERO
-    derivative: Annotated[_Gains, Field("", "gain on the filtered rates' derivative")] = _ZERO
-    integral_bound: Annotated[_Gains, Field("rad", "bound of the integral")] = _ZERO
+    derivative: Annotated[_Gains, Field("", "gain on the derivative of the filtered rates")] = _ZERO
+    integral_bound: Annotated[_Gains, Field("rad", "limit of the integral, +-bound")] = _ZERO
     filter: LowPassParameters = LowPassParameters.butterworth(30.0)
     discretisation: Annotated[
         Literal["exact", "backward_euler"], values.discretisation, Field("", "of the filter")
@@ -215,8 +219,10 @@ class VehicleParameters(ParameterSet, frozen=True, kw_only=True):
     """A multicopter. What is not given is zero, the IMU is ideal."""
 
     name: str = "vehicle"
+    """Name of the vehicle."""
     body: BodyParameters
     rotors: tuple[RotorParameters, ...]
+    """In the order of commands and speeds."""
     motor: MotorParameters
     drag: DragParameters = DragParameters()
     rotor_drag: RotorDragParameters = RotorDragParameters()
@@ -279,8 +285,9 @@ class CarParameters(ParameterSet, frozen=True, kw_only=True):
     """A Dubins car."""
 
     name: str = "car"
-    speed_min: Annotated[float, Field("m/s", "lowest speed that a command can ask for")] = 0.0
-    speed_max: Annotated[float, Field("m/s", "highest speed that a command can ask for")]
+    """Name of the vehicle."""
+    speed_min: Annotated[float, Field("m/s", "lowest speed that can be commanded")] = 0.0
+    speed_max: Annotated[float, Field("m/s", "highest speed that can be commanded")]
     yaw_rate_limit: Annotated[float, Field("rad/s", "commands are limited to +-limit")]
     process_noise: Annotated[
         Vector2, Field("m^2/s", "intensity of the white velocity along and across the heading")

@@ -170,7 +170,7 @@ def _send_scene(rr: Any, recording: Any, scene: Scene) -> None:
     places, halves, turned, colours, labels = [], [], [], [], []
     for gate in scene.gates:
         centres, half = gate_bars(gate)
-        turn = _rotation.rotation(np.asarray(gate.attitude))
+        turn = _rotation.rotation(gate.attitude)
         places.append(centres @ turn.T + np.asarray(gate.position))
         halves.append(half)
         turned += [gate.attitude] * len(half)

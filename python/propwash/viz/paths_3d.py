@@ -167,7 +167,7 @@ def _draw_paths(figure: Figure, axes: Any, flights: Sequence[Flown]) -> None:
 def _draw_gate(axes: Any, gate: Gate) -> Array:
     """Draws the bars, and how the gate is passed; returns the frame's corners, (4, 3) m."""
     solid = import_module("mpl_toolkits.mplot3d.art3d")
-    turn, place = _rotation.rotation(np.asarray(gate.attitude)), np.asarray(gate.position)
+    turn, place = _rotation.rotation(gate.attitude), np.asarray(gate.position)
     square = np.array([[0, -1, -1], [0, 1, -1], [0, 1, 1], [0, -1, 1]])
     centres, halves = gate_bars(gate)
     bars = [

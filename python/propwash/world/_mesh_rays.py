@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
+from propwash._rotation import rotation
 from propwash.world._items import Item, Marker, Mesh
 
 MOST_TRIANGLES = 500  # of a mesh that stays with the other shapes
@@ -120,7 +121,5 @@ class MeshRays:
 
 def _in_world(item: Mesh) -> NDArray[np.float64]:
     """The vertices (k, 3) in the world."""
-    w, x, y, z = np.array(item.attitude) / np.linalg.norm(item.attitude)
-    axis = np.array([x, y, z])
-    turn = 2.0 * np.cross(axis, item.vertices)
-    return np.asarray(item.vertices + w * turn + np.cross(axis, turn) + item.position)
+    attitude = np.array(item.attitude) / np.linalg.norm(item.attitude)
+    return np.asarray(item.vertices @ rotation(attitude).T + item.position)

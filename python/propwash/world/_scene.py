@@ -55,6 +55,7 @@ class Markers(NamedTuple):
     """Infrared beacons."""
 
     names: tuple[str, ...]
+    """(m,) names."""
     position: NDArray[np.float64]
     """(m, 3) m, world frame"""
 

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// What a fleet hands to its kernels: plain memory, so that both sides of the call may be compiled
-/// for different instruction sets.
+/// The arguments of the kernels: plain data, so that caller and kernel may be compiled for
+/// different instruction sets.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace propwash {
 
-/// How much of the model a kernel holds; the less, the fewer registers it needs.
+/// The features that a kernel supports; fewer features need fewer registers.
 enum class FleetWork {
   physics,        ///< rotor speeds, no noise, still air
   process_noise,  ///< rotor speeds, process noise, still air
-  everything      ///< all that FleetSwitches and FleetBatch can ask for
+  everything      ///< all features of FleetSwitches and FleetBatch
 };
 
-/// What a kernel is given: the memory of a fleet, the command, and how far to go.
+/// The memory of a fleet, its command and the steps to make.
 template <class T>
 struct FleetBatch {
-  const T* state = nullptr;  ///< blocks of FleetLayout
-  T* next_state = nullptr;   ///< the same blocks, to write; null where they are only read
+  const T* state = nullptr;              ///< blocks of FleetLayout
+  T* next_state = nullptr;               ///< the same blocks, to write; null: read only
   const std::byte* constants = nullptr;  ///< FleetConstants of packs, one or one per block
   std::size_t constants_stride = 0;      ///< bytes from block to block; 0: one for all
   const std::uint32_t* ids = nullptr;    ///< of the vehicles, padded to whole blocks

@@ -1,14 +1,14 @@
 #pragma once
 /// @file
-/// The constants of a vehicle as the fleet's kernels read them: one number, or one per lane.
+/// The constants of a vehicle as the fleet's kernels read them.
 
 #include "propwash/model/dryden.hpp"
 #include "propwash/vehicle/tick.hpp"
 
 namespace propwash {
 
-/// The constants of a step and of a fleet's turbulence. P is double where they are made, a pack
-/// where they are used.
+/// The constants of a step and of the turbulence. P is double when they are computed, a pack with a
+/// vehicle in each lane when they are used.
 template <class P, int N, class Shape>
 struct FleetConstants : TickConstants<P, N, Shape> {
   DrydenFilter<P> turbulence{};
@@ -81,7 +81,7 @@ PROPWASH_FN void visit(ImuParameters<P>& p, F&& f) {
 
 }  // namespace detail
 
-/// Gives every array of one number per rotor its size, where that is known at run time only.
+/// Sets the size of every array with one number per rotor, for a number known only at run time.
 template <class P, int N, class Shape>
 PROPWASH_FN void resize_rotors(MulticopterModel<P, N, Shape>& model, int rotors) {
   model.rotors.resize(rotors), model.motor.resize(rotors);
@@ -92,11 +92,11 @@ PROPWASH_FN void resize_rotors(FleetConstants<P, N, Shape>& c, int rotors) {
   resize_rotors(c.model, rotors);
   c.allocation.speed_min.resize(rotors), c.allocation.speed_max.resize(rotors);
   for (auto& column : c.allocation.squares_from_wrench) column.resize(rotors);
-  // the number of rotors of an allocation is that of its other matrix
+  // an allocation takes its number of rotors from this matrix
   for (auto& row : c.allocation.wrench_from_squares) row.resize(rotors);
 }
 
-/// Calls f with every number of a model, in an order that depends on N and Shape alone.
+/// Calls f with every number of a model, in an order that depends only on N and Shape.
 template <class P, int N, class Shape, class F>
 PROPWASH_FN void for_each_number(MulticopterModel<P, N, Shape>& model, F&& f) {
   using detail::visit;
@@ -112,8 +112,7 @@ PROPWASH_FN void for_each_number(MulticopterModel<P, N, Shape>& model, F&& f) {
   }
 }
 
-/// The same with every number that a kernel reads: how constants in double become one lane of
-/// constants in packs.
+/// The same with every number that a kernel reads, to copy constants in double to a lane of packs.
 template <class P, int N, class Shape, class F>
 PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
   using detail::visit;

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The random numbers of a block of vehicles, some steps at a time.
+/// The random numbers of a block of vehicles, for several steps at a time.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,21 +11,20 @@
 
 namespace propwash::detail {
 
-/// What a step draws for each lane.
+/// Random numbers of one step, for each lane.
 template <class Real>
 struct LaneDraws {
   NormalsOf<Real> process;  ///< force, torque
   NormalsOf<Real> walk;     ///< of the biases: accelerometer, gyroscope
-  NormalsOf<Real> imu;      ///< white noise of the reading before the step; the last three
+  NormalsOf<Real> imu;      ///< white noise of the reading before the step; [3] to [5] only
   NormalsOf<Real> gust;
 };
 
-/// Steps for which a kernel draws at once.
+/// Steps for which a kernel draws at a time.
 inline constexpr int draws_at_once = 5;
 
-/// The draws of `count` steps that the switches ask for. A function by itself, of which there is
-/// one for all kernels of an instruction set: inlined, it would double the size of each. Called for
-/// several steps, it empties the caller's registers less often.
+/// Draws the enabled random numbers of `count` steps. Not inlined, because it would double the size
+/// of each kernel; for several steps at a time, because a call spills the caller's registers.
 template <class Isa, class T, int Lanes>
 #if defined(__GNUC__)
 __attribute__((noinline))

@@ -17,17 +17,17 @@
 
 namespace propwash::detail {
 
-/// Refuses a count that is neither `expected` nor, where that is not 0, `for_all`.
+/// Throws std::invalid_argument unless count is `expected` or, if that is not 0, `for_all`.
 inline void check_count(std::size_t count, std::size_t expected, std::size_t for_all,
                         const char* name) {
   if (count == expected || (for_all != 0 && count == for_all)) return;
   PROPWASH_THROW(std::invalid_argument(
-      std::string(name) + ", their number = " + std::to_string(count) + ": expected " +
+      "size of " + std::string(name) + " = " + std::to_string(count) + ": expected " +
       std::to_string(expected) +
-      (for_all != 0 ? ", or " + std::to_string(for_all) + " for all vehicles alike" : "")));
+      (for_all != 0 ? ", or " + std::to_string(for_all) + " for all vehicles" : "")));
 }
 
-/// The numbers of a vehicle in rows for each, or in one row for all.
+/// A vehicle's row of an array with one row for each vehicle or one for all.
 template <class T>
 const T* row_of(Span<const T> rows, int width, std::size_t vehicle) {
   const auto columns = static_cast<std::size_t>(width);
@@ -39,8 +39,8 @@ Quat<T> attitude_of(const FleetState<T>& state, std::size_t vehicle) {
   return {q[0], q[1], q[2], q[3]};
 }
 
-/// Fields of a block, as rows of its vehicles. Width and Lanes, where not 0, are known to the
-/// compiler.
+/// Copies fields of a block to rows of its vehicles. Width and Lanes, if not 0, are compile-time
+/// constants for speed.
 template <std::size_t Width, std::size_t Lanes, class T>
 void copy_block_of(const T* block, std::size_t lanes, std::size_t present, std::size_t width,
                    T* rows) {
@@ -58,7 +58,7 @@ void copy_block(const T* block, std::size_t lanes, std::size_t present, std::siz
   copy_block_of<Width, 0>(block, lanes, present, width, rows);
 }
 
-/// Fields of blocks, as rows of vehicles.
+/// Copies fields of all blocks to rows of vehicles.
 template <std::size_t Width, class T>
 void copy_rows_of(const T* blocks, std::size_t stride, std::size_t lanes, std::size_t size,
                   std::size_t width, T* rows) {
@@ -77,7 +77,7 @@ void copy_rows(const T* blocks, std::size_t stride, std::size_t lanes, std::size
   copy_rows_of<0>(blocks, stride, lanes, size, width, rows);
 }
 
-/// Numbers of each vehicle, in blocks of registers: `rows` times `width` of them.
+/// A matrix of `rows` by `width` numbers for each vehicle, in blocks of registers.
 template <class T>
 struct FleetBlocks {
   std::size_t lanes = 1;
@@ -103,8 +103,7 @@ struct FleetBlocks {
   }
 };
 
-/// All numbers of a fleet's vehicles that steps change or that act on them until they are changed,
-/// but for those of the outer loops.
+/// The state and the inputs of a fleet's vehicles, except the state of the outer loops.
 template <class T>
 struct FleetMemory {
   struct Extent {
@@ -114,21 +113,21 @@ struct FleetMemory {
   std::size_t size;
   int rotors;
   FleetBlocks<T> state;                     ///< fields of FleetLayout
-  FleetBlocks<T> late_motors;               ///< ring of past commands; empty: no delay
-  FleetBlocks<T> late_actions;              ///< ring of past actions; empty: no delay
+  FleetBlocks<T> past_motor_commands;       ///< ring buffer of past motor commands; empty: no delay
+  FleetBlocks<T> past_actions;              ///< ring buffer of past actions; empty: no delay
   std::vector<std::uint32_t> action_delay;  ///< steps, of each vehicle
   std::vector<std::uint32_t> ids;           ///< of the vehicles, padded to whole blocks
   std::vector<std::uint64_t> reset_at;      ///< step of each vehicle's reset, padded
 
-  /// Slots of 0: no such delay.
+  /// Slots of the ring buffers; 0: no delay.
   FleetMemory(std::size_t vehicles, int rotor_count, std::size_t lanes, std::uint32_t first_id,
               int motor_slots, int action_slots)
       : size(vehicles), rotors(rotor_count) {
     const std::size_t padded = (size + lanes - 1) / lanes * lanes;
     state = {padded, lanes, 1, layout().size()};
-    if (motor_slots > 0) late_motors = {padded, lanes, motor_slots, rotors};
+    if (motor_slots > 0) past_motor_commands = {padded, lanes, motor_slots, rotors};
     if (action_slots > 0) {
-      late_actions = {padded, lanes, action_slots, std::max(4, rotors)};
+      past_actions = {padded, lanes, action_slots, std::max(4, rotors)};
       action_delay.resize(padded);
     }
     ids.resize(padded);
@@ -145,7 +144,7 @@ struct FleetMemory {
   std::size_t lanes() const { return state.lanes; }
   std::size_t padded() const { return ids.size(); }
   std::size_t blocks() const { return padded() / lanes(); }
-  /// Numbers from block to block.
+  /// Numbers per block.
   std::size_t stride() const { return state.stride() * lanes(); }
   T& at(int field, std::size_t vehicle) { return state.at(vehicle, 0, field); }
   const T& at(int field, std::size_t vehicle) const { return state.at(vehicle, 0, field); }
@@ -201,9 +200,9 @@ struct FleetMemory {
     at(FleetLayout::diverged, vehicle) = finite ? T(0) : T(1);
   }
 
-  /// At rest at the origin, with the rotors at `speeds`, at step `now`; wind and what else acts
-  /// stay.
-  void start_again(std::size_t vehicle, const T* speeds, std::uint64_t now) {
+  /// Puts a vehicle at rest at the origin at step `now`, with the rotors at `speeds`; wind and
+  /// other inputs stay.
+  void restart(std::size_t vehicle, const T* speeds, std::uint64_t now) {
     for (int field = 0; field < FleetLayout::wind; ++field) at(field, vehicle) = T(0);
     at(FleetLayout::attitude, vehicle) = T(1);
     at(FleetLayout::contact, vehicle) = T(0);
@@ -212,18 +211,19 @@ struct FleetMemory {
     reset_at[vehicle] = now;
   }
 
-  /// The motors were driven to their present speeds.
+  /// Sets present and past motor commands to the present rotor speeds.
   void settle_motors(std::size_t vehicle) {
     for (int r = 0; r < rotors; ++r) {
       const T speed = at(FleetLayout::rotor_speeds + r, vehicle);
       at(layout().rotor_command() + r, vehicle) = speed;
-      for (int slot = 0; slot < late_motors.rows; ++slot) late_motors.at(vehicle, slot, r) = speed;
+      for (int slot = 0; slot < past_motor_commands.rows; ++slot)
+        past_motor_commands.at(vehicle, slot, r) = speed;
     }
   }
-  /// Every past action was this one of `count` numbers.
+  /// Sets all past actions to one action of `count` numbers.
   void fill_actions(std::size_t vehicle, const T* action, int count) {
-    for (int slot = 0; slot < late_actions.rows; ++slot) {
-      for (int i = 0; i < count; ++i) late_actions.at(vehicle, slot, i) = action[i];
+    for (int slot = 0; slot < past_actions.rows; ++slot) {
+      for (int i = 0; i < count; ++i) past_actions.at(vehicle, slot, i) = action[i];
     }
   }
 
@@ -296,25 +296,26 @@ struct FleetMemory {
     }
   }
 
-  /// Every number of one vehicle, in an order that does not depend on the instruction set. Memory
-  /// is a FleetMemory<T>, const or not.
+  /// Visits every number of one vehicle, in an order that does not depend on the instruction set.
+  /// Memory is FleetMemory<T>, const or not.
   template <class Memory, class Visit>
   static void visit(Memory& memory, std::size_t i, Visit& visit) {
     const FleetLayout layout = memory.layout();
     visit(memory.ids[i]);
     visit(memory.reset_at[i]);
-    if (!memory.late_actions.empty()) visit(memory.action_delay[i]);
+    if (!memory.past_actions.empty()) visit(memory.action_delay[i]);
     for (int field = 0; field < layout.size(); ++field) visit(memory.at(field, i));
-    for (auto* ring : {&memory.late_motors, &memory.late_actions}) {
+    for (auto* ring : {&memory.past_motor_commands, &memory.past_actions}) {
       for (int slot = 0; slot < ring->rows; ++slot) {
         for (int k = 0; k < ring->width; ++k) visit(ring->at(i, slot, k));
       }
     }
   }
-  /// Bytes of what visit() visits.
+  /// Bytes that visit() visits.
   std::size_t visited_bytes() const {
-    const std::size_t numbers = state.stride() + late_motors.stride() + late_actions.stride();
-    const std::size_t delay = late_actions.empty() ? 0 : sizeof(std::uint32_t);
+    const std::size_t numbers =
+        state.stride() + past_motor_commands.stride() + past_actions.stride();
+    const std::size_t delay = past_actions.empty() ? 0 : sizeof(std::uint32_t);
     return sizeof(std::uint32_t) + sizeof(std::uint64_t) + delay + numbers * sizeof(T);
   }
 };

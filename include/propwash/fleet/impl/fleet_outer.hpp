@@ -14,7 +14,7 @@ void Fleet<T, N>::step(const FleetAttitudeThrust<T>& command, int substeps, Exec
   detail::check_count(command.thrust.size(), size(), 0, "thrust");
   if (!command.yaw_rate.empty())
     detail::check_count(command.yaw_rate.size(), size(), 0, "yaw_rate");
-  fly(detail::outer_rows(command), substeps, executor);
+  step_outer(detail::outer_rows(command), substeps, executor);
 }
 
 template <class T, int N>
@@ -23,14 +23,14 @@ void Fleet<T, N>::step(const FleetVelocityCommand<T>& command, int substeps, Exe
   if (!command.yaw.empty()) detail::check_count(command.yaw.size(), size(), 0, "yaw");
   if (!command.yaw_rate.empty())
     detail::check_count(command.yaw_rate.size(), size(), 0, "yaw_rate");
-  fly(detail::outer_rows(command), substeps, executor);
+  step_outer(detail::outer_rows(command), substeps, executor);
 }
 
 template <class T, int N>
 void Fleet<T, N>::step(const FleetPositionCommand<T>& command, int substeps, ExecutorRef executor) {
   detail::check_count(command.position.size(), size() * 3, 0, "position");
   if (!command.yaw.empty()) detail::check_count(command.yaw.size(), size(), 0, "yaw");
-  fly(detail::outer_rows(command), substeps, executor);
+  step_outer(detail::outer_rows(command), substeps, executor);
 }
 
 template <class T, int N>
@@ -51,7 +51,7 @@ void Fleet<T, N>::step(const FleetTrajectoryCommand<T>& command, int substeps,
     if (!rows.heading[i].empty())
       detail::check_count(rows.heading[i].size(), size(), 0, headings[i]);
   }
-  fly(rows, substeps, executor);
+  step_outer(rows, substeps, executor);
 }
 
 template <class T, int N>
@@ -66,16 +66,16 @@ void Fleet<T, N>::set_outer_loops(const OuterLoopParameters& parameters) {
   prepare_outer(parameters);
 }
 
-/// Memory and constants of the loops; memory stays where there is some.
+/// Computes the constants of the loops; allocates their state if there is none.
 template <class T, int N>
 void Fleet<T, N>::prepare_outer(const OuterLoopParameters& parameters) {
   validate_outer_loops(vehicle());
   using Run = detail::OuterRun<T>;
-  if (plan_.kernels.lanes > Run::most_lanes || plan_.kernels.lanes % Run::Real::lanes != 0) {
-    PROPWASH_THROW(std::invalid_argument(
-        "kernels, their lanes = " + std::to_string(plan_.kernels.lanes) +
-        ": expected a multiple of " + std::to_string(Run::Real::lanes) + ", at most " +
-        std::to_string(Run::most_lanes) + ", for outer loops"));
+  if (plan_.kernels.lanes > Run::max_lanes || plan_.kernels.lanes % Run::Real::lanes != 0) {
+    PROPWASH_THROW(
+        std::invalid_argument("lanes of the kernels = " + std::to_string(plan_.kernels.lanes) +
+                              ": expected a multiple of " + std::to_string(Run::Real::lanes) +
+                              ", at most " + std::to_string(Run::max_lanes) + ", for outer loops"));
   }
   const std::size_t numbers = memory_.padded() * detail::FleetOuter<T>::fields;
   const std::size_t held = size() * static_cast<std::size_t>(std::max(4, rotors()));
@@ -94,15 +94,15 @@ void Fleet<T, N>::prepare_outer(const OuterLoopParameters& parameters) {
   outer_.is_ready = true;
 }
 
-/// Loops start without memory, unless velocity's integral goes on in a loop of the same kind.
+/// Clears the state of the loops, unless both loops command rates and share the velocity integral.
 template <class T, int N>
 void Fleet<T, N>::begin_outer(OuterLoop loop) {
-  const bool goes_on = outer_.loop >= 0 && commands_rates(loop) && outer_.holds_rates();
+  const bool continues = outer_.loop >= 0 && commands_rates(loop) && outer_.holds_rates();
   outer_.loop = static_cast<int>(loop);
-  if (!goes_on) std::fill(outer_.memory.begin(), outer_.memory.end(), T(0));
+  if (!continues) std::fill(outer_.memory.begin(), outer_.memory.end(), T(0));
 }
 
-/// After a reset a vehicle's loops have no memory, and until they run again they hold hover.
+/// Clears the state of a vehicle's loops, and sets their held output to hover.
 template <class T, int N>
 void Fleet<T, N>::restart_outer(std::size_t vehicle) {
   for (int field = 0; field < outer_.fields; ++field) {
@@ -116,9 +116,10 @@ void Fleet<T, N>::restart_outer(std::size_t vehicle) {
   }
 }
 
-/// Runs of the physics under what a loop holds, and the loop between them.
+/// Steps with the held output of a loop, and runs the loop when it is due.
 template <class T, int N>
-void Fleet<T, N>::fly(const detail::OuterRows<T>& command, int substeps, ExecutorRef executor) {
+void Fleet<T, N>::step_outer(const detail::OuterRows<T>& command, int substeps,
+                             ExecutorRef executor) {
   samplers_.require_idle();
   if (substeps < 1) {
     PROPWASH_THROW(
@@ -126,9 +127,9 @@ void Fleet<T, N>::fly(const detail::OuterRows<T>& command, int substeps, Executo
   }
   plan_.require_rank();
   if (!plan_.gravity_is_shared) {
-    PROPWASH_THROW(ParameterError("body.gravity: expected that of the fleet's vehicle for all, " +
+    PROPWASH_THROW(ParameterError("body.gravity: expected that of the fleet's vehicle, " +
                                   detail::formatted(vehicle().body.gravity) +
-                                  ", against which outer loops hold them"));
+                                  ", for all vehicles, because the outer loops use it"));
   }
   const bool by_rates = commands_rates(command.loop);
   if (by_rates) validate_rate_loops(vehicle());

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// What follows from the parameters of a fleet's vehicles: constants, switches, kernels.
+/// Constants, switches and kernels derived from the parameters of a fleet's vehicles.
 
 #include <algorithm>
 #include <cmath>
@@ -15,12 +15,13 @@
 namespace propwash {
 
 namespace detail {
-/// The vehicles of a fleet and what a step needs of them. A member that throws changes nothing.
+/// Parameters of a fleet's vehicles and the derived constants of a step. A member that throws
+/// changes nothing.
 template <class T>
 struct FleetPlan {
   static constexpr int start_weight = 2, start_motor = 3, start_hover = 4;
 
-  VehicleParameters vehicle;  ///< from which the fleet was made
+  VehicleParameters vehicle;  ///< the vehicle of the constructor
   FleetOptions options;
   FleetKernelSource<T> source;
   std::size_t size;
@@ -28,24 +29,25 @@ struct FleetPlan {
   FleetKernels<T> kernels{};
   FleetSwitches switches{};
   StepDelay motor_delay{};
-  int rank = 0;  ///< least of the allocation matrices
-  bool own_parameters = false;
+  int rank = 0;  ///< the lowest of the allocation matrices
+  bool individual_parameters = false;
   bool gravity_is_shared = true;
-  LineVector<std::byte> constants;  ///< of all, or of each block
-  /// What reset needs of a vehicle's parameters: deviations of the initial biases [m/s^2, rad/s],
-  /// weight [N], the shortest time constant of the motors [s], then rotor speeds in hover [rad/s].
+  LineVector<std::byte> constants;  ///< one set for all, or one per block
+  /// Numbers for a reset, per vehicle: deviations of the initial biases [m/s^2, rad/s], weight [N],
+  /// the shortest time constant of the motors [s], then rotor speeds in hover [rad/s].
   std::vector<T> starts;
-  std::vector<T> whole_rotors;  ///< coefficients at full effectiveness; empty: all are whole
+  std::vector<T> nominal_rotors;  ///< coefficients at effectiveness 1; empty: all are 1
 
   /// `expected_rotors` may be Dynamic.
-  FleetPlan(const VehicleParameters& of, std::size_t vehicles, const FleetOptions& chosen,
-            FleetKernelSource<T> kernel_source, int expected_rotors)
-      : vehicle(of), options(chosen), source(kernel_source), size(vehicles) {
+  FleetPlan(const VehicleParameters& parameters, std::size_t vehicles,
+            const FleetOptions& fleet_options, FleetKernelSource<T> kernel_source,
+            int expected_rotors)
+      : vehicle(parameters), options(fleet_options), source(kernel_source), size(vehicles) {
     validate(vehicle);
     rotors = static_cast<int>(vehicle.rotors.size());
     if (expected_rotors != Dynamic && rotors != expected_rotors) {
       PROPWASH_THROW(ParameterError(
-          "vehicle '" + vehicle.name + "': rotors, their number = " + std::to_string(rotors) +
+          "vehicle '" + vehicle.name + "': number of rotors = " + std::to_string(rotors) +
           ": expected " + std::to_string(expected_rotors) + ", the template argument of Fleet"));
     }
     check_options();
@@ -56,9 +58,11 @@ struct FleetPlan {
 
   std::size_t lanes() const { return static_cast<std::size_t>(kernels.lanes); }
   std::size_t blocks() const { return (size + lanes() - 1) / lanes(); }
-  std::size_t constants_stride() const { return own_parameters ? kernels.constants_bytes : 0; }
+  std::size_t constants_stride() const {
+    return individual_parameters ? kernels.constants_bytes : 0;
+  }
   std::size_t start_width() const { return static_cast<std::size_t>(start_hover + rotors); }
-  std::size_t start_stride() const { return own_parameters ? start_width() : 0; }
+  std::size_t start_stride() const { return individual_parameters ? start_width() : 0; }
   const T* start(std::size_t i) const { return starts.data() + i * start_stride(); }
   int motor_slots() const { return vehicle.motor.command_delay > 0.0 ? motor_delay.steps + 2 : 0; }
   int action_slots() const {
@@ -77,7 +81,7 @@ struct FleetPlan {
   void require_rank() const {
     if (rank == 4) return;
     validate_allocation(vehicle);
-    PROPWASH_THROW(ParameterError("rotors, least rank of the vehicles' allocation matrices = " +
+    PROPWASH_THROW(ParameterError("lowest rank of the vehicles' allocation matrices = " +
                                   std::to_string(rank) + ": expected 4; command rotor speeds"));
   }
 
@@ -94,7 +98,7 @@ struct FleetPlan {
 
   std::string warning() const {
     T fastest = start(0)[start_motor];
-    for (std::size_t i = 1; i < size && own_parameters; ++i) {
+    for (std::size_t i = 1; i < size && individual_parameters; ++i) {
       fastest = std::min(fastest, start(i)[start_motor]);
     }
     return time_step_warning(static_cast<double>(fastest), options.integrator, options.dt);
@@ -102,76 +106,77 @@ struct FleetPlan {
 
   // ---- parameters ----
 
-  /// Those of all vehicles: `of(i)`.
-  template <class Of>
-  void set_parameters(const Of& of, const FleetMemory<T>& memory) {
-    prepare(of, true);
-    for (std::size_t i = 0; i < size; ++i) read_whole_rotors(i), apply_effectiveness(i, memory);
+  template <class ParametersOf>
+  void set_parameters(const ParametersOf& parameters_of, const FleetMemory<T>& memory) {
+    prepare(parameters_of, true);
+    for (std::size_t i = 0; i < size; ++i) read_nominal_rotors(i), apply_effectiveness(i, memory);
   }
 
-  /// Those of some vehicles; `of` may be asked for the others too.
-  template <class Of>
-  void set_parameters(const Of& of, Span<const std::size_t> some, const FleetMemory<T>& memory) {
+  /// Those of the selected vehicles; may call parameters_of for the others too.
+  template <class ParametersOf>
+  void set_parameters(const ParametersOf& parameters_of, Span<const std::size_t> selected,
+                      const FleetMemory<T>& memory) {
     const FleetSetting setting = this->setting();
     const std::size_t width = start_width();
-    const auto ours = fields(vehicle);
+    const auto expected = fields(vehicle);
     std::vector<T> new_starts;
     std::vector<double> numbers, each;
-    // what is made for all of them together stays: bits may not depend on what vehicles were before
-    bool stays = own_parameters && rank == 4 && gravity_is_shared;
-    for (const std::size_t i : some) {
+    // otherwise everything is computed again, so that results do not depend on earlier parameters
+    bool can_update = individual_parameters && rank == 4 && gravity_is_shared;
+    for (const std::size_t i : selected) {
       if (i >= size) {
-        PROPWASH_THROW(std::invalid_argument("vehicles: expected numbers below " +
-                                             std::to_string(size) + ", got " + std::to_string(i)));
+        PROPWASH_THROW(std::invalid_argument("vehicle = " + std::to_string(i) +
+                                             ": expected an index below " + std::to_string(size)));
       }
     }
-    for (std::size_t k = 0; k < some.size() && stays; ++k) {
-      const VehicleParameters& one = of(some[k]);
-      check_alike(ours, one, some[k]);
-      validate_one(one, some[k]);
-      const auto allocation = make_allocation<double, Dynamic>(one.rotors, one.motor);
-      stays = allocation.rank == 4 && is_parallel(one) == kernels.is_principal &&
-              need_the_same(switches, fleet_switches(one, setting)) && has_fleet_gravity(one);
-      append_start(one, allocation, new_starts);
-      each = fleet_numbers(one, setting, kernels.is_principal);
+    for (std::size_t k = 0; k < selected.size() && can_update; ++k) {
+      const VehicleParameters& parameters = parameters_of(selected[k]);
+      check_shared_fields(expected, parameters, selected[k]);
+      validate_one(parameters, selected[k]);
+      const auto allocation = make_allocation<double, Dynamic>(parameters.rotors, parameters.motor);
+      can_update = allocation.rank == 4 && is_parallel(parameters) == kernels.is_principal &&
+                   have_same_features(switches, fleet_switches(parameters, setting)) &&
+                   has_fleet_gravity(parameters);
+      append_start(parameters, allocation, new_starts);
+      each = fleet_numbers(parameters, setting, kernels.is_principal);
       numbers.insert(numbers.end(), each.begin(), each.end());
     }
-    if (!stays) return set_parameters(of, memory);
+    if (!can_update) return set_parameters(parameters_of, memory);
 
-    for (std::size_t k = 0; k < some.size(); ++k) {
-      // padding is like the last vehicle
-      const std::size_t end = some[k] + 1 == size ? blocks() * lanes() : some[k] + 1;
-      for (std::size_t i = some[k]; i < end; ++i) {
+    for (std::size_t k = 0; k < selected.size(); ++k) {
+      // the padding copies the last vehicle
+      const std::size_t end = selected[k] + 1 == size ? blocks() * lanes() : selected[k] + 1;
+      for (std::size_t i = selected[k]; i < end; ++i) {
         kernels.set_constants(constants_of(i), static_cast<int>(i % lanes()), rotors, switches,
                               numbers.data() + k * each.size());
         std::copy_n(new_starts.begin() + static_cast<std::ptrdiff_t>(k * width), width,
                     starts.begin() + static_cast<std::ptrdiff_t>(i * width));
       }
-      read_whole_rotors(some[k]);
-      apply_effectiveness(some[k], memory);
+      read_nominal_rotors(selected[k]);
+      apply_effectiveness(selected[k], memory);
     }
   }
 
   // ---- effectiveness of the rotors ----
 
-  /// Makes constants for each vehicle, whose rotors may then differ in effectiveness.
+  /// Makes separate constants for each vehicle, to scale its rotors.
   void prepare_effectiveness() {
-    if (!whole_rotors.empty()) return;
-    std::vector<T> whole(size * rotor_numbers());
-    if (!own_parameters) {
+    if (!nominal_rotors.empty()) return;
+    std::vector<T> coefficients(size * rotor_numbers());
+    if (!individual_parameters) {
       prepare([this](std::size_t) -> const VehicleParameters& { return vehicle; }, true);
     }
-    whole_rotors.swap(whole);
-    for (std::size_t i = 0; i < size; ++i) read_whole_rotors(i);
+    nominal_rotors.swap(coefficients);
+    for (std::size_t i = 0; i < size; ++i) read_nominal_rotors(i);
   }
   void apply_effectiveness(std::size_t i, const FleetMemory<T>& memory) {
-    if (whole_rotors.empty()) return;
+    if (nominal_rotors.empty()) return;
     T factors[max_size];
     for (int r = 0; r < rotors; ++r) {
       factors[r] = memory.at(memory.layout().rotor_effectiveness() + r, i);
     }
     kernels.set_rotors(constants_of(i), static_cast<int>(i % lanes()), rotors,
-                       whole_rotors.data() + i * rotor_numbers(), factors);
+                       nominal_rotors.data() + i * rotor_numbers(), factors);
   }
 
  private:
@@ -179,10 +184,10 @@ struct FleetPlan {
     return constants.data() + i / lanes() * kernels.constants_bytes;
   }
   std::size_t rotor_numbers() const { return static_cast<std::size_t>(rotors * numbers_of_rotor); }
-  void read_whole_rotors(std::size_t i) {
-    if (whole_rotors.empty()) return;
+  void read_nominal_rotors(std::size_t i) {
+    if (nominal_rotors.empty()) return;
     kernels.read_rotors(constants_of(i), static_cast<int>(i % lanes()), rotors,
-                        whole_rotors.data() + i * rotor_numbers());
+                        nominal_rotors.data() + i * rotor_numbers());
   }
 
   void check_options() const {
@@ -191,10 +196,10 @@ struct FleetPlan {
     const std::uint64_t ids = (std::uint64_t{1} << 32) - options.first_id;
     if (size > ids) {
       refuse("size = " + std::to_string(size) + ": expected at most " + std::to_string(ids) +
-             " vehicles, for whose numbers 32 bits suffice");
+             " vehicles, so that ids fit in 32 bits");
     }
     if (options.integrator == Integrator::symplectic_euler) {
-      refuse("integrator = symplectic_euler: expected rk4 or euler, which are those of a fleet");
+      refuse("integrator = symplectic_euler: expected rk4 or euler");
     }
     const auto& air = options.turbulence;
     if (!is_finite(air.wind_speed_6m) || air.wind_speed_6m < 0.0) {
@@ -203,7 +208,7 @@ struct FleetPlan {
     }
     if (air.wind_speed_6m > 0.0 && (!is_finite(air.airspeed) || air.airspeed <= 0.0)) {
       refuse("turbulence.airspeed = " + formatted(air.airspeed) +
-             ": expected a finite value > 0 m/s, such as the mean wind's");
+             ": expected a finite value > 0 m/s; use the mean wind speed, for example");
     }
     if (air.wind_speed_6m > 0.0 && !is_finite(air.altitude)) {
       refuse("turbulence.altitude = " + formatted(air.altitude) + ": expected a number m");
@@ -222,83 +227,86 @@ struct FleetPlan {
   }
 
   bool has_fleet_gravity(const VehicleParameters& other) const {
-    const auto &own = other.body.gravity, &ours = vehicle.body.gravity;
-    return own.x == ours.x && own.y == ours.y && own.z == ours.z;
+    const auto &a = other.body.gravity, &b = vehicle.body.gravity;
+    return a.x == b.x && a.y == b.y && a.z == b.z;
   }
 
-  /// `ours` are the fields of `vehicle`.
+  /// Checks the fields that all vehicles share; `expected` are the fields of `vehicle`.
   template <class Fields>
-  void check_alike(const Fields& ours, const VehicleParameters& other, std::size_t i) const {
+  void check_shared_fields(const Fields& expected, const VehicleParameters& other,
+                           std::size_t i) const {
     const auto refuse = [i](const std::string& text) {
       PROPWASH_THROW(ParameterError("vehicle " + std::to_string(i) + ": " + text));
     };
     if (other.rotors.size() != vehicle.rotors.size()) {
-      refuse("rotors, their number = " + std::to_string(other.rotors.size()) + ": expected " +
-             std::to_string(vehicle.rotors.size()) + ", as in all of the fleet");
+      refuse("number of rotors = " + std::to_string(other.rotors.size()) + ": expected " +
+             std::to_string(vehicle.rotors.size()) + ", the same for all vehicles of a fleet");
     }
     if (other.rate_controller.gyroscopic_term != vehicle.rate_controller.gyroscopic_term) {
-      refuse("rate_controller.gyroscopic_term: expected that of all the fleet");
+      refuse("rate_controller.gyroscopic_term: expected the same for all vehicles of a fleet");
     }
-    const auto theirs = fields(other);
-    for (std::size_t k = 0; k < ours.size(); ++k) {
-      if (ours[k].structural && *ours[k].first != *theirs[k].first) {
-        refuse(std::string(ours[k].name) + " = " + formatted(*theirs[k].first) + ": expected " +
-               formatted(*ours[k].first) + ", because it is the same for all vehicles of a fleet");
+    const auto found = fields(other);
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      if (expected[k].structural && *expected[k].first != *found[k].first) {
+        refuse(std::string(found[k].name) + " = " + formatted(*found[k].first) + ": expected " +
+               formatted(*expected[k].first) + ", the same for all vehicles of a fleet");
       }
     }
   }
 
-  void append_start(const VehicleParameters& of, const Allocation<double, Dynamic>& allocation,
-                    std::vector<T>& to) const {
-    const double weight = weight_of(of.body);
+  void append_start(const VehicleParameters& parameters,
+                    const Allocation<double, Dynamic>& allocation, std::vector<T>& to) const {
+    const double weight = weight_of(parameters.body);
     const auto hover = allocate(allocation, Wrench<double>{{}, weight});
-    to.push_back(T(of.imu.accelerometer_bias_initial));
-    to.push_back(T(of.imu.gyroscope_bias_initial));
+    to.push_back(T(parameters.imu.accelerometer_bias_initial));
+    to.push_back(T(parameters.imu.gyroscope_bias_initial));
     to.push_back(T(weight));
-    to.push_back(T(fastest_motor(of.motor)));
+    to.push_back(T(fastest_motor(parameters.motor)));
     for (const double speed : hover) to.push_back(T(speed));
   }
 
-  /// Makes everything anew that follows from the parameters, and only then takes it.
-  template <class Of>
-  void prepare(const Of& of, bool own) {
+  /// Computes everything that depends on the parameters before it replaces anything. `individual`:
+  /// separate constants for each vehicle.
+  template <class ParametersOf>
+  void prepare(const ParametersOf& parameters_of, bool individual) {
     const FleetSetting setting = this->setting();
-    const std::size_t count = own ? size : 1;
-    const VehicleParameters* const known = setting.controller;
-    bool parallel = known == nullptr || is_parallel(*known);
-    int least_rank =
-        known == nullptr ? 4 : make_allocation<double, Dynamic>(known->rotors, known->motor).rank;
+    const std::size_t count = individual ? size : 1;
+    const VehicleParameters* const nominal = setting.controller;
+    bool parallel = nominal == nullptr || is_parallel(*nominal);
+    int new_rank = nominal == nullptr
+                       ? 4
+                       : make_allocation<double, Dynamic>(nominal->rotors, nominal->motor).rank;
     bool shared_gravity = true;
-    const auto ours = fields(vehicle);
+    const auto expected = fields(vehicle);
     FleetSwitches needed{};
     std::vector<T> new_starts;
     new_starts.reserve(count * start_width());
     for (std::size_t i = 0; i < count; ++i) {
-      const VehicleParameters& one = of(i);
-      if (own) check_alike(ours, one, i), validate_one(one, i);
-      parallel = parallel && is_parallel(one);
-      shared_gravity = shared_gravity && has_fleet_gravity(one);
-      const auto allocation = make_allocation<double, Dynamic>(one.rotors, one.motor);
-      least_rank = std::min(least_rank, allocation.rank);
-      append_start(one, allocation, new_starts);
-      needed = i == 0 ? fleet_switches(one, setting) : either(needed, fleet_switches(one, setting));
+      const VehicleParameters& parameters = parameters_of(i);
+      if (individual) check_shared_fields(expected, parameters, i), validate_one(parameters, i);
+      parallel = parallel && is_parallel(parameters);
+      shared_gravity = shared_gravity && has_fleet_gravity(parameters);
+      const auto allocation = make_allocation<double, Dynamic>(parameters.rotors, parameters.motor);
+      new_rank = std::min(new_rank, allocation.rank);
+      append_start(parameters, allocation, new_starts);
+      const auto features = fleet_switches(parameters, setting);
+      needed = i == 0 ? features : combined(needed, features);
     }
     auto new_kernels = source(rotors, parallel);
     if (options.integrator == Integrator::euler && new_kernels.euler[0] == nullptr) {
       new_kernels = source(rotors, false);
     }
     const auto width = static_cast<std::size_t>(new_kernels.lanes);
-    const std::size_t new_blocks = own ? (size + width - 1) / width : 1;
+    const std::size_t new_blocks = individual ? (size + width - 1) / width : 1;
     LineVector<std::byte> new_constants(new_blocks * new_kernels.constants_bytes);
     std::vector<double> numbers;
     for (std::size_t i = 0; i < new_blocks * width; ++i) {
-      // lanes beyond the last vehicle are like it
-      if (i < count) numbers = fleet_numbers(of(i), setting, new_kernels.is_principal);
+      // lanes beyond the last vehicle copy it
+      if (i < count) numbers = fleet_numbers(parameters_of(i), setting, new_kernels.is_principal);
       new_kernels.set_constants(new_constants.data() + i / width * new_kernels.constants_bytes,
                                 static_cast<int>(i % width), rotors, needed, numbers.data());
     }
-    // padding starts as the last vehicle does
-    while (own && new_starts.size() < new_blocks * width * start_width()) {
+    while (individual && new_starts.size() < new_blocks * width * start_width()) {
       new_starts.push_back(T(new_starts[new_starts.size() - start_width()]));
     }
 
@@ -307,11 +315,11 @@ struct FleetPlan {
     needed.ground = is_finite(options.floor);
     switches = needed;
     kernels = new_kernels;
-    rank = least_rank;
+    rank = new_rank;
     gravity_is_shared = shared_gravity;
     constants.swap(new_constants);
     starts.swap(new_starts);
-    own_parameters = own;
+    individual_parameters = individual;
   }
 };
 

@@ -13,7 +13,7 @@
 
 namespace propwash::detail {
 
-/// A copy is empty: a sampler samples one flight.
+/// A copy is empty, because a sampler belongs to one fleet.
 class FleetSamplers {
  public:
   FleetSamplers() = default;
@@ -32,14 +32,14 @@ class FleetSamplers {
     all_.erase(std::remove(all_.begin(), all_.end(), &sampler), all_.end());
   }
 
-  /// The call of a step goes on with what it began with: nothing may change meanwhile.
+  /// step() relies on the fleet not changing between its pieces.
   void require_idle() const {
     if (!is_sampling_) return;
     PROPWASH_THROW(std::logic_error(
-        "fleet: expected no change while its samplers sample; change it after the call of step()"));
+        "fleet: expected no change while its samplers sample; change it after step() returns"));
   }
 
-  /// How many of `substeps` steps are made before the next sample, at least 1.
+  /// The number of steps before the next sample, 1 to `substeps`.
   int steps_to_next(std::uint64_t now, int substeps) const {
     auto piece = static_cast<std::uint64_t>(substeps);
     for (const FleetSampler* each : all_) {
@@ -48,7 +48,7 @@ class FleetSamplers {
     return static_cast<int>(piece);
   }
 
-  /// Calls all that are due; the first exception leaves after the last call.
+  /// Calls all samplers that are due, then rethrows their first exception.
   void sample(std::uint64_t now) {
     is_sampling_ = true;
 #if PROPWASH_HAS_EXCEPTIONS

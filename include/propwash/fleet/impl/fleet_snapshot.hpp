@@ -11,7 +11,7 @@ namespace propwash {
 
 namespace detail {
 
-/// What stands first in a snapshot: whose it is, then what the vehicles share.
+/// The start of a snapshot: identification of the fleet, then the state that vehicles share.
 struct FleetSnapshotHeader {
   char magic[8] = {'p', 'w', 'f', 'l', 'e', 'e', 't', '3'};
   std::uint64_t size = 0;
@@ -32,11 +32,11 @@ struct FleetSnapshotHeader {
   std::uint32_t wind = 0;
   std::uint32_t external_wrench = 0;
   std::uint32_t has_effectiveness = 0;
-  std::int32_t outer_loop = -1;  ///< flown last, -1: none
+  std::int32_t outer_loop = -1;  ///< the last one used, -1: none
   std::uint32_t padding = 0;
 };
 
-/// More than any program runs, so that clocks and schedules can count on from here.
+/// More than any program can step, and small enough that step counters cannot overflow.
 inline constexpr std::uint64_t max_snapshot_steps = std::uint64_t{1} << 62;
 
 /// Writes or reads plain values one after the other.
@@ -74,8 +74,8 @@ detail::FleetSnapshotHeader Fleet<T, N>::header() const {
   h.vehicle = fingerprint(vehicle());
   h.rotors = static_cast<std::uint32_t>(rotors());
   h.bytes_of_number = sizeof(T);
-  h.motor_slots = static_cast<std::uint32_t>(memory_.late_motors.rows);
-  h.action_slots = static_cast<std::uint32_t>(memory_.late_actions.rows);
+  h.motor_slots = static_cast<std::uint32_t>(memory_.past_motor_commands.rows);
+  h.action_slots = static_cast<std::uint32_t>(memory_.past_actions.rows);
   h.integrator = static_cast<std::uint32_t>(options().integrator);
   h.noise = options().noise ? 1 : 0;
   h.dt = options().dt;
@@ -91,15 +91,15 @@ detail::FleetSnapshotHeader Fleet<T, N>::header() const {
   h.level = static_cast<std::uint32_t>(level_);
   h.wind = plan_.switches.wind ? 1 : 0;
   h.external_wrench = plan_.switches.external_wrench ? 1 : 0;
-  h.has_effectiveness = has_worn_rotors() ? 1 : 0;
+  h.has_effectiveness = has_reduced_rotors() ? 1 : 0;
   h.outer_loop = outer_.loop;
   return h;
 }
 
 template <class T, int N>
-bool Fleet<T, N>::has_worn_rotors() const {
+bool Fleet<T, N>::has_reduced_rotors() const {
   const int first = memory_.layout().rotor_effectiveness();
-  for (std::size_t i = 0; i < size() && !plan_.whole_rotors.empty(); ++i) {
+  for (std::size_t i = 0; i < size() && !plan_.nominal_rotors.empty(); ++i) {
     for (int r = 0; r < rotors(); ++r) {
       if (memory_.at(first + r, i) != T(1)) return true;
     }
@@ -107,7 +107,7 @@ bool Fleet<T, N>::has_worn_rotors() const {
   return false;
 }
 
-/// Everything of one vehicle of `self`, a fleet that is const or not.
+/// Visits every number of one vehicle of `self`, a const or non-const fleet.
 template <class T, int N>
 template <class Self, class Visit>
 void Fleet<T, N>::visit(Self& self, std::size_t i, Visit& visit) {
@@ -147,18 +147,18 @@ std::vector<std::byte> Fleet<T, N>::snapshot() const {
 template <class T, int N>
 void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
   samplers_.require_idle();
-  const auto refuse = [](const std::string& what) {
-    PROPWASH_THROW(std::invalid_argument("snapshot: " + what));
+  const auto refuse = [](const std::string& text) {
+    PROPWASH_THROW(std::invalid_argument("snapshot: " + text));
   };
   if (snapshot.size() < sizeof(detail::FleetSnapshotHeader)) {
-    refuse("expected what snapshot() gave, got " + std::to_string(snapshot.size()) + " bytes");
+    refuse("expected a snapshot of a fleet, got " + std::to_string(snapshot.size()) + " bytes");
   }
   detail::ByteReader read(snapshot.data());
-  const auto ours = header();
-  detail::FleetSnapshotHeader theirs;
-  read(theirs);
-  if (std::memcmp(ours.magic, theirs.magic, sizeof ours.magic) != 0) {
-    refuse("expected what a fleet's snapshot() gave, got other bytes");
+  const auto expected = header();
+  detail::FleetSnapshotHeader loaded;
+  read(loaded);
+  if (std::memcmp(expected.magic, loaded.magic, sizeof expected.magic) != 0) {
+    refuse("expected a snapshot of a fleet, got other bytes");
   }
   const auto same = [&](auto a, auto b, const char* what) {
     if (a != b) {
@@ -166,51 +166,52 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
              detail::formatted(double(b)));
     }
   };
-  if (ours.vehicle != theirs.vehicle) {
-    refuse("expected one of vehicle '" + vehicle().name + "', got one of other parameters");
+  if (expected.vehicle != loaded.vehicle) {
+    refuse("expected a fleet of vehicle '" + vehicle().name + "', got one with other parameters");
   }
-  same(ours.size, theirs.size, "vehicles");
-  same(ours.rotors, theirs.rotors, "rotors");
-  same(ours.bytes_of_number, theirs.bytes_of_number, "bytes of a number");
-  same(ours.motor_slots, theirs.motor_slots, "steps of motor delay");
-  same(ours.action_slots, theirs.action_slots, "steps of action delay");
-  same(ours.integrator, theirs.integrator, "the integrator's number");
-  same(ours.noise, theirs.noise, "noise");
-  same(ours.dt, theirs.dt, "dt");
-  same(ours.floor, theirs.floor, "floor");
-  for (int i = 0; i < 4; ++i) same(ours.turbulence[i], theirs.turbulence[i], "turbulence");
-  same(snapshot_bytes(theirs.outer_loop), snapshot.size(), "bytes");
+  same(expected.size, loaded.size, "vehicles");
+  same(expected.rotors, loaded.rotors, "rotors");
+  same(expected.bytes_of_number, loaded.bytes_of_number, "bytes of a number");
+  same(expected.motor_slots, loaded.motor_slots, "steps of motor delay");
+  same(expected.action_slots, loaded.action_slots, "steps of action delay");
+  same(expected.integrator, loaded.integrator, "integrator number");
+  same(expected.noise, loaded.noise, "noise");
+  same(expected.dt, loaded.dt, "dt");
+  same(expected.floor, loaded.floor, "floor");
+  for (int i = 0; i < 4; ++i) same(expected.turbulence[i], loaded.turbulence[i], "turbulence");
+  same(snapshot_bytes(loaded.outer_loop), snapshot.size(), "bytes");
 
-  if (theirs.steps > detail::max_snapshot_steps) {
-    refuse("steps = " + std::to_string(theirs.steps) + ": expected at most 2^62");
+  if (loaded.steps > detail::max_snapshot_steps) {
+    refuse("steps = " + std::to_string(loaded.steps) + ": expected at most 2^62");
   }
-  if (theirs.level > static_cast<std::uint32_t>(Level::speeds) || theirs.outer_loop < -1 ||
-      theirs.outer_loop > static_cast<int>(OuterLoop::incremental) ||
-      !is_sample_phase(theirs.imu_phase)) {
-    refuse("expected what a fleet's snapshot() gave, got other numbers");
+  if (loaded.level > static_cast<std::uint32_t>(Level::speeds) || loaded.outer_loop < -1 ||
+      loaded.outer_loop > static_cast<int>(OuterLoop::incremental) ||
+      !is_sample_phase(loaded.imu_phase)) {
+    refuse("expected a snapshot of a fleet, got an invalid loop, level or IMU phase");
   }
-  const std::size_t record = (snapshot.size() - sizeof theirs) / size();
+  const std::size_t record = (snapshot.size() - sizeof loaded) / size();
   for (std::size_t i = 0; i < size(); ++i) {
-    detail::ByteReader first(snapshot.data() + sizeof theirs + i * record);
+    detail::ByteReader first(snapshot.data() + sizeof loaded + i * record);
     std::uint32_t id = 0;
     std::uint64_t reset_at = 0;
     std::uint32_t delay = 0;
     first(id);
     first(reset_at);
-    if (!memory_.late_actions.empty()) first(delay);
-    if (reset_at > theirs.steps || delay > static_cast<std::uint32_t>(options().max_action_delay)) {
-      refuse("vehicle " + std::to_string(i) + ": expected a reset before now and an action delay " +
-             "of at most " + std::to_string(options().max_action_delay) + " steps");
+    if (!memory_.past_actions.empty()) first(delay);
+    if (reset_at > loaded.steps || delay > static_cast<std::uint32_t>(options().max_action_delay)) {
+      refuse("vehicle " + std::to_string(i) +
+             ": expected a reset no later than the snapshot and an " + "action delay of at most " +
+             std::to_string(options().max_action_delay) + " steps");
     }
-    // a vehicle may have diverged; what acts on it has not, and a reset keeps it
+    // the state may have diverged, but inputs must be finite, because a reset keeps them
     for (int field = 0; field < memory_.layout().size(); ++field) {
       T number{};
       first(number);
-      const bool is_worn = field >= memory_.layout().rotor_effectiveness();
-      const bool acts =
-          is_worn || (field >= FleetLayout::wind && field < FleetLayout::rotor_speeds);
-      if (acts &&
-          (!is_finite(number) || (is_worn && !is_within(number, T(0), T(max_effectiveness))))) {
+      const bool is_effectiveness = field >= memory_.layout().rotor_effectiveness();
+      const bool is_input =
+          is_effectiveness || (field >= FleetLayout::wind && field < FleetLayout::rotor_speeds);
+      if (is_input && (!is_finite(number) ||
+                       (is_effectiveness && !is_within(number, T(0), T(max_effectiveness))))) {
         refuse("vehicle " + std::to_string(i) +
                ": expected a finite wind, voltage and external wrench, and a rotor effectiveness "
                "from 0 to " +
@@ -219,19 +220,19 @@ void Fleet<T, N>::restore(Span<const std::byte> snapshot) {
     }
   }
 
-  if (theirs.outer_loop >= 0 && !outer_.is_ready) prepare_outer(outer_loops());
-  if (theirs.has_effectiveness != 0) plan_.prepare_effectiveness();
-  outer_.loop = theirs.outer_loop;
-  plan_.options.seed = theirs.seed;
-  steps_ = theirs.steps;
-  imu_phase_ = theirs.imu_phase;
-  level_ = static_cast<Level>(theirs.level);
-  plan_.switches.wind = theirs.wind != 0 || plan_.switches.turbulence;
-  plan_.switches.external_wrench = theirs.external_wrench != 0;
+  if (loaded.outer_loop >= 0 && !outer_.is_ready) prepare_outer(outer_loops());
+  if (loaded.has_effectiveness != 0) plan_.prepare_effectiveness();
+  outer_.loop = loaded.outer_loop;
+  plan_.options.seed = loaded.seed;
+  steps_ = loaded.steps;
+  imu_phase_ = loaded.imu_phase;
+  level_ = static_cast<Level>(loaded.level);
+  plan_.switches.wind = loaded.wind != 0 || plan_.switches.turbulence;
+  plan_.switches.external_wrench = loaded.external_wrench != 0;
   for (std::size_t i = 0; i < size(); ++i) visit(*this, i, read);
   for (std::size_t i = 0; i < size(); ++i) plan_.apply_effectiveness(i, memory_);
   plan_.options.first_id = memory_.ids[0];
-  for (std::size_t i = size(); i < memory_.padded(); ++i) start_again(i);
+  for (std::size_t i = size(); i < memory_.padded(); ++i) restart(i);
   samplers_.restart(steps_);
 }
 

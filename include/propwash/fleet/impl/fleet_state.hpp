@@ -50,20 +50,19 @@ template <class T, int N>
 double Fleet<T, N>::bytes_per_vehicle() const {
   const auto bytes = [](const auto& v) { return static_cast<double>(v.size() * sizeof v[0]); };
   return (bytes(memory_.state.numbers) + bytes(plan_.constants) + bytes(plan_.starts) +
-          bytes(memory_.ids) + bytes(memory_.reset_at) + bytes(memory_.late_motors.numbers) +
-          bytes(memory_.late_actions.numbers) + bytes(memory_.action_delay) + bytes(outer_.memory) +
-          bytes(outer_.held)) /
+          bytes(memory_.ids) + bytes(memory_.reset_at) +
+          bytes(memory_.past_motor_commands.numbers) + bytes(memory_.past_actions.numbers) +
+          bytes(memory_.action_delay) + bytes(outer_.memory) + bytes(outer_.held)) /
          static_cast<double>(size());
 }
 
 // ---- resets ----
 
-/// A vehicle at its start, with what it draws there: biases, and turbulence that has been there for
-/// long.
+/// Puts a vehicle at its start and draws its biases and the stationary turbulence.
 template <class T, int N>
-void Fleet<T, N>::start_again(std::size_t vehicle) {
+void Fleet<T, N>::restart(std::size_t vehicle) {
   const T* const from = plan_.start(vehicle);
-  memory_.start_again(vehicle, from + plan_.start_hover, steps_);
+  memory_.restart(vehicle, from + plan_.start_hover, steps_);
   if (vehicle >= size()) return;  // padding
   const auto draw = [&](Stream stream) {
     return six_normals(options().seed, memory_.ids[vehicle], steps_, stream);
@@ -81,7 +80,7 @@ void Fleet<T, N>::start_again(std::size_t vehicle) {
   }
 }
 
-/// Before its first command, an action that is late is hover.
+/// Before its first command, a vehicle's delayed action is hover.
 template <class T, int N>
 void Fleet<T, N>::fill_actions(std::size_t vehicle) {
   const T* const from = plan_.start(vehicle);
@@ -101,7 +100,7 @@ void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask) {
   reset(state, mask, readings);
 }
 
-/// Made before anything changes, as memory may be lacking.
+/// Allocated before anything changes, because the allocation may fail.
 template <class T, int N>
 detail::LineVector<T> Fleet<T, N>::readings_to_hold() const {
   return detail::LineVector<T>(plan_.switches.imu_is_slower ? memory_.padded() * 6 : 0);
@@ -112,7 +111,7 @@ void Fleet<T, N>::reset(const FleetState<T>& state, Span<const bool> mask,
                         detail::LineVector<T>& readings) {
   for (std::size_t i = 0; i < size(); ++i) {
     if (!mask.empty() && !mask[i]) continue;
-    start_again(i);
+    restart(i);
     memory_.write(i, state);
     memory_.settle_motors(i);
     fill_actions(i);
@@ -131,7 +130,7 @@ void Fleet<T, N>::reset(const FleetState<T>& state, std::uint64_t seed) {
   imu_phase_ = 0.0;
   level_ = Level::none;
   outer_.loop = -1;
-  for (std::size_t i = size(); i < memory_.padded(); ++i) start_again(i);
+  for (std::size_t i = size(); i < memory_.padded(); ++i) restart(i);
   reset(state, Span<const bool>{}, readings);
   samplers_.restart(steps_);
 }
@@ -145,7 +144,7 @@ void Fleet<T, N>::set_state(const FleetState<T>& state, Span<const bool> mask) {
   }
 }
 
-/// A reading that is held from before a reset would be of another flight.
+/// Replaces readings from before the reset, which the IMU would hold until its next sample.
 template <class T, int N>
 void Fleet<T, N>::refresh_held_readings(Span<const bool> mask, detail::LineVector<T>& readings) {
   const std::size_t lanes = memory_.lanes(), width = 6 * lanes;
@@ -198,12 +197,12 @@ template <class T, int N>
 void Fleet<T, N>::set_rotor_effectiveness(Span<const T> factors) {
   samplers_.require_idle();
   const auto rotors = static_cast<std::size_t>(this->rotors());
-  detail::check_count(factors.size(), size() * rotors, rotors, "rotor effectiveness");
+  detail::check_count(factors.size(), size() * rotors, rotors, "factors");
   for (const T& factor : factors) {
     if (is_within(factor, T(0), T(max_effectiveness))) continue;
     PROPWASH_THROW(std::invalid_argument(
         "rotor effectiveness = " + detail::formatted(static_cast<double>(factor)) +
-        ": expected factors from 0 to " + detail::formatted(max_effectiveness)));
+        ": expected 0 to " + detail::formatted(max_effectiveness)));
   }
   plan_.prepare_effectiveness();
   for (std::size_t i = 0; i < size(); ++i) {
@@ -215,13 +214,13 @@ void Fleet<T, N>::set_rotor_effectiveness(Span<const T> factors) {
 template <class T, int N>
 void Fleet<T, N>::set_action_delay(Span<const std::uint32_t> steps) {
   samplers_.require_idle();
-  detail::check_count(steps.size(), size(), 1, "action delay");
+  detail::check_count(steps.size(), size(), 1, "steps");
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i] > static_cast<std::uint32_t>(options().max_action_delay)) {
       PROPWASH_THROW(std::invalid_argument("action delay of vehicle " + std::to_string(i) + " = " +
                                            std::to_string(steps[i]) + ": expected 0 to " +
                                            std::to_string(options().max_action_delay) +
-                                           ", FleetOptions::max_action_delay"));
+                                           " steps, FleetOptions::max_action_delay"));
     }
   }
   for (std::size_t i = 0; i < memory_.action_delay.size() && i < size(); ++i) {

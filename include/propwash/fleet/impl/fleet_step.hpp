@@ -8,7 +8,7 @@
 
 namespace propwash {
 
-/// What kernels need to read the state.
+/// The arguments of kernels that read the state.
 template <class T, int N>
 FleetBatch<T> Fleet<T, N>::view() const {
   FleetBatch<T> batch;
@@ -27,18 +27,18 @@ FleetBatch<T> Fleet<T, N>::view() const {
   return batch;
 }
 
-/// The same, to step.
+/// The arguments of kernels that step.
 template <class T, int N>
 FleetBatch<T> Fleet<T, N>::batch() {
   FleetBatch<T> batch = view();
   batch.next_state = memory_.state.numbers.data();
-  if (auto& ring = memory_.late_motors; !ring.empty()) {
+  if (auto& ring = memory_.past_motor_commands; !ring.empty()) {
     batch.motor_delay = ring.numbers.data();
     batch.motor_delay_slots = ring.rows;
     batch.motor_delay_steps = plan_.motor_delay.steps;
     batch.motor_delay_fraction = static_cast<T>(plan_.motor_delay.fraction);
   }
-  if (auto& ring = memory_.late_actions; !ring.empty()) {
+  if (auto& ring = memory_.past_actions; !ring.empty()) {
     batch.action_delay = ring.numbers.data();
     batch.action_delay_slots = ring.rows;
     batch.action_delay_steps = memory_.action_delay.data();
@@ -68,7 +68,7 @@ void Fleet<T, N>::step(const FleetRotorSpeeds<T>& command, int substeps, Executo
   step_under(batch, Level::speeds, substeps, executor);
 }
 
-/// Steps under a command without outer loops.
+/// Steps with a command that needs no outer loop.
 template <class T, int N>
 void Fleet<T, N>::step_under(FleetBatch<T>& batch, Level level, int substeps,
                              ExecutorRef executor) {
@@ -81,12 +81,12 @@ void Fleet<T, N>::step_under(FleetBatch<T>& batch, Level level, int substeps,
   advance(batch, level, substeps, executor, [](std::size_t, std::size_t) {});
 }
 
-/// What is done once a call.
+/// Prepares a call of step().
 template <class T, int N>
 void Fleet<T, N>::begin(Level level) {
   if (level != level_) {
     level_ = level;
-    for (std::size_t i = 0; i < size() && !memory_.late_actions.empty(); ++i) fill_actions(i);
+    for (std::size_t i = 0; i < size() && !memory_.past_actions.empty(); ++i) fill_actions(i);
   }
   if (plan_.switches.ground) {
     for (std::size_t i = 0; i < size(); ++i) memory_.at(FleetLayout::contact, i) = T(0);
@@ -127,16 +127,17 @@ void Fleet<T, N>::advance(FleetBatch<T>& batch, Level level, int substeps, Execu
   }
 }
 
-/// f(first, last) over all blocks, in pieces that are worth a thread's while.
+/// Calls f(first, last) on ranges of all blocks, each large enough for a thread.
 template <class T, int N>
 template <class F>
 void Fleet<T, N>::in_chunks(std::size_t cost_per_block, ExecutorRef executor, const F& f) const {
-  const std::size_t all = memory_.blocks();
-  const std::size_t least = std::max<std::size_t>(1, 80 / std::max<std::size_t>(1, cost_per_block));
-  const std::size_t piece = std::max(least, all / 64);
-  const std::size_t pieces = (all + piece - 1) / piece;
-  if (pieces == 1) return f(std::size_t{0}, all);
-  executor(pieces, [&](std::size_t i) { f(i * piece, std::min(all, (i + 1) * piece)); });
+  const std::size_t blocks = memory_.blocks();
+  const std::size_t smallest =
+      std::max<std::size_t>(1, 80 / std::max<std::size_t>(1, cost_per_block));
+  const std::size_t chunk = std::max(smallest, blocks / 64);
+  const std::size_t chunks = (blocks + chunk - 1) / chunk;
+  if (chunks == 1) return f(std::size_t{0}, blocks);
+  executor(chunks, [&](std::size_t i) { f(i * chunk, std::min(blocks, (i + 1) * chunk)); });
 }
 
 template <class T, int N>

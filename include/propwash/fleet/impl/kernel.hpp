@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The fleet's kernels as functions that a table can hold. Headers that this one includes hold no
-/// code of Eigen or of the standard library that a linker could share between instruction sets.
+/// The fleet's kernels as a table of functions. This header includes no code of Eigen or of the
+/// standard library that a linker could merge between instruction sets.
 
 #include <cstddef>
 #include <type_traits>
@@ -14,12 +14,12 @@ namespace propwash {
 
 namespace detail {
 
-/// Numbers of a rotor that its effectiveness multiplies, at most.
+/// Coefficients of a rotor that its effectiveness multiplies, at most.
 inline constexpr int numbers_of_rotor = 6;
 
-/// The kernels of one number of rotors and one shape. Isa is a type that stands for the
-/// translation unit: where it is local to it, so are these functions, and no linker can mix those
-/// of two instruction sets.
+/// The kernels for one number of rotors and one shape. Isa identifies the translation unit: if it
+/// is a type local to it, so are these functions, and no linker can merge those of two instruction
+/// sets.
 template <class Isa, class T, int Lanes, int N, class Shape>
 struct FleetKernelsOf {
   using Constants = FleetConstants<Pack<T, Lanes>, N, Shape>;
@@ -42,7 +42,7 @@ struct FleetKernelsOf {
     auto& constants = *reinterpret_cast<Constants*>(block);
     resize_rotors(constants, rotors);
     constants.imu.has_lever_arm = switches.has_lever_arm;
-    constants.imu.is_turned = switches.is_turned;
+    constants.imu.is_rotated = switches.is_turned;
     constants.imu.is_digital = switches.is_digital;
     constants.law.gyroscopic_term = switches.gyroscopic_term;
     for_each_number(constants, [&](Pack<T, Lanes>& x) PROPWASH_LAMBDA {
@@ -54,9 +54,9 @@ struct FleetKernelsOf {
     auto constants = *reinterpret_cast<const Constants*>(block);
     for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
       T* to = numbers;
-      const auto take = [&](const Pack<T, Lanes>& x) PROPWASH_LAMBDA { *to++ = x.v[lane]; };
-      visit(constants.model.rotors[i].force_B, take);
-      visit(constants.model.rotors[i].torque_B, take);
+      const auto read = [&](const Pack<T, Lanes>& x) PROPWASH_LAMBDA { *to++ = x.v[lane]; };
+      visit(constants.model.rotors[i].force_B, read);
+      visit(constants.model.rotors[i].torque_B, read);
     }
   }
   static void set_rotors(std::byte* block, int lane, int rotors, const T* numbers,
@@ -64,17 +64,17 @@ struct FleetKernelsOf {
     auto& constants = *reinterpret_cast<Constants*>(block);
     for (int i = 0; i < rotors; ++i, numbers += numbers_of_rotor) {
       const T* from = numbers;
-      const auto put = [&](Pack<T, Lanes>& x)
-                           PROPWASH_LAMBDA { x.v[lane] = *from++ * effectiveness[i]; };
-      visit(constants.model.rotors[i].force_B, put);
-      visit(constants.model.rotors[i].torque_B, put);
+      const auto scale = [&](Pack<T, Lanes>& x)
+                             PROPWASH_LAMBDA { x.v[lane] = *from++ * effectiveness[i]; };
+      visit(constants.model.rotors[i].force_B, scale);
+      visit(constants.model.rotors[i].torque_B, scale);
     }
   }
 };
 
 }  // namespace detail
 
-/// The kernels for one number of rotors and one shape, for a fleet to call.
+/// The kernels for one number of rotors and one shape.
 template <class T>
 struct FleetKernels {
   using Step = void (*)(const FleetBatch<T>&, std::size_t first, std::size_t last);
@@ -82,23 +82,23 @@ struct FleetKernels {
   int lanes = 0;
   bool is_principal = false;        ///< the shape: PrincipalShape or GeneralShape
   std::size_t constants_bytes = 0;  ///< of the constants of a block
-  Step euler[3]{};                  ///< by FleetWork; null where they are not made
+  Step euler[3]{};                  ///< by FleetWork; null if not compiled
   Step rk4[3]{};
-  /// The IMU's readings of each block, six fields, `stride` numbers from block to block.
+  /// Writes the IMU's readings, six fields per block, `stride` numbers from block to block.
   void (*measure)(const FleetBatch<T>&, std::size_t first, std::size_t last, T* readings,
                   std::size_t stride) = nullptr;
-  /// Makes a lane of constants from numbers in the order of for_each_number; the switches are those
-  /// of all lanes.
+  /// Sets a lane of constants from numbers in the order of for_each_number; `switches` apply to all
+  /// lanes.
   void (*set_constants)(std::byte* block, int lane, int rotors, const FleetSwitches& switches,
                         const double* numbers) = nullptr;
-  /// The coefficients of thrust and torque of a lane's rotors, detail::numbers_of_rotor for each:
-  /// read, and set to `numbers` times each rotor's effectiveness.
+  /// Read the thrust and torque coefficients of a lane's rotors, detail::numbers_of_rotor for each,
+  /// and set them to `numbers` times each rotor's effectiveness.
   void (*read_rotors)(const std::byte* block, int lane, int rotors, T* numbers) = nullptr;
   void (*set_rotors)(std::byte* block, int lane, int rotors, const T* numbers,
                      const T* effectiveness) = nullptr;
 };
 
-/// The kernels of the present translation unit. Without Euler's method they are a fifth smaller.
+/// The kernels of this translation unit. Without Euler's method they are a fifth smaller.
 template <class Isa, class T, int Lanes, int N, class Shape, bool WithEuler = true>
 FleetKernels<T> make_fleet_kernels() {
   using Of = detail::FleetKernelsOf<Isa, T, Lanes, N, Shape>;

@@ -1,19 +1,19 @@
 #pragma once
 /// @file
-/// Which kernel steps a vehicle: those compiled for the present translation unit.
+/// The kernels of this translation unit, selected by the number of rotors.
 
 #include "propwash/fleet/impl/kernel.hpp"
 
 namespace propwash {
 
-/// Gives the kernels for a number of rotors, with PrincipalShape where the vehicles are `parallel`
-/// and it has one, else with GeneralShape.
+/// Returns the kernels for a number of rotors: for PrincipalShape if the vehicles are `parallel`
+/// and it is compiled, otherwise for GeneralShape.
 template <class T>
 using FleetKernelSource = FleetKernels<T> (*)(int rotors, bool parallel);
 
-/// All kernels of a translation unit: made to measure for 3, 4, 6 and 8 rotors of parallel
-/// vehicles, and one for all others. Euler's method has its own for four rotors alone: it is there
-/// for comparison with the published code, and each kernel costs the build seconds.
+/// All kernels of a translation unit: specialised for parallel vehicles with 3, 4, 6 and 8 rotors,
+/// and a general one. Euler's method, needed only for comparison with the published code, is
+/// specialised for 4 rotors only, because each kernel adds seconds to the build.
 template <class Isa, class T, int Lanes>
 FleetKernels<T> fleet_kernels(int rotors, bool parallel) {
   if (parallel && rotors == 3) return make_fleet_kernels<Isa, T, Lanes, 3, PrincipalShape, false>();
@@ -23,11 +23,10 @@ FleetKernels<T> fleet_kernels(int rotors, bool parallel) {
   return make_fleet_kernels<Isa, T, Lanes, Dynamic, GeneralShape>();
 }
 
-/// The translation unit of a program that includes the headers, in whatever instruction set it is
-/// compiled for.
+/// Identifies the including program, compiled for its own instruction set.
 struct NativeIsa {};
 
-/// Kernels for N rotors alone, or for any number (Dynamic), compiled where they are asked for.
+/// Kernels for N rotors only, or for any number (Dynamic), compiled in the including program.
 template <class T, int N>
 FleetKernels<T> native_fleet_kernels(int rotors, bool parallel) {
   constexpr int lanes = NativePack<T>::lanes;

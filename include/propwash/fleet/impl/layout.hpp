@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// Where the numbers of a fleet lie.
+/// Memory layout of a fleet's state.
 ///
-/// Vehicles are grouped in blocks of as many as a register has lanes. A block holds its fields one
-/// after the other, each as one register: arrays of structures of arrays. The last block is padded
-/// with vehicles that nobody sees.
+/// A block holds as many vehicles as a register has lanes, and stores its fields one after the
+/// other, each as one register: an array of structures of arrays. The last block is padded with
+/// vehicles that are never read.
 
 #include "propwash/math/scalar.hpp"
 
@@ -25,20 +25,20 @@ struct FleetLayout {
   static constexpr int accelerometer_bias = 22;  ///< m/s^2, sensor axes
   static constexpr int gyroscope_bias = 25;      ///< rad/s, sensor axes
   static constexpr int held_accelerometer =
-      28;                                     ///< m/s^2, where the IMU is slower than the physics
+      28;                                     ///< m/s^2, the last sample of an IMU slower than dt
   static constexpr int held_gyroscope = 31;   ///< rad/s
   static constexpr int wind = 34;             ///< m/s, mean wind, world frame
   static constexpr int turbulence = 37;       ///< the five numbers of a TurbulenceState
   static constexpr int voltage_ratio = 42;    ///< battery voltage over nominal voltage
-  static constexpr int contact = 43;          ///< 1 where the floor was touched in the last call
-  static constexpr int diverged = 44;         ///< 1 where a state is not finite
+  static constexpr int contact = 43;          ///< 1 if it touched the floor in the last call
+  static constexpr int diverged = 44;         ///< 1 if its state is not finite
   static constexpr int external_force = 45;   ///< N, world frame
   static constexpr int external_torque = 48;  ///< N m, body frame
   static constexpr int rotor_speeds = 51;     ///< rad/s, `rotors` of them
 
-  /// rad/s, what the motors were driven to in the last step.
+  /// rad/s, motor commands of the last step.
   PROPWASH_FN constexpr int rotor_command() const { return rotor_speeds + rotors; }
-  /// Factors that the constants of the rotors hold already.
+  /// Factors, already applied to the constants of the rotors.
   PROPWASH_FN constexpr int rotor_effectiveness() const { return rotor_speeds + 2 * rotors; }
   /// The number of fields.
   PROPWASH_FN constexpr int size() const { return rotor_speeds + 3 * rotors; }

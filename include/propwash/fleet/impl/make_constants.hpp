@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// From parameters to the numbers of FleetConstants, for one vehicle.
+/// Computes the FleetConstants of one vehicle from its parameters.
 
 #include <cmath>
 #include <vector>
@@ -11,14 +11,14 @@
 
 namespace propwash {
 
-/// What all vehicles of a fleet share beside their parameters.
+/// What the constants depend on besides the parameters; the same for all vehicles of a fleet.
 struct FleetSetting {
   Integrator integrator = Integrator::rk4;
   double dt = 1.0 / 960.0;  ///< s
   bool noise = true;
   DrydenParameters<double> turbulence{};  ///< wind_speed_6m 0: none
   double turbulence_heading = 0.0;        ///< rad, of the mean wind, from world x
-  /// Whose rotors, motors and inertia the rate controllers go by; null: each vehicle's own.
+  /// Whose rotors, motors and inertia the rate controllers assume; null: each vehicle's own.
   const VehicleParameters* controller = nullptr;
 };
 
@@ -27,9 +27,9 @@ namespace detail {
 template <class Shape>
 FleetConstants<double, Dynamic, Shape> make_fleet_constants(const VehicleParameters& vehicle,
                                                             const FleetSetting& setting) {
-  const VehicleParameters& known = setting.controller == nullptr ? vehicle : *setting.controller;
+  const VehicleParameters& nominal = setting.controller == nullptr ? vehicle : *setting.controller;
   FleetConstants<double, Dynamic, Shape> c{
-      make_tick_constants<double, Dynamic, Shape>(vehicle, known)};
+      make_tick_constants<double, Dynamic, Shape>(vehicle, nominal)};
   set_time_step(c, vehicle, setting.integrator, setting.dt, setting.noise);
   if (setting.turbulence.wind_speed_6m > 0.0) {
     c.turbulence = make_dryden_filter(setting.turbulence, setting.dt);
@@ -39,7 +39,7 @@ FleetConstants<double, Dynamic, Shape> make_fleet_constants(const VehicleParamet
   return c;
 }
 
-/// The numbers in the order of for_each_number, of PrincipalShape or GeneralShape.
+/// The constants for PrincipalShape or GeneralShape, in the order of for_each_number.
 inline std::vector<double> fleet_numbers(const VehicleParameters& vehicle,
                                          const FleetSetting& setting, bool is_principal) {
   std::vector<double> numbers;
@@ -54,14 +54,14 @@ inline std::vector<double> fleet_numbers(const VehicleParameters& vehicle,
   return numbers;
 }
 
-/// What of a vehicle decides which way a kernel goes.
+/// The features that a vehicle enables.
 inline FleetSwitches fleet_switches(const VehicleParameters& vehicle, const FleetSetting& setting) {
   const auto device = make_imu_device<double>(vehicle.imu);
   const auto& imu = vehicle.imu;
   FleetSwitches s;
   s.gyroscopic_term = vehicle.rate_controller.gyroscopic_term;
   s.has_lever_arm = device.has_lever_arm;
-  s.is_turned = device.is_turned;
+  s.is_turned = device.is_rotated;
   s.is_digital = device.is_digital;
   s.process_noise =
       setting.noise && (vehicle.process_noise.force > 0 || vehicle.process_noise.torque > 0);

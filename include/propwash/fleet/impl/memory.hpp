@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Memory of a fleet.
+/// Vectors aligned to cache lines.
 
 #include <cstddef>
 #include <new>
@@ -8,7 +8,7 @@
 
 namespace propwash::detail {
 
-/// Allocates on lines of the cache, where registers load and store without crossing them.
+/// Allocates at cache lines, so that no register's load or store crosses one.
 template <class T>
 struct LineAllocator {
   using value_type = T;

@@ -2,11 +2,13 @@
 // The definitions of OpenLoop's members; include propwash/fleet/open_loop.hpp.
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
 #include "propwash/fleet/open_loop.hpp"
+#include "propwash/model/delay.hpp"
 #include "propwash/vehicle/make_model.hpp"
 #include "propwash/vehicle/validate.hpp"
 
@@ -14,9 +16,9 @@ namespace propwash {
 
 namespace detail {
 
-/// The parts of VehicleParameters that move a body, in numbers of another type.
+/// The parameters of the rigid-body dynamics, in another scalar type.
 template <class P>
-struct MovingParts {
+struct DynamicsParameters {
   RigidBodyParameters<P> body;
   std::vector<RotorParameters<P>> rotors;
   MotorParameters<P> motor;
@@ -24,15 +26,15 @@ struct MovingParts {
   RotorDragParameters<P> rotor_drag;
 };
 
-/// A struct of doubles, and one with their slopes or null, as the same struct of dual numbers.
+/// Converts a struct of doubles, and one of their derivatives or null, to a struct of dual numbers.
 template <class To, class From>
-void put_numbers(To& to, const From& at, const From* slopes) {
+void to_dual(To& to, const From& from, const From* slopes) {
   using Slope = Dual<double, 1>;
   constexpr std::size_t count = sizeof(From) / sizeof(double);
   static_assert(sizeof(From) == count * sizeof(double) && sizeof(To) == count * sizeof(Slope) &&
                     std::is_standard_layout_v<From> && std::is_standard_layout_v<To>,
                 "expected structs of the same numbers");
-  const auto* const values = reinterpret_cast<const double*>(&at);
+  const auto* const values = reinterpret_cast<const double*>(&from);
   const auto* const partials = reinterpret_cast<const double*>(slopes);
   auto* const numbers = reinterpret_cast<Slope*>(&to);
   for (std::size_t k = 0; k < count; ++k) {
@@ -41,46 +43,46 @@ void put_numbers(To& to, const From& at, const From* slopes) {
   }
 }
 
-/// The same for motors, whose numbers may be one for all rotors and slopes one for each.
-inline void put_motor(MotorParameters<Dual<double, 1>>& to, const MotorParameters<double>& at,
-                      const MotorParameters<double>* slopes) {
-  const auto put = [&](auto member, auto from) {
-    const PerRotor<double>& values = at.*from;
+/// The same for motors, whose values may be shared by all rotors when their derivatives are not.
+inline void motor_to_dual(MotorParameters<Dual<double, 1>>& to, const MotorParameters<double>& from,
+                          const MotorParameters<double>* slopes) {
+  const auto convert = [&](auto member, auto source) {
+    const PerRotor<double>& values = from.*source;
     auto& numbers = to.*member;
     numbers.count =
-        slopes == nullptr ? values.count : std::max(values.count, (slopes->*from).count);
+        slopes == nullptr ? values.count : std::max(values.count, (slopes->*source).count);
     for (int i = 0; i < static_cast<int>(numbers.count); ++i) {
       numbers.values[i] = Dual<double, 1>(values[i]);
-      if (slopes != nullptr) numbers.values[i].partials[0] = (slopes->*from)[i];
+      if (slopes != nullptr) numbers.values[i].partials[0] = (slopes->*source)[i];
     }
   };
   using To = MotorParameters<Dual<double, 1>>;
   using From = MotorParameters<double>;
-  put(&To::time_constant_up, &From::time_constant_up);
-  put(&To::time_constant_down, &From::time_constant_down);
-  put(&To::speed_min, &From::speed_min);
-  put(&To::speed_max, &From::speed_max);
-  put_numbers(to.command_delay, at.command_delay,
-              slopes == nullptr ? nullptr : &slopes->command_delay);
+  convert(&To::time_constant_up, &From::time_constant_up);
+  convert(&To::time_constant_down, &From::time_constant_down);
+  convert(&To::speed_min, &From::speed_min);
+  convert(&To::speed_max, &From::speed_max);
+  to_dual(to.command_delay, from.command_delay,
+          slopes == nullptr ? nullptr : &slopes->command_delay);
 }
 
-/// The constants of a vehicle with one unknown; `slopes` may be null.
+/// The model constants of a vehicle with their derivatives; `slopes` may be null.
 inline auto moving_model(const VehicleParameters& vehicle, const VehicleParameters* slopes) {
   using Slope = Dual<double, 1>;
   const bool has = slopes != nullptr;
-  MovingParts<Slope> moving;
-  put_numbers(moving.body, vehicle.body, has ? &slopes->body : nullptr);
-  put_motor(moving.motor, vehicle.motor, has ? &slopes->motor : nullptr);
-  put_numbers(moving.drag, vehicle.drag, has ? &slopes->drag : nullptr);
-  put_numbers(moving.rotor_drag, vehicle.rotor_drag, has ? &slopes->rotor_drag : nullptr);
-  moving.rotors.resize(vehicle.rotors.size());
+  DynamicsParameters<Slope> parameters;
+  to_dual(parameters.body, vehicle.body, has ? &slopes->body : nullptr);
+  motor_to_dual(parameters.motor, vehicle.motor, has ? &slopes->motor : nullptr);
+  to_dual(parameters.drag, vehicle.drag, has ? &slopes->drag : nullptr);
+  to_dual(parameters.rotor_drag, vehicle.rotor_drag, has ? &slopes->rotor_drag : nullptr);
+  parameters.rotors.resize(vehicle.rotors.size());
   for (std::size_t k = 0; k < vehicle.rotors.size(); ++k) {
-    put_numbers(moving.rotors[k], vehicle.rotors[k], has ? &slopes->rotors[k] : nullptr);
+    to_dual(parameters.rotors[k], vehicle.rotors[k], has ? &slopes->rotors[k] : nullptr);
   }
-  return make_model<Slope, Dynamic, GeneralShape>(moving);
+  return make_model<Slope, Dynamic, GeneralShape>(parameters);
 }
 
-/// The values of all constants, or the slopes.
+/// All constants (layer 0), or their derivatives (layer 1).
 inline std::vector<double> layer_of_model(
     MulticopterModel<Dual<double, 1>, Dynamic, GeneralShape>& model, int layer) {
   std::vector<double> numbers;
@@ -94,17 +96,22 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
                           const std::vector<VehicleParameters>& slopes, OpenLoopKernelSource source)
     : kernel_(source(vehicle.rotors.size())),
       imu_(make_imu_device<double>(vehicle.imu)),
-      unknowns_(slopes.size()) {
+      unknowns_(slopes.size()),
+      nominal_voltage_(vehicle.battery.nominal_voltage) {
   validate(vehicle);
   imu_.is_digital = false;
   for (const auto& slope : slopes) {
     if (slope.rotors.size() == vehicle.rotors.size()) continue;
     PROPWASH_THROW(std::invalid_argument(
-        "slopes of rotors, their number = " + std::to_string(slope.rotors.size()) + ": expected " +
+        "number of rotors of slopes = " + std::to_string(slope.rotors.size()) + ": expected " +
         std::to_string(vehicle.rotors.size())));
   }
   if (slopes.empty()) motors_.push_back(detail::moving_model(vehicle, nullptr));
   for (const auto& slope : slopes) motors_.push_back(detail::moving_model(vehicle, &slope));
+  delays_.resize(motors_.size(), Slope(vehicle.motor.command_delay));
+  for (std::size_t i = 0; i < unknowns_; ++i) {
+    delays_[i].partials[0] = slopes[i].motor.command_delay;
+  }
   // values, then the derivatives with respect to each unknown
   std::vector<std::vector<double>> constants{detail::layer_of_model(motors_.front(), 0)};
   for (std::size_t i = 0; i < unknowns_; ++i) {
@@ -125,9 +132,9 @@ inline OpenLoop::OpenLoop(const VehicleParameters& vehicle,
 inline void OpenLoop::fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
                           ExecutorRef executor) const {
   if (!is_finite(flight.period) || flight.period <= 0.0 || flight.substeps < 1) {
-    PROPWASH_THROW(std::invalid_argument(
-        "period and substeps: expected a time > 0 and at least one, got " +
-        std::to_string(flight.period) + " and " + std::to_string(flight.substeps)));
+    PROPWASH_THROW(std::invalid_argument("period, substeps = " + std::to_string(flight.period) +
+                                         ", " + std::to_string(flight.substeps) +
+                                         ": expected a finite time > 0 s and at least 1"));
   }
   for (std::size_t w = 0; w < flight.windows; ++w) {
     if (flight.samples < flight.rows && flight.starts[w] < flight.rows - flight.samples) continue;
@@ -148,7 +155,47 @@ inline void OpenLoop::fly(const OpenLoopFlight& flight, const OpenLoopRecord& re
   });
 }
 
-/// Rotors hear nothing of the body, so their speeds are those of the log in every window.
+inline void OpenLoop::drive(const OpenLoopDuty& log, double* commands, double* slopes) const {
+  const std::size_t held = log.rows - 1, size = held * rotors();
+  for (std::size_t i = 0; i < motors_.size(); ++i) {
+    const auto& model = motors_[i];
+    const Slope delay = delays_[i] / Slope(log.period);
+    const double whole = std::floor(delay.value);
+    const auto commanded = [&](std::size_t row, std::size_t delayed_steps) {
+      SmallArray<Slope, Dynamic> speeds;
+      speeds.resize(static_cast<int>(rotors()));
+      const double* const duty =
+          log.duty + (row > delayed_steps ? row - delayed_steps : 0) * rotors();
+      for (std::size_t k = 0; k < rotors(); ++k) {
+        const int rotor = static_cast<int>(k);
+        speeds[rotor] = model.speed_max[rotor] * Slope(duty[k]);
+      }
+      return limited(model, speeds);
+    };
+    for (std::size_t row = 0; row < held; ++row) {
+      Slope ratio(1.0);
+      if (log.voltage != nullptr) ratio.value = log.voltage[row] / nominal_voltage_;
+      if (log.voltage_slopes != nullptr && i < unknowns_) {
+        ratio.partials[0] = log.voltage_slopes[i * held + row] / nominal_voltage_;
+      }
+      SmallArray<Slope, Dynamic> speeds;
+      speeds.resize(static_cast<int>(rotors()));
+      const auto delayed = [&](SmallArray<Slope, Dynamic>& acting) {
+        const auto steps = static_cast<std::size_t>(std::min(whole, double(held)));
+        acting = mean_command(commanded(row, steps), commanded(row, steps + 1), delay - whole);
+      };
+      drive_motors(model, speeds, delayed, log.voltage != nullptr && nominal_voltage_ > 0.0, ratio);
+      for (std::size_t k = 0; k < rotors(); ++k) {
+        const Slope& speed = speeds[static_cast<int>(k)];
+        const std::size_t place = row * rotors() + k;
+        if (i == 0) commands[place] = speed.value;
+        if (i < unknowns_) slopes[i * size + place] = speed.partials[0];
+      }
+    }
+  }
+}
+
+/// Rotor speeds do not depend on the body's state, so all windows share those of the whole log.
 inline std::vector<double> OpenLoop::run_motors(const OpenLoopFlight& flight,
                                                 const ExecutorRef& executor) const {
   const std::size_t size = flight.rows * rotors();
@@ -176,7 +223,7 @@ inline bool OpenLoop::moves_motors(const OpenLoopFlight& flight, std::size_t unk
   return std::any_of(from, from + held, [](double x) { return x != 0.0; });
 }
 
-/// One unknown's; null for what is not wanted.
+/// The rotor speeds and their derivatives for one unknown; null: not wanted.
 inline void OpenLoop::run_motors(const OpenLoopFlight& flight, std::size_t unknown, double* values,
                                  double* slopes) const {
   const auto& model = motors_[unknown];

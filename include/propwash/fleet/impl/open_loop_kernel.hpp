@@ -1,10 +1,10 @@
 #pragma once
 /// @file
-/// The kernel of OpenLoop (fleet/open_loop.hpp): windows of a flight in the lanes of a pack, some
-/// unknowns beside each number, and what it is handed.
+/// The kernel of OpenLoop (fleet/open_loop.hpp) and its arguments. It simulates a window in each
+/// lane of a pack, with the partials of a group of unknowns.
 ///
 /// Like fleet/impl/kernel.hpp it may be compiled for several instruction sets, and includes no code
-/// that a linker could share between them.
+/// that a linker could merge between them.
 
 #include <cstddef>
 
@@ -16,8 +16,8 @@
 
 namespace propwash {
 
-/// A flight on a uniform grid, and the windows of it. Arrays belong to the caller and are row by
-/// row; null stands for zeros, of `attitude` for level.
+/// A flight on a uniform grid, and windows of it. Arrays belong to the caller, in row-major order;
+/// null: zeros, or a level attitude.
 struct OpenLoopFlight {
   std::size_t rows{};            ///< K of the grid
   double period{};               ///< s, from row to row
@@ -27,15 +27,15 @@ struct OpenLoopFlight {
   const double* attitude{};      ///< (K, 4) q_WB, unit
   const double* body_rates{};    ///< (K, 3) rad/s, body frame
   const double* commands{};      ///< (K - 1, N) rad/s, held from one row to the next
-  const double* slopes{};        ///< (D, K - 1, N) derivatives of the commands; null: zeros
-  const std::size_t* starts{};   ///< (W) rows
+  const double* slopes{};        ///< (D, K - 1, N) derivatives of the commands
+  const std::size_t* starts{};   ///< (W) first rows of the windows
   std::size_t windows{};         ///< W
   std::size_t samples{};         ///< H, rows after each start
-  std::size_t attitude_every{};  ///< rows after which attitude and rates are put in again; 0: never
+  std::size_t attitude_every{};  ///< rows between resets of attitude and rates to the log; 0: never
 };
 
-/// Where to put what the windows led to: (1 + D, W, H, 3) each, first the values, then their
-/// derivatives with respect to each unknown; null for what is not wanted.
+/// The results of the windows, (1 + D, W, H, 3) each: the values, then their derivatives with
+/// respect to each unknown; null: not wanted.
 struct OpenLoopRecord {
   double* position{};        ///< m, world frame
   double* velocity{};        ///< m/s, world frame
@@ -43,13 +43,13 @@ struct OpenLoopRecord {
   double* specific_force{};  ///< m/s^2, as an IMU without errors reads it
 };
 
-/// What a kernel is given.
+/// The arguments of a kernel.
 struct OpenLoopBatch {
   OpenLoopFlight flight;
   OpenLoopRecord record;
   std::size_t unknowns{};          ///< D
   std::size_t rotors{};            ///< N
-  const double* speeds{};          ///< (1 + D, K, N) rad/s, of the rotors, and their derivatives
+  const double* speeds{};          ///< (1 + D, K, N) rad/s, rotor speeds and derivatives
   const std::byte* constants{};    ///< for each group of unknowns
   std::size_t constants_stride{};  ///< bytes from group to group
   ImuDevice<double> imu{};         ///< without resolution and range
@@ -57,19 +57,19 @@ struct OpenLoopBatch {
 
 /// The kernel of one translation unit for one number of rotors.
 struct OpenLoopKernel {
-  std::size_t lanes{};            ///< windows at a time
-  std::size_t group{};            ///< unknowns at a time
+  std::size_t lanes{};            ///< windows per call
+  std::size_t group{};            ///< unknowns per call
   std::size_t constants_bytes{};  ///< of a group
-  /// Makes the constants of a group: layers[0] has the numbers of for_each_number, layers[i]
-  /// their derivatives with respect to unknown i of the group, or is null.
+  /// Sets the constants of a group: layers[0] has the numbers of for_each_number, layers[i] their
+  /// derivatives with respect to unknown i of the group, or is null.
   void (*set_constants)(std::byte* to, int rotors, const double* const* layers) = nullptr;
-  /// Flies as many windows as there are lanes, from `window` on, with a group of unknowns.
+  /// Simulates `lanes` windows from `window` on, with a group of unknowns.
   void (*fly)(const OpenLoopBatch& batch, std::size_t group, std::size_t window) = nullptr;
 };
 
 namespace detail {
 
-/// The value, or, from 1 on, a partial.
+/// Layer 0 is the value, layer i partial i - 1.
 template <class R, int G>
 PROPWASH_FN R& layer_of(Dual<R, G>& x, int layer) {
   return layer == 0 ? x.value : x.partials[layer - 1];
@@ -79,7 +79,7 @@ PROPWASH_FN const R& layer_of(const Dual<R, G>& x, int layer) {
   return layer == 0 ? x.value : x.partials[layer - 1];
 }
 
-/// A number, or one in each lane.
+/// Access to the lanes of a pack; a plain number has one lane.
 template <class R>
 struct OpenLoopLanes {
   static constexpr int count = 1;
@@ -95,9 +95,9 @@ struct OpenLoopLanes<Pack<double, L>> {
 };
 #endif
 
-/// Windows side by side. Isa is a type that stands for the translation unit, as in
+/// Simulates a window in each lane. Isa identifies the translation unit, as in
 /// fleet/impl/kernel.hpp; Real is double or a Pack of them, N the number of rotors or Dynamic,
-/// Group that of unknowns.
+/// Group the number of unknowns.
 template <class Isa, class Real, int N, int Group>
 class OpenLoopFlyer {
  public:
@@ -137,11 +137,11 @@ class OpenLoopFlyer {
         model_(*reinterpret_cast<const Model*>(batch.constants + group * batch.constants_stride)),
         first_(group * Group) {
     for (int lane = 0; lane < lanes; ++lane) {
-      // lanes beyond the last window fly it again
-      const std::size_t own = window + static_cast<std::size_t>(lane);
-      windows_[lane] = own < flight_.windows ? own : flight_.windows - 1;
+      // lanes beyond the last window repeat it
+      const std::size_t index = window + static_cast<std::size_t>(lane);
+      windows_[lane] = index < flight_.windows ? index : flight_.windows - 1;
       rows_[lane] = flight_.starts[windows_[lane]];
-      if (own < flight_.windows) used_ = lane + 1;
+      if (index < flight_.windows) used_ = lane + 1;
     }
   }
 
@@ -149,31 +149,31 @@ class OpenLoopFlyer {
     const std::size_t rotors = batch_.rotors;
     state_.position = measured(flight_.position);
     state_.velocity = measured(flight_.velocity);
-    put_in_attitude();
+    reset_attitude();
     const std::size_t all = flight_.rows * rotors;
-    take(batch_.speeds, batch_.speeds + all, all, state_.rotor_speeds);
+    read_rotors(batch_.speeds, batch_.speeds + all, all, state_.rotor_speeds);
     const double dt = flight_.period / flight_.substeps;
     const auto rk4 = [](const auto& f, const State& x, double time) PROPWASH_LAMBDA {
       return Rk4{}([&f](const State& y) PROPWASH_LAMBDA { return called(f, y); }, x, time);
     };
     for (std::size_t sample = 0; sample < flight_.samples; ++sample) {
-      if (flight_.attitude_every > 0 && sample % flight_.attitude_every == 0) put_in_attitude();
-      take(flight_.commands, flight_.slopes, all - rotors, input_.command);
+      if (flight_.attitude_every > 0 && sample % flight_.attitude_every == 0) reset_attitude();
+      read_rotors(flight_.commands, flight_.slopes, all - rotors, input_.command);
       for (int step = 0; step < flight_.substeps; ++step) {
         state_ = multicopter_step(rk4, model_, state_, input_, dt);
       }
       for (auto& row : rows_) ++row;
-      keep(sample);
+      record(sample);
     }
   }
 
-  // a function of its own: four times in line it would be more than a cache of instructions holds
+  // a separate function: inlined four times, it would exceed the instruction cache
   template <class Derivative>
   static State called(const Derivative& f, const State& x) {
     return f(x);
   }
 
-  /// A column of the present rows.
+  /// A column of the current rows.
   PROPWASH_FN T measured(const double* from, std::size_t width, std::size_t column) const {
     Real x(0.0);
     for (int lane = 0; lane < lanes; ++lane) {
@@ -185,7 +185,7 @@ class OpenLoopFlyer {
     if (from == nullptr) return Vec3<T>{};
     return {measured(from, 3, 0), measured(from, 3, 1), measured(from, 3, 2)};
   }
-  PROPWASH_FN void put_in_attitude() {
+  PROPWASH_FN void reset_attitude() {
     const double* const q = flight_.attitude;
     state_.body_rates = measured(flight_.body_rates);
     state_.attitude = Quat<T>::identity();
@@ -193,9 +193,10 @@ class OpenLoopFlyer {
     state_.attitude = {measured(q, 4, 0), measured(q, 4, 1), measured(q, 4, 2), measured(q, 4, 3)};
   }
 
-  /// What the rotors have in the present rows, and its derivatives, `size` of them for an unknown.
-  PROPWASH_FN void take(const double* values, const double* slopes, std::size_t size,
-                        SmallArray<T, N>& to) const {
+  /// Reads speeds or commands of the rotors in the current rows, and their derivatives, `size`
+  /// numbers per unknown.
+  PROPWASH_FN void read_rotors(const double* values, const double* slopes, std::size_t size,
+                               SmallArray<T, N>& to) const {
     const std::size_t rotors = batch_.rotors;
     to.resize(static_cast<int>(rotors));
     for (int layer = 0; layer <= Group; ++layer) {
@@ -212,16 +213,16 @@ class OpenLoopFlyer {
     }
   }
 
-  PROPWASH_FN void keep(std::size_t sample) const {
-    const auto& record = batch_.record;
-    if (record.position != nullptr) put(record.position, sample, state_.position);
-    if (record.velocity != nullptr) put(record.velocity, sample, state_.velocity);
-    if (record.body_rates != nullptr) put(record.body_rates, sample, state_.body_rates);
-    if (record.specific_force != nullptr) put(record.specific_force, sample, felt());
+  PROPWASH_FN void record(std::size_t sample) const {
+    const auto& to = batch_.record;
+    if (to.position != nullptr) put(to.position, sample, state_.position);
+    if (to.velocity != nullptr) put(to.velocity, sample, state_.velocity);
+    if (to.body_rates != nullptr) put(to.body_rates, sample, state_.body_rates);
+    if (to.specific_force != nullptr) put(to.specific_force, sample, specific_force());
   }
 
   /// m/s^2, the specific force that the IMU reads.
-  PROPWASH_FN Vec3<T> felt() const {
+  PROPWASH_FN Vec3<T> specific_force() const {
     return imu_read(model_, batch_.imu, state_, input_, ImuBias<T>{}, ImuNoise<T>{}, 0.0)
         .specific_force;
   }
@@ -253,11 +254,11 @@ class OpenLoopFlyer {
 
 }  // namespace detail
 
-/// Gives the kernel for a number of rotors.
+/// Returns the kernel for a number of rotors.
 using OpenLoopKernelSource = OpenLoopKernel (*)(std::size_t rotors);
 
-/// The kernels of a translation unit: one made to measure for four rotors, and one for all others,
-/// whose code is shorter. Four unknowns at a time leave the caches next to the core.
+/// The kernels of a translation unit: specialised for four rotors, and a smaller general one. More
+/// than three unknowns at a time exceed the first-level caches.
 template <class Isa, class Real>
 OpenLoopKernel open_loop_kernel(std::size_t rotors) {
   if (rotors == 4) return detail::OpenLoopFlyer<Isa, Real, 4, 3>::kernel();

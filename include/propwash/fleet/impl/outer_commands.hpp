@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Commands of a fleet that the outer loops turn into body rates and thrust, or into rotor speeds.
+/// Commands of a fleet to its outer loops, which compute body rates and thrust, or rotor speeds.
 
 #include <cstddef>
 
@@ -9,17 +9,16 @@
 
 namespace propwash {
 
-/// Attitude and thrust. With `yaw_rate` the attitude says where the thrust axis points, and the
-/// vehicle turns about it.
+/// Attitude and thrust. With `yaw_rate`, `attitude` sets only the direction of the thrust axis, and
+/// the vehicle yaws about it at that rate.
 template <class T>
 struct FleetAttitudeThrust {
-  Span<const T> attitude;  ///< q_WB, of length one, w x y z, (size, 4)
+  Span<const T> attitude;  ///< q_WB, unit, w x y z, (size, 4)
   Span<const T> thrust;    ///< N, (size)
   Span<const T> yaw_rate;  ///< rad/s, about body z, (size), or empty
 };
 
-/// Velocity. Without `yaw` the heading is free and turns at `yaw_rate`, where that is empty not at
-/// all.
+/// Velocity. Without `yaw` the heading is free and changes at `yaw_rate` (0 if empty).
 template <class T>
 struct FleetVelocityCommand {
   Span<const T> velocity;  ///< m/s, world frame, (size, 3)
@@ -27,15 +26,15 @@ struct FleetVelocityCommand {
   Span<const T> yaw_rate;  ///< rad/s, (size), or empty
 };
 
-/// Position, to which it flies within outer_loops().speed_limit. Without `yaw` the heading is left
-/// as it is.
+/// Position, approached at up to outer_loops().speed_limit. Without `yaw` the heading is free.
 template <class T>
 struct FleetPositionCommand {
   Span<const T> position;  ///< m, world frame, (size, 3)
   Span<const T> yaw;       ///< rad, heading of body x, (size), or empty
 };
 
-/// A point of a trajectory for each vehicle, and who follows it. What is empty is zero.
+/// A point of a trajectory for each vehicle, and the controller that tracks it. Empty parts are
+/// zero.
 template <class T>
 struct FleetTrajectoryCommand {
   Span<const T> position;                       ///< m, world frame, (size, 3)
@@ -51,7 +50,7 @@ struct FleetTrajectoryCommand {
 
 namespace detail {
 
-/// Any of them, in the caller's memory; what is empty is zero.
+/// Any of these commands, views of the caller's memory; empty parts are zero.
 template <class T>
 struct OuterRows {
   OuterLoop loop = OuterLoop::attitude;

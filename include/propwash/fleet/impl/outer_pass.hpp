@@ -2,9 +2,8 @@
 /// @file
 /// One run of the outer loops over a block of a fleet.
 ///
-/// It is compiled with whoever includes the fleet, for registers that every processor of the
-/// platform has: it runs every few steps, and the kernels, one for each instruction set, need know
-/// nothing of it.
+/// It is compiled in the including program, for the baseline instruction set of the platform,
+/// because it runs only every few steps. The kernels for each instruction set do not depend on it.
 
 #include <cstddef>
 
@@ -18,7 +17,7 @@
 
 namespace propwash::detail {
 
-/// The loops' part of a fleet: constants, memory, and what is held until the next run.
+/// The outer loops of a fleet: constants, state, and the output held until the next run.
 template <class T>
 struct FleetOuter {
   static constexpr int fields = 28;  ///< numbers of an OuterLoopState
@@ -30,27 +29,27 @@ struct FleetOuter {
   Quat<T> imu_attitude = Quat<T>::identity();  ///< q_BS
   Vec3<T> imu_position{};                      ///< m, body frame
   T gravity = 0;                               ///< m/s^2
-  int loop = -1;                               ///< the OuterLoop flown last; -1: none
+  int loop = -1;                               ///< the OuterLoop used last; -1: none
   LineVector<T> memory;                        ///< blocks of OuterLoopState
   LineVector<T> held;  ///< rates (size, 3) and thrust (size), or rotor speeds (size, rotors)
 
   bool holds_rates() const { return commands_rates(static_cast<OuterLoop>(loop)); }
-  /// How many numbers are held for a vehicle: rates, then thrust, or rotor speeds.
+  /// Held numbers per vehicle: rates, then thrust, or rotor speeds.
   int held_width(int rotors) const { return holds_rates() ? 4 : rotors; }
-  /// Where number i of them is.
+  /// The index of a vehicle's held number i.
   std::size_t held_at(std::size_t vehicle, int i, std::size_t size, int rotors) const {
     const auto k = static_cast<std::size_t>(i);
     if (!holds_rates()) return vehicle * static_cast<std::size_t>(rotors) + k;
     return i == 3 ? 3 * size + vehicle : 3 * vehicle + k;
   }
-  /// Where a number of a vehicle's OuterLoopState is.
+  /// The index of a number of a vehicle's OuterLoopState.
   static std::size_t memory_at(std::size_t vehicle, int field, std::size_t lanes) {
     const auto k = static_cast<std::size_t>(field);
     return (vehicle / lanes * std::size_t{fields} + k) * lanes + vehicle % lanes;
   }
 };
 
-/// What one run needs beside a batch.
+/// The arguments of a run besides the batch.
 template <class T>
 struct OuterJob {
   FleetOuter<T>& outer;
@@ -61,7 +60,7 @@ struct OuterJob {
   void (*measure)(const FleetBatch<T>&, std::size_t, std::size_t, T*, std::size_t);
 };
 
-/// A register that every processor of a platform has; so bits depend on no instruction set.
+/// The register of the baseline instruction set; results do not depend on wider ones.
 template <class T>
 using OuterPack = Pack<T, 16 / static_cast<int>(sizeof(T))>;
 
@@ -69,7 +68,7 @@ template <class T>
 class OuterRun {
  public:
   using Real = OuterPack<T>;
-  static constexpr int most_lanes = 64;  ///< of a block
+  static constexpr int max_lanes = 64;  ///< of a block
 
   OuterRun(const OuterJob<T>& job, const FleetBatch<T>& batch) : job_(job), batch_(batch) {}
 
@@ -77,7 +76,7 @@ class OuterRun {
     const auto lanes = static_cast<std::size_t>(job_.lanes);
     const FleetLayout layout{batch_.rotors};
     const T* const state = batch_.state + block * static_cast<std::size_t>(layout.size()) * lanes;
-    alignas(64) T readings[6 * most_lanes];
+    alignas(64) T readings[6 * max_lanes];
     const T* imu = state + static_cast<std::size_t>(FleetLayout::held_accelerometer) * lanes;
     const bool rates = commands_rates(job_.command.loop);
     const int used = memory_numbers(job_.command.loop);
@@ -90,25 +89,25 @@ class OuterRun {
       if (first >= batch_.size) return;
       T* const memory = job_.outer.memory.data() +
                         block * static_cast<std::size_t>(FleetOuter<T>::fields) * lanes + lane;
-      OuterLoopState<Real> memories;
+      OuterLoopState<Real> loop_state;
       int field = 0;
-      for_each_number(memories, [&](Real& x) {
+      for_each_number(loop_state, [&](Real& x) {
         x = field < used ? Real::load(memory + field * job_.lanes) : Real(T(0));
         ++field;
       });
       auto in = input(state + lane, first);
       const auto command = command_of(first);
       if (rates) {
-        const auto out = run_rate_loop(job_.outer.law, memories, in, command);
+        const auto out = run_rate_loop(job_.outer.law, loop_state, in, command);
         hold(first, out.rates, out.thrust);
       } else {
         const auto speeds = rotor_speeds(state + lane);
         add_readings(imu + lane, speeds, in);
-        const auto wrench = run_wrench_loop(job_.outer.law, memories, in, command);
+        const auto wrench = run_wrench_loop(job_.outer.law, loop_state, in, command);
         hold(first, outer_allocate(job_.outer.law, job_.outer.allocation, wrench, speeds));
       }
       field = 0;
-      for_each_number(memories, [&](Real& x) {
+      for_each_number(loop_state, [&](Real& x) {
         if (field < used) x.store(memory + field * job_.lanes);
         ++field;
       });
@@ -150,7 +149,7 @@ class OuterRun {
                     OuterLoopInput<Real>& in) const {
     in.accelerometer_B = rotate(job_.outer.imu_attitude, triple(imu, 0));
     in.gyroscope_B = rotate(job_.outer.imu_attitude, triple(imu, 3));
-    // what a lever arm adds where it turns; what angular acceleration adds is left in
+    // subtract the centripetal term of the lever arm, but not that of the angular acceleration
     in.accelerometer_B -= cross(in.gyroscope_B, cross(in.gyroscope_B, job_.outer.imu_position));
     in.rotors = attained_wrench(job_.outer.allocation, speeds);
   }

@@ -1,9 +1,9 @@
 #pragma once
 /// @file
-/// The code of the fleet's kernels: a block of vehicles, some steps, in registers.
+/// The fleet's kernels: steps a block of vehicles, with its state in registers.
 ///
-/// The order of a step is that of vehicle/tick.hpp. Here the fields of a block are loaded into the
-/// types of model/, control/ and vehicle/ with packs for scalars, and stored again.
+/// A step is that of vehicle/tick.hpp. This file loads the fields of a block into the types of
+/// model/, control/ and vehicle/, with packs as scalars, and stores them again.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace propwash {
 
 namespace detail {
 
-/// The code of one kernel: T and lanes of its packs, rotors, shape of the model, integrator, work.
+/// One kernel: scalar and lanes of its packs, rotors, model shape, integrator, enabled features.
 template <class Isa, class T, int Lanes, int N, class Shape, class Method, FleetWork Work>
 class FleetStepper {
  public:
@@ -43,11 +43,11 @@ class FleetStepper {
     if constexpr (everything) speeds_.resize(rotors_);
   }
 
-  /// All substeps of the block.
+  /// Makes all substeps of the block.
   PROPWASH_FN void run() {
     next_ = batch_.next_state + block_ * static_cast<std::size_t>(layout.size() * Lanes);
     load();
-    // not members: their address goes to a function, and the rest is to stay in registers
+    // not a member: its address escapes, which would keep the other members out of registers
     [[maybe_unused]] LaneDraws<Real> draws[draws_at_once];
     step_ = batch_.step;
     for (int left = batch_.substeps; left > 0; left -= draws_at_once) {
@@ -72,12 +72,12 @@ class FleetStepper {
     store();
   }
 
-  /// The readings of the IMU for the present state: specific force [m/s^2], then angular rate
-  /// [rad/s], six fields.
+  /// Writes the IMU's readings at the current state as six fields: specific force [m/s^2], then
+  /// angular rate [rad/s].
   PROPWASH_FN void measure(T* reading) {
     load();
-    // the process noise of the last step, which the accelerometer feels, drawn again; a vehicle
-    // that has not stepped since its reset has felt none
+    // draw the process noise of the last step again, which the accelerometer measures; a vehicle
+    // that has not stepped since its reset has none
     LaneDraws<Real> draws;
     draw_steps<Isa, T, Lanes>(batch_, block_, batch_.step - 1, 1, false, &draws);
     apply_process_noise(draws);
@@ -88,9 +88,9 @@ class FleetStepper {
     }
     const auto fresh = stepped_since < Real(T(0.5));
     const Real zero{};
-    const auto felt = [&](const Real& x) PROPWASH_LAMBDA { return select(fresh, zero, x); };
-    input_.force_W = map(input_.force_W, felt);
-    input_.torque_B = map(input_.torque_B, felt);
+    const auto since_reset = [&](const Real& x) PROPWASH_LAMBDA { return select(fresh, zero, x); };
+    input_.force_W = map(input_.force_W, since_reset);
+    input_.torque_B = map(input_.torque_B, since_reset);
     if (batch_.switches.external_wrench) add_external_wrench();
     if (batch_.switches.wind) wind_ = wind();
     for_each_index<N>(
@@ -102,7 +102,7 @@ class FleetStepper {
   }
 
  private:
-  // the step is seen from the air, so it has no wind
+  // step_in_air() subtracts the wind, so the input has none
   using Input = MulticopterInput<Real, N, Zero3,
                                  std::conditional_t<Work == FleetWork::physics, Zero3, Vec3<Real>>>;
   static constexpr T rate_unit = T(Shape::rate_unit);
@@ -158,9 +158,9 @@ class FleetStepper {
     store_at(next_, layout.diverged, not_finite());
   }
 
-  /// 1 in the lanes of which a number is not finite.
+  /// 1 in lanes whose state is not finite.
   PROPWASH_FN Real not_finite() const {
-    // -ffast-math would remove a product with a known zero, and factor an unknown one out
+    // opaque, because -ffast-math would otherwise remove or factor out the products with zero
     const T zero = detail::opaque(T(0));
     const auto zeroed = [&](const Real& x)
                             PROPWASH_LAMBDA { return Real(detail::opaque((x * zero).v)); };
@@ -205,7 +205,7 @@ class FleetStepper {
     return clamp(speed, constants_.model.speed_min[rotor], constants_.model.speed_max[rotor]);
   }
 
-  /// The speeds to which the motors are driven in this step.
+  /// Sets the motor commands of this step.
   PROPWASH_FN void command_rotors([[maybe_unused]] const LaneDraws<Real>& draws) {
     if constexpr (everything) {
       if (batch_.action_delay != nullptr) delay_action();
@@ -246,12 +246,12 @@ class FleetStepper {
     const T* const earlier = slot(batch_.motor_delay_steps + 1);
     for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA { store_at(newest, i, speeds[i]); });
     for_each_index<N>(rotors_, [&](int i) PROPWASH_LAMBDA {
-      speeds[i] = held_between(Real::load(later + i * Lanes), Real::load(earlier + i * Lanes),
+      speeds[i] = mean_command(Real::load(later + i * Lanes), Real::load(earlier + i * Lanes),
                                batch_.motor_delay_fraction);
     });
   }
 
-  /// The action of this step goes into the ring; each lane takes out the one of its own delay.
+  /// Stores the action of this step in the ring buffer and reads each lane's delayed one.
   PROPWASH_FN void delay_action() {
     const int width = rotors_ < 4 ? 4 : rotors_;
     const auto slots = static_cast<std::uint64_t>(batch_.action_delay_slots);
@@ -285,7 +285,7 @@ class FleetStepper {
 
   // ---- noise and wind ----
 
-  /// Whether the white noise of the gyroscope is wanted in this call.
+  /// Whether this call needs the white noise of the gyroscope.
   PROPWASH_FN bool reads_gyroscope() const {
     return batch_.rates != nullptr && batch_.switches.imu_noise && !batch_.switches.imu_is_slower;
   }
@@ -312,7 +312,7 @@ class FleetStepper {
     if constexpr (everything) {
       if (batch_.switches.external_wrench) add_external_wrench();
       if (batch_.switches.bias_walk) {
-        bias_ = walked(bias_, constants_.imu_deviations, draws.walk);
+        bias_ = random_walk(bias_, constants_.imu_deviations, draws.walk);
       }
       if (batch_.switches.turbulence) advance_turbulence(draws);
     }
@@ -343,7 +343,7 @@ class FleetStepper {
                                         constants_.turbulence_cos, constants_.turbulence_sin);
   }
 
-  /// Number by number: GCC copies an array of packs through memory.
+  /// Copies number by number, because GCC copies an array of packs through memory.
   PROPWASH_FN void take(const MulticopterState<Real, N>& next) {
     x_.position = next.position;
     x_.velocity = next.velocity;
@@ -362,14 +362,14 @@ class FleetStepper {
 
   // ---- the IMU ----
 
-  /// rad/s, the reading before the step.
+  /// rad/s, the reading at the start of the step.
   PROPWASH_FN Vec3<Real> gyroscope(const LaneDraws<Real>& draws) const {
     Vec3<Real> noise{};
     if (reads_gyroscope()) noise = triple<Real>(draws.imu, 3) * constants_.imu_deviations.gyroscope;
     return read_body_rates(constants_.imu, x_.body_rates * rate_unit, bias_, noise);
   }
 
-  /// Both readings for the present state, at `step`.
+  /// Both readings at the current state, with the noise of `step`.
   PROPWASH_FN ImuReading<Real> measured(std::uint64_t step) const {
     ImuNoise<Real> noise{};
     if (batch_.switches.imu_noise) {
@@ -392,7 +392,7 @@ class FleetStepper {
   MulticopterState<Real, N> x_{};
   Input input_{};
   std::uint64_t step_ = 0;
-  // of FleetWork::everything
+  // for FleetWork::everything only
   RateThrust<Real> rate_thrust_{};
   SmallArray<Real, N> speeds_{};
   RateControllerState<Real> controller_{};

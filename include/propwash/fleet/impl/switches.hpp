@@ -6,7 +6,7 @@
 
 namespace propwash {
 
-/// What decides which way a kernel goes: the same for all vehicles of a fleet.
+/// Feature flags on which kernels branch, the same for all vehicles of a fleet.
 struct FleetSwitches {
   bool gyroscopic_term = true;
   bool has_lever_arm = false;
@@ -27,20 +27,20 @@ struct FleetSwitches {
   }
 };
 
-/// The switches that follow from a vehicle and its setting: a fleet has those of all its vehicles.
+/// The switches that depend on a vehicle; those of a fleet are the union over its vehicles.
 inline constexpr bool FleetSwitches::* vehicle_switches[] = {
     &FleetSwitches::gyroscopic_term, &FleetSwitches::has_lever_arm, &FleetSwitches::is_turned,
     &FleetSwitches::is_digital,      &FleetSwitches::process_noise, &FleetSwitches::imu_noise,
     &FleetSwitches::bias_walk,       &FleetSwitches::imu_is_slower, &FleetSwitches::turbulence,
     &FleetSwitches::battery};
 
-/// What either of two vehicles of one fleet needs.
-inline FleetSwitches either(FleetSwitches a, const FleetSwitches& b) {
+/// The features that either of two vehicles enables.
+inline FleetSwitches combined(FleetSwitches a, const FleetSwitches& b) {
   for (const auto each : vehicle_switches) a.*each |= b.*each;
   return a;
 }
-/// Whether two vehicles need the same.
-inline bool need_the_same(const FleetSwitches& a, const FleetSwitches& b) {
+/// Whether two vehicles enable the same features.
+inline bool have_same_features(const FleetSwitches& a, const FleetSwitches& b) {
   for (const auto each : vehicle_switches) {
     if (a.*each != b.*each) return false;
   }

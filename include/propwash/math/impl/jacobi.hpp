@@ -3,8 +3,8 @@
 /// Eigenvalues and eigenvectors of a small symmetric matrix, by cyclic Jacobi rotations (Golub and
 /// Van Loan, Matrix Computations, 4th ed., section 8.5).
 ///
-/// For what is done once per vehicle. Eigen's solvers would do it too, but every file that includes
-/// the library would wait for them: they take a compiler longer than all of the library's headers.
+/// Used once per vehicle. Eigen has such a solver too, but including it doubles the compile time of
+/// every file that includes the library.
 
 #include <array>
 #include <cmath>
@@ -12,22 +12,22 @@
 
 namespace propwash {
 
-/// Of A = V diag(values) V^T, in no particular order; column k of V belongs to values[k].
+/// A = V diag(values) V^T, unordered; column k of V is the eigenvector of values[k].
 template <std::size_t N>
 struct SymmetricEigen {
   std::array<double, N> values{};
   std::array<std::array<double, N>, N> vectors{};  ///< rows of V
 };
 
-/// To the last digits: what is off the diagonal vanishes quadratically. A must be symmetric; its
-/// numbers must be finite, or those that come back are not.
+/// The eigenvalues and eigenvectors of a symmetric matrix, to rounding (convergence is quadratic).
+/// The result is not finite if `a` is not.
 template <std::size_t N>
 SymmetricEigen<N> symmetric_eigen(std::array<std::array<double, N>, N> a) {
   SymmetricEigen<N> result;
   auto& v = result.vectors;
   for (std::size_t i = 0; i < N; ++i) v[i][i] = 1.0;
-  constexpr int most_sweeps = 30;  // some six suffice
-  for (int sweep = 0; sweep < most_sweeps; ++sweep) {
+  constexpr int max_sweeps = 30;  // about six suffice
+  for (int sweep = 0; sweep < max_sweeps; ++sweep) {
     bool is_diagonal = true;
     for (std::size_t p = 0; p < N; ++p) {
       for (std::size_t q = p + 1; q < N; ++q) {

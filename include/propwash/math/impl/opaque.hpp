@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// A barrier for the optimiser.
+/// An optimisation barrier for one value.
 
 #include <type_traits>
 
@@ -8,9 +8,9 @@
 
 namespace propwash::detail {
 
-/// Returns x as a value of which the compiler knows nothing: it neither fuses the operation that
-/// gave x with those that follow, nor draws conclusions from it. Costs no instruction where x fits
-/// into a register. X is an integer, a floating-point number or a vector of them.
+/// Returns x, hidden from the optimiser: the operation that computed x is not fused with later
+/// ones, and the compiler assumes nothing about its value. Costs no instruction if x fits into a
+/// register. X is an integer, a floating-point number or a SIMD vector of them.
 template <class X>
 PROPWASH_FN X opaque(X x) {
 #if defined(__GNUC__) && !defined(__CUDA_ARCH__)

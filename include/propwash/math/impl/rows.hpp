@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// From rows, as callers hold them, to lanes.
+/// Loading of row-major arrays into SIMD lanes, one pack per column.
 
 #include <cstddef>
 #include <utility>
@@ -11,8 +11,8 @@
 
 namespace propwash::detail {
 
-/// Of `Width` registers that hold rows one after the other, the one of column `Column`: what each
-/// register has of it is shuffled into its place, in turn.
+/// One step of extracting column `Column` from `Width` registers of consecutive rows: merges the
+/// elements of that column in register number `Register` into `so_far`.
 template <int Column, int Width, class T, int N, int Register, std::size_t... Lane>
 PROPWASH_FN typename Pack<T, N>::Vector with_register(const typename Pack<T, N>::Vector& so_far,
                                                       const Pack<T, N>& next,
@@ -39,32 +39,32 @@ PROPWASH_FN void transpose(const Pack<T, N>* rows, Pack<T, N>* columns,
    ...);
 }
 
-/// Columns of `size` rows of `width` numbers, from row `first` on, into lanes; lanes beyond the
-/// last row repeat it.
+/// Loads rows first, first + 1, … of a (size, width) array, one row per lane, one pack per column.
+/// Lanes beyond the last row repeat it.
 template <class T, int N>
 PROPWASH_FN void load_some_rows(const T* rows, int width, std::size_t first, std::size_t size,
                                 Pack<T, N>* columns) {
   const auto stride = static_cast<std::size_t>(width);
   for (std::size_t column = 0; column < stride; ++column) {
-    Pack<T, N> read{};
+    Pack<T, N> loaded{};
     for (int lane = 0; lane < N; ++lane) {
       const std::size_t row = first + static_cast<std::size_t>(lane);
-      read.v[lane] = rows[(row < size ? row : size - 1) * stride + column];
+      loaded.v[lane] = rows[(row < size ? row : size - 1) * stride + column];
     }
-    columns[column] = read;
+    columns[column] = loaded;
   }
 }
 
-/// The same for rows of `Width` numbers: in registers where a block is full.
+/// The same for a width known at compile time; transposes a full block in registers.
 template <int Width, class T, int N>
 PROPWASH_FN void load_rows(const T* rows, std::size_t first, std::size_t size,
                            Pack<T, N>* columns) {
   if (first + N > size) return load_some_rows(rows, Width, first, size, columns);
-  Pack<T, N> read[std::size_t{Width}];
+  Pack<T, N> loaded[std::size_t{Width}];
   for (int i = 0; i < Width; ++i) {
-    read[i] = Pack<T, N>::load(rows + first * Width + static_cast<std::size_t>(i * N));
+    loaded[i] = Pack<T, N>::load(rows + first * Width + static_cast<std::size_t>(i * N));
   }
-  transpose<Width>(read, columns, std::make_integer_sequence<int, Width>{});
+  transpose<Width>(loaded, columns, std::make_integer_sequence<int, Width>{});
 }
 
 }  // namespace propwash::detail

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Reading of JSON from other programs. Every value is checked for type and range; what does not
-/// fit is a ProtocolError that names the place in the message.
+/// Reads JSON from other programs. Every value is checked for type and range; a ProtocolError names
+/// the place in the message.
 
 #include <algorithm>
 #include <array>
@@ -23,14 +23,14 @@ namespace propwash::render::detail {
 
 using Json = nlohmann::json;
 
-/// Which spellings are accepted.
+/// The accepted variants of JSON.
 enum class Reading {
-  strict,    ///< of answers: exact keys, each once; JSON numbers, true and false
-  published  ///< of poses, as the published renderer reads: keys in any case, the last of equal
-             ///< ones, numbers and booleans in quotes, whole numbers for booleans, longer vectors
+  strict,    ///< for answers: exact keys, each once; JSON numbers, true and false
+  published  ///< for poses, like the published renderer: keys in any case, the last of duplicates,
+             ///< quoted numbers and booleans, integers as booleans, longer vectors
 };
 
-inline bool same_but_for_case(const std::string& a, const char* b) {
+inline bool equals_ignoring_case(const std::string& a, const char* b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   std::size_t i = 0;
   for (; i < a.size() && b[i] != '\0'; ++i) {
@@ -39,37 +39,38 @@ inline bool same_but_for_case(const std::string& a, const char* b) {
   return i == a.size() && b[i] == '\0';
 }
 
-/// A value of a message and where in it, for complaints. The place is spelt out only where it is
-/// complained of, so a part must not outlive the part that it was taken from.
+/// A value of a message and its path, which is composed only for an error. A part must not outlive
+/// its parent.
 class JsonPart {
  public:
   JsonPart(const Json& value, const char* name, Reading reading)
       : value_(&value), name_(name), reading_(reading) {}
 
   [[noreturn]] void refuse(const std::string& expected) const {
-    const std::string came =
+    const std::string received =
         value_->is_structured()
             ? std::string(value_->type_name()) + " of " + std::to_string(value_->size())
             : value_->dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60);
-    fail(expected, came);
+    fail(expected, received);
   }
-  [[noreturn]] void fail(const std::string& expected, const std::string& came) const {
-    throw ProtocolError(path() + ": expected " + expected + ", got " + came);
+  [[noreturn]] void fail(const std::string& expected, const std::string& received) const {
+    throw ProtocolError(path() + ": expected " + expected + ", got " + received);
   }
 
-  /// The value of a key, or nothing where it is absent or null.
+  /// The value of a key, or nothing if it is absent or null.
   std::optional<JsonPart> find(const char* key) const {
     if (!value_->is_object()) refuse("an object");
     auto found = value_->find(key);
     if (found == value_->end() && lenient()) {
       for (found = value_->begin(); found != value_->end(); ++found) {
-        if (same_but_for_case(found.key(), key)) break;
+        if (equals_ignoring_case(found.key(), key)) break;
       }
     }
     if (found == value_->end() || found->is_null()) return std::nullopt;
     return JsonPart(*found, key, *this);
   }
-  /// The value of a key; without it, or where it is null, a ProtocolError.
+  /// The value of a key.
+  /// @throws ProtocolError if it is absent or null.
   JsonPart at(const char* key) const {
     const auto found = find(key);
     if (!found) throw ProtocolError(path() + ": has no " + key);
@@ -78,10 +79,10 @@ class JsonPart {
   JsonPart operator[](std::size_t i) const { return JsonPart((*value_)[i], nullptr, *this, i); }
 
   /// The number of entries of an array.
-  std::size_t count(std::size_t most) const {
+  std::size_t count(std::size_t max) const {
     if (!value_->is_array()) refuse("an array");
-    if (value_->size() > most) {
-      throw ProtocolError(path() + ": expected at most " + std::to_string(most) + " entries, got " +
+    if (value_->size() > max) {
+      throw ProtocolError(path() + ": expected at most " + std::to_string(max) + " entries, got " +
                           std::to_string(value_->size()));
     }
     return value_->size();
@@ -95,35 +96,35 @@ class JsonPart {
     if (lenient() && value_->is_number_integer()) return value_->get<std::int64_t>() != 0;
     if (lenient() && value_->is_string()) {
       const auto& text = value_->get_ref<const std::string&>();
-      if (same_but_for_case(text, "true")) return true;
-      if (same_but_for_case(text, "false")) return false;
+      if (equals_ignoring_case(text, "true")) return true;
+      if (equals_ignoring_case(text, "false")) return false;
     }
     refuse("true or false");
   }
-  std::int64_t integer(std::int64_t least, std::int64_t most) const {
+  std::int64_t integer(std::int64_t min, std::int64_t max) const {
     std::int64_t number = 0;
-    bool good = false;
+    bool is_valid = false;
     if (value_->is_number_unsigned()) {
       const auto big = value_->get<std::uint64_t>();
-      good = big <= static_cast<std::uint64_t>(INT64_MAX);
+      is_valid = big <= static_cast<std::uint64_t>(INT64_MAX);
       number = static_cast<std::int64_t>(big);
     } else if (value_->is_number_integer()) {
       number = value_->get<std::int64_t>();
-      good = true;
+      is_valid = true;
     } else if (lenient() && value_->is_string()) {
       const auto& text = value_->get_ref<const std::string&>();
-      good = !text.empty() && text.size() <= 20 &&
-             text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) == std::string::npos;
+      is_valid = !text.empty() && text.size() <= 20 &&
+                 text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) == std::string::npos;
       errno = 0;
       number = std::strtoll(text.c_str(), nullptr, 10);
-      good = good && errno == 0 && text != "-";
+      is_valid = is_valid && errno == 0 && text != "-";
     }
-    if (!good || number < least || number > most) {
-      refuse("a whole number, " + std::to_string(least) + " to " + std::to_string(most));
+    if (!is_valid || number < min || number > max) {
+      refuse("a whole number, " + std::to_string(min) + " to " + std::to_string(max));
     }
     return number;
   }
-  double number(double least = -std::numeric_limits<double>::infinity()) const {
+  double number(double min = -std::numeric_limits<double>::infinity()) const {
     double number = NAN;
     if (value_->is_number()) {
       number = value_->get<double>();
@@ -136,14 +137,14 @@ class JsonPart {
       if (!plain || end != text.c_str() + text.size()) number = NAN;
     }
     if (!std::isfinite(number)) refuse("a finite number");
-    if (number < least) {
+    if (number < min) {
       std::ostringstream expected;
-      expected << "a finite number, at least " << least;
+      expected << "a finite number, at least " << min;
       refuse(expected.str());
     }
     return number;
   }
-  /// An array of N numbers; of a pose, the first N of at least as many.
+  /// An array of N numbers; for poses, the first N of a longer one.
   template <std::size_t N>
   std::array<double, N> numbers() const {
     const bool enough = value_->is_array() && value_->size() >= N;
@@ -166,16 +167,16 @@ class JsonPart {
   }
 
   const Json* value_;
-  const char* name_;  // of a key; null: an entry of an array
+  const char* name_;  // the key; null: an array entry
   Reading reading_;
   const JsonPart* parent_ = nullptr;
   std::size_t index_ = 0;
 };
 
-/// How deep the arrays and objects of a text are nested, where it is JSON as far as it goes.
+/// The nesting depth of arrays and objects in a JSON text.
 inline int nesting(const char* text, std::size_t size) {
   int depth = 0;
-  int deepest = 0;
+  int max_depth = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < size; ++i) {
     const char c = text[i];
@@ -185,20 +186,19 @@ inline int nesting(const char* text, std::size_t size) {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '[' || c == '{') {
-      deepest = std::max(deepest, ++depth);
+      max_depth = std::max(max_depth, ++depth);
     } else if (c == ']' || c == '}') {
       --depth;
     }
   }
-  return deepest;
+  return max_depth;
 }
 
-/// Finds a key that comes twice in an object. A parser keeps one of the two values without notice,
-/// and which one differs between parsers. A pass over the text, as the parser's own callback takes
-/// a time that is quadratic in the number of objects.
+/// Finds a duplicate key of an object, of which parsers silently keep the first or the last. A
+/// separate pass, because the parser's callback takes quadratic time in the number of objects.
 class DuplicateKeys : public nlohmann::json_sax<Json> {
  public:
-  std::string duplicate;  ///< the first one
+  std::string duplicate;  ///< the first one found
 
   bool start_object(std::size_t) override {
     open_.emplace_back();
@@ -227,35 +227,33 @@ class DuplicateKeys : public nlohmann::json_sax<Json> {
   }
 
  private:
-  std::vector<std::set<std::string>> open_;  // keys of the objects that have not ended
+  std::vector<std::set<std::string>> open_;  // keys of the objects that are still open
 };
 
-/// Parses one frame. Its length and the depth of its nesting are bounded, and the time grows with
-/// the length: the worst frames of 4 MiB take less than a second.
+/// Parses one frame of limited length and nesting depth. The time is proportional to the length:
+/// the worst frames of 4 MiB take less than a second.
 inline Json parse_json(FrameView frame, const char* name, Reading reading) {
-  const auto fault = [&](const std::string& what) {
-    throw ProtocolError(std::string(name) + what);
-  };
-  if (frame.size > longest_json) {
-    fault(": expected at most " + std::to_string(longest_json) + " bytes of JSON, got " +
-          std::to_string(frame.size));
+  const auto fail = [&](const std::string& text) { throw ProtocolError(std::string(name) + text); };
+  if (frame.size > max_json_bytes) {
+    fail(": expected at most " + std::to_string(max_json_bytes) + " bytes of JSON, got " +
+         std::to_string(frame.size));
   }
-  if (frame.size == 0) fault(": expected JSON, got an empty frame");
+  if (frame.size == 0) fail(": expected JSON, got an empty frame");
   const auto* begin = static_cast<const char*>(frame.data);
-  if (nesting(begin, frame.size) > deepest_json) {
-    fault(": nested deeper than " + std::to_string(deepest_json) + " arrays and objects");
+  if (nesting(begin, frame.size) > max_json_depth) {
+    fail(": nested deeper than " + std::to_string(max_json_depth) + " arrays and objects");
   }
   try {
     Json json = Json::parse(begin, begin + frame.size);
-    if (!json.is_object()) fault(": expected a JSON object");
+    if (!json.is_object()) fail(": expected a JSON object");
     DuplicateKeys keys;
     if (reading == Reading::strict && !Json::sax_parse(begin, begin + frame.size, &keys)) {
-      fault(": expected each key of an object once, got \"" + keys.duplicate.substr(0, 60) +
-            "\" twice");
+      fail(": expected each key of an object once, got \"" + keys.duplicate.substr(0, 60) +
+           "\" twice");
     }
     return json;
   } catch (const Json::exception& error) {
-    fault(std::string(": not JSON: ") + error.what());
+    fail(std::string(": not JSON: ") + error.what());
   }
   return {};
 }

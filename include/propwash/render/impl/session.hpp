@@ -33,21 +33,21 @@ inline Session::Messages Session::submit(const PoseMessage& pose, double now) {
   return messages;
 }
 
-/// A renderer takes these from the first pose; other values later end its sending for good or make
-/// it send wrong parts of its window.
+/// A renderer reads these fields from the first pose; changes make it stop sending or send wrong
+/// parts of its window.
 inline void Session::check_fixed(const PoseMessage& pose) const {
   if (!fixed_) return;
   const auto check = [](const std::string& field, const auto& was, const auto& is) {
     if (was == is) return;
     std::ostringstream expected;
-    expected << was << ", which the first pose of the session fixed; restart() allows another";
+    expected << was << ", as in the first pose of the session; call restart() to change it";
     detail::refuse_field(field, is, expected.str().c_str());
   };
   check("scene", fixed_->scene, pose.scene);
   check("width", fixed_->width, pose.width);
   check("height", fixed_->height, pose.height);
   check("vertical_fov_deg", fixed_->vertical_fov_deg, pose.vertical_fov_deg);
-  check("cameras, their number", fixed_->cameras.size(), pose.cameras.size());
+  check("number of cameras", fixed_->cameras.size(), pose.cameras.size());
   for (std::size_t i = 0; i < pose.cameras.size(); ++i) {
     const auto at = "cameras[" + std::to_string(i) + "].";
     check(at + "id", fixed_->cameras[i].id, pose.cameras[i].id);
@@ -76,11 +76,11 @@ inline Session::Messages Session::poll(double now) {
     return messages;
   }
   fill(messages, now);
-  if (messages.empty() && (hurry_ || now >= last_sent_ + interval())) repeat(messages, now);
+  if (messages.empty() && (send_now_ || now >= last_sent_ + interval())) repeat(messages, now);
   return messages;
 }
 
-/// Sends what waits, as far as there is room.
+/// Sends waiting poses up to the limit of poses in flight.
 inline void Session::fill(Messages& messages, double now) {
   while (!waiting_.empty() && in_flight_ < policy_.in_flight) {
     Outgoing pose = std::move(waiting_.front());
@@ -89,8 +89,8 @@ inline void Session::fill(Messages& messages, double now) {
   }
 }
 
-/// No answer for long: the newest pose in place of an old one where only the newest counts,
-/// otherwise the same again.
+/// Without an answer for long: sends a newer pose instead of an old one if the queue holds one
+/// pose, otherwise repeats the last.
 inline void Session::repeat(Messages& messages, double now) {
   if (!waiting_.empty() && policy_.queue == 1) {
     give_up_oldest();
@@ -104,7 +104,7 @@ inline void Session::repeat(Messages& messages, double now) {
 inline void Session::add_newest(Messages& messages, double now) {
   ++counts_.sent;
   ++sent_since_start_;
-  hurry_ = false;
+  send_now_ = false;
   last_sent_ = now;
   unanswered_since_ = std::min(unanswered_since_, now);
   messages.push_back(newest_.text);
@@ -115,11 +115,11 @@ inline void Session::send(Messages& messages, Outgoing&& pose, double now) {
   ++in_flight_;
   newest_ = std::move(pose);
   add_newest(messages, now);
-  if (sent_.size() > longest_memory) forget_sent(sent_.begin() + 1);
+  if (sent_.size() > max_sent) forget_sent(sent_.begin() + 1);
 }
 
-/// From here on poses follow each other quickly: a renderer that has just begun, or has forgotten
-/// all, uses up five before it answers one.
+/// Sends poses at a short interval from now on: a renderer that has just started or reset consumes
+/// five before it answers one.
 inline void Session::start(double now) {
   state_ = SessionState::starting;
   ++counts_.starts;
@@ -127,11 +127,11 @@ inline void Session::start(double now) {
   unanswered_since_ = never;
   sent_since_start_ = 0;
   reviving_ = false;
-  hurry_ = true;
+  send_now_ = true;
 }
 
-/// A renderer that lives and never answers has had an error while sending, perhaps over another
-/// program's session with smaller pictures: only silence brings it back.
+/// A renderer that is connected but silent has probably failed while sending, for example because
+/// of another program's session with smaller pictures; only silence resets it.
 inline void Session::fall_silent() {
   state_ = SessionState::silent;
   silent_until_ = last_sent_ + policy_.silence;
@@ -142,7 +142,7 @@ inline void Session::fall_silent() {
 inline void Session::renderer_connected(double now) {
   now = forward(now);
   if (state_ == SessionState::running || reviving_) start(now);
-  hurry_ = state_ == SessionState::starting;
+  send_now_ = state_ == SessionState::starting;
 }
 
 inline void Session::restart(double now) {
@@ -155,23 +155,25 @@ inline void Session::restart(double now) {
   fixed_.reset();
   last_taken_ = last_submitted_;
   unanswered_since_ = never;
-  pace_ = 0;
-  hurry_ = false;
+  response_time_ = 0;
+  send_now_ = false;
   reviving_ = false;
   state_ = SessionState::silent;
   silent_until_ = (std::isfinite(last_sent_) ? last_sent_ : now) + policy_.silence;
 }
 
-/// How long a renderer may be quiet: a slow one is not to be mistaken for one that is gone, or it
-/// would be sent ever more poses than it can answer.
-inline double Session::patience() const { return std::max(policy_.lost_after, 3.0 * pace_); }
+/// s without an answer until a renderer counts as lost. A slow one must not, or it would receive
+/// more poses than it can answer.
+inline double Session::patience() const {
+  return std::max(policy_.lost_after, 3.0 * response_time_);
+}
 
-/// The time between two messages when none is asked for; always within the renderer's memory.
+/// s between messages without requests; always shorter than the renderer's memory.
 inline double Session::interval() const {
-  constexpr double longest = 1.5;
+  constexpr double max_interval = 1.5;
   if (state_ == SessionState::starting) return policy_.start_interval;
   if (in_flight_ == 0) return policy_.keep_alive;
-  return std::max(policy_.resend_after, std::min(2.0 * pace_, longest));
+  return std::max(policy_.resend_after, std::min(2.0 * response_time_, max_interval));
 }
 
 inline double Session::next_time() const {
@@ -182,7 +184,7 @@ inline double Session::next_time() const {
       return waiting_.empty() && !reviving_ ? never : silent_until_;
     default:
       if (!waiting_.empty() && in_flight_ < policy_.in_flight) return now_;
-      if (hurry_) return now_;
+      if (send_now_) return now_;
       if (state_ == SessionState::starting) {
         return std::min(last_sent_ + interval(), start_time_ + policy_.revive_after);
       }
@@ -216,22 +218,23 @@ inline std::deque<Session::Sent>::iterator Session::find(std::int64_t ntime) {
   return found != sent_.end() && found->ntime == ntime ? found : sent_.end();
 }
 
-/// A sign of life, and, where it tells something, how long the renderer took, in s.
-inline void Session::heard(double now, double took) {
+/// Records an answer. took: s, the renderer's response time; negative: unknown.
+inline void Session::record_answer(double now, double took) {
   constexpr double weight = 0.25;
   if (took >= 0.0) {
     const double sample = std::min(took, renderer_memory);
-    pace_ = pace_ == 0.0 ? sample : pace_ + weight * (sample - pace_);
+    response_time_ =
+        response_time_ == 0.0 ? sample : response_time_ + weight * (sample - response_time_);
   }
-  last_heard_ = now;
-  hurry_ = false;
+  last_answer_time_ = now;
+  send_now_ = false;
   if (state_ == SessionState::starting || reviving_) state_ = SessionState::running;
   reviving_ = false;
   unanswered_since_ = in_flight_ > 0 ? now : never;
 }
 
-/// How long the answer to a pose took; negative where its renderer had to start first. One that
-/// answers with fewer poses than a start uses up was there all along, only slow.
+/// s, the response time for a pose; negative if the renderer had to start first. A renderer that
+/// answers after fewer poses than a start consumes was running, only slow.
 inline double Session::time_taken(const Sent& sent, double now) const {
   if (state_ == SessionState::running) return now - std::min(unanswered_since_, now);
   return sent_since_start_ <= poses_of_start ? now - sent.time : -1.0;
@@ -248,7 +251,7 @@ inline std::optional<Answer> Session::receive(const FrameView* frames, std::size
       const bool late = answer.ntime < last_taken_;
       ++(repeated ? counts_.repeated : late ? counts_.late : counts_.unknown);
       const bool listening = state_ != SessionState::silent || reviving_;
-      if ((repeated || late) && listening) heard(now, -1.0);
+      if ((repeated || late) && listening) record_answer(now, -1.0);
       return std::nullopt;
     }
     check_answer(answer, *found, *fixed_);
@@ -260,9 +263,9 @@ inline std::optional<Answer> Session::receive(const FrameView* frames, std::size
     } else {
       --in_flight_;
     }
-    found->given_up = true;  // so that only older ones count as unanswered
+    found->given_up = true;  // only older ones count as unanswered
     forget_sent(found + 1);
-    heard(now, took);
+    record_answer(now, took);
     ++counts_.taken;
     if (answer.half_done()) ++counts_.half_done;
     return answer;
@@ -272,9 +275,9 @@ inline std::optional<Answer> Session::receive(const FrameView* frames, std::size
   }
 }
 
-/// Whether a sound answer is one to this pose: its size, and a picture from each camera and from no
-/// other, with no fewer bytes a pixel than its type needs: one-byte pictures come as one byte or
-/// three, and v2 sends RGB for every type. Fills in the index of each.
+/// Checks that an answer fits the pose: its size, and one picture of each rendered camera, with at
+/// least the bytes per pixel of its type (one-byte pictures may come as three bytes, and v2 sends
+/// RGB for every type). Sets the index of each picture.
 inline void Session::check_answer(Answer& answer, const Sent& sent, const PoseMessage& asked) {
   const auto size = [](int width, int height) {
     return std::to_string(width) + " x " + std::to_string(height);
@@ -295,7 +298,7 @@ inline void Session::check_answer(Answer& answer, const Sent& sent, const PoseMe
     const int needed = image_layout(known->type, false).bytes_per_pixel;
     if (image.bytes_per_pixel < needed) {
       throw ProtocolError("answer: expected " + std::to_string(needed) +
-                          " bytes a pixel of camera \"" + image.camera + "\", got " +
+                          " bytes per pixel of camera \"" + image.camera + "\", got " +
                           std::to_string(image.bytes_per_pixel));
     }
     image.index = static_cast<int>(known - cameras.begin());

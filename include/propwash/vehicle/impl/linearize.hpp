@@ -1,5 +1,5 @@
 #pragma once
-// The definitions of BasicLinearizer's members; include propwash/vehicle/linearize.hpp.
+// Member functions of BasicLinearizer; include propwash/vehicle/linearize.hpp.
 
 #include <functional>
 
@@ -12,13 +12,13 @@ namespace detail {
 inline constexpr int body_states = 12;   // position, velocity, attitude, body rates
 inline constexpr int memory_states = 9;  // of the rate controller
 
-/// Numbers whose variables are the columns from `first` on.
+/// Converts values to dual numbers; the variables are columns first, first + 1, … of the Jacobian.
 template <class T>
 struct Seeds {
   int first;
   T operator()(double x, int column) const {
-    const int place = column - first;
-    return place >= 0 && place < T::variables ? T::variable(x, place) : T(x);
+    const int index = column - first;
+    return index >= 0 && index < T::variables ? T::variable(x, index) : T(x);
   }
   Vec3<T> operator()(const Vec3<double>& v, int column) const {
     return {(*this)(v.x, column), (*this)(v.y, column + 1), (*this)(v.z, column + 2)};
@@ -30,11 +30,11 @@ struct Seeds {
     for (int i = 0; i < a.size(); ++i) result[i] = (*this)(a[i], column + i);
     return result;
   }
-  /// q0 o [1, theta / 2], theta the variable; the value has q0's own bits.
+  /// q o [1, theta / 2] with variable theta; the value has the bits of q.
   Quat<T> operator()(const Quat<double>& q, int column) const {
-    Quat<T> turned = q * ((*this)(Vec3<double>{}, column) * 0.5);
-    turned.w.value = q.w, turned.x.value = q.x, turned.y.value = q.y, turned.z.value = q.z;
-    return turned;
+    Quat<T> result = q * ((*this)(Vec3<double>{}, column) * 0.5);
+    result.w.value = q.w, result.x.value = q.x, result.y.value = q.y, result.z.value = q.z;
+    return result;
   }
   template <int N>
   MulticopterState<T, N> operator()(const MulticopterState<double, N>& x) const {
@@ -59,22 +59,21 @@ template <class T>
 Quat<double> partials_of(const Quat<T>& q, int i) {
   return {q.w.partials[i], q.x.partials[i], q.y.partials[i], q.z.partials[i]};
 }
-/// 2 vec(conj(q) o p): the rotation vector, body axes, of a change p of a unit quaternion q.
+/// 2 vec(conj(q) o p): the rotation vector [body frame] of a change p of a unit quaternion q.
 inline Vec3<double> tangent(const Quat<double>& q, const Quat<double>& p) {
-  const auto turn = conjugate(q) * p;
-  return {2.0 * turn.x, 2.0 * turn.y, 2.0 * turn.z};
+  const auto change = conjugate(q) * p;
+  return {2.0 * change.x, 2.0 * change.y, 2.0 * change.z};
 }
-/// The rotation vector that leads from one attitude to another, body axes.
+/// The rotation vector [body frame] from one attitude to another.
 inline Vec3<double> rotation_between(const Quat<double>& from, const Quat<double>& to) {
-  auto turn = conjugate(from) * to;
-  if (turn.w < 0.0) turn = turn * -1.0;
-  const Vec3<double> axis{turn.x, turn.y, turn.z};
+  auto rotation = conjugate(from) * to;
+  if (rotation.w < 0.0) rotation = rotation * -1.0;
+  const Vec3<double> axis{rotation.x, rotation.y, rotation.z};
   const double sine = norm(axis);
-  return axis * (sine > 1e-12 ? 2.0 * std::atan2(sine, turn.w) / sine : 2.0);
+  return axis * (sine > 1e-12 ? 2.0 * std::atan2(sine, rotation.w) / sine : 2.0);
 }
 
-/// An integrator that is chosen at run time. Behind std::function there is one copy of the
-/// equations for all of them.
+/// An integrator chosen at run time. std::function avoids one copy of the equations per integrator.
 struct IntegratorByName {
   Integrator integrator;
 
@@ -116,57 +115,59 @@ typename BasicLinearizer<Columns>::State BasicLinearizer<Columns>::trim() const 
   return state;
 }
 
-/// The next state, or d/dt of it.
+/// The next state of a discrete model, or the time derivative of the state.
 template <int Columns>
-typename BasicLinearizer<Columns>::Moving BasicLinearizer<Columns>::moved(
-    const Moving& state, const Input& input) const {
+typename BasicLinearizer<Columns>::DualState BasicLinearizer<Columns>::evaluate(
+    const DualState& state, const Input& input) const {
   if (!options_.discrete) return multicopter_derivative(constants_.model, state, input);
   const detail::IntegratorByName method{options_.integrator};
   return multicopter_step(method, constants_.model, state, input, options_.dt);
 }
 
-/// The i-th derivative of what a step or d/dt made of `from`.
+/// Column i of the Jacobian: partials of the `result` of evaluate(from), attitude as rotation
+/// vector.
 template <int Columns>
-Eigen::VectorXd BasicLinearizer<Columns>::slope(const Moving& from, const Moving& end,
-                                                int i) const {
+Eigen::VectorXd BasicLinearizer<Columns>::column(const DualState& from, const DualState& result,
+                                                 int i) const {
   const auto q = detail::values_of(from.attitude);
-  Vec3<double> turn;
+  Vec3<double> rotation;
   if (options_.discrete) {
-    turn = detail::tangent(detail::values_of(end.attitude), detail::partials_of(end.attitude, i));
+    rotation = detail::tangent(detail::values_of(result.attitude),
+                               detail::partials_of(result.attitude, i));
   } else {
-    // seen from the nominal body, which turns itself
-    const auto spin = conjugate(q) * detail::values_of(end.attitude);
+    // theta is in the nominal body frame, which rotates
+    const auto rate = conjugate(q) * detail::values_of(result.attitude);
     const auto theta = conjugate(q) * detail::partials_of(from.attitude, i);
-    const auto carried = spin * theta;
-    turn = detail::tangent(q, detail::partials_of(end.attitude, i)) -
-           Vec3<double>{carried.x, carried.y, carried.z} * 2.0;
+    const auto transport = rate * theta;
+    rotation = detail::tangent(q, detail::partials_of(result.attitude, i)) -
+               Vec3<double>{transport.x, transport.y, transport.z} * 2.0;
   }
-  Eigen::VectorXd column(detail::body_states + rotors());
-  column << to_eigen(detail::partials_of(end.position, i)),
-      to_eigen(detail::partials_of(end.velocity, i)), to_eigen(turn),
-      to_eigen(detail::partials_of(end.body_rates, i)), Eigen::VectorXd::Zero(rotors());
+  Eigen::VectorXd partials(detail::body_states + rotors());
+  partials << to_eigen(detail::partials_of(result.position, i)),
+      to_eigen(detail::partials_of(result.velocity, i)), to_eigen(rotation),
+      to_eigen(detail::partials_of(result.body_rates, i)), Eigen::VectorXd::Zero(rotors());
   for (int k = 0; k < rotors(); ++k) {
-    column(detail::body_states + k) = end.rotor_speeds[k].partials[i];
+    partials(detail::body_states + k) = result.rotor_speeds[k].partials[i];
   }
-  return column;
+  return partials;
 }
 
-/// The rate of the state, or its distance from `from` after the step.
+/// LinearModel::drift of the vehicle without controller.
 template <int Columns>
-Eigen::VectorXd BasicLinearizer<Columns>::drift(const State& from, const Moving& end) const {
+Eigen::VectorXd BasicLinearizer<Columns>::drift(const State& from, const DualState& result) const {
   const double before = options_.discrete ? 1.0 : 0.0;
-  const auto q = detail::values_of(end.attitude);
-  const auto turn = options_.discrete ? detail::rotation_between(from.attitude, q)
-                                      : detail::tangent(from.attitude, q);
-  Eigen::VectorXd result(detail::body_states + rotors());
-  result << to_eigen(detail::values_of(end.position) - from.position * before),
-      to_eigen(detail::values_of(end.velocity) - from.velocity * before), to_eigen(turn),
-      to_eigen(detail::values_of(end.body_rates) - from.body_rates * before),
+  const auto q = detail::values_of(result.attitude);
+  const auto rotation = options_.discrete ? detail::rotation_between(from.attitude, q)
+                                          : detail::tangent(from.attitude, q);
+  Eigen::VectorXd drift(detail::body_states + rotors());
+  drift << to_eigen(detail::values_of(result.position) - from.position * before),
+      to_eigen(detail::values_of(result.velocity) - from.velocity * before), to_eigen(rotation),
+      to_eigen(detail::values_of(result.body_rates) - from.body_rates * before),
       Eigen::VectorXd::Zero(rotors());
   for (int k = 0; k < rotors(); ++k) {
-    result(detail::body_states + k) = end.rotor_speeds[k].value - before * from.rotor_speeds[k];
+    drift(detail::body_states + k) = result.rotor_speeds[k].value - before * from.rotor_speeds[k];
   }
-  return result;
+  return drift;
 }
 
 template <int Columns>
@@ -177,14 +178,14 @@ typename BasicLinearizer<Columns>::Plant BasicLinearizer<Columns>::plant(
   Plant result{Eigen::MatrixXd(states, columns), Eigen::MatrixXd(6, columns), {}};
   for (int first = 0; first < columns; first += Columns) {
     const detail::Seeds<Number> seed{first};
-    const Moving x = seed(state);
+    const DualState x = seed(state);
     Input input;
     input.command = seed(command, states);
-    const Moving end = moved(x, input);
+    const DualState end = evaluate(x, input);
     const auto reading =
         imu_read(constants_.model, constants_.imu, x, input, ImuBias<Number>{}, {}, 0.0);
     for (int i = 0; i < Columns && first + i < columns; ++i) {
-      result.state.col(first + i) = slope(x, end, i);
+      result.state.col(first + i) = column(x, end, i);
       result.output.col(first + i) << to_eigen(detail::partials_of(reading.specific_force, i)),
           to_eigen(detail::partials_of(reading.angular_rate, i));
     }
@@ -194,14 +195,14 @@ typename BasicLinearizer<Columns>::Plant BasicLinearizer<Columns>::plant(
 }
 
 template <int Columns>
-typename BasicLinearizer<Columns>::Tick BasicLinearizer<Columns>::tick(
+typename BasicLinearizer<Columns>::ControllerUpdate BasicLinearizer<Columns>::controller_update(
     const State& state, const RateThrust<double>& command,
     const RateControllerState<double>& controller) const {
   constexpr int columns = 3 + detail::memory_states + 4;
-  Tick result{Eigen::MatrixXd(detail::memory_states, columns),
-              Eigen::MatrixXd(rotors(), columns),
-              Eigen::VectorXd(detail::memory_states),
-              {}};
+  ControllerUpdate result{Eigen::MatrixXd(detail::memory_states, columns),
+                          Eigen::MatrixXd(rotors(), columns),
+                          Eigen::VectorXd(detail::memory_states),
+                          {}};
   result.command.resize(rotors());
   const Vec3<double> before[] = {controller.filter.value, controller.filter.derivative,
                                  controller.integral};
@@ -230,46 +231,46 @@ typename BasicLinearizer<Columns>::Tick BasicLinearizer<Columns>::tick(
   return result;
 }
 
-/// Plant and controller as one: `memory` and `speeds` are the next memory and the command, with
-/// respect to the plant's states, the memory and the inputs.
+/// Combines plant and controller. `memory` and `speeds` are the derivatives of the next controller
+/// state and of the rotor command with respect to plant states, controller state and inputs.
 template <int Columns>
-LinearModel BasicLinearizer<Columns>::joined(const Plant& plant, const Eigen::MatrixXd& memory,
-                                             const Eigen::MatrixXd& speeds,
-                                             const Eigen::VectorXd& memory_drift) const {
+LinearModel BasicLinearizer<Columns>::combine(const Plant& plant, const Eigen::MatrixXd& memory,
+                                              const Eigen::MatrixXd& speeds,
+                                              const Eigen::VectorXd& memory_drift) const {
   const auto n = plant.state.rows();
   const auto m = memory.rows();
   const Eigen::Index motors = rotors();
   const auto inputs = speeds.cols() - n - m;
-  const int late = options_.discrete ? delay_.steps + (delay_.fraction > 0.0 ? 1 : 0) : 0;
-  const auto states = n + m + late * motors;
-  // how much of the command of j steps ago acts in this one
-  const auto share = [&](int j) {
+  const int delays = options_.discrete ? delay_.steps + (delay_.fraction > 0.0 ? 1 : 0) : 0;
+  const auto states = n + m + delays * motors;
+  // weight of the command of j steps ago
+  const auto weight = [&](int j) {
     if (!options_.discrete) return 1.0;
     if (j == delay_.steps) return 1.0 - delay_.fraction;
     return j == delay_.steps + 1 ? delay_.fraction : 0.0;
   };
-  // what the motors are driven to, with respect to states and inputs
+  // derivatives of the rotor command and of the delayed command with respect to states and inputs
   Eigen::MatrixXd command = Eigen::MatrixXd::Zero(motors, states + inputs);
   command.leftCols(n + m) = speeds.leftCols(n + m);
   command.rightCols(inputs) = speeds.rightCols(inputs);
-  Eigen::MatrixXd driven = command * share(0);
-  for (int j = 1; j <= late; ++j) {
-    driven.middleCols(n + m + (j - 1) * motors, motors).diagonal().array() += share(j);
+  Eigen::MatrixXd delayed = command * weight(0);
+  for (int j = 1; j <= delays; ++j) {
+    delayed.middleCols(n + m + (j - 1) * motors, motors).diagonal().array() += weight(j);
   }
 
   Eigen::MatrixXd next = Eigen::MatrixXd::Zero(states, states + inputs);
   next.topLeftCorner(n, n) = plant.state.leftCols(n);
-  next.topRows(n) += plant.state.rightCols(motors) * driven;
+  next.topRows(n) += plant.state.rightCols(motors) * delayed;
   next.block(n, 0, m, n + m) = memory.leftCols(n + m);
   next.block(n, states, m, inputs) = memory.rightCols(inputs);
-  if (late > 0) next.middleRows(n + m, motors) = command;
-  if (late > 1) {
-    next.block(n + m + motors, n + m, (late - 1) * motors, (late - 1) * motors).setIdentity();
+  if (delays > 0) next.middleRows(n + m, motors) = command;
+  if (delays > 1) {
+    next.block(n + m + motors, n + m, (delays - 1) * motors, (delays - 1) * motors).setIdentity();
   }
   Eigen::MatrixXd output = Eigen::MatrixXd::Zero(6 + motors, states + inputs);
   output.topLeftCorner(6, n) = plant.output.leftCols(n);
-  output.topRows(6) += plant.output.rightCols(motors) * driven;
-  output.bottomRows(motors) = driven;
+  output.topRows(6) += plant.output.rightCols(motors) * delayed;
+  output.bottomRows(motors) = delayed;
 
   Eigen::VectorXd drift = Eigen::VectorXd::Zero(states);
   drift.head(n) = plant.drift;
@@ -291,39 +292,40 @@ LinearModel BasicLinearizer<Columns>::at(const State& state, const Speeds& comma
     limited[k] = speed.value;
     speeds(k, n + k) = speed.partials[0];
   }
-  return joined(plant(state, limited), Eigen::MatrixXd(0, n + rotors()), speeds,
-                Eigen::VectorXd(0));
+  return combine(plant(state, limited), Eigen::MatrixXd(0, n + rotors()), speeds,
+                 Eigen::VectorXd(0));
 }
 
 template <int Columns>
 LinearModel BasicLinearizer<Columns>::at(const State& state, const RateThrust<double>& command,
                                          const RateControllerState<double>& controller) const {
   detail::require_rotors(state.rotor_speeds.size(), rotors());
-  require_loop();
-  const Tick one = tick(state, command, controller);
+  require_closed_loop();
+  const ControllerUpdate update = controller_update(state, command, controller);
   const auto n = detail::body_states + rotors();
-  const auto widened = [&](const Eigen::MatrixXd& from) {
+  const auto with_plant_states = [&](const Eigen::MatrixXd& from) {
     Eigen::MatrixXd to = Eigen::MatrixXd::Zero(from.rows(), n + detail::memory_states + 4);
     to.middleCols(9, 3) = from.leftCols(3);
     to.rightCols(detail::memory_states + 4) = from.rightCols(detail::memory_states + 4);
     return to;
   };
-  return joined(plant(state, one.command), widened(one.memory), widened(one.speeds), one.drift);
+  return combine(plant(state, update.command), with_plant_states(update.memory),
+                 with_plant_states(update.speeds), update.drift);
 }
 
 template <int Columns>
-void BasicLinearizer<Columns>::require_loop() const {
+void BasicLinearizer<Columns>::require_closed_loop() const {
   if (!options_.discrete) {
     PROPWASH_THROW(std::invalid_argument(
-        "a RateThrust: expected a discrete model, because the rate controller is a discrete one; "
-        "take LinearizeOptions::discrete and the controller's dt"));
+        "options.discrete = false: expected true for a RateThrust, because the rate controller is "
+        "discrete; set LinearizeOptions::discrete and the dt of the controller"));
   }
   validate_allocation(parameters_);
   if (is_slower_than_steps(parameters_.imu.rate, options_.dt)) {
     PROPWASH_THROW(std::invalid_argument(
         "imu.rate = " + std::to_string(parameters_.imu.rate) +
-        ": expected at least 1 / dt; with readings that are held over several steps the loop is "
-        "not the same from step to step. Take dt = 1 / imu.rate, or imu.rate = 0"));
+        ": expected 0 or at least 1 / dt, because the loop is not time-invariant if readings are "
+        "held for several steps; set dt = 1 / imu.rate or imu.rate = 0"));
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The definitions of Multicopter's members; include propwash/vehicle/multicopter.hpp.
+// Member functions of Multicopter; include propwash/vehicle/multicopter.hpp.
 
 #include <cmath>
 
@@ -14,16 +14,16 @@ Multicopter<N, T>::Multicopter(const VehicleParameters& parameters,
   validate(parameters);
   const int count = static_cast<int>(parameters.rotors.size());
   if (N != Dynamic && count != N) {
-    PROPWASH_THROW(ParameterError(
-        "vehicle '" + parameters.name + "': rotors, their number = " + std::to_string(count) +
-        ": expected " + std::to_string(N) + ", the template argument of Multicopter"));
+    PROPWASH_THROW(ParameterError("vehicle '" + parameters.name +
+                                  "': number of rotors = " + std::to_string(count) + ": expected " +
+                                  std::to_string(N) + ", the template argument of Multicopter"));
   }
   parallel_ = is_parallel(parameters);
   if (parallel_) parallel_model_ = make_model<T, N, ParallelShape>(parameters);
   constants_ = make_tick_constants<T, N, GeneralShape>(parameters, parameters);
 
   const auto& noise = parameters.process_noise;
-  noisy_ = options.noise && (noise.force > 0 || noise.torque > 0 || is_noisy(parameters.imu));
+  has_noise_ = options.noise && (noise.force > 0 || noise.torque > 0 || is_noisy(parameters.imu));
   memory_.vehicle = fingerprint(parameters);
   memory_.integrator = static_cast<std::uint32_t>(options.integrator);
   memory_.noise = options.noise ? 1 : 0;
@@ -70,13 +70,13 @@ void Multicopter<N, T>::reset(const State& state) {
   fresh.external_torque_B = memory_.external_torque_B;
   fresh.rotor_effectiveness = memory_.rotor_effectiveness;
   fresh.voltage = memory_.voltage;
-  fresh.dt = detail::first_dt;
+  fresh.dt = detail::default_dt;
   memory_ = fresh;
   apply_wrench();
   memory_.input.command = state.rotor_speeds;
   memory_.delay.fill(state.rotor_speeds);
   memory_.held_speeds = state.rotor_speeds;
-  if (noisy_) {
+  if (has_noise_) {
     memory_.bias = initial_imu_bias<T>(parameters_.imu, options_.seed, options_.id, memory_.steps);
   }
   step_ = {};
@@ -88,7 +88,7 @@ void Multicopter<N, T>::reset(const State& state) {
 template <int N, class T>
 void Multicopter<N, T>::reset(const State& state, std::uint64_t seed) {
   require_rotors(state.rotor_speeds.size());
-  checked(state);  // throws before anything changes
+  checked(state);  // throws before any change
   options_.seed = seed;
   memory_.seed = seed;
   memory_.steps = 0;
@@ -99,27 +99,26 @@ template <int N, class T>
 void Multicopter<N, T>::restore(const Snapshot& snapshot) {
   if (snapshot.vehicle != memory_.vehicle) {
     PROPWASH_THROW(std::invalid_argument("snapshot: expected one of vehicle '" + parameters_.name +
-                                         "', got one of other parameters"));
+                                         "' with the same parameters"));
   }
   if (snapshot.integrator != memory_.integrator || snapshot.noise != memory_.noise) {
     PROPWASH_THROW(
         std::invalid_argument("snapshot: expected one of a multicopter with the same integrator, " +
                               std::string(options_.noise ? "with" : "without") + " noise"));
   }
-  if (!is_sound(snapshot, parameters_)) {
+  if (!is_valid(snapshot, parameters_)) {
     PROPWASH_THROW(std::invalid_argument(
-        "snapshot: expected what snapshot() of a multicopter with " + std::to_string(rotors()) +
-        " rotors gave, from a finite state, got a damaged one"));
+        "snapshot: expected the result of snapshot() of a multicopter with " +
+        std::to_string(rotors()) + " rotors and a finite state, got invalid data"));
   }
-  // the readings, present and held, are those of the snapshot: preparing must not take new ones
+  // before memory_ is set: prepare() may take a new reading
   step_ = {};
   prepare(snapshot.dt);
   memory_ = snapshot;
   options_.seed = snapshot.seed;
   options_.id = static_cast<std::uint32_t>(snapshot.id);
-  is_pushed_ = is_pushed();
   if (!options_.noise) memory_.noise_force_W = memory_.noise_torque_B = {};
-  apply_wrench();
+  update_wrench();
   make_rotors();
   draw_imu_noise();
 }
@@ -131,7 +130,7 @@ void Multicopter<N, T>::set_rotor_effectiveness(const SmallArray<T, N>& factors)
     if (is_within(factor, T(0), T(max_effectiveness))) continue;
     PROPWASH_THROW(std::invalid_argument(
         "rotor effectiveness = " + detail::formatted(static_cast<double>(factor)) +
-        ": expected factors from 0 to " + detail::formatted(max_effectiveness)));
+        ": expected values from 0 to " + detail::formatted(max_effectiveness)));
   }
   memory_.rotor_effectiveness = factors;
   make_rotors();
@@ -140,8 +139,8 @@ void Multicopter<N, T>::set_rotor_effectiveness(const SmallArray<T, N>& factors)
 template <int N, class T>
 void Multicopter<N, T>::make_rotors() {
   for (int i = 0; i < rotors(); ++i) {
-    const auto whole = rotor_coefficients(parameters_.rotors[static_cast<std::size_t>(i)]);
-    const auto rotor = degraded(whole, static_cast<double>(memory_.rotor_effectiveness[i]));
+    const auto nominal = rotor_coefficients(parameters_.rotors[static_cast<std::size_t>(i)]);
+    const auto rotor = degraded(nominal, static_cast<double>(memory_.rotor_effectiveness[i]));
     if (parallel_) {
       detail::make_rotor(rotor, parallel_model_.rotors[i]);
     } else {
@@ -152,7 +151,7 @@ void Multicopter<N, T>::make_rotors() {
 
 template <int N, class T>
 void Multicopter<N, T>::require_time_step(double dt) const {
-  // asked first, because the text of a warning would be an allocation in a step
+  // valid steps return here: the text of a warning would be allocated
   if (is_finite(dt) && dt >= min_time_step &&
       parameters_.motor.command_delay <= max_delay_steps * dt) {
     return;
@@ -182,11 +181,11 @@ SmallArray<T, N> Multicopter<N, T>::rate_controlled(const RateThrust<T>& command
   return rate_loop(constants_, memory_.controller, gyroscope_S, command);
 }
 
-/// The speeds that the motors are driven to under a command.
+/// Rotor speeds commanded to the motors, after limits, delay and battery.
 template <int N, class T>
 template <class Delay>
-SmallArray<T, N> Multicopter<N, T>::driven(const SmallArray<T, N>& command,
-                                           const Delay& delay) const {
+SmallArray<T, N> Multicopter<N, T>::motor_commands(const SmallArray<T, N>& command,
+                                                   const Delay& delay) const {
   SmallArray<T, N> speeds = limited(constants_.model, command);
   const double nominal = parameters_.battery.nominal_voltage;
   const bool has_battery = nominal > 0.0;
@@ -222,14 +221,14 @@ void Multicopter<N, T>::integrate(const MulticopterModel<T, N, Shape>& model) {
 
 template <int N, class T>
 void Multicopter<N, T>::advance(const SmallArray<T, N>& command) {
-  memory_.input.command = driven(command, [&](SmallArray<T, N>& speeds) {
+  memory_.input.command = motor_commands(command, [&](SmallArray<T, N>& speeds) {
     if (!(parameters_.motor.command_delay > 0.0)) return;
     speeds = memory_.delay.push(speeds, step_.delay.steps, T(step_.delay.fraction));
   });
-  if (noisy_) draw_noise();
+  if (has_noise_) draw_noise();
   if (!parallel_) {
     integrate<Vec3<T>>(constants_.model);
-  } else if (noisy_ || is_pushed_) {
+  } else if (has_noise_ || has_external_wrench_) {
     integrate<Vec3<T>>(parallel_model_);
   } else {
     integrate<Zero3>(parallel_model_);
@@ -241,8 +240,8 @@ void Multicopter<N, T>::advance(const SmallArray<T, N>& command) {
   }
 }
 
-/// All normals of a step at once: process noise and bias walk of the step, white noise of the
-/// reading at its end.
+/// Draws all normals of a step: process noise, bias random walk, and white noise of the reading at
+/// its end.
 template <int N, class T>
 void Multicopter<N, T>::draw_noise() {
   const std::uint64_t n = memory_.steps;
@@ -254,14 +253,14 @@ void Multicopter<N, T>::draw_noise() {
   memory_.noise_force_W = noise_force<T>(constants_, z[0]);
   memory_.noise_torque_B = noise_torque<T>(constants_, z[0]);
   apply_wrench();
-  memory_.bias = walked(memory_.bias, constants_.imu_deviations, z[1]);
+  memory_.bias = random_walk(memory_.bias, constants_.imu_deviations, z[1]);
   imu_noise_ = imu_noise<T>(z[2], constants_.imu_deviations);
 }
 
-/// The white noise of the reading at the present number of steps, drawn again.
+/// Draws the white noise of the reading at the present step.
 template <int N, class T>
 void Multicopter<N, T>::draw_imu_noise() {
-  if (!noisy_) return;
+  if (!has_noise_) return;
   const auto z = six_normals(options_.seed, options_.id, memory_.steps, Stream::imu_noise);
   imu_noise_ = imu_noise<T>(z, constants_.imu_deviations);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The outer loops of Multicopter; include propwash/vehicle/multicopter.hpp.
+// Outer loops of Multicopter; include propwash/vehicle/multicopter.hpp.
 
 #include "propwash/vehicle/multicopter.hpp"
 
@@ -14,7 +14,7 @@ void Multicopter<N, T>::set_outer_loops(const OuterLoopParameters& parameters) {
   outer_dt_ = 0.0;
 }
 
-/// The constants of the loops for steps of step_.dt.
+/// Computes the constants of the outer loops for steps of step_.dt.
 template <int N, class T>
 void Multicopter<N, T>::prepare_outer() {
   if (!outer_is_set_) outer_parameters_ = outer_loops_for(parameters_, step_.dt);
@@ -33,18 +33,18 @@ void Multicopter<N, T>::step(const OuterLoopCommand<T>& command, double dt) {
   const auto interval = static_cast<std::uint64_t>(outer_parameters_.interval);
   bool is_due = memory_.steps % interval == 0;
   if (memory_.outer_loop != static_cast<int>(command.loop)) {
-    const bool goes_on = by_rates && memory_.outer_loop >= 0 &&
-                         commands_rates(static_cast<OuterLoop>(memory_.outer_loop));
-    if (!goes_on) memory_.outer = {};
+    const bool keeps_state = by_rates && memory_.outer_loop >= 0 &&
+                             commands_rates(static_cast<OuterLoop>(memory_.outer_loop));
+    if (!keeps_state) memory_.outer = {};
     memory_.outer_loop = static_cast<int>(command.loop);
     is_due = true;
   }
-  if (is_due) run_outer(command);
+  if (is_due) update_outer(command);
   advance(by_rates ? rate_controlled(memory_.held_rates) : memory_.held_speeds);
 }
 
 template <int N, class T>
-void Multicopter<N, T>::run_outer(const OuterLoopCommand<T>& command) {
+void Multicopter<N, T>::update_outer(const OuterLoopCommand<T>& command) {
   const State& x = memory_.state;
   OuterLoopInput<T> in;
   in.motion = {x.position, x.velocity, x.attitude, memory_.controller.filter.value};

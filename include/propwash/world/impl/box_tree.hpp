@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// A binary tree over boxes, split where the surface area heuristic is least (Wald, 2007, binned).
+/// A bounding volume hierarchy, built with the binned surface area heuristic (Wald, 2007).
 
 #include <algorithm>
 #include <cstddef>
@@ -43,23 +43,22 @@ struct Bounds {
 
 struct BoxNode {
   Bounds bounds;
-  std::int32_t count;  ///< of a leaf: how many; 0 of an inner node
-  std::int32_t next;   ///< the first place in `order` of a leaf, the second child otherwise
+  std::int32_t count;  ///< number of boxes of a leaf; 0: an inner node
+  std::int32_t next;   ///< leaf: its first index in `order`; inner node: its second child
   std::int32_t axis;
 };
 
 struct BoxTree {
   std::vector<BoxNode> nodes;      ///< the root first; a first child follows its parent
-  std::vector<std::size_t> order;  ///< of the boxes, so that those of a leaf are together
+  std::vector<std::size_t> order;  ///< indices of the boxes, contiguous for each leaf
 };
 
-/// Makes a BoxTree.
-class BoxPlanter {
+class BoxTreeBuilder {
  public:
-  explicit BoxPlanter(const std::vector<Bounds>& boxes) : boxes_(boxes) {
+  explicit BoxTreeBuilder(const std::vector<Bounds>& boxes) : boxes_(boxes) {
     tree_.order.resize(boxes.size());
     std::iota(tree_.order.begin(), tree_.order.end(), std::size_t{0});
-    if (!boxes.empty()) grow(0, boxes.size(), 0);
+    if (!boxes.empty()) build(0, boxes.size(), 0);
   }
   BoxTree tree() { return std::move(tree_); }
 
@@ -72,7 +71,7 @@ class BoxPlanter {
     std::size_t middle = 0;
   };
 
-  void grow(std::size_t first, std::size_t last, int depth) {
+  void build(std::size_t first, std::size_t last, int depth) {
     Bounds all, centres;
     for (std::size_t i = first; i < last; ++i) {
       const Bounds& box = boxes_[tree_.order[i]];
@@ -88,9 +87,9 @@ class BoxPlanter {
     }
     const Split split = split_of(first, last, centres, depth);
     tree_.nodes[at].axis = split.axis;
-    grow(first, split.middle, depth + 1);
+    build(first, split.middle, depth + 1);
     tree_.nodes[at].next = static_cast<std::int32_t>(tree_.nodes.size());
-    grow(split.middle, last, depth + 1);
+    build(split.middle, last, depth + 1);
   }
 
   Split split_of(std::size_t first, std::size_t last, const Bounds& centres, int depth) {
@@ -123,7 +122,7 @@ class BoxPlanter {
     return std::min(bins - 1, static_cast<int>(at));
   }
 
-  /// The border between bins of an axis that costs least.
+  /// The border between bins with the lowest cost.
   int border_of(std::size_t first, std::size_t last, const Bounds& centres, int axis) const {
     Bounds in[bins];
     double count[bins] = {};
@@ -143,14 +142,14 @@ class BoxPlanter {
     }
     part = Bounds();
     number = 0.0;
-    double least = std::numeric_limits<double>::infinity();
+    double lowest = std::numeric_limits<double>::infinity();
     int border = 0;
     for (int bin = 1; bin < bins; ++bin) {
       if (count[bin - 1] > 0.0) part.include(in[bin - 1]);
       number += count[bin - 1];
       const double cost = part.area() * number + above[bin];
-      if (cost < least) {
-        least = cost;
+      if (cost < lowest) {
+        lowest = cost;
         border = bin;
       }
     }
@@ -161,6 +160,8 @@ class BoxPlanter {
   BoxTree tree_;
 };
 
-inline BoxTree make_box_tree(const std::vector<Bounds>& boxes) { return BoxPlanter(boxes).tree(); }
+inline BoxTree make_box_tree(const std::vector<Bounds>& boxes) {
+  return BoxTreeBuilder(boxes).tree();
+}
 
 }  // namespace propwash::detail

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = ["FleetRslRlEnv"]
+
 try:
     from rsl_rl.env import VecEnv
     from tensordict import TensorDict

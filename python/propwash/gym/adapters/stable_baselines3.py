@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+__all__ = ["FleetVecEnv"]
+
 try:
     from stable_baselines3.common.vec_env import VecEnv
 except ImportError as error:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = ["FleetTorchRLEnv"]
+
 try:
     from tensordict import TensorDict, TensorDictBase
     from torchrl.data import Binary, Bounded, Composite, Unbounded

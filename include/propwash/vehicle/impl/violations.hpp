@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// ParameterError, and the complaints about parameters that make its message.
+/// ParameterError, and the violated constraints that form its message.
 
 #include <cmath>
 #include <sstream>
@@ -16,8 +16,8 @@
 
 namespace propwash {
 
-/// A parameter, command or time step that no vehicle can have; the message names the field, the
-/// value and the allowed range.
+/// Thrown for an invalid parameter, command or time step. The message names the field, the value
+/// and the accepted range.
 class ParameterError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
@@ -25,8 +25,8 @@ class ParameterError : public std::invalid_argument {
 
 namespace detail {
 
-/// Collects complaints in the form "field = value: expected …".
-struct Complaints {
+/// A list of violated constraints in the form "field = value: expected …".
+struct Violations {
   template <class Value>
   void add(const std::string& field, const Value& value, const std::string& expected) {
     std::ostringstream text;
@@ -34,6 +34,15 @@ struct Complaints {
     text << field << " = " << value << ": expected " << expected;
     texts.push_back(text.str());
   }
+  bool empty() const { return texts.empty(); }
+  /// Throws ParameterError with all texts, if there are any.
+  void throw_if_any(const std::string& subject) const {
+    if (empty()) return;
+    std::string message = subject + ":";
+    for (const auto& text : texts) message += (texts.size() == 1 ? " " : "\n  ") + text;
+    PROPWASH_THROW(ParameterError(message));
+  }
+
   std::vector<std::string> texts;
 };
 
@@ -59,42 +68,32 @@ inline std::string formatted(const Mat3<double>& m) {
   return text;
 }
 
-/// The norm of the elements; not a number, or infinite, where one of them is.
-inline double size_of(const Mat3<double>& m) {
+/// The Frobenius norm; not finite if an element is not finite.
+inline double frobenius_norm(const Mat3<double>& m) {
   double sum = 0.0;
   for (const double x : m.elements) sum = std::hypot(sum, x);
   return sum;
 }
-/// How far a matrix is from its transpose.
-inline double skew_of(const Mat3<double>& m) {
+/// The Frobenius norm of m - transpose(m).
+inline double asymmetry(const Mat3<double>& m) {
   return std::sqrt(2.0) * std::hypot(m(0, 1) - m(1, 0), m(0, 2) - m(2, 0), m(1, 2) - m(2, 1));
 }
 
 /// Whether a finite number other than zero has a magnitude outside a range.
 inline bool is_outside(double value, double smallest, double largest) {
-  const double size = std::abs(value);
-  return is_finite(size) && size > 0.0 && (size < smallest || size > largest);
+  const double magnitude = std::abs(value);
+  return is_finite(magnitude) && magnitude > 0.0 && (magnitude < smallest || magnitude > largest);
 }
 
-inline std::string magnitudes(double smallest, double largest, const char* unit) {
+inline std::string magnitude_range(double smallest, double largest, const char* unit) {
   const std::string text =
       smallest > 0.0 ? "a magnitude from " + formatted(smallest) + " to " + formatted(largest)
                      : "a magnitude of at most " + formatted(largest);
   return *unit == 0 ? text : text + " " + unit;
 }
 
-/// Throws ParameterError that lists what is wrong with a subject.
-[[noreturn]] inline void refuse_subject(const std::string& subject,
-                                        const std::vector<std::string>& texts) {
-  std::string message = subject + ":";
-  for (const auto& text : texts) message += (texts.size() == 1 ? " " : "\n  ") + text;
-  PROPWASH_THROW(ParameterError(message));
-}
-/// `context` precedes the message: which of many vehicles is invalid.
-[[noreturn]] inline void refuse(const std::string& name, const std::vector<std::string>& texts,
-                                const std::string& context = {}) {
-  refuse_subject(context + "vehicle '" + name + "'", texts);
-}
+/// How messages name a vehicle.
+inline std::string quoted(const std::string& name) { return "vehicle '" + name + "'"; }
 
 }  // namespace detail
 

@@ -1,0 +1,15 @@
+// error: no matching (member )?function for call to .*step|no matching member function
+// Commands in double for a fleet of float.
+#include <propwash/fleet.hpp>
+#include <vector>
+
+#if defined(MISTAKE)
+using Number = double;
+#else
+using Number = float;
+#endif
+
+void step(propwash::Fleet<float, 4>& fleet, const std::vector<Number>& rates,
+          const std::vector<Number>& thrust) {
+  fleet.step(propwash::FleetRateThrust<Number>{rates, thrust}, 10);
+}

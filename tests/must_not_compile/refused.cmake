@@ -1,0 +1,11 @@
+# CASE compiles, and with MISTAKE does not, for the reason PATTERN.
+execute_process(COMMAND ${COMPILE} "${CASE}" RESULT_VARIABLE result ERROR_VARIABLE output)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${CASE}: expected to compile without MISTAKE:\n${output}")
+endif()
+execute_process(COMMAND ${COMPILE} -DMISTAKE "${CASE}" RESULT_VARIABLE result ERROR_VARIABLE output)
+if(result EQUAL 0)
+  message(FATAL_ERROR "${CASE}: expected an error with MISTAKE")
+elseif(NOT output MATCHES "${PATTERN}")
+  message(FATAL_ERROR "${CASE}: expected an error that matches '${PATTERN}':\n${output}")
+endif()

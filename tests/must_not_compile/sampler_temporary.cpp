@@ -1,0 +1,14 @@
+// error: cannot bind non-const lvalue|expects an lvalue|cannot bind
+// A sampler attached to a fleet that outlives it.
+#include <propwash/fleet.hpp>
+
+struct Sampler : propwash::FleetSampler {
+  void sample(std::uint64_t step) override { next_step = step + 10; }
+};
+
+void attach(propwash::Fleet<float, 4>& fleet, Sampler& sampler) {
+#if defined(MISTAKE)
+  fleet.attach(Sampler{});
+#endif
+  fleet.attach(sampler);
+}

@@ -1,0 +1,11 @@
+// error: no matching (function|constructor)
+// A vehicle made without its parameters.
+#include <propwash/multicopter.hpp>
+
+#if defined(MISTAKE)
+propwash::Multicopter<4> make() { return propwash::Multicopter<4>{1.0}; }
+#else
+propwash::Multicopter<4> make() {
+  return propwash::Multicopter<4>{propwash::vehicles::flightgoggles()};
+}
+#endif
