@@ -48,7 +48,7 @@ def test_the_parameters_of_a_simulated_flight_come_back(found: identify.Identifi
     for estimate in found.estimates:
         expected = known[estimate.name].read(truth)
         assert abs(estimate.value - expected) < SIGMAS * estimate.standard_error, estimate
-        assert estimate.told, estimate
+        assert estimate.identified, estimate
         if abs(estimate.guess - expected) > 1e-3 * abs(expected):
             # the flight says more than the guess did
             assert abs(estimate.value - expected) < 0.3 * abs(estimate.guess - expected), estimate
@@ -105,7 +105,7 @@ def test_numbers_that_cannot_be_less_than_nothing_may_be_nothing(name: str) -> N
     assert fit.estimate("thrust").value == pytest.approx(
         fit.estimate("thrust").guess / 1.01**2, rel=5e-3
     )
-    assert not any(fit.estimate(f"drag_{axis}").told for axis in "xy")
+    assert not any(fit.estimate(f"drag_{axis}").identified for axis in "xy")
 
 
 def test_a_wrong_model_leaves_residuals_that_are_not_white(simulated: identify.FlightLog) -> None:
@@ -226,7 +226,7 @@ def test_a_velocity_is_observed_where_only_the_attitude_was_measured(
 def test_arguments_that_cannot_be_are_refused(simulated: identify.FlightLog) -> None:
     with pytest.raises(ValueError, match="at least one"):
         identify.fit_vehicle([])
-    with pytest.raises(TypeError, match=r"what identify\.read_log gives"):
+    with pytest.raises(TypeError, match=r"FlightLogs of identify\.read_log"):
         identify.fit_vehicle(["flight.csv"])  # type: ignore[list-item]
     broken = simulated.body_rates.copy()
     broken[700, 1] = np.nan
@@ -339,7 +339,7 @@ def test_what_cannot_be_judged_is_refused_before_the_fit(
 ) -> None:
     by_radio = replace(simulated, synchronous=False)
     monkeypatch.setattr("propwash.logs.read_log", lambda *_, **__: by_radio)
-    with pytest.raises(ValueError, match="--judge: expected two logs with poses, or one of comm"):
+    with pytest.raises(ValueError, match="--judge: expected two logs with poses, or one with sync"):
         _run(["one.csv", "--judge", "--out", str(tmp_path / "mine.toml")])
     assert not list(tmp_path.iterdir())
 

@@ -193,7 +193,7 @@ def test_the_commands_train_resume_and_fly(
     command(["fly", "--policy", str(out / "policy.onnx"), "--episodes", "5", "--out", str(shown)])
     text = capsys.readouterr().out
     assert "hover, trained for 16,384 steps" in text
-    assert "of 5 fresh episodes" in text
+    assert "of 5 new episodes" in text
     assert shown.read_bytes().startswith(b"GIF")
 
 
@@ -212,7 +212,7 @@ def test_ctrl_c_keeps_what_was_learnt(
         command(["train", "hover", "--out", str(tmp_path), "--steps", "1e9"])
     text = capsys.readouterr().out
     assert "hover: 8,192 steps" in text
-    assert "--resume goes on from the checkpoint" in text
+    assert "--resume continues from the checkpoint" in text
     assert policy.Policy.load(tmp_path / "policy.onnx").description.training["steps"] == 8192
     assert signal.getsignal(signal.SIGINT) is before
 

@@ -307,7 +307,7 @@ def crippled(**changes: Any) -> pw.VehicleParameters:
 
 def test_margins_that_cannot_be_met_are_refused_with_what_limits_them() -> None:
     quick = crippled(rate_controller={"filter": pw.LowPassParameters.butterworth(100.0)})
-    with pytest.raises(tune.TuneError, match=r"axis x: .*motors are slower than the requested bandwidth"):
+    with pytest.raises(tune.TuneError, match=r"axis x: .*motors are slower than"):
         tune.autotune(quick, bandwidth=60.0, phase_margin=50.0)
     sluggish = crippled(rate_controller={"filter": pw.LowPassParameters.butterworth(4.0)})
     with pytest.raises(tune.TuneError, match=r"raise the cut-off"):
