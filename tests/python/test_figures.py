@@ -103,15 +103,10 @@ def identified() -> Any:
 
 
 def curve(monkeypatch: pytest.MonkeyPatch) -> Any:
-    drawn: list[Any] = []
-    monkeypatch.setattr(_training_curve, "save", lambda figure, file: drawn.append(figure))
-    made = _training_curve.Curve()
-    for k in range(60):
-        made.add(8192 * k, 0.1 * k, 0.5 + 0.01 * k)
-        if k % 12 == 0:
-            made.evaluated("within 0.1 m for the last 2 s [%]", 8192 * k, 0.1 * k, k)
-    made.save(None, "hover, seed 3")  # type: ignore[arg-type]
-    return drawn[0]
+    rewards = [(8192 * k, 0.1 * k, 0.5 + 0.01 * k) for k in range(60)]
+    evaluations = [(8192 * k, 0.1 * k, float(k)) for k in range(0, 60, 12)]
+    made = _training_curve.Curve(rewards, evaluations, "within 0.1 m for the last 2 s [%]")
+    return made.figure("hover, seed 3")
 
 
 eight = trajectories.Lemniscate().sample(period=0.02)

@@ -225,7 +225,7 @@ class TestTorchRL:
         assert not envs.reset()["done"].any()
         left_out = envs.rand_action(envs.reset())
         left_out["_step"] = torch.arange(8) > 3
-        with pytest.raises(ValueError, match="_step: expected all environments that go on"):
+        with pytest.raises(ValueError, match="_step: expected all unfinished environments"):
             envs.step(left_out)
 
     def test_seeds_hold_for_one_reset(self, kind: Any) -> None:

@@ -49,7 +49,7 @@ def track(task: Any, state: Any, _: Any) -> Any:
 def land(task: Any, state: Any, before: Any) -> Any:
     far = np.sqrt(squares(state.position))
     haste = squares(state.velocity) / (far + 0.3) ** 2
-    end = np.where(task._landed, 10.0, np.where(task._over, -10.0, 0.0))
+    end = np.where(task._landed, 10.0, np.where(task._terminated, -10.0, 0.0))
     return 4 * (before["_distance"] - far) - 0.002 * haste - 0.002 * squares(state.body_rates) + end
 
 

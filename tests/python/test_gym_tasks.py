@@ -89,7 +89,7 @@ def test_a_track_runs_at_its_speed_and_closes(path: Any) -> None:
     difference = task.reference(state, 0.305)[0][0] - task.reference(state, 0.295)[0][0]
     assert np.allclose(velocity, difference / 0.01, atol=0.1)
     if isinstance(path, pg.Waypoints):
-        gaps = np.linalg.norm(np.array(places)[:, None] - path.given, axis=2).min(axis=0)
+        gaps = np.linalg.norm(np.array(places)[:, None] - path.waypoints, axis=2).min(axis=0)
         assert (gaps < 0.05).all()
 
 
@@ -154,7 +154,7 @@ def straight(gap: float = 6.0) -> Scene:
 
 def test_a_track_that_does_not_close_is_refused() -> None:
     line = pw.trajectories.Line([0, 0, 0], [3, 0, 0])
-    with pytest.raises(ValueError, match=r"path: expected one that closes, its ends are 3 m apart"):
+    with pytest.raises(ValueError, match=r"path: expected a closed path, its ends are 3 m apart"):
         pg.Track(line)
     with pytest.raises(TypeError, match=r"path: expected a name.*got 3"):
         pg.Track(3)  # type: ignore[arg-type]
@@ -251,7 +251,7 @@ def test_race_may_begin_behind_any_gate() -> None:
         if first == 0:
             assert np.allclose(place[i], course.start, atol=1e-5)
             continue
-        past = course.turn[first - 1].T @ (place[i] - course.centre[first - 1])
+        past = course.rotation[first - 1].T @ (place[i] - course.centre[first - 1])
         assert 0.99 < past[0] < 3.01
         assert np.allclose(past[1:], 0.0, atol=1e-4)
         assert np.allclose(

@@ -215,7 +215,7 @@ def test_what_cannot_be_is_refused() -> None:
         ({"max_speed": 0.0}, "max_speed"),
         ({"observation": "camera"}, "state, sensors"),
         ({"randomize": {"mas": 0.1}}, "did you mean"),
-        ({"randomize": {"mass": 1.5}}, "share in"),
+        ({"randomize": {"mass": 1.5}}, "fraction in"),
         ({"randomize": {"mass": ("uniform", -1.0, 1.0)}}, "mass"),
         ({"randomize": {"body.inertia": ("uniform", 0.1, 0.2)}}, "shape"),
         ({"wind": (3.0, 1.0)}, "wind"),

@@ -48,7 +48,7 @@ def test_the_parameters_of_a_simulated_flight_come_back(found: identify.Identifi
     for estimate in found.estimates:
         expected = known[estimate.name].read(truth)
         assert abs(estimate.value - expected) < SIGMAS * estimate.standard_error, estimate
-        assert estimate.told, estimate
+        assert estimate.identified, estimate
         if abs(estimate.guess - expected) > 1e-3 * abs(expected):
             # the flight says more than the guess did
             assert abs(estimate.value - expected) < 0.3 * abs(estimate.guess - expected), estimate
@@ -105,7 +105,7 @@ def test_numbers_that_cannot_be_less_than_nothing_may_be_nothing(name: str) -> N
     assert fit.estimate("thrust").value == pytest.approx(
         fit.estimate("thrust").guess / 1.01**2, rel=5e-3
     )
-    assert not any(fit.estimate(f"drag_{axis}").told for axis in "xy")
+    assert not any(fit.estimate(f"drag_{axis}").identified for axis in "xy")
 
 
 def test_a_wrong_model_leaves_residuals_that_are_not_white(simulated: identify.FlightLog) -> None:
@@ -226,7 +226,7 @@ def test_a_velocity_is_observed_where_only_the_attitude_was_measured(
 def test_arguments_that_cannot_be_are_refused(simulated: identify.FlightLog) -> None:
     with pytest.raises(ValueError, match="at least one"):
         identify.fit_vehicle([])
-    with pytest.raises(TypeError, match=r"what identify\.read_log gives"):
+    with pytest.raises(TypeError, match=r"FlightLogs of identify\.read_log"):
         identify.fit_vehicle(["flight.csv"])  # type: ignore[list-item]
     broken = simulated.body_rates.copy()
     broken[700, 1] = np.nan
@@ -314,9 +314,9 @@ def test_a_log_that_cannot_be_used_leaves_no_file(
         (["LOG", "--parameters", "thrust, thurst"], r"'thurst' is none of thrust"),
         (["LOG", "--out", "FOLDER/none/mine.toml"], r"expected a file in a folder that exists"),
         (["LOG", "--out", "FOLDER"], r"expected a file in a folder that exists"),
-        (["LOG", "--imu", "--judge"], r"--imu: nothing of it depends on --judge"),
-        (["LOG", "--imu", "--parameters", "thrust"], r"--imu: nothing of it depends on --para"),
-        (["LOG", "--imu", "--vehicle", "hexacopter"], r"--imu: nothing of it depends on --vehi"),
+        (["LOG", "--imu", "--judge"], r"--imu: expected no --judge"),
+        (["LOG", "--imu", "--parameters", "thrust"], r"--imu: expected no --para"),
+        (["LOG", "--imu", "--vehicle", "hexacopter"], r"--imu: expected no --vehi"),
         (["LOG", "LOG", "--imu"], r"--imu: expected one log, got 2"),
         (["LOG", "--imu", "--out", "FOLDER/mine.toml"], r"expected the name of a plot, \.png"),
         (["LOG", "--columns", "FOLDER/none.toml"], r"none\.toml"),
@@ -338,8 +338,8 @@ def test_what_cannot_be_judged_is_refused_before_the_fit(
     simulated: identify.FlightLog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     by_radio = replace(simulated, synchronous=False)
-    monkeypatch.setattr(identify, "read_log", lambda *_, **__: by_radio)
-    with pytest.raises(ValueError, match="--judge: expected two logs with poses, or one of comm"):
+    monkeypatch.setattr("propwash.logs.read_log", lambda *_, **__: by_radio)
+    with pytest.raises(ValueError, match="--judge: expected two logs with poses, or one with sync"):
         _run(["one.csv", "--judge", "--out", str(tmp_path / "mine.toml")])
     assert not list(tmp_path.iterdir())
 
@@ -356,10 +356,10 @@ def test_a_judge_judges_the_parameters_that_were_asked_for(
         fitted.append(parameters)
         return found
 
-    monkeypatch.setattr(identify, "read_log", lambda *_, **__: simulated)
+    monkeypatch.setattr("propwash.logs.read_log", lambda *_, **__: simulated)
     monkeypatch.setattr(identify, "fit_vehicle", fit)
     monkeypatch.setattr(identify._fit, "fit_vehicle", fit)
-    monkeypatch.setattr(_identify_command, "_plot", lambda figure, file: None)
+    monkeypatch.setattr(_identify_command, "saved", lambda make, file: str(file))
     out = ["--out", str(tmp_path / "mine.toml")]
     _run(["one.csv", "two.csv", "--judge", "--parameters", "thrust,delay", "--threads", "1", *out])
     # all, without the first, without the second, and the beginning of both

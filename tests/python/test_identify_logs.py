@@ -105,7 +105,7 @@ def _with(row: int, column: int, value: float) -> Array:
         (_with(20, 2, np.nan), r"row 21: q is not a finite number, us = 80000; take the row out"),
         (_with(20, 0, np.inf), r"row 21: us is not a finite number"),
         (_with(20, 7, 2100.0), r"row 21, at 0.08 s: m1 gives a duty cycle of 1.1, .*set scale"),
-        (_table(20), r"at least 50 rows, got 20, 0.076 s; a longer log would do"),
+        (_table(20), r"at least 50 rows, got 20, 0.076 s; use a longer log"),
     ],
 )
 def test_bad_rows_are_named_with_what_would_do(tmp_path: Path, table: Array, message: str) -> None:
@@ -124,7 +124,7 @@ def test_bad_rows_are_named_with_what_would_do(tmp_path: Path, table: Array, mes
             {"offset": {"motors": float("nan")}},
             r"offset\.motors: expected a finite number, got nan",
         ),
-        ({"scale": {"engines": 1.0}}, r"scale: 'engines' is none of time, motors"),
+        ({"scale": {"engines": 1.0}}, r"scale: 'engines' is not one of time, motors"),
         ({"scale": 3}, r"scale: expected a table of numbers, got 3"),
         ({"motors": 4}, r"motors: expected a list of names, got 4"),
         ({"motors": [1, 2]}, r"motors: expected a list of names"),

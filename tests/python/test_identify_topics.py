@@ -74,7 +74,7 @@ def test_a_log_that_is_cut_off_is_read_and_a_damaged_one_warns(
     # of a kind that there is not, behind the definitions
     head = whole.index(b"D", whole.rindex(b"actuator_motors")) - 2
     path.write_bytes(whole[:head] + bytes([4, 0, 0, 1, 2, 3, 4]) + whole[head:])
-    with pytest.warns(UserWarning, match=r"log\.ulg: damaged messages are left out"):
+    with pytest.warns(UserWarning, match=r"log\.ulg: damaged messages are omitted"):
         assert len(identify.read_log(path).time) <= rows
 
 

@@ -386,7 +386,7 @@ def test_the_command_prints_the_table_of_many_courses(capsys: pytest.CaptureFixt
         (["--rate", "0.5"], "--rate: expected from 1 to 240"),
         (["--seed", "-3"], "seed: expected a whole number"),
         (["--vehicle", "car"], "expected a multicopter, this is a car"),
-        (["--seeds", "0"], "--seeds: expected from 1 to 10000 courses"),
+        (["--seeds", "0"], "--seeds: expected from 1 to 10000"),
     ],
 )
 def test_the_command_refuses_what_it_cannot(

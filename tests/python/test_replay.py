@@ -156,7 +156,7 @@ def test_missing_columns_are_named(simulated: Path, tmp_path: Path, column: str)
         ("", "at least two rows"),
         ("t,px\n0,1\n0.1\n", "line 3: expected 2 columns, got 1"),
         ("a,b\n0,1\n0.1,2\n", "found a, b"),
-        ("a;b\n0;1\n0.1;2\n", r"found a;b\. Columns are told apart by commas"),
+        ("a;b\n0;1\n0.1;2\n", r"found a;b\. Columns must be separated by commas"),
         ("a" * 200_000, "line 1: expected a CSV file"),
     ],
 )

@@ -18,9 +18,10 @@ pytest.importorskip("tensorboard")
 pytest.importorskip("tqdm")
 
 import propwash.gym as pg  # noqa: E402
+from propwash._files import written_whole  # noqa: E402
 from propwash.cli import fly as _fly_command  # noqa: E402
 from propwash.cli import train as _train_command  # noqa: E402
-from propwash.gym import lessons, policy, ppo  # noqa: E402
+from propwash.gym import policy, ppo, recipes  # noqa: E402
 from propwash.gym.evaluation import evaluate, measures  # noqa: E402
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -156,10 +157,10 @@ def test_an_agent_flies_alike_from_its_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", ["track", "race"])
 def test_the_other_tasks_can_be_taught(task: str) -> None:
-    lesson = lessons.LESSONS[task]
-    options = {**lesson.options, **lesson.training}
-    described = policy.describe(task, lesson.options)
-    trained = ppo.PPO(described.make_vec(8, copy=False, **lesson.training), lesson.args, seed=0)
+    recipe = recipes.RECIPES[task]
+    options = {**recipe.options, **recipe.training}
+    described = policy.describe(task, recipe.options)
+    trained = ppo.PPO(described.make_vec(8, copy=False, **recipe.training), recipe.args, seed=0)
     assert np.isfinite(trained.iterate()["reward"])
     flown = evaluate(
         trained.agent.act, described.make_vec(2, **{**options, "max_episode_steps": 9}), seed=1
@@ -181,7 +182,7 @@ def test_the_commands_train_resume_and_fly(
     }  # fmt: skip
     assert (out / "curve.png").read_bytes().startswith(PNG)
     assert list(out.glob("events.out.tfevents*"))
-    with pytest.raises(ValueError, match="--resume goes on from it"):
+    with pytest.raises(ValueError, match="--resume continues from it"):
         command([*teach, "--steps", "1"])
     with pytest.raises(ValueError, match="expected seed 4"):
         command([*teach, "--resume", "--seed", "5"])
@@ -192,26 +193,26 @@ def test_the_commands_train_resume_and_fly(
     command(["fly", "--policy", str(out / "policy.onnx"), "--episodes", "5", "--out", str(shown)])
     text = capsys.readouterr().out
     assert "hover, trained for 16,384 steps" in text
-    assert "of 5 fresh episodes" in text
+    assert "of 5 new episodes" in text
     assert shown.read_bytes().startswith(b"GIF")
 
 
 def test_ctrl_c_keeps_what_was_learnt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    after = _train_command.Training.after
+    after = _train_command.Training.record
 
     def interrupted(self: Any, told: dict[str, float]) -> None:
         after(self, told)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(_train_command.Training, "after", interrupted)
+    monkeypatch.setattr(_train_command.Training, "record", interrupted)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         command(["train", "hover", "--out", str(tmp_path), "--steps", "1e9"])
     text = capsys.readouterr().out
     assert "hover: 8,192 steps" in text
-    assert "--resume goes on from the checkpoint" in text
+    assert "--resume continues from the checkpoint" in text
     assert policy.Policy.load(tmp_path / "policy.onnx").description.training["steps"] == 8192
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -219,8 +220,8 @@ def test_ctrl_c_keeps_what_was_learnt(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "hover", "--steps", "0"], "--steps: expected a number from 1 on, got 0"),
-        (["train", "hover", "--seconds", "nan"], "--seconds: expected a number from 0 on"),
+        (["train", "hover", "--steps", "0"], "--steps: expected a number >= 1, got 0"),
+        (["train", "hover", "--seconds", "nan"], "--seconds: expected a number >= 0"),
         (["train", "hover", "--seed", "-1"], "--seed: expected from 0"),
         (["train", "hover", "--threads", "0"], "--threads: expected from 1 to 256, got 0"),
         (["train", "hover", "--resume"], "--resume: expected .*checkpoint.pt, found none"),
@@ -229,11 +230,11 @@ def test_ctrl_c_keeps_what_was_learnt(
         (["train", "hover", "--option", "tilt=9"], r"expected tilt in \[0, pi\]"),
         (["train", "hover", "--steps", "inf"], "--steps: expected a finite number, got inf"),
         (["train", "hover", "--option", "copy=true"], "--option copy: expected one of the task"),
-        (["train", "hover", "--option", "wind=-3"], "wind: expected 0 <= least"),
+        (["train", "hover", "--option", "wind=-3"], "wind: expected 0 <= min"),
         (["train", "hover", "--option", "max_episode_steps=0"], "max_episode_steps: expected"),
         (["train", "hover", "--option", "observation=sensors"], "observation: expected 'state'"),
         (["fly", "--policy", "bad.onnx", "--out", "fly.xyz"], "a name that ends in one of .png"),
-        (["fly", "--policy", "none.onnx"], "none.onnx: expected a policy's file, found none"),
+        (["fly", "--policy", "none.onnx"], "none.onnx: expected a policy file, found none"),
         (["fly", "--policy", "bad.onnx"], "bad.onnx: expected an ONNX model"),
         (["fly", "--policy", "bad.onnx", "--episodes", "0"], "--episodes: expected from 1"),
         (["fly", "--policy", "bad.onnx", "--out", "no/fly.png"], "in a folder that exists"),
@@ -259,9 +260,10 @@ def test_what_is_no_checkpoint_is_refused(kept: Any, tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_leaves_what_was_there(tmp_path: Path) -> None:
     file = tmp_path / "policy.onnx"
-    policy.write_whole(file, b"old")
-    with pytest.raises(TypeError):
-        policy.write_whole(file, "not bytes")  # type: ignore[arg-type]
+    with written_whole(file) as part:
+        part.write_bytes(b"old")
+    with pytest.raises(TypeError), written_whole(file) as part:
+        part.write_bytes("not bytes")  # type: ignore[arg-type]
     assert file.read_bytes() == b"old"
     assert [each.name for each in tmp_path.iterdir()] == ["policy.onnx"]
 
@@ -321,5 +323,5 @@ def test_a_model_that_tells_no_task_is_refused(tmp_path: Path) -> None:
     onnx.save(model, file)
     with pytest.raises(ValueError, match="expected a policy of `python -m propwash train`"):
         policy.Policy.load(file)
-    with pytest.raises(ValueError, match="what can be written as JSON"):
+    with pytest.raises(ValueError, match="expected JSON values"):
         policy.describe("track", {"path": pg.Circle(2.0)})

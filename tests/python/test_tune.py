@@ -176,7 +176,7 @@ def test_a_loop_that_is_not_stable_has_no_margins() -> None:
 
 def test_blow_back_asks_for_a_loop_that_is_quick_enough() -> None:
     """It tips over a vehicle whose loop is slow; what is granted flies."""
-    with pytest.raises(tune.TuneError, match=r"blow_back .* ask for more bandwidth"):
+    with pytest.raises(tune.TuneError, match=r"blow_back .* raise the bandwidth"):
         tune.autotune("crazyflie", bandwidth=(0.5, 4.0, 4.0), phase_margin=40.0)
     granted = tune.autotune("crazyflie", bandwidth=4.0, phase_margin=50.0)
     loop = granted.loop()
@@ -296,7 +296,7 @@ def test_without_a_bandwidth_a_fraction_of_the_limit_is_taken() -> None:
     for margins in tuned.margins:
         assert margins.bandwidth == pytest.approx(0.8 * limits.min(), rel=0.03)
         assert margins.phase >= 50.0
-    with pytest.raises(tune.TuneError, match=r"axis x: no bandwidth .* ask for smaller margins"):
+    with pytest.raises(tune.TuneError, match=r"axis x: no bandwidth .* lower the margins"):
         tune.autotune("crazyflie", phase_margin=89.0)
 
 
@@ -307,7 +307,7 @@ def crippled(**changes: Any) -> pw.VehicleParameters:
 
 def test_margins_that_cannot_be_met_are_refused_with_what_limits_them() -> None:
     quick = crippled(rate_controller={"filter": pw.LowPassParameters.butterworth(100.0)})
-    with pytest.raises(tune.TuneError, match=r"axis x: .*motors are slower than the bandwidth"):
+    with pytest.raises(tune.TuneError, match=r"axis x: .*motors are slower than"):
         tune.autotune(quick, bandwidth=60.0, phase_margin=50.0)
     sluggish = crippled(rate_controller={"filter": pw.LowPassParameters.butterworth(4.0)})
     with pytest.raises(tune.TuneError, match=r"raise the cut-off"):

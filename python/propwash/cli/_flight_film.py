@@ -17,15 +17,15 @@ Array = NDArray[np.float64]
 Picture = NDArray[np.uint8]
 
 RATE = 25.0
-"""Pictures a second."""
+"""Frames per second."""
 _WIDTH, _HEIGHT = 800, 440
 _VIEWS = (("from the side", 0, 2), ("from above", 0, 1))
 
 
 def film(flown: Any, envs: Any, title: str) -> Iterator[Picture]:
-    """The first flights, up to each instant.
+    """Yields frames of the first flights.
 
-    flown: with time (T,) and position (T, n, 3). envs: whose task says what there is to see.
+    flown: An object with time (T,) and position (T, n, 3). envs: Environments of the flown task.
     """
     drawn = _Views(flown, envs, title)
     when = np.arange(0.0, float(flown.time[-1]), 1.0 / RATE)
@@ -55,7 +55,7 @@ class _Views:
         figure.legend(handles, names, loc="outside lower left", ncols=4, fontsize=8)
         self.clock: Any = figure.text(0.98, 0.02, "", ha="right", va="bottom", fontsize=10)
         if self.gates:
-            # from the side they stand one behind the other
+            # seen from the side, names would overlap
             places = [gate.position[:2] for gate in self.gates]
             lines = [gate_corners(gate)[:, :2] for gate in self.gates]
             name_points(columns[1], places, [gate.name for gate in self.gates], lines, 7.0)
@@ -70,23 +70,19 @@ class _Views:
             style: Any = {**TARGET, "ms": 12} if len(points) == 1 else {"color": "0.6", "ls": "--"}
             axes.plot(points[:, x], points[:, y], label=name, **style)
         axes.plot(self.position[0, :, x], self.position[0, :, y], **START, ms=8, label="start")
-        self.lines.append(
-            [
-                axes.plot([], [], lw=1.0, color=f"C{vehicle % 10}")[0]
-                for vehicle in range(self.position.shape[1])
-            ]
-        )
+        count = self.position.shape[1]
+        self.lines.append([axes.plot([], [], lw=1.0, color=f"C{k % 10}")[0] for k in range(count)])
         self.dots.append(axes.plot([], [], "ko", ms=5, label="vehicle")[0])
         axes.set_aspect("equal", adjustable="datalim")
         axes.margins(0.08)
 
     @property
     def moving(self) -> list[Any]:
-        """What changes from picture to picture, in the order in which it is drawn."""
+        """Artists that change between frames, in drawing order."""
         return [*(line for lines in self.lines for line in lines), *self.dots, self.clock]
 
     def move(self, t: float) -> None:
-        """To a time [s] since the start."""
+        """Moves the artists to a time [s] since the start."""
         row = int(np.searchsorted(self.time, t))
         flown = self.position[: row + 1]
         last = [way[np.isfinite(way).all(axis=1)][-1] for way in flown.transpose(1, 0, 2)]

@@ -1,51 +1,37 @@
-"""How training went, and how a policy flew: a curve, a table, pictures."""
+"""Figures and tables of training and of a policy's flights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from propwash.viz import save, show
-from propwash.viz.figures import labelled, new_figure, require_matplotlib
+from propwash.viz import show
+from propwash.viz.figures import labelled, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SHOWN = 8
-"""Flights in a picture."""
+"""Maximum number of flights in a figure."""
 _SMOOTH = 10
 
 
 @dataclass
 class Curve:
-    """Rewards over steps and time, and evaluations between."""
+    """Rewards and evaluations over steps and time."""
 
     rewards: list[tuple[int, float, float]] = field(default_factory=list)
-    """Steps, s, mean reward of a step in the iteration."""
+    """Steps, time [s] and mean reward per step of each iteration."""
     evaluations: list[tuple[int, float, float]] = field(default_factory=list)
-    """Steps, s, the measure."""
+    """Steps, time [s] and value of `measure`."""
     measure: str = ""
-    """Its name and unit."""
+    """Name and unit of the plotted measure."""
 
-    def add(self, steps: int, seconds: float, reward: float) -> None:
-        """Of an iteration."""
-        self.rewards.append((steps, seconds, reward))
-
-    def evaluated(self, measure: str, steps: int, seconds: float, value: float) -> None:
-        """Of an evaluation."""
-        self.measure = measure
-        self.evaluations.append((steps, seconds, value))
-
-    def parts(self) -> tuple[Any, ...]:
-        """What makes another one like it."""
-        return list(self.rewards), list(self.evaluations), self.measure
-
-    def save(self, file: Path, title: str) -> str:
-        """Writes the figure; tells where, or what is missing for it."""
-        try:
-            require_matplotlib()
-        except ImportError as error:
-            return f"none: {error}"
+    def figure(self, title: str) -> Figure:
+        """Plots the curve."""
         figure = new_figure(9, 4.5)
         above = figure.add_subplot()
         rewards = np.array(self.rewards, dtype=float).reshape(-1, 3)
@@ -72,19 +58,18 @@ class Curve:
                 side.set_ylim(-3.0, 103.0)
             handles, names = [*handles, side.lines[0]], [*names, "evaluation"]
         figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8)
-        save(figure, file)
-        return str(file)
+        return figure
 
 
-def table(told: dict[str, float], episodes: int) -> str:
-    """Measures of so many fresh episodes, one a line."""
-    width = max(len(name) for name in told)
-    lines = [f"  {'of ' + str(episodes) + ' fresh episodes':<{width}}"]
-    return "\n".join(lines + [f"    {name:<{width}}  {value:9.3f}" for name, value in told.items()])
+def table(measured: dict[str, float], episodes: int) -> str:
+    """Formats the measures of an evaluation, one per line."""
+    width = max(len(name) for name in measured)
+    lines = [f"    {name:<{width}}  {value:9.3f}" for name, value in measured.items()]
+    return "\n".join([f"  {f'of {episodes} new episodes':<{width}}", *lines])
 
 
 def show_flights(flown: Any, file: Path, viz: Any, envs: Any, title: str) -> str:
-    """Writes a picture or a recording of the first flights; returns where, or what is missing."""
+    """Writes a figure or a recording of the first flights; returns its path, or what is missing."""
     count = flown.position.shape[1]
     shown = range(min(SHOWN, count))
     try:
@@ -102,13 +87,13 @@ def show_flights(flown: Any, file: Path, viz: Any, envs: Any, title: str) -> str
 
 
 def scene_of(envs: Any) -> Any:
-    """The scene of the environments' task, where it has gates; or None."""
+    """Returns the scene of the environments' task if it has gates, else None."""
     scene = envs.task.scene
     return scene if scene is not None and scene.gates else None
 
 
 def landmarks_of(envs: Any) -> dict[str, Any]:
-    """What the environments' task flies to or along, by name, points (k, 3) m."""
+    """Returns the path or target of the environments' task: points (k, 3) m by name."""
     import propwash.gym as pg
 
     task = envs.task

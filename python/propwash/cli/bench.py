@@ -1,8 +1,8 @@
-"""How many vehicle-steps a second a fleet makes on this machine, and what one core could do.
+"""Measures vehicle-steps per second of a fleet, and the peak rate of multiply-adds of one core.
 
-A row is one way of calling `Fleet.step`: what a step includes, type, integrator, threads, number of
-vehicles and steps in a call. The peak of multiply-adds is measured in turns with the rows, because
-clocks wander: what lasts is their ratio. Both are medians.
+A row is one way of calling `Fleet.step`: work per step, type, integrator, threads, number of
+vehicles and steps per call. Rows and peak are measured alternately, as clock rates drift; their
+ratio is comparable between runs. Both are medians.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 import gc
 import json
 import math
-import os
 import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import product
+from itertools import product, starmap
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from propwash import _core
+from propwash._checks import available_threads
 from propwash._core import RateThrust, RotorSpeeds
 from propwash.fleet import Fleet
 from propwash.vehicle import files as vehicles
@@ -40,24 +40,24 @@ WORKS: dict[Work, str] = {
     "closed_loop": "noise + body rates and thrust commanded; in every step IMU noise and the walk "
     "of its biases, low-pass, PID, allocation, limits",
 }
-"""What a step includes."""
+"""Description of the work of a step."""
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")
 INTEGRATORS: tuple[Method, ...] = ("euler", "rk4")
 BATCHES = (1, 64, 1024, 16_384, 262_144, 1_048_576)
 SUBSTEPS = (1, 10)
 QUICK_BATCH = 4096
-MOST_THREADS = 4096
-THREADS_EXPECTED = f"expected whole numbers from 1 to {MOST_THREADS}, separated by commas"
+MAX_THREADS = 4096
+THREADS_EXPECTED = f"expected whole numbers from 1 to {MAX_THREADS}, separated by commas"
 DT = 1.0 / 960.0
 """s."""
-LONGEST = 10_000
-"""Steps, after which a flight starts again."""
+MAX_STEPS = 10_000
+"""Steps after which a flight restarts."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A way of calling a fleet."""
+    """One way of calling a fleet."""
 
     work: Work = "physics"
     dtype: Dtype = "float32"
@@ -67,16 +67,10 @@ class Case:
     substeps: int = 10
 
 
-@dataclass(frozen=True)
-class Row:
-    """A measured case; `peak_gflops` is that of one core in the case's type."""
+@dataclass(frozen=True, kw_only=True)
+class Row(Case):
+    """A measured case; `peak_gflops` is the peak of one core in the case's type."""
 
-    work: Work
-    dtype: Dtype
-    integrator: Method
-    threads: int
-    batch: int
-    substeps: int
     isa: str
     steps_per_s: float
     peak_gflops: float
@@ -84,44 +78,37 @@ class Row:
 
 @dataclass(frozen=True)
 class Timing:
-    """How long to measure."""
+    """Duration of the measurements."""
 
     repeats: int = 5
-    """Medians are of so many."""
+    """Number of repeats of a median."""
     seconds: float = 0.04
-    """s, of one repeat, or one call where that takes longer."""
+    """Duration of a repeat [s], at least one call."""
 
 
 def full(threads: Sequence[int] = (1, 2)) -> list[Case]:
-    """Every combination of the table."""
+    """All combinations of the table."""
     checked = checked_threads(threads)
-    return [
-        Case(work, dtype, integrator, count, batch, substeps)
-        for work, dtype, integrator, count, batch, substeps in product(
-            WORKS, DTYPES, INTEGRATORS, checked, BATCHES, SUBSTEPS
-        )
-    ]
+    return list(starmap(Case, product(WORKS, DTYPES, INTEGRATORS, checked, BATCHES, SUBSTEPS)))
 
 
 def quick(threads: Sequence[int] = (1,)) -> list[Case]:
     """RK4 of 4096 vehicles."""
     checked = checked_threads(threads)
-    return [
-        Case(work, dtype, "rk4", count, QUICK_BATCH, substeps)
-        for work, dtype, count, substeps in product(WORKS, DTYPES, checked, SUBSTEPS)
-    ]
+    table = product(WORKS, DTYPES, ("rk4",), checked, (QUICK_BATCH,), SUBSTEPS)
+    return [Case(*each) for each in table]  # type: ignore[arg-type]
 
 
 def checked_threads(threads: Sequence[int]) -> tuple[int, ...]:
-    """Numbers of threads without repetition; raises ValueError where one cannot be."""
-    if not threads or not all(1 <= count <= MOST_THREADS for count in threads):
+    """Removes repeated numbers of threads. Raises ValueError for invalid ones."""
+    if not threads or not all(1 <= count <= MAX_THREADS for count in threads):
         got = ",".join(str(count) for count in threads)
         raise ValueError(f"threads: {THREADS_EXPECTED}, got {got!r}")
     return tuple(dict.fromkeys(threads))
 
 
 class Flight:
-    """A fleet in the air, and what it is commanded."""
+    """A flying fleet and its commands."""
 
     def __init__(self, case: Case, **options: Any) -> None:
         vehicle = vehicle_for(case.work)
@@ -147,47 +134,43 @@ class Flight:
         self._thrust = np.full(case.batch, 9.81 * vehicle.body.mass, dtype=case.dtype)
 
     def step(self) -> None:
-        """One call, as a training loop makes it: the command is built anew."""
+        """Makes one call as a training loop does, including construction of the command."""
         if self.case.work == "closed_loop":
             self.fleet.step(RateThrust(self._rates, self._thrust), substeps=self.case.substeps)
         else:
             self.fleet.step(RotorSpeeds(self._speeds), substeps=self.case.substeps)
 
     def rate(self, calls: int) -> float:
-        """Vehicle-steps per second of so many calls."""
-        if self.fleet.steps - self._started > LONGEST:  # before they have flown or fallen far
+        """Measures vehicle-steps per second over a number of calls."""
+        if self.fleet.steps - self._started > MAX_STEPS:  # vehicles stay near the start
             self.fleet.reset()
             self._started = self.fleet.steps
+        return calls * self.case.batch * self.case.substeps / self._seconds(calls)
+
+    def _seconds(self, calls: int) -> float:
         began = time.perf_counter()
         for _ in range(calls):
             self.step()
-        taken = time.perf_counter() - began
-        return calls * self.case.batch * self.case.substeps / taken
+        return time.perf_counter() - began
 
     def calls(self, seconds: float) -> int:
-        """How many calls last so long; the caches and the clock are warm afterwards."""
-        calls, taken = 1, 0.0
-        while True:
-            began = time.perf_counter()
-            for _ in range(calls):
-                self.step()
-            taken = time.perf_counter() - began
-            if taken > 0.25 * seconds:
-                return max(1, round(seconds * calls / taken))
+        """Number of calls that take `seconds`; also warms up caches and clock."""
+        calls = 1
+        while (taken := self._seconds(calls)) <= 0.25 * seconds:
             calls *= 4
+        return max(1, round(seconds * calls / taken))
 
 
 def spread(count: int) -> NDArray[np.float64]:
-    """Numbers between -1 and 1, no two alike."""
+    """Distinct numbers between -1 and 1."""
     values: NDArray[np.float64] = np.sin(np.arange(count) + 1.0)
     return values
 
 
 def vehicle_for(work: Work) -> VehicleParameters:
-    """The default quadcopter.
+    """Returns the default quadcopter, for `noise` without the random walk of the IMU biases.
 
-    Under commanded rotor speeds nothing reads the IMU. Without the walk of its biases, process
-    noise is all that is drawn.
+    Commanded rotor speeds do not use the IMU, so only process noise is drawn then.
     """
     vehicle = vehicles.load("flightgoggles")
     if work == "noise":
@@ -200,7 +183,7 @@ def measure(
     timing: Timing = Timing(),
     progress: Callable[[int], None] = lambda rows: None,
 ) -> Iterator[Row]:
-    """Measures cases; those that differ in substeps alone share a fleet and are taken in turns."""
+    """Measures cases; cases that differ only in substeps share a fleet and alternate."""
     groups: dict[Case, list[Case]] = {}
     for case in cases:
         groups.setdefault(replace(case, substeps=1), []).append(case)
@@ -209,7 +192,7 @@ def measure(
         progress(done)
         yield from _measure_group(group, timing)
         done += len(group)
-        gc.collect()  # a fleet of a million before the next one
+        gc.collect()  # frees a fleet of a million before the next one
     progress(done)
 
 
@@ -241,22 +224,16 @@ def isa_in_use() -> str:
 
 
 def machine() -> dict[str, Any]:
-    """What was measured on, without anything that changes from run to run."""
+    """Describes the machine, without anything that changes from run to run."""
     from propwash import __version__
 
     return {
         "cpu": _cpu_name(),
-        "cores": _cores(),
+        "cores": available_threads(),
         "isa": isa_in_use(),
         "version": __version__,
         "python": platform.python_version(),
     }
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _cpu_name() -> str:
@@ -274,9 +251,9 @@ def as_json(rows: Sequence[Row]) -> str:
 
 
 def table(rows: Sequence[Row], markdown: bool = False) -> str:
-    """The rows as text: per work, what a step includes, then a line per way and a column per batch.
+    """Formats the rows: for each work a line per call and a column per batch.
 
-    A cell is million vehicle-steps per second, and the same per GFLOP/s of one core's peak.
+    A cell has million vehicle-steps per second, and the same per GFLOP/s of one core's peak.
     """
     about = machine()
     bullet = "- " if markdown else ""
@@ -289,7 +266,7 @@ def table(rows: Sequence[Row], markdown: bool = False) -> str:
         if peaks:
             lines.append(
                 f"{bullet}Peak of multiply-adds of one core, {dtype}: "
-                f"{statistics.median(peaks):.1f} GFLOP/s (measured in turns with the rows, "
+                f"{statistics.median(peaks):.1f} GFLOP/s (measured alternately with the rows, "
                 f"{min(peaks):.1f} to {max(peaks):.1f})"
             )
     lines.append(f"{bullet}A cell: million vehicle-steps/s, and per GFLOP/s of that peak.")
@@ -308,17 +285,14 @@ def _grid(rows: Sequence[Row]) -> list[list[str]]:
     lines: dict[tuple[str, ...], dict[int, str]] = {}
     for row in rows:
         key = (row.dtype, row.integrator, str(row.threads), str(row.substeps))
-        lines.setdefault(key, {})[row.batch] = _cell(row)
+        million = row.steps_per_s * 1e-6
+        cell = f"{_significant(million)} / {_significant(million / row.peak_gflops)}"
+        lines.setdefault(key, {})[row.batch] = cell
     return [header, *([*key, *(cells.get(n, "") for n in batches)] for key, cells in lines.items())]
 
 
-def _cell(row: Row) -> str:
-    million = row.steps_per_s * 1e-6
-    return f"{_significant(million)} / {_significant(million / row.peak_gflops)}"
-
-
 def _significant(value: float) -> str:
-    """Three digits that count."""
+    """Formats three significant digits."""
     digits = 2 - math.floor(math.log10(value))
     return f"{value:.{max(0, digits)}f}"
 

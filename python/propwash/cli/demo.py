@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 DURATION = 10.0
 """s."""
 _NOISE_SECONDS = 0.1
-"""Of readings less truth: so short that single readings are visible."""
+"""s, of the plot of sensor errors: short enough to see single readings."""
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What flew."""
+    """A demonstration flight."""
 
     vehicle: Multicopter
     command: RateThrust
@@ -38,7 +38,7 @@ class Demo:
 
 
 def fly(vehicle: str = "flightgoggles", seed: int = 1) -> Demo:
-    """Flies 10 s of RK4 at 960 Hz with all noise on: controller, IMU and process noise included."""
+    """Flies 10 s of RK4 at 960 Hz under rate control, with IMU and process noise."""
     uav = Multicopter(vehicle, integrator="rk4", seed=seed)
     command, velocity = figure_of_eight(uav.parameters.body.mass)
     uav.reset(position=[0.0, 0.0, 2.0], velocity=velocity)
@@ -59,10 +59,10 @@ def fly(vehicle: str = "flightgoggles", seed: int = 1) -> Demo:
 
 
 def figure_of_eight(mass: float) -> tuple[RateThrust, NDArray[np.float64]]:
-    """Rates and thrust that tilt the vehicle through a figure of eight, and its first velocity.
+    """Returns commands for a figure of eight, and its initial velocity.
 
-    Nothing steers the position: roll a sin(w t) and pitch b sin(2 w t) accelerate it along two
-    axes, and noise and drag carry it away from the figure as they like.
+    The position is not controlled: roll a sin(w t) and pitch b sin(2 w t) accelerate the vehicle
+    along two axes, and noise and drag make it drift.
     """
     t = np.arange(0.0, DURATION, DEFAULT_DT)
     omega = 2.0 * np.pi / 5.0
@@ -71,13 +71,13 @@ def figure_of_eight(mass: float) -> tuple[RateThrust, NDArray[np.float64]]:
     rates[:, 0] = 0.35 * omega * np.cos(omega * t)
     rates[:, 1] = 0.35 * 2.0 * omega * np.cos(2.0 * omega * t)
     thrust = mass * 9.81 / (np.cos(roll) * np.cos(pitch))
-    # x'' = g pitch and y'' = -g roll, with velocities that have no mean
+    # x'' = g pitch and y'' = -g roll, with velocities of zero mean
     velocity = np.array([-9.81 * 0.35 / (2.0 * omega), 9.81 * 0.35 / omega, 0.0])
     return RateThrust(rates, thrust), velocity
 
 
 def report(demo: Demo) -> str:
-    """What flew and how fast, as text."""
+    """Describes the flight and its speed."""
     uav, flown = demo.vehicle, demo.trajectory
     error = flown.body_rates - demo.command.rates
     settled = flown.time > 0.5
@@ -87,7 +87,7 @@ def report(demo: Demo) -> str:
     return "\n".join(
         [
             f"{uav.parameters.name}: {uav.time:.1f} s, {uav.steps} steps of RK4 at 960 Hz under "
-            f"rate control, with all the noise that the vehicle has",
+            f"rate control, with all noise on",
             f"  at the end    position ({end[0]:.2f}, {end[1]:.2f}, {end[2]:.2f}) m, "
             f"fastest {speed.max():.2f} m/s",
             f"  rate error    RMS ({rms[0]:.3f}, {rms[1]:.3f}, {rms[2]:.3f}) rad/s after 0.5 s",
@@ -99,7 +99,7 @@ def report(demo: Demo) -> str:
 
 
 def figure(demo: Demo) -> Figure:
-    """Trajectory, body rates against command, IMU readings and their biases."""
+    """Plots the trajectory, body rates and commands, IMU readings and biases."""
     flown, commanded = demo.trajectory, demo.command.rates
     drawn = new_figure(14, 9)
     grid = drawn.add_gridspec(3, 3, width_ratios=[5, 4, 4])

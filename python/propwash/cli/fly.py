@@ -1,4 +1,4 @@
-"""`python -m propwash fly`: flies a trained policy, and shows it (docs/train.md)."""
+"""`python -m propwash fly`: flies and shows a trained policy (docs/train.md)."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 from propwash import viz
 from propwash._files import check_file
 from propwash.cli import _training_curve
+from propwash.cli._shared import PICTURES, add_environment, check_range
 from propwash.viz import video as _video
 
 FILMS = (".gif", ".mp4")
-_PICTURES = (".png", ".svg", ".pdf")
-_OWN = {
-    "num_envs": "the command chooses their number",
-    "copy": "the command chooses it",
-    "autoreset_mode": "the command chooses it",
-    "index": "take --seed",
-    "threads": "take --threads of train",
+_FIXED = {
+    "num_envs": "the command sets it",
+    "copy": "the command sets it",
+    "autoreset_mode": "the command sets it",
+    "index": "use --seed",
+    "threads": "use --threads of train",
 }
-"""Options that are not for --option, and what to take instead."""
+"""Options that --option cannot set, and alternatives."""
 
 
 def add_parser(commands: Any) -> None:
@@ -30,10 +30,10 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "fly", help="fly a policy that `train` wrote, and show it (docs/train.md)"
     )
-    parser.add_argument("--policy", type=Path, required=True, help="the policy's file, .onnx")
-    parser.add_argument("--seed", type=int, default=0, help="of the episodes (default: 0)")
+    parser.add_argument("--policy", type=Path, required=True, help="the policy file, .onnx")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the episodes (default: 0)")
     parser.add_argument(
-        "--episodes", type=int, default=100, help="that are flown (default: %(default)s)"
+        "--episodes", type=int, default=100, help="number of episodes (default: %(default)s)"
     )
     parser.add_argument(
         "--out",
@@ -41,26 +41,15 @@ def add_parser(commands: Any) -> None:
         default=Path("fly.png"),
         help="a picture, a film, .gif or .mp4, or a recording, .rrd (default: %(default)s)",
     )
-    parser.add_argument(
-        "--viz", choices=("matplotlib", "rerun"), help="what shows it (default: by --out)"
-    )
-    parser.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="of task or environments other than in training, a value in JSON; may be repeated",
-    )
-    parser.add_argument("--json", action="store_true", help="the table as JSON")
+    add_environment(parser)
+    parser.add_argument("--json", action="store_true", help="print the table as JSON")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Flies, tells, shows."""
-    if not 1 <= options.episodes <= 100_000:
-        raise ValueError(f"--episodes: expected from 1 to 100000, got {options.episodes}")
-    if not 0 <= options.seed < 2**63:
-        raise ValueError(f"--seed: expected a whole number from 0 on, got {options.seed}")
+    """Runs the command."""
+    check_range("episodes", options.episodes, 1, 100_000)
+    check_range("seed", options.seed, 0, 2**63 - 1)
     is_film = options.out.suffix.lower() in FILMS
     if is_film:
         if options.viz is not None or not options.out.resolve().parent.is_dir():
@@ -74,8 +63,8 @@ def run(options: argparse.Namespace) -> None:
         viz.check(options.out, options.viz)
     else:
         check_file(options.out)
-        if options.out.suffix.lower() not in _PICTURES:
-            known = ", ".join((*_PICTURES, *FILMS, ".rrd"))
+        if options.out.suffix.lower() not in PICTURES:
+            known = ", ".join((*PICTURES, *FILMS, ".rrd"))
             raise ValueError(f"--out {options.out}: expected a name that ends in one of {known}")
     from propwash.gym.evaluation import evaluate, measures
     from propwash.gym.policy import Policy
@@ -83,19 +72,19 @@ def run(options: argparse.Namespace) -> None:
     policy = Policy.load(options.policy)
     try:
         envs = policy.make_vec(options.episodes, copy=False, **changes(options.option))
-    except TypeError as error:  # an option that there is not
+    except TypeError as error:  # an unknown option
         raise ValueError(str(error)) from error
     flown = evaluate(policy.act, envs, options.seed)
-    told = measures(policy.description.task, flown)
+    measured = measures(policy.description.task, flown)
     if options.json:
-        print(json.dumps({n: v if math.isfinite(v) else None for n, v in told.items()}))
+        print(json.dumps({n: v if math.isfinite(v) else None for n, v in measured.items()}))
     else:
         trained = policy.description.training
         print(
             f"{options.policy}: {policy.description.task}, trained for "
             f"{trained.get('steps', 0):,} steps in {trained.get('seconds', 0):g} s"
         )
-        print(_training_curve.table(told, options.episodes))
+        print(_training_curve.table(measured, options.episodes))
     title = f"{policy.description.task} by {options.policy.name}, seed {options.seed}"
     if is_film:
         from propwash.cli import _flight_film
@@ -108,16 +97,16 @@ def run(options: argparse.Namespace) -> None:
         print(f"  {shown}", flush=True)
 
 
-def changes(given: list[str]) -> dict[str, Any]:
-    """NAME=VALUE, values in JSON, or as they stand where they are none."""
+def changes(texts: list[str]) -> dict[str, Any]:
+    """Parses NAME=VALUE; values are JSON, or else strings."""
     options: dict[str, Any] = {}
-    for text in given:
+    for text in texts:
         name, sign, value = text.partition("=")
         if not sign or not name.isidentifier():
             raise ValueError(f"--option: expected NAME=VALUE, got {text!r:.100}")
-        if name in _OWN:
+        if name in _FIXED:
             raise ValueError(
-                f"--option {name}: expected one of the task or its environments; {_OWN[name]}"
+                f"--option {name}: expected one of the task or its environments; {_FIXED[name]}"
             )
         try:
             options[name] = json.loads(value)

@@ -1,4 +1,4 @@
-"""`python -m propwash identify`: a vehicle file from flights, and the noise of an IMU."""
+"""`python -m propwash identify`: identifies vehicle parameters and IMU noise from logs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from propwash import viz
-from propwash._files import check_file, written_whole
-from propwash.cli._logs import add_logs, read_logs
+from propwash._files import check_file
+from propwash.cli._shared import PICTURES, add_logs, read_logs, saved
 
 _GUESS = "crazyflie"
 
@@ -21,21 +21,22 @@ def add_parser(commands: Any) -> None:
     add_logs(found)
     found.add_argument(
         "--vehicle",
-        help=f"the guess to start from, a name or a TOML file (default: {_GUESS})",
+        help=f"initial guess, a name or a TOML file (default: {_GUESS})",
     )
     found.add_argument(
-        "--parameters", help="names of what is free, separated by commas (default: what is told)"
+        "--parameters",
+        help="names of free parameters, separated by commas (default: all identifiable ones)",
     )
     found.add_argument(
         "--imu",
         action="store_true",
-        help="the IMU's noise at rest instead of the vehicle, with a plot of Allan deviations",
+        help="identify IMU noise from a stationary log instead, with a plot of Allan deviations",
     )
     found.add_argument(
         "--judge",
         action="store_true",
-        help="also predict what was not fitted: each flight from the others where there are poses, "
-        "and rates of the last 40 %% of each flight from the first 60 %% where clocks allow it",
+        help="also validate: predict each flight with poses from the others, and the rates of the "
+        "last 40 %% of each synchronous flight from the first 60 %%",
     )
     found.add_argument(
         "--threads", type=int, default=0, help="0 for all processors (default: %(default)s)"
@@ -43,13 +44,13 @@ def add_parser(commands: Any) -> None:
     found.add_argument(
         "--out",
         type=Path,
-        help="the vehicle file to write (default: identified.toml), or the plot (allan.png)",
+        help="vehicle file to write (default: identified.toml), or the plot (allan.png)",
     )
     found.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Reads, identifies, tells, writes."""
+    """Runs the command."""
     from propwash import identify
 
     out: Path = options.out or Path("allan.png" if options.imu else "identified.toml")
@@ -78,32 +79,32 @@ def run(options: argparse.Namespace) -> None:
 def _imu(options: argparse.Namespace, out: Path) -> None:
     from propwash import identify
 
-    given = {"--vehicle": options.vehicle, "--parameters": options.parameters}
-    unused = [name for name, value in given.items() if value is not None]
+    others = {"--vehicle": options.vehicle, "--parameters": options.parameters}
+    unused = [name for name, value in others.items() if value is not None]
     if options.judge or unused:
-        raise ValueError(f"--imu: nothing of it depends on {[*unused, '--judge'][0]}")
+        raise ValueError(f"--imu: expected no {[*unused, '--judge'][0]}, which has no effect")
     if len(options.flight) != 1:
         raise ValueError(f"--imu: expected one log, got {len(options.flight)}")
-    if out.suffix.lower() not in (".png", ".svg", ".pdf"):
+    if out.suffix.lower() not in PICTURES:
         raise ValueError(f"--out {out}: expected the name of a plot, .png, .svg or .pdf")
     viz.require_matplotlib()
     noise = identify.fit_imu(*read_logs(options))
     print(noise.table())
     for name, value in noise.parameters().items():
         print(f"imu.{name} = {value:.3g}")
-    _plot(identify.allan_figure(noise), out)
+    print(f"plot: {saved(lambda: identify.allan_figure(noise), out)}", flush=True)
 
 
 def _judges(logs: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The logs whose forces and those whose rotation can be predicted."""
+    """Returns the logs whose forces, and those whose rotation, can be predicted."""
     from propwash.identify import usable
 
     posed = [log for log in logs if usable(log)[0]]
     turning = [log for log in logs if usable(log)[1]]
     if len(posed) < 2 and not turning:
         raise ValueError(
-            "--judge: expected two logs with poses, or one of commands and motion by one clock at "
-            f"80 Hz or more, got {len(posed)} and none"
+            "--judge: expected two logs with poses, or one with synchronous commands at 80 Hz or "
+            f"more, got {len(posed)} and none"
         )
     return posed, turning
 
@@ -113,7 +114,7 @@ def _judge(logs: list[Any], guess: str, names: list[str] | None, threads: int, o
 
     posed, turning = _judges(logs)
     if len(posed) > 1:
-        print("\neach flight predicted by a vehicle that was fitted to the others:")
+        print("\neach flight, predicted by a vehicle fitted to the others:")
         scores = identify.leave_one_out(posed, guess, threads, parameters=names)
         _show(scores, posed, out.with_name(f"{out.stem}_left_out.png"))
     if turning:
@@ -126,10 +127,5 @@ def _show(scores: Any, logs: list[Any], file: Path) -> None:
     from propwash import identify
 
     print(identify.score_table(scores))
-    _plot(identify.errors_figure(scores, [log.path.stem for log in logs]), file)
-
-
-def _plot(figure: Any, file: Path) -> None:
-    with written_whole(file) as part:
-        viz.save(figure, part)
-    print(f"plot: {file}", flush=True)
+    names = [log.path.stem for log in logs]
+    print(f"plot: {saved(lambda: identify.errors_figure(scores, names), file)}", flush=True)

@@ -1,34 +1,27 @@
-"""`python -m propwash`: demonstration, race, renderer, replays, benchmark, path of the headers."""
+"""`python -m propwash`: the commands, and the paths of the installed C++ files."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from propwash import _core, viz
+from propwash import _core
 from propwash._files import check_file
 from propwash.cli import bench, demo
-from propwash.cli import fly as _fly_command
-from propwash.cli import identify as _identify_command
-from propwash.cli import race as _race_command
-from propwash.cli import render as _render_command
-from propwash.cli import replay as _replay_command
-from propwash.cli import train as _train_command
-from propwash.cli import tune as _tune_command
+from propwash.cli._shared import add_vehicle, progress, saved
+
+_COMMANDS = ("race", "train", "fly", "tune", "identify", "replay", "render")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; returns the exit status.
-
-    0, 2 where the input cannot be used, or 130 where Ctrl-C ended the command.
-    """
+    """Runs a command; returns the exit status: 0, 2 for invalid input, 130 after Ctrl-C."""
     parser = make_parser()
     options = parser.parse_args(arguments)
     if options.path is not None:
-        # beside the extension, not this file: an editable install keeps the two apart
+        # relative to the extension: an editable install keeps this file elsewhere
         print(Path(_core.__file__).resolve().parent / options.path)
         return 0
     if options.run is None:
@@ -64,31 +57,21 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands")
 
     flown = commands.add_parser("demo", help="fly 10 s under rate control and plot it")
+    add_vehicle(flown)
+    flown.add_argument("--seed", type=int, default=1, help="seed of the noise (default: 1)")
     flown.add_argument(
-        "--vehicle", default="flightgoggles", help="a name or a TOML file (default: %(default)s)"
-    )
-    flown.add_argument("--seed", type=int, default=1, help="of the noise (default: 1)")
-    flown.add_argument(
-        "--out", type=Path, default=Path("demo.png"), help="the plot's file (default: %(default)s)"
+        "--out", type=Path, default=Path("demo.png"), help="file of the plot (default: %(default)s)"
     )
     flown.set_defaults(run=_demo)
 
-    for each in (
-        _race_command,
-        _train_command,
-        _fly_command,
-        _tune_command,
-        _identify_command,
-        _replay_command,
-        _render_command,
-    ):
-        each.add_parser(commands)
+    for name in _COMMANDS:
+        import_module(f"propwash.cli.{name}").add_parser(commands)
 
     timed = commands.add_parser(
-        "bench", help="how many vehicle-steps a second a fleet makes here (docs/performance.md)"
+        "bench", help="measure vehicle-steps per second of a fleet (docs/performance.md)"
     )
     timed.add_argument(
-        "--quick", action="store_true", help="RK4 of 4096 vehicles on one thread, some ten seconds"
+        "--quick", action="store_true", help="RK4 of 4096 vehicles on one thread, ten seconds"
     )
     timed.add_argument(
         "--threads", type=_threads, help="numbers separated by commas (default: 1,2; quick: 1)"
@@ -108,20 +91,11 @@ def _threads(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"{bench.THREADS_EXPECTED}, got {text!r}") from None
 
 
-def _save(make: Callable[[], Any], file: Path) -> str:
-    """Writes a figure; tells where, or what is missing for it."""
-    try:
-        viz.save(make(), file)
-    except ImportError as error:
-        return f"none: {error}"
-    return str(file)
-
-
 def _demo(options: argparse.Namespace) -> None:
     check_file(options.out)
     flown = demo.fly(options.vehicle, options.seed)
     print(demo.report(flown))
-    print(f"  plot          {_save(lambda: demo.figure(flown), options.out)}")
+    print(f"  plot          {saved(lambda: demo.figure(flown), options.out)}")
 
 
 def _bench(options: argparse.Namespace) -> None:
@@ -131,10 +105,11 @@ def _bench(options: argparse.Namespace) -> None:
     cases = make(options.threads) if options.threads else make()
     rows: list[bench.Row] = []
     stopped = False
+    show = progress("bench:")
     try:
-        for row in bench.measure(cases, progress=_counter(len(cases))):
+        for row in bench.measure(cases, progress=lambda done: show(done / len(cases))):
             rows.append(row)
-    except KeyboardInterrupt:  # what is there is worth having
+    except KeyboardInterrupt:  # the rows so far are printed
         stopped = True
     text = bench.as_json(rows) if options.json else bench.table(rows, options.markdown)
     if options.out is None:
@@ -144,15 +119,3 @@ def _bench(options: argparse.Namespace) -> None:
     if stopped:
         print(f"{len(rows)} of {len(cases)} rows", file=sys.stderr)
         raise KeyboardInterrupt
-
-
-def _counter(rows: int) -> Callable[[int], None]:
-    """A line that counts, where somebody can see it."""
-    if not sys.stderr.isatty():
-        return lambda done: None
-
-    def show(done: int) -> None:
-        end = "\r" if done < rows else "\n"
-        print(f"bench: {done} of {rows} rows", end=end, file=sys.stderr, flush=True)
-
-    return show

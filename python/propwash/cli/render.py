@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from propwash.render.server import Server
 
 EVERY = 0.5
-"""s between status lines where somebody watches."""
+"""Time between status lines on a terminal [s]."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Adds the command; `run` of its options carries it out."""
+    """Adds the command to the subparsers of `python -m propwash`."""
     parser = commands.add_parser(
-        "render", help="answer a render client with pictures of a scene (docs/render-reference.md)"
+        "render", help="render images of a scene for a client (docs/render-reference.md)"
     )
     parser.add_argument(
         "--scene",
         metavar="NAME|FILE",
-        help="what is shown, whatever the client asks for (default: what it asks for; alphapilot)",
+        help="scene instead of the one requested by the client (default without one: alphapilot)",
     )
     parser.add_argument(
         "--port",
@@ -40,19 +40,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="the client's address (default: %(default)s)",
     )
     parser.add_argument("--look", default="auto", help="the light: auto, morning, noon, sunset, …")
-    parser.add_argument("--threads", type=int, default=1, help="that paint (default: 1)")
+    parser.add_argument("--threads", type=int, default=1, help="for rendering (default: 1)")
     parser.add_argument(
         "--antialias",
         type=int,
         default=2,
         help="rays along each edge of a pixel where colours change; 1: none (default: 2)",
     )
-    parser.add_argument("--seed", type=int, help="of the scene and its textures")
+    parser.add_argument("--seed", type=int, help="seed of the scene and its textures")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Answers until Ctrl-C."""
+    """Serves clients until Ctrl-C."""
     from propwash.render.server import Server, require_zeromq
 
     require_zeromq()
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def summary(server: Server) -> str:
-    """What became of the poses, in a line."""
+    """Counts of the received poses, as text."""
     counts = server.counts
     parts = [f"{counts['answered']} poses answered"]
     for what, text in (
@@ -89,7 +89,7 @@ def summary(server: Server) -> str:
         ("skipped", "skipped for newer ones"),
         ("malformed", "could not be read"),
         ("refused", "could not be painted"),
-        ("unsent", "answers that the client was too slow for"),
+        ("unsent", "answers not taken by the client"),
     ):
         if counts[what]:
             parts.append(f"{counts[what]} {text}")
@@ -102,7 +102,7 @@ def _log(line: str) -> None:
 
 
 def _status_line() -> Callable[[Server], None]:
-    """A line that is written over again: the rate, and what became of the poses."""
+    """Returns a function that overwrites a status line with the rate and the counts."""
     last = time.monotonic()
     answered = 0
 

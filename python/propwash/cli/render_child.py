@@ -1,4 +1,4 @@
-"""`python -m propwash render` for a client that started it: ends when the client's process does."""
+"""`python -m propwash render`, started by a client: exits with the client's process."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import threading
 
 
 def _end_with_parent() -> None:
-    """Standard input is a pipe from the client; it closes when the client is gone."""
-    # the bare file: a thread that waits in sys.stdin holds its lock, which Python's end asks for
+    """Exits when standard input, a pipe from the client, closes."""
+    # not sys.stdin: a waiting thread would hold its lock, which the interpreter needs at exit
     while os.read(0, 4096):
         pass
     os._exit(0)

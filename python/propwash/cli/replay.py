@@ -1,16 +1,17 @@
-"""`python -m propwash replay`: what a vehicle file makes of the commands of a real flight."""
+"""`python -m propwash replay`: predicts a real flight from its motor commands."""
 
 from __future__ import annotations
 
 import argparse
 import math
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from propwash import logs, viz
-from propwash._files import check_folder, written_whole
-from propwash.cli._logs import add_logs, read_logs
+from propwash._files import check_folder
+from propwash.cli._shared import add_logs, add_vehicle, read_logs, saved
 
 
 def add_parser(commands: Any) -> None:
@@ -19,9 +20,7 @@ def add_parser(commands: Any) -> None:
         "replay", help="predict a real flight from its motor commands, and compare"
     )
     add_logs(replayed)
-    replayed.add_argument(
-        "--vehicle", default="crazyflie", help="a name or a TOML file (default: %(default)s)"
-    )
+    add_vehicle(replayed, "crazyflie")
     replayed.add_argument(
         "--horizons",
         type=_horizons,
@@ -32,7 +31,7 @@ def add_parser(commands: Any) -> None:
         "--every", type=float, default=0.1, help="s, between windows (default: 0.1)"
     )
     replayed.add_argument(
-        "--out", type=Path, default=Path(), help="the folder for the plots (default: this one)"
+        "--out", type=Path, default=Path(), help="folder of the plots (default: the current one)"
     )
     replayed.set_defaults(run=run)
 
@@ -42,14 +41,14 @@ def _horizons(text: str) -> tuple[float, ...]:
     try:
         horizons = tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}") from None
+        horizons = (math.nan,)
     if not all(0.002 <= horizon <= 60.0 for horizon in horizons):
         raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
     return horizons
 
 
 def run(options: argparse.Namespace) -> None:
-    """Reads each log, predicts it, tells and draws how far off that is."""
+    """Predicts each log, and prints and plots the errors."""
     if not 0.0 < options.every < math.inf:
         raise ValueError(f"--every: expected a finite number > 0 [s], got {options.every:g}")
     check_folder(options.out)
@@ -65,16 +64,5 @@ def run(options: argparse.Namespace) -> None:
         names[flight.path.stem] += 1
         again = f"_{names[flight.path.stem]}" if names[flight.path.stem] > 1 else ""
         file = options.out / f"replay_{flight.path.stem}{again}.png"
-        print(f"plot: {_save(result, file)}", flush=True)
-
-
-def _save(result: logs.Replay, file: Path) -> str:
-    """Draws the plot; tells where, or what is missing for it."""
-    try:
-        figure = viz.replay_figure(result)
-    except ImportError as error:
-        return f"none: {error}"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with written_whole(file) as part:
-        viz.save(figure, part)
-    return str(file)
+        plot = saved(partial(viz.replay_figure, result), file)
+        print(f"plot: {plot}", flush=True)

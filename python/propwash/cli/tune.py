@@ -1,4 +1,4 @@
-"""`python -m propwash tune`: gains of the rate loop, their margins, and what they fly like."""
+"""`python -m propwash tune`: finds gains of the rate loop and plots margins and responses."""
 
 from __future__ import annotations
 
@@ -10,58 +10,41 @@ from typing import Any
 
 from propwash import tune, viz
 from propwash._files import check_folder, written_whole
+from propwash.cli._shared import check_range
 from propwash.tune import RANGES, milliseconds
 
 _MARGINS = {"phase_margin": 50.0, "gain_margin": 6.0}
-"""deg, dB: the defaults."""
-_SLOWEST = 20.0
-"""Hz: a flown step lasts 1 s, of which its figures take 20 samples at least."""
-_SLOWEST_SWEEP = 240.0
-"""Hz: a set of gains flies for 2 s, of which a sweep records 60 rows at least."""
+"""Default margins, deg and dB."""
+_MIN_RATE = 20.0
+"""Hz: a step response lasts 1 s and needs at least 20 samples."""
+_MIN_RATE_SWEEP = 240.0
+"""Hz: a flight of a sweep lasts 2 s and needs at least 60 recorded rows."""
 
 
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
     tuned = commands.add_parser(
-        "tune", help="find gains of the rate loop, and show their margins (docs/tune.md)"
+        "tune", help="find gains of the rate loop and show their margins (docs/tune.md)"
     )
     tuned.add_argument("vehicle", nargs="?", default="flightgoggles", help="a name or a TOML file")
+    for name, unit, text in (
+        ("bandwidth", "HZ", "closed loop, -3 dB (default: 0.8 times the lowest limit of an axis)"),
+        ("phase-margin", "DEG", f"minimum (default: {_MARGINS['phase_margin']:g})"),
+        ("gain-margin", "DB", f"minimum (default: {_MARGINS['gain_margin']:g})"),
+    ):
+        tuned.add_argument(f"--{name}", type=float, metavar=unit, help=text)
     tuned.add_argument(
-        "--bandwidth",
-        type=float,
-        metavar="HZ",
-        help="of the closed loop, -3 dB (default: 0.8 times what every axis can have)",
+        "--rate", type=float, default=960.0, metavar="HZ", help="of the controller (default: 960)"
     )
     tuned.add_argument(
-        "--phase-margin",
-        type=float,
-        metavar="DEG",
-        help=f"at least (default: {_MARGINS['phase_margin']:g})",
-    )
-    tuned.add_argument(
-        "--gain-margin",
-        type=float,
-        metavar="DB",
-        help=f"at least (default: {_MARGINS['gain_margin']:g})",
-    )
-    tuned.add_argument(
-        "--rate",
-        type=float,
-        default=960.0,
-        metavar="HZ",
-        help="at which the controller runs (default: %(default)s)",
-    )
-    tuned.add_argument(
-        "--present",
-        action="store_true",
-        help="show the gains that the vehicle has, and look for no others",
+        "--present", action="store_true", help="show the vehicle's present gains instead"
     )
     tuned.add_argument(
         "--sweep",
         type=int,
         metavar="N",
-        help="then fly N sets of gains about these under noise, plot the Pareto front, and write "
-        "the vehicle with those that weigh error and noise alike",
+        help="then fly N sets of gains around these under noise, plot the Pareto front, and write "
+        "the vehicle with the set that weighs error and noise equally",
     )
     tuned.add_argument("--threads", type=int, help="of the sweep (default: all processors)")
     tuned.add_argument(
@@ -69,23 +52,26 @@ def add_parser(commands: Any) -> None:
         type=Path,
         default=Path("tune"),
         metavar="FOLDER",
-        help="for the plots and the vehicle's file (default: %(default)s)",
+        help="for the plots and the vehicle file (default: %(default)s)",
     )
-    tuned.add_argument("--no-plots", action="store_true", help="print, and write nothing")
+    tuned.add_argument("--no-plots", action="store_true", help="print only, write no files")
     tuned.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Tunes, tells, plots."""
+    """Runs the command."""
     _check(options)
     dt = 1.0 / options.rate
     if options.present:
         loop = tune.RateLoop(options.vehicle, dt)
         x, y, z = (loop.margins(axis) for axis in range(3))
         found = tune.Tuning(loop.vehicle, dt, (x, y, z))
-        print(f"{found.vehicle.name}: the gains that it has, at {options.rate:g} Hz")
+        print(f"{found.vehicle.name}: present gains, at {options.rate:g} Hz")
     else:
-        margins = _margins(options)
+        margins = {
+            name: default if getattr(options, name) is None else getattr(options, name)
+            for name, default in _MARGINS.items()
+        }
         try:
             found = tune.autotune(options.vehicle, options.bandwidth, **margins, dt=dt)
         except tune.TuneError as error:
@@ -111,22 +97,16 @@ def run(options: argparse.Namespace) -> None:
         _write(options, found, responses, swept)
 
 
-def _margins(options: argparse.Namespace) -> dict[str, float]:
-    given = {name: getattr(options, name) for name in _MARGINS}
-    return {name: _MARGINS[name] if value is None else value for name, value in given.items()}
-
-
 def _check(options: argparse.Namespace) -> None:
-    """What can be seen before anything is computed."""
-    if options.sweep is not None and not 1 <= options.sweep <= 1_000_000:
-        raise ValueError(f"--sweep: expected from 1 to 1000000 sets, got {options.sweep}")
-    slowest = _SLOWEST if options.sweep is None else _SLOWEST_SWEEP
-    if not slowest <= options.rate <= 1e6:
+    """Checks the options before any computation."""
+    check_range("sweep", options.sweep, 1, 1_000_000)
+    low = _MIN_RATE if options.sweep is None else _MIN_RATE_SWEEP
+    if not low <= options.rate <= 1e6:
         why = "" if options.sweep is None else " with --sweep"
-        raise ValueError(f"--rate: expected from {slowest:g} to 1e6 Hz{why}, got {options.rate:g}")
+        raise ValueError(f"--rate: expected from {low:g} to 1e6 Hz{why}, got {options.rate:g}")
     _check_margins(options)
     if options.threads is not None and options.sweep is None:
-        raise ValueError("--threads: expected with --sweep N, which alone is flown on threads")
+        raise ValueError("--threads: expected with --sweep N, which alone uses threads")
     if options.threads is not None and options.threads < 0:
         raise ValueError(
             f"--threads: expected a number of threads, or 0 for all processors, got "
@@ -143,7 +123,7 @@ def _check_margins(options: argparse.Namespace) -> None:
         if value is None:
             continue
         if options.present:
-            raise ValueError(f"{option}: expected without --present, which looks for none")
+            raise ValueError(f"{option}: expected without --present, which does not tune")
         low, high = RANGES.get(name, (0.0, 0.25 * options.rate))
         if low < value < high:
             continue
@@ -156,7 +136,7 @@ def _swept(options: argparse.Namespace, found: tune.Tuning, dt: float) -> tune.S
     swept = tune.sweep(found.vehicle, sets, dt=dt, threads=options.threads or 0)
     best = swept.best()
     print(f"\n{len(swept)} sets of gains flown for 2 s under noise, {swept.lost.sum()} lost")
-    print(f"{len(swept.pareto())} on the Pareto front; one that weighs error and noise alike:")
+    print(f"{len(swept.pareto())} on the Pareto front; the best for equal weights:")
     for name in ("proportional", "integral", "derivative"):
         row = "  ".join(f"{x:9.4g}" for x in getattr(swept, name)[best])
         print(f"  {name:13s}{row}")
@@ -173,7 +153,7 @@ def _write(
     responses: list[tune.StepResponse],
     swept: tune.Sweep | None,
 ) -> None:
-    """All files, or none of them."""
+    """Writes all files or none."""
     loop = found.loop()
     name = found.vehicle.name
     figures = {f"bode_{tune.AXES[i]}.png": tune.bode_figure(loop, i) for i in range(3)}

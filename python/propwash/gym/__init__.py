@@ -1,10 +1,10 @@
-"""Gymnasium environments of fleets: Hover, Track, Race, Land, and tasks of your own.
+"""Gymnasium environments of fleets: Hover, Track, Race, Land and custom tasks.
 
     import gymnasium as gym
     envs = gym.make_vec("propwash.gym:propwash/Hover-v0", num_envs=4096)
     env = gym.make("propwash.gym:propwash/Race-v0", course="alphapilot", randomize={"mass": 0.2})
 
-Needs the extra `gym`. `docs/gym.md` has observations, actions, rewards and a task of one's own.
+Needs the extra `gym`. `docs/gym.md` describes observations, actions, rewards and custom tasks.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Any
 
 from propwash.gym import _options
 from propwash.gym._check import check_vector_env
-from propwash.gym._draws import Draws
+from propwash.gym._environment import FleetEnv
 from propwash.gym._options import Settings
 from propwash.gym._race import Race
+from propwash.gym._randomize import Draws
 from propwash.gym._rewards import HoverReward, LandReward, RaceReward, TrackReward
-from propwash.gym._single import FleetEnv
 from propwash.gym._snapshot import Snapshot
 from propwash.gym._state import State
 from propwash.gym._task import Hover, Land, Task
@@ -60,22 +60,22 @@ __all__ = [
 
 
 def make(kind: type[Task], **options: Any) -> FleetEnv:
-    """A single environment; options are those of the task and those of `Settings`."""
-    own, others = _options.split(kind, options)
-    return FleetEnv(kind(**own), **others)
+    """Makes a single environment; `options` are arguments of the task and of `Settings`."""
+    arguments, others = _options.split(kind, options)
+    return FleetEnv(kind(**arguments), **others)
 
 
 def make_vec(kind: type[Task], num_envs: int = 1, **options: Any) -> FleetVectorEnv:
-    """A vector environment; options are those of the task, of `Settings` and FleetVectorEnv."""
-    own, others = _options.split(kind, options, ("autoreset_mode", "copy"))
-    return FleetVectorEnv(kind(**own), num_envs, **others)
+    """Makes a vector environment; `options` belong to the task, `Settings` or FleetVectorEnv."""
+    arguments, others = _options.split(kind, options, ("autoreset_mode", "copy"))
+    return FleetVectorEnv(kind(**arguments), num_envs, **others)
 
 
 def register(name: str, kind: type[Task]) -> None:
-    """Registers a task with gymnasium, for `gym.make` and `gym.make_vec`: "lab/Mine-v0".
+    """Registers a task with gymnasium for `gym.make` and `gym.make_vec`, e.g. as "lab/Mine-v0".
 
-    Environments themselves truncate episodes after `episode_seconds`, whatever the length of a
-    step; max_episode_steps of `gym.make` is a wrapper around that.
+    The environments truncate episodes after `episode_seconds`, whatever the length of a step. The
+    argument `max_episode_steps` of `gym.make` adds a second limit in a wrapper.
     """
 
     def single(**options: Any) -> FleetEnv:
@@ -84,7 +84,7 @@ def register(name: str, kind: type[Task]) -> None:
     def vector(num_envs: int = 1, **options: Any) -> FleetVectorEnv:
         return make_vec(kind, num_envs, **options)
 
-    # by which gym.make knows what modes there are
+    # gym.make reads the render modes from here
     single.metadata = FleetEnv.metadata  # type: ignore[attr-defined]
     gymnasium.register(name, entry_point=single, vector_entry_point=vector)
 

@@ -1,4 +1,4 @@
-"""What actions in [-1, 1] stand for; only nominal parameters go in."""
+"""Maps actions in [-1, 1] to commands, with the nominal parameters of the vehicle."""
 
 from __future__ import annotations
 
@@ -23,53 +23,53 @@ Numbers = NDArray[np.float32]
 class RateThrustActions:
     """Body rates and collective thrust, for the vehicle's rate controller.
 
-    action[:3] times `max_rates` are the rates. action[3] is the thrust: -1 none, 0 the vehicle's
-    nominal weight, 1 all that its rotors have, straight lines between.
+    action[:3] times `max_rates` are the rates [rad/s]. action[3] is the thrust, piecewise linear:
+    -1 is zero, 0 the nominal weight, 1 the maximum thrust.
     """
 
     size = 4
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
-        self._map = RateThrustAction(tuple(chosen.max_rates), *_lever(fleet))
+        self._map = RateThrustAction(tuple(chosen.max_rates), *_thrust_range(fleet))
 
     def command(self, action: Numbers) -> RateThrust:
-        """For actions (n, 4) within [-1, 1]."""
+        """Returns the command of actions (n, 4) in [-1, 1]."""
         return self._map.command(action)
 
 
 class AttitudeThrustActions:
-    """Where the thrust points and how large it is, for the vehicle's attitude controller.
+    """Direction and magnitude of the thrust, for the vehicle's attitude controller.
 
-    action[:2] times `max_tilt` is by how much the thrust leans towards the world's x and y, the
-    greatest lean being `max_tilt`; action[2] times the last of `max_rates` is the yaw rate;
-    action[3] the thrust, as of RateThrustActions.
+    action[:2] times `max_tilt` is the tilt of the thrust towards the world's x and y [rad], limited
+    to `max_tilt` in total. action[2] times the last of `max_rates` is the yaw rate [rad/s].
+    action[3] is the thrust as in RateThrustActions.
     """
 
     size = 4
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
-        # three equal "rates" of 1 leave the first three numbers as they are
-        self._lever = RateThrustAction((1.0, 1.0, 1.0), *_lever(fleet))
+        # maximum rates of 1 leave the first three columns unchanged; only the thrust is used
+        self._map = RateThrustAction((1.0, 1.0, 1.0), *_thrust_range(fleet))
         self._tilt, self._yaw_rate = np.float32(chosen.max_tilt), np.float32(chosen.max_rates[2])
 
     def command(self, action: Numbers) -> AttitudeThrust:
-        """For actions (n, 4) within [-1, 1]."""
-        lean = np.hypot(action[:, 0], action[:, 1])
-        half = np.float32(0.5) * self._tilt * np.minimum(lean, np.float32(1.0))
-        share = np.sin(half) / np.maximum(lean, np.float32(1e-9))
+        """Returns the command of actions (n, 4) in [-1, 1]."""
+        length = np.hypot(action[:, 0], action[:, 1])
+        half_tilt = np.float32(0.5) * self._tilt * np.minimum(length, np.float32(1.0))
+        scale = np.sin(half_tilt) / np.maximum(length, np.float32(1e-9))
         attitude = np.zeros((len(action), 4), dtype=np.float32)
-        attitude[:, 0] = np.cos(half)
-        attitude[:, 1] = -share * action[:, 1]
-        attitude[:, 2] = share * action[:, 0]
-        thrust = self._lever.command(action).thrust
+        attitude[:, 0] = np.cos(half_tilt)
+        attitude[:, 1] = -scale * action[:, 1]
+        attitude[:, 2] = scale * action[:, 0]
+        thrust = self._map.command(action).thrust
         return AttitudeThrust(attitude, thrust, yaw_rate=self._yaw_rate * action[:, 2])
 
 
 class VelocityActions:
     """Velocity and yaw rate, for the vehicle's velocity controller.
 
-    action[:3] times `max_speed` is the velocity in the world's axes, action[3] times the last of
-    `max_rates` the yaw rate.
+    action[:3] times `max_speed` is the velocity in the world frame [m/s]. action[3] times the last
+    of `max_rates` is the yaw rate [rad/s].
     """
 
     size = 4
@@ -78,39 +78,39 @@ class VelocityActions:
         self._speed, self._yaw_rate = np.float32(chosen.max_speed), np.float32(chosen.max_rates[2])
 
     def command(self, action: Numbers) -> VelocityCommand:
-        """For actions (n, 4) within [-1, 1]."""
+        """Returns the command of actions (n, 4) in [-1, 1]."""
         return VelocityCommand(self._speed * action[:, :3], yaw_rate=self._yaw_rate * action[:, 3])
 
 
-def _lever(fleet: Fleet) -> tuple[float, float]:
-    """N: the nominal weight, and what the rotors have beyond it."""
+def _thrust_range(fleet: Fleet) -> tuple[float, float]:
+    """N: the nominal weight, and the maximum thrust minus the weight."""
     vehicle = fleet.vehicle
     return vehicle.weight, vehicle.max_thrust - vehicle.weight
 
 
 class RotorThrustActions:
-    """The thrust of each rotor, turned into its speed.
+    """The thrust of each rotor, converted to rotor speeds.
 
-    -1 the least that the motor turns, 0 the rotor's share of nominal hover, 1 the most, straight
-    lines between.
+    Piecewise linear: -1 is the thrust at minimum motor speed, 0 that of nominal hover, 1 that at
+    maximum motor speed.
     """
 
     def __init__(self, fleet: Fleet, chosen: Settings) -> None:
         vehicle = fleet.vehicle
         self.size = len(vehicle.rotors)
-        self._slowest = np.array(vehicle.motor_values("speed_min"), dtype=np.float32)
-        self._fastest = np.array(vehicle.motor_values("speed_max"), dtype=np.float32)
+        self._speed_min = np.array(vehicle.motor_values("speed_min"), dtype=np.float32)
+        self._speed_max = np.array(vehicle.motor_values("speed_max"), dtype=np.float32)
         # thrust is proportional to the squared speed
-        self._least, self._most = self._slowest**2, self._fastest**2
+        self._min, self._max = self._speed_min**2, self._speed_max**2
         self._hover = fleet.rotor_speeds[0].astype(np.float32) ** 2
 
     def command(self, action: Numbers) -> RotorSpeeds:
-        """For actions (n, N) within [-1, 1]."""
-        up = np.maximum(action, np.float32(0.0)) * (self._most - self._hover)
-        down = np.minimum(action, np.float32(0.0)) * (self._hover - self._least)
+        """Returns the command of actions (n, N) in [-1, 1]."""
+        up = np.maximum(action, np.float32(0.0)) * (self._max - self._hover)
+        down = np.minimum(action, np.float32(0.0)) * (self._hover - self._min)
         squared = (up + down) + self._hover
         speeds = np.sqrt(np.maximum(squared, np.float32(0.0)))
-        return RotorSpeeds(np.clip(speeds, self._slowest, self._fastest))
+        return RotorSpeeds(np.clip(speeds, self._speed_min, self._speed_max))
 
 
 _KINDS: dict[str, Any] = {
@@ -122,7 +122,10 @@ _KINDS: dict[str, Any] = {
 
 
 def make(fleet: Fleet, chosen: Settings) -> Any:
-    """The actions of this name. Raises ParameterError where the vehicle cannot fly them."""
+    """Makes the action map `chosen.action`.
+
+    Raises ParameterError if the vehicle lacks the parameters of the controller it needs.
+    """
     kind = _KINDS[chosen.action]
     trial = Fleet(fleet.vehicle, 1, "float32", chosen.integrator, fleet.dt, threads=1)
     actions = kind(trial, chosen)

@@ -1,4 +1,4 @@
-"""A checker of vector environments, as gymnasium has one for single ones."""
+"""A checker for vector environments, the counterpart of gymnasium's for single environments."""
 
 from __future__ import annotations
 
@@ -9,77 +9,81 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from propwash.gym import _options
-from propwash.gym._single import FleetEnv
+from propwash.gym._environment import FleetEnv
 from propwash.gym._task import Task
 from propwash.gym._vector import FleetVectorEnv
 
 OUT_OF_RANGE = 1.2
-"""Of the actions that are tried, so that some are clipped."""
+"""Maximum magnitude of the random actions; beyond 1, so that some are clipped."""
 
 
 def check_vector_env(
     kind: type[Task], num_envs: int = 3, steps: int = 60, seed: int = 0, **options: Any
 ) -> None:
-    """Raises AssertionError for the first thing that is not as gymnasium, or the docs, have it.
+    """Checks a task's vector environments against gymnasium's interface and propwash's promises.
 
-    kind: of the task. options: those of the task and of `Settings`; max_episode_steps is 25 unless
-    given. In each autoreset mode, with random actions from outside of the range too:
+    In each autoreset mode, with random actions that partly exceed the range, it checks
 
-    - spaces, shapes, types, metadata, infos in arrays with masks, copies, equal seeds;
-    - the run of n environments is that of n vector environments of one, bit for bit;
-    - and that of n single environments that are reset by hand, bit for bit.
+    - spaces, shapes, types, metadata, infos as arrays with masks, copies and equal seeds;
+    - that n environments give bit for bit the results of n vector environments of size 1;
+    - and those of n single environments that are reset by hand.
+
+    Args:
+        kind: Class of the task.
+        num_envs: Number n of environments.
+        steps: Number of steps in each mode.
+        seed: Seed of the environments and the actions.
+        options: Arguments of the task and of `Settings`; max_episode_steps defaults to 25.
+
+    Raises:
+        AssertionError: For the first violation.
     """
     options = {"max_episode_steps": 25, **options}
     for mode in AutoresetMode:
-        many = _vector(kind, num_envs, 0, mode, options)
+        many = _made(FleetVectorEnv, kind, 0, options, num_envs=num_envs, autoreset_mode=mode)
         check_interface(many, mode, seed)
-        _check_halves(kind, many, mode, steps, seed, options)
+        _check_vectors(kind, many, mode, steps, seed, options)
         _check_singles(kind, many, mode, steps, seed, options)
         many.close()
 
 
-def _vector(kind: type[Task], n: int, index: int, mode: AutoresetMode, options: Any) -> Any:
-    own, others = _options.split(kind, options)
+def _made(make: Any, kind: type[Task], index: int, options: Any, **more: Any) -> Any:
+    """Environments of a task, the first of them number `index` after the one in `options`."""
+    arguments, others = _options.split(kind, options)
     others["index"] = others.get("index", 0) + index
-    return FleetVectorEnv(kind(**own), n, autoreset_mode=mode, **others)
-
-
-def _single(kind: type[Task], index: int, options: Any) -> FleetEnv:
-    own, others = _options.split(kind, options)
-    others["index"] = others.get("index", 0) + index
-    return FleetEnv(kind(**own), **others)
+    return make(kind(**arguments), **more, **others)
 
 
 def check_interface(env: VectorEnv[Any, Any, Any], mode: AutoresetMode, seed: int = 0) -> None:
-    """The part that any vector environment with one Box of observations must pass."""
+    """Checks what any vector environment with one Box of observations must fulfil."""
     n = env.num_envs
-    told = env.metadata.get("autoreset_mode")
-    _say(told is mode, f"metadata['autoreset_mode']: expected {mode}, got {told!r}")
+    found = env.metadata.get("autoreset_mode")
+    _require(found is mode, f"metadata['autoreset_mode']: expected {mode}, got {found!r}")
     width = env.single_observation_space.shape
-    _say(env.observation_space.shape == (n, *(width or ())), "observation_space: not n rows")
+    _require(env.observation_space.shape == (n, *(width or ())), "observation_space: not n rows")
     first, infos = env.reset(seed=seed)
-    _say(env.observation_space.contains(first), "reset: the observation is not in its space")
+    _require(env.observation_space.contains(first), "reset: the observation is not in its space")
     _check_infos(infos, n)
     again, _ = env.reset(seed=seed)
-    _say(np.array_equal(first, again), "reset: equal seeds gave different observations")
-    _say(len(np.unique(first, axis=0)) == n or n == 1, "reset: two environments started alike")
+    _require(np.array_equal(first, again), "reset: equal seeds gave different observations")
+    _require(len(np.unique(first, axis=0)) == n or n == 1, "reset: two environments started alike")
     later, _ = env.reset()
-    _say(not np.array_equal(first, later), "reset: without a seed the stream did not go on")
+    _require(not np.array_equal(first, later), "reset: without a seed the stream did not continue")
     other, _ = env.reset(seed=seed + 1)
-    _say(not np.array_equal(first, other), "reset: different seeds gave equal observations")
+    _require(not np.array_equal(first, other), "reset: different seeds gave equal observations")
     env.reset(seed=seed)
-    kept = None
+    last = None
     actions = np.zeros(env.action_space.shape or (), dtype=np.float32)
     for _ in range(3):
         seen, reward, terminated, truncated, infos = env.step(actions)
-        _say(env.observation_space.contains(seen), "step: the observation is not in its space")
-        _say(reward.shape == (n,) and reward.dtype.kind == "f", "reward: expected (n,) floats")
+        _require(env.observation_space.contains(seen), "step: the observation is not in its space")
+        _require(reward.shape == (n,) and reward.dtype.kind == "f", "reward: expected (n,) floats")
         for name, flags in (("terminated", terminated), ("truncated", truncated)):
-            _say(flags.shape == (n,) and flags.dtype == np.bool_, f"{name}: expected (n,) truths")
+            _require(flags.shape == (n,) and flags.dtype == np.bool_, f"{name}: expected (n,) bool")
         _check_infos(infos, n)
-        if kept is not None:
-            _say(np.array_equal(*kept), "step: changed the observation that it gave before")
-        kept = seen, seen.copy()
+        if last is not None:
+            _require(np.array_equal(*last), "step: changed the observation of the step before")
+        last = seen, seen.copy()
         if (terminated | truncated).any():
             break
 
@@ -87,14 +91,14 @@ def check_interface(env: VectorEnv[Any, Any, Any], mode: AutoresetMode, seed: in
 def _check_infos(infos: dict[str, Any], n: int) -> None:
     for name, values in infos.items():
         if name.startswith("_"):
-            right = values.dtype == np.bool_ and values.shape == (n,)
-            _say(right, f"infos[{name!r}]: expected (n,) truths")
+            is_mask = values.dtype == np.bool_ and values.shape == (n,)
+            _require(is_mask, f"infos[{name!r}]: expected (n,) bool")
             continue
-        _say(f"_{name}" in infos, f"infos[{name!r}]: its mask _{name} is missing")
+        _require(f"_{name}" in infos, f"infos[{name!r}]: its mask _{name} is missing")
         if isinstance(values, dict):
             _check_infos(values, n)
         else:
-            _say(len(values) == n, f"infos[{name!r}]: expected {n} rows, got {len(values)}")
+            _require(len(values) == n, f"infos[{name!r}]: expected {n} rows, got {len(values)}")
 
 
 def _actions(env: Any, steps: int, seed: int) -> Any:
@@ -104,62 +108,66 @@ def _actions(env: Any, steps: int, seed: int) -> Any:
 
 
 def _stepped(env: Any, actions: Any, mode: AutoresetMode) -> Any:
-    """A step of a vector environment, and the resets that mode DISABLED leaves to the caller."""
-    given = env.step(actions)
-    done = given[2] | given[3]
+    """Steps a vector environment and, in mode DISABLED, resets the episodes that ended.
+
+    Returns the result of step(), and the observation of the reset or None.
+    """
+    result = env.step(actions)
+    done = result[2] | result[3]
     if mode is AutoresetMode.DISABLED and done.any():
         try:
             env.step(actions)
         except ResetNeeded:
             pass
         else:
-            raise AssertionError("step: went on after the end of an episode, in mode DISABLED")
-        begun, _ = env.reset(options={"reset_mask": done})
-        return given, begun
-    return given, None
+            raise AssertionError("step: continued after the end of an episode, in mode DISABLED")
+        return result, env.reset(options={"reset_mask": done})[0]
+    return result, None
 
 
-def _check_halves(
+def _check_vectors(
     kind: type[Task], many: Any, mode: AutoresetMode, steps: int, seed: int, options: Any
 ) -> None:
-    ones = [_vector(kind, 1, i, mode, options) for i in range(many.num_envs)]
-    begun = many.reset(seed=seed)[0]
+    """Compares with vector environments of size 1."""
+    n = many.num_envs
+    ones = [_made(FleetVectorEnv, kind, i, options, autoreset_mode=mode) for i in range(n)]
+    first = many.reset(seed=seed)[0]
     for i, env in enumerate(ones):
-        _same(mode, "reset", i, begun[i], env.reset(seed=seed)[0][0])
+        _same(mode, "reset", i, first[i], env.reset(seed=seed)[0][0])
     for t, actions in enumerate(_actions(many, steps, seed)):
-        given, begun = _stepped(many, actions, mode)
+        result, first = _stepped(many, actions, mode)
         for i, env in enumerate(ones):
-            alone, own_begun = _stepped(env, actions[i : i + 1], mode)
-            for name, ours, theirs in zip(_NAMES, given, alone, strict=False):
-                _same(mode, f"step {t}, {name}", i, ours[i], theirs[0])
-            _same_infos(mode, t, i, _of(given[4], i), _of(alone[4], 0))
-            if own_begun is not None:
-                _same(mode, f"step {t}, reset", i, begun[i], own_begun[0])
+            alone, first_alone = _stepped(env, actions[i : i + 1], mode)
+            for name, one, other in zip(_NAMES, result, alone, strict=False):
+                _same(mode, f"step {t}, {name}", i, one[i], other[0])
+            _same_infos(mode, t, i, _row(result[4], i), _row(alone[4], 0))
+            if first_alone is not None:
+                _same(mode, f"step {t}, reset", i, first[i], first_alone[0])
 
 
 _NAMES = ("observation", "reward", "terminated", "truncated")
 
 
-def _of(infos: dict[str, Any], row: int) -> dict[str, Any]:
-    """What infos say of one environment."""
-    own = {}
-    for name, values in infos.items():
-        if not name.startswith("_") and infos[f"_{name}"][row]:
-            own[name] = _of(values, row) if isinstance(values, dict) else values[row]
-    return own
+def _row(infos: dict[str, Any], row: int) -> dict[str, Any]:
+    """The infos of one environment."""
+    return {
+        name: _row(values, row) if isinstance(values, dict) else values[row]
+        for name, values in infos.items()
+        if not name.startswith("_") and infos[f"_{name}"][row]
+    }
 
 
 def _check_singles(
     kind: type[Task], many: Any, mode: AutoresetMode, steps: int, seed: int, options: Any
 ) -> None:
-    """Against single environments, that are reset by hand as the mode says."""
-    singles = [_single(kind, i, options) for i in range(many.num_envs)]
-    begun = many.reset(seed=seed)[0]
+    """Compares with single environments that are reset by hand, as the mode requires."""
+    singles = [_made(FleetEnv, kind, i, options) for i in range(many.num_envs)]
+    first = many.reset(seed=seed)[0]
     for i, env in enumerate(singles):
-        _same(mode, "reset", i, begun[i], env.reset(seed=seed)[0])
+        _same(mode, "reset", i, first[i], env.reset(seed=seed)[0])
     done = [False] * many.num_envs
     for t, actions in enumerate(_actions(many, steps, seed)):
-        given, begun = _stepped(many, actions, mode)
+        result, first = _stepped(many, actions, mode)
         for i, env in enumerate(singles):
             if mode is AutoresetMode.NEXT_STEP and done[i]:
                 seen, info = env.reset(options={"steps_before": 1})
@@ -167,37 +175,35 @@ def _check_singles(
             else:
                 alone = env.step(actions[i])
             done[i] = bool(alone[2] or alone[3])
-            ours = [part[i] for part in given[:4]]
-            told = _of(given[4], i)
+            parts = [part[i] for part in result[:4]]
+            infos = _row(result[4], i)
             if mode is AutoresetMode.SAME_STEP and done[i]:
-                fresh, _ = env.reset()
-                _same(mode, f"step {t}, first observation", i, ours[0], fresh)
-                ours[0], told = told["final_obs"], told["final_info"]
+                _same(mode, f"step {t}, first observation", i, parts[0], env.reset()[0])
+                parts[0], infos = infos["final_obs"], infos["final_info"]
             if mode is AutoresetMode.DISABLED and done[i]:
-                fresh, _ = env.reset()
-                _same(mode, f"step {t}, reset", i, begun[i], fresh)
-            for name, one, other in zip(_NAMES, ours, alone, strict=False):
+                _same(mode, f"step {t}, reset", i, first[i], env.reset()[0])
+            for name, one, other in zip(_NAMES, parts, alone, strict=False):
                 _same(mode, f"step {t}, {name}", i, one, other)
-            _same_infos(mode, t, i, told, alone[4])
+            _same_infos(mode, t, i, infos, alone[4])
 
 
-def _same(mode: AutoresetMode, what: str, row: int, ours: Any, theirs: Any) -> None:
-    _say(
-        np.array_equal(np.asarray(ours), np.asarray(theirs)),
-        f"{mode.name}, {what}: environment {row} gave {ours}, alone {theirs}",
+def _same(mode: AutoresetMode, what: str, row: int, one: Any, alone: Any) -> None:
+    _require(
+        np.array_equal(np.asarray(one), np.asarray(alone)),
+        f"{mode.name}, {what}: environment {row} gave {one}, alone {alone}",
     )
 
 
-def _same_infos(mode: AutoresetMode, t: int, row: int, ours: Any, theirs: Any) -> None:
-    same = ours.keys() == theirs.keys()
-    _say(same, f"{mode.name}, step {t}: infos {sorted(ours)}, alone {sorted(theirs)}")
-    for name, value in ours.items():
+def _same_infos(mode: AutoresetMode, t: int, row: int, infos: Any, alone: Any) -> None:
+    same = infos.keys() == alone.keys()
+    _require(same, f"{mode.name}, step {t}: infos {sorted(infos)}, alone {sorted(alone)}")
+    for name, value in infos.items():
         if isinstance(value, dict):
-            _same_infos(mode, t, row, value, theirs[name])
+            _same_infos(mode, t, row, value, alone[name])
         else:
-            _same(mode, f"step {t}, infos[{name!r}]", row, value, theirs[name])
+            _same(mode, f"step {t}, infos[{name!r}]", row, value, alone[name])
 
 
-def _say(right: bool, otherwise: str) -> None:
-    if not right:
-        raise AssertionError(otherwise)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise AssertionError(message)

@@ -1,4 +1,4 @@
-"""What vector and single environments share: one fleet, one task, the order of things in a step."""
+"""The step shared by vector and single environments: one fleet, one task."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks as given
+from propwash import _checks as checks
 from propwash import _core
 from propwash.fleet import Fleet, FleetState
 from propwash.gym import _actions, _snapshot
-from propwash.gym._draws import Draws
 from propwash.gym._options import Settings, check_names
-from propwash.gym._randomize import Randomizer
-from propwash.gym._sensed import SensedObservation
+from propwash.gym._randomize import Draws, Randomizer
 from propwash.gym._snapshot import Snapshot, memory_of
-from propwash.gym._state import State
+from propwash.gym._state import SensedObservation, State
 from propwash.gym._task import Task
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.multicopter import MulticopterState
@@ -30,17 +28,14 @@ Numbers = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
 Parts = tuple[NDArray[Any] | None, ...]
-"""Of a physical state, in the order of PARTS; None for those that are not given."""
+"""Parts of a physical state in the order of PARTS; None for parts that are not set."""
 
 PARTS = {"position": 3, "velocity": 3, "attitude": 4, "body_rates": 3, "rotor_speeds": 0}
-
-
-_MEMORY = ("_seed", "_episodes", "_is_ready", "_given", "_parts")
-"""What an engine itself remembers."""
+"""Names of the parts and their widths; 0 for one number per rotor."""
 
 
 class Step:
-    """What a step gave: arrays that nobody else holds, but for the observation of copy=False."""
+    """Result of a step: new arrays, except that copy=False reuses the observation."""
 
     __slots__ = ("any_done", "clipped", "done", "observation", "reward", "terminated", "truncated")
 
@@ -52,13 +47,15 @@ class Step:
     """terminated | truncated."""
     any_done: bool
     clipped: NDArray[np.int32] | None
-    """(n,) numbers of the actions that were out of range; None for no such numbers at all."""
+    """(n,) counts of action components out of range; None if no component was."""
 
 
 class Engine:
-    """n environments. The callers say which begin an episode, and when."""
+    """n environments without autoreset: the caller decides when episodes begin."""
 
-    def __init__(self, task: Task, n: int, chosen: Settings, keeps_blank: bool = False) -> None:
+    _memory = ("_seed", "_episodes", "_is_ready", "_drawn_names", "_parts")
+
+    def __init__(self, task: Task, n: int, chosen: Settings, reuse_buffers: bool = False) -> None:
         if not isinstance(task, Task):
             raise TypeError(f"task: expected a Task, got {task!r:.100}")
         self.settings = chosen
@@ -83,57 +80,61 @@ class Engine:
         self.actions = _actions.make(fleet, chosen)
         self.action_shape = (n, self.actions.size)
         self.state = State(fleet, self.actions.size, self.period)
-        self.state.keeps_blank = keeps_blank
+        self.state.reuse_buffers = reuse_buffers
         self.limit = _limit(chosen, self.task.episode_seconds, self.period)
         self._randomizer = Randomizer(fleet, chosen)
         self._numbers = np.arange(chosen.index, chosen.index + n)
         self._episodes = np.zeros(n, dtype=np.int64)
         self._is_ready = np.zeros(n, dtype=np.bool_)
-        self._given: frozenset[str] = frozenset()
-        # said of a reset_state by the class that has it, not by one that it was taken over from
+        self._drawn_names: frozenset[str] = frozenset()
+        # `starts_ahead` counts only if the class that defines `reset_state` defines it too
         owner = next(each for each in type(task).__mro__ if "reset_state" in vars(each))
         self._starts_ahead = bool(vars(owner).get("starts_ahead", False))
         self._seed = 0
         widths = {name: width or fleet.rotors for name, width in PARTS.items()}
         self._parts = {name: np.zeros((n, w), dtype=np.float32) for name, w in widths.items()}
         self._parts["attitude"][:, 0] = 1.0
-        of_motors = fleet.vehicle.motor_values
-        self._slowest = np.array(of_motors("speed_min"), dtype=np.float32)
-        self._fastest = np.array(of_motors("speed_max"), dtype=np.float32)
+        self._speed_range = tuple(
+            np.array(fleet.vehicle.motor_values(name), dtype=np.float32)
+            for name in ("speed_min", "speed_max")
+        )
         self._sensed: SensedObservation | None = None
         if chosen.observation == "sensors":
-            self._sensed = SensedObservation(self.state, self.task, chosen)
-        own = type(self.task).observation is Task.observation
-        self._is_fresh = own or self._sensed is not None
-        # what it looks like is known from looking; the first episodes begin with reset()
+            self._sensed = SensedObservation(self.state, self.task.scene, chosen.history)
+        # the default observation is written to a new buffer already
+        self._is_default = type(self.task).observation is Task.observation
+        # a trial episode gives the width of an observation; the first episodes begin with reset()
         self.observation_size = 0
-        everyone = np.ones(n, dtype=np.bool_)
-        self._begin(everyone, is_trial=True)
+        all_rows = np.ones(n, dtype=np.bool_)
+        self._begin(all_rows, is_trial=True)
         self.state.read()
-        self.observation_size = self._observe(everyone).shape[1]
+        self.observation_size = self._observe(all_rows).shape[1]
 
     def seed(self, seed: int) -> None:
-        """All streams start anew."""
-        self._seed = given.whole_number("seed", seed, 0, 2**64 - 1)
+        """Restarts all random streams."""
+        self._seed = checks.whole_number("seed", seed, 0, 2**64 - 1)
         self._episodes[:] = 0
         self._is_ready[:] = False
         self.fleet.reset(seed=self._seed)
 
-    def placed(self, wanted: Any, mask: Flags | None) -> Parts:
-        """The parts of a physical state that a user gives, checked as the fleet does."""
-        if isinstance(wanted, MulticopterState | FleetState):
-            wanted = vars(wanted)
-        if not isinstance(wanted, Mapping):
+    def placed(self, state: Any, mask: Flags | None) -> Parts:
+        """Checks the parts of a physical state from a user, as the fleet does."""
+        if isinstance(state, MulticopterState | FleetState):
+            state = vars(state)
+        if not isinstance(state, Mapping):
             raise TypeError(
                 f"state: expected a dict of some of {', '.join(PARTS)}, a FleetState or a "
-                f"MulticopterState, got {wanted!r:.100}"
+                f"MulticopterState, got {state!r:.100}"
             )
-        check_names("state", wanted, list(PARTS))
-        position, velocity, attitude, rates, speeds = (wanted.get(name) for name in PARTS)
+        check_names("state", state, list(PARTS))
+        position, velocity, attitude, rates, speeds = (state.get(name) for name in PARTS)
         return self.fleet._parts(None, position, velocity, attitude, rates, speeds, mask)
 
     def restart(self, mask: Flags, placed: Parts | None = None) -> Numbers:
-        """Begins episodes, with given parts of the state where there are any, and observes all."""
+        """Begins episodes where `mask` is set, and observes all environments.
+
+        placed: Parts of the physical state that replace those drawn by the task.
+        """
         self._begin(mask, placed)
         self.state.read()
         if placed is not None:
@@ -141,39 +142,38 @@ class Engine:
         return self._finite(self._observe(mask))
 
     def set_state(self, placed: Parts, mask: Flags) -> None:
-        """Replaces parts of the physical state; episodes go on."""
+        """Replaces parts of the physical state; episodes continue."""
         self.fleet._core.set_state(placed, mask)
         self.state.read()
         self.task.moved(self.state, np.flatnonzero(mask))
 
     def observe(self) -> Numbers:
-        """The observations now, with nothing changed."""
+        """Returns the present observations and changes nothing."""
         return self._finite(self._observe(np.zeros(self.size, dtype=np.bool_)))
 
+    def _owners(self) -> dict[str, Any]:
+        """Objects with attributes, listed in `_memory`, that affect the future."""
+        owners = {"engine": self, "state": self.state, "randomizer": self._randomizer}
+        return owners if self._sensed is None else {**owners, "sensed": self._sensed}
+
     def snapshot(self, kind: str, more: Mapping[str, Any]) -> Snapshot:
-        """Everything that affects the future, and more values of a caller of this kind."""
+        """Returns everything that affects the future, with the values `more` of the caller."""
         values = {
-            "engine": {name: getattr(self, name) for name in _MEMORY},
-            "state": self.state.memory(),
-            "randomizer": self._randomizer.memory(),
-            "sensed": None if self._sensed is None else self._sensed.memory(),
-            "task": memory_of(self.task),
-            "more": more,
+            name: {attribute: getattr(owner, attribute) for attribute in owner._memory}
+            for name, owner in self._owners().items()
         }
+        values |= {"task": memory_of(self.task), "more": dict(more)}
         arguments = self._arguments
         return _snapshot.taken(kind, self.task, arguments, self.fleet, self.settings, values)
 
     def restore(self, kind: str, snapshot: Snapshot) -> dict[str, Any]:
-        """Continues from a snapshot, and gives the caller's values back."""
+        """Continues from a snapshot and returns the caller's values `more`."""
         if not isinstance(snapshot, Snapshot):
-            raise TypeError(f"snapshot: expected that of snapshot(), got {snapshot!r:.100}")
+            raise TypeError(f"snapshot: expected a result of snapshot(), got {snapshot!r:.100}")
         snapshot.check(kind, self.task, self._arguments, self.size, self.settings)
-        values = _snapshot.given_back(snapshot, self.fleet)
-        vars(self).update(values["engine"])
-        self.state.recall(values["state"])
-        self._randomizer.recall(values["randomizer"])
-        if self._sensed is not None:
-            self._sensed.recall(values["sensed"])
+        values = _snapshot.restored(snapshot, self.fleet)
+        for name, owner in self._owners().items():
+            vars(owner).update(values[name])
         for name in memory_of(self.task).keys() - values["task"].keys():
             delattr(self.task, name)
         vars(self.task).update(values["task"])
@@ -181,12 +181,12 @@ class Engine:
         return more
 
     def wait(self, steps: int) -> None:
-        """Lets the noise's clock go on by steps that nobody sees."""
+        """Advances the fleet and its noise by `steps` steps of zero action, unobserved."""
         idle = np.zeros(self.action_shape, dtype=np.float32)
         self.fleet._core.step(self.actions.command(idle), steps * self.settings.substeps)
 
     def step(self, actions: Any, pending: Flags | None = None) -> Step:
-        """One step of all, but that those of `pending` begin an episode instead."""
+        """Steps all environments; those of `pending` begin an episode instead."""
         result = Step()
         state, task = self.state, self.task
         clipped, result.clipped = _core.take_actions(self._shaped(actions), pending, state.steps)
@@ -195,25 +195,30 @@ class Engine:
         state.read()
         task.update(state)
         if pending is not None:
-            # after update(), so that what a task remembers of an episode begins with it
+            # after update(), so that the task's memory of an episode starts with that episode
             self._begin(pending)
             state.read()
         reward, seen, ended = task.reward(state), self._observe(None), task.terminated(state)
-        gone = None if state.diverged is state.nobody else state.diverged
+        diverged = state.diverged if state.any_diverged else None
         try:
-            told = _core.conclude(seen, reward, ended, gone, state.steps, self.limit, pending)
+            flags = _core.conclude(seen, reward, ended, diverged, state.steps, self.limit, pending)
         except (TypeError, ValueError):
-            _check_row("reward", task, reward, self.size)
-            _check_row("terminated", task, ended, self.size)
+            for name, values in (("reward", reward), ("terminated", ended)):
+                if (shape := np.asarray(values).shape) != (self.size,):
+                    raise ValueError(
+                        f"{type(task).__name__}.{name}: expected shape ({self.size},), got {shape}"
+                    ) from None
             raise
         result.observation = seen
-        result.reward, result.terminated, result.truncated, result.done, *rest = told
-        result.any_done, fine = rest
-        if not fine:
+        result.reward, result.terminated, result.truncated, result.done, *rest = flags
+        result.any_done, is_finite = rest
+        if not is_finite:
             self._finite(seen, ~np.isfinite(result.reward))
         return result
 
     def _shaped(self, actions: Any) -> Numbers:
+        """Converts actions to float32. Raises ValueError for another shape."""
+        expected = f"actions: expected numbers of shape {self.action_shape}, got"
         if isinstance(actions, np.ndarray) and actions.dtype == np.float32:
             numbers = actions
         else:
@@ -221,25 +226,23 @@ class Engine:
                 with np.errstate(over="ignore"):
                     numbers = np.asarray(actions, dtype=np.float32)
             except (TypeError, ValueError):
-                raise ValueError(
-                    f"actions: expected numbers of shape {self.action_shape}, got {actions!r:.100}"
-                ) from None
+                raise ValueError(f"{expected} {actions!r:.100}") from None
         if numbers.shape != self.action_shape:
-            raise ValueError(
-                f"actions: expected numbers of shape {self.action_shape}, got "
-                f"{given.described(actions)}"
-            )
+            raise ValueError(f"{expected} {checks.described(actions)}")
         return numbers
 
     def _observe(self, fresh: Flags | None) -> Numbers:
-        """fresh: which have just begun; None for what a step made of all."""
+        """Returns the observations (n, k).
+
+        fresh: (n,) environments whose episode has just begun; None after a step.
+        """
         state = self.state
         if self._sensed is not None:
             return self._sensed.observe(state, fresh)
-        given_seen = self.task.observation(state)
-        if self._is_fresh:
-            return cast(Numbers, given_seen)
-        seen = np.asarray(given_seen, dtype=np.float32)
+        observed = self.task.observation(state)
+        if self._is_default:
+            return cast(Numbers, observed)
+        seen = np.asarray(observed, dtype=np.float32)
         if seen.ndim != 2 or len(seen) != self.size:
             raise ValueError(
                 f"{type(self.task).__name__}.observation: expected shape ({self.size}, k), got "
@@ -250,27 +253,36 @@ class Engine:
                 f"{type(self.task).__name__}.observation: expected {self.observation_size} numbers "
                 f"each, as in the first one, got {seen.shape[1]}"
             )
-        own = state.blank(seen.shape[1])
-        np.copyto(own, seen)
-        return own
+        buffer = state.buffer(seen.shape[1])
+        np.copyto(buffer, seen)
+        return buffer
 
     def _finite(self, seen: Numbers, wrong: Flags | None = None) -> Numbers:
-        """Zeros for what diverged vehicles have no number of; others, and `wrong`, are refused."""
+        """Zeroes the observations of diverged vehicles.
+
+        Raises ValueError if others are not finite, or `wrong` (n,) is set.
+        """
         bad = ~np.isfinite(seen).all(axis=1)
         if bad.any():
             seen[bad & self.state.diverged] = 0.0
             bad &= ~self.state.diverged
-        _refuse(self.task, bad if wrong is None else bad | wrong)
+        if wrong is not None:
+            bad |= wrong
+        if bad.any():
+            raise ValueError(
+                f"{type(self.task).__name__}: expected finite observations and rewards, got others "
+                f"for environment {int(np.argmax(bad))}"
+            )
         return seen
 
     def _begin(self, mask: Flags, placed: Parts | None = None, is_trial: bool = False) -> None:
-        """New episodes: states, parameters, air, first readings of sensors."""
+        """Begins episodes: states, parameters, wind and delay, first readings of sensors."""
         rows = np.flatnonzero(mask)
         self._episodes[rows] += 1
         if not self._starts_ahead:
             self._draw_starts(rows, self._episodes[rows])
         elif not self._is_ready[rows].all():
-            # those that begin now, and the next episode of all others that have none drawn yet
+            # draw for those that begin now and, ahead, for all others without a drawn start
             stale = np.flatnonzero(~self._is_ready)
             self._draw_starts(stale, self._episodes[stale] + ~mask[stale])
             self._is_ready[stale] = True
@@ -278,7 +290,7 @@ class Engine:
         self.task.started(rows)
         if not is_trial and not self._randomizer.is_idle:
             self._randomizer.start(self._draws(rows, self._episodes[rows]))
-        parts = tuple(self._parts[name] if name in self._given else None for name in PARTS)
+        parts = tuple(self._parts[name] if name in self._drawn_names else None for name in PARTS)
         if placed is not None:
             parts = tuple(
                 drawn if fixed is None else fixed
@@ -300,14 +312,13 @@ class Engine:
         if not isinstance(start, Mapping):
             raise TypeError(f"{type(self.task).__name__}.reset_state: expected a dict, got {start}")
         if not start.keys() <= PARTS.keys():
-            given_names = ", ".join(str(name) for name in start)
             raise ValueError(
                 f"{type(self.task).__name__}.reset_state: expected some of {', '.join(PARTS)}, "
-                f"got {given_names}"
+                f"got {', '.join(map(str, start))}"
             )
         for name, values in start.items():
             self._write(name, values, rows)
-        self._given = frozenset(start)
+        self._drawn_names = frozenset(start)
 
     def _write(self, name: str, values: Any, rows: NDArray[np.intp]) -> None:
         array = np.asarray(values, dtype=np.float64)
@@ -325,28 +336,13 @@ class Engine:
         if not np.isfinite(array).all():
             raise ValueError(f"{where}: expected finite numbers")
         if name == "rotor_speeds":
-            array = np.clip(array, self._slowest, self._fastest)
+            low, high = self._speed_range
+            array = np.clip(array, low, high)
         self._parts[name][rows] = array
 
 
-def _check_row(name: str, task: Task, values: Any, size: int) -> None:
-    array = np.asarray(values)
-    if array.shape != (size,):
-        raise ValueError(
-            f"{type(task).__name__}.{name}: expected shape ({size},), got {array.shape}"
-        )
-
-
-def _refuse(task: Task, bad: Any) -> None:
-    if bad.any():
-        raise ValueError(
-            f"{type(task).__name__}: expected finite observations and rewards, got others for "
-            f"environment {int(np.argmax(bad))}"
-        )
-
-
 def _limit(chosen: Settings, seconds: float, period: float) -> int:
-    """Steps of an episode; 0 for as many as it takes."""
+    """Maximum steps of an episode; 0 for no limit."""
     if chosen.max_episode_steps is not None:
         return chosen.max_episode_steps
     if chosen.episode_seconds is not None:
@@ -358,6 +354,7 @@ def _limit(chosen: Settings, seconds: float, period: float) -> int:
 
 
 def _biased(vehicle: VehicleParameters, bias: Mapping[str, float]) -> VehicleParameters:
+    """The vehicle with standard deviations of the initial IMU biases."""
     changes = {f"{sensor}_bias_initial": float(value) for sensor, value in bias.items()}
     if not changes:
         return vehicle

@@ -1,60 +1,68 @@
-"""What single and vector environments share beside the step: states, snapshots, pictures."""
+"""The base of single and vector environments (states, snapshots, rendering), and FleetEnv."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Unpack
 
 import gymnasium
 import numpy as np
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from propwash import _checks as checks
 from propwash.fleet import Fleet
-from propwash.gym._engine import Engine
-from propwash.gym._options import Settings
+from propwash.gym import _options
+from propwash.gym._engine import Engine, Step
+from propwash.gym._options import Options, Settings
 from propwash.gym._snapshot import Snapshot
 from propwash.gym._task import Task
+from propwash.vehicle.multicopter import MulticopterState
 
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.float32]
 
 
 class FleetEnvironment:
-    """Environments of an engine."""
+    """Base class of FleetEnv and FleetVectorEnv."""
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"]}  # noqa: RUF012
     render_mode: str | None = None
-    """What render() does, as of gymnasium's environments."""
+    """Render mode, as in gymnasium's environments."""
+    closed = False
 
-    _memory: ClassVar[tuple[str, ...]] = ("_np_random", "_np_random_seed")
-    """Attributes that a snapshot holds."""
+    _memory: ClassVar[tuple[str, ...]] = ("_np_random", "_np_random_seed", "_was_reset")
+    """Attributes that a snapshot contains."""
     _kind = "single environment"
-    """What snapshots belong to, besides the task and the options."""
+    """Kind of environment; a snapshot is only valid for the same kind."""
+    _was_reset = False
     _engine: Engine
     _pictures: Any = None
     _window: Any = None
 
     @property
     def fleet(self) -> Fleet:
-        """The vehicles; one, in a single environment."""
+        """The fleet of vehicles; a single environment has a fleet of one."""
         return self._engine.fleet
 
     @property
     def task(self) -> Task:
-        """The task, as these environments have it."""
+        """These environments' copy of the task."""
         return self._engine.task
 
     @property
     def period(self) -> float:
-        """s, of a step."""
+        """Duration of a step [s]."""
         return self._engine.period
 
     def snapshot(self) -> Snapshot:
-        """Everything that affects the future, as one value for restore().
+        """Returns everything that affects the future, as one value for restore().
 
-        That is the vehicles with their sensors, parameters, wind and delays; episode clocks, what
-        the task remembers, all random generators, and which episodes have ended. Not in it are
-        what wrappers and `action_space.sample()` remember. Raises ResetNeeded before reset().
+        It contains the vehicles with their sensors, parameters, wind and delays; episode clocks,
+        the state of the task, all random generators, and which episodes have ended. It does not
+        contain the state of wrappers and of `action_space.sample()`.
+
+        Raises ResetNeeded before reset().
         """
         self._check_begun("snapshot()")
         more = {name: getattr(self, name) for name in self._memory}
@@ -62,9 +70,9 @@ class FleetEnvironment:
         return self._engine.snapshot(self._kind, more)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Continues, bit for bit, from what snapshot() gave here or in environments made alike.
+        """Continues bit for bit from a snapshot of these or of equally made environments.
 
-        Raises TypeError for another kind of value and ValueError for a snapshot of other
+        Raises TypeError if `snapshot` is not a Snapshot, and ValueError if it is from different
         environments; nothing changes then.
         """
         self._check_open()
@@ -72,16 +80,12 @@ class FleetEnvironment:
         for name in self._memory:
             setattr(self, name, more[name])
         if self._pictures is not None:
-            self._pictures.recall(more["pictures"])
+            self._pictures.restore(more["pictures"])
 
     def close_window(self) -> None:
         """Closes the window of render_mode="human"; the next frame opens another."""
         if self._window is not None:
             self._window.close()
-
-    def _states(self) -> dict[str, Numbers]:
-        """By name, (n, …)."""
-        return dict(vars(self.fleet.state))
 
     def _set_state(self, state: Any, mask: Flags | None) -> None:
         self._check_begun("set_state()")
@@ -90,7 +94,7 @@ class FleetEnvironment:
         self._draw(chosen)
 
     def _prepare_rendering(self, chosen: Settings) -> None:
-        """Makes what draws, where that is asked for; otherwise nothing of it is imported."""
+        """Creates the renderer. Without a render mode its modules are not imported."""
         self.render_mode = chosen.render_mode
         rate = 1.0 / self._engine.period
         fps = round(rate) if rate >= 1.0 else rate
@@ -100,12 +104,12 @@ class FleetEnvironment:
 
             self._pictures = Pictures(self._engine, chosen)
         if self.render_mode == "human":
-            from propwash.gym._window import Window
+            from propwash.gym._picture import Window
 
             self._window = Window(f"propwash {type(self.task).__name__}", fps)
 
     def _draw(self, begun: Flags | None = None) -> None:
-        """After each step, reset and set_state()."""
+        """Updates the trails and the window after each step, reset and set_state()."""
         if self._pictures is None:
             return
         self._pictures.follow(begun)
@@ -118,7 +122,7 @@ class FleetEnvironment:
         self._check_begun("render()")
         if self._pictures is None:
             gymnasium.logger.warn(
-                "render() gives nothing, as the environment was made without a render_mode; make "
+                "render() returns None, as the environment was made without a render_mode; make "
                 "it with render_mode='rgb_array' or 'human'"
             )
             return None
@@ -127,17 +131,149 @@ class FleetEnvironment:
         frames: tuple[NDArray[np.uint8], ...] = self._pictures.frames()
         return frames
 
-    def _is_closed(self) -> bool:
-        raise NotImplementedError
-
-    def _is_begun(self) -> bool:
-        raise NotImplementedError
-
     def _check_open(self) -> None:
-        if self._is_closed():
+        if self.closed:
             raise ClosedEnvironmentError("expected an open environment; make another after close()")
 
     def _check_begun(self, call: str) -> None:
         self._check_open()
-        if not self._is_begun():
+        if not self._was_reset:
             raise ResetNeeded(f"expected reset() before {call}")
+
+
+class FleetEnv(FleetEnvironment, gymnasium.Env[Any, Any]):
+    """One environment of a task, equal to number `index` of a FleetVectorEnv with the same seed.
+
+    Results agree bit for bit with the autoreset modes SAME_STEP and DISABLED. In NEXT_STEP the
+    start of an episode takes one step, which advances the noise; here
+    reset(options={"steps_before": 1}) does so.
+
+    task: a Task. options: fields of `propwash.gym.Settings`. Raises the exceptions of
+    FleetVectorEnv.
+    """
+
+    def __init__(self, task: Task, **options: Unpack[Options]) -> None:
+        chosen = _options.settings(options)
+        self._engine = Engine(task, 1, chosen)
+        self.observation_space, self.action_space = spaces(self._engine)
+        self._prepare_rendering(chosen)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begins an episode.
+
+        options: "state", parts of the physical state to begin from instead of what the task draws,
+            as in set_state(); "steps_before", steps by which the noise advances first.
+        """
+        self._check_open()
+        options = _options.checked_reset(options, ("state", "steps_before"))
+        before = checks.whole_number("steps_before", options.get("steps_before", 0), 0, 1_000_000)
+        state = options.get("state")
+        placed = None if state is None else self._engine.placed(state, None)
+        if seed is not None or not self._was_reset:
+            seeded(self, self._engine, seed)
+        self._was_reset = True
+        if before:
+            self._engine.wait(before)
+        mask = np.ones(1, dtype=np.bool_)
+        seen = self._engine.restart(mask, placed)[0]
+        self._draw(mask)
+        return seen, {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Steps once with an action (A,) in [-1, 1].
+
+        Components out of range are clipped and counted in info["clipped"]. Raises ValueError for
+        NaN.
+        """
+        self._check_begun("step()")
+        result = self._engine.step(np.asarray(action)[np.newaxis])
+        terminated, truncated = bool(result.terminated[0]), bool(result.truncated[0])
+        info: dict[str, Any] = {}
+        if result.clipped is not None or result.any_done:
+            info = one(infos_of(self._engine, result))
+        if self._pictures is not None:
+            self._draw()
+        return result.observation[0], float(result.reward[0]), terminated, truncated, info
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Returns (height, width, 3) sRGB with render_mode="rgb_array", otherwise None."""
+        frames = self._frames()
+        return None if frames is None else frames[0]
+
+    @property
+    def state(self) -> dict[str, NDArray[np.float32]]:
+        """The fields of `pw.MulticopterState` in float32, by name."""
+        return {name: rows[0] for name, rows in vars(self.fleet.state).items()}
+
+    def set_state(self, state: Mapping[str, ArrayLike] | MulticopterState) -> None:
+        """Replaces parts of the physical state; the episode, its clock and noise continue.
+
+        state: some of position (3,) m, velocity (3,) m/s, attitude (4,), body_rates (3,) rad/s and
+            rotor_speeds (N,) rad/s, by name, or a MulticopterState.
+
+        observe() returns the new observation. Raises TypeError or ValueError for invalid parts;
+        nothing changes then.
+        """
+        self._set_state(state, None)
+
+    def observe(self) -> Any:
+        """Returns the present observation and changes nothing; for use after set_state()."""
+        self._check_begun("observe()")
+        return self._engine.observe()[0]
+
+    def close(self) -> None:
+        """Closes the environment; it cannot be used afterwards."""
+        self.closed = True
+        self.close_window()
+        super().close()
+
+
+def seeded(env: Any, engine: Engine, seed: int | None) -> None:
+    """Seeds the random streams, with None from the operating system's entropy."""
+    if seed is not None:
+        seed = checks.whole_number("seed", seed, 0, 2**64 - 1)
+        env._np_random, env._np_random_seed = gymnasium.utils.seeding.np_random(seed)
+    engine.seed(int(env.np_random.integers(2**63)) if seed is None else seed)
+
+
+def spaces(engine: Engine) -> tuple[Any, Any]:
+    """Observation and action space of one environment."""
+    seen = gymnasium.spaces.Box(-np.inf, np.inf, (engine.observation_size,), np.float32)
+    return seen, gymnasium.spaces.Box(-1.0, 1.0, engine.action_shape[1:], np.float32)
+
+
+def infos_of(engine: Engine, result: Step) -> dict[str, Any]:
+    """Returns infos as arrays (n, …), each with the mask of the environments it applies to.
+
+    clipped: number of action components out of range. For episodes that ended: diverged, and the
+    infos of the task.
+    """
+    infos: dict[str, Any] = {}
+    if result.clipped is not None:
+        add(infos, "clipped", result.clipped, result.clipped > 0)
+    if result.any_done:
+        add(infos, "diverged", engine.state.diverged, result.done)
+        for name, values in engine.task.info(engine.state).items():
+            add(infos, name, values, result.done)
+    return infos
+
+
+def add(infos: dict[str, Any], name: str, values: Any, mask: Flags) -> None:
+    """Adds an array, zero where the mask is not set, and the mask; nothing for an empty mask."""
+    rows = np.flatnonzero(mask)  # usually few, so faster than indexing by the mask
+    if len(rows):
+        source = np.asarray(values)
+        array = np.zeros_like(source)
+        array[rows] = source[rows]
+        infos[name], infos["_" + name] = array, mask.copy()
+
+
+def one(infos: Mapping[str, Any]) -> dict[str, Any]:
+    """Converts infos of n = 1 to those of a single environment."""
+    return {
+        name: values[0].item() if values[0].ndim == 0 else values[0].copy()
+        for name, values in infos.items()
+        if not name.startswith("_")
+    }

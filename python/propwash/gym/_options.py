@@ -1,4 +1,4 @@
-"""What environments are made with, checked before anything is made."""
+"""Options of environments and their checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numbers import Real
 from os import PathLike
 from typing import Any, Literal, TypedDict, cast, get_args
 
-from propwash import _checks as given
+from propwash import _checks as checks
 from propwash._checks import nearest
 from propwash._core import ThreadPool
 from propwash.fleet import FleetIntegrator
@@ -18,11 +18,11 @@ from propwash.vehicle.parameters import VehicleParameters
 
 from propwash.fleet import Dryden  # isort: skip
 
-MOST_FRAMES = 64
-"""Environments that are drawn at once."""
+MAX_FRAMES = 64
+"""Maximum number of environments that are drawn."""
 
 Spread = float | tuple[str, Any, Any]
-"""How a parameter varies: a share of its value, ("uniform", low, high), ("normal", mean, sd)."""
+"""Range of a parameter: a fraction of its value, ("uniform", low, high), ("normal", mean, sd)."""
 
 ActionName = Literal["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity"]
 ObservationName = Literal["state", "sensors"]
@@ -30,8 +30,20 @@ RenderMode = Literal["rgb_array", "human"]
 RenderCamera = Literal["chase", "onboard"]
 
 
+_NAMES: dict[str, Any] = {
+    "action": ActionName,
+    "observation": ObservationName,
+    "render_mode": RenderMode,
+    "render_camera": RenderCamera,
+}
+
+
+_OPTIONAL = ("render_mode", "max_episode_steps", "render_envs")
+"""Options that may be None."""
+
+
 class Options(TypedDict, total=False):
-    """Options of all environments of this package, by name; `Settings` explains them."""
+    """Keyword options of all environments of this package; `Settings` documents them."""
 
     vehicle: str | PathLike[str] | VehicleParameters
     action: ActionName
@@ -62,73 +74,69 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Settings:
-    """The options, checked."""
+    """Options of environments. Raises TypeError and ValueError for invalid values."""
 
     vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles"
     """Name, TOML file or parameters."""
     action: ActionName = "rate_thrust"
-    """What an action stands for."""
+    """Meaning of an action."""
     observation: ObservationName = "state"
-    """What the task says of the state, or what sensors read."""
+    """The task's function of the true state, or sensor readings."""
     history: int = 8
-    """Steps of the inertial sensor in an observation of sensors."""
+    """Number of IMU readings in an observation of sensors."""
     max_rates: Sequence[float] = (8.0, 8.0, 4.0)
     """rad/s, body rates for an action of 1."""
     max_tilt: float = 0.7
-    """rad, lean of the thrust for an action of 1, with attitude_thrust; below pi/2."""
+    """rad, tilt of the thrust for an action of 1, with attitude_thrust; below pi/2."""
     max_speed: float = 5.0
     """m/s, for an action of 1, with velocity."""
     randomize: Mapping[str, Spread] = field(default_factory=dict)
-    """Parameters of the vehicle, drawn anew for each episode."""
+    """Vehicle parameters that are drawn for each episode, and their ranges."""
     nominal_controller: bool = False
-    """Whether the rate controller goes by the vehicle's file instead of what was drawn."""
+    """Whether the rate controller uses the nominal parameters instead of the drawn ones."""
     wind: float | Sequence[float] = 0.0
-    """m/s, greatest level wind, or least and greatest; each episode its own, to any side."""
+    """m/s, maximum horizontal wind, or (min, max); drawn for each episode, in any direction."""
     turbulence: Dryden | None = None
-    """Gusts."""
+    """Dryden turbulence."""
     action_delay: int | Sequence[int] = 0
-    """Steps of dt by which commands act late, or least and most; each episode its own."""
+    """Maximum delay of commands in steps of dt, or (min, max); drawn for each episode."""
     imu_bias: Mapping[str, float] = field(default_factory=dict)
     """Standard deviations at the start of an episode: accelerometer, m/s^2; gyroscope, rad/s."""
     noise: bool = True
-    """Process noise and that of the inertial sensor."""
+    """Whether process noise and IMU noise are on."""
     substeps: int = 10
     """Steps of dt under one action."""
     dt: float = DEFAULT_DT
-    """s."""
+    """Time step of the integrator [s]."""
     integrator: FleetIntegrator = "rk4"
     """Or "euler"."""
     threads: int | ThreadPool = 1
-    """As of a Fleet."""
+    """Threads of the Fleet."""
     index: int = 0
-    """Number of the first environment: what its random numbers depend on besides the seed."""
+    """Number of the first environment, which with the seed determines the random streams."""
     episode_seconds: float | None = None
-    """s, after which an episode is truncated, inf for never; None for the task's time."""
+    """s, after which an episode is truncated, inf for never; None for the task's default."""
     max_episode_steps: int | None = None
     """The same in steps, 0 for never; None for `episode_seconds`."""
     render_mode: RenderMode | None = None
-    """What render() does: returns frames, or shows them in a window; None for nothing."""
+    """Whether render() returns frames or shows them in a window; None for no rendering."""
     render_camera: RenderCamera = "chase"
-    """The camera of frames: behind the vehicle, or on it, looking ahead."""
+    """Camera behind the vehicle, or on board looking forward."""
     render_size: Sequence[int] = (640, 480)
     """px, width and height of a frame."""
     render_envs: int | None = None
-    """How many of the environments are drawn, the first ones; None for all, at most 64."""
+    """Number of environments that are drawn, the first ones; None for all, at most 64."""
 
     def __post_init__(self) -> None:
-        _one_of("action", self.action, get_args(ActionName))
-        _one_of("observation", self.observation, get_args(ObservationName))
-        if self.render_mode is not None:
-            _one_of("render_mode", self.render_mode, get_args(RenderMode))
-        _one_of("render_camera", self.render_camera, get_args(RenderCamera))
+        for name, known in _NAMES.items():
+            if getattr(self, name) is not None or name not in _OPTIONAL:
+                _one_of(name, getattr(self, name), get_args(known))
         if not isinstance(self.render_size, Sequence) or len(self.render_size) != 2:
             raise ValueError(
                 f"render_size = {self.render_size!r:.100}: expected width and height [px]"
             )
         for pixels in self.render_size:
-            given.whole_number("render_size", pixels, 16, 4096)
-        if self.render_envs is not None:
-            given.whole_number("render_envs", self.render_envs, 1, MOST_FRAMES)
+            checks.whole_number("render_size", pixels, 16, 4096)
         if self.episode_seconds is not None:
             if self.max_episode_steps is not None:
                 raise ValueError(
@@ -138,23 +146,27 @@ class Settings:
                 raise ValueError(
                     f"episode_seconds = {self.episode_seconds!r:.100}: expected a number > 0 [s]"
                 )
-        given.whole_number("history", self.history, 1, 1000)
-        given.whole_number("substeps", self.substeps, 1, 100_000)
-        given.whole_number("index", self.index, 0, 2**32 - 1)
-        given.flag("noise", self.noise)
-        given.flag("nominal_controller", self.nominal_controller)
-        if self.max_episode_steps is not None:
-            given.whole_number("max_episode_steps", self.max_episode_steps, 0, 2**31 - 1)
+        for name, low, high in (
+            ("history", 1, 1000),
+            ("substeps", 1, 100_000),
+            ("index", 0, 2**32 - 1),
+            ("max_episode_steps", 0, 2**31 - 1),
+            ("render_envs", 1, MAX_FRAMES),
+        ):
+            if getattr(self, name) is not None or name not in _OPTIONAL:
+                checks.whole_number(name, getattr(self, name), low, high)
+        checks.flag("noise", self.noise)
+        checks.flag("nominal_controller", self.nominal_controller)
         if not isinstance(self.max_rates, Sized) or len(self.max_rates) != 3:
             raise ValueError(f"max_rates: expected 3 numbers [rad/s], got {self.max_rates!r:.100}")
         for rate in self.max_rates:
-            if not 0.0 < given.number("max_rates", rate) <= 1e6:
+            if not 0.0 < checks.number("max_rates", rate) <= 1e6:
                 raise ValueError(
                     f"max_rates: expected numbers in (0, 1e6] rad/s, got {rate!r:.100}"
                 )
-        if not 0.0 < given.number("max_tilt", self.max_tilt) < 1.57:
+        if not 0.0 < checks.number("max_tilt", self.max_tilt) < 1.57:
             raise ValueError(f"max_tilt: expected a number in (0, 1.57) rad, got {self.max_tilt!r}")
-        if not 0.0 < given.number("max_speed", self.max_speed) <= 1e6:
+        if not 0.0 < checks.number("max_speed", self.max_speed) <= 1e6:
             raise ValueError(
                 f"max_speed: expected a number in (0, 1e6] m/s, got {self.max_speed!r:.100}"
             )
@@ -165,34 +177,34 @@ class Settings:
                 )
         check_names("imu_bias", self.imu_bias, ("accelerometer", "gyroscope"))
         for key, value in self.imu_bias.items():
-            if given.number(f"imu_bias[{key!r}]", value) < 0.0:
+            if checks.number(f"imu_bias[{key!r}]", value) < 0.0:
                 raise ValueError(f"imu_bias[{key!r}]: expected a number >= 0, got {value!r:.100}")
         self.wind_range  # noqa: B018
         self.delay_range  # noqa: B018
 
     @property
     def wind_range(self) -> tuple[float, float]:
-        """m/s, least and greatest."""
+        """m/s, minimum and maximum."""
         low, high = _pair("wind", self.wind, 0.0)
-        pair = given.number("wind", low), given.number("wind", high)
+        pair = checks.number("wind", low), checks.number("wind", high)
         if not 0.0 <= pair[0] <= pair[1]:
-            raise ValueError(f"wind: expected 0 <= least <= greatest [m/s], got {self.wind!r:.100}")
+            raise ValueError(f"wind: expected 0 <= min <= max [m/s], got {self.wind!r:.100}")
         return pair
 
     @property
     def delay_range(self) -> tuple[int, int]:
-        """Least and most."""
+        """Minimum and maximum, in steps of dt."""
         low, high = _pair("action_delay", self.action_delay)
-        low = given.whole_number("action_delay", low, 0, 1000)
-        return low, given.whole_number("action_delay", high, low, 1000)
+        low = checks.whole_number("action_delay", low, 0, 1000)
+        return low, checks.whole_number("action_delay", high, low, 1000)
 
 
-def _pair(name: str, value: Any, least: Any = None) -> tuple[Any, Any]:
-    """Least and greatest: the two of a sequence, or what one number stands for."""
+def _pair(name: str, value: Any, low: Any = None) -> tuple[Any, Any]:
+    """Returns (min, max) from a pair, or from one number with `low`, by default itself."""
     if not isinstance(value, Sequence) or isinstance(value, str):
-        return value if least is None else least, value
+        return value if low is None else low, value
     if len(value) != 2:
-        raise ValueError(f"{name}: expected one number, or least and greatest, got {value!r:.100}")
+        raise ValueError(f"{name}: expected one number, or (min, max), got {value!r:.100}")
     return value[0], value[1]
 
 
@@ -202,9 +214,9 @@ def _one_of(name: str, value: object, known: Sequence[str]) -> None:
         raise ValueError(f"{name}: expected one of {', '.join(known)}, got {value!r:.100}{hint}")
 
 
-def check_names(what: str, given_names: Any, known: Sequence[str]) -> None:
-    """Raises TypeError for the first name that is not known, with the nearest that is."""
-    for name in given_names:
+def check_names(what: str, names: Any, known: Sequence[str]) -> None:
+    """Raises TypeError for the first unknown name and suggests the nearest known one."""
+    for name in names:
         if name not in known:
             hint = nearest(str(name), known)
             raise TypeError(
@@ -212,7 +224,7 @@ def check_names(what: str, given_names: Any, known: Sequence[str]) -> None:
             )
 
 
-def of_reset(options: Any, known: Sequence[str]) -> Mapping[str, Any]:
+def checked_reset(options: Any, known: Sequence[str]) -> Any:
     """The options of a reset. Raises TypeError for another type, or an unknown name."""
     if options is None:
         return {}
@@ -225,14 +237,14 @@ def of_reset(options: Any, known: Sequence[str]) -> Mapping[str, Any]:
 
 
 def is_real(value: object) -> bool:
-    """Whether it is a number, infinity included."""
+    """Whether `value` is a number, infinity included and NaN excluded."""
     return isinstance(value, Real) and not isinstance(value, bool) and value == value
 
 
 def settings(options: Mapping[str, Any]) -> Settings:
-    """The options by name, checked.
+    """Returns checked options.
 
-    Raises TypeError, and ValueError also for options that would have no effect beside the others.
+    Raises TypeError, and ValueError also for options that have no effect with the others.
     """
     check_names("options", options, option_names())
     chosen = Settings(**cast(Any, dict(options)))
@@ -248,7 +260,7 @@ def settings(options: Mapping[str, Any]) -> Settings:
 
 
 def has_effect(name: str, chosen: Settings) -> bool:
-    """Whether an option matters beside the others."""
+    """Whether an option has an effect with the others."""
     other, values = _NEEDED.get(name, ("action", get_args(ActionName)))
     return getattr(chosen, other) in values
 
@@ -259,7 +271,7 @@ _NEEDED = {
     "max_speed": ("action", ("velocity",)),
     "max_rates": ("action", ("rate_thrust", "attitude_thrust", "velocity")),
 }
-"""Options that have an effect for some values of another one alone."""
+"""Options that have an effect only for some values of another option."""
 
 
 def option_names() -> list[str]:
@@ -268,8 +280,8 @@ def option_names() -> list[str]:
 
 
 def split(task: type, options: Mapping[str, Any], more: Sequence[str] = ()) -> tuple[Any, Any]:
-    """The task's own arguments, and the environment's; `more` belongs to the latter."""
-    own = [name for name in inspect.signature(task).parameters]
-    check_names(f"options of {task.__name__}", options, [*own, *option_names(), *more])
-    mine = {name: value for name, value in options.items() if name in own}
-    return mine, {name: value for name, value in options.items() if name not in own}
+    """Splits options into arguments of the task and of the environment, the latter with `more`."""
+    names = list(inspect.signature(task).parameters)
+    check_names(f"options of {task.__name__}", options, [*names, *option_names(), *more])
+    arguments = {name: value for name, value in options.items() if name in names}
+    return arguments, {name: value for name, value in options.items() if name not in names}

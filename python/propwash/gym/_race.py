@@ -1,50 +1,132 @@
-"""Race: through gates in their order, against the clock."""
+"""Race: pass gates in order in minimum time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash import _checks as given
+from propwash import _checks as checks
 from propwash import _core, race
+from propwash._rotation import rotation
 from propwash.fleet import Fleet
-from propwash.gym import _course
-from propwash.gym._draws import Draws
+from propwash.gym._randomize import Draws
 from propwash.gym._rewards import RaceReward, weights_of
 from propwash.gym._state import State
 from propwash.gym._task import Judged, Numbers
-from propwash.world import Scene
+from propwash.world import Gate, Plane, Scene
 
+Array = NDArray[np.float64]
 Seeds = int | Sequence[int] | None
 
 
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Gates in order, as arrays."""
+
+    scene: Scene
+    names: tuple[str, ...]
+    centre: Array
+    """(g, 3) m."""
+    rotation: Array
+    """(g, 3, 3) from gate to world frame: x in the direction of passage, y left, z up."""
+    half: Array
+    """(g, 2) m, half the width and height of the opening."""
+    start: Array
+    """(3,) m."""
+    yaw: float
+    """rad, heading at the start."""
+
+
+def load(
+    course: str | PathLike[str] | Scene, seed: int | None, gates: Sequence[str] | None
+) -> Course:
+    """Loads a course from a scene, its name or file. Raises ValueError if it is invalid."""
+    scene = course if isinstance(course, Scene) else Scene.load(course, seed=seed)
+    chosen = race.course_gates(scene, gates)
+    _check(scene)
+    if scene.start is None:
+        raise ValueError(f"course: expected a scene with a start, {scene.name!r} has none")
+    return Course(
+        scene,
+        tuple(gate.name for gate in chosen),
+        np.array([gate.position for gate in chosen]),
+        np.array([rotation(np.asarray(gate.attitude)) for gate in chosen]),
+        np.array([[0.5 * gate.width, 0.5 * gate.height] for gate in chosen]),
+        np.array(scene.start.position, dtype=np.float64),
+        float(scene.start.yaw),
+    )
+
+
+def _check(scene: Scene) -> None:
+    grounds = [item for item in scene.items if isinstance(item, Plane)]
+    for gate in scene.gates:
+        opening = _corners(gate, 0.0)
+        for ground in grounds:
+            normal = rotation(np.asarray(ground.attitude))[:, 2]
+            depth = float(((opening - np.asarray(ground.position)) @ normal).min())
+            if depth < -1e-6:
+                raise ValueError(
+                    f"course: expected openings above {ground.name!r}, that of gate {gate.name!r} "
+                    f"reaches {-depth:.3g} m below it"
+                )
+    for one, other in combinations(scene.gates, 2):
+        if _overlap(one, other):
+            raise ValueError(
+                f"course: expected gates apart from each other, {one.name!r} and {other.name!r} "
+                "overlap"
+            )
+
+
+def _corners(gate: Gate, border: float) -> Array:
+    """(8, 3) m, corners of the gate's box, extended by a border [m]."""
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    wide, high = 0.5 * gate.width + border, 0.5 * gate.height + border
+    half = np.array([0.5 * gate.depth, wide, high])
+    return np.asarray(gate.position + (signs * half) @ rotation(np.asarray(gate.attitude)).T)
+
+
+def _overlap(one: Gate, other: Gate) -> bool:
+    """Whether the boxes of two gates, opening and frame, overlap (separating axis theorem)."""
+    a, b = rotation(np.asarray(one.attitude)), rotation(np.asarray(other.attitude))
+    crossed = np.cross(a.T[:, None], b.T[None]).reshape(-1, 3)
+    axes = np.concatenate([a.T, b.T, crossed[np.linalg.norm(crossed, axis=1) > 1e-6]])
+    p, q = (_corners(gate, gate.border) @ axes.T for gate in (one, other))
+    return not bool(((p.max(0) <= q.min(0)) | (q.max(0) <= p.min(0))).any())
+
+
 class Race(Judged):
-    """Pass gates in order; a collision with anything of the scene ends the run with score 0.
+    """Pass gates in order; a collision with the scene ends the run with score 0.
 
-    course: a scene with gates and a start: its name, file, or a Scene. course_seed: None for the
-        gates' nominal places, a number for their perturbation, or several numbers, of which
-        environment i flies the one at i modulo their count. gates: names in their order; None for
-        all. spread: m, how far from the start an episode begins along each axis. radius: m, of the
-        sphere that may touch nothing. bound: m from the next gate, at which it is over. anywhere:
-        an episode begins at the start, or, each as likely, 1 to 3 m behind a gate that was passed,
-        looking at the next one; time and score are then of what is left. For training.
+    The path between two steps is taken as a straight line. A gate is passed if the line crosses its
+    plane along its +x within its opening; collisions are checked along the line. The target is the
+    centre of the next gate. The extras of the observation, in `frame`, are the direction of passage
+    of the next gate (3), the vector to the gate after it (3) and that gate's direction (3).
 
-    Between two steps the vehicle flies a straight line. A gate is passed where that crosses its
-    plane along its +x within its opening; a collision is seen anywhere on it. The target is the
-    middle of the next gate; the state's extras are its direction of passage (3), the way to the one
-    after it (3) and that one's direction (3), in `frame`.
+    Infos of ended runs: gates, time [s] of the last gate, score (10 per gate minus the time, 0
+    after a collision), collision, finished.
 
-    weights: of the reward, a RaceReward, which states it, or a dict of its fields. They do not
-    change the score.
+    Args:
+        course: A scene with gates and a start: its name, its file, or a Scene.
+        course_seed: None for the nominal gate positions, an integer for perturbed ones, or several,
+            of which environment i uses the one at i modulo their count.
+        gates: Names in order; None for all.
+        spread: Maximum initial distance from the start along each axis [m].
+        radius: Radius of the collision sphere [m].
+        bound: Distance from the next gate that ends an episode [m].
+        anywhere: For training: an episode begins at the start or, with equal probability, 1 to 3 m
+            behind any gate but the last, facing the next one. Time and score count from there.
+        frame: Frame of position and velocity in observations, "world" or "body".
+        weights: Weights of the reward, a RaceReward or a dict of its fields. They do not change the
+            score.
 
-    Infos of runs that ended: gates, time [s, of the last], score (10 a gate less the time, 0 after
-    a collision), collision, finished.
-
-    Raises ValueError for a course that cannot be flown: gates that overlap, or lie under ground.
+    Raises:
+        ValueError: For an invalid course: overlapping gates, or gates below the ground.
     """
 
     episode_seconds: ClassVar[float] = race.TIME_LIMIT
@@ -72,11 +154,10 @@ class Race(Judged):
     ) -> None:
         super().__init__(frame)
         self.weights = weights_of(RaceReward, weights)
-        self.anywhere = given.flag("anywhere", anywhere)
-        for name, value, least in (("spread", spread, ">= 0"), ("radius", radius, "> 0")):
-            finite = given.number(name, value)
-            if finite < 0.0 or (finite == 0.0 and name == "radius"):
-                raise ValueError(f"{name}: expected a number {least} [m], got {value!r:.100}")
+        self.anywhere = checks.flag("anywhere", anywhere)
+        checks.positive("radius", radius)
+        if checks.number("spread", spread) < 0.0:
+            raise ValueError(f"spread: expected a number >= 0 [m], got {spread!r:.100}")
         if not bound > 0.0:
             raise ValueError(f"bound: expected a number > 0 [m], got {bound!r:.100}")
         several = isinstance(course_seed, Sequence)
@@ -85,22 +166,22 @@ class Race(Judged):
             raise ValueError("course_seed: expected at least one number, got none")
         for seed in seeds:
             if seed is not None:
-                given.whole_number("course_seed", seed, 0, 2**64 - 1)
-        self.courses = [_course.load(course, seed, gates) for seed in seeds]
-        # for sensors; environments of different courses have no scene in common
+                checks.whole_number("course_seed", seed, 0, 2**64 - 1)
+        self.courses = [load(course, seed, gates) for seed in seeds]
+        # for sensors; environments with different courses have no common scene
         self.scene = self.courses[0].scene if len(self.courses) == 1 else None
         self.spread, self.radius = spread, radius
         self.bound = bound
         self.count = len(self.courses[0].names)
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
-        """Which course each environment flies, and how far it has come."""
+        """Assigns the courses and allocates the progress of each environment."""
         n = fleet.size
         self.course = (index + np.arange(n)) % len(self.courses)
         self.next = np.zeros(n, dtype=np.int64)
-        """(n,) gates passed, which is the place of the next one in the course."""
+        """(n,) index of the next gate, the number of gates passed."""
         self.time = np.zeros(n)
-        """(n,) s, at which the last gate was passed."""
+        """(n,) s, time of the last gate passed."""
         self.collided = np.zeros(n, dtype=np.bool_)
         self._passed = np.zeros(n, dtype=np.bool_)
         self._period = period
@@ -115,17 +196,17 @@ class Race(Judged):
         self._seen: tuple[Numbers, Numbers] | None = None
 
     def _made_gates(self) -> _core.RaceCourses:
-        # the last gate stays in view after the run, so that there always is a next and a second
-        wide = [*range(self.count), self.count - 1, self.count - 1]
+        # the last gate is repeated, so that there always are a next gate and one after it
+        rows = [*range(self.count), self.count - 1, self.count - 1]
         return _core.RaceCourses(
             [each.scene._core for each in self.courses],
-            np.stack([each.centre[wide] for each in self.courses]),
-            np.stack([each.turn[wide] for each in self.courses]),
-            np.stack([each.half[wide] for each in self.courses]),
+            np.stack([each.centre[rows] for each in self.courses]),
+            np.stack([each.rotation[rows] for each in self.courses]),
+            np.stack([each.half[rows] for each in self.courses]),
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what refers to the scenes in memory."""
+        """Omits the C++ object, which refers to the scenes in memory."""
         return {name: value for name, value in vars(self).items() if name != "_gates"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -134,7 +215,7 @@ class Race(Judged):
             self._gates = self._made_gates()
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
-        """At the start, or behind a gate, at rest, level."""
+        """Draws states at the start, or behind a gate, level and at rest."""
         rows = draws.rows
         chosen = self.course[rows]
         place, yaw = self._starts[chosen], self._yaws[chosen]
@@ -144,24 +225,24 @@ class Race(Judged):
             place, yaw = self._behind(chosen, first, behind, place, yaw)
             self._first[rows] = first
         place = place + draws.uniform(-self.spread, self.spread, 3)
-        level = np.zeros_like(yaw)
+        zero = np.zeros_like(yaw)
         self._start[rows] = place
-        turned = np.stack([np.cos(0.5 * yaw), level, level, np.sin(0.5 * yaw)], axis=1)
-        return {"position": place, "attitude": turned}
+        attitude = np.stack([np.cos(0.5 * yaw), zero, zero, np.sin(0.5 * yaw)], axis=1)
+        return {"position": place, "attitude": attitude}
 
     def _behind(self, chosen: Any, first: Any, behind: Any, start: Any, yaw: Any) -> Any:
-        """Places (m, 3) and headings (m,) past the gate before the first one to be passed."""
+        """Positions (m, 3) and headings (m,) behind the gate before the first one to pass."""
         passed = np.maximum(first - 1, 0)
         centre = np.stack([each.centre for each in self.courses])
-        along = np.stack([each.turn[:, :, 0] for each in self.courses])
+        along = np.stack([each.rotation[:, :, 0] for each in self.courses])
         place = centre[chosen, passed] + behind[:, None] * along[chosen, passed]
-        way = centre[chosen, first] - place
+        to_gate = centre[chosen, first] - place
         is_start = first == 0
-        heading = np.arctan2(way[:, 1], way[:, 0])
+        heading = np.arctan2(to_gate[:, 1], to_gate[:, 0])
         return np.where(is_start[:, None], start, place), np.where(is_start, yaw, heading)
 
     def started(self, rows: NDArray[np.intp]) -> None:
-        """No gate is passed yet."""
+        """Resets the progress."""
         for values in (self.time, self.collided, self._passed, self._clearance):
             values[rows] = 0
         self.next[rows] = self._skipped[rows] = self._first[rows]
@@ -169,19 +250,19 @@ class Race(Judged):
         self._seen = None
 
     def moved(self, state: State, rows: NDArray[np.intp]) -> None:
-        """They have not flown the way there."""
+        """Restarts the flown line at the new position."""
         self._before[rows] = state.position[rows]
         self._clearance[rows] = 0.0
         self._seen = None
 
     def scenery(self, row: int) -> Scene:
-        """The course of an environment."""
-        course: _course.Course = self.courses[self.course[row]]
+        """Returns the scene of the environment's course."""
+        course: Course = self.courses[self.course[row]]
         return course.scene
 
     def update(self, state: State) -> None:
-        """Who passed a gate, who touched something, who came nearer."""
-        self._reward, self._over = self._gates.judge(
+        """Detects passed gates and collisions, and computes rewards and terminations."""
+        self._reward, self._terminated = self._gates.judge(
             state.position,
             state.body_rates,
             state.steps,
@@ -205,23 +286,23 @@ class Race(Judged):
         return self._seen
 
     def target(self, state: State) -> Numbers:
-        """(n, 3) m, the middle of the next gate."""
+        """Returns the centre of the next gate, (n, 3) m."""
         return self._look(state)[0]
 
     def extras(self, state: State) -> Numbers:
-        """How the next gate is passed, the way to the one after it, and how that is."""
+        """Returns the directions of the next two gates and the vector between them, (n, 9)."""
         seen = self._look(state)[1]
         return state.to_body(seen) if self.frame == "body" else seen
 
     def info(self, state: State) -> Mapping[str, Any]:
-        """How the run went."""
+        """Returns gates, time, score, collision and finished of each run."""
         passed = self.next - self._skipped
         score = race.POINTS * passed - self.time
-        nothing = self.collided | state.diverged | (passed == 0)
+        has_failed = self.collided | state.diverged | (passed == 0)
         return {
             "gates": passed,
             "time": self.time.copy(),
-            "score": np.where(nothing, 0.0, score),
+            "score": np.where(has_failed, 0.0, score),
             "collision": self.collided.copy(),
             "finished": (self.next == self.count) & ~self.collided & ~state.diverged,
         }

@@ -16,69 +16,68 @@ from propwash.gym._options import Settings
 from propwash.gym._task import Task
 
 _FREE = ("threads", "render_mode", "render_camera", "render_size", "render_envs")
-"""Options that may differ between the environments that give a snapshot and take it."""
+"""Options that need not agree between the environments that save and restore a snapshot."""
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What `snapshot()` gives and `restore()` takes: a value to keep, copy or pickle.
+    """Result of `snapshot()` and argument of `restore()`; it can be copied and pickled.
 
-    It holds copies, and may be restored any number of times, in other environments too that are
-    made alike. Pickles of it are as safe as pickles are: load those that you trust.
+    It contains copies and may be restored any number of times, also in other environments that were
+    made with the same arguments. Unpickle only files that you trust.
     """
 
     _kind: str
-    """Of environments: single or vector, with the mode of autoreset."""
+    """Kind of environment: single, or vector with the autoreset mode."""
     _task: type[Task]
     _size: int
     _settings: Settings
     _arguments: dict[str, Any]
-    """Attributes of the task as it was made."""
+    """Attributes of the task after construction."""
     _constants: dict[str, Any]
     """Attributes of the task that do not change, such as courses."""
     _fleet: bytes
     _parameters: dict[str, NDArray[Any]]
-    """Those of the fleet that were assigned."""
+    """Parameters of the fleet that were assigned."""
     _values: dict[str, Any]
-    """The rest, by name."""
+    """All other values, by name."""
     _places: dict[str, _Place]
-    """Placeholders of the fleet and its sensors among the values."""
+    """Placeholders for the fleet and its sensors among the values."""
 
     def check(
         self, kind: str, task: Task, arguments: Mapping[str, Any], size: int, chosen: Settings
     ) -> None:
-        """Raises ValueError where it is one of other environments."""
+        """Raises ValueError for a snapshot of different environments."""
+        task_name = type(task).__name__
         if kind != self._kind:
             raise ValueError(f"snapshot: expected one of a {kind}, got one of a {self._kind}")
         if type(task) is not self._task or size != self._size:
             raise ValueError(
-                f"snapshot: expected one of {size} x {type(task).__name__}, got one of "
+                f"snapshot: expected one of {size} x {task_name}, got one of "
                 f"{self._size} x {self._task.__name__}"
             )
-        for name in (each.name for each in fields(Settings) if each.name not in _FREE):
-            ours, theirs = getattr(chosen, name), getattr(self._settings, name)
-            if not _is_same(ours, theirs):
+        names = [each.name for each in fields(Settings) if each.name not in _FREE]
+        pairs = [
+            ("environments", name, getattr(chosen, name), getattr(self._settings, name))
+            for name in names
+        ] + [
+            (f"a {task_name}", name, arguments.get(name), self._arguments.get(name))
+            for name in arguments.keys() | self._arguments.keys()
+        ]
+        for owner, name, expected, got in pairs:
+            if not _is_same(expected, got):
                 raise ValueError(
-                    f"snapshot: expected one of environments with {name} = {ours!r:.100}, got "
-                    f"{theirs!r:.100}"
+                    f"snapshot: expected one of {owner} with {name} = {expected!r:.100}, got "
+                    f"{got!r:.100}"
                 )
-        for name in arguments.keys() | self._arguments.keys():
-            ours, theirs = arguments.get(name), self._arguments.get(name)
-            if not _is_same(ours, theirs):
-                raise ValueError(
-                    f"snapshot: expected one of a {type(task).__name__} with {name} = "
-                    f"{ours!r:.100}, got {theirs!r:.100}"
-                )
-        for name, theirs in self._constants.items():
-            if not _is_same(getattr(task, name, None), theirs):
-                raise ValueError(
-                    f"snapshot: expected one of a {type(task).__name__} with the same {name}"
-                )
+        for name, got in self._constants.items():
+            if not _is_same(getattr(task, name, None), got):
+                raise ValueError(f"snapshot: expected one of a {task_name} with the same {name}")
 
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """Of the fleet, or of the sensor of this name."""
+    """Placeholder for the fleet, or for the sensor with this name."""
 
     name: str
 
@@ -91,10 +90,10 @@ def taken(
     chosen: Settings,
     values: Mapping[str, Any],
 ) -> Snapshot:
-    """A snapshot with copies of values, among which the task's attributes are "task"."""
-    owned = _owned(fleet)
-    places = {name: _Place(name) for name in owned}
-    memo = {id(owned[name]): place for name, place in places.items()}
+    """Makes a snapshot with copies of `values`, of which "task" holds the task's attributes."""
+    objects = _objects(fleet)
+    places = {name: _Place(name) for name in objects}
+    memo = {id(objects[name]): place for name, place in places.items()}
     constants = {
         name: vars(task)[name]
         for name in task.constants
@@ -114,8 +113,8 @@ def taken(
     )
 
 
-def given_back(snapshot: Snapshot, fleet: Fleet) -> dict[str, Any]:
-    """Takes up the fleet's part of a snapshot that was checked, and copies of the values.
+def restored(snapshot: Snapshot, fleet: Fleet) -> dict[str, Any]:
+    """Restores the fleet from a checked snapshot, and returns copies of the other values.
 
     Raises ValueError for a fleet with another vehicle or other sensors; nothing changes then.
     """
@@ -126,36 +125,36 @@ def given_back(snapshot: Snapshot, fleet: Fleet) -> dict[str, Any]:
     except ValueError:
         _assign(fleet, present)
         raise
-    # the placeholder of a sensor becomes the sensor of this fleet
-    owned = _owned(fleet)
-    memo = {id(place): owned[name] for name, place in snapshot._places.items()}
+    # placeholders become this fleet and its sensors
+    objects = _objects(fleet)
+    memo = {id(place): objects[name] for name, place in snapshot._places.items()}
     return copy.deepcopy(snapshot._values, memo)
 
 
 def memory_of(task: Task) -> dict[str, Any]:
-    """The attributes of a task that may change."""
+    """The attributes of a task except its constants."""
     return {name: value for name, value in vars(task).items() if name not in task.constants}
 
 
 def arguments_of(task: Task) -> dict[str, Any]:
-    """The attributes of a task that has not begun: what it was made with, but its constants."""
+    """A copy of memory_of() of a task before begin(): its arguments."""
     return copy.deepcopy(memory_of(task))
 
 
-def _owned(fleet: Fleet) -> dict[str, Fleet | FleetSensor[Any]]:
+def _objects(fleet: Fleet) -> dict[str, Fleet | FleetSensor[Any]]:
     sensors = {f"sensor {name}": sensor for name, sensor in fleet.sensors.items()}
     return {"fleet": fleet, **sensors}
 
 
-def _assign(fleet: Fleet, wanted: Mapping[str, NDArray[Any]]) -> None:
-    """Parameters as they were: those that were assigned since are nominal again."""
+def _assign(fleet: Fleet, parameters: Mapping[str, NDArray[Any]]) -> None:
+    """Assigns `parameters`, and nominal values to others that were assigned."""
     present = fleet.parameters.own()
     changed = {
         name: array
-        for name, array in wanted.items()
+        for name, array in parameters.items()
         if name not in present or not np.array_equal(array, present[name])
     }
-    since = present.keys() - wanted.keys()
+    since = present.keys() - parameters.keys()
     if since:
         nominal = Fleet(fleet.vehicle, 1, threads=1).parameters
         changed |= {name: np.array(nominal[name][0]) for name in since}

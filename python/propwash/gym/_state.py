@@ -1,4 +1,4 @@
-"""What a task sees: the vehicles' states in arrays, one row for each environment."""
+"""States and sensor readings of the vehicles as arrays with one row per environment."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from numpy.typing import NDArray
 
 from propwash import _core
 from propwash.fleet import Fleet, FleetImuReading
+from propwash.sensors import Beacons, RangeFinder
+from propwash.world import Scene
 
 Numbers = NDArray[np.float32]
 
 HUGE = 1e6
-"""m, m/s and rad/s, beyond which a state is as good as diverged."""
-
-
-_REMEMBERED = (
-    *("position", "velocity", "attitude", "body_rates"),
-    *("action", "previous_action", "steps", "diverged"),
-)
+"""m, m/s and rad/s: a state with a larger component counts as diverged."""
 
 
 class State:
-    """The vehicles after a step, in float32: read it, do not write to it.
+    """State of the vehicles after a step, in float32. Tasks must not write to it.
 
-    Rows of vehicles that have diverged keep their last finite values.
+    Rows of vehicles that have diverged hold their last finite values.
     """
+
+    _memory = (
+        *("position", "velocity", "attitude", "body_rates", "action", "previous_action"),
+        *("steps", "diverged", "any_diverged"),
+    )
 
     def __init__(self, fleet: Fleet, actions: int, period: float) -> None:
         n = fleet.size
         self.fleet = fleet
-        """The vehicles, for what is not here: their parameters, rotor speeds, sensors."""
+        """The vehicles, with their parameters, rotor speeds and sensors."""
         self.size = n
         self.period = period
-        """s, of a step of the environments."""
+        """Duration of a step of the environments [s]."""
         self.position: Numbers = np.zeros((n, 3), dtype=np.float32)
         """(n, 3) m, world frame."""
         self.velocity: Numbers = self.position
@@ -44,47 +45,36 @@ class State:
         self.body_rates: Numbers = self.position
         """(n, 3) rad/s, body frame."""
         self.action: Numbers = np.zeros((n, actions), dtype=np.float32)
-        """(n, A) what was last done, within [-1, 1]; 0 at the start of an episode."""
+        """(n, A) last action, in [-1, 1]; 0 at the start of an episode."""
         self.previous_action: Numbers = self.action
-        """(n, A) what was done before that."""
+        """(n, A) action before the last one."""
         self.steps = np.zeros(n, dtype=np.int32)
         """(n,) steps since the start of the episode, 0 in its first observation."""
         self.diverged = np.zeros(n, dtype=np.bool_)
-        """(n,) whether a number of the vehicle's state is not finite any more, or beyond 1e6."""
-        self.nobody = self.diverged
-        """`diverged` where there is none."""
-        self._blanks: dict[int, Numbers] = {}
-        self.keeps_blank = False
+        """(n,) whether a component of the vehicle's state is not finite or exceeds 1e6."""
+        self.any_diverged = False
+        self._buffers: dict[int, Numbers] = {}
+        self.reuse_buffers = False
 
-    def blank(self, width: int) -> Numbers:
-        """(n, width) numbers to write an observation to: all of them, as they hold anything."""
-        if not self.keeps_blank:
+    def buffer(self, width: int) -> Numbers:
+        """Returns an uninitialised array (n, width) for an observation."""
+        if not self.reuse_buffers:
             return np.empty((self.size, width), dtype=np.float32)
-        if width not in self._blanks:
-            self._blanks[width] = np.empty((self.size, width), dtype=np.float32)
-        return self._blanks[width]
+        if width not in self._buffers:
+            self._buffers[width] = np.empty((self.size, width), dtype=np.float32)
+        return self._buffers[width]
 
     def read(self) -> None:
-        """Takes what the fleet is now; `steps` and actions are the engine's."""
+        """Reads position, velocity, attitude and body rates from the fleet."""
         before = self.position, self.velocity, self.attitude, self.body_rates
-        *now, is_sound = self.fleet._core.kinematics(HUGE)
+        *now, is_finite = self.fleet._core.kinematics(HUGE)
         self.position, self.velocity, self.attitude, self.body_rates = now
-        self.diverged = self.nobody
-        if is_sound:
+        if is_finite and not self.any_diverged:
             return
+        self.any_diverged = not is_finite
         self.diverged = ~np.all([(np.abs(part) < HUGE).all(axis=1) for part in now], axis=0)
         for old, new in zip(before, now, strict=True):
             new[self.diverged] = old[self.diverged]
-
-    def memory(self) -> dict[str, Any]:
-        """For a snapshot."""
-        return {name: getattr(self, name) for name in _REMEMBERED}
-
-    def recall(self, memory: dict[str, Any]) -> None:
-        """Takes up what memory() gave."""
-        vars(self).update(memory)
-        if not self.diverged.any():
-            self.diverged = self.nobody
 
     @property
     def time(self) -> Numbers:
@@ -98,22 +88,94 @@ class State:
 
     @property
     def imu(self) -> FleetImuReading:
-        """The readings of the inertial sensors, with all their noise."""
+        """Readings of the IMUs, with noise and bias."""
         return self.fleet.imu
 
     @property
     def rotation(self) -> Numbers:
-        """(n, 3, 3) from body to world."""
+        """(n, 3, 3) rotation matrices from body to world."""
         return _core.rotations(self.attitude)
 
     @property
     def upright(self) -> Numbers:
-        """(n,) cosine of the angle between the body's z and the world's: 1 level, -1 inverted."""
+        """(n,) cosine of the tilt: 1 level, -1 inverted."""
         x, y = self.attitude[:, 1], self.attitude[:, 2]
         up: Numbers = np.float32(1.0) - np.float32(2.0) * (x * x + y * y)
         return up
 
     def to_body(self, vector: Numbers) -> Numbers:
-        """(n, 3) of the world in components of the body; (n, 3 k) is k vectors each."""
+        """Rotates world vectors (n, 3), or k vectors each (n, 3 k), to the body frame."""
         width = max(3, vector.shape[-1])
         return _core.in_body(self.attitude, np.broadcast_to(vector, (self.size, width)))
+
+
+GRAVITY = np.float32(9.81)
+"""m/s^2, in which specific force is observed."""
+
+
+class SensedObservation:
+    """Observations from sensors only; the true state is not included.
+
+    Columns: `history` IMU readings, newest first, each specific force / g (3) and angular rate
+    [rad/s] (3); last action (A). If the task has a scene: range to the ground / 20 m (1), 1.05 out
+    of range; then u of all its beacons, v of all, from -1 to 1 across the image, and whether each
+    is visible (1 or 0). u and v are 0 for beacons out of view.
+    """
+
+    _memory = ("_seen",)
+
+    def __init__(self, state: State, scene: Scene | None, history: int) -> None:
+        fleet, actions = state.fleet, state.action.shape[1]
+        self._inertial = 6 * history
+        width = self._inertial + actions
+        rate = 1.0 / state.period
+        self._range: Any = None
+        self._beacons: Any = None
+        if scene is not None:
+            self._range = fleet.attach(RangeFinder(scene), rate=rate)
+            width += 1
+            if len(scene.markers.names):
+                beacons = Beacons(scene)
+                self._beacons = fleet.attach(beacons, rate=rate)
+                self._centre = beacons.camera.width / 2.0, beacons.camera.height / 2.0
+                width += 3 * len(beacons.ids)
+        self._actions = slice(self._inertial, self._inertial + actions)
+        self._seen = np.zeros((state.size, width), dtype=np.float32)
+
+    def observe(self, state: State, fresh: NDArray[np.bool_] | None) -> Numbers:
+        """Returns the observations (n, k).
+
+        fresh: (n,) environments whose episode has just begun: their history repeats the first
+            reading, and no other history advances. None after a step.
+        """
+        seen, width = self._seen, self._inertial
+        if fresh is None:
+            fresh = state.steps == 0
+            seen[:, 6:width] = seen[:, : width - 6].copy()
+        seen[:, self._actions] = state.action
+        self._read(state, fresh)
+        buffer = state.buffer(seen.shape[1])
+        np.copyto(buffer, seen)
+        return buffer
+
+    def _read(self, state: State, fresh: NDArray[np.bool_]) -> None:
+        seen, width = self._seen, self._inertial
+        reading = state.imu
+        seen[:, 0:3] = reading.specific_force / GRAVITY
+        seen[:, 3:6] = reading.angular_rate
+        if fresh.any():
+            seen[fresh, 6:width] = np.tile(seen[fresh, :6], width // 6 - 1)
+        column = self._actions.stop
+        if self._range is not None:
+            metres = self._range.reading.range
+            seen[:, column] = np.where(np.isnan(metres), 21.0, metres) / 20.0
+            column += 1
+        if self._beacons is not None:
+            image = self._beacons.reading
+            u, v = (
+                np.where(image.visible, pixels / centre - 1.0, 0.0)
+                for pixels, centre in zip((image.u, image.v), self._centre, strict=True)
+            )
+            seen[:, column:] = np.concatenate([u, v, image.visible], axis=1)
+        if state.any_diverged:
+            seen[state.diverged] = 0.0

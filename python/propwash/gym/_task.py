@@ -1,4 +1,4 @@
-"""Tasks: where an episode starts, what is observed, rewarded and terminated."""
+"""Tasks: initial states, observations, rewards and termination; items drawn for them."""
 
 from __future__ import annotations
 
@@ -10,34 +10,79 @@ from numpy.typing import NDArray
 
 from propwash import _core
 from propwash.fleet import Fleet
-from propwash.gym._draws import Draws
+from propwash.gym._randomize import Draws
 from propwash.gym._rewards import HoverReward, LandReward, weights_of
-from propwash.gym._scenery import EMPTY, GRID, pad
 from propwash.gym._state import State
-from propwash.world import Scene
+from propwash.world import Cylinder, Plane, Scene
 
+Array = NDArray[np.float64]
 Numbers = NDArray[np.float32]
 
 
+EMPTY = Scene(name="nothing")
+"""A scene without items."""
+GRID = Plane(name="ground", category="grid", colour=(0.42, 0.45, 0.47))
+"""Ground in squares of one metre."""
+YELLOW = (0.95, 0.62, 0.08)
+
+MARKINGS = ("pad", "path")
+"""Categories of items without collision or occlusion."""
+
+_DASH, _MAX_DASHES = 0.4, 300
+"""Period of the dashes of a path [m], and their maximum number."""
+
+
+def pad(radius: float) -> Cylinder:
+    """A disc at the origin of the ground; radius [m]."""
+    return Cylinder(name="pad", category="pad", colour=YELLOW, radius=radius, height=0.01)
+
+
+def dashes(points: Array, length: float) -> list[Cylinder]:
+    """Cylinders along a closed path, with gaps of the same length.
+
+    points: (k, 3) m, evenly spaced. length: Length of the path [m].
+    """
+    count = min(_MAX_DASHES, max(8, round(length / _DASH)))
+    ends = np.linspace(0, len(points), 2 * count, endpoint=False).astype(int)
+    return [_dash(f"dash{k}", *points[ends[2 * k : 2 * k + 2]]) for k in range(count)]
+
+
+def _dash(name: str, start: Array, end: Array) -> Cylinder:
+    """A cylinder from one point to another."""
+    height = float(np.linalg.norm(end - start))
+    x, y, z = (end - start) / height
+    # the shortest rotation from z to the axis of the cylinder
+    quaternion = np.array([1.0 + z, -y, x, 0.0] if z > -0.999999 else [0.0, 1.0, 0.0, 0.0])
+    return Cylinder(
+        name=name,
+        category="path",
+        colour=YELLOW,
+        radius=0.012,
+        height=height,
+        position=tuple((0.5 * (start + end)).tolist()),
+        attitude=tuple((quaternion / np.linalg.norm(quaternion)).tolist()),
+    )
+
+
 class Task:
-    """What all environments of a kind have in common; a custom class overrides what differs.
+    """Base class of tasks; a custom task overrides the methods that differ.
 
-    All methods are for all n environments at once, in arrays of numpy, or tensors of torch on the
-    CPU. `reset_state` is asked for the m environments that start an episode, all others once for
-    each step. An environment takes a copy of the task, so that one task may serve several.
+    All methods process all n environments at once, as NumPy arrays, or CPU tensors of PyTorch.
+    `reset_state` is called for the m environments that start an episode, the others once per step.
+    An environment copies the task, so one task may be passed to several environments.
 
-    frame: "world" or "body", in which `observation` has position error and velocity.
+    frame: "world" or "body", the frame of position error and velocity in `observation`.
     """
 
     episode_seconds: ClassVar[float] = 5.0
     """s, after which an episode is truncated."""
     starts_ahead: ClassVar[bool] = False
-    """Whether this class's `reset_state` does nothing but draw: many are then drawn at once, before
-    the episodes begin, and what a task remembers of an episode is for `started` to begin."""
+    """Whether this class's `reset_state` only draws, and `started` resets the task's attributes.
+    Initial states of many episodes are then drawn at once, before the episodes begin."""
     constants: ClassVar[tuple[str, ...]] = ("scene",)
-    """Names of attributes that never change after `begin`: snapshots leave them out."""
+    """Names of attributes that never change after `begin`; snapshots omit them."""
     scene: Scene | None = None
-    """The world that range finder, beacons and pictures show; None for an empty one."""
+    """Scene for range finder, beacons and rendering; None for an empty one."""
 
     def __init__(self, frame: str = "world") -> None:
         if frame not in ("world", "body"):
@@ -45,55 +90,56 @@ class Task:
         self.frame = frame
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
-        """Called once, before the first episode: makes what the task remembers of each environment.
+        """Called once before the first episode, to create the task's per-environment attributes.
 
-        period: s, of a step. index: the number of the first environment.
+        period: Duration of a step [s]. index: Number of the first environment.
         """
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
-        """What m environments, `draws.rows` of all, start an episode from.
+        """Returns the initial states of the m environments `draws.rows`.
 
-        Any of position, velocity, attitude, body_rates, rotor_speeds, of shapes (m, …) or for all
-        alike; hover at the origin where left out. Random numbers come from `draws` alone, and what
-        `observation` needs of the task's memory is right afterwards: `update` comes with steps.
+        Any of position, velocity, attitude, body_rates and rotor_speeds, each of shape (m, …) or
+        (…) for all; omitted parts are those of hover at the origin. All random numbers must come
+        from `draws`. `observation` must be valid after this call, as `update` is called after
+        steps only.
         """
         return {}
 
     def started(self, rows: NDArray[np.intp]) -> None:
-        """Called when the environments at these places, (m,), begin what `reset_state` drew."""
+        """Called when environments `rows` (m,) begin the episode that `reset_state` drew."""
 
     def update(self, state: State) -> None:
-        """Called once after each step, before all else: what the task remembers goes on.
+        """Called once after each step, before all other methods, to update the task's attributes.
 
-        All rows have flown the step. Where episodes begin in this call of step(), in mode
-        NEXT_STEP, `reset_state` and `started` follow, so that a clock that they set to zero is zero
-        in the first observation. `state.time` and `state.steps` are such clocks.
+        All rows have made the step. Where an episode begins in the same call of step(), in mode
+        NEXT_STEP, `reset_state` and `started` follow: a clock that they set to zero is zero in the
+        first observation, as are `state.time` and `state.steps`.
         """
 
     def moved(self, state: State, rows: NDArray[np.intp]) -> None:
-        """Called when a user has set the states of the environments at these places, (m,).
+        """Called after set_state() of environments `rows` (m,).
 
-        What the task remembers of where they were becomes right again: see set_state().
+        Updates attributes of the task that depend on the previous position.
         """
 
     def scenery(self, row: int) -> Scene:
-        """What a picture of the environment at this place shows beside vehicle and target.
+        """Returns the scene to render for environment `row`, besides vehicle and target.
 
-        Without a plane in it a floor is drawn below. Return the same Scene as long as it is the
-        same world.
+        A floor is added if the scene has no plane. Return the same object while the scene is
+        unchanged.
         """
         return self.scene or EMPTY
 
     def target(self, state: State) -> Any:
-        """(n, 3) or (3,) m, where the vehicle should be; None for the origin."""
+        """Returns the target position (n, 3) or (3,) [m]; None for the origin."""
         return None
 
     def extras(self, state: State) -> Any:
-        """(n, k) numbers at the end of the state's layout, or a list of such; None for none."""
+        """Returns additional columns (n, k) of the observation, a list of such, or None."""
         return None
 
     def observation(self, state: State) -> Any:
-        """(n, k) numbers.
+        """Returns the observations (n, k).
 
         By default: position − target (3), velocity (3), both in `frame`; rotation from body to
         world, row by row (9); body rates (3); the last action (A); `extras`.
@@ -105,7 +151,7 @@ class Task:
             parts = extras if isinstance(extras, list | tuple) else [extras]
             more = [_columns(part, state.size) for part in parts]
             width += sum(part.shape[1] for part in more)
-        seen = state.blank(width)
+        seen = state.buffer(width)
         _core.observe_state(
             state.position,
             state.velocity,
@@ -120,20 +166,20 @@ class Task:
         return seen
 
     def reward(self, state: State) -> Any:
-        """(n,) numbers."""
-        raise NotImplementedError(f"{type(self).__name__}.reward: expected in a class of your own")
+        """Returns the rewards (n,) of the step."""
+        raise NotImplementedError(f"{type(self).__name__}.reward: expected in a custom task")
 
     def terminated(self, state: State) -> Any:
-        """(n,) truth values: the episode is over for a reason of the task's. Never by default."""
+        """Returns (n,) bool, whether the task ends the episode; by default never."""
         return np.zeros(state.size, dtype=np.bool_)
 
     def info(self, state: State) -> Mapping[str, Any]:
-        """Arrays (n, …) by name, asked for where episodes end and told of those."""
+        """Returns arrays (n, …) by name for the infos of episodes that end."""
         return {}
 
 
 _STATE = 18
-"""Numbers of the layout before the action."""
+"""Number of columns of the default observation before the action."""
 
 
 def _columns(part: Any, size: int) -> Numbers:
@@ -151,27 +197,32 @@ def _target(target: Any, size: int) -> Numbers:
 
 
 class Judged(Task):
-    """A task whose `update` computes rewards and terminations."""
+    """Base class of tasks whose `update` computes rewards and terminations."""
 
     _reward: Any
-    _over: Any
+    _terminated: Any
 
     def reward(self, state: State) -> Any:
-        """(n,) numbers, as the class tells."""
+        """Returns the rewards (n,) computed by update()."""
         return self._reward
 
     def terminated(self, state: State) -> Any:
-        """(n,) truth values, as the class tells."""
-        return self._over
+        """Returns the terminations (n,) bool computed by update()."""
+        return self._terminated
 
 
 class Hover(Judged):
     """Fly to the origin and stay there.
 
-    position: m, how far from the origin an episode starts along each axis. tilt: rad, how far
-    over, up to upside down. velocity, rates: m/s and rad/s along each axis. spin: share of the
-    hover speed by which rotors start faster or slower. bound: m, beyond which it is over.
-    weights: of the reward, a HoverReward, which states it, or a dict of its fields.
+    Args:
+        position: Maximum initial distance from the origin along each axis [m].
+        tilt: Maximum initial tilt [rad], up to pi.
+        velocity: Maximum initial velocity along each axis [m/s].
+        rates: Maximum initial body rate about each axis [rad/s].
+        spin: Maximum initial deviation of rotor speeds, as a fraction of the hover speed.
+        bound: Distance from the origin that ends an episode [m].
+        frame: Frame of position and velocity in observations, "world" or "body".
+        weights: Weights of the reward, a HoverReward or a dict of its fields.
     """
 
     constants: ClassVar[tuple[str, ...]] = ("scene", "weights")
@@ -202,11 +253,11 @@ class Hover(Judged):
         self.rates, self.spin, self.bound = rates, spin, bound
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
-        """Keeps the rotors' speeds in hover."""
+        """Stores the rotor speeds in hover."""
         self._hover = fleet.rotor_speeds[:1].astype(np.float64)
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
-        """Anywhere, any way up, turning, with rotors at any speed near that of hover."""
+        """Draws position, velocity, attitude, body rates and rotor speeds within the ranges."""
         rotors = self._hover.shape[1]
         return {
             "position": draws.uniform(-self.position, self.position, 3),
@@ -217,8 +268,8 @@ class Hover(Judged):
         }
 
     def update(self, state: State) -> None:
-        """Judges the step."""
-        self._reward, self._over, self._distance = _core.judge_hover(
+        """Computes rewards and terminations."""
+        self._reward, self._terminated, self._distance = _core.judge_hover(
             state.position,
             state.attitude,
             state.body_rates,
@@ -229,17 +280,23 @@ class Hover(Judged):
         )
 
     def info(self, state: State) -> Mapping[str, Any]:
-        """distance: m, at the end."""
+        """Returns the final distance [m]."""
         return {"distance": self._distance}
 
 
 class Land(Judged):
-    """Come down on the origin of the ground: slowly, upright, near its middle.
+    """Land on the origin of the ground: slowly, upright and close to the centre.
 
-    position: m, how far to the side an episode starts along x and y. height: m, least and greatest.
-    An episode is over when the vehicle is within `gear` [m] of the ground; a success within 0.3 m
-    of the middle, below 0.7 m/s and 0.35 rad of tilt. bound: m, beyond which it is over.
-    weights: of the reward, a LandReward, which states it, or a dict of its fields.
+    An episode ends when the vehicle is within `gear` of the ground. It is a success within 0.3 m of
+    the origin, below 0.7 m/s and 0.35 rad of tilt.
+
+    Args:
+        position: Maximum initial |x| and |y| [m].
+        height: Minimum and maximum initial height [m].
+        gear: Height of the vehicle's centre at touchdown [m].
+        bound: Distance from the origin that ends an episode [m].
+        frame: Frame of position and velocity in observations, "world" or "body".
+        weights: Weights of the reward, a LandReward or a dict of its fields.
     """
 
     episode_seconds: ClassVar[float] = 8.0
@@ -261,8 +318,8 @@ class Land(Judged):
         self.weights = weights_of(LandReward, weights)
         if not (0.0 <= gear < height[0] <= height[1] < bound and 0.0 <= position < bound):
             raise ValueError(
-                "expected 0 <= gear < least height <= greatest height < bound and 0 <= position "
-                f"< bound [m], got {gear!r:.50}, {height!r:.50}, {bound!r:.50}, {position!r:.50}"
+                "expected 0 <= gear < min height <= max height < bound and 0 <= position < bound "
+                f"[m], got {gear!r:.50}, {height!r:.50}, {bound!r:.50}, {position!r:.50}"
             )
         self.position, self.height = position, height
         self.gear, self.bound = gear, bound
@@ -270,19 +327,19 @@ class Land(Judged):
         self._scenery: Scene | None = None
 
     def scenery(self, row: int) -> Scene:
-        """The ground, and where a landing is a success."""
+        """Returns the ground with the landing pad."""
         if self._scenery is None:
             self._scenery = Scene([GRID, pad(self.radius)])
         return self._scenery
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
-        """Keeps the distances."""
+        """Allocates the distances to the pad."""
         self._distance: Numbers = np.zeros(fleet.size, dtype=np.float32)
         self._start = self._distance.copy()
         self._bounds = (self.gear, self.bound, self.radius, self.speed, float(np.cos(self.tilt)))
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
-        """Above the ground, level, nearly at rest."""
+        """Draws states above the ground, nearly level and at rest."""
         sides = draws.uniform(-self.position, self.position, 2)
         place = np.column_stack([sides, draws.uniform(*self.height)])
         self._start[draws.rows] = np.linalg.norm(place, axis=1)
@@ -293,16 +350,16 @@ class Land(Judged):
         }
 
     def started(self, rows: NDArray[np.intp]) -> None:
-        """How far away they are."""
+        """Sets the distance at the start."""
         self._distance[rows] = self._start[rows]
 
     def moved(self, state: State, rows: NDArray[np.intp]) -> None:
-        """How far away they are now."""
+        """Recomputes the distance."""
         self._distance[rows] = np.linalg.norm(state.position[rows], axis=1)
 
     def update(self, state: State) -> None:
-        """Judges the step."""
-        self._reward, self._over, self._landed, self._speed = _core.judge_landing(
+        """Computes rewards and terminations."""
+        self._reward, self._terminated, self._landed, self._speed = _core.judge_landing(
             state.position,
             state.velocity,
             state.attitude,
@@ -313,5 +370,5 @@ class Land(Judged):
         )
 
     def info(self, state: State) -> Mapping[str, Any]:
-        """success; speed: m/s, and distance: m, at the end."""
+        """Returns success, and the final speed [m/s] and distance [m]."""
         return {"success": self._landed, "speed": self._speed, "distance": self._distance.copy()}

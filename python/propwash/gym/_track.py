@@ -1,4 +1,4 @@
-"""Track: follow a path that closes, at a speed that is kept."""
+"""Track: follow a closed path at constant speed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _core
 from propwash._checks import positive
 from propwash.fleet import Fleet
-from propwash.gym._draws import Draws
+from propwash.gym._randomize import Draws
 from propwash.gym._rewards import TrackReward, weights_of
-from propwash.gym._scenery import dashes
 from propwash.gym._state import State
-from propwash.gym._task import Judged, Numbers
+from propwash.gym._task import Judged, Numbers, dashes
 from propwash.trajectories import Circle, Lemniscate, Path
 from propwash.world import Scene
 
@@ -32,30 +31,30 @@ class Waypoints:
     """
 
     def __init__(self, points: ArrayLike) -> None:
-        given = np.array(points, dtype=np.float64)
-        if given.ndim != 2 or given.shape[1] != 3 or len(given) < 3 or not np.isfinite(given).all():
+        array = np.array(points, dtype=np.float64)
+        if array.ndim != 2 or array.shape[1] != 3 or len(array) < 3 or not np.isfinite(array).all():
             raise ValueError(
-                f"points: expected at least 3 finite points, (k, 3) [m], got shape {given.shape}"
+                f"points: expected at least 3 finite points, (k, 3) [m], got shape {array.shape}"
             )
-        gaps = np.linalg.norm(np.roll(given, -1, axis=0) - given, axis=1)
+        gaps = np.linalg.norm(np.roll(array, -1, axis=0) - array, axis=1)
         if not (gaps > 1e-6).all():
             at = int(np.argmin(gaps))
-            raise ValueError(f"points: expected neighbours apart, got twice {given[at].tolist()}")
-        self.given = given
+            raise ValueError(f"points: expected neighbours apart, got twice {array[at].tolist()}")
+        self.waypoints = array
 
     def points(self) -> Array:
-        """(k, 3) m, around once, the first point not again at the end."""
-        before, start, end, after = (np.roll(self.given, k, axis=0) for k in (1, 0, -1, -2))
+        """Samples the closed curve once, (k, 3) m, without repeating the first point."""
+        before, start, end, after = (np.roll(self.waypoints, k, axis=0) for k in (1, 0, -1, -2))
         first, second, third = (
             np.sqrt(np.linalg.norm(b - a, axis=1))[:, None]
             for a, b in ((before, start), (start, end), (end, after))
         )
-        # tangents over the middle piece, scaled to its own parameter in [0, 1)
+        # tangents of the middle segment with respect to its parameter u in [0, 1)
         leaving = (start - before) / first - (end - before) / (first + second)
         leaving = second * (leaving + (end - start) / second)
         arriving = (end - start) / second - (after - start) / (second + third)
         arriving = second * (arriving + (after - end) / third)
-        count = max(64, 8 * _SAMPLES // len(self.given))
+        count = max(64, 8 * _SAMPLES // len(self.waypoints))
         u = np.linspace(0.0, 1.0, count, endpoint=False)[None, :, None]
         curve = (
             (2 * u**3 - 3 * u**2 + 1) * start[:, None]
@@ -68,14 +67,19 @@ class Waypoints:
 
 
 class Track(Judged):
-    """Follow a closed path at a kept speed; where on it an episode starts is drawn.
+    """Follow a closed path at constant speed; an episode starts at a random point of it.
 
-    path: "circle", "lemniscate", any path of propwash.trajectories that closes, such as
-        Circle(3.0), or Waypoints; its own times do not matter. speed: m/s along it.
-    spread: m, how far from its point of the path a vehicle starts along each axis.
-    bound: m, distance at which it is over. The state's extras: velocity of the point (3), and where
-    it will be from now in 0.1, 0.2, 0.4 s (9), both in `frame`, the latter from the vehicle.
-    weights: of the reward, a TrackReward, which states it, or a dict of its fields.
+    The target moves along the path. The extras of the observation are its velocity (3), and its
+    positions relative to the vehicle in 0.1, 0.2 and 0.4 s (9), both in `frame`.
+
+    Args:
+        path: "circle", "lemniscate", any closed path of propwash.trajectories, such as Circle(3.0),
+            or Waypoints. Its time parameterisation is ignored.
+        speed: Speed along the path [m/s].
+        spread: Maximum initial distance from the path along each axis [m].
+        bound: Distance from the target that ends an episode [m].
+        frame: Frame of position and velocity in observations, "world" or "body".
+        weights: Weights of the reward, a TrackReward or a dict of its fields.
     """
 
     episode_seconds: ClassVar[float] = 10.0
@@ -93,8 +97,8 @@ class Track(Judged):
     ) -> None:
         super().__init__(frame)
         self.weights = weights_of(TrackReward, weights)
-        known: dict[str, Any] = {"circle": Circle, "lemniscate": Lemniscate}
         if isinstance(path, str):
+            known: dict[str, Any] = {"circle": Circle, "lemniscate": Lemniscate}
             if path not in known:
                 raise ValueError(
                     f"path: expected 'circle', 'lemniscate' or Waypoints(…), got {path!r:.100}"
@@ -108,23 +112,23 @@ class Track(Judged):
         self._scenery: Scene | None = None
 
     def points(self) -> Array:
-        """(k, 3) m, the path once around, its first point again at the end."""
+        """Returns the closed path (k, 3) [m]; the last point repeats the first."""
         return np.concatenate([self._points, self._points[:1]])
 
     def scenery(self, row: int) -> Scene:
-        """The path."""
+        """Returns the path as dashes."""
         if self._scenery is None:
             self._scenery = Scene(dashes(self._points, self.length), name="path")
         return self._scenery
 
     def begin(self, fleet: Fleet, period: float, index: int) -> None:
-        """Keeps where on the path each episode began."""
+        """Allocates the positions on the path at the start of episodes."""
         self._phase = np.zeros(fleet.size)
         self._start = np.zeros(fleet.size)
         self._is_stale = True
 
     def reset_state(self, draws: Draws) -> Mapping[str, Any]:
-        """Near a point of the path, at its velocity."""
+        """Draws states close to a point of the path, at the target's velocity."""
         phase = draws.uniform(0.0, self.length)
         self._start[draws.rows] = phase
         now = np.zeros(draws.size, dtype=np.int32)
@@ -136,13 +140,13 @@ class Track(Judged):
         }
 
     def started(self, rows: NDArray[np.intp]) -> None:
-        """Where on the path they are."""
+        """Sets the initial position on the path."""
         self._phase[rows] = self._start[rows]
         self._is_stale = True
 
-    def reference(self, state: State, later: float = 0.0) -> tuple[Numbers, Numbers]:
-        """Where each vehicle should be, (n, 3) m, and how fast, (n, 3) m/s, in `later` seconds."""
-        return self._path.follow(self._phase, state.steps, state.period, later)
+    def reference(self, state: State, ahead: float = 0.0) -> tuple[Numbers, Numbers]:
+        """Returns target positions (n, 3) m and velocities (n, 3) m/s, `ahead` seconds from now."""
+        return self._path.follow(self._phase, state.steps, state.period, ahead)
 
     def _refresh(self, state: State) -> None:
         if self._is_stale:
@@ -150,15 +154,15 @@ class Track(Judged):
             self._is_stale = False
 
     def target(self, state: State) -> Numbers:
-        """The point that runs along the path."""
+        """Returns the position (n, 3) m of the target on the path."""
         self._refresh(state)
         return self._target
 
     def update(self, state: State) -> None:
-        """Looks up the point, and judges the step."""
+        """Moves the target, and computes rewards and terminations."""
         self._is_stale = True
         self._refresh(state)
-        self._reward, self._over, self._distance = _core.judge_track(
+        self._reward, self._terminated, self._distance = _core.judge_track(
             state.position,
             state.velocity,
             state.body_rates,
@@ -171,7 +175,7 @@ class Track(Judged):
         )
 
     def extras(self, state: State) -> Numbers:
-        """The point's velocity, and where it will be."""
+        """Returns the target's velocity and its future positions, (n, 12)."""
         self._refresh(state)
         seen = self._path.look_ahead(
             self._phase, state.steps, state.period, state.position, self._velocity
@@ -179,12 +183,12 @@ class Track(Judged):
         return state.to_body(seen) if self.frame == "body" else seen
 
     def info(self, state: State) -> Mapping[str, Any]:
-        """distance: m, from the point at the end."""
+        """Returns the final distance from the target [m]."""
         return {"distance": self._distance}
 
 
 def _around(path: Path | Waypoints) -> Array:
-    """(k, 3) m, around once, the first point not again at the end."""
+    """Samples a closed path once, (k, 3) m, without repeating the first point."""
     if isinstance(path, Waypoints):
         return path.points()
     if not isinstance(path, Path):
@@ -195,15 +199,18 @@ def _around(path: Path | Waypoints) -> Array:
     points = path.sample(period=path.duration / (8 * _SAMPLES)).position
     gap, length = np.linalg.norm(points[-1] - points[0]), np.ptp(points, axis=0).max()
     if not gap <= 1e-3 * length:
-        raise ValueError(f"path: expected one that closes, its ends are {gap:.3g} m apart")
+        raise ValueError(f"path: expected a closed path, its ends are {gap:.3g} m apart")
     return points[:-1]
 
 
 def _even(points: Array) -> tuple[Numbers, float]:
-    """Points and the leaps to the next, (samples, 6), at even ways; the length of the curve."""
+    """Resamples a closed curve (k, 3) evenly.
+
+    Returns points with differences to the next point (_SAMPLES, 6), and the arc length [m].
+    """
     closed = np.concatenate([points, points[:1]])
-    ways = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
-    even = np.linspace(0.0, ways[-1], _SAMPLES, endpoint=False)
-    place = np.stack([np.interp(even, ways, closed[:, axis]) for axis in range(3)])
-    leaps = np.roll(place, -1, axis=1) - place
-    return np.concatenate([place, leaps]).T.astype(np.float32), float(ways[-1])
+    arc = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))])
+    even = np.linspace(0.0, arc[-1], _SAMPLES, endpoint=False)
+    position = np.stack([np.interp(even, arc, closed[:, axis]) for axis in range(3)])
+    steps = np.roll(position, -1, axis=1) - position
+    return np.concatenate([position, steps]).T.astype(np.float32), float(arc[-1])

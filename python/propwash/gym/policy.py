@@ -1,12 +1,12 @@
-"""Trained policies as files: an ONNX network that knows the task and the options it was taught.
+"""Trained policies as files: an ONNX network with the task and options it was trained for.
 
     policy = Policy.load("policy.onnx")
     envs = policy.make_vec(100)
     observation, _ = envs.reset(seed=1)
     observation, *_ = envs.step(policy.act(observation))
 
-Flying one needs onnxruntime and no PyTorch; the network has one input, observations (n, k) as the
-environments give them, and one output, actions (n, A) in [-1, 1]: normalisation is part of it.
+Evaluating a policy needs onnxruntime but not PyTorch. The network has one input, observations
+(n, k) of the environments, and one output, actions (n, A) in [-1, 1]; it includes normalisation.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from propwash.gym.ppo import Agent
 
 KINDS: dict[str, type[pg.Task]] = {"hover": pg.Hover, "track": pg.Track, "race": pg.Race}
-"""The tasks that a policy's file may name."""
+"""Tasks of policy files, by name."""
 _KEY = "propwash"
 _OPSET, _IR = 17, 8
-_WIDEST = 1_000_000  # numbers of an observation
-_KEPT = (
+_MAX_WIDTH = 1_000_000  # of an observation
+_SAVED = (
     *("vehicle", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
     *("substeps", "dt", "integrator"),
 )
@@ -44,24 +44,24 @@ _KEPT = (
 
 @dataclass(frozen=True)
 class Description:
-    """What a policy is for; all of it is JSON."""
+    """Task and options of a policy, as JSON values."""
 
     task: str
-    """Of `KINDS`."""
+    """Key of `KINDS`."""
     options: dict[str, Any]
-    """Of the task and its environments, by name."""
+    """Options of the task and its environments, by name."""
     training: dict[str, Any] = field(default_factory=dict)
-    """How it came about."""
+    """Record of the training."""
     version: int = 1
     """Of the file format."""
 
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
-        """Environments of the task, with these options but for the changes."""
+        """Makes environments of the task with these options, updated by `changes`."""
         return pg.make_vec(KINDS[self.task], num_envs, **{**self.options, **changes})
 
 
 class Policy:
-    """A policy that was loaded."""
+    """A policy loaded from a file."""
 
     _threads: ClassVar[int] = 1
 
@@ -72,19 +72,19 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Policy:
-        """Reads a file of `save`.
+        """Reads a file written by `save`.
 
-        Raises FileNotFoundError, ImportError where onnxruntime is missing, and ValueError, which
-        names the file, for one that is no policy of propwash's: another format, a network that
-        does not turn observations (n, k) into actions (n, A), a task that is not known.
+        Raises FileNotFoundError, ImportError without onnxruntime, and ValueError that names the
+        file if it is not a policy of propwash: another format, a network that does not map
+        observations (n, k) to actions (n, A), an unknown task.
         """
         runtime = require_onnxruntime()
         file = Path(path)
         if not is_file(file):
-            raise FileNotFoundError(f"{file!s:.300}: expected a policy's file, found none")
+            raise FileNotFoundError(f"{file!s:.300}: expected a policy file, found none")
         chosen = runtime.SessionOptions()
         chosen.intra_op_num_threads = chosen.inter_op_num_threads = cls._threads
-        chosen.log_severity_level = 4  # what is wrong is in the exception
+        chosen.log_severity_level = 4  # the exception has the details
         try:
             session = runtime.InferenceSession(
                 read_bytes(file, "an ONNX model", ValueError),
@@ -93,12 +93,12 @@ class Policy:
                 enable_fallback=False,  # which would print, and try the same again
             )
             text = session.get_modelmeta().custom_metadata_map.get(_KEY)
-        except Exception as error:  # of kinds that onnxruntime keeps to itself
+        except Exception as error:  # onnxruntime does not export its exception types
             raise ValueError(f"{file}: expected an ONNX model, got {error!s:.150}") from error
         if text is None:
             raise ValueError(
-                f"{file}: expected a policy of `python -m propwash train`, got a model that does "
-                "not tell its task"
+                f"{file}: expected a policy of `python -m propwash train`, got a model without a "
+                "description of its task"
             )
         description = _described(text, file)
         try:
@@ -107,7 +107,7 @@ class Policy:
             raise ValueError(f"{file}: {error}") from None
 
     def act(self, observation: Any) -> NDArray[np.float32]:
-        """Actions (n, A) in [-1, 1], for observations (n, k). Raises ValueError for another k."""
+        """Returns actions (n, A) in [-1, 1] for observations (n, k); ValueError for other k."""
         seen = np.ascontiguousarray(observation, dtype=np.float32)
         if seen.ndim != 2 or seen.shape[1] != self.observation_size:
             raise ValueError(
@@ -117,16 +117,16 @@ class Policy:
         return action
 
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
-        """Environments that it was taught for, with some options changed.
+        """Makes environments with the options of the training, updated by `changes`.
 
-        Raises ValueError where the observations are then others than it knows.
+        Raises ValueError if the changes alter the width of the observations.
         """
         envs = self.description.make_vec(num_envs, **changes)
         width = envs.single_observation_space.shape
         if width != (self.observation_size,):
             raise ValueError(
-                f"options: expected observations of {self.observation_size} numbers, as the policy "
-                f"was taught, got {width}"
+                f"options: expected observations of {self.observation_size} numbers, as in the "
+                f"policy's training, got {width}"
             )
         return envs
 
@@ -134,35 +134,29 @@ class Policy:
 def describe(
     task: str, options: dict[str, Any], training: dict[str, Any] | None = None
 ) -> Description:
-    """With the environments' defaults written down, that a policy depends on."""
-    own, others = _options.split(KINDS[task], options)
+    """Makes a description that includes the defaults of the options a policy depends on."""
+    arguments, others = _options.split(KINDS[task], options)
     settings = _options.settings(others)
     defaults = {
-        name: getattr(settings, name) for name in _KEPT if _options.has_effect(name, settings)
+        name: getattr(settings, name) for name in _SAVED if _options.has_effect(name, settings)
     }
-    described = Description(task, {**own, **defaults, **others}, training or {})
+    described = Description(task, {**arguments, **defaults, **others}, training or {})
     try:
         json.dumps(asdict(described))
     except TypeError as error:
-        raise ValueError(f"options: expected what can be written as JSON, got {error}") from error
+        raise ValueError(f"options: expected JSON values, got {error}") from error
     return described
 
 
 def save(agent: Agent, path: str | PathLike[str], description: Description) -> None:
-    """Writes an agent's forward() as an ONNX file. Raises ImportError where onnx is missing."""
+    """Writes an agent's forward() as an ONNX file. Raises ImportError without onnx."""
     onnx = require_onnx()
     model = _model(onnx, agent)
     entry = model.metadata_props.add()
     entry.key, entry.value = _KEY, json.dumps(asdict(description))
     onnx.checker.check_model(model)
-    file = Path(path)
-    write_whole(file, model.SerializeToString())
-
-
-def write_whole(file: Path, content: bytes) -> None:
-    """A file's new content, or else the old one, and nothing besides."""
-    with written_whole(file) as part:
-        part.write_bytes(content)
+    with written_whole(Path(path)) as part:
+        part.write_bytes(model.SerializeToString())
 
 
 def _model(onnx: Any, agent: Agent) -> Any:
@@ -171,15 +165,15 @@ def _model(onnx: Any, agent: Agent) -> Any:
     parts = {name: each.detach().numpy() for name, each in agent.state_dict().items()}
     scale = 1.0 / np.sqrt(parts["var"] + np.float32(1e-8))
     numbers = {"columns": parts["columns"], "mean": parts["mean"], "scale": scale}
-    numbers |= {"most": np.float32(10.0), "least": np.float32(-10.0)}
+    numbers |= {"max": np.float32(10.0), "min": np.float32(-10.0)}
     numbers |= {"one": np.float32(1.0), "minus_one": np.float32(-1.0)}
     nodes = [
         helper.make_node("Gather", ["observation", "columns"], ["seen"], axis=1),
         helper.make_node("Sub", ["seen", "mean"], ["centred"]),
         helper.make_node("Mul", ["centred", "scale"], ["scaled"]),
-        helper.make_node("Clip", ["scaled", "least", "most"], ["x0"]),
+        helper.make_node("Clip", ["scaled", "min", "max"], ["x0"]),
     ]
-    layers = [name.removesuffix(".weight") for name in parts if _is_layer(name)]
+    layers = [name[:-7] for name in parts if name.startswith("actor.") and name.endswith(".weight")]
     for k, layer in enumerate(layers):
         numbers |= {f"w{k}": parts[f"{layer}.weight"], f"b{k}": parts[f"{layer}.bias"]}
         nodes.append(helper.make_node("Gemm", [f"x{k}", f"w{k}", f"b{k}"], [f"y{k}"], transB=1))
@@ -200,23 +194,19 @@ def _model(onnx: Any, agent: Agent) -> Any:
     return helper.make_model(graph, opset_imports=opset, ir_version=_IR, producer_name=_KEY)
 
 
-def _is_layer(name: str) -> bool:
-    return name.startswith("actor.") and name.endswith(".weight")
-
-
 def _checked_network(session: Any) -> tuple[str, int]:
-    """The name of the input and the width k of observations, after one observation of zeros."""
+    """Returns the name of the input and the width k of observations, after a trial with zeros."""
     expected = "expected a network from observations (n, k) to actions (n, A)"
     inputs, outputs = session.get_inputs(), session.get_outputs()
     shapes = [list(each.shape) for each in (*inputs, *outputs)]
     if len(inputs) != 1 or len(outputs) != 1 or len(shapes[0]) != 2:
         raise ValueError(f"{expected}, got inputs and outputs of shapes {shown(shapes)}")
     width = shapes[0][1]
-    if not isinstance(width, int) or not 0 < width <= _WIDEST:
+    if not isinstance(width, int) or not 0 < width <= _MAX_WIDTH:
         raise ValueError(f"{expected}, got k = {shown(width)}")
     try:
         action = session.run(None, {inputs[0].name: np.zeros((2, width), np.float32)})[0]
-    except Exception as error:  # of kinds that onnxruntime keeps to itself
+    except Exception as error:  # onnxruntime does not export its exception types
         raise ValueError(f"{expected}, it fails with {error!s:.150}") from error
     if not isinstance(action, np.ndarray) or action.ndim != 2 or len(action) != 2:
         raise ValueError(f"{expected}, got {getattr(action, 'shape', type(action))} for n = 2")
@@ -247,37 +237,31 @@ def _described(text: str, file: Path) -> Description:
                 f"{file}: expected {name} by name, got {shown(getattr(described, name))}"
             )
     try:
-        return _without_idle(described)
+        # older files have options without an effect
+        known = {name: described.options[name] for name in _SAVED if name in described.options}
+        chosen = _options.Settings(**known)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}") from error
-
-
-def _without_idle(described: Description) -> Description:
-    """Without options that have no effect, which older files hold."""
-    known = {name: described.options[name] for name in _KEPT if name in described.options}
-    chosen = _options.Settings(**known)
     idle = {name for name in known if not _options.has_effect(name, chosen)}
     options = {name: value for name, value in described.options.items() if name not in idle}
     return replace(described, options=options)
 
 
 def require_onnx() -> Any:
-    """The package onnx. Raises ImportError that says what brings it."""
+    """Imports onnx. Raises ImportError that names the extra to install."""
     try:
         import onnx
         import onnx.checker
         import onnx.helper
         import onnx.numpy_helper
     except ImportError as error:
-        raise ImportError('a policy\'s file needs onnx: pip install "propwash[torch]"') from error
+        raise ImportError('a policy file needs onnx: pip install "propwash[torch]"') from error
     return onnx
 
 
 def require_onnxruntime() -> Any:
-    """The package onnxruntime. Raises ImportError that says what brings it."""
+    """Imports onnxruntime. Raises ImportError that names the extra to install."""
     try:
         return import_module("onnxruntime")
     except ImportError as error:
-        raise ImportError(
-            'flying a policy needs onnxruntime: pip install "propwash[torch]"'
-        ) from error
+        raise ImportError('a policy needs onnxruntime: pip install "propwash[torch]"') from error

@@ -1,4 +1,4 @@
-"""Vector environments for PyTorch: tensors in, tensors out.
+"""Vector environments with PyTorch tensors.
 
     from propwash.gym import Hover
     from propwash.gym.torch_env import TorchVectorEnv
@@ -30,28 +30,30 @@ from propwash.gym.adapters import environments
 
 Tensor = torch.Tensor
 Send = Callable[[str, Any], Tensor]
-"""A name, and an array."""
+"""Converts an array, with the name of its buffer."""
 
 
 class TorchVectorEnv(VectorEnv[Any, Any, Any]):
-    """A vector environment that speaks in tensors.
+    """A vector environment that takes and returns tensors.
 
-    env_or_kind: a kind of task, such as `propwash.gym.Hover`, of which `num_envs` environments are
-        made with the options of `propwash.gym.make_vec`; or a vector environment, which is taken as
-        it is, without num_envs and options. device: where tensors are wanted.
+    Environments made here reset in the same step (autoreset_mode SAME_STEP), so that every step is
+    a transition and none has to be masked; an existing environment keeps its mode. Spaces and
+    `metadata` are those of the environment.
 
-    Environments made here begin episodes anew in the same step (autoreset_mode SAME_STEP), so that
-    every step is a transition and none has to be masked; a given environment keeps its mode.
-    Spaces and `metadata` are those of the environment.
+    On the CPU, tensors share the memory of the environment's arrays; only the infos' "final_obs" is
+    copied. Tensors remain valid in later steps, except the observation of an environment made with
+    copy=False, whose memory every step overwrites. For CUDA, arrays are copied through pinned
+    memory on the current stream.
 
-    On the CPU tensors share the memory of the environment's arrays: nothing is copied but for the
-    infos' "final_obs", and a tensor keeps what it shows alive. It stays as it is, unless the
-    environment was made with copy=False: then the observation is the same memory in each step, and
-    only the latest can be read. For CUDA the numbers go through pinned memory and are queued on the
-    current stream.
+    Args:
+        env_or_kind: A task class, such as `propwash.gym.Hover`, or an existing vector environment.
+        num_envs: Number of environments of a task class.
+        device: Device of returned tensors.
+        options: Options of `propwash.gym.make_vec` for a task class.
 
-    Raises TypeError for another kind of thing or unknown options, ValueError for a device that
-    torch cannot use.
+    Raises:
+        TypeError: For another type of `env_or_kind`, and for unknown options.
+        ValueError: For a device that torch cannot use.
     """
 
     def __init__(
@@ -79,41 +81,41 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
 
     @property
     def autoreset_mode(self) -> AutoresetMode | None:
-        """That of the environment; None where it does not tell."""
+        """Mode of the environment; None if its metadata have none."""
         return self.metadata.get("autoreset_mode")
 
     @property
     def unwrapped(self) -> Any:
-        """The environment at the bottom, of numpy arrays: its fleet, task and period."""
+        """The innermost environment, with NumPy arrays and attributes fleet, task and period."""
         return self.env.unwrapped
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Tensor, dict[str, Any]]:
-        """Observations (n, k) and infos, as of the environment.
+        """Resets the environment; returns observations (n, k) and infos.
 
-        Numbers in options, such as options["reset_mask"], (n,) truth values, and those of
-        options["state"], may be tensors on any device.
+        Values in options, such as options["reset_mask"], (n,) bool, and options["state"], may be
+        tensors on any device.
         """
         seen, infos = self.env.reset(seed=seed, options=_arrays(options))
         with self._sender as send:
             return send("observation", seen), self._infos(send, infos)
 
     def step(self, actions: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
-        """One step of all; actions (n, A), a tensor on any device, or an array.
+        """Steps all environments with actions (n, A), a tensor on any device or an array.
 
-        Returns observations (n, k) and rewards (n,), in float32 where the environments are ours,
-        terminated and truncated (n,) in bool, and infos with tensors in place of arrays. In mode
-        SAME_STEP these always have
+        Returns observations (n, k) and rewards (n,), float32 for environments of propwash,
+        terminated and truncated (n,) bool, and infos with tensors instead of arrays. In mode
+        SAME_STEP the infos always contain
 
-        - "final_obs" (n, k): the observation that the step led to, of all environments: where an
-          episode ended its last one, elsewhere what is returned;
-        - "_final_obs" (n,): where it ended.
+        - "final_obs" (n, k): the last observation of episodes that ended, elsewhere the returned
+          observation;
+        - "_final_obs" (n,): whether the episode ended.
 
-        Raises what the environment raises for actions that are none, and changes nothing then.
+        Raises the exceptions of the environment for invalid actions; nothing changes then.
         """
         if isinstance(actions, Tensor):
-            # of the CPU and in float32 this is a view
+            # for float32 on the CPU this is a view
             kind = torch.float32 if actions.is_floating_point() else actions.dtype
             actions = actions.detach().to("cpu", kind).numpy()
         seen, reward, terminated, truncated, infos = self.env.step(actions)
@@ -129,7 +131,7 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
             )
 
     def _with_finals(self, seen: Any, infos: dict[str, Any]) -> dict[str, Any]:
-        """Last observations in rows of an array, without a loop over environments."""
+        """Returns infos with the last observations as one array."""
         mask = infos.get("_final_obs")
         final = np.array(seen)
         if mask is None:
@@ -139,16 +141,16 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
         return {**infos, "final_obs": final, "_final_obs": mask}
 
     def _infos(self, send: Send, infos: dict[str, Any], path: str = "infos/") -> dict[str, Any]:
-        told = infos.copy()
+        result = infos.copy()
         for name, value in infos.items():
             if isinstance(value, dict):
-                told[name] = self._infos(send, value, path + name + "/")
+                result[name] = self._infos(send, value, path + name + "/")
             elif isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-                told[name] = send(path + name, value)
-        return told
+                result[name] = send(path + name, value)
+        return result
 
     def render(self) -> Any:
-        """As of the environment: frames are arrays."""
+        """Renders the environment; frames are arrays."""
         return self.env.render()
 
     def close_extras(self, **kwargs: Any) -> None:
@@ -157,17 +159,17 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def _arrays(value: Any) -> Any:
-    """With arrays in place of tensors, in dicts too."""
+    """Converts tensors to arrays, also in dicts."""
     if isinstance(value, dict):
         return {name: _arrays(each) for name, each in value.items()}
     return value.detach().cpu().numpy() if isinstance(value, Tensor) else value
 
 
 class _Sender:
-    """Makes tensors of arrays on a device, by the function that a `with` for each step gives.
+    """Context manager whose function copies arrays to tensors on a device; entered once per step.
 
-    For CUDA each name has a pinned buffer. It is written again when the copies of the last step
-    are over, which the entry into the `with` waits for.
+    For CUDA each name has a pinned buffer. Entering waits for the copies of the previous step
+    before the buffers are overwritten.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -204,7 +206,7 @@ def _shown(_: str, array: Any) -> Tensor:
 
 def _usable(device: torch.device | str | int) -> torch.device:
     try:
-        # an index is taken from torch: "cuda" is the current one
+        # an empty tensor gives the index: "cuda" is the current device
         return torch.empty(0, device=torch.device(device)).device
     except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
         why = str(error).partition("\n")[0]

@@ -109,9 +109,9 @@ class ImuNoise:
             axes = [axis for axis in self.axes if axis.sensor == sensor]
             white = [axis.noise_density.value for axis in axes]
             walk = [axis.random_walk for axis in axes]
-            told = [w.value if w.low > 0.0 else 0.0 for w in walk]
+            significant = [w.value if w.low > 0.0 else 0.0 for w in walk]
             found[f"{sensor}_noise_density"] = float(np.sqrt(np.mean(np.square(white))))
-            found[f"{sensor}_bias_walk"] = float(np.sqrt(np.mean(np.square(told))))
+            found[f"{sensor}_bias_walk"] = float(np.sqrt(np.mean(np.square(significant))))
         return found
 
     def table(self) -> str:
@@ -199,7 +199,7 @@ def _first(curve: AllanCurve) -> int:
 
 
 def _correlation(white: Array) -> Array:
-    """Of Allan variances at whole octaves, for shares of white noise in them.
+    """Of Allan variances at whole octaves, for fractions of white noise in them.
 
     Neighbours are correlated by 0.53 in white noise and by 0.89 in a random walk: the overlaps of
     the differences that they are means of.
@@ -213,7 +213,7 @@ def _correlation(white: Array) -> Array:
 
 
 def _parts(curve: AllanCurve, first: int, confidence: float) -> list[Interval]:
-    """White noise, flicker and random walk: least squares of the variances, none negative."""
+    """White noise, flicker and random walk: non-negative least squares of the variances."""
     from scipy.optimize import nnls
     from scipy.stats import norm
 
@@ -252,7 +252,7 @@ def resting(log: Flight) -> Flight:
     if seconds < _STILL:
         raise ValueError(
             f"{log.path}: expected at least {_STILL:g} s with all motors at zero, got "
-            f"{seconds:.2f} s; noise is told by a log at rest"
+            f"{seconds:.2f} s; a stationary log is required to estimate noise"
         )
     return log.cut(float(log.time[first]), float(log.time[last - 1]))
 
@@ -290,7 +290,7 @@ def fit_imu(
     means over half a second leave their median by 0.2 rad/s or 1 m/s^2 more than noise explains.
     """
     if not isinstance(log, Flight):
-        raise TypeError(f"log: expected what identify.read_log gives, got {log!r:.100}")
+        raise TypeError(f"log: expected a FlightLog of identify.read_log(), got {log!r:.100}")
     if start is None and stop is None:
         rest = resting(log)
     else:

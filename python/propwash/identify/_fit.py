@@ -42,11 +42,11 @@ class Estimate:
     guess: float
     value: float
     standard_error: float
-    """In the unit of the value; robust against residuals that hang together in time."""
-    told: bool
-    """Whether the logs told more of it than the guess: a standard error below half the prior's."""
+    """In the unit of the value; robust against residuals that are correlated in time."""
+    identified: bool
+    """Whether the data dominate the prior: the standard error is below half the prior's."""
     at_bound: bool = False
-    """Whether the search stopped it: it can be no less, or the guess is three priors away."""
+    """Whether the value is at a bound: its minimum, or three prior deviations from the guess."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Identified:
         """Estimates with their standard errors, and whiteness, as text."""
         lines = [f"{'parameter':20s}{'guess':>13s}{'estimate':>13s}{'std. error':>12s}  unit"]
         for e in self.estimates:
-            note = "" if e.told else "   (little told by these logs: mostly the guess)"
+            note = "" if e.identified else "   (weakly identifiable: dominated by the prior)"
             if e.at_bound:
                 note += "   (at the end of its range: it can be no less, or the guess is far off)"
             lines.append(
@@ -148,7 +148,7 @@ class Identified:
         for e in self.estimates:
             lines.append(
                 f'"identified {e.name}" = "{e.value:.6g} +- {e.standard_error:.2g} {e.unit}'
-                f'{"" if e.told else ", little told"}"'
+                f'{"" if e.identified else ", weakly identifiable"}"'
             )
         return "\n".join(lines) + "\n"
 
@@ -207,7 +207,7 @@ def _check(flights: Sequence[object], share: float) -> None:
         raise ValueError("logs: expected at least one")
     for log in flights:
         if not isinstance(log, Flight):
-            raise TypeError(f"logs: expected what identify.read_log gives, got {log!r:.100}")
+            raise TypeError(f"logs: expected FlightLogs of identify.read_log(), got {log!r:.100}")
         for name in ("body_rates", "specific_force", "duty"):
             values = getattr(log, name)
             if values.size == 0:

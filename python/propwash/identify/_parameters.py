@@ -1,4 +1,4 @@
-"""What of a vehicle a log can tell, as factors and offsets of the guess that the fit starts from.
+"""Identifiable vehicle parameters, as factors and offsets of the initial guess.
 
 A change acts on arrays that may be complex: the derivatives of the changed numbers come by a
 complex step (Squire and Trapp 1998), exact but for rounding.
@@ -144,7 +144,7 @@ def _read_tilt(axis: int) -> Callable[[VehicleParameters], float]:
 
 
 FORCES = ("thrust", "tilt_x", "tilt_y", "drag_x", "drag_y", "drag_z")
-"""What the motion under a given attitude tells."""
+"""Parameters identifiable from translation with measured attitude."""
 THRUST = ("thrust",)
 LAG = ("time_constant_up", "time_constant_down", "delay")
 ROTATION = (
@@ -157,7 +157,7 @@ ROTATION = (
     "rotor_inertia",
     "blow_back",
 )
-"""What body rates tell that are recorded by the same clock as the commands."""
+"""Parameters identifiable from body rates that are synchronous with the commands."""
 
 
 def catalogue(vehicle: VehicleParameters) -> dict[str, FreeParameter]:

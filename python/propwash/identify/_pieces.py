@@ -129,7 +129,7 @@ def _check_force(grid: Flight, first: int, last: int) -> None:
 
 
 def _check_rates(grid: Flight, period: float, first: int, last: int) -> None:
-    """Raises ValueError where the attitude turns otherwise than the body rates say."""
+    """Raises ValueError if the attitude is inconsistent with the body rates."""
     if grid.attitude is None:
         return
     reach = max(1, round(_TURNED_OVER / period))
@@ -189,7 +189,7 @@ def _whitened(whitening: Array, difference: Array) -> Array:
 
 
 class Forces:
-    """Position and velocity with the attitude given."""
+    """Residuals of position and velocity with measured attitude."""
 
     attitude_given = True
     record = ("position", "velocity")

@@ -40,7 +40,7 @@ def allan_figure(noise: ImuNoise) -> Figure:
 
 
 def errors_figure(scores: Sequence[Score], titles: Sequence[str] = ()) -> Figure:
-    """How many windows of each log are predicted better than a given error.
+    """Distribution of the prediction errors over the windows of each log.
 
     titles: of the logs.
     """

@@ -94,12 +94,12 @@ class LogModel:
 
 
 def usable(flight: Flight) -> tuple[bool, bool]:
-    """Whether the log tells forces with the attitude given, and whether it tells torques."""
+    """Whether forces, with measured attitude, and torques are identifiable from the log."""
     return flight.has_pose, flight.synchronous and flight.period <= _FAST_ENOUGH
 
 
 def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:
-    """The parameters that these logs tell something of."""
+    """The parameters that are identifiable from these logs."""
     told = [usable(log) for log in logs]
     names = list(free_parameters.THRUST)
     if any(pose for pose, _ in told):
@@ -123,7 +123,7 @@ def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:
 def prepare(
     flight: Flight, guess: VehicleParameters, noise: Noise, several: bool, share: float = 1.0
 ) -> LogModel:
-    """A log made ready. `share`: of the time in the air, from its beginning, that is fitted."""
+    """Prepares a log. share: Fraction of the time in the air, from its start, that is fitted."""
     if flight.duty.shape[1] != len(guess.rotors):
         raise ValueError(
             f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle {guess.name!r} has "

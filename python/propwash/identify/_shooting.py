@@ -23,7 +23,7 @@ STEP = 2.5e-3
 """s, the longest step of the integrator, a twentieth of a motor's lag."""
 
 GIVEN_EVERY = 0.01
-"""s, how often a given attitude is put in."""
+"""Interval at which a measured attitude is set [s]."""
 
 RECORDED = ("position", "velocity", "body_rates", "specific_force")
 

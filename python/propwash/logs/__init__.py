@@ -14,10 +14,9 @@ from propwash.logs._flights import (
     Flight,
     find_flight,
     flight_folders,
-    read_flight,
 )
 from propwash.logs._observer import can_observe, with_observed_motion
-from propwash.logs._readers import read_log
+from propwash.logs._readers import read_flight, read_log
 from propwash.logs._replay import HORIZONS, UNITS, Prediction, Replay, replay, replay_table
 
 __all__ = [

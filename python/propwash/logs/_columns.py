@@ -1,4 +1,4 @@
-"""Logs of any tool into one `FlightLog`: which columns mean what, and the checks of them all."""
+"""Mapping of the columns of a log to the quantities of a Flight."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ WIDTHS = {
     "attitude": 4,
     "voltage": 1,
 }
-_LEAST_ROWS = 50
-SLOWEST_COMMANDS = 0.012
-"""s, from command to command, above which motors are not known as the motion is."""
+_MIN_ROWS = 50
+MAX_COMMAND_PERIOD = 0.012
+"""s; a log with slower motor commands is treated as not synchronous."""
 _UP: dict[str, Callable[[Array], Array]] = {
     "position": frames.ned_to_enu,
     "velocity": frames.ned_to_enu,
@@ -37,46 +37,45 @@ _UP: dict[str, Callable[[Array], Array]] = {
     "body_rates": frames.frd_to_flu,
     "specific_force": frames.frd_to_flu,
 }
-"""From frames that look down into ours."""
+"""Conversions from north-east-down and forward-right-down frames."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a log hold what.
+    """Mapping of the columns of a log to quantities.
 
-    Names of a CSV file are those of its first line; those of an ULog or a ROS bag are
-    `topic:field`, with `field` as in `angular_velocity.x` or `q[0]`. Every quantity but
-    `body_rates` and `specific_force` may be left out. One name may be given as a text in place of a
-    list.
+    Names of a CSV file are those of its first line; names of a ULog or a ROS bag are `topic:field`,
+    with `field` as in `angular_velocity.x` or `q[0]`. All quantities except `body_rates` and
+    `specific_force` are optional. A single name may be a string instead of a list.
     """
 
     body_rates: Sequence[str] = ()
-    """Three, rad/s, body axes."""
+    """Three names; rad/s, body frame."""
     specific_force: Sequence[str] = ()
-    """Three, m/s^2, body axes: the accelerometer."""
+    """Three names; m/s^2, body frame, from the accelerometer."""
     motors: Sequence[str] = ()
-    """One for each rotor, in the vehicle's order; duty cycles from 0 to 1 after `scale`."""
+    """One name per rotor, in the vehicle's order; duty cycles from 0 to 1 after `scale`."""
     time: str = ""
-    """Of a CSV file, s; topics have their own time stamps."""
+    """Time column of a CSV file [s]; topics have their own time stamps."""
     position: Sequence[str] = ()
-    """Three, m, world frame."""
+    """Three names; m, world frame."""
     velocity: Sequence[str] = ()
-    """Three, m/s, world frame; where left out, differences of the position."""
+    """Three names; m/s, world frame. By default differences of the position."""
     attitude: Sequence[str] = ()
-    """Four of a unit quaternion, w x y z in this order, body to world."""
+    """Four names; unit quaternion w, x, y, z, body to world."""
     voltage: Sequence[str] = ()
-    """One, V."""
+    """One name; V."""
     scale: Mapping[str, float] = field(default_factory=dict)
-    """What to multiply a quantity by to have it in its unit: `{"time": 1e-6}`."""
+    """Factors that convert quantities to their units, e.g. `{"time": 1e-6}`."""
     offset: Mapping[str, float] = field(default_factory=dict)
-    """What to add before that: `{"motors": -1000.0}`."""
+    """Summands added before scaling, e.g. `{"motors": -1000.0}`."""
     down: bool = False
     """Whether the frames are north-east-down and forward-right-down, as PX4's are."""
     synchronous: bool = True
-    """Whether commands and motion were recorded by one clock. Commands of a topic that comes less
-    than 80 times a second are taken for such that were not."""
+    """Whether commands and motion have the same clock. Assumed false for topics of commands below
+    80 Hz."""
     accelerometer_cutoff: float | None = None
-    """Hz, of the low-pass in the accelerometer."""
+    """Cut-off of the accelerometer's low-pass [Hz]."""
 
     def __post_init__(self) -> None:
         for name, width in WIDTHS.items():
@@ -84,7 +83,8 @@ class Columns:
             if isinstance(columns, str):
                 columns = (columns,) if columns else ()
                 object.__setattr__(self, name, columns)
-            if not all(isinstance(c, str) for c in _iterated(columns)):
+            names = columns if isinstance(columns, Sequence) else [None]
+            if not all(isinstance(each, str) for each in names):
                 raise TypeError(f"columns.{name}: expected a list of names, got {shown(columns)}")
             if columns and width is not None and len(columns) != width:
                 raise ValueError(f"columns.{name}: expected {width} names, got {len(columns)}")
@@ -112,7 +112,9 @@ class Columns:
             raise TypeError(f"columns.{table}: expected a table of numbers, got {shown(numbers)}")
         for name, number in numbers.items():
             if name not in (*WIDTHS, "time"):
-                raise ValueError(f"columns.{table}: {shown(name)} is none of time, {_listed()}")
+                raise ValueError(
+                    f"columns.{table}: {shown(name)} is not one of time, {', '.join(WIDTHS)}"
+                )
             if not _is_finite(number) or (table == "scale" and number == 0.0):
                 expected = "a finite number" + (" that is not 0" if table == "scale" else "")
                 raise ValueError(
@@ -123,7 +125,7 @@ class Columns:
     def from_toml(cls, path: str | PathLike[str]) -> Columns:
         """Reads a mapping from a TOML file whose keys are the fields of this class.
 
-        Raises FileNotFoundError, and ValueError, which names the file, for what is no mapping.
+        Raises FileNotFoundError, and ValueError, with the file, for an invalid mapping.
         """
         file = existing(Path(path), "mapping")
         table = _files.read_toml(file, ValueError)
@@ -138,22 +140,14 @@ class Columns:
             raise ValueError(f"{path}: {error}") from None
 
 
-def _iterated(columns: object) -> Sequence[object]:
-    return columns if isinstance(columns, Sequence) else [None]
-
-
 def _is_finite(number: object) -> bool:
     if isinstance(number, bool) or not isinstance(number, (int, float)):
         return False
     return abs(number) <= sys.float_info.max  # an integer may be larger than any float
 
 
-def _listed() -> str:
-    return ", ".join(WIDTHS)
-
-
 def existing(file: Path, what: str = "log") -> Path:
-    """A regular file or a folder: others may block or never end."""
+    """Returns `file`. Raises an exception unless it is a regular file or a folder."""
     if not _files.exists(file):
         raise FileNotFoundError(f"no {what} {str(file)!r:.300}")
     if not _files.is_file(file) and not _files.is_folder(file):
@@ -162,22 +156,22 @@ def existing(file: Path, what: str = "log") -> Path:
 
 
 def check_length(path: Path, time: Array) -> None:
-    """Raises ValueError for a log of too few rows."""
-    if len(time) < _LEAST_ROWS:
+    """Raises ValueError for a log with too few rows."""
+    if len(time) < _MIN_ROWS:
         raise ValueError(
-            f"{path}: expected at least {_LEAST_ROWS} rows, got {len(time)}, "
-            f"{time[-1] - time[0]:.3g} s; a longer log would do"
+            f"{path}: expected at least {_MIN_ROWS} rows, got {len(time)}, "
+            f"{time[-1] - time[0]:.3g} s; use a longer log"
         )
 
 
 def scaled(columns: Columns, key: str, values: Array) -> Array:
-    """Values of a column in SI units."""
+    """Applies the offset and scale of a quantity."""
     return (values + columns.offset.get(key, 0.0)) * columns.scale.get(key, 1.0)
 
 
 @dataclass(frozen=True)
 class _Series:
-    """One field of a topic, with the times of its messages."""
+    """A field of a topic over time."""
 
     name: str
     time: Array
@@ -185,17 +179,17 @@ class _Series:
     values: Array
     """(K,)."""
     first: int = 1
-    """Number of the first of these messages."""
+    """Number of the first message."""
 
     def piece(self, start: float, stop: float) -> _Series:
-        """From the last message up to `start` to the first from `stop` on."""
+        """Messages from the last one at or before `start` to the first at or after `stop`."""
         before, after = np.flatnonzero(self.time <= start), np.flatnonzero(self.time >= stop)
         first = int(before[-1]) if len(before) else 0
         rows = slice(first, int(after[0]) + 1 if len(after) else len(self.time))
         return _Series(self.name, self.time[rows], self.values[rows], self.first + first)
 
     def check(self, path: Path, origin: float) -> None:
-        """Raises ValueError, which names message and time, for what cannot be used."""
+        """Raises ValueError, with message and time, for invalid values and times."""
         bad = np.flatnonzero(~np.isfinite(self.values))
         if len(bad):
             raise ValueError(
@@ -204,8 +198,8 @@ class _Series:
             )
         if len(self.time) < 2:
             raise ValueError(
-                f"{path}: {self.name} has {len(self.time)} messages; a longer log would do, or a "
-                f"mapping without it"
+                f"{path}: {self.name} has {len(self.time)} messages; use a longer log or a mapping "
+                f"without it"
             )
         flights.check_time(Path(f"{path}, {self.name}"), self.time, origin, self.first)
 
@@ -216,10 +210,11 @@ def from_topics(
     series: Callable[[str], tuple[Array, Array]],
     piece: tuple[float, float],
 ) -> Flight:
-    """A flight from topics, each with its own times, on the times of the body rates.
+    """Makes a flight from topics by interpolation at the times of the body rates.
 
-    series: gives times [s] and values of `topic:field`; KeyError tells what there is instead.
-    piece: s, from the first time that all topics have: what is read.
+    series: Returns times [s] and values of `topic:field`, or raises KeyError that lists the
+        available names.
+    piece: Start and stop [s] since the first time common to all topics.
     """
     parts: dict[str, list[_Series]] = {}
     for key in WIDTHS:
@@ -233,45 +228,47 @@ def from_topics(
                 ) from None
             one = _Series(name, time, scaled(columns, key, values))
             parts.setdefault(key, []).append(one)
-    every = [one for own in parts.values() for one in own]
+    every = [one for group in parts.values() for one in group]
     for one in every:
         if len(one.time) < 2:
             one.check(path, 0.0)
     origin = max(float(one.time[0]) for one in every)
     first = max(origin, origin + piece[0])
     last = min([origin + piece[1], *(float(one.time[-1]) for one in every)])
-    parts = {key: [one.piece(first, last) for one in own] for key, own in parts.items()}
-    for own in parts.values():
-        for one in own:
+    parts = {key: [one.piece(first, last) for one in group] for key, group in parts.items()}
+    for group in parts.values():
+        for one in group:
             one.check(path, origin)
     time = parts["body_rates"][0].time
     time = time[(time >= first) & (time <= last)]
-    if len(time) < _LEAST_ROWS:
+    if len(time) < _MIN_ROWS:
         raise ValueError(
             f"{path}: expected topics that were recorded together, {', '.join(parts)} have "
-            f"{max(last - first, 0.0):.3g} s in common; a longer log would do"
+            f"{max(last - first, 0.0):.3g} s in common; use a longer log"
         )
-    on_time = {key: _on_time(path, key, own, time, origin) for key, own in parts.items()}
-    slowest = max((float(np.median(np.diff(m.time))) for m in parts.get("motors", ())), default=0.0)
-    if slowest > SLOWEST_COMMANDS:
+    on_time = {key: _interpolated(path, key, group, time, origin) for key, group in parts.items()}
+    period = max((float(np.median(np.diff(m.time))) for m in parts.get("motors", ())), default=0.0)
+    if period > MAX_COMMAND_PERIOD:
         columns = replace(columns, synchronous=False)
     return assembled(path, columns, time - origin, on_time)
 
 
-def _on_time(path: Path, key: str, own: Sequence[_Series], time: Array, origin: float) -> Array:
-    """(K, N) what stands in some series, interpolated; attitudes along the shorter way."""
-    values = [one.values for one in own]
+def _interpolated(
+    path: Path, key: str, group: Sequence[_Series], time: Array, origin: float
+) -> Array:
+    """(K, N) series interpolated at `time`; attitudes are normalised and have no sign jumps."""
+    values = [one.values for one in group]
     if key == "attitude":
-        if any(not np.array_equal(one.time, own[0].time) for one in own):
+        if any(not np.array_equal(one.time, group[0].time) for one in group):
             raise ValueError(
                 f"{path}: expected the attitude's four parts from messages of one topic, got "
-                f"{', '.join(one.name for one in own)}"
+                f"{', '.join(one.name for one in group)}"
             )
         table = np.stack(values, axis=-1)
-        topic = Path(f"{path}, {own[0].name}")
-        table = flights.checked_attitude(topic, table, own[0].time - origin, own[0].first)
+        topic = Path(f"{path}, {group[0].name}")
+        table = flights.checked_attitude(topic, table, group[0].time - origin, group[0].first)
         values = list(table.T)
-    on_time = [np.interp(time, one.time, v) for one, v in zip(own, values, strict=True)]
+    on_time = [np.interp(time, one.time, v) for one, v in zip(group, values, strict=True)]
     result = np.stack(on_time, axis=-1)
     if key == "attitude":
         result /= np.linalg.norm(result, axis=1, keepdims=True)
@@ -281,8 +278,7 @@ def _on_time(path: Path, key: str, own: Sequence[_Series], time: Array, origin: 
 def assembled(
     path: Path, columns: Columns, seconds: Array, raw: Mapping[str, Array], first_row: int = 1
 ) -> Flight:
-    """A flight from columns (K, …) in their units; first_row: number of their first."""
-    check_length(path, seconds)
+    """Makes a flight from columns (K, …) in SI units; first_row: number of the first row."""
     flights.check_sizes(path, {"time": seconds, **raw}, first_row)
     parts = dict(raw)
     duty = parts.get("motors", np.zeros((len(seconds), 0)))
@@ -292,7 +288,7 @@ def assembled(
         raise ValueError(
             f"{path}, row {first_row + row}, at {seconds[row]:.9g} s: {columns.motors[motor]} "
             f"gives a duty cycle of {duty[row, motor]:.4g}, expected 0 to 1; set scale and offset "
-            f"of motors"
+            f"of motors (docs/identify.md)"
         )
     if columns.down:
         parts = {key: _UP.get(key, np.asarray)(values) for key, values in parts.items()}

@@ -18,19 +18,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CsvTable:
-    """A line of names and rows of cells; a column that nobody asks for may hold anything."""
+    """A header line and rows of cells; only requested columns need to be numbers."""
 
     path: Path
     names: list[str]
     cells: list[list[str]]
     lines: list[int]
-    """Of the file, from 1, of each row."""
+    """Line number of each row in the file, from 1."""
     first_row: int = 1
-    """Number of the first row among those of the file."""
+    """Number of the first row in the file."""
 
     @classmethod
     def read(cls, path: Path) -> CsvTable:
-        """Raises ValueError, which names the line, for what is no table of two rows or more."""
+        """Reads a CSV file of two rows or more. Raises ValueError, with the line, otherwise."""
         text = _files.read_text(path, "a CSV file", ValueError)
         cells: list[list[str]] = []
         lines: list[int] = []
@@ -59,19 +59,19 @@ class CsvTable:
         return cls(path, names, cells, lines)
 
     def require(self, names: Sequence[str], advice: str) -> None:
-        """Raises ValueError, which ends with the advice, where a column is missing."""
+        """Raises ValueError, with the advice at its end, if a column is missing."""
         missing = [name for name in names if name not in self.names]
         if not missing:
             return
         if len(self.names) == 1 and any(mark in self.names[0] for mark in ";\t"):
-            advice = "Columns are told apart by commas"
+            advice = "Columns must be separated by commas"
         raise ValueError(
             f"{self.path}: missing columns {', '.join(missing):.500}; found "
             f"{', '.join(self.names) or 'none':.1000}. {advice}"
         )
 
     def column(self, name: str) -> Array:
-        """(K,) a column. Raises ValueError, which names line or row, for what is no number."""
+        """Returns a column (K,). Raises ValueError, with line or row, for an invalid number."""
         if self.names.count(name) > 1:
             raise ValueError(
                 f"{self.path}: {self.names.count(name)} columns have the name {name!r:.100}; "
@@ -96,11 +96,11 @@ class CsvTable:
         return values
 
     def stack(self, names: Sequence[str]) -> Array:
-        """(K, N) some columns."""
+        """Returns N columns as (K, N)."""
         return np.stack([self.column(name) for name in names], axis=-1)
 
     def piece(self, rows: slice) -> CsvTable:
-        """Some rows that follow each other."""
+        """Returns a range of consecutive rows."""
         return replace(
             self,
             cells=self.cells[rows],

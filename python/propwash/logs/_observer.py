@@ -1,9 +1,8 @@
-"""Velocity and attitude of a flight whose log has neither, from its inertial sensor.
+"""Estimates velocity and attitude from the IMU, for logs that have neither.
 
-A rotor's drag is linear in the speed through the air (docs/model/rotor_drag.md), so an
-accelerometer measures it: f = -d v along x and y. An observer of fixed gains carries velocity and
-the direction of up along with the gyroscope, and is corrected by that measurement. It looks at the
-past alone.
+Rotor drag is linear in the airspeed (docs/model/rotor_drag.md), so the accelerometer measures the
+lateral velocity: f = -d v along x and y. A causal observer with fixed gains integrates velocity and
+the direction of up with the gyroscope, and corrects both by that measurement.
 """
 
 from __future__ import annotations
@@ -20,26 +19,27 @@ from propwash.vehicle.parameters import VehicleParameters
 Array = NDArray[np.float64]
 
 _BANDWIDTH = 3.0
-"""rad/s, of the correction; its damping is 0.7."""
+"""Bandwidth of the correction [rad/s]; its damping ratio is 0.7."""
 _LEAK = 0.5
-"""1/s, at which a climb is forgotten: nothing measures it."""
+"""Decay rate of the vertical velocity, which is not observable [1/s]."""
 _FLYING = 0.2
-"""Mean duty cycle below which the vehicle is taken to stand."""
+"""Mean duty cycle below which the vehicle is assumed to be on the ground."""
 
 
 def can_observe(vehicle: VehicleParameters) -> bool:
-    """Whether the vehicle has the drag that makes its velocity visible."""
+    """Whether the vehicle has enough rotor drag to observe its velocity."""
     return vehicle.rotor_drag.linear[0] > 0.05 and vehicle.rotor_drag.linear[1] > 0.05
 
 
 def with_observed_motion(
     grid: Flight, vehicle: VehicleParameters, bias: tuple[float, float]
 ) -> Flight:
-    """The flight, on a uniform grid, with velocity and attitude.
+    """Returns the flight with velocity and attitude.
 
-    A heading that was not measured is 0. An attitude that was is kept, and the velocity observed.
+    Recorded values are used where the log has them. An estimated attitude has heading 0.
 
-    bias: m/s^2, what the accelerometer shows along x and y at rest in the air.
+    grid: A flight on a uniform time grid.
+    bias: Accelerometer readings along x and y in hover [m/s^2].
     """
     is_known = grid.attitude is not None and grid.velocity is not None
     if is_known or not can_observe(vehicle):
@@ -51,7 +51,7 @@ def with_observed_motion(
 
 
 def _level_heading(up_B: Array) -> Array:
-    """(K, 4) attitudes of heading 0 with this direction of up."""
+    """(K, 4) attitudes with heading 0 from directions of up (K, 3)."""
     half = np.stack([1.0 + up_B[:, 2], up_B[:, 1], -up_B[:, 0], 0.0 * up_B[:, 0]], axis=-1)
     return np.asarray(half / np.linalg.norm(half, axis=1, keepdims=True))
 

@@ -1,4 +1,4 @@
-"""Reads a log of any known kind."""
+"""Reads logs of all supported formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,35 @@ from propwash.logs import _flights as flights
 from propwash.logs import _rosbag, _ulog
 from propwash.logs._columns import WIDTHS, Columns, assembled, check_length, existing, scaled
 from propwash.logs._csv_table import CsvTable
-from propwash.logs._flights import Flight
+from propwash.logs._flights import PWM_FULL, STANDARD_GRAVITY, Flight
+
+_MOTION_CAPTURE = Columns(
+    time="t",
+    position=["px", "py", "pz"],
+    attitude=["qw", "qx", "qy", "qz"],
+    velocity=["vx", "vy", "vz"],
+    body_rates=["wx_vicon", "wy_vicon", "wz_vicon"],
+    specific_force=["imu_acc_x", "imu_acc_y", "imu_acc_z"],
+    motors=[f"motor_motor_m{i}" for i in range(1, 5)],
+    voltage="pwr_pm_vbat",
+    scale={"specific_force": STANDARD_GRAVITY, "motors": 1.0 / PWM_FULL},
+    synchronous=False,
+)
+"""Motion capture with motor commands and voltage of a Crazyflie (NanoBench, arXiv 2603.09908)."""
+_ON_BOARD = Columns(
+    time="timestamp",
+    specific_force=["acc.x", "acc.y", "acc.z"],
+    body_rates=["gyro.x", "gyro.y", "gyro.z"],
+    motors=[f"motor.m{i}" for i in range(1, 5)],
+    scale={
+        "time": 1e-6,
+        "specific_force": STANDARD_GRAVITY,
+        "body_rates": math.pi / 180.0,
+        "motors": 1.0 / PWM_FULL,
+    },
+    accelerometer_cutoff=30.0,
+)
+"""On-board log of a Crazyflie at about 1 kHz (Eschmann et al., arXiv 2404.07837)."""
 
 
 def read_log(
@@ -25,13 +53,17 @@ def read_log(
 
     A bag is a file `.bag`, `.mcap` or `.db3`, or the folder of a ROS 2 bag.
 
-    columns: which columns hold what; None for the formats that are known (docs/identify.md).
-    start, stop: s, from the first row: the piece that is read; what is wrong elsewhere does no
-        harm.
+    Args:
+        path: The log.
+        columns: Mapping of columns to quantities; None for the built-in formats (docs/identify.md).
+        start: Start of the part that is read, s since the first row.
+        stop: End of that part. Errors elsewhere in the log are ignored.
 
-    Raises FileNotFoundError; ImportError, which names the package, where one is missing; ValueError
-    for columns that are not there, gaps, times that do not increase, numbers that are not finite,
-    and logs that are too short: it names file, row, column and time.
+    Raises:
+        FileNotFoundError: If the log does not exist.
+        ImportError: If the package that reads the format is missing.
+        ValueError: With file, row, column and time: for missing columns, gaps, times that do not
+            increase, values that are not finite, and logs that are too short.
     """
     if columns is not None and not isinstance(columns, Columns):
         raise TypeError(f"columns: expected identify.Columns, got {columns!r:.100}")
@@ -44,23 +76,36 @@ def read_log(
         return _ulog.read(existing(file), columns, (start, stop))
     if suffix in (".bag", ".mcap", ".db3") or _files.is_folder(file):
         return _rosbag.read(existing(file), columns, (start, stop))
+    flight = _read_csv(file, columns, (start, stop))
+    check_length(flight.path, flight.time)
+    return flight
+
+
+def read_flight(
+    path: str | PathLike[str], start: float = -math.inf, stop: float = math.inf
+) -> Flight:
+    """Reads a CSV log of a built-in format, or its rows from `start` to `stop` [s].
+
+    Raises FileNotFoundError, and ValueError, with file, columns or row, for an invalid log.
+    """
+    flights.check_piece(start, stop)
+    return _read_csv(path, None, (start, stop))
+
+
+def _read_csv(
+    path: str | PathLike[str], columns: Columns | None, piece: tuple[float, float]
+) -> Flight:
+    table = CsvTable.read(flights.find_flight(path))
+    advice = "Name others in the mapping"
     if columns is None:
-        flight = flights.read_flight(file, start, stop)
-        check_length(flight.path, flight.time)
-        return flight
-    return _read_csv(flights.find_flight(file), columns, (start, stop))
-
-
-def _read_csv(path: Path, columns: Columns, piece: tuple[float, float]) -> Flight:
+        advice = "docs/replay.md lists the built-in formats, docs/identify.md maps others"
+        has_timestamp = "timestamp" in table.names and "t" not in table.names
+        columns = _ON_BOARD if has_timestamp else _MOTION_CAPTURE
     if not columns.time:
-        raise ValueError(f"{path}: columns.time: expected the name of a column of a CSV file")
-    table = CsvTable.read(path)
+        raise ValueError(f"{table.path}: columns.time: expected the name of a column of a CSV file")
     keys = [key for key in WIDTHS if getattr(columns, key)]
-    table.require(
-        [columns.time, *(name for key in keys for name in getattr(columns, key))],
-        "Name others in the mapping",
-    )
+    table.require([columns.time, *(name for key in keys for name in getattr(columns, key))], advice)
     time = scaled(columns, "time", table.column(columns.time))
     table, time = flights.timed(table, time, *piece)
     parts = {key: scaled(columns, key, table.stack(getattr(columns, key))) for key in keys}
-    return assembled(path, columns, time, parts, table.first_row)
+    return assembled(table.path, columns, time, parts, table.first_row)

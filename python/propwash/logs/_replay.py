@@ -1,9 +1,9 @@
-"""Feeds the motor commands of a real flight to the model, from measured initial states.
+"""Predicts a real flight from its motor commands and measured initial states.
 
-The motors of the model run along with the whole log; at the start of each window the body is set
-to the measured state, and what the model makes of the next second is compared with what was
-measured. With pose measurements a second prediction is given the measured attitude all along, so
-that only forces are judged.
+The motors of the model follow the whole log. At the start of each window the rigid-body state is
+set to the measured one, and the prediction of the following second is compared with the
+measurements. For logs with poses, a second prediction uses the measured attitude throughout, to
+assess the forces alone.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from propwash._core import RotorSpeeds
 from propwash.logs._flights import GAP, Flight
+from propwash.logs._observer import with_observed_motion
 from propwash.vehicle.multicopter import Multicopter, MulticopterState
 from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
 HORIZONS = (0.1, 0.25, 0.5, 1.0)
-"""s, at which predictions are compared."""
+"""Prediction horizons at which errors are reported [s]."""
 
 _STEP = 1e-3
 _IDLE_DUTY = 0.2
@@ -31,7 +32,7 @@ _CLEARANCE = 0.1
 
 @dataclass
 class Prediction:
-    """What the model made of the flight in one mode, W windows of H samples."""
+    """Prediction of a flight in one mode: W windows of H samples."""
 
     time: Array
     """(W, H) s."""
@@ -48,14 +49,14 @@ class Replay:
     flight: Flight
     vehicle: VehicleParameters
     period: float
-    """s, between the samples of the flight and of the predictions."""
+    """Sample period of the flight and the predictions [s]."""
     predictions: dict[str, Prediction]
     """By mode: "model" and, where the flight has poses, "attitude given"."""
 
     def error(self, mode: str, quantity: str, horizon: float) -> Array:
-        """(W,) errors of a quantity `horizon` [s] after the start of each window.
+        """Returns the errors (W,) of a quantity `horizon` [s] after the start of each window.
 
-        Raises ValueError where the windows have no such sample.
+        Raises ValueError if the windows are shorter than the horizon.
         """
         errors = self.predictions[mode].errors[quantity]
         sample = round(horizon / self.period)
@@ -74,7 +75,7 @@ UNITS = {
     "body rates": "rad/s",
     "vertical specific force": "m/s^2",
 }
-"""The quantities that are compared, and the units of their errors."""
+"""Units of the errors, by quantity."""
 
 
 def replay(
@@ -83,10 +84,10 @@ def replay(
     longest: float = HORIZONS[-1],
     every: float = 0.1,
 ) -> Replay:
-    """Predicts windows of `longest` [s] that start `every` [s] of the flight.
+    """Predicts windows of `longest` [s] that start every `every` [s] of the flight.
 
-    Raises ValueError where the vehicle has another number of rotors than the log has motors, the
-    log has steps of more than 0.1 s, a window is shorter than a sample, or none is in the air.
+    Raises ValueError if the vehicle's number of rotors differs from the log's number of motors, the
+    median time step exceeds 0.1 s, a window is shorter than a sample, or no window is in the air.
     """
     if flight.period > GAP:
         raise ValueError(
@@ -115,20 +116,20 @@ def replay(
             f"{flight.path}: no {longest:g} s in the air (every motor above "
             f"{_IDLE_DUTY:.0%} duty cycle); expected a flight"
         )
-    commands = _rotor_commands(grid, uav)
+    # a command is held for a period: the mean of its two ends
+    duty = 0.5 * (grid.duty[:-1] + grid.duty[1:])
+    commands = [RotorSpeeds(row) for row in duty * uav.parameters.motor_values("speed_max")]
     snapshots = _motor_memory(grid, uav, commands, period, starts)
     modes = {"model": False, "attitude given": True} if has_pose else {"model": False}
     predictions = {
-        mode: _predict(grid, uav, commands, period, snapshots, samples, has_pose, given)
-        for mode, given in modes.items()
+        mode: _predict(grid, uav, commands, period, snapshots, samples, has_pose, use_attitude)
+        for mode, use_attitude in modes.items()
     }
     return Replay(grid, uav.parameters, period, predictions)
 
 
 def _with_motion(grid: Flight, vehicle: VehicleParameters) -> Flight:
-    """The flight with velocity and attitude, observed where they were not recorded."""
-    from propwash.logs._observer import with_observed_motion
-
+    """Returns the flight with velocity and attitude, estimated if they were not recorded."""
     flying = grid.duty.mean(axis=1) > _IDLE_DUTY
     if grid.has_pose or not flying.any():
         return grid
@@ -151,14 +152,8 @@ def _window_starts(grid: Flight, period: float, longest: float, every: float) ->
     ]
 
 
-def _rotor_commands(grid: Flight, uav: Multicopter) -> list[RotorSpeeds]:
-    # a command is held for a period: the mean of its two ends
-    duty = 0.5 * (grid.duty[:-1] + grid.duty[1:])
-    return [RotorSpeeds(row) for row in duty * uav.parameters.motor_values("speed_max")]
-
-
 def _set_voltage(grid: Flight, uav: Multicopter, row: int) -> None:
-    # without a record of it the thrust curve's own voltage is the best guess
+    # without a record, the reference voltage of the thrust curve is the best guess
     if grid.voltage is not None:
         uav.battery_voltage = grid.voltage[row]
 
@@ -183,20 +178,20 @@ def _motor_memory(
     period: float,
     starts: list[int],
 ) -> dict[int, bytes]:
-    """Rotor speeds and delays at each start, of motors that ran along with the log.
+    """Returns snapshots at each start, with motors that have followed the log from its first row.
 
-    Before it they have followed its first command.
+    The first command is assumed to have been held before the log.
     """
-    wanted = set(starts)
     snapshots = {}
+    chosen = set(starts)
 
     def run(row: int, duration: float) -> None:
-        # the body is held where it was measured: only the motors' memory is of interest
+        # the body is reset in every step: only the motors' state and delay are of interest
         uav.set_state(uav.trim(), rotor_speeds=uav.rotor_speeds)
         _set_voltage(grid, uav, row)
         uav.step(commands[row], dt=_STEP, substeps=max(1, round(duration / _STEP)))
 
-    # as if the first command had been held before: a piece of a flight begins in the air
+    # settle at the first command, as a part of a flight begins in the air
     motor = uav.parameters.motor
     lag = max(
         *uav.parameters.motor_values("time_constant_up"),
@@ -204,7 +199,7 @@ def _motor_memory(
     )
     run(0, 30.0 * lag + 2.0 * motor.command_delay)
     for row in range(len(commands)):
-        if row in wanted:
+        if row in chosen:
             uav.set_state(_measured(grid, row, uav))
             snapshots[row] = uav.snapshot()
         run(row, period)
@@ -219,7 +214,7 @@ def _predict(
     snapshots: dict[int, bytes],
     samples: int,
     has_pose: bool,
-    attitude_given: bool,
+    use_attitude: bool,
 ) -> Prediction:
     substeps = round(period / _STEP)
     starts = np.array(sorted(snapshots))
@@ -234,7 +229,7 @@ def _predict(
             _set_voltage(grid, uav, row)
             uav.step(commands[row], dt=_STEP, substeps=substeps)
             state = uav.state
-            if attitude_given and grid.attitude is not None:
+            if use_attitude and grid.attitude is not None:
                 state.attitude = grid.attitude[row + 1]
                 state.body_rates = grid.body_rates[row + 1]
                 uav.set_state(state)
@@ -246,25 +241,25 @@ def _predict(
     values = {"body rates": body_rates, "vertical specific force": force[..., 2]}
     if has_pose:
         values |= {"position": position, "velocity": velocity, "attitude": attitude}
-    errors = _errors(grid, rows, values, attitude_given)
+    errors = _errors(grid, rows, values, use_attitude)
     return Prediction(grid.time[rows], values, errors)
 
 
 def _errors(
-    grid: Flight, rows: NDArray[np.intp], values: dict[str, Array], attitude_given: bool
+    grid: Flight, rows: NDArray[np.intp], values: dict[str, Array], use_attitude: bool
 ) -> dict[str, Array]:
-    """(W, H) of each quantity that is compared."""
+    """Errors (W, H) of each quantity."""
     errors = {}
-    if not attitude_given:
+    if not use_attitude:
         errors["body rates"] = _distance(values["body rates"], grid.body_rates[rows])
         if grid.synchronous:
-            # an accelerometer by radio is too late for a comparison sample by sample
+            # radio delays preclude a comparison sample by sample
             measured = grid.specific_force[rows][..., 2]
             errors["vertical specific force"] = np.abs(values["vertical specific force"] - measured)
     for name, recorded in (("position", grid.position), ("velocity", grid.velocity)):
         if name in values and recorded is not None:
             errors[name] = _distance(values[name], recorded[rows])
-    if "attitude" in values and grid.attitude is not None and not attitude_given:
+    if "attitude" in values and grid.attitude is not None and not use_attitude:
         errors["attitude"] = _angle(values["attitude"], grid.attitude[rows])
     return errors
 
@@ -274,13 +269,13 @@ def _distance(a: Array, b: Array) -> Array:
 
 
 def _angle(a: Array, b: Array) -> Array:
-    """Degrees between two attitudes."""
+    """Angle between two attitudes [deg]."""
     alignment = np.abs(np.sum(a * b, axis=-1))
     return np.asarray(np.rad2deg(2.0 * np.arccos(np.clip(alignment, 0.0, 1.0))))
 
 
 def replay_table(result: Replay, horizons: Sequence[float] = HORIZONS) -> str:
-    """Median and 90th percentile of every error at every horizon, as text."""
+    """Formats the median and 90th percentile of every error at every horizon."""
     head = f"{'':34s}" + "".join(f"{f'{h:g} s ahead':>19s}" for h in horizons)
     lines = [head, f"{'':34s}" + f"{'median / 90 %':>19s}" * len(horizons)]
     for mode, prediction in result.predictions.items():

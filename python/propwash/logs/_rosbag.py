@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from propwash.logs._columns import Columns, from_topics
+from propwash.logs._columns import WIDTHS, Columns, from_topics
 from propwash.logs._flights import Flight
 
 Array = NDArray[np.float64]
@@ -21,7 +21,7 @@ _BATTERY = "sensor_msgs/msg/BatteryState"
 
 
 def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Flight:
-    """Reads a bag; without a mapping its first Imu, Odometry and BatteryState, and no motors."""
+    """Reads a bag; by default its first Imu, Odometry and BatteryState topics, without motors."""
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
@@ -32,9 +32,11 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
         with AnyReader([folder], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as bag:
             kinds = {c.topic: c.msgtype for c in bag.connections}
             columns = columns or _known(path, kinds)
-            wanted = _topics(columns)
-            messages: dict[str, tuple[list[float], list[Any]]] = {t: ([], []) for t in wanted}
-            chosen = [c for c in bag.connections if c.topic in wanted]
+            names = [name for key in WIDTHS for name in getattr(columns, key)]
+            messages: dict[str, tuple[list[float], list[Any]]] = {
+                name.rpartition(":")[0]: ([], []) for name in names
+            }
+            chosen = [c for c in bag.connections if c.topic in messages]
             for connection, stamp, raw in bag.messages(connections=chosen) if chosen else ():
                 message = bag.deserialize(raw, connection.msgtype)
                 times, values = messages[connection.topic]
@@ -42,11 +44,11 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
                 values.append(message)
     except (_NoMapping, ImportError):
         raise
-    except MemoryError:  # of a record whose size is wrong
+    except MemoryError:  # a record declares a wrong size
         raise ValueError(
             f"{path}: expected a ROS bag, it declares more than memory holds"
         ) from None
-    except Exception as error:  # rosbags, sqlite3 and decompressors have many kinds
+    except Exception as error:  # rosbags, sqlite3 and decompressors raise many types
         raise ValueError(f"{path}: expected a ROS bag: {error!s:.300}") from None
 
     def series(name: str) -> tuple[Array, Array]:
@@ -61,11 +63,11 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
 
 
 class _NoMapping(ValueError):
-    """A sound bag without the topics that are read by default."""
+    """A valid bag without the default topics."""
 
 
 def _time(message: Any, received: int) -> float:
-    """s, of the message's header, or of its arrival where it has none."""
+    """Time of the message's header, or of its reception if it has none [s]."""
     header = getattr(message, "header", None)
     if header is None or (header.stamp.sec == 0 and header.stamp.nanosec == 0):
         return received * 1e-9
@@ -73,7 +75,7 @@ def _time(message: Any, received: int) -> float:
 
 
 def _field(message: Any, parts: Sequence[str], kind: str) -> float:
-    """A number of a message. Raises KeyError, which tells the message's fields, for no number."""
+    """Returns a number of a message. Raises KeyError that lists the fields if there is none."""
     value = message
     try:
         for part in parts:
@@ -84,13 +86,8 @@ def _field(message: Any, parts: Sequence[str], kind: str) -> float:
         raise KeyError(f"in {kind}: {', '.join(names)}") from None
 
 
-def _topics(columns: Columns) -> set[str]:
-    keys = ("body_rates", "specific_force", "motors", "position", "velocity", "attitude", "voltage")
-    return {name.rpartition(":")[0] for key in keys for name in getattr(columns, key)}
-
-
 def _known(path: Path, kinds: dict[str, str]) -> Columns:
-    """A mapping from the kinds of the messages, without odometry's velocity: it is the body's."""
+    """Makes a mapping from message types; odometry's velocity, in the body frame, is not used."""
     first = {kind: topic for topic, kind in reversed(sorted(kinds.items()))}
     if _IMU not in first:
         there = ", ".join(f"{topic} ({kind})" for topic, kind in sorted(kinds.items()))

@@ -22,7 +22,7 @@ PX4 = Columns(
     specific_force=[f"sensor_combined:accelerometer_m_s2[{k}]" for k in range(3)],
     down=True,
 )
-"""What every PX4 log holds."""
+"""Topics of every PX4 log."""
 _OPTIONAL = {
     "position": [f"vehicle_local_position:{axis}" for axis in _XYZ],
     "velocity": [f"vehicle_local_position:v{axis}" for axis in _XYZ],
@@ -33,9 +33,9 @@ _OPTIONAL = {
 
 
 def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Flight:
-    """Reads an ULog; without a mapping the topics of PX4, of which four motors.
+    """Reads a ULog; by default the topics of PX4 with four motors.
 
-    A motor that PX4 disarms has the command NaN, which is a duty cycle of 0.
+    PX4 commands NaN to disarmed motors, which is read as a duty cycle of 0.
     """
     try:
         from pyulog import ULog
@@ -45,12 +45,12 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
     try:
         with path.open("rb") as stream, contextlib.redirect_stdout(printed):
             log = ULog(stream)
-    except Exception as error:  # struct, numpy and others: pyulog checks little
+    except Exception as error:  # struct, numpy and others: pyulog does not check its input
         raise ValueError(f"{path}: expected a PX4 ULog file, {error!s:.300}") from None
     if log.file_corruption or printed.getvalue():
         details = " ".join(printed.getvalue().split())
         warnings.warn(
-            f"{path}: damaged messages are left out{': ' if details else ''}{details:.300}",
+            f"{path}: damaged messages are omitted{': ' if details else ''}{details:.300}",
             stacklevel=4,
         )
     instances = sorted(log.data_list, key=lambda data: data.multi_id, reverse=True)
@@ -67,12 +67,12 @@ def read(path: Path, columns: Columns | None, piece: tuple[float, float]) -> Fli
         return time, np.nan_to_num(values) if topic == "actuator_motors" else values
 
     if columns is None:
-        there = {
+        available = {
             key: names
             for key, names in _OPTIONAL.items()
             if all(_has(topics, name) for name in names)
         }
-        columns = replace(PX4, **there)  # type: ignore[arg-type]
+        columns = replace(PX4, **available)  # type: ignore[arg-type]
     return from_topics(path, columns, series, piece)
 
 

@@ -51,7 +51,7 @@ class Flight:
 
 @dataclass(frozen=True)
 class Passage:
-    """A gate that was passed in its turn."""
+    """A gate that was passed in order."""
 
     gate: str
     """Name of the scene's item."""
@@ -104,10 +104,9 @@ class Result:
 
 
 def score(gates: int, time: float, collided: bool = False, time_limit: float = TIME_LIMIT) -> float:
-    """Ten points a gate less the seconds to the last one passed; 0 for none, or when it is over.
+    """Returns ten points per gate minus the time [s] of the last gate.
 
-    It is over after a collision, or when `time` [s] is past the limit. Without a gate time counts
-    for nothing.
+    0 without gates, after a collision, and if `time` [s] exceeds the limit.
     """
     if gates < 0 or not time_limit > 0.0 or (gates > 0 and not time >= 0.0):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Tuning of the rate loop: responses, margins, gains from them, and gains that were flown.
+"""Tuning of the rate loop: frequency responses, margins, automatic gains, sweeps of gains.
 
 Needs scipy (`pip install "propwash[tune]"`), for plots matplotlib.
 
@@ -9,8 +9,7 @@ Needs scipy (`pip install "propwash[tune]"`), for plots matplotlib.
 True
 """
 
-from propwash.tune._autotune import RANGES, Tuning, autotune, bandwidth_limit
-from propwash.tune._errors import TuneError
+from propwash.tune._autotune import RANGES, TuneError, Tuning, autotune, bandwidth_limit
 from propwash.tune._loop import AXES, Gains, Margins, RateLoop, margins_of
 from propwash.tune._plots import (
     allan_figure,

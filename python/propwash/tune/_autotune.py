@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from propwash._checks import require_scipy
-from propwash.tune._errors import Advice, TuneError
 from propwash.tune._loop import (
     AXES,
     Complex,
@@ -26,31 +25,54 @@ from propwash.vehicle.multicopter import DEFAULT_DT, Array
 from propwash.vehicle.parameters import VehicleParameters
 
 DEFAULT_FRACTION = 0.8
-"""Of the lowest bandwidth_limit() of the axes: what autotune() takes without a bandwidth."""
+"""Default bandwidth of autotune(), as a fraction of the lowest bandwidth_limit() of the axes."""
 RANGES = {"phase_margin": (0.0, 90.0), "gain_margin": (0.0, 60.0)}
-"""deg, dB: what may be asked for, the ends excluded."""
+"""Open intervals of valid margins, deg and dB."""
+
+
+class Advice(NamedTuple):
+    """Advice in terms of the Python functions and of the command line."""
+
+    python: str
+    command: str
+
+
+class TuneError(ValueError):
+    """The requested bandwidth and margins are out of reach.
+
+    The message has the best result, what limits it, and advice in terms of the Python functions.
+    """
+
+    def __init__(self, reason: str, *advice: Advice) -> None:
+        super().__init__(reason + "".join(each.python for each in advice))
+        self._for_command = reason + "".join(each.command for each in advice)
+
+    def for_command(self) -> str:
+        """The message with advice in terms of options of `python -m propwash tune`."""
+        return self._for_command
+
 
 _BANDWIDTH_LIMIT = Advice(
-    ". tune.bandwidth_limit() says how much can be had",
-    ". Without --bandwidth one is taken that can be had",
+    ". tune.bandwidth_limit() returns the limit",
+    ". Omit --bandwidth to use a feasible one",
 )
-_LOWER_BANDWIDTH = Advice("ask for less", "lower --bandwidth")
+_LOWER_BANDWIDTH = Advice("lower the bandwidth", "lower --bandwidth")
 
 
 @dataclass(frozen=True)
 class Tuning:
-    """Gains, and what they reach."""
+    """Gains and their margins."""
 
     vehicle: VehicleParameters
     """The vehicle with its new gains."""
     dt: float
-    """s, of the controller."""
+    """Time step of the controller [s]."""
     margins: tuple[Margins, Margins, Margins]
-    """Of the axes x, y, z."""
+    """Margins of the axes x, y, z."""
 
     @property
     def gains(self) -> tuple[Gains, Gains, Gains]:
-        """Of the axes x, y, z."""
+        """Gains of the axes x, y, z."""
         c = self.vehicle.rate_controller
         x, y, z = (Gains(c.proportional[i], c.integral[i], c.derivative[i]) for i in range(3))
         return x, y, z
@@ -60,7 +82,7 @@ class Tuning:
         return RateLoop(self.vehicle, self.dt)
 
     def table(self) -> str:
-        """Gains and margins as text."""
+        """Formats gains and margins."""
         return table_of(self.gains, self.margins)
 
 
@@ -73,38 +95,46 @@ def autotune(
     integral: float = 0.05,
     dt: float = DEFAULT_DT,
 ) -> Tuning:
-    """Gains whose closed loop has the bandwidth asked for, with at least these margins.
+    """Finds gains with a given closed-loop bandwidth and minimum margins.
 
-    bandwidth: Hz, of the closed loop from commanded to true rate (-3 dB); a number, or one for
-        each axis; None: 0.8 times the lowest bandwidth_limit() of the axes. phase_margin: deg.
-        gain_margin: dB.
-    integral: K_I / K_P as a share of the bandwidth in rad/s: how fast constant errors are taken
-        out.
-    dt: s, of the controller.
+    Of all stable gains that reach the bandwidth and both margins, it returns those with the lowest
+    peak of the sensitivity.
 
-    Of the stable gains that reach the bandwidth and both margins it takes those whose sensitivity
-    has the lowest peak. Raises TuneError that says what is reached and what limits it where there
-    are none, ParameterError for a vehicle that cannot hover or whose rotors cannot control its
-    rates.
+    Args:
+        vehicle: Name, TOML file or parameters.
+        bandwidth: Bandwidth of the closed loop from commanded to true rate (-3 dB) [Hz], a number
+            or one per axis; None for 0.8 times the lowest bandwidth_limit() of the axes.
+        phase_margin: Minimum phase margin [deg].
+        gain_margin: Minimum gain margin [dB].
+        integral: K_I / K_P as a fraction of the bandwidth in rad/s; sets how fast constant errors
+            decay.
+        dt: Time step of the controller [s].
+
+    Raises:
+        TuneError: If there are no such gains; the message has the best result and what limits it.
+        ParameterError: For a vehicle that cannot hover or whose rotors cannot control its rates.
     """
     loop = RateLoop(vehicle, dt)
     _check(phase_margin, gain_margin, integral)
     if bandwidth is None:
         bandwidth = _default_bandwidth(loop, phase_margin, gain_margin, integral)
-    asked = np.asarray(bandwidth, dtype=np.float64)
-    if asked.shape not in ((), (3,)) or not np.all((asked > 0.0) & np.isfinite(asked)):
+    target = np.asarray(bandwidth, dtype=np.float64)
+    if target.shape not in ((), (3,)) or not np.all((target > 0.0) & np.isfinite(target)):
         raise ValueError(f"bandwidth: expected a number > 0 [Hz], or three, got {bandwidth!r}")
-    asked = np.broadcast_to(asked, (3,))
-    if asked.max() >= 0.25 / dt:
+    target = np.broadcast_to(target, (3,))
+    if target.max() >= 0.25 / dt:
         raise TuneError(
-            f"bandwidth = {asked.max():g} Hz: expected less than a quarter of the controller's "
+            f"bandwidth = {target.max():g} Hz: expected less than a quarter of the controller's "
             f"rate, {0.25 / dt:g} Hz; ",
-            Advice("take a smaller dt", "lower --bandwidth or raise --rate"),
+            Advice("use a smaller dt", "lower --bandwidth or raise --rate"),
         )
-    found = [
-        _tuned(loop, axis, _Asked(float(asked[axis]), phase_margin, gain_margin, integral))
-        for axis in range(3)
-    ]
+    found = []
+    for axis in range(3):
+        goal = _Goal(float(target[axis]), phase_margin, gain_margin, integral)
+        best, reached = _searched(loop, axis, goal)
+        if best is None:
+            raise _refusal(loop, axis, goal, reached)
+        found.append(best)
     gains, margins = zip(*found, strict=True)
     tuned = loop.vehicle.replace(
         rate_controller={
@@ -115,7 +145,7 @@ def autotune(
     )
     if not RateLoop(tuned, dt).stable():
         raise TuneError(
-            "the axes together are not stable, though each is by itself; ", _LOWER_BANDWIDTH
+            "the coupled axes are unstable, though each axis is stable alone; ", _LOWER_BANDWIDTH
         )
     return Tuning(tuned, dt, (margins[0], margins[1], margins[2]))
 
@@ -134,14 +164,14 @@ def _check(phase_margin: float, gain_margin: float, integral: float) -> None:
 def _default_bandwidth(
     loop: RateLoop, phase_margin: float, gain_margin: float, integral: float
 ) -> float:
-    """Hz, below what every axis reaches by some margin. Raises TuneError where one reaches none."""
+    """Returns DEFAULT_FRACTION of the lowest limit [Hz]. Raises TuneError if an axis has none."""
     limits = _bandwidth_limits(loop, (0, 1, 2), phase_margin, gain_margin, integral)
     if not np.isfinite(limits).all():
         raise TuneError(
             f"axis {AXES[int(np.argmin(np.isfinite(limits)))]}: no bandwidth has a phase margin of "
             f"{phase_margin:g} deg and a gain margin of {gain_margin:g} dB; ",
             Advice(
-                "ask for smaller margins, or take a smaller dt",
+                "lower the margins, or use a smaller dt",
                 "lower --phase-margin or --gain-margin, or raise --rate",
             ),
         )
@@ -149,18 +179,18 @@ def _default_bandwidth(
 
 
 class _Axis:
-    """One axis on a grid of frequencies, from which loops of any gains are put together."""
+    """Frequency responses of one axis, from which loops with any gains are computed."""
 
     def __init__(self, loop: RateLoop, axis: int) -> None:
         self._loop, self._axis = loop, axis
-        # so that what is found here is what RateLoop.margins() says
+        # the same frequencies as in RateLoop.margins(), for the same results
         self.frequency = loop.margin_frequencies()
         self.plant = loop.plant(self.frequency, axis)
         self.value, self.slope = loop.filter(self.frequency, axis)
         self.summed = loop.dt / (1.0 - np.exp(-2j * np.pi * self.frequency * loop.dt))
 
     def loops(self, g: Gains) -> tuple[Complex, Complex]:
-        """L and T."""
+        """Returns the open loop L and the closed loop T."""
         error = g.proportional + g.integral * self.summed
         loop = self.plant * (error * self.value + g.derivative * self.slope)
         return loop, self.plant * error / (1.0 + loop)
@@ -170,8 +200,8 @@ class _Axis:
         return margins_of(self.frequency, *self.loops(g), is_stable)
 
 
-class _Asked(NamedTuple):
-    """Of one axis: Hz, deg, dB, and K_I / K_P as a share of the bandwidth."""
+class _Goal(NamedTuple):
+    """Specification of one axis: Hz, deg, dB, and K_I / K_P as a fraction of the bandwidth."""
 
     bandwidth: float
     phase: float
@@ -179,45 +209,34 @@ class _Asked(NamedTuple):
     integral: float
 
 
-def _tuned(loop: RateLoop, number: int, asked: _Asked) -> tuple[Gains, Margins]:
-    """The gains of one axis."""
-    best, reached = _searched(loop, number, asked)
-    if best is None:
-        raise _refusal(loop, number, asked, reached)
-    return best
-
-
 def _searched(
-    loop: RateLoop, number: int, asked: _Asked
+    loop: RateLoop, number: int, goal: _Goal
 ) -> tuple[tuple[Gains, Margins] | None, list[Margins]]:
-    """The best gains of one axis, if any will do; and the margins of all with the bandwidth."""
+    """Returns the best gains of one axis, or None, and the margins of all with the bandwidth."""
     axis = _Axis(loop, number)
     reached: list[tuple[Gains, Margins]] = []
-    # K_D over K_P: a zero that undoes the motors' lag, or less, or more
+    # K_D / K_P: a zero that compensates the motors' lag fully, partly or more than fully
     for ratio in np.concatenate([np.linspace(0.0, 2.5, 26) * loop.lag, [0.005, 0.01]]):
-        gains = _with_bandwidth(axis, asked.bandwidth, float(ratio), asked.integral)
+        gains = _with_bandwidth(axis, goal.bandwidth, float(ratio), goal.integral)
         if gains is not None:
             margins = axis.margins(gains)
-            if abs(margins.bandwidth - asked.bandwidth) < 0.03 * asked.bandwidth:
+            if abs(margins.bandwidth - goal.bandwidth) < 0.03 * goal.bandwidth:
                 reached.append((gains, margins))
     good = [
         (gains, m)
         for gains, m in reached
-        if m.stable
-        and m.phase >= asked.phase
-        and m.gain >= asked.gain
-        and m.gain_below <= -asked.gain
+        if m.stable and m.phase >= goal.phase and m.gain >= goal.gain and m.gain_below <= -goal.gain
     ]
     best = min(good, key=lambda each: each[1].sensitivity_peak, default=None)
     return best, [m for _, m in reached]
 
 
 def _with_bandwidth(axis: _Axis, bandwidth: float, ratio: float, integral: float) -> Gains | None:
-    """The least gains with |T| = -3 dB at the bandwidth and above that below it."""
-    share = integral * 2.0 * math.pi * bandwidth
+    """Returns the lowest gains whose |T| falls below -3 dB at the bandwidth, or None."""
+    integral_ratio = integral * 2.0 * math.pi * bandwidth
 
     def gains(proportional: float) -> Gains:
-        return Gains(proportional, share * proportional, ratio * proportional)
+        return Gains(proportional, integral_ratio * proportional, ratio * proportional)
 
     def excess(proportional: float) -> float:
         m = float(np.interp(bandwidth, axis.frequency, np.abs(axis.loops(gains(proportional))[1])))
@@ -233,21 +252,19 @@ def _with_bandwidth(axis: _Axis, bandwidth: float, ratio: float, integral: float
     return gains(float(brentq(excess, trial[above - 1], trial[above], xtol=1e-9)))
 
 
-def _refusal(loop: RateLoop, number: int, asked: _Asked, reached: list[Margins]) -> TuneError:
-    """What was reached, and what stands against more."""
+def _refusal(loop: RateLoop, number: int, goal: _Goal, reached: list[Margins]) -> TuneError:
+    """Returns an error with the best result and what limits it."""
     start = (
-        f"axis {AXES[number]}: a bandwidth of {asked.bandwidth:g} Hz with a phase margin of "
-        f"{asked.phase:g} deg and a gain margin of {asked.gain:g} dB cannot be reached"
+        f"axis {AXES[number]}: a bandwidth of {goal.bandwidth:g} Hz with a phase margin of "
+        f"{goal.phase:g} deg and a gain margin of {goal.gain:g} dB cannot be reached"
     )
     stable = [m for m in reached if m.stable]
     if stable:
         best = max(
             stable,
-            key=lambda m: min(
-                m.phase / asked.phase, m.gain / asked.gain, -m.gain_below / asked.gain
-            ),
+            key=lambda m: min(m.phase / goal.phase, m.gain / goal.gain, -m.gain_below / goal.gain),
         )
-        below = f" ({best.gain_below:.1f} dB)" if best.gain_below > -asked.gain else ""
+        below = f" ({best.gain_below:.1f} dB)" if best.gain_below > -goal.gain else ""
         start += f"; the best has {best.phase:.1f} deg and {best.gain:.1f} dB{below}"
     elif reached:
         start += "; no gains that give that bandwidth are stable"
@@ -255,18 +272,18 @@ def _refusal(loop: RateLoop, number: int, asked: _Asked, reached: list[Margins])
         start += "; no gains give that bandwidth"
     if loop.has_blow_back:
         without = loop.vehicle.replace(rotor_drag={"blow_back": 0.0})
-        if _searched(RateLoop(without, loop.dt), number, asked)[0] is not None:
+        if _searched(RateLoop(without, loop.dt), number, goal)[0] is not None:
             return TuneError(
-                f"{start}. The moment of rotor_drag.blow_back takes it, which tips the vehicle "
-                f"over where the loop is slow: ",
-                Advice("ask for more bandwidth, or for a greater integral", "raise --bandwidth"),
+                f"{start}. The moment of rotor_drag.blow_back destabilises the vehicle if the loop "
+                f"is slow: ",
+                Advice("raise the bandwidth or the integral", "raise --bandwidth"),
             )
-    lags, advice = _lags(loop, number, asked.bandwidth)
+    lags, advice = _lags(loop, number, goal.bandwidth)
     return TuneError(f"{start}. {lags}", advice, _BANDWIDTH_LIMIT)
 
 
 def _lags(loop: RateLoop, number: int, bandwidth: float) -> tuple[str, Advice]:
-    """What takes the phase at a bandwidth, and what would give some back."""
+    """Lists the phase lags at a bandwidth, with advice on the largest."""
     parts = loop.parts(bandwidth, number)
     low_pass = loop.filter(bandwidth, number)[0]
     lags = {
@@ -277,9 +294,9 @@ def _lags(loop: RateLoop, number: int, bandwidth: float) -> tuple[str, Advice]:
     }
     budget = ", ".join(f"{name} takes {lag:.0f} deg" for name, lag in lags.items() if lag >= 0.5)
     less = _LOWER_BANDWIDTH
-    smaller_step = Advice("take a smaller dt", "raise --rate")
-    mend = {
-        "the motors' lag": ("the motors are slower than the bandwidth asked for; ", less),
+    smaller_step = Advice("use a smaller dt", "raise --rate")
+    remedies = {
+        "the motors' lag": ("the motors are slower than the requested bandwidth; ", less),
         "the low-pass": ("raise the cut-off of rate_controller.filter, or ", less),
         "the command delay": ("shorten motor.command_delay, or ", less),
         "sampling": (
@@ -287,7 +304,7 @@ def _lags(loop: RateLoop, number: int, bandwidth: float) -> tuple[str, Advice]:
             Advice(*(f"{a}, or {b}" for a, b in zip(smaller_step, less, strict=True))),
         ),
     }
-    text, advice = mend[max(lags, key=lambda name: lags[name])]
+    text, advice = remedies[max(lags, key=lambda name: lags[name])]
     return f"At {bandwidth:g} Hz {budget}: {text}", advice
 
 
@@ -300,7 +317,11 @@ def bandwidth_limit(
     dt: float = DEFAULT_DT,
     axes: Sequence[int] = (0, 1, 2),
 ) -> Array:
-    """Hz, the highest bandwidth of each of the axes that autotune() reaches, to 2 %; NaN: none."""
+    """Returns the highest bandwidth [Hz] that autotune() reaches for each axis, within 2 %.
+
+    NaN for an axis that reaches the margins with no bandwidth. The other arguments are those of
+    autotune().
+    """
     _check(phase_margin, gain_margin, integral)
     for axis in axes:
         if axis not in (0, 1, 2):
@@ -315,15 +336,15 @@ def _bandwidth_limits(
     gain_margin: float,
     integral: float,
 ) -> Array:
-    """bandwidth_limit() of checked arguments."""
+    """bandwidth_limit() with checked arguments."""
 
     def reaches(axis: int, bandwidth: float) -> bool:
-        asked = _Asked(bandwidth, phase_margin, gain_margin, integral)
-        return _searched(loop, axis, asked)[0] is not None
+        goal = _Goal(bandwidth, phase_margin, gain_margin, integral)
+        return _searched(loop, axis, goal)[0] is not None
 
     limits = np.full(len(axes), math.nan)
     for number, axis in enumerate(axes):
-        # from above: what is too slow may be out of reach as well
+        # search downwards, as low bandwidths may be infeasible too
         trial = np.geomspace(0.25 / loop.dt, 0.05, 24)[1:]
         low = next((float(x) for x in trial if reaches(axis, float(x))), math.nan)
         high = low * float(trial[0] / trial[1])

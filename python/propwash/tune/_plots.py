@@ -13,12 +13,13 @@ from propwash.tune._step import StepResponse, milliseconds
 from propwash.tune._sweep import Sweep
 from propwash.vehicle.multicopter import Array
 from propwash.viz import require_matplotlib
+from propwash.viz.figures import COLOURS as _COLOURS
+from propwash.viz.figures import labelled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = ("tab:blue", "tab:orange", "tab:green")
 _EDGE = 1e-12
 
 
@@ -28,7 +29,7 @@ def _figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height))
-    # margins that are known cost nothing; a layout engine draws everything twice
+    # fixed margins are cheap; a layout engine draws everything twice
     figure.set_layout_engine("none")
     figure.subplots_adjust(
         left=0.8 / width, right=1.0 - 0.2 / width, bottom=0.6 / height, top=1.0 - 0.6 / height
@@ -38,7 +39,7 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _logarithmic(axes: Axes, *, x: bool = True, y: bool = False) -> None:
-    """A grid in every decade, without its numbers."""
+    """Adds grid lines within decades, without tick labels."""
     from matplotlib.ticker import NullFormatter
 
     if x:
@@ -57,7 +58,7 @@ def _degrees(response: Any) -> Array:
 
 
 def bode_figure(loop: RateLoop, axis: int = 0) -> Figure:
-    """Open loop, closed loop and sensitivity of an axis, and what takes the phase."""
+    """Bode plot of an axis: open loop, closed loop, sensitivity, and phase lags of the parts."""
     f = loop.frequencies()
     open_, closed = loop.open_loop(f, axis), loop.closed_loop(f, axis)
     found = loop.margins(axis)
@@ -100,40 +101,30 @@ def bode_figure(loop: RateLoop, axis: int = 0) -> Figure:
 
 
 def nyquist_figure(loop: RateLoop, axes_of: Sequence[int] = (0, 1, 2)) -> Figure:
-    """The open loops in the complex plane, with the circle that the sensitivity's peak touches."""
+    """Nyquist plot of the open loops, with circles of the peak sensitivity around -1."""
     f = loop.frequencies(2000)
+    unit = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 200))
     figure = _figure(6.0, 6.0)
     axes = figure.subplots()
     for axis in axes_of:
         response = loop.open_loop(f, axis)
         axes.plot(response.real, response.imag, color=_COLOURS[axis], label=AXES[axis])
         radius = 1.0 / loop.margins(axis).sensitivity_peak
-        turn = np.linspace(0.0, 2.0 * np.pi, 100)
-        axes.plot(
-            -1.0 + radius * np.cos(turn),
-            radius * np.sin(turn),
-            color=_COLOURS[axis],
-            lw=0.6,
-            ls="--",
-        )
+        circle = radius * unit - 1.0
+        axes.plot(circle.real, circle.imag, color=_COLOURS[axis], lw=0.6, ls="--")
     axes.plot([-1.0], [0.0], "k+")
-    turn = np.linspace(0.0, 2.0 * np.pi, 200)
-    axes.plot(np.cos(turn), np.sin(turn), color="0.7", lw=0.6)
+    axes.plot(unit.real, unit.imag, color="0.7", lw=0.6)
     axes.set_xlim(-2.5, 1.5)
     axes.set_ylim(-2.0, 2.0)
     axes.set_aspect("equal")
-    axes.set_title(
-        f"{loop.vehicle.name}: open loops, dashed 1 / peak of the sensitivity", fontsize=10
-    )
-    axes.set_xlabel("real part [1]")
-    axes.set_ylabel("imaginary part [1]")
-    axes.grid(alpha=0.3)
+    title = f"{loop.vehicle.name}: open loops, dashed 1 / peak of the sensitivity"
+    labelled(axes, title, "real part [1]", "imaginary part [1]")
     axes.legend(fontsize=8)
     return figure
 
 
 def step_figure(responses: Sequence[StepResponse], title: str = "") -> Figure:
-    """Flown steps, a column for each, with the rotors' commands below."""
+    """Step responses, one per column, with the rotor commands below."""
     if not responses:
         raise ValueError("responses: expected at least one StepResponse, got none")
     figure = _figure(4.5 * len(responses), 6.0)
@@ -146,24 +137,18 @@ def step_figure(responses: Sequence[StepResponse], title: str = "") -> Figure:
         )
         column[0].plot(response.time, response.rate, color=_COLOURS[response.axis])
         column[0].axhline(response.amplitude, color="0.4", lw=0.8, ls="--")
-        column[0].set_title(
-            f"{AXES[response.axis]}: rise {rise}, overshoot {100.0 * shown.overshoot:.0f} %, "
-            f"settled {settled}",
-            fontsize=9,
-        )
-        column[0].set_ylabel("rate [rad/s]")
-        column[0].set_xlabel("time [s]")
+        name = AXES[response.axis]
+        text = f"{name}: rise {rise}, overshoot {100.0 * shown.overshoot:.0f} %, settled {settled}"
+        labelled(column[0], text, "time [s]", "rate [rad/s]")
+        column[0].title.set_fontsize(9)
         column[1].plot(response.time, response.rotor_command, lw=0.7)
-        column[1].set_ylabel("rotor command [rad/s]")
-        column[1].set_xlabel("time [s]")
-        for axes in column:
-            axes.grid(alpha=0.3)
+        labelled(column[1], "", "time [s]", "rotor command [rad/s]")
     figure.suptitle(title)
     return figure
 
 
 def filter_figure(loop: RateLoop) -> Figure:
-    """The gyroscope's low-pass as it is sampled: gain and phase."""
+    """Gain and phase of the gyroscope's sampled low-pass."""
     f = loop.frequencies()
     value, _ = loop.filter(f)
     figure = _figure(7.0, 5.5)
@@ -183,9 +168,10 @@ def filter_figure(loop: RateLoop) -> Figure:
 def allan_figure(
     readings: ArrayLike, period: float, *, unit: str = "rad/s", density: float | None = None
 ) -> Figure:
-    """Allan deviations of readings (T,) or (T, c), sampled every `period` [s], at rest.
+    """Allan deviations of stationary readings (T,) or (T, c), sampled every `period` [s].
 
-    density: unit/sqrt(Hz), white noise to compare with. See propwash.identify for fits to them.
+    unit: Unit of the readings. density: Density of white noise to compare with [unit/sqrt(Hz)].
+    propwash.identify fits noise parameters to them.
     """
     from propwash.identify import allan
 
@@ -201,16 +187,15 @@ def allan_figure(
         if density is not None and i == 0:
             white = density / np.sqrt(curve.tau)
             axes.loglog(curve.tau, white, "k--", lw=0.8, label="white noise")
-    axes.set_xlabel("averaging time [s]")
-    axes.set_ylabel(f"Allan deviation [{unit}]")
-    axes.set_title(f"{len(signals)} readings at {1.0 / period:g} Hz, at rest", fontsize=10)
+    title = f"{len(signals)} readings at {1.0 / period:g} Hz, at rest"
+    labelled(axes, title, "averaging time [s]", f"Allan deviation [{unit}]")
     _logarithmic(axes, y=True)
     axes.legend(fontsize=8)
     return figure
 
 
 def pareto_figure(found: Sweep, marked: int | None = None) -> Figure:
-    """Error against effort of every set of gains, and those that none beats in both."""
+    """Error against effort of all sets of gains, with the Pareto front."""
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
     front = found.pareto()

@@ -1,4 +1,4 @@
-"""Steps of the commanded rate, flown by the vehicle itself."""
+"""Simulated responses to steps of the commanded body rate."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from propwash.vehicle.parameters import VehicleParameters
 
 @dataclass(frozen=True)
 class StepFigures:
-    """What a step response is judged by. NaN where it never gets there."""
+    """Figures of merit of a step response; NaN for levels that are not reached."""
 
     rise_time: float
     """s, from 10 % to 90 % of the step."""
     overshoot: float
-    """Of the step, 0.1 is 10 %; 0 where there is none."""
+    """Fraction of the step: 0.1 is 10 %."""
     settling_time: float
-    """s, after which it stays within the band about the step, 2 % where nothing else is said."""
+    """s, after which the response stays within the band around the step, by default 2 %."""
     final: float
-    """Share of the step that is reached: the mean of the last tenth."""
+    """Final value as a fraction of the step: the mean of the last tenth."""
 
 
 @dataclass(frozen=True, eq=False)
 class StepResponse:
-    """A flown step of one rate."""
+    """Simulated response to a step of one body rate."""
 
     time: Array
-    """(T,) s, since the step."""
+    """(T,) s since the step."""
     rate: Array
-    """(T,) rad/s, of the axis that was commanded."""
+    """(T,) rad/s, about the commanded axis."""
     rates: Array
     """(T, 3) rad/s."""
     rotor_command: Array
@@ -44,22 +44,22 @@ class StepResponse:
     axis: int
     """0, 1 or 2: x, y or z."""
     amplitude: float
-    """rad/s, of the step."""
+    """Height of the step [rad/s]."""
     figures: StepFigures
 
 
-def milliseconds(time: float, flown: float) -> str:
-    """A time [s] of a step response as text, or that it lies beyond the time flown [s]."""
-    return f"{1e3 * time:.0f} ms" if math.isfinite(time) else f"> {1e3 * flown:.0f} ms"
+def milliseconds(time: float, duration: float) -> str:
+    """Formats a time [s] of a step response, NaN as longer than the simulated duration [s]."""
+    return f"{1e3 * time:.0f} ms" if math.isfinite(time) else f"> {1e3 * duration:.0f} ms"
 
 
 def step_figures(
     time: ArrayLike, response: ArrayLike, amplitude: float, band: float = 0.02
 ) -> StepFigures:
-    """Rise time, overshoot and settling of a response (T,) to a step of `amplitude` at time 0.
+    """Computes the figures of a response (T,) to a step of `amplitude` at time 0.
 
-    band: of the settling, as a share of the step. A response that is not finite has no figures:
-    NaN, and an infinite overshoot. Raises ValueError for arrays that do not match.
+    time: (T,) s. band: Settling band as a fraction of the step. A response that is not finite
+    gives NaN and infinite overshoot. Raises ValueError for arrays of different lengths.
     """
     t = np.asarray(time, dtype=np.float64)
     y = np.asarray(response, dtype=np.float64)
@@ -70,7 +70,7 @@ def step_figures(
     if amplitude == 0.0 or not math.isfinite(amplitude):
         raise ValueError(f"amplitude: expected a finite number that is not 0, got {amplitude!r}")
     if not 0.0 < band < 1.0:
-        raise ValueError(f"band: expected a share in (0, 1), got {band!r}")
+        raise ValueError(f"band: expected a fraction in (0, 1), got {band!r}")
     if not np.isfinite(y).all():
         return StepFigures(math.nan, math.inf, math.nan, math.nan)
     y = y / amplitude
@@ -88,10 +88,9 @@ def _first_time(t: Array, y: Array, level: float) -> float:
     if not len(reached):
         return math.nan
     i = int(reached[0])
-    if i == 0:  # from nothing at time 0
+    if i == 0:  # from zero at time 0
         return float(t[0] * level / y[0])
-    share = (level - y[i - 1]) / (y[i] - y[i - 1])
-    return float(t[i - 1] + share * (t[i] - t[i - 1]))
+    return float(np.interp(level, y[i - 1 : i + 1], t[i - 1 : i + 1]))
 
 
 def step_response(
@@ -106,11 +105,20 @@ def step_response(
     seed: int = 0,
     band: float = 0.02,
 ) -> StepResponse:
-    """Flies a step of one commanded body rate from hover: limits, lag, delay, all that there is.
+    """Simulates a step of one commanded body rate from hover with the full vehicle model.
 
-    axis: 0, 1, 2 for x, y, z. amplitude: rad/s. duration: s. noise: with process and IMU noise.
-    band: of the settling, as a share of the step; under noise 0.05 is wiser.
-    Raises ValueError for what cannot be, ParameterError for a vehicle that cannot be flown so.
+    Args:
+        vehicle: Name, TOML file or parameters.
+        axis: 0, 1, 2 for x, y, z.
+        amplitude: Height of the step [rad/s].
+        duration: Simulated time [s].
+        dt: Time step [s].
+        integrator: "rk4" or "euler".
+        noise: Whether to simulate process and IMU noise.
+        seed: Seed of the noise.
+        band: Settling band as a fraction of the step; with noise 0.05 is recommended.
+
+    Raises ValueError for invalid arguments, ParameterError for a vehicle without rate controller.
     """
     if axis not in (0, 1, 2):
         raise ValueError(f"axis: expected 0, 1 or 2, got {axis!r}")

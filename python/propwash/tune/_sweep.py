@@ -1,4 +1,4 @@
-"""Thousands of gains, flown side by side."""
+"""Sweeps of thousands of gains in one fleet."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from propwash._core import RateThrust, ThreadPool
 from propwash.fleet import Fleet
-from propwash.tune._autotune import autotune
-from propwash.tune._errors import TuneError
+from propwash.tune._autotune import TuneError, autotune
 from propwash.tune._loop import Gains, RateLoop
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.multicopter import DEFAULT_DT, Array
@@ -22,13 +21,15 @@ from propwash.vehicle.parameters import VehicleParameters
 
 Indices = NDArray[np.intp]
 
+_GAINS = ("proportional", "integral", "derivative")
+
 RECORD_EVERY = 8
-"""steps, between what is recorded and scored."""
+"""Steps between recorded and scored samples."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """What n sets of gains did; arrays (n, 3) are of the axes x, y, z."""
+    """Results of n sets of gains; columns of arrays (n, 3) are the axes x, y, z."""
 
     vehicle: VehicleParameters
     proportional: Array
@@ -38,28 +39,27 @@ class Sweep:
     derivative: Array
     """(n, 3) -."""
     error: Array
-    """(n, 3) root mean square of the rate's error during the axis' step, as a share of the step;
-    infinite where the vehicle was lost."""
+    """(n, 3) RMS error of the rate during the axis' step, as a fraction of the step; infinite for
+    lost vehicles."""
     overshoot: Array
-    """(n, 3) of the step."""
+    """(n, 3) fraction of the step."""
     rise_time: Array
-    """(n, 3) s, until 90 % of the step; NaN where that is not reached."""
+    """(n, 3) s, until 90 % of the step; NaN if that is not reached."""
     effort: Array
-    """(n,) rad/s, root mean square of what the rotors' command changes by in 8 steps of hover: the
-    noise that the gains send to the motors."""
+    """(n,) rad/s, RMS change of the rotor commands over 8 steps in hover: noise of the gains."""
     lost: NDArray[np.bool_]
-    """(n,) whether a rate left all bounds or a number was not finite."""
+    """(n,) whether the vehicle lost control: a rate beyond bounds or not finite."""
 
     def __len__(self) -> int:
         return len(self.effort)
 
     @property
     def score(self) -> Array:
-        """(n,) the mean error of the three axes."""
+        """(n,) mean error of the three axes."""
         return np.asarray(self.error.mean(axis=1))
 
     def pareto(self) -> Indices:
-        """Those that no other beats both in score and in effort, by rising score."""
+        """Returns the indices of the Pareto front of score and effort, by increasing score."""
         score, effort = self.score, self.effort
         order = np.lexsort((effort, score))
         order = order[np.isfinite(score[order]) & np.isfinite(effort[order])]
@@ -67,22 +67,21 @@ class Sweep:
         return np.asarray(order[effort[order] < best[:-1]])
 
     def best(self, effort_weight: float = 0.5) -> int:
-        """The set on the Pareto front that weighs both: 0 looks at the score alone, 1 at effort."""
+        """Returns the index of the best set on the Pareto front.
+
+        effort_weight: 0 minimises the score, 1 the effort. Raises TuneError if all were lost.
+        """
         if not 0.0 <= effort_weight <= 1.0:
             raise ValueError(f"effort_weight: expected from 0 to 1, got {effort_weight!r}")
         front = self.pareto()
         if not len(front):
-            raise TuneError("no set of gains kept its vehicle in the air; try lower gains")
+            raise TuneError("all sets of gains lost control; try lower gains")
         parts = [_scaled(self.score[front]), _scaled(self.effort[front])]
         return int(front[np.argmin((1.0 - effort_weight) * parts[0] + effort_weight * parts[1])])
 
     def tuned(self, index: int) -> VehicleParameters:
-        """The vehicle with the gains of a set."""
-        gains = {
-            "proportional": self.proportional[index].tolist(),
-            "integral": self.integral[index].tolist(),
-            "derivative": self.derivative[index].tolist(),
-        }
+        """Returns the vehicle with the gains of a set."""
+        gains = {name: getattr(self, name)[index].tolist() for name in _GAINS}
         return self.vehicle.replace(rate_controller=gains)
 
 
@@ -100,46 +99,53 @@ def gain_sets(
     dt: float = DEFAULT_DT,
     about: Sequence[Gains] | None = None,
 ) -> dict[str, Array]:
-    """Sets of gains about a sound one, n of them, as sweep() takes them.
+    """Draws n sets of gains for sweep().
 
-    about: the gains of each axis in the middle, as Tuning.gains; None: what autotune() finds for a
-        third of the motors' own bandwidth, or for up to eight times that where it finds nothing.
-        Each gain is drawn from a factor `spread` below it to as much above, evenly on a
-        logarithmic scale.
+    Each gain is log-uniform between centre / spread and centre * spread.
+
+    Args:
+        vehicle: Name, TOML file or parameters.
+        n: Number of sets.
+        spread: Maximum factor.
+        seed: Seed of the random numbers.
+        dt: Time step of the controller [s].
+        about: Centre gains of each axis, such as Tuning.gains; None for those of autotune() with a
+            third of the motors' bandwidth, or up to eight times that if there are none.
+
+    Returns:
+        "proportional", "integral" and "derivative", each (n, 3).
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"n: expected a whole number >= 1, got {n!r:.100}")
     if not 1.0 < spread < 1e3:
         raise ValueError(f"spread: expected a factor above 1, got {spread!r}")
     if about is None:
-        flown = vehicles.load(vehicle)
-        ways = (flown.motor_values(f"time_constant_{way}") for way in ("up", "down"))
-        tau = float(np.max([*ways])) + flown.motor.command_delay
-        bandwidth = min(1.0 / (2.0 * math.pi * tau), 0.05 / dt) / 3.0
-        about = _sound(vehicle, bandwidth, dt)
+        parameters = vehicles.load(vehicle)
+        lags = [parameters.motor_values(f"time_constant_{each}") for each in ("up", "down")]
+        tau = float(np.max(lags)) + parameters.motor.command_delay
+        about = _centre(vehicle, min(1.0 / (2.0 * math.pi * tau), 0.05 / dt) / 3.0, dt)
     if len(about) != 3:
         raise ValueError(f"about: expected the gains of three axes, got {len(about)}")
     rng = np.random.default_rng(seed)
     sets = {}
-    for name in ("proportional", "integral", "derivative"):
+    for name in _GAINS:
         centre = np.array([getattr(g, name) for g in about], dtype=np.float64)
         centre = np.maximum(centre, 1e-3 * (name == "derivative"))
         sets[name] = centre * spread ** rng.uniform(-1.0, 1.0, (n, 3))
     return sets
 
 
-def _sound(
+def _centre(
     vehicle: str | PathLike[str] | VehicleParameters, bandwidth: float, dt: float
 ) -> tuple[Gains, Gains, Gains]:
-    """What autotune() finds there, or, where blow-back asks for a quicker loop, above it."""
-    refused: TuneError | None = None
+    """Gains of autotune(), with up to eight times the bandwidth if blow-back requires it."""
+    errors: list[TuneError] = []
     for factor in (1.0, 2.0, 4.0, 8.0):
         try:
             return autotune(vehicle, factor * bandwidth, 45.0, dt=dt).gains
         except TuneError as error:
-            refused = refused or error
-    assert refused is not None
-    raise refused
+            errors.append(error)
+    raise errors[0]
 
 
 def sweep(
@@ -152,25 +158,31 @@ def sweep(
     seed: int = 0,
     threads: int | ThreadPool = 0,
 ) -> Sweep:
-    """Flies all sets of gains in one fleet, each vehicle under its own noise, and scores them.
+    """Flies all sets of gains in one fleet with independent noise, and scores them.
 
-    gains: "proportional", "integral" and "derivative", each (n, 3), (n,) for all axes alike, or a
-        number; those that are missing are the vehicle's. A number n draws as many by gain_sets().
-    duration: s, of which the first fifth is hover and the rest a step of `amplitude` [rad/s] on
-        each axis in turn and back. seed: of the noise. threads: as Fleet takes them.
+    Args:
+        vehicle: Name, TOML file or parameters.
+        gains: "proportional", "integral" and "derivative", each (n, 3), (n,) for all axes, or a
+            number; missing ones are the vehicle's. An integer n draws n sets by gain_sets().
+        duration: s; the first fifth is hover, the rest a step up and back on each axis in turn.
+        amplitude: Height of the steps [rad/s].
+        dt: Time step [s].
+        seed: Seed of the noise.
+        threads: Threads of the Fleet.
 
-    Raises ValueError for gains that do not fit together or cannot be, ParameterError for a vehicle
-    that cannot be flown.
+    Raises:
+        ValueError: For invalid gains or arrays of different lengths.
+        ParameterError: For a vehicle that cannot be flown.
     """
     parameters = vehicles.load(vehicle)
-    RateLoop(vehicle, dt)  # a vehicle that cannot be controlled is refused here
+    RateLoop(vehicle, dt)  # raises for a vehicle that cannot be controlled
     if not (math.isfinite(amplitude) and amplitude != 0.0):
         raise ValueError(
             f"amplitude: expected a finite number [rad/s] that is not 0, got {amplitude!r}"
         )
-    least = 60 * RECORD_EVERY * dt
-    if not least <= duration < math.inf:
-        raise ValueError(f"duration: expected a finite number >= {least:g} s, got {duration!r}")
+    shortest = 60 * RECORD_EVERY * dt
+    if not shortest <= duration < math.inf:
+        raise ValueError(f"duration: expected a finite number >= {shortest:g} s, got {duration!r}")
     if not isinstance(gains, Mapping):
         gains = gain_sets(vehicle, gains, seed=seed, dt=dt)
     sets = _checked(parameters, gains)
@@ -192,12 +204,12 @@ def sweep(
 
 
 def _flown(fleet: Fleet, rows: int, amplitude: float) -> _Scores:
-    """Hover, then a step up and back on each axis in turn; a row is RECORD_EVERY steps."""
+    """Flies hover, then a step up and back on each axis; a row is RECORD_EVERY steps."""
     weight = fleet.vehicle.weight
     scores = _Scores(fleet.size, amplitude, fleet.dt * RECORD_EVERY)
     hover = rows // 5
-    still = RateThrust(np.zeros(3, np.float32), weight)
-    flown = fleet.rollout(still, substeps=RECORD_EVERY, steps=hover, record=["rotor_command"])
+    command = RateThrust(np.zeros(3, np.float32), weight)
+    flown = fleet.rollout(command, substeps=RECORD_EVERY, steps=hover, record=["rotor_command"])
     scores.take_hover(flown.rotor_command)
     length = (rows - hover) // 3
     for axis in range(3):
@@ -212,7 +224,7 @@ def _flown(fleet: Fleet, rows: int, amplitude: float) -> _Scores:
 
 
 class _Scores:
-    """The figures of n vehicles, taken as the records come."""
+    """Figures of n vehicles, computed record by record."""
 
     def __init__(self, n: int, amplitude: float, period: float) -> None:
         self.amplitude, self.period = amplitude, period
@@ -228,9 +240,9 @@ class _Scores:
 
     def take_step(self, axis: int, rates: Any, command: Any, up: int) -> None:
         rate = rates[:, :, axis] / np.float32(self.amplitude)
-        wanted = (command / np.float32(self.amplitude))[:, np.newaxis]
+        reference = (command / np.float32(self.amplitude))[:, np.newaxis]
         with np.errstate(over="ignore", invalid="ignore"):
-            self.error[:, axis] = np.sqrt(np.mean(np.square(rate - wanted), axis=0))
+            self.error[:, axis] = np.sqrt(np.mean(np.square(rate - reference), axis=0))
             rising = rate[:up]
             self.overshoot[:, axis] = np.maximum(rising.max(axis=0) - 1.0, 0.0)
             reached = rising >= 0.9
@@ -242,17 +254,15 @@ class _Scores:
 
 
 def _checked(vehicle: VehicleParameters, gains: Mapping[str, ArrayLike]) -> dict[str, Array]:
-    names = ("proportional", "integral", "derivative")
-    unknown = set(gains) - set(names)
+    unknown = set(gains) - set(_GAINS)
     if unknown:
-        raise ValueError(f"gains: expected {', '.join(names)}, got {', '.join(sorted(unknown))}")
+        raise ValueError(f"gains: expected {', '.join(_GAINS)}, got {', '.join(sorted(unknown))}")
     arrays = {
         name: np.asarray(gains.get(name, getattr(vehicle.rate_controller, name)), dtype=np.float64)
-        for name in names
+        for name in _GAINS
     }
     for name, array in arrays.items():
-        own = name not in gains
-        if array.ndim == 1 and not own:
+        if array.ndim == 1 and name in gains:
             arrays[name] = array[:, np.newaxis]
         if arrays[name].ndim > 2 or (
             arrays[name].ndim == 2 and arrays[name].shape[1] not in (1, 3)

@@ -1,8 +1,8 @@
-"""Adapters to libraries of reinforcement learning, each a module that needs its library.
+"""Adapters to reinforcement learning libraries, each a module that needs its library.
 
-`stable_baselines3.FleetVecEnv`, `torchrl.FleetTorchRLEnv`, `rsl_rl.FleetRslRlEnv`. All take what
-`TorchVectorEnv` takes: a kind of task with num_envs and options, or a vector environment.
-`docs/gym-adapters.md` has ten lines for each.
+`stable_baselines3.FleetVecEnv`, `torchrl.FleetTorchRLEnv` and `rsl_rl.FleetRslRlEnv` take the
+arguments of `TorchVectorEnv`: a task class with num_envs and options, or a vector environment.
+`docs/gym-adapters.md` has an example for each.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import propwash.gym as pg
 def environments(
     env_or_kind: Any, num_envs: int | None, mode: AutoresetMode, options: dict[str, Any]
 ) -> VectorEnv[Any, Any, Any]:
-    """Environments of a kind, in this autoreset mode unless options say other; or those given.
+    """Returns `env_or_kind` if it is a vector environment, else makes environments of that task.
 
-    Raises TypeError for another kind of thing, and for num_envs or options beside environments.
+    mode: Autoreset mode of new environments, unless `options` contain another.
+
+    Raises TypeError for other types, and for num_envs or options with existing environments.
     """
     if isinstance(env_or_kind, type) and issubclass(env_or_kind, pg.Task):
         count = 1 if num_envs is None else num_envs
@@ -31,26 +33,24 @@ def environments(
         )
     names = [*(["num_envs"] if num_envs is not None else []), *options]
     if names:
-        raise TypeError(
-            f"{', '.join(names)}: expected none beside an environment that is made already"
-        )
+        raise TypeError(f"{', '.join(names)}: expected none with an existing environment")
     return env_or_kind
 
 
-def keeping(
+def checked_environments(
     env_or_kind: Any, num_envs: int | None, mode: AutoresetMode, options: dict[str, Any]
 ) -> pg.FleetVectorEnv:
-    """Those for a library that keeps observations over steps and knows one mode of autoreset.
+    """Returns environments for a library that stores observations and supports one autoreset mode.
 
-    Raises ValueError for another mode, and for environments that overwrite what they gave.
+    Raises ValueError for another mode, and for environments that overwrite their observations.
     """
     made = environments(env_or_kind, num_envs, mode, options)
     fleet = made.unwrapped
     if not isinstance(fleet, pg.FleetVectorEnv):
         raise TypeError(f"env_or_kind: expected environments of propwash, got {made!r:.100}")
-    told = made.metadata.get("autoreset_mode")
-    if told is not mode:
-        raise ValueError(f"autoreset_mode: expected {mode.name}, got {told}")
-    if fleet._engine.state.keeps_blank:
-        raise ValueError("copy: expected True, as observations are kept while the next are made")
+    found = made.metadata.get("autoreset_mode")
+    if found is not mode:
+        raise ValueError(f"autoreset_mode: expected {mode.name}, got {found}")
+    if fleet._engine.state.reuse_buffers:
+        raise ValueError("copy: expected True, as the library stores observations of several steps")
     return made  # type: ignore[return-value]

@@ -24,25 +24,29 @@ import torch
 from gymnasium.vector import AutoresetMode
 
 import propwash.gym as pg
-from propwash.gym.adapters import keeping
+from propwash.gym.adapters import checked_environments
 from propwash.gym.torch_env import TorchVectorEnv
 
 Tensor = torch.Tensor
 
 
 class FleetRslRlEnv(VecEnv):  # type: ignore[misc]
-    """Environments of a fleet as RSL-RL has them.
+    """RSL-RL's VecEnv on a fleet.
 
-    env_or_kind: a kind of task, of which `num_envs` environments are made with the options of
-        `propwash.gym.make_vec`; or vector environments in autoreset mode SAME_STEP. seed: of the
-        first episodes, which begin at once. device: where tensors are wanted.
+    Observations are one group, "policy". extras["time_outs"] (n,) marks truncated episodes,
+    extras["final_observations"] are the observations before resets, extras["log"] the means of the
+    task's infos of ended episodes. Setting `episode_length_buf` staggers the ends of episodes, as
+    `learn(…, init_at_random_ep_len=True)` does.
 
-    Observations are one group, "policy". extras["time_outs"] tells which episodes their time ended,
-    extras["final_observations"] what all saw before new episodes began, extras["log"] the means of
-    what the task tells of those that ended. `episode_length_buf` is that of the environments:
-    setting it lets them end apart, as `learn(…, init_at_random_ep_len=True)` does.
+    Args:
+        env_or_kind: A task class, or an existing vector environment in autoreset mode SAME_STEP.
+        num_envs: Number of environments of a task class.
+        seed: Seed of the first episodes, which begin in the constructor.
+        device: Device of returned tensors.
+        options: Options of `propwash.gym.make_vec` for a task class.
 
-    Raises as `keeping` and `propwash.gym.make_vec`; ValueError for episodes without an end.
+    Raises the exceptions of `propwash.gym.make_vec`, TypeError and ValueError for unsuitable
+    environments, and ValueError for episodes without a time limit.
     """
 
     def __init__(
@@ -54,7 +58,7 @@ class FleetRslRlEnv(VecEnv):  # type: ignore[misc]
         device: torch.device | str | int = "cpu",
         **options: Any,
     ) -> None:
-        made = keeping(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
+        made = checked_environments(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
         self.envs = TorchVectorEnv(made, device=device)
         self._engine = made.unwrapped._engine
         if not self._engine.limit:
@@ -91,16 +95,16 @@ class FleetRslRlEnv(VecEnv):  # type: ignore[misc]
         self._engine.state.steps[:] = steps.detach().cpu().numpy()
 
     def step(self, actions: Tensor) -> tuple[TensorDict, Tensor, Tensor, dict[str, Any]]:
-        """One step of all; actions (n, A), clipped to [-1, 1]."""
+        """Steps all environments with actions (n, A), clipped to [-1, 1]."""
         self._seen, reward, terminated, truncated, infos = self.envs.step(actions)
         extras: dict[str, Any] = {
             "time_outs": truncated,
             "final_observations": infos["final_obs"],
         }
         log = {
-            f"/episode/{name}": values[told["_" + name]].float().mean()
-            for told in [infos.get("final_info", {})]
-            for name, values in told.items()
+            f"/episode/{name}": values[final["_" + name]].float().mean()
+            for final in [infos.get("final_info", {})]
+            for name, values in final.items()
             if not name.startswith("_")
         }
         if log:
@@ -108,5 +112,5 @@ class FleetRslRlEnv(VecEnv):  # type: ignore[misc]
         return self.get_observations(), reward, (terminated | truncated).long(), extras
 
     def close(self) -> None:
-        """Nothing can be done with them afterwards."""
+        """Closes the environments."""
         self.envs.close()

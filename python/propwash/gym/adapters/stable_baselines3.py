@@ -24,21 +24,24 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 
 import propwash.gym as pg
-from propwash.gym.adapters import keeping
+from propwash.gym.adapters import checked_environments
 
 
 class FleetVecEnv(VecEnv):
-    """Environments of a fleet as Stable-Baselines3 has them.
+    """Stable-Baselines3's VecEnv on a fleet.
 
-    env_or_kind: a kind of task, of which `num_envs` environments are made with the options of
-        `propwash.gym.make_vec`; or vector environments in autoreset mode SAME_STEP.
+    At the end of an episode infos[i] has "terminal_observation", "TimeLimit.truncated" and the
+    infos of the task. `seed(s)` seeds all environments in the next reset(); each has its own
+    stream. All environments are one object: `get_attr` reads its attributes; `set_attr`,
+    `env_method` and options of single environments are not supported.
 
-    Where an episode ends, infos[i] has "terminal_observation", "TimeLimit.truncated" and what the
-    task tells. `seed(s)` gives the next reset() one seed, from which each environment has its own
-    stream. The environments are one object: `get_attr` reads its attributes, and none can be set,
-    no method called and no option given for some of them.
+    Args:
+        env_or_kind: A task class, or an existing vector environment in autoreset mode SAME_STEP.
+        num_envs: Number of environments of a task class.
+        options: Options of `propwash.gym.make_vec` for a task class.
 
-    Raises as `keeping` and `propwash.gym.make_vec`.
+    Raises the exceptions of `propwash.gym.make_vec`, and TypeError and ValueError for unsuitable
+    environments.
     """
 
     def __init__(
@@ -47,7 +50,7 @@ class FleetVecEnv(VecEnv):
         num_envs: int | None = None,
         **options: Any,
     ) -> None:
-        self.envs = keeping(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
+        self.envs = checked_environments(env_or_kind, num_envs, AutoresetMode.SAME_STEP, options)
         self._actions: Any = None
         self.metadata = self.envs.metadata
         super().__init__(
@@ -63,11 +66,11 @@ class FleetVecEnv(VecEnv):
         return seen
 
     def step_async(self, actions: Any) -> None:
-        """Takes the actions (n, A)."""
+        """Stores the actions (n, A)."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
-        """Steps all: observations, rewards, whether episodes ended, infos."""
+        """Steps all environments; returns observations, rewards, dones and infos."""
         seen, reward, terminated, truncated, infos = self.envs.step(self._actions)
         rows: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if infos:
@@ -80,39 +83,39 @@ class FleetVecEnv(VecEnv):
         return seen, reward, done, rows
 
     def close(self) -> None:
-        """Nothing can be done with them afterwards."""
+        """Closes the environments."""
         self.envs.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """An attribute of the environments, once for each."""
+        """Returns an attribute of the environments, once for each index."""
         value = getattr(self.envs, attr_name)
         return [value for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
         """Raises NotImplementedError."""
-        raise NotImplementedError(f"{attr_name}: expected among the options, where they are made")
+        raise NotImplementedError(f"{attr_name}: set it as an option of the constructor")
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
     ) -> list[Any]:
         """Raises NotImplementedError."""
-        raise NotImplementedError(f"{method_name}: environments of a fleet have no methods each")
+        raise NotImplementedError(f"{method_name}: a fleet has no methods of single environments")
 
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-        """None is; VecMonitor and the like wrap all of them."""
+        """Returns False for each: wrappers such as VecMonitor wrap all environments at once."""
         return [False for _ in self._get_indices(indices)]
 
     def render(self, mode: str | None = None) -> Any:
-        """The environments' frames in one picture; with render_mode="human" steps show them."""
+        """Returns all frames as one image; with render_mode="human" step() shows them."""
         return None if self.render_mode == "human" else super().render(mode)
 
     def get_images(self) -> Sequence[Any]:
-        """The frames of the environments that are drawn (option `render_envs`), for recorders."""
+        """Returns the frames of the environments that are drawn (option `render_envs`)."""
         return self.envs.render() or ()
 
 
 def _spread(rows: list[dict[str, Any]], infos: dict[str, Any]) -> None:
-    """Infos in arrays with masks, to the rows that they are of."""
+    """Copies infos, arrays with masks, to the rows they apply to."""
     for name in infos:
         if name.startswith("_") or name in ("final_obs", "final_info"):
             continue

@@ -25,23 +25,26 @@ from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode
 
 import propwash.gym as pg
-from propwash.gym.adapters import keeping
+from propwash.gym.adapters import checked_environments
 from propwash.gym.torch_env import TorchVectorEnv
 
 
 class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
-    """Environments of a fleet as TorchRL has them, with batch_size (n,).
-
-    env_or_kind: a kind of task, of which `num_envs` environments are made with the options of
-        `propwash.gym.make_vec`; or vector environments in autoreset mode DISABLED. device: where
-        tensors are wanted.
+    """TorchRL's EnvBase on a fleet, with batch_size (n,).
 
     Keys are "observation", "action", "reward", "done", "terminated" and "truncated". The last
-    observation of an episode is at ("next", "observation"); TorchRL resets those that ended by
-    "_reset". Environments that ended may be left out by "_step", others may not: one fleet steps
-    all. `set_seed` holds from the next reset of all.
+    observation of an episode is at ("next", "observation"); TorchRL resets ended episodes by
+    "_reset". "_step" may exclude only environments whose episode has ended, as one fleet steps all.
+    `set_seed` takes effect with the next reset of all environments.
 
-    Raises as `keeping` and `propwash.gym.make_vec`.
+    Args:
+        env_or_kind: A task class, or an existing vector environment in autoreset mode DISABLED.
+        num_envs: Number of environments of a task class.
+        device: Device of returned tensors.
+        options: Options of `propwash.gym.make_vec` for a task class.
+
+    Raises the exceptions of `propwash.gym.make_vec`, and TypeError and ValueError for unsuitable
+    environments.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
         device: torch.device | str | int = "cpu",
         **options: Any,
     ) -> None:
-        made = keeping(env_or_kind, num_envs, AutoresetMode.DISABLED, options)
+        made = checked_environments(env_or_kind, num_envs, AutoresetMode.DISABLED, options)
         envs = TorchVectorEnv(made, device=device)
         n, where = envs.num_envs, envs.device
         super().__init__(device=where, batch_size=torch.Size([n]))
@@ -84,7 +87,7 @@ class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
             mask = mask.reshape(-1, 1)
             seen, _infos = self.envs.reset(options={"reset_mask": mask[:, 0]})
         self._terminated, self._truncated = self._terminated & ~mask, self._truncated & ~mask
-        return self._told(seen)
+        return self._result(seen)
 
     def _step(self, tensordict: TensorDictBase) -> TensorDictBase:
         held = self._held(tensordict.get("_step", None))
@@ -97,10 +100,10 @@ class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
             terminated = torch.where(held, self._terminated, terminated)
             truncated = torch.where(held, self._truncated, truncated)
         self._terminated, self._truncated = terminated, truncated
-        return self._told(seen, reward)
+        return self._result(seen, reward)
 
     def _held(self, chosen: Any) -> Any:
-        """(n, 1) which are left out; they begin anew, unseen, as a fleet steps all."""
+        """(n, 1) environments excluded by "_step"; they are reset, as the fleet steps all."""
         if chosen is None and not self._has_held:
             return None
         done = self._terminated | self._truncated
@@ -108,21 +111,21 @@ class FleetTorchRLEnv(EnvBase):  # type: ignore[misc]
         if (done & ~held).any():
             raise ResetNeeded("expected reset() with '_reset' after the end of an episode")
         if (held & ~done).any():
-            raise ValueError("_step: expected all environments that go on, as one fleet steps them")
+            raise ValueError("_step: expected all unfinished environments, as one fleet steps them")
         self._has_held = bool(held.any())
         if self._has_held:
             self.envs.reset(options={"reset_mask": held[:, 0]})
         return held
 
-    def _told(self, seen: torch.Tensor, reward: torch.Tensor | None = None) -> TensorDictBase:
+    def _result(self, seen: torch.Tensor, reward: torch.Tensor | None = None) -> TensorDictBase:
         flags = self._terminated | self._truncated, self._terminated, self._truncated
-        told = {"observation": seen, **dict(zip(_FLAGS, flags, strict=True))}
+        result = {"observation": seen, **dict(zip(_FLAGS, flags, strict=True))}
         if reward is not None:
-            told["reward"] = reward
-        return TensorDict(told, batch_size=self.batch_size, device=self.device)
+            result["reward"] = reward
+        return TensorDict(result, batch_size=self.batch_size, device=self.device)
 
     def close(self, **kwargs: Any) -> None:
-        """Nothing can be done with them afterwards."""
+        """Closes the environments."""
         self.envs.close()
         super().close(**kwargs)
 

@@ -1,4 +1,4 @@
-"""What `python -m propwash train` teaches: tasks, their options, and numbers that PPO does with."""
+"""Recipes of `python -m propwash train`: tasks, their options and PPO hyperparameters."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from propwash.gym.ppo import Args
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """How a task is taught."""
+class Recipe:
+    """Training of a task."""
 
     options: dict[str, Any]
-    """Of the task and its environments, as the policy flies them."""
+    """Options of the task and its environments for evaluation and use."""
     training: dict[str, Any]
-    """What differs in training."""
+    """Options that differ in training."""
     args: Args
     num_envs: int
     steps: int
-    """Of environments, in all."""
+    """Total number of environment steps."""
 
 
-LESSONS = {
-    "hover": Lesson(ppo.HOVER, ppo.FAST, Args(), 1024, 500_000),
-    "track": Lesson(
+RECIPES = {
+    "hover": Recipe(ppo.HOVER, ppo.FAST, Args(), 1024, 500_000),
+    "track": Recipe(
         {"frame": "body"},
         {"substeps": 20, "max_episode_steps": 200, "bound": 3.0},
         Args(
@@ -38,7 +38,7 @@ LESSONS = {
         1024,
         1_000_000,
     ),
-    "race": Lesson(
+    "race": Recipe(
         {"frame": "body"},
         {"substeps": 30, "max_episode_steps": 300, "bound": 40.0, "anywhere": True},
         Args(

@@ -1,0 +1,104 @@
+"""Options, checks and output shared by the commands."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from propwash import logs, viz
+from propwash._files import written_whole
+
+PICTURES = (".png", ".svg", ".pdf")
+_SECONDS = r"\d+(?:\.\d*)?|\.\d+"
+
+
+def add_vehicle(parser: argparse.ArgumentParser, default: str = "flightgoggles") -> None:
+    """Adds `--vehicle`."""
+    text = "a name or a TOML file (default: %(default)s)"
+    parser.add_argument("--vehicle", default=default, help=text)
+
+
+def add_environment(parser: argparse.ArgumentParser) -> None:
+    """Adds `--option` and `--viz`, for commands with environments."""
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the task or its environments (docs/gym.md) as JSON; may be repeated",
+    )
+    parser.add_argument(
+        "--viz", choices=("matplotlib", "rerun"), help="library for the flight (default: by suffix)"
+    )
+
+
+def check_range(name: str, value: float | None, low: float, high: float) -> None:
+    """Raises ValueError unless `value` is None or from `low` to `high`."""
+    if value is not None and not low <= value <= high:
+        raise ValueError(f"--{name}: expected from {low:.10g} to {high:.10g}, got {value:.10g}")
+
+
+def saved(make: Callable[[], Any], file: Path) -> str:
+    """Writes a figure; returns its path, or why there is none if a package is missing."""
+    try:
+        figure = make()
+    except ImportError as error:
+        return f"none: {error}"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with written_whole(file) as part:
+        viz.save(figure, part)
+    return str(file)
+
+
+def progress(what: str) -> Callable[[float], None]:
+    """Returns a function that prints a fraction on a terminal, overwriting the line."""
+
+    def show(fraction: float) -> None:
+        end = "\n" if fraction >= 1.0 else "\r"
+        print(f"{what} {fraction:4.0%}", end=end, file=sys.stderr, flush=True)
+
+    return show if sys.stderr.isatty() else lambda fraction: None
+
+
+def add_logs(parser: argparse.ArgumentParser) -> None:
+    """Adds `flight`, one log or more, and `--columns`."""
+    parser.add_argument(
+        "flight",
+        nargs="+",
+        help="logs: CSV, PX4 ULog, ROS bags (docs/replay.md, docs/identify.md); LOG@FROM:TO reads "
+        "a part, s from the first row",
+    )
+    parser.add_argument("--columns", type=Path, help="a TOML file that maps columns to quantities")
+
+
+def read_logs(options: argparse.Namespace) -> list[Any]:
+    """Reads the logs, or the parts of them selected by LOG@FROM:TO."""
+    path = options.columns
+    if path is not None and not path.is_file():
+        raise ValueError(
+            f"--columns {path}: expected a TOML file that maps columns to quantities "
+            "(docs/identify.md), found none"
+        )
+    columns = None if path is None else logs.Columns.from_toml(path)
+    return [_read(name, columns) for name in options.flight]
+
+
+def _read(name: str, columns: Any) -> Any:
+    path, at, part = name.rpartition("@")
+    if not at or Path(name).exists():
+        return logs.read_log(name, columns)
+    seconds = re.fullmatch(rf"({_SECONDS})?:({_SECONDS})?", part)
+    if seconds is None:
+        raise ValueError(
+            f"{name}: expected LOG@FROM:TO, seconds from the first row of the log, got {part!r}"
+        )
+    start, stop = (float(seconds[1] or "-inf"), float(seconds[2] or "inf"))
+    if not start < stop:
+        raise ValueError(
+            f"{name}: expected LOG@FROM:TO with FROM below TO, got {start:g} and {stop:g} s"
+        )
+    return logs.read_log(path, columns, start=start, stop=stop)
