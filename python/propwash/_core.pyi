@@ -125,7 +125,8 @@ class TrajectoryCommand(Command):
     def acceleration(self) -> Any:
         """m/s^2, read-only"""
     @property
-    def controller(self) -> str: ...
+    def controller(self) -> str:
+        """name of the controller"""
     @property
     def jerk(self) -> Any:
         """m/s^3, read-only"""
@@ -367,7 +368,8 @@ class FleetSampler:
     """Samples a fleet where steps reach next_step: a subclass has sample(step)."""
     def __init__(self) -> None: ...
     @property
-    def next_step(self) -> int: ...
+    def next_step(self) -> int:
+        """step of the next sample"""
     @next_step.setter
     def next_step(self, arg0: Int) -> None: ...
 
