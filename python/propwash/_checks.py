@@ -311,21 +311,6 @@ def attitudes(name: str, value: object) -> Array:
     return array
 
 
-def finite(
-    name: str, value: object, shape: str, axes: int, last: int | None = None
-) -> NDArray[np.float64]:
-    """Finite numbers of so many axes; `shape` is what the message calls them."""
-    array: NDArray[np.float64] = numeric(name, value, f"numbers of shape {shape}").astype(
-        np.float64
-    )
-    if array.ndim != axes or (last is not None and array.shape[-1] != last):
-        raise ValueError(f"{name}: expected shape {shape}, got {described(value)}")
-    if not np.isfinite(array).all():
-        first = np.argwhere(~np.isfinite(array))[0].tolist()
-        raise ValueError(f"{name}: expected finite numbers, got {array[tuple(first)]} at {first}")
-    return array
-
-
 def poses(
     position: object, attitude: object, dtype: np.dtype[Any] | None = None
 ) -> tuple[tuple[int, ...], Numbers, Numbers]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _rotation
-from propwash._checks import finite, whole_number
+from propwash._checks import shaped, whole_number
 from propwash.fleet import Fleet
 from propwash.race import _plan
 from propwash.trajectories import Path
@@ -322,9 +322,9 @@ def _start(scene: Scene, start: ArrayLike | None, yaw: float | None) -> tuple[Ar
 
 
 def _checked(flight: Flight) -> Flight:
-    time = finite("flight.time", flight.time, "(T,)", 1)
+    time = shaped("flight.time", flight.time, ("T",))
     arrays = {
-        name: finite(f"flight.{name}", getattr(flight, name), f"({len(time)}, {width})", 2, width)
+        name: shaped(f"flight.{name}", getattr(flight, name), (len(time), width))
         for name, width in (("position", 3), ("attitude", 4), ("velocity", 3))
     }
     for name, array in arrays.items():

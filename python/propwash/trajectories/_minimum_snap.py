@@ -267,7 +267,7 @@ def _lengths(
     if times is not None and duration is not None:
         raise ValueError("expected either times or duration [s], got both")
     if times is not None:
-        lengths = given.finite("times", times, f"({problem.pieces},)", 1, problem.pieces)
+        lengths = given.shaped("times", times, (problem.pieces,))
         if not (lengths > 0.0).all():
             raise ValueError(f"times: expected numbers > 0 [s], got {lengths.tolist()!r:.100}")
         return lengths
@@ -277,7 +277,7 @@ def _lengths(
 
 
 def _checked_waypoints(waypoints: ArrayLike, closed: bool) -> Array:
-    points = given.finite("waypoints", waypoints, "(m, 3)", 2, 3)
+    points = given.shaped("waypoints", waypoints, ("m", 3))
     least = 3 if closed else 2
     if len(points) < least:
         what = "for a closed path" if closed else "for a path"
@@ -304,7 +304,7 @@ def _known(
         known[[0, -1], 1:] = 0.0
     for key, value in velocities.items():
         number = given.whole_number("velocities: waypoint", key, -len(points), len(points) - 1)
-        known[number, 1] = given.finite(f"velocities[{number}]", value, "(3,)", 1, 3)
+        known[number, 1] = given.shaped(f"velocities[{number}]", value, (3,))
         if np.linalg.norm(known[number, 1]) > fastest:
             raise ValueError(
                 f"velocities[{number}]: expected at most limits.speed = {fastest:g} m/s, got "
@@ -316,7 +316,7 @@ def _known(
 def _checked_yaw(yaw: ArrayLike | str, count: int) -> Yaw | Array:
     if isinstance(yaw, str) or np.ndim(yaw) == 0:
         return yaw_of(yaw)
-    return given.finite("yaw", yaw, f"({count},)", 1, count)
+    return given.shaped("yaw", yaw, (count,))
 
 
 def _path(problem: Problem, lengths: Array, yaw: Yaw | Array) -> Polynomial:

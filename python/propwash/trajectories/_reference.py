@@ -139,8 +139,8 @@ class Path(ABC):
             count = int(np.floor(self.duration / step * (1.0 + 1e-12))) + 1
             rows = np.arange(count, dtype=np.float64) * step
         else:
-            rows = given.finite("time", time, "(T,)", 1)
-        at = rows if offset is None else rows[:, None] + given.finite("offset", offset, "(n,)", 1)
+            rows = given.shaped("time", time, ("T",))
+        at = rows if offset is None else rows[:, None] + given.shaped("offset", offset, ("n",))
         place, yaw = self.evaluate(at)
         if place.shape != (ORDERS, *at.shape, 3) or yaw.shape != (3, *at.shape):
             raise ValueError(
