@@ -216,7 +216,7 @@ def test_imu_rate_that_does_not_divide_the_steps() -> None:
     assert abs(int(changes.sum()) - 1000) <= 1
 
 
-def test_same_seed_same_bits_and_another_id_other_noise(vehicle: pw.VehicleParameters) -> None:
+def test_noise_depends_only_on_seed_and_id(vehicle: pw.VehicleParameters) -> None:
     command = commands(vehicle, 40)
     flights = {
         (seed, number): packed(
@@ -267,7 +267,7 @@ def test_the_noise_goes_on_over_a_reset_as_that_of_a_fleet() -> None:
     assert np.allclose(reading, uav.imu.specific_force, rtol=1e-12, atol=1e-12)
 
 
-def test_rollout_is_the_loop_of_steps(vehicle: pw.VehicleParameters) -> None:
+def test_rollout_equals_a_loop_of_steps(vehicle: pw.VehicleParameters) -> None:
     flown, looped, held = (pw.Multicopter(vehicle, seed=6) for _ in range(3))
     command = commands(vehicle, 50)
     told = flown.rollout(command, DT, substeps=4)

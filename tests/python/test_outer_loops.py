@@ -290,7 +290,7 @@ def test_all_parts_of_a_command_have_as_many_rows() -> None:
             single, velocity=np.zeros((2, 3, 3)), acceleration=np.zeros((9, 3, 3))
         ),
     ):
-        refused_for("expected a shape that goes with", make)
+        refused_for("expected a shape compatible with", make)
 
 
 def test_a_fleet_in_several_gravities_flies_no_outer_loops() -> None:

@@ -75,7 +75,7 @@ def test_noise_is_true_or_false(value: Any) -> None:
 @pytest.mark.parametrize(
     "value", ["up", None, 1000.0, [1000.0] * 4, pw.SpeedYawRate(1.0, 0.0), pw.RotorSpeeds]
 )
-def test_what_is_no_command_is_refused(value: Any) -> None:
+def test_non_commands_are_refused(value: Any) -> None:
     with unchanged() as uav, refused("command", value, TypeError):
         uav.step(value)
     with unchanged() as uav, refused("command", value, TypeError):
@@ -152,7 +152,7 @@ def test_bad_part_of_a_state_is_refused(part: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["hover", 3.0, [0.0] * 13, pw.CarState()])
-def test_what_is_no_state_is_refused(value: Any) -> None:
+def test_invalid_state_values_are_refused(value: Any) -> None:
     with unchanged() as uav, refused("state", value):
         uav.reset(value)
     with unchanged() as uav, refused("state", value):
