@@ -10,10 +10,11 @@ namespace propwash::bindings {
 
 namespace {
 
-constexpr std::size_t longest_repr = 100;
+constexpr std::size_t max_repr = 100;
 
-/// An exponent of ones alone marks what is not finite: one added to it carries into the sign's
-/// place. Integer sums are vectorised, comparisons of numbers that end a loop are not.
+/// Infinity and NaN have an exponent of ones only: adding one to it carries into the sign bit.
+/// The compiler vectorises these integer sums; it does not vectorise a loop that ends early at a
+/// floating-point comparison.
 template <class Word, class Number>
 py::ssize_t first_not_finite_of(const Number* numbers, py::ssize_t count, Word exponent) {
   static_assert(sizeof(Word) == sizeof(Number));
@@ -36,7 +37,7 @@ py::ssize_t first_not_finite_of(const Number* numbers, py::ssize_t count, Word e
 
 std::string described(py::handle value) {
   std::string text = py::repr(value).cast<std::string>();
-  if (text.size() > longest_repr) text = text.substr(0, longest_repr - 3) + "...";
+  if (text.size() > max_repr) text = text.substr(0, max_repr - 3) + "...";
   if (py::isinstance<py::array>(value)) {
     const auto shape = py::str(value.attr("shape")).cast<std::string>();
     text = "an array of shape " + shape + ": " + text;
@@ -53,7 +54,7 @@ void refuse_parameter(const std::string& name, const std::string& expected, py::
 }
 
 py::array numeric_array(py::handle value) {
-  py::array array = py::array::ensure(value);  // clears Python's error where there is none
+  py::array array = py::array::ensure(value);  // clears Python's error if the conversion fails
   const char kind = array ? array.dtype().kind() : 'O';
   return kind == 'f' || kind == 'i' || kind == 'u' ? array : py::reinterpret_steal<py::array>({});
 }
@@ -79,10 +80,10 @@ Array finite_array(py::handle value, const std::string& name, const std::string&
 Array shaped_array(py::handle value, const std::string& name, const std::string& expected,
                    std::initializer_list<py::ssize_t> shape) {
   Array array = finite_array(value, name, expected);
-  const bool fits = std::equal(
+  const bool matches = std::equal(
       shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim(),
       [](py::ssize_t wanted, py::ssize_t got) { return wanted == got || wanted == any_length; });
-  if (!fits) refuse(name, expected, value);
+  if (!matches) refuse(name, expected, value);
   return array;
 }
 
@@ -96,7 +97,7 @@ Arrays arrays_from(const py::dict& from) {
 }
 
 double finite_number(py::handle value, const std::string& name, const std::string& expected) {
-  if (PyFloat_CheckExact(value.ptr())) {  // what nearly every call brings, at a tenth of the price
+  if (PyFloat_CheckExact(value.ptr())) {  // the most common type: ten times faster than below
     const double number = PyFloat_AS_DOUBLE(value.ptr());
     if (std::isfinite(number)) return number;
   }

@@ -109,11 +109,12 @@ void bind_car(py::module_& m) {
           "fields"_a, "seed"_a)
       .def(
           "snapshot", [](const Car<>& car) { return snapshot_bytes("car", car.snapshot()); },
-          "Everything that affects the future, as bytes: state, time, and key and counter of the "
+          "Returns the complete state as bytes: state, time, and key and counter of the "
           "noise.")
       .def("restore", &restore, "snapshot"_a,
-           "Continues, bit for bit, from what snapshot() gave for the same parameters.\n\n"
-           "Raises ValueError for other bytes; nothing changes then.")
+           "Restores a snapshot() of a car with the same parameters; results are then bitwise "
+           "equal.\n\n"
+           "Raises ValueError for other bytes; the car is then unchanged.")
       .def_property_readonly("time", &Car<>::time, "s, since reset")
       .def_property_readonly("steps", &Car<>::steps, steps_meaning)
       .def_property_readonly(

@@ -11,56 +11,54 @@ namespace {
 
 using Kind = CommandKind;
 
-/// What a kind of command is in Python.
+/// Python name, parts and documentation of a kind of command.
 struct CommandTable {
   const char* name;
-  CommandPart parts[Command::most_parts];
+  CommandPart parts[Command::max_parts];
   const char* meaning;
 
   constexpr std::size_t count() const {
     std::size_t n = 0;
-    while (n < Command::most_parts && parts[n].name != nullptr) ++n;
+    while (n < Command::max_parts && parts[n].name != nullptr) ++n;
     return n;
   }
 };
 
 constexpr bool optional = true;
 
-/// By CommandKind; meaning_of() adds what all kinds share.
+/// Indexed by CommandKind; meaning_of() adds the text common to all kinds.
 constexpr CommandTable command_tables[] = {
     {"RateThrust",
      {{"rates", "rad/s", 3}, {"thrust", "N", 1}},
      "Body rates and thrust, for the rate controller.\n\n"
      "rates: (3,) rad/s, body frame; for a rollout (T, 3); for a fleet (n, 3) or (T, n, 3). "
-     "thrust: number, N, along body z; or (T,), (n,) or (T, n). For a fleet, what has no n is "
-     "for all vehicles alike. Numbers in float32 stay so."},
+     "thrust: number, N, along body z; or (T,), (n,) or (T, n). For a fleet, an argument without "
+     "the axis n applies to all vehicles. float32 arrays stay float32."},
     {"RotorSpeeds",
      {{"speeds", "rad/s", CommandPart::one_per_rotor}},
      "Rotor speeds, in the vehicle's order of rotors.\n\n"
      "speeds: (N,) rad/s; for a rollout (T, N); for a fleet (n, N) or (T, n, N); positive speed "
-     "gives thrust along the rotor's axis. Numbers in float32 stay so."},
+     "gives thrust along the rotor's axis. float32 arrays stay float32."},
     {"SpeedYawRate",
      {{"speed", "m/s", 1}, {"yaw_rate", "rad/s", 1}},
      "Speed and yaw rate of a car.\n\n"
      "speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a "
-     "rollout. Numbers in float32 stay so."},
+     "rollout. float32 arrays stay float32."},
     {"AttitudeThrust",
      {{"attitude", "1", 4}, {"thrust", "N", 1}, {"yaw_rate", "rad/s", 1, optional}},
      "Attitude and thrust, for the attitude loop.\n\n"
      "attitude: (4,) unit quaternion, scalar first, body to world; thrust: number, N, along body "
-     "z. With yaw_rate, rad/s, the attitude gives the direction of the thrust axis, and the "
-     "vehicle "
-     "turns about it at that rate."},
+     "z. With yaw_rate, rad/s, the attitude specifies only the direction of the thrust axis; the "
+     "vehicle rotates about that axis at this rate."},
     {"VelocityCommand",
      {{"velocity", "m/s", 3}, {"yaw", "rad", 1, optional}, {"yaw_rate", "rad/s", 1, optional}},
      "A velocity, for the velocity loop.\n\n"
-     "velocity: (3,) m/s, world frame. yaw: rad, heading of body x; or yaw_rate: rad/s; without "
-     "both the heading is left as it is."},
+     "velocity: (3,) m/s, world frame. yaw: rad, heading of body x; or yaw_rate: rad/s. With "
+     "neither, the yaw rate is 0."},
     {"PositionCommand",
      {{"position", "m", 3}, {"yaw", "rad", 1, optional}},
      "A position, for the position loop.\n\n"
-     "position: (3,) m, world frame. yaw: rad, heading of body x; without it the heading is left "
-     "as it is."},
+     "position: (3,) m, world frame. yaw: rad, heading of body x; None: the yaw rate is 0."},
     {"TrajectoryCommand",
      {{"position", "m", 3},
       {"velocity", "m/s", 3, optional},
@@ -70,9 +68,9 @@ constexpr CommandTable command_tables[] = {
       {"yaw", "rad", 1, optional},
       {"yaw_rate", "rad/s", 1, optional},
       {"yaw_acceleration", "rad/s^2", 1, optional}},
-     "A point of a trajectory, and the controller that is to follow it.\n\n"
+     "A point of a trajectory, and the controller that tracks it.\n\n"
      "position, velocity, acceleration, jerk, snap: (3,) m, m/s, … m/s^4, world frame. yaw, "
-     "yaw_rate, yaw_acceleration: rad, rad/s, rad/s^2, of the heading of body x. What is None is "
+     "yaw_rate, yaw_acceleration: rad, rad/s, rad/s^2, of the heading of body x. None means "
      "zero. controller: 'geometric', 'backstepping' or 'indi'."}};
 
 constexpr const CommandTable& table_of(Kind kind) {
@@ -81,7 +79,7 @@ constexpr const CommandTable& table_of(Kind kind) {
 
 bool is_for_outer_loop(Kind kind) { return kind >= Kind::attitude_thrust; }
 
-/// From OuterLoop::geometric on.
+/// In the order of OuterLoop, starting at OuterLoop::geometric.
 constexpr const char* controllers[] = {"geometric", "backstepping", "indi"};
 
 OuterLoop loop_of(Kind kind, const std::string& controller) {
@@ -97,8 +95,8 @@ OuterLoop loop_of(Kind kind, const std::string& controller) {
                         controller + "'");
 }
 
-/// Whether two parts of a command go together: vehicles with vehicles, where one of the two may be
-/// for all, and rows with rows. The axes of one vehicle do not count.
+/// Whether the shapes of two parts of a command are compatible: equal numbers of rows, and equal
+/// numbers of vehicles unless one part applies to all vehicles. Ignores the axes of one vehicle.
 bool go_together(const Numbers& a, int a_axes, const Numbers& b, int b_axes) {
   for (int k = 1; k <= std::min(a_axes, b_axes); ++k) {
     const py::ssize_t x = a.shape(a_axes - k);
@@ -120,12 +118,12 @@ Command::Command(Kind kind, Span<const py::object> values, const std::string& co
   }
   if (kind == Kind::velocity && numbers_[1] && numbers_[2]) {
     throw py::value_error(
-        "yaw_rate: expected None together with yaw: either the heading or how it turns");
+        "yaw_rate: expected None if yaw is specified; pass either yaw or yaw_rate");
   }
   if (kind == Kind::attitude_thrust) require_unit_attitudes();
 }
 
-/// With each of those before, as a part without rows goes with any number of them.
+/// Compares with every preceding part: a part without rows is compatible with any number of rows.
 void Command::require_together(std::size_t part) const {
   const Numbers& next = *numbers_[part];
   const int axes = next.ndim() - parts()[part].tail();
@@ -135,7 +133,7 @@ void Command::require_together(std::size_t part) const {
     const int other_axes = other.ndim() - parts()[i].tail();
     if (go_together(other, other_axes, next, axes)) continue;
     if (!is_for_outer_loop(kind_) && axes == 1 && other_axes == 1) rows();
-    throw py::value_error(std::string(parts()[part].name) + ": expected a shape that goes with " +
+    throw py::value_error(std::string(parts()[part].name) + ": expected a shape compatible with " +
                           parts()[i].name + " of shape " + other.shape_text() + ", got " +
                           next.shape_text());
   }
@@ -167,18 +165,19 @@ py::ssize_t Command::rows() const {
   const auto axes_of = [&](std::size_t i) {
     return numbers_[i] ? numbers_[i]->ndim() - parts()[i].tail() : 0;
   };
-  int most_axes = 0;
-  for (std::size_t i = 0; i < numbers_.size(); ++i) most_axes = std::max(most_axes, axes_of(i));
+  int max_axes = 0;
+  for (std::size_t i = 0; i < numbers_.size(); ++i) max_axes = std::max(max_axes, axes_of(i));
   py::ssize_t rows = -1;
   const char* from = "";
   for (std::size_t i = 0; i < numbers_.size(); ++i) {
     const int axes = axes_of(i);
-    const int row_axes = axes > 0 && (axes > 1 || most_axes < 2) ? 1 : 0;
+    const int row_axes = axes > 0 && (axes > 1 || max_axes < 2) ? 1 : 0;
     const char* const name = parts()[i].name;
     if (axes > row_axes && numbers_[i]->shape(row_axes) != 1) {
-      throw py::value_error("command: expected one for one vehicle, or rows of them, got " +
-                            std::string(name) + " of shape " + numbers_[i]->shape_text() +
-                            ", which are for the vehicles of a Fleet");
+      throw py::value_error(
+          "command: expected one command, or rows of commands, for one vehicle, got " +
+          std::string(name) + " of shape " + numbers_[i]->shape_text() +
+          ", which is for the vehicles of a Fleet");
     }
     if (row_axes == 0) continue;
     const py::ssize_t entries = numbers_[i]->shape(0);
@@ -233,11 +232,11 @@ namespace {
 
 }  // namespace
 
-/// Overloads for the classes of commands would cost a microsecond: pybind11 asks a value of another
-/// type for a long list of conversions.
+/// One function instead of an overload for each class of commands saves a microsecond: for each
+/// overload that does not match, pybind11 tries a long list of conversions.
 const Command* as_command(py::handle value) {
   if (!py::isinstance<Command>(value)) return nullptr;
-  // what only __new__ made has no command
+  // an object created by __new__ alone holds no command
   auto* const instance = reinterpret_cast<py::detail::instance*>(value.ptr());
   if (!instance->get_value_and_holder().holder_constructed()) return nullptr;
   return value.cast<const Command*>();
@@ -268,7 +267,7 @@ py::ssize_t record_count(py::ssize_t rows, py::handle steps) {
   if (steps.is_none()) {
     if (rows < 0) {
       throw py::value_error(
-          "steps: expected a whole number where one command is held for the whole rollout, got "
+          "steps: expected a whole number if one command is held for the whole rollout, got "
           "None");
     }
     return rows;
@@ -286,7 +285,7 @@ namespace {
 
 std::string repr_of(py::handle self) {
   const Command* const made = as_command(self);
-  if (made == nullptr) return "a command that __init__() has not made";
+  if (made == nullptr) return "a command without a call of __init__()";
   const Command& command = *made;
   std::string text;
   for (std::size_t i = 0; i < command.parts().size(); ++i) {
@@ -306,7 +305,7 @@ std::string repr_of(py::handle self) {
   return std::string(table_of(command.kind()).name) + "(" + text + ")";
 }
 
-/// For pickle and copy: the class and what its constructor takes.
+/// For pickle and copy: the class and the arguments of its constructor.
 py::tuple reduced(const py::object& self) {
   const auto& command = self.cast<const Command&>();
   py::list arguments;
@@ -321,11 +320,12 @@ py::tuple reduced(const py::object& self) {
 std::string meaning_of(Kind kind) {
   std::string text = table_of(kind).meaning;
   if (is_for_outer_loop(kind)) {
-    text += " As in RateThrust there may be rows (T, …), vehicles (n, …) or both.";
+    text += " As in RateThrust, each may have rows (T, …), vehicles (n, …) or both.";
   }
-  return text + "\nRaises ValueError for another shape" +
-         (kind == Kind::attitude_thrust ? ", a number that is not finite or no unit quaternion."
-                                        : " or a number that is not finite.");
+  return text + "\nRaises ValueError for a wrong shape" +
+         (kind == Kind::attitude_thrust
+              ? ", non-finite numbers or a quaternion that is not of unit length."
+              : " or non-finite numbers.");
 }
 
 template <Kind which, std::size_t i>
@@ -338,7 +338,7 @@ auto argument() {
   }
 }
 
-/// The part's numbers, which live as long as the array that is given.
+/// A view of the part's numbers; the returned array keeps the command alive.
 template <Kind which, std::size_t i>
 auto part_of(const py::object& self) {
   const Numbers* const numbers = self.cast<const Command&>().numbers(i);
@@ -383,7 +383,7 @@ void bind_kind(py::module_& m) {
 }  // namespace
 
 void bind_commands(py::module_& m) {
-  py::class_<Command>(m, "Command", "What all commands have in common.")
+  py::class_<Command>(m, "Command", "Base class of all commands.")
       .def("__repr__", &repr_of)
       .def("__reduce__", &reduced);
   bind_kind<Kind::rate_thrust>(m);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* dt_expected = "a finite number > 0 [s]";
 
-/// A finite number >= 0, or > 0 where `expected` is given. Raises ParameterError.
+/// A finite number >= 0, or > 0 if `expected` is not null. Raises ParameterError.
 double parameter(const py::object& value, const char* name, const char* expected = nullptr) {
   const char* const range = expected == nullptr ? "a finite number >= 0" : expected;
   try {
@@ -29,7 +29,7 @@ double parameter(const py::object& value, const char* name, const char* expected
   refuse_parameter(name, range, value);
 }
 
-/// Low-pass filters side by side, one for each channel of a signal.
+/// Independent low-pass filters, one for each channel of a signal.
 class PyLowPass {
  public:
   PyLowPass(const py::object& stiffness, const py::object& damping, const py::object& dt,
@@ -59,7 +59,7 @@ class PyLowPass {
     const double start = finite_number(value, "value", "a finite number");
     for (auto& filter : filters_) filter.reset(start);
   }
-  /// What the constructor takes, and value and derivative of each filter.
+  /// The constructor's arguments, then the value and derivative of each filter.
   py::tuple pickled() const {
     return py::make_tuple(stiffness_, damping_, dt_, exact_, each(&LowPassState<double>::value),
                           derivative());
@@ -77,7 +77,7 @@ class PyLowPass {
   Array derivative() const { return each(&LowPassState<double>::derivative); }
 
  private:
-  /// A number of each filter's state.
+  /// One field of the state of each filter.
   Array each(double LowPassState<double>::* number) const {
     std::vector<double> numbers;
     for (const auto& filter : filters_) numbers.push_back(filter.state().*number);
@@ -179,10 +179,10 @@ void bind_filters(py::module_& m) {
            "integral_bound"_a = py::float_(1000.0), "dt"_a = py::float_(1.0 / 960.0))
       .def("update", &PyPid::update, "error"_a, "measurement_derivative"_a = py::float_(0.0),
            "Advances the integral and returns the output.")
-      .def("reset", &PyPid::reset, "Forgets the integral.")
+      .def("reset", &PyPid::reset, "Sets the integral to zero.")
       .def(py::pickle([](const PyPid& pid) { return pid.pickled(); }, &PyPid::unpickled))
       .def_property_readonly("integral", &PyPid::integral,
-                             "of the error, unit of the error times s");
+                             "integral of the error, unit of the error times s");
 }
 
 Array allocated(const PyAllocation& a, const py::object& torque, const py::object& thrust,
@@ -192,8 +192,8 @@ Array allocated(const PyAllocation& a, const py::object& torque, const py::objec
   if (!prioritised) return to_array(allocate(a, wrench));
   if (!can_prioritise(a)) {
     throw py::value_error(
-        "prioritised: expected rotors that each have a share of the thrust; one of this vehicle "
-        "has none, or pushes down");
+        "prioritised: expected rotors that all contribute positive thrust; a rotor of this vehicle "
+        "contributes no thrust, or thrust along -z");
   }
   return to_array(allocate_prioritised(a, wrench));
 }
@@ -220,13 +220,15 @@ void bind_allocation(py::module_& m) {
           [](const PyAllocation& a) -> Array {
             return matrix_of(a, a.squares_from_wrench).attr("T").attr("copy")();
           },
-          "(N, 4): the inverse, or the pseudo-inverse where there are not four rotors")
+          "(N, 4): the inverse, or the pseudo-inverse if the vehicle does not have four rotors")
       .def_readonly("rank", &PyAllocation::rank,
-                    "of the matrix; 4: torque on every axis and thrust can be commanded")
+                    "rank of the matrix; 4: torque and thrust can be commanded independently")
       .def("allocate", &allocated, "torque"_a, "thrust"_a, "prioritised"_a = false,
-           "Rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N]. Where the motors' "
-           "range is too small each is limited to it, the papers' clipping; prioritised: torque "
-           "about x and y is kept, then thrust, then torque about z.")
+           "Returns rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N]. By default "
+           "each "
+           "rotor is clipped to its motor's range, as in the papers. With prioritised, a wrench "
+           "outside that range is reduced: torque about z first, then thrust, then torque about x "
+           "and y.")
       .def("_attained", &attained, "speeds"_a);
 }
 
@@ -239,7 +241,7 @@ void bind_rate_controller(py::module_& m) {
            }),
            "parameters"_a, "dt"_a)
       .def("_update", &update, "gyroscope"_a, "command"_a)
-      .def("reset", &RateController<>::reset, "Forgets filter and integrals.")
+      .def("reset", &RateController<>::reset, "Resets the filter and the integrals.")
       .def(
           "snapshot",
           [](const RateController<>& c) {
@@ -247,23 +249,24 @@ void bind_rate_controller(py::module_& m) {
             return py::make_tuple(to_array(filter.value), to_array(filter.derivative),
                                   to_array(integral));
           },
-          "Everything that affects the future: filtered rates [rad/s], their derivative "
+          "Returns the complete state: filtered rates [rad/s], their derivative "
           "[rad/s^2] and the integrals [rad], each (3,).")
       .def(
           "restore",
           [](RateController<>& c, const py::tuple& snapshot) {
             if (snapshot.size() != 3) {
-              refuse("snapshot", "what snapshot() of a rate controller gave", snapshot);
+              refuse("snapshot", "the result of snapshot() of a rate controller", snapshot);
             }
             c.restore({{vec3(snapshot[0], "snapshot[0]", "rad/s"),
                         vec3(snapshot[1], "snapshot[1]", "rad/s^2")},
                        vec3(snapshot[2], "snapshot[2]", "rad")});
           },
-          "snapshot"_a, "Continues, bit for bit, from what snapshot() gave.")
+          "snapshot"_a,
+          "Restores the state that snapshot() returned; results are then bitwise equal.")
       .def_property_readonly(
           "filtered_rates",
           [](const RateController<>& c) { return to_array(c.snapshot().filter.value); },
-          "(3,) rad/s, what the low-pass makes of the gyroscope's readings")
+          "(3,) rad/s, low-pass filtered gyroscope readings")
       .def_property_readonly(
           "integral", [](const RateController<>& c) { return to_array(c.snapshot().integral); },
           "(3,) rad, the bounded integrals of the rate error");
@@ -273,7 +276,7 @@ Eigen::VectorXd vector_of(const Array& array) {
   return Eigen::Map<const Eigen::VectorXd>(array.data(), array.size());
 }
 
-/// One step of the library's integrators over a derivative that Python gives.
+/// One step of an integrator of the library with a derivative function from Python.
 Eigen::VectorXd integrate_step(const py::function& derivative, const py::object& state,
                                const py::object& dt, const std::string& method) {
   const char* expected = "a one-dimensional array of finite numbers";
@@ -297,8 +300,8 @@ Eigen::VectorXd integrate_step(const py::function& derivative, const py::object&
       break;
   }
   throw py::value_error(
-      "method = 'symplectic_euler': expected 'euler' or 'rk4', an array does not say which of its "
-      "elements are velocities");
+      "method = 'symplectic_euler': expected 'euler' or 'rk4'; an array does not specify which of "
+      "its elements are velocities");
 }
 
 }  // namespace
@@ -307,9 +310,10 @@ void bind_control(py::module_& m) {
   bind_filters(m);
   bind_allocation(m);
   bind_rate_controller(m);
-  m.def("integrate_step", &integrate_step, "derivative"_a, "state"_a, "dt"_a, "method"_a,
-        "One step of dt [s] from a state (n,) with derivative(state) -> (n,); method 'euler' or "
-        "'rk4'.");
+  m.def(
+      "integrate_step", &integrate_step, "derivative"_a, "state"_a, "dt"_a, "method"_a,
+      "Returns the state (n,) after one step of dt [s]. derivative: function of a state (n,) that "
+      "returns its derivative (n,); method: 'euler' or 'rk4'.");
   m.def(
       "validate_vehicle", [](const py::object& parameters) { checked_vehicle(parameters); },
       "parameters"_a);

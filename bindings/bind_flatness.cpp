@@ -11,7 +11,8 @@ namespace propwash::bindings {
 
 namespace {
 
-/// Whether the heading fixes an attitude: not in free fall, nor rolled by 90 degrees.
+/// Whether the heading determines the attitude: it does not in free fall or at a roll of 90
+/// degrees.
 bool has_attitude(const FlatMotion<double>& motion, double yaw) {
   constexpr double min_force = 1e-3;  // m/s^2, the bounds of (O12) and (O13)
   constexpr double min_cosine = 0.05;
@@ -64,7 +65,7 @@ py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssi
     const double one =
         has_attitude(motion, yaw.at(row)) ? 1.0 : std::numeric_limits<double>::quiet_NaN();
     const auto& q = motion.attitude.attitude;
-    double sign = one;  // that of the same vehicle's row before
+    double sign = one;  // sign of the same vehicle's quaternion one time earlier
     if (row >= vehicles) {
       const double* last = attitude.next - 4 * vehicles;
       if (q.w * last[0] + q.x * last[1] + q.y * last[2] + q.z * last[3] < 0.0) sign = -one;
@@ -92,18 +93,19 @@ py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssi
 
 void bind_flatness(py::module_& m) {
   m.def("flatness", &flatness, "parameters"_a, "columns"_a, "vehicles"_a = 1,
-        "What N points of trajectories ask of a vehicle, in air at rest: flat_motion() of "
-        "control/tracking.hpp.\n\n"
+        "Computes states and rotor speeds of a vehicle at N trajectory points, without wind: "
+        "flat_motion() of control/tracking.hpp.\n\n"
         "columns: velocity, acceleration, jerk, snap (N, 3) [m/s ... m/s^4], world frame; yaw, "
-        "yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, of N = T n rows in the "
-        "order (T, n); quaternions keep their sign from one time to the next.\n\n"
+        "yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, if the N = T n rows "
+        "are in the order (T, n); the sign of each vehicle's quaternion is then continuous in "
+        "time.\n\n"
         "Returns attitude (N, 4), body to world, scalar first; body_rates [rad/s] and "
         "angular_acceleration [rad/s^2] (N, 3), body frame; specific_force of the rotors (N, 3) "
         "[m/s^2], world frame; thrust (N,) [N], torque (N, 3) [N m], body frame; rotor_thrusts [N] "
         "and rotor_speeds [rad/s] (N, rotors). All but specific_force are NaN in free fall and "
-        "where the vehicle is rolled by 90 degrees.\n"
-        "Raises ParameterError where the rotors cannot give torque about each axis, ValueError for "
-        "other shapes and numbers that are not finite.");
+        "at a roll of 90 degrees.\n"
+        "Raises ParameterError if the rotors cannot produce torque about each axis, ValueError for "
+        "wrong shapes and non-finite numbers.");
 }
 
 }  // namespace propwash::bindings

@@ -51,7 +51,7 @@ void bind_fleet_of(py::module_& m, const char* name) {
            "after"_a = py::none())
       .def("attach", &Self::attach, "sampler"_a)
       .def("detach", &Self::detach, "sampler"_a)
-      .def("__enter__", &Self::lock, "Keeps other threads out, until __exit__.")
+      .def("__enter__", &Self::lock, "Locks the fleet for this thread until __exit__.")
       .def("__exit__", [](const Self& self, const py::args&) { self.unlock(); })
       .def("reset", &Self::reset, "parts"_a, "mask"_a, "seed"_a)
       .def("set_state", &Self::set_state, "parts"_a, "mask"_a)
@@ -74,7 +74,8 @@ void bind_fleet_of(py::module_& m, const char* name) {
       .def("set_outer_loops", &Self::set_outer_loops, "values"_a)
       .def("imu", &Self::imu)
       .def("kinematics", &Self::kinematics, "bound"_a,
-           "(position, velocity, attitude, body_rates, whether all are within bound).")
+           "Returns (position, velocity, attitude, body_rates, whether all numbers are within "
+           "bound).")
       .def("read", &Self::read, "field"_a)
       .def_property_readonly("time", &Self::time)
       .def_property_readonly("size", &Self::size)
@@ -92,17 +93,18 @@ void bind_fleet_of(py::module_& m, const char* name) {
 void bind_fleet(py::module_& m) {
   py::class_<ThreadPool, std::shared_ptr<ThreadPool>>(m, "ThreadPool", "See propwash.ThreadPool.")
       .def(py::init<int>(), "threads"_a)
-      .def_property_readonly("threads", &ThreadPool::threads, "the caller's thread included");
+      .def_property_readonly("threads", &ThreadPool::threads,
+                             "number of threads, including the caller's");
   py::class_<FleetSampler, PySampler>(
       m, "FleetSampler",
-      "Samples a fleet where steps reach next_step: a subclass has sample(step).")
+      "Base class: the fleet calls sample(step) of a subclass when its steps reach next_step.")
       .def(py::init<>())
-      .def_readwrite("next_step", &FleetSampler::next_step, "step of the next sample");
+      .def_readwrite("next_step", &FleetSampler::next_step, "step count of the next sample");
   bind_fleet_of<float>(m, "FleetFloat32");
   bind_fleet_of<double>(m, "FleetFloat64");
   m.def("build_info", &build_info);
   m.def("fma_peak", &fma_peak, "dtype"_a,
-        "GFLOP/s of one core in multiply-adds, measured for about a tenth of a second.");
+        "Measures the peak multiply-add rate of one core in GFLOP/s, in about 0.1 s.");
 }
 
 }  // namespace propwash::bindings

@@ -20,7 +20,7 @@ namespace propwash::bindings {
 
 namespace {
 
-/// (n, 3) positions and (n, 4) attitudes, made by propwash.render and checked there.
+/// From positions (n, 3) and attitudes (n, 4), whose values propwash.render has checked.
 std::vector<Pose> image_poses(const Array& positions, const Array& attitudes) {
   if (positions.ndim() != 2 || positions.shape(1) != 3 || attitudes.ndim() != 2 ||
       attitudes.shape(1) != 4 || attitudes.shape(0) != positions.shape(0)) {
@@ -37,10 +37,10 @@ std::vector<Pose> image_poses(const Array& positions, const Array& attitudes) {
   return result;
 }
 
-/// One of the pictures that a painter makes: what its array is.
+/// A kind of image: the shape of its array and the output that points to it.
 struct PictureKind {
   const char* name;
-  py::ssize_t channels;  ///< 1: no axis of channels
+  py::ssize_t channels;  ///< 1: the array has no channel axis
   std::uint8_t* paint::PictureOutputs::* bytes;
 };
 constexpr std::array<PictureKind, 7> picture_kinds{
@@ -52,10 +52,10 @@ constexpr std::array<PictureKind, 7> picture_kinds{
      {"semantic", 3, &paint::PictureOutputs::semantics},
      {"flow", 3, &paint::PictureOutputs::flow}}};
 
-/// A scene, bodies that move in it, and pictures of both.
+/// Renders images of a scene and the bodies that move in it.
 class PyPainter {
  public:
-  /// The scene must outlive it.
+  /// The scene must outlive this object.
   PyPainter(const PyScene& scene, const std::string& look, std::uint32_t seed,
             const std::optional<std::pair<py::object, double>>& lamp, MaybePool pool)
       : scene_(&scene),
@@ -77,7 +77,7 @@ class PyPainter {
     world_.move(image_poses(positions, attitudes), image_poses(positions_before, attitudes_before));
   }
 
-  /// Pictures of the kinds that are named, by name.
+  /// Images of the requested kinds, by name.
   py::dict paint(const Array& positions, const Array& attitudes, py::ssize_t width,
                  py::ssize_t height, double focal, int antialias, const py::tuple& names,
                  bool bottom_first) {
@@ -104,7 +104,7 @@ class PyPainter {
     return pictures;
   }
 
-  /// m to what a ray meets first, infinite where that is nothing.
+  /// Distance [m] to the first hit of a ray, infinite without a hit.
   double range(const py::object& origin, const py::object& direction, double limit) const {
     const auto from = vec3(origin, "origin", "m");
     const auto along = vec3(direction, "direction", "unit vector");
@@ -112,7 +112,7 @@ class PyPainter {
     const auto moving = propwash::cast(world_.moving_exact(), from, along, limit);
     return std::min(still.distance, moving.distance);
   }
-  /// (n,) whether the lines from `start` to each of `ends` (n, 3) meet nothing.
+  /// (n,) whether the line from `start` to each of `ends` (n, 3) is free of obstacles.
   py::array_t<bool> visible(const py::object& start, const Array& ends) const {
     if (ends.ndim() != 2 || ends.shape(1) != 3) {
       throw py::value_error("ends: expected (n, 3), got " + described(ends));
@@ -128,7 +128,7 @@ class PyPainter {
     for (std::size_t i = 0; i < n; ++i) result.mutable_data()[i] = still[i] != 0 && moving[i] != 0;
     return result;
   }
-  /// Whether a sphere [m] touches something.
+  /// Whether a sphere of this position and radius [m] touches anything.
   bool touches(const py::object& position, double radius) const {
     const auto at = vec3(position, "position", "m");
     return collide(scene_->view<double>(), at, radius) >= 0 ||
@@ -136,7 +136,7 @@ class PyPainter {
   }
 
  private:
-  /// New arrays, to which `to` points.
+  /// Allocates the arrays and sets the pointers of `to` to them.
   static py::dict arrays(const py::tuple& names, py::ssize_t width, py::ssize_t height,
                          paint::PictureOutputs& to) {
     py::dict result;
@@ -151,7 +151,7 @@ class PyPainter {
       const auto* const kind =
           std::find_if(picture_kinds.begin(), picture_kinds.end(),
                        [&](const PictureKind& each) { return name == each.name; });
-      if (kind == picture_kinds.end()) refuse("kinds", "names of pictures", named);
+      if (kind == picture_kinds.end()) refuse("kinds", "names of image kinds", named);
       std::vector<py::ssize_t> shape{height, width};
       if (kind->channels > 1) shape.push_back(kind->channels);
       py::array_t<std::uint8_t> array(shape);

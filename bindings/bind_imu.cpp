@@ -44,7 +44,7 @@ void bind_imu(py::module_& m) {
           "seed"_a)
       .def(
           "snapshot", [](const Sensor& sensor) { return snapshot_bytes("imu", sensor.snapshot()); },
-          "Everything that affects the future, as bytes: biases, last reading, time and noise "
+          "Returns the complete state as bytes: biases, last reading, time and noise "
           "counter.")
       .def(
           "restore",
@@ -52,9 +52,10 @@ void bind_imu(py::module_& m) {
             sensor.restore(snapshot_from<Sensor::Snapshot>("imu", bytes, "an Imu"));
           },
           "snapshot"_a,
-          "Continues, bit for bit, from what snapshot() gave, with its seed and id.\n\nRaises "
-          "ValueError for other bytes and for a snapshot of a sensor with other parameters or "
-          "another noise switch; nothing changes then.")
+          "Restores a snapshot(), including its seed and id; readings are then bitwise equal.\n\n"
+          "Raises ValueError for other bytes and for a snapshot of a sensor with other parameters "
+          "or "
+          "another setting of noise; the sensor is then unchanged.")
       .def_property_readonly("time", &Sensor::time, "s, since reset")
       .def_property_readonly("steps", &Sensor::steps, steps_meaning)
       .def_property_readonly("seed", &Sensor::seed, seed_meaning)

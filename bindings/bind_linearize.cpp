@@ -12,7 +12,7 @@ namespace propwash::bindings {
 
 namespace {
 
-/// The states and commands about which to linearise: rows (n, columns) that Python has checked.
+/// Linearisation points (states and commands) as rows (n, columns) that Python has checked.
 class Points {
  public:
   explicit Points(const py::dict& from) : arrays_(arrays_from(from)) {}
@@ -38,7 +38,8 @@ class Points {
   Arrays arrays_;
 };
 
-/// `own` has the parameters that differ, a row for each vehicle, by the names of their fields.
+/// Parameters of vehicle i. own: per-vehicle parameters by name of the field, a row for each
+/// vehicle.
 VehicleParameters own_vehicle(const VehicleParameters& shared, const Arrays& own, py::ssize_t i) {
   VehicleParameters vehicle = shared;
   for (const auto& [name, values] : own) {

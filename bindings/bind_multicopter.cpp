@@ -18,7 +18,7 @@ namespace propwash::bindings {
 
 namespace {
 
-/// What a rollout records: calls f(name, value) for each.
+/// Calls f(name, value) for each recorded quantity of a rollout.
 template <class Vehicle, class F>
 void each_recorded(const Vehicle& vehicle, const F& f) {
   const auto& state = vehicle.state();
@@ -61,7 +61,7 @@ std::string kind_of(const Vehicle& vehicle) {
   return "multicopter " + std::to_string(vehicle.rotors());
 }
 
-/// Multicopter of four rotors, or of any number, behind one Python class.
+/// Multicopter with four rotors or any other number of them, as one Python class.
 class PyMulticopter {
  public:
   PyMulticopter(const py::object& parameters, const std::string& integrator, std::uint64_t seed,
@@ -203,14 +203,14 @@ class PyMulticopter {
     }
   }
 
-  /// Calls f(vehicle, function from row to command, number of rows) after checking the command
-  /// against the vehicle. A trajectories.Reference gives its command by command().
+  /// Checks the command against the vehicle, then calls f(vehicle, function from row to command,
+  /// number of rows). The method command() converts a trajectories.Reference to a command.
   template <class F>
-  void with_command(const py::object& given, F&& f) {
-    if (as_command(given) == nullptr && py::hasattr(given, "command")) {
-      return with_command(given.attr("command")(), std::forward<F>(f));
+  void with_command(const py::object& value, F&& f) {
+    if (as_command(value) == nullptr && py::hasattr(value, "command")) {
+      return with_command(value.attr("command")(), std::forward<F>(f));
     }
-    const Command& command = multicopter_command(given);
+    const Command& command = multicopter_command(value);
     visit([&](auto& vehicle) {
       switch (command.kind()) {
         case CommandKind::rate_thrust:
@@ -256,15 +256,15 @@ void bind_multicopter(py::module_& m) {
            "parameters"_a, "integrator"_a, "seed"_a, "id"_a, "noise"_a)
       .def("step", &Self::step, "command"_a, "dt"_a = py::float_(1.0 / 960.0), py::kw_only(),
            "substeps"_a = py::int_(1),
-           "Advances by `substeps` steps of dt [s] under a held command. dt is given per call; a "
-           "Fleet has one from its construction.\n\n"
+           "Advances by `substeps` steps of dt [s] under a held command. dt may differ between "
+           "calls; a Fleet has a fixed dt.\n\n"
            "command: a RateThrust, RotorSpeeds, AttitudeThrust, VelocityCommand, PositionCommand, "
            "TrajectoryCommand, or one row of a trajectories.Reference, which the geometric "
-           "controller then follows. With RateThrust the rate controller runs at every step, on "
-           "the gyroscope reading of the step before; rotor speeds are limited to the motors' "
+           "controller tracks. With RateThrust the rate controller runs at every step, with the "
+           "gyroscope reading of the previous step; rotor speeds are limited to the motors' "
            "range.\n"
            "Raises ValueError or TypeError for invalid arguments; the state is then unchanged. "
-           "Warns where dt is too long for the motors. Ctrl-C stops between steps.")
+           "Warns if dt is too long for the motor dynamics. Ctrl-C interrupts between steps.")
       .def("_rollout", &Self::rollout, "command"_a, "dt"_a, "steps"_a, "substeps"_a)
       .def("_outer_loops", getter([](auto& v) { return to_dict(v.outer_loops()); }))
       .def("_set_outer_loops", &Self::set_outer_loops, "values"_a)
@@ -277,11 +277,12 @@ void bind_multicopter(py::module_& m) {
       .def("_reset", &Self::reset, "fields"_a, "seed"_a)
       .def("_imu", getter([](auto& v) { return tuple_of_reading(v.imu()); }))
       .def("snapshot", getter([](auto& v) { return snapshot_bytes(kind_of(v), v.snapshot()); }),
-           "Everything that affects the future, as bytes: state, filters, integrators, biases, "
+           "Returns the complete state as bytes: state, filters, integrators, biases, "
            "delays, time, and key and counter of the noise.")
       .def("restore", &Self::restore, "snapshot"_a,
-           "Continues, bit for bit, from what snapshot() gave for the same vehicle.\n\n"
-           "Raises ValueError for a snapshot of another kind of vehicle; nothing changes then.")
+           "Restores a snapshot() of the same vehicle; results are then bitwise equal.\n\n"
+           "Raises ValueError for a snapshot of another kind of vehicle; the state is then "
+           "unchanged.")
       .def_property_readonly("time", getter([](auto& v) { return v.time(); }), "s, since reset")
       .def_property_readonly("steps", getter([](auto& v) { return v.steps(); }), steps_meaning)
       .def_property_readonly("seed", getter([](auto& v) { return v.options().seed; }), seed_meaning)
@@ -289,7 +290,7 @@ void bind_multicopter(py::module_& m) {
                              "number of rotors")
       .def_property_readonly("rotor_command",
                              getter([](auto& v) { return to_array(v.rotor_command()); }),
-                             "(N,) rad/s, what the motors were driven to in the last step")
+                             "(N,) rad/s, command of the motors in the last step")
       .def_property_readonly("accelerometer_bias",
                              getter([](auto& v) { return to_array(v.imu_bias().accelerometer); }),
                              "(3,) m/s^2, sensor axes")
@@ -312,9 +313,10 @@ void bind_multicopter(py::module_& m) {
           },
           "force_W"_a, "torque_B"_a = py::make_tuple(0.0, 0.0, 0.0),
           "Applies a force [N, world frame] at the centre of mass and a torque [N m, body frame] "
-          "beside those of the model until they are changed; kept by reset().\n\n"
-          "A payload, a tether, contact in a host simulator. The accelerometer measures them.\n"
-          "Raises ValueError for anything but 3 finite numbers each; nothing changes then.")
+          "in addition to those of the model until the next call; kept by reset().\n\n"
+          "For example a payload, a tether, or contact in a host simulator. The accelerometer "
+          "measures them.\n"
+          "Raises ValueError for anything but 3 finite numbers each; the wrench is then unchanged.")
       .def_property_readonly("external_force",
                              getter([](auto& v) { return to_array(v.external_force()); }),
                              "(3,) N, world frame, set by set_external_wrench()")
@@ -325,7 +327,7 @@ void bind_multicopter(py::module_& m) {
           "rotor_effectiveness", getter([](auto& v) { return to_array(v.rotor_effectiveness()); }),
           [](Self& s, const py::object& value) { s.set_rotor_effectiveness(value); },
           "(N,) factors on the thrust and aerodynamic torque of each rotor, unknown to the "
-          "controllers: 1 as in the parameters, 0 for a lost propeller; kept by reset()")
+          "controllers: 1 is nominal, 0 a lost propeller; kept by reset()")
       .def_property(
           "battery_voltage", getter([](auto& v) { return v.battery_voltage(); }),
           [](Self& s, const py::object& value) {
@@ -333,7 +335,7 @@ void bind_multicopter(py::module_& m) {
             if (voltage < 0.0) refuse("battery_voltage", "a number >= 0 [V]", value);
             s.visit([&](auto& v) { v.set_battery_voltage(voltage); });
           },
-          "V; without effect on a vehicle whose battery.nominal_voltage is 0");
+          "V; has no effect if battery.nominal_voltage is 0");
 }
 
 }  // namespace propwash::bindings

@@ -21,7 +21,7 @@ namespace propwash::bindings {
 
 namespace {
 
-/// The numbers of an array that has to be of that shape; null where there is none.
+/// The numbers of the array `name`, or null if there is none. Raises ValueError for another shape.
 const double* numbers_of(const Arrays& arrays, const std::string& name,
                          const std::vector<py::ssize_t>& shape) {
   const auto found = arrays.find(name);
@@ -34,7 +34,8 @@ const double* numbers_of(const Arrays& arrays, const std::string& name,
   return array.data();
 }
 
-/// A vehicle for each unknown, whose numbers are the slopes (D, ...) of the fields by that name.
+/// Derivatives of the vehicle's parameters, one set for each of D unknowns. slopes: arrays (D, ...)
+/// by name of the field; all other fields are 0.
 std::vector<VehicleParameters> vehicle_slopes(const VehicleParameters& vehicle,
                                               const Arrays& slopes, py::ssize_t unknowns) {
   VehicleParameters zero = vehicle;
@@ -57,7 +58,7 @@ std::vector<VehicleParameters> vehicle_slopes(const VehicleParameters& vehicle,
   return result;
 }
 
-/// New arrays (1 + D, W, H, 3) for the names in `record`; `to` points to them.
+/// Allocates arrays (1 + D, W, H, 3) for the names in `record` and sets the pointers of `to`.
 py::dict open_loop_arrays(const std::vector<std::string>& record,
                           const std::vector<py::ssize_t>& shape, OpenLoopRecord& to) {
   const std::pair<const char*, double**> known[] = {{"position", &to.position},
@@ -78,8 +79,8 @@ py::dict open_loop_arrays(const std::vector<std::string>& record,
   return arrays;
 }
 
-/// Flies the windows of `log`, arrays of K rows on a uniform grid by name, with a vehicle of which
-/// `slopes` are the derivatives: (D, ...) by the names of its fields. Gives arrays by name.
+/// Simulates windows of a log. log: arrays of K rows on a uniform time grid, by name; slopes:
+/// derivatives (D, ...) of the vehicle's parameters, by name. Returns arrays by name.
 py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes,
                        const py::object& unknowns, const py::dict& log, double period, int substeps,
                        const py::object& starts, const py::object& samples,
@@ -92,7 +93,7 @@ py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes,
   const VehicleParameters vehicle = vehicle_parameters(parameters);
   const OpenLoop open_loop(vehicle, vehicle_slopes(vehicle, arrays_from(slopes), derivatives),
                            kernel_set().open_loop);
-  const Arrays given = arrays_from(log);
+  const Arrays columns = arrays_from(log);
   const auto rotors = static_cast<py::ssize_t>(vehicle.rotors.size());
   const Array commands = shaped_array(log["commands"], "commands",
                                       "an array of shape (K - 1, " + std::to_string(rotors) + ")",
@@ -104,12 +105,12 @@ py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes,
   flight.rows = static_cast<std::size_t>(rows);
   flight.period = period;
   flight.substeps = substeps;
-  flight.position = numbers_of(given, "position", {rows, 3});
-  flight.velocity = numbers_of(given, "velocity", {rows, 3});
-  flight.attitude = numbers_of(given, "attitude", {rows, 4});
-  flight.body_rates = numbers_of(given, "body_rates", {rows, 3});
+  flight.position = numbers_of(columns, "position", {rows, 3});
+  flight.velocity = numbers_of(columns, "velocity", {rows, 3});
+  flight.attitude = numbers_of(columns, "attitude", {rows, 4});
+  flight.body_rates = numbers_of(columns, "body_rates", {rows, 3});
   flight.commands = commands.data();
-  flight.slopes = numbers_of(given, "command_slopes", {derivatives, rows - 1, rotors});
+  flight.slopes = numbers_of(columns, "command_slopes", {derivatives, rows - 1, rotors});
   flight.starts = start_rows.data();
   flight.windows = start_rows.size();
   flight.samples = count(samples, "samples");
@@ -124,23 +125,23 @@ py::dict fly_open_loop(const py::object& parameters, const py::dict& slopes,
   return arrays;
 }
 
-/// Commands (K - 1, N) of the motors [rad/s] and their derivatives (D, K - 1, N) for duty cycles
-/// (K - 1, N) and, unless None, a battery's voltage (K - 1) [V] with its derivatives (D, K - 1).
+/// Returns motor commands (K - 1, N) [rad/s] and their derivatives (D, K - 1, N). log: duty cycles
+/// (K - 1, N) and optionally a battery voltage (K - 1) [V] with its derivatives (D, K - 1).
 py::tuple drive_open_loop(const py::object& parameters, const py::dict& slopes,
                           py::ssize_t unknowns, const py::dict& log, double period) {
   const VehicleParameters vehicle = vehicle_parameters(parameters);
   const OpenLoop driven(vehicle, vehicle_slopes(vehicle, arrays_from(slopes), unknowns),
                         kernel_set().open_loop);
-  const Arrays given = arrays_from(log);
+  const Arrays columns = arrays_from(log);
   const auto rotors = static_cast<py::ssize_t>(vehicle.rotors.size());
-  const Array& duty = given.at("duty");
+  const Array& duty = columns.at("duty");
   const py::ssize_t held = duty.shape(0);
   OpenLoopDuty from;
   from.rows = static_cast<std::size_t>(held) + 1;
   from.period = period;
-  from.duty = numbers_of(given, "duty", {held, rotors});
-  from.voltage = numbers_of(given, "voltage", {held});
-  from.voltage_slopes = numbers_of(given, "voltage_slopes", {unknowns, held});
+  from.duty = numbers_of(columns, "duty", {held, rotors});
+  from.voltage = numbers_of(columns, "voltage", {held});
+  from.voltage_slopes = numbers_of(columns, "voltage_slopes", {unknowns, held});
   Array commands({held, rotors}), derivatives({unknowns, held, rotors});
   driven.drive(from, commands.mutable_data(), derivatives.mutable_data());
   return py::make_tuple(commands, derivatives);

@@ -47,7 +47,8 @@ std::optional<PyAnswer> received(Session& session, const py::sequence& frames, d
 }
 
 void bind_session(py::module_& m) {
-  py::class_<Session>(m, "RenderSession", "Which pose to send when, and which answer to take.")
+  py::class_<Session>(m, "RenderSession",
+                      "Decides when to send which pose and which answers to accept.")
       .def(py::init([](int in_flight, double resend_after) {
              render::SessionPolicy policy;
              policy.in_flight = in_flight;

@@ -50,7 +50,7 @@ PyAnswer owned(Answer&& answer, const std::vector<HeldFrame>& held) {
 
 namespace {
 
-/// A picture where it lies: read-only, the first row the top one.
+/// A read-only view of an image in its frame, top row first.
 py::object image_of(const PyAnswer& self, std::size_t i) {
   const auto& image = self.images[i];
   const py::ssize_t pixel = image.bytes_per_pixel;
@@ -76,7 +76,7 @@ py::list landmark_ids(const PyAnswer& self) {
   return ids;
 }
 
-/// A row of numbers for each landmark.
+/// An array with a row for each landmark.
 template <class ValueOf>
 Array landmark_rows(const PyAnswer& self, py::ssize_t columns, ValueOf value_of) {
   Array array({static_cast<py::ssize_t>(self.landmarks.size()), columns});
@@ -104,7 +104,7 @@ py::bytes encoded_answer(std::int64_t ntime, int width, int height,
                          std::optional<double> range, double depth_scale) {
   if (channels.size() != camera_ids.size() ||
       (camera_indexes && camera_indexes->size() != camera_ids.size())) {
-    throw py::value_error("channels, camera_indexes: expected one for each of camera_ids");
+    throw py::value_error("channels, camera_indexes: expected one entry for each of camera_ids");
   }
   Answer answer{ntime, width, height, depth_scale, {}, collision, {}, range, 0.0};
   for (std::size_t i = 0; i < camera_ids.size(); ++i) {
@@ -121,10 +121,10 @@ py::bytes encoded_answer(std::int64_t ntime, int width, int height,
   return py::bytes(encode_answer(answer));
 }
 
-/// A new (h, w) picture: the luma of an RGB one.
+/// The luma (h, w) of an RGB image (h, w, 3).
 py::array_t<std::uint8_t> luma_of(const py::array_t<std::uint8_t>& image) {
   if (image.ndim() != 3 || image.shape(2) != 3) {
-    refuse("image", "a picture of shape (height, width, 3), uint8", image);
+    refuse("image", "an image of shape (height, width, 3), uint8", image);
   }
   const auto from = image.unchecked<3>();
   py::array_t<std::uint8_t> grey({image.shape(0), image.shape(1)});
@@ -140,7 +140,7 @@ py::array_t<std::uint8_t> luma_of(const py::array_t<std::uint8_t>& image) {
 }  // namespace
 
 void bind_render_answer(py::module_& m) {
-  py::class_<PyAnswer>(m, "RenderAnswer", "What a renderer sent for a pose.")
+  py::class_<PyAnswer>(m, "RenderAnswer", "Answer of a renderer to a pose message.")
       .def_readonly("ntime", &PyAnswer::ntime)
       .def_readonly("width", &PyAnswer::width)
       .def_readonly("height", &PyAnswer::height)

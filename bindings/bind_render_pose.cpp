@@ -27,7 +27,7 @@ Array number_rows(py::handle value, const char* name, std::size_t rows, py::ssiz
 
 namespace {
 
-/// The names of the camera types, by their number on the wire from -1 on.
+/// Names of the camera types in the order of their numbers in the protocol, which start at -1.
 constexpr std::array<const char*, 8> type_names = {
     "rgb", "instance", "semantic", "depth_compressed", "depth", "normals", "grey", "optical_flow"};
 
@@ -35,7 +35,7 @@ const char* type_name(CameraType type) {
   return type_names.at(static_cast<std::size_t>(static_cast<int>(type) + 1));
 }
 
-/// From its name or its number.
+/// Converts a name or a number.
 CameraType camera_type(py::handle value) {
   std::string names;
   for (std::size_t i = 0; i < type_names.size(); ++i) {
@@ -48,7 +48,7 @@ CameraType camera_type(py::handle value) {
   refuse("type", "a camera type (" + names + ")", value);
 }
 
-/// From dicts of what the constructor of such an item takes.
+/// Creates items from dicts of the arguments of their constructor.
 template <class Item>
 std::vector<Item> items_from(const py::list& dicts) {
   std::vector<Item> items;
@@ -84,7 +84,7 @@ Array attitudes_of(py::handle value, const char* name, std::size_t rows) {
   return array;
 }
 
-/// Everything is read before anything is written.
+/// Checks all arguments before it changes the message.
 void place_parts(PoseMessage& pose, std::int64_t ntime, py::handle camera_position,
                  py::handle camera_attitude, py::handle object_position, py::handle object_attitude,
                  const std::optional<std::vector<bool>>& render) {
@@ -117,7 +117,7 @@ void place_parts(PoseMessage& pose, std::int64_t ntime, py::handle camera_positi
   }
 }
 
-/// (channels, bytes a pixel) of each camera's picture in an answer.
+/// (channels, bytes per pixel) of each camera's image in an answer.
 std::vector<std::pair<int, int>> image_layouts(const PoseMessage& pose) {
   std::vector<std::pair<int, int>> layouts;
   for (const auto& camera : pose.cameras) {
@@ -127,7 +127,7 @@ std::vector<std::pair<int, int>> image_layouts(const PoseMessage& pose) {
   return layouts;
 }
 
-/// An attribute that is a vector or a quaternion.
+/// Getter of an attribute that is a vector or a quaternion.
 template <class Item, class Value>
 auto array_of(Value Item::* value) {
   return [=](const Item& item) { return to_array(item.*value); };
@@ -137,12 +137,12 @@ void bind_items(py::module_& m) {
   const auto level = py::make_tuple(1.0, 0.0, 0.0, 0.0);
   py::class_<RenderCamera>(m, "PoseCamera", "A camera of a PoseMessage.")
       .def(py::init([](std::string id, const py::object& type, const py::object& position,
-                       const py::object& turned, bool collision_check, bool landmarks, bool render,
-                       double motion_blur) {
+                       const py::object& orientation, bool collision_check, bool landmarks,
+                       bool render, double motion_blur) {
              return RenderCamera{std::move(id),
                                  camera_type(type),
                                  vec3(position, "position", "m"),
-                                 attitude(turned, "attitude"),
+                                 attitude(orientation, "attitude"),
                                  collision_check,
                                  landmarks,
                                  render,
@@ -161,9 +161,9 @@ void bind_items(py::module_& m) {
       .def_readonly("motion_blur", &RenderCamera::motion_blur);
   py::class_<RenderObject>(m, "PoseObject", "A body of a PoseMessage.")
       .def(py::init([](std::string id, std::string prefab, const py::object& position,
-                       const py::object& turned, const py::object& size) {
+                       const py::object& orientation, const py::object& size) {
              return RenderObject{std::move(id), std::move(prefab), vec3(position, "position", "m"),
-                                 attitude(turned, "attitude"), vec3(size, "size", "m")};
+                                 attitude(orientation, "attitude"), vec3(size, "size", "m")};
            }),
            py::kw_only(), "id"_a, "prefab"_a = "", "position"_a = nowhere, "attitude"_a = level,
            "size"_a = py::make_tuple(1.0, 1.0, 1.0))
@@ -178,7 +178,7 @@ void bind_items(py::module_& m) {
 
 void bind_render_pose(py::module_& m) {
   bind_items(m);
-  py::class_<PoseMessage>(m, "PoseMessage", "What a renderer is asked for.")
+  py::class_<PoseMessage>(m, "PoseMessage", "Message that requests images of a renderer.")
       .def(py::init(&make_pose), "scene"_a, "cameras"_a, "objects"_a = py::list(), py::kw_only(),
            "width"_a = 1024, "height"_a = 768, "vertical_fov_deg"_a = 70.0, "depth_scale"_a = 0.2,
            "perturbation_file"_a = "", "ntime"_a = 0)

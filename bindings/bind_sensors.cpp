@@ -14,8 +14,8 @@ namespace propwash::bindings {
 
 namespace {
 
-/// The biases of n vehicles, one Gauss-Markov process a column, in float64 whatever the vehicles:
-/// new ones are next(row, column, bias, normal).
+/// New biases of n vehicles, one Gauss-Markov process for each column, from next(row, column, bias,
+/// normal). They are float64 for fleets of any type.
 template <class Next>
 py::array_t<double> next_biases(const Rows<double>& bias, std::size_t columns,
                                 const SampleNoise& noise, const Next& next) {
@@ -30,18 +30,19 @@ py::array_t<double> next_biases(const Rows<double>& bias, std::size_t columns,
   return result;
 }
 
-py::array_t<double> started(const Rows<double>& bias,
-                            const py::array_t<bool, py::array::c_style>& mask,
-                            const std::vector<double>& deviations, const SampleNoise& noise) {
+py::array_t<double> initial_values(const Rows<double>& bias,
+                                   const py::array_t<bool, py::array::c_style>& mask,
+                                   const std::vector<double>& deviations,
+                                   const SampleNoise& noise) {
   return next_biases(bias, deviations.size(), noise,
                      [&](std::size_t i, std::size_t k, double value, double normal) {
                        return mask.data()[i] ? gauss_markov_start(deviations[k], normal) : value;
                      });
 }
 
-py::array_t<double> walked_on(const Rows<double>& bias, const std::vector<double>& deviations,
-                              const std::vector<double>& times, double dt,
-                              const SampleNoise& noise) {
+py::array_t<double> next_values(const Rows<double>& bias, const std::vector<double>& deviations,
+                                const std::vector<double>& times, double dt,
+                                const SampleNoise& noise) {
   std::vector<GaussMarkovStep<double>> steps;
   for (std::size_t k = 0; k < deviations.size(); ++k) {
     steps.push_back(make_gauss_markov_step({deviations[k], times[k]}, dt));
@@ -108,7 +109,8 @@ py::array measure_magnetometer(const MagnetometerParameters<double>& magnetomete
   return field;
 }
 
-/// (n, 3) of latitude, longitude [rad] and height [m], from the local frame or into it.
+/// Applies f, a conversion between local coordinates and latitude, longitude [rad] and height [m],
+/// to each of n points (n, 3).
 template <class F>
 py::array_t<double> each_point(const Rows<double>& points, const F& f) {
   auto result = new_array<double>(rows_of(points), 3);
@@ -150,12 +152,15 @@ void bind_sensor_models(py::module_& m) {
            "noise_density"_a, "sea_level_pressure"_a, "altitude"_a, "position"_a);
   py::class_<MagnetometerParameters<double>>(m, "MagnetometerModel", "See propwash.Magnetometer.")
       .def(py::init([](const py::object& field, const Rows<double>& soft_iron,
-                       const py::object& hard_iron, double density, const py::object& turned) {
+                       const py::object& hard_iron, double density, const py::object& orientation) {
              Mat3<double> iron;
              std::copy_n(soft_iron.data(), 9, iron.elements);
-             return MagnetometerParameters<double>{
-                 vec3(field, "field", "T"),   iron, vec3(hard_iron, "hard_iron", "T"), density, {},
-                 attitude(turned, "attitude")};
+             return MagnetometerParameters<double>{vec3(field, "field", "T"),
+                                                   iron,
+                                                   vec3(hard_iron, "hard_iron", "T"),
+                                                   density,
+                                                   {},
+                                                   attitude(orientation, "attitude")};
            }),
            "field"_a, "soft_iron"_a, "hard_iron"_a, "noise_density"_a, "attitude"_a);
 }
@@ -163,7 +168,8 @@ void bind_sensor_models(py::module_& m) {
 }  // namespace
 
 void bind_sensors(py::module_& m) {
-  py::class_<SampleNoise>(m, "SampleNoise", "The normals of one sample of a sensor.")
+  py::class_<SampleNoise>(m, "SampleNoise",
+                          "Normally distributed random numbers of one sample of a sensor.")
       .def(
           py::init([](std::uint64_t key, std::uint64_t sample, std::uint32_t first_id,
                       std::uint32_t stream) { return SampleNoise{key, sample, first_id, stream}; }),
@@ -176,16 +182,17 @@ void bind_sensors(py::module_& m) {
       },
       "sample"_a, "rate"_a, "dt"_a, "start"_a);
   m.def("latency_in_steps", &latency_in_steps, "latency"_a, "dt"_a);
-  m.def("bias_start", &started, "bias"_a, "mask"_a, "deviations"_a, "noise"_a);
-  m.def("bias_next", &walked_on, "bias"_a, "deviations"_a, "times"_a, "dt"_a, "noise"_a);
+  m.def("bias_start", &initial_values, "bias"_a, "mask"_a, "deviations"_a, "noise"_a);
+  m.def("bias_next", &next_values, "bias"_a, "deviations"_a, "times"_a, "dt"_a, "noise"_a);
   m.def(
       "isa_pressure",
       [](double altitude) { return isa_pressure_ratio(altitude) * StandardAtmosphere::pressure; },
-      "altitude"_a, "Pa, of the standard atmosphere at a height [m].");
+      "altitude"_a, "Returns the pressure [Pa] of the standard atmosphere at an altitude [m].");
   m.def(
       "isa_altitude",
       [](double pressure) { return isa_altitude(pressure / StandardAtmosphere::pressure); },
-      "pressure"_a, "m, where the standard atmosphere has a pressure [Pa].");
+      "pressure"_a,
+      "Returns the altitude [m] at which the standard atmosphere has a pressure [Pa].");
   m.def(
       "to_geodetic",
       [](const py::object& origin, double x_heading, const Rows<double>& position) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t many_rays = 256;
 
-/// Calls f without the GIL where there is much to do.
+/// Calls f, without the GIL if n is large.
 template <class F>
 void without_gil(std::size_t n, const F& f) {
   if (n < many_rays) return f();
@@ -55,7 +55,10 @@ Shape shape_from(const py::handle& item) {
   if (kind == "sphere") return Sphere{number_of(item, "radius")};
   if (kind == "cylinder") return Cylinder{number_of(item, "radius"), number_of(item, "height")};
   if (kind == "mesh") return mesh_from(item);
-  if (kind != "gate") throw py::value_error("shape: there is no '" + kind + "'");
+  if (kind != "gate") {
+    throw py::value_error("shape = '" + kind +
+                          "': expected 'plane', 'box', 'sphere', 'cylinder', 'mesh' or 'gate'");
+  }
   Gate gate;
   gate.width = number_of(item, "width");
   gate.height = number_of(item, "height");
@@ -65,7 +68,7 @@ Shape shape_from(const py::handle& item) {
   return gate;
 }
 
-/// An item of propwash.world as one of C++.
+/// Converts an item of propwash.world.
 SceneItem item_from(const py::handle& item) {
   const auto q = item.attr("attitude").cast<std::array<double, 4>>();
   return {item.attr("name").cast<std::string>(),
@@ -99,7 +102,7 @@ py::tuple markers_of(const PyScene& self) {
   return py::make_tuple(names, positions);
 }
 
-/// Of rows that Python has checked.
+/// Casts rays from arrays that Python has checked.
 template <class T>
 py::tuple raycast_rows(const PyScene& self, const Rows<T>& origins, const Rows<T>& directions,
                        double max_range, bool normals, const MaybePool& pool) {
@@ -129,7 +132,7 @@ py::array_t<bool> visible_rows(const PyScene& self, const Rows<T>& start, const 
   return free;
 }
 
-/// Ids of what spheres touch, or boxes where there are attitudes and a size.
+/// Ids of the items that spheres touch, or boxes of `size` if there are attitudes.
 py::array_t<std::int32_t> collide_rows(const PyScene& self, const Array& positions,
                                        const std::optional<Array>& attitudes, double radius,
                                        const std::array<double, 3>& size) {
@@ -150,7 +153,7 @@ py::array_t<std::int32_t> collide_rows(const PyScene& self, const Array& positio
   return ids;
 }
 
-/// Fractions of the ways of spheres at their first contacts, and what they touch.
+/// Fractions of the paths of spheres at their first contacts, and ids of the items that they touch.
 py::tuple spherecast_rows(const PyScene& self, const Array& start, const Array& end,
                           double radius) {
   const auto n = static_cast<std::size_t>(start.shape(0));

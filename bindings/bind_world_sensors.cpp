@@ -13,7 +13,7 @@ namespace propwash::bindings {
 
 namespace {
 
-/// Calls f(range) for pieces of n bodies, without the GIL and on the threads of the pool.
+/// Calls f(range) for chunks of n bodies, on the threads of the pool and without the GIL.
 template <class F>
 void in_pieces(std::size_t n, std::size_t piece, const MaybePool& pool, const F& f) {
   const py::gil_scoped_release release;
@@ -26,7 +26,7 @@ Poses<T> poses_of(const Rows<T>& position, const Rows<T>& attitude) {
   return {position.data(), attitude.data()};
 }
 
-/// A scene's rays in the form that the sensors ask for.
+/// Adapts PyScene::raycast() to the signature that the sensors expect.
 template <class T>
 auto caster(const PyScene& scene) {
   return [&scene](std::size_t n, const T* origins, const T* directions, T max_range, T* distance) {
@@ -37,7 +37,7 @@ auto caster(const PyScene& scene) {
   };
 }
 
-/// Optics, and a mounting for all bodies or one for each.
+/// Optics, and one mounting pose for all bodies or one for each.
 class CameraRig {
  public:
   CameraRig(double width, double height, double focal, const Rows<double>& position,
@@ -71,7 +71,7 @@ class CameraRig {
   std::tuple<std::vector<Vec3<float>>, std::vector<Vec3<double>>> rays_;
 };
 
-/// Row by row.
+/// One vector for each row.
 std::vector<Vec3<double>> vectors_of(const Rows<double>& rows) {
   std::vector<Vec3<double>> vectors;
   for (std::size_t i = 0; i < rows_of(rows); ++i) vectors.push_back(vector_at(rows, i));
@@ -132,7 +132,7 @@ py::array measure_depth_of(const PyScene& scene, CameraRig& cameras, double max_
   const auto& rays = cameras.rays<T>();
   const auto poses = poses_of(position, attitude);
   const auto camera_of = [&](std::size_t i) { return cameras.at<T>(i); };
-  // in pieces of some ten milliseconds, between which it checks for Ctrl-C
+  // in chunks of some 10 ms, with a check for Ctrl-C after each
   const std::size_t n = rows_of(position);
   const std::size_t at_once = std::max<std::size_t>(16, 1'000'000 / rays.size());
   for (std::size_t first = 0; first < n; first += at_once) {
@@ -147,7 +147,7 @@ py::array measure_depth_of(const PyScene& scene, CameraRig& cameras, double max_
   return images;
 }
 
-/// Where points of the world are seen: u, v, depth, each (n, m).
+/// Projects world points into the images: u, v [pixels], depth [m], each (n, m).
 py::tuple project_points(const CameraRig& cameras, const Rows<double>& position,
                          const Rows<double>& attitude, const Rows<double>& points) {
   const auto poses = poses_of(position, attitude);
@@ -170,18 +170,18 @@ py::tuple camera_poses(const CameraRig& cameras, const Rows<double>& position,
                        const Rows<double>& attitude) {
   const auto poses = poses_of(position, attitude);
   const std::size_t n = rows_of(position);
-  auto at = new_array<double>(n, 3), turned = new_array<double>(n, 4);
-  double *p = at.mutable_data(), *q = turned.mutable_data();
+  auto at = new_array<double>(n, 3), orientation = new_array<double>(n, 4);
+  double *p = at.mutable_data(), *q = orientation.mutable_data();
   for (std::size_t i = 0; i < n; ++i) {
     const auto pose =
         camera_pose(cameras.at<double>(i), poses.position_of(i), poses.attitude_of(i));
     p = put(pose.position_W, p);
     q = put(pose.q_WC, q);
   }
-  return py::make_tuple(at, turned);
+  return py::make_tuple(at, orientation);
 }
 
-/// (n, 3) points of the camera's frame from (n, 3) of u, v and depth.
+/// Points (n, 3) in the camera frame from rows (n, 3) of u, v and depth.
 py::array_t<double> unproject_pixels(const CameraRig& cameras, const Rows<double>& pixels) {
   auto points = new_array<double>(rows_of(pixels), 3);
   double* to = points.mutable_data();
@@ -191,7 +191,7 @@ py::array_t<double> unproject_pixels(const CameraRig& cameras, const Rows<double
   return points;
 }
 
-/// (height * width, 3) directions.
+/// Ray directions of the pixels, (height * width, 3).
 py::array_t<double> pixel_rays_of(CameraRig& cameras) {
   const auto& rays = cameras.rays<double>();
   auto rows = new_array<double>(rays.size(), 3);
@@ -236,7 +236,8 @@ void bind_world_sensors(py::module_& m) {
       .def("rays", &pixel_rays_of)
       .def("matrix", &camera_matrix);
   m.def("focal_length", &focal_length, "height"_a, "vertical_fov"_a,
-        "pixels, from a height in pixels and a vertical field of view [rad].");
+        "Returns the focal length [pixels] for a height [pixels] and a vertical field of view "
+        "[rad].");
   bind_ray_measures<float>(m);
   bind_ray_measures<double>(m);
 }

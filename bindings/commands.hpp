@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Commands as Python holds them: one, or one for each row of a rollout, or one for each vehicle of
-/// a fleet and each row.
+/// Commands created in Python: one command, one for each row of a rollout, or one for each vehicle
+/// of a fleet and each row.
 
 #include <optional>
 
@@ -22,18 +22,19 @@ enum class CommandKind {
   trajectory
 };
 
-/// Parts of numbers, of which some may be missing. Each is for one vehicle, or has rows, or
-/// vehicles, or both. A table in bind_commands.cpp lists the parts of each kind.
+/// A command consists of parts (arrays of numbers), some of which are optional. Each part is for
+/// one vehicle or has an axis of rows, of vehicles, or both. A table in bind_commands.cpp lists the
+/// parts of each kind.
 class Command {
  public:
-  static constexpr int most_parts = 8;
+  static constexpr int max_parts = 8;
 
-  /// Values in the order of parts(), None for what is missing. Raises ValueError.
+  /// Values in the order of parts(), None for omitted parts. Raises ValueError.
   Command(CommandKind kind, Span<const py::object> values, const std::string& controller);
 
   CommandKind kind() const { return kind_; }
   Span<const CommandPart> parts() const;
-  /// Null where the part is missing.
+  /// Null if the part is omitted.
   const Numbers* numbers(std::size_t part) const {
     return numbers_[part] ? &*numbers_[part] : nullptr;
   }
@@ -45,7 +46,7 @@ class Command {
   /// (T, …), or (T, 1, …) as a Fleet of one takes them. Raises ValueError for the command of
   /// several vehicles, and for parts of different numbers of rows.
   py::ssize_t rows() const;
-  /// A number of a row of one vehicle; 0 where the part is missing.
+  /// One number of a row of a single-vehicle command; 0 if the part is omitted.
   double number(std::size_t part, py::ssize_t row, int column = 0) const;
   /// One row of one vehicle, for commands of that kind.
   RateThrust<double> rate_thrust(py::ssize_t row) const { return {triple(0, row), number(1, row)}; }
@@ -63,7 +64,7 @@ class Command {
   std::vector<std::optional<Numbers>> numbers_;
 };
 
-/// A class for each kind, which Python distinguishes.
+/// A distinct class for each kind, bound to Python.
 template <CommandKind which>
 class CommandOf : public Command {
  public:
@@ -72,19 +73,19 @@ class CommandOf : public Command {
 };
 using RateThrustCommand = CommandOf<CommandKind::rate_thrust>;
 
-/// Null for a value that is no command.
+/// Null for a value that is not a command.
 const Command* as_command(py::handle value);
-/// The command, where it is of that kind. Raises TypeError otherwise.
+/// The command if it is of that kind. Raises TypeError otherwise.
 const Command& command_of(CommandKind kind, py::handle value);
-/// The command, where it is of a kind that a multicopter takes. Raises TypeError otherwise.
+/// The command if multicopters support its kind. Raises TypeError otherwise.
 const Command& multicopter_command(py::handle value);
 
-/// Raises ValueError where a command has several rows, for what takes one: `rows` is that of
-/// Command::rows().
+/// Raises ValueError for a command of several rows. `rows`: the result of Command::rows();
+/// `taker`: the function that requires one command.
 void require_one_command(py::ssize_t rows, const char* taker);
 
-/// How many records a rollout makes: the command's rows, or `steps` for one command for all.
-/// Raises ValueError where they contradict each other or neither is given.
+/// Number of records of a rollout: the command's rows, or `steps` for a single command that is
+/// held. Raises ValueError if they differ or neither is specified.
 py::ssize_t record_count(py::ssize_t rows, py::handle steps);
 
 }  // namespace propwash::bindings

@@ -50,7 +50,7 @@ inline const NamedField& field_named(const std::string& name) {
   throw py::value_error("record: there is no '" + name + "'");
 }
 
-/// A fleet that Python's threads may share: one at a time is inside.
+/// A fleet that several Python threads may use: a mutex admits one at a time.
 template <class T>
 class PyFleet {
  public:
@@ -71,7 +71,7 @@ class PyFleet {
   void detach(const FleetSampler& sampler) {
     alone(false, [&] { fleet_.detach(sampler); });
   }
-  /// For several calls in a row: other threads wait until unlock().
+  /// Locks the fleet for several calls: other threads wait until unlock().
   void lock() const {
     const py::gil_scoped_release release;
     mutex_.lock();
@@ -81,18 +81,18 @@ class PyFleet {
   const char* isa() const { return kernels_.isa; }
   py::ssize_t size() const { return static_cast<py::ssize_t>(fleet_.size()); }
   int threads() const { return pool_ && *pool_ ? (*pool_)->threads() : 1; }
-  /// What a function of the fleet without arguments gives.
+  /// The result of a member function of the fleet without arguments.
   template <auto get>
   auto value() const {
     return alone(false, [&] { return (fleet_.*get)(); });
   }
   FleetOptions options() const { return value<&Fleet<T>::options>(); }
 
-  void step(const py::object& given, const py::object& substeps) {
-    const Command& command = multicopter_command(given);
+  void step(const py::object& value, const py::object& substeps) {
+    const Command& command = multicopter_command(value);
     const py::ssize_t count = step_count(substeps);
     const auto held = [&] {
-      fleet_.require_idle();  // a call that samples uses buffers_
+      fleet_.require_idle();  // a step that is sampling already uses buffers_
       FleetCommand<T> source(command, fleet_, buffers_);
       require_one_command(source.records(), "step()");
       return source;
@@ -102,7 +102,7 @@ class PyFleet {
                    [&] { held().step(fleet_, 0, static_cast<int>(count), executor()); });
     }
     const py::ssize_t piece = steps_to_a_break(count);
-    alone(false, [&] { held(); });  // refuses before anything changes
+    alone(false, [&] { held(); });  // raises before anything changes
     for (py::ssize_t done = 0; done < count; done += piece) {
       const auto now = static_cast<int>(std::min(piece, count - done));
       alone(true, [&] { held().step(fleet_, 0, now, executor()); });
@@ -110,12 +110,12 @@ class PyFleet {
     }
   }
 
-  /// `after` is called after each command, or None.
+  /// after: a function that is called after each command, or None.
   py::dict rollout(const py::object& command, const py::object& steps, const py::object& substeps,
                    const std::vector<std::string>& record, const py::object& after) {
     const Command& commands = multicopter_command(command);
     const py::ssize_t each = step_count(substeps);
-    CommandBuffers<T> buffers;  // of this call: another thread may step between two records
+    CommandBuffers<T> buffers;  // local: another thread may step the fleet between two records
     std::optional<FleetCommand<T>> source;
     alone(false, [&] { source.emplace(commands, fleet_, buffers); });
     const py::ssize_t count = record_count(source->records(), steps);
@@ -168,8 +168,8 @@ class PyFleet {
     return rows;
   }
 
-  /// Position, velocity, attitude and body rates in one go, and whether all of it is within
-  /// `bound`.
+  /// Position, velocity, attitude and body rates, and whether the magnitude of every number is
+  /// less than `bound`.
   py::tuple kinematics(T bound) const {
     const auto shaped = [this](py::ssize_t width) { return Rows({size(), width}); };
     Rows rows[] = {shaped(3), shaped(3), shaped(4), shaped(3)};
@@ -217,7 +217,7 @@ class PyFleet {
     const Span<const bool> some = mask_of(mask);
     alone(size() > worth_releasing, [&] { fleet_.set_state(state, some); });
   }
-  /// Hands arrays that Python has checked to a function of the fleet.
+  /// Passes arrays that Python has checked to a member function of the fleet.
   template <auto set, class... Rows>
   void set_rows(const Rows&... rows) {
     alone(size() > worth_releasing, [&] { (fleet_.*set)(constant_span_of(rows)...); });
@@ -243,8 +243,8 @@ class PyFleet {
     alone(false, [&] { own_.read(k, fleet_.vehicle(), fleet_.size(), to); });
     return values;
   }
-  /// Field numbers with arrays (n, …), all taken or none; or with arrays (m, …), for the vehicles
-  /// whose numbers `some` gives, (m,).
+  /// values: by index of a field, arrays (n, …), or (m, …) for the m vehicles with the indices
+  /// `some`. Sets all fields, or none if one is invalid.
   void set_parameters(const std::map<std::size_t, Array>& values,
                       const std::optional<std::vector<std::size_t>>& some) {
     const std::vector<std::size_t> chosen = some.value_or(std::vector<std::size_t>{});
@@ -287,15 +287,15 @@ class PyFleet {
     if (count > max) refuse("substeps", "at most " + std::to_string(max), substeps);
     return count;
   }
-  /// How many of `count` steps go between two looks for Ctrl-C: with a floor all of them, as
-  /// contact is of a call.
+  /// Number of steps, of `count`, between two checks for Ctrl-C. With a floor all of them, because
+  /// the contact flag covers one call of step().
   py::ssize_t steps_to_a_break(py::ssize_t count) const {
     const bool whole = fleet_.options().floor > -std::numeric_limits<double>::infinity();
     return whole ? count : std::max<py::ssize_t>(1, worth_a_break / size());
   }
 
-  /// Puts an array for `count` records among `arrays`. `imu` are the readings of specific force and
-  /// angular rate, of no size unless they are recorded.
+  /// Adds an array for `count` records to `arrays`. imu: buffers for specific force and angular
+  /// rate, resized only if they are recorded.
   Recorder recorder(const std::string& name, py::ssize_t count, py::dict& arrays,
                     std::vector<T> (&imu)[2]) const {
     const auto with = [&](auto array, auto write) -> Recorder {
@@ -323,8 +323,8 @@ class PyFleet {
                 [this, field](Span<T> to) { fleet_.read(field, to); });
   }
 
-  /// Calls f while no other thread is inside. No thread waits with the GIL, so that samplers may
-  /// take it inside; they may read the fleet.
+  /// Calls f with the mutex locked. A thread never waits for the mutex while it holds the GIL, so
+  /// samplers may acquire the GIL within f; they may also read the fleet (the mutex is recursive).
   template <class F>
   decltype(auto) alone(bool is_long, F&& f) const {
     if (!is_long) {

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Commands of a fleet: from the shapes that Python holds to one row of numbers for each vehicle.
+/// Conversion of commands from Python's shapes to one row of numbers for each vehicle of a fleet.
 
 #include <array>
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace propwash::bindings {
 
-/// One part of a command as numbers of type T, `columns` for each vehicle, record by record. What
-/// is there already, in that type and for each vehicle, is not copied.
+/// One part of a command as numbers of type T, `columns` for each vehicle, record by record.
+/// Numbers that already have this type and layout are not copied.
 template <class T>
 class FleetPart {
  public:
   /// `tail` is 1 where the columns are an axis of the numbers, 0 where there is one column without
-  /// an axis. Raises ValueError for other shapes, and for numbers that are beyond T.
+  /// an axis. Raises ValueError for other shapes and for numbers outside the range of T.
   FleetPart(const Numbers& numbers, const char* name, int tail, py::ssize_t size,
             py::ssize_t columns, std::vector<T>& buffer)
       : numbers_(numbers), size_(size), columns_(columns), buffer_(buffer) {
@@ -32,10 +32,10 @@ class FleetPart {
     if (sizeof(T) < sizeof(double) && !numbers.is_float()) require_range(name);
   }
 
-  /// Number of records, or -1 where one is for all.
+  /// Number of records, or -1 if one is held for all.
   py::ssize_t records() const { return lead_ == 2 ? numbers_.shape(0) : -1; }
 
-  /// The numbers of a record; valid until the next call.
+  /// The numbers of a record. The pointer is valid until the next call.
   Span<const T> row(py::ssize_t record) {
     const py::ssize_t each = each_has_own_ ? size_ * columns_ : columns_;
     const py::ssize_t first = lead_ == 2 ? record * each : 0;
@@ -73,11 +73,11 @@ class FleetPart {
 
   [[noreturn]] void refuse_shape(const char* name, int tail) const {
     const std::string n = std::to_string(size_), k = std::to_string(columns_);
-    const std::string own = tail > 0 ? n + ", " + k : n + ",";
-    throw py::value_error("command: expected " + std::string(name) + " of shape (" + own +
+    const std::string per_vehicle = tail > 0 ? n + ", " + k : n + ",";
+    throw py::value_error("command: expected " + std::string(name) + " of shape (" + per_vehicle +
                           "), or (" + (tail > 0 ? k + "," : "") +
-                          ") for all vehicles alike, or, for a rollout, (T, " +
-                          (tail > 0 ? own : n) + "), got " + numbers_.shape_text());
+                          ") for all vehicles, or, for a rollout, (T, " +
+                          (tail > 0 ? per_vehicle : n) + "), got " + numbers_.shape_text());
   }
 
   const Numbers& numbers_;
@@ -91,9 +91,9 @@ class FleetPart {
 
 /// Buffers for the parts of a command that need to be converted or repeated.
 template <class T>
-using CommandBuffers = std::array<std::vector<T>, Command::most_parts>;
+using CommandBuffers = std::array<std::vector<T>, Command::max_parts>;
 
-/// A command for a fleet: how many records it has, and a step under one of them.
+/// A command for a fleet: its number of records, and a step of the fleet under one of them.
 template <class T>
 class FleetCommand {
  public:
@@ -119,7 +119,7 @@ class FleetCommand {
     const auto under = [&](const auto& command) { fleet.step(command, substeps, executor); };
     switch (kind_) {
       case CommandKind::speed_yaw_rate:
-        break;  // refused by Python's edge
+        break;  // multicopter_command() has rejected it
       case CommandKind::rate_thrust:
         return under(FleetRateThrust<T>{row(0), row(1)});
       case CommandKind::rotor_speeds:
@@ -140,7 +140,7 @@ class FleetCommand {
   CommandKind kind_;
   OuterLoop loop_;
   py::ssize_t records_ = -1;
-  std::array<std::optional<FleetPart<T>>, Command::most_parts> parts_;
+  std::array<std::optional<FleetPart<T>>, Command::max_parts> parts_;
 };
 
 }  // namespace propwash::bindings

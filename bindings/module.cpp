@@ -6,7 +6,7 @@
 
 namespace {
 
-/// ParameterError of C++ as propwash.ParameterError.
+/// Translates the C++ ParameterError to propwash.ParameterError.
 void translate(std::exception_ptr pointer) {
   try {
     if (pointer) std::rethrow_exception(pointer);
@@ -19,7 +19,7 @@ void translate(std::exception_ptr pointer) {
 }  // namespace
 
 PYBIND11_MODULE(_core, m) {
-  m.doc() = "The compiled part of propwash; use it through the package.";
+  m.doc() = "Extension module of propwash; import its contents from the package.";
   m.attr("__version__") = PROPWASH_VERSION;
   pybind11::register_exception_translator(&translate);
   using namespace propwash::bindings;

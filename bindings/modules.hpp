@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// One function for each file of bindings.
+/// The binding functions, one for each bind_*.cpp.
 
 #include <pybind11/pybind11.h>
 

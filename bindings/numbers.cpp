@@ -22,7 +22,7 @@ std::string expected_of(const CommandPart& part) {
   refuse(part.name, expected_of(part), value);
 }
 
-/// An array of float or double in C order; none for other values.
+/// An array of float or double in C order; a null object for other values.
 py::array floating_point(py::handle value) {
   if (is_ready<float>(value) || is_ready<double>(value))
     return py::reinterpret_borrow<py::array>(value);
@@ -37,7 +37,7 @@ py::array floating_point(py::handle value) {
 
 Numbers::Numbers(py::handle value, const CommandPart& part) {
   const int tail = part.tail();
-  if (tail == 0 && PyFloat_CheckExact(value.ptr())) {  // an array of it would cost far more
+  if (tail == 0 && PyFloat_CheckExact(value.ptr())) {  // much faster than by way of an array
     const double number = PyFloat_AS_DOUBLE(value.ptr());
     if (!std::isfinite(number)) refuse_part(part, value);
     std::memcpy(small_, &number, sizeof number);

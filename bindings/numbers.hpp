@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The numbers of one part of a command, as Python gave them.
+/// The numbers of one part of a command, converted from Python.
 
 #include <cstddef>
 #include <memory>
@@ -9,25 +9,25 @@
 
 namespace propwash::bindings {
 
-/// A part of a command: its name, its unit, and how many numbers one vehicle has of it.
+/// A part of a command: its name, its unit, and its number of columns for one vehicle.
 struct CommandPart {
   static constexpr int one_per_rotor = 0;
 
   const char* name;
   const char* unit;
-  int columns;  ///< 1: a number, without an axis
+  int columns;  ///< 1: a scalar without an axis
   bool is_optional = false;
 
-  /// Axes of one vehicle's numbers.
+  /// Number of axes for one vehicle.
   constexpr int tail() const { return columns == 1 ? 0 : 1; }
 };
 
-/// Finite numbers of the caller's, copied, in float32 where they came in it and float64 otherwise:
-/// what a fleet can take without conversion. Their axes are those of rows and vehicles, at most
-/// two, then those of one vehicle.
+/// A copy of the caller's finite numbers: float32 if they were float32, otherwise float64, so that
+/// a fleet of the same type needs no conversion. The axes are rows and vehicles (both optional),
+/// then those of one vehicle.
 class Numbers {
  public:
-  static constexpr int most_axes = 3;
+  static constexpr int max_axes = 3;
 
   /// Raises ValueError.
   Numbers(py::handle value, const CommandPart& part);
@@ -36,7 +36,7 @@ class Numbers {
   int ndim() const { return ndim_; }
   py::ssize_t shape(int axis) const { return shape_[axis]; }
   py::ssize_t size() const { return size_; }
-  /// Calls f with the place of the numbers, of float or of double.
+  /// Calls f with a pointer to the numbers, float or double.
   template <class F>
   decltype(auto) visit(F&& f) const {
     if (is_float_) return f(reinterpret_cast<const float*>(data()));
@@ -51,7 +51,7 @@ class Numbers {
   py::array copy() const { return view(py::none()); }
   /// "(4096, 3)".
   std::string shape_text() const;
-  /// "[7, 2]", the place of the i-th number.
+  /// "[7, 2]", the index of the i-th number.
   std::string place_text(py::ssize_t i) const;
 
  private:
@@ -65,9 +65,9 @@ class Numbers {
 
   bool is_float_ = false;
   int ndim_ = 0;
-  py::ssize_t shape_[most_axes]{};
+  py::ssize_t shape_[max_axes]{};
   py::ssize_t size_ = 1;
-  // an allocation would be a fair part of what a command of one vehicle costs
+  // avoids an allocation, a considerable part of the time of a command for one vehicle
   alignas(double) std::byte small_[12 * sizeof(double)];
   std::unique_ptr<std::byte[]> large_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The parameters in which the vehicles of a fleet differ.
+/// Per-vehicle parameters of a fleet.
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace propwash::bindings {
 
-/// By the number of a field: what each of all vehicles has of it. Copies share the numbers.
+/// Values of each vehicle, by index of a field. Copies share the numbers.
 class OwnNumbers {
  public:
   /// Writes the numbers of field k of `size` vehicles.
@@ -26,12 +26,12 @@ class OwnNumbers {
     for (std::size_t i = 0; i < size; ++i) field.get(to + i * width_of(field));
   }
 
-  /// Gives field k new numbers: of all vehicles, or of those that `some` names.
-  void set(std::size_t k, const Array& given, const std::vector<std::size_t>& some,
+  /// Sets field k of all vehicles, or of those with the indices `some`.
+  void set(std::size_t k, const Array& values, const std::vector<std::size_t>& some,
            const VehicleParameters& vehicle, std::size_t size) {
-    const double* const from = given.data();
+    const double* const from = values.data();
     if (some.empty()) {
-      numbers_[k] = std::make_shared<const Row>(from, from + given.size());
+      numbers_[k] = std::make_shared<const Row>(from, from + values.size());
       return;
     }
     const std::size_t width = width_of(fields(vehicle)[k]);
@@ -43,7 +43,7 @@ class OwnNumbers {
     numbers_[k] = std::move(row);
   }
 
-  /// Makes a fleet's constants, those of `some` alone where any is named.
+  /// Updates the constants of a fleet: of the vehicles `some`, or of all if it is empty.
   template <class Fleet>
   void apply(Fleet& fleet, const std::vector<std::size_t>& some) const {
     VehicleParameters vehicle = fleet.vehicle();

@@ -21,8 +21,8 @@ py::object attribute(py::object object, std::string_view path) {
   }
 }
 
-/// The numbers of a value that has a shape, to `to`. Raises ParameterError for another shape.
-/// Infinity and NaN pass: validate() judges them.
+/// Writes the numbers of a value of shape `shape` to `to`. Raises ParameterError for another shape.
+/// Accepts infinity and NaN, which validate() checks.
 void read_numbers(const py::object& value, const std::string& name, const FieldShape& shape,
                   double* to) {
   if (shape.rank == 0) {
@@ -45,19 +45,19 @@ void read_numbers(const py::object& value, const std::string& name, const FieldS
   std::copy_n(numbers.data(), shape.size(), to);
 }
 
-/// One number, or a tuple of as many as there are rotors.
+/// One number, or a tuple with one number for each rotor.
 void read_per_rotor(const py::object& value, const FieldView& field) {
   const bool is_one = !py::isinstance<py::tuple>(value);
   *field.count = is_one ? 1 : static_cast<std::int64_t>(py::len(value));
   if (*field.count < 1 || *field.count > max_size) {
-    refuse(std::string(field.name), "a number, or one for each rotor", value);
+    refuse(std::string(field.name), "a number, or one number for each rotor", value);
   }
   const int count = static_cast<int>(*field.count);
   read_numbers(value, std::string(field.name), is_one ? FieldShape{} : FieldShape{1, {count}},
                field.first);
 }
 
-/// Sets every field from the attribute of an object that has its name without `prefix`.
+/// Sets every field from the attribute of the same name, less `prefix`.
 template <class Parameters>
 void read_fields(const py::object& object, Parameters& to, std::string_view prefix = {}) {
   constexpr std::string_view rotors = "rotors.";
@@ -84,7 +84,7 @@ void read_fields(const py::object& object, Parameters& to, std::string_view pref
 }
 
 /// The schema of all fields: name, shape of one vehicle's numbers, whether all vehicles of a fleet
-/// share them, unit, meaning, smallest and largest magnitude.
+/// share them, unit, meaning, minimum and maximum magnitude.
 template <class Parameters>
 py::list field_table(const Parameters& parameters) {
   py::list table;
@@ -161,7 +161,7 @@ namespace {
 /// Sets the gain or limit `name` to a value from Python. Raises ValueError.
 void set_outer_loop(OuterLoopParameters& p, const std::string& name, py::handle value) {
   if (name == "interval") {
-    constexpr py::ssize_t max = 1 << 20;  // beyond what validate() lets pass
+    constexpr py::ssize_t max = 1 << 20;  // more than validate() accepts
     p.interval = static_cast<int>(std::min(whole_number(value, name, 1), max));
     return;
   }

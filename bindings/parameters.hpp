@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// From the Python parameter classes (propwash.vehicle.parameters) to the C++ ones, field by field.
+/// Conversion of the Python parameter classes (propwash.vehicle.parameters) to those of C++.
 
 #include <pybind11/pybind11.h>
 
@@ -13,16 +13,16 @@
 namespace propwash::bindings {
 
 /// From a resolved propwash.vehicle.parameters.VehicleParameters. Raises ValueError for a field of
-/// another type or shape; the range of values is for validate().
+/// the wrong type or shape; validate() checks the range of values.
 VehicleParameters vehicle_parameters(pybind11::handle object);
 CarParameters car_parameters(pybind11::handle object);
 ImuParameters<double> imu_parameters(pybind11::handle object);
 
-/// "euler", "rk4" or "symplectic_euler"; raises ValueError for another text.
+/// "euler", "rk4" or "symplectic_euler"; raises ValueError for other names.
 Integrator integrator_named(const std::string& name);
 
-/// OuterLoopParameters as a dict of numbers and tuples, and back; `start` gives what is missing.
-/// Raises ParameterError for another name or shape.
+/// Conversion of OuterLoopParameters to a dict of numbers and tuples, and back. start: values of
+/// parameters that the dict omits. Raises ParameterError for an unknown name or a wrong shape.
 pybind11::dict to_dict(const OuterLoopParameters& parameters);
 OuterLoopParameters outer_loops_from(const OuterLoopParameters& start,
                                      const pybind11::dict& values);

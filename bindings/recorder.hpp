@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Arrays of what one vehicle records and reads.
+/// Recording of a rollout of one vehicle into arrays.
 
 #include <type_traits>
 #include <utility>
@@ -11,8 +11,8 @@
 
 namespace propwash::bindings {
 
-/// Arrays of (rows, …). `Each` is the table of what they hold: each(f) calls f(name, value) for
-/// every quantity, always in the same order, with the values of now.
+/// Arrays (rows, …), one for each recorded quantity. Each: a function object; each(f) calls
+/// f(name, value) for every quantity in a fixed order with its current value.
 template <class Each>
 class Recorder {
  public:
@@ -26,7 +26,7 @@ class Recorder {
     });
   }
 
-  /// Writes the next row; needs no Python.
+  /// Writes the next row. Does not require the GIL.
   void record() {
     auto to = to_.begin();
     each_([&](const char*, const auto& value) {

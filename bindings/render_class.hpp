@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// An answer of a renderer as Python has it: its pictures are views of the frames that came.
+/// An answer of a renderer for Python: its images are views of the received frames.
 
 #include <pybind11/pybind11.h>
 
@@ -12,25 +12,25 @@
 
 namespace propwash::bindings {
 
-/// A Python buffer, held for as long as this or a copy of `owner` lives.
+/// A Python buffer, kept alive by `owner` and copies of it.
 struct HeldFrame {
   py::object owner;
   render::FrameView view;
 };
 
-/// Raises ValueError for what is no contiguous buffer.
+/// Raises ValueError for anything but a contiguous buffer.
 HeldFrame held_frame(py::handle buffer, const std::string& name);
 std::vector<HeldFrame> held_frames(const py::sequence& frames);
 std::vector<render::FrameView> views_of(const std::vector<HeldFrame>& held);
 
-/// An answer and the frames that its pictures lie in.
+/// An answer and the frames that contain its images.
 struct PyAnswer : render::Answer {
-  std::vector<py::object> owners;  // one for each image
+  std::vector<py::object> owners;  // one owner for each image
 };
 
 PyAnswer owned(render::Answer&& answer, const std::vector<HeldFrame>& held);
 
-/// n rows of `columns` finite numbers; one row may come without its axis where n is 1. Raises
+/// n rows of `columns` finite numbers. If n is 1, the shape (columns,) is also accepted. Raises
 /// ValueError.
 Array number_rows(py::handle value, const char* name, std::size_t rows, py::ssize_t columns);
 

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The class of C++ behind propwash.Scene, for bindings that look at a scene.
+/// The C++ class behind propwash.Scene, for bindings that query a scene.
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
@@ -18,10 +18,10 @@
 
 namespace propwash::bindings {
 
-/// A scene, and what rays need of it in both types of number. It does not change.
+/// An immutable scene with its ray-casting index in float and double.
 class PyScene {
  public:
-  /// Meshes of more than `max_triangles` are left out for rays.
+  /// The index omits meshes with more than `max_triangles` triangles.
   PyScene(Scene scene, std::size_t max_triangles)
       : scene_(std::move(scene)),
         indices_(SceneIndex<float>(scene_, max_triangles),
@@ -29,13 +29,13 @@ class PyScene {
         kernels_(kernel_set()) {}
 
   const Scene& scene() const { return scene_; }
-  /// For kernels; valid as long as this lives.
+  /// View for kernels, valid for the lifetime of this object.
   template <class T>
   SceneView<T> view() const {
     return std::get<SceneIndex<T>>(indices_).view();
   }
 
-  /// raycast() of world/raycast.hpp in the widest instruction set, shared among threads.
+  /// raycast() of world/raycast.hpp with the kernels of this processor, on the executor's threads.
   template <class T>
   void raycast(std::size_t n, const T* origins, const T* directions, T max_range, T* distance,
                std::int32_t* id, T* normal, ExecutorRef executor = {}) const {
@@ -55,7 +55,7 @@ class PyScene {
       kernels.visible(view<T>(), count, from + 3 * first, to + 3 * first, flags + first);
     });
   }
-  /// Calls work(first, count) for parts of n that are worth a thread's while.
+  /// Calls work(first, count) for parts of n, each large enough for a task of its own.
   template <class Work>
   static void in_parts(std::size_t n, ExecutorRef executor, const Work& work) {
     constexpr std::size_t part = 4096;  // a multiple of any number of lanes

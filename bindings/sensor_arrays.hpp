@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Rows of numbers of many vehicles, which Python has checked, as the sensors read them.
+/// Arrays with a row for each vehicle, which Python has checked, for the sensor bindings.
 
 #include <pybind11/stl.h>
 
@@ -10,7 +10,7 @@
 
 namespace propwash::bindings {
 
-/// In C order, of the very type: (n, columns).
+/// An array (n, columns) in C order, without conversion of its type.
 template <class T>
 using Rows = py::array_t<T, py::array::c_style>;
 
@@ -19,7 +19,7 @@ std::size_t rows_of(const Rows<T>& rows) {
   return static_cast<std::size_t>(rows.shape(0));
 }
 
-/// Row i, in double: the models of sensors that are not on a hot path.
+/// Row i in double: these sensor models are not performance-critical.
 template <class T>
 Vec3<double> vector_at(const Rows<T>& rows, std::size_t i) {
   return vec3_at(rows.data() + 3 * i);

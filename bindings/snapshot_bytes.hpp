@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Snapshots as bytes: a text that names the class, then the memory of a plain struct.
+/// Snapshots as bytes: a header with version and class, then the memory of a plain struct.
 
 #include <pybind11/pybind11.h>
 
@@ -18,7 +18,7 @@ inline std::string snapshot_header(const std::string& kind) {
   return "propwash " PROPWASH_VERSION " " + kind + " ";
 }
 
-/// `kind` names the class and what the size of its snapshots depends on.
+/// kind: the class and whatever determines the size of its snapshots.
 template <class Snapshot>
 pybind11::bytes snapshot_bytes(const std::string& kind, const Snapshot& snapshot) {
   static_assert(std::is_trivially_copyable_v<Snapshot>);
@@ -27,7 +27,7 @@ pybind11::bytes snapshot_bytes(const std::string& kind, const Snapshot& snapshot
   return pybind11::bytes(data);
 }
 
-/// The snapshot in the bytes, whose numbers are not checked. Raises ValueError for other bytes.
+/// Reads a snapshot without checking its numbers. Raises ValueError for other bytes.
 template <class Snapshot>
 Snapshot snapshot_from(const std::string& kind, const pybind11::bytes& bytes,
                        const std::string& whose) {

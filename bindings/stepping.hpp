@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// How a call from Python runs: its threads, Ctrl-C and warnings.
+/// Threads, Ctrl-C and warnings in calls from Python.
 
 #include <pybind11/pybind11.h>
 
@@ -16,13 +16,13 @@ namespace propwash::bindings {
 /// A propwash.ThreadPool or None.
 using MaybePool = std::optional<std::shared_ptr<ThreadPool>>;
 
-/// Valid as long as the pool; without one all work is the caller's thread's.
+/// Valid for the lifetime of the pool. Without a pool, work runs on the calling thread.
 inline ExecutorRef executor_of(const MaybePool& pool) {
   return pool && *pool ? ExecutorRef(**pool) : ExecutorRef();
 }
 
-/// Calls f(i) for i = 0 … count - 1, each of `steps` steps, long runs without the GIL; it
-/// checks for Ctrl-C between chunks of some ten thousand steps, and after each call.
+/// Calls f(i) for i = 0 … count - 1, each of `steps` steps. Releases the GIL in long loops and
+/// checks for Ctrl-C after each chunk of about 50,000 steps, at least one call.
 template <class F>
 void interruptible(pybind11::ssize_t count, F&& f, pybind11::ssize_t steps = 1) {
   constexpr pybind11::ssize_t worth_releasing = 16;
@@ -42,10 +42,10 @@ void interruptible(pybind11::ssize_t count, F&& f, pybind11::ssize_t steps = 1) 
 }
 
 inline constexpr const char* steps_meaning =
-    "steps since construction or since a reset with a seed: the counter of the noise";
-inline constexpr const char* seed_meaning = "key of all noise";
+    "steps since construction or the last reset with a seed; counter of the noise generator";
+inline constexpr const char* seed_meaning = "seed of all noise";
 
-/// A RuntimeWarning, unless the text is empty; throws where the user has made warnings errors.
+/// Issues a RuntimeWarning unless the text is empty; throws if Python turns warnings into errors.
 inline void warn(const std::string& text) {
   if (text.empty()) return;
   if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) {

@@ -28,7 +28,7 @@ struct Candidate {
    isa##_float().lanes, isa##_double().lanes, peak::isa##_float(), peak::isa##_double()}
 // clang-format on
 
-/// What was built and this processor has, the widest last.
+/// The instruction sets that were built and that this processor supports, the widest last.
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all = [] {
     std::vector<Candidate> found;
@@ -61,13 +61,14 @@ std::string names() {
 }
 
 const Candidate& chosen() {
-  const char* const forced = std::getenv("PROPWASH_ISA");
-  if (forced == nullptr || *forced == '\0') return candidates().back();
+  const char* const requested = std::getenv("PROPWASH_ISA");
+  if (requested == nullptr || *requested == '\0') return candidates().back();
   for (const auto& each : candidates()) {
-    if (std::string(forced) == each.set.isa) return each;
+    if (std::string(requested) == each.set.isa) return each;
   }
-  throw std::invalid_argument("PROPWASH_ISA = '" + std::string(forced) +
-                              "': expected one that this processor has, " + names());
+  throw std::invalid_argument(
+      "PROPWASH_ISA = '" + std::string(requested) +
+      "': expected an instruction set that this processor supports: " + names());
 }
 
 const char* compiler() {
@@ -106,8 +107,8 @@ double fma_peak(const std::string& dtype) {
   while (Clock::now() < end) {
     const auto start = Clock::now();
     const double operations = work(rounds);
-    const std::chrono::duration<double> taken = Clock::now() - start;
-    best = std::max(best, operations / taken.count() * 1e-9);
+    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    best = std::max(best, operations / elapsed.count() * 1e-9);
   }
   return best;
 }

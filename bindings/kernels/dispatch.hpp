@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Which kernels this machine runs.
+/// Selection of the kernels for this processor.
 
 #include <pybind11/pybind11.h>
 
@@ -11,7 +11,7 @@
 
 namespace propwash::bindings {
 
-/// The kernels of an instruction set for both types of number.
+/// The kernels of an instruction set, for float and double.
 struct KernelSet {
   const char* isa;
   std::tuple<FleetKernelSource<float>, FleetKernelSource<double>> fleet;
@@ -20,15 +20,15 @@ struct KernelSet {
   OpenLoopKernelSource open_loop;
 };
 
-/// The widest set that the processor has, or the one that the environment variable PROPWASH_ISA
-/// names. All give the same bits.
-/// Throws std::invalid_argument for a set that this processor does not have.
+/// The widest set that the processor supports, or the one that the environment variable
+/// PROPWASH_ISA names. The results of all sets are bitwise equal. Throws std::invalid_argument for
+/// a set that this processor does not support.
 const KernelSet& kernel_set();
 
-/// What was built and what is used.
+/// Version, compiler, available instruction sets and the one in use.
 pybind11::dict build_info();
 
-/// GFLOP/s of one core in multiply-adds of the chosen set, measured for about a tenth of a second.
+/// Measures the multiply-add rate of one core with the chosen set in GFLOP/s, in about 0.1 s.
 /// `dtype` is "float32" or "float64".
 double fma_peak(const std::string& dtype);
 

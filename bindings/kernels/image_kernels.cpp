@@ -1,5 +1,5 @@
-// Compiled like kernels.cpp, once for each instruction set, for float alone, and as careful not to
-// share a function with other units.
+// Compiled once for each instruction set, for float only. The rule of kernels.cpp applies: define
+// nothing that another translation unit could share.
 
 #include "kernels.hpp"
 

@@ -1,7 +1,7 @@
-# The kernels of the fleet (kernels.cpp), of the world, of pictures and of open-loop windows, each
-# once for each instruction set and type of number. Only these units are compiled for more than the
-# baseline of the platform, and one set is chosen at run time. None fuses a product with a sum, so
-# that all give the same bits; peak.cpp, which measures the machine, does.
+# The kernels of the fleet (kernels.cpp), of the world, of images and of open-loop windows, compiled
+# once for each instruction set and number type. Only these sources use more than the baseline
+# instruction set of the platform; dispatch.cpp selects a set at run time. They do not fuse products
+# and sums, so that the results of all sets are bitwise equal. Only peak.cpp, a benchmark, does.
 
 # propwash_kernels(<isa> <constraint of a register in inline assembly> <flags>...)
 function(propwash_kernels isa register)
@@ -9,9 +9,9 @@ function(propwash_kernels isa register)
     set(unit "${isa}_${number}")
     set(target "propwash_kernels_${unit}")
     set(sources kernels/kernels.cpp kernels/world_kernels.cpp kernels/peak.cpp)
-    if(number STREQUAL "float") # pictures are painted in float
+    if(number STREQUAL "float") # images are rendered in float
       list(APPEND sources kernels/image_kernels.cpp)
-    else() # and derivatives are taken in double
+    else() # derivatives are computed in double
       list(APPEND sources kernels/open_loop_kernels.cpp)
     endif()
     add_library(${target} OBJECT ${sources})
@@ -39,8 +39,8 @@ set_source_files_properties(
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   propwash_kernels(baseline w) # NEON
 else()
-  # A quarter less time for the compiler, and as fast where registers have two or four lanes. With
-  # v4, vehicles in general form lose a tenth of their speed in float64.
+  # These options save a quarter of the compile time without loss of speed in registers of two or
+  # four lanes. With v4 they would slow float64 vehicles of general form by a tenth.
   set(_propwash_baseline "")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(_propwash_baseline -fno-gcse -fno-gcse-after-reload -fno-ipa-cp-clone
@@ -49,7 +49,7 @@ else()
   propwash_kernels(baseline x ${_propwash_baseline})
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-  # generic code is up to 7 % slower on processors that have v4; for v3 -mtune makes no difference
+  # without -mtune, v4 code is up to 7 % slower on processors that support v4; v3 code is not
   propwash_kernels(v3 x -march=x86-64-v3)
   propwash_kernels(v4 v -march=x86-64-v4 -mtune=icelake-server)
 endif()

@@ -1,7 +1,7 @@
-// Compiled once for each instruction set and type of number: CMakeLists.txt says with which flags.
-// PROPWASH_KERNELS_UNIT names the function, PROPWASH_KERNELS_NUMBER the type. What is defined here
-// must stay local but for that function: the linker keeps one copy of what two units share, and
-// that could be one that a machine cannot run.
+// Compiled once for each instruction set and number type with the flags in kernels.cmake.
+// PROPWASH_KERNELS_UNIT is the name of the exported function, PROPWASH_KERNELS_NUMBER the type. All
+// other definitions must have internal linkage: of a function that two translation units define,
+// the linker keeps one copy, which may use instructions that the processor does not support.
 
 #include "kernels.hpp"
 

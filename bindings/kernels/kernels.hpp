@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// The kernels of each instruction set, as dispatch.cpp sees them. Pictures are painted in float,
-/// and derivatives of flights are taken in double.
+/// Declares the kernels of each instruction set for dispatch.cpp. Images are rendered in float;
+/// derivatives of simulated flights are computed in double.
 
 #include <cstddef>
 
@@ -13,7 +13,7 @@
 
 namespace propwash::bindings {
 
-/// The fleet's kernels of one translation unit for one type of number.
+/// The fleet kernels of one translation unit, for one number type.
 template <class T>
 struct KernelUnit {
   FleetKernelSource<T> source;
@@ -28,8 +28,8 @@ struct ImageKernels {
   void (*smooth)(const ImageCall& call, int tile) = nullptr;
 };
 
-/// Does `rounds` of independent multiply-adds in registers; returns their floating-point
-/// operations. To measure the machine's peak.
+/// Executes `rounds` rounds of independent multiply-adds in registers, to measure the peak rate.
+/// Returns the number of floating-point operations.
 using MultiplyAdd = double (*)(std::size_t rounds);
 
 #define PROPWASH_DECLARE_KERNELS(isa)  \

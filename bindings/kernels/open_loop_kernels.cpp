@@ -1,5 +1,5 @@
-// Compiled like kernels.cpp, once for each instruction set, and as careful not to share a function
-// with other units.
+// Compiled once for each instruction set, for double only. The rule of kernels.cpp applies: define
+// nothing that another translation unit could share.
 
 #include "kernels.hpp"
 

@@ -1,5 +1,5 @@
-// Compiled like kernels.cpp, but for fused products and sums, of which the peak of a machine
-// consists.
+// Compiled like kernels.cpp, but with fused multiply-add, which determines the peak rate of a
+// processor.
 
 #include "kernels.hpp"
 #include "propwash/math/pack.hpp"
@@ -10,12 +10,13 @@ namespace {
 
 using Number = PROPWASH_KERNELS_NUMBER;
 
-/// For the compiler x changes here, in its register.
+/// Operand of inline assembly that makes the compiler assume a change of x, in its register.
 #define PROPWASH_TOUCH(x) "+" PROPWASH_KERNELS_REGISTER(x)
 
 template <class Register>
 double multiply_add(std::size_t rounds) {
-  // as many chains as hide the latency of two units, each by itself: an array would be in memory
+  // enough chains to hide the latency of two units; separate variables, as an array would be in
+  // memory
   constexpr int chains = 12;
   using Vector = typename Register::Vector;
   const auto start = [](int i) { return Register(Number(i)).v; };

@@ -15,9 +15,9 @@ namespace propwash::bindings {
 
 namespace {
 
-/// Actions within [-1, 1], and how many of each row were not, or None. Counts a step.
+/// Clips actions and increments the step counters.
 py::tuple take(const Floats& actions, const std::optional<Truths>& ignored,
-               Given<std::int32_t>& steps) {
+               InputArray<std::int32_t>& steps) {
   const std::size_t n = actions.shape(0), width = actions.shape(1);
   std::int32_t* const count = steps.writable_rows(n);
   auto clipped = new_array<float>(n, width);
@@ -39,11 +39,12 @@ py::tuple take(const Floats& actions, const std::optional<Truths>& ignored,
 
 void bind_actions(py::module_& m) {
   m.def("take_actions", &take, "actions"_a, "ignored"_a, "steps"_a.noconvert(),
-        "(n, A) numbers within [-1, 1], and how many of each row were not, or None for none.\n\n"
-        "ignored: (n,) rows that may hold anything, or None. steps: (n,), becomes one more. Raises "
-        "ValueError for a number that is none.");
+        "Clips actions to [-1, 1] and increments steps. Returns the clipped actions (n, A) and the "
+        "number of clipped ones in each row (n,), or None if there are none.\n\n"
+        "ignored: (n,) rows that may contain any values, or None. steps: (n,), updated in place. "
+        "Raises ValueError for NaN.");
   using Map = learn::RateThrustAction<float>;
-  py::class_<Map>(m, "RateThrustAction", "From actions (n, 4) to body rates and thrust.")
+  py::class_<Map>(m, "RateThrustAction", "Converts actions (n, 4) to body rates and thrust.")
       .def(py::init([](std::array<float, 3> rates, float weight, float reserve) {
              return Map{{rates[0], rates[1], rates[2]}, weight, reserve};
            }),
@@ -66,7 +67,7 @@ void bind_actions(py::module_& m) {
             map(action.rows(n, 4), n, rates.mutable_data(), thrust.mutable_data());
             return std::make_unique<RateThrustCommand>(std::array<py::object, 2>{rates, thrust});
           },
-          "action"_a, "The command of a fleet.");
+          "action"_a, "Returns the command for a fleet.");
 }
 
 void observe(const Floats& position, const Floats& velocity, const Floats& attitude,
@@ -77,7 +78,8 @@ void observe(const Floats& position, const Floats& velocity, const Floats& attit
   const bool one = target && target->size() == 3;
   float* const to = seen.writable_rows(n, width);
   for (const auto& extra : extras) column += extra.shape(1);
-  if (column != width) throw py::value_error("seen: expected as many columns as there are numbers");
+  if (column != width)
+    throw py::value_error("seen: expected as many columns as the state, action and extras have");
   learn::observe_state<float>(
       {n, position.rows(n, 3), velocity.rows(n, 3), attitude.rows(n, 4), body_rates.rows(n, 3)},
       target ? target->rows(one ? 1 : n, 3) : nullptr, one,
@@ -92,51 +94,51 @@ void observe(const Floats& position, const Floats& velocity, const Floats& attit
 
 py::array_t<float> in_body(const Floats& attitude, const Floats& vectors) {
   const std::size_t n = vectors.shape(0), each = vectors.shape(1) / 3;
-  auto turned = new_array<float>(n, vectors.shape(1));
-  std::memcpy(turned.mutable_data(), vectors.rows(n, each * 3), vectors.size() * sizeof(float));
-  learn::turn_to_body(attitude.rows(n, 4), n, each, turned.mutable_data());
-  return turned;
+  auto rotated = new_array<float>(n, vectors.shape(1));
+  std::memcpy(rotated.mutable_data(), vectors.rows(n, each * 3), vectors.size() * sizeof(float));
+  learn::rotate_to_body(attitude.rows(n, 4), n, each, rotated.mutable_data());
+  return rotated;
 }
 
 py::array_t<float> rotations(const Floats& attitude) {
   const std::size_t n = attitude.shape(0);
-  py::array_t<float> turns({static_cast<py::ssize_t>(n), py::ssize_t{3}, py::ssize_t{3}});
+  py::array_t<float> matrices({static_cast<py::ssize_t>(n), py::ssize_t{3}, py::ssize_t{3}});
   const float* q = attitude.rows(n, 4);
-  float* to = turns.mutable_data();
+  float* to = matrices.mutable_data();
   for (std::size_t i = 0; i < n; ++i, q += 4) {
     for (const float x : to_matrix(Quat<float>{q[0], q[1], q[2], q[3]}).elements) *to++ = x;
   }
-  return turns;
+  return matrices;
 }
 
-/// The part of a step of all environments that is the same for all tasks.
+/// The task-independent part of a step: termination, truncation and checks of all environments.
 py::tuple conclude(const Floats& seen, const Floats& reward, const Truths& ended,
-                   const std::optional<Truths>& diverged, const Given<std::int32_t>& steps,
+                   const std::optional<Truths>& diverged, const InputArray<std::int32_t>& steps,
                    std::int32_t limit, const std::optional<Truths>& pending) {
   const std::size_t n = steps.size();
   if (reward.array().ndim() != 1 || ended.array().ndim() != 1) {
     throw py::value_error("reward, ended: expected one axis");
   }
-  auto worth = new_array<float>(n);
+  auto rewards = new_array<float>(n);
   auto terminated = new_array<bool>(n), truncated = new_array<bool>(n), done = new_array<bool>(n);
   const float* const from = reward.rows(n);
-  const bool* const over = ended.rows(n);
-  const bool* const gone = diverged ? diverged->rows(n) : nullptr;
+  const bool* const has_ended = ended.rows(n);
+  const bool* const is_diverged = diverged ? diverged->rows(n) : nullptr;
   const bool* const begins = pending ? pending->rows(n) : nullptr;
   const std::int32_t* const at = steps.rows(n);
-  float* const to = worth.mutable_data();
+  float* const to = rewards.mutable_data();
   bool* const stops = terminated.mutable_data();
   bool* const cut = truncated.mutable_data();
   bool* const last = done.mutable_data();
   for (std::size_t i = 0; i < n; ++i) {
     to[i] = from[i];
-    stops[i] = over[i];
-    cut[i] = !over[i] & (limit > 0) & (at[i] >= limit);
+    stops[i] = has_ended[i];
+    cut[i] = !has_ended[i] & (limit > 0) & (at[i] >= limit);
     last[i] = stops[i] | cut[i];
   }
-  for (std::size_t i = 0; i < n && (gone != nullptr || begins != nullptr); ++i) {
+  for (std::size_t i = 0; i < n && (is_diverged != nullptr || begins != nullptr); ++i) {
     const bool begun = begins != nullptr && begins[i];
-    const bool lost = !begun && gone != nullptr && gone[i];
+    const bool lost = !begun && is_diverged != nullptr && is_diverged[i];
     if (!begun && !lost) continue;
     to[i] = 0.0F;
     stops[i] = last[i] = lost;
@@ -145,21 +147,25 @@ py::tuple conclude(const Floats& seen, const Floats& reward, const Truths& ended
   const bool any = std::find(last, last + n, true) != last + n;
   const bool fine = first_not_finite(to, static_cast<py::ssize_t>(n)) < 0 &&
                     first_not_finite(seen.data(), seen.array().size()) < 0;
-  return py::make_tuple(worth, terminated, truncated, done, any, fine);
+  return py::make_tuple(rewards, terminated, truncated, done, any, fine);
 }
 
 void bind_observation(py::module_& m) {
   m.def("observe_state", &observe, "position"_a, "velocity"_a, "attitude"_a, "body_rates"_a,
         "action"_a, "target"_a, "in_body"_a, "extras"_a, "seen"_a.noconvert(),
-        "Writes the layout of an observed state to (n, k), see propwash.gym.Task.observation.");
+        "Writes observed states to seen (n, k) in the layout of propwash.gym.Task.observation.");
   m.def("in_body", &in_body, "attitude"_a, "vectors"_a,
-        "(n, 3 k) numbers, vectors of the world, in components of each vehicle's body.");
-  m.def("rotations", &rotations, "attitude"_a, "(n, 3, 3) from body to world.");
+        "Transforms k vectors for each vehicle (n, 3 k) from the world frame to the body frame.");
+  m.def("rotations", &rotations, "attitude"_a,
+        "Returns rotation matrices (n, 3, 3), body to world.");
   m.def(
       "conclude", &conclude, "seen"_a, "reward"_a, "ended"_a, "diverged"_a, "steps"_a, "limit"_a,
       "pending"_a,
-      "(reward, terminated, truncated, done, any of done, whether all numbers are finite).\n\n"
-      "limit: steps of an episode, 0 for no limit. pending: those that have just begun, or None.");
+      "Returns (reward, terminated, truncated, done, whether any is done, whether all numbers are "
+      "finite).\n\n"
+      "limit: maximum number of steps of an episode, 0 for no limit. pending: (n,) whether the "
+      "step "
+      "only began a new episode, or None.");
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ learn::ActionRows<float> actions_of(const Floats& now, const Floats& before, std
   return {static_cast<int>(width), now.rows(n, width), before.rows(n, width)};
 }
 
-struct Judged {
+struct Evaluation {
   py::array_t<float> reward, distance;
   py::array_t<bool> over;
-  explicit Judged(std::size_t n)
+  explicit Evaluation(std::size_t n)
       : reward(new_array<float>(n)), distance(new_array<float>(n)), over(new_array<bool>(n)) {}
   py::tuple tuple() const { return py::make_tuple(reward, over, distance); }
 };
@@ -32,12 +32,12 @@ py::tuple judge_hover(const Floats& position, const Floats& attitude, const Floa
                       const Floats& action, const Floats& previous, const std::array<float, 5>& w,
                       float bound) {
   const std::size_t n = position.shape(0);
-  Judged judged(n);
+  Evaluation result(n);
   learn::judge_hover<float>(
       {n, position.rows(n, 3), nullptr, attitude.rows(n, 4), body_rates.rows(n, 3)},
       actions_of(action, previous, n), {w[0], w[1], w[2], w[3], w[4]}, bound,
-      judged.reward.mutable_data(), judged.over.mutable_data(), judged.distance.mutable_data());
-  return judged.tuple();
+      result.reward.mutable_data(), result.over.mutable_data(), result.distance.mutable_data());
+  return result.tuple();
 }
 
 py::tuple judge_landing(const Floats& position, const Floats& velocity, const Floats& attitude,
@@ -54,7 +54,7 @@ py::tuple judge_landing(const Floats& position, const Floats& velocity, const Fl
   return py::make_tuple(reward, over, landed, speed);
 }
 
-/// A path to be followed by many, with its table.
+/// A path that all environments follow, with its table of samples.
 class TrackPath {
  public:
   TrackPath(const Floats& table, double length, double speed)
@@ -67,17 +67,17 @@ class TrackPath {
     std::copy(table_.begin(), table_.end(), table.mutable_data());
     return py::make_tuple(table, length_, speed_);
   }
-  py::tuple follow(const Given<double>& phase, const Given<std::int32_t>& steps, double period,
-                   double later) const {
+  py::tuple follow(const InputArray<double>& phase, const InputArray<std::int32_t>& steps,
+                   double period, double later) const {
     const std::size_t n = phase.size();
     auto place = new_array<float>(n, 3), velocity = new_array<float>(n, 3);
     learn::follow(path(), phase.data(), steps.rows(n), period, later, n, place.mutable_data(),
                   velocity.mutable_data());
     return py::make_tuple(place, velocity);
   }
-  py::array_t<float> look_ahead(const Given<double>& phase, const Given<std::int32_t>& steps,
-                                double period, const Floats& position,
-                                const Floats& velocity) const {
+  py::array_t<float> look_ahead(const InputArray<double>& phase,
+                                const InputArray<std::int32_t>& steps, double period,
+                                const Floats& position, const Floats& velocity) const {
     const std::size_t n = position.shape(0);
     auto seen = new_array<float>(n, learn::ahead_columns);
     learn::look_ahead(path(), phase.rows(n), steps.rows(n), period, position.rows(n, 3),
@@ -95,16 +95,16 @@ py::tuple judge_track(const Floats& position, const Floats& velocity, const Floa
                       const Floats& action, const Floats& previous, const Floats& place,
                       const Floats& pace, const std::array<float, 5>& w, float bound) {
   const std::size_t n = position.shape(0);
-  Judged judged(n);
+  Evaluation result(n);
   learn::judge_track<float>(
       {n, position.rows(n, 3), velocity.rows(n, 3), nullptr, body_rates.rows(n, 3)},
       actions_of(action, previous, n), place.rows(n, 3), pace.rows(n, 3),
-      {w[0], w[1], w[2], w[3], w[4]}, bound, judged.reward.mutable_data(),
-      judged.over.mutable_data(), judged.distance.mutable_data());
-  return judged.tuple();
+      {w[0], w[1], w[2], w[3], w[4]}, bound, result.reward.mutable_data(),
+      result.over.mutable_data(), result.distance.mutable_data());
+  return result.tuple();
 }
 
-/// Courses of as many gates each, and their scenes.
+/// Courses with equal numbers of gates, and their scenes.
 class RaceCourses {
  public:
   RaceCourses(const py::list& scenes, const Floats& centre, const Floats& turn, const Floats& half)
@@ -126,10 +126,10 @@ class RaceCourses {
   }
 
   py::tuple judge(const Floats& position, const Floats& body_rates,
-                  const Given<std::int32_t>& steps, const Given<std::int64_t>& course,
-                  Given<std::int64_t>& next, Given<double>& time, Truths& passed, Truths& collided,
-                  Floats& before, Floats& clearance, const std::array<float, 4>& w, float radius,
-                  float bound, double period) const {
+                  const InputArray<std::int32_t>& steps, const InputArray<std::int64_t>& course,
+                  InputArray<std::int64_t>& next, InputArray<double>& time, Truths& passed,
+                  Truths& collided, Floats& before, Floats& clearance,
+                  const std::array<float, 4>& w, float radius, float bound, double period) const {
     const std::size_t n = position.shape(0);
     check(course.rows(n), next.rows(n), n);
     auto reward = new_array<float>(n);
@@ -142,8 +142,8 @@ class RaceCourses {
         reward.mutable_data(), over.mutable_data());
     return py::make_tuple(reward, over);
   }
-  py::tuple look(const Floats& position, const Given<std::int64_t>& course,
-                 const Given<std::int64_t>& next) const {
+  py::tuple look(const Floats& position, const InputArray<std::int64_t>& course,
+                 const InputArray<std::int64_t>& next) const {
     const std::size_t n = position.shape(0);
     check(course.rows(n), next.rows(n), n);
     auto target = new_array<float>(n, 3), seen = new_array<float>(n, learn::race_columns);
@@ -153,7 +153,7 @@ class RaceCourses {
   }
 
  private:
-  /// What tasks remember is theirs to change, and users' too.
+  /// Checks the indices, which subclasses of a task and its users can change.
   void check(const std::int64_t* course, const std::int64_t* next, std::size_t n) const {
     const auto courses = static_cast<std::int64_t>(courses_.size());
     const auto max = static_cast<std::int64_t>(gates_) - 2;
@@ -166,24 +166,27 @@ class RaceCourses {
     }
   }
 
-  py::list scenes_;  // whose views the courses have
+  py::list scenes_;  // keeps alive the views in courses_
   std::size_t gates_;
   std::vector<learn::RaceGate<float>> list_;
   std::vector<learn::RaceCourse<float>> courses_;
 };
 
 void bind_races(py::module_& m) {
-  py::class_<RaceCourses>(m, "RaceCourses", "Courses of gates, and what can be touched there.")
+  py::class_<RaceCourses>(m, "RaceCourses",
+                          "Courses of gates and their scenes, for collision checks.")
       .def(py::init<const py::list&, const Floats&, const Floats&, const Floats&>(), "scenes"_a,
            "centre"_a, "turn"_a, "half"_a)
-      .def("judge", &RaceCourses::judge, "position"_a, "body_rates"_a, "steps"_a, "course"_a,
-           "next"_a.noconvert(), "time"_a.noconvert(), "passed"_a.noconvert(),
-           "collided"_a.noconvert(), "before"_a.noconvert(), "clearance"_a.noconvert(), "weights"_a,
-           "radius"_a, "bound"_a, "period"_a,
-           "(reward, over), (n,) each, of propwash.gym.Race; its memory is updated in place.\n\n"
-           "weights: the fields of RaceReward in their order.")
+      .def(
+          "judge", &RaceCourses::judge, "position"_a, "body_rates"_a, "steps"_a, "course"_a,
+          "next"_a.noconvert(), "time"_a.noconvert(), "passed"_a.noconvert(),
+          "collided"_a.noconvert(), "before"_a.noconvert(), "clearance"_a.noconvert(), "weights"_a,
+          "radius"_a, "bound"_a, "period"_a,
+          "Returns (reward, over), (n,) each, of propwash.gym.Race; updates its state in place.\n\n"
+          "weights: the fields of RaceReward in their order.")
       .def("look", &RaceCourses::look, "position"_a, "course"_a, "next"_a,
-           "(n, 3) m, the middle of the next gate, and (n, 9), see propwash.gym.Race.");
+           "Returns the centre of the next gate (n, 3) [m] and the extras (n, 9) of "
+           "propwash.gym.Race.");
 }
 
 }  // namespace
@@ -191,19 +194,18 @@ void bind_races(py::module_& m) {
 void bind_learn_tasks(py::module_& m) {
   m.def("judge_hover", &judge_hover, "position"_a, "attitude"_a, "body_rates"_a, "action"_a,
         "previous"_a, "weights"_a, "bound"_a,
-        "(reward, over, distance [m]), (n,) each, of propwash.gym.Hover.\n\n"
+        "Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Hover.\n\n"
         "weights: the fields of HoverReward in their order.");
   m.def("judge_landing", &judge_landing, "position"_a, "velocity"_a, "attitude"_a, "body_rates"_a,
         "bounds"_a, "weights"_a, "distance"_a.noconvert(),
-        "(reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.\n\n"
+        "Returns (reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.\n\n"
         "bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward "
-        "in "
-        "their order. distance: (n,) m, of the step before, which becomes that of now.");
+        "in their order. distance: (n,) m, from the previous step, updated in place.");
   m.def("judge_track", &judge_track, "position"_a, "velocity"_a, "body_rates"_a, "action"_a,
         "previous"_a, "place"_a, "pace"_a, "weights"_a, "bound"_a,
-        "(reward, over, distance [m]), (n,) each, of propwash.gym.Track.\n\n"
+        "Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Track.\n\n"
         "weights: the fields of TrackReward in their order.");
-  py::class_<TrackPath>(m, "TrackPath", "A closed path, and the speed along it.")
+  py::class_<TrackPath>(m, "TrackPath", "A closed path and the speed along it.")
       .def(py::init<const Floats&, double, double>(), "table"_a, "length"_a, "speed"_a)
       .def(py::pickle([](const TrackPath& path) { return path.state(); },
                       [](const py::tuple& state) {
@@ -211,9 +213,9 @@ void bind_learn_tasks(py::module_& m) {
                                          state[2].cast<double>());
                       }))
       .def("follow", &TrackPath::follow, "phase"_a, "steps"_a, "period"_a, "later"_a = 0.0,
-           "Places [m] and velocities [m/s], (n, 3).")
+           "Returns positions [m] and velocities [m/s] of the reference points, (n, 3) each.")
       .def("look_ahead", &TrackPath::look_ahead, "phase"_a, "steps"_a, "period"_a, "position"_a,
-           "velocity"_a, "(n, 12), see propwash.gym.Track.");
+           "velocity"_a, "Returns the extras (n, 12) of propwash.gym.Track.");
   bind_races(m);
 }
 

@@ -1,32 +1,32 @@
 #pragma once
 /// @file
-/// Landing on the origin of the ground: the reward of a step, and its end.
+/// Landing at the origin on the ground: reward and termination.
 
 #include "rows.hpp"
 
 namespace propwash::learn {
 
-/// When a landing ends, and when it is a success.
+/// Conditions for the end of an episode and for a successful landing.
 template <class T>
 struct LandBounds {
-  T gear;         ///< m, height at which the ground is touched
-  T bound;        ///< m, from the origin, beyond which the episode ends
-  T radius;       ///< m, of a success from the middle
-  T speed;        ///< m/s, the maximum of a success
-  T tilt_cosine;  ///< the minimum of a success
+  T gear;         ///< m, height of the vehicle's position at touchdown
+  T bound;        ///< m, distance from the origin at which the episode ends
+  T radius;       ///< m, maximum distance from the origin for success
+  T speed;        ///< m/s, maximum for success
+  T tilt_cosine;  ///< minimum for success
 };
 
-/// Arrays (size) of a step of landings.
+/// Arrays (size) of a step.
 template <class T>
 struct LandRows {
-  T* distance;  ///< m, to the origin: before the step, then after it
+  T* distance;  ///< m, to the origin: in: before the step, out: after it
   T* reward;
   bool* over;
-  bool* landed;  ///< with success
+  bool* landed;  ///< whether successful
   T* speed;      ///< m/s
 };
 
-/// Weights of the reward of a step, finite and not checked:
+/// Weights of the reward of a step (must be finite, not checked):
 ///   progress (distance before − distance) − speed (|velocity| / (distance + speed_margin))²
 ///   − body_rates |rates|², + success or − failure at the end
 template <class T>
@@ -36,7 +36,7 @@ struct LandReward {
   T speed_margin = T(0.3);  ///< m
   T body_rates = T(0.002);  ///< s²/rad²
   T success = T(10);
-  T failure = T(10);  ///< for every other end
+  T failure = T(10);  ///< for every other termination
 };
 
 /// reward: see LandReward; the other arrays: see LandRows.
@@ -56,12 +56,12 @@ void judge_landing(const StateRows<T>& state, const LandBounds<T>& bounds,
     const auto over = touched | (far > W(bounds.bound));
     const auto landed = touched & (speed < W(bounds.speed)) & (upright > W(bounds.tilt_cosine)) &
                         (side < W(bounds.radius));
-    const W haste = speed / (far + weights.speed_margin);
-    const W nearer = detail::column_of(rows.distance, 1, 0, block) - far;
-    const W way = weights.progress * nearer - weights.speed * haste * haste -
-                  weights.body_rates * squared_norm(rates);
+    const W speed_ratio = speed / (far + weights.speed_margin);
+    const W progress = detail::column_of(rows.distance, 1, 0, block) - far;
+    const W running = weights.progress * progress - weights.speed * speed_ratio * speed_ratio -
+                      weights.body_rates * squared_norm(rates);
     const W end = select(landed, W(weights.success), select(over, W(-weights.failure), W(T(0))));
-    detail::put(way + end, rows.reward, 1, 0, block);
+    detail::put(running + end, rows.reward, 1, 0, block);
     detail::put(over, rows.over, 1, 0, block);
     detail::put(landed, rows.landed, 1, 0, block);
     detail::put(far, rows.distance, 1, 0, block);

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
-/// Arrays of environments, as the functions of bind_learn*.cpp take them. pybind11's own conversion
-/// of each would be most of what a step of one environment costs.
+/// Array arguments of the functions in bind_learn*.cpp. A custom type caster, because pybind11's
+/// conversions would take most of the time of a step of one environment.
 
 #include <cstdint>
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace propwash::bindings {
 
-/// An array of T in C order: taken as it is where it is one, converted otherwise.
+/// An array of T in C order, converted only if necessary.
 template <class T>
-class Given {
+class InputArray {
  public:
   bool take(py::handle source, bool convert) {
     if (is_ready<T>(source)) {
@@ -29,7 +29,8 @@ class Given {
   std::size_t shape(int axis) const { return static_cast<std::size_t>(array_.shape(axis)); }
   const py::array& array() const { return array_; }
 
-  /// Its numbers, of which there must be n rows. Only a caller inside the package can be wrong.
+  /// The numbers, in n rows of `width`. Raises ValueError for another size, an error of the
+  /// package.
   const T* rows(std::size_t n, std::size_t width = 1) const {
     if (size() != n * width) {
       throw py::value_error("expected " + std::to_string(n) + " rows of " + std::to_string(width) +
@@ -37,7 +38,7 @@ class Given {
     }
     return data();
   }
-  /// The same, to be written to.
+  /// Likewise, writable.
   T* writable_rows(std::size_t n, std::size_t width = 1) {
     rows(n, width);
     return mutable_data();
@@ -47,16 +48,16 @@ class Given {
   py::array array_;
 };
 
-using Floats = Given<float>;
-using Truths = Given<bool>;
+using Floats = InputArray<float>;
+using Truths = InputArray<bool>;
 
 }  // namespace propwash::bindings
 
 namespace pybind11::detail {
 
 template <class T>
-struct type_caster<propwash::bindings::Given<T>> {
-  PYBIND11_TYPE_CASTER(propwash::bindings::Given<T>, const_name("numpy.ndarray"));
+struct type_caster<propwash::bindings::InputArray<T>> {
+  PYBIND11_TYPE_CASTER(propwash::bindings::InputArray<T>, const_name("numpy.ndarray"));
   bool load(handle source, bool convert) { return value.take(source, convert); }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 /// @file
 /// The layout of an observed state: position error, velocity, rotation from body to world row by
-/// row, body rates, last action; then what a task adds.
+/// row, body rates, last action; then the task's extras.
 
 #include <cstring>
 
@@ -10,10 +10,10 @@
 
 namespace propwash::learn {
 
-/// Numbers of an observed state before the action.
+/// Number of columns of an observed state before the action.
 inline constexpr std::size_t state_columns = 18;
 
-/// More columns, (size, width), copied as they are.
+/// Extra columns (size, width), copied unchanged.
 template <class T>
 struct ExtraRows {
   std::size_t width = 0;
@@ -22,8 +22,8 @@ struct ExtraRows {
 
 namespace detail {
 
-/// Copies (size, Columns) into columns of rows of `width`; a call of memcpy for each row would take
-/// longer than its few numbers.
+/// Copies (size, Columns) into rows of `width`. With the number of columns known at compile time,
+/// memcpy is inlined; a call for the few numbers of a row would take longer than the copy.
 template <std::size_t Columns, class T>
 void copy_columns(const T* from, std::size_t size, T* to, std::size_t width) {
   for (std::size_t i = 0; i < size; ++i, from += Columns, to += width) {
@@ -44,7 +44,7 @@ void copy_columns(const T* from, std::size_t columns, std::size_t size, T* to, s
 
 /// Writes rows of `width` to `seen`.
 /// target: m, world frame, (size, 3), or (3) with `one_target`; null for the origin.
-/// in_body: position error and velocity in components of the body instead of the world.
+/// in_body: whether position error and velocity are in the body frame instead of the world frame.
 template <class T>
 void observe_state(const StateRows<T>& state, const T* target, bool one_target,
                    const ActionRows<T>& action, bool in_body, T* seen, std::size_t width) {
@@ -59,16 +59,17 @@ void observe_state(const StateRows<T>& state, const T* target, bool one_target,
     }
     Vec3<W> velocity = detail::vec3_of(state.velocity, block, state.size);
     const Quat<W> q = detail::quat_of(state.attitude, block, state.size);
-    const Mat3<W> turn = to_matrix(q);
+    const Mat3<W> rotation = to_matrix(q);
     if (in_body) {
-      error = transpose(turn) * error;
-      velocity = transpose(turn) * velocity;
+      error = transpose(rotation) * error;
+      velocity = transpose(rotation) * velocity;
     }
     const Vec3<W> rates = detail::vec3_of(state.body_rates, block, state.size);
-    const W columns[state_columns] = {error.x,    error.y,    error.z,    velocity.x, velocity.y,
-                                      velocity.z, turn(0, 0), turn(0, 1), turn(0, 2), turn(1, 0),
-                                      turn(1, 1), turn(1, 2), turn(2, 0), turn(2, 1), turn(2, 2),
-                                      rates.x,    rates.y,    rates.z};
+    const W columns[state_columns] = {
+        error.x,        error.y,        error.z,        velocity.x,     velocity.y,
+        velocity.z,     rotation(0, 0), rotation(0, 1), rotation(0, 2), rotation(1, 0),
+        rotation(1, 1), rotation(1, 2), rotation(2, 0), rotation(2, 1), rotation(2, 2),
+        rates.x,        rates.y,        rates.z};
     for (std::size_t k = 0; k < 16; k += 4) {
       const W four[4] = {columns[k], columns[k + 1], columns[k + 2], columns[k + 3]};
       detail::put_four(four, seen, width, k, block);
@@ -80,23 +81,23 @@ void observe_state(const StateRows<T>& state, const T* target, bool one_target,
   detail::copy_columns(action.now, actions, state.size, seen + state_columns, width);
 }
 
-/// Writes more columns from `column` on.
+/// Writes extra columns, starting at `column`.
 template <class T>
 void append(const ExtraRows<T>& extra, std::size_t size, T* seen, std::size_t width,
             std::size_t column) {
   detail::copy_columns(extra.rows, extra.width, size, seen + column, width);
 }
 
-/// Vectors of the world, (size, count, 3), in components of each vehicle's body, in place.
+/// Transforms vectors (size, count, 3) from the world frame to each vehicle's body frame, in place.
 template <class T>
-void turn_to_body(const T* attitude, std::size_t size, std::size_t count, T* vectors) {
+void rotate_to_body(const T* attitude, std::size_t size, std::size_t count, T* vectors) {
   for (std::size_t i = 0; i < size; ++i) {
     const T* q = attitude + 4 * i;
-    const Mat3<T> turn = transpose(to_matrix(Quat<T>{q[0], q[1], q[2], q[3]}));
+    const Mat3<T> rotation = transpose(to_matrix(Quat<T>{q[0], q[1], q[2], q[3]}));
     for (std::size_t k = 0; k < count; ++k) {
       T* v = vectors + (i * count + k) * 3;
-      const Vec3<T> turned = turn * Vec3<T>{v[0], v[1], v[2]};
-      v[0] = turned.x, v[1] = turned.y, v[2] = turned.z;
+      const Vec3<T> rotated = rotation * Vec3<T>{v[0], v[1], v[2]};
+      v[0] = rotated.x, v[1] = rotated.y, v[2] = rotated.z;
     }
   }
 }

@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Racing through gates in their order: who passed one, who touched something, what that is worth.
+/// Racing through gates in order: passed gates, collisions and reward.
 
 #include <cmath>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace propwash::learn {
 
-/// A gate as it is passed: along x of its axes, y to the left, z up.
+/// A gate, to be passed along x of its axes; y is to the left, z up.
 template <class T>
 struct RaceGate {
   Vec3<T> centre;             ///< m, world frame
@@ -18,32 +18,32 @@ struct RaceGate {
   T half_width, half_height;  ///< m, of the opening
 };
 
-/// A course: gates in their order, the last one twice more so that there always is a next and one
-/// after it; and what can be touched.
+/// A course: gates in order, and the scene for collision checks. The last gate is repeated twice,
+/// so that two next gates always exist.
 template <class T>
 struct RaceCourse {
   const RaceGate<T>* gates;
-  std::int64_t count;  ///< gates to be passed
+  std::int64_t count;  ///< number of gates to pass
   SceneView<double> scene;
 };
 
-/// What is remembered of each of `size` runs.
+/// State of each of `size` episodes.
 template <class T>
 struct RaceRows {
-  const std::int64_t* course;  ///< which of the courses
-  std::int64_t* next;          ///< gates passed
-  double* time;                ///< s, of the last gate
-  bool* passed;                ///< a gate, in this step
-  bool* collided;              ///< in this step, anywhere on the straight path of the step
-  T* before;                   ///< m, positions a step earlier, (size, 3)
-  T* clearance;                ///< m, to anything that can be touched, at least; 0 where unknown
+  const std::int64_t* course;  ///< index of the course
+  std::int64_t* next;          ///< number of gates passed
+  double* time;                ///< s, at which the last gate was passed
+  bool* passed;                ///< whether a gate was passed in this step
+  bool* collided;              ///< whether the straight path of this step touches anything
+  T* before;                   ///< m, positions one step earlier, (size, 3)
+  T* clearance;                ///< m, lower bound of the distance to the scene; 0 if unknown
 };
 
 template <class T>
 struct RaceRules {
-  T radius;       ///< m, of the sphere that may touch nothing
-  T bound;        ///< m from the next gate, beyond which the episode ends
-  double period;  ///< s, of a step
+  T radius;       ///< m, of the collision sphere of the vehicle
+  T bound;        ///< m, distance from the next gate at which the episode ends
+  double period;  ///< s, duration of a step
 };
 
 namespace detail {
@@ -53,8 +53,8 @@ Vec3<T> row3(const T* rows, std::size_t i) {
   return {rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]};
 }
 
-/// Whether the straight way from `start` to `end` goes through a gate's opening, from behind; the
-/// fraction of the way at its plane. Both relative to the gate's centre.
+/// Whether the straight path from `start` to `end`, both relative to the gate's centre, passes the
+/// gate's opening in its direction; and the fraction of the path at which it crosses the plane.
 template <class T>
 bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T& fraction) {
   const T first = dot(start, gate.along), second = dot(end, gate.along);
@@ -67,9 +67,9 @@ bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T
 
 }  // namespace detail
 
-/// Weights of the reward of a step, finite and not checked:
+/// Weights of the reward of a step (must be finite, not checked):
 ///   progress (distance to the next gate before − distance) + gate for each gate passed
-///   − body_rates |rates|², − failure for a collision or beyond the bound
+///   − body_rates |rates|², − failure for a collision or for leaving the bound
 template <class T>
 struct RaceReward {
   T progress = T(1);  ///< 1/m
@@ -78,10 +78,10 @@ struct RaceReward {
   T body_rates = T(0.001);  ///< s²/rad²
 };
 
-/// reward: see RaceReward. over: all gates passed, a collision or beyond the bound.
-/// steps: since the start, this one included. The vehicle flies straight from `before` to its
-/// position: a sphere about it that touches something on that way has collided. Gates that it would
-/// have passed later do not count; what it touches after the last gate does not count either.
+/// reward: see RaceReward. over: whether all gates are passed, or after a collision or beyond the
+/// bound. steps: since the start, including this one.
+/// Collisions are checked for a sphere that moves straight from `before` to the vehicle's position.
+/// A gate behind the first contact is not passed; contact behind the last gate is ignored.
 template <class T>
 void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const RaceRules<T>& rules,
                 const RaceReward<T>& weights, const std::int32_t* steps, const RaceRows<T>& rows,
@@ -89,18 +89,19 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
   for (std::size_t i = 0; i < state.size; ++i) {
     const RaceCourse<T>& course = courses[rows.course[i]];
     const RaceGate<T>& gate = course.gates[rows.next[i]];
-    const Vec3<T> here = detail::row3(state.position, i), was = detail::row3(rows.before, i);
-    const Vec3<T> start = was - gate.centre, end = here - gate.centre;
+    const Vec3<T> here = detail::row3(state.position, i), previous = detail::row3(rows.before, i);
+    const Vec3<T> start = previous - gate.centre, end = here - gate.centre;
     T far = norm(end);
-    T worth = weights.progress * (norm(start) - far) -
+    T value = weights.progress * (norm(start) - far) -
               weights.body_rates * squared_norm(detail::row3(state.body_rates, i));
     // no collision check is needed before the vehicle has moved by its last clearance
-    const T way = norm(here - was);
-    rows.clearance[i] -= way * T(1.0001) + T(1e-4);
+    const T moved = norm(here - previous);
+    rows.clearance[i] -= moved * T(1.0001) + T(1e-4);
     SphereHit hit;
     if (!(rows.clearance[i] > rules.radius)) {
       const Vec3<double> centre{here.x, here.y, here.z};
-      hit = spherecast(course.scene, {was.x, was.y, was.z}, centre, double{rules.radius});
+      hit = spherecast(course.scene, {previous.x, previous.y, previous.z}, centre,
+                       double{rules.radius});
       rows.clearance[i] = hit.id < 0 ? static_cast<T>(clearance(course.scene, centre)) : T(0);
     }
     bool collided = hit.id >= 0;
@@ -111,24 +112,23 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
       rows.time[i] = (steps[i] - 1 + static_cast<double>(fraction)) * rules.period;
       ++rows.next[i];
       far = norm(here - course.gates[rows.next[i]].centre);
-      worth += weights.gate;
+      value += weights.gate;
     }
     const bool finished = rows.next[i] == course.count;
     collided = collided && !(finished && passed);
-    const bool lost = far > rules.bound;
+    const bool out_of_bounds = far > rules.bound;
     rows.collided[i] = collided;
     rows.passed[i] = passed;
     for (int k = 0; k < 3; ++k) rows.before[3 * i + std::size_t(k)] = here[k];
-    reward[i] = worth - (collided || lost ? weights.failure : T(0));
-    over[i] = finished || collided || lost;
+    reward[i] = value - (collided || out_of_bounds ? weights.failure : T(0));
+    over[i] = finished || collided || out_of_bounds;
   }
 }
 
 inline constexpr std::size_t race_columns = 9;
 
-/// What a racer sees of its course beside the way to the next gate, (size, 9): how that is passed,
-/// the way to the middle of the one after it, how that is passed. target: m, (size, 3), the middle
-/// of the next gate.
+/// seen (size, 9): direction of passage of the next gate, vector to the centre of the gate after it
+/// [m], direction of passage of that gate. target (size, 3): centre of the next gate [m].
 template <class T>
 void look_at_gates(const RaceCourse<T>* courses, const std::int64_t* course,
                    const std::int64_t* next, const T* position, std::size_t size, T* target,

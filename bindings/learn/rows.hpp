@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Environments in the caller's memory, one row each, worked through a register at a time.
+/// SIMD access to environments in the caller's memory, one row each.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace propwash::learn {
 
-/// States of `size` vehicles, row by row; nothing is owned.
+/// Non-owning view of the states of `size` vehicles, one row each.
 template <class T>
 struct StateRows {
   std::size_t size = 0;
@@ -27,7 +27,7 @@ template <class T>
 struct ActionRows {
   int width = 0;
   const T* now = nullptr;
-  const T* before = nullptr;  ///< a step earlier
+  const T* before = nullptr;  ///< one step earlier
 };
 
 namespace detail {
@@ -35,13 +35,13 @@ namespace detail {
 template <class T>
 using Lanes = WorldLanes<T>;
 
-/// What a block of environments is: the first, and how many lanes hold one.
+/// A block of environments: index of the first, and number of lanes in use.
 struct Block {
   std::size_t first;
   std::size_t count;
 };
 
-/// Calls f(block) for all of n.
+/// Calls f(block) for blocks that cover n environments.
 template <class T, class F>
 PROPWASH_FN void each_block(std::size_t n, const F& f) {
   constexpr auto lanes = static_cast<std::size_t>(LanesOf<Lanes<T>>::count);
@@ -75,7 +75,7 @@ PROPWASH_FN Quat<Lanes<T>> quat_of(const T* rows, const Block& block, std::size_
   const auto c = columns_of<4>(rows, block, size);
   return {c.at[0], c.at[1], c.at[2], c.at[3]};
 }
-/// One number of each row of `width`.
+/// One column of rows of `width`.
 template <class T>
 PROPWASH_FN Lanes<T> column_of(const T* rows, std::size_t width, std::size_t column,
                                const Block& block) {
@@ -126,7 +126,7 @@ PROPWASH_FN void put(const Vec3<W>& v, T* rows, std::size_t width, std::size_t c
   put(v.z, rows, width, column + 2, block);
 }
 
-/// Four neighbouring columns: in registers of four lanes they are turned into pieces of rows.
+/// Writes four adjacent columns; registers of four lanes are transposed and stored row by row.
 template <class W, class T>
 PROPWASH_FN void put_four(const W (&x)[4], T* rows, std::size_t width, std::size_t column,
                           const Block& block) {

@@ -1,5 +1,5 @@
 """
-The compiled part of propwash; use it through the package.
+Extension module of propwash; import its contents from the package.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,15 +12,15 @@ Float: TypeAlias = SupportsFloat | SupportsIndex
 Int: TypeAlias = SupportsInt | SupportsIndex
 
 class Command:
-    """What all commands have in common."""
+    """Base class of all commands."""
     def __reduce__(self) -> tuple: ...
     def __repr__(self) -> str: ...
 
 class RateThrust(Command):
     """Body rates and thrust, for the rate controller.
 
-    rates: (3,) rad/s, body frame; for a rollout (T, 3); for a fleet (n, 3) or (T, n, 3). thrust: number, N, along body z; or (T,), (n,) or (T, n). For a fleet, what has no n is for all vehicles alike. Numbers in float32 stay so.
-    Raises ValueError for another shape or a number that is not finite.
+    rates: (3,) rad/s, body frame; for a rollout (T, 3); for a fleet (n, 3) or (T, n, 3). thrust: number, N, along body z; or (T,), (n,) or (T, n). For a fleet, an argument without the axis n applies to all vehicles. float32 arrays stay float32.
+    Raises ValueError for a wrong shape or non-finite numbers.
     """
     def __init__(self, rates: Any, thrust: Any) -> None: ...
     @property
@@ -33,8 +33,8 @@ class RateThrust(Command):
 class RotorSpeeds(Command):
     """Rotor speeds, in the vehicle's order of rotors.
 
-    speeds: (N,) rad/s; for a rollout (T, N); for a fleet (n, N) or (T, n, N); positive speed gives thrust along the rotor's axis. Numbers in float32 stay so.
-    Raises ValueError for another shape or a number that is not finite.
+    speeds: (N,) rad/s; for a rollout (T, N); for a fleet (n, N) or (T, n, N); positive speed gives thrust along the rotor's axis. float32 arrays stay float32.
+    Raises ValueError for a wrong shape or non-finite numbers.
     """
     def __init__(self, speeds: Any) -> None: ...
     @property
@@ -44,8 +44,8 @@ class RotorSpeeds(Command):
 class SpeedYawRate(Command):
     """Speed and yaw rate of a car.
 
-    speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a rollout. Numbers in float32 stay so.
-    Raises ValueError for another shape or a number that is not finite.
+    speed: number, m/s. yaw_rate: number, rad/s, counter-clockwise. Each also (T,) for a rollout. float32 arrays stay float32.
+    Raises ValueError for a wrong shape or non-finite numbers.
     """
     def __init__(self, speed: Any, yaw_rate: Any) -> None: ...
     @property
@@ -58,8 +58,8 @@ class SpeedYawRate(Command):
 class AttitudeThrust(Command):
     """Attitude and thrust, for the attitude loop.
 
-    attitude: (4,) unit quaternion, scalar first, body to world; thrust: number, N, along body z. With yaw_rate, rad/s, the attitude gives the direction of the thrust axis, and the vehicle turns about it at that rate. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
-    Raises ValueError for another shape, a number that is not finite or no unit quaternion.
+    attitude: (4,) unit quaternion, scalar first, body to world; thrust: number, N, along body z. With yaw_rate, rad/s, the attitude specifies only the direction of the thrust axis; the vehicle rotates about that axis at this rate. As in RateThrust, each may have rows (T, …), vehicles (n, …) or both.
+    Raises ValueError for a wrong shape, non-finite numbers or a quaternion that is not of unit length.
     """
     def __init__(self, attitude: Any, thrust: Any, yaw_rate: Any = None) -> None: ...
     @property
@@ -75,8 +75,8 @@ class AttitudeThrust(Command):
 class VelocityCommand(Command):
     """A velocity, for the velocity loop.
 
-    velocity: (3,) m/s, world frame. yaw: rad, heading of body x; or yaw_rate: rad/s; without both the heading is left as it is. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
-    Raises ValueError for another shape or a number that is not finite.
+    velocity: (3,) m/s, world frame. yaw: rad, heading of body x; or yaw_rate: rad/s. With neither, the yaw rate is 0. As in RateThrust, each may have rows (T, …), vehicles (n, …) or both.
+    Raises ValueError for a wrong shape or non-finite numbers.
     """
     def __init__(self, velocity: Any, yaw: Any = None, yaw_rate: Any = None) -> None: ...
     @property
@@ -92,8 +92,8 @@ class VelocityCommand(Command):
 class PositionCommand(Command):
     """A position, for the position loop.
 
-    position: (3,) m, world frame. yaw: rad, heading of body x; without it the heading is left as it is. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
-    Raises ValueError for another shape or a number that is not finite.
+    position: (3,) m, world frame. yaw: rad, heading of body x; None: the yaw rate is 0. As in RateThrust, each may have rows (T, …), vehicles (n, …) or both.
+    Raises ValueError for a wrong shape or non-finite numbers.
     """
     def __init__(self, position: Any, yaw: Any = None) -> None: ...
     @property
@@ -104,10 +104,10 @@ class PositionCommand(Command):
         """rad, read-only"""
 
 class TrajectoryCommand(Command):
-    """A point of a trajectory, and the controller that is to follow it.
+    """A point of a trajectory, and the controller that tracks it.
 
-    position, velocity, acceleration, jerk, snap: (3,) m, m/s, … m/s^4, world frame. yaw, yaw_rate, yaw_acceleration: rad, rad/s, rad/s^2, of the heading of body x. What is None is zero. controller: 'geometric', 'backstepping' or 'indi'. As in RateThrust there may be rows (T, …), vehicles (n, …) or both.
-    Raises ValueError for another shape or a number that is not finite.
+    position, velocity, acceleration, jerk, snap: (3,) m, m/s, … m/s^4, world frame. yaw, yaw_rate, yaw_acceleration: rad, rad/s, rad/s^2, of the heading of body x. None means zero. controller: 'geometric', 'backstepping' or 'indi'. As in RateThrust, each may have rows (T, …), vehicles (n, …) or both.
+    Raises ValueError for a wrong shape or non-finite numbers.
     """
     def __init__(
         self,
@@ -177,42 +177,42 @@ class Pid:
     ) -> None: ...
     def __setstate__(self, arg0: tuple) -> None: ...
     def reset(self) -> None:
-        """Forgets the integral."""
+        """Sets the integral to zero."""
     def update(self, error: Any, measurement_derivative: Any = 0.0) -> float:
         """Advances the integral and returns the output."""
     @property
     def integral(self) -> float:
-        """of the error, unit of the error times s"""
+        """integral of the error, unit of the error times s"""
 
 class Allocation:
     """See propwash.Allocation."""
     def __init__(self, parameters: Any) -> None: ...
     def _attained(self, speeds: Any) -> tuple: ...
     def allocate(self, torque: Any, thrust: Any, prioritised: bool = False) -> NDArray[np.float64]:
-        """Rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N]. Where the motors' range is too small each is limited to it, the papers' clipping; prioritised: torque about x and y is kept, then thrust, then torque about z."""
+        """Returns rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N]. By default each rotor is clipped to its motor's range, as in the papers. With prioritised, a wrench outside that range is reduced: torque about z first, then thrust, then torque about x and y."""
     @property
     def inverse(self) -> NDArray[np.float64]:
-        """(N, 4): the inverse, or the pseudo-inverse where there are not four rotors"""
+        """(N, 4): the inverse, or the pseudo-inverse if the vehicle does not have four rotors"""
     @property
     def matrix(self) -> NDArray[np.float64]:
         """(4, N): torque x, y, z [N m] and thrust [N] from the signed squares of rotor speeds [(rad/s)^2], eq. (23)"""
     @property
     def rank(self) -> int:
-        """of the matrix; 4: torque on every axis and thrust can be commanded"""
+        """rank of the matrix; 4: torque and thrust can be commanded independently"""
 
 class RateController:
     """See propwash.RateController."""
     def __init__(self, parameters: Any, dt: Any) -> None: ...
     def _update(self, gyroscope: Any, command: Any) -> tuple: ...
     def reset(self) -> None:
-        """Forgets filter and integrals."""
+        """Resets the filter and the integrals."""
     def restore(self, snapshot: tuple) -> None:
-        """Continues, bit for bit, from what snapshot() gave."""
+        """Restores the state that snapshot() returned; results are then bitwise equal."""
     def snapshot(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Everything that affects the future: filtered rates [rad/s], their derivative [rad/s^2] and the integrals [rad], each (3,)."""
+        """Returns the complete state: filtered rates [rad/s], their derivative [rad/s^2] and the integrals [rad], each (3,)."""
     @property
     def filtered_rates(self) -> NDArray[np.float64]:
-        """(3,) rad/s, what the low-pass makes of the gyroscope's readings"""
+        """(3,) rad/s, low-pass filtered gyroscope readings"""
     @property
     def integral(self) -> NDArray[np.float64]:
         """(3,) rad, the bounded integrals of the rate error"""
@@ -234,30 +234,30 @@ class Multicopter:
     def _steady(self, velocity: Any, climb: Any, yaw_rate: Any) -> tuple: ...
     def _trim(self) -> tuple: ...
     def restore(self, snapshot: bytes) -> None:
-        """Continues, bit for bit, from what snapshot() gave for the same vehicle.
+        """Restores a snapshot() of the same vehicle; results are then bitwise equal.
 
-        Raises ValueError for a snapshot of another kind of vehicle; nothing changes then.
+        Raises ValueError for a snapshot of another kind of vehicle; the state is then unchanged.
         """
     def set_external_wrench(self, force_W: Any, torque_B: Any = (0.0, 0.0, 0.0)) -> None:
-        """Applies a force [N, world frame] at the centre of mass and a torque [N m, body frame] beside those of the model until they are changed; kept by reset().
+        """Applies a force [N, world frame] at the centre of mass and a torque [N m, body frame] in addition to those of the model until the next call; kept by reset().
 
-        A payload, a tether, contact in a host simulator. The accelerometer measures them.
-        Raises ValueError for anything but 3 finite numbers each; nothing changes then.
+        For example a payload, a tether, or contact in a host simulator. The accelerometer measures them.
+        Raises ValueError for anything but 3 finite numbers each; the wrench is then unchanged.
         """
     def snapshot(self) -> bytes:
-        """Everything that affects the future, as bytes: state, filters, integrators, biases, delays, time, and key and counter of the noise."""
+        """Returns the complete state as bytes: state, filters, integrators, biases, delays, time, and key and counter of the noise."""
     def step(self, command: Any, dt: Any = 0.0010416666666666667, *, substeps: Any = 1) -> None:
-        """Advances by `substeps` steps of dt [s] under a held command. dt is given per call; a Fleet has one from its construction.
+        """Advances by `substeps` steps of dt [s] under a held command. dt may differ between calls; a Fleet has a fixed dt.
 
-        command: a RateThrust, RotorSpeeds, AttitudeThrust, VelocityCommand, PositionCommand, TrajectoryCommand, or one row of a trajectories.Reference, which the geometric controller then follows. With RateThrust the rate controller runs at every step, on the gyroscope reading of the step before; rotor speeds are limited to the motors' range.
-        Raises ValueError or TypeError for invalid arguments; the state is then unchanged. Warns where dt is too long for the motors. Ctrl-C stops between steps.
+        command: a RateThrust, RotorSpeeds, AttitudeThrust, VelocityCommand, PositionCommand, TrajectoryCommand, or one row of a trajectories.Reference, which the geometric controller tracks. With RateThrust the rate controller runs at every step, with the gyroscope reading of the previous step; rotor speeds are limited to the motors' range.
+        Raises ValueError or TypeError for invalid arguments; the state is then unchanged. Warns if dt is too long for the motor dynamics. Ctrl-C interrupts between steps.
         """
     @property
     def accelerometer_bias(self) -> NDArray[np.float64]:
         """(3,) m/s^2, sensor axes"""
     @property
     def battery_voltage(self) -> float:
-        """V; without effect on a vehicle whose battery.nominal_voltage is 0"""
+        """V; has no effect if battery.nominal_voltage is 0"""
     @battery_voltage.setter
     def battery_voltage(self, arg1: Any) -> None: ...
     @property
@@ -271,10 +271,10 @@ class Multicopter:
         """(3,) rad/s, sensor axes"""
     @property
     def rotor_command(self) -> NDArray[np.float64]:
-        """(N,) rad/s, what the motors were driven to in the last step"""
+        """(N,) rad/s, command of the motors in the last step"""
     @property
     def rotor_effectiveness(self) -> NDArray[np.float64]:
-        """(N,) factors on the thrust and aerodynamic torque of each rotor, unknown to the controllers: 1 as in the parameters, 0 for a lost propeller; kept by reset()"""
+        """(N,) factors on the thrust and aerodynamic torque of each rotor, unknown to the controllers: 1 is nominal, 0 a lost propeller; kept by reset()"""
     @rotor_effectiveness.setter
     def rotor_effectiveness(self, arg1: Any) -> None: ...
     @property
@@ -282,10 +282,10 @@ class Multicopter:
         """number of rotors"""
     @property
     def seed(self) -> int:
-        """key of all noise"""
+        """seed of all noise"""
     @property
     def steps(self) -> int:
-        """steps since construction or since a reset with a seed: the counter of the noise"""
+        """steps since construction or the last reset with a seed; counter of the noise generator"""
     @property
     def time(self) -> float:
         """s, since reset"""
@@ -304,12 +304,12 @@ class Imu:
     def _reading(self) -> tuple: ...
     def _reset(self, seed: Int | None) -> None: ...
     def restore(self, snapshot: bytes) -> None:
-        """Continues, bit for bit, from what snapshot() gave, with its seed and id.
+        """Restores a snapshot(), including its seed and id; readings are then bitwise equal.
 
-        Raises ValueError for other bytes and for a snapshot of a sensor with other parameters or another noise switch; nothing changes then.
+        Raises ValueError for other bytes and for a snapshot of a sensor with other parameters or another setting of noise; the sensor is then unchanged.
         """
     def snapshot(self) -> bytes:
-        """Everything that affects the future, as bytes: biases, last reading, time and noise counter."""
+        """Returns the complete state as bytes: biases, last reading, time and noise counter."""
     @property
     def accelerometer_bias(self) -> NDArray[np.float64]:
         """(3,) m/s^2, sensor axes"""
@@ -318,10 +318,10 @@ class Imu:
         """(3,) rad/s, sensor axes"""
     @property
     def seed(self) -> int:
-        """key of all noise"""
+        """seed of all noise"""
     @property
     def steps(self) -> int:
-        """steps since construction or since a reset with a seed: the counter of the noise"""
+        """steps since construction or the last reset with a seed; counter of the noise generator"""
     @property
     def time(self) -> float:
         """s, since reset"""
@@ -336,12 +336,12 @@ class Car:
     def _set_state(self, fields: tuple) -> None: ...
     def _state(self) -> tuple[float, float, float]: ...
     def restore(self, snapshot: bytes) -> None:
-        """Continues, bit for bit, from what snapshot() gave for the same parameters.
+        """Restores a snapshot() of a car with the same parameters; results are then bitwise equal.
 
-        Raises ValueError for other bytes; nothing changes then.
+        Raises ValueError for other bytes; the car is then unchanged.
         """
     def snapshot(self) -> bytes:
-        """Everything that affects the future, as bytes: state, time, and key and counter of the noise."""
+        """Returns the complete state as bytes: state, time, and key and counter of the noise."""
     def step(self, command: Any, dt: Any = 0.0010416666666666667, *, substeps: Any = 1) -> None:
         """Advances by `substeps` steps of dt [s] under a held SpeedYawRate, limited to the car's range.
 
@@ -349,10 +349,10 @@ class Car:
         """
     @property
     def seed(self) -> int:
-        """key of all noise"""
+        """seed of all noise"""
     @property
     def steps(self) -> int:
-        """steps since construction or since a reset with a seed: the counter of the noise"""
+        """steps since construction or the last reset with a seed; counter of the noise generator"""
     @property
     def time(self) -> float:
         """s, since reset"""
@@ -362,21 +362,21 @@ class ThreadPool:
     def __init__(self, threads: Int) -> None: ...
     @property
     def threads(self) -> int:
-        """the caller's thread included"""
+        """number of threads, including the caller's"""
 
 class FleetSampler:
-    """Samples a fleet where steps reach next_step: a subclass has sample(step)."""
+    """Base class: the fleet calls sample(step) of a subclass when its steps reach next_step."""
     def __init__(self) -> None: ...
     @property
     def next_step(self) -> int:
-        """step of the next sample"""
+        """step count of the next sample"""
     @next_step.setter
     def next_step(self, arg0: Int) -> None: ...
 
 class FleetFloat32:
     """See propwash.Fleet."""
     def __enter__(self) -> None:
-        """Keeps other threads out, until __exit__."""
+        """Locks the fleet for this thread until __exit__."""
     def __exit__(self, *args: Any) -> None: ...
     def __init__(
         self, parameters: Any, size: Int, options: dict, pool: ThreadPool | None
@@ -385,7 +385,7 @@ class FleetFloat32:
     def detach(self, sampler: FleetSampler) -> None: ...
     def imu(self) -> tuple: ...
     def kinematics(self, bound: Float) -> tuple:
-        """(position, velocity, attitude, body_rates, whether all are within bound)."""
+        """Returns (position, velocity, attitude, body_rates, whether all numbers are within bound)."""
     def outer_loops(self) -> dict: ...
     def own_parameters(self) -> list[int]: ...
     def parameter(self, field: Int) -> NDArray[np.float64]: ...
@@ -431,7 +431,7 @@ class FleetFloat32:
 class FleetFloat64:
     """See propwash.Fleet."""
     def __enter__(self) -> None:
-        """Keeps other threads out, until __exit__."""
+        """Locks the fleet for this thread until __exit__."""
     def __exit__(self, *args: Any) -> None: ...
     def __init__(
         self, parameters: Any, size: Int, options: dict, pool: ThreadPool | None
@@ -440,7 +440,7 @@ class FleetFloat64:
     def detach(self, sampler: FleetSampler) -> None: ...
     def imu(self) -> tuple: ...
     def kinematics(self, bound: Float) -> tuple:
-        """(position, velocity, attitude, body_rates, whether all are within bound)."""
+        """Returns (position, velocity, attitude, body_rates, whether all numbers are within bound)."""
     def outer_loops(self) -> dict: ...
     def own_parameters(self) -> list[int]: ...
     def parameter(self, field: Int) -> NDArray[np.float64]: ...
@@ -523,7 +523,7 @@ class SceneIndex:
     ) -> NDArray[np.bool]: ...
 
 class SampleNoise:
-    """The normals of one sample of a sensor."""
+    """Normally distributed random numbers of one sample of a sensor."""
     def __init__(self, key: Int, sample: Int, first_id: Int, stream: Int) -> None: ...
 
 class GnssModel:
@@ -659,7 +659,7 @@ class PoseObject:
     def size(self) -> NDArray[np.float64]: ...
 
 class PoseMessage:
-    """What a renderer is asked for."""
+    """Message that requests images of a renderer."""
     def __init__(
         self,
         scene: str,
@@ -703,7 +703,7 @@ class PoseMessage:
     def width(self) -> int: ...
 
 class RenderAnswer:
-    """What a renderer sent for a pose."""
+    """Answer of a renderer to a pose message."""
     @property
     def collision(self) -> bool: ...
     @property
@@ -730,7 +730,7 @@ class RenderAnswer:
     def width(self) -> int: ...
 
 class RenderSession:
-    """Which pose to send when, and which answer to take."""
+    """Decides when to send which pose and which answers to accept."""
     def __init__(self, *, in_flight: Int, resend_after: Float) -> None: ...
     def next_time(self) -> float: ...
     def poll(self, now: Float) -> list: ...
@@ -748,22 +748,22 @@ class RenderSession:
     def waiting(self) -> int: ...
 
 class RateThrustAction:
-    """From actions (n, 4) to body rates and thrust."""
+    """Converts actions (n, 4) to body rates and thrust."""
     def __getstate__(self) -> tuple[float, float, float, float, float]: ...
     def __init__(self, max_rates: Sequence[Float], weight: Float, reserve: Float) -> None: ...
     def __setstate__(self, arg0: tuple) -> None: ...
     def command(self, action: NDArray[Any]) -> RateThrust:
-        """The command of a fleet."""
+        """Returns the command for a fleet."""
 
 class TrackPath:
-    """A closed path, and the speed along it."""
+    """A closed path and the speed along it."""
     def __getstate__(self) -> tuple: ...
     def __init__(self, table: NDArray[Any], length: Float, speed: Float) -> None: ...
     def __setstate__(self, arg0: tuple) -> None: ...
     def follow(
         self, phase: NDArray[Any], steps: NDArray[Any], period: Float, later: Float = 0.0
     ) -> tuple:
-        """Places [m] and velocities [m/s], (n, 3)."""
+        """Returns positions [m] and velocities [m/s] of the reference points, (n, 3) each."""
     def look_ahead(
         self,
         phase: NDArray[Any],
@@ -772,10 +772,10 @@ class TrackPath:
         position: NDArray[Any],
         velocity: NDArray[Any],
     ) -> NDArray[np.float32]:
-        """(n, 12), see propwash.gym.Track."""
+        """Returns the extras (n, 12) of propwash.gym.Track."""
 
 class RaceCourses:
-    """Courses of gates, and what can be touched there."""
+    """Courses of gates and their scenes, for collision checks."""
     def __init__(
         self, scenes: list, centre: NDArray[Any], turn: NDArray[Any], half: NDArray[Any]
     ) -> None: ...
@@ -796,12 +796,12 @@ class RaceCourses:
         bound: Float,
         period: Float,
     ) -> tuple:
-        """(reward, over), (n,) each, of propwash.gym.Race; its memory is updated in place.
+        """Returns (reward, over), (n,) each, of propwash.gym.Race; updates its state in place.
 
         weights: the fields of RaceReward in their order.
         """
     def look(self, position: NDArray[Any], course: NDArray[Any], next: NDArray[Any]) -> tuple:
-        """(n, 3) m, the middle of the next gate, and (n, 9), see propwash.gym.Race."""
+        """Returns the centre of the next gate (n, 3) [m] and the extras (n, 9) of propwash.gym.Race."""
 
 def bias_next(
     bias: ArrayLike,
@@ -825,9 +825,9 @@ def conclude(
     limit: Int,
     pending: NDArray[Any] | None,
 ) -> tuple:
-    """(reward, terminated, truncated, done, any of done, whether all numbers are finite).
+    """Returns (reward, terminated, truncated, done, whether any is done, whether all numbers are finite).
 
-    limit: steps of an episode, 0 for no limit. pending: those that have just begun, or None.
+    limit: maximum number of steps of an episode, 0 for no limit. pending: (n,) whether the step only began a new episode, or None.
     """
 
 def decode_answer(frames: Sequence) -> RenderAnswer: ...
@@ -850,12 +850,12 @@ def encode_answer(
     depth_scale: Float = 0.0,
 ) -> bytes: ...
 def flatness(parameters: Any, columns: dict, vehicles: Int = 1) -> dict:
-    """What N points of trajectories ask of a vehicle, in air at rest: flat_motion() of control/tracking.hpp.
+    """Computes states and rotor speeds of a vehicle at N trajectory points, without wind: flat_motion() of control/tracking.hpp.
 
-    columns: velocity, acceleration, jerk, snap (N, 3) [m/s ... m/s^4], world frame; yaw, yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, of N = T n rows in the order (T, n); quaternions keep their sign from one time to the next.
+    columns: velocity, acceleration, jerk, snap (N, 3) [m/s ... m/s^4], world frame; yaw, yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, if the N = T n rows are in the order (T, n); the sign of each vehicle's quaternion is then continuous in time.
 
-    Returns attitude (N, 4), body to world, scalar first; body_rates [rad/s] and angular_acceleration [rad/s^2] (N, 3), body frame; specific_force of the rotors (N, 3) [m/s^2], world frame; thrust (N,) [N], torque (N, 3) [N m], body frame; rotor_thrusts [N] and rotor_speeds [rad/s] (N, rotors). All but specific_force are NaN in free fall and where the vehicle is rolled by 90 degrees.
-    Raises ParameterError where the rotors cannot give torque about each axis, ValueError for other shapes and numbers that are not finite.
+    Returns attitude (N, 4), body to world, scalar first; body_rates [rad/s] and angular_acceleration [rad/s^2] (N, 3), body frame; specific_force of the rotors (N, 3) [m/s^2], world frame; thrust (N,) [N], torque (N, 3) [N m], body frame; rotor_thrusts [N] and rotor_speeds [rad/s] (N, rotors). All but specific_force are NaN in free fall and at a roll of 90 degrees.
+    Raises ParameterError if the rotors cannot produce torque about each axis, ValueError for wrong shapes and non-finite numbers.
     """
 
 def fly_open_loop(
@@ -872,22 +872,22 @@ def fly_open_loop(
     pool: ThreadPool | None,
 ) -> dict: ...
 def fma_peak(dtype: str) -> float:
-    """GFLOP/s of one core in multiply-adds, measured for about a tenth of a second."""
+    """Measures the peak multiply-add rate of one core in GFLOP/s, in about 0.1 s."""
 
 def focal_length(height: Float, vertical_fov: Float) -> float:
-    """pixels, from a height in pixels and a vertical field of view [rad]."""
+    """Returns the focal length [pixels] for a height [pixels] and a vertical field of view [rad]."""
 
 def in_body(attitude: NDArray[Any], vectors: NDArray[Any]) -> NDArray[np.float32]:
-    """(n, 3 k) numbers, vectors of the world, in components of each vehicle's body."""
+    """Transforms k vectors for each vehicle (n, 3 k) from the world frame to the body frame."""
 
 def integrate_step(derivative: Callable, state: Any, dt: Any, method: str) -> NDArray[np.float64]:
-    """One step of dt [s] from a state (n,) with derivative(state) -> (n,); method 'euler' or 'rk4'."""
+    """Returns the state (n,) after one step of dt [s]. derivative: function of a state (n,) that returns its derivative (n,); method: 'euler' or 'rk4'."""
 
 def isa_altitude(pressure: Float) -> float:
-    """m, where the standard atmosphere has a pressure [Pa]."""
+    """Returns the altitude [m] at which the standard atmosphere has a pressure [Pa]."""
 
 def isa_pressure(altitude: Float) -> float:
-    """Pa, of the standard atmosphere at a height [m]."""
+    """Returns the pressure [Pa] of the standard atmosphere at an altitude [m]."""
 
 def judge_hover(
     position: NDArray[Any],
@@ -898,7 +898,7 @@ def judge_hover(
     weights: Sequence[Float],
     bound: Float,
 ) -> tuple:
-    """(reward, over, distance [m]), (n,) each, of propwash.gym.Hover.
+    """Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Hover.
 
     weights: the fields of HoverReward in their order.
     """
@@ -912,9 +912,9 @@ def judge_landing(
     weights: Sequence[Float],
     distance: NDArray[Any],
 ) -> tuple:
-    """(reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.
+    """Returns (reward, over, landed, speed [m/s]), (n,) each, of propwash.gym.Land.
 
-    bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward in their order. distance: (n,) m, of the step before, which becomes that of now.
+    bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward in their order. distance: (n,) m, from the previous step, updated in place.
     """
 
 def judge_track(
@@ -928,7 +928,7 @@ def judge_track(
     weights: Sequence[Float],
     bound: Float,
 ) -> tuple:
-    """(reward, over, distance [m]), (n,) each, of propwash.gym.Track.
+    """Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Track.
 
     weights: the fields of TrackReward in their order.
     """
@@ -1073,20 +1073,20 @@ def observe_state(
     extras: Sequence[NDArray[Any]],
     seen: NDArray[Any],
 ) -> None:
-    """Writes the layout of an observed state to (n, k), see propwash.gym.Task.observation."""
+    """Writes observed states to seen (n, k) in the layout of propwash.gym.Task.observation."""
 
 def outer_loop_table() -> list: ...
 def outer_loops_for(parameters: Any, dt: Float) -> dict: ...
 def parameter_table(parameters: Any) -> list: ...
 def rotations(attitude: NDArray[Any]) -> NDArray[np.float32]:
-    """(n, 3, 3) from body to world."""
+    """Returns rotation matrices (n, 3, 3), body to world."""
 
 def sample_step(sample: Int, rate: Float, dt: Float, start: Int) -> int: ...
 def sensor_key(seed: Int, sensor_seed: Int) -> int: ...
 def take_actions(actions: NDArray[Any], ignored: NDArray[Any] | None, steps: NDArray[Any]) -> tuple:
-    """(n, A) numbers within [-1, 1], and how many of each row were not, or None for none.
+    """Clips actions to [-1, 1] and increments steps. Returns the clipped actions (n, A) and the number of clipped ones in each row (n,), or None if there are none.
 
-    ignored: (n,) rows that may hold anything, or None. steps: (n,), becomes one more. Raises ValueError for a number that is none.
+    ignored: (n,) rows that may contain any values, or None. steps: (n,), updated in place. Raises ValueError for NaN.
     """
 
 def to_geodetic(origin: Any, x_heading: Float, position: ArrayLike) -> NDArray[np.float64]: ...

@@ -1,10 +1,10 @@
-"""Settings that all Python tests share."""
+"""Settings for all Python tests."""
 
 from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-# The same examples in every run: a red test is then a change, not chance.
+# The same examples in every run, so that a failure indicates a change, not chance.
 settings.register_profile(
     "propwash",
     derandomize=True,

@@ -1,7 +1,7 @@
-"""A renderer for tests, written from the protocol's page alone, with the habits of published ones.
+"""A test renderer that imitates published ones, written from the documented protocol only.
 
 It reads poses with Python's json, knows nothing of propwash's own messages, and paints pictures
-whose pixels can be foretold.
+with predictable pixels.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Message = list[bytes]
 
 
 def free_ports(count: int = 2) -> tuple[int, ...]:
-    """Ports of the loopback interface that nobody has at present."""
+    """Ports of the loopback interface that are free at present."""
     holders = [socket.socket() for _ in range(count)]
     for holder in holders:
         holder.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""What can be said of a figure without its pixels: which texts it shows, and where."""
+"""Checks of figures without their pixels: the texts they show and their positions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNITS = re.compile(r"\[[^\]]+\]$")
 
 @contextmanager
 def drawn_texts(figure: Any) -> Iterator[list[tuple[str, Any]]]:
-    """All texts that are drawn meanwhile, with their boxes in pixels."""
+    """Collects all texts drawn within the context, with their bounding boxes in pixels."""
     from matplotlib.text import Text
 
     shown: list[tuple[str, Any]] = []
@@ -21,7 +21,7 @@ def drawn_texts(figure: Any) -> Iterator[list[tuple[str, Any]]]:
 
     def draw(self: Any, renderer: Any, *others: Any, **options: Any) -> None:
         if self.get_visible() and self.get_text().strip() and self.figure is not None:
-            # of the letters alone: an annotation's own box holds its arrow too
+            # of the text only: an annotation's own box includes its arrow
             shown.append((self.get_text(), Text.get_window_extent(self, renderer)))
         original(self, renderer, *others, **options)
 
@@ -34,14 +34,14 @@ def drawn_texts(figure: Any) -> Iterator[list[tuple[str, Any]]]:
 
 def texts_of(figure: Any) -> list[tuple[str, Any]]:
     """The texts of a figure when it is drawn."""
-    figure.canvas.draw()  # settles the layout
+    figure.canvas.draw()  # computes the layout
     with drawn_texts(figure) as shown:
         figure.canvas.draw()
     return shown
 
 
 def check_texts(figure: Any, texts: list[tuple[str, Any]]) -> None:
-    """No text covers another or leaves the figure."""
+    """Checks that no text overlaps another or extends beyond the figure."""
     width, height = figure.bbox.size
     for number, (text, box) in enumerate(texts):
         inside = (

@@ -1,9 +1,9 @@
 """Feeds readers mutated inputs: python fuzz_child.py SEED FIRST COUNT SECONDS READER...
 
-A separate process, so that a crash, a hang or a huge allocation of a reader ends nothing else.
+A separate process, so that a crash, a hang or a huge allocation affects only this process.
 Each reader gets the inputs FIRST to FIRST + COUNT, as far as SECONDS last. Prints a line of JSON
-for every finding, and one with the numbers of inputs for every reader. What is under way is in the
-file `under_way` of the current folder, with the files of the input beside it.
+for every finding, and one with the numbers of inputs for every reader. The file `under_way`
+in the current folder names the current input, whose files are beside it.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ MEMORY_PER_INPUT = 1 << 30
 
 
 def limit_memory() -> None:
-    """A gigabyte more than what is used now: what an input of some kilobytes may never ask for."""
+    """Limits memory to 1 GB more than now, which no input of some kilobytes may need."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     most = pages * resource.getpagesize() + MEMORY_PER_INPUT
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def tried(reader: Reader, seed: int, index: int, folder: Path) -> str:
-    """How an input fared: accepted, refused, or what was wrong."""
+    """Outcome of an input: accepted, refused, or a finding."""
     case = reader.make(random.Random(f"{reader.name}/{seed}/{index}"))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -55,7 +55,7 @@ def tried(reader: Reader, seed: int, index: int, folder: Path) -> str:
 
 
 def warm_up(reader: Reader) -> None:
-    """Imports and caches, before memory is counted."""
+    """Fills imports and caches before memory is limited."""
     for index in range(20):
         reader.make(random.Random(index))
     with contextlib.suppress(Exception):

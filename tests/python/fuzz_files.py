@@ -1,4 +1,4 @@
-"""Sound files of every format that is read, small ones: what the mutations begin with."""
+"""Small valid files of every supported format, from which the mutations start."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def stl_binary() -> bytes:
 
 
 def _flight() -> identify.FlightLog:
-    """60 rows of a vehicle that hardly moves."""
+    """60 rows of a nearly stationary vehicle."""
     time = np.arange(60) * np.float64(0.004)
     wave = np.sin(10.0 * time)[:, None] * [0.1, 0.2, 0.3]
     attitude = np.column_stack([np.ones(60), 0.01 * wave])
@@ -264,7 +264,7 @@ def _csv() -> list[Files]:
 
 
 class _Tensor(np.ndarray[Any, np.dtype[Any]]):
-    """What propwash.gym.policy asks of a tensor of torch, which takes seconds to import."""
+    """The part of a torch tensor that propwash.gym.policy uses; importing torch takes seconds."""
 
     def detach(self) -> _Tensor:
         return self
@@ -333,7 +333,7 @@ def _scenes(folder: Path) -> list[Files]:
 
 
 def _with_mesh(name: str, mesh: bytes) -> Callable[[Path], list[Files]]:
-    # the scene stays as it is: "scene" mutates scenes
+    # the scene is not mutated here, but by "scene"
     return lambda _: [{name: mesh, "scene.toml": _WITH_MESH % name.encode()}]
 
 
@@ -365,6 +365,6 @@ _MAKERS: dict[str, Callable[[Path], list[Files]]] = {
 
 @functools.cache
 def seeds(name: str) -> tuple[Files, ...]:
-    """Sound files for a reader."""
+    """Valid files for a reader."""
     with tempfile.TemporaryDirectory() as folder:
         return tuple(_MAKERS[name](Path(folder)))

@@ -1,7 +1,7 @@
 """Readers of values in memory: snapshots as bytes and as tuples, and what unpickling calls.
 
-A damaged snapshot is refused with ValueError or TypeError and changes nothing, or it is accepted:
-then the vehicle flies on.
+A damaged snapshot is either refused with ValueError or TypeError without changing anything, or
+accepted; the vehicle can then be stepped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class SnapshotReader:
         return [(each, each.snapshot()) for each in self.make_objects()]
 
     def make(self, rng: random.Random) -> tuple[int, Any]:
-        """An object's number, and a snapshot that was its own, or another's."""
+        """An object's index and a snapshot of this or another object."""
         number = rng.randrange(len(self._objects))
         _, snapshot = rng.choice(self._objects) if rng.random() < 0.1 else self._objects[number]
         if isinstance(snapshot, bytes) and rng.random() < 0.95:
@@ -87,7 +87,7 @@ def _flies(uav: pw.Multicopter) -> None:
         require(np.isfinite(getattr(state, part)).all(), f"{part} not finite")
     require(np.isfinite([uav.time, uav.battery_voltage, *uav.wind]).all(), "inputs not finite")
     *_, numbers = uav.snapshot().split(b" ", 4)  # a header of four words, then words of 8 bytes
-    # what is finite may still be beyond any flight
+    # finite numbers may still be out of range
     is_sane = float(np.abs(np.frombuffer(numbers)).max()) < 1e9
     reading = uav.imu
     if is_sane:
@@ -156,7 +156,7 @@ def _fly_on(fleet: pw.Fleet) -> None:
     for handle in fleet.sensors.values():
         require(len(handle.time) == len(fleet), "readings")
     require(np.isfinite(fleet.time).all() and np.isfinite(fleet.wind).all(), "time or wind")
-    fleet.set_wind(np.zeros(3))  # finite, but perhaps beyond any storm
+    fleet.set_wind(np.zeros(3))  # finite, but possibly an extreme wind
     fleet.reset()
     fleet.step(_HOVER, substeps=3)
     require(np.isfinite(fleet.position).all(), "not finite after a reset")

@@ -1,4 +1,4 @@
-"""Structured mutations of files and values, each a function of a random generator alone."""
+"""Structured mutations of files and values, each determined by a random generator."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Mutation = Callable[[bytes, random.Random], bytes]
 
 
 def replace_number(data: bytes, rng: random.Random) -> bytes:
-    """A number becomes another token."""
+    """Replaces a number with another token."""
     found = list(NUMBER.finditer(data))
     if not found:
         return insert_bytes(data, rng)
@@ -41,7 +41,7 @@ def replace_number(data: bytes, rng: random.Random) -> bytes:
 
 
 def scale_number(data: bytes, rng: random.Random) -> bytes:
-    """A number becomes a larger or smaller one of the same kind."""
+    """Replaces a number with a larger or smaller one of the same type."""
     found = list(NUMBER.finditer(data))
     if not found:
         return data
@@ -51,12 +51,12 @@ def scale_number(data: bytes, rng: random.Random) -> bytes:
 
 
 def truncate(data: bytes, rng: random.Random) -> bytes:
-    """The end is missing, often in the middle of a line or a record."""
+    """Truncates the data, often within a line or a record."""
     return data[: rng.randrange(len(data) + 1)]
 
 
 def flip_bits(data: bytes, rng: random.Random) -> bytes:
-    """Some bits are flipped."""
+    """Flips some bits."""
     changed = bytearray(data)
     for _ in range(min(len(data), rng.choice((1, 1, 2, 8)))):
         changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
@@ -64,25 +64,25 @@ def flip_bits(data: bytes, rng: random.Random) -> bytes:
 
 
 def swap_bytes(data: bytes, rng: random.Random) -> bytes:
-    """A run of 2, 4 or 8 bytes is reversed."""
+    """Reverses 2, 4 or 8 consecutive bytes."""
     width = rng.choice((2, 4, 8))
     at = rng.randrange(max(1, len(data) - width))
     return data[:at] + data[at : at + width][::-1] + data[at + width :]
 
 
 def insert_bytes(data: bytes, rng: random.Random) -> bytes:
-    """Some bytes are added that no text holds."""
+    """Inserts some bytes that are invalid in text."""
     at = rng.randrange(len(data) + 1)
     return data[:at] + rng.choice(WORDS) * rng.choice((1, 1, 1, 50)) + data[at:]
 
 
 def write_integer(data: bytes, rng: random.Random) -> bytes:
-    """An integer of a header becomes an extreme one."""
+    """Replaces an integer of a header with an extreme value."""
     width = rng.choice("BHIQ")
     size = struct.calcsize(width)
     if len(data) < size:
         return data
-    # headers are at the beginning of files and of records
+    # headers precede files and records
     at = min(int(rng.expovariate(1 / 64.0)), len(data) - size)
     if rng.random() < 0.5:
         at = rng.randrange(len(data) - size + 1)
@@ -91,7 +91,7 @@ def write_integer(data: bytes, rng: random.Random) -> bytes:
 
 
 def write_float(data: bytes, rng: random.Random) -> bytes:
-    """Some bytes become a float that no file should hold."""
+    """Replaces some bytes with a float that is invalid in a file."""
     kind = rng.choice("fd")
     size = struct.calcsize(kind)
     if len(data) < size:
@@ -102,19 +102,19 @@ def write_float(data: bytes, rng: random.Random) -> bytes:
 
 
 def repeat_chunk(data: bytes, rng: random.Random) -> bytes:
-    """A section is there several times."""
+    """Repeats a section."""
     start, end = sorted(rng.randrange(len(data) + 1) for _ in range(2))
     return data[:end] + data[start:end] * rng.choice((1, 1, 3)) + data[end:]
 
 
 def delete_chunk(data: bytes, rng: random.Random) -> bytes:
-    """A section is missing."""
+    """Removes a section."""
     start = rng.randrange(len(data) + 1)
     return data[:start] + data[start + rng.choice((1, 2, 4, 16, 64, 1024)) :]
 
 
 def edit_lines(data: bytes, rng: random.Random) -> bytes:
-    """A line, or a table of a TOML file, is missing, repeated or elsewhere."""
+    """Removes, repeats or moves a line, or a table of a TOML file."""
     separator = rng.choice((b"\n", b"\n", b"\n\n", b"\n["))
     lines = data.split(separator)
     at = rng.randrange(len(lines))
@@ -127,7 +127,7 @@ def edit_lines(data: bytes, rng: random.Random) -> bytes:
 
 
 def encode(data: bytes, rng: random.Random) -> bytes:
-    """The same text as another program would save it."""
+    """Changes encoding or line ends of a text, as other programs do."""
     text = data.decode("utf-8", errors="replace")
     ways: Sequence[Callable[[], bytes]] = (
         lambda: text.encode("utf-16"),
@@ -142,7 +142,7 @@ def encode(data: bytes, rng: random.Random) -> bytes:
 
 
 def nest(data: bytes, rng: random.Random) -> bytes:
-    """A number becomes a deeply nested list, table or key."""
+    """Replaces a number with a deeply nested list, table or key."""
     depth = rng.choice((10, 200, 3000))
     opening, closing = rng.choice(((b"[", b"]"), (b"{a = ", b"}"), (b'{"a": ', b"}"), (b"(", b")")))
     found = list(NUMBER.finditer(data))
@@ -164,7 +164,7 @@ BINARY: tuple[Mutation, ...] = (
 
 
 def mutated(data: bytes, rng: random.Random, mutations: Sequence[Mutation]) -> bytes:
-    """One mutation mostly, sometimes some."""
+    """Applies one mutation, sometimes several."""
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         data = rng.choice(mutations)(data, rng)
     return data
@@ -177,7 +177,7 @@ _STRANGE: list[Any] = [
 
 
 def mutated_value(value: Any, rng: random.Random) -> Any:
-    """A tree of tuples, lists, dicts and arrays with a part of it changed."""
+    """Changes a part of a tree of tuples, lists, dicts and arrays."""
     if isinstance(value, bytes) and value and rng.random() < 0.7:
         return mutated(value, rng, BINARY)
     if isinstance(value, tuple | list) and value and rng.random() < 0.85:

@@ -1,4 +1,4 @@
-"""The readers of files: what is mutated, what may be raised, and what an accepted file must give.
+"""Readers of files: inputs to mutate, permitted exceptions, and checks of accepted files.
 
 A reader either returns something valid or raises the exception that it documents, with a message
 that names the file. `fuzz_child.py` runs them; `fuzz_memory.py` has those of values in memory.
@@ -27,7 +27,7 @@ Error = type[Exception]
 
 
 class Broken(AssertionError):
-    """A reader accepted what is not valid, or its message does not help."""
+    """A reader accepted invalid input, or its message is not helpful."""
 
 
 class Reader(Protocol):
@@ -41,7 +41,7 @@ class Reader(Protocol):
         """A mutated input."""
 
     def run(self, case: Any, folder: Path) -> bool:
-        """Whether it is accepted. Raises Broken, or what no reader may raise."""
+        """Whether it is accepted. Raises Broken, or an exception that no reader may raise."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def _with_wrong_value(data: bytes, rng: random.Random) -> tuple[bytes, str]:
 
 
 def _aliases(key: str) -> tuple[str, ...]:
-    """What a message may name in place of a key: syntax by its line, or a sum of parameters."""
+    """What a message may name instead of a key: a line (syntax error), or several parameters."""
     same = {
         "filter_cutoff": "rate_controller.filter",
         "position": "torque in hover",
@@ -138,7 +138,7 @@ def _flies(vehicle: Path | pw.VehicleParameters | pw.CarParameters) -> None:
         require(np.isfinite([car.state.x, car.state.y, car.state.heading]).all(), "car not finite")
         return
     uav = pw.Multicopter(vehicle)  # type: ignore[arg-type]
-    dt = max(pw.DEFAULT_DT, parameters.motor.command_delay / 61.0)  # what a delay line holds
+    dt = max(pw.DEFAULT_DT, parameters.motor.command_delay / 61.0)  # capacity of a delay line
     uav.step(pw.RotorSpeeds(uav.trim().rotor_speeds), dt=dt, substeps=100)
     state = uav.state
     for part in ("position", "velocity", "attitude", "body_rates", "rotor_speeds"):
@@ -229,7 +229,7 @@ def _policy(path: Path) -> None:
     json.dumps([description.options, description.training])
     try:
         envs = policy.make_vec(2)
-    except (ValueError, TypeError):  # options are for the environments to refuse
+    except (ValueError, TypeError):  # the environments check the options
         return
     try:
         observations, _ = envs.reset(seed=1)
@@ -268,5 +268,5 @@ FILE_READERS: Mapping[str, FileReader] = {
 
 
 def quiet() -> None:
-    """Warnings are no errors here: mutated vehicles have motors faster than a step."""
+    """Ignores warnings: motors of mutated vehicles may be too fast for the time step."""
     warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""What tests of environments share."""
+"""Helpers for the tests of environments."""
 
 from __future__ import annotations
 

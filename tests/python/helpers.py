@@ -1,4 +1,4 @@
-"""What several of the Python tests need."""
+"""Helpers for several Python tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 DATA = Path(__file__).resolve().parents[1] / "data"
-MULTICOPTERS = pw.vehicles.names()  # every shipped one
+MULTICOPTERS = pw.vehicles.names()  # all shipped vehicles
 
 
 def compiler() -> str:
@@ -33,21 +33,21 @@ def compiler() -> str:
 
 
 def code_blocks(page: Path, language: str) -> list[tuple[int, str]]:
-    """The fenced code of one language, each with the line that it begins at."""
+    """The fenced code blocks of one language, each with the number of its first line."""
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     found = re.finditer(rf"^```{re.escape(language)}[^\S\n]*\n(.*?)^```", text, re.M | re.S)
     return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in found]
 
 
 def run_in_order(blocks: list[tuple[int, str]], page: str) -> None:
-    """Blocks of a page as one program; what goes wrong is told with the page's lines."""
+    """Runs the blocks of a page as one program; errors report line numbers of the page."""
     namespace: dict[str, Any] = {"__name__": "__page__"}
     for line, code in blocks:
         exec(compile("\n" * (line - 1) + code, page, "exec"), namespace)
 
 
 def hear_ctrl_c() -> None:
-    """In a child, before its program: tests that run in the background pass on a deaf ear."""
+    """Restores SIGINT in a child process: shells start background jobs with SIGINT ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
@@ -61,7 +61,7 @@ def read_columns(path: Path) -> dict[str, Array]:
 
 
 def group(columns: dict[str, Array], *names: str) -> Array:
-    """Columns of one unit side by side, shape (T, k)."""
+    """Stacks columns of one unit to an array (T, k)."""
     return np.stack([columns[name] for name in names], axis=1)
 
 
@@ -74,7 +74,7 @@ def relative_difference(computed: Array, recorded: Array) -> float:
 
 
 def tilted_hexacopter() -> pw.VehicleParameters:
-    """A vehicle that uses every term of the model: no matrix of it is diagonal."""
+    """A vehicle that uses every term of the model: none of its matrices is diagonal."""
     rotors = []
     for i in range(6):
         angle = math.radians(60.0 * i + 11.0)
@@ -123,7 +123,7 @@ def published(vehicle: pw.VehicleParameters) -> pw.VehicleParameters:
 
 
 def in_flight(uav: pw.Multicopter) -> pw.Multicopter:
-    """A vehicle in the middle of an aggressive manoeuvre, with all its memories full."""
+    """A vehicle during an aggressive manoeuvre, so that all its internal states are nonzero."""
     thrust = 1.1 * uav.parameters.body.mass * 9.81
     uav.reset(position=[1.0, -2.0, 30.0], velocity=[3.0, 1.0, -0.5])
     uav.step(pw.RateThrust([1.5, -1.0, 0.7], thrust), substeps=97)
@@ -131,13 +131,13 @@ def in_flight(uav: pw.Multicopter) -> pw.Multicopter:
 
 
 def wrong(*values: Any) -> list[Any]:
-    """Values of any type, for arguments that do not take them."""
+    """Values of invalid types for arguments."""
     return list(values)
 
 
 @contextmanager
 def refused(argument: str, value: object, *types: type[Exception]) -> Iterator[None]:
-    """Demands ValueError or TypeError that names the argument and tells what came."""
+    """Requires a ValueError or TypeError that names the argument and the received value."""
     with pytest.raises(types or (ValueError, TypeError)) as caught:
         yield
     message = str(caught.value)

@@ -1,4 +1,4 @@
-"""A flight that the library itself makes, with known parameters, noise on what is recorded."""
+"""A simulated flight with known parameters and noise on the recorded signals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOISE = Noise(
 
 
 def true_vehicle() -> pw.VehicleParameters:
-    """A Crazyflie of which every number that can be identified is another."""
+    """A Crazyflie with all identifiable parameters changed."""
     guess = pw.vehicles.load("crazyflie")
     inertia = np.array([1.1, 0.9, 1.0]) * np.diag(np.array(guess.body.inertia))
     places = np.array([rotor.position for rotor in guess.rotors])
@@ -43,7 +43,7 @@ def true_vehicle() -> pw.VehicleParameters:
 
 @dataclass
 class _Pilot:
-    """Holds the attitude near to level, and shakes it."""
+    """Keeps the attitude near level, with excitation."""
 
     vehicle: pw.VehicleParameters
     phases: Array
@@ -82,7 +82,7 @@ def simulated_flight(seconds: float, seed: int = 1) -> Flight:
 
 
 def noisy(flight: Flight, rng: np.random.Generator) -> Flight:
-    """The flight with white noise on all that is measured but the attitude."""
+    """The flight with white noise on all measured signals except the attitude."""
 
     def recorded(name: str) -> Array:
         values = getattr(flight, name)
@@ -98,7 +98,7 @@ def noisy(flight: Flight, rng: np.random.Generator) -> Flight:
 
 
 def clean_flight(seconds: float, rng: np.random.Generator) -> Flight:
-    """The true vehicle, shaken at random, recorded as it is."""
+    """The true vehicle under random excitation, recorded without noise."""
     vehicle = true_vehicle()
     uav = pw.Multicopter(vehicle, noise=False)
     pilot = _Pilot(vehicle, rng.uniform(0.0, 2.0 * np.pi, (4, 4)))

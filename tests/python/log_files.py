@@ -1,4 +1,4 @@
-"""Logs by the bytes of their formats: PX4 ULog, and bags of ROS 1 and ROS 2."""
+"""Writers of log files, byte by byte: PX4 ULog, and bags of ROS 1 and ROS 2."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def write_ulog(path: Path, topics: Mapping[str, Topic], start: float = 100.0) ->
 
 
 def px4(log: identify.FlightLog, motors_every: int = 1) -> dict[str, Topic]:
-    """A flight as PX4 logs it: frames that look down, some topics slower."""
+    """A flight as logged by PX4: axes point down, some topics have lower rates."""
     assert log.position is not None
     assert log.velocity is not None
     assert log.attitude is not None
     imu = np.hstack([frames.flu_to_frd(log.body_rates), frames.flu_to_frd(log.specific_force)])
     place = np.hstack([frames.enu_to_ned(log.position), frames.enu_to_ned(log.velocity)])
     attitude = frames.quaternion_enu_flu_to_ned_frd(log.attitude)
-    attitude[::3] *= -1.0  # a quaternion and its negative are one attitude
+    attitude[::3] *= -1.0  # a quaternion and its negative are the same attitude
     slow = slice(None, None, 2)
     duty = np.pad(log.duty, ((0, 0), (0, 2)), constant_values=np.nan)[::motors_every]
     return {
@@ -73,7 +73,7 @@ def write_bag(
     rows: int,
     storage: str = "SQLITE3",
 ) -> Path:
-    """A ROS 2 bag of topics: name, kind, s by which its messages are late, and messages."""
+    """A ROS 2 bag of topics: name, type, delay of its messages [s], and messages."""
     rosbag2 = pytest.importorskip("rosbags.rosbag2")
     store = typestore()
     plugin = rosbag2.StoragePlugin[storage]

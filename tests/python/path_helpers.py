@@ -1,4 +1,4 @@
-"""Paths of every kind, for the tests of trajectories and of flatness."""
+"""Paths of every type, for the tests of trajectories and flatness."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ALL = pytest.mark.parametrize("path", PATHS.values(), ids=PATHS.keys())
 
 
 def places(path: tj.Path, count: int = 60) -> Array:
-    """Times that are not at a knot, where the fifth derivative may leap."""
+    """Times away from the knots, where the fifth derivative may be discontinuous."""
     return np.random.default_rng(5).uniform(0.01, path.duration - 0.01, count)
 
 
 def away_from_leaps(path: tj.Path, time: Array, step: float) -> Array:
-    """Times whose neighbourhood is one piece of a polynomial, of yaw too."""
+    """Times whose neighbourhood is within one polynomial segment, also of yaw."""
     if not isinstance(path, tj.Polynomial):
         return time
     knots = np.concatenate([np.linspace(a, b, 7) for a, b in pairwise(path.knots)])
@@ -41,7 +41,7 @@ def away_from_leaps(path: tj.Path, time: Array, step: float) -> Array:
 
 
 def turned(q: Array) -> Array:
-    """(…, 3, 3): the matrices of quaternions, by turning unit vectors."""
+    """(…, 3, 3): the matrices of quaternions, by rotating unit vectors."""
     w, v = q[..., :1, None], q[..., 1:, None]
     cross = np.cross(q[..., None, 1:], np.eye(3)).swapaxes(-1, -2)
     outer = v @ v.swapaxes(-1, -2)

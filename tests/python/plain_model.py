@@ -1,7 +1,7 @@
-"""The multicopter's equations in plain numpy, as an oracle: written from the papers alone.
+"""The multicopter's equations in plain numpy, as an oracle: written only from the papers.
 
 Equations (1) to (15) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), with linear rotor drag
-and blow-back moment; nothing here is shared with the library but the names of the parameters. The
+and blow-back moment; only the names of the parameters are shared with the library. The
 state is one array: position, velocity, attitude (w, x, y, z), body rates, rotor speeds.
 """
 
@@ -28,7 +28,7 @@ GROUPS = {
 
 
 def rotation(q: Array) -> Array:
-    """The matrix that turns body components into the world; of |q|^2 times unit length."""
+    """The matrix from body to world components, times |q|^2."""
     w, v = q[0], q[1:]
     return np.asarray((w * w - v @ v) * np.eye(3) + 2.0 * np.outer(v, v) + 2.0 * w * skew(v))
 
@@ -119,7 +119,7 @@ class PlainModel:
     def imu(self, x: Array, command: Array) -> tuple[Array, Array]:
         """(15) and (16) without bias and noise, at the sensor's place and in its axes.
 
-        Laechele et al., SIMPAR 2012: a + W x (W x T) + dW/dt x T - g, turned into the sensor.
+        Laechele et al., SIMPAR 2012: a + W x (W x T) + dW/dt x T - g, in sensor axes.
         """
         r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
         force = self.thrust_body(x) + self.air_force_body(x) + r_wb.T @ self.noise_force
@@ -133,7 +133,7 @@ class PlainModel:
     def fly(self, x: Array, commands: Array, held: float) -> Array:
         """The state after each of the commands (T, N), held for `held` s; nearly exact.
 
-        scipy's DOP853, one run for each command, so that it never meets a jump.
+        scipy's DOP853, one run for each command, so that the input is constant in each run.
         """
         states = []
         for command in commands:

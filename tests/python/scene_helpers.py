@@ -1,4 +1,4 @@
-"""What the tests of scenes share."""
+"""Helpers for the tests of scenes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m propwash bench`: the form of what it gives. How fast anything is, no test says."""
+"""`python -m propwash bench`: the format of its output. No test checks speed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS = [
 
 @pytest.fixture(scope="module")
 def rows() -> list[bench.Row]:
-    """Every way of the table, for few vehicles."""
+    """Every case of the table, for few vehicles."""
     cases = [case for case in bench.full() if case.batch == 64]
     assert len(cases) == 48
     return list(bench.measure(cases, BRIEF))
@@ -36,7 +36,7 @@ def rows() -> list[bench.Row]:
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the command line measure for no time at all."""
+    """Reduces the measuring time of the command line to zero."""
     measure = bench.measure
 
     def briefly(cases: list[bench.Case], **others: Any) -> Iterator[bench.Row]:
@@ -45,7 +45,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "measure", briefly)
 
 
-def test_json_has_the_promised_form(rows: list[bench.Row]) -> None:
+def test_json_has_the_documented_fields(rows: list[bench.Row]) -> None:
     read = json.loads(bench.as_json(rows))
     assert list(read) == ["machine", "rows"]
     assert sorted(read["machine"]) == ["cores", "cpu", "isa", "python", "version"]
@@ -93,12 +93,12 @@ def test_quick_is_rk4_of_4096_vehicles() -> None:
     assert len(cases) == 12
 
 
-def test_the_full_table_is_every_combination() -> None:
+def test_the_full_table_contains_every_combination() -> None:
     cases = bench.full()
     assert len(set(cases)) == len(cases) == 3 * 2 * 2 * 2 * 6 * 2
 
 
-def test_without_progress_on_a_file_and_json_in_a_file(
+def test_output_to_a_file_has_no_progress_and_json_goes_to_a_file(
     brief: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "bench.json"
@@ -108,7 +108,7 @@ def test_without_progress_on_a_file_and_json_in_a_file(
     assert captured.out == captured.err == ""
 
 
-def test_ctrl_c_ends_with_what_is_there(
+def test_ctrl_c_prints_the_finished_cases(
     brief: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measure = bench.measure
@@ -125,7 +125,7 @@ def test_ctrl_c_ends_with_what_is_there(
 
 
 @pytest.mark.parametrize("threads", ["0", "-1", "1,", "two", "1.5", "1,100000"])
-def test_impossible_threads_are_refused(threads: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_threads_are_refused(threads: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["bench", f"--threads={threads}"])
     assert stop.value.code == 2
@@ -140,7 +140,7 @@ def test_json_and_markdown_exclude_each_other(capsys: pytest.CaptureFixture[str]
     assert "not allowed with" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_not_there_is_refused_before_anything_is_measured(
+def test_a_missing_folder_is_refused_before_the_benchmark(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def never(*_arguments: Any, **_others: Any) -> Iterator[bench.Row]:
@@ -151,6 +151,6 @@ def test_a_folder_that_is_not_there_is_refused_before_anything_is_measured(
     assert "expected a file in a folder that exists" in capsys.readouterr().err
 
 
-def test_no_threads_are_refused() -> None:
+def test_zero_threads_are_refused() -> None:
     with pytest.raises(ValueError, match="expected whole numbers"):
         bench.full([])

@@ -1,4 +1,4 @@
-"""The car: its circle, its limits, its noise, its memory."""
+"""The car: circles, limits, noise and state."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_commands_are_limited() -> None:
     assert (wild.state.x, wild.state.y) == (most.state.x, most.state.y)
 
 
-def test_noise_is_of_the_body_and_does_not_depend_on_the_step() -> None:
+def test_noise_is_in_the_body_frame_and_independent_of_the_time_step() -> None:
     """(26): displacement along and across has the variance W_v t; two-sided at 1e-4."""
     vehicle = pw.CarParameters(speed_max=1.0, yaw_rate_limit=1.0, process_noise=(4e-3, 1e-3))
     heading = 0.6
@@ -74,7 +74,7 @@ def test_noise_is_of_the_body_and_does_not_depend_on_the_step() -> None:
             assert 0.5e-4 < stats.chi2.cdf(squares, 300) < 1.0 - 0.5e-4
 
 
-def test_same_seed_same_bits_and_another_id_other_noise() -> None:
+def test_noise_depends_only_on_seed_and_id() -> None:
     command = pw.SpeedYawRate(np.linspace(0.0, 4.0, 50), np.linspace(-1.0, 1.0, 50))
     driven = [
         rows(pw.Car(seed=seed, id=number).rollout(command, DT, substeps=3))
@@ -85,7 +85,7 @@ def test_same_seed_same_bits_and_another_id_other_noise() -> None:
     assert not np.array_equal(driven[0], driven[3])
 
 
-def test_rollout_is_the_loop_of_steps() -> None:
+def test_rollout_equals_a_loop_of_steps() -> None:
     a, b, c = (pw.Car(seed=4) for _ in range(3))
     speeds, turns = np.linspace(0.0, 4.0, 50), np.linspace(-1.0, 1.0, 50)
     driven = a.rollout(pw.SpeedYawRate(speeds, turns), DT, substeps=3)
@@ -112,7 +112,7 @@ def test_copies_continue_bit_for_bit() -> None:
         )
 
 
-def test_reset_and_setting_the_state() -> None:
+def test_reset_and_state_assignment() -> None:
     car = pw.Car(seed=1)
     command = pw.SpeedYawRate(2.0, -0.3)
     first = rows(car.rollout(command, DT, steps=20))
@@ -145,7 +145,7 @@ def test_bad_state_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["a", None, 3, (1.0, 2.0, 3.0)])
-def test_what_is_no_state_is_refused(value: Any) -> None:
+def test_invalid_state_values_are_refused(value: Any) -> None:
     car = pw.Car(seed=1)
     before = car.snapshot()
     with refused("state", value):
@@ -233,7 +233,7 @@ def test_bad_options_are_refused() -> None:
         ("process_noise", (0.0, math.nan)),
     ],
 )
-def test_car_that_cannot_be_is_refused(field: str, value: Any) -> None:
+def test_invalid_car_is_refused(field: str, value: Any) -> None:
     vehicle = pw.vehicles.load("car", pw.CarParameters).replace(**{field: value})
     for make in (pw.Car, pw.validate):
         with pytest.raises(pw.ParameterError, match=field):

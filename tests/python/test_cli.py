@@ -1,4 +1,4 @@
-"""`python -m propwash` as a user types it."""
+"""The command line `python -m propwash`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from test_replay import _write_simulated_flight
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def test_demo_prints_what_flew_and_writes_the_plot(
+def test_demo_prints_a_summary_and_writes_the_plot(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "demo.png"

@@ -1,4 +1,4 @@
-"""Commands: what they take, what they refuse, that nobody can change them afterwards."""
+"""Commands: accepted and refused arguments, and immutability."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_commands_take_numbers_lists_and_arrays_of_any_kind() -> None:
     assert pw.SpeedYawRate(speed=[1, 2], yaw_rate=0.5).speed.tolist() == [1.0, 2.0]
 
 
-def test_commands_keep_a_copy_that_cannot_be_written() -> None:
+def test_commands_keep_a_read_only_copy() -> None:
     speeds = np.ones(4)
     command = pw.RotorSpeeds(speeds)
     speeds[0] = 77.0
@@ -85,14 +85,14 @@ def test_bad_rotor_speeds_are_refused(value: Any) -> None:
         pw.RotorSpeeds(value)
 
 
-def test_rows_that_do_not_go_together_are_refused() -> None:
+def test_incompatible_shapes_of_parts_are_refused() -> None:
     with pytest.raises(ValueError, match=r"thrust: expected as many rows as rates, 2, got 3"):
         pw.RateThrust(np.zeros((2, 3)), np.ones(3))
     with pytest.raises(ValueError, match=r"yaw_rate: expected as many rows as speed, 2, got 1"):
         pw.SpeedYawRate([1.0, 2.0], [1.0])
 
 
-def test_what_came_is_told_in_short() -> None:
+def test_error_messages_shorten_long_values() -> None:
     with pytest.raises(ValueError, match=r"shape \(1000, 2\)") as caught:
         pw.RateThrust(np.zeros((1000, 2)), 1.0)
     assert len(str(caught.value)) < 400
@@ -113,14 +113,14 @@ def test_commands_can_be_copied_and_pickled() -> None:
             assert repr(other) == repr(command)
 
 
-def test_repr_tells_the_values() -> None:
+def test_repr_shows_the_values() -> None:
     assert repr(pw.RateThrust([1, 2, 3], 4)) == "RateThrust(rates=array([1., 2., 3.]), thrust=4.0)"
     assert repr(pw.RotorSpeeds([1, 2])) == "RotorSpeeds(array([1., 2.]))"
     assert repr(pw.SpeedYawRate(1, 2)) == "SpeedYawRate(speed=1.0, yaw_rate=2.0)"
 
 
 @pytest.mark.parametrize("kind", [pw.RateThrust, pw.RotorSpeeds, pw.PositionCommand])
-def test_a_command_that_was_never_made_is_refused(kind: Any) -> None:
+def test_a_command_without_init_is_refused(kind: Any) -> None:
     unmade = kind.__new__(kind)
     for vehicle in (pw.Multicopter("flightgoggles"), pw.Fleet("flightgoggles", 3)):
         with pytest.raises(TypeError, match="command: expected"):

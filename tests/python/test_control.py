@@ -1,4 +1,4 @@
-"""Filter, PID, allocation and rate controller by themselves."""
+"""Filter, PID, allocation and rate controller as separate objects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALL = {**{name: pw.vehicles.load(name) for name in MULTICOPTERS}, "tilted": tilt
 
 
 def pickled(part: Any) -> Any:
-    """Through the bytes that another process would get."""
+    """A copy by way of pickle."""
     return pickle.loads(pickle.dumps(part))
 
 
@@ -29,7 +29,7 @@ def noise(rows: int, *shape: int) -> Array:
 
 
 def response(cutoff: float, frequency: float, dt: float) -> complex:
-    """The filter's answer to a sine, in steady state."""
+    """The filter's steady-state response to a sine."""
     periods = 60
     t = np.arange(round(periods / frequency / dt)) * dt
     filtered = pw.LowPass(cutoff, dt).apply(np.sin(2 * np.pi * frequency * t))
@@ -44,18 +44,18 @@ def response(cutoff: float, frequency: float, dt: float) -> complex:
 def test_butterworth_is_down_3_db_at_its_cutoff(cutoff: float) -> None:
     found = response(cutoff, cutoff, DT)
     assert abs(found) == pytest.approx(math.sqrt(0.5), rel=0.01)
-    # 90 degrees of the filter, and half a step of the hold
+    # 90 degrees of the filter, and half a step of the zero-order hold
     hold = math.pi * cutoff * DT
     assert np.angle(found) == pytest.approx(-math.pi / 2 + hold, abs=2.5 * hold)
 
 
 @pytest.mark.parametrize("cutoff", [0.5, 30.0, 300.0, 2000.0])
 @pytest.mark.parametrize("rate", [100.0, 960.0, 8000.0])
-def test_exact_discretisation_is_that_of_scipy(cutoff: float, rate: float) -> None:
+def test_exact_discretisation_matches_scipy(cutoff: float, rate: float) -> None:
     w = 2.0 * math.pi * cutoff
     system = signal.cont2discrete(([w * w], [1.0, math.sqrt(2.0) * w, w * w]), 1 / rate, "zoh")
     samples = noise(400)
-    # the library's output already knows the sample that comes in, held from now on
+    # the library's output includes the current sample, which is held from now on
     expected = signal.lfilter(system[0][0], system[1], np.append(samples, 0.0))[1:]
     found = pw.LowPass(cutoff, 1.0 / rate).apply(samples)
     assert np.allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
@@ -63,7 +63,7 @@ def test_exact_discretisation_is_that_of_scipy(cutoff: float, rate: float) -> No
 
 @pytest.mark.parametrize("damping", [0.0, 10.0, 400.0, 5000.0])
 def test_exact_discretisation_at_any_damping(damping: float) -> None:
-    """From undamped to heavily overdamped, the critical case among them."""
+    """From undamped to heavily overdamped, including critical damping."""
     stiffness = 200.0**2
     system = signal.cont2discrete(([stiffness], [1.0, damping, stiffness]), DT, "zoh")
     samples = noise(300)
@@ -72,7 +72,7 @@ def test_exact_discretisation_at_any_damping(damping: float) -> None:
     assert np.allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
 
 
-def test_backward_euler_is_that_of_the_published_node() -> None:
+def test_backward_euler_matches_the_published_node() -> None:
     p, q = 35530.5758439217, 266.572976289502
     found = pw.LowPass(30.0, DT, discretisation="backward_euler").apply(noise(200))
     value = slope = 0.0
@@ -86,7 +86,7 @@ def test_backward_euler_is_that_of_the_published_node() -> None:
 
 
 @pytest.mark.parametrize("method", ["exact", "backward_euler"])
-def test_filter_goes_on_from_the_last_sample(method: pw.control.Discretisation) -> None:
+def test_filter_continues_from_the_last_sample(method: pw.control.Discretisation) -> None:
     samples = noise(50, 3)
     whole = pw.LowPass(30.0, channels=3, discretisation=method).apply(samples)
     parts = pw.LowPass(30.0, channels=3, discretisation=method)
@@ -149,7 +149,7 @@ def test_bad_samples_are_refused_and_change_nothing() -> None:
     assert np.array_equal(lowpass.update([0.0, 0.0]), other.update([0.0, 0.0]))
 
 
-def test_pid_is_its_equation() -> None:
+def test_pid_matches_its_equation() -> None:
     pid = pw.Pid(2.0, 3.0, 0.5, integral_bound=0.02, dt=0.01)
     integral = 0.0
     for error, slope in noise(60, 2):
@@ -162,7 +162,7 @@ def test_pid_is_its_equation() -> None:
     assert pid.integral == 0.0
 
 
-def test_pid_integral_stops_at_its_bound_and_comes_back() -> None:
+def test_pid_integral_is_bounded_without_windup() -> None:
     pid = pw.Pid(0.0, 1.0, integral_bound=0.5, dt=0.1)
     assert [pid.update(1.0) for _ in range(10)][4:] == [pytest.approx(0.5)] * 6
     assert pid.update(-1.0) == pytest.approx(0.4)
@@ -171,9 +171,9 @@ def test_pid_integral_stops_at_its_bound_and_comes_back() -> None:
 def test_bad_pid_is_refused() -> None:
     for argument in wrong("proportional", "integral", "derivative", "integral_bound"):
         for value in wrong(-1.0, math.nan, math.inf, "1", None, [1.0]):
-            told = {"proportional": 1.0, argument: value}
+            arguments = {"proportional": 1.0, argument: value}
             with refused(argument, value):
-                pw.Pid(**told)
+                pw.Pid(**arguments)
     for dt in wrong(0.0, -0.1, math.nan, "1"):
         with refused("dt", dt):
             pw.Pid(1.0, dt=dt)
@@ -189,7 +189,7 @@ def test_bad_pid_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_allocation_matrix_is_that_of_the_equations(name: str) -> None:
+def test_allocation_matrix_matches_the_equations(name: str) -> None:
     """(2) to (5) at constant speed, column by column."""
     allocation = pw.Allocation(ALL[name])
     for column, rotor in zip(allocation.matrix.T, ALL[name].rotors, strict=True):
@@ -201,11 +201,11 @@ def test_allocation_matrix_is_that_of_the_equations(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_allocation_is_the_least_that_gives_the_wrench(name: str) -> None:
+def test_allocation_is_the_minimum_norm_solution(name: str) -> None:
     allocation = pw.Allocation(ALL[name])
     matrix, inverse = allocation.matrix, allocation.inverse
     assert np.allclose(matrix @ inverse, np.eye(4), rtol=0, atol=1e-12)
-    # of all right inverses the one whose columns lie in the rows of the matrix is the least
+    # the minimum-norm right inverse has its columns in the row space of the matrix
     assert np.allclose(inverse @ matrix, (inverse @ matrix).T, rtol=0, atol=1e-12)
     scale = np.linalg.norm(matrix, axis=1)
     least = np.linalg.pinv(matrix / scale[:, np.newaxis]) / scale
@@ -226,8 +226,8 @@ def test_allocated_wrench_is_attained(name: str) -> None:
         assert attained.thrust == pytest.approx(weight + draw[3], rel=1e-12)
 
 
-def test_prioritised_allocation_gives_up_yaw_for_tilt_and_thrust() -> None:
-    """The same where a wrench can be had; where it cannot, the papers' clipping loses all of it."""
+def test_prioritised_allocation_reduces_yaw_before_tilt_and_thrust() -> None:
+    """Equal for attainable wrenches; otherwise clipping loses tilt torque and thrust."""
     allocation = pw.Allocation("flightgoggles")
     within = [0.1, -0.2, 0.02], 9.81
     np.testing.assert_allclose(
@@ -244,8 +244,8 @@ def test_prioritised_allocation_gives_up_yaw_for_tilt_and_thrust() -> None:
 
 
 @pytest.mark.parametrize("offset", [0.0, 0.001, 0.01, 0.02])
-def test_prioritised_allocation_is_plain_where_the_wrench_can_be_had(offset: float) -> None:
-    """With the centre of mass anywhere, so that rotors have unlike shares of the thrust."""
+def test_prioritised_allocation_equals_plain_one_for_attainable_wrenches(offset: float) -> None:
+    """With any centre of mass, so that rotors contribute different fractions of the thrust."""
     vehicle = pw.vehicles.load("flightgoggles")
     rotors = tuple(
         replace(rotor, position=tuple(np.add(rotor.position, (offset, offset / 2, 0.0)).tolist()))
@@ -266,7 +266,7 @@ def test_prioritised_allocation_is_plain_where_the_wrench_can_be_had(offset: flo
     assert attainable > 40
 
 
-def test_prioritised_allocation_needs_rotors_that_push() -> None:
+def test_prioritised_allocation_requires_positive_thrust_of_each_rotor() -> None:
     vehicle = pw.vehicles.load("flightgoggles")
     down = tuple(
         replace(rotor, axis=(0.0, 0.0, -1.0), thrust_coefficient=5e-7) for rotor in vehicle.rotors
@@ -277,7 +277,7 @@ def test_prioritised_allocation_needs_rotors_that_push() -> None:
         allocation.allocate([0.0, 0.0, 0.0], 9.81, prioritised=True)
 
 
-def test_allocation_clips_each_rotor_and_reports_what_is_left() -> None:
+def test_allocation_clips_each_rotor_and_reports_the_attained_wrench() -> None:
     vehicle = pw.vehicles.load("flightgoggles")
     allocation = pw.Allocation(vehicle)
     speeds = allocation.allocate([0.0, 0.0, 0.0], 1e6)
@@ -293,7 +293,7 @@ def test_allocation_clips_each_rotor_and_reports_what_is_left() -> None:
 
 @pytest.mark.parametrize("gyroscopic_term", [True, False])
 @pytest.mark.parametrize("method", ["exact", "backward_euler"])
-def test_rate_controller_is_its_equations(
+def test_rate_controller_matches_its_equations(
     method: Literal["exact", "backward_euler"], gyroscopic_term: bool
 ) -> None:
     """(19) to (22) in the published order, from this package's own parts."""
@@ -402,7 +402,7 @@ def test_bad_readings_are_refused_and_change_nothing() -> None:
             allocation.attained(speeds)
 
 
-def test_parts_can_be_copied_with_their_memory() -> None:
+def test_parts_can_be_copied_with_their_state() -> None:
     controller = pw.RateController("flightgoggles")
     lowpass = pw.LowPass(30.0, channels=3)
     pid = pw.Pid(1.0, 2.0)

@@ -1,4 +1,4 @@
-"""A step of a multicopter compiles for GPUs, without one, and includes no header of the host."""
+"""A multicopter step compiles for GPUs, without needing one, and includes no host-only header."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WITHOUT_EXCEPTIONS = {"cstdio", "cstdlib"}
 
 
 def included_by(header: str) -> set[tuple[str, str]]:
-    """All pairs (header, what it includes) that are reached from a header of propwash."""
+    """All pairs (header, included header) reachable from a header of propwash."""
     pairs: set[tuple[str, str]] = set()
     visited: set[str] = set()
     pending = [header]
@@ -78,7 +78,7 @@ def compiled(source: str, architecture: str) -> bytes:
     options = [
         f"--gpu-architecture={architecture}",
         "--std=c++17",
-        "-default-device",  # functions for the host stand in the same headers
+        "-default-device",  # the same headers define host functions
         f"--include-path={INCLUDE}",
         f"--include-path={DEVICE / 'std'}",
     ]
@@ -104,9 +104,9 @@ def compiled(source: str, architecture: str) -> bytes:
 def test_a_step_compiles_to_a_binary(architecture: str) -> None:
     binary = compiled((DEVICE / "step.cu").read_text(encoding="utf-8"), architecture)
     assert binary.startswith(b"\x7fELF")
-    assert binary.count(b"fly") >= 2  # in float and in double
+    assert binary.count(b"fly") >= 2  # both float and double
 
 
-def test_the_compiler_refuses_what_a_device_cannot_do() -> None:
+def test_the_compiler_rejects_unsupported_device_code() -> None:
     with pytest.raises(AssertionError, match="string"):
         compiled("#include <string>\n", "sm_80")

@@ -1,4 +1,4 @@
-"""The site: every page is in its contents, every link leads somewhere, and it needs no network."""
+"""The site: every page is in the contents, all links are valid, and it needs no network."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ NAVIGATION = ("index", "search", "next", "prev", "author")  # links that a brows
 
 
 class Page(HTMLParser):
-    """What a page loads, and its equations."""
+    """Collects what a page loads, and its equations."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.loads: list[str] = []
-        self.equations: list[str] = []  # the text of each
+        self.equations: list[str] = []  # the text of each equation
         self._inside = False
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a browser fetches to show the page."""
+        """Collect the addresses that a browser fetches to show the page."""
         given = dict(attrs)
         if tag in ("script", "img", "iframe", "source", "video", "embed"):
             self.loads.append(given.get("src") or "")
@@ -96,7 +96,7 @@ def sources() -> Iterator[tuple[str, str]]:
 
 
 def equations(markdown: str) -> list[str]:
-    """The equations of a page in TeX, as another reader of Markdown finds them."""
+    """The equations of a page in TeX, found by another Markdown parser."""
     markdown_it = pytest.importorskip("markdown_it")
     dollarmath = pytest.importorskip("mdit_py_plugins.dollarmath")
     parser = markdown_it.MarkdownIt("commonmark").enable("table")
@@ -109,7 +109,7 @@ def equations(markdown: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_page_loads_nothing_from_another_host(site: Path) -> None:
+def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert len(pages) > 80
     for path in pages:
@@ -142,7 +142,7 @@ for (const math of document.querySelectorAll("math")) {
 
 
 @pytest.mark.slow
-def test_a_browser_without_a_network_draws_the_equations(site: Path, tmp_path: Path) -> None:
+def test_a_browser_without_a_network_renders_the_equations(site: Path, tmp_path: Path) -> None:
     names = ("chromium", "chromium-browser", "google-chrome")
     browser = next(filter(None, map(shutil.which, names)), None)
     if browser is None:
@@ -163,7 +163,7 @@ def test_a_browser_without_a_network_draws_the_equations(site: Path, tmp_path: P
 
 
 def inventory(site: Path, domain: str) -> set[str]:
-    """The names that the reference describes."""
+    """The names that the reference documents."""
     from sphinx.util.inventory import InventoryFile
 
     with (site / "objects.inv").open("rb") as file:
@@ -172,7 +172,7 @@ def inventory(site: Path, domain: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_the_reference_has_every_exported_python_name(site: Path) -> None:
+def test_the_reference_documents_every_exported_python_name(site: Path) -> None:
     import propwash
 
     described = inventory(site, "py:")
@@ -192,7 +192,7 @@ DETAIL = r"namespace (\w*_)?detail\b.*?\n}  // namespace (\w*_)?detail"
 
 
 @pytest.mark.slow
-def test_the_reference_has_every_public_class_of_the_headers(site: Path) -> None:
+def test_the_reference_documents_every_public_class_of_the_headers(site: Path) -> None:
     described = inventory(site, "cpp:")
     umbrella = (ROOT / "include/propwash/propwash.hpp").read_text("utf-8")
     headers = re.findall(r'#include "(propwash/\w+/\w+\.hpp)"', umbrella)
@@ -281,7 +281,7 @@ def test_a_public_name_of_python_needs_a_docstring() -> None:
         ("- a * b,\n  in full;\n- c.", "- a \\* b,\n  in full;\n- c."),
     ],
 )
-def test_a_docstring_becomes_restructuredtext(docstring: str, expected: str) -> None:
+def test_docstrings_are_converted_to_restructuredtext(docstring: str, expected: str) -> None:
     from docstrings import as_rst
 
     assert as_rst(docstring).strip() == expected

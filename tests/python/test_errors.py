@@ -41,7 +41,7 @@ def flown_with(loops: Any) -> None:
 
 
 def vehicle(**fields: Any) -> pw.VehicleParameters:
-    """The usual vehicle by its constructor, with other fields."""
+    """The default vehicle with other fields, by its constructor."""
     usual = {"body": VEHICLE.body, "rotors": VEHICLE.rotors, "motor": VEHICLE.motor}
     return pw.VehicleParameters(**{**usual, **fields})
 
@@ -139,7 +139,7 @@ ARGUMENTS: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
 
 @pytest.mark.parametrize("what", ARGUMENTS)
 def test_another_invalid_argument_does_not(what: str) -> None:
-    """It is no parameter: the exception is a plain ValueError or TypeError."""
+    """Not a parameter: the exception is a plain ValueError or TypeError."""
     kind, make = ARGUMENTS[what]
     with pytest.raises(kind) as caught:
         make()

@@ -1,4 +1,4 @@
-"""The Python examples run, and say what they promise."""
+"""The Python examples run and print the documented output."""
 
 from __future__ import annotations
 
@@ -62,9 +62,7 @@ def test_every_example_is_run() -> None:
 
 
 @pytest.mark.parametrize(("name", "arguments", "expected"), RUNS, ids=[run[0] for run in RUNS])
-def test_an_example_runs(
-    name: str, arguments: list[str], expected: list[str], tmp_path: Path
-) -> None:
+def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_path: Path) -> None:
     if name == "alphapilot_camera.py":
         pytest.importorskip("PIL")
     if name == "stereo_depth.py":
@@ -85,8 +83,8 @@ def test_an_example_runs(
         assert (tmp_path / word).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_real_flight_over_the_wire(tmp_path: Path) -> None:
-    """With the renderer as another program; where no log is found the example flies by itself."""
+def test_a_real_flight_is_rendered_by_another_process(tmp_path: Path) -> None:
+    """The renderer is another process; without a log the example simulates a flight."""
     pytest.importorskip("zmq")
     ran = subprocess.run(
         [

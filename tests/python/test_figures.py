@@ -1,6 +1,6 @@
-"""Every figure and film that the package makes can be read: titles, units, texts that cover none.
+"""All figures and films of the package are legible: titles, units, no overlapping texts.
 
-Artists are looked at, not pixels: what is written, and which boxes it takes.
+The tests check artists, not pixels: texts and their bounding boxes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def flown_race(seed: int = 3) -> race.Result:
 
 @cache
 def crashed_race() -> race.Result:
-    """Into the ground after four gates."""
+    """A crash into the ground after four gates."""
     flight = flown_race().flight
     some = flight.time < 9.0
     position = flight.position[some].copy()
@@ -51,7 +51,7 @@ def fleet(count: int) -> pw.FleetTrajectory:
 
 
 def allan_of_a_log() -> Any:
-    """Of 30 s at rest, 200 Hz."""
+    """30 s at rest, 200 Hz."""
     pytest.importorskip("scipy")
     from propwash import identify
 
@@ -154,7 +154,7 @@ FIGURES: dict[str, tuple[Callable[[], Any], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_says_what_it_shows_and_covers_nothing(name: str) -> None:
+def test_figures_have_labels_and_no_overlapping_texts(name: str) -> None:
     make, expected = FIGURES[name]
     texts = check_figure(make())
     for text in expected:
@@ -175,7 +175,7 @@ def test_the_curve_of_a_training_has_two_scales_and_a_legend(
 
 
 def texts_of_film(figure: Any, moving: list[Any], move: Callable[[], None]) -> list[Any]:
-    """Texts that stay, and those of one picture."""
+    """Static texts, and those of one frame."""
     with drawn_texts(figure) as shown:
         film = _figures.Film(figure, moving)
         move()
@@ -186,7 +186,7 @@ def texts_of_film(figure: Any, moving: list[Any], move: Callable[[], None]) -> l
 
 
 @pytest.mark.parametrize("size", [(640, 480), (960, 720), (400, 300), (320, 240)])
-def test_a_film_of_a_race_can_be_read(size: tuple[int, int]) -> None:
+def test_texts_of_a_race_film_do_not_overlap(size: tuple[int, int]) -> None:
     result = flown_race()
     is_small = size[0] < 560
     drawn = _race_map._Map(result, _figures.film_figure(*size), True, is_small)
@@ -202,7 +202,7 @@ def test_a_film_of_a_race_can_be_read(size: tuple[int, int]) -> None:
     assert all(axes.xaxis.get_gridlines()[0].get_visible() for axes in drawn.figure.axes[:1])
 
 
-def test_a_film_shows_what_was_flown_until_then() -> None:
+def test_a_film_shows_the_flight_up_to_its_time() -> None:
     result = flown_race()
     pictures = list(_race_map.film(result, np.array([0.5, 9.0]), 640, 480))
     assert [picture.shape for picture in pictures] == [(480, 640, 3)] * 2
@@ -235,17 +235,17 @@ def test_a_film_of_a_policy_names_start_and_target(task: str) -> None:
     assert f"{task.lower()} by policy.onnx, seed 0: 8 of 12 flights" in texts
     assert {"start", "vehicle", "0.50 s", "x [m]", "y [m]", "z [m]"} <= texts
     assert {"Hover": "target", "Land": "target", "Track": "path", "Race": "Gate10"}[task] in texts
-    # both views show a metre alike
+    # both views have the same scale
     scales = [np.diff(axes.transData.transform([[0, 0], [1, 1]]), axis=0)
               for axes in drawn.figure.axes]  # fmt: skip
     assert np.allclose([np.ptp(scale) for scale in scales], 0.0, atol=0.5)
 
 
-# captions of camera pictures
+# captions of camera images
 
 
 @pytest.mark.parametrize("size", [(1920, 1080), (640, 480), (320, 240), (200, 150), (64, 48)])
-def test_captions_fit_into_their_picture(size: tuple[int, int]) -> None:
+def test_captions_fit_into_their_image(size: tuple[int, int]) -> None:
     drawing = pytest.importorskip("PIL.ImageDraw")
     image = pytest.importorskip("PIL.Image").new("RGB", size)
     texts = ["flightgoggles on course 'alphapilot', seed 3", "gates 5 of 11, next Gate14", "9 s"]
@@ -262,7 +262,7 @@ def test_captions_fit_into_their_picture(size: tuple[int, int]) -> None:
 
 
 def test_the_sheet_of_gates_names_them_all() -> None:
-    """One picture for each gate, on white, below the title."""
+    """One image for each gate, on white, below the title."""
     pytest.importorskip("PIL")
     sheet = _race_film.gate_pictures(flown_race(), 320, 240)
     rows = 4
@@ -270,14 +270,14 @@ def test_the_sheet_of_gates_names_them_all() -> None:
     assert head >= 16
     assert (sheet[:head, :3] == 255).all()
     assert (sheet[:head] < 100).any()  # a title
-    assert (sheet[-100:, -100:] == 255).all()  # of twelve places one is empty
+    assert (sheet[-100:, -100:] == 255).all()  # one of twelve cells is empty
 
 
 # names beside points
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_names_cover_neither_each_other_nor_lines(seed: int) -> None:
+def test_names_overlap_neither_each_other_nor_lines(seed: int) -> None:
     from matplotlib.text import Text
 
     rng = np.random.default_rng(seed)
@@ -301,10 +301,10 @@ def test_names_cover_neither_each_other_nor_lines(seed: int) -> None:
         frame = axes.get_window_extent().padded(1.0)
         assert frame.contains(box.x0, box.y0)
         assert frame.contains(box.x1, box.y1)
-    assert covered <= 1  # where the way is all around
+    assert covered <= 1  # a path around the start
 
 
-def test_scenes_without_gates_are_drawn_without() -> None:
+def test_scenes_without_gates_can_be_drawn() -> None:
     figure = viz.trajectory_figure(fleet(1), scene=Scene.load("empty"))
     assert len(figure.axes[0].texts) == 0
 

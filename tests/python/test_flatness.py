@@ -1,4 +1,4 @@
-"""What planned paths ask of a vehicle: flatness against the model, limits, fleets, pictures."""
+"""Inputs required by planned paths: flatness against the model, limits, fleets, plots."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ VEHICLES = pytest.mark.parametrize("name", ["flightgoggles", "crazyflie", "hexac
 
 @VEHICLES
 @pytest.mark.parametrize("shape", ["open", "lemniscate", "circle"])
-def test_the_model_does_what_flatness_says(name: str, shape: str) -> None:
-    """In the state that it gives, the derivative of the model is what the reference asks for."""
+def test_model_derivatives_match_flatness(name: str, shape: str) -> None:
+    """In the state from flatness, the derivatives of the model equal those of the reference."""
     vehicle = pw.vehicles.load(name).without_noise()
-    # the momentum of rotors is left out
+    # flatness neglects the angular momentum of the rotors
     quiet = [rotor.replace(inertia=0.0) for rotor in vehicle.rotors]
     most = 5.0 * max(vehicle.motor_values("speed_max"))
     vehicle = vehicle.replace(rotors=tuple(quiet), motor={"speed_max": most})
@@ -48,7 +48,7 @@ def test_the_model_does_what_flatness_says(name: str, shape: str) -> None:
 
 
 @ALL
-def test_rates_turn_the_attitude_and_change_as_they_are_told(path: tj.Path) -> None:
+def test_rates_and_accelerations_are_derivatives_of_the_attitude(path: tj.Path) -> None:
     step = 1e-5
     time = away_from_leaps(path, places(path), step)
     rows = np.stack([time - step, time, time + step])
@@ -62,7 +62,7 @@ def test_rates_turn_the_attitude_and_change_as_they_are_told(path: tj.Path) -> N
     assert np.abs(change - now.angular_acceleration).max() < 1e-4 * scale
 
 
-def test_a_circle_is_flown_at_its_closed_form() -> None:
+def test_a_circle_matches_its_closed_form() -> None:
     vehicle = pw.vehicles.load("flightgoggles").replace(drag={"translational": 0.0})
     mass, radius, speed = vehicle.body.mass, 2.0, 4.0
     asked = tj.flatness(tj.Circle(radius, speed, yaw="along").sample(period=0.05), vehicle)
@@ -70,12 +70,12 @@ def test_a_circle_is_flown_at_its_closed_form() -> None:
     tilt = np.arccos(turned(asked.attitude)[:, 2, 2])
     assert np.allclose(tilt, np.arctan(inwards / 9.81))
     assert np.allclose(asked.thrust, mass * np.hypot(9.81, inwards))
-    # seen from the circling body nothing changes: it turns about the world's z
+    # in the body frame all is constant: the body rotates about the world's z
     vertical = turned(asked.attitude)[:, 2, :]
     assert np.allclose(asked.body_rates, speed / radius * vertical)
     assert np.abs(asked.angular_acceleration).max() < 1e-9
     assert np.allclose(asked.rotor_thrusts.sum(axis=1), asked.thrust)
-    # and with drag it leans into its way as well
+    # with drag it also tilts along its path
     dragged = vehicle.replace(drag={"translational": 0.2})
     asked = tj.flatness(tj.Circle(radius, speed, yaw="along").sample(period=0.05), dragged)
     sideways = np.hypot(inwards, 0.2 / mass * speed**2)
@@ -83,8 +83,8 @@ def test_a_circle_is_flown_at_its_closed_form() -> None:
 
 
 @pytest.mark.parametrize("shape", ["open", "circle", "lemniscate", "line"])
-def test_a_vehicle_that_hears_nothing_else_follows_for_a_second(shape: str) -> None:
-    """Rotor speeds of the reference, ahead by what the motors lag; the model without noise."""
+def test_open_loop_rotor_speeds_follow_the_reference_for_a_second(shape: str) -> None:
+    """Rotor speeds of the reference, advanced by the lag of the motors; no noise."""
     vehicle = pw.vehicles.load("flightgoggles").without_noise()
     reference = PATHS[shape].sample(np.arange(961) * pw.DEFAULT_DT)
     asked = tj.flatness(reference, vehicle)
@@ -106,7 +106,7 @@ def test_a_vehicle_that_hears_nothing_else_follows_for_a_second(shape: str) -> N
 
 
 def test_rates_and_thrust_are_a_feed_forward() -> None:
-    """With the rate loop's own lag made up for, body rates and thrust fly the path alone."""
+    """With the lag of the rate loop compensated, feed-forward rates and thrust follow the path."""
     vehicle = pw.vehicles.load("flightgoggles").without_noise()
     vehicle = vehicle.replace(rate_controller={"integral": 0.0})
     loop = vehicle.rate_controller
@@ -123,7 +123,7 @@ def test_rates_and_thrust_are_a_feed_forward() -> None:
 
 
 @VEHICLES
-def test_the_shortest_path_stays_within_its_limits_and_no_shorter_one_does(name: str) -> None:
+def test_the_shortest_path_is_the_fastest_within_its_limits(name: str) -> None:
     pytest.importorskip("scipy")
     vehicle = pw.vehicles.load(name)
     limits = tj.Limits(thrust=0.7, rates=(6.0, 6.0, 2.0), speed=9.0)
@@ -149,10 +149,8 @@ def test_the_shortest_path_stays_within_its_limits_and_no_shorter_one_does(name:
 
 @pytest.mark.parametrize(("name", "size"), [("crazyflie", 0.05), ("hexacopter", 0.3)])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_limits_hold_between_the_places_that_were_looked_at(
-    name: str, size: float, seed: int
-) -> None:
-    """Headings with corners in their second derivative make narrow peaks of thrust."""
+def test_limits_hold_between_the_sampled_times(name: str, size: float, seed: int) -> None:
+    """Corners in the second derivative of the heading cause narrow peaks of thrust."""
     pytest.importorskip("scipy")
     rng = np.random.default_rng(seed)
     vehicle = pw.vehicles.load(name)
@@ -164,13 +162,13 @@ def test_limits_hold_between_the_places_that_were_looked_at(
     assert demand(path.sample(rows), vehicle, limits).share <= 1.0
 
 
-def test_a_vehicle_without_weight_has_no_attitude_to_hold() -> None:
+def test_attitude_is_undefined_for_a_vehicle_without_weight() -> None:
     weightless = pw.vehicles.load("flightgoggles").replace(body={"gravity": (0.0, 0.0, 0.0)})
     with pytest.raises(ValueError, match=r"no attitude is asked for, .* without weight"):
         tj.minimum_snap([(0, 0, 0), (1, 0, 0)], weightless)
 
 
-def test_a_world_that_is_turned_and_moved_turns_and_moves_the_path() -> None:
+def test_paths_are_equivariant_to_rotation_and_translation_of_the_world() -> None:
     pytest.importorskip("scipy")
     angle, offset = 0.7, np.array([5.0, -3.0, 2.0])
     c, s = np.cos(angle), np.sin(angle)
@@ -190,8 +188,8 @@ def test_a_world_that_is_turned_and_moved_turns_and_moves_the_path() -> None:
         assert np.allclose(getattr(asked, name), getattr(same, name), atol=1e-7), name
 
 
-def test_rows_without_an_attitude_have_none() -> None:
-    """In free fall there is no thrust to point with."""
+def test_rows_without_a_defined_attitude_are_nan() -> None:
+    """In free fall the thrust axis is undefined."""
     time = np.linspace(0.0, 1.0, 3)
     falling = tj.Circle().sample(time)
     still = {name: 0.0 * getattr(falling, name) for name in ("velocity", "jerk", "snap")}
@@ -204,7 +202,7 @@ def test_rows_without_an_attitude_have_none() -> None:
 
 
 def test_the_outer_loops_follow_a_reference() -> None:
-    """Under noise; a path of one vehicle is for all of a fleet, or each has its own."""
+    """With noise; a fleet follows one path, or each vehicle its own."""
     path = tj.Lemniscate(3.0, 4.0, centre=(0, 0, 2), ramp=1.0, laps=0.4)
     alike = path.sample(period=4 * pw.DEFAULT_DT)
     own = path.sample(period=4 * pw.DEFAULT_DT, offset=[0.0, -0.2])
@@ -227,10 +225,10 @@ def test_the_outer_loops_follow_a_reference() -> None:
     assert np.linalg.norm(single.position - alike.position[1:], axis=1).max() < 0.1
 
 
-# many at once
+# stacked references
 
 
-def test_a_fleet_on_one_path_is_each_vehicle_at_its_own_time() -> None:
+def test_a_fleet_can_follow_one_path_with_time_offsets() -> None:
     path = PATHS["closed"]
     time, offset = np.linspace(0.0, 2.0, 30), np.array([0.0, 0.4, 7.0])
     many = path.sample(time, offset=offset)
@@ -263,15 +261,15 @@ def test_references_are_stacked() -> None:
         tj.stack([both])
 
 
-def test_attitudes_are_unit_and_do_not_leap() -> None:
-    """Over looping headings, where a quaternion's sign would turn over."""
+def test_attitudes_are_unit_and_continuous() -> None:
+    """Over several turns of heading, where the sign of a quaternion could flip."""
     asked = tj.flatness(tj.Circle(1.0, 5.0, laps=3.0, yaw="along").sample(period=0.01))
     assert np.allclose(np.linalg.norm(asked.attitude, axis=1), 1.0)
     assert np.abs(np.diff(asked.attitude, axis=0)).max() < 0.1
 
 
 class Helix(tj.Path):
-    """A path of one's own."""
+    """A custom path."""
 
     @property
     def duration(self) -> float:
@@ -286,29 +284,29 @@ class Helix(tj.Path):
         return np.stack(place), np.stack([0.0 * time] * 3)
 
 
-def test_a_path_of_ones_own_is_sampled_like_the_others() -> None:
+def test_a_custom_path_is_sampled_like_the_others() -> None:
     reference = Helix().sample(period=0.5, offset=[0.0, 1.0])
     assert reference.position.shape == (5, 2, 3)
     assert np.allclose(reference.position[2, 0], reference.position[0, 1])
 
 
 class Wrong(Helix):
-    """A path that forgets its snap."""
+    """A path without snap."""
 
     def evaluate(self, time: Array) -> tuple[Array, Array]:
         place, yaw = super().evaluate(time)
         return place[:4], yaw
 
 
-def test_a_path_of_ones_own_that_is_wrong_is_told_so() -> None:
+def test_an_invalid_custom_path_is_refused() -> None:
     with pytest.raises(ValueError, match=r"Wrong.evaluate: expected shapes \(5, 4, 3\)"):
         Wrong().sample(np.arange(4.0))
 
 
-# pictures and the page
+# plots and the documentation page
 
 
-def test_a_reference_is_drawn_with_what_it_asks() -> None:
+def test_a_reference_is_plotted_with_the_required_inputs() -> None:
     pytest.importorskip("matplotlib")
     from propwash import viz
 

@@ -1,4 +1,4 @@
-"""A fleet: it flies as single vehicles do, the same bits in every arrangement; snapshots."""
+"""Fleets: agreement with single vehicles, bitwise reproducibility, snapshots."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ RNG = np.random.default_rng(11)
 
 
 def lively(n: int, dtype: str = "float64", seed: int = 5) -> pw.RateThrust:
-    """A command of its own for each vehicle."""
+    """A different command for each vehicle."""
     rng = np.random.default_rng(seed)
     rates = rng.uniform(-3.0, 3.0, (n, 3)).astype(dtype)
     return pw.RateThrust(rates, rng.uniform(8.0, 12.0, n).astype(dtype))
 
 
 def state(fleet: pw.Fleet) -> dict[str, Numbers]:
-    """All that can be read of a fleet."""
+    """All readable quantities of a fleet."""
     names = (*PARTS, "rotor_command", "accelerometer_bias", "gyroscope_bias", "wind", "time")
     read: dict[str, Numbers] = {name: getattr(fleet, name) for name in names}
     imu = fleet.imu
@@ -35,7 +35,7 @@ def state(fleet: pw.Fleet) -> dict[str, Numbers]:
 
 
 def same_bits(a: dict[str, Numbers], b: dict[str, Numbers]) -> None:
-    """Demands equal bits of all parts."""
+    """Requires bitwise equality of all parts."""
     assert a.keys() == b.keys()
     for name, values in a.items():
         assert values.dtype == b[name].dtype
@@ -47,7 +47,7 @@ def rows(parts: dict[str, Numbers], which: Any) -> dict[str, Numbers]:
     return {name: np.ascontiguousarray(values[which]) for name, values in parts.items()}
 
 
-def test_what_a_user_types() -> None:
+def test_typical_use() -> None:
     n, rng = 37, np.random.default_rng(1)
     fleet = pw.Fleet(
         "flightgoggles", n, dtype="float32", integrator="rk4", dt=1 / 960, seed=7, threads=0
@@ -87,9 +87,9 @@ def test_what_a_user_types() -> None:
 
 @pytest.mark.parametrize("integrator", ["rk4", "euler"])
 @pytest.mark.parametrize("closed_loop", [False, True])
-# in float32, 96 steps of a turn of some 3 rad/s add up to some ten units in the last place
+# in float32, errors of 96 steps of rotation at about 3 rad/s add up to about ten ulps
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 3e-5)])
-def test_fleet_flies_as_single_vehicles_do(
+def test_fleet_matches_single_vehicles(
     dtype: str, tolerance: float, closed_loop: bool, integrator: Any
 ) -> None:
     n, vehicle = 5, "flightgoggles"
@@ -116,7 +116,7 @@ def test_fleet_flies_as_single_vehicles_do(
 
 
 @pytest.mark.parametrize("vehicle", ["crazyflie", "hexacopter", tilted_hexacopter()], ids=str)
-def test_other_vehicles_fly_as_single_ones_do(vehicle: Any) -> None:
+def test_fleets_of_other_vehicles_match_single_ones(vehicle: Any) -> None:
     """Delay, battery, slower IMU, tilted rotors, full matrices."""
     parameters = pw.vehicles.load(vehicle)
     fleet = pw.Fleet(vehicle, 3, "float64", seed=4, threads=1)
@@ -139,8 +139,8 @@ def test_other_vehicles_fly_as_single_ones_do(vehicle: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_fleet_in_two_halves_flies_the_same_bits(dtype: str) -> None:
-    n, cut = 45, 19  # neither is a multiple of any number of lanes
+def test_two_half_fleets_match_one_fleet_bit_for_bit(dtype: str) -> None:
+    n, cut = 45, 19  # no number of lanes divides either
     whole = pw.Fleet("flightgoggles", n, dtype, seed=9, threads=1)
     parts = [
         pw.Fleet("flightgoggles", count, dtype, seed=9, first_id=first, threads=1)
@@ -157,7 +157,7 @@ def test_a_fleet_in_two_halves_flies_the_same_bits(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_threads_change_no_bit(dtype: str) -> None:
+def test_results_do_not_depend_on_threads(dtype: str) -> None:
     n = 1000
     pool = pw.ThreadPool(2)
     fleets = [pw.Fleet("flightgoggles", n, dtype, seed=2, threads=t) for t in (1, 2, pool, pool)]
@@ -169,7 +169,7 @@ def test_threads_change_no_bit(dtype: str) -> None:
         same_bits(states[0], other)
 
 
-def test_number_of_substeps_a_call_changes_no_bit() -> None:
+def test_results_do_not_depend_on_substeps_per_call() -> None:
     fleets = [pw.Fleet("flightgoggles", 9, seed=2, threads=1) for _ in range(2)]
     fleets[0].step(lively(9), substeps=12)
     for _ in range(12):
@@ -177,7 +177,7 @@ def test_number_of_substeps_a_call_changes_no_bit() -> None:
     same_bits(state(fleets[0]), state(fleets[1]))
 
 
-def test_one_command_is_for_all_vehicles_alike() -> None:
+def test_one_command_applies_to_all_vehicles() -> None:
     fleets = [pw.Fleet("flightgoggles", 6, noise=False, threads=1) for _ in range(4)]
     rates = np.array([0.5, -1.0, 0.2], dtype=np.float32)
     fleets[0].step(pw.RateThrust(rates, 9.5), substeps=40)
@@ -190,7 +190,7 @@ def test_one_command_is_for_all_vehicles_alike() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_commands_of_either_type_and_any_order_are_taken(dtype: str) -> None:
+def test_commands_of_either_dtype_and_memory_order_are_accepted(dtype: str) -> None:
     n = 7
     rates = RNG.normal(size=(n, 3)).astype(np.float32)
     speeds = RNG.uniform(900, 1200, (n, 4)).astype(np.float32)
@@ -212,7 +212,7 @@ def test_commands_of_either_type_and_any_order_are_taken(dtype: str) -> None:
     assert pw.RotorSpeeds(speeds).speeds.dtype == np.float32
 
 
-def test_single_vehicle_takes_commands_in_float32_and_refuses_those_of_a_fleet() -> None:
+def test_single_vehicle_accepts_float32_commands_and_refuses_fleet_commands() -> None:
     speeds = np.array([[1100.0, 1101.5, 1099.25, 1100.0]] * 3, dtype=np.float32)
     ours, same = (pw.Multicopter("flightgoggles", seed=1) for _ in range(2))
     ours.rollout(pw.RotorSpeeds(speeds))
@@ -273,7 +273,7 @@ def test_copies_carry_parameters_and_options() -> None:
     assert np.array_equal(other.parameters["mass"], fleet.parameters["mass"])
 
 
-def test_reset_with_a_mask_touches_the_mask_alone() -> None:
+def test_reset_with_a_mask_changes_only_masked_vehicles() -> None:
     n = 19
     fleet = pw.Fleet("flightgoggles", n, seed=6, threads=1)
     fleet.step(lively(n), substeps=25)
@@ -287,13 +287,13 @@ def test_reset_with_a_mask_touches_the_mask_alone() -> None:
     assert np.all(after["attitude"][mask] == [0.0, 0.0, 0.0, 1.0])
     assert np.all(after["velocity"][mask] == 0.0)
     assert np.all(after["time"][mask] == 0.0)
-    fleet.reset(velocity=np.arange(9.0).reshape(3, 3), mask=mask)  # a row for each of the mask
+    fleet.reset(velocity=np.arange(9.0).reshape(3, 3), mask=mask)  # one row for each masked vehicle
     assert np.array_equal(fleet.velocity[mask], np.arange(9.0).reshape(3, 3))
     fleet.reset(mask=np.zeros(n, dtype=bool))
     same_bits(rows(before, ~mask), rows(state(fleet), ~mask))
 
 
-def test_reset_with_a_seed_is_as_new() -> None:
+def test_reset_with_a_seed_equals_a_new_fleet() -> None:
     fleet, new = pw.Fleet("flightgoggles", 9, seed=1), pw.Fleet("flightgoggles", 9, seed=5)
     fleet.step(lively(9), substeps=25)
     assert fleet.steps == 25
@@ -304,7 +304,7 @@ def test_reset_with_a_seed_is_as_new() -> None:
     same_bits(state(fleet), state(new))
 
 
-def test_place_replaces_parts_and_nothing_else() -> None:
+def test_place_replaces_only_the_specified_parts() -> None:
     n = 6
     fleet = pw.Fleet("flightgoggles", n, "float64", seed=6, threads=1)
     fleet.step(lively(n), substeps=25)
@@ -318,7 +318,7 @@ def test_place_replaces_parts_and_nothing_else() -> None:
     assert np.all(fleet.attitude == [1.0, 0.0, 0.0, 0.0])
 
 
-def test_arrays_are_the_callers_own() -> None:
+def test_returned_arrays_are_copies() -> None:
     fleet = pw.Fleet("flightgoggles", 3)
     fleet.position[:] = 7.0
     fleet.imu.specific_force[:] = 7.0
@@ -326,7 +326,7 @@ def test_arrays_are_the_callers_own() -> None:
     assert np.all(fleet.imu.specific_force != 7.0)
 
 
-def test_rollout_records_what_is_asked_for() -> None:
+def test_rollout_records_the_requested_quantities() -> None:
     fields = pw.FleetTrajectory.__dataclass_fields__
     n, everything = 5, [name for name in fields if name != "readings"]
     fleet, other = (pw.Fleet("flightgoggles", n, seed=1, floor=-0.05) for _ in range(2))
@@ -351,7 +351,7 @@ def test_rollout_records_what_is_asked_for() -> None:
     assert len(fleet.rollout(pw.RotorSpeeds(np.zeros((0, n, 4))))) == 0
 
 
-def test_floor_stops_and_flags() -> None:
+def test_floor_stops_vehicles_and_sets_the_contact_flag() -> None:
     fleet = pw.Fleet("flightgoggles", 4, "float64", noise=False, floor=-1.0)
     fleet.reset(position=[[0.0, 0.0, z] for z in (0.0, 0.0, 5.0, 5.0)])
     fleet.step(pw.RotorSpeeds(np.zeros(4)), substeps=960)
@@ -371,7 +371,7 @@ def test_turbulence_moves_vehicles_apart_without_other_noise() -> None:
     assert len(np.unique(still.velocity[:, 0])) == 1
 
 
-def test_action_delay_holds_a_command_back() -> None:
+def test_action_delay_postpones_a_command() -> None:
     n = 4
     fleet = pw.Fleet("flightgoggles", n, "float64", noise=False, max_action_delay=6, threads=1)
     fleet.set_action_delay([0, 2, 4, 6])
@@ -407,7 +407,7 @@ def test_a_rollout_can_be_copied_and_pickled() -> None:
         assert np.array_equal(copied.readings["barometer"].time, log.readings["barometer"].time)
 
 
-def test_a_number_that_float32_cannot_hold_is_named_shortly() -> None:
+def test_a_number_beyond_float32_is_reported_briefly() -> None:
     fleet = pw.Fleet("flightgoggles", 3)
     with pytest.raises(ValueError, match=r"thrust that float32 can hold, got 1e\+39$"):
         fleet.step(pw.RateThrust([0.0, 0.0, 0.0], 1e39))

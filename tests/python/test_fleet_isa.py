@@ -1,4 +1,4 @@
-"""Instruction sets: chosen when a fleet is made, the same bits on each."""
+"""Instruction sets: selected at construction of a fleet, with bitwise equal results."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def flown(dtype: str) -> pw.Fleet:
 def minutes_of_flight(
     dtype: str, vehicle: str | pw.VehicleParameters, integrator: Integrator
 ) -> bytes:
-    """All that affects the future after two minutes with all noise, gusts and outer loops."""
-    n = 19  # fills no register
+    """The complete state after two minutes with all noise, gusts and outer loops."""
+    n = 19  # does not fill the last register
     fleet = pw.Fleet(
         vehicle,
         n,
@@ -72,7 +72,9 @@ def test_instruction_sets_give_the_same_bits(
 
 
 @pytest.mark.parametrize("isa", ISAS)
-def test_a_snapshot_goes_on_with_another_set(isa: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_snapshot_continues_with_another_instruction_set(
+    isa: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     snapshot = flown("float32").snapshot()
     monkeypatch.setenv("PROPWASH_ISA", isa)
     fleet = pw.Fleet("flightgoggles", 19, "float32")
@@ -80,13 +82,13 @@ def test_a_snapshot_goes_on_with_another_set(isa: str, monkeypatch: pytest.Monke
     assert fleet.snapshot() == snapshot
 
 
-def test_an_unknown_set_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_instruction_set_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROPWASH_ISA", "v9")
     with pytest.raises(ValueError, match=r"PROPWASH_ISA = 'v9': expected.*baseline"):
         pw.Fleet("flightgoggles", 3)
 
 
-def test_subnormal_numbers_stay_alive() -> None:
+def test_subnormal_numbers_are_not_flushed_to_zero() -> None:
     flown("float32")
     for dtype in (np.float32, np.float64):
         smallest = np.finfo(dtype).smallest_subnormal

@@ -1,4 +1,4 @@
-"""Rate controllers that go by the fleet's vehicle, not by the one that they fly."""
+"""Rate controllers designed for the nominal vehicle of a fleet, not for each vehicle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GAINS = ("proportional", "integral", "derivative")
 
 
 def fleet_of(vehicle: str, nominal: bool, **options: Any) -> pw.Fleet:
-    """Noise off, so that what differs is the controller; no gyroscopic term, linear in inertia."""
+    """Only the controllers differ: no noise, and no gyroscopic term (linear in inertia)."""
     parameters = pw.vehicles.load(vehicle).replace(rate_controller={"gyroscopic_term": False})
     return pw.Fleet(
         parameters,
@@ -35,7 +35,7 @@ def fleet_of(vehicle: str, nominal: bool, **options: Any) -> pw.Fleet:
 
 
 def flown(fleet: pw.Fleet, thrust: float) -> tuple[Array, Array]:
-    """A turn about all axes, and its end: body rates and position, (T, n, 3)."""
+    """Body rates and position (T, n, 3) during a rotation about all axes and after it."""
     turn = [[2.0, -1.0, 0.5], [0.0, 0.5, -0.2], [0.0, 0.0, 0.0]]
     rates = np.repeat(turn, 8, axis=0)[:, np.newaxis]
     path = fleet.rollout(pw.RateThrust(rates=rates, thrust=np.full((24, 1), thrust)), substeps=10)
@@ -47,8 +47,8 @@ def scale(fleet: pw.Fleet, name: str, factors: Any) -> None:
 
 
 @pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
-def test_inertia_that_is_not_known_is_gain_that_is_lost(vehicle: str) -> None:
-    """J0 (K e) drives k J0 as k J0 (K/k e) does: the same flight, for principal and general."""
+def test_unknown_inertia_scales_the_controller_gain(vehicle: str) -> None:
+    """J0 (K e) on inertia k J0 equals k J0 (K/k e): the same flight, for both inertia forms."""
     weight = pw.vehicles.load(vehicle).body.mass * 9.81
     unknown, known = fleet_of(vehicle, True), fleet_of(vehicle, False)
     for fleet in (unknown, known):
@@ -62,8 +62,8 @@ def test_inertia_that_is_not_known_is_gain_that_is_lost(vehicle: str) -> None:
     np.testing.assert_allclose(position, expected[1], atol=1e-9)
 
 
-def test_thrust_that_is_not_known_is_not_made_up_for() -> None:
-    """The same speeds for all, which push c times as hard as asked; else each its own speed."""
+def test_unknown_thrust_coefficients_are_not_compensated() -> None:
+    """Nominal: equal speeds for all, with c times the commanded thrust; else individual speeds."""
     asked = pw.Allocation("flightgoggles").allocate([0, 0, 0], 5.0)
     for nominal, expected in ((True, np.ones_like(SPREAD)), (False, SPREAD**-0.5)):
         fleet = fleet_of("flightgoggles", nominal)
@@ -72,8 +72,8 @@ def test_thrust_that_is_not_known_is_not_made_up_for() -> None:
         np.testing.assert_allclose(fleet.rotor_speeds, np.outer(expected, asked), rtol=1e-9)
 
 
-def test_motors_keep_to_their_own_range() -> None:
-    """A command that the fleet's vehicle could have does not drive a slower motor any harder."""
+def test_each_motor_keeps_its_own_range() -> None:
+    """A speed within the nominal range does not exceed the limit of a slower motor."""
     highest = {"nominal": 0.0, "own": 0.0}
     for name, nominal in (("nominal", True), ("own", False)):
         fleet = fleet_of("flightgoggles", nominal)
@@ -85,7 +85,7 @@ def test_motors_keep_to_their_own_range() -> None:
 
 
 def test_a_fleet_whose_vehicle_cannot_be_controlled_is_refused() -> None:
-    """Whatever the vehicles are: the controllers do not know it."""
+    """For any vehicles, because the controllers depend only on the nominal one."""
     vehicle = pw.vehicles.load("flightgoggles")
     alike = tuple(replace(rotor, spin=1.0, torque_coefficient=1e-12) for rotor in vehicle.rotors)
     spins = [rotor.spin for rotor in vehicle.rotors]
@@ -99,16 +99,16 @@ def test_a_fleet_whose_vehicle_cannot_be_controlled_is_refused() -> None:
             fleet.step(pw.RateThrust([0, 0, 0], thrust=9.81))
 
 
-def test_it_changes_nothing_while_all_are_as_the_fleet_is() -> None:
+def test_nominal_controller_changes_nothing_for_identical_vehicles() -> None:
     nominal, own = fleet_of("flightgoggles", True), fleet_of("flightgoggles", False)
     assert np.array_equal(flown(nominal, 9.81)[1], flown(own, 9.81)[1])
 
 
-def test_some_vehicles_and_copies_keep_to_it() -> None:
+def test_nominal_controller_applies_to_assigned_vehicles_and_copies() -> None:
     whole, some = fleet_of("flightgoggles", True), fleet_of("flightgoggles", True)
     inertia = np.array(whole.parameters["body.inertia"]) * SPREAD[:, np.newaxis, np.newaxis]
     whole.set_parameters({"body.inertia": inertia})
-    scale(some, "body.inertia", 1.0 + 1e-9)  # all have their own
+    scale(some, "body.inertia", 1.0 + 1e-9)  # all have individual parameters
     some.set_parameters({"body.inertia": inertia}, mask=np.ones(len(SPREAD), dtype=bool))
     copy = pickle.loads(pickle.dumps(whole))
     rates = flown(whole, 9.81)[0]
@@ -116,7 +116,7 @@ def test_some_vehicles_and_copies_keep_to_it() -> None:
     assert np.array_equal(flown(copy, 9.81)[0], rates)
 
 
-def test_environments_hand_it_on() -> None:
+def test_environments_pass_the_option_on() -> None:
     for nominal in (False, True):
         options = {"mass": 0.1}
         engine = Engine(Hover(), 2, Settings(randomize=options, nominal_controller=nominal))

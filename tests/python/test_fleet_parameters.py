@@ -1,4 +1,4 @@
-"""Parameters of a fleet: by name, each vehicle's own, refused where a vehicle cannot be."""
+"""Parameters of a fleet: access by name, per-vehicle values, refusal of invalid ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def new(dtype: str = "float64", n: int = N) -> pw.Fleet:
 
 @contextmanager
 def unchanged(fleet: pw.Fleet) -> Iterator[pw.Fleet]:
-    """Demands that state and parameters stay, bit for bit."""
+    """Requires that state and parameters remain bitwise unchanged."""
     before = fleet.snapshot(), {k: np.array(v) for k, v in fleet.parameters.items()}
     yield fleet
     assert fleet.snapshot() == before[0]
@@ -30,7 +30,7 @@ def unchanged(fleet: pw.Fleet) -> Iterator[pw.Fleet]:
         assert np.array_equal(values, before[1][name], equal_nan=True), name
 
 
-def test_every_number_of_the_vehicle_is_there() -> None:
+def test_every_vehicle_parameter_is_accessible() -> None:
     vehicle = pw.vehicles.load("crazyflie")
     fleet = pw.Fleet("crazyflie", 3)
     parameters = fleet.parameters
@@ -80,7 +80,7 @@ def test_a_unique_last_part_is_a_name() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_each_vehicle_flies_with_its_own(dtype: str) -> None:
+def test_each_vehicle_uses_its_own_parameters(dtype: str) -> None:
     fleet, rng = new(dtype), np.random.default_rng(3)
     vehicle = fleet.vehicle
     mass = rng.uniform(0.8, 1.2, N)
@@ -101,7 +101,7 @@ def test_each_vehicle_flies_with_its_own(dtype: str) -> None:
             ),
         )
         single = pw.Multicopter(own, seed=1, id=i)
-        # setting parameters leaves the state, so the rotors turn as in the hover of the others
+        # setting parameters keeps the state, so rotor speeds are those of the others' hover
         single.set_state(pw.Multicopter("flightgoggles").state)
         single.step(pw.RateThrust(rates[i], 10.0), 1 / 960, substeps=60)
         for name in ("position", "velocity", "attitude", "body_rates"):
@@ -110,7 +110,7 @@ def test_each_vehicle_flies_with_its_own(dtype: str) -> None:
             assert np.abs(getattr(fleet, name)[i] - expected).max() < tolerance * scale, name
 
 
-def test_own_parameters_that_are_all_alike_change_nothing() -> None:
+def test_equal_per_vehicle_parameters_change_nothing() -> None:
     fleet, other = new(), new()
     other.set_parameters(mass=other.parameters["mass"])
     for each in (fleet, other):
@@ -139,7 +139,7 @@ def test_shapes_are_broadcast() -> None:
     assert np.array_equal(fleet.parameters["gravity"], np.tile([0.0, 0.0, -3.7], (N, 1)))
 
 
-def test_arrays_that_are_read_are_plain_and_read_only() -> None:
+def test_returned_parameters_are_read_only_copies() -> None:
     fleet = new()
     mass = fleet.parameters["mass"]
     assert type(mass) is np.ndarray
@@ -159,10 +159,10 @@ def test_arrays_that_are_read_are_plain_and_read_only() -> None:
         fleet.set_parameters("mass")  # type: ignore[arg-type]
     fleet.set_parameters(mass=mass * np.linspace(1.0, 1.5, N))
     assert np.array_equal(fleet.parameters["mass"], np.linspace(1.0, 1.5, N))
-    assert np.array_equal(mass, np.ones(N))  # as it was when it was read
+    assert np.array_equal(mass, np.ones(N))  # unchanged since it was read
 
 
-def test_a_fleet_takes_the_parameters_of_another() -> None:
+def test_a_fleet_accepts_the_parameters_of_another() -> None:
     fleet, other = new(), new()
     other.set_parameters(mass=np.linspace(0.9, 1.1, N))
     fleet.set_parameters({**other.parameters.own(), "blow_back": 0.001})
@@ -170,8 +170,8 @@ def test_a_fleet_takes_the_parameters_of_another() -> None:
     assert set(fleet.parameters.own()) == {"body.mass", "rotor_drag.blow_back"}
 
 
-def test_fuller_matrices_take_the_general_kernels_with_the_state() -> None:
-    """Noise off: a coupling that is all but zero changes the path by as little."""
+def test_general_matrices_switch_kernels_and_keep_the_state() -> None:
+    """Without noise: a nearly zero coupling changes the path by a similarly small amount."""
     fleet, plain = (pw.Fleet("flightgoggles", N, "float64", noise=False) for _ in range(2))
     command = pw.RateThrust([0.5, 0.3, -0.2], 10.0)
     for each in (fleet, plain):
@@ -209,7 +209,7 @@ BAD: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("name", "value", "message"), BAD)
-def test_parameters_that_cannot_be_are_refused(name: str, value: Any, message: str) -> None:
+def test_invalid_parameters_are_refused(name: str, value: Any, message: str) -> None:
     fleet = new()
     fleet.step(pw.RateThrust([0.0, 0.0, 1.0], 10.0), substeps=5)
     with unchanged(fleet), pytest.raises((ValueError, TypeError), match=message):
@@ -219,7 +219,7 @@ def test_parameters_that_cannot_be_are_refused(name: str, value: Any, message: s
         fleet.set_parameters({"speed_max": 2300.0, name: value})
 
 
-def test_parameters_stay_after_a_reset_and_hover_follows_them() -> None:
+def test_reset_keeps_parameters_and_hover_uses_them() -> None:
     fleet = pw.Fleet("flightgoggles", N, "float64", noise=False)
     mass = np.linspace(0.8, 1.2, N)
     fleet.set_parameters(mass=mass)
@@ -230,14 +230,14 @@ def test_parameters_stay_after_a_reset_and_hover_follows_them() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_some_vehicles_alone_are_assigned_as_all_are(dtype: str) -> None:
-    n = 21  # more than a block of lanes, and the last one with lanes to spare
+def test_partial_assignment_equals_assignment_to_all(dtype: str) -> None:
+    n = 21  # more than one block of lanes, the last one incomplete
     one, other = new(dtype, n), new(dtype, n)
     dice = np.random.default_rng(3)
     turned = np.diag([0.0049, 0.0049, 0.0069])
     turned[0, 1] = turned[1, 0] = 1e-4
     for round_ in range(6):
-        # the first parameters of its own, some more, the last vehicle, and general kernels
+        # the first per-vehicle parameters, some more, the last vehicle, and general kernels
         mask = dice.random(n) < 0.4
         mask[-1] = round_ % 2 == 0
         count = int(mask.sum())
@@ -261,7 +261,7 @@ def test_some_vehicles_alone_are_assigned_as_all_are(dtype: str) -> None:
         assert np.array_equal(one.body_rates, other.body_rates)
 
 
-def test_assigning_some_changes_all_of_them_or_none() -> None:
+def test_partial_assignment_is_atomic() -> None:
     fleet = new()
     mask = np.arange(N) % 2 == 0
     count = int(mask.sum())
@@ -282,8 +282,8 @@ def test_assigning_some_changes_all_of_them_or_none() -> None:
             fleet.set_parameters({"mass": 1.2}, mask=np.zeros(N, dtype=bool))
 
 
-def test_bits_hear_of_the_parameters_and_not_of_what_they_were() -> None:
-    """Through general kernels and further terms, and back."""
+def test_results_depend_on_current_parameters_only() -> None:
+    """After a switch to general kernels and further terms, and back."""
     changes: list[tuple[str, Any]] = [
         ("motor.time_constant_up", 0.03),
         ("rotor_drag.linear", [0.1, 0.1, 0.0]),

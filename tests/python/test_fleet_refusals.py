@@ -1,4 +1,4 @@
-"""Bad input to a fleet: one clear error, of the argument and the vehicle; nothing changes."""
+"""Invalid input to a fleet: the error names argument and vehicle; nothing changes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ANY: dict[str, Any] = {"vehicle": "flightgoggles", "n": 2, "threads": 1}
 
 @contextmanager
 def unchanged() -> Iterator[pw.Fleet]:
-    """Demands that everything that affects the future stays, bit for bit."""
+    """Requires that the complete state remains bitwise unchanged."""
     before = FLEET.snapshot()
     yield FLEET
     assert FLEET.snapshot() == before
 
 
 def one_bad(shape: tuple[int, ...], value: float, row: int) -> Any:
-    """Good numbers, but for one of a vehicle."""
+    """Valid numbers except one of one vehicle."""
     array = np.full(shape, 0.5)
     array[row] = value
     return array
@@ -53,7 +53,7 @@ CONSTRUCTION: list[tuple[str, list[Any]]] = [
 @pytest.mark.parametrize(
     ("argument", "value"), [(name, value) for name, values in CONSTRUCTION for value in values]
 )
-def test_fleets_that_cannot_be_are_refused(argument: str, value: Any) -> None:
+def test_invalid_fleets_are_refused(argument: str, value: Any) -> None:
     with refused(argument, value):
         pw.Fleet(**{**ANY, argument: value})
 
@@ -80,7 +80,7 @@ def test_unknown_vehicles_are_refused_with_the_nearest_name() -> None:
         ("heading", None),
     ],
 )
-def test_turbulence_that_cannot_be_is_refused(field: str, value: Any) -> None:
+def test_invalid_turbulence_is_refused(field: str, value: Any) -> None:
     with refused(f"turbulence.{field}", value):
         pw.Dryden(**{"wind_speed_6m": 5.0, "altitude": 10.0, "airspeed": 5.0, field: value})
 
@@ -90,7 +90,7 @@ def test_a_time_step_too_long_for_the_motors_is_warned_of() -> None:
         pw.Fleet("flightgoggles", 2, integrator="euler", dt=0.05)
 
 
-def test_one_vehicle_with_motors_too_quick_for_the_time_step_is_warned_of() -> None:
+def test_one_vehicle_with_motors_too_fast_for_the_time_step_is_warned_of() -> None:
     fleet = pw.Fleet("flightgoggles", 3, integrator="euler")
     with pytest.warns(RuntimeWarning, match="motor time constant of 0.0005 s"):
         fleet.set_parameters({"motor.time_constant_up": [0.02, 0.0005, 0.02]})
@@ -99,7 +99,7 @@ def test_one_vehicle_with_motors_too_quick_for_the_time_step_is_warned_of() -> N
 @pytest.mark.parametrize(
     "value", ["up", None, 1000.0, [1000.0] * 4, pw.SpeedYawRate(1.0, 0.0), pw.RotorSpeeds]
 )
-def test_what_is_no_command_is_refused(value: Any) -> None:
+def test_non_commands_are_refused(value: Any) -> None:
     with unchanged() as fleet, refused("command", value, TypeError):
         fleet.step(value)
     with unchanged() as fleet, refused("command", value, TypeError):
@@ -125,7 +125,7 @@ def test_rates_of_another_shape_are_refused(rates: Any, thrust: Any) -> None:
         fleet.rollout(pw.RateThrust(np.zeros(rates), np.zeros(thrust)), steps=2)
 
 
-def test_the_message_tells_the_shapes() -> None:
+def test_the_message_reports_the_shapes() -> None:
     with pytest.raises(ValueError, match=r"rates of shape \(5, 3\), or \(3,\).*got \(4, 3\)"):
         FLEET.step(pw.RateThrust(np.zeros((4, 3)), 9.0))
     with pytest.raises(ValueError, match=r"thrust of shape \(5,\), or \(\).*got \(4,\)"):
@@ -160,7 +160,7 @@ def test_rows_are_for_rollouts_and_their_number_is_checked() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("place", [0, 1, 16, 100, 1022])
-def test_a_number_that_is_not_finite_is_found(dtype: Any, value: float, place: int) -> None:
+def test_non_finite_numbers_are_refused(dtype: Any, value: float, place: int) -> None:
     numbers = np.zeros(1023, dtype=dtype)
     numbers[:4] = [np.finfo(dtype).max, -np.finfo(dtype).max, np.finfo(dtype).tiny, -0.0]
     pw.RotorSpeeds(numbers.reshape(-1, 3))
@@ -172,7 +172,7 @@ def test_a_number_that_is_not_finite_is_found(dtype: Any, value: float, place: i
         pw.RateThrust(np.zeros(3), numbers)
 
 
-def test_numbers_beyond_float32_are_refused_by_a_fleet_of_it() -> None:
+def test_numbers_beyond_float32_are_refused_by_a_float32_fleet() -> None:
     rates = one_bad((N, 3), 1e39, 3)
     with unchanged() as fleet, pytest.raises(ValueError, match=r"rates.*float32.*at \[3, 0\]"):
         fleet.step(pw.RateThrust(rates, 9.0))
@@ -194,15 +194,15 @@ def test_a_field_named_twice_is_recorded_once() -> None:
 
 
 @pytest.mark.parametrize("first_id", [2**32 - 1, 2**32, 2**33 + 5, 2**64])
-def test_ids_that_no_vehicle_can_have_are_refused(first_id: int) -> None:
+def test_ids_out_of_range_are_refused(first_id: int) -> None:
     with refused("first_id", first_id):
         pw.Fleet("flightgoggles", 2, first_id=first_id)
-    # the greatest that is one: the last vehicle's fits in 32 bits
+    # the maximum: the last vehicle's id fits in 32 bits
     assert len(pw.Fleet("flightgoggles", 2, first_id=2**32 - 2)) == 2
 
 
-def test_a_vehicle_that_is_placed_flies_again() -> None:
-    """place() gives a vehicle that diverged a state, leaves the others bit for bit, and time on."""
+def test_place_revives_a_diverged_vehicle() -> None:
+    """place() resets a diverged vehicle's state; other vehicles and time are bitwise unchanged."""
     fleet, calm = (pw.Fleet("flightgoggles", 3, "float64", seed=2, threads=1) for _ in range(2))
     lost = np.array([False, True, False])
     hover = pw.RateThrust([0.0, 0.0, 0.0], 9.81)
@@ -229,7 +229,7 @@ def test_a_vehicle_that_is_placed_flies_again() -> None:
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, "1", [1], True, None, 10**30, 2**31])
-def test_bad_numbers_of_substeps_are_refused(value: Any) -> None:
+def test_invalid_substeps_are_refused(value: Any) -> None:
     with unchanged() as fleet, refused("substeps", value):
         fleet.step(GOOD, substeps=value)
     with unchanged() as fleet, refused("substeps", value):
@@ -271,7 +271,7 @@ def test_the_first_bad_vehicle_is_named() -> None:
     ]:
         with unchanged() as fleet, pytest.raises(ValueError, match=rf"{part}.*for vehicle 2"):
             fleet.reset(**{part: value})
-    # what a mask leaves out is not looked at
+    # rows outside the mask are not checked
     other = pw.Fleet("flightgoggles", N)
     other.reset(position=one_bad((N, 3), math.nan, 2), mask=np.arange(N) != 2)
     assert np.all(np.isfinite(other.position))
@@ -297,7 +297,7 @@ def test_bad_masks_are_refused(value: Any) -> None:
             act(mask=value)
 
 
-def test_a_seed_is_of_all_vehicles() -> None:
+def test_a_seed_excludes_a_mask() -> None:
     with unchanged() as fleet, pytest.raises(ValueError, match=r"seed: expected None.*mask"):
         fleet.reset(seed=3, mask=np.ones(N, dtype=bool))
     with unchanged() as fleet, refused("seed", -1):
@@ -324,7 +324,7 @@ def test_bad_wind_voltage_and_delay_are_refused() -> None:
 
 
 @pytest.mark.parametrize("value", [3, None, "abc", [1, 2], bytearray(8)])
-def test_what_is_no_snapshot_is_refused(value: Any) -> None:
+def test_invalid_snapshots_are_refused(value: Any) -> None:
     with unchanged() as fleet, refused("snapshot", value, TypeError):
         fleet.restore(value)
 

@@ -1,4 +1,4 @@
-"""Sensors that a fleet carries: exact instants, latency, resets, snapshots, and the same bits."""
+"""Sensors attached to a fleet: sample times, latency, resets, snapshots, reproducibility."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fleet_of(n: int = 4, **options: Any) -> pw.Fleet:
 
 
 def equip(fleet: pw.Fleet) -> list[pw.FleetSensor[Any]]:
-    """One of each, at rates that do not divide that of the steps."""
+    """One sensor of each type, at rates that do not divide the step rate."""
     return [
         fleet.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03),
         fleet.attach(pw.Beacons(WORLD, markers=MARKERS, deviation=0.5), 60.0),
@@ -53,7 +53,7 @@ def commands(rows: int, n: int) -> pw.RateThrust:
 
 
 @pytest.mark.parametrize("rate", [Fraction(50), Fraction(7), Fraction(3333, 10), Fraction(960)])
-def test_samples_are_taken_at_the_first_step_that_is_not_early(rate: Fraction) -> None:
+def test_samples_are_taken_at_the_first_step_at_or_after_their_time(rate: Fraction) -> None:
     fleet = fleet_of(2)
     fleet.step(HOVER, substeps=13)  # attached at any time
     handle = fleet.attach(pw.Barometer(), float(rate))
@@ -67,7 +67,7 @@ def test_samples_are_taken_at_the_first_step_that_is_not_early(rate: Fraction) -
         fleet.step(HOVER)
 
 
-def test_however_steps_are_grouped_readings_and_flight_are_the_same_bits() -> None:
+def test_grouping_of_steps_changes_no_bit_of_readings_or_flight() -> None:
     plain, whole, pieces = (fleet_of(floor=-0.3) for _ in range(3))
     of_whole, of_pieces = equip(whole), equip(pieces)
     low = pw.RateThrust([0.0, 0.0, 0.5], 7.0)
@@ -78,7 +78,7 @@ def test_however_steps_are_grouped_readings_and_flight_are_the_same_bits() -> No
     for a, b in zip(of_whole, of_pieces, strict=True):
         assert told(a) == told(b)
     assert plain.contact.all()
-    for fleet in (plain, whole):  # off the floor again, which was touched at first only
+    for fleet in (plain, whole):  # off the floor again: only the first steps touch it
         fleet.step(pw.RateThrust([0.0, 0.0, 0.5], 14.0), substeps=200)
     assert plain.contact.all()
     assert (plain.position[:, 2] > -0.25).all()
@@ -93,7 +93,7 @@ def test_however_steps_are_grouped_readings_and_flight_are_the_same_bits() -> No
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_fleet_in_parts_reads_the_same_bits(dtype: str) -> None:
+def test_readings_of_a_fleet_in_parts_are_bitwise_equal(dtype: str) -> None:
     whole = fleet_of(9, dtype=dtype, first_id=100)
     parts = [fleet_of(n, dtype=dtype, first_id=100 + first) for n, first in ((4, 0), (5, 4))]
     start = np.random.default_rng(3).normal(size=(9, 3)) * 0.3
@@ -108,7 +108,7 @@ def test_a_fleet_in_parts_reads_the_same_bits(dtype: str) -> None:
             assert np.array_equal(array, np.concatenate(list(both)), equal_nan=True), name
 
 
-def test_a_reading_is_that_of_the_instant_and_arrives_late() -> None:
+def test_readings_arrive_after_the_latency_with_the_sampled_state() -> None:
     fleet = fleet_of(3, dtype="float64")
     fleet.reset(position=[[0.0, 0.0, z] for z in (0.0, 1.0, 2.0)])
     exact = pw.RangeFinder(WORLD, variance=0.0)
@@ -129,7 +129,7 @@ def test_a_reading_is_that_of_the_instant_and_arrives_late() -> None:
         assert np.array_equal(seen[step][1], history[taken[-1]])
 
 
-def test_attached_noise_is_that_of_the_seeds_and_differs_between_sensors() -> None:
+def test_noise_of_attached_sensors_depends_on_both_seeds() -> None:
     readings = []
     for seed, own in ((5, 0), (5, 0), (6, 0), (5, 1)):
         fleet = fleet_of(3, seed=seed, noise=False)
@@ -143,7 +143,7 @@ def test_attached_noise_is_that_of_the_seeds_and_differs_between_sensors() -> No
     assert not np.any(readings[0] == readings[3])
 
 
-def test_a_sensor_by_itself_reads_what_the_first_of_a_fleet_with_seed_0_does() -> None:
+def test_a_detached_sensor_matches_the_first_vehicle_of_a_fleet_with_seed_0() -> None:
     sensor = pw.RangeFinder(WORLD, [[0, 0, -1], [0, 0, -2], [1, 0, 0]], seed=9)
     fleet = fleet_of(seed=0)
     handle = fleet.attach(sensor, 100.0)
@@ -153,7 +153,7 @@ def test_a_sensor_by_itself_reads_what_the_first_of_a_fleet_with_seed_0_does() -
         fleet.step(HOVER, substeps=ceil(9.6 * handle.samples) - fleet.steps)
 
 
-def test_reset_clears_the_readings_of_its_vehicles_alone() -> None:
+def test_reset_clears_only_the_readings_of_reset_vehicles() -> None:
     fleet, other = fleet_of(), fleet_of()
     handles, others = equip(fleet), equip(other)
     for each in (fleet, other):
@@ -172,14 +172,14 @@ def test_reset_clears_the_readings_of_its_vehicles_alone() -> None:
         each.step(HOVER, substeps=400)
     for handle, unchanged in zip(handles, others, strict=True):
         assert np.isfinite(handle.time).all()
-        # what was on its way when the vehicles were reset never arrives
+        # readings pending at the reset never arrive
         assert (handle.time[mask] <= 400 * DT + 1e-12).all()
         for name, array in vars(handle.reading).items():
             kept = vars(unchanged.reading)[name][~mask]
             assert np.array_equal(array[~mask], kept, equal_nan=True)
 
 
-def test_reset_draws_biases_anew_and_with_a_seed_all_is_new() -> None:
+def test_reset_draws_new_biases_and_with_a_seed_new_noise() -> None:
     fleet = fleet_of(noise=False)
     constant = pw.Gnss((0, 0), (0, 0), bias=(3.0, 3.0), bias_time=np.inf)
     handle = fleet.attach(constant, 960.0)
@@ -203,7 +203,7 @@ def test_reset_draws_biases_anew_and_with_a_seed_all_is_new() -> None:
 
 
 @pytest.mark.parametrize("way", ["state", "pickle"])
-def test_snapshots_hold_what_is_on_its_way(way: str) -> None:
+def test_snapshots_contain_delayed_readings(way: str) -> None:
     fleet, other = fleet_of(), fleet_of(seed=77)
     handles, others = equip(fleet), equip(other)
     fleet.step(HOVER, substeps=217)
@@ -218,13 +218,13 @@ def test_snapshots_hold_what_is_on_its_way(way: str) -> None:
         others = list(other.sensors.values())
         assert list(other.sensors) == list(fleet.sensors)
     assert other.snapshot() == snapshot
-    for _ in range(40):  # readings arrive in between
+    for _ in range(40):  # delayed readings arrive in between
         for a, b in zip(handles, others, strict=True):
             assert told(a) == told(b)
         fleet.step(HOVER, substeps=7)
         other.step(HOVER, substeps=7)
     assert other.snapshot() == fleet.snapshot()
-    fleet.restore(snapshot)  # and back in the fleet itself
+    fleet.restore(snapshot)  # and restored in the same fleet
     assert fleet.snapshot() == snapshot
 
 
@@ -258,7 +258,7 @@ def test_snapshots_of_other_sensors_are_refused() -> None:
     assert bare.snapshot() == ours
 
 
-def test_a_fleet_without_sensors_is_the_bound_fleet_and_its_snapshot() -> None:
+def test_a_fleet_without_sensors_matches_the_bound_fleet() -> None:
     fleet, plain = fleet_of(), fleet_of()
     bound = type(fleet._core)
     handle = fleet.attach(pw.Barometer(), 50.0)
@@ -296,7 +296,7 @@ def test_rollout_records_readings_as_steps_would() -> None:
     assert flown.snapshot() == stepped.snapshot()
 
 
-def test_rollouts_of_all_forms_fly_as_without_sensors() -> None:
+def test_sensors_do_not_change_rollouts() -> None:
     n = 3
     orders: list[tuple[Any, dict[str, Any]]] = [
         (commands(5, n), {"substeps": 9}),
@@ -321,7 +321,7 @@ def test_rollouts_of_all_forms_fly_as_without_sensors() -> None:
     assert equipped.rollout(HOVER, steps=2, record=["position"]).readings == {}
 
 
-def test_commands_are_refused_in_the_same_words_and_nothing_changes() -> None:
+def test_sensors_do_not_change_refusals_of_commands() -> None:
     equipped, plain = fleet_of(3), fleet_of(3)
     equip(equipped)
     state = equipped.snapshot()
@@ -350,11 +350,11 @@ def test_commands_are_refused_in_the_same_words_and_nothing_changes() -> None:
     assert equipped.snapshot() == state
 
 
-def test_vehicles_that_diverge_read_nothing_and_others_what_they_read() -> None:
+def test_diverged_vehicles_read_nan_and_others_are_unaffected() -> None:
     fleet, other = fleet_of(), fleet_of()
     handles, others = equip(fleet), equip(other)
     rates = np.zeros((4, 3), dtype=np.float32)
-    rates[2] = 3e38  # drives the state out of what float32 holds
+    rates[2] = 3e38  # drives the state out of the range of float32
     for _ in range(3):
         fleet.step(pw.RateThrust(rates, 9.81), substeps=200)
         other.step(pw.RateThrust(np.zeros((4, 3)), 9.81), substeps=200)
@@ -401,7 +401,7 @@ def test_names_slots_and_detaching() -> None:
         ((pw.Beacons(WORLD, pw.Camera(position=np.zeros((3, 3)))), 50.0), "poses of 3 bodies"),
     ],
 )
-def test_what_cannot_be_attached_is_refused(arguments: tuple[Any, ...], message: str) -> None:
+def test_invalid_attachments_are_refused(arguments: tuple[Any, ...], message: str) -> None:
     fleet = fleet_of()
     before = fleet.snapshot()
     with pytest.raises((ValueError, TypeError), match=message):
@@ -413,7 +413,7 @@ def test_what_cannot_be_attached_is_refused(arguments: tuple[Any, ...], message:
         fleet.attach(pw.Barometer(), 50.0, name="barometer")
 
 
-def test_a_gimbal_turns_in_flight() -> None:
+def test_a_gimbal_rotates_in_flight() -> None:
     fleet = fleet_of(2, noise=False)
     beacons = pw.Beacons(WORLD, pw.Camera(64, 48), markers={"a": [-9.0, 0.0, 0.0]})
     handle = fleet.attach(beacons, 960.0)
@@ -424,7 +424,7 @@ def test_a_gimbal_turns_in_flight() -> None:
     assert handle.reading.visible[:, 0].tolist() == [True, False]
 
 
-def test_threads_of_python_take_turns() -> None:
+def test_python_threads_can_share_a_fleet_with_sensors() -> None:
     fleet, alone = fleet_of(), fleet_of()
     handles, others = equip(fleet), equip(alone)
 
@@ -438,7 +438,7 @@ def test_threads_of_python_take_turns() -> None:
     assert [told(handle) for handle in handles] == [told(handle) for handle in others]
 
 
-def test_worker_threads_read_the_same_bits() -> None:
+def test_readings_do_not_depend_on_worker_threads() -> None:
     fleets = [
         pw.Fleet("flightgoggles", 700, seed=5, threads=threads, noise=False) for threads in (1, 3)
     ]

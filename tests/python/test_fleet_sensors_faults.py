@@ -1,4 +1,4 @@
-"""Sensors of a fleet where something is odd: changed in flight, never due, spoilt bytes."""
+"""Sensors of a fleet in unusual cases: changed in flight, never sampled, corrupt snapshots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fleet_of(n: int = 4) -> pw.Fleet:
 
 
 @pytest.mark.parametrize("latency", [1e15, 1e17, 1e300])
-def test_a_reading_that_is_later_than_any_run_does_not_arrive(latency: float) -> None:
+def test_a_reading_with_very_long_latency_never_arrives(latency: float) -> None:
     fleet = fleet_of()
     handle = fleet.attach(pw.RangeFinder(WORLD), 50.0, latency=latency)
     fleet.step(HOVER, substeps=100)
@@ -32,7 +32,7 @@ def test_a_reading_that_is_later_than_any_run_does_not_arrive(latency: float) ->
 
 
 @pytest.mark.parametrize("rate", [1e-6, 1e-16, 1e-300])
-def test_a_rate_below_one_sample_a_run_takes_the_first_alone(rate: float) -> None:
+def test_a_very_low_rate_takes_only_the_first_sample(rate: float) -> None:
     fleet = fleet_of()
     handle = fleet.attach(pw.Barometer(), rate)
     fleet.step(HOVER, substeps=100)
@@ -40,7 +40,7 @@ def test_a_rate_below_one_sample_a_run_takes_the_first_alone(rate: float) -> Non
     np.testing.assert_array_equal(handle.time, 0.0)
 
 
-def test_a_sensor_that_starts_again_by_itself_leaves_the_fleet_its_noise() -> None:
+def test_resetting_a_sensor_keeps_the_noise_of_the_fleet() -> None:
     sensors = [pw.RangeFinder(WORLD), pw.RangeFinder(WORLD)]
     fleets = [fleet_of(), fleet_of()]
     handles = [fleet.attach(s, 50.0) for fleet, s in zip(fleets, sensors, strict=True)]
@@ -54,7 +54,7 @@ def test_a_sensor_that_starts_again_by_itself_leaves_the_fleet_its_noise() -> No
 
 
 @pytest.mark.parametrize("how", ["step", "rollout", "reset"])
-def test_a_mounting_for_other_bodies_is_refused_before_anything_moves(how: str) -> None:
+def test_a_mounting_for_another_number_of_bodies_is_refused_before_the_step(how: str) -> None:
     fleet = fleet_of()
     beacons = pw.Beacons(WORLD, markers={"a": [5.0, 0.0, 0.0]})
     handle = fleet.attach(beacons, 60.0)
@@ -93,7 +93,7 @@ SPOILT: list[tuple[tuple[Any, ...], Any]] = [
 
 
 @pytest.mark.parametrize(("place", "value"), SPOILT)
-def test_a_spoilt_snapshot_is_refused_and_nothing_changes(
+def test_a_corrupt_snapshot_is_refused_and_nothing_changes(
     place: tuple[Any, ...], value: object
 ) -> None:
     fleet = fleet_of()
@@ -127,7 +127,7 @@ def test_a_sensor_that_fails_stops_the_call_at_its_sample() -> None:
     handle = fleet.attach(sensor, 100.0)
     fleet.step(HOVER, substeps=25)
     sensor.fails = True
-    for _ in range(2):  # what is due comes with the next step, and fails again
+    for _ in range(2):  # the pending sample is taken at the next step and fails again
         with pytest.raises(OSError, match="no pressure"):
             fleet.step(HOVER, substeps=100)
     assert (fleet.steps, handle.samples) == (30, 3)
@@ -148,7 +148,7 @@ def test_a_sensor_that_fails_stops_the_call_at_its_sample() -> None:
         lambda fleet: fleet.reset(),
     ],
 )
-def test_a_sensor_may_not_change_its_fleet(change: Any) -> None:
+def test_a_sensor_must_not_change_its_fleet(change: Any) -> None:
     class Meddling(pw.Barometer):
         refused = 0
         flies = False
@@ -171,7 +171,7 @@ def test_a_sensor_may_not_change_its_fleet(change: Any) -> None:
     assert np.array_equal(fleet.position, plain.position)
 
 
-def test_a_fleet_with_sensors_is_freed_with_its_last_name() -> None:
+def test_a_fleet_with_sensors_is_freed_with_its_last_reference() -> None:
     fleet = fleet_of()
     fleet.attach(pw.Gnss(), 50.0)
     fleet.step(HOVER, substeps=100)

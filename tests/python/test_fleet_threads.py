@@ -1,4 +1,4 @@
-"""A fleet among threads and processes, and one vehicle that leaves the finite numbers."""
+"""Fleets with threads and processes, and a vehicle with non-finite state."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from helpers import hear_ctrl_c
 
 
 def hover(n: int) -> pw.RateThrust:
-    """A command of a fleet of flightgoggles."""
+    """A command for a fleet of `flightgoggles` vehicles."""
     return pw.RateThrust(np.zeros((n, 3), np.float32), np.full(n, 9.81, np.float32))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_python_goes_on_during_a_step(threads: int) -> None:
+def test_other_python_threads_run_during_a_step(threads: int) -> None:
     fleet = pw.Fleet("flightgoggles", 2048, threads=threads)
     command = hover(2048)
     fleet.step(command)
@@ -42,7 +42,7 @@ def test_python_goes_on_during_a_step(threads: int) -> None:
     done.set()
     thread.join()
     during = sum(start < t < end for t in counts)
-    # a thread that had to wait for the step would count once at most
+    # a thread that waits for the step would count at most once
     assert during > 5, (during, end - start)
 
 
@@ -70,7 +70,7 @@ def test_two_fleets_from_two_threads_with_one_pool() -> None:
     assert results == alone
 
 
-def test_two_threads_on_one_fleet_take_turns() -> None:
+def test_two_threads_can_share_a_fleet() -> None:
     fleet = pw.Fleet("flightgoggles", 200, seed=1, threads=2)
     reads: list[Any] = []
 
@@ -90,9 +90,9 @@ def test_two_threads_on_one_fleet_take_turns() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_process_flies_on() -> None:
+def test_a_forked_process_can_step_a_fleet() -> None:
     fleet = pw.Fleet("flightgoggles", 500, seed=1, threads=2)
-    fleet.step(hover(500), substeps=3)  # the pool is awake
+    fleet.step(hover(500), substeps=3)  # the threads of the pool have started
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
 
@@ -127,7 +127,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent in another way there")
 @pytest.mark.parametrize("what", ["step", "rollout"])
-def test_ctrl_c_is_heard(what: str) -> None:
+def test_ctrl_c_interrupts_a_long_call(what: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, what],
         stdout=subprocess.PIPE,
@@ -146,7 +146,7 @@ def test_ctrl_c_is_heard(what: str) -> None:
         assert process.returncode == 0
 
 
-def test_idle_threads_use_no_time() -> None:
+def test_idle_threads_use_no_cpu_time() -> None:
     fleet = pw.Fleet("flightgoggles", 2000, threads=2)
     fleet.step(hover(2000), substeps=3)
     start = time.process_time()
@@ -155,7 +155,7 @@ def test_idle_threads_use_no_time() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_vehicle_that_diverges_leaves_its_neighbours_alone(dtype: str) -> None:
+def test_a_diverged_vehicle_does_not_affect_others(dtype: str) -> None:
     n, bad = 21, 9
     command = hover(n)
     fleet, calm = (pw.Fleet("flightgoggles", n, dtype, seed=2, threads=1) for _ in range(2))

@@ -80,7 +80,7 @@ def test_the_published_file_is_the_shipped_vehicle(tmp_path: Path) -> None:
     assert vehicle.replace(rate_controller={"filter": shipped.rate_controller.filter}) == shipped
 
 
-def test_what_a_file_leaves_out_has_the_published_default(tmp_path: Path) -> None:
+def test_omitted_keys_have_the_published_defaults(tmp_path: Path) -> None:
     assert imported(tmp_path, "flightgoggles_laser: {}") == pw.vehicles.load("flightgoggles")
 
 
@@ -97,7 +97,7 @@ def test_a_variance_per_sample_becomes_a_density(tmp_path: Path) -> None:
     assert math.isclose(vehicle.imu.gyroscope_noise_density**2 * 960.0, 0.25)
 
 
-def test_the_published_controller_is_one_replace_away(tmp_path: Path) -> None:
+def test_the_published_controller_can_be_selected_by_replace(tmp_path: Path) -> None:
     vehicle = imported(tmp_path, DRONE).replace(rate_controller=PUBLISHED_CONTROLLER)
     assert isinstance(vehicle, pw.VehicleParameters)
     assert vehicle.rate_controller.discretisation == "backward_euler"

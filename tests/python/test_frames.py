@@ -1,4 +1,4 @@
-"""Converters: known cases, round trips, and the matrices that scipy makes of the quaternions."""
+"""Converters: known cases, round trips, and comparison with rotation matrices of SciPy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def quaternions(count: int) -> Array:
 
 
 def matrix(quaternion: Array) -> Array:
-    """What scipy makes of quaternions, scalar first."""
+    """SciPy rotations of quaternions, scalar first."""
     return np.asarray(Rotation.from_quat(pw.frames.wxyz_to_xyzw(quaternion)).as_matrix())
 
 
@@ -62,7 +62,7 @@ def test_known_attitudes() -> None:
     assert np.allclose(matrix(east), matrix(np.array([half, 0.0, 0.0, half])), atol=1e-15)
 
 
-def test_attitudes_turn_the_same_vectors() -> None:
+def test_converted_attitudes_rotate_vectors_equally() -> None:
     q = quaternions(50)
     for convert, world, body in (
         (pw.frames.quaternion_enu_flu_to_ned_frd, NED_FROM_ENU, FRD_FROM_FLU),
@@ -72,7 +72,7 @@ def test_attitudes_turn_the_same_vectors() -> None:
         assert np.allclose(np.linalg.norm(convert(q), axis=1), 1.0, rtol=1e-15, atol=0)
 
 
-def test_vectors_are_turned_as_the_frames_are() -> None:
+def test_vectors_are_converted_like_their_frames() -> None:
     v = np.random.default_rng(2).normal(size=(20, 3))
     assert np.array_equal(pw.frames.enu_to_ned(v), v @ NED_FROM_ENU.T)
     assert np.array_equal(pw.frames.flu_to_frd(v), v @ FRD_FROM_FLU.T)
@@ -143,7 +143,7 @@ def numbers_of(name: str, value: Any) -> Flat:
 
 
 def numbered_vehicle() -> pw.VehicleParameters:
-    """A vehicle of which no two vectors are alike; no real one, but one to convert."""
+    """A fictitious vehicle in which all vectors differ, for conversions."""
     count = iter(range(1, 1000))
 
     def vector(size: int) -> tuple[float, ...]:
@@ -211,7 +211,7 @@ def test_every_number_is_converted_by_the_table_that_cpp_reads_too() -> None:
     assert np.array_equal(again.specific_force, reading.specific_force)
 
 
-def test_a_vehicle_of_another_convention_is_refused_with_what_to_do_and_then_flies() -> None:
+def test_a_vehicle_in_another_convention_is_refused_until_converted() -> None:
     theirs = pw.frames.vehicle_enu_flu_to_ned_frd(pw.vehicles.load("penguin").without_noise())
     assert theirs.body.gravity == (0.0, 0.0, 9.81)
     assert theirs.rotors[0].axis == (0.0, 0.0, -1.0)

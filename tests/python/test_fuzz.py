@@ -1,6 +1,6 @@
-"""Damaged files and snapshots: a reader returns what is valid, or says what is wrong.
+"""Damaged files and snapshots: a reader returns valid results or reports the error.
 
-Inputs are mutations of sound ones, the same in every run. PROPWASH_FUZZ=100 tries a hundred times
+Inputs are mutations of valid ones, the same in every run. PROPWASH_FUZZ=100 tries a hundred times
 as many, for a hundred times as long; PROPWASH_FUZZ_SEED chooses others. `fuzz_child.py` repeats a
 single input.
 """
@@ -33,7 +33,7 @@ PACKAGES = {
 }
 LOGS = ["csv", "columns", "ulog", "bag_ros1", "bag_sqlite", "bag_mcap"]
 LEARNING = ["policy", "checkpoint"]
-# a process each: a start takes as long as hundreds of inputs
+# one process for each group: starting one takes as long as hundreds of inputs
 GROUPS = {
     "parameters and scenes": [name for name in FILE_READERS if name not in (*LOGS, *LEARNING)],
     "logs": LOGS,
@@ -75,7 +75,7 @@ def test_damaged_inputs_are_refused_or_valid(group: str, tmp_path: Path) -> None
         assert totals[reader]["tried"] >= 5, totals[reader]
         grown = totals[reader]["resident"] - lines[0]["resident at the start"]
         assert grown < 200e6, f"{reader}: took {grown:g} bytes for inputs of some kilobytes"
-    # readers that accept all, or refuse all, would find nothing
+    # a reader that accepts all inputs, or refuses all, is not tested
     assert sum(total["refused"] for total in totals.values()) > 0
     assert sum(total["accepted"] for total in totals.values()) > 0
 

@@ -1,4 +1,4 @@
-"""Adapters fly what the environments fly, end episodes as each library has it, and train."""
+"""Adapters: agreement with the environments, end of episodes in each library, training."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UPDATES = 20
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """On one thread, and with the logs of Stable-Baselines3 where they are cleared away."""
+    """Limits torch to one thread and writes the logs of Stable-Baselines3 to a temporary folder."""
     monkeypatch.setenv("SB3_LOGDIR", str(tmp_path))
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -38,7 +38,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def adapter(name: str, kind: str) -> Any:
-    """The class, where its library is; libraries warn of what they import themselves."""
+    """The adapter class; skips without its library, and ignores warnings of its imports."""
     pytest.importorskip(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -46,7 +46,7 @@ def adapter(name: str, kind: str) -> Any:
 
 
 class Oracle:
-    """What happens, step by step and reset by hand: the environments in mode DISABLED."""
+    """Reference: the environments in mode DISABLED, with explicit resets."""
 
     def __init__(self) -> None:
         self.envs = pg.make_vec(pg.Hover, ENVS, autoreset_mode="DISABLED", **SHORT)
@@ -55,7 +55,7 @@ class Oracle:
         self.lengths = np.zeros(ENVS, dtype=int)
 
     def steps(self) -> Iterator[Any]:
-        """Actions, what they led to, reward, terminated, truncated, infos, what is seen next."""
+        """Actions, final observations, reward, terminated, truncated, infos, next observations."""
         random = np.random.default_rng(1)
         for _ in range(STEPS):
             actions = random.uniform(-1.2, 1.2, (ENVS, 4)).astype(np.float32)
@@ -67,7 +67,7 @@ class Oracle:
             yield actions, led_to, reward, over, late, infos, after
             self.over += int(over.sum())
             self.late += int(late.sum())
-        # or nothing was compared
+        # otherwise nothing was compared
         assert self.over > 5
         assert self.late > 5
 
@@ -145,7 +145,7 @@ class TestStableBaselines3:
         equal(envs.reset(), second)
         assert not np.array_equal(first, second)
 
-    def test_what_a_fleet_cannot_is_refused(self, kind: Any) -> None:
+    def test_options_unsupported_by_fleets_are_refused(self, kind: Any) -> None:
         envs = kind(pg.Hover, 3)
         assert envs.get_attr("period", [0, 2]) == [envs.envs.period] * 2
         assert envs.get_attr("render_mode") == [None] * 3
@@ -172,7 +172,7 @@ class TestTorchRL:
         return adapter("torchrl", "FleetTorchRLEnv")
 
     @pytest.mark.parametrize("n", [1, 3])
-    def test_specs_are_true(self, kind: Any, n: int) -> None:
+    def test_specs_match_the_arrays(self, kind: Any, n: int) -> None:
         from torchrl.envs import check_env_specs
 
         envs = kind(pg.Hover, n, **SHORT)
@@ -196,7 +196,7 @@ class TestTorchRL:
             equal(now["observation"], after)
             assert not now["done"].any()
 
-    def test_those_that_ended_may_be_left_out(self, kind: Any) -> None:
+    def test_ended_environments_can_be_omitted(self, kind: Any) -> None:
         envs = kind(pg.Hover, 8, **SHORT)
         envs.set_seed(0)
         flown = envs.rollout(50, break_when_any_done=False, break_when_all_done=True)
@@ -204,7 +204,7 @@ class TestTorchRL:
         done = flown["next", "done"][..., 0]
         assert done[:, -1].all()
         assert done[:, :-1].any()
-        # after its end an episode stays as it was
+        # an ended episode does not change
         later = done[:, :-1]
         equal(
             flown["next", "observation"][:, 1:][later], flown["next", "observation"][:, :-1][later]
@@ -241,7 +241,7 @@ class TestTorchRL:
         from tensordict.nn import TensorDictModule as Module
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of its own classes
+            warnings.simplefilter("ignore", DeprecationWarning)  # custom classes
             from torchrl.collectors import Collector
         from torchrl.envs import Compose, InitTracker, RewardSum, StepCounter, TransformedEnv
         from torchrl.modules import NormalParamExtractor, ProbabilisticActor, TanhNormal
@@ -283,7 +283,7 @@ class TestTorchRL:
         assert not torch.equal(net[0].weight, before)
         assert envs.base_env.is_closed
 
-    def test_after_close_there_is_nothing(self, kind: Any) -> None:
+    def test_closed_environments_are_refused(self, kind: Any) -> None:
         envs = kind(pg.Hover)
         envs.close()
         with pytest.raises(ClosedEnvironmentError):
@@ -295,7 +295,7 @@ class TestRslRl:
     def kind(self) -> Any:
         return adapter("rsl_rl", "FleetRslRlEnv")
 
-    def test_time_outs_are_told_from_other_ends(self, kind: Any) -> None:
+    def test_time_outs_are_distinguished_from_other_ends(self, kind: Any) -> None:
         oracle, envs = Oracle(), kind(pg.Hover, ENVS, seed=SEED, **SHORT)
         equal(envs.get_observations()["policy"], oracle.first)
         for actions, led_to, reward, over, late, told, after in oracle.steps():
@@ -312,7 +312,7 @@ class TestRslRl:
                 mean = told["distance"][told["_distance"]].mean()
                 assert extras["log"]["/episode/distance"].item() == pytest.approx(mean)
 
-    def test_episodes_can_be_let_end_apart(self, kind: Any) -> None:
+    def test_environments_can_end_their_episodes_independently(self, kind: Any) -> None:
         envs = kind(pg.Hover, 4, seed=0, max_episode_steps=10, velocity=0.0)
         envs.episode_length_buf = torch.tensor([0, 3, 6, 9])
         ends = []
@@ -346,7 +346,7 @@ class TestRslRl:
         assert not any(torch.equal(*pair) for pair in zip(before, after, strict=True))
         assert len(set(envs.episode_length_buf.tolist())) > 4
 
-    def test_what_it_needs_is_said(self, kind: Any) -> None:
+    def test_invalid_use_is_refused(self, kind: Any) -> None:
         with pytest.raises(ValueError, match="max_episode_steps: expected a number >= 1"):
             kind(pg.Hover, max_episode_steps=0)
         envs = kind(pg.Hover)
@@ -366,7 +366,7 @@ ADAPTERS = {
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
-def test_environments_that_do_not_fit_are_refused(name: str) -> None:
+def test_incompatible_environments_are_refused(name: str) -> None:
     kind_name, mode = ADAPTERS[name]
     kind = adapter(name, kind_name)
     with pytest.raises(ValueError, match="autoreset_mode: expected"):
@@ -395,7 +395,7 @@ def test_without_its_library_an_adapter_says_what_to_install(
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the documentation")
-def test_what_the_page_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, (kind, _) in ADAPTERS.items():
         adapter(name, kind)
     monkeypatch.chdir(tmp_path)

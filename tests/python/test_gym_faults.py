@@ -1,4 +1,4 @@
-"""What users and vehicles do to environments beside flying them: copies, odd arrays, divergence."""
+"""Environments in unusual cases: copies, unusual arrays, divergence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def idle(env: Any) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("action", ["rate_thrust", "velocity"])
-def test_copies_fly_on_to_the_same_bits(kind: type[pg.Task], action: str) -> None:
+def test_copies_continue_bit_for_bit(kind: type[pg.Task], action: str) -> None:
     env = pg.make_vec(kind, 3, action=action, max_episode_steps=6, wind=2.0)
     env.reset(seed=5)
     dice = np.random.default_rng(1)
@@ -41,7 +41,7 @@ def test_copies_fly_on_to_the_same_bits(kind: type[pg.Task], action: str) -> Non
 
 
 class Feel(pg.Task):
-    """Sees the accelerometer alone."""
+    """Observes only the accelerometer."""
 
     episode_seconds: ClassVar[float] = 1e9
 
@@ -56,14 +56,14 @@ class Feel(pg.Task):
 
 
 @pytest.mark.parametrize("mode", ["NEXT_STEP", "SAME_STEP", "DISABLED"])
-def test_others_begin_beside_one_that_diverged(mode: str) -> None:
+def test_new_episodes_begin_beside_a_diverged_environment(mode: str) -> None:
     env = pg.make_vec(Feel, 3, autoreset_mode=mode)
     env.reset(seed=0)
     env.fleet.set_state(velocity=np.full((3, 3), 3e37), mask=np.array([True, False, False]))
     seen, reward, terminated, *_ = env.step(idle(env))
     assert np.array_equal(terminated, [True, False, False])
     assert np.isfinite(seen).all()
-    assert np.array_equal(reward[1:], [0.25, 0.25])  # whatever the order of bytes
+    assert np.array_equal(reward[1:], [0.25, 0.25])  # in any byte order
     if mode == "DISABLED":
         seen, _ = env.reset(options={"reset_mask": np.array([False, True, False])})
         assert np.isfinite(seen).all()
@@ -72,7 +72,7 @@ def test_others_begin_beside_one_that_diverged(mode: str) -> None:
     assert np.isfinite(seen).all()
 
 
-def test_one_array_for_all_observations_where_that_is_asked() -> None:
+def test_one_array_for_all_observations_on_request() -> None:
     class Wider(pg.Hover):
         def observation(self, state: pg.State) -> Any:
             seen = super().observation(state)
@@ -87,7 +87,7 @@ def test_one_array_for_all_observations_where_that_is_asked() -> None:
         assert first is second
 
 
-def test_an_observation_keeps_its_width() -> None:
+def test_an_observation_of_another_width_is_refused() -> None:
     class Growing(pg.Hover):
         def observation(self, state: pg.State) -> Any:
             return np.zeros((state.size, 3 + int(state.steps[0])))
@@ -98,7 +98,7 @@ def test_an_observation_keeps_its_width() -> None:
         env.step(idle(env))
 
 
-def test_what_a_race_remembers_is_checked_before_it_is_followed() -> None:
+def test_the_state_of_a_race_is_checked_before_use() -> None:
     env = pg.make_vec(pg.Race, 2)
     env.reset(seed=0)
     task = env.task
@@ -108,7 +108,7 @@ def test_what_a_race_remembers_is_checked_before_it_is_followed() -> None:
         env.step(idle(env))
 
 
-def test_vectors_are_turned_in_the_shapes_that_numpy_would_take() -> None:
+def test_vectors_of_broadcastable_shapes_are_rotated() -> None:
     fleet = pw.Fleet("flightgoggles", 4, threads=1)
     fleet.reset(attitude=[math.sqrt(0.5), 0, 0, math.sqrt(0.5)])
     state = pg.State(fleet, 4, 0.01)
@@ -119,7 +119,7 @@ def test_vectors_are_turned_in_the_shapes_that_numpy_would_take() -> None:
     assert state.to_body(np.tile(ahead, (4, 2))).shape == (4, 6)
 
 
-def test_what_cannot_be_flown_is_refused_when_it_is_made() -> None:
+def test_invalid_tasks_are_refused_at_construction() -> None:
     vehicle = pw.vehicles.load("flightgoggles")
     gains = pw.RateControllerParameters(proportional=(9.0, 9.0, 0.0))
     from msgspec.structs import replace

@@ -33,7 +33,7 @@ LIMIT = 240.0
 
 pytestmark = [
     pytest.mark.skipif(not EXAMPLE.exists(), reason="the tests do not lie beside the examples"),
-    # sockets and log files that ray leaves to the garbage collector
+    # ray leaves sockets and log files to the garbage collector
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -45,9 +45,9 @@ def example() -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["ray_train"] = module  # where dataclasses look for their types
+    sys.modules["ray_train"] = module  # dataclasses look up their types there
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of ray's own modules
+        warnings.simplefilter("ignore")  # warnings of ray's own modules
         spec.loader.exec_module(module)
     return module
 
@@ -56,7 +56,9 @@ def example() -> Any:
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Two nodes; the first is the head."""
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # or a token is written to the home folder
+    monkeypatch.setenv(
+        "RAY_AUTH_MODE", "disabled"
+    )  # otherwise ray writes a token to the home folder
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from ray.cluster_utils import Cluster
@@ -65,7 +67,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         for attempt in range(4):
             try:
                 made.add_node(**NODE)
-            except Exception as error:  # ray has no kind for it; a node has 30 s to begin
+            except (
+                Exception
+            ) as error:  # ray has no exception type for it; a node must start within 30 s
                 if "timed out during startup" not in str(error):
                     raise
                 if attempt == 3:
@@ -81,7 +85,7 @@ def batch(example: Any, sequence: int, before: int, stream: int = 0, steps: int 
     return example.Batch(stream, sequence, before, steps, 1, 0.0, "here", {})
 
 
-def test_nothing_is_counted_twice_and_nothing_is_missing(example: Any) -> None:
+def test_every_step_is_counted_once(example: Any) -> None:
     ledger = example.Ledger()
     assert ledger.take(batch(example, 0, 0))
     assert ledger.take(batch(example, 0, 0, stream=7, steps=5))
@@ -96,7 +100,7 @@ def test_nothing_is_counted_twice_and_nothing_is_missing(example: Any) -> None:
 
 
 class Pretended:
-    """A cluster without processes: each worker meets its fate, batch by batch."""
+    """A simulated cluster without processes: a list specifies the outcome of each batch."""
 
     def __init__(self, example: Any, fates: dict[int, str]) -> None:
         import ray
@@ -165,7 +169,7 @@ def test_delayed_workers_are_not_waited_for_and_may_return(
     assert streams(crew.round(None)) == [0, 2]
     pretended.waits = 0
     assert streams(crew.round(None)) == [0, 2]
-    assert pretended.waits == 2  # for those two alone
+    assert pretended.waits == 2  # for those two only
     pretended.fates[1] = "fine"
     assert streams(crew.round(None)) == [0, 1, 2]
     assert crew.ledger.streams[1] == [2, 20]
@@ -219,7 +223,7 @@ def test_a_run_survives_the_loss_of_a_node(cluster: Any, tmp_path: Path) -> None
     counts = sorted(told["streams"].values())
     assert told["lost"] >= 1
     assert len(counts) >= 3
-    assert counts[-1][0] == updates  # one was there all the time
+    assert counts[-1][0] == updates  # one node was present all the time
     assert sum(count for count, _ in counts) == told["batches"] == 2 * updates
     assert all(made == count * steps for count, made in counts)
     assert told["learnt"] == told["steps"] == 2 * updates * steps

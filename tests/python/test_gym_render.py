@@ -1,4 +1,4 @@
-"""Pictures of environments: frames for gymnasium's wrappers, that show what flies and where."""
+"""Images of environments: content of the frames, and wrappers of gymnasium."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TASKS: tuple[type[pg.Task], ...] = (pg.Hover, pg.Track, pg.Race, pg.Land)
 
 needs_pygame = pytest.mark.skipif(find_spec("pygame") is None, reason="pygame is not installed")
 needs_moviepy = pytest.mark.skipif(find_spec("moviepy") is None, reason="moviepy is not installed")
-# what libraries that write films do to others
+# side effects of libraries that write videos
 quiet = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 
 
@@ -56,13 +56,13 @@ def is_blue(frame: Frame) -> NDArray[np.bool_]:
 
 
 def is_vehicle(frame: Frame) -> NDArray[np.bool_]:
-    """Pixels of the hull, of carbon, or of the rotors in front, orange."""
+    """Pixels of the hull (carbon) or of the front rotors (orange)."""
     r, g, b = frame.astype(int).transpose(2, 0, 1)
     return np.asarray((frame.max(axis=2) < 45) | ((r > 130) & (r > 1.4 * g) & (g > 1.3 * b)))
 
 
 def middle_of(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(2,) from the centre of the picture, right and down, in halves of it."""
+    """(2,) offset from the centre, right and down, in half image sizes."""
     rows, columns = np.nonzero(mask)
     height, width = mask.shape
     return np.array([columns.mean() / width, rows.mean() / height]) * 2.0 - 1.0
@@ -72,7 +72,7 @@ def middle_of(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_frames_of_every_task_show_something(kind: type[pg.Task]) -> None:
+def test_frames_of_every_task_are_not_blank(kind: type[pg.Task]) -> None:
     env = pg.make(kind, **RGB)
     env.reset(seed=3)
     frames = []
@@ -87,11 +87,11 @@ def test_frames_of_every_task_show_something(kind: type[pg.Task]) -> None:
             env.step(idle(env))
     assert not np.array_equal(frames[0], frames[1])
     again = frame_of(env)
-    assert np.array_equal(again, frame_of(env))  # looking changes nothing
+    assert np.array_equal(again, frame_of(env))  # rendering does not change the state
 
 
-def test_the_target_is_where_the_camera_looks() -> None:
-    """Ahead of the vehicle, higher and lower as it is in the world."""
+def test_the_target_is_at_the_centre_of_the_image() -> None:
+    """Ahead of the vehicle, at its height in the world."""
     for height in (-1.0, 1.0):
         env = pg.make(pg.Hover, tilt=0.0, **RGB)
         start = {"position": [-2.0, 0.0, -height], "attitude": [1, 0, 0, 0], "velocity": [0, 0, 0]}
@@ -102,8 +102,8 @@ def test_the_target_is_where_the_camera_looks() -> None:
         assert np.sign(vehicle[1] - ball[1]) == height
 
 
-def test_the_trail_is_the_way_that_was_flown() -> None:
-    """It begins with the episode, and goes to where the vehicle came from."""
+def test_the_trail_is_the_flown_path() -> None:
+    """It begins with the episode and shows the path behind the vehicle."""
     env = pg.make(pg.Track, path="circle", noise=False, **RGB)
     env.reset(seed=0)
     first = frame_of(env)
@@ -119,8 +119,8 @@ def test_the_trail_is_the_way_that_was_flown() -> None:
     assert is_blue(begun).sum() == 0
 
 
-def test_a_camera_on_board_turns_with_the_vehicle() -> None:
-    """Rolled by half a turn, the sky is below."""
+def test_an_onboard_camera_rotates_with_the_vehicle() -> None:
+    """Rolled by 180 degrees, the sky is below."""
     env = pg.make(pg.Hover, render_camera="onboard", **RGB)
     bright = []
     for attitude in ([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]):
@@ -142,7 +142,7 @@ def test_the_floor_is_never_above_the_vehicle() -> None:
         assert is_vehicle(frame).sum() > 20, height
 
 
-def test_a_picture_is_of_its_own_environment() -> None:
+def test_each_image_shows_its_own_environment() -> None:
     envs = pg.make_vec(pg.Race, 3, course_seed=[0, 1], **RGB)
     envs.reset(seed=0)
     frames = envs.render()
@@ -175,7 +175,7 @@ def test_frames_of_vector_environments_are_a_tuple() -> None:
     assert all(np.array_equal(one, other) for one, other in zip(few, frames[:2], strict=True))
 
 
-def test_the_registry_renders() -> None:
+def test_registered_environments_render() -> None:
     env = gym.make("propwash.gym:propwash/Hover-v0", render_mode="rgb_array")
     with pytest.raises(gym.error.ResetNeeded):
         env.render()
@@ -201,7 +201,7 @@ def test_the_checker_finds_nothing_in_any_render_mode() -> None:
 
 @quiet
 @needs_moviepy
-def test_gymnasium_records_films(tmp_path: Path) -> None:
+def test_gymnasium_records_videos(tmp_path: Path) -> None:
     one: Any = RecordVideo(
         gym.make("propwash/Land-v0", **RGB), str(tmp_path / "one"), video_length=8
     )
@@ -252,7 +252,7 @@ def test_windows_show_the_frames() -> None:
 
 @quiet
 @needs_moviepy
-def test_stable_baselines3_records_films(tmp_path: Path) -> None:
+def test_stable_baselines3_records_videos(tmp_path: Path) -> None:
     library = pytest.importorskip("stable_baselines3.common.vec_env")
     from propwash.gym.adapters.stable_baselines3 import FleetVecEnv
 
@@ -266,7 +266,7 @@ def test_stable_baselines3_records_films(tmp_path: Path) -> None:
     assert [file.suffix for file in tmp_path.iterdir()] == [".mp4"]
 
 
-def test_tensors_do_not_hinder_pictures() -> None:
+def test_tensor_environments_can_render() -> None:
     pytest.importorskip("torch")
     from propwash.gym.torch_env import TorchVectorEnv
 
@@ -275,10 +275,10 @@ def test_tensors_do_not_hinder_pictures() -> None:
     assert len(envs.render()) == 2
 
 
-# what it costs, and what is refused
+# resources and refused arguments
 
 
-def test_rendering_costs_nothing_unless_it_is_asked_for() -> None:
+def test_rendering_resources_are_created_on_demand() -> None:
     code = (
         "import sys, propwash.gym as pg, numpy as np\n"
         "envs = pg.make_vec(pg.Track, 2)\n"
@@ -314,7 +314,7 @@ def test_invalid_options_are_refused(options: dict[str, Any], says: str) -> None
         pg.make_vec(pg.Hover, 3, **options)
 
 
-def test_too_many_to_draw_are_refused_with_what_to_do() -> None:
+def test_too_many_environments_to_render_are_refused() -> None:
     with pytest.raises(ValueError, match=r"of the 65 environments.*render_envs=64"):
         pg.make_vec(pg.Hover, 65, render_mode="rgb_array")
 

@@ -73,7 +73,7 @@ by_task = pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].__name
 
 
 def fly(kind: type[pg.Task], options: dict[str, Any]) -> Any:
-    """(STEPS, SIZE) rewards of flights that do not depend on the weights."""
+    """Rewards (STEPS, SIZE) of flights that do not depend on the weights."""
     env = pg.make_vec(kind, SIZE, **options)
     env.reset(seed=5)
     random = np.random.default_rng(7)
@@ -87,7 +87,7 @@ def fly(kind: type[pg.Task], options: dict[str, Any]) -> Any:
 
 @by_task
 def test_default_weights_give_the_documented_sum(case: Case) -> None:
-    """The numbers are those of the tasks before the weights were arguments."""
+    """The values are those of the tasks before weights became arguments."""
     kind, _, formula, options = case
     base: Any = kind
     compared: list[Any] = []
@@ -105,8 +105,8 @@ def test_default_weights_give_the_documented_sum(case: Case) -> None:
 
 
 @by_task
-def test_a_weight_doubled_doubles_its_term(case: Case) -> None:
-    """The reward is linear in each weight, and the sum of the terms is the whole."""
+def test_doubling_a_weight_doubles_its_term(case: Case) -> None:
+    """The reward is linear in each weight and equals the sum of its terms."""
     kind, weights, _, options = case
     whole = fly(kind, options)
     names = [name for name in weights.__struct_fields__ if name not in LENGTHS]
@@ -125,7 +125,7 @@ def test_a_weight_doubled_doubles_its_term(case: Case) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.25, 1.0, 3.0])
-def test_the_scale_is_the_distance_that_halves_the_term_of_position(scale: float) -> None:
+def test_position_scale_is_the_distance_at_half_the_position_term(scale: float) -> None:
     for kind in (pg.Hover, pg.Track):
         only: dict[str, float] = dict.fromkeys(kind().weights.__struct_fields__, 0.0)
         only |= {"position": 1.0, "position_scale": scale}
@@ -143,7 +143,7 @@ def test_the_scale_is_the_distance_that_halves_the_term_of_position(scale: float
 
 
 @by_task
-def test_weights_that_are_not_finite_numbers_are_refused(case: Case) -> None:
+def test_non_finite_weights_are_refused(case: Case) -> None:
     kind, weights, _, options = case
     for name in weights.__struct_fields__:
         for wrong in (math.nan, math.inf, -math.inf, 1e39, "1", None, True):
@@ -159,7 +159,7 @@ def test_weights_that_are_not_finite_numbers_are_refused(case: Case) -> None:
         kind(**options, weights=3)
 
 
-def test_weights_go_through_gymnasium_copies_and_snapshots() -> None:
+def test_weights_are_kept_by_gymnasium_copies_and_snapshots() -> None:
     weights = pg.HoverReward(upright=0.5)
     assert pickle.loads(pickle.dumps(weights)) == copy.deepcopy(weights) == weights
     name = "propwash.gym:propwash/Hover-v0"

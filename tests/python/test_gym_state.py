@@ -36,7 +36,7 @@ def actions_for(env: Any, steps: int, seed: int = 0) -> Any:
 
 
 class Clock(pg.Task):
-    """Observes four clocks: the task's own, set to zero where episodes begin, and the state's."""
+    """Observes four clocks: the task's own, reset at the start of episodes, and the state's."""
 
     episode_seconds: ClassVar[float] = 1e9
 
@@ -61,7 +61,7 @@ class Clock(pg.Task):
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_a_clock_of_a_task_is_that_of_the_state(mode: AutoresetMode) -> None:
+def test_clocks_of_tasks_match_the_state(mode: AutoresetMode) -> None:
     """In every mode: zero in the first observation of an episode, k periods after k steps."""
     envs = pg.make_vec(Clock, 2, autoreset_mode=mode, max_episode_steps=3)
     seen, _ = envs.reset(seed=0)
@@ -80,7 +80,7 @@ def test_a_clock_of_a_task_is_that_of_the_state(mode: AutoresetMode) -> None:
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the page")
-def test_the_page_lists_what_a_state_has() -> None:
+def test_the_page_lists_all_attributes_of_a_state() -> None:
     _, table, _ = re.split(
         r"The `state` passed to the methods has|A task may store data", PAGE.read_text("utf-8")
     )
@@ -94,7 +94,7 @@ def test_the_page_lists_what_a_state_has() -> None:
 
 
 @pytest.mark.parametrize("substeps", [1, 10, 30, 96])
-def test_time_limits_are_in_seconds_whatever_a_step_is(substeps: int) -> None:
+def test_time_limits_in_seconds_do_not_depend_on_the_step(substeps: int) -> None:
     """Through the registry, single and vector: Hover has five seconds."""
     steps = round(5.0 * 960 / substeps)
     options: dict[str, Any] = {"substeps": substeps, "tilt": 0.0, "bound": 1e5}
@@ -109,7 +109,7 @@ def test_time_limits_are_in_seconds_whatever_a_step_is(substeps: int) -> None:
 
 
 def test_an_episode_is_no_shorter_than_its_limit() -> None:
-    """Five seconds are 2.4 steps of 2000 substeps."""
+    """Five seconds equal 2.4 steps of 2000 substeps."""
     assert pg.make(pg.Hover, substeps=2000)._engine.limit == 3
 
 
@@ -159,12 +159,12 @@ def test_options_without_effect_are_refused(options: dict[str, Any], says: str) 
         ),
     ],
 )
-def test_invalid_options_are_named(options: dict[str, Any], says: str) -> None:
+def test_errors_name_invalid_options(options: dict[str, Any], says: str) -> None:
     with pytest.raises((TypeError, ValueError), match=says):
         pg.make_vec(pg.Hover, 2, **options)
 
 
-def test_invalid_arguments_of_environments_are_named() -> None:
+def test_errors_name_invalid_arguments_of_environments() -> None:
     env: Any = pg.make(pg.Hover)
     with pytest.raises(TypeError, match="options: expected a dict of some of state, steps_before"):
         env.reset(options=3)
@@ -186,7 +186,7 @@ def test_options_with_an_effect_are_accepted() -> None:
 
 
 class Delayed(Clock):
-    """Observes sensors whose readings arrive late."""
+    """Observes sensors with latency."""
 
     def begin(self, fleet: pw.Fleet, period: float, index: int) -> None:
         super().begin(fleet, period, index)
@@ -204,13 +204,13 @@ class Delayed(Clock):
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_late_sensors_have_a_reading_at_reset(mode: AutoresetMode) -> None:
+def test_sensors_with_latency_have_a_reading_at_reset(mode: AutoresetMode) -> None:
     envs = pg.make_vec(Delayed, 40, autoreset_mode=mode, max_episode_steps=30)
     seen, _ = envs.reset(seed=1)
     begun, rows = 0, np.ones(40, dtype=bool)
     for _ in range(70):
         assert np.isfinite(seen).all()
-        assert (seen[:, 4] >= 0.0).all()  # no reading is of an episode before
+        assert (seen[:, 4] >= 0.0).all()  # no reading belongs to a previous episode
         if rows.any():
             place = envs.fleet.position[rows].astype(np.float64)
             assert (seen[rows, 4] == 0.0).all()
@@ -230,7 +230,7 @@ def test_first_readings_are_those_of_single_environments() -> None:
     pg.check_vector_env(Delayed, num_envs=3, steps=30, max_episode_steps=11)
 
 
-def test_range_finders_are_observed_from_the_first_moment() -> None:
+def test_range_finders_are_observed_from_the_first_step() -> None:
     env = pg.make_vec(pg.Land, 50, observation="sensors", noise=False)
     seen, _ = env.reset(seed=2)
     level = env.fleet.attitude[:, 0] ** 2 + env.fleet.attitude[:, 3] ** 2
@@ -242,7 +242,7 @@ def test_range_finders_are_observed_from_the_first_moment() -> None:
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_episodes_begin_from_a_given_state(kind: type[pg.Task]) -> None:
+def test_episodes_can_begin_from_a_specified_state(kind: type[pg.Task]) -> None:
     env = pg.make(kind)
     env.reset(seed=3)
     for action in actions_for(env, 5):
@@ -254,11 +254,11 @@ def test_episodes_begin_from_a_given_state(kind: type[pg.Task]) -> None:
     }  # fmt: skip
     seen, _ = env.reset(options={"state": flown})
     for name, part in env.state.items():
-        # attitudes are normalised once more
+        # attitudes are normalised again
         assert np.allclose(part, flown[name], rtol=0.0, atol=2e-7 * (name == "attitude"))
     assert np.array_equal(seen[3:6], flown["velocity"])
     assert np.array_equal(seen[15:18], flown["body_rates"])
-    # parts that are left out are drawn as ever
+    # omitted parts are drawn as usual
     other = pg.make(kind)
     drawn, _ = other.reset(seed=7)
     partly, _ = other.reset(seed=7, options={"state": {"velocity": [0.0, 0.5, 1.0]}})
@@ -275,7 +275,7 @@ def test_states_of_vehicles_are_states_of_environments() -> None:
     assert np.allclose(env.state["rotor_speeds"], uav.rotor_speeds, rtol=1e-6)
 
 
-def test_vector_environments_begin_from_given_states_in_part() -> None:
+def test_vector_environments_accept_partial_initial_states() -> None:
     envs = pg.make_vec(pg.Hover, 3, autoreset_mode="DISABLED")
     first, _ = envs.reset(seed=1)
     mask = np.array([False, True, True])
@@ -293,7 +293,7 @@ def test_vector_environments_begin_from_given_states_in_part() -> None:
     assert np.array_equal(envs.state["velocity"], moved.velocity)
 
 
-def test_a_state_that_is_set_is_flown_on_from() -> None:
+def test_episodes_continue_from_an_assigned_state() -> None:
     env = pg.make(pg.Hover, noise=False, tilt=0.0, rates=0.0, spin=0.0, velocity=0.0)
     env.reset(seed=0)
     env.step(idle(env))
@@ -302,11 +302,11 @@ def test_a_state_that_is_set_is_flown_on_from() -> None:
     assert np.array_equal(seen[:6], [1.0, 2.0, 3.0, 0.0, 3.0, 0.0])
     after, *_ = env.step(idle(env))
     assert np.allclose(after[:3], [1.0, 2.0 + 3.0 * env.period, 3.0], atol=2e-3)
-    assert env._engine.state.steps[0] == 2  # the episode has gone on
+    assert env._engine.state.steps[0] == 2  # the episode has continued
 
 
-def test_a_vehicle_that_is_moved_has_not_flown_the_way() -> None:
-    """Race: through a frame and past a gate. Land: no reward for coming nearer."""
+def test_moving_a_vehicle_is_not_a_flown_path() -> None:
+    """Race: through a frame and past a gate. Land: no reward for the reduced distance."""
     race = pg.make(pg.Race, noise=False)
     race.reset(seed=0)
     task = race.task
@@ -356,7 +356,7 @@ def test_invalid_states_are_refused_and_change_nothing(
 
 
 class Noisy(pg.Hover):
-    """Remembers much: a generator, a list, a sensor of the fleet, and what came first."""
+    """A task with much state: a generator, a list, a sensor of the fleet, the first values."""
 
     def begin(self, fleet: pw.Fleet, period: float, index: int) -> None:
         super().begin(fleet, period, index)
@@ -376,7 +376,7 @@ class Noisy(pg.Hover):
 
 
 def run(env: Any, actions: Any) -> list[Any]:
-    """All that a run gives; single environments are reset by hand."""
+    """All results of a run; resets single environments explicitly."""
     found = []
     for action in actions:
         seen, reward, terminated, truncated, infos = env.step(action)
@@ -410,7 +410,7 @@ def test_a_snapshot_continues_bit_for_bit(kind: type[pg.Task], observation: Any)
         kept = pickle.dumps(taken)
         actions = actions_for(env, 20, seed=1)
         expected = run(env, actions)
-        # what comes between must leave no trace
+        # steps in between must have no effect
         env.reset(seed=5)
         env.fleet.set_parameters({"drag.translational": 0.1})
         run(env, actions_for(env, 9, seed=2))
@@ -423,8 +423,8 @@ def test_a_snapshot_continues_bit_for_bit(kind: type[pg.Task], observation: Any)
         assert same(run(other, actions), expected)
 
 
-def test_generators_of_seeds_are_in_a_snapshot() -> None:
-    """A reset without a seed goes on with what the snapshot had."""
+def test_snapshots_contain_the_generators_of_seeds() -> None:
+    """A reset without a seed continues the generators of the snapshot."""
     env = pg.make(pg.Hover)
     env.reset(seed=4)
     env.np_random.uniform()
@@ -437,7 +437,7 @@ def test_generators_of_seeds_are_in_a_snapshot() -> None:
     assert np.array_equal(env.reset()[0], begun)
 
 
-def test_ended_episodes_are_in_a_snapshot() -> None:
+def test_snapshots_contain_ended_episodes() -> None:
     envs = pg.make_vec(pg.Hover, 2, max_episode_steps=2, autoreset_mode="DISABLED", tilt=0.0)
     envs.reset(seed=0)
     for _ in range(2):
@@ -450,7 +450,7 @@ def test_ended_episodes_are_in_a_snapshot() -> None:
         envs.step(idle(envs))
 
 
-def test_pictures_are_in_a_snapshot() -> None:
+def test_snapshots_contain_the_state_of_images() -> None:
     env = pg.make(pg.Hover, render_mode="rgb_array", render_size=(160, 120))
     env.reset(seed=0)
     run(env, actions_for(env, 10))
@@ -460,8 +460,8 @@ def test_pictures_are_in_a_snapshot() -> None:
     assert np.array_equal(np.asarray(env.render()), frame)
 
 
-def test_a_search_finds_what_it_tries() -> None:
-    """Random shooting from a snapshot: the reward that was promised is the one that is flown."""
+def test_a_search_from_a_snapshot_predicts_the_rewards() -> None:
+    """Random shooting from a snapshot: the predicted reward equals the actual one."""
     env = pg.make(pg.Hover, **{**WILD, "max_episode_steps": 0})
     env.reset(seed=2)
     for _ in range(5):
@@ -517,7 +517,7 @@ def test_snapshots_of_other_tasks_are_refused(kind: type[pg.Task], ours: Any, th
     assert getattr(env.task, name) == ours[name]
 
 
-def test_snapshots_of_vector_environments_are_for_those_of_their_mode() -> None:
+def test_snapshots_of_another_autoreset_mode_are_refused() -> None:
     envs = pg.make_vec(pg.Hover, 2, autoreset_mode="SAME_STEP")
     others = pg.make_vec(pg.Hover, 2, autoreset_mode="DISABLED")
     for each in (envs, others):
@@ -530,7 +530,7 @@ def test_snapshots_of_vector_environments_are_for_those_of_their_mode() -> None:
         envs.restore(three.snapshot())
 
 
-def test_a_refused_snapshot_leaves_the_parameters_alone() -> None:
+def test_a_refused_snapshot_keeps_the_parameters() -> None:
     ours, theirs = pg.make_vec(pg.Hover, 2), pg.make_vec(pg.Hover, 2)
     for envs in (ours, theirs):
         envs.reset(seed=1)
@@ -552,7 +552,7 @@ def test_snapshots_of_environments_with_a_pool_of_threads_can_be_pickled() -> No
     assert same(run(envs, actions), expected)
 
 
-def test_snapshots_need_an_episode_and_an_open_environment() -> None:
+def test_snapshots_require_an_episode_and_an_open_environment() -> None:
     env, envs = pg.make(pg.Hover), pg.make_vec(pg.Hover, 2)
     for each in (env, envs):
         with pytest.raises(ResetNeeded, match=r"reset\(\) before snapshot\(\)"):
@@ -570,7 +570,7 @@ def test_snapshots_need_an_episode_and_an_open_environment() -> None:
             each.set_state({})
 
 
-def test_copies_of_environments_that_render_render_on() -> None:
+def test_copies_of_rendering_environments_can_render() -> None:
     env = pg.make(pg.Hover, render_mode="rgb_array", render_size=(160, 120))
     env.reset(seed=0)
     frame = np.asarray(env.render())

@@ -1,4 +1,4 @@
-"""The tasks: what is observed, rewarded and over, and the code of their page."""
+"""The tasks: observations, rewards, termination, and the code of their page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def idle(env: Any) -> Any:
     return np.zeros(env.action_space.shape, dtype=np.float32)
 
 
-def test_the_layout_of_the_state_is_the_documented_one() -> None:
+def test_the_layout_of_observations_matches_the_documentation() -> None:
     env = pg.make_vec(pg.Hover, 5)
     seen, _ = env.reset(seed=1)
     for step in range(2):
@@ -40,7 +40,7 @@ def test_the_layout_of_the_state_is_the_documented_one() -> None:
         seen, *_ = env.step(idle(env) + np.float32(0.25))
 
 
-def test_the_body_frame_is_the_world_frame_turned() -> None:
+def test_body_frame_observations_are_rotated_world_frame_ones() -> None:
     world, body = (pg.make_vec(pg.Hover, 4, frame=frame).reset(seed=2)[0] for frame in
                    ("world", "body"))  # fmt: skip
     turn = world[:, 6:15].reshape(-1, 3, 3)
@@ -49,7 +49,7 @@ def test_the_body_frame_is_the_world_frame_turned() -> None:
         assert np.allclose(back, world[:, part], atol=1e-5)
 
 
-def test_hover_starts_any_way_up_and_ends_far_away() -> None:
+def test_hover_starts_at_any_attitude_and_ends_beyond_its_bound() -> None:
     env = pg.make_vec(pg.Hover, 500, bound=1.0)
     env.reset(seed=0)
     fleet = env.fleet
@@ -74,7 +74,7 @@ def test_hover_starts_any_way_up_and_ends_far_away() -> None:
         pg.Waypoints([[0, 0, 0], [4, 0, 1], [4, 3, 0], [0, 3, 2]]),
     ],
 )
-def test_a_track_runs_at_its_speed_and_closes(path: Any) -> None:
+def test_a_track_has_constant_speed_and_is_closed(path: Any) -> None:
     task = pg.Track(path, speed=3.0)
     fleet = pw.Fleet("flightgoggles", 1, threads=1)
     state = pg.State(fleet, 4, 0.01)
@@ -94,7 +94,7 @@ def test_a_track_runs_at_its_speed_and_closes(path: Any) -> None:
 
 
 @pytest.mark.parametrize(("side", "towards"), [(0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)])
-def test_actions_of_attitude_lean_the_thrust_towards_an_axis(side: int, towards: float) -> None:
+def test_attitude_actions_tilt_the_thrust_towards_an_axis(side: int, towards: float) -> None:
     env = pg.make_vec(
         pg.Hover, 2, action="attitude_thrust", noise=False, max_tilt=0.5, tilt=0.0, rates=0.0,
         velocity=0.0, position=0.0, spin=0.0,
@@ -114,7 +114,7 @@ def test_actions_of_attitude_lean_the_thrust_towards_an_axis(side: int, towards:
     assert (towards * env.fleet.velocity[:, side] > 2.0).all()
 
 
-def test_actions_of_velocity_are_flown() -> None:
+def test_velocity_actions_are_followed() -> None:
     env = pg.make_vec(
         pg.Hover, 3, action="velocity", noise=False, max_speed=4.0, bound=100.0, tilt=0.5
     )
@@ -126,7 +126,7 @@ def test_actions_of_velocity_are_flown() -> None:
     assert np.allclose(env.fleet.body_rates[:, 2], 4.0 * action[:, 3], atol=0.1)
 
 
-def test_land_rewards_a_soft_touch_and_no_other() -> None:
+def test_land_rewards_only_a_soft_touchdown() -> None:
     env = pg.make_vec(pg.Land, 3)
     env.reset(seed=0)
     for height in (0.2, 0.051):
@@ -152,7 +152,7 @@ def straight(gap: float = 6.0) -> Scene:
     return Scene([Plane(name="ground"), *gates], start=Start(position=(0.0, 0.0, 2.0), yaw=0.0))
 
 
-def test_a_track_that_does_not_close_is_refused() -> None:
+def test_an_open_track_is_refused() -> None:
     line = pw.trajectories.Line([0, 0, 0], [3, 0, 0])
     with pytest.raises(ValueError, match=r"path: expected a closed path, its ends are 3 m apart"):
         pg.Track(line)
@@ -160,7 +160,7 @@ def test_a_track_that_does_not_close_is_refused() -> None:
         pg.Track(3)  # type: ignore[arg-type]
 
 
-def test_race_counts_gates_in_order_and_scores_as_the_referee() -> None:
+def test_race_counts_gates_in_order_and_agrees_with_the_referee() -> None:
     scene = straight()
     env = pg.make_vec(pg.Race, 3, course=scene, spread=0.0, bound=50.0, noise=False)
     env.reset(seed=0)
@@ -180,17 +180,17 @@ def test_race_counts_gates_in_order_and_scores_as_the_referee() -> None:
     assert np.array_equal(ended, [True, False, True])
     assert told["0"]["gates"] == 2
     assert not told["0"]["collision"]
-    # carried by 0.1 m a step: the second gate, at x = 9 m, is met in step 91 or 90
+    # moved by 0.1 m in each step: it reaches the second gate, at x = 9 m, in step 90 or 91
     assert abs(told["0"]["score"] - race.score(2, 90.5 * env.period)) < 1.1 * env.period
     assert told["2"]["collision"]
     assert told["2"]["score"] == 0.0
 
 
-def test_race_sees_every_flight_into_a_frame() -> None:
+def test_race_detects_every_collision_with_a_frame() -> None:
     """At 30 m/s a step of 30 substeps is 0.94 m long; one of a single substep 3 cm is the oracle.
 
-    Where only the ends of steps are checked, more than a quarter of the collisions is missed: that
-    none of more than 100 is missed has then a chance below 1e-12.
+    A check of only the ends of steps misses more than a quarter of the collisions. The probability
+    that it misses none of more than 100 is below 1e-12.
     """
     n = 300
     rng = np.random.default_rng(4)
@@ -217,7 +217,7 @@ def test_race_sees_every_flight_into_a_frame() -> None:
     assert np.array_equal(collided[0], collided[1])
 
 
-def test_race_does_not_count_a_gate_from_behind_or_out_of_turn() -> None:
+def test_race_does_not_count_a_gate_from_behind_or_out_of_order() -> None:
     env = pg.make_vec(pg.Race, 2, course=straight(), spread=0.0, noise=False)
     task: Any = env.task
     env.reset(seed=0)
@@ -236,7 +236,7 @@ def test_race_does_not_count_a_gate_from_behind_or_out_of_turn() -> None:
     assert np.array_equal(task.next, [1, 0])
 
 
-def test_race_may_begin_behind_any_gate() -> None:
+def test_race_can_begin_behind_any_gate() -> None:
     env = pg.make_vec(pg.Race, 400, anywhere=True, noise=False, spread=0.0, course_seed=[0, 3])
     seen, _ = env.reset(seed=2)
     task = env.task
@@ -258,11 +258,11 @@ def test_race_may_begin_behind_any_gate() -> None:
             np.arctan2(forward[1], forward[0]), np.arctan2(to_next[1], to_next[0]), atol=1e-4
         )
     terminated = env.step(idle(env))[2]
-    assert not terminated.any()  # nobody begins in a gate
+    assert not terminated.any()  # no vehicle begins within a gate
     pg.check_vector_env(pg.Race, num_envs=2, steps=25, max_episode_steps=6, anywhere=True)
 
 
-def test_race_flies_every_perturbed_course_of_alphapilot() -> None:
+def test_race_accepts_every_perturbed_course_of_alphapilot() -> None:
     task = pg.Race(course_seed=range(25))
     assert task.count == 11
     env = pg.FleetVectorEnv(task, 50)
@@ -273,7 +273,7 @@ def test_race_flies_every_perturbed_course_of_alphapilot() -> None:
     assert len(np.unique(gates[:25].round(3), axis=0)) == 25
 
 
-def test_courses_that_nobody_could_fly_are_refused() -> None:
+def test_infeasible_courses_are_refused() -> None:
     with pytest.raises(ValueError, match="overlap"):
         pg.Race(straight(0.05))
     low = Gate(name="low", position=(3.0, 0.0, -1.0), width=1.6, height=1.6, border=0.2, depth=0.1)
@@ -285,7 +285,7 @@ def test_courses_that_nobody_could_fly_are_refused() -> None:
         pg.Race("empty")
 
 
-def test_sensors_alone_tell_what_they_read() -> None:
+def test_observations_of_sensors_contain_only_their_readings() -> None:
     env = pg.make_vec(pg.Land, 3, observation="sensors", history=2, noise=False)
     seen, _ = env.reset(seed=0)
     assert seen.shape == (3, 12 + 4 + 1)
@@ -299,7 +299,7 @@ def test_sensors_alone_tell_what_they_read() -> None:
 
 
 class Wrong(pg.Task):
-    """Gives what it is told to."""
+    """Returns the specified values."""
 
     def __init__(self, name: str, value: Any) -> None:
         super().__init__()
@@ -320,7 +320,7 @@ class Wrong(pg.Task):
         ("reset_state", {"attitude": np.zeros(4)}, "unit quaternions"),
     ],
 )
-def test_a_task_that_is_wrong_is_told_so(name: str, value: Any, says: str) -> None:
+def test_invalid_custom_tasks_are_refused(name: str, value: Any, says: str) -> None:
     def fly() -> None:
         env = pg.FleetVectorEnv(Wrong(name, value), 2)
         env.reset(seed=0)

@@ -1,4 +1,4 @@
-"""Environments in tensors: the same numbers, the same memory, final observations in rows."""
+"""Tensor environments: equal numbers, shared memory, final observations in rows."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ SHORT: dict[str, Any] = {"bound": 1.2, "velocity": 3.0, "max_episode_steps": 7}
 
 
 def wild(steps: int, n: int) -> Any:
-    """Actions from outside of the range too."""
+    """Actions, also outside the range."""
     return np.random.default_rng(1).uniform(-1.2, 1.2, (steps, n, 4)).astype(np.float32)
 
 
 class Recorded(pg.FleetVectorEnv):
-    """Keeps what it was given and gave."""
+    """Records arguments and results."""
 
     taken: Any
     gave: Any
@@ -51,7 +51,7 @@ def same_infos(tensors: dict[str, Any], arrays: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_the_numbers_are_those_of_the_environment(mode: AutoresetMode) -> None:
+def test_tensors_equal_the_arrays_of_the_environment(mode: AutoresetMode) -> None:
     options = {"autoreset_mode": mode, **SHORT}
     plain = pg.make_vec(pg.Hover, 5, **options)
     envs = TorchVectorEnv(pg.Hover, 5, **options)
@@ -76,7 +76,7 @@ def test_the_numbers_are_those_of_the_environment(mode: AutoresetMode) -> None:
     assert ended > 10
 
 
-def test_tensors_of_the_cpu_are_the_memory_of_the_environment() -> None:
+def test_cpu_tensors_share_the_memory_of_the_environment() -> None:
     inner = Recorded(pg.Hover(), 6, max_episode_steps=2)
     envs = TorchVectorEnv(inner)
     envs.reset(seed=0)
@@ -90,7 +90,7 @@ def test_tensors_of_the_cpu_are_the_memory_of_the_environment() -> None:
     assert np.shares_memory(infos["distance"].numpy(), inner.gave[4]["distance"])
 
 
-def test_tensors_stay_as_they_are_and_outlive_their_environment() -> None:
+def test_tensors_do_not_change_and_outlive_their_environment() -> None:
     envs = TorchVectorEnv(pg.Hover, 3, **SHORT)
     first, _ = envs.reset(seed=0)
     kept = [first]
@@ -104,7 +104,7 @@ def test_tensors_stay_as_they_are_and_outlive_their_environment() -> None:
     assert all(torch.equal(a, b) for a, b in zip(kept, copies, strict=True))
 
 
-def test_without_copies_the_latest_observation_is_always_the_same_memory() -> None:
+def test_without_copies_all_observations_share_memory() -> None:
     envs = TorchVectorEnv(pg.Hover, 3, copy=False, **SHORT)
     envs.reset(seed=0)
     places, finals = set(), []
@@ -116,7 +116,7 @@ def test_without_copies_the_latest_observation_is_always_the_same_memory() -> No
     assert all(torch.equal(a, b) for a, b in finals)
 
 
-def test_final_observations_are_rows_beside_a_mask_in_every_step() -> None:
+def test_final_observations_are_rows_with_a_mask() -> None:
     envs = TorchVectorEnv(pg.Hover, 5, **SHORT)
     assert envs.autoreset_mode is AutoresetMode.SAME_STEP
     single_steps = pg.make_vec(pg.Hover, 5, autoreset_mode="DISABLED", **SHORT)
@@ -132,7 +132,7 @@ def test_final_observations_are_rows_beside_a_mask_in_every_step() -> None:
         assert infos["_final_obs"].equal(terminated | truncated)
         begun = single_steps.reset(options={"reset_mask": done})[0] if done.any() else led_to
         assert np.array_equal(seen.numpy(), begun)
-        # what is done to the observation is not done to the last one
+        # changes to the observation do not affect the final observation
         seen.zero_()
         assert np.array_equal(infos["final_obs"].numpy(), led_to)
         both |= {name for name, flags in (("over", over), ("late", late)) if flags.any()}
@@ -150,7 +150,7 @@ def test_final_observations_are_rows_beside_a_mask_in_every_step() -> None:
     ],
     ids=["grad", "double", "strided", "numpy", "list"],
 )
-def test_actions_may_come_in_any_clothes(given: Any) -> None:
+def test_actions_of_any_layout_are_accepted(given: Any) -> None:
     actions = torch.from_numpy(wild(1, 4)[0])
     results = []
     for form in (lambda a: a, given):
@@ -161,7 +161,7 @@ def test_actions_may_come_in_any_clothes(given: Any) -> None:
     assert not results[1].requires_grad
 
 
-def test_half_and_whole_numbers_are_actions_too() -> None:
+def test_half_precision_and_integer_actions_are_accepted() -> None:
     envs = TorchVectorEnv(pg.Hover)
     for kind in (torch.bfloat16, torch.float16, torch.int64):
         envs.reset(seed=0)
@@ -193,7 +193,7 @@ def test_cuda_gets_the_same_numbers() -> None:
     assert all(torch.equal(a, b.cpu()) for a, b in kept)
 
 
-def test_pinned_memory_is_written_when_the_last_copies_are_over(
+def test_pinned_memory_is_written_after_the_last_copies_finish(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     log: list[str] = []
@@ -226,7 +226,7 @@ def test_pinned_memory_is_written_when_the_last_copies_are_over(
     assert log == [*first, "waited", "copied", "copied", "|", "waited", *first]
 
 
-def test_any_vector_environment_is_welcome() -> None:
+def test_any_vector_environment_is_accepted() -> None:
     inner = gym.make_vec(
         "CartPole-v1", 3, vectorization_mode="sync", max_episode_steps=5,
         vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
@@ -250,14 +250,14 @@ def test_any_vector_environment_is_welcome() -> None:
     assert infos["episode"]["r"].shape == (2,)
 
 
-def test_a_device_that_is_none_is_refused() -> None:
+def test_an_invalid_device_is_refused() -> None:
     absent = "cuda" if not torch.cuda.is_available() else "cuda:99"
     for device in ("banana", None, absent, 1.5):
         with pytest.raises(ValueError, match="device: expected one that torch can use"):
             TorchVectorEnv(pg.Hover, 2, device=device)  # type: ignore[arg-type]
 
 
-def test_what_is_no_environment_is_refused() -> None:
+def test_non_environments_are_refused() -> None:
     for other in (3, "Hover", pg.Hover(), pg.make(pg.Hover), dict):
         with pytest.raises(TypeError, match="expected a kind of task"):
             TorchVectorEnv(other)  # type: ignore[arg-type]
@@ -270,7 +270,7 @@ def test_what_is_no_environment_is_refused() -> None:
         TorchVectorEnv(pg.Hover, 0)
 
 
-def test_actions_that_are_none_change_nothing() -> None:
+def test_invalid_actions_change_nothing() -> None:
     envs, twin = (TorchVectorEnv(pg.Hover, 3) for _ in range(2))
     with pytest.raises(ResetNeeded):
         envs.step(torch.zeros((3, 4)))
@@ -295,7 +295,7 @@ def test_actions_that_are_none_change_nothing() -> None:
         envs.reset()
 
 
-def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "propwash.gym.torch_env")
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r'pip install "propwash\[torch\]"'):

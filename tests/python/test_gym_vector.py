@@ -1,4 +1,4 @@
-"""Vector environments keep gymnasium's promises, and are n single ones."""
+"""Vector environments satisfy gymnasium's interface and equal n single ones."""
 
 from __future__ import annotations
 
@@ -23,19 +23,23 @@ TASKS: tuple[type[pg.Task], ...] = (pg.Hover, pg.Track, pg.Race, pg.Land)
 
 @pytest.mark.parametrize("kind", TASKS)
 @pytest.mark.parametrize("action", ["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity"])
-def test_many_are_singles_bit_for_bit_in_every_mode(kind: type[pg.Task], action: str) -> None:
+def test_vector_environments_equal_single_ones_bit_for_bit_in_every_mode(
+    kind: type[pg.Task], action: str
+) -> None:
     pg.check_vector_env(kind, num_envs=2, steps=30, max_episode_steps=11, action=action)
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_so_they_are_with_sensors_and_disturbances(kind: type[pg.Task]) -> None:
+def test_vector_environments_equal_single_ones_with_sensors_and_disturbances(
+    kind: type[pg.Task],
+) -> None:
     pg.check_vector_env(
         kind, num_envs=2, steps=16, max_episode_steps=7, observation="sensors", **WILD
     )
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_many_rows_are_the_bits_of_few(kind: type[pg.Task]) -> None:
+def test_results_do_not_depend_on_the_number_of_rows(kind: type[pg.Task]) -> None:
     options: dict[str, Any] = {"frame": "body", "max_episode_steps": 6}
     many = pg.make_vec(kind, 70, autoreset_mode="SAME_STEP", **options)
     seen, _ = many.reset(seed=2)
@@ -51,14 +55,14 @@ def test_many_rows_are_the_bits_of_few(kind: type[pg.Task]) -> None:
 
 
 class Leaky(pg.Hover):
-    """Looks at its neighbours."""
+    """Depends on the neighbouring environments."""
 
     def reward(self, state: pg.State) -> Any:
         return super().reward(state) + state.position[:, 0].sum()
 
 
 class Restless(pg.Hover):
-    """Has a generator of its own, which no seed reaches."""
+    """Has its own generator, which no seed affects."""
 
     def reset_state(self, draws: pg.Draws) -> Mapping[str, Any]:
         self.calls = getattr(self, "calls", 0) + 1
@@ -66,14 +70,14 @@ class Restless(pg.Hover):
 
 
 @pytest.mark.parametrize("kind", [Leaky, Restless])
-def test_the_checker_finds_those_that_are_not(kind: type[pg.Task]) -> None:
+def test_the_checker_detects_dependent_environments(kind: type[pg.Task]) -> None:
     with pytest.raises(AssertionError):
         pg.check_vector_env(kind)
 
 
 @pytest.mark.parametrize("kind", TASKS)
 @pytest.mark.filterwarnings("ignore:.*A Box observation space m..imum value is")
-def test_gymnasium_finds_nothing_in_single_environments(kind: type[pg.Task]) -> None:
+def test_single_environments_pass_the_checker_of_gymnasium(kind: type[pg.Task]) -> None:
     env = gym.make(f"propwash.gym:propwash/{kind.__name__}-v0")
     check_env(env.unwrapped)
     env.reset(seed=1)
@@ -82,7 +86,7 @@ def test_gymnasium_finds_nothing_in_single_environments(kind: type[pg.Task]) -> 
     env.close()
 
 
-def test_gymnasium_makes_them() -> None:
+def test_gymnasium_can_make_registered_environments() -> None:
     envs = gym.make_vec(
         "propwash.gym:propwash/Hover-v0", num_envs=64, vectorization_mode="vector_entry_point"
     )
@@ -102,7 +106,7 @@ def test_gymnasium_makes_them() -> None:
     assert 0.8 <= mass <= 1.2
 
 
-def test_the_time_limit_truncates_and_ends_nothing_else() -> None:
+def test_the_time_limit_only_truncates() -> None:
     envs = gym.make_vec("propwash/Hover-v0", num_envs=2, max_episode_steps=4, tilt=0.0)
     single = gym.make("propwash/Hover-v0", max_episode_steps=4, tilt=0.0)
     envs.reset(seed=0)
@@ -117,7 +121,7 @@ def test_the_time_limit_truncates_and_ends_nothing_else() -> None:
     assert (reward == 0.0).all()  # the step that began the next episode
 
 
-def test_same_step_tells_the_last_observation_and_info() -> None:
+def test_same_step_mode_returns_the_final_observation_and_info() -> None:
     options: dict[str, Any] = {"max_episode_steps": 3, "tilt": 0.0}
     same = pg.make_vec(pg.Hover, 3, autoreset_mode="SAME_STEP", **options)
     plain = pg.make_vec(pg.Hover, 3, **options)
@@ -135,7 +139,7 @@ def test_same_step_tells_the_last_observation_and_info() -> None:
     assert "distance" not in infos
 
 
-def test_disabled_waits_for_a_mask() -> None:
+def test_disabled_mode_resets_only_masked_environments() -> None:
     envs = pg.make_vec(
         pg.Hover, 3, autoreset_mode=AutoresetMode.DISABLED, max_episode_steps=2, tilt=0.0
     )
@@ -153,7 +157,7 @@ def test_disabled_waits_for_a_mask() -> None:
         envs.step(idle(envs))
 
 
-def test_observations_are_copies_unless_it_is_said() -> None:
+def test_observations_are_copies_by_default() -> None:
     kept, reused = (pg.make_vec(pg.Hover, 2, copy=copy) for copy in (True, False))
     for env, is_same in ((kept, False), (reused, True)):
         first, _ = env.reset(seed=0)
@@ -162,7 +166,7 @@ def test_observations_are_copies_unless_it_is_said() -> None:
         assert np.shares_memory(first, second) == is_same
 
 
-def test_out_of_range_is_clipped_and_counted() -> None:
+def test_actions_out_of_range_are_clipped_and_counted() -> None:
     one, two = (pg.make_vec(pg.Hover, 3) for _ in range(2))
     one.reset(seed=0)
     two.reset(seed=0)
@@ -175,7 +179,7 @@ def test_out_of_range_is_clipped_and_counted() -> None:
     assert all(np.array_equal(a, b) for a, b in zip(given, clipped, strict=True))
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     envs = pg.make_vec(pg.Hover, 3)
     with pytest.raises(ResetNeeded):
         envs.step(idle(envs))
@@ -233,7 +237,7 @@ def test_unknown_options_are_refused(options: dict[str, Any], says: str) -> None
 
 @pytest.mark.parametrize("observation", ["state", "sensors"])
 @pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_a_vehicle_that_diverges_ends_its_own_episode(
+def test_a_diverged_vehicle_ends_only_its_own_episode(
     mode: AutoresetMode, observation: Any
 ) -> None:
     envs = pg.make_vec(pg.Land, 3, autoreset_mode=mode, observation=observation)
@@ -255,7 +259,7 @@ def test_a_vehicle_that_diverges_ends_its_own_episode(
         assert not terminated.any()
 
 
-def test_what_goes_too_far_for_its_task_has_diverged_as_well() -> None:
+def test_states_beyond_the_range_of_a_task_are_diverged() -> None:
     envs = pg.make_vec(pg.Hover, 2)
     envs.reset(seed=0)
     envs.fleet.set_state(position=[[0, 0, 3e37]], mask=np.array([True, False]))
@@ -289,7 +293,7 @@ def test_each_episode_draws_its_own_vehicle_and_air() -> None:
     assert (drawn[0] != drawn[1]).all()
 
 
-def test_the_map_of_actions_does_not_hear_of_drawn_parameters() -> None:
+def test_the_scale_of_actions_does_not_depend_on_drawn_parameters() -> None:
     heavy, light = (
         pg.make_vec(pg.Hover, 1, noise=False, randomize={"mass": ("uniform", mass, mass)}, tilt=0.0)
         for mass in (1.2, 0.8)
@@ -304,7 +308,7 @@ def test_the_map_of_actions_does_not_hear_of_drawn_parameters() -> None:
     assert climbs[1] > 0.3
 
 
-def test_the_library_does_without_gymnasium_until_it_is_asked() -> None:
+def test_gymnasium_is_imported_on_demand() -> None:
     code = "import sys, propwash; sys.exit('gymnasium' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     code = (

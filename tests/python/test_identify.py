@@ -1,4 +1,4 @@
-"""Vehicles identified from flights: one that the library makes, and real ones."""
+"""Vehicles identified from flights: a simulated one and real ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def found(simulated: identify.FlightLog) -> identify.Identified:
     return identify.fit_vehicle(simulated, "crazyflie", noise=NOISE, threads=1)
 
 
-def test_the_parameters_of_a_simulated_flight_come_back(found: identify.Identified) -> None:
+def test_parameters_of_a_simulated_flight_are_recovered(found: identify.Identified) -> None:
     truth = true_vehicle()
     known = catalogue(pw.vehicles.load("crazyflie"))
     assert {e.name for e in found.estimates} == set(known)
@@ -50,18 +50,18 @@ def test_the_parameters_of_a_simulated_flight_come_back(found: identify.Identifi
         assert abs(estimate.value - expected) < SIGMAS * estimate.standard_error, estimate
         assert estimate.identified, estimate
         if abs(estimate.guess - expected) > 1e-3 * abs(expected):
-            # the flight says more than the guess did
+            # the flight contains more information than the initial guess
             assert abs(estimate.value - expected) < 0.3 * abs(estimate.guess - expected), estimate
 
 
-def test_its_residuals_are_white_and_as_large_as_the_noise(found: identify.Identified) -> None:
+def test_residuals_are_white_with_the_variance_of_the_noise(found: identify.Identified) -> None:
     assert {w.kind for w in found.whiteness} == {"forces", "rates"}
     for white in found.whiteness:
         assert white.rms == pytest.approx(1.0, abs=0.1)
         assert abs(white.autocorrelation) < SIGMAS / 1.96 * white.bound
 
 
-def test_the_truth_is_as_near_as_the_standard_errors_say() -> None:
+def test_errors_agree_with_the_standard_errors() -> None:
     """Also of short flights: a sandwich of few windows alone would be too small."""
     flight = clean_flight(4.0, np.random.default_rng(1))
     truth = true_vehicle()
@@ -79,8 +79,8 @@ def test_the_truth_is_as_near_as_the_standard_errors_say() -> None:
 
 
 @pytest.mark.parametrize("name", ["flightgoggles", "crazyflie"])
-def test_numbers_that_cannot_be_less_than_nothing_may_be_nothing(name: str) -> None:
-    """A hover tells of no drag; a search that stops at 0 is no error."""
+def test_nonnegative_parameters_may_be_zero(name: str) -> None:
+    """Drag is not identifiable from hover; a result of 0 is not an error."""
     vehicle = pw.vehicles.load(name)
     hover = (
         float(np.mean(pw.Multicopter(vehicle).trim().rotor_speeds))
@@ -118,7 +118,7 @@ def test_a_wrong_model_leaves_residuals_that_are_not_white(simulated: identify.F
         assert white.autocorrelation > 10.0 * white.bound
 
 
-def test_the_vehicle_file_reads_back_and_says_how_sure_it_is(
+def test_the_vehicle_file_can_be_read_and_contains_standard_errors(
     found: identify.Identified, tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.toml"
@@ -130,8 +130,8 @@ def test_the_vehicle_file_reads_back_and_says_how_sure_it_is(
     assert all(e.name in table for e in found.estimates)
 
 
-def test_what_a_log_does_not_tell_stays_as_guessed(simulated: identify.FlightLog) -> None:
-    """With the attitude alone by another clock, nothing is said of torques."""
+def test_unidentifiable_parameters_keep_their_initial_values(simulated: identify.FlightLog) -> None:
+    """With only the attitude, on another clock, torques are not identifiable."""
     by_radio = replace(simulated, synchronous=False)
     few = identify.fit_vehicle(by_radio, "crazyflie", noise=NOISE, threads=1)
     assert {e.name for e in few.estimates} == set(FORCES)
@@ -150,7 +150,7 @@ def test_one_real_flight_predicts_another() -> None:
     assert at["vertical specific force", 0.5] < 0.36
 
 
-def test_the_rest_of_a_real_flight_is_predicted_from_its_beginning() -> None:
+def test_the_start_of_a_real_flight_predicts_the_rest() -> None:
     """A log without voltage or pose: battery and velocity are estimated from it."""
     log = identify.read_log(_real("onboard_log15a.csv")[0]).cut(10.5, 25.5)
     scores = identify.hold_out([log], "crazyflie", threads=1)
@@ -160,7 +160,7 @@ def test_the_rest_of_a_real_flight_is_predicted_from_its_beginning() -> None:
     assert at["vertical specific force", 0.1] < 0.36
 
 
-def test_the_noise_of_a_real_imu_is_told() -> None:
+def test_the_noise_of_a_real_imu_is_identified() -> None:
     noise = identify.fit_imu(identify.read_log(_real("onboard_log16a.csv")[0])).parameters()
     assert noise["gyroscope_noise_density"] == pytest.approx(1.5e-4, rel=0.2)
     assert noise["accelerometer_noise_density"] == pytest.approx(1.3e-3, rel=0.2)
@@ -175,7 +175,7 @@ def test_the_noise_of_a_real_imu_is_told() -> None:
         ({"position": None, "synchronous": False}, r"expected position, velocity and attitude, or"),
     ],
 )
-def test_logs_that_cannot_be_used_say_why(
+def test_errors_explain_why_a_log_is_unusable(
     simulated: identify.FlightLog, change: dict[str, object], message: str
 ) -> None:
     log = replace(simulated, **change)  # type: ignore[arg-type]
@@ -207,10 +207,10 @@ def test_logs_of_other_units_and_frames_are_refused(
         identify.fit_vehicle(log, "crazyflie")
 
 
-def test_a_velocity_is_observed_where_only_the_attitude_was_measured(
+def test_velocity_is_estimated_from_attitude_only(
     simulated: identify.FlightLog,
 ) -> None:
-    """A vehicle with an attitude and without a velocity does not stand still."""
+    """A log with attitude and without velocity does not imply zero velocity."""
     assert simulated.velocity is not None
     lateral = simulated.specific_force[:, :2].mean(axis=0)
     bias = (float(lateral[0]), float(lateral[1]))
@@ -223,7 +223,7 @@ def test_a_velocity_is_observed_where_only_the_attitude_was_measured(
     assert np.sqrt(np.mean(error**2)) < 0.5 * np.std(simulated.velocity[late, :2])
 
 
-def test_arguments_that_cannot_be_are_refused(simulated: identify.FlightLog) -> None:
+def test_invalid_arguments_are_refused(simulated: identify.FlightLog) -> None:
     with pytest.raises(ValueError, match="at least one"):
         identify.fit_vehicle([])
     with pytest.raises(TypeError, match=r"FlightLogs of identify\.read_log"):
@@ -285,7 +285,7 @@ def test_the_command_identifies_a_piece_of_a_log(
     assert read == pytest.approx(truth, rel=0.1)
 
 
-def test_a_log_that_cannot_be_used_leaves_no_file(
+def test_an_unusable_log_leaves_no_output_file(
     simulated: identify.FlightLog, tmp_path: Path
 ) -> None:
     log = _write_log(tmp_path, simulated.cut(stop=1.5))
@@ -322,7 +322,7 @@ def test_a_log_that_cannot_be_used_leaves_no_file(
         (["LOG", "--columns", "FOLDER/none.toml"], r"none\.toml"),
     ],
 )
-def test_the_command_refuses_before_it_works_and_writes_nothing(
+def test_the_command_checks_arguments_before_the_fit(
     log_file: Path, arguments: list[str], message: str
 ) -> None:
     folder = log_file.parent
@@ -334,7 +334,7 @@ def test_the_command_refuses_before_it_works_and_writes_nothing(
     assert sorted(folder.iterdir()) == before
 
 
-def test_what_cannot_be_judged_is_refused_before_the_fit(
+def test_invalid_validation_logs_are_refused_before_the_fit(
     simulated: identify.FlightLog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     by_radio = replace(simulated, synchronous=False)
@@ -344,7 +344,7 @@ def test_what_cannot_be_judged_is_refused_before_the_fit(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_judge_judges_the_parameters_that_were_asked_for(
+def test_validation_uses_the_selected_parameters(
     simulated: identify.FlightLog,
     found: identify.Identified,
     monkeypatch: pytest.MonkeyPatch,

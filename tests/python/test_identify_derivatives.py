@@ -1,4 +1,4 @@
-"""What the fit of a vehicle flies: the windows of a plain fleet, and their exact derivatives."""
+"""The simulation in the fit of a vehicle: equality with a fleet, and exact derivatives."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _name(problem: Problem, unknown: int) -> str:
 
 
 def test_derivatives_are_central_differences_of_values(problem: Problem, somewhere: Array) -> None:
-    """Of forces and of torques, for every parameter, both batteries' numbers and balances."""
+    """For forces and torques, and every parameter, including battery and balances."""
     at = problem.evaluate(somewhere)
     assert {_name(problem, k) for k in range(problem.size)} >= set(catalogue(problem.guess))
     # of positions of some metres, in standard deviations
@@ -109,7 +109,7 @@ def _by_fleet(windows: Windows, flyer: Flyer, attitude_given: bool) -> dict[str,
 
 
 @pytest.mark.parametrize("attitude_given", [True, False])
-def test_values_are_those_of_a_plain_fleet(log: identify.FlightLog, attitude_given: bool) -> None:
+def test_values_equal_those_of_a_fleet(log: identify.FlightLog, attitude_given: bool) -> None:
     windows = Windows(log, PERIOD, np.arange(100, 400, 7, dtype=np.intp), samples=60)
     assert log.voltage is not None
     flyer = Flyer(true_vehicle(), 0.97 * log.voltage)
@@ -121,7 +121,7 @@ def test_values_are_those_of_a_plain_fleet(log: identify.FlightLog, attitude_giv
         np.testing.assert_allclose(got[0], expected, rtol=1e-12, atol=1e-12 * scale)
 
 
-def test_any_number_of_threads_gives_the_same_bits(problem: Problem, somewhere: Array) -> None:
+def test_results_do_not_depend_on_threads(problem: Problem, somewhere: Array) -> None:
     shared = Problem(problem.logs, problem.guess, [p.name for p in problem.free], threads=3)
     for alone, together in zip(
         problem.evaluate(somewhere), shared.evaluate(somewhere), strict=True
@@ -130,7 +130,7 @@ def test_any_number_of_threads_gives_the_same_bits(problem: Problem, somewhere: 
         assert np.array_equal(alone[1], together[1])
 
 
-def test_commands_are_those_that_a_vehicle_drives_its_motors_to(log: identify.FlightLog) -> None:
+def test_motor_commands_equal_those_of_a_vehicle(log: identify.FlightLog) -> None:
     """A vehicle with delay and battery, and one with neither that is given the commands."""
     delayed = (
         true_vehicle()
@@ -146,13 +146,13 @@ def test_commands_are_those_that_a_vehicle_drives_its_motors_to(log: identify.Fl
         fleet.set_battery_voltage(3.7)
         flown = fleet.rollout(pw.RotorSpeeds(given[:, np.newaxis]), record=["rotor_speeds"])
         found.append(np.asarray(flown.rotor_speeds))
-    # what differs are the first commands of the delay
+    # only the first commands, within the delay, differ
     late = round(1.0 / PERIOD)
     np.testing.assert_allclose(found[0][late:], found[1][late:], rtol=1e-9)
 
 
-def test_at_a_corner_of_the_delay_the_derivative_is_that_of_more(log: identify.FlightLog) -> None:
-    """A delay of whole periods is where two segments of the interpolation meet."""
+def test_delay_derivatives_at_corners_are_one_sided(log: identify.FlightLog) -> None:
+    """At a delay of whole periods two segments of the interpolation meet."""
 
     def delayed(delay: float) -> Flyer:
         vehicle = true_vehicle().replace(motor={"command_delay": delay})
@@ -165,7 +165,7 @@ def test_at_a_corner_of_the_delay_the_derivative_is_that_of_more(log: identify.F
         np.testing.assert_allclose(slopes[0], difference, atol=1e-9 * np.abs(difference).max())
 
 
-def test_what_is_recorded_is_what_is_asked_for(log: identify.FlightLog) -> None:
+def test_only_requested_quantities_are_recorded(log: identify.FlightLog) -> None:
     windows = Windows(log, PERIOD, np.array([100, 200], dtype=np.intp), samples=5)
     flown = fly(windows, Flyer(true_vehicle(), None), False, 1, record=["velocity"])
     assert flown.velocity.shape == (1, 2, 5, 3)
@@ -177,8 +177,8 @@ def test_what_is_recorded_is_what_is_asked_for(log: identify.FlightLog) -> None:
         fly(beyond, Flyer(true_vehicle(), None), False, 1)
 
 
-def test_a_parameter_stays_at_the_least_that_it_can_be(log: identify.FlightLog) -> None:
-    """Commands that are recorded after the motion which they cause ask for less than no delay."""
+def test_a_parameter_stays_at_its_lower_bound(log: identify.FlightLog) -> None:
+    """Commands recorded after the motion that they cause would require a negative delay."""
     late = np.concatenate([np.repeat(log.duty[:1], 5, axis=0), log.duty[:-5]])
     guess = true_vehicle()
     found = identify.fit_vehicle(
@@ -190,10 +190,10 @@ def test_a_parameter_stays_at_the_least_that_it_can_be(log: identify.FlightLog) 
     assert "at the end of its range" in found.table()
 
 
-def test_a_guess_that_is_far_off_is_left_through_vehicles_that_cannot_be(
+def test_the_fit_recovers_from_invalid_trial_vehicles(
     log: identify.FlightLog,
 ) -> None:
-    """Trial steps of which the moments of inertia break the triangle are taken back."""
+    """The fit undoes trial steps with moments of inertia that violate the triangle inequality."""
     inertia = np.diag(np.array(true_vehicle().body.inertia)) * np.array([3.0, 3.0, 1.0])
     guess = true_vehicle().replace(body={"inertia": np.diag(inertia).tolist()})
     names = ["inertia_x", "inertia_y"]
@@ -215,8 +215,8 @@ def test_arguments_of_the_wrong_kind_are_refused(log: identify.FlightLog) -> Non
         identify.fit_vehicle(log, noise=3)  # type: ignore[arg-type]
 
 
-def test_a_balance_that_no_rotor_gives_is_not_asked_for() -> None:
-    """Rotors that all spin alike: none of them turns the vehicle about z more than the others."""
+def test_unidentifiable_balances_are_not_fitted() -> None:
+    """All rotors spin in the same direction and produce equal yaw torques."""
     vehicle = pw.vehicles.load("crazyflie")
     alike = vehicle.replace(
         rotors=tuple(structs.replace(rotor, spin=1.0) for rotor in vehicle.rotors)

@@ -1,4 +1,4 @@
-"""Logs of other tools, logs that are none, and the Allan deviation of noise that is known."""
+"""Logs of other tools, invalid logs, and the Allan deviation of known noise."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_mapping_can_be_a_file(tmp_path: Path) -> None:
 
 
 def test_one_column_may_be_a_text(tmp_path: Path) -> None:
-    """In code and in a file, where a list of one name is taken; not where more are needed."""
+    """In code and in a file; a list of one name is accepted unless several are required."""
     one = replace(COLUMNS, motors="m1", voltage="m2", scale={"time": 1e-6}, offset={})
     listed = replace(one, motors=["m1"], voltage=["m2"])
     file = tmp_path / "columns.toml"
@@ -82,7 +82,7 @@ def test_one_column_may_be_a_text(tmp_path: Path) -> None:
     assert replace(COLUMNS, voltage="").voltage == ()
 
 
-def test_a_piece_of_a_log_starts_before_it_stops(tmp_path: Path) -> None:
+def test_the_start_of_a_log_segment_must_precede_its_stop(tmp_path: Path) -> None:
     path = _write(tmp_path / "log.csv", _table())
     with pytest.raises(ValueError, match=r"start = 0\.6 s: expected a time below stop = 0\.2 s"):
         identify.read_log(path, COLUMNS, start=0.6, stop=0.2)
@@ -108,7 +108,7 @@ def _with(row: int, column: int, value: float) -> Array:
         (_table(20), r"at least 50 rows, got 20, 0.076 s; use a longer log"),
     ],
 )
-def test_bad_rows_are_named_with_what_would_do(tmp_path: Path, table: Array, message: str) -> None:
+def test_errors_name_bad_rows_and_a_remedy(tmp_path: Path, table: Array, message: str) -> None:
     path = _write(tmp_path / "log.csv", table)
     with pytest.raises(ValueError, match=message) as error:
         identify.read_log(path, COLUMNS)
@@ -133,12 +133,12 @@ def test_bad_rows_are_named_with_what_would_do(tmp_path: Path, table: Array, mes
         ({"accelerometer_cutoff": -3.0}, r"accelerometer_cutoff: expected a number > 0 \[Hz\]"),
     ],
 )
-def test_mappings_that_cannot_be_are_refused(wrong: dict[str, Any], message: str) -> None:
+def test_invalid_mappings_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=rf"columns\.{message}"):
         replace(COLUMNS, **wrong)
 
 
-def test_missing_columns_are_named(tmp_path: Path) -> None:
+def test_errors_name_missing_columns(tmp_path: Path) -> None:
     path = _write(tmp_path / "log.csv", _table()[:, :8], NAMES[:8])
     with pytest.raises(ValueError, match=r"missing columns m2; found us, p, q, r.*Name others"):
         identify.read_log(path, COLUMNS)
@@ -155,7 +155,7 @@ def _ulog_message(kind: bytes, body: bytes) -> bytes:
 
 
 def _write_ulog(path: Path, rows: int = 200) -> None:
-    """A PX4 log by the bytes of its format: two topics, of which one is slower."""
+    """A PX4 log with two topics of different rates."""
     imu = b"sensor_combined:uint64_t timestamp;float[3] gyro_rad;float[3] accelerometer_m_s2;"
     pose = b"vehicle_attitude:uint64_t timestamp;float[4] q;"
     parts = [b"ULog\x01\x12\x35\x01" + struct.pack("<Q", 0)]
@@ -181,7 +181,7 @@ def test_a_px4_log_is_read_into_our_frames(tmp_path: Path) -> None:
     assert log.body_rates[5] == pytest.approx([0.1, -0.2, -0.3])  # forward, left, up
     assert log.specific_force[5] == pytest.approx([1.0, -2.0, 9.8], rel=1e-6)
     assert log.attitude is not None
-    # facing north is facing y, which is north, of a world whose x is east
+    # north is y in a world whose x is east
     assert log.attitude[5] == pytest.approx(np.sqrt(0.5) * np.array([1, 0, 0, 1]), abs=1e-6) or (
         log.attitude[5] == pytest.approx(-np.sqrt(0.5) * np.array([1, 0, 0, 1]), abs=1e-6)
     )
@@ -240,7 +240,7 @@ def _still(gyroscope: Array, rate: float) -> identify.FlightLog:
     )
 
 
-def test_white_noise_falls_by_a_half_and_a_walk_rises_by_a_half() -> None:
+def test_allan_slopes_of_white_noise_and_random_walk() -> None:
     rng = np.random.default_rng(3)
     white = identify.allan(rng.standard_normal(2**16), 0.01)
     walk = identify.allan(np.cumsum(rng.standard_normal(2**16)), 0.01)
@@ -254,7 +254,7 @@ def test_white_noise_falls_by_a_half_and_a_walk_rises_by_a_half() -> None:
     assert white.deviation[0] == pytest.approx(0.1 / np.sqrt(0.01), rel=0.03)
 
 
-def test_noise_of_known_densities_comes_back() -> None:
+def test_known_noise_densities_are_recovered() -> None:
     vehicle = pw.vehicles.load("crazyflie").replace(
         imu={"gyroscope_noise_density": 2e-3, "gyroscope_bias_walk": 4e-3}
     )
@@ -270,12 +270,12 @@ def test_noise_of_known_densities_comes_back() -> None:
         assert axis.random_walk.low > 0.0
     again = vehicle.replace(imu=noise.parameters())
     assert again.imu.gyroscope_noise_density == pytest.approx(2e-3, rel=0.1)
-    assert again.imu.accelerometer_bias_walk == 0.0  # white, and said so
+    assert again.imu.accelerometer_bias_walk == 0.0  # white, and reported as white
     assert "gyroscope x" in noise.table()
 
 
-def test_intervals_of_the_noise_hold_as_often_as_they_say() -> None:
-    """95 of 100, and one in a thousand such tests finds less than 50 of 60."""
+def test_confidence_intervals_of_the_noise_have_their_coverage() -> None:
+    """They contain 95 of 100 values; fewer than 50 of 60 has a probability of 0.001."""
     rng = np.random.default_rng(6)
     density, walk, rate, rows = 1e-2, 1e-1, 100.0, 2**12
     held = np.zeros(2)
@@ -290,8 +290,8 @@ def test_intervals_of_the_noise_hold_as_often_as_they_say() -> None:
     assert np.all(held >= 50)
 
 
-def test_what_moves_is_not_taken_for_noise() -> None:
-    """A log without motors says nowhere that it is at rest: only its signals do."""
+def test_motion_is_not_identified_as_noise() -> None:
+    """In a log without motors, only the signals indicate whether it is at rest."""
     still = np.random.default_rng(2).standard_normal((2000, 3))
     moved = still.copy()
     moved[1200:1400, 1] += 1.5
@@ -307,13 +307,13 @@ def test_what_moves_is_not_taken_for_noise() -> None:
         identify.fit_imu(_still(dead, 100.0))
 
 
-def test_the_allan_figure_has_both_sensors() -> None:
+def test_the_allan_figure_shows_both_sensors() -> None:
     pytest.importorskip("matplotlib")
     signal = np.random.default_rng(1).standard_normal((4096, 3))
     assert len(identify.allan_figure(identify.fit_imu(_still(signal, 100.0))).axes) == 2
 
 
-def test_signals_that_cannot_be_judged_are_refused() -> None:
+def test_unsuitable_signals_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 200 samples"):
         identify.allan(np.zeros(100), 0.01)
     bad = np.zeros(1000)

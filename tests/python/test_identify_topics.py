@@ -1,4 +1,4 @@
-"""Logs of topics, each by its own times: PX4 ULog files by their bytes, and ROS bags."""
+"""Logs of topics with separate times: PX4 ULog files and ROS bags."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ def flown() -> identify.FlightLog:
     return simulated_flight(3.0)
 
 
-def test_a_flight_in_frames_that_look_down_is_the_same_flight(
-    flown: identify.FlightLog, tmp_path: Path
-) -> None:
+def test_logs_in_z_down_frames_are_converted(flown: identify.FlightLog, tmp_path: Path) -> None:
     pytest.importorskip("pyulog")
     log = identify.read_log(write_ulog(tmp_path / "log.ulg", px4(flown)))
     rows = len(log.time)
@@ -33,16 +31,16 @@ def test_a_flight_in_frames_that_look_down_is_the_same_flight(
         assert getattr(log, name) == pytest.approx(getattr(flown, name)[:rows], abs=2e-5), name
     assert log.attitude is not None
     assert flown.attitude is not None
-    # every second attitude is between two that were logged, whichever signs these have
+    # every second attitude is interpolated, for any signs of the logged quaternions
     alike = np.abs(np.sum(log.attitude * flown.attitude[:rows], axis=1))
     assert alike == pytest.approx(np.ones(rows), abs=1e-6)
     assert log.synchronous
 
 
-def test_slow_commands_are_not_taken_for_synchronous(
+def test_slow_commands_are_not_treated_as_synchronous(
     flown: identify.FlightLog, tmp_path: Path
 ) -> None:
-    """Torques cannot be told from commands of which seven in eight were not logged."""
+    """Torques are not identifiable if only every eighth command is logged."""
     pytest.importorskip("pyulog")
     path = write_ulog(tmp_path / "log.ulg", px4(flown, motors_every=8))
     log = identify.read_log(path)
@@ -51,7 +49,7 @@ def test_slow_commands_are_not_taken_for_synchronous(
     assert set(told) == set(FORCES)
 
 
-def test_motors_that_px4_disarms_stand(flown: identify.FlightLog, tmp_path: Path) -> None:
+def test_motors_disarmed_by_px4_are_stopped(flown: identify.FlightLog, tmp_path: Path) -> None:
     pytest.importorskip("pyulog")
     topics = px4(flown)
     declared, time, duty = topics["actuator_motors"]
@@ -62,7 +60,7 @@ def test_motors_that_px4_disarms_stand(flown: identify.FlightLog, tmp_path: Path
     assert log.duty[101:] == pytest.approx(flown.duty[101 : len(log.time)], abs=1e-6)
 
 
-def test_a_log_that_is_cut_off_is_read_and_a_damaged_one_warns(
+def test_a_truncated_log_is_read_and_a_damaged_one_warns(
     flown: identify.FlightLog, tmp_path: Path
 ) -> None:
     pytest.importorskip("pyulog")
@@ -71,14 +69,14 @@ def test_a_log_that_is_cut_off_is_read_and_a_damaged_one_warns(
     rows = len(identify.read_log(path).time)
     path.write_bytes(whole[:-7])  # of the last motor command
     assert rows - 2 <= len(identify.read_log(path).time) <= rows
-    # of a kind that there is not, behind the definitions
+    # a message of an unknown type, after the definitions
     head = whole.index(b"D", whole.rindex(b"actuator_motors")) - 2
     path.write_bytes(whole[:head] + bytes([4, 0, 0, 1, 2, 3, 4]) + whole[head:])
     with pytest.warns(UserWarning, match=r"log\.ulg: damaged messages are omitted"):
         assert len(identify.read_log(path).time) <= rows
 
 
-def test_a_number_beyond_any_flight_is_refused(flown: identify.FlightLog, tmp_path: Path) -> None:
+def test_an_implausible_number_is_refused(flown: identify.FlightLog, tmp_path: Path) -> None:
     pytest.importorskip("pyulog")
     topics = px4(flown)
     declared, time, place = topics["vehicle_local_position"]
@@ -91,8 +89,10 @@ def test_a_number_beyond_any_flight_is_refused(flown: identify.FlightLog, tmp_pa
         identify.read_log(path)
 
 
-def test_a_piece_of_a_log_with_a_gap_can_be_read(flown: identify.FlightLog, tmp_path: Path) -> None:
-    """What the error says would do does: the pieces before and after the gap."""
+def test_a_segment_of_a_log_with_a_gap_can_be_read(
+    flown: identify.FlightLog, tmp_path: Path
+) -> None:
+    """The remedy in the error message works: the segments before and after the gap."""
     pytest.importorskip("pyulog")
     topics = {
         name: (declared, time[(time < 1.0) | (time > 1.5)], values[(time < 1.0) | (time > 1.5)])
@@ -113,7 +113,7 @@ def _number(k: int) -> object:
     return typestore().types["std_msgs/msg/Float64"](0.5 + 0.001 * k)
 
 
-def test_every_motor_may_have_a_topic_and_a_time_of_its_own(tmp_path: Path) -> None:
+def test_motors_can_have_separate_topics_and_times(tmp_path: Path) -> None:
     topics = [("/imu", "sensor_msgs/msg/Imu", 0.0, imu_message)]
     topics += [(f"/m{i}", "std_msgs/msg/Float64", 0.001 * i, _number) for i in range(2)]
     folder = write_bag(tmp_path / "bag", topics, 200)
@@ -122,7 +122,7 @@ def test_every_motor_may_have_a_topic_and_a_time_of_its_own(tmp_path: Path) -> N
         "specific_force": [f"/imu:linear_acceleration.{a}" for a in "xyz"],
     }
     log = identify.read_log(folder, Columns(**mapping, motors=["/m0:data", "/m1:data"]))
-    # a millisecond later is a quarter of a step of 0.001 less
+    # a shift of 1 ms is a quarter of a step of 0.001
     assert log.duty[:, 0] - log.duty[:, 1] == pytest.approx(np.full(len(log.time), 0.00025))
     for field in ("angular_velocity_covariance[9]", "header", "orientation.data", ""):
         wrong = {**mapping, "body_rates": [f"/imu:{field}"] * 3}

@@ -1,4 +1,4 @@
-"""The sensor by itself: a vehicle's readings from a vehicle's motion, and what it refuses."""
+"""The IMU as a separate object: readings equal to those of a vehicle, and refused arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def to_body(uav: pw.Multicopter, vector_W: Array) -> Array:
 
 
 @pytest.mark.parametrize("rate", [0.0, 333.0])
-def test_it_reads_what_a_vehicle_s_own_reads(rate: float) -> None:
+def test_readings_equal_those_of_a_vehicle(rate: float) -> None:
     """Noise is the same; the true specific force is that of the derivative, but for rounding."""
     vehicle = pw.vehicles.load("penguin").replace(
         process_noise=pw.ProcessNoiseParameters(),
@@ -51,7 +51,7 @@ def test_it_reads_what_a_vehicle_s_own_reads(rate: float) -> None:
     assert len({mine.time for mine, _ in readings}) == (301 if rate == 0.0 else 105)
 
 
-def test_snapshots_copies_and_pickles_read_on_alike() -> None:
+def test_snapshots_copies_and_pickles_continue_bit_for_bit() -> None:
     imu = pw.Imu("flightgoggles", seed=5)
     for _ in range(20):
         imu.read(AT_REST, [0.1, 0.0, 0.0])
@@ -68,7 +68,7 @@ def test_snapshots_copies_and_pickles_read_on_alike() -> None:
     assert (imu.time, imu.steps) == (0.0, 40)
 
 
-def test_parameters_and_vehicles_are_taken_alike() -> None:
+def test_parameters_and_vehicles_are_accepted() -> None:
     vehicle = pw.vehicles.load("crazyflie")
     readings = [
         pw.Imu(sensor, seed=2).read(AT_REST, [0.0, 0.0, 0.0])
@@ -91,7 +91,7 @@ def test_parameters_and_vehicles_are_taken_alike() -> None:
         ((AT_REST, [0.0] * 3, None, "1"), ValueError, "dt: expected a finite number"),
     ],
 )
-def test_arguments_of_a_wrong_form_are_refused(
+def test_arguments_of_wrong_types_or_shapes_are_refused(
     arguments: tuple[Any, ...], error: type[Exception], expected: str
 ) -> None:
     imu = pw.Imu("flightgoggles", seed=1)

@@ -1,4 +1,4 @@
-"""Paths that are no files, encodings, and sizes that files promise: refused by name, at once."""
+"""Invalid paths, encodings and sizes in files: refused at once, with the name in the message."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ NO_FILES: list[Callable[[Path], None]] = [_folder, _loop, _device, _dangling, _e
 
 @pytest.mark.parametrize("make", NO_FILES)
 @pytest.mark.parametrize("reader", READERS)
-def test_what_is_no_file_is_refused_by_name(
+def test_errors_name_paths_that_are_not_files(
     reader: str, make: Callable[[Path], None], tmp_path: Path
 ) -> None:
     name, read, error = READERS[reader]
@@ -112,7 +112,7 @@ def test_what_is_no_file_is_refused_by_name(
 
 @pytest.mark.parametrize("name", ["x" * 300, "x" * 5000, "a\0b"])
 @pytest.mark.parametrize("reader", READERS)
-def test_a_name_that_no_file_has_is_refused(reader: str, name: str, tmp_path: Path) -> None:
+def test_invalid_file_names_are_refused(reader: str, name: str, tmp_path: Path) -> None:
     suffix = Path(READERS[reader][0]).suffix
     if reader in ("obj", "stl") and "\0" in name:
         suffix = "\\u0000" + suffix  # as TOML writes it
@@ -133,7 +133,7 @@ def _written(reader: str, folder: Path, change: Callable[[str], bytes]) -> Path:
 
 
 @pytest.mark.parametrize("reader", TEXTS)
-def test_other_programs_line_ends_and_marks_are_read(reader: str, tmp_path: Path) -> None:
+def test_other_line_ends_and_byte_order_marks_are_read(reader: str, tmp_path: Path) -> None:
     ways: list[Callable[[str], bytes]] = [
         lambda text: text.encode("utf-8-sig"),
         lambda text: text.replace("\n", "\r\n").encode(),
@@ -146,7 +146,7 @@ def test_other_programs_line_ends_and_marks_are_read(reader: str, tmp_path: Path
 
 @pytest.mark.parametrize("reader", TEXTS)
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
-def test_other_encodings_are_named(reader: str, encoding: str, tmp_path: Path) -> None:
+def test_errors_name_other_encodings(reader: str, encoding: str, tmp_path: Path) -> None:
     path = _written(reader, tmp_path, lambda text: text.encode(encoding))
     with pytest.raises(READERS[reader][2], match=r"in UTF-8, got UTF-(16|32); save it as UTF-8"):
         READERS[reader][1](path)
@@ -180,7 +180,7 @@ def test_deep_and_long_toml_is_refused_at_once(reader: str, text: str, tmp_path:
     assert len(str(caught.value)) < 2000
 
 
-def test_numbers_with_many_dots_are_no_long_key(tmp_path: Path) -> None:
+def test_numbers_with_many_dots_are_not_long_keys(tmp_path: Path) -> None:
     path = tmp_path / "scene.toml"
     rows = ", ".join(200 * ["[0.5, 1.25, -0.125]"])
     text = f"""name = "s"
@@ -227,7 +227,7 @@ def test_yaml_of_many_aliases_is_refused_at_once(tmp_path: Path) -> None:
         ("v 0 0 0\nf 0 1 1", "line 2: 'f 0 1 1': expected f and at least 3 indices"),
     ],
 )
-def test_a_line_of_an_obj_file_is_named(lines: str, message: str, tmp_path: Path) -> None:
+def test_errors_name_the_line_of_an_obj_file(lines: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "statue.obj"
     path.write_text(lines, encoding="utf-8")
     with pytest.raises(ParameterError) as caught:
@@ -235,7 +235,7 @@ def test_a_line_of_an_obj_file_is_named(lines: str, message: str, tmp_path: Path
     assert f"statue.obj, {message}" in str(caught.value)
 
 
-def test_an_stl_file_that_promises_more_than_it_has_is_refused(tmp_path: Path) -> None:
+def test_a_truncated_stl_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "statue.stl"
     for count in (2**32 - 1, 4, 0x80000000):
         path.write_bytes(bytes(80) + struct.pack("<I", count) + bytes(150))
@@ -282,7 +282,7 @@ WOOD: dict[str, Any] = {
         *((Forest, WOOD, field) for field in WOOD),
     ],
 )
-def test_a_generator_refuses_numbers_before_it_makes_items(
+def test_generators_check_numbers_before_they_create_items(
     kind: Any, sound: dict[str, Any], field: str, number: float
 ) -> None:
     value = sound[field]
@@ -291,7 +291,7 @@ def test_a_generator_refuses_numbers_before_it_makes_items(
         kind(**{**sound, field: wrong})
 
 
-def test_a_generator_takes_the_least_first() -> None:
+def test_generators_require_the_minimum_first() -> None:
     with pytest.raises(ParameterError, match=r"generator\.trunk_radius = .*: expected the minimum"):
         Forest(**{**WOOD, "trunk_radius": (0.4, 0.1)})
     with pytest.raises(ParameterError, match=r"generator\.crate = .*: expected the minimum first"):
@@ -309,7 +309,7 @@ def test_a_generator_takes_the_least_first() -> None:
         (Forest, {**WOOD, "size": (1e5, 1e5)}),
     ],
 )
-def test_a_generator_makes_a_bounded_number_of_items(kind: Any, numbers: dict[str, Any]) -> None:
+def test_generators_create_a_bounded_number_of_items(kind: Any, numbers: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=r"generator: expected at most 20000 items, got .*"):
         kind(**numbers)
 
@@ -323,7 +323,7 @@ def test_a_generator_makes_a_bounded_number_of_items(kind: Any, numbers: dict[st
         Warehouse(**{**HALL, "size": (1.0, 1.0, 1.0)}),
     ],
 )
-def test_a_generator_foretells_how_many_items_it_makes(generator: Any) -> None:
+def test_generators_predict_their_number_of_items(generator: Any) -> None:
     items = generator.items(3)
     assert len(items) <= generator.max_items() <= 20000
     if isinstance(generator, Warehouse):
@@ -331,7 +331,7 @@ def test_a_generator_foretells_how_many_items_it_makes(generator: Any) -> None:
     Scene(items)
 
 
-def test_starts_and_markers_have_finite_places() -> None:
+def test_starts_and_markers_have_finite_positions() -> None:
     with pytest.raises(ParameterError, match=r"start\.position = .*inf.*: expected numbers of at"):
         Start(position=(0.0, math.inf, 0.0))
     with pytest.raises(ParameterError, match=r"start\.yaw = nan: expected a finite number"):

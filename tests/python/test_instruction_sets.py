@@ -1,4 +1,4 @@
-"""What of the extension is compiled for which instruction set, read from its objects."""
+"""Instruction sets of the extension's object files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BUILT = Path(__file__).resolve().parents[2] / "build" / "python" / "bindings" / 
 WIDE = re.compile(r"propwash_kernels_(v3|v4)_")
 
 
-def test_the_widest_set_is_taken() -> None:
+def test_the_widest_instruction_set_is_selected() -> None:
     info = pw.build_info()
     if "PROPWASH_ISA" not in os.environ:
         assert info["isa"] == ISAS[-1]
@@ -25,7 +25,7 @@ def test_the_widest_set_is_taken() -> None:
 
 
 def objects() -> list[Path]:
-    """What the extension was linked from; skips where the build did not leave it."""
+    """The object files of the extension; skips if the build did not keep them."""
     found = sorted(BUILT.glob("**/*.o"))
     if not found:
         pytest.skip("the objects of the extension are missing (make builds it in build/python)")
@@ -51,7 +51,7 @@ def test_baseline_code_has_no_avx() -> None:
 
 
 @pytest.mark.skipif("v3" not in ISAS, reason="this processor is not an x86-64-v3")
-def test_wide_units_share_no_function_with_others() -> None:
+def test_kernel_objects_share_no_functions_with_others() -> None:
     wide = [path for path in objects() if WIDE.search(str(path))]
     assert wide
     for path in wide:

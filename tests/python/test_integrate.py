@@ -1,4 +1,4 @@
-"""The integrators on vehicles of one's own."""
+"""The integrators with custom systems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Oscillator:
 
 
 class Spinner:
-    """A planar attitude that is held at unit length, and counts what is asked of it."""
+    """A planar attitude, normalised by projection; counts calls."""
 
     def __init__(self) -> None:
         self.derivatives = 0
@@ -68,7 +68,7 @@ def test_one_step_is_the_taylor_polynomial() -> None:
     )
 
 
-def test_projection_comes_once_after_each_step() -> None:
+def test_projection_is_applied_once_after_each_step() -> None:
     spinner = Spinner()
     end = pw.integrate.step(spinner, [1.0, 0.0], 2.0, 0.01, steps=50)
     assert (spinner.projections, spinner.derivatives) == (50, 200)
@@ -76,7 +76,7 @@ def test_projection_comes_once_after_each_step() -> None:
     assert math.atan2(end[1], end[0]) == pytest.approx(1.0, abs=1e-8)
 
 
-def test_state_is_left_alone_and_given_back_anew() -> None:
+def test_the_state_is_not_modified_and_the_result_is_new() -> None:
     start = np.array([1.0, 0.0])
     end = pw.integrate.step(Oscillator(), start, 0.0, 0.1)
     assert start.tolist() == [1.0, 0.0]
@@ -86,14 +86,14 @@ def test_state_is_left_alone_and_given_back_anew() -> None:
     assert not np.shares_memory(start, same)
 
 
-def test_steps_are_calls() -> None:
+def test_several_steps_equal_several_calls() -> None:
     state = np.array([1.0, 0.0])
     for _ in range(7):
         state = pw.integrate.step(Oscillator(), state, 0.5, 0.01)
     assert np.array_equal(state, pw.integrate.step(Oscillator(), [1.0, 0.0], 0.5, 0.01, steps=7))
 
 
-def test_the_user_gets_the_users_own_error() -> None:
+def test_exceptions_of_the_derivative_propagate() -> None:
     class Broken:
         def derivative(self, state: Array, command: Any) -> Array:
             raise KeyError("mine")
@@ -102,7 +102,7 @@ def test_the_user_gets_the_users_own_error() -> None:
         pw.integrate.step(Broken(), [1.0], None, 0.1)
 
 
-def test_protocol_is_met_by_anything_with_a_derivative() -> None:
+def test_any_object_with_a_derivative_satisfies_the_protocol() -> None:
     assert isinstance(Oscillator(), pw.integrate.System)
     assert not isinstance(object(), pw.integrate.System)
 

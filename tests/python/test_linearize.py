@@ -1,4 +1,4 @@
-"""Linear models against the flights of the vehicle itself, and against closed forms."""
+"""Linear models against simulated flights and closed forms."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ def test_columns_are_central_differences_of_flown_steps(name: str) -> None:
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.0031])
-def test_the_loop_follows_a_flight_with_controller_and_delay(delay: float) -> None:
-    """A small step of the commanded rates, flown and predicted; its error shrinks quadratically."""
+def test_the_closed_loop_model_predicts_a_flight_with_delay(delay: float) -> None:
+    """A small step of the commanded rates; the prediction error decreases quadratically."""
     vehicle = pw.vehicles.load("flightgoggles").replace(motor={"command_delay": delay})
     model = linearize(vehicle, kind="discrete", dt=DT, command="rate_thrust")
     weight = 9.81 * vehicle.body.mass
@@ -116,7 +116,7 @@ def test_the_loop_follows_a_flight_with_controller_and_delay(delay: float) -> No
     assert errors[1] < 0.65 * errors[0] + 1e-9
 
 
-def test_hover_has_its_closed_form() -> None:
+def test_hover_matches_its_closed_form() -> None:
     vehicle = pw.vehicles.load("flightgoggles")
     model = linearize(vehicle)
     poles = np.linalg.eigvals(model.A)
@@ -134,7 +134,7 @@ def test_hover_has_its_closed_form() -> None:
 
 
 @pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("euler", 1)])
-def test_discrete_models_tend_to_the_exponential_by_their_order(
+def test_discrete_models_converge_to_the_exponential_with_their_order(
     integrator: Any, order: int
 ) -> None:
     """The error in one step is of the integrator's order plus one."""
@@ -151,7 +151,7 @@ def test_discrete_models_tend_to_the_exponential_by_their_order(
     assert math.log2(errors[0] / errors[1]) == pytest.approx(order + 1, abs=0.35)
 
 
-def test_models_of_many_states_are_those_of_each() -> None:
+def test_stacked_models_equal_single_models() -> None:
     states = tumbling(5)
     rng = np.random.default_rng(1)
     command = pw.RateThrust(rng.normal(size=(5, 3)), rng.uniform(8.0, 11.0, 5))
@@ -171,7 +171,7 @@ def test_models_of_many_states_are_those_of_each() -> None:
             assert np.array_equal(getattr(one, name), getattr(many, name)[i])
 
 
-def test_a_fleet_is_linearised_where_it_is_with_its_own_parameters() -> None:
+def test_a_fleet_is_linearised_at_its_states_with_its_parameters() -> None:
     fleet = pw.Fleet("flightgoggles", 3, dtype="float64", noise=False, threads=1)
     fleet.set_parameters(mass=fleet.parameters["mass"] * np.array([0.9, 1.0, 1.2]))
     fleet.step(pw.RateThrust([1.0, 0.0, 0.5], 10.0), substeps=50)
@@ -183,8 +183,8 @@ def test_a_fleet_is_linearised_where_it_is_with_its_own_parameters() -> None:
         assert np.allclose(models.A[i], linearize(heavy, pw.MulticopterState(**where)).A)
 
 
-def test_a_fleet_is_linearised_as_it_flies() -> None:
-    """By its own integrator and step, each vehicle held by its own weight."""
+def test_a_fleet_is_linearised_with_its_own_integrator() -> None:
+    """With its own integrator and step; each vehicle hovers at its own weight."""
     fleet = pw.Fleet("flightgoggles", 3, dt=DT, integrator="euler", dtype="float64", noise=False)
     fleet.set_parameters(mass=fleet.parameters["mass"] * np.array([0.5, 1.0, 1.5]))
     fleet.reset()
@@ -200,12 +200,12 @@ def test_a_fleet_is_linearised_as_it_flies() -> None:
     assert np.array_equal(own.A, plain.A)
 
 
-def test_one_thrust_goes_with_many_rates() -> None:
+def test_one_thrust_can_be_combined_with_many_rates() -> None:
     command = pw.RateThrust(np.zeros((4, 3)), 9.81)
     assert linearize("flightgoggles", input=command, kind="discrete").A.shape == (4, 25, 25)
 
 
-def test_outputs_are_what_the_imu_reads() -> None:
+def test_outputs_equal_imu_readings() -> None:
     """A perturbed vehicle's IMU, with a lever arm and turned."""
     turn = (math.cos(0.3), 0.0, math.sin(0.3), 0.0)
     vehicle = pw.vehicles.load("flightgoggles").replace(
@@ -223,7 +223,7 @@ def test_outputs_are_what_the_imu_reads() -> None:
         assert np.allclose((readings[0] - readings[1]) / (2 * h), model.C[:, j], atol=1e-4)
 
 
-def test_python_control_takes_the_model() -> None:
+def test_python_control_accepts_the_model() -> None:
     control = pytest.importorskip("control")
     model = linearize("flightgoggles", kind="discrete", command="rate_thrust", dt=DT)
     system = model.to_control()
@@ -255,12 +255,12 @@ REFUSALS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSALS)
-def test_what_cannot_be_is_refused_with_the_name(arguments: dict[str, Any], message: str) -> None:
+def test_errors_name_invalid_arguments(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         linearize("flightgoggles", **arguments)
 
 
-def test_states_that_cannot_be_are_refused() -> None:
+def test_invalid_states_are_refused() -> None:
     states = tumbling(2)
     states.attitude[1] = 0.0
     with pytest.raises(ValueError, match=r"state.attitude: expected unit quaternions, row 1"):
@@ -274,7 +274,7 @@ def test_states_that_cannot_be_are_refused() -> None:
         linearize(slow, kind="discrete", command="rate_thrust")
 
 
-def test_a_model_is_frozen() -> None:
+def test_models_are_immutable() -> None:
     model = linearize("flightgoggles")
     assert isinstance(model, LinearModel)
     with pytest.raises(AttributeError):

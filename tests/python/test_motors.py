@@ -1,4 +1,4 @@
-"""Motors that are not alike, rotors that lose effect, forces from outside the model."""
+"""Different motors, rotor effectiveness, and external forces."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_each_motor_follows_its_own_exponential() -> None:
     assert np.array_equal(flight.rotor_command[-1], limits)
 
 
-def test_motors_in_a_file_may_stand_with_their_rotors(tmp_path: Path) -> None:
+def test_motors_can_be_specified_with_their_rotors_in_a_file(tmp_path: Path) -> None:
     lists = file_of(
         tmp_path / "lists.toml",
         "time_constant_up = [0.01, 0.02, 0.03, 0.04]\ntime_constant_down = 0.05\n"
@@ -118,7 +118,7 @@ def test_thrust_and_weight_of_a_vehicle() -> None:
     assert vehicle.weight == pytest.approx(9.81)
 
 
-def test_unlike_motors_of_a_fleet_are_a_parameter_with_a_number_for_each_rotor() -> None:
+def test_different_motors_of_a_fleet_have_one_number_for_each_rotor() -> None:
     fleet = pw.Fleet(unlike(), 3, dtype="float64", noise=False)
     assert fleet.parameters["motor.speed_max"].shape == (3, 4)
     fleet.set_parameters({"motor.speed_max": np.full((3, 4), 1550.0)})
@@ -155,7 +155,7 @@ def test_an_external_force_gives_its_impulse_and_is_measured() -> None:
     assert np.array_equal(uav.external_torque, np.zeros(3))
 
 
-def test_a_fleet_is_pushed_and_worn_as_its_single_vehicles() -> None:
+def test_wrench_and_wear_act_on_a_fleet_as_on_single_vehicles() -> None:
     fleet = pw.Fleet("flightgoggles", 3, dtype="float64", seed=4)
     singles = [pw.Multicopter("flightgoggles", seed=4, id=i) for i in range(3)]
     for vehicle in (fleet, *singles):
@@ -229,7 +229,7 @@ def test_a_snapshot_of_another_vehicle_is_refused() -> None:
 @pytest.mark.parametrize(
     ("dt", "rate"), [(1 / 960, 160.0), (1e-3, 100.0), (1 / 240, 160.0), (1 / 400, 240.0)]
 )
-def test_a_fleet_takes_its_own_snapshot_at_every_step(dt: float, rate: float) -> None:
+def test_a_fleet_accepts_its_own_snapshot_at_every_step(dt: float, rate: float) -> None:
     """Also where the IMU samples, and the phase of its schedule is rounded to just below zero."""
     vehicle = pw.vehicles.load("flightgoggles").replace(imu={"rate": rate})
     fleet = pw.Fleet(vehicle, 2, dt=dt)
@@ -247,7 +247,7 @@ def test_a_time_step_of_zero_is_refused_before_the_first_step() -> None:
     assert uav.steps == 0
 
 
-def test_a_rotor_effectiveness_beyond_any_rotor_is_refused() -> None:
+def test_implausible_rotor_effectiveness_is_refused() -> None:
     for vehicle in (pw.Multicopter("flightgoggles"), pw.Fleet("flightgoggles", 2)):
         for factors in ([1e30, 1.0, 1.0, 1.0], [11.0, 1.0, 1.0, 1.0], [-0.1, 1.0, 1.0, 1.0]):
             with pytest.raises(ValueError, match="from 0 to 10"):

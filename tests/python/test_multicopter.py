@@ -28,7 +28,7 @@ def vehicle(request: pytest.FixtureRequest) -> pw.VehicleParameters:
 
 
 def commands(vehicle: pw.VehicleParameters, rows: int) -> pw.RateThrust:
-    """Lively commands, one for each row."""
+    """Rapidly changing commands, one for each row."""
     t = np.linspace(0.0, 3.0, rows)
     rates = np.stack([1.5 * np.sin(9 * t), np.cos(7 * t), 0.5 * np.sin(3 * t)], axis=1)
     return pw.RateThrust(rates, vehicle.body.mass * 9.81 * (1.0 + 0.1 * np.sin(5 * t)))
@@ -41,7 +41,7 @@ def row(command: pw.RateThrust, i: int) -> pw.RateThrust:
 
 @pytest.mark.parametrize("name", MULTICOPTERS)
 @pytest.mark.parametrize("integrator", ["euler", "rk4", "symplectic_euler"])
-def test_hover_trim_stays(name: str, integrator: pw.vehicle.Integrator) -> None:
+def test_hover_trim_is_stationary(name: str, integrator: pw.vehicle.Integrator) -> None:
     uav = pw.Multicopter(name, integrator=integrator, noise=False)
     hover = uav.trim()
     uav.step(pw.RotorSpeeds(hover.rotor_speeds), substeps=960)
@@ -57,7 +57,7 @@ def test_rate_loop_holds_hover_and_follows_its_command(name: str) -> None:
     weight = uav.parameters.body.mass * 9.81
     uav.step(pw.RateThrust([0.0, 0.0, 0.0], weight), substeps=960)
     assert np.abs(uav.position).max() < 1e-9
-    # blow-back grows with the speed, for as long as the vehicle leans
+    # blow-back increases with speed while the vehicle is tilted
     vehicle = uav.parameters.replace(rotor_drag={"blow_back": 0.0})
     uav = pw.Multicopter(vehicle, noise=False)
     uav.step(pw.RateThrust([0.4, -0.3, 0.2], weight), substeps=1920)
@@ -95,7 +95,7 @@ def test_motor_follows_its_exponential() -> None:
     assert np.allclose(uav.rotor_speeds, expected, rtol=1e-9, atol=0)
 
 
-def test_rotor_speeds_stop_at_the_limits() -> None:
+def test_rotor_speeds_saturate_at_the_limits() -> None:
     uav = pw.Multicopter("flightgoggles", noise=False)
     uav.step(pw.RotorSpeeds([1e9, -1e9, 1e9, -1e9]), dt=0.002, substeps=1000)
     motor = uav.parameters.motor
@@ -116,7 +116,7 @@ def test_lever_arm_adds_the_centripetal_force() -> None:
 
 
 def test_command_delay_shifts_the_response() -> None:
-    """A delay of n steps, or of n and a half, moves the response by as much."""
+    """A delay of n or n + 1/2 steps shifts the response by the same time."""
     steps = 60
     quick = pw.vehicles.load("crazyflie").replace(motor={"command_delay": 0.0})
     target = np.asarray(pw.Multicopter(quick).rotor_speeds) + 50.0
@@ -178,8 +178,8 @@ def test_battery_voltage_does_nothing_without_a_nominal_one() -> None:
     assert np.array_equal(packed(uav.state), packed(other.state))
 
 
-def test_wind_is_a_change_of_the_observer(vehicle: pw.VehicleParameters) -> None:
-    """Galileo: in uniform wind a vehicle flies as in still air seen by one who goes with it."""
+def test_uniform_wind_is_a_galilean_transformation(vehicle: pw.VehicleParameters) -> None:
+    """In uniform wind a vehicle moves as in still air, seen in the frame of the moving air."""
     wind = np.array([3.0, -2.0, 1.0])
     still, moved = (pw.Multicopter(vehicle, seed=4) for _ in range(2))
     moved.wind = wind
@@ -216,7 +216,7 @@ def test_imu_rate_that_does_not_divide_the_steps() -> None:
     assert abs(int(changes.sum()) - 1000) <= 1
 
 
-def test_same_seed_same_bits_and_another_id_other_noise(vehicle: pw.VehicleParameters) -> None:
+def test_noise_depends_only_on_seed_and_id(vehicle: pw.VehicleParameters) -> None:
     command = commands(vehicle, 40)
     flights = {
         (seed, number): packed(
@@ -246,7 +246,7 @@ def test_a_reset_with_a_seed_starts_as_if_new(vehicle: pw.VehicleParameters) -> 
         assert np.array_equal(again.specific_force, expected.specific_force)
 
 
-def test_the_noise_goes_on_over_a_reset_as_that_of_a_fleet() -> None:
+def test_noise_continues_after_a_reset_as_in_a_fleet() -> None:
     uav = pw.Multicopter("crazyflie", seed=9, id=3)
     fleet = pw.Fleet("crazyflie", 1, "float64", seed=9, first_id=3, threads=1)
     hover = pw.RateThrust([0.0, 0.0, 0.0], uav.parameters.weight)
@@ -267,7 +267,7 @@ def test_the_noise_goes_on_over_a_reset_as_that_of_a_fleet() -> None:
     assert np.allclose(reading, uav.imu.specific_force, rtol=1e-12, atol=1e-12)
 
 
-def test_rollout_is_the_loop_of_steps(vehicle: pw.VehicleParameters) -> None:
+def test_rollout_equals_a_loop_of_steps(vehicle: pw.VehicleParameters) -> None:
     flown, looped, held = (pw.Multicopter(vehicle, seed=6) for _ in range(3))
     command = commands(vehicle, 50)
     told = flown.rollout(command, DT, substeps=4)
@@ -293,14 +293,14 @@ def test_one_command_for_all_rows_of_a_rollout() -> None:
 
 
 def copied_by_pickle(uav: pw.Multicopter) -> pw.Multicopter:
-    """Through the bytes that another process would get."""
+    """A copy by way of pickle."""
     copied = pickle.loads(pickle.dumps(uav))
     assert isinstance(copied, pw.Multicopter)
     return copied
 
 
 def copied_by_state(uav: pw.Multicopter) -> pw.Multicopter:
-    """A fresh vehicle that takes over the snapshot."""
+    """A new vehicle with the snapshot restored."""
     fresh = pw.Multicopter(uav.parameters, seed=11, id=3)
     fresh.restore(uav.snapshot())
     return fresh
@@ -326,7 +326,7 @@ def test_a_copy_in_flight_continues_bit_for_bit(
     assert uav.snapshot() == other.snapshot()
 
 
-def test_snapshot_goes_back_in_time() -> None:
+def test_restore_resets_the_time() -> None:
     uav = in_flight(pw.Multicopter("crazyflie", seed=5))
     snapshot = uav.snapshot()
     command = commands(uav.parameters, 30)
@@ -344,7 +344,7 @@ def test_snapshot_of_another_vehicle_is_refused() -> None:
     assert uav.snapshot() == before
 
 
-def test_setting_the_state_keeps_time_and_memories() -> None:
+def test_setting_the_state_keeps_time_and_internal_states() -> None:
     uav = in_flight(pw.Multicopter("flightgoggles", seed=8))
     time, bias = uav.time, uav.gyroscope_bias
     start = uav.trim()
@@ -355,7 +355,7 @@ def test_setting_the_state_keeps_time_and_memories() -> None:
     assert np.array_equal(uav.gyroscope_bias, bias)
 
 
-def test_returned_arrays_are_the_callers_own() -> None:
+def test_returned_arrays_are_copies() -> None:
     uav = in_flight(pw.Multicopter("flightgoggles"))
     before = uav.snapshot()
     arrays: list[Array] = [uav.position, uav.attitude, uav.rotor_speeds, uav.rotor_command]
@@ -365,7 +365,7 @@ def test_returned_arrays_are_the_callers_own() -> None:
     assert uav.snapshot() == before
 
 
-def test_commands_with_noise_off_are_those_of_the_controller_alone() -> None:
+def test_without_noise_commands_equal_those_of_the_controller() -> None:
     """The vehicle's rate loop is RateController on the reading of the step before."""
     for noise in (False, True):
         uav, other = (pw.Multicopter("flightgoggles", seed=4, noise=noise) for _ in range(2))
@@ -400,7 +400,7 @@ def test_step_beyond_the_motor_time_constant_warns(
     with pytest.warns(RuntimeWarning, match="dt = "):
         uav.step(command, dt=too_long)
     assert uav.snapshot() != before
-    uav.step(command, dt=too_long)  # told once for one dt
+    uav.step(command, dt=too_long)  # warns once for each dt
 
 
 def test_rk4_allows_longer_steps() -> None:
@@ -411,7 +411,7 @@ def test_rk4_allows_longer_steps() -> None:
         uav.step(pw.RotorSpeeds([1000.0] * 4), dt=2.8 * tau)
 
 
-def test_vehicle_that_cannot_be_controlled_flies_on_rotor_speeds_only() -> None:
+def test_an_uncontrollable_vehicle_accepts_only_rotor_speeds() -> None:
     two = pw.vehicles.load("flightgoggles")
     rotor = two.rotors[0].replace(thrust_coefficient=1e-5)
     vehicle = two.replace(rotors=(rotor, rotor.replace(spin=-1)))
@@ -423,13 +423,13 @@ def test_vehicle_that_cannot_be_controlled_flies_on_rotor_speeds_only() -> None:
     assert uav.snapshot() == before
 
 
-def test_repr_says_what_it_is() -> None:
+def test_repr_describes_the_vehicle() -> None:
     uav = pw.Multicopter("penguin", seed=3, id=2)
     assert repr(uav).startswith("Multicopter('penguin', integrator='rk4', seed=3, id=2, noise=True")
 
 
 class Subclass(pw.Multicopter):
-    """What users make of it."""
+    """A subclass of a user."""
 
 
 def test_copies_keep_class_and_attributes() -> None:

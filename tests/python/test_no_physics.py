@@ -39,7 +39,7 @@ def test_no_module_reads_coefficients_of_forces(path: Path) -> None:
     assert reads(path.read_text(encoding="utf-8")) == []
 
 
-def test_a_formula_of_thrust_would_be_found() -> None:
+def test_a_thrust_formula_in_python_is_detected() -> None:
     found = reads("force = rotor.thrust_coefficient * speed**2\nquadratic = v.drag.translational")
     assert [text.split(":")[0] for text in found] == ["line 1", "line 2"]
     assert all((ROOT / name).exists() for name in EXEMPT)

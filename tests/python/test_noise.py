@@ -58,7 +58,7 @@ def test_allan_deviation_does_not_depend_on_the_step(kind: str, sensor: str) -> 
         fast, fast_sigma = allan_variance(record(kind, 960)[sensor], round(960 * tau))
         slow, slow_sigma = allan_variance(record(kind, 240)[sensor], round(240 * tau))
         sampled = 1.0
-        if kind != "white":  # what a walk does between samples is not seen: 1 + 1/(2 m^2)
+        if kind != "white":  # a random walk is observed only at samples: 1 + 1/(2 m^2)
             sampled += 0.5 / round(240 * tau) ** 2
         sigma = np.hypot(fast_sigma, slow_sigma)
         assert abs(np.log(slow / fast)) < 3.0 * sigma + (sampled - 1.0)
@@ -80,7 +80,7 @@ def test_white_noise_has_its_density_and_slope(rate: int, sensor: str) -> None:
 
 @pytest.mark.parametrize("rate", [960, 240])
 @pytest.mark.parametrize("sensor", READINGS)
-def test_bias_walk_has_its_density_and_slope(rate: int, sensor: str) -> None:
+def test_bias_random_walk_has_its_density_and_slope(rate: int, sensor: str) -> None:
     """Allan variance K^2 tau / 3, with what m samples in tau add, 1 + 1/(2 m^2); 4 sigma."""
     density = WALK[f"{sensor}_bias_walk"]
     taus = np.array([0.05, 0.2, 1.0, 4.0])
@@ -122,7 +122,7 @@ def test_bias_grows_with_the_square_root_of_time(dt: float) -> None:
         squares_are_chi2(biases / (WALK["gyroscope_bias_walk"] * deviation))
 
 
-def test_initial_bias_has_its_deviation_and_is_in_the_reading() -> None:
+def test_readings_include_the_initial_bias_with_its_deviation() -> None:
     vehicle = resting(accelerometer_bias_initial=0.2, gyroscope_bias_initial=0.01)
     fleet = [pw.Multicopter(vehicle, seed=1, id=i) for i in range(200)]
     squares_are_chi2(np.array([uav.accelerometer_bias for uav in fleet]) / 0.2)
@@ -174,7 +174,7 @@ def test_samples_are_white_and_streams_independent() -> None:
         assert stats.kstest(column, "norm").pvalue > 1e-4
 
 
-def test_noise_off_is_a_vehicle_without_noise() -> None:
+def test_noise_off_equals_a_vehicle_without_noise() -> None:
     vehicle = pw.vehicles.load("hexacopter")
     off = pw.Multicopter(vehicle, seed=1, noise=False)
     without = pw.Multicopter(vehicle.without_noise(), seed=2)

@@ -1,4 +1,4 @@
-"""The notebooks run from the first cell to the last: their claims are asserted in their cells."""
+"""The notebooks run without errors; their cells assert their claims."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def test_there_are_notebooks() -> None:
 
 
 @pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
-def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In this Python, elsewhere than where it lies, without a word on stderr, and with pictures."""
+def test_notebooks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In this Python, in another folder, without output on stderr, and with figures."""
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
@@ -51,7 +51,7 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
-def test_a_notebook_asserts_what_it_says(path: Path) -> None:
+def test_notebooks_assert_their_claims(path: Path) -> None:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     assert any(line.startswith("assert ") for cell in code for line in cell.splitlines())

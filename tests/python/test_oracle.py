@@ -94,13 +94,13 @@ def test_order_of_convergence(
 
 
 @pytest.mark.parametrize("name", VEHICLES)
-def test_rk4_reaches_the_exact_flight(name: str) -> None:
+def test_rk4_converges_to_the_exact_flight(name: str) -> None:
     for part, error in errors(flight(name), "rk4", 400).items():
         assert error < 1e-10, part
 
 
 @pytest.mark.parametrize("name", VEHICLES)
-def test_derivative_is_that_of_the_equations(name: str) -> None:
+def test_derivative_matches_the_equations(name: str) -> None:
     told = flight(name)
     model = PlainModel(told.vehicle, told.wind)
     uav = pw.Multicopter(told.vehicle, noise=False)
@@ -114,7 +114,7 @@ def test_derivative_is_that_of_the_equations(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", VEHICLES)
-def test_imu_is_that_of_the_equations(name: str) -> None:
+def test_imu_matches_the_equations(name: str) -> None:
     told = flight(name)
     told_imu = {"position": (0.04, -0.06, 0.03), "attitude": (0.5, -0.5, 0.5, 0.5)}
     vehicle = told.vehicle.replace(imu=told_imu)
@@ -128,8 +128,8 @@ def test_imu_is_that_of_the_equations(name: str) -> None:
         assert np.abs(uav.imu.angular_rate - rates).max() < 1e-13 * max(1.0, np.abs(rates).max())
 
 
-def test_noise_enters_as_a_held_force_and_torque() -> None:
-    """(9), (10), (13), (15): what the IMU reads of a step's noise is what moved the vehicle."""
+def test_process_noise_is_a_constant_force_and_torque_in_a_step() -> None:
+    """(9), (10), (13), (15): the IMU measures the same process noise that acts on the vehicle."""
     noise = {"force": 0.02, "torque": 1e-5}
     vehicle = tilted_hexacopter().replace(
         process_noise=noise, imu={"position": (0, 0, 0), "attitude": (1, 0, 0, 0)}

@@ -42,8 +42,8 @@ def made(seed: int = 3, dtype: str = "float64", **options: Any) -> pw.Fleet:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_is_kept_as_it_came(name: str) -> None:
-    """Parts are read-only arrays of the caller's numbers; what was not said is None."""
+def test_commands_keep_their_arguments(name: str) -> None:
+    """Parts are read-only arrays of the caller's numbers; omitted ones are None."""
     command = COMMANDS[name]()
     again = pickle.loads(pickle.dumps(command))
     assert repr(again) == repr(command)
@@ -58,7 +58,7 @@ def test_a_command_is_kept_as_it_came(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_splitting_snapshots_and_pickles_change_no_bits(name: str) -> None:
-    """In the middle of an interval too."""
+    """Also in the middle of an interval."""
     command = COMMANDS[name]()
     whole, parted = made(), made()
     whole.step(command, substeps=23)
@@ -72,7 +72,7 @@ def test_splitting_snapshots_and_pickles_change_no_bits(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_one_vehicle_flies_as_one_of_a_fleet(name: str) -> None:
+def test_one_vehicle_equals_one_of_a_fleet(name: str) -> None:
     """With all noise, from the same row of the command."""
     command = COMMANDS[name]()
     fleet = made()
@@ -95,8 +95,8 @@ def test_one_vehicle_flies_as_one_of_a_fleet(name: str) -> None:
     np.testing.assert_array_equal(uav.position, again.position)
 
 
-def test_rows_of_a_rollout_are_flown_one_after_the_other() -> None:
-    """For one vehicle and for many, with parts for all alike among them."""
+def test_a_rollout_applies_its_rows_in_order() -> None:
+    """For one vehicle and for many; some parts apply to all vehicles."""
     rng = np.random.default_rng(0)
     velocity = rng.uniform(-1, 1, (5, N, 3))
     fleet, other = made(), made()
@@ -149,7 +149,7 @@ def test_a_slow_circle_is_followed_by_every_controller() -> None:
 
 @pytest.mark.parametrize("wind", [0.0, 4.0])
 def test_a_fast_lemniscate_is_followed_within_ten_centimetres(wind: float) -> None:
-    """7 m/s, all noise; in wind that nobody told of, by incremental inversion alone."""
+    """7 m/s, all noise; in unknown wind, by incremental inversion (INDI) only."""
     reference = Lemniscate(5.0, 7.0, laps=1.0, ramp=3.0).sample(period=4 / 960)
     names = [item.name for item in fields(reference) if item.name != "time"]
     rows: dict[str, Any] = {name: getattr(reference, name)[:-1, None] for name in names}
@@ -167,7 +167,7 @@ def test_a_fast_lemniscate_is_followed_within_ten_centimetres(wind: float) -> No
     assert (rms["geometric"] < 0.10) == (wind == 0.0)
 
 
-def test_sensors_ride_along() -> None:
+def test_sensors_do_not_change_the_flight() -> None:
     """A rollout that is cut at the samples of a sensor flies the same."""
     velocity = np.random.default_rng(1).uniform(-1, 1, (4, N, 3))
     plain, carrying = made(), made()
@@ -178,8 +178,8 @@ def test_sensors_ride_along() -> None:
     np.testing.assert_array_equal(plain.position, carrying.position)
 
 
-def test_velocity_knows_each_vehicle_s_weight() -> None:
-    """Vehicles of other masses hold their height as well as those of the fleet's own."""
+def test_the_velocity_loop_uses_each_vehicles_weight() -> None:
+    """Vehicles of other masses keep their height as well as the nominal vehicle."""
     fleet = made(noise=False)
     fleet.set_parameters(mass=np.linspace(0.6, 1.8, N))
     fleet.reset()
@@ -188,7 +188,7 @@ def test_velocity_knows_each_vehicle_s_weight() -> None:
 
 
 def test_gains_follow_from_the_vehicle_and_may_be_set() -> None:
-    """In a fleet, in one vehicle, at construction; they go with a pickle, not with a snapshot."""
+    """In a fleet, in one vehicle, at construction; pickles contain them, snapshots do not."""
     loops = OuterLoops.of("flightgoggles")
     assert made().outer_loops == loops
     assert pw.Multicopter().outer_loops == loops
@@ -212,8 +212,8 @@ def test_gains_follow_from_the_vehicle_and_may_be_set() -> None:
         fleet.outer_loops = 3  # type: ignore[assignment]
 
 
-def test_clipping_and_priorities_fly_differently_only_when_rotors_saturate() -> None:
-    """In hover they are the same; with a hard turn of the heading, tilt is kept by priorities."""
+def test_clipping_and_priorities_differ_only_in_saturation() -> None:
+    """Equal in hover; during a fast yaw command, priorities preserve tilt."""
     tilts = []
     for prioritised in (True, False):
         fleet = made(noise=False)
@@ -232,13 +232,13 @@ def test_clipping_and_priorities_fly_differently_only_when_rotors_saturate() -> 
 
 
 def refused_for(what: str, make: Callable[[], Any]) -> None:
-    """It raises what says so."""
+    """Requires a ValueError with a matching message."""
     with pytest.raises(ValueError, match=what):
         make()
 
 
-def test_what_no_command_can_be_is_refused() -> None:
-    """Shapes, numbers that are not finite, quaternions that are none, names."""
+def test_invalid_commands_are_refused() -> None:
+    """Shapes, non-finite numbers, invalid quaternions, names."""
     nan = float("nan")
     refused_for("unit quaternions", lambda: AttitudeThrust([0, 0, 0, 0], 9.81))
     refused_for(r"from \[1, 0\]", lambda: AttitudeThrust([[1, 0, 0, 0], [1, 1, 0, 0]], [9.0, 9.0]))
@@ -248,7 +248,9 @@ def test_what_no_command_can_be_is_refused() -> None:
     refused_for("velocity: .* all finite", lambda: VelocityCommand([nan, 0, 0]))
     refused_for("velocity: expected 3", lambda: VelocityCommand([0, 0]))
     refused_for("yaw: expected a finite", lambda: VelocityCommand([0, 0, 0], yaw=nan))
-    refused_for("either the heading or how", lambda: VelocityCommand([0, 0, 0], yaw=1, yaw_rate=1))
+    refused_for(
+        "pass either yaw or yaw_rate", lambda: VelocityCommand([0, 0, 0], yaw=1, yaw_rate=1)
+    )
     refused_for("yaw: expected a shape", lambda: PositionCommand(np.zeros((N, 3)), yaw=np.zeros(2)))
     refused_for("snap: expected 3", lambda: TrajectoryCommand([0, 0, 0], snap=[0]))
     refused_for("'indi', got 'lqr'", lambda: TrajectoryCommand([0, 0, 0], controller="lqr"))
@@ -265,7 +267,7 @@ def test_what_no_command_can_be_is_refused() -> None:
     )
 
 
-def test_what_cannot_be_flown_is_refused() -> None:
+def test_invalid_vehicles_and_snapshots_are_refused() -> None:
     """A damaged snapshot, a vehicle without control of roll, without weight, without rate gains."""
     fleet = made()
     fleet.step(VelocityCommand([0, 0, 0]), substeps=3)
@@ -290,10 +292,10 @@ def test_all_parts_of_a_command_have_as_many_rows() -> None:
             single, velocity=np.zeros((2, 3, 3)), acceleration=np.zeros((9, 3, 3))
         ),
     ):
-        refused_for("expected a shape that goes with", make)
+        refused_for("expected a shape compatible with", make)
 
 
-def test_a_fleet_in_several_gravities_flies_no_outer_loops() -> None:
+def test_outer_loops_require_one_gravity_for_a_fleet() -> None:
     fleet = made(dtype="float32")
     own = np.array(fleet.parameters["body.gravity"])
     own[0] = [0.0, 0.0, -3.7]
@@ -314,7 +316,7 @@ def test_gains_out_of_range_are_refused_by_name(wrong: dict[str, Any]) -> None:
         fleet.outer_loops = replace(fleet.outer_loops, **wrong)
 
 
-def test_gains_ask_for_a_time_step_that_can_be() -> None:
+def test_gains_require_a_valid_time_step() -> None:
     for dt in (-1.0, 0.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="dt"):
             OuterLoops.of("flightgoggles", dt)

@@ -81,7 +81,7 @@ def test_the_vehicles_of_the_issue_are_shipped() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_shipped_vehicle_is_sound(name: str) -> None:
+def test_shipped_vehicles_are_valid(name: str) -> None:
     vehicle = pw.vehicles.load(name, None)
     assert vehicle.name == name
     pw.validate(vehicle)

@@ -104,7 +104,7 @@ def test_several_flights_are_named(single: pw.Trajectory, fleet: pw.FleetTraject
         ),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(
+def test_invalid_flights_are_not_drawn(
     flown: Any, options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")
@@ -149,7 +149,7 @@ def test_paths_are_coloured_by_their_speed(fleet: pw.FleetTrajectory) -> None:
     assert "G" in {text.get_text() for text in figure.axes[0].texts}
 
 
-def test_a_metre_is_as_long_on_every_axis(single: pw.Trajectory) -> None:
+def test_all_axes_have_the_same_scale(single: pw.Trajectory) -> None:
     pytest.importorskip("matplotlib")
     axes: Any = plots.trajectory_figure(single, scene=SCENE).axes[0]
     spans = np.ptp([axes.get_xlim(), axes.get_ylim(), axes.get_zlim()], axis=1)
@@ -196,7 +196,7 @@ def recorded(path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def test_a_recording_holds_what_flew_in_columns(single: pw.Trajectory, tmp_path: Path) -> None:
+def test_a_recording_contains_the_flight_in_columns(single: pw.Trajectory, tmp_path: Path) -> None:
     pytest.importorskip("rerun", reason="rerun-sdk is not installed (extra rerun)")
     out = tmp_path / "flight.rrd"
     marked = {"target": np.array([1.0, 2.0, 3.0]), "way": np.eye(3)}
@@ -260,7 +260,7 @@ def test_without_rerun_the_error_says_what_to_install(
         ("no_folder/a.png", None, FileNotFoundError, "a folder that exists"),
     ],
 )
-def test_a_file_that_cannot_be_is_refused(
+def test_invalid_file_names_are_refused(
     name: str, viz: Any, error: type[Exception], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(error, match=message):

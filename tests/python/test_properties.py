@@ -1,4 +1,4 @@
-"""Whatever is given: a vehicle flies on, or says what was wrong; it never breaks."""
+"""For any arguments: the state stays valid, or a clear exception is raised."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def attitudes(draw: st.DrawFn) -> Array:
 
 @st.composite
 def states(draw: st.DrawFn, vehicle: pw.VehicleParameters) -> pw.MulticopterState:
-    """What a vehicle may meet in flight, and a good deal beyond."""
+    """States that occur in flight, and far beyond."""
     slowest, fastest = (np.array(vehicle.motor_values(f"speed_{end}")) for end in ("min", "max"))
     share = draw(hnp.arrays(np.float64, len(vehicle.rotors), elements=numbers(0.0, 1.0)))
     return pw.MulticopterState(
@@ -87,7 +87,7 @@ def is_sound(uav: pw.Multicopter) -> None:
 
 
 @given(flights(), numbers(1e-4, 4e-3), st.integers(1, 50))
-def test_sound_states_stay_sound(
+def test_valid_states_stay_valid(
     flight: tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds], dt: float, steps: int
 ) -> None:
     uav, command = flight
@@ -123,7 +123,7 @@ def test_steps_rollouts_and_copies_agree(
     st.floats(-math.pi, math.pi),
     numbers(1e-4, 4e-3),
 )
-def test_a_world_turned_about_gravity_makes_no_difference(
+def test_dynamics_are_invariant_to_rotation_about_gravity(
     flight: tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds],
     integrator: Any,
     yaw: float,
@@ -168,7 +168,7 @@ def test_a_world_turned_about_gravity_makes_no_difference(
 @given(
     numbers(-1e6, 1e6), numbers(-1e6, 1e6), numbers(1e-6, 1.0), st.sampled_from(["euler", "rk4"])
 )
-def test_cars_stay_sound(speed: float, turn: float, dt: float, integrator: Any) -> None:
+def test_cars_stay_valid(speed: float, turn: float, dt: float, integrator: Any) -> None:
     car = pw.Car(integrator=integrator)
     car.step(pw.SpeedYawRate(speed, turn), dt, substeps=20)
     limits = car.parameters
@@ -226,7 +226,7 @@ garbage = (
     | st.recursive(scalars, lambda inner: st.lists(inner, max_size=5), max_leaves=8)
     | st.dictionaries(st.text(max_size=3), scalars, max_size=2)
 )
-# counts that would only take for ever are no garbage
+# excludes very large counts, which would only take too long
 no_counts = garbage.filter(lambda x: not (isinstance(x, int) and x > 100)).filter(
     lambda x: not (isinstance(x, np.ndarray) and x.ndim == 0 and x.dtype.kind in "iu")
 )
@@ -242,14 +242,14 @@ def tolerates(call: Any, *arguments: Any, **named: Any) -> bool:
 
 
 @given(garbage, garbage, garbage)
-def test_commands_of_garbage(a: Any, b: Any, c: Any) -> None:
+def test_commands_with_random_arguments(a: Any, b: Any, c: Any) -> None:
     tolerates(pw.RateThrust, a, b)
     tolerates(pw.RotorSpeeds, c)
     tolerates(pw.SpeedYawRate, b, c)
 
 
 @given(garbage, garbage, garbage, garbage)
-def test_constructors_of_garbage(a: Any, b: Any, c: Any, d: Any) -> None:
+def test_constructors_with_random_arguments(a: Any, b: Any, c: Any, d: Any) -> None:
     for make in (pw.Multicopter, pw.Car):
         tolerates(make, a)
         tolerates(make, integrator=a)
@@ -266,7 +266,7 @@ def test_constructors_of_garbage(a: Any, b: Any, c: Any, d: Any) -> None:
 
 
 @given(garbage, garbage, garbage)
-def test_filters_of_garbage(a: Any, b: Any, c: Any) -> None:
+def test_filters_with_random_arguments(a: Any, b: Any, c: Any) -> None:
     tolerates(pw.LowPass, a, b)
     tolerates(pw.LowPass, stiffness=a, damping=b)
     tolerates(pw.LowPass, 30.0, discretisation=c)
@@ -284,7 +284,7 @@ FLYING.step(pw.RateThrust([0.3, 0.2, 0.1], 0.3), substeps=50)
 
 
 @given(garbage, no_counts, no_counts)
-def test_steps_of_garbage_change_nothing(command: Any, dt: Any, steps: Any) -> None:
+def test_refused_steps_change_nothing(command: Any, dt: Any, steps: Any) -> None:
     good = pw.RotorSpeeds([1500.0] * 4)
     before = FLYING.snapshot()
     for call, count in ((FLYING.step, "substeps"), (FLYING.rollout, "steps")):
@@ -303,7 +303,7 @@ def test_steps_of_garbage_change_nothing(command: Any, dt: Any, steps: Any) -> N
 
 
 @given(garbage, st.sampled_from(list(vars(FLYING.trim()))))
-def test_states_of_garbage_change_nothing(value: Any, part: str) -> None:
+def test_refused_states_change_nothing(value: Any, part: str) -> None:
     before = FLYING.snapshot()
     state = FLYING.state
     setattr(state, part, value)
@@ -326,7 +326,7 @@ def test_states_of_garbage_change_nothing(value: Any, part: str) -> None:
 
 
 @given(garbage, garbage)
-def test_controllers_of_garbage_change_nothing(a: Any, b: Any) -> None:
+def test_refused_controller_inputs_change_nothing(a: Any, b: Any) -> None:
     controller = pw.RateController("penguin")
     good = pw.RateThrust([0.0, 0.0, 0.0], 10.0)
     if not (tolerates(controller.update, a, good) or tolerates(controller.update, b, a)):
@@ -341,7 +341,9 @@ def test_controllers_of_garbage_change_nothing(a: Any, b: Any) -> None:
 
 
 @given(garbage, garbage, no_counts, garbage)
-def test_integration_of_garbage(vehicle: Any, state: Any, steps: Any, result: Any) -> None:
+def test_integration_with_random_arguments(
+    vehicle: Any, state: Any, steps: Any, result: Any
+) -> None:
     class Vehicle:
         def derivative(self, x: Array, command: Any) -> Any:
             return result
@@ -353,6 +355,6 @@ def test_integration_of_garbage(vehicle: Any, state: Any, steps: Any, result: An
 
 
 @given(garbage)
-def test_frames_of_garbage(value: Any) -> None:
+def test_frames_with_random_arguments(value: Any) -> None:
     for name in pw.frames.__all__:
         tolerates(getattr(pw.frames, name), value)

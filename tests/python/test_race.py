@@ -1,4 +1,4 @@
-"""The race: the course is flown, and the referee's laws hold."""
+"""The race: flights of the course, and the rules of the referee."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def test_the_course_is_flown_through_every_gate(seed: int) -> None:
 
 
 @pytest.mark.parametrize("vehicle", ["blackbird", "penguin", "crazyflie", "hexacopter"])
-def test_other_vehicles_fly_it_too(vehicle: str) -> None:
+def test_other_vehicles_fly_the_course(vehicle: str) -> None:
     result = race.fly(3, vehicle)
     assert result.finished
     assert result.vehicle == vehicle
 
 
-def test_a_seed_is_a_flight() -> None:
+def test_a_seed_determines_the_flight() -> None:
     flights = [race.fly(seed, time_limit=2.0).flight.position for seed in (4, 4, 5)]
     assert np.array_equal(flights[0], flights[1])
     assert not np.array_equal(flights[0], flights[2])
@@ -89,7 +89,7 @@ def test_single_precision_flies_the_same_course() -> None:
     assert abs(double.score - single.score) < 0.2
 
 
-def test_what_is_flown_through_the_gates_in_order_counts() -> None:
+def test_gates_passed_in_order_count() -> None:
     result = race.judge(THREE, along((0, 0, 2), (20, 0, 2)))
     assert names(result) == ["A", "B", "C"]
     assert [p.time for p in result.passages] == pytest.approx([1.0, 2.0, 3.0], abs=1e-9)
@@ -113,16 +113,16 @@ def test_the_opening_ends_at_its_edges(yaw: float) -> None:
             assert passage.speed == pytest.approx(1.6)
 
 
-def test_backwards_is_not_through() -> None:
+def test_passing_a_gate_backwards_does_not_count() -> None:
     backwards = along((20, 0, 2), (0, 0, 2))
     assert names(race.judge(THREE, backwards)) == []
     assert race.judge(THREE, backwards).score == 0.0
-    # there, back and there again: passed twice in the right direction
+    # forwards, backwards and forwards again: passed twice in the right direction
     both = along((4, 0, 2), (6, 0, 2), (4, 0, 2), (6, 0, 2))
     assert len(race.passages(THREE.gates[0], both.time, both.position)) == 2
 
 
-def test_each_gate_waits_for_its_turn() -> None:
+def test_gates_count_only_in_order() -> None:
     # A, then beside B, through C, back and through B at last
     way = along(
         (0, 0, 2), (7, 0, 2), (10, 4, 2), (13, 0, 2), (17, 0, 2), (17, 4, 2), (8, 4, 2), (8, 0, 2),
@@ -135,7 +135,7 @@ def test_each_gate_waits_for_its_turn() -> None:
     assert names(race.judge(THREE, way, course=["B"])) == ["B"]
 
 
-def test_a_path_that_ends_on_the_gate_is_through_once() -> None:
+def test_a_path_that_ends_in_the_gate_passes_it_once() -> None:
     position = np.array([[4.0, 0.0, 2.0], [5.0, 0.0, 2.0], [6.0, 0.0, 2.0]])
     time = np.arange(3.0)
     assert len(race.passages(THREE.gates[0], time, position)) == 1
@@ -143,7 +143,7 @@ def test_a_path_that_ends_on_the_gate_is_through_once() -> None:
     assert race.passages(THREE.gates[0], time[1:], position[1:]) == []
 
 
-def test_a_collision_ends_it_and_takes_every_point() -> None:
+def test_a_collision_ends_the_race_with_zero_points() -> None:
     # a crate behind the second gate; the vehicle's sphere meets its near face
     scene = Scene([*THREE.items, Box(name="crate", size=(1, 1, 1), position=(12.5, 0.0, 2.0))])
     result = race.judge(scene, along((0, 0, 2), (20, 0, 2)))
@@ -155,14 +155,14 @@ def test_a_collision_ends_it_and_takes_every_point() -> None:
     assert not result.finished
 
 
-def test_a_bar_of_a_gate_is_met_by_who_flies_too_near() -> None:
+def test_flying_too_close_to_a_gate_is_a_collision() -> None:
     for y, hits in [(0.8, False), (0.9, True), (1.1, True)]:
         result = race.judge(THREE, along((0, y, 2), (20, y, 2)))
         assert (result.collision is not None) == hits
         assert not hits or result.collision is None or result.collision.item == "A"
 
 
-def test_a_bar_is_met_however_far_apart_the_rows_of_a_flight_are() -> None:
+def test_collisions_are_detected_between_rows() -> None:
     """30 m/s and rows 1/32 s apart: 0.94 m, where a gate is 0.1 m deep. Against rows of 1 cm."""
     rng = np.random.default_rng(6)
     seen = 0
@@ -185,7 +185,7 @@ def test_a_bar_is_met_however_far_apart_the_rows_of_a_flight_are() -> None:
     assert 20 < seen < 80
 
 
-def test_what_comes_after_the_last_gate_is_not_judged() -> None:
+def test_collisions_after_the_last_gate_are_ignored() -> None:
     into_the_ground = along((0, 0, 2), (17, 0, 2), (17, 0, 0))
     assert race.judge(THREE, into_the_ground).score == pytest.approx(27.0)
     assert race.judge(THREE, into_the_ground).collision is None
@@ -202,7 +202,7 @@ def test_the_score_is_the_published_one() -> None:
     assert race.score(11, 60.0, time_limit=60.0) == 50.0
     assert race.score(11, 60.001, time_limit=60.0) == 0.0
     assert race.score(1, 14.0) == -4.0
-    # a gate more is worth ten seconds
+    # one more gate is worth ten seconds
     assert race.score(8, 31.0) == race.score(7, 21.0)
     assert race.team_score([0.0, 90.0, 80.0, 0.0, 70.0, 60.0, 50.0, 10.0]) == 70.0
     for gates, time, limit in [
@@ -229,7 +229,7 @@ def test_the_clock_starts_with_the_flight() -> None:
     assert race.judge(THREE, later).score == pytest.approx(27.0)
 
 
-def test_a_course_of_ones_own_is_flown() -> None:
+def test_custom_courses_can_be_flown() -> None:
     corners = [(6.0, 0.0, 0.3), (10.0, 6.0, 1.6), (5.0, 12.0, -3.0), (0.0, 6.0, -1.6)]
     gates = [gate(f"G{i}", x, y, yaw) for i, (x, y, yaw) in enumerate(corners)]
     scene = Scene([Plane(name="ground"), *gates])
@@ -256,7 +256,7 @@ def test_the_fastest_profile_keeps_the_acceleration_within_its_bound() -> None:
     assert both.max() < bound * 1.001
 
 
-def test_a_plan_asks_for_what_the_vehicle_can_give() -> None:
+def test_plans_stay_within_the_limits_of_the_vehicle() -> None:
     vehicle = pw.vehicles.load("flightgoggles")
     points = race.route((18.5, 6.5, 1.0), Scene.load("alphapilot", seed=1).gates)
     path = _plan.plan(points, vehicle, 0.5 * np.pi)
@@ -310,12 +310,12 @@ def test_a_heading_is_kept_until_the_path_leads_that_way() -> None:
         ),
     ],
 )
-def test_flights_that_cannot_be_are_refused(arguments: dict[str, Any], message: str) -> None:
+def test_invalid_flight_options_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         race.fly(**arguments)
 
 
-def test_rows_that_are_no_flight_are_refused() -> None:
+def test_invalid_flights_are_refused() -> None:
     good = along((0, 0, 2), (1, 0, 2))
     for field, value in [
         ("time", good.time[::-1]),
@@ -328,7 +328,7 @@ def test_rows_that_are_no_flight_are_refused() -> None:
             race.judge(THREE, race.Flight(**{**vars(good), field: value}))
 
 
-def test_the_report_tells_each_gate() -> None:
+def test_the_report_lists_each_gate() -> None:
     text = race.report(race.judge(THREE, along((0, 0, 2), (12, 0, 2))))
     assert "2 of 3 gates, score 18.00" in text
     assert [line.split()[0] for line in text.splitlines()[2:5]] == ["A", "B", "C"]
@@ -389,7 +389,7 @@ def test_the_command_prints_the_table_of_many_courses(capsys: pytest.CaptureFixt
         (["--seeds", "0"], "--seeds: expected from 1 to 10000"),
     ],
 )
-def test_the_command_refuses_what_it_cannot(
+def test_the_command_refuses_invalid_arguments(
     options: list[str],
     message: str,
     tmp_path: Path,
@@ -405,16 +405,16 @@ def test_the_command_refuses_what_it_cannot(
 
 
 @pytest.mark.parametrize("size", ["640", "8x8", "1x1", "axb", "640x480x3", "99999x1"])
-def test_sizes_that_cannot_be_are_refused(size: str) -> None:
+def test_invalid_sizes_are_refused(size: str) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["race", "--size", size])
     assert stop.value.code == 2
 
 
-def test_a_recording_needs_its_viewer_before_anything_flies(
+def test_a_missing_viewer_is_reported_before_the_flight(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With rerun it is written, without nothing is, and it is said what to install."""
+    """With rerun it is written; without, nothing is, and the error says what to install."""
     out = tmp_path / "race.rrd"
     code = main(["race", "--out", str(out)])
     if find_spec("rerun") is None:

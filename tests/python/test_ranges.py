@@ -120,7 +120,7 @@ def test_outer_loops_are_documented_as_in_the_schema() -> None:
     assert set(texts) == {"interval", "prioritised"}
 
 
-def test_a_rotor_at_the_end_of_the_world_is_refused(tmp_path: Path) -> None:
+def test_a_very_distant_rotor_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "far.toml"
     text = (
         pw.vehicles.load("penguin").to_toml().replace("position = [0.158,", "position = [1e308,", 1)

@@ -1,4 +1,4 @@
-"""Planned paths: their laws as curves and as optima, and what cannot be one."""
+"""Planned paths: properties as curves and as optima, and refused arguments."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def problem(kind: Kind, rows: int, closed: bool, width: int = 3) -> tuple[Proble
 
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("kind", [SNAP, BEND])
-def test_what_is_free_is_where_the_cost_is_least(kind: Kind, closed: bool) -> None:
+def test_free_derivatives_minimise_the_cost(kind: Kind, closed: bool) -> None:
     made, lengths = problem(kind, 6, closed)
     ends, least, _ = made.solve(lengths)
     time = np.linspace(0.0, float(np.sum(lengths)), 40_001)
@@ -238,7 +238,7 @@ def test_hundreds_of_waypoints_are_joined() -> None:
     assert np.abs(path.sample(path.knots).position - points).max() < 1e-9
 
 
-def test_no_other_share_of_the_time_costs_less() -> None:
+def test_the_time_allocation_minimises_the_cost() -> None:
     pytest.importorskip("scipy")
     best = tj.minimum_snap(WAYPOINTS, duration=5.0)
     lengths = np.diff(best.knots)
@@ -298,9 +298,7 @@ def test_no_other_share_of_the_time_costs_less() -> None:
         (WAYPOINTS, {"vehicle": "fligtgoggles"}, "did you mean 'flightgoggles'"),
     ],
 )
-def test_paths_that_cannot_be_are_refused(
-    waypoints: Any, options: dict[str, Any], message: str
-) -> None:
+def test_invalid_paths_are_refused(waypoints: Any, options: dict[str, Any], message: str) -> None:
     pytest.importorskip("scipy")
     with pytest.raises((TypeError, ValueError), match=message):
         tj.minimum_snap(waypoints, **options)
@@ -337,6 +335,6 @@ def test_without_scipy_the_error_says_how_to_install_it(monkeypatch: pytest.Monk
         (lambda: tj.Circle().sample(period=0.0), "period: expected a finite number > 0"),
     ],
 )
-def test_shapes_that_cannot_be_are_refused(make: Any, message: str) -> None:
+def test_invalid_shapes_are_refused(make: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         make()

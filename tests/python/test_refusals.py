@@ -1,4 +1,4 @@
-"""Bad input to a multicopter: one clear error that names the argument; nothing changes."""
+"""Invalid input to a multicopter: the error names the argument; nothing changes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ANY: dict[str, Any] = {"vehicle": "flightgoggles"}
 
 @contextmanager
 def unchanged(uav: pw.Multicopter = FLYING) -> Iterator[pw.Multicopter]:
-    """Demands that everything that affects the future stays, bit for bit."""
+    """Requires that the complete state remains bitwise unchanged."""
     before = uav.snapshot()
     yield uav
     assert uav.snapshot() == before
 
 
 @pytest.mark.parametrize("value", [5, None, 3.5, b"blackbird", ["blackbird"], pw.Multicopter])
-def test_what_is_no_vehicle_is_refused(value: Any) -> None:
+def test_non_vehicles_are_refused(value: Any) -> None:
     with refused("vehicle", value):
         pw.Multicopter(value)
     with refused("parameters", value):
@@ -58,7 +58,7 @@ def test_bad_key_of_the_noise_is_refused(argument: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("argument", ["seed", "id"])
-def test_whole_numbers_of_numpy_are_keys_too(argument: str) -> None:
+def test_numpy_integers_are_accepted_as_keys(argument: str) -> None:
     ours = pw.Multicopter(**{**ANY, argument: np.int64(3)})
     same = pw.Multicopter(**{**ANY, argument: 3})
     for uav in (ours, same):
@@ -75,7 +75,7 @@ def test_noise_is_true_or_false(value: Any) -> None:
 @pytest.mark.parametrize(
     "value", ["up", None, 1000.0, [1000.0] * 4, pw.SpeedYawRate(1.0, 0.0), pw.RotorSpeeds]
 )
-def test_what_is_no_command_is_refused(value: Any) -> None:
+def test_non_commands_are_refused(value: Any) -> None:
     with unchanged() as uav, refused("command", value, TypeError):
         uav.step(value)
     with unchanged() as uav, refused("command", value, TypeError):
@@ -115,7 +115,7 @@ def test_bad_count_is_refused(value: Any) -> None:
         uav.rollout(GOOD, steps=2, substeps=value)
 
 
-def test_no_rows_change_nothing() -> None:
+def test_zero_rows_change_nothing() -> None:
     with unchanged() as uav:
         assert uav.rollout(GOOD, steps=0).position.shape == (0, 3)
         assert len(uav.rollout(pw.RotorSpeeds(np.zeros((0, 4))))) == 0
@@ -152,7 +152,7 @@ def test_bad_part_of_a_state_is_refused(part: str, value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", ["hover", 3.0, [0.0] * 13, pw.CarState()])
-def test_what_is_no_state_is_refused(value: Any) -> None:
+def test_invalid_state_values_are_refused(value: Any) -> None:
     with unchanged() as uav, refused("state", value):
         uav.reset(value)
     with unchanged() as uav, refused("state", value):
@@ -203,7 +203,7 @@ WRONG: list[tuple[str, str, object]] = [
 
 
 @pytest.mark.parametrize(("table", "field", "value"), WRONG)
-def test_vehicle_that_cannot_be_is_refused(table: str, field: str, value: Any) -> None:
+def test_invalid_vehicles_are_refused(table: str, field: str, value: Any) -> None:
     vehicle = pw.vehicles.load("flightgoggles").replace(**{table: {field: value}})
     named = "thrust at motor.speed_max" if value == 1e3 else f"{table}.{field}"
     for make in (pw.Multicopter, pw.validate, pw.Allocation, pw.RateController):
@@ -213,7 +213,7 @@ def test_vehicle_that_cannot_be_is_refused(table: str, field: str, value: Any) -
         assert "expected" in str(caught.value)
 
 
-def test_rotors_that_cannot_be_are_refused() -> None:
+def test_invalid_rotors_are_refused() -> None:
     vehicle = pw.vehicles.load("flightgoggles")
     rotor = vehicle.rotors[0]
     for field, value in [

@@ -26,7 +26,7 @@ from propwash.render import RenderCamera, RenderObject
         (lambda: render.stereo(baseline=-1.0), "baseline: expected a finite number > 0"),
     ],
 )
-def test_a_camera_or_object_that_cannot_be_is_refused(make: Any, message: str) -> None:
+def test_invalid_cameras_and_objects_are_refused(make: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()
 

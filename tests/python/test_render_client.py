@@ -1,4 +1,4 @@
-"""The client against a renderer with the habits of published ones, on real sockets.
+"""The client against a renderer that imitates published ones, on real sockets.
 
 What is sent and what comes back: pictures, landmarks, several renderers, what is refused.
 test_render_faults.py has what goes wrong on the way.
@@ -57,7 +57,7 @@ def test_the_image_is_top_down_red_first_read_only_and_no_copy(
 
 
 @pytest.mark.parametrize("narrow", [False, True])
-def test_every_kind_comes_in_its_own_type(ports: tuple[int, int], narrow: bool) -> None:
+def test_every_image_type_has_its_dtype(ports: tuple[int, int], narrow: bool) -> None:
     kinds = list(render.KINDS)
     cameras = [RenderCamera(kind, kind) for kind in kinds]  # type: ignore[arg-type]
     with (
@@ -95,7 +95,7 @@ def test_landmarks_range_and_collision_are_in_our_units(
     assert not high.half_done
 
 
-def test_cameras_ride_on_the_vehicle(ports: tuple[int, int], renderer: FakeRenderer) -> None:
+def test_cameras_move_with_the_vehicle(ports: tuple[int, int], renderer: FakeRenderer) -> None:
     draw = np.random.default_rng(5)
     body, mount = (Rotation.from_rotvec(draw.normal(0, 1, 3)) for _ in range(2))
     place, lever = draw.normal(0, 3, (2, 3))
@@ -115,7 +115,7 @@ def test_cameras_ride_on_the_vehicle(ports: tuple[int, int], renderer: FakeRende
     assert second["rotation"] == first["rotation"]
 
 
-def test_objects_stay_where_they_were_put_until_they_are_moved(
+def test_objects_keep_their_poses_until_moved(
     ports: tuple[int, int], renderer: FakeRenderer
 ) -> None:
     gate = RenderObject("gate", "gate", size=(1.0, 2.0, 3.0), position=(1.0, 2.0, 3.0))
@@ -134,7 +134,7 @@ def test_objects_stay_where_they_were_put_until_they_are_moved(
     assert sorted(seen[1][0]["size"]) == [1, 2, 3]
 
 
-def test_frames_are_polled_in_order_and_the_newest_is_at_hand(
+def test_frames_are_polled_in_order_and_the_newest_is_available(
     ports: tuple[int, int], renderer: FakeRenderer
 ) -> None:
     with Client("room", ports=ports, **SIZE) as client:
@@ -150,7 +150,7 @@ def test_frames_are_polled_in_order_and_the_newest_is_at_hand(
         assert client.statistics.frames == 3
 
 
-def test_who_does_not_poll_has_the_newest_and_no_heap_of_frames(
+def test_without_polling_only_the_newest_frame_is_kept(
     ports: tuple[int, int], renderer: FakeRenderer
 ) -> None:
     with Client("room", ports=ports, **SIZE) as client:
@@ -231,7 +231,7 @@ def test_a_thread_keeps_the_session_while_the_caller_is_busy(ports: tuple[int, i
         assert client.statistics.kept_alive >= 2
 
 
-def test_a_clock_flies_with_the_client(ports: tuple[int, int]) -> None:
+def test_a_clock_works_with_the_client(ports: tuple[int, int]) -> None:
     with (
         FakeRenderer(ports, swallow=0, frame_time=0.05),
         Client("room", ports=ports, **SIZE) as client,
@@ -246,12 +246,12 @@ def test_a_clock_flies_with_the_client(ports: tuple[int, int]) -> None:
             if real.advance(0.01) and real.time_ns > offset:
                 real.render(client, *AHEAD)
         assert 0.75 < time.monotonic() - began < 2.0
-        # 20 pictures a second of 100 that are due
+        # 20 images per second of 100 that are due
         assert 5 <= real.received <= 20
         assert real.dropped > real.received
 
 
-def test_a_vehicle_in_the_loop_sees_with_the_client(
+def test_a_vehicle_in_the_loop_receives_images(
     ports: tuple[int, int], renderer: FakeRenderer
 ) -> None:
     with Client("room", ports=ports, **SIZE) as client:
@@ -269,7 +269,7 @@ def test_a_vehicle_in_the_loop_sees_with_the_client(
         assert loop.latency.count == len(stamps)
 
 
-def test_statistics_tell_how_long_answers_took(ports: tuple[int, int]) -> None:
+def test_statistics_report_the_latency_of_answers(ports: tuple[int, int]) -> None:
     with (
         FakeRenderer(ports, swallow=0, frame_time=0.05),
         Client("room", ports=ports, **SIZE) as client,
@@ -322,7 +322,7 @@ def test_statistics_tell_how_long_answers_took(ports: tuple[int, int]) -> None:
         ({"scene": "Gärten"}, "scene: expected a name of printable ASCII"),
     ],
 )
-def test_a_client_that_cannot_be_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_invalid_clients_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Client(**{"ports": free_pair()} | arguments)
 
@@ -342,7 +342,7 @@ def test_a_client_that_cannot_be_is_refused(arguments: dict[str, Any], message: 
         ((9, *AHEAD, {"box": (0, 0, 0)}), "expected a pair"),
     ],
 )
-def test_a_pose_that_cannot_be_is_refused_and_the_next_goes(
+def test_an_invalid_pose_is_refused_and_the_next_is_sent(
     ports: tuple[int, int], renderer: FakeRenderer, arguments: tuple[Any, ...], message: str
 ) -> None:
     with Client("room", objects=[RenderObject("box", "box")], ports=ports, **SIZE) as client:
@@ -356,7 +356,7 @@ def test_a_pose_that_cannot_be_is_refused_and_the_next_goes(
         assert client.request_vehicle(9, *AHEAD).time_ns == 9
 
 
-def test_the_guides_program_flies_and_sees() -> None:
+def test_the_program_of_the_guide_runs() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "render.md"
     if not page.exists():
         pytest.skip("the tests do not lie beside docs/render.md")
@@ -394,7 +394,7 @@ def test_without_pyzmq_only_what_needs_it_is_missing_and_the_extra_is_named() ->
     assert done.returncode == 0, done.stderr
 
 
-def test_the_package_lists_what_it_has() -> None:
+def test_the_package_lists_its_names() -> None:
     assert {"Client", "RenderCamera", "Frame", "compensate", "DynamicClock"} <= set(dir(render))
     assert callable(render.compensate)
     with pytest.raises(AttributeError, match="no attribute 'Eyes'"):

@@ -17,7 +17,7 @@ DT = 1.0 / 240.0
 
 
 class Wall:
-    """A wall clock that goes on only where somebody sleeps."""
+    """A wall clock that advances only in sleep()."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -170,7 +170,7 @@ def test_the_dynamic_clock_recovers_when_the_renderer_does() -> None:
     assert clock.scale <= 1.0
 
 
-def test_the_dynamic_clock_stands_a_renderer_that_stops() -> None:
+def test_the_dynamic_clock_tolerates_a_stopped_renderer() -> None:
     wall = Wall()
     clock, renderer = DynamicClock(60.0, wall=wall, sleep=wall.sleep), Renderer(wall, 60.0)
     _fly(clock, renderer, 3.0)
@@ -190,7 +190,7 @@ def test_one_picture_for_each_instant_whatever_the_step() -> None:
     assert (clock.due, clock.dropped) == (12, 8)
 
 
-def test_a_pose_that_is_refused_is_no_picture_that_was_dropped() -> None:
+def test_refused_poses_do_not_count_as_dropped_images() -> None:
     class Refusing(Renderer):
         def request_vehicle(self, *given: Any, **more: Any) -> Frame:
             raise ValueError("no pose")
@@ -219,19 +219,19 @@ def test_time_stamps_rise_over_a_simulation_that_starts_again(kind: type[Clock])
     assert len(renderer.asked) == 36
 
 
-def test_numbers_of_numpy_are_numbers() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     clock = LockStep(np.float32(50.0))  # type: ignore[arg-type]
     assert [clock.advance(np.float32(0.01)) for _ in range(4)] == [False, True, False, True]  # type: ignore[arg-type]
 
 
-def test_a_frame_that_was_not_asked_for_counts_for_nothing() -> None:
+def test_unrequested_frames_are_not_counted() -> None:
     clock = LockStep(60.0)
     clock.arrived(12345)
     assert (clock.received, clock.dropped) == (0, 0)
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.nan, math.inf, "60"])
-def test_a_rate_that_is_none_is_refused(rate: Any) -> None:
+def test_invalid_rates_are_refused(rate: Any) -> None:
     with pytest.raises(ValueError, match="rate: expected a finite number > 0"):
         RealTime(rate)
     with pytest.raises(ValueError, match="dt: expected a finite number > 0"):

@@ -67,7 +67,7 @@ def test_points_of_the_plane_go_where_the_present_camera_sees_them(seed: int) ->
     )
 
 
-def test_a_camera_that_only_turned_needs_no_distance() -> None:
+def test_pure_rotation_needs_no_distance() -> None:
     (position, attitude), (_, turned) = _random_motion(3)
     R, t = camera_motion((position, attitude), (position, turned))
     np.testing.assert_allclose(t, 0.0, atol=1e-15)
@@ -91,7 +91,7 @@ def test_going_ahead_magnifies_by_the_ratio_of_distances() -> None:
     np.testing.assert_allclose(H[0, 0] / H[2, 2], 5.0 / 4.0)
 
 
-def test_half_a_turn_about_the_axis_turns_every_pixel() -> None:
+def test_rotation_by_180_degrees_moves_every_pixel() -> None:
     pytest.importorskip("cv2")
     image = np.random.default_rng(1).integers(0, 256, (HEIGHT, WIDTH, 3), dtype=np.uint8)
     R = np.diag([-1.0, -1.0, 1.0])
@@ -172,7 +172,7 @@ def _wall_picture(pose: tuple[Array, Array], distance: float) -> NDArray[np.floa
         ({"n": (0.0, 0.0, 2.0)}, "n: expected a vector of unit length"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(change: dict[str, Any], message: str) -> None:
+def test_errors_name_invalid_arguments(change: dict[str, Any], message: str) -> None:
     good: dict[str, Any] = {"K": K, "R": np.eye(3), "t": (0.0, 0.0, 0.0), "d": 1.0}
     with pytest.raises((ValueError, TypeError), match=message):
         homography(**good | change)

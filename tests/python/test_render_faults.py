@@ -1,4 +1,4 @@
-"""What goes wrong between client and renderer, and that each says so and goes on."""
+"""Faults between client and renderer: each is reported, and the session continues."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_first_five_poses_are_used_up_and_no_time_is_lost(
         assert time.monotonic() - began < 2.0
 
 
-def test_answers_that_come_again_are_counted_and_not_seen(ports: tuple[int, int]) -> None:
+def test_repeated_answers_are_counted_and_ignored(ports: tuple[int, int]) -> None:
     with (
         FakeRenderer(ports, swallow=0, repeats=2),
         Client("room", ports=ports, **SIZE) as client,
@@ -176,7 +176,7 @@ def test_a_malformed_answer_is_named_dropped_and_counted_and_the_next_received(
         assert isinstance(client.last_fault, ProtocolError)
 
 
-def test_faults_may_be_counted_only(ports: tuple[int, int]) -> None:
+def test_faults_can_be_counted_without_warnings(ports: tuple[int, int]) -> None:
     def mangle(answer: Message, pose: dict[str, Any]) -> list[Message]:
         return [[b"noise"], answer[:1], answer]
 
@@ -191,7 +191,7 @@ def test_faults_may_be_counted_only(ports: tuple[int, int]) -> None:
         assert client.last_fault.__traceback__ is None  # its frames would keep the message
 
 
-def test_answers_to_poses_that_nobody_sent_are_counted_and_not_seen(
+def test_answers_to_unknown_poses_are_counted_and_ignored(
     ports: tuple[int, int],
 ) -> None:
     def mangle(answer: Message, pose: dict[str, Any]) -> list[Message]:
@@ -229,7 +229,7 @@ def test_depth_of_a_renderer_that_knows_rgb_alone_says_what_to_do(ports: tuple[i
         client.request_vehicle(1, *AHEAD)
 
 
-def test_no_renderer_is_told_with_ports_and_a_command(ports: tuple[int, int]) -> None:
+def test_a_missing_renderer_is_reported_with_ports_and_a_command(ports: tuple[int, int]) -> None:
     with Client("room", ports=ports, **SIZE) as client:
         began = time.monotonic()
         with pytest.raises(RenderTimeoutError) as caught:
@@ -244,7 +244,7 @@ def test_no_renderer_is_told_with_ports_and_a_command(ports: tuple[int, int]) ->
             assert client.request_vehicle(2, *AHEAD).time_ns == 2
 
 
-def test_a_renderer_that_does_not_answer_is_told_from_one_that_is_not_there(
+def test_a_silent_renderer_is_distinguished_from_a_missing_one(
     ports: tuple[int, int],
 ) -> None:
     with (
@@ -288,7 +288,7 @@ def test_only_the_loopback_interface_listens(ports: tuple[int, int]) -> None:
     assert listening[ports[0]] == listening[ports[1]] == "0100007F"
 
 
-def test_a_client_that_is_closed_says_so(ports: tuple[int, int]) -> None:
+def test_a_closed_client_raises(ports: tuple[int, int]) -> None:
     client = Client("room", ports=ports, **SIZE)
     client.start()
     client.close()
@@ -311,7 +311,7 @@ def test_a_restart_is_silent_for_long_enough_and_begins_anew(ports: tuple[int, i
         assert client.statistics.frames + client.statistics.dropped == 3
 
 
-def test_a_time_that_is_none_is_refused(ports: tuple[int, int]) -> None:
+def test_invalid_times_are_refused(ports: tuple[int, int]) -> None:
     with Client("room", ports=ports, **SIZE) as client:
         for wrong in (-1.0, math.inf, "1"):
             with pytest.raises(ValueError, match="expected a finite number >= 0"):

@@ -339,7 +339,7 @@ def test_looks_differ_and_a_ceiling_has_a_lamp() -> None:
         ({"look": "midnight"}, "look: expected 'auto', 'morning'"),
     ],
 )
-def test_what_cannot_be_is_refused(options: dict[str, object], text: str) -> None:
+def test_invalid_arguments_are_refused(options: dict[str, object], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         studio(**options)
 

@@ -262,7 +262,7 @@ def test_published_scenes_have_one_that_stands_for_them() -> None:
         ({"threads": 0}, "threads: expected"),
     ],
 )
-def test_what_cannot_be_is_refused(options: dict[str, Any], text: str) -> None:
+def test_invalid_arguments_are_refused(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         server(**options)
 

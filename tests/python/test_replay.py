@@ -139,7 +139,7 @@ def test_real_flights_replay(name: str, path: Path | None) -> None:
 
 
 @pytest.mark.parametrize("column", ["pz", "qw", "motor_motor_m3", "pwr_pm_vbat", "t"])
-def test_missing_columns_are_named(simulated: Path, tmp_path: Path, column: str) -> None:
+def test_errors_name_missing_columns(simulated: Path, tmp_path: Path, column: str) -> None:
     with simulated.open() as stream:
         rows = list(csv.reader(stream))
     index = rows[0].index(column)

@@ -336,6 +336,6 @@ def test_sensors_survive_pickling() -> None:
         (lambda: pw.Gnss().measure([0, 0, 0], dt=0.0), "dt: expected a finite number > 0"),
     ],
 )
-def test_what_cannot_be_is_refused(make: Any, message: str) -> None:
+def test_invalid_arguments_are_refused(make: Any, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         make()

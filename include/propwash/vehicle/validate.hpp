@@ -349,9 +349,11 @@ inline constexpr double min_time_step = 1e-9;
 inline std::string time_step_warning(double time_constant, Integrator integrator, double dt) {
   const double limit = integrator == Integrator::rk4 ? 2.78 * time_constant : time_constant;
   if (dt <= limit * (1.0 + 1e-6)) return {};
-  return "dt = " + detail::formatted(dt) + " s is larger than " + detail::formatted(limit) +
-         " s, the limit for the motor time constant of " + detail::formatted(time_constant) +
-         " s: the rotor speeds will oscillate or diverge; reduce dt";
+  std::ostringstream warning;  // six digits: the constants may be floats
+  warning << "dt = " << dt << " s is larger than " << limit
+          << " s, the limit for the motor time constant of " << time_constant
+          << " s: the rotor speeds will oscillate or diverge; reduce dt";
+  return warning.str();
 }
 
 /// The shortest time constant [s] of the motors.

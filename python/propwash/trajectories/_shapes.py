@@ -86,8 +86,8 @@ class _Loop(_Curve):
         clockwise: bool,
     ) -> None:
         """Where it lies, how often and which way it is flown, as Circle says."""
-        self.centre = _point("centre", centre)
-        self._angle = float(given.finite("angle", angle, "()", 0))
+        self.centre = given.shaped("centre", centre, (3,))
+        self._angle = float(given.number("angle", angle))
         self._total = _WHOLE * given.positive("laps", laps)
         self._ramp, self._yaw, self._sense = _ramp(ramp), yaw_of(yaw), -1.0 if clockwise else 1.0
 
@@ -203,12 +203,5 @@ class Line(_Curve):
         return found
 
 
-def _point(name: str, value: ArrayLike) -> Array:
-    return given.finite(name, value, "(3,)", 1, 3)
-
-
 def _ramp(value: float) -> float:
-    ramp = float(given.finite("ramp", value, "()", 0))
-    if ramp < 0.0:
-        raise ValueError(f"ramp: expected a number >= 0 [s], got {ramp}")
-    return ramp
+    return given.not_negative("ramp", value, "s")
