@@ -850,7 +850,7 @@ def encode_answer(
     depth_scale: Float = 0.0,
 ) -> bytes: ...
 def flatness(parameters: Any, columns: dict, vehicles: Int = 1) -> dict:
-    """What N points of trajectories ask of a vehicle, in air at rest: flat_motion() of control/tracking.hpp.
+    """Attitude, rates and rotor speeds at N points of trajectories, in still air: flat_motion() of control/tracking.hpp.
 
     columns: velocity, acceleration, jerk, snap (N, 3) [m/s ... m/s^4], world frame; yaw, yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, of N = T n rows in the order (T, n); quaternions keep their sign from one time to the next.
 

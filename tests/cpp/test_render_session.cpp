@@ -325,7 +325,7 @@ TEST_CASE("grey has one or three bytes per pixel, depth two or v2's RGB, and not
                                          {Type::depth, 2, 2, true},
                                          {Type::depth, 1, 3, true},
                                          {Type::depth, 1, 1, false}}) {
-    INFO(static_cast<int>(c.type) << ", " << c.bytes << " bytes a pixel");
+    INFO(static_cast<int>(c.type) << ", " << c.bytes << " bytes per pixel");
     Session session;
     auto pose = make_pose(1);
     pose.cameras[0].type = c.type;

@@ -1,4 +1,4 @@
-/// Closed-loop steps of one vehicle a thread: rate controller, motors, process noise, wind, RK4 and
+/// Closed-loop steps of one vehicle per thread: rate controller, motors, process noise, wind, RK4 and
 /// IMU, in the order of vehicle/tick.hpp.
 
 #include <propwash/integrate/rk4.hpp>

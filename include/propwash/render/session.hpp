@@ -93,7 +93,7 @@ class Session {
   /// Requests a picture; returns the messages to send now. A pose that must wait is sent by a later
   /// `poll`; if more than `queue` wait, the oldest is dropped.
   /// @throws std::invalid_argument for an invalid pose, an ntime that does not increase, or another
-  /// value of a field that is fixed for the session; nothing has changed then.
+  /// value of a field that is fixed for the session; the object is then unchanged.
   Messages submit(const PoseMessage& pose, double now);
 
   /// Returns the messages to send now: waiting poses and repetitions. Call it after messages have

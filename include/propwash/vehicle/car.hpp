@@ -98,9 +98,9 @@ class Car {
   double time() const { return memory_.time; }  ///< s, since reset
   /// Number of steps since construction or a reset with a seed; also the noise counter.
   std::uint64_t steps() const { return memory_.steps; }
-  /// The parameters that the car was made with.
+  /// The parameters that the car was constructed with.
   const CarParameters& parameters() const { return parameters_; }
-  /// The options that the car was made with.
+  /// The options that the car was constructed with.
   const CarOptions& options() const { return options_; }
   /// The complete state without parameters, including seed and id; restore() continues bit for bit.
   Snapshot snapshot() const { return memory_; }

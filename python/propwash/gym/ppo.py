@@ -160,17 +160,17 @@ class PPO:
         self.iteration, self.global_step, self.learning_rate = state["counts"]
 
     def iterate(self) -> dict[str, float]:
-        """A rollout and an update; tells how it went."""
+        """Runs a rollout and an update; returns their statistics."""
         if self.iteration % self.args.restart_every == 0:
             drawn = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
             self.raw[-1] = torch.from_numpy(self.envs.reset(seed=int(drawn[0]))[0])
             self.done[-1] = 0.0
         self.rollout()
-        told = self.update()
+        statistics = self.update()
         if self.iteration < self.args.scale_iterations:
             self.agent.learn_scale(self.raw[:-1].flatten(0, 1))
         self.iteration, self.global_step = self.iteration + 1, self.global_step + self.live.numel()
-        return {"reward": float(self.rewards.sum() / self.live.sum()), **told}
+        return {"reward": float(self.rewards.sum() / self.live.sum()), **statistics}
 
     @torch.no_grad()
     def rollout(self) -> None:
@@ -200,8 +200,8 @@ class PPO:
         for _ in range(self.args.update_epochs):
             order = torch.randperm(len(kept), generator=self.generator)
             for rows in torch.split(order, self.args.minibatch_size):
-                told = self.learn([part[rows] for part in batch])
-        return told
+                statistics = self.learn([part[rows] for part in batch])
+        return statistics
 
     def learn(self, minibatch: list[Tensor]) -> dict[str, float]:
         """A step of the optimiser."""
@@ -237,9 +237,9 @@ def main() -> None:
     envs = pg.make_vec(pg.Hover, 1024, copy=False, threads=given.threads, **HOVER, **FAST)
     ppo = PPO(envs, Args(), given.seed)
     while ppo.global_step < given.steps:
-        told = ppo.iterate()
+        statistics = ppo.iterate()
         if ppo.iteration % 10 == 0:
-            numbers = "  ".join(f"{name} {value:.3g}" for name, value in told.items())
+            numbers = "  ".join(f"{name} {value:.3g}" for name, value in statistics.items())
             print(f"{time.perf_counter() - began:5.1f} s {ppo.global_step:9,} steps  {numbers}")
     flown = evaluate(ppo.agent.act, pg.make_vec(pg.Hover, 1000, copy=False, **HOVER), given.seed)
     print(f"within 0.1 m for the last 2 of 5 s: {flown.settled(0.1, 2.0):.1%} of 1000 episodes")
