@@ -10,7 +10,7 @@ from mujoco import rollout
 VEHICLES = 64
 STEPS = 100
 
-# The default quadcopter of propwash: mass, inertia and arms; the thrust has a time constant of 0.02 s.
+# Mass, inertia and arms of propwash's default quadcopter; thrust with a time constant of 0.02 s.
 MODEL = f"""
 <mujoco>
   <option timestep="{DT}" integrator="RK4" density="0"><flag contact="disable"/></option>

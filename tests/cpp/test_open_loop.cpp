@@ -114,8 +114,8 @@ std::vector<pw::VehicleParameters> slopes_of(const pw::VehicleParameters& vehicl
     }
     for (std::size_t k = 0; k < slope.rotors.size(); ++k) {
       const auto& axis = vehicle.rotors[k].axis;  // keeps it a unit vector
-      auto& turn = slope.rotors[k].axis;
-      turn = turn - axis * dot(axis, turn);
+      auto& rotation = slope.rotors[k].axis;
+      rotation = rotation - axis * dot(axis, rotation);
     }
     auto& inertia = slope.body.inertia;
     inertia =

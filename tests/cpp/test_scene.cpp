@@ -70,9 +70,9 @@ TEST_CASE("invalid items are rejected by name", "[scene]") {
   auto moved = item("x", pw::Sphere{});
   moved.pose.position_W.y = infinite;
   check_refused(moved, "position");
-  auto turned = item("x", pw::Sphere{});
-  turned.pose.attitude_WS = {1.0, 1.0, 0.0, 0.0};
-  check_refused(turned, "unit quaternion");
+  auto rotated = item("x", pw::Sphere{});
+  rotated.pose.attitude_WS = {1.0, 1.0, 0.0, 0.0};
+  check_refused(rotated, "unit quaternion");
   auto coloured = item("x", pw::Sphere{});
   coloured.colour.z = 1.5;
   check_refused(coloured, "sRGB");

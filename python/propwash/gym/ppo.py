@@ -160,17 +160,17 @@ class PPO:
         self.iteration, self.global_step, self.learning_rate = state["counts"]
 
     def iterate(self) -> dict[str, float]:
-        """Runs a rollout and an update; returns their statistics."""
+        """A rollout and an update; tells how it went."""
         if self.iteration % self.args.restart_every == 0:
             drawn = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
             self.raw[-1] = torch.from_numpy(self.envs.reset(seed=int(drawn[0]))[0])
             self.done[-1] = 0.0
         self.rollout()
-        statistics = self.update()
+        told = self.update()
         if self.iteration < self.args.scale_iterations:
             self.agent.learn_scale(self.raw[:-1].flatten(0, 1))
         self.iteration, self.global_step = self.iteration + 1, self.global_step + self.live.numel()
-        return {"reward": float(self.rewards.sum() / self.live.sum()), **statistics}
+        return {"reward": float(self.rewards.sum() / self.live.sum()), **told}
 
     @torch.no_grad()
     def rollout(self) -> None:
@@ -200,8 +200,8 @@ class PPO:
         for _ in range(self.args.update_epochs):
             order = torch.randperm(len(kept), generator=self.generator)
             for rows in torch.split(order, self.args.minibatch_size):
-                statistics = self.learn([part[rows] for part in batch])
-        return statistics
+                told = self.learn([part[rows] for part in batch])
+        return told
 
     def learn(self, minibatch: list[Tensor]) -> dict[str, float]:
         """A step of the optimiser."""
@@ -237,9 +237,9 @@ def main() -> None:
     envs = pg.make_vec(pg.Hover, 1024, copy=False, threads=given.threads, **HOVER, **FAST)
     ppo = PPO(envs, Args(), given.seed)
     while ppo.global_step < given.steps:
-        statistics = ppo.iterate()
+        told = ppo.iterate()
         if ppo.iteration % 10 == 0:
-            numbers = "  ".join(f"{name} {value:.3g}" for name, value in statistics.items())
+            numbers = "  ".join(f"{name} {value:.3g}" for name, value in told.items())
             print(f"{time.perf_counter() - began:5.1f} s {ppo.global_step:9,} steps  {numbers}")
     flown = evaluate(ppo.agent.act, pg.make_vec(pg.Hover, 1000, copy=False, **HOVER), given.seed)
     print(f"within 0.1 m for the last 2 of 5 s: {flown.settled(0.1, 2.0):.1%} of 1000 episodes")
