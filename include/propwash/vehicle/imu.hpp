@@ -65,7 +65,7 @@ struct ImuSnapshot {
 template <class T = double>
 class Imu {
  public:
-  using Snapshot = ImuSnapshot<T>;  ///< everything that affects the future
+  using Snapshot = ImuSnapshot<T>;  ///< the complete state
 
   /// If `noise` is false, there is no noise and no bias.
   /// @throws ParameterError that lists every field out of range.
