@@ -236,8 +236,8 @@ struct StepNormals {
   PROPWASH_FN Row operator[](int draw) const { return {&value[0][draw]}; }
 };
 
-/// The normals of four draws of one vehicle, in little more time than one draw. z[n] is bitwise equal
-/// to six_normals(seed, id, draws.draw[n].step, draws.draw[n].stream).
+/// The normals of four draws of one vehicle, in little more time than one draw. z[n] is bitwise
+/// equal to six_normals(seed, id, draws.draw[n].step, draws.draw[n].stream).
 PROPWASH_FN StepNormals step_normals(std::uint64_t seed, std::uint32_t id, const FourDraws& draws) {
   StepNormals z;
 #if PROPWASH_RANDOM_LANES
