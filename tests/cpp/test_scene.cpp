@@ -49,7 +49,7 @@ TEST_CASE("the id of an item is its index", "[scene]") {
   CHECK(scene.items()[1].name == "b");
 }
 
-TEST_CASE("invalid items are rejected by name", "[scene]") {
+TEST_CASE("invalid items are rejected with a message that names them", "[scene]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const double infinite = std::numeric_limits<double>::infinity();
   check_refused(item("", pw::Sphere{}), "item name = ''");
