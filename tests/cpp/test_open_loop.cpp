@@ -231,7 +231,7 @@ TEST_CASE("derivatives of windows are central differences of their values") {
   }
 }
 
-TEST_CASE("values do not depend on the unknowns, results not on the executor") {
+TEST_CASE("values are independent of the unknowns, and results of the executor") {
   const auto vehicle = vehicle_with(4);
   const Log log(4, unknowns);
   const auto flight = log.flight(3);
