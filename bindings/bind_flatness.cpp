@@ -93,8 +93,7 @@ py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssi
 void bind_flatness(py::module_& m) {
   m.def("flatness", &flatness, "parameters"_a, "columns"_a, "vehicles"_a = 1,
         "Attitude, rates and rotor speeds at N points of trajectories, in still air: flat_motion() "
-        "of "
-        "control/tracking.hpp.\n\n"
+        "of control/tracking.hpp.\n\n"
         "columns: velocity, acceleration, jerk, snap (N, 3) [m/s ... m/s^4], world frame; yaw, "
         "yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, of N = T n rows in the "
         "order (T, n); quaternions keep their sign from one time to the next.\n\n"
