@@ -95,7 +95,7 @@ def single(name: str, rounds: int) -> None:
 
 
 def profile(name: str, n: int) -> None:
-    """Prints the functions with the most time of their own in a step."""
+    """Prints the functions with the most exclusive time in a step."""
     import cProfile
     import pstats
 

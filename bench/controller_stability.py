@@ -22,14 +22,14 @@ BOUNDS = {"tilt": (0.15, "rad"), "velocity": (0.3, "m/s"), "position": (0.25, "m
 
 
 def attitudes(rng: np.random.Generator, n: int, tilt: float) -> Array:
-    """(n, 4): thrust axes anywhere within `tilt` rad of the vertical, any heading."""
+    """(n, 4): thrust axes within `tilt` rad of the vertical, with any heading."""
     cosine = rng.uniform(np.cos(tilt), 1.0, n)
     around, heading = rng.uniform(-np.pi, np.pi, (2, n))
-    half, turn = 0.5 * np.arccos(cosine), 0.5 * heading
+    half, half_heading = 0.5 * np.arccos(cosine), 0.5 * heading
     lean = [np.cos(half), np.sin(half) * np.cos(around), np.sin(half) * np.sin(around)]
-    # the tilt times the heading
+    # product of the tilt and the heading quaternion
     w, x, y = lean
-    c, s = np.cos(turn), np.sin(turn)
+    c, s = np.cos(half_heading), np.sin(half_heading)
     return np.stack([w * c, x * c + y * s, y * c - x * s, w * s], axis=1)
 
 
@@ -79,11 +79,11 @@ def errors(
         body_rates=rng.uniform(-4, 4, (n, 3)),
         attitude=attitudes(rng, n, tilt),
     )
-    looks = []
+    samples = []
     for _ in range(round(seconds / (PERIOD * fleet.dt))):
         fleet.step(command, substeps=PERIOD)
-        looks.append(MEASURES[measure](fleet))
-    return np.array(looks)
+        samples.append(MEASURES[measure](fleet))
+    return np.array(samples)
 
 
 def main() -> None:
@@ -97,18 +97,20 @@ def main() -> None:
     print("| loop | converged | vehicles | median s | 95 % s | last s | rms in the last 2 s |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, loop in loops(vehicle).items():
-        left = errors(vehicle, loop, chosen.starts, chosen.seconds)
+        distances = errors(vehicle, loop, chosen.starts, chosen.seconds)
         measure = loop[1]
         bound, unit = BOUNDS[measure]
-        outside = ~(left < bound)  # NaN is outside
-        came = ~outside[-round(2.0 * 960 / PERIOD) :].any(axis=0)
-        times = (len(left) - np.argmax(outside[::-1], axis=0)) * PERIOD / 960
-        times = np.where(outside.any(axis=0), times, 0.0)[came]
-        rms = np.sqrt(np.mean(left[-round(2.0 * 960 / PERIOD) :] ** 2))
-        early, most, last = np.percentile(times, [50, 95, 100]) if came.any() else (np.nan,) * 3
+        outside = ~(distances < bound)  # NaN is outside
+        converged = ~outside[-round(2.0 * 960 / PERIOD) :].any(axis=0)
+        times = (len(distances) - np.argmax(outside[::-1], axis=0)) * PERIOD / 960
+        times = np.where(outside.any(axis=0), times, 0.0)[converged]
+        rms = np.sqrt(np.mean(distances[-round(2.0 * 960 / PERIOD) :] ** 2))
+        median, percentile_95, last = (
+            np.percentile(times, [50, 95, 100]) if converged.any() else (np.nan,) * 3
+        )
         print(
-            f"| {name} | {measure} < {bound:g} {unit} | {came.sum()} of {chosen.starts} | "
-            f"{early:.1f} | {most:.1f} | {last:.1f} | {rms:.3f} {unit} |"
+            f"| {name} | {measure} < {bound:g} {unit} | {converged.sum()} of {chosen.starts} | "
+            f"{median:.1f} | {percentile_95:.1f} | {last:.1f} | {rms:.3f} {unit} |"
         )
 
 

@@ -187,7 +187,7 @@ def program_ratios(worker: Worker, program: str) -> None:
         lambda cpp, python: 1e6 * (1.0 / python - 1.0 / cpp),
     )
     print(
-        f"  batch of 1, a call: C++ {1e6 / cpp:.2f} us, Python {1e6 / python:.2f} us, "
+        f"  batch of 1, per call: C++ {1e6 / cpp:.2f} us, Python {1e6 / python:.2f} us, "
         f"more: {overhead:.2f} us  <= 4"
     )
 

@@ -5,7 +5,7 @@ five waypoints and around a square, with constant heading and with heading along
 straight; climbs and dives; and through seeded random waypoints. The controllers run at 240 Hz on
 noisy IMU readings, the physics at 960 Hz. Prints the table of docs/control/outer-loops.md: the RMS
 position error of the worst path, over all vehicles, and the maximum error of any vehicle on any
-path; then the worst of all.
+path; then the overall worst case.
 
     python bench/tracking.py [--vehicles 50] [--random 20] [--paths]
 """
@@ -68,7 +68,7 @@ def errors(vehicle: str, reference: Reference, controller: Controller, n: int) -
 def main() -> None:
     """Simulates all paths and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--vehicles", type=int, default=50, help="of each kind")
+    parser.add_argument("--vehicles", type=int, default=50, help="vehicles of each type")
     parser.add_argument("--random", type=int, default=20, help="paths through random waypoints")
     parser.add_argument("--paths", action="store_true", help="one line for each path")
     chosen = parser.parse_args()
@@ -93,7 +93,7 @@ def main() -> None:
             worst = [tuple(map(max, zip(*each, strict=True))) for each in zip(*found, strict=True)]
             rows = {"all": (max(speeds), max(accelerations), worst)}
         for name, (speed, acceleration, found) in rows.items():
-            cells = " | ".join(f"{rms:.3f} ({most:.2f})" for rms, most in found)
+            cells = " | ".join(f"{rms:.3f} ({max_error:.2f})" for rms, max_error in found)
             print(
                 f"| {vehicle} | {name} | {speed:.1f} | {acceleration:.1f} | {cells} |", flush=True
             )

@@ -93,8 +93,8 @@ py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssi
 
 void bind_flatness(py::module_& m) {
   m.def("flatness", &flatness, "parameters"_a, "columns"_a, "vehicles"_a = 1,
-        "Computes states and rotor speeds of a vehicle at N trajectory points, without wind: "
-        "flat_motion() of control/tracking.hpp.\n\n"
+        "Attitude, rates and rotor speeds at N points of trajectories, in still air: flat_motion() "
+        "of control/tracking.hpp.\n\n"
         "columns: velocity, acceleration, jerk, snap (N, 3) [m/s ... m/s^4], world frame; yaw, "
         "yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, if the N = T n rows "
         "are in the order (T, n); the sign of each vehicle's quaternion is then continuous in "

@@ -1,4 +1,4 @@
-"""Flies the AlphaPilot course and saves a film of the on-board camera.
+"""Flies the AlphaPilot course and saves a video of the on-board camera.
 
 The seed moves the gates within the published bounds. MP4 needs the extra `video`, GIF Pillow.
 
@@ -17,7 +17,7 @@ def look_ahead(result: race.Result) -> None:
     renderer = Offscreen(result.scene, width=320, height=240)
     flight = result.flight
     row = int(np.searchsorted(flight.time, result.passages[3].time - 0.5))
-    # tilted up by 45 degrees, as racers mount them: at full speed the vehicle leans forward
+    # tilted up by 45 degrees, as racers mount them: at full speed the vehicle pitches forward
     up = (np.cos(np.pi / 8), 0.0, -np.sin(np.pi / 8), 0.0)
     cameras = [RenderCamera("front", attitude=up), RenderCamera("depth", "depth", attitude=up)]
     frame = renderer.render(cameras, flight.position[row], flight.attitude[row])
@@ -27,10 +27,12 @@ def look_ahead(result: race.Result) -> None:
 
 
 def main() -> None:
-    """Flies the courses, prints the results and saves the film."""
+    """Flies the courses, prints the results and saves the video."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=3)
-    parser.add_argument("--courses", type=int, default=1, help="number to fly; the first is filmed")
+    parser.add_argument(
+        "--courses", type=int, default=1, help="number to fly; the first is in the video"
+    )
     parser.add_argument("--out", default="flight.gif", help=".mp4, .gif or .png")
     parser.add_argument("--width", type=int, default=320)
     arguments = parser.parse_args()

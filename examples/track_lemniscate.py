@@ -41,10 +41,10 @@ def main() -> None:
     arguments = parser.parse_args()
     path = Lemniscate(arguments.size, arguments.speed, laps=arguments.laps, ramp=3.0)
     reference = path.sample(period=INTERVAL / 960)
-    fastest = np.linalg.norm(reference.velocity, axis=1).max()
-    hardest = np.linalg.norm(reference.acceleration, axis=1).max()
+    max_speed = np.linalg.norm(reference.velocity, axis=1).max()
+    max_acceleration = np.linalg.norm(reference.acceleration, axis=1).max()
     print(
-        f"{path.duration:.1f} s, to {fastest:.1f} m/s and {hardest:.1f} m/s^2, "
+        f"{path.duration:.1f} s, up to {max_speed:.1f} m/s and {max_acceleration:.1f} m/s^2, "
         f"{arguments.vehicles} vehicles, wind {arguments.wind:g} m/s"
     )
     print("controller     rms m   worst vehicle's rms m        max m")

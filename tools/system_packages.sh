@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the tests and benchmarks want and PyPI lacks: Catch2, Google Benchmark, a second compiler,
+# Packages of the tests and benchmarks that PyPI does not have: Catch2, Google Benchmark, a second compiler,
 # ZeroMQ for C++ and a browser.
 # Installs what is missing with apt where that is possible; otherwise says what is missing and what
 # will be skipped for it. Never fails: without these packages everything else still works.

@@ -1,4 +1,4 @@
-"""How a peer is timed, and what it says about itself."""
+"""Timing of a peer, and the report of its model."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ PHYSICS = "motor lag and limits, thrust, torques, rotor momentum, linear drag, r
 
 
 def time_one(control: Control, includes: str, leaves_out: str) -> None:
-    """A call for ten steps of RK4, after it is compiled."""
+    """Measures a call of ten RK4 steps, without its compilation."""
     sim = Sim(
         n_worlds=VEHICLES,
         dynamics=Dynamics.first_principles,
@@ -62,7 +62,7 @@ def time_one(control: Control, includes: str, leaves_out: str) -> None:
 
 
 def main() -> None:
-    """Rotor speeds commanded, then body rates and thrust."""
+    """Measures rotor-speed commands, then commands of body rates and thrust."""
     time_one(Control.rotor_vel, PHYSICS, "noise")
     time_one(
         Control.body_rate, PHYSICS + "; rate controller on the true rates", "noise, IMU, low-pass"

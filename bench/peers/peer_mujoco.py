@@ -10,7 +10,7 @@ from mujoco import rollout
 VEHICLES = 64
 STEPS = 100
 
-# The default quadcopter of propwash: mass, inertia, arms; time constant 0.02 s of the thrust.
+# Mass, inertia and arms of propwash's default quadcopter; thrust with a time constant of 0.02 s.
 MODEL = f"""
 <mujoco>
   <option timestep="{DT}" integrator="RK4" density="0"><flag contact="disable"/></option>
@@ -35,7 +35,7 @@ MODEL = f"""
 
 
 def main() -> None:
-    """A rollout of many vehicles on one thread, and one vehicle a call."""
+    """Measures a rollout of many vehicles on one thread, and one vehicle per call."""
     model = mujoco.MjModel.from_xml_string(MODEL)
     data = mujoco.MjData(model)
     data.qpos[2] = 10.0

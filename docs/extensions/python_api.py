@@ -83,7 +83,7 @@ def is_ours(kind: type) -> bool:
 
 
 def members_of(kind: type, documented: set[int]) -> list[str]:
-    """The public attributes of a class and of its bases that have no description of their own."""
+    """The public attributes of a class and of its bases without a separate description."""
     names: dict[str, None] = {}
     for base in kind.__mro__:
         if is_ours(base) and (base is kind or id(base) not in documented):

@@ -850,7 +850,7 @@ def encode_answer(
     depth_scale: Float = 0.0,
 ) -> bytes: ...
 def flatness(parameters: Any, columns: dict, vehicles: Int = 1) -> dict:
-    """Computes states and rotor speeds of a vehicle at N trajectory points, without wind: flat_motion() of control/tracking.hpp.
+    """Attitude, rates and rotor speeds at N points of trajectories, in still air: flat_motion() of control/tracking.hpp.
 
     columns: velocity, acceleration, jerk, snap (N, 3) [m/s ... m/s^4], world frame; yaw, yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, if the N = T n rows are in the order (T, n); the sign of each vehicle's quaternion is then continuous in time.
 

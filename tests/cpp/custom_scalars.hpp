@@ -83,7 +83,7 @@ class Counted {
 
 }  // namespace counting
 
-/// Two numbers, like a SIMD pack. Its mask has two truth values, so code cannot branch on it.
+/// Two numbers, like a SIMD pack. Its mask has two Booleans, so code cannot branch on it.
 namespace lanes {
 
 class Pair;

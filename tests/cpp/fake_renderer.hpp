@@ -55,7 +55,7 @@ class FakeRenderer {
   double frame_time = 0.016;  ///< s for a picture
   double load_time = 0.0;     ///< s for the scene
 
-  void hear(const std::string& pose, double now) {
+  void receive(const std::string& pose, double now) {
     if (now < deaf_until_) return;
     last_heard_ = now;
     waiting_.push_back(pose);

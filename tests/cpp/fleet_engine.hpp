@@ -119,8 +119,8 @@ FleetCommands<T> fleet_commands(int call, const propwash::VehicleParameters& veh
     put(commands.rates, 2.0 * std::sin(0.3 * t));
     put(commands.thrust, weight * (1.0 + 0.4 * std::sin(0.9 * t)));
     for (std::size_t rotor = 0; rotor < vehicle.rotors.size(); ++rotor) {
-      const double turn = static_cast<double>(rotor) + 1.3 * t;
-      put(commands.speeds, hover * (1.05 + 0.12 * std::sin(turn)));
+      const double phase = static_cast<double>(rotor) + 1.3 * t;
+      put(commands.speeds, hover * (1.05 + 0.12 * std::sin(phase)));
     }
   }
   return commands;

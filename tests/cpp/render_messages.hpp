@@ -11,9 +11,11 @@
 
 using Json = nlohmann::json;
 
-inline auto said(const std::string& words) { return Catch::Matchers::Matches(".*" + words + ".*"); }
+inline auto has_text(const std::string& words) {
+  return Catch::Matchers::Matches(".*" + words + ".*");
+}
 
-inline propwash::Quat<double> turn(double x, double y, double z, double angle) {
+inline propwash::Quat<double> rotation_about(double x, double y, double z, double angle) {
   return propwash::from_axis_angle(propwash::Vec3<double>{x, y, z}, angle);
 }
 
@@ -27,12 +29,13 @@ inline render::PoseMessage stereo_pose() {
     render::RenderCamera camera;
     camera.id = id;
     camera.position_W = {1.25, id[0] == 'l' ? 0.16 : -0.16, 2.0};
-    camera.attitude_WC = turn(0, 0.6, 0.8, 0.7);
+    camera.attitude_WC = rotation_about(0, 0.6, 0.8, 0.7);
     pose.cameras.push_back(camera);
   }
   pose.cameras[1].type = render::CameraType::depth;
   pose.cameras[1].collision_check = true;
-  pose.objects.push_back({"Gate1", "gate", {10, -1, 2}, turn(0, 0, 1, -0.4), {0.3, 3, 2}});
+  pose.objects.push_back(
+      {"Gate1", "gate", {10, -1, 2}, rotation_about(0, 0, 1, -0.4), {0.3, 3, 2}});
   return pose;
 }
 

@@ -80,7 +80,7 @@ class Link {
   void carry(const render::Session::Messages& messages) {
     for (const auto& message : messages) {
       sent_at.push_back(now);
-      if (renderer && !lost()) renderer->hear(message, now);
+      if (renderer && !lost()) renderer->receive(message, now);
     }
     REQUIRE(session.in_flight() <= session.policy().in_flight);
     REQUIRE(session.waiting() <= session.policy().queue);

@@ -6,7 +6,7 @@
 #include <propwash/control/flatness.hpp>
 
 /// Position, heading and their derivatives at time t [s]: up to 7 m/s^2 and 2 rad/s of yaw.
-inline propwash::TrajectoryPoint<double> flown(double t) {
+inline propwash::TrajectoryPoint<double> smooth_point(double t) {
   propwash::TrajectoryPoint<double> p;
   const propwash::Vec3<double> a{2.0, 1.5, 0.7}, w{1.9, 1.3, 2.3};
   for (int i = 0; i < 3; ++i) {

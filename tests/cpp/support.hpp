@@ -47,8 +47,8 @@ inline double distance(const propwash::Vec3<double>& a, const propwash::Vec3<dou
 }
 
 /// R m R^T: transforms a matrix to another frame.
-inline propwash::Mat3<double> turned(const propwash::Quat<double>& q,
-                                     const propwash::Mat3<double>& m) {
+inline propwash::Mat3<double> rotated(const propwash::Quat<double>& q,
+                                      const propwash::Mat3<double>& m) {
   const auto r = to_matrix(q);
   propwash::Mat3<double> out;
   for (int i = 0; i < 3; ++i) {

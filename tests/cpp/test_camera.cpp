@@ -89,12 +89,13 @@ TEST_CASE("moving body and world together changes no picture", "[camera]") {
   for (int n = 0; n < 30; ++n) {
     const Camera camera = mounted(dice);
     const Vec position_W = dice.vec3(10.0), point_W = dice.vec3(10.0), shift = dice.vec3(10.0);
-    const auto q_WB = dice.unit_quat(), turn = dice.unit_quat();
+    const auto q_WB = dice.unit_quat(), rotation = dice.unit_quat();
     const auto seen =
         pw::project(camera, pw::in_camera(pw::camera_pose(camera, position_W, q_WB), point_W));
-    const auto moved_pose = pw::camera_pose(camera, rotate(turn, position_W) + shift, turn * q_WB);
+    const auto moved_pose =
+        pw::camera_pose(camera, rotate(rotation, position_W) + shift, rotation * q_WB);
     const auto again =
-        pw::project(camera, pw::in_camera(moved_pose, rotate(turn, point_W) + shift));
+        pw::project(camera, pw::in_camera(moved_pose, rotate(rotation, point_W) + shift));
     CHECK(again.depth == Approx(seen.depth).epsilon(1e-10));
     CHECK(again.u == Approx(seen.u).epsilon(1e-9));
     CHECK(again.v == Approx(seen.v).epsilon(1e-9));

@@ -96,11 +96,11 @@ TEST_CASE("a sphere touches where one of its points is inside", "[collide]") {
         const double part = k % 3 == 0 ? dice.uniform(0.5, 1.0) : 1.0;
         found = body.holds(centre + dice.unit_vec3() * (radius * part));
       }
-      const bool said = scene.touches(centre, radius);
+      const bool reported = scene.touches(centre, radius);
       CAPTURE(body.name, i, radius);
-      if (found) CHECK(said);
-      if (said && !found) ++touching_barely;
-      touching += said;
+      if (found) CHECK(reported);
+      if (reported && !found) ++touching_barely;
+      touching += reported;
     }
     CAPTURE(body.name, touching, touching_barely);
     CHECK(touching > 50);
@@ -142,16 +142,16 @@ TEST_CASE("a box touches where one of its points is inside", "[collide]") {
       const Vec size{dice.uniform(0.1, 1.5), dice.uniform(0.1, 1.5), dice.uniform(0.1, 1.5)};
       bool found = false;
       for_points_of(pose, size, 16, [&](const Vec& p) { found = found || body.holds(p); });
-      const bool said = scene.touches(pose, size);
+      const bool reported = scene.touches(pose, size);
       CAPTURE(body.name, i);
-      if (found) CHECK(said);
+      if (found) CHECK(reported);
       // the error of the grid must vanish with the cell size
-      if (said && !found) {
+      if (reported && !found) {
         ++unseen;
         const Vec less{size.x * 0.9 - 0.12, size.y * 0.9 - 0.12, size.z * 0.9 - 0.12};
         if (less.x > 0.0 && less.y > 0.0 && less.z > 0.0) CHECK_FALSE(scene.touches(pose, less));
       }
-      touching += said;
+      touching += reported;
     }
     CAPTURE(body.name, touching, unseen);
     CHECK(touching > 30);

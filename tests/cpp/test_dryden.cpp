@@ -413,7 +413,7 @@ TEST_CASE("wind axes are rotated about the vertical", "[dryden]") {
     const double heading = dice.uniform(-pi(), pi());
     const auto u = dice.vec3(5.0);
     const auto u_W = pw::turbulence_in_world(u, std::cos(heading), std::sin(heading));
-    const auto turn = pw::from_axis_angle(pw::Vec3<double>{0.0, 0.0, 1.0}, heading);
-    CHECK(distance(u_W, rotate(turn, u)) < 1e-14);
+    const auto rotation = pw::from_axis_angle(pw::Vec3<double>{0.0, 0.0, 1.0}, heading);
+    CHECK(distance(u_W, rotate(rotation, u)) < 1e-14);
   }
 }

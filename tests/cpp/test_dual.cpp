@@ -1,5 +1,5 @@
 // Dual numbers: the chain rule against central differences, second derivatives, kinks, packs; and
-// the value part of whole steps, bit-identical to plain numbers.
+// the value part of whole steps, bit-identical to scalars.
 #include <functional>
 #include <propwash/control/rate_controller.hpp>
 #include <propwash/integrate/integrate.hpp>

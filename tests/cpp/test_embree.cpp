@@ -23,10 +23,11 @@ pw::Mesh ball(int n, Dice& dice) {
   pw::Mesh mesh;
   for (int i = 0; i <= n; ++i) {
     for (int j = 0; j < n; ++j) {
-      const double tilt = pi() * (0.02 + 0.96 * i / n), turn = 2.0 * pi() * j / n;
+      const double polar_angle = pi() * (0.02 + 0.96 * i / n), azimuth = 2.0 * pi() * j / n;
       const double r = dice.uniform(0.9, 1.1);
-      mesh.vertices.push_back({r * std::sin(tilt) * std::cos(turn),
-                               r * std::sin(tilt) * std::sin(turn), r * std::cos(tilt)});
+      mesh.vertices.push_back({r * std::sin(polar_angle) * std::cos(azimuth),
+                               r * std::sin(polar_angle) * std::sin(azimuth),
+                               r * std::cos(polar_angle)});
     }
   }
   for (int i = 0; i < n; ++i) {

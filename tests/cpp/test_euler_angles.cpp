@@ -34,8 +34,8 @@ Quat<double> attitude_at(double t) {
 /// Body rates of attitude_at, by central differences.
 Vec3<double> rates_at(double t) {
   const double h = 1e-4;
-  const Quat<double> turn = conjugate(attitude_at(t - h)) * attitude_at(t + h);
-  return Vec3<double>{turn.x, turn.y, turn.z} * ((turn.w > 0.0 ? 1.0 : -1.0) / h);
+  const Quat<double> rotation = conjugate(attitude_at(t - h)) * attitude_at(t + h);
+  return Vec3<double>{rotation.x, rotation.y, rotation.z} * ((rotation.w > 0.0 ? 1.0 : -1.0) / h);
 }
 
 }  // namespace

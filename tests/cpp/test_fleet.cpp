@@ -274,12 +274,12 @@ void battery(double bound) {
 VehicleParameters with_all_terms(const VehicleParameters& from) {
   auto vehicle = from;
   Dice dice(13);
-  auto inertia = turned(dice.unit_quat(), from.body.inertia);
+  auto inertia = rotated(dice.unit_quat(), from.body.inertia);
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < i; ++j) inertia(i, j) = inertia(j, i);
   }
   vehicle.body.inertia = inertia;
-  vehicle.drag.rotational = turned(dice.unit_quat(), pw::Mat3<double>::diagonal(1e-7, 2e-7, 3e-7));
+  vehicle.drag.rotational = rotated(dice.unit_quat(), pw::Mat3<double>::diagonal(1e-7, 2e-7, 3e-7));
   for (auto& rotor : vehicle.rotors) {
     const auto axis = dice.vec3(0.1) + pw::Vec3<double>{0.0, 0.0, 1.0};
     rotor.axis = axis * (1.0 / norm(axis));

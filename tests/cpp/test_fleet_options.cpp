@@ -204,7 +204,7 @@ TEST_CASE("a vehicle that falls on the ground stops, is flagged, and takes off a
 
 TEST_CASE("turbulence is stationary, of the specified intensity, and independent between vehicles",
           "[fleet]") {
-  // 22 deviates of the standard normal, each below 5.5: chance 1e-6
+  // 22 deviates of the standard normal, each below 5.5: probability of failure 1e-6
   auto options = in_turbulence();
   options.noise = false;
   auto fleet = make_fleet<float>(pw::vehicles::flightgoggles(), 4096, options);

@@ -254,18 +254,18 @@ TEST_CASE("Wind and a weak rotor disturb incremental inversion less than geometr
   weak.rotors[0].thrust_coefficient *= 0.9;
   weak.rotors[0].torque_coefficient *= 0.9;
   const std::vector<pw::VehicleParameters> vehicles(1, weak);
-  double error[2], turned[2];
+  double error[2], yaw_quaternion[2];
   for (const int k : {0, 1}) {
     auto fleet = make_fleet<double>(vehicle, 1, seeded(0, false));
     fleet.set_parameters(pw::EachVehicle{vehicles});
     fleet.set_wind(std::vector<double>{5.0, 0.0, 0.0});
     hold(fleet, k == 0 ? OuterLoop::geometric : OuterLoop::incremental, 960 * 6);
     error[k] = worst(rows(fleet, FleetField::position));
-    turned[k] = std::abs(rows(fleet, FleetField::attitude)[3]);
+    yaw_quaternion[k] = std::abs(rows(fleet, FleetField::attitude)[3]);
   }
   REQUIRE(error[0] > 0.1);
   REQUIRE(error[1] < 0.05 * error[0]);
-  REQUIRE(turned[1] < 0.2 * turned[0]);
+  REQUIRE(yaw_quaternion[1] < 0.2 * yaw_quaternion[0]);
 }
 
 TEST_CASE("Attitude converges from 1000 random attitudes and rates, with noise") {

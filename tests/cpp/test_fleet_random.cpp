@@ -64,7 +64,7 @@ pw::Fleet<T> simulated(std::size_t count, std::uint32_t first_id, int substeps =
 }
 
 template <class T>
-void check_company() {
+void check_independence() {
   const auto all = simulated<T>(size, 0);
   const auto of_all = [&](std::size_t first, std::size_t last) {
     return part_of(all, first, last);
@@ -129,12 +129,12 @@ struct Correlation {
 
 }  // namespace
 
-TEST_CASE("a vehicle's bits do not depend on other vehicles or the executor", "[fleet]") {
-  SECTION("in float") { check_company<float>(); }
-  SECTION("in double") { check_company<double>(); }
+TEST_CASE("a vehicle is bitwise independent of other vehicles and the executor", "[fleet]") {
+  SECTION("in float") { check_independence<float>(); }
+  SECTION("in double") { check_independence<double>(); }
 }
 
-TEST_CASE("a number of rotors fixed at compile time changes no bit", "[fleet]") {
+TEST_CASE("a number of rotors fixed at compile time gives bitwise equal results", "[fleet]") {
   auto dynamic = make_fleet<float>(noisy(), 9, numbered());
   pw::Fleet<float, 4> fixed(noisy(), 9, numbered(), &test_kernels<float>);
   for (int call = 0; call < 5; ++call) {
@@ -182,7 +182,7 @@ TEST_CASE("the normals of lanes are those of each vehicle", "[fleet][random]") {
   constexpr int lanes = pw::NativePack<float>::lanes;  // normals are drawn in floats
   check_lanes<double, lanes / 2>(bits);
   check_lanes<double, lanes>(bits);
-  // equal to a few last bits of a number of order 1, because of fused operations
+  // equal to a few units in the last place of a number of order 1, because of fused operations
   const auto near = [](float z, float one) {
     return std::abs(z - one) <= 1e-6f * std::max(1.0f, std::abs(one));
   };

@@ -109,11 +109,11 @@ class Extremes {
                                ? pw::Mat3<double>::diagonal(smallest, large, large)
                                : pw::Mat3<double>::diagonal(smallest, smallest, 1.99 * smallest);
     if (parallel_) return principal;
-    auto turned_inertia = turned(dice_.unit_quat(), principal);
+    auto rotated_inertia = rotated(dice_.unit_quat(), principal);
     for (int i = 0; i < 3; ++i) {
-      for (int j = 0; j < i; ++j) turned_inertia(i, j) = turned_inertia(j, i);
+      for (int j = 0; j < i; ++j) rotated_inertia(i, j) = rotated_inertia(j, i);
     }
-    return turned_inertia;
+    return rotated_inertia;
   }
 
   void make_rotors(pw::VehicleParameters& v, double smallest) {

@@ -260,7 +260,7 @@ TEST_CASE("attitudes of any length are normalised", "[fleet]") {
   const float half = 0.70710678f;
   const std::vector<float> unit{1, 0, 0, 0, 0, 0, 1, 0, 0, half, half, 0};
   for (std::size_t i = 0; i < 12; ++i) CHECK(q[i] == Approx(unit[i]).margin(1e-7));
-  state.attitude = q;  // unit quaternions keep their bits
+  state.attitude = q;  // unit quaternions are unchanged
   fleet.set_state(state);
   CHECK(same_bits(rows(fleet, FleetField::attitude), q));
 }

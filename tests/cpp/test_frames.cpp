@@ -172,11 +172,11 @@ TEST_CASE("the equations of motion hold in both conventions", "[frames]") {
       state.rotor_speeds[i] = dice.uniform(300.0, 2000.0);
       input.command[i] = dice.uniform(300.0, 2000.0);
     }
-    Input turned = input;
-    turned.wind_W = pw::ned_to_enu(input.wind_W);
+    Input rotated = input;
+    rotated.wind_W = pw::ned_to_enu(input.wind_W);
     const auto moved = pw::ned_frd_to_enu_flu(state);
     const auto expected = pw::ned_frd_to_enu_flu(multicopter_derivative(frd_model, state, input));
-    const auto found = multicopter_derivative(flu_model, moved, turned);
+    const auto found = multicopter_derivative(flu_model, moved, rotated);
     CHECK(distance(found.velocity, expected.velocity) < 1e-11);
     CHECK(distance(found.body_rates, expected.body_rates) < 1e-9);
     CHECK(std::abs(found.attitude.w - expected.attitude.w) < 1e-13);
@@ -191,7 +191,7 @@ TEST_CASE("the equations of motion hold in both conventions", "[frames]") {
           angular_rate_at_sensor(imu, x.body_rates), 0.0};
     };
     const auto frd_reading = pw::frd_to_flu(read(frd, frd_model, state, input));
-    const auto flu_reading = read(flu, flu_model, moved, turned);
+    const auto flu_reading = read(flu, flu_model, moved, rotated);
     CHECK(distance(flu_reading.specific_force, frd_reading.specific_force) < 1e-9);
     CHECK(distance(flu_reading.angular_rate, frd_reading.angular_rate) < 1e-13);
   }

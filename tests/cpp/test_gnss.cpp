@@ -93,9 +93,9 @@ TEST_CASE("the antenna moves with the body", "[gnss]") {
     // after a small rotation by the rates: the difference gives the velocity
     const double dt = 1e-6;
     const double rate = norm(rates_B);
-    const auto turn = pw::from_axis_angle(rates_B * (1.0 / rate), rate * dt);
-    const auto later =
-        pw::antenna_motion(gnss, position_W + velocity_W * dt, velocity_W, q_WB * turn, rates_B);
+    const auto rotation = pw::from_axis_angle(rates_B * (1.0 / rate), rate * dt);
+    const auto later = pw::antenna_motion(gnss, position_W + velocity_W * dt, velocity_W,
+                                          q_WB * rotation, rates_B);
     CHECK(distance((later.position - now.position) * (1.0 / dt), now.velocity) < 1e-5);
   }
 }

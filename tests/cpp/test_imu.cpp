@@ -1,4 +1,4 @@
-// The IMU: lever arm, mounting, scale, quantisation, saturation, rate of measuring.
+// The IMU: lever arm, mounting, scale, quantisation, saturation, sampling rate.
 #include <limits>
 #include <propwash/vehicle/vehicles.hpp>
 
@@ -14,7 +14,7 @@ namespace {
 using Uav = pw::Multicopter<4>;
 constexpr double dt = 1.0 / 960;
 
-/// A vehicle without gravity and drag, rotors off, which rotates for ever.
+/// A vehicle without gravity and drag, rotors off, which keeps rotating.
 pw::VehicleParameters adrift() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.gravity = {};
@@ -37,7 +37,7 @@ pw::RotorSpeeds<4> uneven(int n) {
 
 }  // namespace
 
-TEST_CASE("in hover the accelerometer reads g upwards, whatever the heading", "[imu]") {
+TEST_CASE("in hover the accelerometer reads g upwards, for any heading", "[imu]") {
   Dice dice(71);
   Uav uav(pw::vehicles::flightgoggles(), quiet());
   for (int n = 0; n < 20; ++n) {
@@ -128,12 +128,12 @@ TEST_CASE("a rotated sensor reads the same vectors in its axes, a scaled one sca
   other.imu.accelerometer_scale = {1.02, 0.97, 1.0};
   other.imu.gyroscope_scale = {0.99, 1.0, 1.05};
   Uav plain(vehicle, quiet());
-  Uav turned_uav(other, quiet());
+  Uav rotated_uav(other, quiet());
   for (int n = 0; n < 100; ++n) {
     plain.step(uneven(n), dt);
-    turned_uav.step(uneven(n), dt);
+    rotated_uav.step(uneven(n), dt);
     const auto a = plain.imu();
-    const auto b = turned_uav.imu();
+    const auto b = rotated_uav.imu();
     CHECK(distance(b.specific_force,
                    cwise_product(rotate_inverse(other.imu.attitude, a.specific_force),
                                  other.imu.accelerometer_scale)) <= 1e-12);
@@ -147,10 +147,10 @@ TEST_CASE("the rate controller transforms a rotated sensor's readings to body ax
   auto other = pw::vehicles::flightgoggles();
   other.imu.attitude = dice.unit_quat();
   Uav plain(pw::vehicles::flightgoggles(), quiet());
-  Uav turned_uav(other, quiet());
+  Uav rotated_uav(other, quiet());
   const pw::RateThrust<double> command{{1.0, -0.5, 0.3}, 10.0};
-  for (int n = 0; n < 500; ++n) plain.step(command, dt), turned_uav.step(command, dt);
-  CHECK(distance(plain.state().body_rates, turned_uav.state().body_rates) <= 1e-10);
+  for (int n = 0; n < 500; ++n) plain.step(command, dt), rotated_uav.step(command, dt);
+  CHECK(distance(plain.state().body_rates, rotated_uav.state().body_rates) <= 1e-10);
 }
 
 TEST_CASE("a digital reading lies on the grid, within half a step, and within the range", "[imu]") {

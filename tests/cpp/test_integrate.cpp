@@ -112,7 +112,7 @@ TEST_CASE("orders of convergence on the full model", "[integrate]") {
   CHECK(flight_order<pw::SymplecticEuler>(4000) == Approx(1.0).margin(0.05));
 }
 
-TEST_CASE("symplectic Euler bounds the energy error, Euler does not, RK4 loses little",
+TEST_CASE("symplectic Euler bounds the energy error, Euler does not, RK4 loses little energy",
           "[integrate]") {
   const double dt = 0.05;
   const int periods = 1000;
@@ -153,7 +153,7 @@ TEST_CASE("polynomials up to a method's order are integrated exactly", "[integra
   CHECK(std::abs(euler[1] - exact(2)) > 1e-3);
 }
 
-TEST_CASE("a plain number is a state", "[integrate]") {
+TEST_CASE("a scalar is a valid state", "[integrate]") {
   double x = 1.0;
   for (int n = 0; n < 100; ++n) x = pw::Rk4{}([](double y) { return -y; }, x, 0.01);
   CHECK(x == Approx(std::exp(-1.0)).epsilon(1e-10));

@@ -30,15 +30,15 @@ State moved(State x, int column, double h) {
 
 /// b minus a, in the same coordinates.
 Eigen::VectorXd difference(const State& a, const State& b) {
-  const auto turn = pw::conjugate(a.attitude) * b.attitude;
-  const double sign = turn.w < 0.0 ? -2.0 : 2.0;
+  const auto rotation = pw::conjugate(a.attitude) * b.attitude;
+  const double sign = rotation.w < 0.0 ? -2.0 : 2.0;
   Eigen::VectorXd d(12 + a.rotor_speeds.size());
   for (int i = 0; i < 3; ++i) {
     d(i) = b.position[i] - a.position[i];
     d(3 + i) = b.velocity[i] - a.velocity[i];
     d(9 + i) = b.body_rates[i] - a.body_rates[i];
   }
-  d(6) = sign * turn.x, d(7) = sign * turn.y, d(8) = sign * turn.z;
+  d(6) = sign * rotation.x, d(7) = sign * rotation.y, d(8) = sign * rotation.z;
   for (int k = 0; k < a.rotor_speeds.size(); ++k) d(12 + k) = b.rotor_speeds[k] - a.rotor_speeds[k];
   return d;
 }
@@ -141,11 +141,11 @@ TEST_CASE("at hover the continuous model has its closed form", "[linearize]") {
 
 TEST_CASE("a command delay adds a chain of past commands", "[linearize]") {
   auto vehicle = pw::vehicles::flightgoggles();
-  const pw::Linearizer prompt(vehicle, {true, pw::Integrator::rk4, 0.001});
+  const pw::Linearizer undelayed(vehicle, {true, pw::Integrator::rk4, 0.001});
   vehicle.motor.command_delay = 0.0024;
   const pw::Linearizer delayed(vehicle, {true, pw::Integrator::rk4, 0.001});
   const auto p = tumbling(4, 7);
-  const auto a = prompt.at(p.state, p.command);
+  const auto a = undelayed.at(p.state, p.command);
   const auto b = delayed.at(p.state, p.command);
   REQUIRE(b.A.rows() == 16 + 3 * 4);
   CHECK(b.B.topRows(16).norm() == 0.0);

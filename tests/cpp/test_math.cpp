@@ -91,8 +91,8 @@ TEST_CASE("quaternions agree with Eigen's", "[math]") {
 
     const auto axis = dice.unit_vec3();
     const double angle = dice.uniform(-6.0, 6.0);
-    const Eigen::Quaterniond turn(Eigen::AngleAxisd(angle, pw::to_eigen(axis)));
-    CHECK(apart(pw::to_eigen(pw::from_axis_angle(axis, angle)), turn) <= tight);
+    const Eigen::Quaterniond expected_rotation(Eigen::AngleAxisd(angle, pw::to_eigen(axis)));
+    CHECK(apart(pw::to_eigen(pw::from_axis_angle(axis, angle)), expected_rotation) <= tight);
   }
 }
 

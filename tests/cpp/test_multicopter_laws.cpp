@@ -17,7 +17,7 @@ using Uav = pw::Multicopter<4>;
 pw::VehicleParameters everything() {
   auto vehicle = pw::vehicles::flightgoggles();
   Dice dice(51);
-  vehicle.body.inertia = turned(dice.unit_quat(), pw::Mat3<double>::diagonal(0.004, 0.005, 0.007));
+  vehicle.body.inertia = rotated(dice.unit_quat(), pw::Mat3<double>::diagonal(0.004, 0.005, 0.007));
   for (auto& rotor : vehicle.rotors) {
     const auto axis = dice.vec3(0.2) + pw::Vec3<double>{0.0, 0.0, 1.0};
     rotor.axis = axis * (1.0 / norm(axis));

@@ -120,7 +120,7 @@ TEST_CASE("an attitude of any length is normalised", "[state]") {
       state.attitude = pw::from_axis_angle(pw::Vec3<double>{0.6, 0.0, 0.8}, 0.4);
       const auto q = state.attitude;
       by_reset ? unit.reset(state) : unit.set_state(state);
-      CHECK(unit.state().attitude.w == q.w);  // unit quaternions keep their bits
+      CHECK(unit.state().attitude.w == q.w);  // unit quaternions are unchanged
       CHECK(unit.state().attitude.z == q.z);
       state.attitude = q * length;
       by_reset ? other.reset(state) : other.set_state(state);

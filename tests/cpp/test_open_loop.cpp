@@ -114,8 +114,8 @@ std::vector<pw::VehicleParameters> slopes_of(const pw::VehicleParameters& vehicl
     }
     for (std::size_t k = 0; k < slope.rotors.size(); ++k) {
       const auto& axis = vehicle.rotors[k].axis;  // keeps it a unit vector
-      auto& turn = slope.rotors[k].axis;
-      turn = turn - axis * dot(axis, turn);
+      auto& rotation = slope.rotors[k].axis;
+      rotation = rotation - axis * dot(axis, rotation);
     }
     auto& inertia = slope.body.inertia;
     inertia =
@@ -231,7 +231,7 @@ TEST_CASE("derivatives of windows are central differences of their values") {
   }
 }
 
-TEST_CASE("values do not depend on the unknowns, results not on the executor") {
+TEST_CASE("values are independent of the unknowns, and results of the executor") {
   const auto vehicle = vehicle_with(4);
   const Log log(4, unknowns);
   const auto flight = log.flight(3);

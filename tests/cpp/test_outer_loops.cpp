@@ -28,7 +28,7 @@ Quat<double> yawed(double yaw) { return pw::from_axis_angle(Vec3<double>{0.0, 0.
 const Vec3<double> against_gravity{0.0, 0.0, 9.81};
 
 pw::FlatAttitude<double> attitude_at(double t, double quadratic, double linear) {
-  const auto p = flown(t);
+  const auto p = smooth_point(t);
   const auto drag = pw::drag_on(p, quadratic, linear);
   const pw::Jet3<double> force{p.acceleration + drag.value + against_gravity, p.jerk + drag.first,
                                p.snap + drag.second};
@@ -64,9 +64,9 @@ TEST_CASE("Rates and angular acceleration of a flat attitude are its time deriva
       const auto now = attitude_at(t, quadratic, 0.3);
       const auto before = attitude_at(t - h, quadratic, 0.3);
       const auto after = attitude_at(t + h, quadratic, 0.3);
-      const Quat<double> turn = conjugate(before.attitude) * after.attitude;
-      const Vec3<double> rates =
-          Vec3<double>{turn.x, turn.y, turn.z} * (turn.w > 0 ? 1.0 : -1.0) * (2.0 / (2.0 * h));
+      const Quat<double> rotation = conjugate(before.attitude) * after.attitude;
+      const Vec3<double> rates = Vec3<double>{rotation.x, rotation.y, rotation.z} *
+                                 (rotation.w > 0 ? 1.0 : -1.0) * (2.0 / (2.0 * h));
       REQUIRE(distance(rates, now.rates_B) < 1e-6 * (1.0 + norm(rates)));
       const Vec3<double> turning = (after.rates_B - before.rates_B) * (1.0 / (2.0 * h));
       REQUIRE(distance(turning, now.angular_acceleration_B) < 1e-5 * (1.0 + norm(turning)));
@@ -128,29 +128,29 @@ TEST_CASE("Attitude control is invariant to rotations of the world") {
     pw::OuterLoopCommand<double> command;
     command.attitude = dice.unit_quat();
     command.thrust = 9.0;
-    command.point = flown(i * 0.1);
-    const double turn = dice.uniform(-3.0, 3.0);
+    command.point = smooth_point(i * 0.1);
+    const double yaw_offset = dice.uniform(-3.0, 3.0);
     const auto turned_in = [&] {
       auto x = in;
-      const auto q = yawed(turn);
+      const auto q = yawed(yaw_offset);
       x.motion.position = rotate(q, x.motion.position);
       x.motion.velocity = rotate(q, x.motion.velocity);
       x.motion.attitude = q * x.motion.attitude;
       return x;
     }();
-    auto turned_command = command;
-    turned_command.attitude = yawed(turn) * command.attitude;
-    for (auto* v : {&turned_command.point.position, &turned_command.point.velocity,
-                    &turned_command.point.acceleration}) {
-      *v = rotate(yawed(turn), *v);
+    auto rotated_command = command;
+    rotated_command.attitude = yawed(yaw_offset) * command.attitude;
+    for (auto* v : {&rotated_command.point.position, &rotated_command.point.velocity,
+                    &rotated_command.point.acceleration}) {
+      *v = rotate(yawed(yaw_offset), *v);
     }
-    turned_command.point.yaw += turn;
+    rotated_command.point.yaw += yaw_offset;
     for (const auto loop :
          {pw::OuterLoop::attitude, pw::OuterLoop::velocity, pw::OuterLoop::position}) {
-      command.loop = turned_command.loop = loop;
+      command.loop = rotated_command.loop = loop;
       pw::OuterLoopState<double> a{}, b{};
       const auto out = pw::run_rate_loop(law, a, in, command);
-      const auto turned_out = pw::run_rate_loop(law, b, turned_in, turned_command);
+      const auto turned_out = pw::run_rate_loop(law, b, turned_in, rotated_command);
       REQUIRE(distance(out.rates, turned_out.rates) < 1e-9);
       REQUIRE(out.thrust == Approx(turned_out.thrust).epsilon(1e-10));
     }

@@ -206,7 +206,7 @@ TEST_CASE("colours of ids are one to one") {
   CHECK_THROWS_AS(paint::look_named("midnight"), std::invalid_argument);
 }
 
-TEST_CASE("depth and normals of a plane are right at every pixel") {
+TEST_CASE("depth and normals of a plane are correct at every pixel") {
   Dice dice(13);
   for (int trial = 0; trial < 6; ++trial) {
     Studio studio;
@@ -294,7 +294,7 @@ TEST_CASE("a body that moves with the camera has no flow") {
   });
 }
 
-TEST_CASE("grey is the luma of the colour, and rows can start at either side") {
+TEST_CASE("grey is the luma of the colour, and rows can start at the top or the bottom") {
   Studio top, bottom;
   bottom.call.to.bottom_first = true;
   top.paint();

@@ -148,7 +148,7 @@ TEST_CASE("a reading depends only on seed, vehicle and sample", "[range_finder]"
   for (std::size_t i = 0; i < 10; ++i) CHECK(later[i] != whole[i]);
 }
 
-TEST_CASE("a body that has diverged reads NaN, and its neighbours are unaffected",
+TEST_CASE("the readings of a diverged body are NaN, and other bodies are unaffected",
           "[range_finder]") {
   const World<float> world;
   Bodies<float> bodies;

@@ -126,7 +126,7 @@ TEST_CASE("the torque is J times the PID's acceleration, and the gyroscopic term
   Dice dice(132);
   auto gains = pw::vehicles::flightgoggles().rate_controller;
   for (int n = 0; n < 20; ++n) {
-    const auto inertia = turned(dice.unit_quat(), pw::Mat3<double>::diagonal(0.004, 0.005, 0.007));
+    const auto inertia = rotated(dice.unit_quat(), pw::Mat3<double>::diagonal(0.004, 0.005, 0.007));
     gains.gyroscopic_term = false;
     const auto without = pw::make_rate_control_law<double>(gains, inertia, dt);
     gains.gyroscopic_term = true;

@@ -362,9 +362,9 @@ TEST_CASE("no ray passes between the triangles of a closed mesh", "[raycast]") {
   constexpr int rows = 60, columns = 120;
   for (int i = 0; i <= rows; ++i) {
     for (int j = 0; j < columns; ++j) {
-      const double tilt = pi() * i / rows, turn = 2.0 * pi() * j / columns;
+      const double tilt = pi() * i / rows, azimuth = 2.0 * pi() * j / columns;
       globe.vertices.push_back(
-          {std::sin(tilt) * std::cos(turn), std::sin(tilt) * std::sin(turn), std::cos(tilt)});
+          {std::sin(tilt) * std::cos(azimuth), std::sin(tilt) * std::sin(azimuth), std::cos(tilt)});
     }
   }
   for (int i = 0; i < rows; ++i) {

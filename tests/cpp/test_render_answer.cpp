@@ -119,7 +119,7 @@ TEST_CASE("a malformed answer is an error with a description") {
     auto json = Json::parse(frames[0]);
     change(json, frames);
     if (!frames.empty() && !json.is_null()) frames[0] = json.dump();
-    CHECK_THROWS_WITH(read_answer(frames), said(words));
+    CHECK_THROWS_WITH(read_answer(frames), has_text(words));
   };
   fault("got none", [](Json&, Frames& frames) { frames.clear(); });
   fault("expected 3 frames", [](Json&, Frames& frames) { frames.pop_back(); });
@@ -281,7 +281,7 @@ TEST_CASE("every value of a wrong type or out of range is an error that names it
     REQUIRE(header.contains(pointer));
     header[pointer] = value;
     const std::string key = std::string(place).substr(1, std::string(place).find('/', 1) - 1);
-    CHECK_THROWS_WITH(read_header(header.dump()), said("answer." + key));
+    CHECK_THROWS_WITH(read_header(header.dump()), has_text("answer." + key));
     CHECK_THROWS_AS(read_header(header.dump()), ProtocolError);
   }
 }
@@ -296,9 +296,9 @@ TEST_CASE("required keys need their exact names") {
     auto header = sound_header();
     header[other] = header[key];
     header.erase(key);
-    CHECK_THROWS_WITH(read_header(header.dump()), said(std::string("has no ") + key));
+    CHECK_THROWS_WITH(read_header(header.dump()), has_text(std::string("has no ") + key));
     header[key] = nullptr;
-    CHECK_THROWS_WITH(read_header(header.dump()), said(std::string("has no ") + key));
+    CHECK_THROWS_WITH(read_header(header.dump()), has_text(std::string("has no ") + key));
   }
 }
 
@@ -311,13 +311,15 @@ TEST_CASE("a duplicate key is an error in any object") {
     return changed.insert(place, more);
   };
   CHECK(read_header(text).width == 4);
-  CHECK_THROWS_WITH(read_header(doubled("\"ntime\"", "\"ntime\":1000,")), said("\"ntime\" twice"));
-  CHECK_THROWS_WITH(read_header(doubled("\"ID\"", "\"ID\":\"Gate1_1\",")), said("\"ID\" twice"));
+  CHECK_THROWS_WITH(read_header(doubled("\"ntime\"", "\"ntime\":1000,")),
+                    has_text("\"ntime\" twice"));
+  CHECK_THROWS_WITH(read_header(doubled("\"ID\"", "\"ID\":\"Gate1_1\",")),
+                    has_text("\"ID\" twice"));
   CHECK_THROWS_WITH(read_header(doubled("\"ntime\"", "\"x\":{\"a\":1,\"a\":1},")),
-                    said("\"a\" twice"));
+                    has_text("\"a\" twice"));
   // escaped spellings are the same key
   CHECK_THROWS_WITH(read_header(doubled("\"ntime\"", "\"n\\u0074ime\":1000,")),
-                    said("\"ntime\" twice"));
+                    has_text("\"ntime\" twice"));
   // the same key in two objects is not a duplicate
   CHECK(
       read_header(doubled("\"ntime\"", "\"x\":{\"ntime\":1},\"y\":[{\"a\":1},{\"a\":1}],")).width ==
@@ -342,7 +344,7 @@ TEST_CASE("invalid answers are not encoded") {
   const auto refused = [&](const char* words, const std::function<void(render::Answer&)>& change) {
     auto changed = answer;
     change(changed);
-    CHECK_THROWS_WITH(render::encode_answer(changed), said(words));
+    CHECK_THROWS_WITH(render::encode_answer(changed), has_text(words));
     CHECK_THROWS_AS(render::encode_answer(changed), std::invalid_argument);
   };
   refused("range = -1", [](auto& a) { a.range = -1.0; });
@@ -388,7 +390,7 @@ TEST_CASE("both layouts of a grey picture give the same bytes") {
   CHECK(render::grey_bytes(read_answer(wide).images[0]) == expected);
   header["channels"] = {2};
   const Frames depth{header.dump(), one + one};
-  CHECK_THROWS_WITH(render::grey_bytes(read_answer(depth).images[0]), said("expected 1 or 3"));
+  CHECK_THROWS_WITH(render::grey_bytes(read_answer(depth).images[0]), has_text("expected 1 or 3"));
   CHECK(render::luma(255, 0, 0) == 76);  // 0.299 * 255
   CHECK(render::luma(0, 255, 0) == 150);
   CHECK(render::luma(0, 0, 255) == 29);

@@ -70,7 +70,7 @@ class RendererThread {
       zmq::message_t pose;
       if (poses.recv(topic, zmq::recv_flags::dontwait) &&
           poses.recv(pose, zmq::recv_flags::dontwait)) {
-        renderer.hear(pose.to_string(), seconds_since(start));
+        renderer.receive(pose.to_string(), seconds_since(start));
       }
       if (auto frames = renderer.step(seconds_since(start))) {
         if (change_) change_(*frames);
@@ -158,15 +158,15 @@ TEST_CASE("an invalid answer is reported and the next valid one is accepted") {
 TEST_CASE("without a renderer the timeout names the ports and possible causes") {
   render::ZmqClient client(any_ports());
   const auto start = std::chrono::steady_clock::now();
-  std::string said;
+  std::string message;
   try {
     client.request(make_pose(1), 0.3);
   } catch (const render::RendererTimeout& error) {
-    said = error.what();
+    message = error.what();
   }
   CHECK(seconds_since(start) < 2.0);
-  CHECK(said.find(std::to_string(client.options().pose_port)) != std::string::npos);
-  CHECK(said.find("-input-port") != std::string::npos);
+  CHECK(message.find(std::to_string(client.options().pose_port)) != std::string::npos);
+  CHECK(message.find("-input-port") != std::string::npos);
   CHECK(client.session().counts().sent > 0);
 }
 
@@ -174,12 +174,12 @@ TEST_CASE("a port in use is named, with a remedy") {
   const render::ZmqClient client(any_ports());
   auto options = any_ports();
   options.image_port = client.options().image_port;
-  std::string said;
+  std::string message;
   try {
     const render::ZmqClient other(options);
   } catch (const std::runtime_error& error) {
-    said = error.what();
+    message = error.what();
   }
-  CHECK(said.find(std::to_string(options.image_port)) != std::string::npos);
-  CHECK(said.find("choose other ports") != std::string::npos);
+  CHECK(message.find(std::to_string(options.image_port)) != std::string::npos);
+  CHECK(message.find("choose other ports") != std::string::npos);
 }

@@ -100,13 +100,14 @@ TEST_CASE("positions and attitudes are converted to Unity by the protocol's tabl
 
   // the table in words: right, nose up, right wing down
   const double angle = 0.3;
-  CHECK(render::unity_rotation(turn(0, 0, 1, -angle))[1] > 0);
-  CHECK(render::unity_rotation(turn(0, 1, 0, -angle))[0] < 0);
-  CHECK(render::unity_rotation(turn(1, 0, 0, angle))[2] < 0);
+  CHECK(render::unity_rotation(rotation_about(0, 0, 1, -angle))[1] > 0);
+  CHECK(render::unity_rotation(rotation_about(0, 1, 0, -angle))[0] < 0);
+  CHECK(render::unity_rotation(rotation_about(1, 0, 0, angle))[2] < 0);
 }
 
 TEST_CASE("a rotated vector is the same on both sides of the wire") {
-  for (const auto& q : {turn(0, 0, 1, 0.5), turn(0.6, 0, 0.8, -2.0), turn(0, 1, 0, pi)}) {
+  for (const auto& q : {rotation_about(0, 0, 1, 0.5), rotation_about(0.6, 0, 0.8, -2.0),
+                        rotation_about(0, 1, 0, pi)}) {
     const auto forward_W = rotate(q, Vec3<double>{1, 0, 0});
     const auto wire = render::unity_rotation(q);
     const auto forward_U = unity_forward(Json(wire));
@@ -162,7 +163,7 @@ TEST_CASE("a pose that would break a session is rejected with field, value and r
   const auto refused = [](const char* words, auto change) {
     auto pose = stereo_pose();
     change(pose);
-    CHECK_THROWS_WITH(render::encode_pose(pose), said(words));
+    CHECK_THROWS_WITH(render::encode_pose(pose), has_text(words));
     CHECK_THROWS_AS(render::encode_pose(pose), std::invalid_argument);
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -214,7 +215,7 @@ TEST_CASE(
   const auto fault = [](const char* words, auto change) {
     auto json = encoded(stereo_pose());
     change(json);
-    CHECK_THROWS_WITH(read(json), said(words));
+    CHECK_THROWS_WITH(read(json), has_text(words));
     CHECK_THROWS_AS(read(json), ProtocolError);
   };
   for (const char* key : {"sceneIsInternal", "sceneFilename", "ntime", "camWidth", "camHeight",

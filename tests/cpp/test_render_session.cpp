@@ -172,7 +172,7 @@ TEST_CASE("a renderer that is restarted is served within 2 s") {
 TEST_CASE("a renderer that another program left unable to send is reset") {
   Link link;
   for (int i = 0; i < 6; ++i) {  // the other program's pictures were smaller
-    link.renderer->hear(render::encode_pose(make_pose(1 + i, 2)), link.now);
+    link.renderer->receive(render::encode_pose(make_pose(1 + i, 2)), link.now);
     link.renderer->step(link.now);
   }
   link.submit(make_pose(50, 4));
@@ -186,7 +186,7 @@ TEST_CASE("a renderer that another program left unable to send is reset") {
 TEST_CASE("a session may begin with silence, to end another program's session") {
   Link link;
   for (int i = 0; i < 6; ++i) {
-    link.renderer->hear(render::encode_pose(make_pose(1 + i, 8)), link.now);
+    link.renderer->receive(render::encode_pose(make_pose(1 + i, 8)), link.now);
     link.renderer->step(link.now);
   }
   link.session.restart(link.now);
@@ -290,12 +290,12 @@ TEST_CASE("an answer that does not fit its pose is an error, and the next valid 
   };
   auto stranger = make_pose(1, 4, 2);
   stranger.cameras[1].id = "camera7";
-  const auto said = [](const char* words) {
+  const auto has_text = [](const char* words) {
     return Catch::Matchers::Matches(std::string(".*") + words + ".*");
   };
-  CHECK_THROWS_WITH(give(stranger), said("camera7"));
-  CHECK_THROWS_WITH(give(make_pose(1, 8, 2)), said("8 x 2"));
-  CHECK_THROWS_WITH(give(make_pose(1, 4, 1)), said("no picture of camera \"camera1\""));
+  CHECK_THROWS_WITH(give(stranger), has_text("camera7"));
+  CHECK_THROWS_WITH(give(make_pose(1, 8, 2)), has_text("8 x 2"));
+  CHECK_THROWS_WITH(give(make_pose(1, 4, 1)), has_text("no picture of camera \"camera1\""));
   auto frames = answer_to(make_pose(1, 4, 2));
   const auto three = frames[0].find("\"channels\":[3,");
   REQUIRE(three != std::string::npos);
@@ -303,7 +303,7 @@ TEST_CASE("an answer that does not fit its pose is an error, and the next valid 
   frames[1].resize(4 * 2);  // a caller that requested RGB would read past its end
   const auto views = views_of(frames);
   CHECK_THROWS_WITH(session.receive(views.data(), views.size(), 0.1),
-                    said("3 bytes per pixel of camera \"camera0\", got 1"));
+                    has_text("3 bytes per pixel of camera \"camera0\", got 1"));
   CHECK(session.counts().faulty == 4);
   CHECK(session.in_flight() == 1);
   const auto answer = give(make_pose(1, 4, 2));
@@ -325,7 +325,7 @@ TEST_CASE("grey has one or three bytes per pixel, depth two or v2's RGB, and not
                                          {Type::depth, 2, 2, true},
                                          {Type::depth, 1, 3, true},
                                          {Type::depth, 1, 1, false}}) {
-    INFO(static_cast<int>(c.type) << ", " << c.bytes << " bytes a pixel");
+    INFO(static_cast<int>(c.type) << ", " << c.bytes << " bytes per pixel");
     Session session;
     auto pose = make_pose(1);
     pose.cameras[0].type = c.type;

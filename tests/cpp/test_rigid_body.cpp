@@ -169,8 +169,8 @@ TEST_CASE("a full inertia equals a diagonal one in other axes", "[rigid body]") 
     }
     auto other = vehicle;  // the same vehicle, described in axes rotated by r
     const auto r = dice.unit_quat();
-    other.body.inertia = turned(r, vehicle.body.inertia);
-    other.drag.rotational = turned(r, vehicle.drag.rotational);
+    other.body.inertia = rotated(r, vehicle.body.inertia);
+    other.drag.rotational = rotated(r, vehicle.drag.rotational);
     for (auto& rotor : other.rotors) {
       rotor.position = rotate(r, rotor.position);
       rotor.axis = rotate(r, rotor.axis);
@@ -216,7 +216,7 @@ TEST_CASE("the derivative follows the Newton-Euler equations", "[rigid body]") {
     pw::RigidBody<double> body;
     body.mass = dice.uniform(0.1, 3.0);
     body.inverse_mass = 1.0 / body.mass;
-    body.inertia = turned(dice.unit_quat(), pw::Mat3<double>::diagonal(0.004, 0.006, 0.009));
+    body.inertia = rotated(dice.unit_quat(), pw::Mat3<double>::diagonal(0.004, 0.006, 0.009));
     body.inertia_inverse = inverse(body.inertia);
     body.gravity_W = dice.vec3(9.81);
     const auto force = dice.vec3(10.0);

@@ -41,7 +41,7 @@ TEST_CASE("a latency is rounded up to whole steps", "[sample_schedule]") {
   CHECK(pw::latency_in_steps(0.1, 0.001) == 100);
 }
 
-TEST_CASE("a sample later than any run is never due, not at once", "[sample_schedule]") {
+TEST_CASE("a sample beyond the end of any run is never due", "[sample_schedule]") {
   const double dt = 1.0 / 960.0;
   constexpr std::uint64_t long_run = std::uint64_t{1} << 60;
   for (const double latency : {1e15, 1e17, 1e30, 1e300}) {
@@ -55,7 +55,7 @@ TEST_CASE("a sample later than any run is never due, not at once", "[sample_sche
   }
 }
 
-TEST_CASE("a phase is due when the schedule is", "[sample_schedule]") {
+TEST_CASE("a phase is due at the steps of the schedule", "[sample_schedule]") {
   for (const double rate : {480.0, 320.0, 333.3, 97.0, 0.7}) {
     const double dt = 1.0 / 960.0;
     REQUIRE(pw::is_slower_than_steps(rate, dt));

@@ -49,7 +49,7 @@ TEST_CASE("the id of an item is its index", "[scene]") {
   CHECK(scene.items()[1].name == "b");
 }
 
-TEST_CASE("invalid items are rejected by name", "[scene]") {
+TEST_CASE("invalid items are rejected with a message that names them", "[scene]") {
   const double none = std::numeric_limits<double>::quiet_NaN();
   const double infinite = std::numeric_limits<double>::infinity();
   check_refused(item("", pw::Sphere{}), "item name = ''");
@@ -70,9 +70,9 @@ TEST_CASE("invalid items are rejected by name", "[scene]") {
   auto moved = item("x", pw::Sphere{});
   moved.pose.position_W.y = infinite;
   check_refused(moved, "position");
-  auto turned = item("x", pw::Sphere{});
-  turned.pose.attitude_WS = {1.0, 1.0, 0.0, 0.0};
-  check_refused(turned, "unit quaternion");
+  auto rotated = item("x", pw::Sphere{});
+  rotated.pose.attitude_WS = {1.0, 1.0, 0.0, 0.0};
+  check_refused(rotated, "unit quaternion");
   auto coloured = item("x", pw::Sphere{});
   coloured.colour.z = 1.5;
   check_refused(coloured, "sRGB");

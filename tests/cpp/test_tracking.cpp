@@ -54,7 +54,7 @@ TEST_CASE("On the trajectory a controller commands the wrench with which the mod
   const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
   const double mass = vehicle.body.mass;
   for (double t = 0.0; t < 6.0; t += 0.1) {
-    const auto p = flown(t);
+    const auto p = smooth_point(t);
     const auto flat = pw::flat_motion(law.model, mass, p);
     const auto x = on_trajectory(flat, p);
     for (const auto loop : {OuterLoop::geometric, OuterLoop::backstepping}) {
@@ -84,7 +84,7 @@ TEST_CASE("Increments are zero if the measured motion is the reference, for any 
   const double mass = vehicle.body.mass;
   Dice dice(7);
   for (double t = 0.0; t < 6.0; t += 0.1) {
-    const auto p = flown(t);
+    const auto p = smooth_point(t);
     const auto flat = pw::flat_motion(law.model, mass, p);
     const auto x = on_trajectory(flat, p);
     const auto drag = pw::drag_on(law.model, mass, p);
@@ -92,10 +92,10 @@ TEST_CASE("Increments are zero if the measured motion is the reference, for any 
         p.acceleration + drag.value - law.model.gravity_W + dice.vec3(2.0);
     const Vec3<double> torque_B = dice.vec3(1e-3);
     pw::MotionEstimate<double> tilted = x;
-    const auto turned = pw::attitude_for_force(thrust_W, drag, p);
-    tilted.attitude = turned.attitude, tilted.rates_B = turned.rates_B;
+    const auto rotated = pw::attitude_for_force(thrust_W, drag, p);
+    tilted.attitude = rotated.attitude, tilted.rates_B = rotated.rates_B;
     const pw::MeasuredMotion<double> measured{p.acceleration, thrust_W,
-                                              turned.angular_acceleration_B, torque_B};
+                                              rotated.angular_acceleration_B, torque_B};
     const auto wrench =
         pw::incremental_control(law.tracking, law.model, no_limits, mass, tilted, measured, p);
     REQUIRE(wrench.thrust == Approx(mass * norm(thrust_W)).epsilon(1e-12));

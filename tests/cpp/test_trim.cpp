@@ -37,8 +37,8 @@ double residual(const Any& uav, const Any::State& state, const SteadyFlight& fli
 pw::VehicleParameters random_vehicle(pw::VehicleParameters vehicle, Dice& dice) {
   const auto& j = vehicle.body.inertia;
   const double scale = dice.uniform(0.7, 1.5);
-  vehicle.body.inertia = turned(pw::from_axis_angle(dice.unit_vec3(), 0.3),
-                                pw::Mat3<double>::diagonal(j(0, 0), j(1, 1), j(2, 2)));
+  vehicle.body.inertia = rotated(pw::from_axis_angle(dice.unit_vec3(), 0.3),
+                                 pw::Mat3<double>::diagonal(j(0, 0), j(1, 1), j(2, 2)));
   vehicle.body.mass *= dice.uniform(0.8, 1.2);
   for (auto& rotor : vehicle.rotors) {
     const auto axis = dice.vec3(0.15) + Vec3<double>{0.0, 0.0, 1.0};

@@ -1,5 +1,5 @@
 # propwash.hpp includes exactly the public headers: those outside impl/, except modules and headers
-# that have dependencies or users of their own, and the entry headers (multicopter.hpp, ...), which
+# with additional dependencies or separate users, and the entry headers (multicopter.hpp, ...), which
 # include public headers alone and are named in the README. HEADERS: all, relative to
 # include/propwash.
 set(root "${CMAKE_CURRENT_LIST_DIR}/../..")

@@ -25,7 +25,7 @@ template <class T>
 PROPWASH_FN Vec3<T> tilt_error(const Quat<T>& q_WB, const Vec3<T>& axis_W) {
   const T zero(constant<T>(0));
   const Vec3<T> axis_B = rotate_inverse(q_WB, axis_W);
-  // 2 sin(angle / 2) = 2 sin(angle) / sqrt(2 (1 + cos(angle))); at 180 degrees any axis will do
+  // 2 sin(angle / 2) = 2 sin(angle) / sqrt(2 (1 + cos(angle))); at 180 degrees any axis is valid
   const T denominator = (T(constant<T>(1)) + axis_B.z) * constant<T>(2);
   const auto opposite = denominator < T(constant<T>(1e-5));
   const T scale = T(constant<T>(2)) / sqrt(select(opposite, T(constant<T>(1)), denominator));

@@ -20,8 +20,8 @@ bool can_prioritise(const Allocation<P, N>& allocation) {
   return true;
 }
 
-/// (23) with priorities, rotor speeds [rad/s]: torque about body x and y is preserved with the
-/// smallest possible change of thrust, then torque about body z is limited to the remaining range
+/// Rotor speeds [rad/s] by (23) with priorities: preserves the torque about body x and y with the
+/// smallest possible change of thrust, then limits the torque about body z to the remaining range
 /// of the rotors. If no rotor saturates, with or without the yaw torque, the result is that of
 /// allocate(). The output is a continuous function of the wrench. Requires can_prioritise.
 template <class T, class P, int N>

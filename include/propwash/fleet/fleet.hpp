@@ -98,7 +98,7 @@ class Fleet {
   /// vehicles, one flag each; empty: all. The step counter goes on, so that each episode has
   /// different noise. Attitudes are normalised.
   /// @throws std::invalid_argument for wrong sizes, values that are not finite or an attitude of
-  /// zero; nothing has changed then.
+  /// zero; the object is then unchanged.
   void reset(const FleetState<T>& state = {}, Span<const bool> mask = {});
   /// Restarts all vehicles with a new noise seed, as if newly constructed; wind, voltage, delays
   /// and parameters stay.
@@ -125,7 +125,7 @@ class Fleet {
   /// Replaces the parameters of all vehicles; the state stays. parameters_of(i) returns those of
   /// vehicle i, the same in every call. The number of rotors and the structural fields (see
   /// fields.hpp) must equal those of vehicle().
-  /// @throws ParameterError that names the first invalid vehicle; nothing has changed then.
+  /// @throws ParameterError that names the first invalid vehicle; the object is then unchanged.
   template <class ParametersOf>
   void set_parameters(const ParametersOf& parameters_of) {
     samplers_.require_idle();
@@ -145,10 +145,10 @@ class Fleet {
   /// validate_time_step.
   std::string warning() const { return plan_.warning(); }
 
-  /// Saves everything that affects the future, except the parameters, bit for bit.
+  /// Returns the complete state without the parameters; restore() continues bit for bit.
   std::vector<std::byte> snapshot() const;
   /// Restores a snapshot of a fleet of the same vehicle, size and options, on any instruction set.
-  /// @throws std::invalid_argument for other bytes; nothing has changed then.
+  /// @throws std::invalid_argument for other bytes; the object is then unchanged.
   void restore(Span<const std::byte> snapshot);
 
   /// Memory used per vehicle.

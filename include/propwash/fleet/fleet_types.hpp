@@ -23,7 +23,7 @@ struct FleetOptions {
   double turbulence_heading = 0.0;  ///< rad, where the mean wind blows to, from world x
   int max_action_delay = 0;         ///< steps, the limit of set_action_delay
   /// Whether every rate controller assumes the inertia, rotors and motors of the fleet's vehicle,
-  /// whatever the parameters of the vehicle that it controls; the gains are that vehicle's.
+  /// regardless of the parameters of the vehicle that it controls; the gains are that vehicle's.
   bool nominal_controller = false;
 };
 

@@ -10,7 +10,7 @@
 /// Ordinary Differential Equations I", 1993, I.14). F and G are computed with dual numbers from the
 /// functions of model/, once per stage; each column then needs only multiplications and additions.
 /// Zero blocks are skipped: velocity depends on attitude and rotors, attitude on rates, rates on
-/// rotors, besides each on itself.
+/// rotors, and each on itself.
 
 #include <cstddef>
 #include <vector>

@@ -3,8 +3,8 @@
 /// A thread pool for calls as short as tens of microseconds.
 ///
 /// A call puts a job, allocated on the caller's stack, on a list, wakes workers and works on it
-/// too. It waits only for workers that have joined the job, so one that wakes too late does not
-/// delay it. Each thread starts with the same range of indices in every call, which keeps their
+/// too. It waits only for workers that have joined the job, so a worker that wakes too late does
+/// not delay it. Each thread starts with the same range of indices in every call, which keeps their
 /// data in the cache of its core, and then takes indices from the other ranges.
 
 #include <algorithm>
@@ -223,7 +223,7 @@ class PoolWorkers {
 ///   throw std::system_error. A child that was forked inside work must not return from that work.
 class ThreadPool {
  public:
-  /// `threads` includes the caller, so 1 starts none.
+  /// `threads` includes the caller, so 1 starts no worker.
   /// @throws std::invalid_argument if less than 1, std::system_error if they cannot be started.
   explicit ThreadPool(int threads)
       : threads_(checked(threads)), workers_(new detail::PoolWorkers(threads - 1)) {}
@@ -263,7 +263,7 @@ class ThreadPool {
     detail::PoolWorkers* present = workers_;
     if (present->belongs_to_this_process()) return *present;
     auto fresh = std::make_unique<detail::PoolWorkers>(threads_ - 1);
-    // if several threads get here at once, one replaces the workers and the others use its
+    // if several threads reach this at the same time, one replaces the workers; the others use its
     if (workers_.compare_exchange_strong(present, fresh.get())) return *fresh.release();
     return *present;
   }

@@ -16,7 +16,7 @@
 #if defined(__OPTIMIZE__) || (defined(_MSC_VER) && !defined(_DEBUG))
 #define PROPWASH_FORCE_INLINE 1
 #else
-/// 1 where functions and lambdas of the models are always inlined.
+/// 1 if functions and lambdas of the models are always inlined.
 #define PROPWASH_FORCE_INLINE 0
 #endif
 #endif
@@ -42,7 +42,7 @@
 #define PROPWASH_LAMBDA
 #endif
 
-/// 1 where the translation unit is compiled with exceptions.
+/// 1 if the translation unit is compiled with exceptions.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
 #define PROPWASH_HAS_EXCEPTIONS 1
 #else

@@ -6,10 +6,10 @@
 
 namespace propwash {
 
-/// LanesOf<T>::count: the number of lanes, 1 for a plain number.
+/// LanesOf<T>::count: the number of lanes, 1 for a scalar.
 template <class W>
 struct LanesOf {
-  static constexpr int count = 1;  ///< 1 for a plain number
+  static constexpr int count = 1;  ///< 1 for a scalar
 };
 
 #if PROPWASH_HAS_PACKS
@@ -18,7 +18,7 @@ struct LanesOf<Pack<T, N>> {
   static constexpr int count = N;
 };
 
-/// The type in which arrays are processed: a native pack, or T where there are no packs.
+/// The type in which arrays are processed: a native pack, or T without packs.
 template <class T>
 using WorldLanes = NativePack<T>;
 

@@ -1,11 +1,11 @@
 #pragma once
 /// @file
-/// SIMD packs: several numbers in one vector register, with the scalar hooks (scalar.hpp). The
-/// kernels of a fleet use them as the scalar type.
+/// SIMD packs: several numbers in one vector register. They implement the scalar hooks of
+/// scalar.hpp and are the scalar type of the kernels of a fleet.
 ///
 /// A Pack is a vector of the GCC and Clang vector extension; each operation is one instruction of
 /// the instruction set for which the translation unit is compiled. NativePack fills exactly one
-/// register: wider vectors would go through memory.
+/// register: the compiler would keep wider vectors in memory.
 
 #include <cstdint>
 #include <cstring>
@@ -14,7 +14,7 @@
 
 #include "propwash/math/scalar.hpp"
 
-/// 1 where the compiler has the vector extension; a fleet needs it.
+/// 1 if the compiler supports the vector extension, which a fleet requires; otherwise 0.
 #if defined(PROPWASH_HAS_PACKS)
 #elif !defined(__CUDACC__) && (defined(__GNUC__) || defined(__clang__))
 #define PROPWASH_HAS_PACKS 1
@@ -69,8 +69,8 @@ PROPWASH_FN V each_lane(V x, F&& f) {
   return result;
 }
 
-// maskz intrinsics with all lanes enabled: for the plain ones, GCC 12 warns of an uninitialised
-// source
+// maskz intrinsics with all lanes enabled, because GCC 12 warns about an uninitialised source in
+// the unmasked ones
 template <class T, int N, class V>
 PROPWASH_FN V vector_sqrt(V x) {
   [[maybe_unused]] constexpr int bytes = VectorOf<T, N>::bytes;
@@ -95,7 +95,7 @@ PROPWASH_FN V vector_sqrt(V x) {
   return each_lane<V, N>(x, [](T lane) PROPWASH_LAMBDA { return propwash::sqrt(lane); });
 }
 
-/// x < y ? x : y; y if either is NaN, as the x86 instruction.
+/// x < y ? x : y; y if either is NaN, like the x86 instruction.
 template <class T, int N, class V>
 PROPWASH_FN V vector_min(V x, V y) {
   [[maybe_unused]] constexpr int bytes = VectorOf<T, N>::bytes;
@@ -162,7 +162,7 @@ PROPWASH_FN bool vector_any(Bits bits) {
 
 }  // namespace detail
 
-/// One truth value per lane.
+/// One Boolean per lane.
 template <class T, int N>
 struct PackMask {
   using Bits = typename detail::VectorOf<T, N>::Bits;  ///< register of integers as wide as T
@@ -254,7 +254,7 @@ PROPWASH_FN Pack<T, N> abs(const Pack<T, N>& x) {
   constexpr Word all_but_sign = std::numeric_limits<Word>::max();
   return detail::as<typename Pack_::Vector>(detail::as<typename Pack_::Bits>(x.v) & all_but_sign);
 }
-// operands in this order: a NaN in `a` is returned, as by the scalar hooks
+// operands swapped, so that a NaN in `a` is returned, as the scalar hooks do
 template <class T, int N>
 PROPWASH_FN Pack<T, N> min(const Pack<T, N>& a, const Pack<T, N>& b) {
   return detail::vector_min<T, N>(b.v, a.v);

@@ -15,7 +15,7 @@ struct PerRotor {
   P values[max_size]{};    ///< the first `count` are used
   std::int64_t count = 1;  ///< 1 or the number of rotors; 0 (invalid) after a list that is too long
 
-  PROPWASH_FN PerRotor(const P& all = P{}) : values{all} {}  // implicit: from a plain number
+  PROPWASH_FN PerRotor(const P& all = P{}) : values{all} {}  // implicit: from a scalar
   PerRotor(std::initializer_list<P> each)
       : count(each.size() <= std::size_t{max_size} ? static_cast<std::int64_t>(each.size()) : 0) {
     if (count == 0) return;

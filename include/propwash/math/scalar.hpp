@@ -7,7 +7,7 @@
 /// provides, found by argument-dependent lookup in its own namespace:
 ///
 ///     T + T, T - T, T * T, T / T, -T; the binary ones also with a value_type on either side
-///     T < T, T > T             -> a mask (bool, or one truth value per lane)
+///     T < T, T > T             -> a mask (bool, or one Boolean per lane)
 ///     select(mask, T, T)       -> T, lane by lane, without a branch
 ///     sqrt abs min max fma sin cos round
 ///

@@ -28,7 +28,7 @@ PROPWASH_FN Diag3<T> inverse(const Diag3<T>& m) {
   return {one / m.x, one / m.y, one / m.z};
 }
 
-/// The zero vector, without storage; adding it costs nothing.
+/// The zero vector, without storage; adding it needs no operation.
 struct Zero3 {};
 
 template <class T>
@@ -87,7 +87,7 @@ PROPWASH_FN AlongZ<T> operator-(const AlongZ<T>& a) {
   return {-a.z};
 }
 
-/// The number one, without storage; multiplying by it costs nothing.
+/// The number one, without storage; multiplying by it needs no operation.
 struct One {};
 
 template <class T>

@@ -58,7 +58,7 @@ PROPWASH_FN Vec3<T> position_rate(const Vec3<T>& velocity_W) {
 }
 
 /// (9) dv/dt = g + (f + f_D + w_f) / m [m/s^2, world frame]. Drag is a separate argument, here and
-/// in (13), and is added last because its square root makes it the latest operand to be ready.
+/// in (13), and is added last because its square root makes it the last operand to be available.
 /// `held_force_W`, a Vec3<T> or Zero3, is constant during a step. Body is RigidBody or
 /// PrincipalBody.
 template <class T, class Body, class Held = Zero3>

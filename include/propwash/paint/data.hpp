@@ -33,7 +33,7 @@ struct Finish {
   float tile_contrast = 0.0F;   ///< how much tiles differ in brightness, 0 to 1
   float checker = 0.0F;         ///< 0: tiles differ at random; 1: they alternate
   float joint = 0.0F;           ///< m, width of the dark line between tiles; 0: none
-  float grain = 1.0F;           ///< m, the largest of four sizes of spots, each a fifth of the last
+  float grain = 1.0F;           ///< m, the largest of four sizes of spots, ratio 5
   float grain_contrast = 0.0F;  ///< 0 to 1
   float gloss = 0.0F;           ///< fraction of the sky reflected at grazing angles, 0 to 1
 };
@@ -48,10 +48,10 @@ struct PaintedItem {
   std::uint32_t semantic = 0;  ///< 0xRRGGBB in semantic pictures
 };
 
-/// Light and air.
+/// Light and atmosphere.
 struct Look {
   Vec3<float> light_W{};    ///< unit vector to the sun, or the position of the lamp [m]
-  bool is_lamp = false;     ///< a lamp, whose light falls with the square of the distance
+  bool is_lamp = false;     ///< a lamp: its light decreases with the square of the distance
   float lamp_reach = 1.0F;  ///< m, the distance at which a lamp is as bright as `light`
   Vec3<float> light{};      ///< linear, of the sun or lamp on a surface that faces it
   Vec3<float> zenith{};     ///< linear, the sky above
@@ -61,7 +61,7 @@ struct Look {
   float clouds = 0.0F;      ///< cover, 0 to 1
   float haze = 1000.0F;     ///< m, the distance of 63 % haze
   float exposure = 1.0F;    ///< factor on the light before tone mapping
-  std::uint32_t seed = 0;   ///< of the tiles, the grain and the clouds
+  std::uint32_t seed = 0;   ///< seed of the tiles, the grain and the clouds
 };
 
 /// The output arrays; null: not requested. All have the size of the camera, without padding; the

@@ -55,7 +55,7 @@ template <class W>
 PROPWASH_FN Vec3<W> mix(const Vec3<W>& a, const Vec3<W>& b, const W& t) {
   return {mix(a.x, b.x, t), mix(a.y, b.y, t), mix(a.z, b.z, t)};
 }
-/// From 0 at `low` to 1 at `high` along 3 t^2 − 2 t^3.
+/// Smoothstep: from 0 at `low` to 1 at `high` along 3 t^2 − 2 t^3.
 template <class W>
 PROPWASH_FN W smooth_step(float low, float high, const W& x) {
   const W t = clamp((x - low) * (1.0F / (high - low)), 0.0F, 1.0F);

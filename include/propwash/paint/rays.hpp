@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The rays of a picture through a static scene and one of moving bodies.
+/// Ray casting for images, in a static scene and a scene of moving bodies.
 
 #include "propwash/paint/data.hpp"
 #include "propwash/paint/encode.hpp"
@@ -10,11 +10,11 @@
 
 namespace propwash::paint {
 
-/// Casts rays through both scenes. The ids of the moving one follow those of the static one.
+/// Casts rays in both scenes. The ids of moving bodies follow those of static items.
 struct SceneRays {
   SceneView<float> still;        ///< the static items
   SceneView<float> moving;       ///< the moving bodies
-  std::int32_t still_items = 0;  ///< number of static items: the first id of a moving one
+  std::int32_t still_items = 0;  ///< number of static items: the first id of a moving body
 
   /// The first hit of each ray: distance [m], id and normal.
   template <class W>

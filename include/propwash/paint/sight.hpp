@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The surfaces seen by a pack of pixels: the first hit of each ray, its light and its motion. Uses
+/// Traces a pack of pixels: the first hit of each ray, the light from it and its optical flow. Uses
 /// the rays of rays.hpp; tile.hpp encodes the results.
 
 #include "propwash/paint/data.hpp"
@@ -12,7 +12,7 @@
 
 namespace propwash::paint {
 
-/// The arguments of a picture. Rays casts rays; see SceneRays.
+/// The arguments for rendering an image. `Rays` is the type of the ray caster, such as SceneRays.
 template <class Rays>
 struct PictureCall {
   Rays rays;                           ///< casts the rays
@@ -24,7 +24,7 @@ struct PictureCall {
   PictureOutputs to{};                 ///< the output arrays
 };
 
-/// The rays of a pack of pixels and their first hits.
+/// The rays through a pack of pixels, and their first hits.
 template <class W>
 struct PixelHit {
   W x, y;               ///< pixels, right of and below the centre of the picture
@@ -105,7 +105,8 @@ PROPWASH_FN void surface_colours(const PinholeCamera& camera, const PaintedItem*
   });
 }
 
-/// The light that reaches the camera along the rays, exposed and in [0, 1), linear.
+/// The light that reaches the camera along the rays: linear colours in [0, 1), after exposure and
+/// tone mapping.
 template <class W, class Rays>
 PROPWASH_FN Vec3<W> traced_light(const PictureCall<Rays>& call, const PixelHit<W>& hit) {
   const Look& look = call.look;
@@ -140,8 +141,8 @@ PROPWASH_FN Vec3<W> traced_light(const PictureCall<Rays>& call, const PixelHit<W
   return map(light * look.exposure, toned);
 }
 
-/// Optical flow since the previous picture, pixels right and down; 0 for points that were behind
-/// the camera. The sky is at infinity.
+/// Optical flow since the previous picture, in pixels to the right and down; 0 for points that were
+/// behind the camera. The sky is at infinity.
 template <class W>
 PROPWASH_FN void motion(const PinholeCamera& camera, const PaintedItem* items,
                         const PixelHit<W>& hit, W& u, W& v) {

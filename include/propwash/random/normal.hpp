@@ -24,7 +24,7 @@
 #include "propwash/math/scalar.hpp"
 #include "propwash/random/threefry.hpp"
 
-/// 1 where four normals can be drawn in one SIMD register.
+/// 1 if four normals can be drawn in one SIMD register.
 #if !defined(PROPWASH_RANDOM_LANES)
 #if !defined(__CUDACC__) && defined(__GNUC__) && (defined(__SSE2__) || defined(__aarch64__))
 #define PROPWASH_RANDOM_LANES 1
@@ -236,8 +236,8 @@ struct StepNormals {
   PROPWASH_FN Row operator[](int draw) const { return {&value[0][draw]}; }
 };
 
-/// The normals of four draws of one vehicle, in little more time than one draw. z[n] has the bits
-/// of six_normals(seed, id, draws.draw[n].step, draws.draw[n].stream).
+/// The normals of four draws of one vehicle, in little more time than one draw. z[n] is bitwise
+/// equal to six_normals(seed, id, draws.draw[n].step, draws.draw[n].stream).
 PROPWASH_FN StepNormals step_normals(std::uint64_t seed, std::uint32_t id, const FourDraws& draws) {
   StepNormals z;
 #if PROPWASH_RANDOM_LANES

@@ -25,7 +25,7 @@ inline std::uint64_t sensor_key(std::uint64_t seed, std::uint64_t sensor_seed) {
 /// Block number `block` of a vehicle's normals.
 struct NoiseBlock {
   std::size_t vehicle;  ///< index of the vehicle
-  std::size_t block;    ///< number of these six among those of the sample
+  std::size_t block;    ///< index of the block of six normals in the sample
 };
 
 /// The normals of one sample of a sensor on many vehicles.

@@ -7,7 +7,7 @@
 ///     for (const auto& message : session.poll(now)) send(pose_topic, message);  // often
 ///     if (auto answer = session.receive(frames, count, now)) show(*answer);
 ///
-/// docs/render-wire.md has the renderer's behaviour that is the reason for each rule.
+/// docs/render-wire.md describes the behaviour of renderers that is the reason for each rule.
 
 #include <algorithm>
 #include <cstdint>
@@ -46,7 +46,7 @@ struct SessionCounts {
   std::int64_t resent = 0;      ///< of these: repeated for lack of an answer
   std::int64_t kept_alive = 0;  ///< of these: repeated to keep the session alive
   std::int64_t skipped = 0;     ///< poses replaced by newer ones before sending
-  std::int64_t unanswered = 0;  ///< poses sent and never answered, or given up
+  std::int64_t unanswered = 0;  ///< poses sent and never answered, or abandoned
   std::int64_t taken = 0;       ///< answers returned to the caller
   std::int64_t repeated = 0;    ///< duplicate answers
   std::int64_t late = 0;        ///< answers older than one returned before
@@ -93,7 +93,7 @@ class Session {
   /// Requests a picture; returns the messages to send now. A pose that must wait is sent by a later
   /// `poll`; if more than `queue` wait, the oldest is dropped.
   /// @throws std::invalid_argument for an invalid pose, an ntime that does not increase, or another
-  /// value of a field that is fixed for the session; nothing has changed then.
+  /// value of a field that is fixed for the session; the object is then unchanged.
   Messages submit(const PoseMessage& pose, double now);
 
   /// Returns the messages to send now: waiting poses and repetitions. Call it after messages have
@@ -101,16 +101,16 @@ class Session {
   Messages poll(double now);
 
   /// Accepts the frames of an answer. Returns nothing for an answer that is a duplicate, older than
-  /// the last one, or to no pose of this session; those only count as a sign of life.
+  /// the last one, or to no pose of this session; such an answer only shows that the renderer runs.
   /// @throws ProtocolError for an invalid answer.
   std::optional<Answer> receive(const FrameView* frames, std::size_t count, double now);
 
   /// Reports that a renderer has connected. It starts a new session, so poses are sent at once.
   void renderer_connected(double now);
 
-  /// Ends the session: nothing is sent until the renderer has reset. Unanswered poses are given up;
-  /// the next pose may change the fixed fields, but ntime must still increase. Call it before the
-  /// first pose if the renderer may still be in another program's session.
+  /// Ends the session: nothing is sent until the renderer has reset. Unanswered poses are
+  /// abandoned; the next pose may change the fixed fields, but ntime must still increase. Call it
+  /// before the first pose if the renderer may still be in another program's session.
   void restart(double now);
 
   /// The time of the next call of `poll` that does something, without further events; may be
@@ -139,7 +139,7 @@ class Session {
     std::string text;
     std::vector<bool> rendered;  // one for each camera
   };
-  /// A pose that has been sent; an answer may arrive even after it has been given up.
+  /// A pose that has been sent; an answer may arrive even after it has been abandoned.
   struct Sent {
     std::int64_t ntime = 0;
     double time = 0;

@@ -18,7 +18,7 @@ namespace propwash::render {
 /// Addresses and limits of a client.
 struct ZmqClientOptions {
   /// The address of the network interface to bind. The protocol has no authentication: any
-  /// interface other than loopback is open to everybody who can reach it.
+  /// interface other than loopback accepts connections from any host that can reach it.
   std::string address = "127.0.0.1";
   int pose_port = render::pose_port;              ///< 0: any free port
   int image_port = render::image_port;            ///< 0: any free port
@@ -90,8 +90,8 @@ class ZmqClient {
     throw RendererTimeout(timeout_message(timeout));
   }
 
-  /// Ends the session, so that the next pose may have other cameras, sizes or another scene. It is
-  /// sent after policy.silence, when the renderer has reset.
+  /// Ends the session, so that the next pose may have other cameras, sizes or another scene. That
+  /// pose is sent after policy.silence, when the renderer has reset.
   void restart() { session_.restart(now()); }
 
   /// The session, with its state and counts.

@@ -26,7 +26,7 @@ SpeedYawRate(T, T) -> SpeedYawRate<T>;
 /// Options of a Car.
 struct CarOptions {
   Integrator integrator = Integrator::rk4;  ///< euler or rk4
-  std::uint64_t seed = 0;                   ///< of the noise
+  std::uint64_t seed = 0;                   ///< seed of the noise
   std::uint32_t id = 0;                     ///< vehicle id, selects the noise
   bool noise = true;                        ///< false: no process noise
 };
@@ -36,12 +36,12 @@ template <class T = double>
 class Car {
  public:
   using State = CarState<T>;  ///< pose in the plane
-  /// Everything that affects the future.
+  /// The complete state without parameters.
   struct Snapshot {
     State state{};            ///< pose in the plane
     double time = 0.0;        ///< s
     std::uint64_t steps = 0;  ///< counter of the noise
-    std::uint64_t seed = 0;   ///< of the noise
+    std::uint64_t seed = 0;   ///< seed of the noise
     std::uint64_t id = 0;     ///< vehicle id
   };
 
@@ -98,9 +98,9 @@ class Car {
   double time() const { return memory_.time; }  ///< s, since reset
   /// Number of steps since construction or a reset with a seed; also the noise counter.
   std::uint64_t steps() const { return memory_.steps; }
-  /// The parameters that the car was made with.
+  /// The parameters that the car was constructed with.
   const CarParameters& parameters() const { return parameters_; }
-  /// The options that the car was made with.
+  /// The options that the car was constructed with.
   const CarOptions& options() const { return options_; }
   /// The complete state without parameters, including seed and id; restore() continues bit for bit.
   Snapshot snapshot() const { return memory_; }

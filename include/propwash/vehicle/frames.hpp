@@ -8,8 +8,8 @@
 ///     uav.reset(ned_frd_to_enu_flu(state_frd));
 ///     const ImuReading<double> reading_frd = flu_to_frd(uav.imu());
 ///
-/// The origins of world and body do not change, nor do scalars, including rotor speeds and the spin
-/// of a rotor, which is defined relative to its axis.
+/// The origins of world and body do not change. Scalars do not change either; these include rotor
+/// speeds and the spin of a rotor, which is defined relative to its axis.
 
 #include <utility>
 

@@ -65,7 +65,7 @@ struct ImuSnapshot {
 template <class T = double>
 class Imu {
  public:
-  using Snapshot = ImuSnapshot<T>;  ///< everything that affects the future
+  using Snapshot = ImuSnapshot<T>;  ///< the complete state
 
   /// If `noise` is false, there is no noise and no bias.
   /// @throws ParameterError that lists every field out of range.
@@ -108,7 +108,7 @@ class Imu {
   /// sampling time and returns its last sample in between; the first call always samples. dt = 0
   /// does not advance time: before the first step, it gives the reading at time 0.
   /// @throws ParameterError for a dt that is negative, not finite, or so small that 1 / dt is not
-  /// finite; nothing has changed then.
+  /// finite; the object is then unchanged.
   ImuReading<T> read(const Vec3<T>& specific_force_B, const Vec3<T>& rates_B,
                      const Vec3<T>& angular_acceleration_B, double dt) {
     bool is_due = !is_slower_;
@@ -129,7 +129,7 @@ class Imu {
   double time() const { return memory_.time; }             ///< s, since reset
   /// Number of steps since construction or a reset with a seed; also the noise counter.
   std::uint64_t steps() const { return memory_.steps; }
-  /// The parameters that the sensor was made with.
+  /// The parameters that the sensor was constructed with.
   const ImuParameters<double>& parameters() const { return parameters_; }
   /// Key of the noise.
   std::uint64_t seed() const { return memory_.seed; }
@@ -140,7 +140,7 @@ class Imu {
   Snapshot snapshot() const { return memory_; }
   /// Continues bit for bit from a snapshot.
   /// @throws std::invalid_argument for a snapshot of a sensor with other parameters or another
-  /// noise option, and for invalid numbers; nothing has changed then.
+  /// noise option, and for invalid numbers; the object is then unchanged.
   void restore(const Snapshot& snapshot) {
     if (snapshot.sensor != memory_.sensor || snapshot.noise != memory_.noise) {
       PROPWASH_THROW(

@@ -33,7 +33,7 @@ RotorSpeeds(SmallArray<T, N>) -> RotorSpeeds<N, T>;
 /// Options of a Multicopter.
 struct MulticopterOptions {
   Integrator integrator = Integrator::rk4;  ///< method of integration
-  std::uint64_t seed = 0;                   ///< of all noise
+  std::uint64_t seed = 0;                   ///< seed of all noise
   std::uint32_t id = 0;  ///< vehicle id, selects the noise among vehicles with the same seed
   bool noise = true;     ///< false: no process noise, IMU noise and IMU bias
 };
@@ -44,10 +44,11 @@ struct MulticopterOptions {
 ///     for (int i = 0; i < 960; ++i) uav.step(RateThrust{rates, thrust}, 1.0 / 960);
 ///
 /// Not modelled: contact, ground effect, flexible structures, dynamics of the air. A step does not
-/// allocate. If it throws, nothing has changed: ParameterError for a dt that validate_time_step
+/// allocate. If it throws, the object is unchanged: ParameterError for a dt that validate_time_step
 /// rejects or for a RateThrust that the rotors cannot control, std::invalid_argument for a wrong
-/// number of rotors. Values of commands, wind and external wrench are not checked; if they are not
-/// finite, nor is the state. A dt that is too long for the motors is accepted; see warning().
+/// number of rotors. Values of commands, wind and external wrench are not checked; non-finite
+/// values make the state non-finite. A dt that is too long for the time constants of the motors is
+/// accepted; see warning().
 ///
 /// Objects are aligned to 64 bytes. Copies are independent; a moved-from object may only be
 /// assigned to or destroyed. See docs/embedding.md.
@@ -55,7 +56,7 @@ template <int N = Dynamic, class T = double>
 class Multicopter {
  public:
   using State = MulticopterState<T, N>;        ///< physical state
-  using Snapshot = MulticopterSnapshot<N, T>;  ///< everything that affects the future
+  using Snapshot = MulticopterSnapshot<N, T>;  ///< the complete state
 
   /// @throws ParameterError for invalid parameters, or if the number of rotors is not N.
   explicit Multicopter(const VehicleParameters& parameters, const MulticopterOptions& options = {});
@@ -73,7 +74,7 @@ class Multicopter {
   /// Replaces the physical state and normalises its attitude; time, controller, biases and noise
   /// are unchanged.
   /// @throws std::invalid_argument for a wrong number of rotors, a number that is not finite or a
-  /// zero attitude; nothing has changed then.
+  /// zero attitude; the object is then unchanged.
   void set_state(const State& state) {
     require_rotors(state.rotor_speeds.size());
     memory_.state = checked(state);
@@ -122,7 +123,8 @@ class Multicopter {
   /// @throws ParameterError for gains out of range, or a vehicle that outer loops cannot control.
   void set_outer_loops(const OuterLoopParameters& parameters);
 
-  /// The IMU reading for the present state; the last sample if the IMU is slower than the physics.
+  /// The IMU reading for the present state; the last sample if the IMU has a lower rate
+  /// than the steps.
   ImuReading<T> imu() const { return step_.imu_is_slower ? memory_.held_reading : measured(); }
   /// Time derivative of the state under the inputs of the last step.
   State derivative() const { return rate(memory_.state, memory_.input); }
@@ -145,9 +147,9 @@ class Multicopter {
   std::uint64_t steps() const { return memory_.steps; }
   /// Number of rotors.
   int rotors() const { return constants_.allocation.rotors(); }
-  /// The parameters that the vehicle was made with.
+  /// The parameters that the vehicle was constructed with.
   const VehicleParameters& parameters() const { return parameters_; }
-  /// The options that the vehicle was made with.
+  /// The options that the vehicle was constructed with.
   const MulticopterOptions& options() const { return options_; }
   /// The control allocation.
   const Allocation<T, N>& allocation() const { return constants_.allocation; }
@@ -155,9 +157,9 @@ class Multicopter {
   const ImuBias<T>& imu_bias() const { return memory_.bias; }
   /// Rotor speeds [rad/s] commanded to the motors in the last step, after delay and battery.
   const SmallArray<T, N>& rotor_command() const { return memory_.input.command; }
-  /// Memory of the rate controller.
+  /// State of the rate controller.
   const RateControllerState<T>& controller() const { return memory_.controller; }
-  /// Replaces the memory of the rate controller.
+  /// Replaces the state of the rate controller.
   void set_controller(const RateControllerState<T>& state) { memory_.controller = state; }
 
   /// The time_step_warning for the last dt; empty if there is none, and before the first step.
@@ -167,7 +169,7 @@ class Multicopter {
   }
 
   const Vec3<T>& wind() const { return memory_.input.wind_W; }  ///< m/s, world frame
-  /// Mean wind [m/s] in the world frame, until it is changed.
+  /// Sets the mean wind [m/s] in the world frame, which applies until it is set again.
   void set_wind(const Vec3<T>& wind_W) { memory_.input.wind_W = wind_W; }
   /// Sets an additional force [N, world frame] at the centre of mass and torque [N m, body frame],
   /// for example of a payload, a tether or a contact. They act until changed; the accelerometer
@@ -182,7 +184,7 @@ class Multicopter {
   /// Sets factors on thrust and aerodynamic torque of each rotor: 1 nominal, 0 for a lost
   /// propeller. Controllers do not take them into account.
   /// @throws std::invalid_argument for a wrong number of rotors, or factors outside
-  /// [0, max_effectiveness]; nothing has changed then.
+  /// [0, max_effectiveness]; the object is then unchanged.
   void set_rotor_effectiveness(const SmallArray<T, N>& factors);
   /// Factors on thrust and torque of each rotor.
   const SmallArray<T, N>& rotor_effectiveness() const { return memory_.rotor_effectiveness; }
@@ -194,7 +196,7 @@ class Multicopter {
   Snapshot snapshot() const { return memory_; }
   /// Continues bit for bit from a snapshot.
   /// @throws std::invalid_argument for a snapshot of a multicopter with other parameters,
-  /// integrator or noise option, and for an invalid one (is_valid); nothing has changed then.
+  /// integrator or noise option, and for an invalid one (is_valid); the object is then unchanged.
   void restore(const Snapshot& snapshot);
 
  private:

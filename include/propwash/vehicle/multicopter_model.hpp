@@ -3,7 +3,7 @@
 /// The equations of motion of a multicopter, composed of the models in model/.
 ///
 /// `Shape` selects the types of matrices and rotors, so that a vehicle with diagonal inertia and
-/// drag, parallel rotors, one motor time constant and no rotor drag costs no products with zero.
+/// drag, parallel rotors, one motor time constant and no rotor drag needs no products with zero.
 
 #include <type_traits>
 
@@ -30,7 +30,7 @@ struct ParallelShape {
   /// The motor model.
   template <class P>
   using Lag = MotorLag<P>;
-  /// A number of each rotor.
+  /// One value per rotor.
   template <class X, int N>
   using EachRotor = AllRotors<X, N>;
   static constexpr bool has_rotor_drag = false;  ///< whether the model has drag of the rotors
@@ -61,7 +61,7 @@ struct GeneralShape {
   /// The motor model.
   template <class P>
   using Lag = AsymmetricMotorLag<P>;
-  /// A number of each rotor.
+  /// One value per rotor.
   template <class X, int N>
   using EachRotor = SmallArray<X, N>;
   static constexpr bool has_rotor_drag = true;  ///< whether the model has drag of the rotors
@@ -69,7 +69,7 @@ struct GeneralShape {
   static constexpr double rate_unit = 1.0;
 };
 
-/// The constants of the equations of motion. P is a plain number, common to all lanes, or a pack.
+/// The constants of the equations of motion. P is a scalar, common to all lanes, or a pack.
 template <class P, int N, class Shape>
 struct MulticopterModel {
   using Matrix = typename Shape::template Matrix<P>;  ///< A matrix such as the inertia.
@@ -85,7 +85,7 @@ struct MulticopterModel {
   RotorDragParameters<P> rotor_drag{};  ///< linear drag of the rotors
 };
 
-/// The inputs, constant during a step. Wind and Held are Vec3<T>, or Zero3 if there are none.
+/// The inputs, constant during a step. Wind and Held are Vec3<T>, or Zero3 if absent.
 template <class T, int N, class Wind = Vec3<T>, class Held = Vec3<T>>
 struct MulticopterInput {
   SmallArray<T, N> command{};  ///< rad/s, rotor speeds, within the limits
@@ -96,7 +96,7 @@ struct MulticopterInput {
 
 namespace detail {
 
-/// Aerodynamic forces and torque except thrust and torque of the rotors and drag torque (7).
+/// Aerodynamic forces and torques except the wrench of the rotors and the drag torque (7).
 template <class T>
 struct AirForces {
   Vec3<T> drag_W{};        ///< N, (6)

@@ -28,7 +28,7 @@ struct MulticopterSnapshot {
   std::uint64_t seed = 0;               ///< of all noise
   std::uint64_t id = 0;                 ///< vehicle id, selects the noise
   MulticopterState<T, N> state{};       ///< physical state
-  RateControllerState<T> controller{};  ///< memory of the rate controller
+  RateControllerState<T> controller{};  ///< state of the rate controller
   ImuBias<T> bias{};                    ///< biases of the IMU
   /// Motor commands of the last step, wind, and the sum of external wrench and process noise.
   MulticopterInput<T, N> input{};
@@ -44,7 +44,7 @@ struct MulticopterSnapshot {
   double dt = 0.0;            ///< s, of the last step; it sets the bandwidth of the IMU noise
   double time = 0.0;          ///< s
   std::uint64_t steps = 0;    ///< counter of the noise since construction or a reset with a seed
-  OuterLoopState<T> outer{};  ///< memory of the outer loops
+  OuterLoopState<T> outer{};  ///< state of the outer loops
   int outer_loop = -1;        ///< the OuterLoop of the last step; -1: none
   RateThrust<T> held_rates{};      ///< last output of an outer loop
   SmallArray<T, N> held_speeds{};  ///< rad/s, the same for a loop that commands rotor speeds

@@ -49,12 +49,12 @@ PROPWASH_FN MulticopterState<T, N> operator*(const MulticopterState<T, N>& a, co
   return {a.position * s, a.velocity * s, a.attitude * s, a.body_rates * s, a.rotor_speeds * s};
 }
 
-/// The part of the rigid body.
+/// The rigid-body part of a state.
 template <class T, int N>
 PROPWASH_FN RigidBodyState<T> rigid_body(const MulticopterState<T, N>& state) {
   return {state.position, state.velocity, state.attitude, state.body_rates};
 }
-/// A state from its parts.
+/// Combines the rigid-body part and the rotor speeds.
 template <class T, int N>
 PROPWASH_FN MulticopterState<T, N> with_rotors(const RigidBodyState<T>& body,
                                                const SmallArray<T, N>& rotor_speeds) {

@@ -25,7 +25,7 @@
 namespace propwash {
 
 /// The constants of a step, from the parameters of a vehicle and dt; see make_tick_constants.hpp. P
-/// is a plain number, common to all lanes, or a pack with one number per lane.
+/// is a scalar, common to all lanes, or a pack with one number per lane.
 template <class P, int N, class Shape>
 struct TickConstants {
   MulticopterModel<P, N, Shape> model{};  ///< the vehicle's model

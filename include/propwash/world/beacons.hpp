@@ -20,7 +20,7 @@ namespace propwash {
 template <class T>
 class Markers {
  public:
-  using Lane = WorldLanes<T>;                                ///< a pack, or a plain number
+  using Lane = WorldLanes<T>;                                ///< a pack, or a scalar
   static constexpr std::size_t lanes{LanesOf<Lane>::count};  ///< markers of a pack
 
   Markers() = default;

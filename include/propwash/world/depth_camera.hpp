@@ -39,7 +39,7 @@ PROPWASH_FN T depth_reading(const T& max_depth, const T& deviation, const Vec3<T
 
 /// Writes the images of bodies in `range`, (n, height, width), with buffers for one image.
 /// `rays_C`: pixel_rays(), the same for all cameras; camera_of(i): the camera of body i, for its
-/// mounting; cast: as for measure_ranges(). A body that has diverged reads NaN.
+/// mounting; cast: as for measure_ranges(). The readings of a diverged body are NaN.
 template <class T, class CameraOf, class Cast>
 void measure_depth(const CameraOf& camera_of, const std::vector<Vec3<T>>& rays_C, T max_depth,
                    T deviation, const Poses<T>& poses, PoseRange range, const SampleNoise& noise,

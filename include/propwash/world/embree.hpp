@@ -15,7 +15,7 @@
 #include <embree3/rtcore.h>
 #define PROPWASH_HAS_EMBREE 1
 #else
-/// 1 where Embree is available.
+/// 1 if Embree is available.
 #define PROPWASH_HAS_EMBREE 0
 #endif
 

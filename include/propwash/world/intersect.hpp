@@ -3,8 +3,8 @@
 /// Ray-shape intersections in closed form, over scalars or packs, in the frame of the shape.
 ///
 /// Directions are unit vectors. A crossing is the first one at a distance > 0, or at infinity if
-/// there is none; its normal is unit and points against the ray. Arguments must be finite; cast()
-/// checks them.
+/// there is none; its normal is a unit vector that points against the ray. Arguments must be
+/// finite; cast() checks them.
 
 #include <limits>
 

@@ -23,14 +23,14 @@ struct RangeFinderParameters {
   Vec3<P> position{};              ///< m, p_BS_B, the origin of the rays
 };
 
-/// m, the reading without a hit within max_range.
+/// The reading [m] if no surface is within max_range.
 template <class P>
 PROPWASH_FN P out_of_range(const RangeFinderParameters<P>& finder) {
   return finder.max_range + constant<P>(1);
 }
 
-/// m, the reading of a true distance (infinite without a hit), with noise from a standard normal.
-/// Readings out of range have no noise; no reading is negative.
+/// The reading [m] of a true distance (infinite without a hit), with noise from a standard normal
+/// number. Readings out of range have no noise; readings are not negative.
 template <class T, class P>
 PROPWASH_FN T range_reading(const RangeFinderParameters<P>& finder, const T& distance,
                             const T& normal) {
@@ -38,11 +38,11 @@ PROPWASH_FN T range_reading(const RangeFinderParameters<P>& finder, const T& dis
   return select(distance > T(finder.max_range), T(out_of_range(finder)), noisy);
 }
 
-/// Writes the readings of bodies in `range` to `readings`, (n, rays_B.size()).
+/// Writes the readings of the bodies with indices in `range` to `readings`, (n, rays_B.size()).
 ///
 /// rays_B: unit vectors, body frame. cast(m, origins, directions, max_range, distances) casts m
-/// rays, (m, 3) each in the world frame, as raycast() of raycast.hpp does. A body that has diverged
-/// reads NaN.
+/// rays, (m, 3) each in the world frame, as raycast() of raycast.hpp does. The readings
+/// of a diverged body are NaN.
 template <class T, class Cast>
 void measure_ranges(const RangeFinderParameters<T>& finder, const std::vector<Vec3<T>>& rays_B,
                     const Poses<T>& poses, PoseRange range, const SampleNoise& noise,

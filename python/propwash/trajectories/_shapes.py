@@ -182,7 +182,7 @@ class Line(_Curve):
         ramp: float = 0.0,
         yaw: Yaw = 0.0,
     ) -> None:
-        self.start, self.end = _point("start", start), _point("end", end)
+        self.start, self.end = given.shaped("start", start, (3,)), given.shaped("end", end, (3,))
         self._total = float(np.linalg.norm(self.end - self.start))
         if not self._total > 1e-6:
             raise ValueError(f"end: expected a point apart from the start, got {self.end.tolist()}")

@@ -66,7 +66,7 @@ void Fleet<T, N>::set_outer_loops(const OuterLoopParameters& parameters) {
   prepare_outer(parameters);
 }
 
-/// Computes the constants of the loops; allocates their state if there is none.
+/// Computes the constants of the loops; allocates their state if absent.
 template <class T, int N>
 void Fleet<T, N>::prepare_outer(const OuterLoopParameters& parameters) {
   validate_outer_loops(vehicle());

@@ -79,7 +79,7 @@ PROPWASH_FN const R& layer_of(const Dual<R, G>& x, int layer) {
   return layer == 0 ? x.value : x.partials[layer - 1];
 }
 
-/// Access to the lanes of a pack; a plain number has one lane.
+/// Access to the lanes of a pack; a scalar has one lane.
 template <class R>
 struct OpenLoopLanes {
   static constexpr int count = 1;

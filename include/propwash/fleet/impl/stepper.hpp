@@ -43,7 +43,7 @@ class FleetStepper {
     if constexpr (everything) speeds_.resize(rotors_);
   }
 
-  /// Makes all substeps of the block.
+  /// Performs all substeps of the block.
   PROPWASH_FN void run() {
     next_ = batch_.next_state + block_ * static_cast<std::size_t>(layout.size() * Lanes);
     load();
@@ -343,7 +343,7 @@ class FleetStepper {
                                         constants_.turbulence_cos, constants_.turbulence_sin);
   }
 
-  /// Copies number by number, because GCC copies an array of packs through memory.
+  /// Copies element by element, because GCC copies an array of packs through memory.
   PROPWASH_FN void take(const MulticopterState<Real, N>& next) {
     x_.position = next.position;
     x_.velocity = next.velocity;

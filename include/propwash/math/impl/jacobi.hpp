@@ -19,8 +19,8 @@ struct SymmetricEigen {
   std::array<std::array<double, N>, N> vectors{};  ///< rows of V
 };
 
-/// The eigenvalues and eigenvectors of a symmetric matrix, to rounding (convergence is quadratic).
-/// The result is not finite if `a` is not.
+/// The eigenvalues and eigenvectors of a symmetric matrix, up to rounding error (convergence is
+/// quadratic). The result is not finite if `a` is not.
 template <std::size_t N>
 SymmetricEigen<N> symmetric_eigen(std::array<std::array<double, N>, N> a) {
   SymmetricEigen<N> result;

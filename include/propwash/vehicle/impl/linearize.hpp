@@ -30,7 +30,7 @@ struct Seeds {
     for (int i = 0; i < a.size(); ++i) result[i] = (*this)(a[i], column + i);
     return result;
   }
-  /// q o [1, theta / 2] with variable theta; the value has the bits of q.
+  /// q o [1, theta / 2] with variable theta; the value equals q exactly.
   Quat<T> operator()(const Quat<double>& q, int column) const {
     Quat<T> result = q * ((*this)(Vec3<double>{}, column) * 0.5);
     result.w.value = q.w, result.x.value = q.x, result.y.value = q.y, result.z.value = q.z;

@@ -92,7 +92,7 @@ inline std::string magnitude_range(double smallest, double largest, const char* 
   return *unit == 0 ? text : text + " " + unit;
 }
 
-/// How messages name a vehicle.
+/// The form of a vehicle's name in messages.
 inline std::string quoted(const std::string& name) { return "vehicle '" + name + "'"; }
 
 }  // namespace detail

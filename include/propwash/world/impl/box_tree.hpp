@@ -15,7 +15,7 @@
 
 namespace propwash::detail {
 
-/// An axis-aligned box, empty at first.
+/// An axis-aligned box, initially empty.
 struct Bounds {
   Vec3<double> lower{high, high, high};
   Vec3<double> upper{-high, -high, -high};
@@ -31,7 +31,7 @@ struct Bounds {
     include(b.upper);
   }
   double twice_centre(int axis) const { return lower[axis] + upper[axis]; }
-  /// Half the surface; 0 when empty.
+  /// Half the surface area; 0 when empty.
   double area() const {
     const auto s = upper - lower;
     return s.x < 0.0 ? 0.0 : s.x * s.y + s.y * s.z + s.z * s.x;
