@@ -207,10 +207,12 @@ def shaped(
     texts = (f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})" for shape in shapes)
     expected = f"{'finite ' * finite}numbers{_in(unit)} of shape {' or '.join(texts)}"
     array = numeric(name, value, expected)
-    if not any(_has_shape(array, shape) for shape in shapes) or (
-        finite and not np.isfinite(array).all()
-    ):
+    if not any(_has_shape(array, shape) for shape in shapes):
         raise ValueError(f"{name}: expected {expected}, got {described(value)}")
+    if finite and not np.isfinite(array).all():
+        first = np.argwhere(~np.isfinite(array))[0].tolist()
+        place = f" at {first}" if first else ""
+        raise ValueError(f"{name}: expected {expected}, got {array[tuple(first)]}{place}")
     return array.astype(np.float64)
 
 

@@ -197,7 +197,7 @@ TEST_CASE("an invalid vehicle is rejected before construction", "[variants]") {
     return {};
   };
   const auto six = complaint([] { pw::Multicopter<4>{pw::vehicles::hexacopter()}; });
-  CHECK(six.find("number = 6: expected 4") != std::string::npos);
+  CHECK(six.find("number of rotors = 6: expected 4") != std::string::npos);
   auto heavy = pw::vehicles::flightgoggles();
   heavy.body.mass = 0.0;
   const auto massless = complaint([&] { pw::Multicopter<4>{heavy}; });

@@ -206,7 +206,7 @@ def test_wrong_wrenches_and_factors_are_refused(make: Any) -> None:
         with pytest.raises((ValueError, TypeError), match="torque_B"):
             vehicle.set_external_wrench([0.0, 0.0, 0.0], wrong)
     for factors in ([1.0, 1.0], [1.0, -0.1, 1.0, 1.0], [1.0, np.inf, 1.0, 1.0]):
-        with pytest.raises(ValueError, match=r"factors|rotor_effectiveness"):
+        with pytest.raises(ValueError, match=r"factors|rotor.effectiveness"):
             wear(vehicle, factors)
     assert vehicle.snapshot() == before
 

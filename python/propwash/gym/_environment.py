@@ -30,6 +30,7 @@ class FleetEnvironment:
     render_mode: str | None = None
     """Render mode, as in gymnasium's environments."""
     closed = False
+    """Whether close() was called."""
 
     _memory: ClassVar[tuple[str, ...]] = ("_np_random", "_np_random_seed", "_was_reset")
     """Attributes that a snapshot contains."""

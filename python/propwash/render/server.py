@@ -46,8 +46,11 @@ class Stage:
     """The shipped scene that represents a scene of the published renderer."""
 
     scene: str
+    """Name of a shipped scene."""
     look: str = "auto"
+    """Light and colours, as in `propwash render --look`."""
     gates: bool = True
+    """Whether the gates of the scene are drawn."""
 
 
 STAGES: dict[str, Stage] = {
