@@ -159,7 +159,7 @@ def test_limits_hold_between_the_sampled_times(name: str, size: float, seed: int
     rows = np.concatenate(
         [np.linspace(a, b, 3001) for a, b in zip(path.knots, path.knots[1:], strict=False)]
     )
-    assert demand(path.sample(rows), vehicle, limits).share <= 1.0
+    assert demand(path.sample(rows), vehicle, limits).fraction <= 1.0
 
 
 def test_attitude_is_undefined_for_a_vehicle_without_weight() -> None:

@@ -136,7 +136,7 @@ def problem(kind: Kind, rows: int, closed: bool, width: int = 3) -> tuple[Proble
     if not closed:
         known[[0, -1], 1:] = 0.0
     made = Problem(kind, known, closed)
-    return made, rng.uniform(0.5, 2.0, made.pieces)
+    return made, rng.uniform(0.5, 2.0, made.segments)
 
 
 @pytest.mark.parametrize("closed", [False, True])
@@ -150,7 +150,7 @@ def test_free_derivatives_minimise_the_cost(kind: Kind, closed: bool) -> None:
     assert made.cost(lengths, ends) == pytest.approx(least)
     # every derivative that is free, moved either way, in units of each piece
     order = np.tile(np.arange(kind.ends), 2)
-    free = ~np.isfinite(made.given).all(axis=2).reshape(-1)
+    free = ~np.isfinite(made.constraints).all(axis=2).reshape(-1)
     for slot in np.flatnonzero(free):
         touched = (made.slots == slot)[:, :, None] * lengths[:, None, None] ** order[:, None]
         for amount in (0.01, -0.01):
@@ -207,14 +207,14 @@ def test_points_near_and_far_are_joined_without_loss() -> None:
 
 def dense(made: Problem, lengths: Array) -> float:
     """The least cost, by numpy's least squares of all equations at once."""
-    kind, free = made.kind, ~np.isfinite(made.given).all(axis=2).reshape(-1)
+    kind, free = made.kind, ~np.isfinite(made.constraints).all(axis=2).reshape(-1)
     root = _unit(kind)[1] * lengths[:, None, None] ** (0.5 - kind.minimised)
     root = root * (lengths[:, None] ** np.tile(np.arange(kind.ends), 2))[:, None, :]
     rows = np.zeros((*root.shape[:2], len(free)))
     for piece, slots in enumerate(made.slots):
         rows[piece][:, slots] = root[piece]
     matrix = rows.reshape(-1, len(free))
-    values = made.given.reshape(len(free), -1).copy()
+    values = made.constraints.reshape(len(free), -1).copy()
     right = -matrix[:, ~free] @ values[~free]
     values[free] = np.linalg.lstsq(matrix[:, free], right, rcond=1e-15)[0]
     return float(np.sum((matrix @ values) ** 2))
@@ -224,8 +224,8 @@ def dense(made: Problem, lengths: Array) -> float:
 @pytest.mark.parametrize("kind", [SNAP, BEND])
 def test_pieces_one_after_the_other_cost_what_all_at_once_do(kind: Kind, closed: bool) -> None:
     made, lengths = problem(kind, 7, closed)
-    made.given[3, 1] = 0.5
-    made = Problem(kind, made.given, closed)
+    made.constraints[3, 1] = 0.5
+    made = Problem(kind, made.constraints, closed)
     lengths[2] *= 0.01
     assert made.solve(lengths)[1] == pytest.approx(dense(made, lengths), rel=1e-9)
 

@@ -1,10 +1,10 @@
-"""Paths that a vehicle can follow, and what following them asks of it.
+"""Reference trajectories, and the states and rotor thrusts that they require of a vehicle.
 
     path = trajectories.minimum_snap([(0, 0, 1), (3, 1, 2), (4, 4, 1)], "flightgoggles")
     reference = path.sample(period=0.01)              # position … snap, yaw: arrays of (T, …)
-    asked = trajectories.flatness(reference, "flightgoggles")   # attitude, rates, thrust, rotors
+    required = trajectories.flatness(reference, "flightgoggles")   # attitude, rates, thrust, …
 
-`docs/trajectories.md` has the equations and what is left out.
+`docs/trajectories.md` gives the equations and their limitations.
 """
 
 from __future__ import annotations

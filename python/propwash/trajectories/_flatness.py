@@ -1,4 +1,4 @@
-"""What a reference asks of the vehicle: attitude, rates, thrust, rotor thrusts."""
+"""Differential flatness: attitude, rates, thrust and rotor thrusts that a reference requires."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Flatness:
-    """What a reference asks of a vehicle: T rows, of n vehicles (T, n, …)."""
+    """Motion and forces that a reference requires: arrays (T, …), or (T, n, …) for n vehicles."""
 
     attitude: Array
-    """(T, 4) unit quaternions, scalar first: body to world; the sign is continuous over time."""
+    """(T, 4) unit quaternions, scalar first, body to world, without sign jumps over time."""
     body_rates: Array
     """(T, 3) rad/s, body frame."""
     angular_acceleration: Array
     """(T, 3) rad/s^2, body frame."""
     specific_force: Array
-    """(T, 3) m/s^2, world frame: acceleration less gravity, plus what balances the drag. The thrust
-    axis points along it; `thrust` is corrected for rotor drag along that axis."""
+    """(T, 3) m/s^2, world frame: acceleration minus gravity minus drag acceleration. It gives
+    the thrust axis; `thrust` is corrected for rotor drag along that axis."""
     thrust: Array
-    """(T,) N, of all rotors, along body z."""
+    """(T,) N, total of all rotors, along body z."""
     torque: Array
-    """(T, 3) N m, of the rotors, body frame."""
+    """(T, 3) N m, of all rotors, body frame."""
     rotor_thrusts: Array
-    """(T, N) N; beyond what the rotors can give where the reference asks for it."""
+    """(T, N) N; not limited to what the rotors can produce."""
     rotor_speeds: Array
-    """(T, N) rad/s, at which they give it; negative for a negative thrust."""
+    """(T, N) rad/s, that produce `rotor_thrusts`; negative for a negative thrust."""
 
 
 def flatness(
     reference: Reference, vehicle: str | PathLike[str] | VehicleParameters = "flightgoggles"
 ) -> Flatness:
-    """What a reference asks of a vehicle, in air at rest: equations (O10) to (O19).
+    """Returns the motion and forces that a reference requires: equations (O10) to (O19).
 
-    The rotors' momentum and lag, and command delays, are not in it; of the linear rotor drag across
-    the body the mean of both axes is taken. Rows in free fall, or rolled by 90 degrees, have no
-    attitude: theirs is NaN.
+    Assumes still air. Neglects rotor angular momentum, motor lag and command delays. The linear
+    rotor drag along body x and y is replaced by its mean. Attitudes are NaN in free fall and at a
+    roll of 90 degrees, where they are undefined.
 
-    Raises ParameterError for a vehicle whose rotors cannot give torque about each axis, ValueError
-    for a reference with numbers that are not finite.
+    Raises ParameterError for a vehicle whose rotors cannot produce torque about each axis, and
+    ValueError for a reference with values that are not finite.
     """
     shape = np.shape(reference.yaw)
     columns = {
@@ -57,5 +57,5 @@ def flatness(
         for name in ("velocity", "acceleration", "jerk", "snap")
     } | {name: np.ravel(getattr(reference, name)) for name in ("yaw", "yaw_rate")}
     columns["yaw_acceleration"] = np.ravel(reference.yaw_acceleration)
-    found = _core.flatness(vehicles.load(vehicle), columns, shape[1] if len(shape) > 1 else 1)
-    return Flatness(**{name: each.reshape(*shape, *each.shape[1:]) for name, each in found.items()})
+    rows = _core.flatness(vehicles.load(vehicle), columns, shape[1] if len(shape) > 1 else 1)
+    return Flatness(**{name: each.reshape(*shape, *each.shape[1:]) for name, each in rows.items()})

@@ -1,4 +1,4 @@
-"""Minimum-snap paths through waypoints, and how fast a vehicle can fly them."""
+"""Minimum-snap paths through waypoints, and the shortest duration within a vehicle's limits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks as given
+from propwash import _checks
 from propwash._checks import ParameterError, checked_parameters, require_scipy
 from propwash.control import Allocation
 from propwash.trajectories._flatness import flatness
@@ -24,47 +24,47 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-_APART = 1e-6
-"""m, between neighbouring waypoints, at least."""
-_CLOSER = 8
-"""Times as many, at the end."""
-_KEPT = 0.999
-"""Of the limits, there."""
-_HEADINGS = 6
-"""Of a path, taken from each piece."""
-_LOOKS = 22 * _HEADINGS
-"""At each piece, for what it asks of a vehicle; the corners of the yaw acceleration are among."""
-_SLACK = 0.995
-"""Of the limits, used at the places that are looked at."""
+_MIN_DISTANCE = 1e-6
+"""Minimum distance between adjacent waypoints [m]."""
+_FINAL_DENSITY = 8
+"""Factor on `_SAMPLES` for the final check."""
+_FINAL_MAX_FRACTION = 0.999
+"""Maximum fraction of the limits in the final check."""
+_YAW_SAMPLES = 6
+"""Samples of the path's heading per segment, for yaw "along"."""
+_SAMPLES = 22 * _YAW_SAMPLES
+"""Samples per segment at which limits are checked; they include the knots of the yaw spline."""
+_MAX_FRACTION = 0.995
+"""Maximum fraction of the limits at the samples."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a path may ask of a vehicle."""
+    """Limits on the motion and on the rotor thrusts that a path requires."""
 
     thrust: float = 0.8
-    """Share of its greatest thrust that may be asked of any rotor."""
+    """Maximum thrust of each rotor, as a fraction of the thrust at its maximum speed."""
     rates: tuple[float, float, float] = (8.0, 8.0, 3.0)
-    """rad/s, about the body axes."""
+    """rad/s, maximum about each body axis."""
     speed: float = np.inf
-    """m/s."""
+    """m/s, maximum."""
     tilt: float = 1.2
-    """rad, of the thrust axis from the vertical; the outer loops track up to 1.35."""
+    """rad, maximum angle of the thrust axis to the vertical; the outer loops track up to 1.35."""
     rotor_thrust_min: float = 0.15
-    """Least thrust of any rotor: 0 is its thrust at the motor's least speed, 1 that in hover. What
-    is above 0 is left to attitude control, of which noise alone takes up to 0.07 (one standard
+    """Minimum thrust of each rotor, from 0 (at minimum motor speed) to 1 (in hover). The margin
+    above 0 is available to attitude control, where noise alone uses up to 0.07 (one standard
     deviation)."""
     vertical_thrust_min: float = 0.3
-    """Least vertical component of the thrust, as a share of the weight. The outer loops command no
-    less than 0.2; the rest is left to them for corrections of the acceleration, 1 m/s^2."""
+    """Minimum vertical component of the thrust, as a fraction of the weight. The outer loops
+    command at least 0.2; the margin allows them to correct the acceleration by 1 m/s^2."""
 
     @checked_parameters()
     def __post_init__(self) -> None:
-        rates = given.numeric("limits.rates", self.rates, "3 numbers [rad/s]").astype(np.float64)
+        rates = _checks.numeric("limits.rates", self.rates, "3 numbers [rad/s]").astype(np.float64)
         if rates.shape not in ((), (3,)):
             raise ValueError(f"limits.rates: expected 3 numbers [rad/s], got {self.rates!r:.100}")
         for name in ("thrust", "speed", "tilt", "rotor_thrust_min", "vertical_thrust_min"):
-            given.numeric(f"limits.{name}", getattr(self, name), "a number")
+            _checks.numeric(f"limits.{name}", getattr(self, name), "a number")
         rates = np.broadcast_to(rates, 3)
         object.__setattr__(self, "rates", tuple(map(float, rates)))
         if not 0.0 < self.thrust <= 1.0:
@@ -74,7 +74,7 @@ class Limits:
                 f"limits.rotor_thrust_min: expected a share in [0, 1), got "
                 f"{self.rotor_thrust_min!r:.100}"
             )
-        if not self.vertical_thrust_min < 1.0:  # negative for thrust that may point down
+        if not self.vertical_thrust_min < 1.0:  # a negative value allows downward thrust
             raise ValueError(
                 f"limits.vertical_thrust_min: expected a share of the weight < 1, got "
                 f"{self.vertical_thrust_min!r:.100}"
@@ -90,67 +90,67 @@ class Limits:
 
 @dataclass(frozen=True)
 class Demand:
-    """The limit that a reference comes nearest to, or exceeds most."""
+    """The most critical limit of a reference."""
 
-    share: float
-    """Of the limit; above 1 it is exceeded."""
-    what: str
+    fraction: float
+    """Required value as a fraction of the limit; above 1, the limit is exceeded."""
+    limit: str
+    """Name of the limit."""
     time: float
     """s."""
 
 
 def demands(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> dict[str, Array]:
-    """What a reference of one vehicle asks for, as fractions (T,) of each limit, by their names.
+    """Returns the fractions (T,) of each limit that a single-vehicle reference requires, by name.
 
-    Above 1 a limit is exceeded; infinite where there is no attitude. Raises ParameterError as
+    Above 1, the limit is exceeded; infinite where no attitude is defined. Raises ParameterError as
     flatness() does.
     """
-    asked = flatness(reference, vehicle)
-    squares = asked.rotor_speeds * np.abs(asked.rotor_speeds)
-    slowest, fastest = (
+    required = flatness(reference, vehicle)
+    squares = required.rotor_speeds * np.abs(required.rotor_speeds)
+    min_squares, max_squares = (
         np.array(speeds) * np.abs(speeds)
         for speeds in map(vehicle.motor_values, ("speed_min", "speed_max"))
     )
     hover = Allocation(vehicle).inverse[:, 3] * vehicle.weight
-    spare = (hover - slowest) * (1.0 - limits.rotor_thrust_min)
-    lean = np.linalg.norm(asked.attitude[..., 1:3], axis=-1)
-    # the outer loops limit both (O16) and (O19), which differ by rotor drag along body z; the
-    # cosine of the tilt is 1 - 2 lean^2
+    hover_margin = (hover - min_squares) * (1.0 - limits.rotor_thrust_min)
+    sin_half_tilt = np.linalg.norm(required.attitude[..., 1:3], axis=-1)
+    # the outer loops limit both (O16) and (O19), which differ by rotor drag along body z
     vertical = np.minimum(
-        asked.thrust * (1.0 - 2.0 * lean**2),
-        vehicle.body.mass * asked.specific_force[..., 2],
+        required.thrust * (1.0 - 2.0 * sin_half_tilt**2),
+        vehicle.body.mass * required.specific_force[..., 2],
     )
     weight = vehicle.weight
-    with np.errstate(divide="ignore", invalid="ignore"):  # a vehicle without weight
+    with np.errstate(divide="ignore", invalid="ignore"):  # zero weight
         fall = (weight - vertical) / (weight * (1.0 - limits.vertical_thrust_min))
     fractions = {
-        "thrust of a rotor": (squares / (limits.thrust * fastest)).max(axis=-1),
+        "thrust of a rotor": (squares / (limits.thrust * max_squares)).max(axis=-1),
         "fall of a rotor's thrust below hover": (
-            (hover - squares) / np.maximum(spare, 1e-9 * fastest)
+            (hover - squares) / np.maximum(hover_margin, 1e-9 * max_squares)
         ).max(axis=-1),
         "fall of the vertical thrust below the weight": fall,
-        "body rates": np.abs(asked.body_rates / limits.rates).max(axis=-1),
+        "body rates": np.abs(required.body_rates / limits.rates).max(axis=-1),
         "speed": np.linalg.norm(reference.velocity, axis=-1) / limits.speed,
-        "tilt": 2.0 * np.arcsin(np.minimum(lean, 1.0)) / limits.tilt,
+        "tilt": 2.0 * np.arcsin(np.minimum(sin_half_tilt, 1.0)) / limits.tilt,
     }
     return {
-        what: np.where(np.isfinite(fraction), fraction, np.inf)
-        for what, fraction in fractions.items()
+        name: np.where(np.isfinite(fraction), fraction, np.inf)
+        for name, fraction in fractions.items()
     }
 
 
 def demand(reference: Reference, vehicle: VehicleParameters, limits: Limits) -> Demand:
-    """Which limit a reference of one vehicle comes nearest to, and by how much."""
-    found = demands(reference, vehicle, limits)
-    what = max(found, key=lambda name: float(found[name].max()))
-    row = int(np.argmax(found[what]))
-    return Demand(float(found[what][row]), what, float(reference.time[row]))
+    """Returns the most critical limit of a single-vehicle reference."""
+    fractions = demands(reference, vehicle, limits)
+    limit = max(fractions, key=lambda name: float(fractions[name].max()))
+    row = int(np.argmax(fractions[limit]))
+    return Demand(float(fractions[limit][row]), limit, float(reference.time[row]))
 
 
 class Polynomial(Path):
-    """Polynomials of degree 9 through waypoints, as minimum_snap() makes them.
+    """Piecewise polynomials of degree 9 through waypoints, as returned by minimum_snap().
 
-    Before the start and after the end the path rests there; a closed one goes round and round.
+    An open path is at rest before its start and after its end; a closed path repeats.
     """
 
     def __init__(self, spline: PPoly, cost: float, yaw: PPoly | float, closed: bool) -> None:
@@ -159,17 +159,17 @@ class Polynomial(Path):
 
     @property
     def duration(self) -> float:
-        """s, from the first waypoint to the last, or around once."""
+        """s, from the first waypoint to the last, or of one lap."""
         return float(self._spline.x[-1])
 
     @property
     def knots(self) -> Array:
-        """s, when it is at each waypoint; of a closed path the first again at the end."""
+        """s, times of the waypoints; for a closed path, the end of the lap is appended."""
         return np.array(self._spline.x)
 
     @property
     def coefficients(self) -> Array:
-        """(K, 10, 3) m of each piece, the constant first, by the share of the piece flown."""
+        """(K, 10, 3) m, per segment, constant first, in powers of the fraction of its duration."""
         powers = np.diff(self._spline.x)[:, None] ** np.arange(2 * SNAP.ends)
         return np.asarray(np.swapaxes(self._spline.c[::-1], 0, 1) * powers[..., None])
 
@@ -180,14 +180,14 @@ class Polynomial(Path):
 
     @property
     def closed(self) -> bool:
-        """Whether it ends where it begins."""
+        """Whether the path ends where it starts."""
         return self._closed
 
     def evaluate(self, time: Array) -> tuple[Array, Array]:
-        """Position to snap, (5, *S, 3), and yaw to its second derivative, (3, *S)."""
+        """Returns position to snap, (5, *S, 3), and yaw with two derivatives, (3, *S)."""
         lap = np.floor(time / self.duration) if self._closed else np.zeros_like(time)
         inside = np.clip(time - lap * self.duration, 0.0, self.duration)
-        place = derivatives(self._spline, inside, ORDERS)
+        position = derivatives(self._spline, inside, ORDERS)
         yaw = np.zeros((3, *time.shape))
         if isinstance(self._yaw, float):
             yaw[0] = self._yaw
@@ -196,9 +196,9 @@ class Polynomial(Path):
             first, last = self._yaw([0.0, self.duration])[:, 0]
             yaw[0] += lap * (last - first)
         if not self._closed:
-            rests = (time < 0.0) | (time > self.duration)
-            place[1:, rests], yaw[1:, rests] = 0.0, 0.0
-        return place, yaw
+            is_outside = (time < 0.0) | (time > self.duration)
+            position[1:, is_outside], yaw[1:, is_outside] = 0.0, 0.0
+        return position, yaw
 
 
 def minimum_snap(
@@ -212,21 +212,20 @@ def minimum_snap(
     velocities: Mapping[int, ArrayLike] | None = None,
     yaw: ArrayLike | str = 0.0,
 ) -> Polynomial:
-    """The path through waypoints (m, 3) [m] with the least integral of squared snap.
+    """Returns the path through waypoints (m, 3) [m] that minimises the integral of squared snap.
 
-    times: (K,) s, of the pieces between them. Without, what each piece gets of the whole is what
-        costs least. duration: s, of the whole. Without both it is the shortest
-        that stays within the limits (None: Limits()) of the vehicle; with either, limits that are
-        given are checked.
-    closed: the path leads on from the last waypoint to the first, smoothly. Otherwise it starts and
+    times: (K,) s, durations of the segments. None: those that minimise the cost for the total.
+    duration: s, total. If neither is set, it is the shortest within the limits (None: Limits()) of
+        the vehicle; otherwise limits are checked only if passed.
+    closed: the path continues smoothly from the last waypoint to the first. Otherwise it starts and
         ends at rest.
-    velocities: m/s, (3,) by the number of a waypoint; of the first and the last of an open path
-        too, whose acceleration, jerk and snap stay zero there.
-    yaw: rad, kept; or (m,) at the waypoints, between which it turns with the least integral of
-        squared yaw acceleration; or "along" for the heading of the path, smoothed alike.
+    velocities: (3,) m/s, by index of the waypoint, ends included. Acceleration, jerk and snap at
+        the ends of an open path remain zero.
+    yaw: rad, constant; or (m,) at the waypoints, interpolated with the minimum integral of squared
+        yaw acceleration; or "along" for the heading of the path, smoothed in the same way.
 
-    Raises ValueError or TypeError for waypoints that coincide, numbers that are not finite and
-    limits that cannot be met, and says which; ImportError where scipy is missing.
+    Raises ValueError or TypeError for coinciding waypoints, values that are not finite and limits
+    that cannot be met; ImportError if scipy is missing.
     """
     require_scipy("minimum_snap")
     points = _checked_waypoints(waypoints, closed)
@@ -235,56 +234,57 @@ def minimum_snap(
         raise ParameterError(f"limits: expected Limits or None, got {limits!r:.100}")
     known = _known(points, closed, velocities or {}, np.inf if limits is None else limits.speed)
     problem = Problem(SNAP, known, closed)
-    turning = _checked_yaw(yaw, len(points))
+    checked_yaw = _checked_yaw(yaw, len(points))
     lengths = _lengths(problem, points, times, duration)
     total = float(np.sum(lengths))
 
-    def path(whole: float) -> Polynomial:
-        return _path(problem, lengths * (whole / total), turning)
+    def path(end: float) -> Polynomial:
+        return _path(problem, lengths * (end / total), checked_yaw)
 
-    def asked(whole: float, looks: int = _LOOKS) -> Demand:
-        flown = path(whole)
-        shares = np.linspace(0.0, 1.0, looks, endpoint=False)
-        at = (flown.knots[:-1, None] + np.diff(flown.knots)[:, None] * shares).reshape(-1)
-        return demand(flown.sample(np.append(at, whole)), parameters, limits or Limits())
+    def critical(end: float, samples: int = _SAMPLES) -> Demand:
+        candidate = path(end)
+        fractions = np.linspace(0.0, 1.0, samples, endpoint=False)
+        knots = candidate.knots
+        rows = (knots[:-1, None] + np.diff(knots)[:, None] * fractions).reshape(-1)
+        return demand(candidate.sample(np.append(rows, end)), parameters, limits or Limits())
 
-    is_given = times is not None or duration is not None
-    if is_given and limits is not None:
-        found = asked(total, _CLOSER * _LOOKS)
-        if found.share > 1.0:
-            enough = _shortest(asked, total)
+    is_timed = times is not None or duration is not None
+    if is_timed and limits is not None:
+        worst = critical(total, _FINAL_DENSITY * _SAMPLES)
+        if worst.fraction > 1.0:
+            shortest = _shortest(critical, total)
             raise ValueError(
-                f"limits: cannot be met in {total:g} s: {found.what} {found.share:.2f} times the "
-                f"limit at {found.time:.3g} s; {enough:.3g} s would do"
+                f"limits: cannot be met in {total:g} s: {worst.limit} {worst.fraction:.2f} times "
+                f"the limit at {worst.time:.3g} s; {shortest:.3g} s would do"
             )
-    return path(total if is_given else _shortest(asked, total))
+    return path(total if is_timed else _shortest(critical, total))
 
 
 def _lengths(
     problem: Problem, points: Array, times: ArrayLike | None, duration: float | None
 ) -> Array:
-    """s, of the pieces: those given, or what each gets of the whole, for a mean of 1 m/s."""
+    """Durations of the segments [s]: `times`, or optimal ones, by default for a mean of 1 m/s."""
     if times is not None and duration is not None:
         raise ValueError("expected either times or duration [s], got both")
     if times is not None:
-        lengths = given.shaped("times", times, (problem.pieces,))
+        lengths = _checks.shaped("times", times, (problem.segments,))
         if not (lengths > 0.0).all():
             raise ValueError(f"times: expected numbers > 0 [s], got {lengths.tolist()!r:.100}")
         return lengths
-    chords = np.linalg.norm(np.diff(points, axis=0, append=points[:1]), axis=1)[: problem.pieces]
-    total = float(np.sum(chords)) if duration is None else given.positive("duration", duration)
+    chords = np.linalg.norm(np.diff(points, axis=0, append=points[:1]), axis=1)[: problem.segments]
+    total = float(np.sum(chords)) if duration is None else _checks.positive("duration", duration)
     return _allocated(problem, total * np.sqrt(chords) / np.sum(np.sqrt(chords)))
 
 
 def _checked_waypoints(waypoints: ArrayLike, closed: bool) -> Array:
-    points = given.shaped("waypoints", waypoints, ("m", 3))
-    least = 3 if closed else 2
-    if len(points) < least:
+    points = _checks.shaped("waypoints", waypoints, ("m", 3))
+    minimum = 3 if closed else 2
+    if len(points) < minimum:
         what = "for a closed path" if closed else "for a path"
-        raise ValueError(f"waypoints: expected at least {least} {what}, got {len(points)}")
+        raise ValueError(f"waypoints: expected at least {minimum} {what}, got {len(points)}")
     gaps = np.linalg.norm(np.diff(points, axis=0, append=points[:1]), axis=1)
     gaps = gaps if closed else gaps[:-1]
-    if not (gaps > _APART).all():
+    if not (gaps > _MIN_DISTANCE).all():
         first = int(np.argmin(gaps))
         second = (first + 1) % len(points)
         raise ValueError(
@@ -295,19 +295,19 @@ def _checked_waypoints(waypoints: ArrayLike, closed: bool) -> Array:
 
 
 def _known(
-    points: Array, closed: bool, velocities: Mapping[int, ArrayLike], fastest: float
+    points: Array, closed: bool, velocities: Mapping[int, ArrayLike], max_speed: float
 ) -> Array:
-    """(m, 5, 3): positions, and what else is known; NaN where it is free."""
+    """Constraints (m, 5, 3): positions and prescribed derivatives; NaN where free."""
     known = np.full((len(points), SNAP.ends, 3), np.nan)
     known[:, 0] = points
     if not closed:
         known[[0, -1], 1:] = 0.0
     for key, value in velocities.items():
-        number = given.whole_number("velocities: waypoint", key, -len(points), len(points) - 1)
-        known[number, 1] = given.shaped(f"velocities[{number}]", value, (3,))
-        if np.linalg.norm(known[number, 1]) > fastest:
+        number = _checks.whole_number("velocities: waypoint", key, -len(points), len(points) - 1)
+        known[number, 1] = _checks.shaped(f"velocities[{number}]", value, (3,))
+        if np.linalg.norm(known[number, 1]) > max_speed:
             raise ValueError(
-                f"velocities[{number}]: expected at most limits.speed = {fastest:g} m/s, got "
+                f"velocities[{number}]: expected at most limits.speed = {max_speed:g} m/s, got "
                 f"{np.linalg.norm(known[number, 1]):g}"
             )
     return known
@@ -316,15 +316,15 @@ def _known(
 def _checked_yaw(yaw: ArrayLike | str, count: int) -> Yaw | Array:
     if isinstance(yaw, str) or np.ndim(yaw) == 0:
         return yaw_of(yaw)
-    return given.shaped("yaw", yaw, (count,))
+    return _checks.shaped("yaw", yaw, (count,))
 
 
 def _path(problem: Problem, lengths: Array, yaw: Yaw | Array) -> Polynomial:
     ends, cost, _ = problem.solve(lengths)
     spline = problem.spline(lengths, ends)
-    points = problem.given[:, 0]
-    missed = np.abs(spline(spline.x[: len(points)]) - points).max()
-    if not missed < 1e-6 * np.ptp(points, axis=0).max():
+    points = problem.constraints[:, 0]
+    error = np.abs(spline(spline.x[: len(points)]) - points).max()
+    if not error < 1e-6 * np.ptp(points, axis=0).max():
         raise ValueError(
             f"times: expected pieces of more alike lengths, got {lengths.min():g} to "
             f"{lengths.max():g} s: the path would overshoot too far to be computed"
@@ -334,54 +334,54 @@ def _path(problem: Problem, lengths: Array, yaw: Yaw | Array) -> Polynomial:
     if isinstance(yaw, str):
         return Polynomial(spline, cost, _along(spline, problem.closed), problem.closed)
     values = yaw
-    if problem.closed:  # the nearest way back to the first heading
-        leap = float(yaw[0] - yaw[-1])
-        values = np.append(yaw, yaw[-1] + (leap + np.pi) % (2.0 * np.pi) - np.pi)
-    return Polynomial(spline, cost, _turned(spline.x, values, problem.closed), problem.closed)
+    if problem.closed:  # the shortest rotation back to the first heading
+        change = float(yaw[0] - yaw[-1])
+        values = np.append(yaw, yaw[-1] + (change + np.pi) % (2.0 * np.pi) - np.pi)
+    return Polynomial(spline, cost, _yaw_spline(spline.x, values, problem.closed), problem.closed)
 
 
 def _along(spline: PPoly, closed: bool) -> PPoly:
-    """The heading at places of each piece, and what joins them."""
-    shares = np.arange(_HEADINGS) / _HEADINGS
-    time = np.append((spline.x[:-1, None] + np.diff(spline.x)[:, None] * shares), spline.x[-1])
+    """A yaw spline through samples of the heading; steep parts are interpolated."""
+    fractions = np.arange(_YAW_SAMPLES) / _YAW_SAMPLES
+    time = np.append((spline.x[:-1, None] + np.diff(spline.x)[:, None] * fractions), spline.x[-1])
     tangents = derivatives(spline, time, 4)[1:]
-    level = np.linalg.norm(tangents[0, :, :2], axis=1)
-    known = np.flatnonzero(level > 0.02 * level.max())
-    if len(known) == 0 or level.max() < 1e-9:
+    horizontal = np.linalg.norm(tangents[0, :, :2], axis=1)
+    known = np.flatnonzero(horizontal > 0.02 * horizontal.max())
+    if len(known) == 0 or horizontal.max() < 1e-9:
         raise ValueError("yaw: expected a number [rad] for a vertical path, got 'along'")
     angle = np.unwrap(heading(tangents[:, known])[0])
-    return _turned(time, np.interp(time, time[known], angle), closed)
+    return _yaw_spline(time, np.interp(time, time[known], angle), closed)
 
 
-def _turned(knots: Array, values: Array, closed: bool) -> PPoly:
-    """Yaw through values (K + 1,), of a closed path with what it has turned at the end."""
-    steady = (values[-1] - values[0]) / knots[-1] if closed else 0.0
-    # a steady turn costs nothing: less it, yaw of a closed path comes back to where it was
-    rest = values - steady * knots
+def _yaw_spline(knots: Array, values: Array, closed: bool) -> PPoly:
+    """Yaw spline through values (K + 1,); a closed path may gain a yaw offset per lap."""
+    mean_rate = (values[-1] - values[0]) / knots[-1] if closed else 0.0
+    # a constant yaw rate adds no cost; the rest of a closed path's yaw is periodic
+    periodic = values - mean_rate * knots
     known = np.full((len(values) - closed, BEND.ends, 1), np.nan)
-    known[:, 0, 0] = rest[:-1] if closed else rest
+    known[:, 0, 0] = periodic[:-1] if closed else periodic
     if not closed:
         known[[0, -1], 1:] = 0.0
     spline = Problem(BEND, known, closed).spline(np.diff(knots))
-    spline.c[-1, :, 0] += steady * knots[:-1]
-    spline.c[-2, :, 0] += steady
+    spline.c[-1, :, 0] += mean_rate * knots[:-1]
+    spline.c[-2, :, 0] += mean_rate
     return spline
 
 
 def _allocated(problem: Problem, lengths: Array) -> Array:
-    """The lengths with the same sum that cost least, by descent along the exact gradient."""
+    """The lengths of minimum cost for the same sum, by descent with the exact gradient."""
     if len(lengths) < 2:
         return lengths
     from scipy.optimize import minimize
 
     total = float(np.sum(lengths))
 
-    def shared(logs: Array) -> Array:
-        parts = np.exp(logs - logs.max())
-        return np.asarray(total * parts / np.sum(parts))
+    def lengths_of(logs: Array) -> Array:
+        weights = np.exp(logs - logs.max())
+        return np.asarray(total * weights / np.sum(weights))
 
     def cost(logs: Array) -> tuple[float, Array]:
-        parts = shared(logs)
+        parts = lengths_of(logs)
         _, value, gradient = problem.solve(parts)
         slope = gradient / max(value, 1e-300)
         return float(np.log(max(value, 1e-300))), parts * (slope - (slope @ parts) / total)
@@ -390,45 +390,45 @@ def _allocated(problem: Problem, lengths: Array) -> Array:
     bounds = [(value - 3.0, value + 3.0) for value in start]
     options: dict[str, Any] = {"maxiter": 200, "ftol": 1e-9}
     found = minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return shared(np.asarray(found.x, dtype=np.float64))
+    return lengths_of(np.asarray(found.x, dtype=np.float64))
 
 
-def _shortest(asked: Callable[..., Demand], total: float) -> float:
-    """s, the shortest whole that stays within the limits."""
-    slow, found = total, asked(total)
+def _shortest(critical: Callable[..., Demand], total: float) -> float:
+    """The shortest duration within the limits [s]."""
+    upper, worst = total, critical(total)
     for _ in range(40):
-        if found.share <= _SLACK:
+        if worst.fraction <= _MAX_FRACTION:
             break
-        slow *= 2.0
+        upper *= 2.0
         try:
-            found = asked(slow)
-        except ValueError:  # so slow that it cannot be computed
-            raise ValueError(_never(found)) from None
+            worst = critical(upper)
+        except ValueError:  # too slow for the numerical solution
+            raise ValueError(_unreachable(worst)) from None
     else:
-        raise ValueError(_never(found))
-    quick = 0.5 * slow
-    while asked(quick).share <= _SLACK:
-        slow, quick = quick, 0.5 * quick
-    while slow - quick > 1e-3 * slow:
-        middle = 0.5 * (slow + quick)
-        if asked(middle).share <= _SLACK:
-            slow = middle
+        raise ValueError(_unreachable(worst))
+    lower = 0.5 * upper
+    while critical(lower).fraction <= _MAX_FRACTION:
+        upper, lower = lower, 0.5 * lower
+    while upper - lower > 1e-3 * upper:
+        middle = 0.5 * (upper + lower)
+        if critical(middle).fraction <= _MAX_FRACTION:
+            upper = middle
         else:
-            quick = middle
-    while asked(slow, _CLOSER * _LOOKS).share > _KEPT:  # between the places that were looked at
-        slow *= 1.002
-    return slow
+            lower = middle
+    while critical(upper, _FINAL_DENSITY * _SAMPLES).fraction > _FINAL_MAX_FRACTION:
+        upper *= 1.002
+    return upper
 
 
-def _never(found: Demand) -> str:
-    """Why no time will do."""
-    if not np.isfinite(found.share):
+def _unreachable(worst: Demand) -> str:
+    """The message for limits that no duration satisfies."""
+    if not np.isfinite(worst.fraction):
         return (
-            f"limits: cannot be met in any time: at {found.time:.3g} s no attitude is asked for, "
+            f"limits: cannot be met in any time: at {worst.time:.3g} s no attitude is asked for, "
             f"as in free fall or of a vehicle without weight"
         )
     return (
-        f"limits: cannot be met in any time: {found.what} {found.share:.2f} times the limit "
+        f"limits: cannot be met in any time: {worst.limit} {worst.fraction:.2f} times the limit "
         f"however slowly; loosen it, take a vehicle with more, or ask for less where velocities "
         f"are given"
     )

@@ -1,4 +1,4 @@
-"""Where a vehicle is to be: rows of position to snap and yaw, and the paths that they are of."""
+"""References (position to snap, and yaw, over time) and the paths that they are sampled from."""
 
 from __future__ import annotations
 
@@ -11,26 +11,25 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks as given
-from propwash import _core
+from propwash import _checks, _core
 
 Array = NDArray[np.float64]
 Controller = Literal["geometric", "backstepping", "indi"]
 """Tracking controllers."""
 Yaw = float | Literal["along"]
-"""rad, kept; or the heading of the path."""
+"""Constant yaw [rad], or "along" for the heading of the path."""
 
-_MOST_ROWS = 1e8
+_MAX_ROWS = 1e8
 
 ORDERS = 5
-"""Position, velocity, acceleration, jerk, snap."""
+"""Number of position arrays: position, velocity, acceleration, jerk, snap."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What a path asks for at T times, of one vehicle, or of n: then arrays are (T, n, …).
+    """A sampled trajectory: T rows for one vehicle; for n vehicles the arrays are (T, n, …).
 
-    Yaw is the heading of the body's x axis: that axis lies in the vertical plane of this heading.
+    The body x axis lies in the vertical plane whose heading is `yaw`.
     """
 
     time: Array
@@ -46,7 +45,7 @@ class Reference:
     snap: Array
     """(T, 3) m/s^4, world frame."""
     yaw: Array
-    """(T,) rad, from world x towards y; without leaps."""
+    """(T,) rad, from world x towards y, without jumps."""
     yaw_rate: Array
     """(T,) rad/s."""
     yaw_acceleration: Array
@@ -56,15 +55,15 @@ class Reference:
         return len(self.time)
 
     def __getitem__(self, rows: int | slice | NDArray[np.intp]) -> Reference:
-        """Some rows, or one: of a number the arrays lose their first axis."""
+        """Returns the selected rows; an integer removes the first axis of the arrays."""
         return Reference(**{item.name: getattr(self, item.name)[rows] for item in fields(self)})
 
     def command(self, controller: Controller = "geometric") -> _core.TrajectoryCommand:
-        """Its rows as the commands of a rollout, or one row, reference[k], as that of a step.
+        """Returns the commands for a rollout or, from a single row `reference[k]`, for a step.
 
-        step() and rollout() take a Reference too, for the geometric controller.
-        A reference of one vehicle, yaw (T,), gives rows (T, 1, …): for a Multicopter, and for each
-        vehicle of a Fleet alike.
+        step() and rollout() also accept a Reference, for the geometric controller. A single-vehicle
+        reference, yaw (T,), gives commands (T, 1, …): for a Multicopter or for every vehicle of a
+        Fleet.
         """
         rows = {item.name: getattr(self, item.name) for item in fields(self)}
         has_rows = np.ndim(rows.pop("time")) > 0
@@ -74,22 +73,22 @@ class Reference:
 
 
 def stack(references: Sequence[Reference]) -> Reference:
-    """References of n vehicles in one: (T, n, …). Raises ValueError where their times differ."""
+    """Combines n single-vehicle references to (T, n, …). Raises ValueError if times differ."""
     if not references:
         raise ValueError("references: expected at least one, got none")
     first = references[0]
-    for number, each in enumerate(references):
-        if each.yaw.ndim != 1:
+    for number, reference in enumerate(references):
+        if reference.yaw.ndim != 1:
             raise ValueError(
-                f"references[{number}]: expected one of one vehicle, got {each.yaw.shape}"
+                f"references[{number}]: expected one of one vehicle, got {reference.yaw.shape}"
             )
-        if not np.array_equal(each.time, first.time):
+        if not np.array_equal(reference.time, first.time):
             raise ValueError(
                 f"references[{number}]: expected the times of the first, {len(first)} rows up to "
-                f"{first.time[-1]:g} s, got {len(each)} rows up to {each.time[-1]:g} s"
+                f"{first.time[-1]:g} s, got {len(reference)} rows up to {reference.time[-1]:g} s"
             )
     parts = {
-        item.name: np.stack([getattr(each, item.name) for each in references], axis=1)
+        item.name: np.stack([getattr(reference, item.name) for reference in references], axis=1)
         for item in fields(first)
         if item.name != "time"
     }
@@ -97,19 +96,19 @@ def stack(references: Sequence[Reference]) -> Reference:
 
 
 class Path(ABC):
-    """A way through space over time, and a heading.
+    """Position and yaw over time.
 
-    A path of one's own gives `duration` and evaluate().
+    A custom path implements `duration` and evaluate().
     """
 
     @property
     @abstractmethod
     def duration(self) -> float:
-        """s, from the first point to the last, or around once."""
+        """s, from the first point to the last, or of one lap."""
 
     @abstractmethod
     def evaluate(self, time: Array) -> tuple[Array, Array]:
-        """Position to snap, (5, *S, 3), and yaw to its second derivative, (3, *S).
+        """Returns position to snap, (5, *S, 3), and yaw with two derivatives, (3, *S).
 
         time: s, of any shape S.
         """
@@ -121,48 +120,49 @@ class Path(ABC):
         period: float | None = None,
         offset: ArrayLike | None = None,
     ) -> Reference:
-        """What the path asks for at times (T,) [s], or every `period` [s] from 0 to its end.
+        """Samples the path at `time` (T,) [s], or every `period` [s] from 0 to its end.
 
-        offset: (n,) s, by which n vehicles are ahead of the times; the arrays are then (T, n, …).
+        offset: (n,) s, added to the times of each of n vehicles; the arrays are then (T, n, …).
 
-        Raises ValueError or TypeError for times that are none.
+        Raises ValueError or TypeError for invalid times.
         """
         if (time is None) == (period is None):
             raise ValueError("expected either time or period [s]")
         if period is not None:
-            step = given.positive("period", period)
-            if not self.duration / step < _MOST_ROWS:
+            step = _checks.positive("period", period)
+            if not self.duration / step < _MAX_ROWS:
                 raise ValueError(
-                    f"period: expected at least {self.duration / _MOST_ROWS:.3g} s of a path of "
+                    f"period: expected at least {self.duration / _MAX_ROWS:.3g} s of a path of "
                     f"{self.duration:.6g} s, got {period!r}"
                 )
             count = int(np.floor(self.duration / step * (1.0 + 1e-12))) + 1
             rows = np.arange(count, dtype=np.float64) * step
         else:
-            rows = given.shaped("time", time, ("T",))
-        at = rows if offset is None else rows[:, None] + given.shaped("offset", offset, ("n",))
-        place, yaw = self.evaluate(at)
-        if place.shape != (ORDERS, *at.shape, 3) or yaw.shape != (3, *at.shape):
+            rows = _checks.shaped("time", time, ("T",))
+        times = rows if offset is None else rows[:, None] + _checks.shaped("offset", offset, ("n",))
+        position, yaw = self.evaluate(times)
+        if position.shape != (ORDERS, *times.shape, 3) or yaw.shape != (3, *times.shape):
             raise ValueError(
-                f"{type(self).__name__}.evaluate: expected shapes {(ORDERS, *at.shape, 3)} and "
-                f"{(3, *at.shape)}, got {place.shape} and {yaw.shape}"
+                f"{type(self).__name__}.evaluate: expected shapes {(ORDERS, *times.shape, 3)} and "
+                f"{(3, *times.shape)}, got {position.shape} and {yaw.shape}"
             )
-        return Reference(rows, *place, *yaw)
+        return Reference(rows, *position, *yaw)
 
 
 def yaw_of(value: object) -> Yaw:
-    """A heading that is kept, or "along"."""
+    """Returns a checked constant yaw [rad], or "along"."""
     if isinstance(value, str):
         if value != "along":
             raise ValueError(f"yaw: expected 'along' or a number [rad], got {value!r:.100}")
         return "along"
-    return given.number("yaw", value, "'along' or a finite number [rad]")
+    return _checks.number("yaw", value, "'along' or a finite number [rad]")
 
 
 def composed(outer: Array, inner: Array) -> Array:
-    """Derivatives of f(s(t)) by t, (k, *S, …): of f by s (k, *S, …) and of s by t (k, *S), k <= 5.
+    """Returns the derivatives (k, *S, …) of f(s(t)) with respect to t, k <= 5.
 
-    Faà di Bruno's formula, its Bell polynomials by their recurrence.
+    outer: (k, *S, …), derivatives of f with respect to s. inner: (k, *S), of s with respect to t.
+    Faà di Bruno's formula; the Bell polynomials by recurrence.
     """
     count = len(outer)
     bell: list[list[Array | float]] = [[0.0] * count for _ in range(count)]
@@ -185,16 +185,16 @@ def composed(outer: Array, inner: Array) -> Array:
 
 
 def heading(tangents: Array) -> Array:
-    """(3, *S) rad: yaw along a path, and its two derivatives by the path's own parameter.
+    """Returns (3, *S) rad: yaw along a path and two derivatives with respect to its parameter.
 
-    tangents: (3, *S, 3), the first three derivatives of position. Not finite where the path is
-    vertical or stands still. Without leaps along the first axis of S.
+    tangents: (3, *S, 3), the first three derivatives of position. The yaw has no jumps along the
+    first axis of S. Derivatives are not finite where the horizontal velocity is zero.
     """
-    (x, y), (ax, ay), (jx, jy) = ((each[..., 0], each[..., 1]) for each in tangents)
+    (x, y), (ax, ay), (jx, jy) = ((tangent[..., 0], tangent[..., 1]) for tangent in tangents)
     squared = x * x + y * y
     with np.errstate(divide="ignore", invalid="ignore"):
-        turning = x * ay - y * ax
-        rate = turning / squared
+        cross = x * ay - y * ax
+        rate = cross / squared
         second = (x * jy - y * jx) / squared - 2.0 * rate * (x * ax + y * ay) / squared
     angle = np.arctan2(y, x)
     if angle.ndim:

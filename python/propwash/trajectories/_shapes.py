@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import Polynomial as Power
 from numpy.typing import ArrayLike, NDArray
 
-from propwash import _checks as given
+from propwash import _checks
 from propwash.trajectories._reference import ORDERS, Path, composed, heading, yaw_of
 
 if TYPE_CHECKING:
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# its derivative goes from 0 to 1 with three derivatives that are zero at both ends
+# its derivative rises from 0 to 1; its first three derivatives are zero at both ends
 _EASE = Power([0.0, 0.0, 0.0, 0.0, 0.0, 7.0, -14.0, 10.0, -2.5])
-_WHOLE = 2.0 * np.pi
+_LAP = 2.0 * np.pi
 
 
 def _eased(time: Array, ramp: float) -> Array:
-    """(5, *S): what has a rate of 0 before time 0 and of 1 after `ramp`, and its derivatives."""
-    share = np.clip(time / ramp, 0.0, 1.0)
-    found = [_EASE.deriv(k)(share) * ramp ** (1 - k) for k in range(ORDERS)]
-    found[0] = found[0] + np.maximum(time - ramp, 0.0)
-    return np.stack(found)
+    """(5, *S): a function with slope 0 before time 0 and 1 after `ramp`, and its derivatives."""
+    fraction = np.clip(time / ramp, 0.0, 1.0)
+    result = [_EASE.deriv(k)(fraction) * ramp ** (1 - k) for k in range(ORDERS)]
+    result[0] = result[0] + np.maximum(time - ramp, 0.0)
+    return np.stack(result)
 
 
 class _Curve(Path):
-    """A curve by a parameter that runs at one rate, after a start from rest and until a stop."""
+    """A curve whose parameter has a constant rate between an optional smooth start and stop."""
 
     _rate: float
     _total: float
@@ -41,28 +41,28 @@ class _Curve(Path):
 
     @property
     def duration(self) -> float:
-        """s, from the first point to the last."""
+        """s, from the first point to the last, ramps included."""
         return self._total / self._rate + self._ramp
 
     @abstractmethod
     def _shape(self, parameter: Array) -> Array:
-        """(5, *S, 3): position and its derivatives by the parameter."""
+        """(5, *S, 3): position and its derivatives with respect to the parameter."""
 
     def _parameter(self, time: Array) -> Array:
-        """(5, *S): the parameter and its derivatives by time."""
+        """(5, *S): the parameter and its time derivatives."""
         if self._ramp > 0.0:
-            until = self._total / self._rate
-            return self._rate * (_eased(time, self._ramp) - _eased(time - until, self._ramp))
-        found = np.zeros((ORDERS, *time.shape))
+            stop = self._total / self._rate
+            return self._rate * (_eased(time, self._ramp) - _eased(time - stop, self._ramp))
+        result = np.zeros((ORDERS, *time.shape))
         if self._is_closed:
-            found[0], found[1] = self._rate * time, self._rate
+            result[0], result[1] = self._rate * time, self._rate
         else:
-            found[0] = self._rate * np.clip(time, 0.0, self.duration)
-            found[1] = np.where((time >= 0.0) & (time <= self.duration), self._rate, 0.0)
-        return found
+            result[0] = self._rate * np.clip(time, 0.0, self.duration)
+            result[1] = np.where((time >= 0.0) & (time <= self.duration), self._rate, 0.0)
+        return result
 
     def evaluate(self, time: Array) -> tuple[Array, Array]:
-        """Position to snap, (5, *S, 3), and yaw to its second derivative, (3, *S)."""
+        """Returns position to snap, (5, *S, 3), and yaw with two derivatives, (3, *S)."""
         parameter = self._parameter(time)
         shape = self._shape(parameter[0])
         if self._yaw == "along":
@@ -74,9 +74,9 @@ class _Curve(Path):
 
 
 class _Loop(_Curve):
-    """A curve that closes, about a centre."""
+    """A closed curve about a centre."""
 
-    def _lay(
+    def _configure(
         self,
         centre: ArrayLike,
         angle: float,
@@ -85,20 +85,20 @@ class _Loop(_Curve):
         yaw: Yaw,
         clockwise: bool,
     ) -> None:
-        """Where it lies, how often and which way it is flown, as Circle says."""
-        self.centre = given.shaped("centre", centre, (3,))
-        self._angle = float(given.number("angle", angle))
-        self._total = _WHOLE * given.positive("laps", laps)
+        """Sets the parameters that Circle documents."""
+        self.centre = _checks.shaped("centre", centre, (3,))
+        self._angle = float(_checks.number("angle", angle))
+        self._total = _LAP * _checks.positive("laps", laps)
         self._ramp, self._yaw, self._sense = _ramp(ramp), yaw_of(yaw), -1.0 if clockwise else 1.0
 
 
 class Circle(_Loop):
     """A level circle.
 
-    radius: m. speed: m/s. centre: m. angle: rad, where it begins, from world x towards y.
-    laps: after which it ends. ramp: s, in which it starts from rest and, at the end, stops; 0: it
-    is flown at its speed at all times, before 0 and after the last lap too.
-    yaw: rad, kept, or "along". clockwise: as seen from above.
+    radius: m. speed: m/s. centre: (3,) m. angle: rad, of the start point, from world x towards y.
+    laps: number of laps. ramp: s, duration of the smooth start from rest and of the stop; 0: the
+    speed is constant at all times, also before 0 and after the last lap.
+    yaw: rad, constant, or "along". clockwise: seen from above.
     """
 
     def __init__(
@@ -113,25 +113,26 @@ class Circle(_Loop):
         yaw: Yaw = 0.0,
         clockwise: bool = False,
     ) -> None:
-        self.radius, self.speed = given.positive("radius", radius), given.positive("speed", speed)
+        self.radius = _checks.positive("radius", radius)
+        self.speed = _checks.positive("speed", speed)
         self._rate = self.speed / self.radius
-        self._lay(centre, angle, laps, ramp, yaw, clockwise)
+        self._configure(centre, angle, laps, ramp, yaw, clockwise)
 
     def _shape(self, parameter: Array) -> Array:
-        around = self._angle + self._sense * parameter
-        found = np.zeros((ORDERS, *parameter.shape, 3))
+        phase = self._angle + self._sense * parameter
+        result = np.zeros((ORDERS, *parameter.shape, 3))
         for k in range(ORDERS):
-            turned, size = around + 0.5 * np.pi * self._sense * k, self.radius
-            found[k, ..., 0], found[k, ..., 1] = size * np.cos(turned), size * np.sin(turned)
-        found[0] += self.centre
-        return found
+            angle, size = phase + 0.5 * np.pi * self._sense * k, self.radius
+            result[k, ..., 0], result[k, ..., 1] = size * np.cos(angle), size * np.sin(angle)
+        result[0] += self.centre
+        return result
 
 
 class Lemniscate(_Loop):
     """A level figure eight (Gerono's), x = a cos s, y = a sin s cos s, about its centre.
 
-    size: a, m. speed: m/s, the greatest, in the middle; at the ends it is 0.71 of it.
-    The rest as of Circle; angle: rad, where it begins, s; clockwise: of the end at x = a.
+    size: a, m. speed: m/s, the maximum, at the centre; it is 0.71 of that at x = ±a. angle: rad,
+    start value of s. clockwise: direction of the lobe x > 0. Other arguments: see Circle.
     """
 
     def __init__(
@@ -146,29 +147,29 @@ class Lemniscate(_Loop):
         yaw: Yaw = 0.0,
         clockwise: bool = False,
     ) -> None:
-        self.size, self.speed = given.positive("size", size), given.positive("speed", speed)
+        self.size, self.speed = _checks.positive("size", size), _checks.positive("speed", speed)
         self._rate = self.speed / (np.sqrt(2.0) * self.size)
-        self._lay(centre, angle, laps, ramp, yaw, clockwise)
+        self._configure(centre, angle, laps, ramp, yaw, clockwise)
 
     def _shape(self, parameter: Array) -> Array:
-        around = self._angle + parameter
-        found = np.zeros((ORDERS, *parameter.shape, 3))
+        phase = self._angle + parameter
+        result = np.zeros((ORDERS, *parameter.shape, 3))
         for k in range(ORDERS):
             quarter = 0.5 * np.pi * k
-            found[k, ..., 0] = self.size * np.cos(around + quarter)
-            across = 0.5 * self.size * 2.0**k * np.sin(2.0 * around + quarter)
-            found[k, ..., 1] = self._sense * across
-        found[0] += self.centre
-        return found
+            result[k, ..., 0] = self.size * np.cos(phase + quarter)
+            across = 0.5 * self.size * 2.0**k * np.sin(2.0 * phase + quarter)
+            result[k, ..., 1] = self._sense * across
+        result[0] += self.centre
+        return result
 
 
 class Line(_Curve):
     """A straight line.
 
-    start, end: m. speed: m/s. ramp: s, in which it starts from rest and stops; 0: at once.
-    yaw: rad, kept, or "along". Before the start and after the end it rests there.
+    start, end: (3,) m. speed: m/s. ramp: s, duration of the smooth start and stop; 0: none.
+    yaw: rad, constant, or "along". The path is at rest before the start and after the end.
 
-    Raises ValueError for ends that coincide, and for a heading along a line that has none.
+    Raises ValueError for coinciding ends, and for yaw "along" a vertical line.
     """
 
     _is_closed = False
@@ -182,12 +183,14 @@ class Line(_Curve):
         ramp: float = 0.0,
         yaw: Yaw = 0.0,
     ) -> None:
-        self.start, self.end = given.shaped("start", start, (3,)), given.shaped("end", end, (3,))
+        self.start = _checks.shaped("start", start, (3,))
+        self.end = _checks.shaped("end", end, (3,))
         self._total = float(np.linalg.norm(self.end - self.start))
         if not self._total > 1e-6:
             raise ValueError(f"end: expected a point apart from the start, got {self.end.tolist()}")
         self._direction = (self.end - self.start) / self._total
-        self._rate, self._ramp, self._yaw = given.positive("speed", speed), _ramp(ramp), yaw_of(yaw)
+        self._rate = _checks.positive("speed", speed)
+        self._ramp, self._yaw = _ramp(ramp), yaw_of(yaw)
         if self._yaw == "along" and np.linalg.norm(self._direction[:2]) < 1e-6:
             raise ValueError("yaw: expected a number [rad] for a vertical line, got 'along'")
 
@@ -197,11 +200,11 @@ class Line(_Curve):
         return self._rate
 
     def _shape(self, parameter: Array) -> Array:
-        found = np.zeros((ORDERS, *parameter.shape, 3))
-        found[0] = self.start + parameter[..., None] * self._direction
-        found[1] = self._direction
-        return found
+        result = np.zeros((ORDERS, *parameter.shape, 3))
+        result[0] = self.start + parameter[..., None] * self._direction
+        result[1] = self._direction
+        return result
 
 
 def _ramp(value: float) -> float:
-    return given.not_negative("ramp", value, "s")
+    return _checks.not_negative("ramp", value, "s")

@@ -1,9 +1,9 @@
-"""Piecewise polynomials that minimise the integral of a squared derivative through points.
+"""Piecewise polynomials through points that minimise the integral of a squared derivative.
 
 The unconstrained form of Richter, Bry and Roy, "Polynomial trajectory planning for aggressive
 quadrotor flight in dense indoor environments", ISRR 2013 (Springer 2016): the unknowns are the
-derivatives at the points, which neighbouring pieces share, and those that are not given follow from
-a sparse linear least-squares problem.
+derivatives at the points, which adjacent segments have in common. Those that are not prescribed are
+the solution of a sparse linear least-squares problem.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Kind:
-    """Which derivative is minimised, and how many each end of a piece has, with its value."""
+    """Order of the minimised derivative; number of derivatives per segment end (with order 0)."""
 
     minimised: int
     ends: int
 
 
 SNAP = Kind(4, 5)
-"""Degree 9, so that snap is continuous too."""
+"""Position: degree 9, with continuous snap."""
 BEND = Kind(2, 3)
-"""Of yaw: its acceleration, degree 5, which is continuous."""
+"""Yaw: minimises its acceleration; degree 5, with continuous acceleration."""
 
 
 @cache
 def _unit(kind: Kind) -> tuple[Array, Array]:
-    """For a piece of length 1: its coefficients from its end derivatives, and the cost's root.
+    """For a segment of length 1: matrices from end derivatives to coefficients and to residuals.
 
-    End derivatives: those at 0 in their order, then those at 1. The cost is the squared length of
-    the root times them: the derivative at Gauss' places, which integrate its square exactly.
+    End derivatives: by order at 0, then at 1. The cost is the squared norm of the residuals, which
+    are the weighted values of the derivative at Gauss nodes; the quadrature is exact.
     """
     ends, count, order = kind.ends, 2 * kind.ends, kind.minimised
     rows = np.zeros((count, count))
@@ -50,110 +50,110 @@ def _unit(kind: Kind) -> tuple[Array, Array]:
         for j in range(k, count):
             rows[ends + k, j] = factorial(j) / factorial(j - k)
     to_coefficients = np.asarray(np.linalg.inv(rows), dtype=np.float64)
-    places, weights = np.polynomial.legendre.leggauss(count - order)
-    share = 0.5 * (places + 1.0)
+    gauss_nodes, weights = np.polynomial.legendre.leggauss(count - order)
+    times = 0.5 * (gauss_nodes + 1.0)
     falling = np.array([factorial(j) / factorial(j - order) for j in range(order, count)])
-    powers = share[:, None] ** np.arange(count - order) * falling
+    powers = times[:, None] ** np.arange(count - order) * falling
     return to_coefficients, np.sqrt(0.5 * weights)[:, None] * powers @ to_coefficients[order:]
 
 
 def derivatives(spline: PPoly, time: Array, orders: int) -> Array:
-    """The value of a spline and its derivatives at times within the knots, (orders, *S, w)."""
+    """(orders, *S, w): the value and derivatives of a spline at times within its knots."""
     return np.stack([spline(time, order) for order in range(orders)])
 
 
 class Problem:
-    """Values through which to go, and what else is known of them.
+    """A minimisation problem: values and derivatives prescribed at points.
 
-    given: (m, ends, w), the value and its derivatives at each point; what is NaN is free, for all w
-    alike; no value is. closed: the last piece leads back to the first point.
+    constraints: (m, ends, w), the value and derivatives at each point. Values are finite; free
+    derivatives are NaN in all w components. closed: the last segment ends at the first point.
     """
 
-    def __init__(self, kind: Kind, given: Array, closed: bool) -> None:
-        self.kind, self.given, self.closed = kind, given, closed
-        self.pieces = len(given) if closed else len(given) - 1
-        starts = np.arange(self.pieces)
-        nodes = np.stack([starts, (starts + 1) % len(given)], axis=1)
+    def __init__(self, kind: Kind, constraints: Array, closed: bool) -> None:
+        self.kind, self.constraints, self.closed = kind, constraints, closed
+        self.segments = len(constraints) if closed else len(constraints) - 1
+        starts = np.arange(self.segments)
+        nodes = np.stack([starts, (starts + 1) % len(constraints)], axis=1)
         slots = nodes[:, :, None] * kind.ends + np.arange(kind.ends)
-        self.slots = slots.reshape(self.pieces, 2 * kind.ends)
-        """(K, 2 ends): where in all unknowns the end derivatives of a piece are."""
-        self._free = ~np.isfinite(given).all(axis=2).reshape(-1)
+        self.slots = slots.reshape(self.segments, 2 * kind.ends)
+        """(K, 2 ends): indices of the end derivatives of each segment among those of all points."""
+        self._free = ~np.isfinite(constraints).all(axis=2).reshape(-1)
 
     def solve(self, lengths: Array) -> tuple[Array, float, Array]:
-        """For pieces of these lengths [s]: end derivatives (K, 2 ends, w), cost and its gradient.
+        """For segment lengths [s]: returns end derivatives (K, 2 ends, w), cost and gradient.
 
-        The end derivatives are in units of their piece's length, values from that at its start.
-        cost: the integral of the squared derivative. gradient: (K,), of it by lengths.
+        End derivatives are with respect to time / length; values are relative to the segment's
+        start. cost: the integral of the squared derivative. gradient: (K,), by lengths.
         """
         kind, free = self.kind, self._free
         root = _unit(kind)[1]
         order = np.tile(np.arange(kind.ends), 2)
         power = 1 - 2 * kind.minimised
-        # in units of the mean length all derivatives are of like size
+        # with time in units of the mean length, all derivatives have similar magnitudes
         mean = float(np.mean(lengths))
         scale = (lengths[:, None] / mean) ** order
         weight = (lengths / mean) ** (0.5 * power)
-        size, width = len(free), self.given.shape[2]
+        size, width = len(free), self.constraints.shape[2]
         values = (
-            self.given.reshape(size, width)
-            * np.tile(mean ** np.arange(kind.ends), len(self.given))[:, None]
+            self.constraints.reshape(size, width)
+            * np.tile(mean ** np.arange(kind.ends), len(self.constraints))[:, None]
         )
         values[free] = 0.0
-        parts = weight[:, None, None] * root * scale[:, None, :]
+        blocks = weight[:, None, None] * root * scale[:, None, :]
         known = values[self.slots]
         known[:, [0, kind.ends]] -= known[:, :1].copy()
         if free.any():
-            right = -np.einsum("kgi,kiw->kgw", parts, known)
-            values[free] = self._least_squares(parts, right)
-            found = np.where(free[self.slots][:, :, None], values[self.slots], known)
+            targets = -np.einsum("kgi,kiw->kgw", blocks, known)
+            values[free] = self._least_squares(blocks, targets)
+            solution = np.where(free[self.slots][:, :, None], values[self.slots], known)
         else:
-            found = known
-        ends = found * scale[:, :, None]
-        pressed = np.einsum("gi,kiw->kgw", root, ends)
-        each = np.sum(pressed**2, axis=(1, 2)) * weight**2
-        # by the lengths of a piece at the optimum, its end derivatives held
-        moved = np.einsum("gi,kiw->kgw", root * order, ends)
-        stretched = 2.0 * weight**2 * np.sum(pressed * moved, axis=(1, 2))
-        gradient = (power * each + stretched) / lengths
-        return ends, mean**power * float(np.sum(each)), mean**power * gradient
+            solution = known
+        ends = solution * scale[:, :, None]
+        residuals = np.einsum("gi,kiw->kgw", root, ends)
+        costs = np.sum(residuals**2, axis=(1, 2)) * weight**2
+        # at the optimum, the gradient is that for constant derivatives at the points
+        changes = np.einsum("gi,kiw->kgw", root * order, ends)
+        from_ends = 2.0 * weight**2 * np.sum(residuals * changes, axis=(1, 2))
+        gradient = (power * costs + from_ends) / lengths
+        return ends, mean**power * float(np.sum(costs)), mean**power * gradient
 
     def spline(self, lengths: Array, ends: Array | None = None) -> PPoly:
-        """The pieces that cost least. ends: what solve() found, where it is known."""
+        """The optimal spline. ends: the end derivatives from solve(), if already computed."""
         from scipy.interpolate import PPoly
 
         if ends is None:
             ends = self.solve(lengths)[0]
         knots = np.concatenate([[0.0], np.cumsum(lengths)])
         coefficients = np.einsum("ij,kjw->ikw", _unit(self.kind)[0], ends)
-        coefficients[0] += self.given[: self.pieces, 0]
+        coefficients[0] += self.constraints[: self.segments, 0]
         coefficients /= lengths[:, None] ** np.arange(2 * self.kind.ends)[:, None, None]
         return PPoly(coefficients[::-1], knots)
 
-    def _least_squares(self, parts: Array, right: Array) -> Array:
-        """The free unknowns (f, w) that bring parts (K, g, 2 ends) @ x nearest to right (K, g, w).
+    def _least_squares(self, blocks: Array, targets: Array) -> Array:
+        """The least-squares solution (f, w) of blocks (K, g, 2 ends) @ x = targets (K, g, w).
 
-        By the augmented system, whose unknowns are the residuals too, in units of 1e-3: pieces of
-        unlike lengths make equations of unlike sizes, which normal equations would square.
+        Solves the augmented system, which has the residuals (scaled by 1e-3) as further unknowns:
+        normal equations would square the condition number, which is large for unequal lengths.
         """
         from scipy.sparse import block_array, coo_array, eye_array
         from scipy.sparse.linalg import splu
 
-        columns = np.broadcast_to((np.cumsum(self._free) - 1)[self.slots][:, None], parts.shape)
+        columns = np.broadcast_to((np.cumsum(self._free) - 1)[self.slots][:, None], blocks.shape)
         rows = np.broadcast_to(
-            np.arange(right[..., 0].size).reshape(*right.shape[:2], 1), parts.shape
+            np.arange(targets[..., 0].size).reshape(*targets.shape[:2], 1), blocks.shape
         )
-        is_free = np.broadcast_to(self._free[self.slots][:, None], parts.shape)
-        matrix = coo_array((parts[is_free], (rows[is_free], columns[is_free]))).tocsc()
+        is_free = np.broadcast_to(self._free[self.slots][:, None], blocks.shape)
+        matrix = coo_array((blocks[is_free], (rows[is_free], columns[is_free]))).tocsc()
         length = np.sqrt(matrix.power(2).sum(axis=0))
         matrix = matrix / length
         count, free = matrix.shape
         weights = 1e-3 * eye_array(count)
         system = block_array([[weights, matrix], [matrix.T, None]], format="csc")
-        known = np.concatenate([right.reshape(count, -1), np.zeros((free, right.shape[2]))])
+        known = np.concatenate([targets.reshape(count, -1), np.zeros((free, targets.shape[2]))])
         return np.asarray(splu(system).solve(known)[count:] / length[:, None])
 
     def cost(self, lengths: Array, ends: Array) -> float:
-        """The integral for given end derivatives (K, 2 ends, w), in units as solve() has them."""
+        """The cost for end derivatives (K, 2 ends, w) in the units of solve()."""
         weight = lengths ** (1 - 2 * self.kind.minimised)
-        pressed = np.einsum("gi,kiw->kgw", _unit(self.kind)[1], ends)
-        return float(np.sum(weight * np.sum(pressed**2, axis=(1, 2))))
+        residuals = np.einsum("gi,kiw->kgw", _unit(self.kind)[1], ends)
+        return float(np.sum(weight * np.sum(residuals**2, axis=(1, 2))))
