@@ -1,12 +1,12 @@
-"""The AlphaPilot course: a flight through its gates, and the referee who says what it is worth.
+"""The AlphaPilot race: flights through the gates of its course, and their scores.
 
-The rule of the qualification (Guerra et al., arXiv 1905.11377, section VII-E): eleven gates in
-their order, ten points for each, less the seconds to the last one; nothing after a collision or
-past the time limit. The course is the scene `alphapilot`, its gates moved within the published
-bounds by a seed.
+Scores follow the qualification rules (Guerra et al., arXiv 1905.11377, section VII-E): eleven gates
+in order, ten points per gate, minus the time [s] of the last gate; zero after a collision or beyond
+the time limit. The course is the scene `alphapilot`; a seed moves its gates within the published
+bounds.
 
-`fly` plans a path through the gates and flies it with the tracking controller of the library;
-`judge` takes any flight.
+`fly` plans a path through the gates and simulates a flight with the library's tracking controller;
+`judge` scores any flight.
 
 >>> from propwash import race
 >>> result = race.fly(seed=3)

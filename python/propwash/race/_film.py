@@ -1,4 +1,4 @@
-"""What a race looks like from on board, and the files of its pictures."""
+"""Videos and images of a race, from an on-board camera or as a map."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ VERTICAL_FOV_DEG = 70.0
 _SIZE = {".mp4": (640, 480), ".gif": (320, 240), ".png": (640, 480)}
 _MAP_SIZE = {**_SIZE, ".gif": (640, 480), ".mp4": (960, 720)}
 _RATE = {".mp4": 30.0, ".gif": 12.5}
-_SMALLEST = 7
-"""px, of letters that can be read."""
-_AFTER = 1.0
-_BEFORE_GATE = 0.3
-_ROLL = 0.5
-_STEEPEST = np.deg2rad(25.0)
+_MIN_LETTER = 7
+"""px, minimum height of readable letters."""
+_AFTER_FINISH, _BEFORE_GATE = 1.0, 0.3
+"""s."""
+_ROLL_FRACTION = 0.5
+_MAX_PITCH = np.deg2rad(25.0)
 
 
 def show(
@@ -39,14 +39,14 @@ def show(
     rate: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> str:
-    """Writes what a flight looks like, and tells what was written.
+    """Writes a video, an image or a recording of a flight; returns a description of the output.
 
-    path: a film, .mp4 (the extra `video`) or .gif, a picture, .png, or a recording for the Rerun
-    viewer, .rrd (the extra `rerun`). camera: what a camera on board sees, or else the course from
-    above. size: px, width and height. rate: pictures a second; None: 30, of a GIF 12.5.
-    progress: called with the share done.
+    path: a video, .mp4 (extra `video`) or .gif; an image, .png; or a recording for the Rerun
+    viewer, .rrd (extra `rerun`). camera: whether to show the on-board camera or a map. size: px,
+    width and height. rate: images per second; None: 30, for a GIF 12.5. progress: called with the
+    completed fraction.
 
-    Raises ImportError that says what to install, ValueError for another suffix.
+    Raises ImportError if a package is missing, ValueError for other suffixes.
     """
     path = Path(path)
     if path.suffix.lower() == ".rrd":
@@ -63,12 +63,12 @@ def show(
     rate = rate or _RATE[suffix]
     when = times(result, rate)
     view = on_board if camera else _race_map.film
-    pictures = _counted(view(result, when, width, height), len(when), progress)
+    pictures = _with_progress(view(result, when, width, height), len(when), progress)
     count = _video.write(path, pictures, rate)
     return f"film {path}: {count} pictures of {width}x{height}, {rate:g} a second"
 
 
-def _counted(
+def _with_progress(
     pictures: Iterator[Picture], total: int, progress: Callable[[float], None] | None
 ) -> Iterator[Picture]:
     for number, picture in enumerate(pictures, 1):
@@ -78,43 +78,43 @@ def _counted(
 
 
 def times(result: race.Result, rate: float) -> Array:
-    """(K,) s, of the pictures of a film: to a second after the last gate, or to the collision."""
+    """(K,) s, times of the video's images, until 1 s after the last gate or until the collision."""
     flight = result.flight
     end = float(flight.time[-1])
     if result.collision is not None:
         end = min(end, result.collision.time)
     elif result.finished:
-        end = min(end, result.time + _AFTER)
+        end = min(end, result.time + _AFTER_FINISH)
     return np.arange(float(flight.time[0]), end, 1.0 / rate)
 
 
 def poses(flight: race.Flight, when: Array) -> tuple[Array, Array]:
-    """(K, 3) m and (K, 4): where the vehicle was at times between its rows."""
+    """Interpolated positions (K, 3) [m] and attitudes (K, 4) of the vehicle."""
     position = np.stack([np.interp(when, flight.time, c) for c in flight.position.T], axis=1)
     signs = np.sign(np.sum(flight.attitude[1:] * flight.attitude[:-1], axis=1))
-    turned = (
+    continuous = (
         flight.attitude
         * np.cumprod(np.concatenate([[1.0], np.where(signs < 0, -1.0, 1.0)]))[:, None]
     )
-    attitude = np.stack([np.interp(when, flight.time, c) for c in turned.T], axis=1)
+    attitude = np.stack([np.interp(when, flight.time, c) for c in continuous.T], axis=1)
     return position, attitude / np.linalg.norm(attitude, axis=1, keepdims=True)
 
 
 def gimbal(flight: race.Flight, when: Array) -> Array:
-    """(K, 4) attitudes, scalar first, of a camera that is kept half level.
+    """(K, 4) attitudes, scalar first, of a camera on a gimbal.
 
-    It has the vehicle's heading and half of its roll, and looks up and down with the way: a vehicle
-    at full speed leans so far forward that a camera fixed to it would see the ground.
+    The camera has the vehicle's heading, half of its roll, and a pitch that follows the direction
+    of flight: at full speed, the tilt would point a fixed camera at the ground.
     """
     _, attitude = poses(flight, when)
-    turned = _rotation.rotation(attitude)
+    rotation = _rotation.rotation(attitude)
     velocity = np.stack([np.interp(when, flight.time, c) for c in flight.velocity.T], axis=1)
     speed = np.linalg.norm(velocity, axis=1)
-    level = np.swapaxes(_rotation.tilts(turned[:, :, 2]), 1, 2) @ turned
+    level = np.swapaxes(_rotation.tilts(rotation[:, :, 2]), 1, 2) @ rotation
     yaw = np.arctan2(level[:, 1, 0], level[:, 0, 0])
-    steep = np.arcsin(velocity[:, 2] / (speed + 3.0))
-    pitch = -np.clip(steep, -_STEEPEST, _STEEPEST)
-    roll = _ROLL * np.arcsin(np.clip(turned[:, 2, 1], -1.0, 1.0))
+    slope = np.arcsin(velocity[:, 2] / (speed + 3.0))
+    pitch = -np.clip(slope, -_MAX_PITCH, _MAX_PITCH)
+    roll = _ROLL_FRACTION * np.arcsin(np.clip(rotation[:, 2, 1], -1.0, 1.0))
     (cy, cp, cr), (sy, sp, sr) = (f(0.5 * np.stack([yaw, pitch, roll])) for f in (np.cos, np.sin))
     return np.stack(
         [
@@ -128,17 +128,17 @@ def gimbal(flight: race.Flight, when: Array) -> Array:
 
 
 def on_board(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
-    """What a camera on a gimbal sees at each time, with what flies, time, speed and gates."""
+    """Images of a camera on a gimbal, captioned with vehicle, course, time, speed and gates."""
     title = _race_map.title_of(result)
-    for t, picture in zip(when, _seen(result, when, width, height), strict=True):
-        done = sum(passage.time <= t for passage in result.passages)
-        ahead = result.course[done] if done < len(result.course) else "none"
-        right = f"gates {done} of {len(result.course)}, next {ahead}"
-        yield captioned(picture, [title, right, _moment(result, float(t))])
+    for t, picture in zip(when, _images(result, when, width, height), strict=True):
+        passed = sum(passage.time <= t for passage in result.passages)
+        next_gate = result.course[passed] if passed < len(result.course) else "none"
+        right = f"gates {passed} of {len(result.course)}, next {next_gate}"
+        yield captioned(picture, [title, right, _time_and_speed(result, float(t))])
 
 
 def gate_pictures(result: race.Result, width: int, height: int) -> Picture:
-    """A sheet of what the camera sees shortly before each gate, three beside each other."""
+    """One image with the camera images shortly before each gate, three in a row."""
     passages = result.passages
     when = np.maximum(
         np.array([p.time for p in passages]) - _BEFORE_GATE, float(result.flight.time[0])
@@ -149,8 +149,8 @@ def gate_pictures(result: race.Result, width: int, height: int) -> Picture:
         when, names = times(result, 2.0)[-1:], ["no gate was passed"]
         title = _race_map.title_of(result)
     pictures = [
-        captioned(picture, [name, "", _moment(result, float(t))])
-        for name, t, picture in zip(names, when, _seen(result, when, width, height), strict=True)
+        captioned(picture, [name, "", _time_and_speed(result, float(t))])
+        for name, t, picture in zip(names, when, _images(result, when, width, height), strict=True)
     ]
     columns = min(3, len(pictures))
     rows = -(-len(pictures) // columns)
@@ -164,18 +164,18 @@ def gate_pictures(result: race.Result, width: int, height: int) -> Picture:
     return sheet
 
 
-def _seen(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
+def _images(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
     from propwash.render import Offscreen, RenderCamera
 
     renderer = Offscreen(
         result.scene, width=width, height=height, vertical_fov_deg=VERTICAL_FOV_DEG, antialias=2
     )
     position, _ = poses(result.flight, when)
-    for place, attitude in zip(position, gimbal(result.flight, when), strict=True):
-        yield np.array(renderer.render(RenderCamera("front"), place, attitude).images["front"])
+    for point, attitude in zip(position, gimbal(result.flight, when), strict=True):
+        yield np.array(renderer.render(RenderCamera("front"), point, attitude).images["front"])
 
 
-def _moment(result: race.Result, t: float) -> str:
+def _time_and_speed(result: race.Result, t: float) -> str:
     flight = result.flight
     speed = np.interp(t, flight.time, np.linalg.norm(flight.velocity, axis=1))
     return f"{t - flight.time[0]:.2f} s, {speed:.1f} m/s"
@@ -184,17 +184,17 @@ def _moment(result: race.Result, t: float) -> str:
 def captioned(
     picture: Picture, texts: Sequence[str], largest: int | None = None, dark: bool = False
 ) -> Picture:
-    """A picture with texts in its upper left, upper right and lower left corner.
+    """A picture with texts in its upper left, upper right and lower left corners.
 
-    largest: px, of letters; by default by the height of the picture. Without texts where they do
-    not fit.
+    largest: px, maximum height of letters; None: chosen from the picture's height. Texts that do
+    not fit are omitted.
     """
     pil = _video.pillow()
     image = pil.Image.fromarray(picture)
     draw = pil.ImageDraw.Draw(image)
     ink, rim = ((30, 30, 30), (255, 255, 255)) if dark else ((255, 255, 255), (0, 0, 0))
-    most = max(_SMALLEST, min(image.height // 20, 28)) if largest is None else largest
-    size, boxes = captions(draw, image.size, texts, most)
+    max_size = max(_MIN_LETTER, min(image.height // 20, 28)) if largest is None else largest
+    size, boxes = captions(draw, image.size, texts, max_size)
     for text, box in zip(texts, boxes, strict=False):
         font, rim_width = pil.ImageFont.load_default(size), max(1, size // 8)
         draw.text(box[:2], text, ink, font, "lt", stroke_width=rim_width, stroke_fill=rim)
@@ -204,13 +204,13 @@ def captioned(
 def captions(
     draw: Any, image: tuple[int, int], texts: Sequence[str], largest: int
 ) -> tuple[int, list[tuple[float, float, float, float]]]:
-    """px, the height of letters with which three captions fit, and the boxes that they take.
+    """The maximum height of letters [px] at which three captions fit, and the captions' boxes.
 
-    image: px, width and height. The boxes are (left, top, right, bottom); none where nothing fits.
+    image: px, width and height. Boxes are (left, top, right, bottom); no boxes if nothing fits.
     """
     pil = _video.pillow()
     width, height = image
-    for size in range(largest, _SMALLEST - 1, -1):
+    for size in range(largest, _MIN_LETTER - 1, -1):
         font, edge = pil.ImageFont.load_default(size), size // 2
         extents = [draw.textbbox((0, 0), text, font, "lt")[2:] for text in texts]
         (w0, h0), (w1, h1), (w2, h2) = extents

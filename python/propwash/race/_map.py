@@ -1,4 +1,4 @@
-"""The course of a race from above, and height and speed over time: a figure, or a film of it."""
+"""Map of a race, with height and speed over time, as a figure or a video."""
 
 from __future__ import annotations
 
@@ -29,45 +29,45 @@ Array = NDArray[np.float64]
 Picture = NDArray[np.uint8]
 
 _SMALL = (560, 400)
-"""px, width and height below which only the map is drawn."""
+"""px, minimum width and height for the plots over time; below, only the map is drawn."""
 PASSED, WAITING = "tab:green", "tab:red"
 _CRASH: dict[str, Any] = {"marker": "X", "color": "tab:red", "ls": "none", "ms": 9}
 
 
 def title_of(result: race.Result) -> str:
-    """What flew, and where."""
+    """Vehicle, course and seed."""
     seed = "" if result.seed is None else f", seed {result.seed}"
     return f"{result.vehicle or 'flight'} on course {result.scene.name!r}{seed}"
 
 
 def figure(result: race.Result) -> Figure:
-    """The flight from above, its colour its speed, with the gates; height and speed over time."""
-    drawn = _Map(result, new_figure(11.0, 8.5), is_film=False)
-    drawn.figure.suptitle(
+    """Map of gates and path, coloured by speed, with height and speed over time."""
+    chart = _Map(result, new_figure(11.0, 8.5), is_film=False)
+    chart.figure.suptitle(
         f"{title_of(result)}: {len(result.passages)} of {len(result.course)} gates, "
         f"score {result.score:.2f}"
     )
-    drawn.name()
-    return drawn.figure
+    chart.name()
+    return chart.figure
 
 
 def film(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
-    """The same at each time, with the way flown until then."""
+    """The figure at each time, with the path up to that time."""
     is_small = width < _SMALL[0] or height < _SMALL[1]
-    drawn = _Map(result, film_figure(width, height), is_film=True, is_small=is_small)
-    drawn.figure.suptitle(title_of(result), fontsize=11)
-    moving = drawn.animate()
-    drawn.name()
-    yield from filmed(Film(drawn.figure, moving), len(when), lambda k: drawn.move(float(when[k])))
+    chart = _Map(result, film_figure(width, height), is_film=True, is_small=is_small)
+    chart.figure.suptitle(title_of(result), fontsize=11)
+    animated = chart.animate()
+    chart.name()
+    yield from filmed(Film(chart.figure, animated), len(when), lambda k: chart.move(float(when[k])))
 
 
 class _Map:
-    """The figure, and the artists that a film moves."""
+    """The figure, and the artists that a video animates."""
 
     def __init__(
-        self, result: race.Result, made: Figure, is_film: bool, is_small: bool = False
+        self, result: race.Result, empty: Figure, is_film: bool, is_small: bool = False
     ) -> None:
-        self.result, self.figure = result, made
+        self.result, self.figure = result, empty
         self._is_film, self._is_small = is_film, is_small
         self.flight = flight = result.flight
         self.speed = np.linalg.norm(flight.velocity, axis=1)
@@ -76,16 +76,16 @@ class _Map:
         self.gates = race.course_gates(result.scene, result.course)
         self.over_time: list[Any] = []
         if is_small:
-            self.above = made.add_subplot()
+            self.above = empty.add_subplot()
             self._draw_map()
             return
-        grid = made.add_gridspec(3, 2, width_ratios=[3, 2], height_ratios=[5, 5, 3])
-        self.above = made.add_subplot(grid[:, 0])
+        grid = empty.add_gridspec(3, 2, width_ratios=[3, 2], height_ratios=[5, 5, 3])
+        self.above = empty.add_subplot(grid[:, 0])
         self._draw_map()
-        self.over_time = [made.add_subplot(grid[row, 1]) for row in (0, 1)]
+        self.over_time = [empty.add_subplot(grid[row, 1]) for row in (0, 1)]
         self._draw_over_time("height [m]", flight.position[:, 2], self.over_time[0])
         self._draw_over_time("speed [m/s]", self.speed, self.over_time[1])
-        below = made.add_subplot(grid[2, 1])
+        below = empty.add_subplot(grid[2, 1])
         below.set_axis_off()
         handles, names = self.above.get_legend_handles_labels()
         below.legend(handles, names, loc="upper center", fontsize=8, ncols=2, frameon=False)
@@ -94,8 +94,8 @@ class _Map:
         from matplotlib.collections import LineCollection
         from matplotlib.colors import Normalize
 
-        axes, place = self.above, self.flight.position[:, :2]
-        self.pieces = np.stack([place[:-1], place[1:]], axis=1)
+        axes, positions = self.above, self.flight.position[:, :2]
+        self.pieces = np.stack([positions[:-1], positions[1:]], axis=1)
         self.path: Any = LineCollection(
             list(self.pieces),
             cmap="viridis",
@@ -114,9 +114,9 @@ class _Map:
             axes.plot(*end.T, color=PASSED if k < passed else WAITING, lw=3.0)[0]
             for k, end in enumerate(self.ends)
         ]
-        axes.plot(*place[0], **START, ms=9, label="start")
+        axes.plot(*positions[0], **START, ms=9, label="start")
         if not self._is_film:
-            axes.plot(*place[-1], **END, label="end")
+            axes.plot(*positions[-1], **END, label="end")
         for colour, label in ((PASSED, "gate, passed"), (WAITING, "gate, not passed")):
             axes.plot([], [], color=colour, lw=3.0, label=label)
         crash = self.result.collision
@@ -139,45 +139,45 @@ class _Map:
         labelled(axes, f"{name}, with the gates passed", "time [s]", label)
 
     def name(self) -> None:
-        """Writes the names, now that all else is where it stays."""
-        place = self.flight.position[:, :2]
+        """Adds the names of points; call it after all other artists have their final positions."""
+        positions = self.flight.position[:, :2]
         points = [np.asarray(gate.position)[:2] for gate in self.gates]
         names = [
             f"{k}" if self._is_small else f"{k}. {gate.name}"
             for k, gate in enumerate(self.gates, 1)
         ]
-        points.append(place[0])
+        points.append(positions[0])
         names.append("start")
         if not self._is_film:
-            points.append(place[-1])
+            points.append(positions[-1])
             names.append("end")
-        name_points(self.above, points, names, [place, *self.ends])
+        name_points(self.above, points, names, [positions, *self.ends])
 
     def animate(self) -> list[Any]:
-        """Adds what moves; returns all that does."""
+        """Adds the animated artists and returns all of them."""
         self.cursors = [axes.axvline(0.0, color="black", lw=0.8) for axes in self.over_time]
         (self.vehicle,) = self.above.plot([], [], "o", color="black", ms=6)
         if self._is_small:
-            # in the place of the title of the map, which a text keeps free in the layout
+            # replaces the title of the map; its text reserves space in the layout
             self.clock = self.above.set_title("0 s", fontsize=10)
         else:
             self.clock = self.figure.text(0.98, 0.02, "", ha="right", va="bottom", fontsize=10)
         return [self.path, *self.lines, *self.cursors, self.vehicle, self.clock]
 
     def move(self, t: float) -> None:
-        """To a time of the flight [s]."""
+        """Moves the artists to a time of the flight [s]."""
         row = int(np.searchsorted(self.flight.time, t, side="right")) - 1
         x, y, _ = self._at(t)
         self.path.set_segments(list(self.pieces[: max(row, 0)]))
         self.vehicle.set_data([x], [y])
         for cursor in self.cursors:
             cursor.set_xdata([t - self.start] * 2)
-        done = sum(passage.time <= t for passage in self.result.passages)
+        passed = sum(passage.time <= t for passage in self.result.passages)
         for number, line in enumerate(self.lines):
-            line.set_color(PASSED if number < done else WAITING)
+            line.set_color(PASSED if number < passed else WAITING)
         speed = np.interp(t, self.flight.time, self.speed)
         self.clock.set_text(
-            f"{t - self.start:.2f} s, {speed:.1f} m/s, gate {done} of {len(self.gates)}"
+            f"{t - self.start:.2f} s, {speed:.1f} m/s, gate {passed} of {len(self.gates)}"
         )
 
     def _at(self, t: float) -> Array:
@@ -185,7 +185,7 @@ class _Map:
 
 
 def gate_ends(gate: Gate) -> Array:
-    """(2, 2) m, from above: where the opening ends to the left and to the right."""
+    """(2, 2) m, x and y of the left and right ends of the opening."""
     left = _rotation.rotation(gate.attitude)[:2, 1] * 0.5 * gate.width
     centre = np.asarray(gate.position)[:2]
     return np.stack([centre + left, centre - left])

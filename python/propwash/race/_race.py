@@ -1,4 +1,4 @@
-"""The course, its rules and a flight through it (see the package)."""
+"""The course, its scoring rules and simulated flights through it (see the package)."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ TIME_LIMIT = 60.0
 POINTS = 10.0
 """For each gate."""
 COLLISION_RADIUS = 0.15
-"""m, of the vehicle as the published renderer sees it."""
+"""m, of the vehicle's sphere in the published renderer."""
 
 _SUBSTEPS = 8
 PERIOD = _SUBSTEPS * DEFAULT_DT
-"""s, between commands, and between the rows of a flight: 120 a second."""
+"""s, between commands and between rows of a flight: 120 Hz."""
 _RECORDED = ("position", "attitude", "velocity")
 
 
 @dataclass(frozen=True, eq=False)
 class Flight:
-    """Where a vehicle was, T rows."""
+    """The motion of a vehicle, T rows."""
 
     time: Array
     """(T,) s, increasing."""
@@ -58,14 +58,14 @@ class Passage:
     time: float
     """s."""
     offset: tuple[float, float]
-    """m from the middle of the opening, to the left and up as seen by who passes it."""
+    """m from the centre of the opening, to the left and up in the direction of passage."""
     speed: float
     """m/s."""
 
 
 @dataclass(frozen=True)
 class Collision:
-    """What ended a flight."""
+    """The collision that ended a flight."""
 
     item: str
     """Name of the scene's item."""
@@ -75,7 +75,7 @@ class Collision:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """A flight, and what the referee makes of it."""
+    """A flight and its score."""
 
     scene: Scene
     course: tuple[str, ...]
@@ -84,13 +84,13 @@ class Result:
     passages: tuple[Passage, ...]
     """The gates passed in order before a collision and the time limit."""
     collision: Collision | None
-    """The first before the last gate."""
+    """The first collision, if before the last gate."""
     score: float
     """Points."""
     vehicle: str = ""
     """Name of the vehicle."""
     seed: int | None = None
-    """Of the noise and of the positions of the gates; None where unknown."""
+    """Seed of the noise and of the gates' positions; None if unknown."""
 
     @property
     def finished(self) -> bool:
@@ -99,7 +99,7 @@ class Result:
 
     @property
     def time(self) -> float:
-        """s, to the last gate that was passed; NaN before the first."""
+        """Time of the last gate passed [s]; NaN without one."""
         return self.passages[-1].time if self.passages else float("nan")
 
 
@@ -119,7 +119,7 @@ def score(gates: int, time: float, collided: bool = False, time_limit: float = T
 
 
 def team_score(scores: Iterable[float], best: int = 5) -> float:
-    """The mean of the best scores: of a team's 25 perturbed courses the best five counted."""
+    """Returns the mean of the best scores; AlphaPilot counted the best 5 of 25 courses."""
     ranked = sorted(scores, reverse=True)
     if not 1 <= best <= len(ranked):
         raise ValueError(f"best: expected from 1 to {len(ranked)} scores, got {best}")
@@ -127,43 +127,43 @@ def team_score(scores: Iterable[float], best: int = 5) -> float:
 
 
 def passages(gate: Gate, time: Array, position: Array) -> list[Passage]:
-    """Every time that a path (T,), (T, 3) goes through a gate's opening, along the gate's +x.
+    """Returns all passages of a path, (T,) s and (T, 3) m, through a gate's opening along its +x.
 
-    The path is straight between its rows. It goes through where a piece of it crosses the plane of
-    the gate, from behind to before it, inside of the opening; the plane itself lies before it.
+    The path is straight between rows. A passage is a crossing of the gate's plane inside the
+    opening, from x < 0 to x >= 0 in the gate's frame.
     """
-    turn = _rotation.rotation(gate.attitude)
-    inside = (position - np.asarray(gate.position)) @ turn
-    ahead = inside[:, 0]
+    rotation = _rotation.rotation(gate.attitude)
+    relative = (position - np.asarray(gate.position)) @ rotation
+    ahead = relative[:, 0]
     found = []
     for i in np.flatnonzero((ahead[:-1] < 0.0) & (ahead[1:] >= 0.0)):
-        share = ahead[i] / (ahead[i] - ahead[i + 1])
-        left, up = inside[i, 1:] + share * (inside[i + 1, 1:] - inside[i, 1:])
+        fraction = ahead[i] / (ahead[i] - ahead[i + 1])
+        left, up = relative[i, 1:] + fraction * (relative[i + 1, 1:] - relative[i, 1:])
         if abs(left) > 0.5 * gate.width or abs(up) > 0.5 * gate.height:
             continue
         span = time[i + 1] - time[i]
         speed = float(np.linalg.norm(position[i + 1] - position[i]) / span)
-        when = float(time[i] + share * span)
+        when = float(time[i] + fraction * span)
         found.append(Passage(gate.name, when, (float(left), float(up)), speed))
     return found
 
 
 def gates_in_order(gates: Sequence[Gate], time: Array, position: Array) -> list[Passage]:
-    """The gates passed in their order: each counts only once those before it have been passed."""
-    done: list[Passage] = []
+    """Returns the first passage of each gate after that of the previous gate, in order."""
+    passed: list[Passage] = []
     for gate in gates:
-        after = done[-1].time if done else -np.inf
-        next_one = [p for p in passages(gate, time, position) if p.time > after]
-        if not next_one:
+        after = passed[-1].time if passed else -np.inf
+        candidates = [p for p in passages(gate, time, position) if p.time > after]
+        if not candidates:
             break
-        done.append(next_one[0])
-    return done
+        passed.append(candidates[0])
+    return passed
 
 
 def course_gates(scene: Scene, course: Sequence[str] | None = None) -> list[Gate]:
-    """The gates of a scene that are named, in this order; None for all of them in theirs.
+    """Returns the gates of a scene with these names; None: all gates, in the order of the scene.
 
-    Raises ValueError for a name that the scene has no gate of, and for a course without gates.
+    Raises ValueError for an unknown name and for a course without gates.
     """
     gates = {gate.name: gate for gate in scene.gates}
     course = list(gates) if course is None else course
@@ -183,29 +183,29 @@ def judge(
     radius: float = COLLISION_RADIUS,
     time_limit: float = TIME_LIMIT,
 ) -> Result:
-    """What a flight is worth.
+    """Scores a flight.
 
-    radius: m, of the sphere about the vehicle that may touch nothing on its way. The way is
-    straight between the rows of the flight. Raises ValueError or TypeError for invalid rows.
+    course: names of gates in order; None: all. radius: m, of the collision sphere. time_limit: s.
+    The path is straight between rows. Raises ValueError or TypeError for invalid rows.
     """
     flight = _checked(flight)
     gates = course_gates(scene, course)
-    done = gates_in_order(gates, flight.time, flight.position)
-    done = [passage for passage in done if passage.time - flight.time[0] <= time_limit]
-    until = done[-1].time if len(done) == len(gates) else np.inf
+    passed = gates_in_order(gates, flight.time, flight.position)
+    passed = [passage for passage in passed if passage.time - flight.time[0] <= time_limit]
+    finish = passed[-1].time if len(passed) == len(gates) else np.inf
     collision = _first_collision(scene, flight, radius)
-    if collision is not None and collision.time > until:
+    if collision is not None and collision.time > finish:
         collision = None
     if collision is not None:
-        done = [passage for passage in done if passage.time <= collision.time]
-    last = done[-1].time - flight.time[0] if done else 0.0
-    worth = score(len(done), last, collision is not None, time_limit)
+        passed = [passage for passage in passed if passage.time <= collision.time]
+    last = passed[-1].time - flight.time[0] if passed else 0.0
+    points = score(len(passed), last, collision is not None, time_limit)
     names = tuple(gate.name for gate in gates)
-    return Result(scene, names, flight, tuple(done), collision, worth)
+    return Result(scene, names, flight, tuple(passed), collision, points)
 
 
 def _first_collision(scene: Scene, flight: Flight, radius: float) -> Collision | None:
-    """The first contact on the straight ways between rows."""
+    """Returns the first contact on the straight segments between rows."""
     hits = scene.spherecast(flight.position[:-1], flight.position[1:], radius)
     rows = np.flatnonzero(hits.id >= 0)
     if len(rows) == 0:
@@ -228,34 +228,34 @@ def fly(
     time_limit: float = TIME_LIMIT,
     progress: Callable[[float], None] | None = None,
 ) -> Result:
-    """Flies a course, with all the noise that the vehicle has, and judges it.
+    """Simulates a flight through a course, with the noise of the vehicle, and scores it.
 
-    seed: of the gates' places and of the noise. scene: None for the course of AlphaPilot.
-    course: names of gates in their order; None for all. start: (3,) m, world frame, and yaw: rad;
-    None for those of the scene. progress: called with the fraction done.
+    seed: of the gates' positions and of the noise. scene: None: the AlphaPilot course. course:
+    names of gates in order; None: all. start: (3,) m, world frame. yaw: rad. None: those of the
+    scene. time_limit: s. progress: called with the completed fraction.
 
-    The path is planned through the true places of the gates; the geometric tracking controller of
-    the vehicle flies it on the true state. Needs scipy.
+    The path is planned from the true positions of the gates; the geometric tracking controller
+    follows it with feedback of the true state. Requires scipy.
     """
     parameters = vehicles.load(vehicle)
     seed = whole_number("seed", seed, 0, 2**64 - 1)
     scene = Scene.load("alphapilot", seed=seed) if scene is None else scene
     gates = course_gates(scene, course)
-    begin, heading = _start(scene, start, yaw)
-    path = _plan.plan(route(begin, gates), parameters, heading)
+    point, heading = _start(scene, start, yaw)
+    path = _plan.plan(route(point, gates), parameters, heading)
     if progress is not None:
         progress(0.5)
-    flight = _flown(parameters, path, begin, heading, dtype, seed, time_limit)
+    flight = _simulated(parameters, path, point, heading, dtype, seed, time_limit)
     result = judge(scene, flight, course, time_limit=time_limit)
     if progress is not None:
         progress(1.0)
     return Result(**{**vars(result), "vehicle": parameters.name, "seed": seed})
 
 
-def _flown(
+def _simulated(
     vehicle: VehicleParameters,
     path: Path,
-    begin: Array,
+    point: Array,
     heading: float,
     dtype: Literal["float32", "float64"],
     seed: int,
@@ -263,35 +263,35 @@ def _flown(
 ) -> Flight:
     fleet = Fleet(vehicle, 1, dtype, seed=seed, threads=1)
     fleet.outer_loops = replace(fleet.outer_loops, tracking_tilt_limit=_plan.TILT)
-    fleet.reset(position=begin, attitude=_level(heading))
+    fleet.reset(position=point, attitude=_level(heading))
     start = {name: getattr(fleet, name).astype(np.float64) for name in _RECORDED}
     rows = min(round(path.duration / PERIOD), round(time_limit / PERIOD))
     time = np.arange(rows + 1, dtype=np.float64) * PERIOD
-    # a row is held for a period: it is the reference of the middle
+    # each command is constant for a period: it is sampled at the middle
     reference = path.sample(time[:-1] + 0.5 * PERIOD)
-    flown = fleet.rollout(reference, substeps=_SUBSTEPS, record=_RECORDED)
+    motion = fleet.rollout(reference, substeps=_SUBSTEPS, record=_RECORDED)
     return Flight(
-        time, *(np.concatenate([start[name], getattr(flown, name)[:, 0]]) for name in _RECORDED)
+        time, *(np.concatenate([start[name], getattr(motion, name)[:, 0]]) for name in _RECORDED)
     )
 
 
 def route(start: ArrayLike, gates: Sequence[Gate]) -> Array:
-    """(n, 3) m: points from the start squarely through each gate, and past the last.
+    """Returns points (n, 3) [m] from the start through all gates along their axes.
 
-    A start in front of a gate that is passed from behind is led round it.
+    If the path comes from the wrong side of a gate, a point beside the gate is added.
     """
     points = [np.asarray(start, dtype=np.float64)]
     for number, gate in enumerate(gates):
-        turn = _rotation.rotation(gate.attitude)
-        centre, along, left = np.asarray(gate.position), turn[:, 0], turn[:, 1]
+        rotation = _rotation.rotation(gate.attitude)
+        centre, along, left = np.asarray(gate.position), rotation[:, 0], rotation[:, 1]
         before = _clearance(centre, gates[number - 1 : number])
         after = _clearance(centre, gates[number + 1 : number + 2])
-        way = points[-1] - centre
-        if way @ along > -1.0:
-            side = left if way @ left > 0.0 else -left
-            beside = centre + (0.5 * gate.width + gate.border + 1.3) * side
-            beside[2] = 0.5 * (points[-1][2] + centre[2])
-            points.append(beside)
+        offset = points[-1] - centre
+        if offset @ along > -1.0:
+            side = left if offset @ left > 0.0 else -left
+            detour = centre + (0.5 * gate.width + gate.border + 1.3) * side
+            detour[2] = 0.5 * (points[-1][2] + centre[2])
+            points.append(detour)
         last = number == len(gates) - 1
         points += [centre - before * along, centre, centre + (12.0 if last else after) * along]
     return np.array(points)
@@ -308,13 +308,13 @@ def _level(yaw: float) -> Array:
 
 
 def _start(scene: Scene, start: ArrayLike | None, yaw: float | None) -> tuple[Array, float]:
-    own = scene.start
+    scene_start = scene.start
     if start is None:
-        if own is None:
+        if scene_start is None:
             raise ValueError(f"start: expected a point [m], as scene {scene.name!r} has no start")
-        start = own.position
+        start = scene_start.position
     if yaw is None:
-        yaw = 0.0 if own is None else own.yaw
+        yaw = 0.0 if scene_start is None else scene_start.yaw
     point = np.array(start, dtype=np.float64)
     if point.shape != (3,) or not np.isfinite(point).all() or not np.isfinite(yaw):
         raise ValueError(f"start, yaw: expected 3 and 1 finite numbers, got {start!r:.100}, {yaw}")
@@ -332,18 +332,18 @@ def _checked(flight: Flight) -> Flight:
             raise ValueError(f"flight.{name}: expected {len(time)} rows, got {len(array)}")
     if len(time) < 2:
         raise ValueError(f"flight.time: expected at least 2 times, got {len(time)}")
-    late = np.flatnonzero(np.diff(time) <= 0.0)
-    if len(late):
-        before, after = time[late[0] : late[0] + 2]
+    invalid = np.flatnonzero(np.diff(time) <= 0.0)
+    if len(invalid):
+        before, after = time[invalid[0] : invalid[0] + 2]
         raise ValueError(
             f"flight.time: expected increasing times, got {after:g} s after {before:g} s in row "
-            f"{late[0] + 1}"
+            f"{invalid[0] + 1}"
         )
     return Flight(time, **arrays)
 
 
 def table(results: Sequence[Result]) -> str:
-    """Runs as text, one a line, and what counts of them. Raises ValueError without any."""
+    """Returns a table of results and a summary, as text. Raises ValueError for no results."""
     if not results:
         raise ValueError("results: expected at least one run, got none")
     lines = [f"{'seed':>6s}{'gates':>8s}{'time [s]':>10s}{'score':>8s}"]
@@ -354,11 +354,11 @@ def table(results: Sequence[Result]) -> str:
         lines.append(f"{result.seed!s:>6s}{gates:>8s}{last:10.2f}{result.score:8.2f}{note}")
     scores = [result.score for result in results]
     best = min(5, len(scores))
-    whole = sum(result.finished for result in results)
+    finished = sum(result.finished for result in results)
     return "\n".join(
         [
             *lines,
-            f"{whole} of {len(scores)} courses finished, mean score {np.mean(scores):.2f}",
+            f"{finished} of {len(scores)} courses finished, mean score {np.mean(scores):.2f}",
             f"mean of the best {best}: {team_score(scores, best):.2f} "
             "(20 published teams, flying by camera: best 91.39, tenth 71.10)",
         ]
@@ -366,13 +366,13 @@ def table(results: Sequence[Result]) -> str:
 
 
 def report(result: Result) -> str:
-    """What was flown, gate by gate, as text."""
+    """Returns a summary of the flight and its gates, as text."""
     flight = result.flight
-    way = float(np.linalg.norm(np.diff(flight.position, axis=0), axis=1).sum())
-    fastest = float(np.linalg.norm(flight.velocity, axis=1).max())
+    distance = float(np.linalg.norm(np.diff(flight.position, axis=0), axis=1).sum())
+    max_speed = float(np.linalg.norm(flight.velocity, axis=1).max())
     lines = [
-        f"{result.vehicle or 'flight'}, seed {result.seed}: {way:.0f} m in "
-        f"{flight.time[-1] - flight.time[0]:.1f} s, fastest {fastest:.1f} m/s",
+        f"{result.vehicle or 'flight'}, seed {result.seed}: {distance:.0f} m in "
+        f"{flight.time[-1] - flight.time[0]:.1f} s, fastest {max_speed:.1f} m/s",
         f"  {'gate':8s}{'time [s]':>10s}{'speed [m/s]':>13s}{'left [m]':>10s}{'up [m]':>8s}",
     ]
     for p in result.passages:
