@@ -64,7 +64,7 @@ class Flight:
     @property
     def has_pose(self) -> bool:
         """Whether the flight has position, velocity and attitude."""
-        return all(part is not None for part in (self.position, self.velocity, self.attitude))
+        return all(values is not None for values in (self.position, self.velocity, self.attitude))
 
     def cut(self, start: float = -np.inf, stop: float = np.inf) -> Flight:
         """Returns the rows from `start` to `stop` [s]; `time` keeps its origin.
@@ -72,10 +72,10 @@ class Flight:
         Raises ValueError if fewer than two rows remain.
         """
         check_piece(start, stop)
-        chosen = (self.time >= start) & (self.time <= stop)
-        if chosen.sum() < 2:
+        selected = (self.time >= start) & (self.time <= stop)
+        if selected.sum() < 2:
             raise _nothing_between(self.path, start, stop, self.time)
-        return self._mapped(lambda values: values[chosen])
+        return self._mapped(lambda values: values[selected])
 
     def _mapped(self, change: Callable[[Array], Array]) -> Flight:
         """Applies a function to each array of the flight."""
@@ -119,12 +119,12 @@ def find_flight(path: str | PathLike[str]) -> Path:
     file = Path(path)
     if _files.exists(file) and not _files.is_file(file):
         raise ValueError(f"{file}: expected a flight log, found no regular file")
-    places = [file, *(folder / file.name for folder in flight_folders())]
-    for place in places:
-        if _files.is_file(place):
-            return place
+    candidates = [file, *(folder / file.name for folder in flight_folders())]
+    for candidate in candidates:
+        if _files.is_file(candidate):
+            return candidate
     raise FileNotFoundError(
-        f"no flight log {str(path)!r:.300}; looked for {', '.join(map(str, places)):.900}. The "
+        f"no flight log {str(path)!r:.300}; looked for {', '.join(map(str, candidates)):.900}. The "
         f"data sets are published at github.com/syediu/nanobench-iros2026 and "
         f"github.com/arplaboratory/data-driven-system-identification; set PROPWASH_FLIGHTS to the "
         f"folder that holds them"
@@ -145,14 +145,14 @@ def timed(table: CsvTable, time: Array, start: float, stop: float) -> tuple[CsvT
 
     time: (K,) s, of all rows. Raises ValueError as `check_time`, and for fewer than two rows.
     """
-    since = np.asarray(time - time[0])
-    chosen = np.flatnonzero((since >= start) & (since <= stop))
-    if len(chosen) < 2:
-        raise _nothing_between(table.path, start, stop, since)
-    rows = slice(int(chosen[0]), int(chosen[-1]) + 1)
-    part = table.piece(rows)
-    check_time(part.path, time[rows], float(time[0]), part.first_row)
-    return part, since[rows]
+    elapsed = np.asarray(time - time[0])
+    selected = np.flatnonzero((elapsed >= start) & (elapsed <= stop))
+    if len(selected) < 2:
+        raise _nothing_between(table.path, start, stop, elapsed)
+    rows = slice(int(selected[0]), int(selected[-1]) + 1)
+    values = table.piece(rows)
+    check_time(values.path, time[rows], float(time[0]), values.first_row)
+    return values, elapsed[rows]
 
 
 def _nothing_between(path: Path, start: float, stop: float, time: Array) -> ValueError:
@@ -171,9 +171,9 @@ def check_time(path: Path, time: Array, origin: float, first_row: int = 1) -> No
     steps = np.diff(time)
     if np.any(steps <= 0.0):
         row = int(np.argmax(steps <= 0.0)) + 1
-        how = "the same time twice" if steps[row - 1] == 0.0 else "time going back"
+        fault = "the same time twice" if steps[row - 1] == 0.0 else "time going back"
         raise ValueError(
-            f"{path}, row {first_row + row}: expected time to increase, got {how}: "
+            f"{path}, row {first_row + row}: expected time to increase, got {fault}: "
             f"{time[row - 1]:.12g} s, then {time[row]:.12g} s; take the row out, or sort the log"
         )
     allowed = max(GAP, 10.0 * float(np.median(steps)))
@@ -196,9 +196,9 @@ def checked_attitude(path: Path, attitude: Array, time: Array, first_row: int = 
     flips = np.sign(np.sum(attitude[1:] * attitude[:-1], axis=1))
     attitude[1:] *= np.cumprod(np.where(flips < 0.0, -1.0, 1.0))[:, np.newaxis]
     norms = np.linalg.norm(attitude, axis=1, keepdims=True)
-    wrong = np.flatnonzero(np.abs(norms[:, 0] - 1.0) > 1e-2)
-    if len(wrong):
-        row = int(wrong[0])
+    invalid = np.flatnonzero(np.abs(norms[:, 0] - 1.0) > 1e-2)
+    if len(invalid):
+        row = int(invalid[0])
         raise ValueError(
             f"{path}, row {first_row + row}, at {time[row]:.9g} s: expected the attitude to be a "
             f"unit quaternion, its length is {norms[row, 0]:.3g}; take the row out, or cut the log "
@@ -216,9 +216,9 @@ def check_sizes(path: Path, parts: Mapping[str, Array | None], first_row: int = 
         if values is None:
             continue
         rows = values.reshape(len(values), -1)
-        wrong = np.argwhere(~(np.abs(rows) <= _LARGEST))
-        if len(wrong):
-            row, column = wrong[0]
+        invalid = np.argwhere(~(np.abs(rows) <= _LARGEST))
+        if len(invalid):
+            row, column = invalid[0]
             raise ValueError(
                 f"{path}, row {first_row + row}: {name} is {rows[row, column]:.4g}, expected at "
                 f"most {_LARGEST:g} in SI units; take the row out, or set another scale"
