@@ -131,4 +131,13 @@ Array to_array(const Value& value) {
   return result;
 }
 
+/// A new array (n, columns) of the components of value_of(i).
+template <class T, class F>
+py::array_t<T> filled_rows(std::size_t n, std::size_t columns, const F& value_of) {
+  auto rows = new_array<T>(n, columns);
+  T* to = rows.mutable_data();
+  for (std::size_t i = 0; i < n; ++i) to = put(value_of(i), to);
+  return rows;
+}
+
 }  // namespace propwash::bindings

@@ -42,21 +42,15 @@ py::dict rollout(Car<>& car, const py::object& command, const py::object& dt,
   const py::ssize_t each = whole_number(substeps, "substeps", 1);
   const py::ssize_t count = record_count(c.rows(), steps);
   const double seconds = checked_time_step(dt);
-  Recorder recorder(count, [&](const auto& f) {
+  const auto each_recorded = [&](const auto& f) {
     f("time", car.time());
     f("x", car.state().x);
     f("y", car.state().y);
     f("heading", car.state().heading);
+  };
+  return recorded(count, each, each_recorded, [&](py::ssize_t row) {
+    return [&, held = row_of(c, row)] { car.step(held, seconds); };
   });
-  interruptible(
-      count,
-      [&](py::ssize_t row) {
-        const auto held = row_of(c, row);
-        for (py::ssize_t i = 0; i < each; ++i) car.step(held, seconds);
-        recorder.record();
-      },
-      each);
-  return recorder.arrays();
 }
 
 CarState<double> state_from(const py::tuple& fields) {
@@ -65,15 +59,13 @@ CarState<double> state_from(const py::tuple& fields) {
           finite_number(fields[2], "heading", "a finite number [rad]")};
 }
 
-bool is_sound(const Car<>::Snapshot& s) {
-  return is_finite(s.state.x) && is_finite(s.state.y) && is_finite(s.state.heading) &&
-         is_finite(s.time) && s.id <= std::numeric_limits<std::uint32_t>::max();
-}
-
 void restore(Car<>& car, const py::bytes& bytes) {
-  const auto snapshot = snapshot_from<Car<>::Snapshot>("car", bytes, "a Car");
-  if (!is_sound(snapshot)) throw py::value_error("snapshot: expected finite numbers of a Car");
-  car.restore(snapshot);
+  const auto s = snapshot_from<Car<>::Snapshot>("car", bytes, "a Car");
+  if (!is_finite(s.state.x) || !is_finite(s.state.y) || !is_finite(s.state.heading) ||
+      !is_finite(s.time) || s.id > std::numeric_limits<std::uint32_t>::max()) {
+    throw py::value_error("snapshot: expected finite numbers of a Car");
+  }
+  car.restore(s);
 }
 
 }  // namespace
@@ -109,8 +101,7 @@ void bind_car(py::module_& m) {
           "fields"_a, "seed"_a)
       .def(
           "snapshot", [](const Car<>& car) { return snapshot_bytes("car", car.snapshot()); },
-          "Returns the complete state as bytes: state, time, and key and counter of the "
-          "noise.")
+          "Returns the complete state as bytes: state, time, and key and counter of the noise.")
       .def("restore", &restore, "snapshot"_a,
            "Restores a snapshot() of a car with the same parameters; results are then bitwise "
            "equal.\n\n"

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "commands.hpp"
@@ -105,6 +106,10 @@ bool go_together(const Numbers& a, int a_axes, const Numbers& b, int b_axes) {
     if (x != y && !one_is_for_all) return false;
   }
   return true;
+}
+
+[[noreturn]] void refuse_command(const std::string& expected, py::handle value) {
+  throw py::type_error("command: expected " + expected + ", got " + described(value));
 }
 
 }  // namespace
@@ -223,14 +228,6 @@ OuterLoopCommand<double> Command::outer_loop_command(py::ssize_t i) const {
   }
   return command;
 }
-
-namespace {
-
-[[noreturn]] void refuse_command(const std::string& expected, py::handle value) {
-  throw py::type_error("command: expected " + expected + ", got " + described(value));
-}
-
-}  // namespace
 
 /// One function instead of an overload for each class of commands saves a microsecond: for each
 /// overload that does not match, pybind11 tries a long list of conversions.
@@ -375,9 +372,9 @@ void bind_kind(py::module_& m, std::index_sequence<i...>) {
   (add_part(table.parts[i], &part_of<which, i>), ...);
 }
 
-template <Kind which>
-void bind_kind(py::module_& m) {
-  bind_kind<which>(m, std::make_index_sequence<table_of(which).count()>());
+template <std::size_t... kind>
+void bind_kinds(py::module_& m, std::index_sequence<kind...>) {
+  (bind_kind<Kind(kind)>(m, std::make_index_sequence<command_tables[kind].count()>()), ...);
 }
 
 }  // namespace
@@ -386,13 +383,7 @@ void bind_commands(py::module_& m) {
   py::class_<Command>(m, "Command", "Base class of all commands.")
       .def("__repr__", &repr_of)
       .def("__reduce__", &reduced);
-  bind_kind<Kind::rate_thrust>(m);
-  bind_kind<Kind::rotor_speeds>(m);
-  bind_kind<Kind::speed_yaw_rate>(m);
-  bind_kind<Kind::attitude_thrust>(m);
-  bind_kind<Kind::velocity>(m);
-  bind_kind<Kind::position>(m);
-  bind_kind<Kind::trajectory>(m);
+  bind_kinds(m, std::make_index_sequence<std::size(command_tables)>());
 }
 
 }  // namespace propwash::bindings

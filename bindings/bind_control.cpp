@@ -225,10 +225,9 @@ void bind_allocation(py::module_& m) {
                     "rank of the matrix; 4: torque and thrust can be commanded independently")
       .def("allocate", &allocated, "torque"_a, "thrust"_a, "prioritised"_a = false,
            "Returns rotor speeds (N,) [rad/s] for a torque (3,) [N m] and a thrust [N]. By default "
-           "each "
-           "rotor is clipped to its motor's range, as in the papers. With prioritised, a wrench "
-           "outside that range is reduced: torque about z first, then thrust, then torque about x "
-           "and y.")
+           "each rotor is clipped to its motor's range, as in the papers. With prioritised, a "
+           "wrench outside that range is reduced: torque about z first, then thrust, then torque "
+           "about x and y.")
       .def("_attained", &attained, "speeds"_a);
 }
 

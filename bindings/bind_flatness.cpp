@@ -21,17 +21,8 @@ bool has_attitude(const FlatMotion<double>& motion, double yaw) {
   return length > min_force && std::hypot(forward, motion.force_W.z) > min_cosine * length;
 }
 
-/// A new array (N, width) that is filled row by row.
-struct Rows {
-  Rows(py::ssize_t rows, py::ssize_t width) : array({rows, width}), next(array.mutable_data()) {}
-  template <class Value>
-  void add(const Value& value) {
-    next = put(value, next);
-  }
-  Array array;
-  double* next;
-};
-
+/// columns: arrays by name, (N,) or (N, 3). vehicles: n, if the N = T n rows are in the order (T,
+/// n); the sign of each vehicle's quaternion is then continuous in time.
 py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssize_t vehicles) {
   const VehicleParameters vehicle = vehicle_parameters(parameters);
   validate(vehicle);
@@ -49,63 +40,49 @@ py::dict flatness(const py::object& parameters, const py::dict& columns, py::ssi
   const Array velocity = vectors("velocity"), acceleration = vectors("acceleration"),
               jerk = vectors("jerk"), snap = vectors("snap"), yaw_rate = numbers("yaw_rate"),
               yaw_acceleration = numbers("yaw_acceleration");
-  Rows attitude(n, 4), rates(n, 3), angular(n, 3), force(n, 3), torque(n, 3);
-  Rows thrusts(n, allocation.rotors()), speeds(n, allocation.rotors());
-  Array thrust(n);
+  const auto new_rows = [n](py::ssize_t columns) { return Array({n, columns}); };
+  Array attitude = new_rows(4), rates = new_rows(3), angular = new_rows(3), force = new_rows(3);
+  Array thrust(n), torque = new_rows(3), thrusts = new_rows(allocation.rotors()),
+                   speeds = new_rows(allocation.rotors());
   for (py::ssize_t row = 0; row < n; ++row) {
-    const auto motion = flat_motion(model, vehicle.body.mass,
-                                    TrajectoryPoint<double>{{},
-                                                            vec3_at(velocity.data() + 3 * row),
-                                                            vec3_at(acceleration.data() + 3 * row),
-                                                            vec3_at(jerk.data() + 3 * row),
-                                                            vec3_at(snap.data() + 3 * row),
-                                                            yaw.at(row),
-                                                            yaw_rate.at(row),
-                                                            yaw_acceleration.at(row)});
+    const auto at = [row](const Array& rows) { return vec3_at(rows.data(row, 0)); };
+    const TrajectoryPoint<double> point{
+        {},       at(velocity), at(acceleration), at(jerk),
+        at(snap), yaw.at(row),  yaw_rate.at(row), yaw_acceleration.at(row)};
+    const auto motion = flat_motion(model, vehicle.body.mass, point);
     const double one =
         has_attitude(motion, yaw.at(row)) ? 1.0 : std::numeric_limits<double>::quiet_NaN();
     const auto& q = motion.attitude.attitude;
     double sign = one;  // sign of the same vehicle's quaternion one time earlier
     if (row >= vehicles) {
-      const double* last = attitude.next - 4 * vehicles;
+      const double* last = attitude.data(row - vehicles, 0);
       if (q.w * last[0] + q.x * last[1] + q.y * last[2] + q.z * last[3] < 0.0) sign = -one;
     }
-    attitude.add(Quat<double>{q.w * sign, q.x * sign, q.y * sign, q.z * sign});
-    rates.add(motion.attitude.rates_B * one);
-    angular.add(motion.attitude.angular_acceleration_B * one);
-    force.add(motion.force_W);
+    put(Quat<double>{q.w * sign, q.x * sign, q.y * sign, q.z * sign},
+        attitude.mutable_data(row, 0));
+    put(motion.attitude.rates_B * one, rates.mutable_data(row, 0));
+    put(motion.attitude.angular_acceleration_B * one, angular.mutable_data(row, 0));
+    put(motion.force_W, force.mutable_data(row, 0));
     const Wrench<double> wrench{motion.rotors.torque_B * one, motion.rotors.thrust * one};
-    torque.add(wrench.torque_B);
+    put(wrench.torque_B, torque.mutable_data(row, 0));
     thrust.mutable_at(row) = wrench.thrust;
     for (int i = 0; i < allocation.rotors(); ++i) {
       const double speed = signed_sqrt(signed_square_for(allocation, wrench, i));
-      speeds.add(speed);
-      thrusts.add(rotor_thrust(vehicle.rotors[static_cast<std::size_t>(i)], speed));
+      speeds.mutable_at(row, i) = speed;
+      thrusts.mutable_at(row, i) = rotor_thrust(vehicle.rotors[static_cast<std::size_t>(i)], speed);
     }
   }
-  return py::dict("attitude"_a = attitude.array, "body_rates"_a = rates.array,
-                  "angular_acceleration"_a = angular.array, "specific_force"_a = force.array,
-                  "thrust"_a = thrust, "torque"_a = torque.array, "rotor_thrusts"_a = thrusts.array,
-                  "rotor_speeds"_a = speeds.array);
+  return py::dict("attitude"_a = attitude, "body_rates"_a = rates,
+                  "angular_acceleration"_a = angular, "specific_force"_a = force,
+                  "thrust"_a = thrust, "torque"_a = torque, "rotor_thrusts"_a = thrusts,
+                  "rotor_speeds"_a = speeds);
 }
 
 }  // namespace
 
 void bind_flatness(py::module_& m) {
-  m.def("flatness", &flatness, "parameters"_a, "columns"_a, "vehicles"_a = 1,
-        "Attitude, rates and rotor speeds at N points of trajectories, in still air: flat_motion() "
-        "of control/tracking.hpp.\n\n"
-        "columns: velocity, acceleration, jerk, snap (N, 3) [m/s ... m/s^4], world frame; yaw, "
-        "yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, if the N = T n rows "
-        "are in the order (T, n); the sign of each vehicle's quaternion is then continuous in "
-        "time.\n\n"
-        "Returns attitude (N, 4), body to world, scalar first; body_rates [rad/s] and "
-        "angular_acceleration [rad/s^2] (N, 3), body frame; specific_force of the rotors (N, 3) "
-        "[m/s^2], world frame; thrust (N,) [N], torque (N, 3) [N m], body frame; rotor_thrusts [N] "
-        "and rotor_speeds [rad/s] (N, rotors). All but specific_force are NaN in free fall and "
-        "at a roll of 90 degrees.\n"
-        "Raises ParameterError if the rotors cannot produce torque about each axis, ValueError for "
-        "wrong shapes and non-finite numbers.");
+  m.def("flatness", &flatness, "parameters"_a, "columns"_a, "vehicles"_a,
+        "See propwash.trajectories.flatness.");
 }
 
 }  // namespace propwash::bindings

@@ -73,9 +73,7 @@ void bind_fleet_of(py::module_& m, const char* name) {
            [](const Self& self) { return to_dict(self.template value<&Bound::outer_loops>()); })
       .def("set_outer_loops", &Self::set_outer_loops, "values"_a)
       .def("imu", &Self::imu)
-      .def("kinematics", &Self::kinematics, "bound"_a,
-           "Returns (position, velocity, attitude, body_rates, whether all numbers are within "
-           "bound).")
+      .def("kinematics", &Self::kinematics, "bound"_a)
       .def("read", &Self::read, "field"_a)
       .def_property_readonly("time", &Self::time)
       .def_property_readonly("size", &Self::size)

@@ -44,8 +44,7 @@ void bind_imu(py::module_& m) {
           "seed"_a)
       .def(
           "snapshot", [](const Sensor& sensor) { return snapshot_bytes("imu", sensor.snapshot()); },
-          "Returns the complete state as bytes: biases, last reading, time and noise "
-          "counter.")
+          "Returns the complete state as bytes: biases, last reading, time and noise counter.")
       .def(
           "restore",
           [](Sensor& sensor, const py::bytes& bytes) {
@@ -54,8 +53,7 @@ void bind_imu(py::module_& m) {
           "snapshot"_a,
           "Restores a snapshot(), including its seed and id; readings are then bitwise equal.\n\n"
           "Raises ValueError for other bytes and for a snapshot of a sensor with other parameters "
-          "or "
-          "another setting of noise; the sensor is then unchanged.")
+          "or another setting of noise; the sensor is then unchanged.")
       .def_property_readonly("time", &Sensor::time, "s, since reset")
       .def_property_readonly("steps", &Sensor::steps, steps_meaning)
       .def_property_readonly("seed", &Sensor::seed, seed_meaning)

@@ -1,5 +1,4 @@
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -55,8 +54,13 @@ void put(const Eigen::MatrixXd& from, Array& to, py::ssize_t i) {
 }
 
 /// A (n, k, k), B (n, k, m), C (n, p, k), D (n, p, m) and the drift (n, k).
-py::tuple linearized(const VehicleParameters& shared, const Arrays& own, const Points& points,
-                     const LinearizeOptions& options, bool rate_thrust) {
+py::tuple linearized(const py::object& parameters, const py::dict& individual,
+                     const py::dict& points_from, bool discrete, const std::string& integrator,
+                     double dt, bool rate_thrust) {
+  const LinearizeOptions options{discrete, integrator_named(integrator), dt};
+  const VehicleParameters shared = vehicle_parameters(parameters);
+  const Arrays own = arrays_from(individual);
+  const Points points(points_from);
   const py::ssize_t count = points.count();
   const Linearizer common(shared, options);
   std::vector<Array> arrays;
@@ -84,15 +88,8 @@ py::tuple linearized(const VehicleParameters& shared, const Arrays& own, const P
 }  // namespace
 
 void bind_linearize(py::module_& m) {
-  m.def(
-      "linearize",
-      [](const py::object& parameters, const py::dict& own, const py::dict& points, bool discrete,
-         const std::string& integrator, double dt, bool rate_thrust) {
-        const LinearizeOptions options{discrete, integrator_named(integrator), dt};
-        return linearized(vehicle_parameters(parameters), arrays_from(own), Points(points), options,
-                          rate_thrust);
-      },
-      "parameters"_a, "own"_a, "points"_a, "discrete"_a, "integrator"_a, "dt"_a, "rate_thrust"_a);
+  m.def("linearize", &linearized, "parameters"_a, "own"_a, "points"_a, "discrete"_a, "integrator"_a,
+        "dt"_a, "rate_thrust"_a);
 }
 
 }  // namespace propwash::bindings

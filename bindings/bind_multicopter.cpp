@@ -122,16 +122,10 @@ class PyMulticopter {
     with_command(command, [&](auto& vehicle, const auto& row_of, py::ssize_t rows) {
       const py::ssize_t count = record_count(rows, steps);
       const double seconds = checked_time_step(vehicle, dt);
-      Recorder recorder(count, [&](const auto& f) { each_recorded(vehicle, f); });
-      interruptible(
-          count,
-          [&](py::ssize_t row) {
-            const auto held = row_of(row);
-            for (py::ssize_t i = 0; i < each; ++i) vehicle.step(held, seconds);
-            recorder.record();
-          },
-          each);
-      result = recorder.arrays();
+      const auto each_value = [&](const auto& f) { each_recorded(vehicle, f); };
+      result = recorded(count, each, each_value, [&](py::ssize_t row) {
+        return [&, held = row_of(row)] { vehicle.step(held, seconds); };
+      });
     });
     return result;
   }
@@ -149,9 +143,7 @@ class PyMulticopter {
   }
 
   void set_outer_loops(const py::dict& values) {
-    visit([&](auto& vehicle) {
-      vehicle.set_outer_loops(outer_loops_from(vehicle.outer_loops(), values));
-    });
+    visit([&](auto& v) { v.set_outer_loops(outer_loops_from(v.outer_loops(), values)); });
   }
 
   void restore(const py::bytes& bytes) {
@@ -234,9 +226,7 @@ class PyMulticopter {
   double checked_time_step(const Vehicle& vehicle, const py::object& dt) {
     const double seconds = finite_number(dt, "dt", "a finite number > 0 [s]");
     if (seconds == checked_dt_) return seconds;
-    const std::string warning =
-        validate_time_step(vehicle.parameters(), vehicle.options().integrator, seconds);
-    warn(warning);
+    warn(validate_time_step(vehicle.parameters(), vehicle.options().integrator, seconds));
     checked_dt_ = seconds;
     return seconds;
   }

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

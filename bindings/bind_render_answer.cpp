@@ -76,22 +76,14 @@ py::list landmark_ids(const PyAnswer& self) {
   return ids;
 }
 
-/// An array with a row for each landmark.
-template <class ValueOf>
-Array landmark_rows(const PyAnswer& self, py::ssize_t columns, ValueOf value_of) {
-  Array array({static_cast<py::ssize_t>(self.landmarks.size()), columns});
-  double* to = array.mutable_data();
-  for (const auto& landmark : self.landmarks) to = put(value_of(landmark.position), to);
-  return array;
+py::array_t<double> landmark_positions(const PyAnswer& self) {
+  return filled_rows<double>(self.landmarks.size(), 3,
+                             [&](std::size_t i) { return self.landmarks[i].position; });
 }
 
-Array landmark_positions(const PyAnswer& self) {
-  return landmark_rows(self, 3, [](const auto& position) { return position; });
-}
-
-Array landmark_pixels(const PyAnswer& self) {
-  return landmark_rows(self, 2, [&](const auto& position) {
-    const auto pixel = render::landmark_pixel(position, self.width, self.height);
+py::array_t<double> landmark_pixels(const PyAnswer& self) {
+  return filled_rows<double>(self.landmarks.size(), 2, [&](std::size_t i) {
+    const auto pixel = render::landmark_pixel(self.landmarks[i].position, self.width, self.height);
     return std::array<double, 2>{pixel.u, pixel.v};
   });
 }

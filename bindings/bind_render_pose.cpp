@@ -61,15 +61,10 @@ std::vector<Item> items_from(const py::list& dicts) {
 PoseMessage make_pose(const std::string& scene, const py::list& cameras, const py::list& objects,
                       int width, int height, double vertical_fov_deg, double depth_scale,
                       const std::string& perturbation_file, std::int64_t ntime) {
-  PoseMessage pose{ntime,
-                   scene,
-                   perturbation_file,
-                   width,
-                   height,
-                   vertical_fov_deg,
-                   depth_scale,
-                   items_from<RenderCamera>(cameras),
-                   items_from<RenderObject>(objects)};
+  const auto views = items_from<RenderCamera>(cameras);
+  const auto bodies = items_from<RenderObject>(objects);
+  PoseMessage pose{ntime, scene, perturbation_file, width, height, vertical_fov_deg, depth_scale,
+                   views, bodies};
   validate(pose);
   return pose;
 }

@@ -77,8 +77,7 @@ template <class T>
 py::tuple measure_barometer(const BarometerParameters<double>& barometer, const Rows<T>& position,
                             const Rows<T>& attitude, const Rows<double>& drift, double rate,
                             const SampleNoise& noise) {
-  py::array_t<double> pressure(position.shape(0));
-  py::array_t<double> altitude(position.shape(0));
+  Array pressure(position.shape(0)), altitude(position.shape(0));
   const double deviation = barometer.noise_density * std::sqrt(rate);
   for (std::size_t i = 0; i < rows_of(position); ++i) {
     double z = 0.0;
@@ -96,27 +95,13 @@ template <class T>
 py::array measure_magnetometer(const MagnetometerParameters<double>& magnetometer,
                                const Rows<T>& attitude, const Rows<double>& bias, double rate,
                                const SampleNoise& noise) {
-  auto field = new_array<T>(rows_of(attitude), 3);
-  T* to = field.mutable_data();
   const double deviation = magnetometer.noise_density * std::sqrt(rate);
-  for (std::size_t i = 0; i < rows_of(attitude); ++i) {
+  return filled_rows<T>(rows_of(attitude), 3, [&](std::size_t i) {
     double z[3];
     noise.draw(i, 0, 3, z);
-    to = put(magnetometer_reading(magnetometer, quaternion_at(attitude, i), vector_at(bias, i),
-                                  vec3_at(z) * deviation),
-             to);
-  }
-  return field;
-}
-
-/// Applies f, a conversion between local coordinates and latitude, longitude [rad] and height [m],
-/// to each of n points (n, 3).
-template <class F>
-py::array_t<double> each_point(const Rows<double>& points, const F& f) {
-  auto result = new_array<double>(rows_of(points), 3);
-  double* to = result.mutable_data();
-  for (std::size_t i = 0; i < rows_of(points); ++i) to = put(f(vector_at(points, i)), to);
-  return result;
+    return magnetometer_reading(magnetometer, quaternion_at(attitude, i), vector_at(bias, i),
+                                vec3_at(z) * deviation);
+  });
 }
 
 EarthFrame earth_frame(const py::object& origin, double x_heading) {
@@ -187,18 +172,17 @@ void bind_sensors(py::module_& m) {
   m.def(
       "isa_pressure",
       [](double altitude) { return isa_pressure_ratio(altitude) * StandardAtmosphere::pressure; },
-      "altitude"_a, "Returns the pressure [Pa] of the standard atmosphere at an altitude [m].");
+      "altitude"_a);
   m.def(
       "isa_altitude",
       [](double pressure) { return isa_altitude(pressure / StandardAtmosphere::pressure); },
-      "pressure"_a,
-      "Returns the altitude [m] at which the standard atmosphere has a pressure [Pa].");
+      "pressure"_a);
   m.def(
       "to_geodetic",
       [](const py::object& origin, double x_heading, const Rows<double>& position) {
         const auto frame = earth_frame(origin, x_heading);
-        return each_point(position, [&](const Vec3<double>& p) {
-          const Geodetic g = to_geodetic(frame, p);
+        return filled_rows<double>(rows_of(position), 3, [&](std::size_t i) {
+          const Geodetic g = to_geodetic(frame, vector_at(position, i));
           return Vec3<double>{g.latitude, g.longitude, g.altitude};
         });
       },
@@ -207,7 +191,8 @@ void bind_sensors(py::module_& m) {
       "to_local",
       [](const py::object& origin, double x_heading, const Rows<double>& points) {
         const auto frame = earth_frame(origin, x_heading);
-        return each_point(points, [&](const Vec3<double>& p) {
+        return filled_rows<double>(rows_of(points), 3, [&](std::size_t i) {
+          const auto p = vector_at(points, i);
           return to_local(frame, Geodetic{p.x, p.y, p.z});
         });
       },

@@ -93,13 +93,9 @@ std::unique_ptr<PyScene> scene_from(const py::iterable& items, const py::iterabl
 py::tuple markers_of(const PyScene& self) {
   const auto& markers = self.scene().markers();
   py::list names;
-  Array positions({static_cast<py::ssize_t>(markers.size()), py::ssize_t{3}});
-  double* to = positions.mutable_data();
-  for (const auto& marker : markers) {
-    names.append(marker.name);
-    to = put(marker.position_W, to);
-  }
-  return py::make_tuple(names, positions);
+  for (const auto& marker : markers) names.append(marker.name);
+  const auto position = [&](std::size_t i) { return markers[i].position_W; };
+  return py::make_tuple(names, filled_rows<double>(markers.size(), 3, position));
 }
 
 /// Casts rays from arrays that Python has checked.
@@ -112,11 +108,9 @@ py::tuple raycast_rows(const PyScene& self, const Rows<T>& origins, const Rows<T
   std::optional<py::array_t<T>> normal;
   if (normals) normal = new_array<T>(size, 3);
   T* const to_normal = normals ? normal->mutable_data() : nullptr;
-  T* const to_distance = distance.mutable_data();
-  std::int32_t* const to_id = id.mutable_data();
   without_gil(size, [&] {
-    self.raycast(size, origins.data(), directions.data(), static_cast<T>(max_range), to_distance,
-                 to_id, to_normal, executor_of(pool));
+    self.raycast(size, origins.data(), directions.data(), static_cast<T>(max_range),
+                 distance.mutable_data(), id.mutable_data(), to_normal, executor_of(pool));
   });
   return py::make_tuple(distance, id, normal);
 }
@@ -138,16 +132,14 @@ py::array_t<std::int32_t> collide_rows(const PyScene& self, const Array& positio
                                        const std::array<double, 3>& size) {
   const auto n = static_cast<std::size_t>(positions.shape(0));
   auto ids = new_array<std::int32_t>(n);
-  std::int32_t* const to = ids.mutable_data();
-  const double* const p = positions.data();
-  const double* const q = attitudes ? attitudes->data() : nullptr;
   const auto view = self.view<double>();
   without_gil(n, [&] {
     for (std::size_t i = 0; i < n; ++i) {
-      const auto at = vec3_at(p + 3 * i);
-      to[i] = q == nullptr
-                  ? collide(view, at, radius)
-                  : collide(view, Pose{at, normalized(quat_at(q + 4 * i))}, vec3_at(size.data()));
+      const auto at = vec3_at(positions.data(i, 0));
+      ids.mutable_data()[i] =
+          attitudes ? collide(view, Pose{at, normalized(quat_at(attitudes->data(i, 0)))},
+                              vec3_at(size.data()))
+                    : collide(view, at, radius);
     }
   });
   return ids;
@@ -159,15 +151,12 @@ py::tuple spherecast_rows(const PyScene& self, const Array& start, const Array& 
   const auto n = static_cast<std::size_t>(start.shape(0));
   auto fraction = new_array<double>(n);
   auto ids = new_array<std::int32_t>(n);
-  double* const to_fraction = fraction.mutable_data();
-  std::int32_t* const to_id = ids.mutable_data();
-  const double *a = start.data(), *b = end.data();
   const auto view = self.view<double>();
   without_gil(n, [&] {
-    for (std::size_t i = 0; i < n; ++i, a += 3, b += 3) {
-      const SphereHit hit = spherecast(view, vec3_at(a), vec3_at(b), radius);
-      to_fraction[i] = hit.fraction;
-      to_id[i] = hit.id;
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto hit = spherecast(view, vec3_at(start.data(i, 0)), vec3_at(end.data(i, 0)), radius);
+      fraction.mutable_data()[i] = hit.fraction;
+      ids.mutable_data()[i] = hit.id;
     }
   });
   return py::make_tuple(fraction, ids);

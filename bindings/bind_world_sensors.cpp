@@ -1,6 +1,3 @@
-#include <memory>
-#include <optional>
-
 #include "modules.hpp"
 #include "propwash/world/beacons.hpp"
 #include "propwash/world/depth_camera.hpp"
@@ -183,21 +180,16 @@ py::tuple camera_poses(const CameraRig& cameras, const Rows<double>& position,
 
 /// Points (n, 3) in the camera frame from rows (n, 3) of u, v and depth.
 py::array_t<double> unproject_pixels(const CameraRig& cameras, const Rows<double>& pixels) {
-  auto points = new_array<double>(rows_of(pixels), 3);
-  double* to = points.mutable_data();
-  for (const auto& p : vectors_of(pixels)) {
-    to = put(unproject(cameras.optics(), Pixel<double>{p.x, p.y, p.z}), to);
-  }
-  return points;
+  return filled_rows<double>(rows_of(pixels), 3, [&](std::size_t i) {
+    const auto p = vector_at(pixels, i);
+    return unproject(cameras.optics(), Pixel<double>{p.x, p.y, p.z});
+  });
 }
 
 /// Ray directions of the pixels, (height * width, 3).
 py::array_t<double> pixel_rays_of(CameraRig& cameras) {
   const auto& rays = cameras.rays<double>();
-  auto rows = new_array<double>(rays.size(), 3);
-  double* to = rows.mutable_data();
-  for (const auto& ray : rays) to = put(ray, to);
-  return rows;
+  return filled_rows<double>(rays.size(), 3, [&](std::size_t i) { return rays[i]; });
 }
 
 py::array_t<double> camera_matrix(const CameraRig& cameras) {
@@ -235,9 +227,7 @@ void bind_world_sensors(py::module_& m) {
       .def("unproject", &unproject_pixels, "pixels"_a)
       .def("rays", &pixel_rays_of)
       .def("matrix", &camera_matrix);
-  m.def("focal_length", &focal_length, "height"_a, "vertical_fov"_a,
-        "Returns the focal length [pixels] for a height [pixels] and a vertical field of view "
-        "[rad].");
+  m.def("focal_length", &focal_length, "height"_a, "vertical_fov"_a);
   bind_ray_measures<float>(m);
   bind_ray_measures<double>(m);
 }

@@ -195,8 +195,7 @@ class PyFleet {
   }
 
   py::tuple imu() const {
-    Rows force({size(), py::ssize_t{3}});
-    Rows rate({size(), py::ssize_t{3}});
+    Rows force({size(), py::ssize_t{3}}), rate({size(), py::ssize_t{3}});
     const Span<T> to_force = span_of(force), to_rate = span_of(rate);
     alone(size() > worth_releasing, [&] { fleet_.read_imu(to_force, to_rate, executor()); });
     return py::make_tuple(force, rate);

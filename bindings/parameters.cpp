@@ -104,6 +104,28 @@ Discretisation discretisation_named(const std::string& name) {
                        "': expected 'exact' or 'backward_euler'");
 }
 
+/// Sets the gain or limit `name` to a value from Python. Raises ValueError.
+void set_outer_loop(OuterLoopParameters& p, const std::string& name, py::handle value) {
+  if (name == "interval") {
+    constexpr py::ssize_t max = 1 << 20;  // more than validate() accepts
+    p.interval = static_cast<int>(std::min(whole_number(value, name, 1), max));
+    return;
+  }
+  if (name == "prioritised") {
+    if (!py::isinstance<py::bool_>(value)) refuse(name, "True or False", value);
+    p.prioritised = value.cast<bool>();
+    return;
+  }
+  const auto field = find_field(p, name);
+  if (!field) throw py::value_error("outer_loops: there is no '" + name + "'");
+  const std::string expected = field->size() == 1 ? "a finite number" : "3 finite numbers";
+  const Array numbers = finite_array(value, name, expected);
+  if (numbers.ndim() != field->shape.rank || numbers.size() != field->size()) {
+    refuse(name, expected, value);
+  }
+  field->set(numbers.data());
+}
+
 }  // namespace
 
 VehicleParameters vehicle_parameters(py::handle object) {
@@ -146,41 +168,12 @@ py::dict to_dict(const OuterLoopParameters& p) {
   values["interval"] = p.interval;
   values["prioritised"] = p.prioritised;
   for (const auto& field : fields(p)) {
-    const char* const name = field.name.data();
-    if (field.size() == 1) {
-      values[name] = field[0];
-    } else {
-      values[name] = py::make_tuple(field[0], field[1], field[2]);
-    }
+    const bool is_one = field.size() == 1;
+    values[field.name.data()] =
+        is_one ? py::object(py::float_(field[0])) : py::make_tuple(field[0], field[1], field[2]);
   }
   return values;
 }
-
-namespace {
-
-/// Sets the gain or limit `name` to a value from Python. Raises ValueError.
-void set_outer_loop(OuterLoopParameters& p, const std::string& name, py::handle value) {
-  if (name == "interval") {
-    constexpr py::ssize_t max = 1 << 20;  // more than validate() accepts
-    p.interval = static_cast<int>(std::min(whole_number(value, name, 1), max));
-    return;
-  }
-  if (name == "prioritised") {
-    if (!py::isinstance<py::bool_>(value)) refuse(name, "True or False", value);
-    p.prioritised = value.cast<bool>();
-    return;
-  }
-  const auto field = find_field(p, name);
-  if (!field) throw py::value_error("outer_loops: there is no '" + name + "'");
-  const std::string expected = field->size() == 1 ? "a finite number" : "3 finite numbers";
-  const Array numbers = finite_array(value, name, expected);
-  if (numbers.ndim() != field->shape.rank || numbers.size() != field->size()) {
-    refuse(name, expected, value);
-  }
-  field->set(numbers.data());
-}
-
-}  // namespace
 
 OuterLoopParameters outer_loops_from(const OuterLoopParameters& start, const py::dict& values) {
   OuterLoopParameters p = start;

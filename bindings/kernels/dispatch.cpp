@@ -22,8 +22,8 @@ struct Candidate {
 
 // clang-format off
 #define PROPWASH_CANDIDATE(isa)                                                           \
-  {{#isa, {isa##_float().source, isa##_double().source},                                  \
-    {world::isa##_float(), world::isa##_double()},                                        \
+  {{#isa, {isa##_float().fleet, isa##_double().fleet},                                    \
+    {isa##_float().world, isa##_double().world},                                          \
     image::isa##_float(), open_loop::isa##_double()},                                     \
    isa##_float().lanes, isa##_double().lanes, peak::isa##_float(), peak::isa##_double()}
 // clang-format on

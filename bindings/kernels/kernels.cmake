@@ -1,4 +1,4 @@
-# The kernels of the fleet (kernels.cpp), of the world, of images and of open-loop windows, compiled
+# The kernels of fleets and scenes (kernels.cpp), of images and of open-loop windows, compiled
 # once for each instruction set and number type. Only these sources use more than the baseline
 # instruction set of the platform; dispatch.cpp selects a set at run time. They do not fuse products
 # and sums, so that the results of all sets are bitwise equal. Only peak.cpp, a benchmark, does.
@@ -8,7 +8,7 @@ function(propwash_kernels isa register)
   foreach(number float double)
     set(unit "${isa}_${number}")
     set(target "propwash_kernels_${unit}")
-    set(sources kernels/kernels.cpp kernels/world_kernels.cpp kernels/peak.cpp)
+    set(sources kernels/kernels.cpp kernels/peak.cpp)
     if(number STREQUAL "float") # images are rendered in float
       list(APPEND sources kernels/image_kernels.cpp)
     else() # derivatives are computed in double

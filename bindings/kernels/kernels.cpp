@@ -13,13 +13,16 @@ struct Isa;
 
 using Number = PROPWASH_KERNELS_NUMBER;
 
-FleetKernels<Number> source(int rotors, bool parallel) {
+FleetKernels<Number> fleet_source(int rotors, bool parallel) {
   constexpr int lanes = NativePack<Number>::lanes;
   return fleet_kernels<Isa, Number, lanes>(rotors, parallel);
 }
 
 }  // namespace
 
-KernelUnit<Number> PROPWASH_KERNELS_UNIT() { return {&source, NativePack<Number>::lanes}; }
+KernelUnit<Number> PROPWASH_KERNELS_UNIT() {
+  using World = detail::WorldLoops<Isa, Number>;
+  return {&fleet_source, {&World::raycast, &World::visible}, NativePack<Number>::lanes};
+}
 
 }  // namespace propwash::bindings

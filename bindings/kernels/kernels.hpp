@@ -13,10 +13,11 @@
 
 namespace propwash::bindings {
 
-/// The fleet kernels of one translation unit, for one number type.
+/// The kernels of fleets and scenes of one translation unit, for one number type.
 template <class T>
 struct KernelUnit {
-  FleetKernelSource<T> source;
+  FleetKernelSource<T> fleet;
+  WorldKernels<T> world;
   int lanes;
 };
 
@@ -35,10 +36,6 @@ using MultiplyAdd = double (*)(std::size_t rounds);
 #define PROPWASH_DECLARE_KERNELS(isa)  \
   KernelUnit<float> isa##_float();     \
   KernelUnit<double> isa##_double();   \
-  namespace world {                    \
-  WorldKernels<float> isa##_float();   \
-  WorldKernels<double> isa##_double(); \
-  }                                    \
   namespace image {                    \
   ImageKernels isa##_float();          \
   }                                    \
