@@ -136,8 +136,8 @@ def allan(values: ArrayLike, period: float, confidence: float = 0.95) -> AllanCu
     signal = np.asarray(values, dtype=np.float64)
     if signal.ndim != 1 or len(signal) < _MIN_SAMPLES:
         raise ValueError(
-            f"values: expected at least {_MIN_SAMPLES} samples in one row, got shape {signal.shape};"
-            f" a longer log would do"
+            f"values: expected at least {_MIN_SAMPLES} samples in one row, got shape "
+            f"{signal.shape}; a longer log would do"
         )
     if not np.isfinite(signal).all():
         sample = int(np.argmin(np.isfinite(signal)))
