@@ -45,7 +45,7 @@ def somewhere(problem: Problem) -> Array:
 def _name(problem: Problem, unknown: int) -> str:
     if unknown < len(problem.free):
         return problem.free[unknown].name
-    own = [name for names in problem.own for name in names]
+    own = [name for names in problem.nuisances for name in names]
     return [*own, "sag"][unknown - len(problem.free)]
 
 

@@ -5,7 +5,7 @@
     observation, _ = envs.reset(seed=1)
     observation, *_ = envs.step(policy.act(observation))
 
-Evaluating a policy needs onnxruntime but not PyTorch. The network has one input, observations
+Evaluating a policy requires onnxruntime but not PyTorch. The network has one input, observations
 (n, k) of the environments, and one output, actions (n, A) in [-1, 1]; it includes normalisation.
 """
 
@@ -82,15 +82,15 @@ class Policy:
         file = Path(path)
         if not is_file(file):
             raise FileNotFoundError(f"{file!s:.300}: expected a policy file, found none")
-        chosen = runtime.SessionOptions()
-        chosen.intra_op_num_threads = chosen.inter_op_num_threads = cls._threads
-        chosen.log_severity_level = 4  # the exception has the details
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = cls._threads
+        options.log_severity_level = 4  # the exception has the details
         try:
             session = runtime.InferenceSession(
                 read_bytes(file, "an ONNX model", ValueError),
-                chosen,
+                options,
                 providers=["CPUExecutionProvider"],
-                enable_fallback=False,  # which would print, and try the same again
+                enable_fallback=False,  # the fallback prints a message and repeats the attempt
             )
             text = session.get_modelmeta().custom_metadata_map.get(_KEY)
         except Exception as error:  # onnxruntime does not export its exception types
@@ -108,12 +108,12 @@ class Policy:
 
     def act(self, observation: Any) -> NDArray[np.float32]:
         """Returns actions (n, A) in [-1, 1] for observations (n, k); ValueError for other k."""
-        seen = np.ascontiguousarray(observation, dtype=np.float32)
-        if seen.ndim != 2 or seen.shape[1] != self.observation_size:
+        array = np.ascontiguousarray(observation, dtype=np.float32)
+        if array.ndim != 2 or array.shape[1] != self.observation_size:
             raise ValueError(
-                f"observation: expected shape (n, {self.observation_size}), got {seen.shape}"
+                f"observation: expected shape (n, {self.observation_size}), got {array.shape}"
             )
-        action: NDArray[np.float32] = self._session.run(None, {self._input: seen})[0]
+        action: NDArray[np.float32] = self._session.run(None, {self._input: array})[0]
         return action
 
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
@@ -160,7 +160,7 @@ def save(agent: Agent, path: str | PathLike[str], description: Description) -> N
 
 
 def _model(onnx: Any, agent: Agent) -> Any:
-    """Gather, normalise, clip, linear layers and tanh, clip."""
+    """Returns the ONNX model: gather, normalise, clip, linear layers with tanh, clip."""
     helper, constant = onnx.helper, onnx.numpy_helper.from_array
     parts = {name: each.detach().numpy() for name, each in agent.state_dict().items()}
     scale = 1.0 / np.sqrt(parts["var"] + np.float32(1e-8))
@@ -195,7 +195,7 @@ def _model(onnx: Any, agent: Agent) -> Any:
 
 
 def _checked_network(session: Any) -> tuple[str, int]:
-    """Returns the name of the input and the width k of observations, after a trial with zeros."""
+    """Returns the input name and observation width k; evaluates the network once with zeros."""
     expected = "expected a network from observations (n, k) to actions (n, A)"
     inputs, outputs = session.get_inputs(), session.get_outputs()
     shapes = [list(each.shape) for each in (*inputs, *outputs)]
@@ -237,13 +237,13 @@ def _described(text: str, file: Path) -> Description:
                 f"{file}: expected {name} by name, got {shown(getattr(described, name))}"
             )
     try:
-        # older files have options without an effect
+        # older files contain options that have no effect
         known = {name: described.options[name] for name in _SAVED if name in described.options}
-        chosen = _options.Settings(**known)
+        settings = _options.Settings(**known)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{file}: {error}") from error
-    idle = {name for name in known if not _options.has_effect(name, chosen)}
-    options = {name: value for name, value in described.options.items() if name not in idle}
+    unused = {name for name in known if not _options.has_effect(name, settings)}
+    options = {name: value for name, value in described.options.items() if name not in unused}
     return replace(described, options=options)
 
 

@@ -1,4 +1,4 @@
-"""Proximal policy optimisation in one file of plain PyTorch; learns to hover in seconds.
+"""Proximal policy optimisation (PPO) in one file of PyTorch; learns to hover in seconds.
 
     python -m propwash.gym.ppo --seed 1
 
@@ -39,22 +39,22 @@ FAST = {"substeps": 30, "max_episode_steps": 100, "bound": 4.0}
 class Args:
     """Hyperparameters of PPO; the defaults are for Hover."""
 
-    num_steps: int = 8  # of each environment in a rollout
+    num_steps: int = 8  # steps of each environment in a rollout
     update_epochs: int = 4  # passes over a rollout
     minibatch_size: int = 2048
-    learning_rate: float = 2e-3  # at the start, then adapted to target_kl
-    target_kl: float = 0.02  # of an update; above twice that the learning rate falls
-    gamma: float = 0.95  # discount of a step
+    learning_rate: float = 2e-3  # initial value, then adapted to target_kl
+    target_kl: float = 0.02  # KL divergence of an update; above twice this the learning rate falls
+    gamma: float = 0.95  # discount factor per step
     reward_scale: float = 1.0  # scales values to about 1, as actor and critic share max_grad_norm
     gae_lambda: float = 0.9
     clip_coef: float = 0.2
     vf_coef: float = 1.0
     max_grad_norm: float = 1.0
     hidden: int = 64  # width of the two layers of actor and critic
-    init_std: float = 0.5  # of the actions at the start
-    columns: tuple[int, ...] = STATE  # of the observation that the agent uses; (): all
-    scale_iterations: int = 20  # that update the mean and variance of observations; then fixed
-    restart_every: int = 50  # iterations, after which all episodes restart: see PPO.state_dict
+    init_std: float = 0.5  # initial standard deviation of the actions
+    columns: tuple[int, ...] = STATE  # observation columns that the agent uses; (): all
+    scale_iterations: int = 20  # iterations that update the observations' mean and variance
+    restart_every: int = 50  # iterations between restarts of all episodes, see PPO.state_dict
 
 
 def mlp(sizes: list[int], gain: float, generator: torch.Generator) -> nn.Sequential:
@@ -86,7 +86,7 @@ class Agent(nn.Module):
 
     @torch.no_grad()
     def act(self, observation: Any) -> Any:
-        """forward() for NumPy arrays."""
+        """Returns forward() for NumPy arrays."""
         return self(torch.from_numpy(observation)).numpy()
 
     def normalise(self, observation: Tensor) -> Tensor:
@@ -97,10 +97,10 @@ class Agent(nn.Module):
     def learn_scale(self, observation: Tensor) -> None:
         """Updates mean and variance with observations (m, k) (Chan et al., 1979)."""
         x = observation.index_select(-1, self.columns)
-        size, total, apart = len(x), self.count + len(x), x.mean(0) - self.mean
-        self.var.mul_(self.count).add_(x.var(0) * size + apart**2 * (self.count * size / total))
+        size, total, shift = len(x), self.count + len(x), x.mean(0) - self.mean
+        self.var.mul_(self.count).add_(x.var(0) * size + shift**2 * (self.count * size / total))
         self.var.div_(total)
-        self.mean.add_(apart * (size / total))
+        self.mean.add_(shift * (size / total))
         self.count.copy_(total)
 
     def log_prob(self, x: Tensor, action: Tensor) -> Tensor:
@@ -113,21 +113,22 @@ def compute_gae(rewards: Tensor, values: Tensor, ends: list[Tensor], args: Args)
     """Returns advantages (T, n) from rewards (T, n), values (T + 1, n) and `ends`.
 
     ends: terminated, done and live, (T, n) each; live is 0 for steps that began an episode.
-    values[t + 1] belongs to the result of step t, also at a time limit (done, not terminated).
+    values[t + 1] is for the observation after step t, also at a time limit (done, not terminated).
     """
     terminated, done, live = ends
-    advantages, following = torch.zeros_like(rewards), torch.zeros_like(rewards[0])
+    advantages, advantage = torch.zeros_like(rewards), torch.zeros_like(rewards[0])
     for t in reversed(range(len(rewards))):
         delta = rewards[t] + args.gamma * values[t + 1] * (1.0 - terminated[t]) - values[t]
         discount = args.gamma * args.gae_lambda * (1.0 - done[t])
-        following = advantages[t] = live[t] * (delta + discount * following)
+        advantage = advantages[t] = live[t] * (delta + discount * advantage)
     return advantages
 
 
 class PPO:
     """Trains an agent in vector environments with autoreset mode NEXT_STEP.
 
-    There the last step of an episode returns its final observation; the next one begins another.
+    In this mode, the last step of an episode returns its final observation, and the step after it
+    resets the environment.
     """
 
     def __init__(self, envs: pg.FleetVectorEnv, args: Args, seed: int) -> None:
@@ -144,7 +145,7 @@ class PPO:
         self.log_probs, self.rewards, self.terminated, self.done, self.live = torch.zeros(5, *shape)
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns all that training continues from, at multiples of args.restart_every."""
+        """Returns the state to resume training from, at a multiple of args.restart_every."""
         return {
             "agent": self.agent.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -153,7 +154,7 @@ class PPO:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continues from a state_dict(), bit for bit as without interruption."""
+        """Restores a state_dict(); training continues bit-identically to an uninterrupted one."""
         self.agent.load_state_dict(state["agent"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.generator.set_state(state["generator"])
@@ -162,8 +163,8 @@ class PPO:
     def iterate(self) -> dict[str, float]:
         """Runs a rollout and an update; returns statistics by name."""
         if self.iteration % self.args.restart_every == 0:
-            drawn = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
-            self.raw[-1] = torch.from_numpy(self.envs.reset(seed=int(drawn[0]))[0])
+            seed = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
+            self.raw[-1] = torch.from_numpy(self.envs.reset(seed=int(seed[0]))[0])
             self.done[-1] = 0.0
         self.rollout()
         statistics = self.update()
@@ -174,7 +175,7 @@ class PPO:
 
     @torch.no_grad()
     def rollout(self) -> None:
-        """Fills the buffers from where the last rollout ended."""
+        """Fills the buffers, continuing where the last rollout ended."""
         self.raw[0], done = self.raw[-1], self.done[-1].clone()
         for t in range(self.args.num_steps):
             x, self.live[t] = self.agent.normalise(self.raw[t]), 1.0 - done
@@ -182,19 +183,19 @@ class PPO:
             self.actions[t] = self.agent.actor(x) + self.agent.log_std.exp() * noise
             self.log_probs[t] = -0.5 * noise.square().sum(-1) - self.agent.log_std.sum()
             result = self.envs.step(self.actions[t].clamp(-1.0, 1.0).numpy())
-            seen, self.rewards[t], self.terminated[t], truncated = map(torch.from_numpy, result[:4])
-            self.raw[t + 1] = seen
+            obs, self.rewards[t], self.terminated[t], truncated = map(torch.from_numpy, result[:4])
+            self.raw[t + 1] = obs
             done = self.done[t] = torch.maximum(self.terminated[t], truncated)
 
     def update(self) -> dict[str, float]:
-        """Trains on the rollout for args.update_epochs passes of minibatches."""
+        """Trains on the rollout for args.update_epochs passes; returns the last statistics."""
         with torch.no_grad():
             x = self.agent.normalise(self.raw)
             values = self.agent.critic(x).squeeze(-1)
             ends = [self.terminated, self.done, self.live]
-            gains = compute_gae(self.rewards * self.args.reward_scale, values, ends, self.args)
+            advantages = compute_gae(self.rewards * self.args.reward_scale, values, ends, self.args)
         live = self.live.flatten().nonzero().squeeze(1)
-        parts = (x[:-1], self.actions, self.log_probs, gains, gains + values[:-1])
+        parts = (x[:-1], self.actions, self.log_probs, advantages, advantages + values[:-1])
         batch = [part.flatten(0, 1)[live] for part in parts]
         batch[3] = (batch[3] - batch[3].mean()) / (batch[3].std() + 1e-8)
         for _ in range(self.args.update_epochs):
@@ -204,10 +205,10 @@ class PPO:
         return statistics
 
     def learn(self, minibatch: list[Tensor]) -> dict[str, float]:
-        """Makes one step of the optimiser."""
+        """Makes one optimiser step; returns statistics by name."""
         args, (x, actions, log_probs, advantages, returns) = self.args, minibatch
-        change = self.agent.log_prob(x, actions) - log_probs
-        ratio = change.exp()
+        log_ratio = self.agent.log_prob(x, actions) - log_probs
+        ratio = log_ratio.exp()
         clipped = ratio.clamp(1.0 - args.clip_coef, 1.0 + args.clip_coef)
         policy_loss = -torch.min(advantages * ratio, advantages * clipped).mean()
         value_loss = (self.agent.critic(x).squeeze(-1) - returns).square().mean()
@@ -216,7 +217,7 @@ class PPO:
         nn.utils.clip_grad_norm_(self.agent.parameters(), args.max_grad_norm)
         self.optimizer.param_groups[0]["lr"] = self.learning_rate
         self.optimizer.step()
-        kl = (ratio - 1.0 - change).mean().item()
+        kl = (ratio - 1.0 - log_ratio).mean().item()
         if kl > 2.0 * args.target_kl:
             self.learning_rate = max(1e-4, self.learning_rate / 1.5)
         elif kl < 0.5 * args.target_kl:
@@ -233,16 +234,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    began = time.perf_counter()
+    start = time.perf_counter()
     envs = pg.make_vec(pg.Hover, 1024, copy=False, threads=options.threads, **HOVER, **FAST)
     ppo = PPO(envs, Args(), options.seed)
     while ppo.global_step < options.steps:
         statistics = ppo.iterate()
         if ppo.iteration % 10 == 0:
             numbers = "  ".join(f"{name} {value:.3g}" for name, value in statistics.items())
-            print(f"{time.perf_counter() - began:5.1f} s {ppo.global_step:9,} steps  {numbers}")
-    flown = evaluate(ppo.agent.act, pg.make_vec(pg.Hover, 1000, copy=False, **HOVER), options.seed)
-    print(f"within 0.1 m for the last 2 of 5 s: {flown.settled(0.1, 2.0):.1%} of 1000 episodes")
+            print(f"{time.perf_counter() - start:5.1f} s {ppo.global_step:9,} steps  {numbers}")
+    result = evaluate(ppo.agent.act, pg.make_vec(pg.Hover, 1000, copy=False, **HOVER), options.seed)
+    print(f"within 0.1 m for the last 2 of 5 s: {result.settled(0.1, 2.0):.1%} of 1000 episodes")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     from propwash.gym.torch_env import TorchVectorEnv
     envs = TorchVectorEnv(Hover, 4096, device="cuda")
 
-Needs the extra `torch`. `docs/gym-adapters.md` has a loop that bootstraps at time limits.
+Requires the extra `torch`. `docs/gym-adapters.md` has a loop that bootstraps at time limits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
     """A vector environment that takes and returns tensors.
 
     Environments made here reset in the same step (autoreset_mode SAME_STEP), so that every step is
-    a transition and none has to be masked; an existing environment keeps its mode. Spaces and
+    a valid transition; an existing environment keeps its mode. Spaces and
     `metadata` are those of the environment.
 
     On the CPU, tensors share the memory of the environment's arrays; only the infos' "final_obs" is
@@ -81,7 +81,7 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
 
     @property
     def autoreset_mode(self) -> AutoresetMode | None:
-        """Mode of the environment; None if its metadata have none."""
+        """Mode of the environment; None if its metadata does not contain one."""
         return self.metadata.get("autoreset_mode")
 
     @property
@@ -97,9 +97,9 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
         Values in options, such as options["reset_mask"], (n,) bool, and options["state"], may be
         tensors on any device.
         """
-        seen, infos = self.env.reset(seed=seed, options=_arrays(options))
+        obs, infos = self.env.reset(seed=seed, options=_arrays(options))
         with self._sender as send:
-            return send("observation", seen), self._infos(send, infos)
+            return send("observation", obs), self._infos(send, infos)
 
     def step(self, actions: Any) -> tuple[Tensor, Tensor, Tensor, Tensor, dict[str, Any]]:
         """Steps all environments with actions (n, A), a tensor on any device or an array.
@@ -118,26 +118,26 @@ class TorchVectorEnv(VectorEnv[Any, Any, Any]):
             # for float32 on the CPU this is a view
             kind = torch.float32 if actions.is_floating_point() else actions.dtype
             actions = actions.detach().to("cpu", kind).numpy()
-        seen, reward, terminated, truncated, infos = self.env.step(actions)
+        obs, reward, terminated, truncated, infos = self.env.step(actions)
         if self.autoreset_mode is AutoresetMode.SAME_STEP:
-            infos = self._with_finals(seen, infos)
+            infos = self._with_finals(obs, infos)
         with self._sender as send:
             return (
-                send("observation", seen),
+                send("observation", obs),
                 send("reward", reward),
                 send("terminated", terminated),
                 send("truncated", truncated),
                 self._infos(send, infos),
             )
 
-    def _with_finals(self, seen: Any, infos: dict[str, Any]) -> dict[str, Any]:
+    def _with_finals(self, obs: Any, infos: dict[str, Any]) -> dict[str, Any]:
         """Returns infos with the last observations as one array."""
         mask = infos.get("_final_obs")
-        final = np.array(seen)
+        final = np.array(obs)
         if mask is None:
             mask = np.zeros(self.num_envs, dtype=np.bool_)
         else:
-            final[mask] = np.concatenate(infos["final_obs"][mask]).reshape(-1, *seen.shape[1:])
+            final[mask] = np.concatenate(infos["final_obs"][mask]).reshape(-1, *obs.shape[1:])
         return {**infos, "final_obs": final, "_final_obs": mask}
 
     def _infos(self, send: Send, infos: dict[str, Any], path: str = "infos/") -> dict[str, Any]:
@@ -174,7 +174,7 @@ class _Sender:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._send = {"cpu": _shown, "cuda": self._through_pinned}.get(device.type, self._moved)
+        self._send = {"cpu": _shared, "cuda": self._through_pinned}.get(device.type, self._copied)
         self._pinned: dict[str, Tensor] = {}
         self._sent: Any = None
 
@@ -187,30 +187,30 @@ class _Sender:
         if self._device.type == "cuda":
             self._sent = torch.cuda.current_stream(self._device).record_event()
 
-    def _moved(self, _: str, array: Any) -> Tensor:
+    def _copied(self, _: str, array: Any) -> Tensor:
         return torch.from_numpy(array).to(self._device)
 
     def _through_pinned(self, name: str, array: Any) -> Tensor:
-        shown = torch.from_numpy(array)
+        source = torch.from_numpy(array)
         pinned = self._pinned.get(name)
-        if pinned is None or pinned.shape != shown.shape or pinned.dtype != shown.dtype:
-            pinned = torch.empty(shown.shape, dtype=shown.dtype, pin_memory=True)
+        if pinned is None or pinned.shape != source.shape or pinned.dtype != source.dtype:
+            pinned = torch.empty(source.shape, dtype=source.dtype, pin_memory=True)
             self._pinned[name] = pinned
-        pinned.copy_(shown)
+        pinned.copy_(source)
         return pinned.to(self._device, non_blocking=True)
 
 
-def _shown(_: str, array: Any) -> Tensor:
+def _shared(_: str, array: Any) -> Tensor:
     return torch.from_numpy(array)
 
 
 def _usable(device: torch.device | str | int) -> torch.device:
     try:
-        # an empty tensor gives the index: "cuda" is the current device
+        # an empty tensor has the device index: "cuda" is the current device
         return torch.empty(0, device=torch.device(device)).device
     except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
-        why = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0]
         raise ValueError(
             f"device: expected one that torch can use here, such as 'cpu' or 'cuda', got "
-            f"{device!r:.100}: {why:.200}"
+            f"{device!r:.100}: {reason:.200}"
         ) from error

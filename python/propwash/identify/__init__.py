@@ -1,12 +1,12 @@
-"""Identification from logs: the noise of an IMU, and the parameters of a vehicle.
+"""Identification of IMU noise and vehicle parameters from logs.
 
     log = identify.read_log("flight.csv")
     noise = identify.fit_imu(log)
     found = identify.fit_vehicle(log, "crazyflie")
     found.save("my_crazyflie.toml")
 
-docs/identify.md tells how. Needs scipy (`pip install "propwash[tune]"`), for ULog
-files and ROS bags the extra `log`.
+See docs/identify.md. Requires scipy (`pip install "propwash[tune]"`); ULog files and
+ROS bags require the extra `log`.
 """
 
 from propwash.identify._allan import AllanCurve, AxisNoise, ImuNoise, Interval, allan, fit_imu

@@ -1,7 +1,7 @@
-"""The noise of an inertial sensor at rest, from its Allan deviation.
+"""Noise of a stationary inertial sensor from its Allan deviation.
 
 Overlapping Allan variance and its equivalent degrees of freedom: Riley, Handbook of Frequency
-Stability Analysis (NIST SP 1065, 2008), equation (14) and table 5. What the curve is made of:
+Stability Analysis (NIST SP 1065, 2008), equation (14) and table 5. Noise terms:
 IEEE Std 952-1997, annex C.
 """
 
@@ -20,37 +20,37 @@ from propwash.logs import Flight
 Array = NDArray[np.float64]
 
 SENSORS = {"gyroscope": "rad/s", "accelerometer": "m/s^2"}
-"""What is looked at, and its unit."""
+"""Sensors and their units."""
 
 _FLICKER = 2.0 * math.log(2.0) / math.pi
-_LEAST = 200
-_STILL = 2.0
+_MIN_SAMPLES = 200
+_MIN_REST = 2.0
 _BLOCK = 0.5
-_REST = {"gyroscope": 0.2, "accelerometer": 1.0}
-_DECADE = 32
+_MAX_DEVIATION = {"gyroscope": 0.2, "accelerometer": 1.0}
+_MAX_LOW_PASS = 32
 
 
 @dataclass(frozen=True)
 class AllanCurve:
-    """Overlapping Allan deviation of one signal at averaging times of whole octaves."""
+    """Overlapping Allan deviation of one signal at octave-spaced averaging times."""
 
     tau: Array
     """(T,) s."""
     deviation: Array
     """(T,) in the unit of the signal."""
     low: Array
-    """(T,) lower end of the confidence interval."""
+    """(T,) lower confidence limit."""
     high: Array
-    """(T,) its upper end."""
+    """(T,) upper confidence limit."""
     freedom: Array
     """(T,) equivalent degrees of freedom."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A number with its confidence interval.
+    """An estimate with its confidence interval.
 
-    value: the estimate. low, high: the interval; `low` is 0 where 0 cannot be excluded.
+    value: the estimate. low, high: confidence limits; `low` is 0 if the interval includes 0.
     """
 
     value: float
@@ -63,7 +63,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class AxisNoise:
-    """The noise of one axis of one sensor; u is the sensor's unit."""
+    """Noise of one axis of one sensor; u is the sensor's unit."""
 
     sensor: str
     """"accelerometer" or "gyroscope"."""
@@ -77,10 +77,10 @@ class AxisNoise:
     random_walk: Interval
     """u/s/sqrt(Hz)."""
     first: int
-    """Index of the first averaging time that was fitted: a low-pass in the sensor is above it."""
+    """Index of the first fitted averaging time; the sensor's low-pass affects shorter ones."""
 
     def model(self, tau: ArrayLike) -> Array:
-        """The Allan deviation of the three parts together, at averaging times [s]."""
+        """Returns the Allan deviation of the fitted noise at averaging times [s]."""
         times = np.asarray(tau, dtype=np.float64)
         n, b, k = (
             x.value**2 for x in (self.noise_density, self.bias_instability, self.random_walk)
@@ -90,19 +90,20 @@ class AxisNoise:
 
 @dataclass(frozen=True)
 class ImuNoise:
-    """The noise of an inertial measurement unit at rest."""
+    """Noise of a stationary inertial measurement unit."""
 
     flight: Flight
-    """The rows that were used."""
+    """The stationary part of the log."""
     axes: tuple[AxisNoise, ...]
-    """Three of the accelerometer, three of the gyroscope."""
+    """Three axes of the gyroscope, then three of the accelerometer."""
     confidence: float
-    """Of the intervals, 0 to 1."""
+    """Confidence level of the intervals, 0 to 1."""
 
     def parameters(self) -> dict[str, float]:
-        """Fields of `ImuParameters`: root mean squares over the axes.
+        """Returns fields of `ImuParameters`: root mean squares over the axes.
 
-        `vehicle.replace(imu=found.parameters())`. A walk that the log does not tell from 0 is 0.
+        `vehicle.replace(imu=found.parameters())`. Axes whose random walk is not
+        significantly above 0 count as 0.
         """
         found = {}
         for sensor in SENSORS:
@@ -115,7 +116,7 @@ class ImuNoise:
         return found
 
     def table(self) -> str:
-        """The numbers with their confidence intervals, as text."""
+        """Returns the estimates with their confidence intervals as text."""
         head = ("noise density [u/sqrt(Hz)]", "bias instability [u]", "random walk [u/s/sqrt(Hz)]")
         lines = [f"{'':18s}" + "".join(f"{text:>32s}" for text in head)]
         for axis in self.axes:
@@ -127,16 +128,16 @@ class ImuNoise:
 
 
 def allan(values: ArrayLike, period: float, confidence: float = 0.95) -> AllanCurve:
-    """The overlapping Allan deviation of a signal (K,) that is sampled every `period` [s].
+    """Returns the overlapping Allan deviation of a signal (K,) sampled every `period` [s].
 
-    Raises ValueError for less than 200 samples, for what is not finite or never changes, and for a
-    period or a confidence that cannot be.
+    Raises ValueError for fewer than 200 samples, a constant signal, values that are not finite, and
+    an invalid period or confidence.
     """
     signal = np.asarray(values, dtype=np.float64)
-    if signal.ndim != 1 or len(signal) < _LEAST:
+    if signal.ndim != 1 or len(signal) < _MIN_SAMPLES:
         raise ValueError(
-            f"values: expected at least {_LEAST} samples in one row, got shape {signal.shape}; a "
-            f"longer log would do"
+            f"values: expected at least {_MIN_SAMPLES} samples in one row, got shape "
+            f"{signal.shape}; a longer log would do"
         )
     if not np.isfinite(signal).all():
         sample = int(np.argmin(np.isfinite(signal)))
@@ -170,7 +171,7 @@ def _variance(phase: Array, m: int, period: float) -> float:
 
 
 def _freedom(points: int, m: int, slope: float) -> float:
-    """Equivalent degrees of freedom, for the kind of noise that the slope of the variance shows."""
+    """Returns the degrees of freedom for the noise type that the variance's slope indicates."""
     n = float(points)
     if slope < -0.5:  # white
         white = 3.0 * (n - 1.0) / (2.0 * m) - 2.0 * (n - 2.0) / n
@@ -191,29 +192,29 @@ def _interval(variance: Array, freedom: Array, confidence: float) -> tuple[Array
     return np.asarray(low), np.asarray(high)
 
 
-def _first(curve: AllanCurve) -> int:
-    """Where the curve begins to fall: a sensor's low-pass flattens it at shorter times."""
+def _first_fitted(curve: AllanCurve) -> int:
+    """Returns the index where the curve begins to fall: a low-pass flattens it before."""
     density = curve.deviation**2 * curve.tau
-    early = density[: int(math.log2(_DECADE)) + 1]
+    early = density[: int(math.log2(_MAX_LOW_PASS)) + 1]
     return int(np.argmax(early)) if early.max() > 1.3 * density[0] else 0
 
 
 def _correlation(white: Array) -> Array:
-    """Of Allan variances at whole octaves, for fractions of white noise in them.
+    """Returns the correlation of octave-spaced Allan variances, given their white-noise fractions.
 
-    Neighbours are correlated by 0.53 in white noise and by 0.89 in a random walk: the overlaps of
-    the differences that they are means of.
+    Neighbours average overlapping differences, which correlates them by 0.53 for white noise and by
+    0.89 for a random walk.
     """
     octaves = np.abs(np.subtract.outer(np.arange(len(white)), np.arange(len(white))))
-    share = np.clip(white, 0.0, 1.0)
-    first, second = np.sqrt(share), np.sqrt(1.0 - share)
+    fraction = np.clip(white, 0.0, 1.0)
+    first, second = np.sqrt(fraction), np.sqrt(1.0 - fraction)
     return np.asarray(
         np.outer(first, first) * 0.53**octaves + np.outer(second, second) * 0.89**octaves
     )
 
 
-def _parts(curve: AllanCurve, first: int, confidence: float) -> list[Interval]:
-    """White noise, flicker and random walk: non-negative least squares of the variances."""
+def _noise_terms(curve: AllanCurve, first: int, confidence: float) -> list[Interval]:
+    """Fits white noise, flicker noise and random walk by non-negative least squares."""
     from scipy.optimize import nnls
     from scipy.stats import norm
 
@@ -221,27 +222,27 @@ def _parts(curve: AllanCurve, first: int, confidence: float) -> list[Interval]:
     measured = curve.deviation[first:] ** 2
     design = np.stack([1.0 / tau, np.full_like(tau, _FLICKER), tau / 3.0], axis=-1)
     expected = measured
-    parts = np.zeros(3)
+    terms = np.zeros(3)
     for _ in range(10):
         deviation = expected * np.sqrt(2.0 / freedom)
-        parts, _ = nnls(design / deviation[:, np.newaxis], measured / deviation)
-        expected = np.maximum(design @ parts, 1e-6 * measured)
+        terms, _ = nnls(design / deviation[:, np.newaxis], measured / deviation)
+        expected = np.maximum(design @ terms, 1e-6 * measured)
     relative = expected * np.sqrt(2.0 / freedom)
     weighted = design / relative[:, np.newaxis]
     gain = np.linalg.solve(weighted.T @ weighted, weighted.T)
-    correlation = _correlation(design[:, 0] * parts[0] / expected)
-    spread = np.sqrt(np.diag(gain @ correlation @ gain.T))
-    reach = float(norm.ppf(0.5 * (1.0 + confidence))) * spread
+    correlation = _correlation(design[:, 0] * terms[0] / expected)
+    standard_error = np.sqrt(np.diag(gain @ correlation @ gain.T))
+    half_width = float(norm.ppf(0.5 * (1.0 + confidence))) * standard_error
     return [
         Interval(math.sqrt(p), math.sqrt(max(p - r, 0.0)), math.sqrt(p + r))
-        for p, r in zip(parts.tolist(), reach.tolist(), strict=True)
+        for p, r in zip(terms.tolist(), half_width.tolist(), strict=True)
     ]
 
 
 def resting(log: Flight) -> Flight:
-    """The longest part of a log in which the motors stand; all of a log without motors.
+    """Returns the longest part of a log with all motors at zero; a log without motors as a whole.
 
-    Raises ValueError where there are not 2 s of it.
+    Raises ValueError if that part is shorter than 2 s.
     """
     if log.duty.shape[1] == 0:
         return log
@@ -249,16 +250,16 @@ def resting(log: Flight) -> Flight:
     runs = np.flatnonzero(np.diff(still)).reshape(-1, 2)
     first, last = max(runs.tolist(), key=lambda run: run[1] - run[0], default=(0, 1))
     seconds = float(log.time[last - 1] - log.time[first])
-    if seconds < _STILL:
+    if seconds < _MIN_REST:
         raise ValueError(
-            f"{log.path}: expected at least {_STILL:g} s with all motors at zero, got "
+            f"{log.path}: expected at least {_MIN_REST:g} s with all motors at zero, got "
             f"{seconds:.2f} s; a stationary log is required to estimate noise"
         )
     return log.cut(float(log.time[first]), float(log.time[last - 1]))
 
 
 def _check_rest(grid: Flight, period: float) -> None:
-    """Raises ValueError where a mean over half a second is further off than noise can be."""
+    """Raises ValueError if a mean over half a second deviates by more than noise explains."""
     block = max(1, round(_BLOCK / period))
     count = len(grid.time) // block
     for sensor, signal in (
@@ -267,13 +268,13 @@ def _check_rest(grid: Flight, period: float) -> None:
     ):
         means = signal[: count * block].reshape(count, block, 3).mean(axis=1)
         white = np.std(np.diff(signal, axis=0), axis=0) / math.sqrt(2.0 * block)
-        away = np.abs(means - np.median(means, axis=0))
-        moving = np.argwhere(away > _REST[sensor] + 6.0 * white)
+        deviation = np.abs(means - np.median(means, axis=0))
+        moving = np.argwhere(deviation > _MAX_DEVIATION[sensor] + 6.0 * white)
         if len(moving):
             first, axis = moving[0]
             raise ValueError(
                 f"{grid.path}, at {grid.time[first * block]:.6g} s: expected a log at rest, the "
-                f"mean of {sensor} {'xyz'[axis]} over {_BLOCK:g} s is {away[first, axis]:.3g} "
+                f"mean of {sensor} {'xyz'[axis]} over {_BLOCK:g} s is {deviation[first, axis]:.3g} "
                 f"{SENSORS[sensor]} from its median; take a piece that rests"
             )
 
@@ -281,13 +282,14 @@ def _check_rest(grid: Flight, period: float) -> None:
 def fit_imu(
     log: Flight, *, start: float | None = None, stop: float | None = None, confidence: float = 0.95
 ) -> ImuNoise:
-    """The noise of the inertial sensor of a log at rest.
+    """Estimates the noise of the inertial sensors from a stationary log.
 
-    start, stop: s, of the log's time; None: the longest part in which all motors stand.
-    confidence: of the intervals.
+    start, stop: s, in the log's time; both None: the longest part with all motors at zero.
+    confidence: level of the intervals, 0 to 1.
 
-    Raises ValueError where the log is too short, a signal never changes, or the log does not rest:
-    means over half a second leave their median by 0.2 rad/s or 1 m/s^2 more than noise explains.
+    Raises ValueError if the log is too short, lacks a sensor, has a constant signal or is not at
+    rest: a mean over half a second deviates from the median by 0.2 rad/s or 1 m/s^2 more than noise
+    explains.
     """
     if not isinstance(log, Flight):
         raise TypeError(f"log: expected a FlightLog of identify.read_log(), got {log!r:.100}")
@@ -299,10 +301,10 @@ def fit_imu(
     absent = [sensor for sensor in SENSORS if signals[sensor].size == 0]
     if absent:
         raise ValueError(f"{log.path}: the log has no {absent[0]}; map its columns")
-    if len(rest.time) < _LEAST:
+    if len(rest.time) < _MIN_SAMPLES:
         raise ValueError(
-            f"{log.path}: expected at least {_LEAST} rows at rest, got {len(rest.time)}; a longer "
-            f"log would do"
+            f"{log.path}: expected at least {_MIN_SAMPLES} rows at rest, got {len(rest.time)}; a "
+            f"longer log would do"
         )
     grid = rest.resampled(rest.period)
     _check_rest(grid, rest.period)
@@ -320,6 +322,6 @@ def _axis(sensor: str, axis: str, signal: Array, period: float, confidence: floa
         curve = allan(signal, period, confidence)
     except ValueError as error:
         raise ValueError(f"{sensor} {axis}: {error}") from None
-    first = _first(curve)
-    white, flicker, walk = _parts(curve, first, confidence)
+    first = _first_fitted(curve)
+    white, flicker, walk = _noise_terms(curve, first, confidence)
     return AxisNoise(sensor, axis, curve, white, flicker, walk, first)

@@ -1,4 +1,4 @@
-"""The fit itself: robust least squares, standard errors, whiteness, and what came out."""
+"""Robust least-squares fit of a vehicle, with standard errors and whiteness of residuals."""
 
 from __future__ import annotations
 
@@ -21,20 +21,19 @@ from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
-_TOLD = 0.5
+_MAX_IDENTIFIED = 0.5
 _LAGS = 10
-_WIDEST = 3.0
-_WIDEST_BALANCE = 1.0
-_MOST_EVALUATIONS = 25
-_FAR_ABOVE = 5.0
+_MAX_DEVIATION = 3.0
+_MAX_BALANCE_DEVIATION = 1.0
+_MAX_EVALUATIONS = 25
+_HIGH_RMS = 5.0
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """One parameter that was identified.
+    """Estimate of one parameter.
 
-    name, unit: of the parameter, as in a vehicle file. guess: where the search started.
-    value: the estimate.
+    name, unit: of the parameter. guess: the initial value. value: the estimate.
     """
 
     name: str
@@ -42,27 +41,27 @@ class Estimate:
     guess: float
     value: float
     standard_error: float
-    """In the unit of the value; robust against residuals that are correlated in time."""
+    """In the unit of the value; valid for residuals that are correlated in time."""
     identified: bool
     """Whether the data dominate the prior: the standard error is below half the prior's."""
     at_bound: bool = False
-    """Whether the value is at a bound: its minimum, or three prior deviations from the guess."""
+    """Whether the value is at its minimum or 3 prior deviations (a balance: 1) from the guess."""
 
 
 @dataclass(frozen=True)
 class Whiteness:
-    """How far the residuals of one kind of window are from white noise."""
+    """Whiteness test of the residuals of one type of window."""
 
     kind: str
     """"forces" or "rates"."""
     residuals: int
     """Number of residuals."""
     rms: float
-    """1 where the assumed noise is that of the log."""
+    """1 if the assumed noise equals the noise of the log."""
     autocorrelation: float
-    """Of one sample with the next within a window, mean over windows."""
+    """At a lag of one sample within a window, averaged over windows."""
     bound: float
-    """What white residuals stay within, either side, in 95 of 100 cases."""
+    """Limit of its absolute value, within which white residuals are with 95 % probability."""
 
     @property
     def is_white(self) -> bool:
@@ -72,24 +71,24 @@ class Whiteness:
 
 @dataclass(frozen=True)
 class LogEstimate:
-    """What was estimated of one log alone."""
+    """Estimates that are specific to one log."""
 
     flight: Flight
-    """The log, on a uniform grid, with velocity and attitude where they were observed."""
+    """The log on a uniform grid, with velocity and attitude if an observer estimated them."""
     vehicle: VehicleParameters
-    """As it flew that day: with the balance of its rotors, or of its battery's place."""
+    """The vehicle with the rotor balance of this log."""
     voltage: Array | None
     """(K,) V, recorded or estimated."""
     battery: Battery | None
-    """The battery's model, where the voltage was not recorded."""
+    """The battery model, if the voltage was not recorded."""
 
 
 @dataclass(frozen=True)
 class Identified:
-    """What `identify.fit_vehicle` found.
+    """Result of `identify.fit_vehicle`.
 
-    estimates: one for each parameter that was free. whiteness: one for each kind of window.
-    logs: what was estimated for each log alone. cost: that the search minimised.
+    estimates: one for each free parameter. whiteness: one for each type of window.
+    logs: estimates specific to each log. cost: the minimum of the cost function.
     """
 
     vehicle: VehicleParameters
@@ -98,12 +97,12 @@ class Identified:
     logs: tuple[LogEstimate, ...]
     cost: float
     evaluations: int
-    """Of the residuals, until the search ended."""
+    """Number of evaluations of the residuals."""
     converged: bool = True
-    """Whether the search ended by itself."""
+    """Whether the optimiser converged."""
 
     def estimate(self, name: str) -> Estimate:
-        """The estimate of that name. Raises KeyError, which lists the names, for another."""
+        """Returns the estimate with this name. Raises KeyError that lists the names for others."""
         for one in self.estimates:
             if one.name == name:
                 return one
@@ -111,7 +110,7 @@ class Identified:
         raise KeyError(f"{name!r}: expected one of {names}")
 
     def table(self) -> str:
-        """Estimates with their standard errors, and whiteness, as text."""
+        """Returns estimates, standard errors and whiteness as text."""
         lines = [f"{'parameter':20s}{'guess':>13s}{'estimate':>13s}{'std. error':>12s}  unit"]
         for e in self.estimates:
             note = "" if e.identified else "   (weakly identifiable: dominated by the prior)"
@@ -123,7 +122,7 @@ class Identified:
             )
         if not self.converged:
             lines.append(
-                f"the search did not end within {_MOST_EVALUATIONS} evaluations: a nearer guess, "
+                f"the search did not end within {_MAX_EVALUATIONS} evaluations: a nearer guess, "
                 f"or fewer parameters, would do"
             )
         lines.append("")
@@ -133,7 +132,7 @@ class Identified:
                 f"residuals of {w.kind}: {w.residuals}, RMS {w.rms:.3g}, autocorrelation "
                 f"{w.autocorrelation:+.3f} (white within {w.bound:.3f}): {verdict}"
             )
-            if w.rms > _FAR_ABOVE:
+            if w.rms > _HIGH_RMS:
                 lines.append(
                     "  far above the assumed noise: motors in another order, units or frames of "
                     "the log, or a guess far off"
@@ -141,7 +140,7 @@ class Identified:
         return "\n".join(lines)
 
     def to_toml(self) -> str:
-        """The text of a vehicle file, with the standard errors in its table `[sources]`."""
+        """Returns the text of a vehicle file with the standard errors in table `[sources]`."""
         logs = ", ".join(log.flight.path.name for log in self.logs)
         lines = [self.vehicle.to_toml().rstrip(), "", "[sources]"]
         lines.append(f'identified = "from {_plain(logs)}: estimates and standard errors"')
@@ -153,7 +152,7 @@ class Identified:
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the vehicle file: all of it, or, where that fails, nothing."""
+        """Writes a vehicle file; leaves no partial file if that fails."""
         file = Path(path)
         with written_whole(file, ".toml") as part:
             part.write_text(self.to_toml(), encoding="utf-8")
@@ -173,21 +172,19 @@ def fit_vehicle(
     noise: Noise | None = None,
     threads: int = 0,
 ) -> Identified:
-    """Identifies a vehicle from flights, by multiple shooting.
+    """Identifies a vehicle from flight logs by multiple shooting.
 
-    logs: what `read_log` gives. Logs with position, velocity and attitude tell thrust, tilt and
-        drag; logs of 80 Hz or more by one clock tell torques, lags and delay.
-    guess: where the search starts, and what stays where the logs tell nothing: mass, geometry and
-        all that is not identified.
-    parameters: names of what is free (docs/identify.md), or one name; None for all that the logs
-        can tell.
-    share: of each flight's time in the air, from its beginning, that is fitted.
-    noise: standard deviations that weigh the residuals.
-    threads: as `Fleet` takes them.
+    logs: from `read_log`. Thrust, tilt and drag are identifiable from logs with position, velocity
+        and attitude; torques, lags and delay from logs of at least 80 Hz with a single clock.
+    guess: initial parameters, which also provide mass, geometry and all that is not identified.
+    parameters: names of the free parameters (docs/identify.md), or one name; None for all that are
+        identifiable from the logs.
+    share: fraction of each flight's time in the air, from its start, that is fitted.
+    noise: standard deviations that weight the residuals.
+    threads: as for `Fleet`.
 
-    Raises ValueError where a log cannot be used (which says why), TypeError for what is no log,
-    ParameterError for an invalid guess and for unknown names, ImportError where scipy is
-    missing.
+    Raises ValueError for a log that cannot be used, TypeError for logs or noise of another type,
+    ParameterError for an invalid guess and unknown names, ImportError without scipy.
     """
     require_scipy("identification")
     flights = [logs] if isinstance(logs, Flight) else list(logs)
@@ -245,13 +242,13 @@ def _names(parameters: Sequence[str], guess: VehicleParameters) -> list[str]:
 
 
 def _bounds(problem: Problem) -> tuple[Array, Array]:
-    low, high = np.full(problem.size, -_WIDEST), np.full(problem.size, _WIDEST)
+    low, high = np.full(problem.size, -_MAX_DEVIATION), np.full(problem.size, _MAX_DEVIATION)
     for k, parameter in enumerate(problem.free):
         if parameter.name.startswith("balance"):
-            low[k], high[k] = -_WIDEST_BALANCE, _WIDEST_BALANCE
-        if parameter.lowest is not None:
-            room = (parameter.read(problem.guess) - parameter.lowest) / parameter.spread
-            low[k] = min(max(low[k], -room), -1e-9)
+            low[k], high[k] = -_MAX_BALANCE_DEVIATION, _MAX_BALANCE_DEVIATION
+        if parameter.minimum is not None:
+            distance = (parameter.read(problem.guess) - parameter.minimum) / parameter.spread
+            low[k] = min(max(low[k], -distance), -1e-9)
     return low, high
 
 
@@ -261,14 +258,14 @@ class _Solved:
     cost: float
     evaluations: int
     converged: bool
-    stopped: NDArray[np.bool_]
-    """Which unknowns are at a bound."""
+    at_bound: NDArray[np.bool_]
+    """For each unknown."""
     pieces: list[tuple[Array, Array]]
-    """What `Problem.evaluate` gives at x."""
+    """`Problem.evaluate` at x."""
 
 
 class _Evaluations:
-    """Residuals and Jacobian for scipy, flown once for each point."""
+    """Residuals and Jacobian for scipy, from one simulation for each point."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
@@ -285,7 +282,7 @@ class _Evaluations:
         return self._pieces
 
     def residuals(self, x: Array) -> Array:
-        """Infinite for a vehicle that cannot be, from which the search shrinks back."""
+        """Returns infinity for an invalid vehicle, which makes the optimiser shorten its step."""
         try:
             pieces = self.pieces(x)
         except ParameterError:
@@ -311,7 +308,7 @@ def _solve(problem: Problem) -> _Solved:
         xtol=1e-4,
         ftol=1e-5,
         x_scale="jac",
-        max_nfev=_MOST_EVALUATIONS,
+        max_nfev=_MAX_EVALUATIONS,
     )
     x = np.asarray(solved.x)
     return _Solved(
@@ -325,10 +322,10 @@ def _solve(problem: Problem) -> _Solved:
 
 
 def _variances(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> Array:
-    """Of the unknowns: the greater of the sandwich's and of that of white residuals.
+    """Returns variances of the unknowns: the maximum of two estimates.
 
-    The sandwich of Huber and White holds for windows that are correlated with those that follow
-    (Newey and West 1987); of few windows it is too small.
+    The sandwich estimate (Huber, White) allows for correlated consecutive windows (Newey and West
+    1987) but is too small for few windows. The other assumes white residuals.
     """
     bread = np.eye(problem.size)
     meat = np.eye(problem.size)
@@ -344,30 +341,30 @@ def _variances(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> Array
             cross = (1.0 - lag / (lags + 1.0)) * scores[lag:].T @ scores[:-lag]
             meat += cross + cross.T
     inverse = np.linalg.inv(bread)
-    few = count / max(count - problem.size, 1)
-    sandwich = few * inverse @ meat @ inverse
+    small_sample = count / max(count - problem.size, 1)
+    sandwich = small_sample * inverse @ meat @ inverse
     return np.asarray(np.maximum(np.diag(sandwich), np.diag(inverse)))
 
 
 def _whiteness(problem: Problem, pieces: Sequence[tuple[Array, Array]]) -> list[Whiteness]:
     kinds: dict[str, list[tuple[Array, int]]] = {}
-    cut = [piece for log in problem.logs for piece in log.pieces]
-    for piece, (residuals, _) in zip(cut, pieces, strict=True):
-        kind = "forces" if piece.attitude_given else "rates"
-        kinds.setdefault(kind, []).append((residuals, piece.run))
+    windows = [piece for log in problem.logs for piece in log.pieces]
+    for piece, (residuals, _) in zip(windows, pieces, strict=True):
+        kind = "forces" if piece.replay_attitude else "rates"
+        kinds.setdefault(kind, []).append((residuals, piece.series_length))
     found = []
     for kind, parts in kinds.items():
-        above = below = 0.0
+        product = power = 0.0
         pairs = 0
-        for residuals, run in parts:
-            series = residuals.reshape(len(residuals), -1, run)
-            above += float(np.sum(series[..., 1:] * series[..., :-1]))
-            below += float(np.sum(0.5 * (series[..., 1:] ** 2 + series[..., :-1] ** 2)))
+        for residuals, length in parts:
+            series = residuals.reshape(len(residuals), -1, length)
+            product += float(np.sum(series[..., 1:] * series[..., :-1]))
+            power += float(np.sum(0.5 * (series[..., 1:] ** 2 + series[..., :-1] ** 2)))
             pairs += series[..., 1:].size
-        every = np.concatenate([r.ravel() for r, _ in parts])
-        rms = float(np.sqrt(np.mean(every**2)))
+        values = np.concatenate([r.ravel() for r, _ in parts])
+        rms = float(np.sqrt(np.mean(values**2)))
         bound = 1.96 / np.sqrt(pairs)
-        found.append(Whiteness(kind, every.size, rms, above / below, float(bound)))
+        found.append(Whiteness(kind, values.size, rms, product / power, float(bound)))
     return found
 
 
@@ -380,10 +377,10 @@ def _result(problem: Problem, solved: _Solved) -> Identified:
         value = parameter.read(identified)
         scale = abs(value) if parameter.is_factor else 1.0
         error = float(deviation[k] * parameter.spread * scale)
-        told = bool(deviation[k] < _TOLD)
-        guess, stopped = parameter.read(problem.guess), bool(solved.stopped[k])
+        is_identified = bool(deviation[k] < _MAX_IDENTIFIED)
+        guess, at_bound = parameter.read(problem.guess), bool(solved.at_bound[k])
         estimates.append(
-            Estimate(parameter.name, parameter.unit, guess, value, error, told, stopped)
+            Estimate(parameter.name, parameter.unit, guess, value, error, is_identified, at_bound)
         )
     logs = tuple(_log_estimate(problem, x, k, log) for k, log in enumerate(problem.logs))
     name = f"{problem.guess.name.removesuffix('_identified')}_identified"

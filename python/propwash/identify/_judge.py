@@ -1,4 +1,4 @@
-"""How well an identified vehicle predicts what it was not fitted to."""
+"""Prediction errors of an identified vehicle on validation data."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 
-GIVEN_HORIZONS = (0.25, 0.5, 1.0)
-"""s, of the predictions with the attitude given."""
-FREE_HORIZONS = (0.05, 0.1)
-"""s, of body rates left to themselves."""
+FORCE_HORIZONS = (0.25, 0.5, 1.0)
+"""s, of predictions with measured attitude."""
+RATE_HORIZONS = (0.05, 0.1)
+"""s, of predictions from the initial state alone."""
 
 
 @dataclass(frozen=True)
 class Score:
-    """Errors of one quantity at one horizon, on flights or parts of them that were not fitted.
+    """Prediction errors of one quantity at one horizon, on validation data.
 
-    quantity, unit: what was predicted.
+    quantity, unit: of the prediction.
     """
 
     quantity: str
@@ -37,44 +37,44 @@ class Score:
     horizon: float
     """s."""
     errors: tuple[Array, ...]
-    """Of each log, (W,)."""
+    """For each log the (W,) errors of its windows."""
 
     @property
     def median(self) -> float:
-        """Over all windows of all logs."""
+        """Median over all windows of all logs."""
         return float(np.median(np.concatenate(self.errors)))
 
     @property
     def most(self) -> float:
-        """What 90 % of all windows stay below."""
+        """90th percentile over all windows of all logs."""
         return float(np.percentile(np.concatenate(self.errors), 90))
 
 
-def _given(piece: Forces, flyer: Flyer) -> dict[str, Array]:
+def _force_errors(piece: Forces, flyer: Flyer) -> dict[str, Array]:
     windows = piece.windows
-    flown = fly(windows, flyer, True)
+    predicted = fly(windows, flyer, True)
     flight, rows = windows.flight, windows.rows
     assert flight.position is not None
     assert flight.velocity is not None
-    force = flown.specific_force[0][..., 2] - flight.specific_force[rows][..., 2]
+    force = predicted.specific_force[0][..., 2] - flight.specific_force[rows][..., 2]
     return {
         "position, attitude given": np.linalg.norm(
-            flown.position[0] - flight.position[rows], axis=-1
+            predicted.position[0] - flight.position[rows], axis=-1
         ),
         "velocity, attitude given": np.linalg.norm(
-            flown.velocity[0] - flight.velocity[rows], axis=-1
+            predicted.velocity[0] - flight.velocity[rows], axis=-1
         ),
         "vertical specific force, attitude given": np.abs(force),
     }
 
 
-def _free(piece: Rates, flyer: Flyer) -> dict[str, Array]:
+def _rate_errors(piece: Rates, flyer: Flyer) -> dict[str, Array]:
     windows = piece.windows
-    flown = fly(windows, flyer, False)
+    predicted = fly(windows, flyer, False)
     flight, rows = windows.flight, windows.rows
-    force = piece.vertical_force(flown)[0] - flight.specific_force[rows][..., 2]
+    force = piece.vertical_force(predicted)[0] - flight.specific_force[rows][..., 2]
     return {
-        "body rates": np.linalg.norm(flown.body_rates[0] - flight.body_rates[rows], axis=-1),
+        "body rates": np.linalg.norm(predicted.body_rates[0] - flight.body_rates[rows], axis=-1),
         "vertical specific force": np.abs(force),
     }
 
@@ -102,11 +102,12 @@ def leave_one_out(
     parameters: Sequence[str] | None = None,
     noise: Noise | None = None,
 ) -> list[Score]:
-    """Fits all logs but one and predicts that one, for each; the logs have poses.
+    """Predicts each log by a fit of all others. The logs need position, velocity and attitude.
 
-    parameters, noise: as `identify.fit_vehicle` takes them.
+    guess, threads, parameters, noise: as for `identify.fit_vehicle`.
 
-    Raises ValueError for less than two logs, or as `identify.fit_vehicle` does.
+    Raises ValueError for fewer than two logs and for a log without poses, and the exceptions of
+    `identify.fit_vehicle`.
     """
     if len(logs) < 2:
         raise ValueError(f"logs: expected at least two to leave one out, got {len(logs)}")
@@ -126,8 +127,8 @@ def leave_one_out(
         rows = flying_rows(model.flight, model.period)
         piece = Forces(model.flight, model.period, rows, weights, every=0.1)
         flyer = Flyer(found.vehicle, model.flight.voltage)
-        errors.append((model.period, _given(piece, flyer)))
-    return _scores(errors, GIVEN_HORIZONS)
+        errors.append((model.period, _force_errors(piece, flyer)))
+    return _scores(errors, FORCE_HORIZONS)
 
 
 def hold_out(
@@ -139,12 +140,12 @@ def hold_out(
     parameters: Sequence[str] | None = None,
     noise: Noise | None = None,
 ) -> list[Score]:
-    """Fits the first `share` of each flight and predicts the rest: rates and vertical force.
+    """Fits the first `share` of each flight; predicts body rates and vertical force of the rest.
 
-    parameters, noise: as `identify.fit_vehicle` takes them.
+    guess, threads, parameters, noise: as for `identify.fit_vehicle`.
 
-    Raises ValueError for logs of commands and motion by different clocks, or as
-    `identify.fit_vehicle` does.
+    Raises ValueError for an invalid share and for a log with several clocks or of less than 80 Hz,
+    and the exceptions of `identify.fit_vehicle`.
     """
     for log in logs:
         if not usable(log)[1]:
@@ -159,23 +160,23 @@ def hold_out(
     )
     weights = noise or Noise()
     errors = []
-    for own in found.logs:
-        period = float(own.flight.time[1] - own.flight.time[0])
-        # an attitude that was observed has no heading: it need not go with the body rates
-        first, last = flying_rows(replace(own.flight, attitude=None), period)
+    for estimate in found.logs:
+        period = float(estimate.flight.time[1] - estimate.flight.time[0])
+        # an estimated attitude has no heading and may be inconsistent with the body rates
+        first, last = flying_rows(replace(estimate.flight, attitude=None), period)
         rest = first + int(share * (last - first)), last
-        piece = Rates(own.flight, period, rest, weights, every=0.05)
-        errors.append((period, _free(piece, Flyer(own.vehicle, own.voltage))))
-    return _scores(errors, FREE_HORIZONS)
+        piece = Rates(estimate.flight, period, rest, weights, every=0.05)
+        errors.append((period, _rate_errors(piece, Flyer(estimate.vehicle, estimate.voltage))))
+    return _scores(errors, RATE_HORIZONS)
 
 
 def table(scores: Sequence[Score]) -> str:
-    """Medians and 90th percentiles, as text."""
+    """Returns medians and 90th percentiles as text."""
     lines = [f"{'':48s}{'ahead':>8s}{'median':>9s}{'90 %':>9s}   medians of the logs"]
     for score in scores:
-        each = ", ".join(f"{np.median(e):.3f}" for e in score.errors)
+        medians = ", ".join(f"{np.median(e):.3f}" for e in score.errors)
         lines.append(
             f"{f'{score.quantity} [{score.unit}]':48s}{f'{score.horizon:g} s':>8s}"
-            f"{score.median:9.3f}{score.most:9.3f}   {each}"
+            f"{score.median:9.3f}{score.most:9.3f}   {medians}"
         )
     return "\n".join(lines)

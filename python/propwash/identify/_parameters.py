@@ -1,7 +1,7 @@
 """Identifiable vehicle parameters, as factors and offsets of the initial guess.
 
-A change acts on arrays that may be complex: the derivatives of the changed numbers come by a
-complex step (Squire and Trapp 1998), exact but for rounding.
+They apply to real and complex arrays; derivatives are by complex steps (Squire and Trapp 1998),
+exact except for rounding.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from propwash.vehicle.parameters import VehicleParameters
 
 Array = NDArray[np.float64]
 Fields = dict[str, NDArray[Any]]
-"""Numbers of a vehicle, real or complex, by the names of `Fleet.parameters`."""
+"""Vehicle parameters, real or complex, by their names in `Fleet.parameters`."""
 
 Change = Callable[[Fields, complex], None]
 
@@ -34,33 +34,32 @@ _FIELDS: dict[str, Callable[[VehicleParameters], Any]] = {
     "rotor_drag.linear": lambda v: v.rotor_drag.linear,
     "rotor_drag.blow_back": lambda v: v.rotor_drag.blow_back,
 }
-_IMAGINARY = 1e-30
+_COMPLEX_STEP = 1e-30
 
 
 @dataclass(frozen=True)
 class FreeParameter:
-    """A number that the fit moves by `value` times `spread` from what the guess says.
+    """A parameter that the fit moves from the guess by `value`, in prior standard deviations.
 
-    Factors move as exp(value * spread), so that they stay positive; everything else is added.
+    A factor is exp(value * spread), which is positive; an offset is value * spread.
     """
 
     name: str
     unit: str
     spread: float
-    """Standard deviation of the prior: of the factor's logarithm, or in the unit of what is added.
-    """
+    """Prior standard deviation of the factor's logarithm, or of the offset in its unit."""
     change: Change
-    """Applies a factor's logarithm, or an addition."""
+    """Applies the factor's logarithm or the offset."""
     read: Callable[[VehicleParameters], float]
-    """What the parameter is in a vehicle, in its unit."""
+    """Returns the parameter of a vehicle in its unit."""
     is_factor: bool
-    lowest: float | None = None
-    """The least that it can be, in its unit; None where nothing bounds it, or it is a factor."""
+    minimum: float | None = None
+    """In its unit; None for a factor and for an unbounded parameter."""
 
 
-def _not_below(values: NDArray[Any], lowest: float) -> NDArray[Any]:
-    """What rounding put below is put back; the derivative stays that of the side above."""
-    return np.asarray(values + np.maximum(lowest - values.real, 0.0))
+def _not_below(values: NDArray[Any], minimum: float) -> NDArray[Any]:
+    """Clips real parts, which rounding may put below the minimum; keeps the derivatives."""
+    return np.asarray(values + np.maximum(minimum - values.real, 0.0))
 
 
 def _factor(field: str) -> Change:
@@ -70,7 +69,7 @@ def _factor(field: str) -> Change:
     return change
 
 
-def _addition(field: str) -> Change:
+def _offset(field: str) -> Change:
     def change(fields: Fields, value: complex) -> None:
         fields[field] = _not_below(fields[field] + value, 0.0)
 
@@ -82,19 +81,19 @@ def _mean_of_rotors(field: str) -> Callable[[VehicleParameters], float]:
 
 
 def balance_signs(vehicle: VehicleParameters, axis: str) -> Array:
-    """How much stronger a rotor is for a torque about the axis; of zero sum.
+    """Returns relative changes of the rotors' coefficients that produce a torque about the axis.
 
-    All zero where no rotor does more about it than the others.
+    Their sum is 0. All are 0 if the rotors do not differ in their torque about the axis.
     """
-    places = np.array([r.position for r in vehicle.rotors])
+    positions = np.array([r.position for r in vehicle.rotors])
     pattern = {
-        "roll": places[:, 1],
-        "pitch": -places[:, 0],
+        "roll": positions[:, 1],
+        "pitch": -positions[:, 0],
         "yaw": -np.array([r.spin for r in vehicle.rotors]),
     }[axis]
     pattern = pattern - pattern.mean()
-    greatest = float(np.abs(pattern).max())
-    return pattern / greatest if greatest > 0.0 else np.zeros_like(pattern)
+    peak = float(np.abs(pattern).max())
+    return pattern / peak if peak > 0.0 else np.zeros_like(pattern)
 
 
 def _balance(signs: Array) -> Change:
@@ -161,16 +160,16 @@ ROTATION = (
 
 
 def catalogue(vehicle: VehicleParameters) -> dict[str, FreeParameter]:
-    """Every parameter that can be free, by name.
+    """Returns all identifiable parameters by name.
 
-    The mass, the moment of inertia about z, the rotors' places, `speed_max` and the nominal voltage
-    are not among them: motion tells ratios, and these are what the ratios are of.
+    Mass, moment of inertia about z, rotor positions, `speed_max` and nominal voltage are excluded:
+    only the ratios of other parameters to these are identifiable from motion.
     """
     table = [*_of_rotors(vehicle), *_of_motors(), *_of_axes()]
-    twist = 30.0 * vehicle.body.inertia[0][0]  # 30 rad/s^2 per m/s
-    change = _addition("rotor_drag.blow_back")
+    spread = 30.0 * vehicle.body.inertia[0][0]  # 30 rad/s^2 per m/s
+    change = _offset("rotor_drag.blow_back")
     table.append(
-        FreeParameter("blow_back", "N m/(m/s)", twist, change, _read_blow_back, False, 0.0)
+        FreeParameter("blow_back", "N m/(m/s)", spread, change, _read_blow_back, False, 0.0)
     )
     return {parameter.name: parameter for parameter in table}
 
@@ -191,11 +190,11 @@ def _of_rotors(vehicle: VehicleParameters) -> Iterator[FreeParameter]:
 
 
 def _of_motors() -> Iterator[FreeParameter]:
-    for way in ("up", "down"):
-        field = f"time_constant_{way}"
+    for direction in ("up", "down"):
+        field = f"time_constant_{direction}"
         read = partial(_read_motor, field)
         yield FreeParameter(field, "s", 0.5, _factor(f"motor.{field}"), read, True)
-    change, read = _addition("motor.command_delay"), partial(_read_motor, "command_delay")
+    change, read = _offset("motor.command_delay"), partial(_read_motor, "command_delay")
     yield FreeParameter("delay", "s", 0.02, change, read, False, 0.0)
 
 
@@ -231,7 +230,7 @@ def _fields_of(vehicle: VehicleParameters) -> Fields:
 def changed(
     vehicle: VehicleParameters, free: Sequence[FreeParameter], values: Sequence[float] | Array
 ) -> VehicleParameters:
-    """The vehicle with each parameter moved by its value, in spreads of the prior."""
+    """Returns the vehicle with each parameter moved by its value, in prior deviations."""
     fields = _fields_of(vehicle)
     for parameter, value in zip(free, values, strict=True):
         parameter.change(fields, float(value) * parameter.spread)
@@ -239,9 +238,9 @@ def changed(
     for name, numbers in fields.items():
         part, _, field = name.partition(".")
         parts.setdefault(part, {})[field] = numbers.tolist()
-    own = parts.pop("rotors")
+    of_rotors = parts.pop("rotors")
     rotors = tuple(
-        rotor.replace(**{field: numbers[k] for field, numbers in own.items()})
+        rotor.replace(**{field: numbers[k] for field, numbers in of_rotors.items()})
         for k, rotor in enumerate(vehicle.rotors)
     )
     return vehicle.replace(rotors=rotors, **parts)
@@ -250,14 +249,14 @@ def changed(
 def slopes(
     vehicle: VehicleParameters, free: Sequence[FreeParameter], values: Sequence[float] | Array
 ) -> Fields:
-    """(V, ...) derivatives of the fields of the changed vehicle with respect to each value."""
+    """Returns (V, ...) derivatives of the changed vehicle's fields for each value."""
     start = _fields_of(vehicle)
-    found = {name: np.zeros((len(free), *numbers.shape)) for name, numbers in start.items()}
+    derivatives = {name: np.zeros((len(free), *numbers.shape)) for name, numbers in start.items()}
     for k in range(len(free)):
         fields = dict(start)
         for j, (parameter, value) in enumerate(zip(free, values, strict=True)):
-            step = 1j * _IMAGINARY if j == k else 0.0
+            step = 1j * _COMPLEX_STEP if j == k else 0.0
             parameter.change(fields, (float(value) + step) * parameter.spread)
         for name, numbers in fields.items():
-            found[name][k] = numbers.imag / _IMAGINARY
-    return found
+            derivatives[name][k] = numbers.imag / _COMPLEX_STEP
+    return derivatives

@@ -18,7 +18,7 @@ _COLOURS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple")
 
 
 def allan_figure(noise: ImuNoise) -> Figure:
-    """Allan deviations with their confidence intervals, and what was fitted to them."""
+    """Allan deviations with their confidence intervals, and the fitted noise."""
     figure = new_figure(12, 4.5)
     for axes, (sensor, unit) in zip(figure.subplots(1, 2), SENSORS.items(), strict=True):
         for colour, axis in zip(
@@ -40,17 +40,17 @@ def allan_figure(noise: ImuNoise) -> Figure:
 
 
 def errors_figure(scores: Sequence[Score], titles: Sequence[str] = ()) -> Figure:
-    """Distribution of the prediction errors over the windows of each log.
+    """Cumulative distribution of the prediction errors over the windows of each log.
 
-    titles: of the logs.
+    titles: names of the logs; default: "log 1" and so on.
     """
     figure = new_figure(4.2 * min(len(scores), 3), 3.6 * -(-len(scores) // 3))
     grid = figure.subplots(-(-len(scores) // 3), min(len(scores), 3), squeeze=False)
     for axes, score in zip(grid.ravel(), scores, strict=False):
         for k, errors in enumerate(score.errors):
             label = titles[k] if k < len(titles) else f"log {k + 1}"
-            share = np.arange(1, len(errors) + 1) / len(errors)
-            axes.plot(np.sort(errors), share, color=_COLOURS[k % len(_COLOURS)], label=label)
+            fraction = np.arange(1, len(errors) + 1) / len(errors)
+            axes.plot(np.sort(errors), fraction, color=_COLOURS[k % len(_COLOURS)], label=label)
         axes.axhline(0.5, color="0.8", lw=0.8)
         axes.set_xlim(0.0, 1.6 * score.most)
         axes.set_title(f"{score.quantity}, {score.horizon:g} s ahead", fontsize=9)

@@ -1,7 +1,7 @@
-"""Open-loop windows of a flight, and their derivatives, flown side by side by the compiled core.
+"""Open-loop simulation of windows of a flight, with derivatives, in the compiled core.
 
-Command delay and battery voltage are applied to the commands by `vehicle/tick.hpp`, as in a step of
-the vehicle. Derivatives are those of dual numbers, `fleet/open_loop.hpp`.
+`vehicle/tick.hpp` applies command delay and battery voltage to the commands, as in a step of the
+vehicle; `fleet/open_loop.hpp` computes derivatives with dual numbers.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from propwash.vehicle.parameters import VehicleParameters
 Array = NDArray[np.float64]
 
 STEP = 2.5e-3
-"""s, the longest step of the integrator, a twentieth of a motor's lag."""
+"""s, maximum step of the integrator: a twentieth of a motor's lag."""
 
-GIVEN_EVERY = 0.01
-"""Interval at which a measured attitude is set [s]."""
+_ATTITUDE_INTERVAL = 0.01
+"""Interval at which the measured attitude and rates are set [s]."""
 
 RECORDED = ("position", "velocity", "body_rates", "specific_force")
 
 
 @dataclass(frozen=True)
 class Flyer:
-    """A vehicle as it flew in one log, its battery, and how both depend on V unknowns."""
+    """Vehicle and battery of one log, with their derivatives for V unknowns."""
 
     vehicle: VehicleParameters
     voltage: Array | None
@@ -40,7 +40,7 @@ class Flyer:
     slopes: Mapping[str, Array] = field(default_factory=dict)
     """(V, ...) derivatives of the vehicle's fields, by the names of `Fleet.parameters`."""
     voltage_slopes: Array | None = None
-    """(V, K) V, derivatives of the voltage; None where it is known."""
+    """(V, K) V, derivatives of the voltage; None if it is known."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class Windows:
 
 
 @dataclass(frozen=True)
-class Flown:
-    """Where the windows led: values, and behind them the derivatives for each of V unknowns.
+class Prediction:
+    """Predicted values, followed by their derivatives for each of V unknowns.
 
-    What was not recorded is empty.
+    Quantities that were not recorded are empty.
     """
 
     position: Array
@@ -79,47 +79,47 @@ class Flown:
 
 
 def commands(flight: Flight, period: float, flyer: Flyer) -> tuple[Array, Array]:
-    """(K - 1, N) rad/s, held from one row of the grid to the next; (V, K - 1, N) derivatives.
+    """Returns (K - 1, N) rad/s, constant between rows of the grid, and (V, K - 1, N) derivatives.
 
-    Where a delay of whole periods makes a corner, the derivative is that towards longer delays.
+    At a delay of whole periods the derivative is the one-sided one towards longer delays.
     """
-    held = 0.5 * (flight.duty[:-1] + flight.duty[1:])
-    log = {"duty": held, "voltage": None, "voltage_slopes": None}
+    duty = 0.5 * (flight.duty[:-1] + flight.duty[1:])
+    log = {"duty": duty, "voltage": None, "voltage_slopes": None}
     if flyer.voltage is not None and flyer.vehicle.battery.nominal_voltage > 0.0:
         log["voltage"] = flyer.voltage[:-1]
         if flyer.voltage_slopes is not None:
             log["voltage_slopes"] = flyer.voltage_slopes[:, :-1]
-    driven: tuple[Array, Array] = _core.drive_open_loop(
+    speeds: tuple[Array, Array] = _core.drive_open_loop(
         flyer.vehicle, dict(flyer.slopes), flyer.unknowns, log, period
     )
-    return driven
+    return speeds
 
 
 def fly(
     windows: Windows,
     flyer: Flyer,
-    attitude_given: bool,
+    replay_attitude: bool,
     threads: int | _core.ThreadPool = 0,
     record: Sequence[str] = RECORDED,
-) -> Flown:
-    """Flies every window from the measured state, with rotors that ran along with the log.
+) -> Prediction:
+    """Simulates every window from its measured state; rotors follow the commands of the whole log.
 
-    attitude_given: whether the measured attitude and rates are put in every 10 ms, so that forces
-        alone are predicted.
-    threads: as `Fleet` takes them.
-    record: names of what is wanted.
+    replay_attitude: whether measured attitude and rates are set every 10 ms, so that only
+        translation is predicted.
+    threads: as for `Fleet`.
+    record: names of the quantities to return.
     """
     flight, period = windows.flight, windows.period
-    driven, slopes = commands(flight, period, flyer)
+    speeds, slopes = commands(flight, period, flyer)
     log = {
         "position": flight.position,
         "velocity": flight.velocity,
         "attitude": flight.attitude,
         "body_rates": flight.body_rates,
-        "commands": driven,
+        "commands": speeds,
         "command_slopes": slopes,
     }
-    flown = _core.fly_open_loop(
+    predicted = _core.fly_open_loop(
         flyer.vehicle,
         dict(flyer.slopes),
         flyer.unknowns,
@@ -128,9 +128,9 @@ def fly(
         substeps=int(np.ceil(period / STEP)),
         starts=windows.starts,
         samples=windows.samples,
-        attitude_every=max(1, round(GIVEN_EVERY / period)) if attitude_given else 0,
+        attitude_every=max(1, round(_ATTITUDE_INTERVAL / period)) if replay_attitude else 0,
         record=list(record),
         pool=pool_of(threads),
     )
-    nothing = np.empty((1 + flyer.unknowns, len(windows.starts), windows.samples, 0))
-    return Flown(*(flown.get(name, nothing) for name in RECORDED))
+    empty = np.empty((1 + flyer.unknowns, len(windows.starts), windows.samples, 0))
+    return Prediction(*(predicted.get(name, empty) for name in RECORDED))

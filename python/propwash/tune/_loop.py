@@ -1,4 +1,4 @@
-"""The rate loop as transfer functions: motors, low-pass, delay and sampling included."""
+"""Transfer functions of the rate loop, including motors, low-pass, delay and sampling."""
 
 from __future__ import annotations
 
@@ -25,36 +25,36 @@ AXES = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class Margins:
-    """How far a loop is from instability."""
+    """Stability margins of a loop."""
 
     phase: float
-    """deg, the least turn at a gain crossover, either way, that brings the loop to instability;
-    negative where it is unstable, infinite where there is no crossover."""
+    """deg, the smallest phase shift, of either sign, at a gain crossover that makes the loop
+    unstable; negative if it is unstable, infinite without a crossover."""
     gain: float
-    """dB, by how much the loop gain may rise; infinite where the phase stays above -180 deg, NaN of
-    an unstable loop."""
+    """dB, by how much the loop gain may rise; infinite if the phase stays above -180 deg, NaN if
+    the loop is unstable."""
     gain_below: float
-    """dB, by how much it may fall (a negative number); minus infinity where it may to nothing, NaN
-    of an unstable loop."""
+    """dB, by how much it may fall (negative); minus infinity if any lower gain is stable, NaN if
+    the loop is unstable."""
     delay: float
-    """s, the dead time that uses up the phase margin; 0 of an unstable loop."""
+    """s, the additional delay that makes the loop unstable; 0 if it is unstable."""
     crossover: float
-    """Hz, where the loop gain is 1: the highest such frequency, NaN where there is none."""
+    """Hz, the highest frequency where the loop gain is 1; NaN without one."""
     phase_crossover: float
-    """Hz, of the gain margin; NaN where there is none."""
+    """Hz, of the gain margin; NaN without one."""
     sensitivity_peak: float
-    """The largest |1 / (1 + L)|: the inverse of the loop's least distance from -1."""
+    """The largest |1 / (1 + L)|: the inverse of the loop's smallest distance from -1."""
     bandwidth: float
-    """Hz, where the closed loop from commanded to true rate falls below -3 dB; NaN: nowhere."""
+    """Hz, where the closed loop from commanded to true rate falls below -3 dB; NaN without one."""
     stable: bool = True
-    """Whether the closed loop is stable. Of one that is not, the margins say nothing."""
+    """Whether the closed loop is stable; the margins are meaningless if it is not."""
 
 
 @dataclass(frozen=True)
 class Gains:
     """Gains of one axis, numbers or arrays that broadcast.
 
-    proportional: 1/s, K_P. integral: 1/s^2, K_I. derivative: K_D, without unit.
+    proportional: K_P [1/s]. integral: K_I [1/s^2]. derivative: K_D [-].
     """
 
     proportional: Any
@@ -63,17 +63,16 @@ class Gains:
 
 
 class RateLoop:
-    """The rate controller in its loop, linearised at hover, axis by axis.
+    """The closed loop of the rate controller, linearised at hover, for each axis.
 
-    vehicle: a name, the path of a TOML file, or VehicleParameters. dt: s, of the controller and of
-    the integrator's steps.
+    vehicle: a name, the path of a TOML file, or VehicleParameters. dt: s, step of the controller
+    and the integrator.
 
-    The loop is opened at the angular acceleration that the controller asks for. Everything comes
-    from the linear model of the discrete step (propwash.linearize): L(z) = G(z) H(z), with G from
+    The loop is opened at the commanded angular acceleration: L(z) = G(z) H(z), with G from
     acceleration to rate (allocation, command delay, motors, body, blow-back) and H the low-pass and
-    the PID. Approximated is that perturbations are small, and that motors which spin up and down
-    with unlike time constants lag by the mean of both: of a pair one rises while the other falls.
-    Frequencies are in Hz.
+    the PID, all from the linear model of the discrete step (propwash.linearize). It holds for small
+    perturbations. Motors have the mean of their time constants up and down, because in each pair
+    one motor speeds up while the other slows down. Frequencies are in Hz.
 
     Raises ParameterError for a vehicle that cannot hover or whose rotors cannot control its rates.
     """
@@ -91,13 +90,13 @@ class RateLoop:
             self._balanced = self.vehicle.replace(
                 motor={"time_constant_up": self.lag, "time_constant_down": self.lag}
             )
-            # of commands on their way no states are needed: a delay has a closed form
-            prompt = self._balanced.replace(motor={"command_delay": 0.0})
+            # a delay has a transfer function in closed form and needs no states
+            undelayed = self._balanced.replace(motor={"command_delay": 0.0})
             self._plant = linearize(
-                prompt, kind="discrete", integrator=integrator, dt=dt, outputs=["body_rates"]
+                undelayed, kind="discrete", integrator=integrator, dt=dt, outputs=["body_rates"]
             )
-            # with gains 1, 0, 0 the command of the motors shows the allocation
-            unit = prompt.replace(
+            # with gains 1, 0, 0 the motor command equals the allocation
+            unit = undelayed.replace(
                 rate_controller={"proportional": 1.0, "integral": 0.0, "derivative": 0.0}
             )
             probe = linearize(
@@ -108,41 +107,41 @@ class RateLoop:
 
     @property
     def lag(self) -> float:
-        """s, of the motors: the mean of their time constants up and down."""
-        ways = (self.vehicle.motor_values(f"time_constant_{way}") for way in ("up", "down"))
-        return float(np.mean([*ways]))
+        """Mean of the motors' time constants up and down [s]."""
+        names = ("time_constant_up", "time_constant_down")
+        return float(np.mean([self.vehicle.motor_values(name) for name in names]))
 
     @property
     def has_blow_back(self) -> bool:
-        """Whether the velocity across an axis turns the vehicle about it."""
+        """Whether velocity across an axis causes a torque about it."""
         return bool(self._plant.A[9, 4] != 0.0)
 
     @property
     def nyquist(self) -> float:
-        """Hz, half the rate of the controller."""
+        """Half the rate of the controller [Hz]."""
         return 0.5 / self.dt
 
     def frequencies(self, count: int = 600, lowest: float = 0.02) -> Array:
-        """(count,) Hz, evenly on a logarithmic scale up to just below Nyquist."""
+        """Returns (count,) Hz, evenly spaced on a logarithmic scale to just below Nyquist."""
         return np.geomspace(lowest, 0.999 * self.nyquist, count)
 
     def gains(self, axis: int) -> Gains:
-        """Those of the vehicle's file for an axis (0, 1, 2)."""
+        """Returns the vehicle's gains for an axis (0, 1, 2)."""
         c = self.vehicle.rate_controller
         return Gains(c.proportional[axis], c.integral[axis], c.derivative[axis])
 
     def plant(self, frequency: ArrayLike, axis: int) -> Complex:
-        """G: from the angular acceleration that is asked for to the body rate [s]."""
+        """Returns G from the commanded angular acceleration to the body rate [s]."""
         a, b = self._body(axis)
         z = self._z(frequency)
         system = z[..., np.newaxis, np.newaxis] * np.eye(len(a)) - a
         column = np.broadcast_to(b[:, np.newaxis], (*z.shape, len(b), 1))
-        late, part = self._delay()
-        held = (1.0 - part + part / z) * z**-late
-        return np.asarray(held * np.linalg.solve(system, column)[..., 0, 0])
+        steps, part = self._delay()
+        delay = (1.0 - part + part / z) * z**-steps
+        return np.asarray(delay * np.linalg.solve(system, column)[..., 0, 0])
 
     def filter(self, frequency: ArrayLike, axis: int = 0) -> tuple[Complex, Complex]:
-        """From the body rate to the filtered rate [-], and to its derivative [1/s]."""
+        """Returns H from the body rate to the filtered rate [-] and to its derivative [1/s]."""
         matrix, column = self._filter[axis]
         z = self._z(frequency)
         system = np.eye(2) - matrix / z[..., np.newaxis, np.newaxis]
@@ -150,7 +149,7 @@ class RateLoop:
         return np.asarray(out[..., 0]), np.asarray(out[..., 1])
 
     def open_loop(self, frequency: ArrayLike, axis: int, gains: Gains | None = None) -> Complex:
-        """L, broken at the angular acceleration that is asked for; the sign is that of 1 + L."""
+        """Returns L, opened at the commanded angular acceleration; its sign is that in 1 + L."""
         g = self.gains(axis) if gains is None else gains
         value, slope = self.filter(frequency, axis)
         return self.plant(frequency, axis) * (
@@ -158,66 +157,67 @@ class RateLoop:
         )
 
     def closed_loop(self, frequency: ArrayLike, axis: int, gains: Gains | None = None) -> Complex:
-        """From the commanded to the true body rate."""
+        """Returns the transfer function from the commanded to the true body rate."""
         g = self.gains(axis) if gains is None else gains
         forward = self.plant(frequency, axis) * self._error_gain(frequency, g)
         return forward / (1.0 + self.open_loop(frequency, axis, g))
 
     def sensitivity(self, frequency: ArrayLike, axis: int, gains: Gains | None = None) -> Complex:
-        """S = 1 / (1 + L)."""
+        """Returns S = 1 / (1 + L)."""
         return 1.0 / (1.0 + self.open_loop(frequency, axis, gains))
 
     def margins(self, axis: int, gains: Gains | None = None) -> Margins:
-        """Gain, phase and delay margins, sensitivity peak and bandwidth of an axis."""
+        """Returns margins, sensitivity peak and bandwidth of an axis."""
         f = self.margin_frequencies()
         loop = self.open_loop(f, axis, gains)
         return margins_of(f, loop, self.closed_loop(f, axis, gains), self.is_stable(axis, gains))
 
     def margin_frequencies(self) -> Array:
-        """Hz, those that margins are taken from: to Nyquist, where a sampled loop is real."""
+        """Returns the frequencies [Hz] for margins, up to Nyquist, where a sampled loop is real."""
         return np.append(self.frequencies(2000), self.nyquist)
 
     def is_stable(self, axis: int, gains: Gains | None = None) -> bool:
-        """Whether the closed loop of an axis by itself is stable."""
+        """Returns whether the closed loop of a single axis is stable."""
         return bool(np.abs(self.poles(axis, gains)).max() < 1.0)
 
     def poles(self, axis: int, gains: Gains | None = None) -> Complex:
-        """The poles of an axis' closed loop; it is stable where all lie within the unit circle."""
+        """Returns the poles of an axis' closed loop; it is stable if all are in the unit circle."""
         g = self.gains(axis) if gains is None else gains
         poles = np.asarray(np.linalg.eigvals(self._closed(axis, g)[0]), dtype=np.complex128)
         if g.integral == 0.0 or self._drift().get(axis):
-            # an integral without gain, and the sum of integral and tilt, stay where they are
+            # an integral without gain and the sum of integral and tilt are constant
             poles = np.delete(poles, np.argmin(np.abs(poles - 1.0)))
         return poles
 
     def stable(self, gains: Mapping[str, Any] | None = None) -> bool:
-        """Whether the rates' part of the loop has all its poles within the unit circle.
+        """Returns whether the coupled rate loop of all axes has its poles within the unit circle.
 
-        gains: fields of rate_controller to replace. All axes are looked at together.
+        gains: fields of rate_controller to replace.
         """
         vehicle = self._balanced
         if gains is not None:
             vehicle = vehicle.replace(rate_controller=dict(gains))
         model = linearize(vehicle, kind="discrete", dt=self.dt, command="rate_thrust")
-        heard = [place for both in self._drift().values() for place in both]
-        rows = [*heard, *range(9, len(model.A))]
+        drift = [state for states in self._drift().values() for state in states]
+        rows = [*drift, *range(9, len(model.A))]
         poles = np.abs(np.linalg.eigvals(model.A[np.ix_(rows, rows)]))
-        idle = [
+        constant = [
             gain == 0.0 or axis in self._drift()  # as in poles()
             for axis, gain in enumerate(vehicle.rate_controller.integral)
         ]
-        return bool(np.sum(poles >= 1.0 - 1e-9) <= sum(idle))
+        return bool(np.sum(poles >= 1.0 - 1e-9) <= sum(constant))
 
     def table(self) -> str:
-        """The vehicle's gains and their margins as text."""
+        """Returns the vehicle's gains and margins as text."""
         return table_of([self.gains(i) for i in range(3)], [self.margins(i) for i in range(3)])
 
     def step(
         self, axis: int, duration: float = 1.0, gains: Gains | None = None
     ) -> tuple[Array, Array]:
-        """The linear loop's answer to a step of 1 rad/s of the commanded rate: time [s], rate.
+        """Returns the linear response to a rate command of 1 rad/s: (T,) s and (T,) rad/s.
 
-        As step_response() flies it, where the step is small enough: (T,) after each step of dt.
+        Values follow each step of dt. For small commands, step_response() gives the same.
+        Raises ValueError for a duration below dt.
         """
         if not (math.isfinite(duration) and duration >= self.dt):
             raise ValueError(f"duration: expected at least dt = {self.dt:g} s, got {duration!r}")
@@ -231,50 +231,50 @@ class RateLoop:
         return self.dt * np.arange(1.0, count + 1.0), rate
 
     def parts(self, frequency: ArrayLike, axis: int) -> dict[str, Complex]:
-        """The loop as a product of textbook elements, in continuous time.
+        """Returns the loop as a product of standard elements in continuous time.
 
         "controller and low-pass" (PID on the filtered rate), "motor" 1/(tau s + 1), "delay" of the
-        command, "sampling" (the hold of a step), "body" 1/s. Their product comes near open_loop()
-        well below Nyquist; it shows what takes how much phase.
+        command, "sampling" (zero-order hold), "body" 1/s. Their product approximates open_loop()
+        well below Nyquist and shows the phase lag of each element.
         """
         s = 2j * np.pi * np.asarray(frequency, dtype=np.float64)
         p = self.vehicle.rate_controller.filter
         low_pass = p.stiffness / (s * s + p.damping * s + p.stiffness)
         g = self.gains(axis)
-        held = s * self.dt
+        hold = s * self.dt
         return {
             "controller and low-pass": (g.proportional + g.integral / s + g.derivative * s)
             * low_pass,
             "motor": 1.0 / (self.lag * s + 1.0),
             "delay": np.exp(-s * self.vehicle.motor.command_delay),
-            "sampling": (1.0 - np.exp(-held)) / held,
+            "sampling": (1.0 - np.exp(-hold)) / hold,
             "body": 1.0 / s,
         }
 
     def _drift(self) -> dict[int, list[int]]:
-        """The states beside rates and rotors that the rate about x and y hears of by blow-back.
+        """Returns for axes x and y the states that affect the rate through blow-back.
 
-        They are the velocity across the axis, and the tilt about it that gives that velocity.
+        These are the velocity across the axis and the tilt about it that causes this velocity.
         """
         return {0: [4, 6], 1: [3, 7]} if self.has_blow_back else {}
 
     def _body(self, axis: int) -> tuple[Array, Array]:
-        """Matrix and column of the step from the demand: of the rate, then of what it hears of."""
+        """Returns matrix and column of a step from the demand; the rate is the first state."""
         model = self._plant
-        heard = [9 + axis, *range(12, len(model.A)), *self._drift().get(axis, [])]
-        return model.A[np.ix_(heard, heard)], (model.B @ self._allocation[:, axis])[heard]
+        rows = [9 + axis, *range(12, len(model.A)), *self._drift().get(axis, [])]
+        return model.A[np.ix_(rows, rows)], (model.B @ self._allocation[:, axis])[rows]
 
     def _closed(self, axis: int, g: Gains) -> tuple[Array, Array]:
-        """Matrix and column of the closed loop's step, from the commanded rate.
+        """Returns matrix and column of the closed loop's step from the commanded rate.
 
-        States: body and motors, filter, integral, demands on their way, the latest first.
+        States: body and motors, filter, integral, delayed demands with the latest first.
         """
         a, b = self._body(axis)
         matrix, column = self._filter[axis]
-        late, part = self._delay()
-        n, waits = len(a), late + (part > 0.0)
-        # the last column is that of the command
-        filtered = np.zeros((2, n + 4 + waits))
+        steps, part = self._delay()
+        n, delayed = len(a), steps + (part > 0.0)
+        # the last column multiplies the command
+        filtered = np.zeros((2, n + 4 + delayed))
         filtered[:, 0], filtered[:, n : n + 2] = column, matrix
         error = -filtered[0]
         error[-1] = 1.0
@@ -282,17 +282,17 @@ class RateLoop:
         integral[n + 2] = 1.0
         demand = g.proportional * error + g.integral * integral - g.derivative * filtered[1]
         line = np.concatenate([demand[np.newaxis], np.eye(len(demand))[n + 3 : -1]])
-        acting = (1.0 - part) * line[late] + (part * line[late + 1] if part > 0.0 else 0.0)
+        acting = (1.0 - part) * line[steps] + (part * line[steps + 1] if part > 0.0 else 0.0)
         body = np.outer(b, acting)
         body[:, :n] += a
-        step = np.concatenate([body, filtered, integral[np.newaxis], line[:waits]])
+        step = np.concatenate([body, filtered, integral[np.newaxis], line[:delayed]])
         return step[:, :-1], step[:, -1]
 
     def _delay(self) -> tuple[int, float]:
-        """Of the commands: whole steps, and the share of one more."""
+        """Returns the command delay as whole steps and a fraction of a step."""
         steps = self.vehicle.motor.command_delay / self.dt
-        late = math.floor(steps)
-        return late, steps - late
+        whole = math.floor(steps)
+        return whole, steps - whole
 
     def _error_gain(self, frequency: ArrayLike, gains: Gains) -> Complex:
         z = self._z(frequency)
@@ -304,7 +304,7 @@ class RateLoop:
 
 
 def table_of(gains: Sequence[Gains], margins: Sequence[Margins]) -> str:
-    """Gains and margins of the three axes as text."""
+    """Returns gains and margins of the three axes as text."""
     lines = [
         "axis    K_P [1/s]  K_I [1/s^2]    K_D [-]  bandwidth  phase margin  gain margin  "
         "delay margin  peak |S|"
@@ -320,7 +320,7 @@ def table_of(gains: Sequence[Gains], margins: Sequence[Margins]) -> str:
 
 
 def _filter_of(model: LinearModel) -> list[tuple[Array, Array]]:
-    """Of each axis: the filter's step, as matrix of (value, derivative) and column of the rate."""
+    """Returns each axis' filter step: matrix of (value, derivative) and column of the rate."""
     filters = []
     for axis in "xyz":
         rows = [
@@ -335,28 +335,28 @@ def _filter_of(model: LinearModel) -> list[tuple[Array, Array]]:
 def margins_of(
     frequency: Array, loop: Complex, closed: Complex, stable: bool | None = None
 ) -> Margins:
-    """Margins of a loop that is known at rising frequencies [Hz], by interpolation between them.
+    """Returns margins of a loop sampled at increasing frequencies [Hz], by interpolation.
 
-    stable: whether the closed loop is; None: by the sign of the phase margin.
+    stable: whether the closed loop is stable; None: derived from the sign of the phase margin.
     """
     log_f = np.log(frequency)
     gain = np.log(np.abs(loop))
     phase = np.unwrap(np.angle(loop))
-    # loops that integrate begin between -180 and 0 deg
+    # the phase of loops with an integrator begins between -180 and 0 deg
     phase -= 2.0 * math.pi * np.ceil((phase[0] - 1e-9) / (2.0 * math.pi))
     crossings = _crossings(gain)
     at = [_between(i, t, log_f) for i, t in crossings]
-    turns = [math.pi + _between(i, t, phase) for i, t in crossings]
+    phases = [math.pi + _between(i, t, phase) for i, t in crossings]
     delays = [
         (p % (2.0 * math.pi)) / (2.0 * math.pi * math.exp(f))
-        for p, f in zip(turns, at, strict=True)
+        for p, f in zip(phases, at, strict=True)
     ]
-    turns = [(p + math.pi) % (2.0 * math.pi) - math.pi for p in turns]
-    least = min(turns, key=abs, default=math.inf)
-    is_stable = least > 0.0 if stable is None else stable
+    phases = [(p + math.pi) % (2.0 * math.pi) - math.pi for p in phases]
+    smallest = min(phases, key=abs, default=math.inf)
+    is_stable = smallest > 0.0 if stable is None else stable
     rise, fall, phase_crossover = _gain_margins(log_f, gain, phase, loop)
     return Margins(
-        phase=math.degrees(abs(least)) if is_stable else -math.degrees(abs(least)),
+        phase=math.degrees(abs(smallest)) if is_stable else -math.degrees(abs(smallest)),
         gain=rise if is_stable else math.nan,
         gain_below=fall if is_stable else math.nan,
         delay=min(delays, default=math.inf) if is_stable else 0.0,
@@ -371,35 +371,35 @@ def margins_of(
 def _gain_margins(
     log_f: Array, gain: Array, phase: Array, loop: Complex
 ) -> tuple[float, float, float]:
-    """By how much the gain may rise and fall [dB], and the frequency [Hz] of the first."""
-    turns: list[tuple[float, float]] = []
+    """Returns how far the gain may rise and fall [dB], and the frequency [Hz] of the first."""
+    crossovers: list[tuple[float, float]] = []
     for k in range(math.floor((1.0 - phase.min() / math.pi) / 2.0) + 1):
         for i, t in _crossings(phase + math.pi * (2 * k + 1)):
-            turns.append((_between(i, t, gain), _between(i, t, log_f)))
+            crossovers.append((_between(i, t, gain), _between(i, t, log_f)))
     last = complex(loop[-1])
     if last.real < 0.0 and abs(last.imag) < 1e-9 * abs(last):
-        # sampled loops end on the real axis, at Nyquist, without a change of sign
-        turns.append((float(gain[-1]), float(log_f[-1])))
-    top = max((turn for turn in turns if turn[0] <= 0.0), default=(-math.inf, math.nan))
-    bottom = min((turn[0] for turn in turns if turn[0] > 0.0), default=math.inf)
+        # at Nyquist a sampled loop ends on the real axis, without a change of sign
+        crossovers.append((float(gain[-1]), float(log_f[-1])))
+    below = max((c for c in crossovers if c[0] <= 0.0), default=(-math.inf, math.nan))
+    above = min((c[0] for c in crossovers if c[0] > 0.0), default=math.inf)
     decibel = 20.0 / math.log(10.0)
-    return -decibel * top[0], -decibel * bottom, math.exp(top[1])
+    return -decibel * below[0], -decibel * above, math.exp(below[1])
 
 
 def _bandwidth(log_f: Array, closed: Complex) -> float:
-    """Hz, where the closed loop first falls below -3 dB."""
+    """Returns the frequency [Hz] where the closed loop first falls below -3 dB."""
     level = np.log(np.abs(closed)) + 0.5 * math.log(2.0)
-    for i, share in _crossings(level):
+    for i, fraction in _crossings(level):
         if level[i] >= 0.0:
-            return math.exp(_between(i, share, log_f))
+            return math.exp(_between(i, fraction, log_f))
     return math.nan
 
 
 def _crossings(values: Array) -> list[tuple[int, float]]:
-    """Where a row of values changes its sign: index and share of the way to the next."""
-    places = np.flatnonzero(np.signbit(values[:-1]) != np.signbit(values[1:]))
-    return [(int(i), float(values[i] / (values[i] - values[i + 1]))) for i in places]
+    """Returns sign changes of a sequence: index, and fraction of the step to the next value."""
+    indices = np.flatnonzero(np.signbit(values[:-1]) != np.signbit(values[1:]))
+    return [(int(i), float(values[i] / (values[i] - values[i + 1]))) for i in indices]
 
 
-def _between(i: int, share: float, values: Array) -> float:
-    return float(values[i] + share * (values[i + 1] - values[i]))
+def _between(i: int, fraction: float, values: Array) -> float:
+    return float(values[i] + fraction * (values[i + 1] - values[i]))
