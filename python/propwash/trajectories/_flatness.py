@@ -46,7 +46,7 @@ def flatness(
 
     The rotors' momentum and lag, and command delays, are not in it; of the linear rotor drag across
     the body the mean of both axes is taken. Rows in free fall, or rolled by 90 degrees, have no
-    attitude: theirs is NaN.
+    attitude: their numbers are NaN, except specific_force.
 
     Raises ParameterError for a vehicle whose rotors cannot give torque about each axis, ValueError
     for a reference with numbers that are not finite.
