@@ -384,8 +384,7 @@ class FleetFloat32:
     def attach(self, sampler: FleetSampler) -> None: ...
     def detach(self, sampler: FleetSampler) -> None: ...
     def imu(self) -> tuple: ...
-    def kinematics(self, bound: Float) -> tuple:
-        """Returns (position, velocity, attitude, body_rates, whether all numbers are within bound)."""
+    def kinematics(self, bound: Float) -> tuple: ...
     def outer_loops(self) -> dict: ...
     def own_parameters(self) -> list[int]: ...
     def parameter(self, field: Int) -> NDArray[np.float64]: ...
@@ -439,8 +438,7 @@ class FleetFloat64:
     def attach(self, sampler: FleetSampler) -> None: ...
     def detach(self, sampler: FleetSampler) -> None: ...
     def imu(self) -> tuple: ...
-    def kinematics(self, bound: Float) -> tuple:
-        """Returns (position, velocity, attitude, body_rates, whether all numbers are within bound)."""
+    def kinematics(self, bound: Float) -> tuple: ...
     def outer_loops(self) -> dict: ...
     def own_parameters(self) -> list[int]: ...
     def parameter(self, field: Int) -> NDArray[np.float64]: ...
@@ -849,14 +847,8 @@ def encode_answer(
     range: Float | None = None,
     depth_scale: Float = 0.0,
 ) -> bytes: ...
-def flatness(parameters: Any, columns: dict, vehicles: Int = 1) -> dict:
-    """Attitude, rates and rotor speeds at N points of trajectories, in still air: flat_motion() of control/tracking.hpp.
-
-    columns: velocity, acceleration, jerk, snap (N, 3) [m/s ... m/s^4], world frame; yaw, yaw_rate, yaw_acceleration (N,) [rad ... rad/s^2]. vehicles: n, if the N = T n rows are in the order (T, n); the sign of each vehicle's quaternion is then continuous in time.
-
-    Returns attitude (N, 4), body to world, scalar first; body_rates [rad/s] and angular_acceleration [rad/s^2] (N, 3), body frame; specific_force of the rotors (N, 3) [m/s^2], world frame; thrust (N,) [N], torque (N, 3) [N m], body frame; rotor_thrusts [N] and rotor_speeds [rad/s] (N, rotors). All but specific_force are NaN in free fall and at a roll of 90 degrees.
-    Raises ParameterError if the rotors cannot produce torque about each axis, ValueError for wrong shapes and non-finite numbers.
-    """
+def flatness(parameters: Any, columns: dict, vehicles: Int) -> dict:
+    """See propwash.trajectories.flatness."""
 
 def fly_open_loop(
     parameters: Any,
@@ -874,21 +866,15 @@ def fly_open_loop(
 def fma_peak(dtype: str) -> float:
     """Measures the peak multiply-add rate of one core in GFLOP/s, in about 0.1 s."""
 
-def focal_length(height: Float, vertical_fov: Float) -> float:
-    """Returns the focal length [pixels] for a height [pixels] and a vertical field of view [rad]."""
-
+def focal_length(height: Float, vertical_fov: Float) -> float: ...
 def in_body(attitude: NDArray[Any], vectors: NDArray[Any]) -> NDArray[np.float32]:
     """Transforms k vectors for each vehicle (n, 3 k) from the world frame to the body frame."""
 
 def integrate_step(derivative: Callable, state: Any, dt: Any, method: str) -> NDArray[np.float64]:
     """Returns the state (n,) after one step of dt [s]. derivative: function of a state (n,) that returns its derivative (n,); method: 'euler' or 'rk4'."""
 
-def isa_altitude(pressure: Float) -> float:
-    """Returns the altitude [m] at which the standard atmosphere has a pressure [Pa]."""
-
-def isa_pressure(altitude: Float) -> float:
-    """Returns the pressure [Pa] of the standard atmosphere at an altitude [m]."""
-
+def isa_altitude(pressure: Float) -> float: ...
+def isa_pressure(altitude: Float) -> float: ...
 def judge_hover(
     position: NDArray[Any],
     attitude: NDArray[Any],

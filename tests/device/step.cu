@@ -39,7 +39,7 @@ __global__ void fly(const pw::TickConstants<T, rotors, Shape>* constants,
     input.torque_B = pw::noise_torque<T>(c, z);
     v.state = pw::step_in_air(pw::Rk4{}, c.model, c.lag, v.state, input, v.wind_W, true, dt);
     v.bias = pw::random_walk(v.bias, c.imu_deviations,
-                        pw::six_normals(seed, id, step, pw::Stream::imu_bias_walk));
+                             pw::six_normals(seed, id, step, pw::Stream::imu_bias_walk));
     v.noise = pw::imu_noise<T>(pw::six_normals(seed, id, step + 1, pw::Stream::imu_noise),
                                c.imu_deviations);
     readings[id] = pw::imu_read(c.model, c.imu, v.state, input, v.bias, v.noise, 0.0);

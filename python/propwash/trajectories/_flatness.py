@@ -45,8 +45,8 @@ def flatness(
     """Returns the motion and forces that a reference requires: equations (O10) to (O19).
 
     Assumes still air. Neglects rotor angular momentum, motor lag and command delays. The linear
-    rotor drag along body x and y is replaced by its mean. Attitudes are NaN in free fall and at a
-    roll of 90 degrees, where they are undefined.
+    rotor drag along body x and y is replaced by its mean. In free fall and at a roll of 90 degrees
+    the attitude is undefined: all numbers are NaN except specific_force.
 
     Raises ParameterError for a vehicle whose rotors cannot produce torque about each axis, and
     ValueError for a reference with values that are not finite.
