@@ -127,8 +127,7 @@ def compute_gae(rewards: Tensor, values: Tensor, ends: list[Tensor], args: Args)
 class PPO:
     """Trains an agent in vector environments with autoreset mode NEXT_STEP.
 
-    In this mode, the last step of an episode returns its final observation, and the step after it
-    resets the environment.
+    An episode's last step returns its final observation; the step after it resets.
     """
 
     def __init__(self, envs: pg.FleetVectorEnv, args: Args, seed: int) -> None:
