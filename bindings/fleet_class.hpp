@@ -51,6 +51,8 @@ inline const NamedField& field_named(const std::string& name) {
 }
 
 /// A fleet that several Python threads may use: a mutex admits one at a time.
+template <class>
+class PyGradient;
 template <class T>
 class PyFleet {
  public:
@@ -274,6 +276,9 @@ class PyFleet {
   }
 
  private:
+  template <class>
+  friend class PyGradient;
+
   static constexpr py::ssize_t worth_releasing = 64;        // vehicle steps
   static constexpr py::ssize_t worth_a_break = 10'000'000;  // vehicle steps
 

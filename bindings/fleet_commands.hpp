@@ -98,7 +98,7 @@ template <class T>
 class FleetCommand {
  public:
   FleetCommand(const Command& command, const Fleet<T>& fleet, CommandBuffers<T>& buffers)
-      : kind_(command.kind()), loop_(command.loop()) {
+      : kind_(command.kind()), loop_(command.loop()), count_(command.parts().size()) {
     for (std::size_t i = 0; i < command.parts().size(); ++i) {
       const Numbers* numbers = command.numbers(i);
       if (numbers == nullptr) continue;
@@ -112,10 +112,21 @@ class FleetCommand {
   }
 
   py::ssize_t records() const { return records_; }
+  FleetCommandKind kind() const {
+    using Level = FleetCommandKind::Level;
+    if (kind_ == CommandKind::rotor_speeds) return {Level::speeds};
+    if (kind_ == CommandKind::rate_thrust) return {Level::rates};
+    const bool has_attitude = kind_ == CommandKind::attitude_thrust;
+    const bool free_heading = has_attitude ? parts_[2].has_value() : !parts_[1];
+    return {Level::outer, loop_, kind_ != CommandKind::trajectory && free_heading};
+  }
+  /// A part of a record; empty if it is omitted.
+  Span<const T> part(std::size_t i, py::ssize_t record) {
+    return parts_[i] ? parts_[i]->row(record) : Span<const T>{};
+  }
+  std::size_t parts() const { return count_; }
   void step(Fleet<T>& fleet, py::ssize_t record, int substeps, ExecutorRef executor) {
-    const auto row = [&](std::size_t i) {
-      return parts_[i] ? parts_[i]->row(record) : Span<const T>{};
-    };
+    const auto row = [&](std::size_t i) { return part(i, record); };
     const auto under = [&](const auto& command) { fleet.step(command, substeps, executor); };
     switch (kind_) {
       case CommandKind::speed_yaw_rate:
@@ -139,6 +150,7 @@ class FleetCommand {
  private:
   CommandKind kind_;
   OuterLoop loop_;
+  std::size_t count_;
   py::ssize_t records_ = -1;
   std::array<std::optional<FleetPart<T>>, Command::max_parts> parts_;
 };

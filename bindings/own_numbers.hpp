@@ -46,17 +46,22 @@ class OwnNumbers {
   /// Updates the constants of a fleet: of the vehicles `some`, or of all if it is empty.
   template <class Fleet>
   void apply(Fleet& fleet, const std::vector<std::size_t>& some) const {
-    VehicleParameters vehicle = fleet.vehicle();
+    with_each(fleet.vehicle(), [&](const auto& parameters_of) {
+      if (some.empty()) {
+        fleet.set_parameters(parameters_of);
+      } else {
+        fleet.set_parameters(parameters_of, {some.data(), some.size()});
+      }
+    });
+  }
+  /// Calls f with a function that returns the parameters of vehicle i, valid until the next call.
+  template <class F>
+  void with_each(VehicleParameters vehicle, const F& f) const {
     const auto table = fields(vehicle);
-    const auto of = [&](std::size_t i) -> const VehicleParameters& {
+    f([&](std::size_t i) -> const VehicleParameters& {
       for (const auto& [k, row] : numbers_) table[k].set(row->data() + i * width_of(table[k]));
       return vehicle;
-    };
-    if (some.empty()) {
-      fleet.set_parameters(of);
-    } else {
-      fleet.set_parameters(of, {some.data(), some.size()});
-    }
+    });
   }
 
   std::vector<std::size_t> fields_set() const {

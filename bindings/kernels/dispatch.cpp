@@ -24,7 +24,7 @@ struct Candidate {
 #define PROPWASH_CANDIDATE(isa)                                                           \
   {{#isa, {isa##_float().fleet, isa##_double().fleet},                                    \
     {isa##_float().world, isa##_double().world},                                          \
-    image::isa##_float(), open_loop::isa##_double()},                                     \
+    image::isa##_float(), open_loop::isa##_double(), trace::isa##_double()},              \
    isa##_float().lanes, isa##_double().lanes, peak::isa##_float(), peak::isa##_double()}
 // clang-format on
 

@@ -18,6 +18,7 @@ struct KernelSet {
   std::tuple<WorldKernels<float>, WorldKernels<double>> world;
   ImageKernels image;
   OpenLoopKernelSource open_loop;
+  TraceRunner trace;
 };
 
 /// The widest set that the processor supports, or the one that the environment variable

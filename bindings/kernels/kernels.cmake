@@ -12,7 +12,7 @@ function(propwash_kernels isa register)
     if(number STREQUAL "float") # images are rendered in float
       list(APPEND sources kernels/image_kernels.cpp)
     else() # derivatives are computed in double
-      list(APPEND sources kernels/open_loop_kernels.cpp)
+      list(APPEND sources kernels/open_loop_kernels.cpp kernels/trace_kernels.cpp)
     endif()
     add_library(${target} OBJECT ${sources})
     target_link_libraries(${target} PRIVATE propwash::propwash propwash_warnings)

@@ -7,6 +7,7 @@
 
 #include "propwash/fleet/impl/kernels.hpp"
 #include "propwash/fleet/impl/open_loop_kernel.hpp"
+#include "propwash/math/trace_runner.hpp"
 #include "propwash/paint/rays.hpp"
 #include "propwash/paint/tile.hpp"
 #include "propwash/world/raycast.hpp"
@@ -41,6 +42,9 @@ using MultiplyAdd = double (*)(std::size_t rounds);
   }                                    \
   namespace open_loop {                \
   OpenLoopKernelSource isa##_double(); \
+  }                                    \
+  namespace trace {                    \
+  TraceRunner isa##_double();          \
   }                                    \
   namespace peak {                     \
   MultiplyAdd isa##_float();           \

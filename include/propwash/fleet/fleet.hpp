@@ -22,6 +22,8 @@ namespace propwash {
 namespace detail {
 struct FleetSnapshotHeader;
 }
+template <class T, int N>
+class FleetGradient;
 
 /// `size` FlightGoggles multicopters with N rotors, or with any number up to twelve (Dynamic).
 ///
@@ -155,6 +157,9 @@ class Fleet {
   double bytes_per_vehicle() const;
 
  private:
+  template <class, int>
+  friend class FleetGradient;
+
   enum class Level : std::uint32_t { none, rates, speeds };
 
   FleetBatch<T> view() const;

@@ -48,6 +48,14 @@ struct FleetTrajectoryCommand {
   OuterLoop controller = OuterLoop::geometric;  ///< geometric, backstepping or incremental
 };
 
+/// The kind of the commands of a flight.
+struct FleetCommandKind {
+  enum class Level { speeds, rates, outer };
+  Level level = Level::speeds;
+  OuterLoop loop = OuterLoop::attitude;  ///< for Level::outer
+  bool free_heading = false;             ///< likewise; see OuterLoopCommand
+};
+
 namespace detail {
 
 /// Any of these commands, views of the caller's memory; empty parts are zero.

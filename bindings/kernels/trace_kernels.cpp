@@ -1,0 +1,14 @@
+// Compiled once for each instruction set, for double only. The rule of kernels.cpp applies: define
+// nothing that another translation unit could share.
+
+#include "kernels.hpp"
+
+namespace propwash::bindings::trace {
+
+namespace {
+struct Isa;
+}  // namespace
+
+TraceRunner PROPWASH_KERNELS_UNIT() { return &run_trace<Isa, NativePack<double>>; }
+
+}  // namespace propwash::bindings::trace

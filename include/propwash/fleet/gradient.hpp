@@ -1,0 +1,154 @@
+#pragma once
+/// @file
+/// Derivatives of a fleet's flight with respect to its commands, its start and the parameters of
+/// its vehicles, in reverse and in forward mode. See docs/gradients.md.
+///
+/// The functions of vehicle/tick.hpp and of the outer loops are recorded once with traced numbers
+/// (math/traced.hpp). A flight stores the state before each command. The derivatives repeat the
+/// steps of a command from that state, with the fleet's kernels, and then evaluate the derivative
+/// of each step.
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "propwash/fleet/fleet.hpp"
+#include "propwash/fleet/impl/trace_function.hpp"
+#include "propwash/fleet/impl/trace_step.hpp"
+#include "propwash/math/trace_runner.hpp"
+
+namespace propwash {
+
+/// The runner of trace programs for the instruction set of the including program.
+inline TraceRunner native_trace_runner() {
+  struct Native {};
+  return &run_trace<Native, NativePack<double>>;
+}
+
+/// The physical states after each command, or their cotangents or tangents: (K, size, width); null:
+/// none.
+template <class Number>
+struct FleetRecord {
+  Number* position{};
+  Number* velocity{};
+  Number* attitude{};
+  Number* body_rates{};
+  Number* rotor_speeds{};
+};
+
+/// The variables of a flight, or the derivatives with respect to them: the commands (K, size,
+/// command_width()), the start (size, width of the physical state), the motor commands before the
+/// start, all equal (size, rotors), and the parameters, one after the other (size, width each).
+template <class Number>
+struct FleetVariables {
+  Number* commands{};
+  Number* start{};
+  Number* motor_commands{};
+  Number* parameters{};
+};
+
+/// A flight that is recorded for its derivatives.
+///
+///     FleetGradient<double> gradient(fleet, kind, parameters_of, {});
+///     for (…) gradient.record(fleet, command, substeps), fleet.step(…, substeps);
+///     gradient.pull(cotangents, derivatives);
+///
+/// Derivatives are computed in double. Noise must be off. Throughout the flight, only step()
+/// changes the fleet.
+template <class T = double, int N = Dynamic>
+class FleetGradient {
+ public:
+  /// Returns the parameters of a vehicle.
+  using ParametersOf = std::function<const VehicleParameters&(std::size_t)>;
+
+  /// `wanted`: indices of the fields (vehicle/fields.hpp) with respect to which derivatives are
+  /// wanted.
+  /// @throws std::invalid_argument for a fleet with noise, turbulence or an IMU slower than its
+  /// steps.
+  FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& kind, const ParametersOf& parameters_of,
+                const std::vector<std::size_t>& wanted,
+                TraceRunner runner = native_trace_runner());
+
+  /// Stores the state of the fleet and the parts of the command that it executes next for
+  /// `substeps` steps; empty parts are zero.
+  void record(Fleet<T, N>& fleet, Span<const Span<const T>> parts, int substeps);
+
+  /// Adds the vector-Jacobian product to `to`. If `window` > 0, states at multiples of `window`
+  /// commands are constants.
+  void pull(const FleetRecord<const double>& cotangents, const FleetVariables<double>& to,
+            std::size_t window = 0, ExecutorRef executor = {}) const;
+  /// Writes the Jacobian-vector product.
+  void push(const FleetVariables<const double>& tangents, const FleetRecord<double>& to,
+            ExecutorRef executor = {}) const;
+
+  std::size_t commands() const { return points_.size(); }
+  /// Numbers of a command.
+  int command_width() const { return command_width_; }
+  /// Numbers of the physical state.
+  int state_width() const { return detail::TraceState::physical(setting_.rotors); }
+  /// Numbers of the wanted parameters of a vehicle.
+  int parameter_width() const { return parameter_width_; }
+  /// Instructions of the derivative of a step and of the outer loop, and the slots of the former.
+  std::array<std::size_t, 3> program_size() const {
+    return {step_.pull.code.size(), loop_.pull.code.size(),
+            static_cast<std::size_t>(step_.pull.slots)};
+  }
+
+ private:
+  static constexpr std::size_t lanes = trace_lanes;
+  using Blocks = detail::LineVector<T>;
+  using Rows = detail::LineVector<double>;  // numbers of trace_lanes vehicles each
+
+  /// The state before a command.
+  struct Point {
+    Blocks state;    // fields of each block: up to the integrals, then rotor speeds and commands
+    Blocks motor_delay, action_delay;
+    Blocks memory, held;         // of the outer loops
+    std::vector<double> command; // (size, command_width)
+    std::uint64_t step = 0;
+    int substeps = 0;
+    bool starts_loop = false;
+  };
+  struct Replay;
+  struct Sweep;
+
+  void choose_numbers(const Fleet<T, N>& fleet, const ParametersOf& parameters_of,
+                      const std::vector<std::size_t>& wanted);
+  void trace();
+  static constexpr int leading_fields = FleetLayout::accelerometer_bias;
+  std::size_t point_stride() const {
+    return static_cast<std::size_t>(leading_fields + 2 * setting_.rotors) * fleet_lanes_;
+  }
+  std::size_t block_stride() const {
+    return static_cast<std::size_t>(layout_.size()) * fleet_lanes_;
+  }
+  std::size_t group_count() const { return (size_ + lanes - 1) / lanes; }
+  bool is_due(const Point& point, int substep) const;
+
+  std::size_t size_, fleet_lanes_;
+  FleetCommandKind kind_;
+  TraceRunner runner_;
+  detail::TraceSetting setting_;
+  detail::TraceOuter outer_;
+  std::uint64_t interval_ = 1;
+  int command_width_ = 0, parameter_width_ = 0, memory_width_ = 0;
+  detail::TraceNumbers numbers_;
+  bool is_individual_;
+  std::vector<double> values_;  // (size or 1, numbers_.count())
+  std::vector<double> slopes_;  // (size or 1, numbers_.wanted, parameter_width)
+  detail::TraceFunction step_, limits_, loop_;
+  typename FleetKernels<T>::Step kernel_;
+  FleetBatch<T> batch_;  // without memory of the fleet, which may change after the flight
+  FleetLayout layout_;
+  detail::LineVector<std::byte> constants_;
+  Blocks state_;  // before the first command
+  std::vector<std::uint32_t> action_delay_;
+  int motor_slots_ = 0, action_slots_ = 0;
+  std::vector<Point> points_;
+};
+
+}  // namespace propwash
+
+#include "propwash/fleet/impl/gradient_record.hpp"
+#include "propwash/fleet/impl/gradient_sweep.hpp"

@@ -1,0 +1,264 @@
+#pragma once
+// The construction and the record of FleetGradient; include propwash/fleet/gradient.hpp.
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "propwash/fleet/gradient.hpp"
+
+namespace propwash {
+
+namespace detail {
+
+/// Numbers of the parts of a command, and their sum.
+inline std::vector<int> command_parts(const FleetCommandKind& kind, int rotors) {
+  using Level = FleetCommandKind::Level;
+  if (kind.level == Level::speeds) return {rotors};
+  if (kind.level == Level::rates) return {3, 1};
+  if (kind.loop == OuterLoop::attitude) return {4, 1, 1};
+  if (kind.loop == OuterLoop::velocity) return {3, 1, 1};
+  if (kind.loop == OuterLoop::position) return {3, 1};
+  return {3, 3, 3, 3, 3, 1, 1, 1};
+}
+
+/// The constants of a vehicle in the order of for_each_number, then its mass.
+template <class Shape>
+std::vector<double> gradient_numbers(const VehicleParameters& vehicle, const FleetSetting& setting,
+                                     const std::vector<double>& effectiveness) {
+  auto constants = make_fleet_constants<Shape>(vehicle, setting);
+  for (std::size_t i = 0; i < effectiveness.size(); ++i) {
+    auto& rotor = constants.model.rotors[static_cast<int>(i)];
+    rotor.force_B = rotor.force_B * effectiveness[i];
+    rotor.torque_B = rotor.torque_B * effectiveness[i];
+  }
+  std::vector<double> numbers;
+  for_each_number(constants, [&](double x) { numbers.push_back(x); });
+  numbers.push_back(vehicle.body.mass);
+  return numbers;
+}
+
+}  // namespace detail
+
+template <class T, int N>
+FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& kind,
+                                   const ParametersOf& parameters_of,
+                                   const std::vector<std::size_t>& wanted, TraceRunner runner)
+    : size_(fleet.size()),
+      fleet_lanes_(fleet.memory_.lanes()),
+      kind_(kind),
+      runner_(runner),
+      is_individual_(fleet.has_individual_parameters()),
+      layout_(fleet.memory_.layout()) {
+  const auto& plan = fleet.plan_;
+  const auto refuse = [](const char* text) { PROPWASH_THROW(std::invalid_argument(text)); };
+  bool is_noisy = plan.switches.any_noise();
+  for (std::size_t i = 0; i < size_ && !is_noisy; ++i) {
+    for (int k = 0; k < 6; ++k) {
+      is_noisy = is_noisy || fleet.memory_.at(FleetLayout::accelerometer_bias + k, i) != T(0);
+    }
+  }
+  if (is_noisy) {
+    refuse("fleet: expected one without noise for derivatives; create it with noise=False and "
+           "without turbulence");
+  }
+  if (plan.switches.imu_is_slower) {
+    refuse("imu.rate: expected 0 or at least 1 / dt for derivatives, as the IMU is read in every "
+           "step");
+  }
+  const bool is_outer = kind.level == FleetCommandKind::Level::outer;
+  setting_.rotors = fleet.rotors();
+  setting_.is_principal = plan.kernels.is_principal;
+  setting_.integrator = plan.options.integrator;
+  setting_.dt = plan.options.dt;
+  setting_.floor = plan.options.floor;
+  setting_.switches = plan.switches;
+  setting_.has_rates = is_outer ? commands_rates(kind.loop)
+                                : kind.level == FleetCommandKind::Level::rates;
+  motor_slots_ = plan.motor_slots(), action_slots_ = plan.action_slots();
+  if (motor_slots_ > 0) {
+    setting_.motor_delay_steps = plan.motor_delay.steps;
+    setting_.motor_delay_fraction = plan.motor_delay.fraction;
+  }
+  if (is_outer) {
+    if (!fleet.outer_.is_ready) fleet.prepare_outer(fleet.outer_loops());
+    const auto parameters = fleet.outer_loops();
+    interval_ = static_cast<std::uint64_t>(parameters.interval);
+    outer_.loop = kind.loop, outer_.free_heading = kind.free_heading;
+    outer_.law = make_outer_loop_law<double>(fleet.vehicle(), parameters, setting_.dt);
+    outer_.allocation =
+        make_allocation<double, Dynamic>(fleet.vehicle().rotors, fleet.vehicle().motor);
+    outer_.law.prioritised = outer_.law.prioritised && can_prioritise(outer_.allocation);
+    outer_.imu_attitude = fleet.vehicle().imu.attitude;
+    outer_.imu_position = fleet.vehicle().imu.position;
+    memory_width_ = memory_numbers(kind.loop);
+  }
+  for (const int width : detail::command_parts(kind, setting_.rotors)) command_width_ += width;
+  kernel_ = plan.kernel(setting_.has_rates);
+  batch_ = fleet.view();
+  batch_.rotors = setting_.rotors;
+  batch_.substeps = 1;
+  batch_.size = fleet_lanes_;
+  batch_.motor_delay_slots = motor_slots_, batch_.action_delay_slots = action_slots_;
+  batch_.motor_delay_steps = plan.motor_delay.steps;
+  batch_.motor_delay_fraction = static_cast<T>(plan.motor_delay.fraction);
+  constants_ = plan.constants;
+  state_ = fleet.memory_.state.numbers;
+  action_delay_ = fleet.memory_.action_delay;
+  choose_numbers(fleet, parameters_of, wanted);
+  trace();
+}
+
+/// Computes the constants, which of them are inputs, and their derivatives.
+template <class T, int N>
+void FleetGradient<T, N>::choose_numbers(const Fleet<T, N>& fleet,
+                                         const ParametersOf& parameters_of,
+                                         const std::vector<std::size_t>& wanted) {
+  const auto setting = fleet.plan_.setting();
+  const std::size_t vehicles = is_individual_ ? size_ : 1;
+  std::vector<double> effectiveness;
+  const auto numbers_of = [&](const VehicleParameters& vehicle) {
+    return setting_.is_principal
+               ? detail::gradient_numbers<PrincipalShape>(vehicle, setting, effectiveness)
+               : detail::gradient_numbers<GeneralShape>(vehicle, setting, effectiveness);
+  };
+  std::vector<std::vector<double>> all, slopes;  // of each vehicle; slopes: (parameter, number)
+  for (std::size_t i = 0; i < vehicles; ++i) {
+    VehicleParameters vehicle = parameters_of(i);
+    effectiveness.clear();
+    for (int r = 0; r < setting_.rotors && !fleet.plan_.nominal_rotors.empty(); ++r) {
+      effectiveness.push_back(
+          static_cast<double>(fleet.memory_.at(layout_.rotor_effectiveness() + r, i)));
+    }
+    all.push_back(numbers_of(vehicle));
+    std::vector<double> slope;
+    const auto table = fields(vehicle);
+    for (const std::size_t k : wanted) {
+      for (int e = 0; e < table[k].size(); ++e) {
+        // central differences of fourth order: the constants are smooth functions of parameters
+        double& number = table[k][e];
+        const double x = number, h = x == 0.0 ? 1e-3 : 1e-3 * std::abs(x);
+        std::vector<double> sum(all.back().size(), 0.0);
+        for (const auto& [at, weight] : {std::pair<double, double>{1.0, 8.0}, {-1.0, -8.0},
+                                         {2.0, -1.0}, {-2.0, 1.0}}) {
+          number = x + at * h;
+          const auto values = numbers_of(vehicle);
+          for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += weight / (12.0 * h) * values[j];
+        }
+        number = x;
+        for (std::size_t j = 0; j < sum.size(); ++j) {
+          const double scale = std::abs(all.back()[j]) / h;
+          if (!(std::abs(sum[j]) > 1e-12 * scale)) sum[j] = 0.0;  // rounding of a constant number
+        }
+        slope.insert(slope.end(), sum.begin(), sum.end());
+      }
+    }
+    slopes.push_back(slope);
+  }
+  const std::size_t count = all.front().size();
+  parameter_width_ = static_cast<int>(slopes.front().size() / count);
+  std::vector<int> varying;
+  for (std::size_t j = 0; j < count; ++j) {
+    bool is_wanted = false, varies = false;
+    for (std::size_t i = 0; i < vehicles; ++i) {
+      varies = varies || all[i][j] != all[0][j];
+      for (std::size_t p = j; p < slopes[i].size(); p += count) {
+        is_wanted = is_wanted || slopes[i][p] != 0.0;
+      }
+    }
+    if (is_wanted) numbers_.inputs.push_back(static_cast<int>(j));
+    if (varies && !is_wanted) varying.push_back(static_cast<int>(j));
+  }
+  numbers_.wanted = numbers_.count();
+  numbers_.inputs.insert(numbers_.inputs.end(), varying.begin(), varying.end());
+  numbers_.literals = all.front();
+  for (std::size_t i = 0; i < vehicles; ++i) {
+    for (const int j : numbers_.inputs) values_.push_back(all[i][static_cast<std::size_t>(j)]);
+    for (int w = 0; w < numbers_.wanted; ++w) {
+      const auto j = static_cast<std::size_t>(numbers_.inputs[static_cast<std::size_t>(w)]);
+      for (std::size_t p = j; p < slopes[i].size(); p += count) slopes_.push_back(slopes[i][p]);
+    }
+  }
+}
+
+template <class T, int N>
+void FleetGradient<T, N>::trace() {
+  const int state = detail::TraceState::size(setting_.rotors);
+  const int environment = detail::TraceEnvironment::size(setting_);
+  const auto with_shape = [&](auto shape) {
+    using Shape = decltype(shape);
+    const int inputs = state + setting_.action() + detail::delayed_numbers(setting_);
+    step_ = {inputs, environment, numbers_,
+             [&](const std::vector<int>& numbers, const std::vector<int>& nodes) {
+               return detail::trace_step<Shape>(setting_, numbers, nodes);
+             }};
+    if (!setting_.has_rates) {
+      limits_ = {setting_.rotors, 0, numbers_,
+                 [&](const std::vector<int>& numbers, const std::vector<int>& nodes) {
+                   return detail::trace_limits<Shape>(setting_, numbers, nodes);
+                 }};
+    }
+    if (kind_.level == FleetCommandKind::Level::outer) {
+      loop_ = {state + memory_width_ + command_width_, environment, numbers_,
+               [&](const std::vector<int>& numbers, const std::vector<int>& nodes) {
+                 return detail::trace_outer<Shape>(setting_, outer_, numbers, nodes);
+               }};
+    }
+  };
+  if (setting_.is_principal) {
+    with_shape(PrincipalShape{});
+  } else {
+    with_shape(GeneralShape{});
+  }
+}
+
+template <class T, int N>
+void FleetGradient<T, N>::record(Fleet<T, N>& fleet, Span<const Span<const T>> parts,
+                                 int substeps) {
+  using Level = typename Fleet<T, N>::Level;
+  Point point;
+  point.step = fleet.steps_;
+  point.substeps = substeps;
+  auto& outer = fleet.outer_;
+  const bool is_outer = kind_.level == FleetCommandKind::Level::outer;
+  if (is_outer) {
+    point.starts_loop = outer.loop != static_cast<int>(kind_.loop);
+    const bool keeps = outer.loop >= 0 && commands_rates(kind_.loop) && outer.holds_rates();
+    const std::size_t blocks = fleet.memory_.blocks();
+    const auto used = static_cast<std::size_t>(memory_width_) * fleet_lanes_;
+    point.memory.assign(blocks * used, T(0));
+    for (std::size_t b = 0; b < blocks && (keeps || !point.starts_loop); ++b) {
+      std::copy_n(outer.memory.data() + b * outer.fields * fleet_lanes_, used,
+                  point.memory.data() + b * used);
+    }
+    point.held = outer.held;
+  }
+  fleet.begin(setting_.has_rates ? Level::rates : Level::speeds);  // fills past actions
+  const std::size_t stride = point_stride(), head = static_cast<std::size_t>(leading_fields) * fleet_lanes_;
+  point.state.resize(fleet.memory_.blocks() * stride);
+  for (std::size_t b = 0; b < fleet.memory_.blocks(); ++b) {
+    const T* const from = fleet.memory_.state.numbers.data() + b * block_stride();
+    T* const to = point.state.data() + b * stride;
+    std::copy_n(from, head, to);
+    std::copy_n(from + static_cast<std::size_t>(FleetLayout::rotor_speeds) * fleet_lanes_, stride - head,
+                to + head);
+  }
+  point.motor_delay = fleet.memory_.past_motor_commands.numbers;
+  point.action_delay = fleet.memory_.past_actions.numbers;
+  const auto widths = detail::command_parts(kind_, setting_.rotors);
+  const auto width = static_cast<std::size_t>(command_width_);
+  point.command.assign(size_ * width, 0.0);
+  std::size_t column = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const auto columns = static_cast<std::size_t>(widths[p]);
+    for (std::size_t i = 0; i < size_ && !parts[p].empty(); ++i) {
+      for (std::size_t c = 0; c < columns; ++c) {
+        point.command[i * width + column + c] = static_cast<double>(parts[p][i * columns + c]);
+      }
+    }
+    column += columns;
+  }
+  points_.push_back(std::move(point));
+}
+
+}  // namespace propwash

@@ -1,0 +1,280 @@
+#pragma once
+/// @file
+/// Traces of a step of a fleet: the functions of vehicle/tick.hpp and of the outer loops, recorded
+/// with traced numbers.
+
+#include <vector>
+
+#include "propwash/control/outer_loops.hpp"
+#include "propwash/fleet/impl/constants.hpp"
+#include "propwash/fleet/impl/switches.hpp"
+#include "propwash/integrate/integrate.hpp"
+#include "propwash/math/trace_program.hpp"
+#include "propwash/model/delay.hpp"
+#include "propwash/model/ground.hpp"
+
+namespace propwash::detail {
+
+/// What a trace depends on, besides numbers.
+struct TraceSetting {
+  int rotors = 0;
+  bool is_principal = false;
+  Integrator integrator = Integrator::rk4;
+  double dt = 0.0;
+  double floor = 0.0;
+  FleetSwitches switches{};
+  bool has_rates = false;     ///< the action is rates and thrust, not rotor speeds
+  int motor_delay_steps = -1; ///< -1: no delay
+  double motor_delay_fraction = 0.0;
+  int action() const { return has_rates ? 4 : rotors; }
+};
+
+/// Reads numbers one after the other.
+class TraceReader {
+ public:
+  explicit TraceReader(const std::vector<int>& nodes) : nodes_(nodes) {}
+  Traced number() { return Traced::of(nodes_[next_++]); }
+  Vec3<Traced> vector() {
+    const Traced x = number(), y = number(), z = number();
+    return {x, y, z};
+  }
+  Quat<Traced> quaternion() {
+    const Traced w = number();
+    const Vec3<Traced> v = vector();
+    return {w, v.x, v.y, v.z};
+  }
+  template <int N>
+  SmallArray<Traced, N> rotors(int count) {
+    SmallArray<Traced, N> all;
+    all.resize(count);
+    for (int i = 0; i < count; ++i) all[i] = number();
+    return all;
+  }
+
+ private:
+  const std::vector<int>& nodes_;
+  std::size_t next_ = 0;
+};
+
+/// Collects nodes.
+struct TraceWriter {
+  std::vector<int>& nodes;
+  void add(Traced x) { nodes.push_back(x.node); }
+  void add(const Vec3<Traced>& v) { add(v.x), add(v.y), add(v.z); }
+  void add(const Quat<Traced>& q) { add(q.w), add(make_vec3(q.x, q.y, q.z)); }
+  template <int N>
+  void add(const SmallArray<Traced, N>& all) {
+    for (const Traced& x : all) add(x);
+  }
+};
+
+/// The numbers of a vehicle that a step carries on: position, velocity, attitude, body rates, rotor
+/// speeds; filter and integrals of the rate controller; the motor command.
+struct TraceState {
+  static constexpr int body = 13;
+  static constexpr int controller = 9;
+  static int physical(int rotors) { return body + rotors; }
+  static int size(int rotors) { return body + controller + 2 * rotors; }
+};
+
+template <class Shape>
+FleetConstants<Traced, Dynamic, Shape> traced_constants(const TraceSetting& setting,
+                                                        const std::vector<int>& numbers) {
+  FleetConstants<Traced, Dynamic, Shape> c;
+  resize_rotors(c, setting.rotors);
+  c.imu.has_lever_arm = setting.switches.has_lever_arm;
+  c.imu.is_rotated = setting.switches.is_turned;
+  c.imu.is_digital = setting.switches.is_digital;
+  c.law.gyroscopic_term = setting.switches.gyroscopic_term;
+  auto next = numbers.begin();
+  for_each_number(c, [&](Traced& x) { x = Traced::of(*next++); });
+  return c;
+}
+
+/// Inputs of a step besides state and action, in this order; each only if it is enabled.
+struct TraceEnvironment {
+  static int size(const TraceSetting& s) {
+    return (s.switches.battery ? 1 : 0) + (s.switches.wind ? 3 : 0) +
+           (s.switches.external_wrench ? 6 : 0);
+  }
+};
+
+/// Numbers that the motor delay reads: the commands of `steps` steps ago, unless that is 0, and of
+/// the step before.
+inline int delayed_numbers(const TraceSetting& s) {
+  if (s.motor_delay_steps < 0) return 0;
+  return s.motor_delay_steps == 0 ? s.rotors : 2 * s.rotors;
+}
+
+/// One step. `inputs`: state, action, delayed motor commands, environment. Returns the state and,
+/// with a motor delay, the command that the delay stores.
+template <class Shape>
+std::vector<int> trace_step(const TraceSetting& setting, const std::vector<int>& numbers,
+                            const std::vector<int>& inputs) {
+  const int rotors = setting.rotors;
+  const auto c = traced_constants<Shape>(setting, numbers);
+  constexpr double rate_unit = Shape::rate_unit;
+  TraceReader read(inputs);
+  MulticopterState<Traced, Dynamic> x;
+  x.position = read.vector(), x.velocity = read.vector(), x.attitude = read.quaternion();
+  const Vec3<Traced> body_rates = read.vector();
+  x.body_rates = body_rates * (1.0 / rate_unit);
+  x.rotor_speeds = read.rotors<Dynamic>(rotors);
+  RateControllerState<Traced> controller;
+  controller.filter.value = read.vector(), controller.filter.derivative = read.vector();
+  controller.integral = read.vector();
+  read.rotors<Dynamic>(rotors);  // the last motor command has no effect on a step
+
+  MulticopterInput<Traced, Dynamic, Zero3, Vec3<Traced>> input;
+  if (setting.has_rates) {
+    const Vec3<Traced> rates = read.vector();
+    const auto gyroscope_S = read_body_rates(c.imu, body_rates, ImuBias<Traced>{}, Vec3<Traced>{});
+    input.command = rate_loop(c, controller, gyroscope_S, RateThrust<Traced>{rates, read.number()});
+  } else {
+    input.command = read.rotors<Dynamic>(rotors);
+  }
+  const SmallArray<Traced, Dynamic> newest = input.command;
+  const auto delay = [&](SmallArray<Traced, Dynamic>& speeds) {
+    if (setting.motor_delay_steps < 0) return;
+    const auto later = setting.motor_delay_steps == 0 ? newest : read.rotors<Dynamic>(rotors);
+    const auto earlier = read.rotors<Dynamic>(rotors);
+    for (int i = 0; i < rotors; ++i) {
+      speeds[i] = mean_command(later[i], earlier[i], setting.motor_delay_fraction);
+    }
+  };
+  // the delay reads its inputs first, then the voltage
+  delay(input.command);
+  const Traced ratio = setting.switches.battery ? read.number() : Traced(1.0);
+  drive_motors(c.model, input.command, [](SmallArray<Traced, Dynamic>&) {},
+               setting.switches.battery, ratio);
+  const Vec3<Traced> wind_W = setting.switches.wind ? read.vector() : Vec3<Traced>{};
+  if (setting.switches.external_wrench) {
+    input.force_W = read.vector() * c.per_force;
+    input.torque_B = cwise_product(read.vector(), c.per_torque);
+  }
+  const auto step = [&](const auto& method) {
+    return step_in_air(method, c.model, c.lag, x, input, wind_W, setting.switches.wind, setting.dt);
+  };
+  x = setting.integrator == Integrator::euler ? step(Euler{}) : step(Rk4{});
+  if (setting.switches.ground) stop_at_ground(x.position, x.velocity, x.body_rates, setting.floor);
+
+  std::vector<int> outputs;
+  TraceWriter write{outputs};
+  write.add(x.position), write.add(x.velocity), write.add(x.attitude);
+  write.add(x.body_rates * rate_unit), write.add(x.rotor_speeds);
+  write.add(controller.filter.value), write.add(controller.filter.derivative);
+  write.add(controller.integral), write.add(input.command);
+  if (setting.motor_delay_steps >= 0) write.add(newest);
+  return outputs;
+}
+
+/// The limits of commanded rotor speeds.
+template <class Shape>
+std::vector<int> trace_limits(const TraceSetting& setting, const std::vector<int>& numbers,
+                              const std::vector<int>& speeds) {
+  const auto c = traced_constants<Shape>(setting, numbers);
+  std::vector<int> outputs;
+  TraceWriter{outputs}.add(limited(c.model, TraceReader(speeds).rotors<Dynamic>(setting.rotors)));
+  return outputs;
+}
+
+/// The readings of the IMU, with the environment of trace_step, in sensor axes.
+template <class Shape>
+ImuReading<Traced> trace_imu(const TraceSetting& setting, const std::vector<int>& numbers,
+                             const std::vector<int>& state, const std::vector<int>& environment) {
+  const auto c = traced_constants<Shape>(setting, numbers);
+  TraceReader read(state), air(environment);
+  MulticopterState<Traced, Dynamic> x;
+  x.position = read.vector(), x.velocity = read.vector(), x.attitude = read.quaternion();
+  x.body_rates = read.vector() * (1.0 / Shape::rate_unit);
+  x.rotor_speeds = read.rotors<Dynamic>(setting.rotors);
+  for (int i = 0; i < TraceState::controller; ++i) read.number();
+  MulticopterInput<Traced, Dynamic> input;
+  input.command = read.rotors<Dynamic>(setting.rotors);
+  if (setting.switches.battery) air.number();
+  if (setting.switches.wind) input.wind_W = air.vector();
+  if (setting.switches.external_wrench) {
+    input.force_W = air.vector() * c.per_force;
+    input.torque_B = cwise_product(air.vector(), c.per_torque);
+  }
+  return imu_read(c.model, c.imu, x, input, ImuBias<Traced>{}, ImuNoise<Traced>{}, 0.0);
+}
+
+/// The constants of the outer loops.
+struct TraceOuter {
+  OuterLoop loop = OuterLoop::attitude;
+  bool free_heading = false;
+  OuterLoopLaw<double> law;
+  Allocation<double, Dynamic> allocation;
+  Quat<double> imu_attitude = Quat<double>::identity();
+  Vec3<double> imu_position{};
+
+  int held(int rotors) const { return commands_rates(loop) ? 4 : rotors; }
+};
+
+/// The numbers of a command to an outer loop, part by part in the order of its class.
+inline OuterLoopCommand<Traced> trace_command(const TraceOuter& outer, TraceReader& read) {
+  OuterLoopCommand<Traced> command;
+  command.loop = outer.loop;
+  command.free_heading = outer.free_heading;
+  auto& point = command.point;
+  if (outer.loop == OuterLoop::attitude) {
+    command.attitude = normalized(read.quaternion());
+    command.thrust = read.number(), point.yaw_rate = read.number();
+  } else if (outer.loop == OuterLoop::velocity) {
+    point.velocity = read.vector(), point.yaw = read.number(), point.yaw_rate = read.number();
+  } else if (outer.loop == OuterLoop::position) {
+    point.position = read.vector(), point.yaw = read.number();
+  } else {
+    point.position = read.vector(), point.velocity = read.vector();
+    point.acceleration = read.vector(), point.jerk = read.vector(), point.snap = read.vector();
+    point.yaw = read.number(), point.yaw_rate = read.number();
+    point.yaw_acceleration = read.number();
+  }
+  return command;
+}
+
+/// One update of an outer loop. `inputs`: state, memory of the loops, command, environment; the
+/// last of `numbers` is the mass. Returns the held output, then the memory.
+template <class Shape>
+std::vector<int> trace_outer(const TraceSetting& setting, const TraceOuter& outer,
+                             const std::vector<int>& numbers, const std::vector<int>& inputs) {
+  const int rotors = setting.rotors;
+  TraceReader read(inputs);
+  OuterLoopInput<Traced> in;
+  in.motion.position = read.vector(), in.motion.velocity = read.vector();
+  in.motion.attitude = read.quaternion();
+  read.vector();
+  const auto speeds = read.rotors<Dynamic>(rotors);
+  in.motion.rates_B = read.vector();
+  read.vector(), read.vector(), read.rotors<Dynamic>(rotors);
+  in.mass = Traced::of(numbers.back());
+
+  OuterLoopState<Traced> state;
+  int left = memory_numbers(outer.loop);
+  for_each_number(state, [&](Traced& x) { x = left-- > 0 ? read.number() : Traced(); });
+  const auto command = trace_command(outer, read);
+  std::vector<int> outputs;
+  TraceWriter write{outputs};
+  if (commands_rates(outer.loop)) {
+    const auto out = run_rate_loop(outer.law, state, in, command);
+    write.add(out.rates), write.add(out.thrust);
+  } else {
+    const auto first = inputs.end() - TraceEnvironment::size(setting);
+    const auto imu = trace_imu<Shape>(setting, numbers, inputs, {first, inputs.end()});
+    in.accelerometer_B = rotate(outer.imu_attitude, imu.specific_force);
+    in.gyroscope_B = rotate(outer.imu_attitude, imu.angular_rate);
+    in.accelerometer_B =
+        in.accelerometer_B - cross(in.gyroscope_B, cross(in.gyroscope_B, outer.imu_position));
+    in.rotors = attained_wrench(outer.allocation, speeds);
+    const auto wrench = run_wrench_loop(outer.law, state, in, command);
+    write.add(outer_allocate(outer.law, outer.allocation, wrench, speeds));
+  }
+  left = memory_numbers(outer.loop);
+  for_each_number(state, [&](Traced& x) {
+    if (left-- > 0) write.add(x);
+  });
+  return outputs;
+}
+
+}  // namespace propwash::detail
