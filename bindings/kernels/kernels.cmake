@@ -35,6 +35,7 @@ endfunction()
 set_source_files_properties(
   kernels/peak.cpp PROPERTIES COMPILE_OPTIONS "${_propwash_clang}-ffp-contract=fast"
                               SKIP_UNITY_BUILD_INCLUSION ON)
+set_source_files_properties(kernels/trace_kernels.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64|ARM64)$")
   propwash_kernels(baseline w) # NEON

@@ -7,7 +7,7 @@
 
 #include "propwash/fleet/impl/kernels.hpp"
 #include "propwash/fleet/impl/open_loop_kernel.hpp"
-#include "propwash/math/trace_runner.hpp"
+#include "propwash/math/trace_instruction.hpp"
 #include "propwash/paint/rays.hpp"
 #include "propwash/paint/tile.hpp"
 #include "propwash/world/raycast.hpp"

@@ -2,6 +2,7 @@
 // nothing that another translation unit could share.
 
 #include "kernels.hpp"
+#include "propwash/math/trace_runner.hpp"
 
 namespace propwash::bindings::trace {
 

@@ -20,6 +20,7 @@ ORDER = (
     "vehicle",
     "frames",
     "fleet",
+    "torch",
     "world",
     "control",
     "trajectories",

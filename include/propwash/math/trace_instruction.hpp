@@ -7,7 +7,7 @@
 
 namespace propwash {
 
-/// The operations of a TraceGraph. The last three are those of a TraceProgram only.
+/// The operations of a TraceGraph. The last two are those of a TraceProgram only.
 enum class TraceOp : std::uint8_t {
   input,
   constant,
@@ -24,21 +24,27 @@ enum class TraceOp : std::uint8_t {
   round,
   sin,
   cos,
-  multiply_add,       ///< a b + c
-  multiply_subtract,  ///< a b - c
-  subtract_multiply   ///< c - a b
+  multiply_add,      ///< a b + c
+  subtract_multiply  ///< c - a b
 };
 
 /// Numbers of a slot: enough to hide the cost of decoding an instruction.
-inline constexpr int trace_lanes = 16;
+inline constexpr int trace_lanes = 32;
 
-/// An operation on slots.
+/// An operation on slots: of the result and of the operands.
 struct TraceInstruction {
-  TraceOp op;                   ///< the operation
-  std::uint16_t to, a, b, c;    ///< slots of the result and of the operands
+  std::uint16_t to, a, b, c;
 };
 
-/// Executes instructions on slots of trace_lanes numbers, aligned to cache lines.
-using TraceRunner = void (*)(const TraceInstruction* code, std::size_t count, double* slots);
+/// Successive instructions with the same operation, so that the processor predicts the branch to
+/// its code.
+struct TraceBatch {
+  TraceOp op;
+  std::uint16_t count;
+};
+
+/// Executes `count` batches on slots of trace_lanes numbers, aligned to cache lines.
+using TraceRunner = void (*)(const TraceBatch* batches, std::size_t count,
+                             const TraceInstruction* code, double* slots);
 
 }  // namespace propwash

@@ -11,76 +11,73 @@ namespace propwash {
 /// Executes a program; see TraceRunner. Isa identifies the translation unit, Real is double or a
 /// Pack of them.
 template <class Isa, class Real>
-void run_trace(const TraceInstruction* code, std::size_t count, double* slots) {
+void run_trace(const TraceBatch* batches, std::size_t count, const TraceInstruction* code,
+               double* slots) {
   constexpr int lanes = static_cast<int>(sizeof(Real) / sizeof(double));
   constexpr int width = trace_lanes / lanes;
-  const auto load = [](const double* from) PROPWASH_LAMBDA { return Real::load(from); };
-  for (const TraceInstruction* at = code; at != code + count; ++at) {
-    double* const to = slots + at->to * trace_lanes;
-    const double* const a = slots + at->a * trace_lanes;
-    const double* const b = slots + at->b * trace_lanes;
-    const double* const c = slots + at->c * trace_lanes;
+  for (const TraceBatch* batch = batches; batch != batches + count; ++batch) {
+    const TraceInstruction* const end = code + batch->count;
     const auto each = [&](auto&& f) PROPWASH_LAMBDA {
-      for_each_index<width>(width, [&](int i)
-                                       PROPWASH_LAMBDA { f(i * lanes).store(to + i * lanes); });
+      for (; code != end; ++code) {
+        double* const to = slots + code->to * trace_lanes;
+        const double* const a = slots + code->a * trace_lanes;
+        const double* const b = slots + code->b * trace_lanes;
+        const double* const c = slots + code->c * trace_lanes;
+        for_each_index<width>(width, [&](int i) PROPWASH_LAMBDA {
+          f(Real::load(a + i * lanes), b + i * lanes, c + i * lanes).store(to + i * lanes);
+        });
+      }
     };
-    switch (at->op) {
-      case TraceOp::add:
-        each([&](int i) PROPWASH_LAMBDA { return load(a + i) + load(b + i); });
-        break;
-      case TraceOp::subtract:
-        each([&](int i) PROPWASH_LAMBDA { return load(a + i) - load(b + i); });
-        break;
-      case TraceOp::multiply:
-        each([&](int i) PROPWASH_LAMBDA { return load(a + i) * load(b + i); });
-        break;
+    const Real zero(0.0), one(1.0);
+    using Where = const double*;
+    switch (batch->op) {
       case TraceOp::multiply_add:
-        each([&](int i) PROPWASH_LAMBDA { return load(a + i) * load(b + i) + load(c + i); });
-        break;
-      case TraceOp::multiply_subtract:
-        each([&](int i) PROPWASH_LAMBDA { return load(a + i) * load(b + i) - load(c + i); });
+        each([](const Real& a, Where b, Where c)
+                 PROPWASH_LAMBDA { return a * Real::load(b) + Real::load(c); });
         break;
       case TraceOp::subtract_multiply:
-        each([&](int i) PROPWASH_LAMBDA { return load(c + i) - load(a + i) * load(b + i); });
+        each([](const Real& a, Where b, Where c)
+                 PROPWASH_LAMBDA { return Real::load(c) - a * Real::load(b); });
         break;
-      case TraceOp::negate:
-        each([&](int i) PROPWASH_LAMBDA { return -load(a + i); });
+      case TraceOp::multiply:
+        each([](const Real& a, Where b, Where)
+                 PROPWASH_LAMBDA { return a * Real::load(b); });
+        break;
+      case TraceOp::add:
+        each([](const Real& a, Where b, Where)
+                 PROPWASH_LAMBDA { return a + Real::load(b); });
         break;
       case TraceOp::reciprocal:
-        each([&](int i) PROPWASH_LAMBDA {
-          const Real x = load(a + i);
-          return select(abs(x) > Real(0.0), Real(1.0) / x, Real(0.0));
-        });
+        each([&](const Real& a, Where, Where)
+                 PROPWASH_LAMBDA { return select(abs(a) > zero, one / a, zero); });
         break;
       case TraceOp::sqrt:
-        each([&](int i) PROPWASH_LAMBDA { return sqrt(max(load(a + i), Real(0.0))); });
+        each([&](const Real& a, Where, Where) PROPWASH_LAMBDA { return sqrt(max(a, zero)); });
         break;
       case TraceOp::abs:
-        each([&](int i) PROPWASH_LAMBDA { return abs(load(a + i)); });
+        each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return abs(a); });
         break;
       case TraceOp::signed_square:
-        each([&](int i) PROPWASH_LAMBDA { return load(a + i) * abs(load(a + i)); });
+        each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return a * abs(a); });
         break;
       case TraceOp::less:
-        each([&](int i) PROPWASH_LAMBDA {
-          return select(load(a + i) < load(b + i), Real(1.0), Real(0.0));
-        });
+        each([&](const Real& a, Where b, Where)
+                 PROPWASH_LAMBDA { return select(a < Real::load(b), one, zero); });
         break;
       case TraceOp::select:
-        each([&](int i) PROPWASH_LAMBDA {
-          return select(load(a + i) > Real(0.0), load(b + i), load(c + i));
-        });
+        each([&](const Real& a, Where b, Where c)
+                 PROPWASH_LAMBDA { return select(a > zero, Real::load(b), Real::load(c)); });
         break;
       case TraceOp::round:
-        each([&](int i) PROPWASH_LAMBDA { return round(load(a + i)); });
+        each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return round(a); });
         break;
       case TraceOp::sin:
-        each([&](int i) PROPWASH_LAMBDA { return sin(load(a + i)); });
+        each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return sin(a); });
         break;
       case TraceOp::cos:
-        each([&](int i) PROPWASH_LAMBDA { return cos(load(a + i)); });
+        each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return cos(a); });
         break;
-      default:  // inputs and constants have no instruction
+      default:  // compiled to the operations above, or without an instruction
         break;
     }
   }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from propwash.fleet._fleet import Fleet, build_info
+from propwash.fleet._gradient import FlightGradient
 from propwash.fleet._parameters import FleetParameters, per_motor
 from propwash.fleet._sensors import FleetSensor
 from propwash.fleet._types import (
@@ -24,6 +25,7 @@ __all__ = [
     "FleetSensor",
     "FleetState",
     "FleetTrajectory",
+    "FlightGradient",
     "SensorRecord",
     "ThreadPool",
     "build_info",

@@ -63,6 +63,16 @@ class FleetParameters(Mapping[str, Array]):
         )
         raise _ParameterKeyError(f"{key!r}: unknown parameter{near}")
 
+    def entry(self, key: str) -> _Entry:
+        """Number and shape of a parameter that vehicles of a fleet may have separately."""
+        name = self.full_name(key)
+        entry = self._table[name]
+        if entry.is_shared:
+            raise ParameterError(
+                f"{name}: is common to all vehicles of a fleet; create a fleet of another vehicle"
+            )
+        return entry
+
     def __getitem__(self, key: str) -> Array:
         values = self._core.parameter(self._table[self.full_name(key)].number)
         values.flags.writeable = False
@@ -89,11 +99,7 @@ class FleetParameters(Mapping[str, Array]):
 
     @checked_parameters()
     def _checked(self, name: str, value: object, count: int) -> Array:
-        entry = self._table[name]
-        if entry.is_shared:
-            raise ParameterError(
-                f"{name}: is common to all vehicles of a fleet; create a fleet of another vehicle"
-            )
+        entry = self.entry(name)
         shape = (count, *entry.shape)
         expected = f"numbers of shape {shape}, or that broadcast to it"
         array = _checks.numeric(name, value, expected)

@@ -76,9 +76,7 @@ class TraceCall {
   void set(int first, const double* rows, int count) {
     std::copy_n(rows, count * trace_lanes, slots_.data() + first * trace_lanes);
   }
-  void run(TraceRunner runner) {
-    runner(program_->code.data(), program_->code.size(), slots_.data());
-  }
+  void run(TraceRunner runner) { program_->run(runner, slots_.data()); }
   const double* output(int i) const {
     return slots_.data() + program_->outputs[static_cast<std::size_t>(i)] * trace_lanes;
   }

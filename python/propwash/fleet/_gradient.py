@@ -1,0 +1,268 @@
+"""Derivatives of a fleet's flight with respect to commands, start and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from propwash import _checks, _core
+from propwash.fleet._parameters import FleetParameters
+from propwash.fleet._types import Core, FleetState, FleetTrajectory
+from propwash.vehicle.commands import Command, CommandSource, as_command
+
+Array = NDArray[np.float64]
+
+PARTS: dict[type, dict[str, int]] = {
+    _core.RotorSpeeds: {"speeds": -1},
+    _core.RateThrust: {"rates": 3, "thrust": 0},
+    _core.AttitudeThrust: {"attitude": 4, "thrust": 0, "yaw_rate": 0},
+    _core.VelocityCommand: {"velocity": 3, "yaw": 0, "yaw_rate": 0},
+    _core.PositionCommand: {"position": 3, "yaw": 0},
+    _core.TrajectoryCommand: {
+        "position": 3,
+        "velocity": 3,
+        "acceleration": 3,
+        "jerk": 3,
+        "snap": 3,
+        "yaw": 0,
+        "yaw_rate": 0,
+        "yaw_acceleration": 0,
+    },
+}
+"""Columns of the parts of a command: -1: one for each rotor; 0: a number without an axis."""
+
+STATE = tuple(FleetState.__dataclass_fields__)
+"""The names of the parts of the physical state."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlightGradient:
+    """The result of a pullback: derivatives of a scalar function of the states, in float64."""
+
+    commands: dict[str, Array]
+    """By name of the part of the command, in the shape that was passed."""
+    start: FleetState
+    """With respect to the physical state before the first command: arrays (n, …)."""
+    motor_commands: Array
+    """(n, N) with respect to the motor commands before the start, all equal."""
+    parameters: dict[str, Array]
+    """By the name that was passed: arrays (n, …)."""
+
+
+class Flight:
+    """A flight that is recorded for its derivatives."""
+
+    def __init__(
+        self,
+        fleet: FleetGradients,
+        commands: Command | CommandSource,
+        parameters: Sequence[str],
+        steps: int | None,
+        substeps: int,
+    ) -> None:
+        fleet._check_sensors()
+        self._command = as_command(commands)
+        if type(self._command) not in PARTS:
+            raise TypeError(f"commands: expected a command of a fleet, got {commands!r:.100}")
+        if isinstance(parameters, str):
+            raise TypeError(f"parameters: expected a list of names, got {parameters!r:.100}")
+        table = fleet._parameter_map
+        self._parameters = {name: table.entry(name) for name in parameters}
+        numbers = [entry.number for entry in self._parameters.values()]
+        if len(set(numbers)) < len(numbers):
+            raise ValueError(f"parameters: expected each once, got {list(parameters)!r:.100}")
+        self._size, self._rotors = len(fleet), fleet.rotors
+        self._attitude = fleet.attitude.astype(np.float64)
+        kind: Any = (
+            _core.GradientFloat32 if fleet.dtype == np.float32 else _core.GradientFloat64
+        )
+        self._core = kind(fleet._core, self._command, steps, substeps, numbers)
+        self.states = FleetTrajectory(**self._core.states())
+
+    def pull(self, cotangents: Mapping[str, object], window: int | None) -> FlightGradient:
+        """The vector-Jacobian product."""
+        arrays = {
+            name: self._rows(f"cotangent of {name}", value, (len(self.states), *self._shape(name)))
+            for name, value in cotangents.items()
+            if value is not None
+        }
+        every = 0 if window is None else _checks.whole_number("window", window, 1)
+        found = self._core.pull(arrays, every)
+        parts = np.split(found["start"], np.cumsum([3, 3, 4, 3]), axis=1)
+        parts[2] = self._tangential(parts[2])
+        return FlightGradient(
+            self._by_part(found["commands"]),
+            FleetState(*parts),
+            found["motor_commands"],
+            self._by_parameter(found["parameters"]),
+        )
+
+    def push(
+        self,
+        tangents: Mapping[str, object],
+        start: Mapping[str, object],
+        parameters: Mapping[str, object],
+    ) -> FleetTrajectory:
+        """The Jacobian-vector product."""
+        count = len(self.states)
+        given = {"tangents": tangents, "start": start, "parameters": parameters}
+        known = {"tangents": self._columns(), "start": STATE, "parameters": self._parameters}
+        for name, values in given.items():
+            for key in values:
+                if key not in known[name]:
+                    raise ValueError(f"{name}: expected some of {list(known[name])}, got {key!r}")
+        commands = [
+            self._broadcast(name, tangents.get(name, 0.0), columns).reshape(count, self._size, -1)
+            for name, columns in self._columns().items()
+        ]
+        parts = [self._rows(f"start.{k}", start.get(k, 0.0), self._shape(k)) for k in STATE]
+        parts[2] = self._tangential(parts[2])
+        numbers = [
+            self._rows(name, parameters[name], (self._size, *entry.shape)).reshape(self._size, -1)
+            for name, entry in self._parameters.items()
+        ]
+        arrays = {
+            "commands": np.concatenate(commands, axis=2),
+            "start": np.concatenate(parts, axis=1),
+            "parameters": np.concatenate([*numbers, np.empty((self._size, 0))], axis=1),
+        }
+        return FleetTrajectory(**self._core.push(arrays))
+
+    def _shape(self, name: str) -> tuple[int, int]:
+        if name not in STATE:
+            raise ValueError(f"cotangents: expected some of {', '.join(STATE)}, got {name!r}")
+        width = {"attitude": 4, "rotor_speeds": self._rotors}.get(name, 3)
+        return self._size, width
+
+    def _columns(self) -> dict[str, int]:
+        parts = PARTS[type(self._command)]
+        return {name: self._rotors if k < 0 else k for name, k in parts.items()}
+
+    @staticmethod
+    def _rows(name: str, value: object, shape: tuple[int, ...]) -> Array:
+        expected = f"numbers of shape {shape}, or that broadcast to it"
+        array = _checks.numeric(name, value, expected)
+        try:
+            rows = np.broadcast_to(array, shape)
+        except ValueError:
+            got = _checks.described(value)
+            raise ValueError(f"{name}: expected {expected}, got {got}") from None
+        return np.ascontiguousarray(rows, dtype=np.float64)
+
+    def _tangential(self, rows: Array) -> Array:
+        """Rows orthogonal to the attitudes at the start, which are normalised."""
+        q = self._attitude
+        return rows - q * (rows * q).sum(axis=1, keepdims=True)
+
+    def _lead(self, name: str, columns: int) -> tuple[int, ...]:
+        """The shape of a part as (T or 1, n or 1, columns or 1)."""
+        shape = np.shape(getattr(self._command, name))
+        tail = shape[len(shape) - 1 :] if columns else (1,)
+        lead = shape[: len(shape) - 1] if columns else shape
+        return (*(1,) * (2 - len(lead)), *lead, *tail)
+
+    def _by_part(self, rows: Array) -> dict[str, Array]:
+        """Sums the columns of each part to the shape that was passed."""
+        result, first = {}, 0
+        for name, columns in self._columns().items():
+            width = max(columns, 1)
+            part = rows[:, :, first : first + width]
+            first += width
+            value = getattr(self._command, name)
+            if value is None:
+                continue
+            shape = self._lead(name, columns)
+            axes = tuple(k for k in (0, 1) if shape[k] == 1 and part.shape[k] != 1)
+            result[name] = part.sum(axis=axes, keepdims=True).reshape(np.shape(value))
+        return result
+
+    def _broadcast(self, name: str, value: object, columns: int) -> Array:
+        """A tangent, in a shape that the part may have, as (T, n, columns)."""
+        full = (len(self.states), self._size, max(columns, 1))
+        array = np.asarray(_checks.numeric(f"tangent of {name}", value, "numbers"))
+        if columns == 0:
+            array = array[..., None]
+        return self._rows(f"tangent of {name}", array, full)
+
+    def _by_parameter(self, rows: Array) -> dict[str, Array]:
+        widths = [int(np.prod(entry.shape, dtype=int)) for entry in self._parameters.values()]
+        parts = np.split(rows, np.cumsum(widths)[:-1], axis=1) if widths else []
+        return {
+            name: part.reshape(self._size, *entry.shape)
+            for (name, entry), part in zip(self._parameters.items(), parts, strict=True)
+        }
+
+
+class FleetGradients:
+    """A mixin of Fleet: derivatives of a flight."""
+
+    _core: Core
+    _parameter_map: FleetParameters
+    attitude: Any
+    dtype: Any
+    rotors: Any
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def _check_sensors(self) -> None:
+        raise NotImplementedError
+
+    def vjp(
+        self,
+        commands: Command | CommandSource,
+        *,
+        steps: int | None = None,
+        substeps: int = 1,
+        parameters: Sequence[str] = (),
+    ) -> tuple[FleetTrajectory, Callable[..., FlightGradient]]:
+        """Flies as rollout() does, and returns the states and a function for their derivatives.
+
+        commands, steps, substeps: those of rollout().
+        parameters: names of the parameters with respect to which derivatives are wanted.
+
+        The function takes, by name, the derivatives of a scalar with respect to position, velocity,
+        attitude, body_rates and rotor_speeds of the states, arrays that broadcast to (T, n, …),
+        and returns its derivatives as a FlightGradient. With `window`, the states before every
+        window-th command are constants. It may be called several times.
+
+        Requires a fleet without noise and turbulence. Raises ValueError or TypeError for invalid
+        arguments.
+
+        >>> states, pullback = fleet.vjp(RotorSpeeds(speeds), substeps=10)
+        >>> gradient = pullback(position=states.position - target)
+        >>> speeds -= 0.1 * gradient.commands["speeds"]
+        """
+        flight = Flight(self, commands, parameters, steps, substeps)
+
+        def pullback(*, window: int | None = None, **cotangents: ArrayLike) -> FlightGradient:
+            return flight.pull(cotangents, window)
+
+        return flight.states, pullback
+
+    def jvp(
+        self,
+        commands: Command | CommandSource,
+        tangents: Mapping[str, ArrayLike] | None = None,
+        *,
+        start: Mapping[str, ArrayLike] | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        steps: int | None = None,
+        substeps: int = 1,
+    ) -> tuple[FleetTrajectory, FleetTrajectory]:
+        """Flies as rollout() does, and returns the states and their directional derivatives.
+
+        tangents: by name of a part of the command, its direction, in a shape that broadcasts to
+            (T, n, …); start: by name of a part of the state, (n, …); parameters: by name, (n, …).
+            What is omitted has the direction zero.
+
+        Requires a fleet without noise and turbulence. Raises ValueError or TypeError for invalid
+        arguments.
+        """
+        named = parameters or {}
+        flight = Flight(self, commands, tuple(named), steps, substeps)
+        return flight.states, flight.push(tangents or {}, start or {}, named)

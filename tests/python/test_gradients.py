@@ -1,0 +1,421 @@
+"""Laws of the derivatives of a fleet's flight: Fleet.vjp, Fleet.jvp and propwash.torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import propwash as pw
+
+COUNT, STEPS, SUBSTEPS = 3, 5, 4
+STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
+Numbers = Any
+Kind = Callable[..., Any]
+
+
+def level_of(fleet: pw.Fleet, name: str) -> tuple[Kind, dict[str, Numbers]]:
+    """A class of commands, and commands that reach no limit."""
+    rng = np.random.default_rng(2)
+    n, t = len(fleet), STEPS
+    weight = 9.81 * np.asarray(fleet.parameters["mass"])
+    hover = np.sqrt(weight[:, None] / np.asarray(fleet.parameters["thrust_coefficient"]).sum(1, keepdims=True))
+    triple = partial(rng.normal, size=(t, n, 3))
+    if name == "speeds":
+        return pw.RotorSpeeds, {"speeds": hover * (1 + 0.03 * rng.normal(size=(t, n, fleet.rotors)))}
+    if name == "rates":
+        thrust = weight * (1 + 0.05 * rng.normal(size=(t, n)))
+        return pw.RateThrust, {"rates": 0.1 * triple(), "thrust": thrust}
+    if name == "attitude":
+        q = np.concatenate([np.ones((t, n, 1)), 0.02 * triple()], axis=2)
+        q /= np.linalg.norm(q, axis=2, keepdims=True)
+        return pw.AttitudeThrust, {"attitude": q, "thrust": np.tile(weight, (t, 1))}
+    if name == "velocity":
+        return pw.VelocityCommand, {"velocity": 0.1 * triple(), "yaw": 0.02 * rng.normal(size=(t, n))}
+    if name == "free heading":
+        parts = {"velocity": 0.1 * triple(), "yaw_rate": 0.1 * rng.normal(size=(t, n))}
+        return pw.VelocityCommand, parts
+    if name == "position":
+        return pw.PositionCommand, {"position": 0.05 * triple()}
+    parts = {"position": 0.02 * triple(), "velocity": 0.05 * triple(), "acceleration": 0.1 * triple()}
+    parts |= {"jerk": 0.1 * triple(), "yaw": 0.02 * rng.normal(size=(t, n))}
+    return partial(pw.TrajectoryCommand, controller=name), parts
+
+
+LEVELS = ("speeds", "rates", "attitude", "velocity", "free heading", "position")
+TRACKING = ("geometric", "backstepping", "indi")
+
+
+def make_fleet(vehicle: Any = "flightgoggles", n: int = COUNT, **options: Any) -> pw.Fleet:
+    options = {"dtype": "float64", "noise": False, "threads": 1, "dt": 1e-3, **options}
+    return pw.Fleet(vehicle, n, **options)
+
+
+def start_of(fleet: pw.Fleet) -> dict[str, Numbers]:
+    """A flight near hover in which nothing is at a limit."""
+    rng = np.random.default_rng(1)
+    n = len(fleet)
+    q = np.concatenate([np.ones((n, 1)), 0.05 * rng.normal(size=(n, 3))], axis=1)
+    speeds = fleet.rotor_speeds * (1 + 0.02 * rng.normal(size=(n, fleet.rotors)))
+    return {
+        "position": 0.1 * rng.normal(size=(n, 3)),
+        "velocity": 0.3 * rng.normal(size=(n, 3)),
+        "attitude": q / np.linalg.norm(q, axis=1, keepdims=True),
+        "body_rates": 0.1 * rng.normal(size=(n, 3)),
+        "rotor_speeds": speeds,
+    }
+
+
+def weights_of(fleet: pw.Fleet, steps: int = STEPS) -> dict[str, Numbers]:
+    rng = np.random.default_rng(3)
+    widths = {"attitude": 4, "rotor_speeds": fleet.rotors}
+    scale = {"rotor_speeds": 1e-2}
+    return {
+        k: scale.get(k, 1.0) * rng.normal(size=(steps, len(fleet), widths.get(k, 3))) for k in STATE
+    }
+
+
+def weighted(states: Any, weights: dict[str, Numbers]) -> float:
+    return float(sum((weights[k] * getattr(states, k)).sum() for k in STATE))
+
+
+def slope(f: Callable[[float], float], h: float) -> float:
+    """A central difference of fourth order."""
+    return (8 * (f(h) - f(-h)) - (f(2 * h) - f(-2 * h))) / (12 * h)
+
+
+def check_direction(
+    fleet: pw.Fleet, level: str, steps: tuple[float, float] = (1e-3, 1e-6), **options: Any
+) -> None:
+    """Compares the derivatives along random directions of commands, start and parameters with
+    central differences of rollouts.
+    """
+    rng = np.random.default_rng(4)
+    kind, parts = level_of(fleet, level)
+    fleet.reset()
+    start, weights = start_of(fleet), weights_of(fleet)
+    names = options.pop("parameters", ())
+    original = {k: np.array(fleet.parameters[k]) for k in names}
+
+    def value(parts: dict[str, Numbers], start: dict[str, Numbers], parameters: Any) -> float:
+        fleet.set_parameters(parameters)
+        fleet.reset()
+        fleet.set_state(**start)
+        return weighted(fleet.rollout(kind(**parts), substeps=SUBSTEPS), weights)
+
+    h, tolerance = steps
+    value(parts, start, original)
+    fleet.reset()
+    fleet.set_state(**start)
+    states, pullback = fleet.vjp(kind(**parts), substeps=SUBSTEPS, parameters=names)
+    gradient = pullback(**weights)
+    for name, values in parts.items():
+        d = rng.normal(size=values.shape) * max(1e-2, float(np.abs(values).mean()))
+        if name == "attitude":
+            d -= values * (d * values).sum(axis=2, keepdims=True)
+        expected = slope(lambda e, name=name, d=d: value({**parts, name: unit(name, parts[name] + e * d)}, start, original), h)
+        assert (gradient.commands[name] * d).sum() == pytest.approx(expected, rel=tolerance), name
+    for name, values in start.items():
+        d = rng.normal(size=values.shape) * max(0.1, float(np.abs(values).mean()))
+        expected = slope(lambda e, name=name, d=d: value(parts, {**start, name: unit(name, start[name] + e * d)}, original), h)
+        found = (getattr(gradient.start, name) * d).sum()
+        assert found == pytest.approx(expected, rel=tolerance), name
+    for name, values in original.items():
+        d = rng.normal(size=values.shape) * np.abs(values)
+        expected = slope(lambda e, name=name, d=d: value(parts, start, {**original, name: original[name] + e * d}), h)
+        found = (gradient.parameters[name] * d).sum()
+        assert found == pytest.approx(expected, rel=10 * tolerance), name
+    value(parts, start, original)
+
+
+def unit(name: str, values: Numbers) -> Numbers:
+    if name != "attitude":
+        return values
+    return values / np.linalg.norm(values, axis=-1, keepdims=True)
+
+
+@pytest.mark.parametrize("level", [*LEVELS, *TRACKING])
+def test_derivatives_equal_central_differences(level: str) -> None:
+    check_direction(make_fleet(), level)
+
+
+def with_delay(vehicle: str, seconds: float) -> Any:
+    parameters = pw.vehicles.load(vehicle)
+    motor = replace_struct(parameters.motor, command_delay=seconds)
+    return replace_struct(parameters, motor=motor)
+
+
+def replace_struct(value: Any, **changes: Any) -> Any:
+    import msgspec
+
+    return msgspec.structs.replace(value, **changes)
+
+
+@pytest.mark.parametrize("level", ["speeds", "rates", "velocity", "indi"])
+@pytest.mark.parametrize("vehicle", ["blackbird"])
+def test_other_vehicles(vehicle: str, level: str) -> None:
+    check_direction(make_fleet(vehicle), level)
+
+
+@pytest.mark.parametrize("level", ["speeds", "rates", "position"])
+@pytest.mark.parametrize("seconds", [0.0004, 0.0023])
+def test_command_delay(level: str, seconds: float) -> None:
+    check_direction(make_fleet(with_delay("flightgoggles", seconds)), level)
+
+
+@pytest.mark.parametrize("level", ["speeds", "rates", "attitude", "geometric"])
+def test_action_delay(level: str) -> None:
+    fleet = make_fleet(max_action_delay=7)
+    fleet.set_action_delay(np.array([0, 3, 7]))
+    check_direction(fleet, level)
+
+
+def test_euler_wind_and_wrench() -> None:
+    fleet = make_fleet("blackbird", integrator="euler")
+    fleet.set_wind([1.0, -2.0, 0.5])
+    fleet.set_external_wrench([0.1, 0.2, 0.3], [1e-3, 2e-3, 1e-3])
+    fleet.set_rotor_effectiveness(np.linspace(0.9, 1.0, fleet.rotors))
+    check_direction(fleet, "rates")
+
+
+PARAMETERS = ("mass", "body.inertia", "thrust_coefficient", "drag.translational")
+
+
+@pytest.mark.parametrize("level", ["speeds", "rates", "velocity"])
+@pytest.mark.parametrize("individual", [False, True])
+def test_parameters(level: str, individual: bool) -> None:
+    fleet = make_fleet()
+    names = ["mass", "thrust_coefficient", "time_constant_up", "time_constant_down"]
+    names += ["drag.translational", "torque_coefficient"]
+    known = fleet.parameters.names()
+    names = [n for n in names if any(k == n or k.endswith("." + n) for k in known)]
+    assert "mass" in names and "thrust_coefficient" in names
+    if individual:
+        fleet.set_parameters(mass=fleet.parameters["mass"] * np.array([1.0, 1.1, 0.95]))
+    check_direction(fleet, level, parameters=names)
+
+
+@pytest.mark.parametrize("level", [*LEVELS, *TRACKING])
+def test_forward_and_reverse_mode_agree(level: str) -> None:
+    fleet = make_fleet()
+    kind, parts = level_of(fleet, level)
+    start, weights = start_of(fleet), weights_of(fleet)
+    rng = np.random.default_rng(5)
+    tangents = {k: rng.normal(size=v.shape) for k, v in parts.items()}
+    start_tangent = {k: rng.normal(size=v.shape) for k, v in start.items()}
+    mass = rng.normal(size=COUNT)
+
+    fleet.reset(**start)
+    snapshot = fleet.snapshot()
+    states, pullback = fleet.vjp(kind(**parts), substeps=SUBSTEPS, parameters=["mass"])
+    gradient = pullback(**weights)
+    fleet.restore(snapshot)
+    again, found = fleet.jvp(kind(**parts), tangents, start=start_tangent, parameters={"mass": mass}, substeps=SUBSTEPS)
+    np.testing.assert_array_equal(again.position, states.position)
+    expected = sum((gradient.commands[k] * tangents[k]).sum() for k in parts)
+    expected += sum((getattr(gradient.start, k) * start_tangent[k]).sum() for k in STATE)
+    expected += (gradient.parameters["mass"] * mass).sum()
+    assert weighted(found, weights) == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("level", ["speeds", "rates", "position", "indi"])
+def test_states_are_those_of_a_rollout(level: str) -> None:
+    fleet = make_fleet()
+    kind, parts = level_of(fleet, level)
+    expected = fleet.rollout(kind(**parts), substeps=SUBSTEPS)
+    fleet.reset(seed=fleet.seed)
+    states, _ = fleet.vjp(kind(**parts), substeps=SUBSTEPS)
+    for name in STATE:
+        np.testing.assert_array_equal(getattr(states, name), getattr(expected, name))
+
+
+def test_windows_equal_separate_flights() -> None:
+    fleet = make_fleet()
+    kind, parts = level_of(fleet, "rates")
+    weights = weights_of(fleet)
+    fleet.reset(**start_of(fleet))
+    _, pullback = fleet.vjp(kind(**parts), substeps=SUBSTEPS)
+    together = pullback(window=2, **weights)
+    fleet.reset(**start_of(fleet))
+    for first in range(0, STEPS, 2):
+        rows = slice(first, first + 2)
+        some = {k: v[rows] for k, v in parts.items()}
+        _, piece = fleet.vjp(kind(**some), substeps=SUBSTEPS)
+        gradient = piece(**{k: v[rows] for k, v in weights.items()})
+        for name in parts:
+            np.testing.assert_allclose(
+                together.commands[name][rows], gradient.commands[name], rtol=1e-12, atol=1e-15
+            )
+        if first == 0:
+            np.testing.assert_allclose(together.start.velocity, gradient.start.velocity, rtol=1e-12)
+    whole, longer = pullback(**weights), pullback(window=STEPS, **weights)
+    np.testing.assert_array_equal(whole.commands["rates"], longer.commands["rates"])
+
+
+def test_chained_flights_equal_a_long_one() -> None:
+    """The derivative with respect to the start of a flight continues the one before it."""
+    fleet = make_fleet()
+    speeds = level_of(fleet, "speeds")[1]["speeds"]
+    weights = weights_of(fleet)
+    fleet.reset(**start_of(fleet))
+    _, pullback = fleet.vjp(pw.RotorSpeeds(speeds), substeps=SUBSTEPS)
+    expected = pullback(**weights)
+    fleet.reset(**start_of(fleet))
+    _, first = fleet.vjp(pw.RotorSpeeds(speeds[:2]), substeps=SUBSTEPS)
+    _, second = fleet.vjp(pw.RotorSpeeds(speeds[2:]), substeps=SUBSTEPS)
+    later = second(**{k: v[2:] for k, v in weights.items()})
+    carried = {k: v[:2].copy() for k, v in weights.items()}
+    for name in STATE:
+        carried[name][-1] += getattr(later.start, name)
+    earlier = first(**carried)
+    np.testing.assert_allclose(earlier.commands["speeds"], expected.commands["speeds"][:2], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(later.commands["speeds"], expected.commands["speeds"][2:], rtol=1e-12)
+
+
+def test_permuted_vehicles_have_permuted_gradients() -> None:
+    order = np.random.default_rng(6).permutation(37)
+    fleet = make_fleet(n=37)
+    kind, parts = level_of(fleet, "rates")
+    start, weights = start_of(fleet), weights_of(fleet)
+    results = []
+    for rows in (np.arange(37), order):
+        fleet.reset(**{k: v[rows] for k, v in start.items()})
+        _, pullback = fleet.vjp(kind(**{k: v[:, rows] for k, v in parts.items()}), substeps=2)
+        results.append(pullback(**{k: v[:, rows] for k, v in weights.items()}))
+    np.testing.assert_array_equal(results[0].commands["rates"][:, order], results[1].commands["rates"])
+    np.testing.assert_array_equal(results[0].start.attitude[order], results[1].start.attitude)
+
+
+def test_threads_and_float32() -> None:
+    results = []
+    for options in ({"threads": 1}, {"threads": 2}, {"dtype": "float32"}):
+        fleet = make_fleet(n=70, **options)
+        kind, parts = level_of(fleet, "rates")
+        _, pullback = fleet.vjp(kind(**parts), substeps=2)
+        results.append(pullback(**weights_of(fleet)).commands["rates"])
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_allclose(results[2], results[0], rtol=1e-2, atol=1e-3 * np.abs(results[0]).max())
+
+
+def finite(gradient: Any) -> bool:
+    arrays = [*gradient.commands.values(), *gradient.parameters.values(), gradient.motor_commands]
+    arrays += [getattr(gradient.start, name) for name in STATE]
+    return all(np.isfinite(a).all() for a in arrays)
+
+
+@pytest.mark.parametrize("level", [*LEVELS, *TRACKING])
+@pytest.mark.parametrize("case", ["rest", "stopped", "saturated", "floor", "free fall"])
+def test_gradients_are_finite(level: str, case: str) -> None:
+    """At zero velocity, rates and rotor speeds, at the limits of the motors, and on the floor."""
+    fleet = make_fleet("blackbird", floor=0.0 if case == "floor" else None)
+    kind, parts = level_of(fleet, level)
+    zero = np.zeros((COUNT, fleet.rotors))
+    if case in ("stopped", "free fall"):
+        fleet.set_state(rotor_speeds=np.maximum(zero, fleet.parameters["speed_min"].reshape(COUNT, -1)))
+    if case == "free fall":
+        parts = {k: v if k == "attitude" else 0.0 * v for k, v in parts.items()}
+    if case == "saturated":
+        parts = {k: v if k == "attitude" else 1e4 * v for k, v in parts.items()}
+    if case == "floor":
+        fleet.set_state(velocity=[0.0, 0.0, -1.0])
+    _, pullback = fleet.vjp(kind(**parts), substeps=SUBSTEPS, parameters=["mass"])
+    assert finite(pullback(**weights_of(fleet)))
+
+
+def test_saturated_commands_and_the_floor_have_no_derivative() -> None:
+    fleet = make_fleet(floor=0.0)
+    speeds = np.full((2, COUNT, 4), 1e5)
+    states, pullback = fleet.vjp(pw.RotorSpeeds(speeds), substeps=2)
+    assert not pullback(position=1.0).commands["speeds"].any()
+    fleet.reset(position=[0, 0, -1.0])
+    states, pullback = fleet.vjp(pw.RotorSpeeds(np.full((1, COUNT, 4), 200.0)))
+    assert (states.position[..., 2] == 0.0).all()
+    gradient = pullback(position=1.0, velocity=1.0, body_rates=1.0)
+    assert not gradient.start.velocity[:, 2].any()
+    assert not gradient.commands["speeds"].any()
+
+
+def test_shapes_of_commands() -> None:
+    fleet = make_fleet()
+    weights = weights_of(fleet)
+    full = np.full((STEPS, COUNT, 4), 900.0)
+    shapes = {(4,): (0, 1), (COUNT, 4): (0,), (STEPS, 1, 4): (1,), full.shape: ()}
+    fleet.reset(seed=0)
+    _, pullback = fleet.vjp(pw.RotorSpeeds(full), substeps=2)
+    expected = pullback(**weights).commands["speeds"]
+    for shape, axes in shapes.items():
+        fleet.reset(seed=0)
+        command = pw.RotorSpeeds(np.full(shape, 900.0))
+        _, pullback = fleet.vjp(command, substeps=2, steps=STEPS)
+        found = pullback(**weights).commands["speeds"]
+        assert found.shape == shape
+        np.testing.assert_allclose(found.ravel(), expected.sum(axis=axes).ravel(), rtol=1e-12)
+
+
+def test_refusals() -> None:
+    command = pw.RotorSpeeds(np.full((1, 1, 4), 900.0))
+    with pytest.raises(ValueError, match="noise=False"):
+        pw.Fleet(n=1).vjp(command)
+    fleet = make_fleet(n=1)
+    with pytest.raises(KeyError, match="unknown parameter"):
+        fleet.vjp(command, parameters=["weight"])
+    with pytest.raises(pw.ParameterError, match="common to all"):
+        fleet.vjp(command, parameters=["command_delay"])
+    _, pullback = fleet.vjp(command)
+    with pytest.raises(ValueError, match="expected some of position"):
+        pullback(speed=1.0)
+    with pytest.raises(ValueError, match="broadcast"):
+        pullback(position=np.zeros((2, 1, 3)))
+    with pytest.raises(ValueError, match="tangents"):
+        fleet.jvp(command, {"rates": 1.0})
+
+
+# ---- torch ----
+
+
+def test_torch_gradcheck() -> None:
+    torch = pytest.importorskip("torch")
+    from propwash.torch import rollout
+
+    fleet = make_fleet(with_delay("flightgoggles", 0.0013), n=2)
+    _, parts = level_of(fleet, "rates")
+    start = {k: torch.tensor(v, requires_grad=True) for k, v in start_of(fleet).items()}
+    commands = {k: torch.tensor(v[:2], requires_grad=True) for k, v in parts.items()}
+    mass = torch.tensor(np.array(fleet.parameters["mass"]), requires_grad=True)
+    names = [*start, *commands]
+
+    def flown(mass: Any, *tensors: Any) -> Any:
+        values = dict(zip(names, tensors, strict=True))
+        return rollout(
+            fleet,
+            {k: values[k] for k in start},
+            {k: values[k] for k in commands},
+            {"mass": mass},
+            kind=pw.RateThrust,
+            substeps=3,
+        )
+
+    inputs = (mass, *start.values(), *commands.values())
+    assert torch.autograd.gradcheck(flown, inputs, eps=1e-5, atol=1e-4, rtol=1e-4)
+
+
+def test_torch_optimises_commands() -> None:
+    torch = pytest.importorskip("torch")
+    from propwash.torch import rollout
+
+    fleet = make_fleet(n=1)
+    thrust = torch.full((10, 1), 9.81, dtype=torch.float64, requires_grad=True)
+    rates = torch.zeros((10, 1, 3), dtype=torch.float64)
+    losses = []
+    for _ in range(20):
+        states = rollout(fleet, {}, {"rates": rates, "thrust": thrust}, kind=pw.RateThrust, substeps=20)
+        loss = (states.position[-1, :, 2] - 0.1).square().sum()
+        (slopes,) = torch.autograd.grad(loss, thrust)
+        with torch.no_grad():
+            thrust -= loss * slopes / slopes.square().sum()
+        losses.append(float(loss))
+    assert losses[-1] < 1e-3 * losses[0]
