@@ -14,7 +14,7 @@ import numpy as np
 
 import propwash as pw
 
-ROUNDS, STEPS, SUBSTEPS = 7, 10, 10
+ROUNDS, STEPS, SUBSTEPS = 7, 32, 10
 STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
 
 

@@ -90,7 +90,7 @@ class Flight:
             for name, value in cotangents.items()
             if value is not None
         }
-        every = 0 if window is None else _checks.whole_number("window", window, 1)
+        every = 0 if window is None else _checks.whole_number("window", window, 1, 2**62)
         found = self._core.pull(arrays, every)
         parts = np.split(found["start"], np.cumsum([3, 3, 4, 3]), axis=1)
         parts[2] = self._tangential(parts[2])

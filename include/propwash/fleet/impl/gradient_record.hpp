@@ -68,7 +68,8 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   }
   const bool is_outer = kind.level == FleetCommandKind::Level::outer;
   setting_.rotors = fleet.rotors();
-  setting_.is_principal = plan.kernels.is_principal;
+  // a parameter alone may leave the structure of PrincipalShape
+  setting_.is_principal = plan.kernels.is_principal && wanted.empty();
   setting_.integrator = plan.options.integrator;
   setting_.dt = plan.options.dt;
   setting_.floor = plan.options.floor;
