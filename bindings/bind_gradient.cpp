@@ -113,7 +113,7 @@ class PyGradient {
   }
   py::ssize_t width(const char* name) const {
     const std::string part = name;
-    if (part == "rotor_speeds") return gradient_->state_width() - detail::TraceState::body;
+    if (part == "rotor_speeds") return gradient_->rotors();
     return part == "attitude" ? 4 : 3;
   }
   py::array_t<double, py::array::c_style> shaped(py::ssize_t count, py::ssize_t columns) const {

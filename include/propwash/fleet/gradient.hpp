@@ -86,7 +86,9 @@ class FleetGradient {
   /// Numbers of a command.
   int command_width() const { return command_width_; }
   /// Numbers of the physical state.
-  int state_width() const { return detail::TraceState::physical(setting_.rotors); }
+  int state_width() const { return detail::TraceSetting::body + setting_.rotors; }
+  /// Rotors of a vehicle.
+  int rotors() const { return setting_.rotors; }
   /// Numbers of the wanted parameters of a vehicle.
   int parameter_width() const { return parameter_width_; }
   /// Instructions of the derivative of a step and of the outer loop, and the slots of the former.
@@ -102,7 +104,7 @@ class FleetGradient {
 
   /// The state before a command.
   struct Point {
-    Blocks state;    // fields of each block: up to the integrals, then rotor speeds and commands
+    Blocks state;    // of each block; see point_head()
     Blocks motor_delay, action_delay;
     Blocks memory, held;         // of the outer loops
     std::vector<double> command; // (size, command_width)
@@ -116,9 +118,15 @@ class FleetGradient {
   void choose_numbers(const Fleet<T, N>& fleet, const ParametersOf& parameters_of,
                       const std::vector<std::size_t>& wanted);
   void trace();
-  static constexpr int leading_fields = FleetLayout::accelerometer_bias;
+  /// Numbers of a block that a point stores: the fields of the body and of the rate controller, and
+  /// all of them.
+  std::size_t point_head() const {
+    static_assert(FleetLayout::filter_value == detail::TraceSetting::body);
+    return static_cast<std::size_t>(detail::TraceSetting::body + setting_.controller()) *
+           fleet_lanes_;
+  }
   std::size_t point_stride() const {
-    return static_cast<std::size_t>(leading_fields + 2 * setting_.rotors) * fleet_lanes_;
+    return point_head() + static_cast<std::size_t>(2 * setting_.rotors) * fleet_lanes_;
   }
   std::size_t block_stride() const {
     return static_cast<std::size_t>(layout_.size()) * fleet_lanes_;

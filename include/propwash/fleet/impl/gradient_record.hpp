@@ -184,11 +184,11 @@ void FleetGradient<T, N>::choose_numbers(const Fleet<T, N>& fleet,
 
 template <class T, int N>
 void FleetGradient<T, N>::trace() {
-  const int state = detail::TraceState::size(setting_.rotors);
-  const int environment = detail::TraceEnvironment::size(setting_);
+  const int state = setting_.state();
+  const int environment = setting_.environment();
   const auto with_shape = [&](auto shape) {
     using Shape = decltype(shape);
-    const int inputs = state + setting_.action() + detail::delayed_numbers(setting_);
+    const int inputs = state + setting_.action() + setting_.delayed();
     step_ = {inputs, environment, numbers_,
              [&](const std::vector<int>& numbers, const std::vector<int>& nodes) {
                return detail::trace_step<Shape>(setting_, numbers, nodes);
@@ -235,7 +235,7 @@ void FleetGradient<T, N>::record(Fleet<T, N>& fleet, Span<const Span<const T>> p
     point.held = outer.held;
   }
   fleet.begin(setting_.has_rates ? Level::rates : Level::speeds);  // fills past actions
-  const std::size_t stride = point_stride(), head = static_cast<std::size_t>(leading_fields) * fleet_lanes_;
+  const std::size_t stride = point_stride(), head = point_head();
   point.state.resize(fleet.memory_.blocks() * stride);
   for (std::size_t b = 0; b < fleet.memory_.blocks(); ++b) {
     const T* const from = fleet.memory_.state.numbers.data() + b * block_stride();

@@ -18,12 +18,12 @@ struct FleetGradient<T, N>::Replay {
         first_block(first / lanes_of_block),
         blocks(std::min(lanes / lanes_of_block,
                         (g.size_ + lanes_of_block - 1) / lanes_of_block - first_block)),
-        state_width(detail::TraceState::size(g.setting_.rotors)),
+        state_width(g.setting_.state()),
         action_width(g.setting_.action()),
-        delayed_width(detail::delayed_numbers(g.setting_)),
+        delayed_width(g.setting_.delayed()),
         scratch(blocks * g.block_stride()),
         action_rows(lanes * static_cast<std::size_t>(action_width)),
-        environment(size_of(detail::TraceEnvironment::size(g.setting_))),
+        environment(size_of(g.setting_.environment())),
         numbers(size_of(g.numbers_.count())),
         held(size_of(action_width)),
         run_limits(g.limits_.run),
@@ -87,13 +87,11 @@ struct FleetGradient<T, N>::Replay {
  private:
   static std::size_t at(int s, int width) { return static_cast<std::size_t>(s) * size_of(width); }
 
-  /// Calls f(field of a block, lane of the group) for each vehicle's number in a field.
+  /// Copies a field of the blocks to a row.
   void read_field(const T* blocks_of, std::size_t stride, std::size_t field, double* to) const {
     for (std::size_t b = 0; b < blocks; ++b) {
       const T* const from = blocks_of + b * stride + field * lanes_of_block;
-      for (std::size_t l = 0; l < lanes_of_block; ++l) {
-        to[b * lanes_of_block + l] = static_cast<double>(from[l]);
-      }
+      std::copy_n(from, lanes_of_block, to + b * lanes_of_block);
     }
   }
   void read_fields(int field, int count, double* to) const {
@@ -118,7 +116,7 @@ struct FleetGradient<T, N>::Replay {
   }
 
   void load(const Point& point) {
-    const std::size_t stride = g.point_stride(), head = static_cast<std::size_t>(leading_fields) * lanes_of_block;
+    const std::size_t stride = g.point_stride(), head = g.point_head();
     for (std::size_t b = 0; b < blocks; ++b) {
       const T* const from = point.state.data() + (first_block + b) * stride;
       T* const to = scratch.data() + b * g.block_stride();
@@ -161,13 +159,15 @@ struct FleetGradient<T, N>::Replay {
   }
 
   void read_state(double* to) const {
-    const int rotors = g.setting_.rotors;
-    read_fields(FleetLayout::position, detail::TraceState::body, to);
-    read_fields(FleetLayout::rotor_speeds, rotors,
-                to + size_of(detail::TraceState::body));
-    read_fields(FleetLayout::filter_value, detail::TraceState::controller,
-                to + size_of(detail::TraceState::physical(rotors)));
-    read_fields(g.layout_.rotor_command(), rotors, to + size_of(state_width - rotors));
+    const auto& setting = g.setting_;
+    const auto read = [&](int field, int count) {
+      read_fields(field, count, to);
+      to += size_of(count);
+    };
+    read(FleetLayout::position, setting.body);
+    read(FleetLayout::rotor_speeds, setting.rotors);
+    read(FleetLayout::filter_value, setting.controller());
+    read(g.layout_.rotor_command(), setting.rotors);
   }
 
   void update_loop(int s) {

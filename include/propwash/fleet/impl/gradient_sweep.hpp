@@ -191,7 +191,7 @@ struct FleetGradient<T, N>::Sweep {
   std::size_t command_columns() const { return static_cast<std::size_t>(g.command_width_); }
   static double* slot_of(Rows& ring, int slots, int width, std::uint64_t at, std::uint64_t ago) {
     const auto count = static_cast<std::uint64_t>(slots);
-    return ring.data() + static_cast<std::size_t>((at + count - ago) % count) * rows(width);
+    return ring.data() + (at + count - ago) % count * rows(width);
   }
   double* motor_slot(std::uint64_t at, int ago) {
     return slot_of(motor_ring, g.motor_slots_, g.setting_.rotors, at,

@@ -26,7 +26,24 @@ struct TraceSetting {
   bool has_rates = false;     ///< the action is rates and thrust, not rotor speeds
   int motor_delay_steps = -1; ///< -1: no delay
   double motor_delay_fraction = 0.0;
+
+  static constexpr int body = 13;  ///< position, velocity, attitude, body rates
+  /// Filter and integrals of the rate controller.
+  int controller() const { return has_rates ? 9 : 0; }
+  /// The numbers of a vehicle that a step carries on: body, rotor speeds, rate controller, motor
+  /// commands.
+  int state() const { return body + controller() + 2 * rotors; }
   int action() const { return has_rates ? 4 : rotors; }
+  /// Numbers that the motor delay reads: the commands of `motor_delay_steps` steps ago, unless that
+  /// is 0, and of the step before.
+  int delayed() const {
+    return motor_delay_steps < 0 ? 0 : motor_delay_steps == 0 ? rotors : 2 * rotors;
+  }
+  /// Inputs besides state and action: voltage ratio, wind, external force and torque, if enabled.
+  int environment() const {
+    return (switches.battery ? 1 : 0) + (switches.wind ? 3 : 0) +
+           (switches.external_wrench ? 6 : 0);
+  }
 };
 
 /// Reads numbers one after the other.
@@ -68,15 +85,6 @@ struct TraceWriter {
   }
 };
 
-/// The numbers of a vehicle that a step carries on: position, velocity, attitude, body rates, rotor
-/// speeds; filter and integrals of the rate controller; the motor command.
-struct TraceState {
-  static constexpr int body = 13;
-  static constexpr int controller = 9;
-  static int physical(int rotors) { return body + rotors; }
-  static int size(int rotors) { return body + controller + 2 * rotors; }
-};
-
 template <class Shape>
 FleetConstants<Traced, Dynamic, Shape> traced_constants(const TraceSetting& setting,
                                                         const std::vector<int>& numbers) {
@@ -89,21 +97,6 @@ FleetConstants<Traced, Dynamic, Shape> traced_constants(const TraceSetting& sett
   auto next = numbers.begin();
   for_each_number(c, [&](Traced& x) { x = Traced::of(*next++); });
   return c;
-}
-
-/// Inputs of a step besides state and action, in this order; each only if it is enabled.
-struct TraceEnvironment {
-  static int size(const TraceSetting& s) {
-    return (s.switches.battery ? 1 : 0) + (s.switches.wind ? 3 : 0) +
-           (s.switches.external_wrench ? 6 : 0);
-  }
-};
-
-/// Numbers that the motor delay reads: the commands of `steps` steps ago, unless that is 0, and of
-/// the step before.
-inline int delayed_numbers(const TraceSetting& s) {
-  if (s.motor_delay_steps < 0) return 0;
-  return s.motor_delay_steps == 0 ? s.rotors : 2 * s.rotors;
 }
 
 /// One step. `inputs`: state, action, delayed motor commands, environment. Returns the state and,
@@ -121,8 +114,10 @@ std::vector<int> trace_step(const TraceSetting& setting, const std::vector<int>&
   x.body_rates = body_rates * (1.0 / rate_unit);
   x.rotor_speeds = read.rotors<Dynamic>(rotors);
   RateControllerState<Traced> controller;
-  controller.filter.value = read.vector(), controller.filter.derivative = read.vector();
-  controller.integral = read.vector();
+  if (setting.has_rates) {
+    controller.filter.value = read.vector(), controller.filter.derivative = read.vector();
+    controller.integral = read.vector();
+  }
   read.rotors<Dynamic>(rotors);  // the last motor command has no effect on a step
 
   MulticopterInput<Traced, Dynamic, Zero3, Vec3<Traced>> input;
@@ -162,8 +157,11 @@ std::vector<int> trace_step(const TraceSetting& setting, const std::vector<int>&
   TraceWriter write{outputs};
   write.add(x.position), write.add(x.velocity), write.add(x.attitude);
   write.add(x.body_rates * rate_unit), write.add(x.rotor_speeds);
-  write.add(controller.filter.value), write.add(controller.filter.derivative);
-  write.add(controller.integral), write.add(input.command);
+  if (setting.has_rates) {
+    write.add(controller.filter.value), write.add(controller.filter.derivative);
+    write.add(controller.integral);
+  }
+  write.add(input.command);
   if (setting.motor_delay_steps >= 0) write.add(newest);
   return outputs;
 }
@@ -188,7 +186,7 @@ ImuReading<Traced> trace_imu(const TraceSetting& setting, const std::vector<int>
   x.position = read.vector(), x.velocity = read.vector(), x.attitude = read.quaternion();
   x.body_rates = read.vector() * (1.0 / Shape::rate_unit);
   x.rotor_speeds = read.rotors<Dynamic>(setting.rotors);
-  for (int i = 0; i < TraceState::controller; ++i) read.number();
+  for (int i = 0; i < setting.controller(); ++i) read.number();
   MulticopterInput<Traced, Dynamic> input;
   input.command = read.rotors<Dynamic>(setting.rotors);
   if (setting.switches.battery) air.number();
@@ -246,8 +244,11 @@ std::vector<int> trace_outer(const TraceSetting& setting, const TraceOuter& oute
   in.motion.attitude = read.quaternion();
   read.vector();
   const auto speeds = read.rotors<Dynamic>(rotors);
-  in.motion.rates_B = read.vector();
-  read.vector(), read.vector(), read.rotors<Dynamic>(rotors);
+  if (setting.has_rates) {
+    in.motion.rates_B = read.vector();  // filtered
+    read.vector(), read.vector();
+  }
+  read.rotors<Dynamic>(rotors);
   in.mass = Traced::of(numbers.back());
 
   OuterLoopState<Traced> state;
@@ -260,7 +261,7 @@ std::vector<int> trace_outer(const TraceSetting& setting, const TraceOuter& oute
     const auto out = run_rate_loop(outer.law, state, in, command);
     write.add(out.rates), write.add(out.thrust);
   } else {
-    const auto first = inputs.end() - TraceEnvironment::size(setting);
+    const auto first = inputs.end() - setting.environment();
     const auto imu = trace_imu<Shape>(setting, numbers, inputs, {first, inputs.end()});
     in.accelerometer_B = rotate(outer.imu_attitude, imu.specific_force);
     in.gyroscope_B = rotate(outer.imu_attitude, imu.angular_rate);
