@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-
 import propwash as pw
 
 ROUNDS, STEPS, SUBSTEPS = 7, 32, 10
@@ -19,13 +18,14 @@ STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
 
 
 def cpu_seconds(f: Callable[[], object]) -> float:
+    """The CPU time of a call."""
     start = time.process_time()
     f()
     return time.process_time() - start
 
 
 def measure(fleet: pw.Fleet, command: pw.Command) -> tuple[float, float, float]:
-    """Medians: ns per vehicle and step of the rollout; factors of vjp alone and with its pullback."""
+    """Medians: ns per vehicle and step of the rollout; factors of vjp without and with pullback."""
 
     def plain() -> None:
         fleet.rollout(command, substeps=SUBSTEPS, record=STATE)
@@ -48,6 +48,7 @@ def measure(fleet: pw.Fleet, command: pw.Command) -> tuple[float, float, float]:
 
 
 def main() -> None:
+    """Prints a row for each kind of command."""
     n = int(sys.argv[1]) if len(sys.argv) > 1 else 4096
     shape = (STEPS, n)
     commands: dict[str, pw.Command] = {

@@ -77,7 +77,7 @@ def rollout(
         if not isinstance(value, Tensor):
             raise TypeError(f"{group}[{name!r}]: expected a tensor, got {value!r:.100}")
     call = _Call(fleet, names, start is not None, kind, steps, substeps, window)
-    return States(*_Flight.apply(call, *tensors))
+    return States(*_Flight.apply(call, *tensors))  # type: ignore[no-untyped-call]
 
 
 class _Call(NamedTuple):

@@ -67,8 +67,7 @@ class FleetGradient {
   /// @throws std::invalid_argument for a fleet with noise, turbulence or an IMU slower than its
   /// steps.
   FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& kind, const ParametersOf& parameters_of,
-                const std::vector<std::size_t>& wanted,
-                TraceRunner runner = native_trace_runner());
+                const std::vector<std::size_t>& wanted, TraceRunner runner = native_trace_runner());
 
   /// Stores the state of the fleet and the parts of the command that it executes next for
   /// `substeps` steps; empty parts are zero.
@@ -104,10 +103,10 @@ class FleetGradient {
 
   /// The state before a command.
   struct Point {
-    Blocks state;    // of each block; see point_head()
+    Blocks state;  // of each block; see point_head()
     Blocks motor_delay, action_delay;
-    Blocks memory, held;         // of the outer loops
-    std::vector<double> command; // (size, command_width)
+    Blocks memory, held;          // of the outer loops
+    std::vector<double> command;  // (size, command_width)
     std::uint64_t step = 0;
     int substeps = 0;
     bool starts_loop = false;
@@ -118,6 +117,7 @@ class FleetGradient {
   void choose_numbers(const Fleet<T, N>& fleet, const ParametersOf& parameters_of,
                       const std::vector<std::size_t>& wanted);
   void trace();
+  void record_command(Span<const Span<const T>> parts, std::vector<double>& to) const;
   /// Numbers of a block that a point stores: the fields of the body and of the rate controller, and
   /// all of them.
   std::size_t point_head() const {

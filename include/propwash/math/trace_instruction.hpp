@@ -15,8 +15,8 @@ enum class TraceOp : std::uint8_t {
   subtract,
   multiply,
   negate,
-  reciprocal,     ///< 1 / a, or 0 where a is 0
-  sqrt,           ///< or 0 where a is negative
+  reciprocal,  ///< 1 / a, or 0 where a is 0
+  sqrt,        ///< or 0 where a is negative
   abs,
   signed_square,  ///< a |a|
   less,           ///< a < b ? 1 : 0

@@ -32,24 +32,25 @@ void run_trace(const TraceBatch* batches, std::size_t count, const TraceInstruct
     using Where = const double*;
     switch (batch->op) {
       case TraceOp::multiply_add:
-        each([](const Real& a, Where b, Where c)
-                 PROPWASH_LAMBDA { return a * Real::load(b) + Real::load(c); });
+        each([](const Real& a, Where b, Where c) PROPWASH_LAMBDA {
+          return a * Real::load(b) + Real::load(c);
+        });
         break;
       case TraceOp::subtract_multiply:
-        each([](const Real& a, Where b, Where c)
-                 PROPWASH_LAMBDA { return Real::load(c) - a * Real::load(b); });
+        each([](const Real& a, Where b, Where c) PROPWASH_LAMBDA {
+          return Real::load(c) - a * Real::load(b);
+        });
         break;
       case TraceOp::multiply:
-        each([](const Real& a, Where b, Where)
-                 PROPWASH_LAMBDA { return a * Real::load(b); });
+        each([](const Real& a, Where b, Where) PROPWASH_LAMBDA { return a * Real::load(b); });
         break;
       case TraceOp::add:
-        each([](const Real& a, Where b, Where)
-                 PROPWASH_LAMBDA { return a + Real::load(b); });
+        each([](const Real& a, Where b, Where) PROPWASH_LAMBDA { return a + Real::load(b); });
         break;
       case TraceOp::reciprocal:
-        each([&](const Real& a, Where, Where)
-                 PROPWASH_LAMBDA { return select(abs(a) > zero, one / a, zero); });
+        each([&](const Real& a, Where, Where) PROPWASH_LAMBDA {
+          return select(abs(a) > zero, one / a, zero);
+        });
         break;
       case TraceOp::sqrt:
         each([&](const Real& a, Where, Where) PROPWASH_LAMBDA { return sqrt(max(a, zero)); });
@@ -61,12 +62,14 @@ void run_trace(const TraceBatch* batches, std::size_t count, const TraceInstruct
         each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return a * abs(a); });
         break;
       case TraceOp::less:
-        each([&](const Real& a, Where b, Where)
-                 PROPWASH_LAMBDA { return select(a < Real::load(b), one, zero); });
+        each([&](const Real& a, Where b, Where) PROPWASH_LAMBDA {
+          return select(a < Real::load(b), one, zero);
+        });
         break;
       case TraceOp::select:
-        each([&](const Real& a, Where b, Where c)
-                 PROPWASH_LAMBDA { return select(a > zero, Real::load(b), Real::load(c)); });
+        each([&](const Real& a, Where b, Where c) PROPWASH_LAMBDA {
+          return select(a > zero, Real::load(b), Real::load(c));
+        });
         break;
       case TraceOp::round:
         each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return round(a); });

@@ -77,9 +77,7 @@ class Flight:
             raise ValueError(f"parameters: expected each once, got {list(parameters)!r:.100}")
         self._size, self._rotors = len(fleet), fleet.rotors
         self._attitude = fleet.attitude.astype(np.float64)
-        kind: Any = (
-            _core.GradientFloat32 if fleet.dtype == np.float32 else _core.GradientFloat64
-        )
+        kind: Any = _core.GradientFloat32 if fleet.dtype == np.float32 else _core.GradientFloat64
         self._core = kind(fleet._core, self._command, steps, substeps, numbers)
         self.states = FleetTrajectory(**self._core.states())
 
@@ -109,9 +107,9 @@ class Flight:
     ) -> FleetTrajectory:
         """The Jacobian-vector product."""
         count = len(self.states)
-        given = {"tangents": tangents, "start": start, "parameters": parameters}
+        arguments = {"tangents": tangents, "start": start, "parameters": parameters}
         known = {"tangents": self._columns(), "start": STATE, "parameters": self._parameters}
-        for name, values in given.items():
+        for name, values in arguments.items():
             for key in values:
                 if key not in known[name]:
                     raise ValueError(f"{name}: expected some of {list(known[name])}, got {key!r}")
@@ -156,7 +154,8 @@ class Flight:
     def _tangential(self, rows: Array) -> Array:
         """Rows orthogonal to the attitudes at the start, which are normalised."""
         q = self._attitude
-        return rows - q * (rows * q).sum(axis=1, keepdims=True)
+        radial: Array = q * (rows * q).sum(axis=1, keepdims=True)
+        return rows - radial
 
     def _lead(self, name: str, columns: int) -> tuple[int, ...]:
         """The shape of a part as (T or 1, n or 1, columns or 1)."""

@@ -59,12 +59,14 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
     }
   }
   if (is_noisy) {
-    refuse("fleet: expected one without noise for derivatives; create it with noise=False and "
-           "without turbulence");
+    refuse(
+        "fleet: expected one without noise for derivatives; create it with noise=False and "
+        "without turbulence");
   }
   if (plan.switches.imu_is_slower) {
-    refuse("imu.rate: expected 0 or at least 1 / dt for derivatives, as the IMU is read in every "
-           "step");
+    refuse(
+        "imu.rate: expected 0 or at least 1 / dt for derivatives, as the IMU is read in every "
+        "step");
   }
   const bool is_outer = kind.level == FleetCommandKind::Level::outer;
   setting_.rotors = fleet.rotors();
@@ -74,8 +76,9 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   setting_.dt = plan.options.dt;
   setting_.floor = plan.options.floor;
   setting_.switches = plan.switches;
-  setting_.has_rates = is_outer ? commands_rates(kind.loop)
-                                : kind.level == FleetCommandKind::Level::rates;
+  setting_.has_rates =
+      is_outer ? commands_rates(kind.loop) : kind.level == FleetCommandKind::Level::rates;
+  setting_.keeps_command = is_outer && !setting_.has_rates;
   motor_slots_ = plan.motor_slots(), action_slots_ = plan.action_slots();
   if (motor_slots_ > 0) {
     setting_.motor_delay_steps = plan.motor_delay.steps;
@@ -140,8 +143,8 @@ void FleetGradient<T, N>::choose_numbers(const Fleet<T, N>& fleet,
         double& number = table[k][e];
         const double x = number, h = x == 0.0 ? 1e-3 : 1e-3 * std::abs(x);
         std::vector<double> sum(all.back().size(), 0.0);
-        for (const auto& [at, weight] : {std::pair<double, double>{1.0, 8.0}, {-1.0, -8.0},
-                                         {2.0, -1.0}, {-2.0, 1.0}}) {
+        for (const auto& [at, weight] :
+             {std::pair<double, double>{1.0, 8.0}, {-1.0, -8.0}, {2.0, -1.0}, {-2.0, 1.0}}) {
           number = x + at * h;
           const auto values = numbers_of(vehicle);
           for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += weight / (12.0 * h) * values[j];
@@ -236,30 +239,43 @@ void FleetGradient<T, N>::record(Fleet<T, N>& fleet, Span<const Span<const T>> p
   }
   fleet.begin(setting_.has_rates ? Level::rates : Level::speeds);  // fills past actions
   const std::size_t stride = point_stride(), head = point_head();
-  point.state.resize(fleet.memory_.blocks() * stride);
+  point.state.reserve(fleet.memory_.blocks() * stride);
+  const auto append = [&](const T* from, std::size_t count) {
+    point.state.insert(point.state.end(), from, from + count);
+  };
   for (std::size_t b = 0; b < fleet.memory_.blocks(); ++b) {
     const T* const from = fleet.memory_.state.numbers.data() + b * block_stride();
-    T* const to = point.state.data() + b * stride;
-    std::copy_n(from, head, to);
-    std::copy_n(from + static_cast<std::size_t>(FleetLayout::rotor_speeds) * fleet_lanes_, stride - head,
-                to + head);
+    append(from, head);
+    append(from + static_cast<std::size_t>(FleetLayout::rotor_speeds) * fleet_lanes_,
+           stride - head);
   }
   point.motor_delay = fleet.memory_.past_motor_commands.numbers;
   point.action_delay = fleet.memory_.past_actions.numbers;
+  record_command(parts, point.command);
+  points_.push_back(std::move(point));
+}
+
+/// Joins the parts of a command to rows of vehicles.
+template <class T, int N>
+void FleetGradient<T, N>::record_command(Span<const Span<const T>> parts,
+                                         std::vector<double>& to) const {
+  if (parts.size() == 1) {
+    to.assign(parts[0].data(), parts[0].data() + parts[0].size());
+    return;
+  }
   const auto widths = detail::command_parts(kind_, setting_.rotors);
   const auto width = static_cast<std::size_t>(command_width_);
-  point.command.assign(size_ * width, 0.0);
+  to.assign(size_ * width, 0.0);
   std::size_t column = 0;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const auto columns = static_cast<std::size_t>(widths[p]);
     for (std::size_t i = 0; i < size_ && !parts[p].empty(); ++i) {
       for (std::size_t c = 0; c < columns; ++c) {
-        point.command[i * width + column + c] = static_cast<double>(parts[p][i * columns + c]);
+        to[i * width + column + c] = static_cast<double>(parts[p][i * columns + c]);
       }
     }
     column += columns;
   }
-  points_.push_back(std::move(point));
 }
 
 }  // namespace propwash

@@ -152,8 +152,9 @@ struct FleetGradient<T, N>::Replay {
         const std::size_t v = first + lane, k = static_cast<std::size_t>(i);
         const auto w = static_cast<std::size_t>(action_width);
         const bool is_thrust = g.setting_.has_rates && i == 3;
-        held[k * lanes + lane] = static_cast<double>(
-            point.held[!g.setting_.has_rates ? v * w + k : is_thrust ? 3 * g.size_ + v : 3 * v + k]);
+        held[k * lanes + lane] = static_cast<double>(point.held[!g.setting_.has_rates ? v * w + k
+                                                                : is_thrust ? 3 * g.size_ + v
+                                                                            : 3 * v + k]);
       }
     }
   }
@@ -167,7 +168,7 @@ struct FleetGradient<T, N>::Replay {
     read(FleetLayout::position, setting.body);
     read(FleetLayout::rotor_speeds, setting.rotors);
     read(FleetLayout::filter_value, setting.controller());
-    read(g.layout_.rotor_command(), setting.rotors);
+    read(g.layout_.rotor_command(), setting.kept_commands());
   }
 
   void update_loop(int s) {
@@ -195,8 +196,9 @@ struct FleetGradient<T, N>::Replay {
     const bool has_rates = g.setting_.has_rates;
     for (std::size_t lane = 0; lane < lanes; ++lane) {
       for (std::size_t k = 0; k < width; ++k) {
-        const std::size_t to =
-            !has_rates ? lane * width + k : k == 3 ? 3 * lanes + lane : 3 * lane + k;
+        const std::size_t to = !has_rates ? lane * width + k
+                               : k == 3   ? 3 * lanes + lane
+                                          : 3 * lane + k;
         action_rows[to] = static_cast<T>(values[k * lanes + lane]);
       }
     }
@@ -216,7 +218,8 @@ struct FleetGradient<T, N>::Replay {
       } else {
         batch.speeds = rows + b * lanes_of_block * rotors;
       }
-      if (g.motor_slots_ > 0) batch.motor_delay = motor_ring.data() + b * motor_ring.size() / blocks;
+      if (g.motor_slots_ > 0)
+        batch.motor_delay = motor_ring.data() + b * motor_ring.size() / blocks;
       if (g.action_slots_ > 0) {
         batch.action_delay = action_ring.data() + b * action_ring.size() / blocks;
         batch.action_delay_steps = g.action_delay_.data() + (first_block + b) * lanes_of_block;
@@ -232,8 +235,8 @@ struct FleetGradient<T, N>::Replay {
       const std::size_t b = lane / lanes_of_block, l = lane % lanes_of_block;
       const std::uint64_t slot = (step + slots - g.action_delay_[first + lane]) % slots;
       for (std::size_t k = 0; k < static_cast<std::size_t>(action_width); ++k) {
-        to[k * lanes + lane] = static_cast<double>(
-            action_ring[((b * slots + slot) * width + k) * lanes_of_block + l]);
+        to[k * lanes + lane] =
+            static_cast<double>(action_ring[((b * slots + slot) * width + k) * lanes_of_block + l]);
       }
     }
   }

@@ -178,7 +178,8 @@ struct FleetGradient<T, N>::Sweep {
     set(state.data(), replay.state_width);
     set(now, replay.action_width);
     if (replay.delayed_width > 0) {
-      for (int ago = delay == 0 ? 1 : delay; ago <= delay + 1; ++ago) set(motor_slot(at, ago), rotors);
+      for (int ago = delay == 0 ? 1 : delay; ago <= delay + 1; ++ago)
+        set(motor_slot(at, ago), rotors);
     }
     set(numbers.data(), g.numbers_.wanted);
     step.run(g.runner_);
@@ -231,7 +232,8 @@ struct FleetGradient<T, N>::Sweep {
   void for_each_part(const Record& record, std::size_t k, const F& f) const {
     int row = 0;
     const auto part = [&](auto* numbers, int width) {
-      if (numbers != nullptr) f(numbers + k * g.size_ * static_cast<std::size_t>(width), width, row);
+      if (numbers != nullptr)
+        f(numbers + k * g.size_ * static_cast<std::size_t>(width), width, row);
       row += width;
     };
     part(record.position, 3), part(record.velocity, 3), part(record.attitude, 4);
@@ -243,15 +245,16 @@ struct FleetGradient<T, N>::Sweep {
     });
   }
   void write_tangents(const FleetRecord<double>& to, std::size_t k) const {
-    for_each_part(to, k, [&](double* numbers, int width, int row) {
-      scatter(state, width, numbers, row);
-    });
+    for_each_part(
+        to, k, [&](double* numbers, int width, int row) { scatter(state, width, numbers, row); });
   }
 
   void add_motor_history(double* to) const {
     const int rotors = g.setting_.rotors;
-    for (int slot = 0; slot < g.motor_slots_; ++slot) scatter(motor_ring, rotors, to, slot * rotors);
-    scatter(state, rotors, to, replay.state_width - rotors);
+    for (int slot = 0; slot < g.motor_slots_; ++slot)
+      scatter(motor_ring, rotors, to, slot * rotors);
+    const int kept = g.setting_.kept_commands();
+    if (kept > 0) scatter(state, kept, to, replay.state_width - kept);
   }
   template <class F>
   void for_each_slope(const F& f) const {
@@ -279,7 +282,8 @@ struct FleetGradient<T, N>::Sweep {
       for (int slot = 0; slot < g.motor_slots_; ++slot) {
         gather(from.motor_commands, rotors, motor_ring, slot * rotors);
       }
-      gather(from.motor_commands, rotors, state, replay.state_width - rotors);
+      const int kept = g.setting_.kept_commands();
+      if (kept > 0) gather(from.motor_commands, kept, state, replay.state_width - kept);
     }
     if (from.parameters == nullptr) return;
     for_each_slope([&](std::size_t number, std::size_t parameter, double slope) {

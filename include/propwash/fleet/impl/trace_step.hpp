@@ -23,16 +23,19 @@ struct TraceSetting {
   double dt = 0.0;
   double floor = 0.0;
   FleetSwitches switches{};
-  bool has_rates = false;     ///< the action is rates and thrust, not rotor speeds
-  int motor_delay_steps = -1; ///< -1: no delay
+  bool has_rates = false;      ///< the action is rates and thrust, not rotor speeds
+  bool keeps_command = false;  ///< the outer loop reads the motor command of the step before
+  int motor_delay_steps = -1;  ///< -1: no delay
   double motor_delay_fraction = 0.0;
 
   static constexpr int body = 13;  ///< position, velocity, attitude, body rates
   /// Filter and integrals of the rate controller.
   int controller() const { return has_rates ? 9 : 0; }
+  /// Motor commands in the state.
+  int kept_commands() const { return keeps_command ? rotors : 0; }
   /// The numbers of a vehicle that a step carries on: body, rotor speeds, rate controller, motor
   /// commands.
-  int state() const { return body + controller() + 2 * rotors; }
+  int state() const { return body + rotors + controller() + kept_commands(); }
   int action() const { return has_rates ? 4 : rotors; }
   /// Numbers that the motor delay reads: the commands of `motor_delay_steps` steps ago, unless that
   /// is 0, and of the step before.
@@ -118,7 +121,7 @@ std::vector<int> trace_step(const TraceSetting& setting, const std::vector<int>&
     controller.filter.value = read.vector(), controller.filter.derivative = read.vector();
     controller.integral = read.vector();
   }
-  read.rotors<Dynamic>(rotors);  // the last motor command has no effect on a step
+  if (setting.keeps_command) read.rotors<Dynamic>(rotors);  // no effect on a step
 
   MulticopterInput<Traced, Dynamic, Zero3, Vec3<Traced>> input;
   if (setting.has_rates) {
@@ -140,8 +143,8 @@ std::vector<int> trace_step(const TraceSetting& setting, const std::vector<int>&
   // the delay reads its inputs first, then the voltage
   delay(input.command);
   const Traced ratio = setting.switches.battery ? read.number() : Traced(1.0);
-  drive_motors(c.model, input.command, [](SmallArray<Traced, Dynamic>&) {},
-               setting.switches.battery, ratio);
+  drive_motors(
+      c.model, input.command, [](SmallArray<Traced, Dynamic>&) {}, setting.switches.battery, ratio);
   const Vec3<Traced> wind_W = setting.switches.wind ? read.vector() : Vec3<Traced>{};
   if (setting.switches.external_wrench) {
     input.force_W = read.vector() * c.per_force;
@@ -161,7 +164,7 @@ std::vector<int> trace_step(const TraceSetting& setting, const std::vector<int>&
     write.add(controller.filter.value), write.add(controller.filter.derivative);
     write.add(controller.integral);
   }
-  write.add(input.command);
+  if (setting.keeps_command) write.add(input.command);
   if (setting.motor_delay_steps >= 0) write.add(newest);
   return outputs;
 }
@@ -248,7 +251,7 @@ std::vector<int> trace_outer(const TraceSetting& setting, const TraceOuter& oute
     in.motion.rates_B = read.vector();  // filtered
     read.vector(), read.vector();
   }
-  read.rotors<Dynamic>(rotors);
+  if (setting.keeps_command) read.rotors<Dynamic>(rotors);
   in.mass = Traced::of(numbers.back());
 
   OuterLoopState<Traced> state;
