@@ -4,6 +4,7 @@
 /// and includes no code that a linker could merge between them.
 
 #include "propwash/math/pack.hpp"
+#include "propwash/math/small_array.hpp"
 #include "propwash/math/trace_instruction.hpp"
 
 namespace propwash {
