@@ -36,8 +36,8 @@ T tangle(const T& x, const T& y) {
 
 /// The outputs of a program for the inputs of one lane; the other lanes have other inputs.
 std::vector<double> results(const pw::TraceProgram& program, const std::vector<double>& inputs) {
-  std::vector<pw::WorldLanes<double>> memory(
-      static_cast<std::size_t>(program.slots) * pw::trace_lanes);
+  std::vector<pw::WorldLanes<double>> memory(static_cast<std::size_t>(program.slots) *
+                                             pw::trace_lanes);
   auto* const slots = reinterpret_cast<double*>(memory.data());
   program.prepare(slots);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
