@@ -30,11 +30,11 @@ inline TraceRunner native_trace_runner() {
 /// none.
 template <class Number>
 struct FleetRecord {
-  Number* position{};
-  Number* velocity{};
-  Number* attitude{};
-  Number* body_rates{};
-  Number* rotor_speeds{};
+  Number* position{};      ///< m, world frame, width 3
+  Number* velocity{};      ///< m/s, world frame, width 3
+  Number* attitude{};      ///< q_WB, w x y z, width 4
+  Number* body_rates{};    ///< rad/s, body frame, width 3
+  Number* rotor_speeds{};  ///< rad/s, width rotors()
 };
 
 /// The variables of a flight, or the derivatives with respect to them: the commands (K, size,
@@ -42,10 +42,10 @@ struct FleetRecord {
 /// start, all equal (size, rotors), and the parameters, one after the other (size, width each).
 template <class Number>
 struct FleetVariables {
-  Number* commands{};
-  Number* start{};
-  Number* motor_commands{};
-  Number* parameters{};
+  Number* commands{};        ///< (K, size, command_width())
+  Number* start{};           ///< (size, state_width())
+  Number* motor_commands{};  ///< (size, rotors())
+  Number* parameters{};      ///< (size, parameter_width())
 };
 
 /// A flight that is recorded for its derivatives.
@@ -81,6 +81,7 @@ class FleetGradient {
   void push(const FleetVariables<const double>& tangents, const FleetRecord<double>& to,
             ExecutorRef executor = {}) const;
 
+  /// Number K of recorded commands.
   std::size_t commands() const { return points_.size(); }
   /// Numbers of a command.
   int command_width() const { return command_width_; }

@@ -33,14 +33,17 @@ inline constexpr int trace_lanes = 32;
 
 /// An operation on slots: of the result and of the operands.
 struct TraceInstruction {
-  std::uint16_t to, a, b, c;
+  std::uint16_t to;  ///< slot of the result
+  std::uint16_t a;   ///< slot of the first operand
+  std::uint16_t b;   ///< slot of the second operand
+  std::uint16_t c;   ///< slot of the third operand
 };
 
 /// Successive instructions with the same operation, so that the processor predicts the branch to
 /// its code.
 struct TraceBatch {
-  TraceOp op;
-  std::uint16_t count;
+  TraceOp op;           ///< the operation
+  std::uint16_t count;  ///< number of instructions
 };
 
 /// Executes `count` batches on slots of trace_lanes numbers, aligned to cache lines.

@@ -17,12 +17,12 @@ namespace propwash {
 
 /// A straight-line program without branches.
 struct TraceProgram {
-  std::vector<TraceInstruction> code;
-  std::vector<TraceBatch> batches;
+  std::vector<TraceInstruction> code;             ///< in the order of execution
+  std::vector<TraceBatch> batches;                ///< of the code
   std::vector<std::pair<int, double>> constants;  ///< slots and their values
   std::vector<int> outputs;                       ///< slots
   int inputs = 0;                                 ///< the first slots, in the order of the graph
-  int slots = 0;
+  int slots = 0;                                  ///< number of all slots
 
   /// Sets the constants in the memory of all slots.
   void prepare(double* memory) const {

@@ -28,9 +28,11 @@ namespace propwash {
 
 /// An operation and the indices of its operands.
 struct TraceNode {
-  TraceOp op = TraceOp::constant;
-  int a = 0, b = 0, c = 0;
-  double value = 0.0;  ///< of a constant
+  TraceOp op = TraceOp::constant;  ///< the operation
+  int a = 0;                       ///< first operand
+  int b = 0;                       ///< second operand
+  int c = 0;                       ///< third operand
+  double value = 0.0;              ///< of a constant
 };
 
 /// A record of operations. Node 0 is the constant zero.
@@ -38,14 +40,18 @@ class TraceGraph {
  public:
   TraceGraph() { constant(0.0); }
 
+  /// The record, operands before the operations that use them.
   const std::vector<TraceNode>& nodes() const { return nodes_; }
 
+  /// A new input.
   int input() { return append({TraceOp::input, 0, 0, 0, 0.0}); }
+  /// `count` new inputs.
   std::vector<int> inputs(int count) {
     std::vector<int> all;
     for (int i = 0; i < count; ++i) all.push_back(input());
     return all;
   }
+  /// A constant.
   int constant(double value) {
     std::uint64_t bits = 0;
     const double key = value == 0.0 ? 0.0 : value;  // one zero
@@ -55,6 +61,7 @@ class TraceGraph {
     return found->second;
   }
 
+  /// a + b.
   int add(int a, int b) {
     if (a == 0) return b;
     if (b == 0) return a;
@@ -62,6 +69,7 @@ class TraceGraph {
     if (is(b, TraceOp::negate)) return subtract(a, at(b).a);
     return unique(TraceOp::add, a < b ? a : b, a < b ? b : a);
   }
+  /// a - b.
   int subtract(int a, int b) {
     if (b == 0) return a;
     if (a == 0) return negate(b);
@@ -70,6 +78,7 @@ class TraceGraph {
     if (is(b, TraceOp::negate)) return add(a, at(b).a);
     return unique(TraceOp::subtract, a, b);
   }
+  /// a b.
   int multiply(int a, int b) {
     if (a == 0 || b == 0) return 0;
     if (are_constant(a, b)) return constant(value(a) * value(b));
@@ -79,38 +88,48 @@ class TraceGraph {
     if (is_value(b, -1.0)) return negate(a);
     return unique(TraceOp::multiply, a < b ? a : b, a < b ? b : a);
   }
+  /// -a.
   int negate(int a) {
     if (is(a, TraceOp::constant)) return constant(-value(a));
     if (is(a, TraceOp::negate)) return at(a).a;
     return unique(TraceOp::negate, a);
   }
+  /// 1 / a, or 0 where a is 0.
   int reciprocal(int a) {
     if (is(a, TraceOp::constant)) return constant(value(a) == 0.0 ? 0.0 : 1.0 / value(a));
     return unique(TraceOp::reciprocal, a);
   }
+  /// Square root, or 0 where a is negative.
   int sqrt(int a) {
     if (is(a, TraceOp::constant)) return constant(value(a) > 0.0 ? propwash::sqrt(value(a)) : 0.0);
     return unique(TraceOp::sqrt, a);
   }
+  /// Absolute value.
   int abs(int a) {
     if (is(a, TraceOp::constant)) return constant(propwash::abs(value(a)));
     return unique(TraceOp::abs, a);
   }
+  /// a |a|.
   int signed_square(int a) {
     if (is(a, TraceOp::constant)) return constant(propwash::signed_square(value(a)));
     return unique(TraceOp::signed_square, a);
   }
+  /// a < b ? 1 : 0.
   int less(int a, int b) {
     if (are_constant(a, b)) return constant(value(a) < value(b) ? 1.0 : 0.0);
     return unique(TraceOp::less, a, b);
   }
+  /// mask is 1 ? if_true : if_false.
   int select(int mask, int if_true, int if_false) {
     if (if_true == if_false) return if_true;
     if (is(mask, TraceOp::constant)) return value(mask) > 0.0 ? if_true : if_false;
     return unique(TraceOp::select, mask, if_true, if_false);
   }
+  /// a, rounded.
   int round(int a) { return unique(TraceOp::round, a); }
+  /// Sine of an angle [rad].
   int sin(int a) { return unique(TraceOp::sin, a); }
+  /// Cosine of an angle [rad].
   int cos(int a) { return unique(TraceOp::cos, a); }
 
   /// The vector-Jacobian product: nodes of the sums of seeds[k] d outputs[k] / d wanted[i].
@@ -173,7 +192,7 @@ class TraceScope {
 
 /// A number of the current TraceGraph, with the scalar hooks.
 struct Traced {
-  int node = 0;
+  int node = 0;  ///< its index in the graph
 
   Traced() = default;
   /// A constant.
@@ -184,6 +203,7 @@ struct Traced {
     x.node = node;
     return x;
   }
+  /// The current graph.
   static TraceGraph& graph() { return *TraceGraph::current(); }
 
   Traced operator-() const { return of(graph().negate(node)); }
@@ -204,21 +224,31 @@ struct Traced {
 
   /// The result of a comparison.
   struct Mask {
-    int node;
+    int node;  ///< 1 where it is true, else 0
   };
   friend Mask operator<(Traced a, Traced b) { return {graph().less(a.node, b.node)}; }
   friend Mask operator>(Traced a, Traced b) { return b < a; }
+  /// if_true where the mask holds, else if_false.
   friend Traced select(Mask mask, Traced if_true, Traced if_false) {
     return of(graph().select(mask.node, if_true.node, if_false.node));
   }
+  /// Square root.
   friend Traced sqrt(Traced a) { return of(graph().sqrt(a.node)); }
+  /// Absolute value.
   friend Traced abs(Traced a) { return of(graph().abs(a.node)); }
+  /// a |a|.
   friend Traced signed_square(Traced a) { return of(graph().signed_square(a.node)); }
+  /// The smaller number.
   friend Traced min(Traced a, Traced b) { return select(b < a, b, a); }
+  /// The larger number.
   friend Traced max(Traced a, Traced b) { return select(a < b, b, a); }
+  /// a b + c.
   friend Traced fma(Traced a, Traced b, Traced c) { return a * b + c; }
+  /// The nearest integer.
   friend Traced round(Traced a) { return of(graph().round(a.node)); }
+  /// Sine of an angle [rad].
   friend Traced sin(Traced a) { return of(graph().sin(a.node)); }
+  /// Cosine of an angle [rad].
   friend Traced cos(Traced a) { return of(graph().cos(a.node)); }
 };
 
