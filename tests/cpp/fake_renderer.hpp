@@ -3,7 +3,7 @@
 /// A fake of the published renderer with its known behaviour, on a simulated clock: it consumes
 /// five poses before it answers, answers the newest or every pose, ends the session after 2 s
 /// without a pose, repeats its last answer for a pose that it cannot read, and stops sending when a
-/// picture becomes larger than at the start.
+/// image becomes larger than at the start.
 
 #include <cstdint>
 #include <deque>
@@ -26,7 +26,7 @@ inline std::vector<render::FrameView> views_of(const Frames& frames) {
   return views;
 }
 
-/// The answer to a pose, with each picture filled with one byte, without cameras that do not
+/// The answer to a pose, with each image filled with one byte, without cameras that do not
 /// render.
 inline Frames answer_to(const render::PoseMessage& pose) {
   render::Answer answer;
@@ -52,7 +52,7 @@ inline Frames answer_to(const render::PoseMessage& pose) {
 class FakeRenderer {
  public:
   bool newest_only = false;
-  double frame_time = 0.016;  ///< s for a picture
+  double frame_time = 0.016;  ///< s for an image
   double load_time = 0.0;     ///< s for the scene
 
   void receive(const std::string& pose, double now) {

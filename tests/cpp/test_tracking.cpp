@@ -123,8 +123,8 @@ TEST_CASE("In steady forward flight without noise no controller has a steady err
         uav.step(command, 1.0 / 960);
       }
       INFO(vehicle.name << ", loop " << static_cast<int>(loop));
-      const Vec3<double> wanted = command.point.velocity * (steps / 960.0);
-      REQUIRE(distance(uav.state().position, wanted) < 1e-5);
+      const Vec3<double> desired = command.point.velocity * (steps / 960.0);
+      REQUIRE(distance(uav.state().position, desired) < 1e-5);
     }
   }
 }

@@ -92,7 +92,7 @@ def test_landmarks_range_and_collision_are_in_our_units(
     assert len(high.landmarks) == 1
     assert high.range_m == 21.0
     assert (high.collision, low.collision) == (False, True)
-    assert not high.half_done
+    assert not high.incomplete
 
 
 def test_cameras_move_with_the_vehicle(ports: tuple[int, int], renderer: FakeRenderer) -> None:

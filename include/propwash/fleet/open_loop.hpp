@@ -71,6 +71,7 @@ class OpenLoop {
   std::vector<double> run_motors(const OpenLoopFlight& flight, const ExecutorRef& executor) const;
   void run_motors(const OpenLoopFlight& flight, std::size_t unknown, double* values,
                   double* slopes) const;
+  void drive(const OpenLoopDuty& log, std::size_t unknown, double* values, double* slopes) const;
   bool moves_motors(const OpenLoopFlight& flight, std::size_t unknown) const;
 
   OpenLoopKernel kernel_;

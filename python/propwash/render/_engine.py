@@ -70,7 +70,7 @@ class FrameAssembly:
             sensed.range_m,
             sensed.collision,
             max(one.latency for one in parts.values()),
-            any(one.half_done for one in parts.values()),
+            any(one.incomplete for one in parts.values()),
         )
 
     def clear(self) -> None:
@@ -220,12 +220,12 @@ class Engine:
                 sent=total["sent"],
                 resent=total["resent"],
                 kept_alive=total["kept_alive"],
-                received=total["taken"] - misfits,
+                received=total["received"] - misfits,
                 repeated=total["repeated"],
-                late=total["late"],
+                outdated=total["outdated"],
                 unknown=total["unknown"],
                 faulty=total["faulty"] + misfits,
-                half_done=total["half_done"],
+                incomplete=total["incomplete"],
                 frames=self._assembly.frames,
                 dropped=self._assembly.dropped,
                 unread=self._unread,

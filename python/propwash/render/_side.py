@@ -33,7 +33,7 @@ class Part:
     landmarks: Landmarks
     range_m: float
     collision: bool
-    half_done: bool
+    incomplete: bool
     latency: float
 
 
@@ -134,7 +134,7 @@ class Side:
             Landmarks(tuple(answer.landmark_ids), pixels[:, 0], pixels[:, 1], positions[:, 2]),
             math.nan if answer.range is None else answer.range,
             answer.collision,
-            answer.half_done,
+            answer.incomplete,
             answer.latency,
         )
 
