@@ -78,14 +78,14 @@ class PyPainter {
   py::dict paint(const Array& positions, const Array& attitudes, py::ssize_t width,
                  py::ssize_t height, double focal, int antialias, const py::tuple& names,
                  bool bottom_first) {
-    const auto places = image_poses(positions, attitudes);
-    if (places.size() != 2) throw py::value_error("paint: expected two poses, now and before");
+    const auto poses = image_poses(positions, attitudes);
+    if (poses.size() != 2) throw py::value_error("paint: expected two poses, now and before");
     ImageCall call;
     call.rays = {scene_->view<float>(), world_.moving(),
                  static_cast<std::int32_t>(world_.still_items())};
     call.items = world_.items().data();
     call.camera = {static_cast<int>(width), static_cast<int>(height), static_cast<float>(focal),
-                   paint::placement(places[0]), paint::placement(places[1])};
+                   paint::placement(poses[0]), paint::placement(poses[1])};
     call.look = look_;
     call.antialias = antialias;
     call.to.bottom_first = bottom_first;

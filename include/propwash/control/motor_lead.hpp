@@ -49,7 +49,7 @@ PROPWASH_FN T reaction_time(const MotorLead<P>& lead, const T& thrust) {
 }
 
 /// (O27) Yaw torque [N m] to allocate such that, with the reaction torque of the rotor
-/// accelerations, the torque is `desired` at once. Equals `desired` if T_r is shorter than the time
+/// accelerations, the present torque is `desired`. Equals `desired` if T_r is shorter than the time
 /// constant of the lead. `present` is the wrench at the present rotor speeds.
 template <class T, class P>
 PROPWASH_FN T lead_compensated_yaw_torque(const MotorLead<P>& lead, const T& desired,

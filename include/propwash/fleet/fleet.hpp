@@ -95,7 +95,7 @@ class Fleet {
 
   /// Restarts vehicles at time 0: at rest and level at the origin, rotors at hover speed, unless
   /// `state` specifies otherwise, with controllers reset and biases drawn again. `mask` selects the
-  /// vehicles, one flag each; empty: all. The step counter goes on, so that each episode has
+  /// vehicles, one flag each; empty: all. The step counter continues, so that each episode has
   /// different noise. Attitudes are normalised.
   /// @throws std::invalid_argument for wrong sizes, values that are not finite or an attitude of
   /// zero; the object is then unchanged.

@@ -45,7 +45,7 @@ PROPWASH_FN W filtered_wave(const W& x, const W& w) {
   return 2.0F * (triangle(x - 0.5F * w) - triangle(x + 0.5F * w)) / w;
 }
 
-/// The mean over [x − w/2, x + w/2] of lines of the given width about the whole numbers.
+/// The mean over [x − w/2, x + w/2] of lines of the given width centred on the integers.
 template <class W>
 PROPWASH_FN W filtered_lines(const W& x, const W& w, float line) {
   const auto integral = [&](const W& y) PROPWASH_LAMBDA {

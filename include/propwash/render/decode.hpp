@@ -111,7 +111,8 @@ inline Landmark read_landmark(const JsonPart& json) {
 }  // namespace detail
 
 /// Decodes a pose, the frame after the topic, as a published renderer reads it.
-/// @throws ProtocolError for a pose that such a renderer would drop, carry out in part or fail at.
+/// @throws ProtocolError for a pose that such a renderer would drop, execute incompletely or fail
+/// at.
 inline PoseMessage decode_pose(FrameView frame) {
   constexpr auto reading = detail::Reading::published;
   const auto root = detail::parse_json(frame, "pose", reading);

@@ -18,8 +18,8 @@
 
 namespace propwash::render {
 
-/// A message that violates the protocol. The text has the part, the expected and the received
-/// value, truncated and with other characters than printable ASCII replaced.
+/// A message that violates the protocol. The text contains the part, the expected and the
+/// received value; it is truncated, and characters other than printable ASCII are replaced.
 class ProtocolError : public std::runtime_error {
  public:
   explicit ProtocolError(const std::string& text) : std::runtime_error(printable(text)) {}
@@ -243,7 +243,7 @@ constexpr const char* landmark_range = "u and v between 0 and 1, exclusive, and 
 
 }  // namespace detail
 
-/// Checks a pose for values at which a renderer would drop it, carry it out in part or stop
+/// Checks a pose for values at which a renderer would drop it, execute it incompletely or stop
 /// answering.
 /// @throws std::invalid_argument with the field, its value and the expected value.
 inline void validate(const PoseMessage& pose) {

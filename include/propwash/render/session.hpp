@@ -52,7 +52,7 @@ struct SessionCounts {
   std::int64_t outdated = 0;    ///< answers older than one returned before
   std::int64_t unknown = 0;     ///< answers to poses never sent
   std::int64_t faulty = 0;      ///< invalid answers
-  std::int64_t incomplete = 0;  ///< answers to poses carried out only in part
+  std::int64_t incomplete = 0;  ///< answers to poses that were executed incompletely
   std::int64_t starts = 0;      ///< times that the session started to wait for a renderer
   std::int64_t revivals = 0;    ///< times that silence reset a renderer that did not answer
 };

@@ -89,8 +89,8 @@ inline void Session::fill(Messages& messages, double now) {
   }
 }
 
-/// Without an answer for long: sends a newer pose instead of an old one if the queue holds one
-/// pose, otherwise repeats the last.
+/// After a long time without an answer: sends a newer pose instead of an old one if the queue holds
+/// one pose, otherwise repeats the last.
 inline void Session::repeat(Messages& messages, double now) {
   if (!waiting_.empty() && policy_.queue == 1) {
     give_up_oldest();
