@@ -2,8 +2,8 @@
 /// @file
 /// A fake of the published renderer with its known behaviour, on a simulated clock: it consumes
 /// five poses before it answers, answers the newest or every pose, ends the session after 2 s
-/// without a pose, repeats its last answer for a pose that it cannot read, and stops sending when a
-/// image becomes larger than at the start.
+/// without a pose, repeats its last answer for a pose that it cannot read, and stops sending when
+/// an image becomes larger than at the start.
 
 #include <cstdint>
 #include <deque>

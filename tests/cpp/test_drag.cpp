@@ -120,7 +120,7 @@ TEST_CASE("a spin about one axis decays by the quadratic law", "[drag]") {
   }
 }
 
-TEST_CASE("under linear rotor drag speed decays as exp(-d t) along each body axis", "[drag]") {
+TEST_CASE("under linear rotor drag, speed decays as exp(-d t) along each body axis", "[drag]") {
   auto vehicle = adrift();
   vehicle.drag.translational = 0.0;
   vehicle.rotor_drag.linear = {0.4, 0.3, 0.1};

@@ -80,7 +80,7 @@ TEST_CASE("a force equal to the weight gives hover without thrust", "[wrench]") 
   CHECK(uav.imu().specific_force.z == Approx(9.81).epsilon(1e-12));
 }
 
-TEST_CASE("wrench and effectiveness survive a reset and are in the snapshot", "[wrench]") {
+TEST_CASE("wrench and effectiveness persist across a reset and are in the snapshot", "[wrench]") {
   Uav uav(pw::vehicles::flightgoggles());
   uav.set_external_wrench({0.4, 0.0, 0.3}, {0.0, 0.001, 0.0});
   uav.set_rotor_effectiveness({0.9, 1.0, 0.8, 1.0});

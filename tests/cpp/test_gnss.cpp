@@ -57,7 +57,7 @@ TEST_CASE("local coordinates convert to geodetic ones and back", "[gnss]") {
   }
 }
 
-TEST_CASE("north is up the meridian, east along the parallel, up is up", "[gnss]") {
+TEST_CASE("local axes point along the meridian, the parallel and the vertical", "[gnss]") {
   const pw::Geodetic origin{42.0 * radian(), -71.0 * radian(), 30.0};
   const double s2 = std::sin(origin.latitude) * std::sin(origin.latitude);
   const double e2 = pw::Wgs84::eccentricity_squared;

@@ -67,7 +67,7 @@ TEST_CASE("a falling vehicle stops at the plane and stays", "[ground]") {
     for (int n = 0; n < 960; ++n) {
       contacts += step(uav, 0.0, floor) ? 1 : 0;
       const auto now = uav.state();
-      // explicit Euler uses the velocity before the step and so falls in every second one
+      // explicit Euler uses the velocity before the step, so the vehicle falls in every second step
       REQUIRE(now.velocity.z >= -9.81 * dt);
       REQUIRE(distance(now.position, landed.position) == 0.0);
       REQUIRE(turn_between(now.attitude, landed.attitude) < 1e-13);

@@ -27,7 +27,7 @@ Speeds all(double speed) {
 
 }  // namespace
 
-TEST_CASE("Motors with lead follow with its time constant, up and down") {
+TEST_CASE("Motors with lead follow commands with the time constant of the lead") {
   const auto vehicle = pw::vehicles::crazyflie();  // 54 ms up, 89 ms down
   const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
   for (const double desired : {1900.0, 1300.0}) {

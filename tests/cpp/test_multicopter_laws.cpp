@@ -54,7 +54,7 @@ double distance_of(const pw::Quat<double>& a, const pw::Quat<double>& b) {
 
 }  // namespace
 
-TEST_CASE("in trim every vehicle stays in place", "[multicopter]") {
+TEST_CASE("a vehicle in trim stays in place", "[multicopter]") {
   for (const auto& vehicle :
        {pw::vehicles::flightgoggles(), pw::vehicles::penguin(), pw::vehicles::blackbird(),
         pw::vehicles::crazyflie(), pw::vehicles::hexacopter()}) {

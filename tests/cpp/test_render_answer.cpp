@@ -145,7 +145,7 @@ TEST_CASE("a malformed answer is an error with a description") {
   });
 }
 
-TEST_CASE("a range of exactly zero marks a pose that was carried out in part") {
+TEST_CASE("a range of exactly zero marks a pose that was executed incompletely") {
   render::Answer answer;
   CHECK(!answer.incomplete());
   answer.range = 21.0;
@@ -174,7 +174,7 @@ TEST_CASE("answers of published renderers are decoded") {
   CHECK(usual.images.at(0).bytes_per_pixel == 3);
   CHECK(usual.landmarks.at(0).position.y == 0.99999994);
   CHECK(usual.range == 20.9999981);
-  // a pose carried out in part, and a missing list
+  // a pose executed incompletely, and a missing list
   const auto half = read_header(
       start +
       R"("channels":[3],"hasCameraCollision":false,"landmarksInView":null,"lidarReturn":0.0})");

@@ -5,7 +5,7 @@
 
 namespace pw = propwash;
 
-TEST_CASE("samples are taken at the first step that is not before their due time",
+TEST_CASE("samples are due at the first step that is not before their time",
           "[sample_schedule]") {
   // rates p/q with a clock of 960 Hz, for an exact integer reference: ceil(960 k q / p)
   constexpr std::uint64_t clock = 960;
