@@ -111,7 +111,8 @@ std::vector<VehicleParameters> different(std::size_t size) {
   return vehicles;
 }
 
-std::string error_message(pw::Fleet<double>& fleet, const std::vector<VehicleParameters>& vehicles) {
+std::string error_message(pw::Fleet<double>& fleet,
+                          const std::vector<VehicleParameters>& vehicles) {
   try {
     fleet.set_parameters(pw::EachVehicle{vehicles});
   } catch (const pw::ParameterError& error) {

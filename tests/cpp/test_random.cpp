@@ -337,7 +337,8 @@ TEST_CASE("Values and squares are uncorrelated", "[random]") {
   }
 }
 
-TEST_CASE("Every word of seed, id, step and stream affects the result by its position", "[random]") {
+TEST_CASE("Every word of seed, id, step and stream affects the result by its position",
+          "[random]") {
   // if two were swapped or one ignored, two of these would be equal
   std::set<std::array<std::uint32_t, 6>> seen;
   std::size_t drawn = 0;

@@ -1,6 +1,6 @@
 /// @file
 /// Answers of published renderers are decoded, and everything else is an error that names the place
-/// in the message. The table is that of docs/render-wire.md, "What an answer may hold".
+/// in the message. The table is that of docs/render-wire.md, "Accepted values".
 
 #include <cstddef>
 #include <cstdint>

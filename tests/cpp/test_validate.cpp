@@ -248,7 +248,8 @@ TEST_CASE("rotors that cannot control every axis are rejected for rate control",
 TEST_CASE("invalid time steps are rejected, and too long ones cause a warning", "[validate]") {
   const auto vehicle = pw::vehicles::flightgoggles();  // time constant 0.02 s
   for (const double dt : {0.0, -0.001, 1e-320, not_a_number, inf}) {
-    const auto text = error_message([&] { pw::validate_time_step(vehicle, pw::Integrator::rk4, dt); });
+    const auto text =
+        error_message([&] { pw::validate_time_step(vehicle, pw::Integrator::rk4, dt); });
     CHECK(mentions(text, "dt = "));
     CHECK(mentions(text, "expected a finite value >= 1e-09 s"));
   }
