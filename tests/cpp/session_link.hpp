@@ -66,7 +66,7 @@ class Link {
     }
   }
   /// Runs until a new answer is accepted; returns the elapsed seconds, or infinity after `limit`.
-  double run_until_taken(double limit, double rate = 0.0) {
+  double run_until_received(double limit, double rate = 0.0) {
     const auto before = received.size();
     const double start = now;
     while (received.size() == before) {

@@ -73,7 +73,7 @@ double difference(const State& a, const State& b) {
 /// Simulates a second of aggressive flight with two formulations: `first` and `second` take a state
 /// in rad/s and command, force and torque in SI. Returns the largest difference.
 template <class First, class Second>
-double flown_apart(std::uint64_t seed, const First& first, const Second& second) {
+double largest_difference(std::uint64_t seed, const First& first, const Second& second) {
   Dice dice(seed);
   State a = thrown(dice);
   State b = a;
@@ -127,10 +127,10 @@ void check_formulations() {
     const auto vehicle = some_vehicle(seed);
     const auto parallel = plain<Method, pw::ParallelShape>(vehicle);
     CAPTURE(seed);
-    CHECK(flown_apart(seed, parallel, principal<Method>(vehicle, true)) < 1e-12);
-    CHECK(flown_apart(seed, parallel, principal<Method>(vehicle, false)) < 1e-12);
-    CHECK(flown_apart(seed, plain<Method, pw::GeneralShape>(vehicle),
-                      principal<Method>(vehicle, true)) < 1e-12);
+    CHECK(largest_difference(seed, parallel, principal<Method>(vehicle, true)) < 1e-12);
+    CHECK(largest_difference(seed, parallel, principal<Method>(vehicle, false)) < 1e-12);
+    CHECK(largest_difference(seed, plain<Method, pw::GeneralShape>(vehicle),
+                             principal<Method>(vehicle, true)) < 1e-12);
   }
 }
 

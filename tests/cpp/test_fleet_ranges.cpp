@@ -75,7 +75,7 @@ class Extremes {
     make_rotors(v, smallest);
     v.motor.time_constant_up = between(1e-4, 1e3);
     v.motor.time_constant_down = parallel_ ? v.motor.time_constant_up : between(1e-4, 1e3);
-    if (!parallel_ && chance() < 0.5) make_motors_unlike(v);
+    if (!parallel_ && chance() < 0.5) vary_motors(v);
     v.motor.command_delay = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-6, 1e-3);
     v.drag.translational = std::min(1e6, v.body.mass * between(1e-9, 10.0));
     const double rotational = smallest * between(1e-9, 4.9);
@@ -141,7 +141,7 @@ class Extremes {
     }
   }
 
-  void make_motors_unlike(pw::VehicleParameters& v) {
+  void vary_motors(pw::VehicleParameters& v) {
     const auto count = v.rotors.size();
     auto& motor = v.motor;
     for (auto* numbers : {&motor.time_constant_up, &motor.time_constant_down, &motor.speed_max}) {

@@ -94,10 +94,10 @@ TEST_CASE("With the rotors' acceleration the yaw torque is immediate") {
     for (const double loading : {0.6, 1.0, 1.7}) {
       const auto present =
           pw::allocate(allocation, pw::Wrench<double>{{0.0, 0.0, 0.0}, weight * loading});
-      const auto gives = pw::attained_wrench(allocation, present);
+      const auto attained = pw::attained_wrench(allocation, present);
       const auto torque_at_once = [&](double allocated) {
         const auto to =
-            pw::allocate(allocation, pw::Wrench<double>{{0.0, 0.0, allocated}, gives.thrust});
+            pw::allocate(allocation, pw::Wrench<double>{{0.0, 0.0, allocated}, attained.thrust});
         const auto command = pw::lead_compensated_speeds(lead, allocation, to, present);
         double torque = 0.0;
         for (int i = 0; i < 4; ++i) {
@@ -112,9 +112,9 @@ TEST_CASE("With the rotors' acceleration the yaw torque is immediate") {
       };
       // small, so that it is linear in the speeds
       const double desired = 1e-5 * weight;
-      const double allocated = pw::lead_compensated_yaw_torque(lead, desired, gives);
+      const double allocated = pw::lead_compensated_yaw_torque(lead, desired, attained);
       INFO(vehicle.name << " at " << loading << " of its weight");
-      if (pw::reaction_time(lead, gives.thrust) < time_constant) {
+      if (pw::reaction_time(lead, attained.thrust) < time_constant) {
         REQUIRE(allocated == desired);
         REQUIRE(torque_at_once(allocated) < desired);
       } else {

@@ -130,7 +130,7 @@ TEST_CASE("Attitude control is invariant to rotations of the world") {
     command.thrust = 9.0;
     command.point = smooth_point(i * 0.1);
     const double yaw_offset = dice.uniform(-3.0, 3.0);
-    const auto turned_in = [&] {
+    const auto rotated_in = [&] {
       auto x = in;
       const auto q = yawed(yaw_offset);
       x.motion.position = rotate(q, x.motion.position);
@@ -150,9 +150,9 @@ TEST_CASE("Attitude control is invariant to rotations of the world") {
       command.loop = rotated_command.loop = loop;
       pw::OuterLoopState<double> a{}, b{};
       const auto out = pw::run_rate_loop(law, a, in, command);
-      const auto turned_out = pw::run_rate_loop(law, b, turned_in, rotated_command);
-      REQUIRE(distance(out.rates, turned_out.rates) < 1e-9);
-      REQUIRE(out.thrust == Approx(turned_out.thrust).epsilon(1e-10));
+      const auto rotated_out = pw::run_rate_loop(law, b, rotated_in, rotated_command);
+      REQUIRE(distance(out.rates, rotated_out.rates) < 1e-9);
+      REQUIRE(out.thrust == Approx(rotated_out.thrust).epsilon(1e-10));
     }
   }
 }

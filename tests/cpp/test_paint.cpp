@@ -74,7 +74,7 @@ struct Studio {
                normals.data(), instances.data(), semantics.data(), flow.data()};
     call.scratch = scratch.data();
   }
-  void turn(const pw::Quat<double>& attitude) {
+  void rotate(const pw::Quat<double>& attitude) {
     call.camera.now.rotation_WS = call.camera.before.rotation_WS =
         pw::cast<float>(to_matrix(attitude));
   }
@@ -148,13 +148,13 @@ TEST_CASE("curves have their stated accuracy") {
     CHECK(paint::linear_light(display) == Approx(light).margin(1e-4));
     CHECK(paint::decay(everywhere(x + 10.0))[2] == Approx(std::exp(-x - 10.0)).margin(1e-3));
     const double angle = light;
-    const W turn = paint::turns(everywhere(7.0 * std::cos(2.0 * half_turn * angle)),
-                                everywhere(7.0 * std::sin(2.0 * half_turn * angle)));
-    CHECK(std::remainder(turn[3] - angle, 1.0) == Approx(0.0).margin(1e-6));
-    CHECK((turn[3] >= 0.0F && turn[3] < 1.0F));
+    const W measured = paint::angle_in_turns(everywhere(7.0 * std::cos(2.0 * half_turn * angle)),
+                                             everywhere(7.0 * std::sin(2.0 * half_turn * angle)));
+    CHECK(std::remainder(measured[3] - angle, 1.0) == Approx(0.0).margin(1e-6));
+    CHECK((measured[3] >= 0.0F && measured[3] < 1.0F));
   }
   CHECK(paint::floor(everywhere(-3.0))[0] == -3.0F);
-  CHECK(paint::turns(everywhere(0.0), everywhere(0.0))[0] == 0.0F);
+  CHECK(paint::angle_in_turns(everywhere(0.0), everywhere(0.0))[0] == 0.0F);
 }
 
 TEST_CASE("filtered patterns are the mean of the pattern over the footprint") {
@@ -210,7 +210,7 @@ TEST_CASE("depth and normals of a plane are correct at every pixel") {
   Dice dice(13);
   for (int trial = 0; trial < 6; ++trial) {
     Studio studio;
-    if (trial > 0) studio.turn(dice.unit_quat());
+    if (trial > 0) studio.rotate(dice.unit_quat());
     studio.call.rays.normal_W =
         pw::cast<float>(trial > 2 ? dice.unit_vec3() : pw::Vec3<double>{0, 0, 1});
     studio.call.rays.offset = -2.0F;
@@ -247,8 +247,8 @@ TEST_CASE("a rotated camera sees the flow of its rotation, for any depth") {
   for (const auto axis : {pw::Vec3<double>{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}) {
     Studio studio;
     const double angle = 0.15;
-    const auto turn = from_axis_angle(axis, angle);
-    studio.call.camera.now.rotation_WS = pw::cast<float>(to_matrix(turn));
+    const auto rotation = from_axis_angle(axis, angle);
+    studio.call.camera.now.rotation_WS = pw::cast<float>(to_matrix(rotation));
     studio.paint();
     each([&](int x, int y, std::size_t i) {
       // the pixel of the same ray in the previous image
@@ -322,7 +322,7 @@ TEST_CASE("anti-aliasing keeps uniform areas and averages at an edge") {
     look.zenith = look.horizon = {1.0F, 1.0F, 1.0F};
     look.light_W = {0.0F, 0.0F, 1.0F};
     look.haze = 1e9F;
-    studio->turn(pw::from_axis_angle(pw::Vec3<double>{1, 0, 0}, 0.3));
+    studio->rotate(pw::from_axis_angle(pw::Vec3<double>{1, 0, 0}, 0.3));
   }
   smooth.call.antialias = 4;
   plain.paint();

@@ -56,7 +56,7 @@ TEST_CASE("the session waits for a renderer that starts late or loads for second
   CHECK(link.received.empty());
   link.renderer = std::make_unique<FakeRenderer>();
   link.renderer->load_time = 4.0;
-  CHECK(link.run_until_taken(10.0) < 4.0 + 6 * link.session.policy().start_interval + 0.1);
+  CHECK(link.run_until_received(10.0) < 4.0 + 6 * link.session.policy().start_interval + 0.1);
   link.run(5.0, 30.0);
   CHECK(link.session.state() == SessionState::running);
   CHECK(rises(link.received));
@@ -85,7 +85,7 @@ TEST_CASE(
         CHECK(rises(link.received));
         CHECK(link.worst_backlog <= static_cast<std::size_t>(in_flight) + 1);
         CHECK(link.worst_latency < (in_flight + 2) * (frame_time + 0.02));
-        CHECK(link.renderer->times_forgotten() == 0);
+        CHECK(link.renderer->resets() == 0);
         CHECK(link.session.counts().unknown == 0);
         CHECK(link.session.counts().faulty == 0);
       }
@@ -119,15 +119,15 @@ TEST_CASE("a renderer is kept alive without requests") {
   link.submit(make_pose(1));
   link.run(20.0);
   REQUIRE(link.received.size() == 1);
-  CHECK(link.renderer->times_forgotten() == 0);
+  CHECK(link.renderer->resets() == 0);
   double widest = 0;
   for (std::size_t i = 1; i < link.sent_at.size(); ++i) {
     widest = std::max(widest, link.sent_at[i] - link.sent_at[i - 1]);
   }
   CHECK(widest < 1.0);
   CHECK(link.session.counts().kept_alive > 20);
-  const auto owed = link.session.counts().kept_alive - link.session.counts().repeated;
-  CHECK((owed == 0 || owed == 1));  // one may be in transit
+  const auto pending = link.session.counts().kept_alive - link.session.counts().repeated;
+  CHECK((pending == 0 || pending == 1));  // one may be in transit
   CHECK(link.session.counts().starts == 1);
 }
 
@@ -137,9 +137,9 @@ TEST_CASE("after a long pause of the caller the renderer is restarted") {
   REQUIRE(!link.received.empty());
   link.polling = false;
   link.run(5.0);
-  CHECK(link.renderer->times_forgotten() == 1);
+  CHECK(link.renderer->resets() == 1);
   link.polling = true;
-  CHECK(link.run_until_taken(5.0, 30.0) < 2.0);
+  CHECK(link.run_until_received(5.0, 30.0) < 2.0);
 }
 
 TEST_CASE("a renderer that is restarted is served within 2 s") {
@@ -177,9 +177,9 @@ TEST_CASE("a renderer that another program left unable to send is reset") {
   }
   link.submit(make_pose(50, 4));
   const auto& policy = link.session.policy();
-  CHECK(link.run_until_taken(60.0) < policy.revive_after + policy.silence + 2.0);
+  CHECK(link.run_until_received(60.0) < policy.revive_after + policy.silence + 2.0);
   CHECK(link.session.counts().revivals == 1);
-  CHECK(link.renderer->times_forgotten() == 1);
+  CHECK(link.renderer->resets() == 1);
   CHECK(link.received == std::vector<std::int64_t>{50});
 }
 
@@ -191,8 +191,8 @@ TEST_CASE("a session may begin with silence, to end another program's session") 
   }
   link.session.restart(link.now);
   link.submit(make_pose(50, 4));
-  CHECK(link.run_until_taken(10.0) < 4.0);
-  CHECK(link.renderer->times_forgotten() == 1);
+  CHECK(link.run_until_received(10.0) < 4.0);
+  CHECK(link.renderer->resets() == 1);
   CHECK(link.session.counts().revivals == 0);
 }
 
@@ -233,9 +233,9 @@ TEST_CASE("fields fixed for a session cannot change until a restart, which waits
   const double last = link.sent_at.back();
   const auto before = link.sent_at.size();
   CHECK(link.session.state() == SessionState::silent);
-  CHECK(link.run_until_taken(10.0) < 2.5 + 6 * 0.2 + 0.2);
+  CHECK(link.run_until_received(10.0) < 2.5 + 6 * 0.2 + 0.2);
   CHECK(link.sent_at[before] - last > 2.0);
-  CHECK(link.renderer->times_forgotten() == 1);
+  CHECK(link.renderer->resets() == 1);
   CHECK(link.received.back() == later);
 }
 
@@ -288,12 +288,12 @@ TEST_CASE("an answer that does not fit its pose is an error, and the next valid 
     const auto views = views_of(frames);
     return session.receive(views.data(), views.size(), 0.1);
   };
-  auto stranger = make_pose(1, 4, 2);
-  stranger.cameras[1].id = "camera7";
+  auto other_camera_pose = make_pose(1, 4, 2);
+  other_camera_pose.cameras[1].id = "camera7";
   const auto has_text = [](const char* words) {
     return Catch::Matchers::Matches(std::string(".*") + words + ".*");
   };
-  CHECK_THROWS_WITH(give(stranger), has_text("camera7"));
+  CHECK_THROWS_WITH(give(other_camera_pose), has_text("camera7"));
   CHECK_THROWS_WITH(give(make_pose(1, 8, 2)), has_text("8 x 2"));
   CHECK_THROWS_WITH(give(make_pose(1, 4, 1)), has_text("no image of camera \"camera1\""));
   auto frames = answer_to(make_pose(1, 4, 2));

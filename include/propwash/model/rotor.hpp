@@ -3,7 +3,7 @@
 /// Thrust, torque and angular momentum of rotors in any number, position, orientation and spin.
 ///
 /// Equations (2) to (5) and the rotor terms of (14) of Guerra et al., "FlightGoggles"
-/// (arXiv 1905.11377); see docs/model/rotor.md. A rotor turns about `axis`; positive speed gives
+/// (arXiv 1905.11377); see docs/model/rotor.md. A rotor rotates about `axis`; positive speed gives
 /// thrust along +axis. The sign s_i of the paper is -spin.
 
 #include "propwash/math/small_array.hpp"

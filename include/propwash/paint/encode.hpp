@@ -50,7 +50,7 @@ PROPWASH_FN Vec3<Integer<W>> normal_code(const Vec3<W>& n) {
 template <class W>
 PROPWASH_FN Vec3<Integer<W>> flow_code(const W& u, const W& v) {
   const W size = sqrt(u * u + v * v);
-  const Vec3<W> rgb = from_hue(turns(u, -v), min(size * (1.0F / flow_range), W(1.0F)));
+  const Vec3<W> rgb = from_hue(angle_in_turns(u, -v), min(size * (1.0F / flow_range), W(1.0F)));
   return {nearest(rgb.x * 255.0F), nearest(rgb.y * 255.0F), nearest(rgb.z * 255.0F)};
 }
 

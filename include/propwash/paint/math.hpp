@@ -108,7 +108,7 @@ PROPWASH_FN W to_display(const W& linear) {
 
 /// The angle of (x, y) in turns, in [0, 1), from x towards y, within 1e-6; 0 for the origin.
 template <class W>
-PROPWASH_FN W turns(const W& x, const W& y) {
+PROPWASH_FN W angle_in_turns(const W& x, const W& y) {
   const W ax = abs(x), ay = abs(y);
   const W larger = max(ax, ay), smaller = min(ax, ay);
   const W z = select(larger > W(0.0F), smaller / max(larger, W(1e-30F)), W(0.0F));
