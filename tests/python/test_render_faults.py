@@ -63,7 +63,8 @@ def test_repeated_answers_are_counted_and_ignored(ports: tuple[int, int]) -> Non
         assert client.poll() is None
         counted = client.statistics
         assert counted.frames == 5
-        assert counted.repeated + counted.outdated >= 8  # of 10; the first may come before we listen
+        # of 10; the first may come before we listen
+        assert counted.repeated + counted.outdated >= 8
 
 
 def test_a_renderer_that_forgot_is_started_again(ports: tuple[int, int]) -> None:
