@@ -1,6 +1,6 @@
 """The time of the render client: the caller's time per frame, round trips, a pose message.
 
-A separate process answers with prepared pictures, so that only the protocol and the client are
+A separate process answers with prepared images, so that only the protocol and the client are
 timed; `--renderer` uses the reference renderer instead. Prints medians of the best of several runs,
 to exclude other load of the machine.
 """
@@ -25,7 +25,7 @@ SIZES: dict[str, Any] = {"width": 1024, "height": 768}
 
 
 def answer_poses(ports: tuple[int, int], cameras: int) -> None:
-    """The renderer's process: the same pictures for every pose."""
+    """The renderer's process: the same images for every pose."""
     import zmq
 
     context = zmq.Context()
@@ -33,14 +33,14 @@ def answer_poses(ports: tuple[int, int], cameras: int) -> None:
     poses.setsockopt(zmq.SUBSCRIBE, b"Pose")
     poses.connect(f"tcp://127.0.0.1:{ports[0]}")
     images.connect(f"tcp://127.0.0.1:{ports[1]}")
-    pictures = [bytes(3 * SIZES["width"] * SIZES["height"])] * cameras
+    images = [bytes(3 * SIZES["width"] * SIZES["height"])] * cameras
     names = [f"camera{number}" for number in range(cameras)]
     while True:
         pose = _core.decode_pose(poses.recv_multipart()[1])
         head = _core.encode_answer(
             pose.ntime, SIZES["width"], SIZES["height"], names, [3] * cameras, range=21.0
         )
-        images.send_multipart([head, *pictures], copy=False)
+        images.send_multipart([head, *images], copy=False)
 
 
 def free_pair() -> tuple[int, int]:

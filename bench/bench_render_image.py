@@ -1,8 +1,8 @@
-"""Processor time of the reference renderer for a picture, on one thread.
+"""Processor time of the reference renderer for an image, on one thread.
 
     python bench/bench_render_image.py [--markdown]
 
-Medians over pictures from several positions in the scene.
+Medians over images from several positions in the scene.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ VIEWS = 24
 
 
 def milliseconds(scene: str, kinds: tuple[Kind, ...], antialias: int) -> float:
-    """Processor time of a picture of 640 x 480, the median over the views."""
+    """Processor time of an image of 640 x 480, the median over the views."""
     studio = Offscreen(scene, width=640, height=480, antialias=antialias, seed=1)
     taken = []
     for view in range(VIEWS):
@@ -50,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
     mark = " | " if parser.parse_args().markdown else "  "
-    print(f"{_core.build_info()['isa']}, ms for a picture of 640 x 480 (and pictures per second)")
+    print(f"{_core.build_info()['isa']}, ms for an image of 640 x 480 (and images per second)")
     rows = [["", *SCENES]]
     for name, kinds, antialias in CASES:
         row = [name]

@@ -32,14 +32,14 @@ def add_parser(commands: Any) -> None:
         "--camera", action="store_true", help="show images of an on-board camera, not the map"
     )
     flown.add_argument(
-        "--size", type=_size, help="WxH of the pictures (default: 640x480, of a GIF 320x240)"
+        "--size", type=_size, help="WxH of the images (default: 640x480, of a GIF 320x240)"
     )
-    flown.add_argument("--rate", type=float, help="pictures a second (default: 30, of a GIF 12.5)")
+    flown.add_argument("--rate", type=float, help="images a second (default: 30, of a GIF 12.5)")
     flown.add_argument(
         "--out",
         type=Path,
         default=Path("race.png"),
-        help="a film, .mp4, .gif, a picture, .png, or a recording, .rrd (default: %(default)s)",
+        help="a video, .mp4, .gif, an image, .png, or a recording, .rrd (default: %(default)s)",
     )
     flown.add_argument(
         "--dtype",

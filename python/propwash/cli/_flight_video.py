@@ -1,4 +1,4 @@
-"""A film of a policy's flights, from the side and from above."""
+"""A video of a policy's flights, from the side and from above."""
 
 from __future__ import annotations
 
@@ -10,11 +10,19 @@ from numpy.typing import NDArray
 
 from propwash.cli._training_curve import SHOWN, landmarks_of, scene_of
 from propwash.viz import flights as _flights
-from propwash.viz.figures import START, TARGET, Film, film_figure, filmed, labelled, name_points
+from propwash.viz.figures import (
+    START,
+    TARGET,
+    Animation,
+    animated,
+    labelled,
+    name_points,
+    video_figure,
+)
 from propwash.viz.flights import gate_corners
 
 Array = NDArray[np.float64]
-Picture = NDArray[np.uint8]
+Image = NDArray[np.uint8]
 
 RATE = 25.0
 """Frames per second."""
@@ -22,14 +30,16 @@ _WIDTH, _HEIGHT = 800, 440
 _VIEWS = (("from the side", 0, 2), ("from above", 0, 1))
 
 
-def film(flown: Any, envs: Any, title: str) -> Iterator[Picture]:
+def video(flown: Any, envs: Any, title: str) -> Iterator[Image]:
     """Yields frames of the first flights.
 
     flown: An object with time (T,) and position (T, n, 3). envs: Environments of the flown task.
     """
     drawn = _Views(flown, envs, title)
     when = np.arange(0.0, float(flown.time[-1]), 1.0 / RATE)
-    yield from filmed(Film(drawn.figure, drawn.moving), len(when), lambda k: drawn.move(when[k]))
+    yield from animated(
+        Animation(drawn.figure, drawn.moving), len(when), lambda k: drawn.move(when[k])
+    )
 
 
 class _Views:
@@ -40,7 +50,7 @@ class _Views:
         self.time = np.asarray(flown.time, dtype=np.float64)
         self.position = np.asarray(flown.position[:, : min(SHOWN, count)], dtype=np.float64)
         """(T, k, 3) m."""
-        self.figure = figure = film_figure(_WIDTH, _HEIGHT)
+        self.figure = figure = video_figure(_WIDTH, _HEIGHT)
         figure.suptitle(f"{title}: {self.position.shape[1]} of {count} flights", fontsize=11)
         scene = scene_of(envs)
         self.gates = [] if scene is None else list(scene.gates)
