@@ -33,14 +33,14 @@ def answer_poses(ports: tuple[int, int], cameras: int) -> None:
     poses.setsockopt(zmq.SUBSCRIBE, b"Pose")
     poses.connect(f"tcp://127.0.0.1:{ports[0]}")
     images.connect(f"tcp://127.0.0.1:{ports[1]}")
-    images = [bytes(3 * SIZES["width"] * SIZES["height"])] * cameras
+    contents = [bytes(3 * SIZES["width"] * SIZES["height"])] * cameras
     names = [f"camera{number}" for number in range(cameras)]
     while True:
         pose = _core.decode_pose(poses.recv_multipart()[1])
         head = _core.encode_answer(
             pose.ntime, SIZES["width"], SIZES["height"], names, [3] * cameras, range=21.0
         )
-        images.send_multipart([head, *images], copy=False)
+        images.send_multipart([head, *contents], copy=False)
 
 
 def free_pair() -> tuple[int, int]:
@@ -109,12 +109,12 @@ def message(repetitions: int = 500) -> tuple[float, float]:
     with Client("room", cameras, gates, ports=free_pair(), **SIZES) as client:
         client.submit_vehicle(0, (0.0, 0.0, 1.0), LEVEL)
         pose = client._engine.sides[0]._message
-        places, turns = np.zeros((2, 3)), np.array([LEVEL] * 2)
+        positions, attitudes = np.zeros((2, 3)), np.array([LEVEL] * 2)
         for run in range(RUNS):
             stamps = range(1 + run * repetitions, 1 + (run + 1) * repetitions)
             began = time.perf_counter()
             for stamp in stamps:
-                pose.place(stamp, places, turns)
+                pose.place(stamp, positions, attitudes)
                 pose.encode()
             encoded.append(time.perf_counter() - began)
             began = time.perf_counter()

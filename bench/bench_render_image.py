@@ -34,15 +34,15 @@ VIEWS = 24
 def milliseconds(scene: str, kinds: tuple[Kind, ...], antialias: int) -> float:
     """Processor time of an image of 640 x 480, the median over the views."""
     studio = Offscreen(scene, width=640, height=480, antialias=antialias, seed=1)
-    taken = []
+    times = []
     for view in range(VIEWS):
         angle = 2.0 * math.pi * view / VIEWS
         attitude = (math.cos(angle / 2.0), 0.0, 0.0, math.sin(angle / 2.0))
         position = (3.0 * math.cos(angle), 3.0 * math.sin(angle), 2.0)
         start = time.process_time()
         studio.render(kinds, position, attitude)
-        taken.append(time.process_time() - start)
-    return 1e3 * statistics.median(taken)
+        times.append(time.process_time() - start)
+    return 1e3 * statistics.median(times)
 
 
 def main() -> None:
@@ -55,8 +55,8 @@ def main() -> None:
     for name, kinds, antialias in CASES:
         row = [name]
         for scene in SCENES:
-            taken = milliseconds(scene, kinds, antialias)
-            row.append(f"{taken:.1f} ({1e3 / taken:.0f})")
+            median = milliseconds(scene, kinds, antialias)
+            row.append(f"{median:.1f} ({1e3 / median:.0f})")
         rows.append(row)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for number, row in enumerate(rows):
