@@ -117,7 +117,7 @@ def single_vehicle_rate() -> float:
     return steps / (time.perf_counter() - began)
 
 
-def interleaved(
+def paired(
     a: Callable[[], float], b: Callable[[], float], of: Callable[[float, float], float]
 ) -> tuple[float, float, float]:
     """Medians of a, b and of(a, b)."""
@@ -160,13 +160,11 @@ def fleet_ratios(worker: Worker, isa_worker: Callable[[str], Worker]) -> None:
         for name, changed, required in against:
             if changed.case.threads > bench.machine()["cores"]:
                 continue
-            rates = interleaved(
-                partial(worker.rate, changed), partial(worker.rate, plain), quotient
-            )
+            rates = paired(partial(worker.rate, changed), partial(worker.rate, plain), quotient)
             show(f"{work}: {name}", rates, required)
         if {"v3", "v4"} <= set(available):
             v3, v4 = isa_worker("v3"), isa_worker("v4")
-            rates = interleaved(partial(v3.rate, plain), partial(v4.rate, plain), quotient)
+            rates = paired(partial(v3.rate, plain), partial(v4.rate, plain), quotient)
             show(f"{work}: AVX2 / AVX-512", rates, ">= 0.55")
 
 
@@ -180,12 +178,10 @@ def program_ratios(worker: Worker, program: str) -> None:
     for work in bench.WORKS:
         request = Request(bench.Case(work=work))
         name = f"fleet/{work}/float/rk4/n4096/k10"
-        rates = interleaved(
-            partial(cpp_rate, program, name), partial(worker.rate, request), quotient
-        )
+        rates = paired(partial(cpp_rate, program, name), partial(worker.rate, request), quotient)
         show(f"{work}: C++ / Python", rates, "<= 1.05")
     one = Request(bench.Case(batch=1, substeps=1))
-    cpp, python, overhead = interleaved(
+    cpp, python, overhead = paired(
         partial(cpp_rate, program, "fleet/physics/float/rk4/n1/k1"),
         partial(worker.rate, one),
         lambda cpp, python: 1e6 * (1.0 / python - 1.0 / cpp),
@@ -211,7 +207,7 @@ def imports() -> None:
         ("from propwash import Multicopter", ""),
         ("from propwash import Fleet", ""),
     ]:
-        ours, numpy, ratio = interleaved(
+        ours, numpy, ratio = paired(
             partial(import_seconds, statement), partial(import_seconds, "import numpy"), quotient
         )
         print(f"  {statement} / import numpy: {ours:.3f} s, {numpy:.3f} s, {ratio:.2f}{required}")
@@ -248,7 +244,7 @@ def main(arguments: list[str]) -> int:
     worker = worker_of(None)
     fleet_ratios(worker, worker_of)
     double = Request(bench.Case(dtype="float64"))
-    rates = interleaved(partial(worker.rate, double), single_vehicle_rate, quotient)
+    rates = paired(partial(worker.rate, double), single_vehicle_rate, quotient)
     show("physics: float64 fleet / one Multicopter", rates)
     if arguments:
         program_ratios(worker, arguments[0])

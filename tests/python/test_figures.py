@@ -177,9 +177,9 @@ def test_the_curve_of_a_training_has_two_scales_and_a_legend(
 def texts_of_film(figure: Any, moving: list[Any], move: Callable[[], None]) -> list[Any]:
     """Static texts, and those of one frame."""
     with drawn_texts(figure) as shown:
-        film = _figures.Animation(figure, moving)
+        canvas = _figures.Canvas(figure, moving)
         move()
-        picture = film.image()
+        picture = canvas.image()
     assert picture.dtype == np.uint8
     assert picture.shape == (*reversed([round(x) for x in figure.bbox.size]), 3)
     return shown

@@ -188,12 +188,12 @@ def test_errors_explain_why_a_log_is_unusable(
     [
         (lambda f: {"specific_force": f.specific_force / 9.81}, r"of 3 to 30 m/s\^2 .* 1 g is 9"),
         (lambda f: {"specific_force": -f.specific_force}, r"of 3 to 30 m/s\^2 .* down = true"),
-        (lambda f: {"body_rates": np.rad2deg(f.body_rates)}, r"are 57\.\d times as large"),
+        (lambda f: {"body_rates": np.rad2deg(f.body_rates)}, r"about x are 57\.\d times"),
         (lambda f: {"body_rates": f.body_rates * [1, -1, -1]}, r"about y are -.*down = true"),
         (lambda f: {"attitude": f.attitude * [1, -1, -1, -1]}, r"as w x y z, body to world"),
         (lambda f: {"attitude": np.roll(f.attitude, -1, axis=1)}, r"as w x y z, body to world"),
-        (lambda f: {"voltage": 1e3 * f.voltage}, r"about 4\.45 V.* is 4450; set scale of voltage"),
-        (lambda f: {"voltage": 0.0 * f.voltage}, r"about 4\.45 V.* is 0; .* leave it out of the"),
+        (lambda f: {"voltage": 1e3 * f.voltage}, r"about 4\.45 V.* 4450 V; set scale of voltage"),
+        (lambda f: {"voltage": 0.0 * f.voltage}, r"about 4\.45 V.* 0 V; .* omit it from the"),
         (lambda f: {"time": 100.0 * f.time}, r"steps of at most 0\.05 s, got 0\.4 s; set scale of"),
     ],
 )

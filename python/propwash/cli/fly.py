@@ -73,8 +73,8 @@ def run(options: argparse.Namespace) -> None:
         envs = policy.make_vec(options.episodes, copy=False, **changes(options.option))
     except TypeError as error:  # an unknown option
         raise ValueError(str(error)) from error
-    flown = evaluate(policy.act, envs, options.seed)
-    measured = measures(policy.description.task, flown)
+    recorded = evaluate(policy.act, envs, options.seed)
+    measured = measures(policy.description.task, recorded)
     if options.json:
         print(json.dumps({n: v if math.isfinite(v) else None for n, v in measured.items()}))
     else:
@@ -89,11 +89,11 @@ def run(options: argparse.Namespace) -> None:
         from propwash.cli import _flight_video
 
         count = _video.write(
-            options.out, _flight_video.video(flown, envs, title), _flight_video.RATE
+            options.out, _flight_video.video(recorded, envs, title), _flight_video.RATE
         )
         shown = f"video {options.out}: {count} images, from the side and from above"
     else:
-        shown = _training_curve.show_flights(flown, options.out, options.viz, envs, title)
+        shown = _training_curve.show_flights(recorded, options.out, options.viz, envs, title)
     if not options.json:
         print(f"  {shown}", flush=True)
 

@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
     found.save(out)
     print(f"\nvehicle: {out}", flush=True)
     if options.validate:
-        _validate(logs, guess, names, options.threads, out)
+        _score(logs, guess, names, options.threads, out)
 
 
 def _imu(options: argparse.Namespace, out: Path) -> None:
@@ -109,9 +109,7 @@ def _predictable(logs: list[Any]) -> tuple[list[Any], list[Any]]:
     return posed, synchronous
 
 
-def _validate(
-    logs: list[Any], guess: str, names: list[str] | None, threads: int, out: Path
-) -> None:
+def _score(logs: list[Any], guess: str, names: list[str] | None, threads: int, out: Path) -> None:
     from propwash import identify
 
     posed, synchronous = _predictable(logs)

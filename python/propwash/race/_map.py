@@ -13,8 +13,8 @@ from propwash.race import _race as race
 from propwash.viz.figures import (
     END,
     START,
-    Animation,
-    animated,
+    Canvas,
+    frames,
     labelled,
     name_points,
     new_figure,
@@ -56,11 +56,9 @@ def video(result: race.Result, when: Array, width: int, height: int) -> Iterator
     is_small = width < _SMALL[0] or height < _SMALL[1]
     chart = _Map(result, video_figure(width, height), is_video=True, is_small=is_small)
     chart.figure.suptitle(title_of(result), fontsize=11)
-    artists = chart.animate()
+    moving = chart.animate()
     chart.name()
-    yield from animated(
-        Animation(chart.figure, artists), len(when), lambda k: chart.move(float(when[k]))
-    )
+    yield from frames(Canvas(chart.figure, moving), len(when), lambda k: chart.move(float(when[k])))
 
 
 class _Map:

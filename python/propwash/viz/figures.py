@@ -162,7 +162,7 @@ def _place(
     return best
 
 
-class Animation:
+class Canvas:
     """Images of a figure in which a few artists change; everything else is drawn once."""
 
     def __init__(self, figure: Figure, moving: Sequence[Artist]) -> None:
@@ -183,8 +183,8 @@ class Animation:
         return np.array(np.asarray(self._canvas.buffer_rgba())[..., :3])
 
 
-def animated(animation: Animation, count: int, move: Callable[[int], None]) -> Iterator[Image]:
+def frames(canvas: Canvas, count: int, move: Callable[[int], None]) -> Iterator[Image]:
     """The images of an animation; `move` updates the artists for each."""
     for number in range(count):
         move(number)
-        yield animation.image()
+        yield canvas.image()
