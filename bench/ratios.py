@@ -88,8 +88,8 @@ def serve() -> None:
     """The main loop of a worker."""
     flights = Flights()
     for line in sys.stdin:
-        asked: dict[str, Any] = json.loads(line)
-        request = Request(**{**asked, "case": bench.Case(**asked["case"])})
+        fields: dict[str, Any] = json.loads(line)
+        request = Request(**{**fields, "case": bench.Case(**fields["case"])})
         print(flights.rate(request), flush=True)
 
 
