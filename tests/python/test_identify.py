@@ -192,8 +192,8 @@ def test_errors_explain_why_a_log_is_unusable(
         (lambda f: {"body_rates": f.body_rates * [1, -1, -1]}, r"about y are -.*down = true"),
         (lambda f: {"attitude": f.attitude * [1, -1, -1, -1]}, r"as w x y z, body to world"),
         (lambda f: {"attitude": np.roll(f.attitude, -1, axis=1)}, r"as w x y z, body to world"),
-        (lambda f: {"voltage": 1e3 * f.voltage}, r"about 4\.45 V.* 4450 V; set scale of voltage"),
-        (lambda f: {"voltage": 0.0 * f.voltage}, r"about 4\.45 V.* 0 V; .* omit it from the"),
+        (lambda f: {"voltage": 1e3 * f.voltage}, r"the 4\.45 V.* 4450 V; set scale of voltage"),
+        (lambda f: {"voltage": 0.0 * f.voltage}, r"the 4\.45 V.* 0 V; .* omit it from the"),
         (lambda f: {"time": 100.0 * f.time}, r"steps of at most 0\.05 s, got 0\.4 s; set scale of"),
     ],
 )
