@@ -103,9 +103,9 @@ class Worker:
         rows |= {"advantage": advantage, "target": advantage + rows["value"]}
         mean, ended = rows["reward"].mean().item(), int((~rows["going"]).sum())
         rows = {name: rows[name].flatten(0, 1) for name in TRAINED}
-        own = self.stream, self.sequence, self.made
+        identity = self.stream, self.sequence, self.made
         node = ray.get_runtime_context().get_node_id()
-        batch = Batch(*own, len(rows["observation"]), ended, mean, node, rows)
+        batch = Batch(*identity, len(rows["observation"]), ended, mean, node, rows)
         self.sequence, self.made = self.sequence + 1, self.made + batch.steps
         return batch
 

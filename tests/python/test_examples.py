@@ -26,7 +26,7 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
     (
         "alphapilot_camera.py",
         ["--seed", "2", "--width", "64", "--out", "flight.png"],
-        ["11 of 11 gates, score 9", r"markers in view: Gate\d+_\d", r"picture flight\.png"],
+        ["11 of 11 gates, score 9", r"markers in view: Gate\d+_\d", r"image flight\.png"],
     ),
     (
         "custom_task.py",

@@ -19,9 +19,9 @@ pytest.importorskip("matplotlib")
 
 from figure_helpers import check_figure, check_texts, drawn_texts
 from propwash import logs, race, trajectories, viz
-from propwash.cli import _flight_film, _training_curve, demo
-from propwash.race import _film as _race_film
+from propwash.cli import _flight_video, _training_curve, demo
 from propwash.race import _map as _race_map
+from propwash.race import _video as _race_video
 from propwash.viz import figures as _figures
 from propwash.world import Scene
 
@@ -97,7 +97,7 @@ def identified() -> Any:
     from propwash import identify
 
     errors = tuple(np.sort(np.random.default_rng(k).gamma(3.0, 0.1, 50)) for k in range(3))
-    names = ("position, attitude given", "velocity, attitude given", "body rates")
+    names = ("position, measured attitude", "velocity, measured attitude", "body rates")
     scores = [identify.Score(name, "m", h, errors) for name in names for h in (0.25, 0.5)]
     return identify.errors_figure(scores, [f"a_log_with_a_long_name_{k}" for k in range(3)])
 
@@ -177,9 +177,9 @@ def test_the_curve_of_a_training_has_two_scales_and_a_legend(
 def texts_of_film(figure: Any, moving: list[Any], move: Callable[[], None]) -> list[Any]:
     """Static texts, and those of one frame."""
     with drawn_texts(figure) as shown:
-        film = _figures.Film(figure, moving)
+        canvas = _figures.Canvas(figure, moving)
         move()
-        picture = film.picture()
+        picture = canvas.image()
     assert picture.dtype == np.uint8
     assert picture.shape == (*reversed([round(x) for x in figure.bbox.size]), 3)
     return shown
@@ -189,7 +189,7 @@ def texts_of_film(figure: Any, moving: list[Any], move: Callable[[], None]) -> l
 def test_texts_of_a_race_film_do_not_overlap(size: tuple[int, int]) -> None:
     result = flown_race()
     is_small = size[0] < 560
-    drawn = _race_map._Map(result, _figures.film_figure(*size), True, is_small)
+    drawn = _race_map._Map(result, _figures.video_figure(*size), True, is_small)
     drawn.figure.suptitle(_race_map.title_of(result), fontsize=11)
     moving = drawn.animate()
     drawn.name()
@@ -204,9 +204,9 @@ def test_texts_of_a_race_film_do_not_overlap(size: tuple[int, int]) -> None:
 
 def test_a_film_shows_the_flight_up_to_its_time() -> None:
     result = flown_race()
-    pictures = list(_race_map.film(result, np.array([0.5, 9.0]), 640, 480))
+    pictures = list(_race_map.video(result, np.array([0.5, 9.0]), 640, 480))
     assert [picture.shape for picture in pictures] == [(480, 640, 3)] * 2
-    drawn = _race_map._Map(result, _figures.film_figure(640, 480), True)
+    drawn = _race_map._Map(result, _figures.video_figure(640, 480), True)
     drawn.animate()
     for t, passed in ((0.5, 0), (9.0, 4), (19.0, 11)):
         drawn.move(t)
@@ -228,7 +228,7 @@ def test_a_film_of_a_policy_names_start_and_target(task: str) -> None:
     position = flown.position.copy()
     position[40:, 3] = np.nan  # an episode that ended
     path = SimpleNamespace(time=np.asarray(flown.time)[:, 0], position=position)
-    drawn = _flight_film._Views(path, envs, f"{task.lower()} by policy.onnx, seed 0")
+    drawn = _flight_video._Views(path, envs, f"{task.lower()} by policy.onnx, seed 0")
     shown = texts_of_film(drawn.figure, drawn.moving, lambda: drawn.move(0.5))
     check_texts(drawn.figure, shown)
     texts = {text for text, _ in shown}
@@ -250,7 +250,7 @@ def test_captions_fit_into_their_image(size: tuple[int, int]) -> None:
     image = pytest.importorskip("PIL.Image").new("RGB", size)
     texts = ["flightgoggles on course 'alphapilot', seed 3", "gates 5 of 11, next Gate14", "9 s"]
     largest = max(7, min(size[1] // 20, 28))
-    letters, boxes = _race_film.captions(drawing.Draw(image), size, texts, largest)
+    letters, boxes = _race_video.captions(drawing.Draw(image), size, texts, largest)
     assert bool(boxes) == (size[0] > 200)
     assert not boxes or letters >= 7
     for number, (left, top, right, bottom) in enumerate(boxes):
@@ -264,7 +264,7 @@ def test_captions_fit_into_their_image(size: tuple[int, int]) -> None:
 def test_the_sheet_of_gates_names_them_all() -> None:
     """One image for each gate, on white, below the title."""
     pytest.importorskip("PIL")
-    sheet = _race_film.gate_pictures(flown_race(), 320, 240)
+    sheet = _race_video.gate_images(flown_race(), 320, 240)
     rows = 4
     head = sheet.shape[0] - rows * (240 + 3)
     assert head >= 16

@@ -284,8 +284,8 @@ def test_rendering_resources_are_created_on_demand() -> None:
         "envs = pg.make_vec(pg.Track, 2)\n"
         "envs.reset(seed=0)\n"
         "envs.step(np.zeros((2, 4)))\n"
-        "assert envs._pictures is None and envs.task._scenery is None\n"
-        "wanted = ('propwash.gym._picture', 'propwash.render.bodies', 'pygame', 'PIL')\n"
+        "assert envs._renderer is None and envs.task._scenery is None\n"
+        "wanted = ('propwash.gym._frames', 'propwash.render.bodies', 'pygame', 'PIL')\n"
         "sys.exit(any(name in sys.modules for name in wanted))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

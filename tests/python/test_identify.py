@@ -171,7 +171,7 @@ def test_the_noise_of_a_real_imu_is_identified() -> None:
     [
         ({"duty": np.zeros((2000, 0))}, r"the log has no duty, .* map its columns"),
         ({"duty": np.full((2000, 6), 0.7)}, r"the log has 6 motors, .* has 4 rotors"),
-        ({"duty": np.full((2000, 4), 0.0)}, r"at least 2 s in the air .* a longer flight would do"),
+        ({"duty": np.full((2000, 4), 0.0)}, r"at least 2 s in the air .* use a longer flight"),
         ({"position": None, "synchronous": False}, r"expected position, velocity and attitude, or"),
     ],
 )
@@ -186,14 +186,14 @@ def test_errors_explain_why_a_log_is_unusable(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: {"specific_force": f.specific_force / 9.81}, r"of 3 to 30 m/s\^2 .* are one g"),
+        (lambda f: {"specific_force": f.specific_force / 9.81}, r"of 3 to 30 m/s\^2 .* 1 g is 9"),
         (lambda f: {"specific_force": -f.specific_force}, r"of 3 to 30 m/s\^2 .* down = true"),
-        (lambda f: {"body_rates": np.rad2deg(f.body_rates)}, r"are 57\.\d times as large"),
+        (lambda f: {"body_rates": np.rad2deg(f.body_rates)}, r"about x are 57\.\d times"),
         (lambda f: {"body_rates": f.body_rates * [1, -1, -1]}, r"about y are -.*down = true"),
         (lambda f: {"attitude": f.attitude * [1, -1, -1, -1]}, r"as w x y z, body to world"),
         (lambda f: {"attitude": np.roll(f.attitude, -1, axis=1)}, r"as w x y z, body to world"),
-        (lambda f: {"voltage": 1e3 * f.voltage}, r"about 4\.45 V.* is 4450; set scale of voltage"),
-        (lambda f: {"voltage": 0.0 * f.voltage}, r"about 4\.45 V.* is 0; .* leave it out of the"),
+        (lambda f: {"voltage": 1e3 * f.voltage}, r"the 4\.45 V.* 4450 V; set scale of voltage"),
+        (lambda f: {"voltage": 0.0 * f.voltage}, r"the 4\.45 V.* 0 V; .* omit it from the"),
         (lambda f: {"time": 100.0 * f.time}, r"steps of at most 0\.05 s, got 0\.4 s; set scale of"),
     ],
 )
@@ -236,13 +236,13 @@ def test_invalid_arguments_are_refused(simulated: identify.FlightLog) -> None:
         identify.fit_vehicle(replace(simulated, body_rates=broken))
     with pytest.raises(ValueError, match="'thurst' is none of thrust"):
         identify.fit_vehicle(simulated, parameters=["thurst"])
-    with pytest.raises(ValueError, match="share"):
-        identify.fit_vehicle(simulated, share=0.0)
-    for share in (0.0, 1.0, float("nan")):
-        with pytest.raises(ValueError, match=r"share: expected a number from 0\.05"):
-            identify.hold_out([simulated], share=share)
+    with pytest.raises(ValueError, match="fraction"):
+        identify.fit_vehicle(simulated, fraction=0.0)
+    for fraction in (0.0, 1.0, float("nan")):
+        with pytest.raises(ValueError, match=r"fraction: expected a number from 0\.05"):
+            identify.hold_out([simulated], fraction=fraction)
     with pytest.raises(ValueError, match=r"expected 1 s in the air for a window, got .* larger"):
-        identify.fit_vehicle(simulated, share=0.05)
+        identify.fit_vehicle(simulated, fraction=0.05)
     with pytest.raises(ValueError, match="at least two"):
         identify.leave_one_out([simulated])
     with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
@@ -314,7 +314,7 @@ def test_an_unusable_log_leaves_no_output_file(
         (["LOG", "--parameters", "thrust, thurst"], r"'thurst' is none of thrust"),
         (["LOG", "--out", "FOLDER/none/mine.toml"], r"expected a file in a folder that exists"),
         (["LOG", "--out", "FOLDER"], r"expected a file in a folder that exists"),
-        (["LOG", "--imu", "--judge"], r"--imu: expected no --judge"),
+        (["LOG", "--imu", "--validate"], r"--imu: expected no --validate"),
         (["LOG", "--imu", "--parameters", "thrust"], r"--imu: expected no --para"),
         (["LOG", "--imu", "--vehicle", "hexacopter"], r"--imu: expected no --vehi"),
         (["LOG", "LOG", "--imu"], r"--imu: expected one log, got 2"),
@@ -339,8 +339,8 @@ def test_invalid_validation_logs_are_refused_before_the_fit(
 ) -> None:
     by_radio = replace(simulated, synchronous=False)
     monkeypatch.setattr("propwash.logs.read_log", lambda *_, **__: by_radio)
-    with pytest.raises(ValueError, match="--judge: expected two logs with poses, or one with sync"):
-        _run(["one.csv", "--judge", "--out", str(tmp_path / "mine.toml")])
+    with pytest.raises(ValueError, match="--validate: expected two logs with poses, or one with"):
+        _run(["one.csv", "--validate", "--out", str(tmp_path / "mine.toml")])
     assert not list(tmp_path.iterdir())
 
 
@@ -361,7 +361,8 @@ def test_validation_uses_the_selected_parameters(
     monkeypatch.setattr(identify._fit, "fit_vehicle", fit)
     monkeypatch.setattr(_identify_command, "saved", lambda make, file: str(file))
     out = ["--out", str(tmp_path / "mine.toml")]
-    _run(["one.csv", "two.csv", "--judge", "--parameters", "thrust,delay", "--threads", "1", *out])
+    options = ["--validate", "--parameters", "thrust,delay", "--threads", "1"]
+    _run(["one.csv", "two.csv", *options, *out])
     # all, without the first, without the second, and the beginning of both
     assert fitted == [["thrust", "delay"]] * 4
 

@@ -99,10 +99,10 @@ def _with(row: int, column: int, value: float) -> Array:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (_with(10, 0, 36000.0), r"row 11: .* the same time twice: 0.036 s, then 0.036 s; take"),
+        (_with(10, 0, 36000.0), r"row 11: .* the same time twice: 0.036 s, then 0.036 s; remove"),
         (_with(10, 0, 35000.0), r"row 11: .* time going back: 0.036 s, then 0.035 s; .*sort"),
-        (np.delete(_table(), range(50, 90), axis=0), r"row 51: a gap of 0.164 s before .*cut the"),
-        (_with(20, 2, np.nan), r"row 21: q is not a finite number, us = 80000; take the row out"),
+        (np.delete(_table(), range(50, 90), axis=0), r"row 51: a gap of 0.164 s before .*split"),
+        (_with(20, 2, np.nan), r"row 21: q is not a finite number, us = 80000; remove the row"),
         (_with(20, 0, np.inf), r"row 21: us is not a finite number"),
         (_with(20, 7, 2100.0), r"row 21, at 0.08 s: m1 gives a duty cycle of 1.1, .*set scale"),
         (_table(20), r"at least 50 rows, got 20, 0.076 s; use a longer log"),

@@ -99,7 +99,7 @@ def test_a_segment_of_a_log_with_a_gap_can_be_read(
         for name, (declared, time, values) in px4(flown).items()
     }
     path = write_ulog(tmp_path / "log.ulg", topics)
-    with pytest.raises(ValueError, match=r"row 251: a gap of .* s before .*: the piece to 0.996 s"):
+    with pytest.raises(ValueError, match=r"row 251: a gap of .* s before .*: the part to 0.996 s"):
         identify.read_log(path)
     before = identify.read_log(path, stop=0.99)
     after = identify.read_log(path, start=1.51)

@@ -15,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 from propwash import _rotation, race
 from propwash.__main__ import main
-from propwash.race import _film as _race_film
 from propwash.race import _plan
+from propwash.race import _video as _race_video
 from propwash.trajectories import flatness
 from propwash.world import Box, Gate, Plane, Scene, Start
 
@@ -345,7 +345,7 @@ def test_a_gimbal_is_half_level_and_looks_where_the_vehicle_goes() -> None:
     attitude = (c * lean[0], -s * lean[2], c * lean[2], s * lean[0])
     leaning = race.Flight(flight.time, flight.position, np.tile(attitude, (len(flight.time), 1)),
                           flight.velocity)  # fmt: skip
-    matrix = _rotation.rotation(_race_film.gimbal(leaning, flight.time[:1])[0])
+    matrix = _rotation.rotation(_race_video.gimbal(leaning, flight.time[:1])[0])
     assert matrix[:, 0] == pytest.approx([math.cos(0.7), math.sin(0.7), 0.0], abs=1e-12)
     assert matrix[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)
 

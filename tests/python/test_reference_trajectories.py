@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from path_helpers import ALL, PATHS, TIMES, WAYPOINTS, away_from_leaps, places
 from propwash import trajectories as tj
 from propwash.trajectories._reference import composed
-from propwash.trajectories._splines import BEND, SNAP, Kind, Problem, _unit, derivatives
+from propwash.trajectories._splines import ACCELERATION, SNAP, Kind, Problem, _unit, derivatives
 
 Array = NDArray[np.float64]
 
@@ -140,7 +140,7 @@ def problem(kind: Kind, rows: int, closed: bool, width: int = 3) -> tuple[Proble
 
 
 @pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("kind", [SNAP, BEND])
+@pytest.mark.parametrize("kind", [SNAP, ACCELERATION])
 def test_free_derivatives_minimise_the_cost(kind: Kind, closed: bool) -> None:
     made, lengths = problem(kind, 6, closed)
     ends, least, _ = made.solve(lengths)
@@ -221,7 +221,7 @@ def dense(made: Problem, lengths: Array) -> float:
 
 
 @pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("kind", [SNAP, BEND])
+@pytest.mark.parametrize("kind", [SNAP, ACCELERATION])
 def test_pieces_one_after_the_other_cost_what_all_at_once_do(kind: Kind, closed: bool) -> None:
     made, lengths = problem(kind, 7, closed)
     made.constraints[3, 1] = 0.5
@@ -282,17 +282,17 @@ def test_the_time_allocation_minimises_the_cost() -> None:
             {"velocities": {-1: (0, 9, 0)}, "limits": tj.Limits(speed=8.0)},
             r"velocities\[-1\]: expected at most limits.speed = 8 m/s, got 9",
         ),
-        (WAYPOINTS, {"times": [1e-4, 1, 1, 100]}, "times: expected pieces of more alike lengths"),
+        (WAYPOINTS, {"times": [1e-4, 1, 1, 100]}, "times: expected more similar durations"),
         ([(0, 0, 0), (0, 0, 1)], {"duration": 2.0, "yaw": "along"}, "vertical path"),
         (
             WAYPOINTS,
             {"limits": tj.Limits(thrust=0.1)},
-            "cannot be met in any time: thrust of a rotor",
+            "no duration meets them: thrust of a rotor",
         ),
         (
             WAYPOINTS,
             {"velocities": {1: (50, 0, 0)}},
-            "cannot be met in any time: .* less where velocities are given",
+            "no duration meets them: .* reduce the prescribed velocities",
         ),
         (WAYPOINTS, {"limits": {"speed": 3.0}}, "limits: expected Limits or None"),
         (WAYPOINTS, {"vehicle": "fligtgoggles"}, "did you mean 'flightgoggles'"),
@@ -319,9 +319,9 @@ def test_without_scipy_the_error_says_how_to_install_it(monkeypatch: pytest.Monk
         (lambda: tj.Circle(centre=(0, 0)), r"centre: expected finite numbers of shape \(3,\)"),
         (lambda: tj.Circle(ramp=-1.0), "ramp: expected a finite number >= 0"),
         (lambda: tj.Circle(laps=0.0), "laps: expected a finite number > 0"),
-        (lambda: tj.Line((0, 0, 0), (0, 0, 0)), "end: expected a point apart from the start"),
+        (lambda: tj.Line((0, 0, 0), (0, 0, 0)), "end: expected a point other than the start"),
         (lambda: tj.Line((0, 0, 0), (0, 0, 1), yaw="along"), "vertical line"),
-        (lambda: tj.Limits(thrust=1.5), r"limits.thrust: expected a share in \(0, 1\]"),
+        (lambda: tj.Limits(thrust=1.5), r"limits.thrust: expected a fraction in \(0, 1\]"),
         (lambda: tj.Limits(rates=(1.0, 0.0, 1.0)), "limits: expected rates"),
         (lambda: tj.Limits(rates=[1.0, 2.0]), "limits.rates: expected 3 numbers"),  # type: ignore[arg-type]
         (lambda: tj.Circle().sample(period=1e-300), "period: expected at least"),

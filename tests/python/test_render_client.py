@@ -124,7 +124,7 @@ def test_objects_keep_their_poses_until_moved(
         client.request_vehicle(2, *AHEAD, {"gate": ((4.0, 5.0, 6.0), AHEAD[1])})
         client.add(RenderObject("other", "BlackEagle"))
         client.request_vehicle(3, *AHEAD)
-        with pytest.raises(ValueError, match="'other' is taken"):
+        with pytest.raises(ValueError, match="not in use, got 'other'"):
             client.add(RenderObject("other", "BlackEagle"))
     seen = {pose["ntime"]: pose["objects"] for pose in renderer.poses}
     assert [item["position"] for item in seen[1]] == [[-2, 3, 1]]

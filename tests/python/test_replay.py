@@ -72,7 +72,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_flight_of_the_model_is_predicted_by_the_model(simulated: Path) -> None:
     result = logs.replay(logs.read_flight(simulated), "crazyflie")
-    assert set(result.predictions) == {"model", "attitude given"}
+    assert set(result.predictions) == {"model", "measured attitude"}
     assert len(result.predictions["model"].time) > 10
     for horizon in logs.HORIZONS:
         assert result.error("model", "position", horizon).max() < 1e-6
@@ -85,7 +85,7 @@ def test_another_vehicle_does_not_predict_it(simulated: Path) -> None:
     heavier = pw.vehicles.load("crazyflie").replace(body={"mass": 0.030})
     result = logs.replay(logs.read_flight(simulated), heavier)
     # a tenth of the thrust is missing: g t^2 / 20
-    drop = np.median(result.error("attitude given", "position", 0.5))
+    drop = np.median(result.error("measured attitude", "position", 0.5))
     assert drop == pytest.approx(9.81 * 0.1 * 0.5**2 / 2, rel=0.2)
 
 
@@ -120,8 +120,8 @@ def test_real_flights_replay(name: str, path: Path | None) -> None:
     flight = logs.read_flight(path)
     if flight.position is not None:
         result = logs.replay(flight, "crazyflie", every=0.5)
-        assert np.median(result.error("attitude given", "position", 0.5)) < 0.06
-        assert np.median(result.error("attitude given", "position", 1.0)) < 0.20
+        assert np.median(result.error("measured attitude", "position", 0.5)) < 0.06
+        assert np.median(result.error("measured attitude", "position", 1.0)) < 0.20
         return
     result = logs.replay(flight, "crazyflie", longest=0.05, every=0.02)
     prediction = result.predictions["model"]
@@ -171,9 +171,9 @@ def test_what_is_no_log_is_refused(tmp_path: Path, text: str, message: str) -> N
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("two", r"line 3: expected numbers, pz has 'two'; take the row out"),
+        ("two", r"line 3: expected numbers, pz has 'two'; remove the row"),
         ("", r"line 3: expected numbers, pz has ''"),
-        ("nan", r"row 2: pz is not a finite number, t = 0\.01; take the row out"),
+        ("nan", r"row 2: pz is not a finite number, t = 0\.01; remove the row"),
         ("1e999", r"row 2: pz is not a finite number"),
     ],
 )
@@ -211,7 +211,7 @@ def test_what_is_wrong_outside_of_a_piece_does_no_harm(simulated: Path, tmp_path
     lines[500] = lines[500].replace(lines[500].split(",")[3], "nan")
     path = tmp_path / "gap.csv"
     path.write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=r"row 300: a gap .*: the piece to 2\.98 s and that from"):
+    with pytest.raises(ValueError, match=r"row 300: a gap .*: the part to 2\.98 s and that from"):
         logs.read_flight(path)
     whole = logs.read_flight(simulated)
     before = logs.read_flight(path, stop=2.98)

@@ -44,9 +44,9 @@ def test_bad_pictures_leave_no_file(tmp_path: Path) -> None:
     pytest.importorskip("PIL.Image")
     file = tmp_path / "film.gif"
     for pictures, message in [
-        ([picture(1), picture(1, 21)], "picture 1: expected uint8 of shape"),
-        ([np.zeros((4, 4))], "picture 0: expected uint8"),
-        ([], "at least one picture"),
+        ([picture(1), picture(1, 21)], "image 1: expected uint8 of shape"),
+        ([np.zeros((4, 4))], "image 0: expected uint8"),
+        ([], "at least one image"),
     ]:
         with pytest.raises(ValueError, match=message):
             _video.write(file, pictures, 10.0)  # type: ignore[arg-type]

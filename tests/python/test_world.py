@@ -235,10 +235,10 @@ def test_embree_meets_what_the_own_triangles_meet() -> None:
         Mesh(name="moon", position=(0, 0, 5), **globe(20, 0.9)),
         Mesh(name="small", position=(0, 5, 0), **box_mesh((1, 2, 1))),
     ]
-    own, embree = Scene(items, meshes="own"), Scene(items, meshes="embree")
+    builtin, embree = Scene(items, meshes="builtin"), Scene(items, meshes="embree")
     o, d = rays(20_000, 11)
     o[5, 0], d[7] = math.nan, 0.0
-    a, b = own.raycast(o, d, max_range=9.0), embree.raycast(o, d, max_range=9.0)
+    a, b = builtin.raycast(o, d, max_range=9.0), embree.raycast(o, d, max_range=9.0)
     assert np.mean(a.id != b.id) < 1e-3  # rays that graze an edge
     same = (a.id == b.id) & (a.id >= 0)
     assert set(a.id[same]) == {0, 1, 2, 3, 4}
@@ -246,12 +246,12 @@ def test_embree_meets_what_the_own_triangles_meet() -> None:
     assert a.normal is not None
     assert b.normal is not None
     assert np.mean(np.abs(a.normal - b.normal)[same] > 1e-3) < 1e-3
-    assert np.mean(own.visible(o[1:], o[:-1]) != embree.visible(o[1:], o[:-1])) < 1e-3
+    assert np.mean(builtin.visible(o[1:], o[:-1]) != embree.visible(o[1:], o[:-1])) < 1e-3
     none = embree.raycast(np.zeros((0, 3)), np.zeros((0, 3)))
     assert none.distance.shape == (0,)
 
 
-@pytest.mark.parametrize(("meshes", "most"), [("own", 0.0), ("embree", 0.01)])
+@pytest.mark.parametrize(("meshes", "most"), [("builtin", 0.0), ("embree", 0.01)])
 def test_rays_at_seams_do_not_go_through(meshes: Any, most: float) -> None:
     if meshes == "embree":
         pytest.importorskip("embreex", reason='embreex is missing (pip install "propwash[mesh]")')

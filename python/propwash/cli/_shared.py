@@ -12,7 +12,7 @@ from typing import Any
 from propwash import logs, viz
 from propwash._files import written_whole
 
-PICTURES = (".png", ".svg", ".pdf")
+IMAGE_SUFFIXES = (".png", ".svg", ".pdf")
 _SECONDS = r"\d+(?:\.\d*)?|\.\d+"
 
 

@@ -85,11 +85,11 @@ def summary(server: Server) -> str:
     counts = server.counts
     parts = [f"{counts['answered']} poses answered"]
     for what, text in (
-        ("repeated", "again with the same pictures"),
+        ("repeated", "again with the same images"),
         ("skipped", "skipped for newer ones"),
         ("malformed", "could not be read"),
-        ("refused", "could not be painted"),
-        ("unsent", "answers not taken by the client"),
+        ("refused", "could not be rendered"),
+        ("unsent", "answers not received by the client"),
     ):
         if counts[what]:
             parts.append(f"{counts[what]} {text}")

@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> None:
         )
     print(found.table())
     responses = [tune.step_response(found.vehicle, axis, dt=dt) for axis in range(3)]
-    print("\nsteps of 0.5 rad/s, flown without noise")
+    print("\nsteps of 0.5 rad/s without noise")
     print("axis   rise time   overshoot    settled (2 %)")
     for response in responses:
         s = response.figures
@@ -135,7 +135,7 @@ def _swept(options: argparse.Namespace, found: tune.Tuning, dt: float) -> tune.S
     sets = tune.gain_sets(found.vehicle, options.sweep, dt=dt, about=found.gains)
     swept = tune.sweep(found.vehicle, sets, dt=dt, threads=options.threads or 0)
     best = swept.best()
-    print(f"\n{len(swept)} sets of gains flown for 2 s under noise, {swept.lost.sum()} lost")
+    print(f"\n{len(swept)} sets of gains simulated for 2 s under noise, {swept.lost.sum()} lost")
     print(f"{len(swept.pareto())} on the Pareto front; the best for equal weights:")
     for name in ("proportional", "integral", "derivative"):
         row = "  ".join(f"{x:9.4g}" for x in getattr(swept, name)[best])
@@ -159,7 +159,7 @@ def _write(
     figures = {f"bode_{tune.AXES[i]}.png": tune.bode_figure(loop, i) for i in range(3)}
     figures["nyquist.png"] = tune.nyquist_figure(loop)
     figures["filter.png"] = tune.filter_figure(loop)
-    figures["step.png"] = tune.step_figure(responses, f"{name}: flown steps")
+    figures["step.png"] = tune.step_figure(responses, f"{name}: simulated steps")
     vehicles = {}
     if not options.present:
         vehicles[f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.toml"] = found.vehicle

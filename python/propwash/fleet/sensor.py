@@ -185,11 +185,11 @@ class Sensor(ABC, Generic[Reading]):
         body_rates: ArrayLike | None = None,
         dt: float = 1.0,
     ) -> Reading:
-        lead, at, turned = _checks.poses(position, attitude)
+        lead, at, attitudes = _checks.poses(position, attitude)
         n = len(at)
         motion = Motion(
             at,
-            turned,
+            attitudes,
             _checks.vectors("velocity", velocity, lead, at.dtype),
             _checks.vectors("body_rates", body_rates, lead, at.dtype),
         )
@@ -238,8 +238,8 @@ class ModelledSensor(Sensor[Reading]):
 
 
 def _with_axes(reading: Reading, lead: tuple[int, ...]) -> Reading:
-    def shaped(array: Numbers) -> Numbers:
+    def with_axes(array: Numbers) -> Numbers:
         result: Numbers = array.reshape((*lead, *array.shape[1:]))[()]  # a number for one body
         return result
 
-    return type(reading)(**{name: shaped(array) for name, array in arrays_of(reading).items()})
+    return type(reading)(**{name: with_axes(array) for name, array in arrays_of(reading).items()})

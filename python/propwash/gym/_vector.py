@@ -135,7 +135,7 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
             done = np.zeros(self.num_envs, dtype=np.bool_)
             result.any_done = False
         self._done, self._any_done = done, result.any_done
-        if self._pictures is not None:
+        if self._renderer is not None:
             self._draw()
         return seen, result.reward, result.terminated, result.truncated, infos
 

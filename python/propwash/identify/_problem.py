@@ -121,13 +121,13 @@ def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:
 
 
 def prepare(
-    flight: Flight, guess: VehicleParameters, noise: Noise, several: bool, share: float = 1.0
+    flight: Flight, guess: VehicleParameters, noise: Noise, several: bool, fraction: float = 1.0
 ) -> LogModel:
-    """Prepares a log, fitted over the first `share` of the flight; several: one of several logs."""
+    """Prepares a log, of which the first `fraction` is fitted; several: one of several logs."""
     if flight.duty.shape[1] != len(guess.rotors):
         raise ValueError(
             f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle {guess.name!r} has "
-            f"{len(guess.rotors)} rotors; map the columns of each motor, or give another vehicle"
+            f"{len(guess.rotors)} rotors; map the columns of each motor, or use another vehicle"
         )
     pose, rotation = usable(flight)
     if not pose and not rotation:
@@ -141,7 +141,7 @@ def prepare(
     grid = flight.resampled(period)
     rows = flying_rows(grid, period)
     check_voltage(grid, rows, guess.battery.nominal_voltage)
-    first, last = rows[0], rows[0] + int(share * (rows[1] - rows[0]))
+    first, last = rows[0], rows[0] + int(fraction * (rows[1] - rows[0]))
     lateral = grid.specific_force[first:last, :2].mean(axis=0)
     grid = with_observed_motion(grid, guess, (float(lateral[0]), float(lateral[1])))
     pieces: list[Forces | Rates] = []

@@ -97,9 +97,9 @@ class Side:
     ) -> None:
         """Submits a pose to the session and sends its messages; poses are in the order of names."""
         positions, attitudes = zip(*cameras, strict=True)
-        moved, turned = zip(*objects, strict=True) if objects else (None, None)
+        places, rotations = zip(*objects, strict=True) if objects else (None, None)
         flags = [camera.name in rendered for camera in self.cameras]
-        self._message.place(time_ns, positions, attitudes, moved, turned, flags)
+        self._message.place(time_ns, positions, attitudes, places, rotations, flags)
         self._send(self.session.submit(self._message, now))
 
     def serve(self, now: float) -> None:
