@@ -14,9 +14,9 @@ WILD: dict[str, Any] = {
     "action_delay": (0, 20),
     "imu_bias": {"gyroscope": 0.05, "accelerometer": 0.1},
 }
-"""All that may differ between episodes."""
+"""Every option that varies between episodes."""
 
 
 def idle(env: Any) -> Any:
-    """Actions of hover."""
+    """The zero action, which commands hover."""
     return np.zeros(env.action_space.shape, dtype=np.float32)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from helpers import hear_ctrl_c
+from helpers import restore_sigint
 
 
 def hover(n: int) -> pw.RateThrust:
@@ -132,7 +132,7 @@ def test_ctrl_c_interrupts_a_long_call(what: str) -> None:
         [sys.executable, "-c", INTERRUPTED, what],
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=hear_ctrl_c,
+        preexec_fn=restore_sigint,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "flying\n"

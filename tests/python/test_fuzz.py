@@ -60,8 +60,8 @@ def test_damaged_inputs_are_refused_or_valid(group: str, tmp_path: Path) -> None
         timeout=60.0 + 3.0 * len(readers) * SECONDS * TIMES,
         check=False,
     )
-    under_way = tmp_path / "under_way"
-    last = under_way.read_text(encoding="ascii") if under_way.exists() else "none"
+    current = tmp_path / "current"
+    last = current.read_text(encoding="ascii") if current.exists() else "none"
     assert child.returncode == 0, (
         f"status {child.returncode}: crashed, hung or left its memory at (reader, seed, input) "
         f"{last}\n{child.stderr.decode()[-3000:]}"
