@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 
-WILD: dict[str, Any] = {
+VARIED: dict[str, Any] = {
     "randomize": {"mass": 0.2, "thrust_coefficient": ("uniform", 1.8e-6, 2.0e-6)},
     "wind": (1.0, 3.0),
     "turbulence": pw.Dryden(3.0, 10.0, 3.0),
