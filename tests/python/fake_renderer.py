@@ -165,14 +165,14 @@ class FakeRenderer:
             "lidarReturn": 21,
         }
         frames = []
-        for position, (index, camera) in enumerate(rendered):
+        for number, (index, camera) in enumerate(rendered):
             image = expected_image(width, height, index, pose["ntime"])[::-1]
             shader = -1 if self.v2 else camera["outputShaderType"]
             if shader == 3:
-                body["channels"][position] = 2
+                body["channels"][number] = 2
                 frames.append((image[..., 0].astype("<u2") * 256 + image[..., 1]).tobytes())
             elif shader in (2, 5):
-                body["channels"][position] = 1
+                body["channels"][number] = 1
                 grey = image[..., 1]
                 frames.append((grey if self.one_byte else np.dstack([grey] * 3)).tobytes())
             else:

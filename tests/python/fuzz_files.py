@@ -88,7 +88,7 @@ position = [1, 2, 3]
 items = "measured"
 """
 
-_FOREST = """name = "forest"
+_FOREST = """name = "wood"
 
 [generator]
 kind = "forest"

@@ -25,7 +25,7 @@ MULTICOPTERS = pw.vehicles.names()  # all shipped vehicles
 
 
 def compiler() -> str:
-    """A C++ compiler; skips where there is none."""
+    """A C++ compiler; skips if it is missing."""
     for name in (os.environ.get("CXX", ""), "c++", "g++", "clang++"):
         if name and (path := shutil.which(name)):
             return path

@@ -69,13 +69,13 @@ def test_sensors_sample_at_the_first_step_at_or_after_the_sample_time(rate: Frac
 
 def test_grouping_of_steps_does_not_change_readings_or_flight() -> None:
     plain, whole, parts = (fleet_of(floor=-0.3) for _ in range(3))
-    of_whole, of_parts = equip(whole), equip(parts)
+    whole_sensors, part_sensors = equip(whole), equip(parts)
     low = pw.RateThrust([0.0, 0.0, 0.5], 7.0)
     plain.step(low, substeps=701)
     whole.step(low, substeps=701)
     for substeps in (1, 2, 19, 20, 300, 359):
         parts.step(low, substeps=substeps)
-    for a, b in zip(of_whole, of_parts, strict=True):
+    for a, b in zip(whole_sensors, part_sensors, strict=True):
         assert contents(a) == contents(b)
     assert plain.contact.all()
     for fleet in (plain, whole):  # only the first steps are in contact with the floor
@@ -85,7 +85,7 @@ def test_grouping_of_steps_does_not_change_readings_or_flight() -> None:
     for name in ("position", "attitude", "body_rates", "rotor_speeds", "gyroscope_bias", "contact"):
         assert getattr(whole, name).tobytes() == getattr(plain, name).tobytes(), name
     assert whole.imu.angular_rate.tobytes() == plain.imu.angular_rate.tobytes()
-    for handle in of_whole:
+    for handle in whole_sensors:
         whole.detach(handle)
     whole.step(HOVER)
     plain.step(HOVER)

@@ -37,11 +37,11 @@ def different_motors() -> pw.VehicleParameters:
 
 def file_of(path: Path, motor: str, *rotor_lines: str) -> Path:
     """A vehicle file with the lines of the table [motor] and of each [[rotors]]."""
-    places = ((0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1))
+    positions = ((0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1))
     rotors = [
         f'[[rotors]]\nposition = [{x}, {y}, 0.0]\nspin = "{spin}"\n{lines}\n'
         for (x, y), spin, lines in zip(
-            places, ("ccw", "cw") * 2, rotor_lines or ("",) * 4, strict=True
+            positions, ("ccw", "cw") * 2, rotor_lines or ("",) * 4, strict=True
         )
     ]
     path.write_text(ROTOR_FILE.format(rotors="".join(rotors), motor=motor), encoding="utf-8")

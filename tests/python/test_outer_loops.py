@@ -204,9 +204,9 @@ def test_gains_follow_from_the_vehicle_and_may_be_set() -> None:
         other.step(PositionCommand([1.0, 0.0, 0.0]), substeps=960 * 5)
         np.testing.assert_allclose(other.position[:, 0], 1.0, atol=0.15)
     for item in fields(OuterLoops):
-        bad = replace(loops, **{item.name: -1})  # type: ignore[arg-type]
+        invalid = replace(loops, **{item.name: -1})  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match=item.name):
-            fleet.outer_loops = bad
+            fleet.outer_loops = invalid
     assert fleet.outer_loops == slow
     with pytest.raises(ParameterError, match="outer_loops: expected an OuterLoops, got 3"):
         fleet.outer_loops = 3  # type: ignore[assignment]

@@ -178,9 +178,9 @@ def test_the_examples_of_the_documentation_work(tmp_path: Path) -> None:
     vehicle = read(tmp_path, complete)
     pw.Multicopter(vehicle).step(pw.RateThrust([0, 0, 0.1], thrust=9.81))
     code = next(block for block in text.split("```python\n") if block.startswith("arm ="))
-    made: dict[str, Any] = {"pw": pw}
-    exec(code.split("```")[0], made)
-    pw.validate(made["vehicle"])
+    namespace: dict[str, Any] = {"pw": pw}
+    exec(code.split("```")[0], namespace)
+    pw.validate(namespace["vehicle"])
 
 
 def test_short_forms_are_expanded(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_invalid_values_in_code_are_refused_by_name(make: Any, message: str) -> 
 def test_constructors_accept_dicts_for_groups() -> None:
     """Like replace; also nested dicts and lists of dicts."""
     vehicle = pw.vehicles.load("crazyflie")
-    made = pw.VehicleParameters(
+    constructed = pw.VehicleParameters(
         name="crazyflie",
         body={"mass": vehicle.body.mass, "inertia": vehicle.body.inertia},
         rotors=[
@@ -340,7 +340,7 @@ def test_constructors_accept_dicts_for_groups() -> None:
             },
         },
     )
-    assert made == vehicle
+    assert constructed == vehicle
     rotor = {"position": (0, 0, 0), "spin": "cw", "thrust_coefficient": 1e-6}
     assert vehicle.replace(rotors=[rotor]).rotors[0].spin == -1.0
 

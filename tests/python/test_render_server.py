@@ -121,8 +121,8 @@ def test_a_landmark_that_rounds_to_the_image_edge_is_not_sent() -> None:
     markers = [("Gate1_1", 32.0, 1e-15, 2.0), ("Gate1_2", 32.0, 1.0, 2.0)]
     shot = Shot({}, markers, range_m=21.0, collision=False)
     assert 1.0 - 1e-15 / HEIGHT == 1.0
-    (kept,) = _wire_landmarks(shot, WIDTH, HEIGHT)
-    assert kept == ("Gate1_2", (0.5, 1.0 - 1.0 / HEIGHT, 2.0))
+    (sent,) = _wire_landmarks(shot, WIDTH, HEIGHT)
+    assert sent == ("Gate1_2", (0.5, 1.0 - 1.0 / HEIGHT, 2.0))
 
 
 @pytest.mark.parametrize(

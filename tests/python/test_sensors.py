@@ -37,11 +37,11 @@ def test_camera_matrix_and_rays_match_a_pinhole_camera() -> None:
     np.testing.assert_allclose(np.linalg.norm(rays, axis=-1), 1.0)
     assert rays[0, 0, 1] > 0.0 > rays[0, -1, 1]  # the first column looks left
     assert rays[0, 0, 2] > 0.0 > rays[-1, 0, 2]  # the first row looks up
-    seen = small.project(rays.reshape(-1, 3) * 7.0)
+    projected = small.project(rays.reshape(-1, 3) * 7.0)
     columns, rows = np.meshgrid(np.arange(8) + 0.5, np.arange(6) + 0.5)
-    np.testing.assert_allclose(seen.u, columns.reshape(-1), atol=1e-12)
-    np.testing.assert_allclose(seen.v, rows.reshape(-1), atol=1e-12)
-    assert seen.in_view.all()
+    np.testing.assert_allclose(projected.u, columns.reshape(-1), atol=1e-12)
+    np.testing.assert_allclose(projected.v, rows.reshape(-1), atol=1e-12)
+    assert projected.in_view.all()
 
 
 def test_unprojection_is_the_inverse_of_projection() -> None:
@@ -49,9 +49,9 @@ def test_unprojection_is_the_inverse_of_projection() -> None:
     camera = pw.Camera(position=[0.1, 0.2, 0.3], attitude=axis_angle([1, 2, 3], 0.7))
     position, attitude = rng.normal(size=(5, 2, 3)), unit_quaternions(rng, 5, 2)
     points = rng.normal(size=(7, 3)) * 9.0
-    seen = camera.project(points, position, attitude)
-    assert seen.u.shape == (5, 2, 7)
-    points_c = camera.unproject(seen.u, seen.v, seen.depth)
+    projected = camera.project(points, position, attitude)
+    assert projected.u.shape == (5, 2, 7)
+    points_c = camera.unproject(projected.u, projected.v, projected.depth)
     at, rotation = camera.pose(position, attitude)
     w, v = rotation[..., None, :1], rotation[..., None, 1:]
     twice = 2.0 * np.cross(v, points_c)
@@ -141,11 +141,11 @@ def test_beacons_left_right_and_hidden() -> None:
     markers = {"left": [9, 2, 0], "above": [9, 0, 3], "hidden": [9, 0, 0], "behind": [-3, 0, 0]}
     beacons = pw.Beacons(Scene([screen]), markers=markers)
     assert beacons.ids == ("left", "above", "hidden", "behind")
-    seen = beacons.measure([0, 0, 0], LEVEL)
-    assert seen.visible.tolist() == [True, True, False, False]
-    assert seen.u[0] < 512.0
-    assert seen.v[1] < 384.0
-    assert np.isnan(seen.u[2:]).all()
+    projected = beacons.measure([0, 0, 0], LEVEL)
+    assert projected.visible.tolist() == [True, True, False, False]
+    assert projected.u[0] < 512.0
+    assert projected.v[1] < 384.0
+    assert np.isnan(projected.u[2:]).all()
     beacons.camera = beacons.camera.mounted(attitude=axis_angle([0, 0, 1], np.pi))  # looks back
     assert beacons.measure([0, 0, 0], LEVEL).visible.tolist() == [False, False, False, True]
 
@@ -159,14 +159,14 @@ def test_beacons_of_a_scene_are_at_their_projections() -> None:
     w, v, x = attitude[0], attitude[1:], np.array([1.0, 0.0, 0.0])
     forward = x + 2.0 * w * np.cross(v, x) + 2.0 * np.cross(v, np.cross(v, x))
     before = position - 6.0 * forward
-    seen = beacons.measure(before, attitude)
+    projected = beacons.measure(before, attitude)
     corners = [i for i, name in enumerate(beacons.ids) if name.startswith(gate.name + "_")]
     assert len(corners) == 4
-    assert seen.visible[corners].all()
+    assert projected.visible[corners].all()
     expected = beacons.camera.project(beacons.positions, before, attitude)
-    np.testing.assert_allclose(seen.u[corners], expected.u[corners], atol=1e-9)
-    np.testing.assert_allclose(seen.v[corners], expected.v[corners], atol=1e-9)
-    assert abs(np.mean(seen.u[corners]) - 512.0) < 1e-6
+    np.testing.assert_allclose(projected.u[corners], expected.u[corners], atol=1e-9)
+    np.testing.assert_allclose(projected.v[corners], expected.v[corners], atol=1e-9)
+    assert abs(np.mean(projected.u[corners]) - 512.0) < 1e-6
 
 
 def test_depth_image_of_a_wall_and_of_free_space() -> None:

@@ -80,7 +80,7 @@ def test_the_state_of_a_fleet(dtype: str) -> None:
         array = getattr(state, name)
         assert (array.shape, array.dtype) == ((5, width), np.dtype(dtype))
         assert np.array_equal(array, getattr(fleet, name))
-    # parts of the state of some vehicles; all else is kept
+    # parts of the state of some vehicles; the rest is unchanged
     mask = np.array([True, False, False, True, False])
     fleet.set_state(velocity=[1.0, 2.0, 3.0], mask=mask)
     assert np.array_equal(fleet.velocity[mask], np.tile([1.0, 2.0, 3.0], (2, 1)))

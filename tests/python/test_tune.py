@@ -33,7 +33,7 @@ def exact(vehicle: pw.VehicleParameters, frequency: np.ndarray[Any, Any], axis: 
 @pytest.mark.parametrize("name", ["flightgoggles", "hexacopter", "crazyflie"])
 def test_the_closed_loop_equals_that_of_the_linearised_step(name: str) -> None:
     """As a function of frequency, with filter, motors, delay and sampling."""
-    # these gains stabilise all axes of all three vehicles
+    # with equal gains for all vehicles
     vehicle = pw.vehicles.load(name).replace(
         rate_controller={"proportional": 12.0, "integral": 5.0, "derivative": 0.2}
     )
