@@ -166,7 +166,7 @@ def test_limits_hold_between_the_sampled_times(name: str, size: float, seed: int
 
 def test_attitude_is_undefined_for_a_vehicle_without_weight() -> None:
     weightless = pw.vehicles.load("flightgoggles").replace(body={"gravity": (0.0, 0.0, 0.0)})
-    with pytest.raises(ValueError, match=r"no attitude is inputs for, .* without weight"):
+    with pytest.raises(ValueError, match=r"no attitude is asked for, .* without weight"):
         tj.minimum_snap([(0, 0, 0), (1, 0, 0)], weightless)
 
 

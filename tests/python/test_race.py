@@ -339,13 +339,13 @@ def test_the_report_lists_each_gate() -> None:
 def test_a_gimbal_is_level_and_keeps_the_heading() -> None:
     flight = along((0, 0, 2), (20, 0, 2))
     yaw, tilt = attitude_of(0.7), math.radians(70.0)
-    # tilted forward by 70 degrees at a heading of 0.7 rad
+    # leaning forward by 70 degrees at a heading of 0.7 rad
     pitch = (math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0)
     c, s = yaw[0], yaw[3]
     attitude = (c * pitch[0], -s * pitch[2], c * pitch[2], s * pitch[0])
-    tilted = race.Flight(flight.time, flight.position, np.tile(attitude, (len(flight.time), 1)),
+    leaning = race.Flight(flight.time, flight.position, np.tile(attitude, (len(flight.time), 1)),
                           flight.velocity)  # fmt: skip
-    matrix = _rotation.rotation(_race_film.gimbal(tilted, flight.time[:1])[0])
+    matrix = _rotation.rotation(_race_film.gimbal(leaning, flight.time[:1])[0])
     assert matrix[:, 0] == pytest.approx([math.cos(0.7), math.sin(0.7), 0.0], abs=1e-12)
     assert matrix[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)
 

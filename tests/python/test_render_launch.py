@@ -20,7 +20,7 @@ from propwash.render import Client, RendererError  # noqa: E402
 CHILD = """
 import sys
 sys.path.insert(0, {folder!r})
-from fake_renderer import AHEAD, SIZE, FakeRenderer
+from fake_renderer import FakeRenderer
 import argparse, time
 parser = argparse.ArgumentParser()
 parser.add_argument("--scene")

@@ -40,7 +40,7 @@ def test_the_model_predicts_its_own_flight(simulated: Path) -> None:
 def test_a_wrong_mass_causes_the_expected_error(simulated: Path) -> None:
     heavier = pw.vehicles.load("crazyflie").replace(body={"mass": 0.030})
     result = logs.replay(logs.read_flight(simulated), heavier)
-    # a tenth of the thrust is missing: an error of g t^2 / 20
+    # a tenth of the thrust is missing: g t^2 / 20
     drop = np.median(result.error("attitude given", "position", 0.5))
     assert drop == pytest.approx(9.81 * 0.1 * 0.5**2 / 2, rel=0.2)
 
