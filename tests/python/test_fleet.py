@@ -212,7 +212,7 @@ def test_commands_of_either_dtype_and_memory_order_are_accepted(dtype: str) -> N
     assert pw.RotorSpeeds(speeds).speeds.dtype == np.float32
 
 
-def test_single_vehicle_accepts_float32_commands_and_refuses_fleet_commands() -> None:
+def test_a_single_vehicle_refuses_commands_of_fleets() -> None:
     speeds = np.array([[1100.0, 1101.5, 1099.25, 1100.0]] * 3, dtype=np.float32)
     uav, same = (pw.Multicopter("flightgoggles", seed=1) for _ in range(2))
     uav.rollout(pw.RotorSpeeds(speeds))

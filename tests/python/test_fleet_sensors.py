@@ -143,7 +143,7 @@ def test_noise_of_attached_sensors_depends_on_both_seeds() -> None:
     assert not np.any(readings[0] == readings[3])
 
 
-def test_a_detached_sensor_matches_the_first_vehicle_of_a_fleet_with_seed_0() -> None:
+def test_a_separate_sensor_equals_that_of_a_fleet_with_seed_0() -> None:
     sensor = pw.RangeFinder(WORLD, [[0, 0, -1], [0, 0, -2], [1, 0, 0]], seed=9)
     fleet = fleet_of(seed=0)
     handle = fleet.attach(sensor, 100.0)

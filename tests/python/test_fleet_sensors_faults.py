@@ -113,7 +113,7 @@ def test_a_corrupt_snapshot_is_refused_and_nothing_changes(
     fleet.step(HOVER, substeps=100)
 
 
-def test_a_sensor_that_fails_stops_the_call_at_its_sample() -> None:
+def test_a_failing_sensor_stops_the_call_at_its_sample() -> None:
     class Failing(pw.Barometer):
         fails = False
 

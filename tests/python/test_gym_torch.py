@@ -116,7 +116,7 @@ def test_without_copies_all_observations_share_memory() -> None:
     assert all(torch.equal(a, b) for a, b in finals)
 
 
-def test_final_observations_have_a_row_for_each_environment_and_a_mask() -> None:
+def test_final_observations_have_a_mask() -> None:
     envs = TorchVectorEnv(pg.Hover, 5, **SHORT)
     assert envs.autoreset_mode is AutoresetMode.SAME_STEP
     reference = pg.make_vec(pg.Hover, 5, autoreset_mode="DISABLED", **SHORT)

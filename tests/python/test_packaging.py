@@ -99,7 +99,7 @@ def test_version_is_stated_once() -> None:
     assert importlib.metadata.version("propwash") == macros["PROPWASH_VERSION"]
 
 
-def test_version_is_that_of_the_citation_and_the_changelog() -> None:
+def test_citation_and_changelog_have_the_same_version() -> None:
     version = version_macros()["PROPWASH_VERSION"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()

@@ -232,7 +232,7 @@ def test_short_forms_are_expanded(tmp_path: Path) -> None:
         ('name = "mine"', "name =", ["TOML", "line 2"]),
     ],
 )
-def test_errors_name_file_key_value_and_what_is_expected(
+def test_errors_name_file_key_value_and_expectation(
     tmp_path: Path, right: str, wrong: str, expected: list[str]
 ) -> None:
     assert right in MINIMAL

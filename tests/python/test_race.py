@@ -135,7 +135,7 @@ def test_gates_count_only_in_order() -> None:
     assert names(race.judge(THREE, flight, course=["B"])) == ["B"]
 
 
-def test_a_path_that_ends_in_the_gate_passes_it_once() -> None:
+def test_a_row_in_the_plane_of_a_gate_counts_once() -> None:
     position = np.array([[4.0, 0.0, 2.0], [5.0, 0.0, 2.0], [6.0, 0.0, 2.0]])
     time = np.arange(3.0)
     assert len(race.passages(THREE.gates[0], time, position)) == 1

@@ -38,7 +38,7 @@ def test_a_stereo_pair_has_a_baseline_of_32_cm() -> None:
     assert right.position == (0.1, -0.16, 0.2)
 
 
-def test_the_camera_matrix_projects_the_field_of_view_to_the_image_edge() -> None:
+def test_the_field_of_view_ends_at_the_image_edge() -> None:
     K = Camera(1024, 768, 70.0).matrix
     top = K @ (0.0, -math.tan(math.radians(35.0)), 1.0)
     np.testing.assert_allclose(top, (512.0, 0.0, 1.0), atol=1e-12)

@@ -60,7 +60,7 @@ def test_repeated_answers_are_counted_and_ignored(ports: tuple[int, int]) -> Non
         )  # of 10; the first may arrive before the client is connected
 
 
-def test_a_session_that_timed_out_is_started_again(ports: tuple[int, int]) -> None:
+def test_a_session_is_restarted_after_a_timeout(ports: tuple[int, int]) -> None:
     with (
         FakeRenderer(ports, ignored=2, session_timeout=0.4) as renderer,
         Client("room", ports=ports, **SIZE) as client,

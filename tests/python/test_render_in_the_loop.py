@@ -97,7 +97,7 @@ def test_latency_is_measured_from_the_arrival_of_the_pose() -> None:
     assert loop.latency.mean == pytest.approx(0.04)
 
 
-def test_all_poses_of_a_step_are_measured_and_the_newest_is_rendered() -> None:
+def test_only_the_newest_pose_of_a_step_is_rendered() -> None:
     wall = WallClock()
     client = Delayed(wall, 0.0)
     loop = VehicleInTheLoop(

@@ -66,7 +66,7 @@ def test_sent_images_equal_those_in_process() -> None:
     assert not answer.collision
 
 
-def test_headers_have_the_keys_of_both_dialects_and_rows_start_at_the_bottom() -> None:
+def test_headers_have_the_keys_of_both_dialects() -> None:
     message = payload([camera("front"), camera("deep", "depth")], ntime=2**62 + 1, depth_scale=0.2)
     header, rgb, depth = frames_of(server(), message)
     fields = json.loads(bytes(header))

@@ -21,7 +21,7 @@ def command(*arguments: str) -> argparse.Namespace:
     return parser.parse_args(["tune", *arguments])
 
 
-def test_the_command_prints_gains_margins_and_steps_and_writes_plots(
+def test_the_command_prints_margins_and_writes_plots(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
@@ -46,7 +46,7 @@ def test_the_command_prints_gains_margins_and_steps_and_writes_plots(
     assert np.all((ratio >= 0.25) & (ratio <= 4.0))
 
 
-def test_the_command_prints_present_gains_and_refuses_unreachable_ones(
+def test_the_command_refuses_an_unreachable_bandwidth(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = command("blackbird", "--present", "--no-plots", "--out", str(tmp_path / "no"))

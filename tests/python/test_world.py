@@ -271,7 +271,7 @@ def test_rays_do_not_pass_through_edges_of_triangles(meshes: Any, bound: float) 
     assert np.mean(passes) <= bound
 
 
-def test_points_of_a_mesh_far_from_the_origin_are_visible_from_outside() -> None:
+def test_points_of_a_distant_mesh_are_visible_from_outside() -> None:
     pytest.importorskip("embreex", reason='embreex is missing (pip install "propwash[mesh]")')
     for far in (0.0, 300.0, 3000.0):
         ball = Mesh(name="ball", position=(far, -far, 0.5 * far), **globe(40, 1.0))
