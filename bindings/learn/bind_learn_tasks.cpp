@@ -110,14 +110,15 @@ class RaceCourses {
   RaceCourses(const py::list& scenes, const Floats& centre, const Floats& turn, const Floats& half)
       : scenes_(scenes), gates_(centre.shape(1)) {
     const std::size_t all = scenes.size() * gates_;
-    const float *c = centre.rows(all, 3), *t = turn.rows(all, 9), *h = half.rows(all, 2);
-    for (std::size_t i = 0; i < all; ++i, c += 3, t += 9, h += 2) {
+    const float *c = centre.rows(all, 3), *t = turn.rows(all, 9), *h = half.rows(all, 3);
+    for (std::size_t i = 0; i < all; ++i, c += 3, t += 9, h += 3) {
       list_.push_back({{c[0], c[1], c[2]},
                        {t[0], t[3], t[6]},
                        {t[1], t[4], t[7]},
                        {t[2], t[5], t[8]},
                        h[0],
-                       h[1]});
+                       h[1],
+                       h[2]});
     }
     for (std::size_t i = 0; i < scenes.size(); ++i) {
       courses_.push_back({list_.data() + i * gates_, static_cast<std::int64_t>(gates_) - 2,
@@ -147,9 +148,10 @@ class RaceCourses {
     const std::size_t n = position.shape(0);
     check(course.rows(n), next.rows(n), n);
     auto target = new_array<float>(n, 3), seen = new_array<float>(n, learn::race_columns);
+    auto scaled = new_array<float>(n, learn::race_scaled_columns);
     learn::look_at_gates(courses_.data(), course.rows(n), next.rows(n), position.rows(n, 3), n,
-                         target.mutable_data(), seen.mutable_data());
-    return py::make_tuple(target, seen);
+                         target.mutable_data(), seen.mutable_data(), scaled.mutable_data());
+    return py::make_tuple(target, seen, scaled);
   }
 
  private:
@@ -185,7 +187,7 @@ void bind_races(py::module_& m) {
           "Returns (reward, over), (n,) each, of propwash.gym.Race; updates its state in place.\n\n"
           "weights: the fields of RaceReward in their order.")
       .def("look", &RaceCourses::look, "position"_a, "course"_a, "next"_a,
-           "Returns the centre of the next gate (n, 3) [m] and the extras (n, 9) of "
+           "Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of "
            "propwash.gym.Race.");
 }
 

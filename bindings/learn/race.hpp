@@ -16,6 +16,7 @@ struct RaceGate {
   Vec3<T> centre;             ///< m, world frame
   Vec3<T> along, left, up;    ///< unit, world frame
   T half_width, half_height;  ///< m, of the opening
+  T around;                   ///< m, radius about the centre of a circle outside the frame
 };
 
 /// A course: gates in order, and the scene for collision checks. The last gate is repeated twice,
@@ -53,6 +54,22 @@ Vec3<T> row3(const T* rows, std::size_t i) {
   return {rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]};
 }
 
+/// A vector in the axes of a gate.
+template <class T>
+Vec3<T> in_gate(const RaceGate<T>& gate, const Vec3<T>& v) {
+  return {dot(v, gate.along), dot(v, gate.left), dot(v, gate.up)};
+}
+
+/// Length [m] of a path to the gate's centre from a point relative to it: straight in front of the
+/// gate; from behind, by way of the nearest point of the circle around the frame.
+template <class T>
+T path_length(const RaceGate<T>& gate, const Vec3<T>& from) {
+  const T x = dot(from, gate.along);
+  if (x < T(0)) return norm(from);
+  const T to_circle = norm(from - gate.along * x) - gate.around;
+  return sqrt(x * x + to_circle * to_circle) + gate.around;
+}
+
 /// Whether the straight path from `start` to `end`, both relative to the gate's centre, passes the
 /// gate's opening in its direction; and the fraction of the path at which it crosses the plane.
 template <class T>
@@ -68,8 +85,9 @@ bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T
 }  // namespace detail
 
 /// Weights of the reward of a step (must be finite, not checked):
-///   progress (distance to the next gate before − distance) + gate for each gate passed
+///   progress (path length before − path length) + gate for each gate passed
 ///   − body_rates |rates|², − failure for a collision or for leaving the bound
+/// The path leads to the next gate, see detail::path_length, and from gate to gate to the last one.
 template <class T>
 struct RaceReward {
   T progress = T(1);  ///< 1/m
@@ -91,9 +109,7 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     const RaceGate<T>& gate = course.gates[rows.next[i]];
     const Vec3<T> here = detail::row3(state.position, i), previous = detail::row3(rows.before, i);
     const Vec3<T> start = previous - gate.centre, end = here - gate.centre;
-    T far = norm(end);
-    T value = weights.progress * (norm(start) - far) -
-              weights.body_rates * squared_norm(detail::row3(state.body_rates, i));
+    T progress = detail::path_length(gate, start) - detail::path_length(gate, end), far = norm(end);
     // no collision check is needed before the vehicle has moved by its last clearance
     const T moved = norm(here - previous);
     rows.clearance[i] -= moved * T(1.0001) + T(1e-4);
@@ -110,9 +126,13 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
                         !(collided && hit.fraction < double{fraction});
     if (passed) {
       rows.time[i] = (steps[i] - 1 + static_cast<double>(fraction)) * rules.period;
-      ++rows.next[i];
-      far = norm(here - course.gates[rows.next[i]].centre);
-      value += weights.gate;
+      progress = detail::path_length(gate, start);
+      if (++rows.next[i] < course.count) {
+        const RaceGate<T>& after = course.gates[rows.next[i]];
+        progress += detail::path_length(after, gate.centre - after.centre) -
+                    detail::path_length(after, here - after.centre);
+        far = norm(here - after.centre);
+      }
     }
     const bool finished = rows.next[i] == course.count;
     collided = collided && !(finished && passed);
@@ -120,22 +140,34 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     rows.collided[i] = collided;
     rows.passed[i] = passed;
     for (int k = 0; k < 3; ++k) rows.before[3 * i + std::size_t(k)] = here[k];
-    reward[i] = value - (collided || out_of_bounds ? weights.failure : T(0));
+    reward[i] = weights.progress * progress + (passed ? weights.gate : T(0)) -
+                weights.body_rates * squared_norm(detail::row3(state.body_rates, i)) -
+                (collided || out_of_bounds ? weights.failure : T(0));
     over[i] = finished || collided || out_of_bounds;
   }
 }
 
-inline constexpr std::size_t race_columns = 9;
+inline constexpr std::size_t race_columns = 12, race_scaled_columns = 4;
 
-/// seen (size, 9): direction of passage of the next gate, vector to the centre of the gate after it
-/// [m], direction of passage of that gate. target (size, 3): centre of the next gate [m].
+/// seen (size, 12): direction of passage of the next gate, vector to the centre of the gate after
+/// it [m], direction of passage of that gate, direction from the next gate's centre to the vehicle.
+/// scaled (size, 4): with p the position [m] in the axes of the next gate, asinh of p (3) and
+/// log(|p| + 0.1): precise near the gate, small far from it.
+/// target (size, 3): centre of the next gate [m].
 template <class T>
 void look_at_gates(const RaceCourse<T>* courses, const std::int64_t* course,
                    const std::int64_t* next, const T* position, std::size_t size, T* target,
-                   T* seen) {
-  for (std::size_t i = 0; i < size; ++i, seen += race_columns) {
+                   T* seen, T* scaled) {
+  for (std::size_t i = 0; i < size; ++i, seen += race_columns, scaled += race_scaled_columns) {
     const RaceGate<T>* gate = courses[course[i]].gates + next[i];
+    const Vec3<T> from = detail::row3(position, i) - gate[0].centre;
+    const Vec3<T> place = detail::in_gate(gate[0], from);
+    const T distance = norm(from);
+    const Vec3<T> direction = from * (T(1) / (distance + T(1e-3)));
+    scaled[3] = std::log(distance + T(0.1));
     for (std::size_t k = 0; k < 3; ++k) {
+      scaled[k] = std::asinh(place[static_cast<int>(k)]);
+      seen[9 + k] = direction[static_cast<int>(k)];
       const auto axis = static_cast<int>(k);
       target[3 * i + k] = gate[0].centre[axis];
       seen[k] = gate[0].along[axis];

@@ -19,6 +19,7 @@ pytest.importorskip("tqdm")
 
 import propwash.gym as pg  # noqa: E402
 from propwash._files import written_whole  # noqa: E402
+from propwash.cli import _training  # noqa: E402
 from propwash.cli import fly as _fly_command  # noqa: E402
 from propwash.cli import train as _train_command  # noqa: E402
 from propwash.gym import policy, ppo, recipes  # noqa: E402
@@ -200,13 +201,13 @@ def test_the_commands_train_resume_and_fly(
 def test_ctrl_c_keeps_what_was_learnt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    after = _train_command.Training.record
+    after = _training.Training.record
 
     def interrupted(self: Any, told: dict[str, float]) -> None:
         after(self, told)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(_train_command.Training, "record", interrupted)
+    monkeypatch.setattr(_training.Training, "record", interrupted)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         command(["train", "hover", "--out", str(tmp_path), "--steps", "1e9"])
