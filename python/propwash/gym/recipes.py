@@ -50,7 +50,10 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
             raise ValueError(
                 f"there is no setting {name!r:.100}" + checks.nearest(name, [*known, "num_envs"])
             )
-        checked[name] = _checked(name, value)
+        try:
+            checked[name] = _checked(name, value)
+        except TypeError as error:  # not a number
+            raise ValueError(str(error)) from error
     num_envs = checked.pop("num_envs", recipe.num_envs)
     return replace(recipe, args=replace(recipe.args, **checked), num_envs=num_envs)
 
