@@ -70,6 +70,12 @@ T path_length(const RaceGate<T>& gate, const Vec3<T>& from) {
   return sqrt(x * x + to_circle * to_circle) + gate.around;
 }
 
+/// asinh of a finite number, with an absolute error of a few units in the last place of 1.
+template <class T>
+T arsinh(T x) {
+  return std::copysign(std::log(abs(x) + sqrt(x * x + T(1))), x);
+}
+
 /// Whether the straight path from `start` to `end`, both relative to the gate's centre, passes the
 /// gate's opening in its direction; and the fraction of the path at which it crosses the plane.
 template <class T>
@@ -166,7 +172,7 @@ void look_at_gates(const RaceCourse<T>* courses, const std::int64_t* course,
     const Vec3<T> direction = from * (T(1) / (distance + T(1e-3)));
     scaled[3] = std::log(distance + T(0.1));
     for (std::size_t k = 0; k < 3; ++k) {
-      scaled[k] = std::asinh(place[static_cast<int>(k)]);
+      scaled[k] = detail::arsinh(place[static_cast<int>(k)]);
       seen[9 + k] = direction[static_cast<int>(k)];
       const auto axis = static_cast<int>(k);
       target[3 * i + k] = gate[0].centre[axis];
