@@ -25,6 +25,7 @@ from propwash.cli import fly as _fly_command  # noqa: E402
 from propwash.cli import train as _train_command  # noqa: E402
 from propwash.gym import evaluation, policy, ppo, recipes  # noqa: E402
 from propwash.gym.evaluation import evaluate, measures  # noqa: E402
+from propwash.world import Gate, Plane, Scene, Start  # noqa: E402
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SOURCE = Path(ppo.__file__)
@@ -174,6 +175,26 @@ def test_the_other_tasks_can_be_taught(task: str) -> None:
         trained.agent.act, described.make_vec(2, **{**options, "max_episode_steps": 9}), seed=1
     )
     assert all(isinstance(value, float) for value in measures(task, flown).values())
+
+
+def test_a_race_is_learnt_that_starts_beyond_its_first_gate() -> None:
+    """From the start the straight way to the first gate ends at the wrong side of its frame."""
+    size: Any = {"width": 2.0, "height": 2.0, "border": 0.2, "depth": 0.1}
+    gates = [Gate(name=f"{x}", position=(float(x), 0.0, 2.0), **size) for x in (0, 6, 12)]
+    start = Start(position=(2.0, 0.0, 2.0), yaw=0.0)
+    course = Scene([Plane(name="ground"), *gates], start=start)
+    recipe = recipes.RECIPES["race"]
+    options = {**recipe.options, "course": course, "course_seed": None, "copy": False}
+    envs = pg.make_vec(pg.Race, 256, **{**recipe.training, **options})
+    trained = ppo.PPO(envs, replace(recipe.args, minibatch_size=1024), seed=1)
+    judges = pg.make_vec(pg.Race, 50, episode_seconds=10.0, **options)
+    before = measures("race", evaluate(trained.agent.act, judges, seed=1))
+    while trained.global_step < 300_000:
+        trained.iterate()
+    after = measures("race", evaluate(trained.agent.act, judges, seed=1))
+    assert before["gates passed"] == 0.0
+    assert after["finished [%]"] > 90.0
+    assert after["score"] > 20.0
 
 
 def test_the_commands_train_resume_and_fly(

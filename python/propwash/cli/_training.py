@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import math
@@ -44,7 +45,9 @@ class Training:
         self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
         recipe = RECIPES[self.task]
-        self.description = policy.describe(self.task, {**recipe.options, **others}, changed)
+        self.description = policy.describe(
+            self.task, {**recipe.options, **others}, {"seed": self.seed, "settings": changed}
+        )
         flown: dict[str, Any] = {"copy": False, "threads": threads}
         during, self.episodes = recipe.episodes
         self.between = {
@@ -197,8 +200,6 @@ class Training:
 
     def _best_agent(self) -> Any:
         """A copy of the agent with the weights of the best evaluation."""
-        import copy
-
         agent = copy.deepcopy(self.ppo.agent)
         agent.load_state_dict(self.best["agent"])
         return agent
@@ -212,11 +213,11 @@ class Training:
         policy.save(agent, self.out / POLICY, self.description)
         flown = evaluate(agent.act, self.last, FINAL_SEED + self.seed)
         measured = measures(self.task, flown)
-        training = {"seed": self.seed, "steps": steps, "seconds": round(seconds, 2), **measured}
         # JSON has no infinity or NaN
-        finite = {name: value for name, value in training.items() if math.isfinite(value)}
-        finite["settings"] = self.description.training
-        policy.save(agent, self.out / POLICY, replace(self.description, training=finite))
+        finite = {name: value for name, value in measured.items() if math.isfinite(value)}
+        counts = {"steps": steps, "best_step": self.best["step"], "seconds": round(seconds, 2)}
+        training = {**self.description.training, **counts, **finite}
+        policy.save(agent, self.out / POLICY, replace(self.description, training=training))
         reason = ", goal reached" if self.reached else ""
         print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
         print(_training_curve.table(measured, self.episodes))

@@ -68,10 +68,10 @@ def run(options: argparse.Namespace) -> None:
             raise ImportError(f'train needs {package}: pip install "propwash[gym,torch]"')
     _check(options)
     out = options.out or Path(f"train_{options.task}")
-    if options.seeds is not None:
-        return _run_seeds(options, out)
-    _train(options, out)
-    return None
+    if options.seeds is None:
+        _train(options, out)
+    else:
+        _run_seeds(options, out)
 
 
 def _train(options: argparse.Namespace, out: Path) -> tuple[Training, dict[str, float]]:
@@ -135,8 +135,10 @@ def _check(options: argparse.Namespace) -> None:
         value = getattr(options, name)
         if value is not None and not value >= low:
             raise ValueError(f"--{name}: expected a number >= {low:g}, got {value:g}")
-    if options.steps is not None and not options.steps < 2**62:
-        raise ValueError(f"--steps: expected a finite number, got {options.steps:g}; see --seconds")
+    for name in ("steps", "every"):
+        value = getattr(options, name)
+        if value is not None and not value < 2**62:
+            raise ValueError(f"--{name}: expected a finite number, got {value:g}")
     if options.viz == "rerun":
         viz.check(Path(f"{FLIGHT}.rrd"), "rerun")
     check_range("threads", options.threads, 1, 256)
