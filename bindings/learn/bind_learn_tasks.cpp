@@ -110,15 +110,14 @@ class RaceCourses {
   RaceCourses(const py::list& scenes, const Floats& centre, const Floats& turn, const Floats& half)
       : scenes_(scenes), gates_(centre.shape(1)) {
     const std::size_t all = scenes.size() * gates_;
-    const float *c = centre.rows(all, 3), *t = turn.rows(all, 9), *h = half.rows(all, 3);
-    for (std::size_t i = 0; i < all; ++i, c += 3, t += 9, h += 3) {
+    const float *c = centre.rows(all, 3), *t = turn.rows(all, 9), *h = half.rows(all, 2);
+    for (std::size_t i = 0; i < all; ++i, c += 3, t += 9, h += 2) {
       list_.push_back({{c[0], c[1], c[2]},
                        {t[0], t[3], t[6]},
                        {t[1], t[4], t[7]},
                        {t[2], t[5], t[8]},
                        h[0],
-                       h[1],
-                       h[2]});
+                       h[1]});
     }
     for (std::size_t i = 0; i < scenes.size(); ++i) {
       courses_.push_back({list_.data() + i * gates_, static_cast<std::int64_t>(gates_) - 2,

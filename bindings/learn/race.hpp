@@ -16,7 +16,6 @@ struct RaceGate {
   Vec3<T> centre;             ///< m, world frame
   Vec3<T> along, left, up;    ///< unit, world frame
   T half_width, half_height;  ///< m, of the opening
-  T around;                   ///< m, radius about the centre of a circle outside the frame
 };
 
 /// A course: gates in order, and the scene for collision checks. The last gate is repeated twice,
@@ -60,16 +59,6 @@ Vec3<T> in_gate(const RaceGate<T>& gate, const Vec3<T>& v) {
   return {dot(v, gate.along), dot(v, gate.left), dot(v, gate.up)};
 }
 
-/// Length [m] of a path to the gate's centre from a point relative to it: straight in front of the
-/// gate; from behind, by way of the nearest point of the circle around the frame.
-template <class T>
-T path_length(const RaceGate<T>& gate, const Vec3<T>& from) {
-  const T x = dot(from, gate.along);
-  if (x < T(0)) return norm(from);
-  const T to_circle = norm(from - gate.along * x) - gate.around;
-  return sqrt(x * x + to_circle * to_circle) + gate.around;
-}
-
 /// asinh of a finite number, with an absolute error of a few units in the last place of 1.
 template <class T>
 T arsinh(T x) {
@@ -91,9 +80,8 @@ bool passes(const RaceGate<T>& gate, const Vec3<T>& start, const Vec3<T>& end, T
 }  // namespace detail
 
 /// Weights of the reward of a step (must be finite, not checked):
-///   progress (path length before − path length) + gate for each gate passed
+///   progress (distance to the next gate before − distance) + gate for each gate passed
 ///   − body_rates |rates|², − failure for a collision or for leaving the bound
-/// The path leads to the next gate, see detail::path_length, and from gate to gate to the last one.
 template <class T>
 struct RaceReward {
   T progress = T(1);  ///< 1/m
@@ -115,7 +103,9 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     const RaceGate<T>& gate = course.gates[rows.next[i]];
     const Vec3<T> here = detail::row3(state.position, i), previous = detail::row3(rows.before, i);
     const Vec3<T> start = previous - gate.centre, end = here - gate.centre;
-    T progress = detail::path_length(gate, start) - detail::path_length(gate, end), far = norm(end);
+    T far = norm(end);
+    T value = weights.progress * (norm(start) - far) -
+              weights.body_rates * squared_norm(detail::row3(state.body_rates, i));
     // no collision check is needed before the vehicle has moved by its last clearance
     const T moved = norm(here - previous);
     rows.clearance[i] -= moved * T(1.0001) + T(1e-4);
@@ -132,13 +122,9 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
                         !(collided && hit.fraction < double{fraction});
     if (passed) {
       rows.time[i] = (steps[i] - 1 + static_cast<double>(fraction)) * rules.period;
-      progress = detail::path_length(gate, start);
-      if (++rows.next[i] < course.count) {
-        const RaceGate<T>& after = course.gates[rows.next[i]];
-        progress += detail::path_length(after, gate.centre - after.centre) -
-                    detail::path_length(after, here - after.centre);
-        far = norm(here - after.centre);
-      }
+      ++rows.next[i];
+      far = norm(here - course.gates[rows.next[i]].centre);
+      value += weights.gate;
     }
     const bool finished = rows.next[i] == course.count;
     collided = collided && !(finished && passed);
@@ -146,9 +132,7 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     rows.collided[i] = collided;
     rows.passed[i] = passed;
     for (int k = 0; k < 3; ++k) rows.before[3 * i + std::size_t(k)] = here[k];
-    reward[i] = weights.progress * progress + (passed ? weights.gate : T(0)) -
-                weights.body_rates * squared_norm(detail::row3(state.body_rates, i)) -
-                (collided || out_of_bounds ? weights.failure : T(0));
+    reward[i] = value - (collided || out_of_bounds ? weights.failure : T(0));
     over[i] = finished || collided || out_of_bounds;
   }
 }

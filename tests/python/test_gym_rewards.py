@@ -54,17 +54,10 @@ def land(task: Any, state: Any, before: Any) -> Any:
 
 
 def race(task: Any, state: Any, before: Any) -> Any:
-    """x of the gate is that of the world; half the diagonal of its frame is sqrt(2) m."""
-
-    def path_length(at: Any) -> Any:
-        x, *aside = (at - np.array(GATE.position)).T
-        beside = np.hypot(*aside) - np.sqrt(2.0)
-        return np.where(x < 0.0, np.hypot(x, np.hypot(*aside)), np.hypot(x, beside) + np.sqrt(2.0))
-
-    was, now = path_length(before["_before"]), path_length(state.position)
-    left = np.where(task._passed, 0.0, now)  # there is no gate after it
+    centre = np.array(GATE.position)
+    was, now = (np.sqrt(squares(at - centre)) for at in (before["_before"], state.position))
     end = 10.0 * task._passed - 10.0 * task.collided
-    return was - left - 0.001 * squares(state.body_rates) + end
+    return was - now - 0.001 * squares(state.body_rates) + end
 
 
 Case = tuple[Any, type[Reward], Callable[..., Any], dict[str, Any]]

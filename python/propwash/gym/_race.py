@@ -36,7 +36,7 @@ class Course:
     rotation: Array
     """(g, 3, 3) from gate to world frame: x in the direction of passage, y left, z up."""
     half: Array
-    """(g, 3) m, half the width and height of the opening, half the diagonal of the frame."""
+    """(g, 2) m, half the width and height of the opening."""
     start: Array
     """(3,) m."""
     yaw: float
@@ -57,15 +57,10 @@ def load(
         tuple(gate.name for gate in chosen),
         np.array([gate.position for gate in chosen]),
         np.array([rotation(np.asarray(gate.attitude)) for gate in chosen]),
-        np.array([_half(gate) for gate in chosen]),
+        np.array([[0.5 * gate.width, 0.5 * gate.height] for gate in chosen]),
         np.array(scene.start.position, dtype=np.float64),
         float(scene.start.yaw),
     )
-
-
-def _half(gate: Gate) -> tuple[float, float, float]:
-    wide, high = 0.5 * gate.width, 0.5 * gate.height
-    return wide, high, float(np.hypot(wide + gate.border, high + gate.border))
 
 
 def _check(scene: Scene) -> None:

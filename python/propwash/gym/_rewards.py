@@ -89,14 +89,11 @@ class LandReward(Reward, frozen=True, kw_only=True):
 class RaceReward(Reward, frozen=True, kw_only=True):
     """Weights of the reward of a step of `Race`.
 
-    progress (path length before − path length) − body_rates |body rates|²; + gate for each gate
-    passed, − failure for a collision or a distance beyond the bound
-
-    The path leads straight to a next gate in front of the vehicle, around the frame of one that the
-    vehicle is behind, then from gate to gate to the last one.
+    progress (distance to the next gate before − distance) − body_rates |body rates|²; + gate for
+    each gate passed, − failure for a collision or a distance beyond the bound
     """
 
-    progress: Annotated[float, Field("1/m", "weight of the decrease of the path length")] = 1.0
+    progress: Annotated[float, Field("1/m", "weight of the decrease of the distance")] = 1.0
     gate: Annotated[float, Field("", "reward of a gate")] = 10.0
     failure: Annotated[float, Field("", "cost of a collision, or of a distance out of bound")] = (
         10.0
