@@ -110,7 +110,7 @@ def _line(label: str, row: dict[str, float]) -> str:
     """Formats a row: the first number whole, or a label instead of it."""
     cells = []
     for k, (name, value) in enumerate(row.items()):
-        whole = f"{value:,.0f}" if name in ("seed", "steps") else f"{value:.4g}"
+        whole = f"{value:,.0f}" if name in ("seed", "steps") else f"{value:#.4g}"
         cells.append(f"{label if k == 0 and label else whole:>{max(9, len(name))}}")
     return "  ".join(cells)
 
