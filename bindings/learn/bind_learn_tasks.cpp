@@ -148,9 +148,10 @@ class RaceCourses {
     const std::size_t n = position.shape(0);
     check(course.rows(n), next.rows(n), n);
     auto target = new_array<float>(n, 3), seen = new_array<float>(n, learn::race_columns);
+    auto scaled = new_array<float>(n, learn::race_scaled_columns);
     learn::look_at_gates(courses_.data(), course.rows(n), next.rows(n), position.rows(n, 3), n,
-                         target.mutable_data(), seen.mutable_data());
-    return py::make_tuple(target, seen);
+                         target.mutable_data(), seen.mutable_data(), scaled.mutable_data());
+    return py::make_tuple(target, seen, scaled);
   }
 
  private:
@@ -186,7 +187,7 @@ void bind_races(py::module_& m) {
           "Returns (reward, over), (n,) each, of propwash.gym.Race; updates its state in place.\n\n"
           "weights: the fields of RaceReward in their order.")
       .def("look", &RaceCourses::look, "position"_a, "course"_a, "next"_a,
-           "Returns the centre of the next gate (n, 3) [m] and the extras (n, 9) of "
+           "Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of "
            "propwash.gym.Race.");
 }
 

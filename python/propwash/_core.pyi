@@ -799,7 +799,7 @@ class RaceCourses:
         weights: the fields of RaceReward in their order.
         """
     def look(self, position: NDArray[Any], course: NDArray[Any], next: NDArray[Any]) -> tuple:
-        """Returns the centre of the next gate (n, 3) [m] and the extras (n, 9) of propwash.gym.Race."""
+        """Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of propwash.gym.Race."""
 
 def bias_next(
     bias: ArrayLike,

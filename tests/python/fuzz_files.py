@@ -302,15 +302,16 @@ def _checkpoint(folder: Path) -> list[Files]:
     import torch
 
     path = folder / "checkpoint.pt"
-    settings = {"task": "hover", "seed": 3, "threads": 1, "changes": '{"substeps": 4}'}
+    settings = {"task": "hover", "seed": 3, "threads": 1, "changes": '{"substeps": 4}', "set": "{}"}
     learner = {
         "agent": {"mean": torch.zeros(22), "actor.0.weight": torch.ones(8, 22)},
         "optimizer": {"state": {}, "param_groups": [{"lr": 3e-4, "params": [0]}]},
         "generator": torch.Generator().get_state(),
         "counts": (10, 20480, 3e-4),
     }
-    curve = [(2048, 1.5, 0.3), (4096, 2.5, 0.4)], [(4096, 2.5, 0.2)], "distance [m]"
-    parts = {"settings": settings, "ppo": learner, "curve": curve, "seconds": 2.5}
+    curve = [(2048, 1.5, 0.3), (4096, 2.5, 0.4)], {"evaluation": [(4096, 2.5, 0.2)]}, "distance [m]"
+    best = {"merit": [0.5, -0.2], "step": 4096, "agent": {}}
+    parts = {"settings": settings, "ppo": learner, "best": best, "curve": curve, "seconds": 2.5}
     torch.save(parts, path)
     return [{path.name: path.read_bytes()}]
 

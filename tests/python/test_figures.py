@@ -104,7 +104,7 @@ def identified() -> Any:
 
 def curve(monkeypatch: pytest.MonkeyPatch) -> Any:
     rewards = [(8192 * k, 0.1 * k, 0.5 + 0.01 * k) for k in range(60)]
-    evaluations = [(8192 * k, 0.1 * k, float(k)) for k in range(0, 60, 12)]
+    evaluations = {"evaluation": [(8192 * k, 0.1 * k, float(k)) for k in range(0, 60, 12)]}
     curve = _training_curve.Curve(rewards, evaluations, "within 0.1 m for the last 2 s [%]")
     return curve.figure("hover, seed 3")
 

@@ -304,6 +304,6 @@ def test_results_depend_on_current_parameters_only() -> None:
 
 def test_a_parameter_with_two_names_is_refused() -> None:
     fleet = pw.Fleet("flightgoggles", 3)
-    with pytest.raises(pw.ParameterError, match=r"body.mass: expected once"):
+    with pytest.raises(pw.ParameterError, match=r"body.mass: expected one value"):
         fleet.set_parameters({"body.mass": 1.1}, mass=1.2)
     assert np.all(fleet.parameters["mass"] == fleet.vehicle.body.mass)

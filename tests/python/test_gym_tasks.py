@@ -260,6 +260,22 @@ def test_race_episodes_can_start_behind_any_gate() -> None:
     pg.check_vector_env(pg.Race, num_envs=2, steps=25, max_episode_steps=6, anywhere=True)
 
 
+def test_race_observes_the_position_at_the_next_gate() -> None:
+    env = pg.make_vec(pg.Race, 60, anywhere=True, frame="body", course_seed=[0, 3])
+    seen, _ = env.reset(seed=4)
+    task = env.task
+    assert isinstance(task, pg.Race)
+    attitude = seen[:, 6:15].reshape(60, 3, 3)
+    for i, position in enumerate(env.fleet.position):
+        course, first = task.courses[task.course[i]], int(task.next[i])
+        away = position - course.centre[first]
+        at_gate = course.rotation[first].T @ away
+        assert np.allclose(np.sinh(seen[i, 34:37]), at_gate, rtol=1e-4, atol=1e-4)
+        assert np.exp(seen[i, 37]) == pytest.approx(np.linalg.norm(away) + 0.1, rel=1e-4)
+        direction = attitude[i] @ seen[i, 31:34]
+        assert np.allclose(direction, away / np.linalg.norm(away), atol=2e-3)
+
+
 def test_race_accepts_every_perturbed_course_of_alphapilot() -> None:
     task = pg.Race(course_seed=range(25))
     assert task.count == 11

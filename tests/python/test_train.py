@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import signal
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ pytest.importorskip("tqdm")
 
 import propwash.gym as pg  # noqa: E402
 from propwash._files import written_whole  # noqa: E402
+from propwash.cli import _training, _training_curve  # noqa: E402
 from propwash.cli import fly as _fly_command  # noqa: E402
 from propwash.cli import train as _train_command  # noqa: E402
-from propwash.gym import policy, ppo, recipes  # noqa: E402
+from propwash.gym import evaluation, policy, ppo, recipes  # noqa: E402
 from propwash.gym.evaluation import evaluate, measures  # noqa: E402
+from propwash.world import Gate, Plane, Scene, Start  # noqa: E402
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SOURCE = Path(ppo.__file__)
@@ -49,6 +52,12 @@ def command(arguments: list[str]) -> None:
 
 def small(seed: int = 1, envs: int = 32) -> ppo.PPO:
     return ppo.PPO(pg.make_vec(pg.Hover, envs, copy=False, **ppo.HOVER, **ppo.FAST), SMALL, seed)
+
+
+@pytest.fixture
+def few_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = replace(recipes.RECIPES["hover"], episodes=(5, 5))
+    monkeypatch.setitem(recipes.RECIPES, "hover", few)
 
 
 def weights(trained: ppo.PPO) -> list[Any]:
@@ -168,6 +177,26 @@ def test_the_other_tasks_can_be_trained(task: str) -> None:
     assert all(isinstance(value, float) for value in measures(task, flown).values())
 
 
+def test_a_race_is_learnt_that_starts_beyond_its_first_gate() -> None:
+    """From the start the straight way to the first gate ends at the wrong side of its frame."""
+    size: Any = {"width": 2.0, "height": 2.0, "border": 0.2, "depth": 0.1}
+    gates = [Gate(name=f"{x}", position=(float(x), 0.0, 2.0), **size) for x in (0, 6, 12)]
+    start = Start(position=(2.0, 0.0, 2.0), yaw=0.0)
+    course = Scene([Plane(name="ground"), *gates], start=start)
+    recipe = recipes.RECIPES["race"]
+    options = {**recipe.options, "course": course, "course_seed": None, "copy": False}
+    envs = pg.make_vec(pg.Race, 256, **{**recipe.training, **options})
+    trained = ppo.PPO(envs, replace(recipe.args, minibatch_size=1024), seed=1)
+    judges = pg.make_vec(pg.Race, 50, episode_seconds=10.0, **options)
+    before = measures("race", evaluate(trained.agent.act, judges, seed=1))
+    while trained.global_step < 300_000:
+        trained.iterate()
+    after = measures("race", evaluate(trained.agent.act, judges, seed=1))
+    assert before["gates passed"] == 0.0
+    assert after["finished [%]"] > 90.0
+    assert after["score"] > 20.0
+
+
 def test_the_commands_train_resume_and_fly(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -200,13 +229,13 @@ def test_the_commands_train_resume_and_fly(
 def test_ctrl_c_saves_the_policy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record = _train_command.Training.record
+    record = _training.Training.record
 
     def interrupted(self: Any, values: dict[str, float]) -> None:
         record(self, values)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(_train_command.Training, "record", interrupted)
+    monkeypatch.setattr(_training.Training, "record", interrupted)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         command(["train", "hover", "--out", str(tmp_path), "--steps", "1e9"])
@@ -217,9 +246,99 @@ def test_ctrl_c_saves_the_policy(
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_the_best_policy_is_kept_not_the_last(
+    few_episodes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Evaluations of decreasing merit: the policy is that of the first one, also when resumed."""
+    merits = iter(range(100, 0, -1))
+    monkeypatch.setattr(evaluation, "merit", lambda task, measured: (float(next(merits)),))
+    teach = ["train", "hover", "--out", str(tmp_path), "--every", "0", "--seed", "3"]
+    teach += ["--set", "restart_every=1", "--set", "num_envs=64", "--option", "position=0.5"]
+    command([*teach, "--steps", "1"])
+    first = (tmp_path / "policy.onnx").read_bytes()
+    kept = policy.Policy.load(tmp_path / "policy.onnx")
+    command([*teach, "--steps", "2000", "--resume"])
+    seen = np.random.default_rng(0).normal(0, 1, (50, 22)).astype(np.float32)
+    assert (tmp_path / "policy.onnx").read_bytes() != first  # describes the longer training
+    assert np.array_equal(policy.Policy.load(tmp_path / "policy.onnx").act(seen), kept.act(seen))
+
+
+def test_training_ends_at_the_goal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    easy = replace(recipes.RECIPES["hover"], goal={"lost [%]": 0.0}, episodes=(5, 5))
+    monkeypatch.setitem(recipes.RECIPES, "hover", easy)
+    teach = ["train", "hover", "--every", "1000", "--set", "num_envs=64", "--steps", "3000"]
+    command([*teach, "--out", str(tmp_path / "goal")])
+    assert "hover: 1,024 steps" in (text := capsys.readouterr().out)
+    assert "goal reached" in text
+    command([*teach, "--out", str(tmp_path / "full"), "--full"])
+    assert "hover: 3,072 steps" in (text := capsys.readouterr().out)
+    assert "goal reached" not in text
+
+
+def test_several_seeds_give_a_table_and_a_plot(
+    few_episodes: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("num_envs = 32\nlearning_rate = 1\nminibatch_size = 64\n")
+    teach = ["train", "hover", "--out", str(tmp_path), "--seed", "7", "--seeds", "3", "--steps"]
+    command([*teach, "500", "--settings", str(file), "--set", "learning_rate=1e-3"])
+    *_, head, one, two, three, mean, middle, shown = capsys.readouterr().out.splitlines()
+    assert head.split()[:4] == ["seed", "steps", "CPU", "[s]"]
+    rows = np.array([[float(cell.replace(",", "")) for cell in row.split()[2:]]
+                     for row in (one, two, three)])  # fmt: skip
+    assert [row.split()[:2] for row in (one, two, three)] == [[f"{k}", "512"] for k in (7, 8, 9)]
+    assert np.allclose([float(x) for x in mean.split()[2:]], rows.mean(axis=0), atol=0.011)
+    assert middle.split()[0] == "IQM"
+    assert (tmp_path / "seeds.png").read_bytes().startswith(PNG)
+    assert str(tmp_path / "seeds.png") in shown
+    trained = policy.Policy.load(tmp_path / "seed_8" / "policy.onnx").description.training
+    assert trained["settings"] == {"num_envs": 32, "learning_rate": 1e-3, "minibatch_size": 64}
+
+
+def test_the_interquartile_mean_ignores_outliers() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=20)
+    middle = _training_curve.interquartile_mean(values)
+    assert np.quantile(values, 0.25) < middle < np.quantile(values, 0.75)
+    values[np.argmax(values)] = 1e9
+    assert _training_curve.interquartile_mean(values) == middle
+    assert _training_curve.interquartile_mean([2.0, 4.0]) == 3.0
+
+
+def test_training_that_diverges_stops_and_keeps_the_checkpoint(tmp_path: Path) -> None:
+    teach = ["train", "hover", "--out", str(tmp_path), "--set", "learning_rate=1e30"]
+    with pytest.raises(ValueError, match=r"diverged: iteration 0.*lower learning_rate or"):
+        command([*teach, "--set", "num_envs=64", "--set", "minibatch_size=32"])
+    kept = _train_command.read_checkpoint(tmp_path / "checkpoint.pt")
+    assert all(each.isfinite().all() for each in kept["ppo"]["agent"].values())
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(ppo.Args)])
+def test_every_setting_can_be_set(name: str) -> None:
+    value = {"columns": [0, 3], "gamma": 0.5, "gae_lambda": 0.5}.get(name, 3)
+    recipe = recipes.with_settings(recipes.RECIPES["race"], {name: value, "num_envs": 5})
+    default = getattr(ppo.Args, name)
+    assert type(getattr(recipe.args, name)) is type(default)
+    assert getattr(recipe.args, name) == (tuple(value) if isinstance(value, list) else value)
+    assert recipe.num_envs == 5
+    for wrong in (-1, "many", None, [-1], True, float("nan")):
+        with pytest.raises(ValueError, match=f"{name}: expected"):
+            recipes.with_settings(recipes.RECIPES["race"], {name: wrong})
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["train", "hover", "--set", "gama=0.9"], "--set: .* 'gama'; did you mean 'gamma'"),
+        (["train", "hover", "--set", "gamma=1.5"], "gamma: expected a finite number > 0 and <= 1"),
+        (["train", "hover", "--set", "num_steps=2.5"], "num_steps: expected a whole number"),
+        (["train", "hover", "--set", "columns=[99]"], "columns: expected numbers below 22"),
+        (["train", "hover", "--settings", "bad.onnx"], "--settings bad.onnx: Expected"),
+        (["train", "hover", "--settings", "none.toml"], "none.toml: expected settings in TOML"),
+        (["train", "hover", "--seeds", "1"], "--seeds: expected from 2 to 1000, got 1"),
+        (["train", "hover", "--seeds", "2", "--resume"], "--resume: expected without --seeds"),
         (["train", "hover", "--steps", "0"], "--steps: expected a number >= 1, got 0"),
         (["train", "hover", "--seconds", "nan"], "--seconds: expected a number >= 0"),
         (["train", "hover", "--seed", "-1"], "--seed: expected from 0"),

@@ -11,7 +11,7 @@ from typing import Any
 from propwash import viz
 from propwash._files import check_file
 from propwash.cli import _training_curve
-from propwash.cli._shared import IMAGE_SUFFIXES, add_environment, check_range
+from propwash.cli._shared import IMAGE_SUFFIXES, add_environment, check_range, pairs
 from propwash.viz import video as _video
 
 _FIXED = {
@@ -99,18 +99,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def changes(texts: list[str]) -> dict[str, Any]:
-    """Parses NAME=VALUE; values are JSON, or else strings."""
-    options: dict[str, Any] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not sign or not name.isidentifier():
-            raise ValueError(f"--option: expected NAME=VALUE, got {text!r:.100}")
-        if name in _FIXED:
-            raise ValueError(
-                f"--option {name}: expected one of the task or its environments; {_FIXED[name]}"
-            )
-        try:
-            options[name] = json.loads(value)
-        except ValueError:
-            options[name] = value
+    """Parses the values of --option."""
+    options = pairs("--option", texts)
+    for name in options.keys() & _FIXED.keys():
+        raise ValueError(
+            f"--option {name}: expected one of the task or its environments; {_FIXED[name]}"
+        )
     return options
