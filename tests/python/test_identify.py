@@ -247,7 +247,7 @@ def test_invalid_arguments_are_refused(simulated: identify.FlightLog) -> None:
         identify.leave_one_out([simulated])
     with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
         identify.leave_one_out([simulated, replace(simulated, attitude=None)])
-    with pytest.raises(ValueError, match="expected commands and motion by one clock"):
+    with pytest.raises(ValueError, match="expected commands and motion with one clock"):
         identify.hold_out([replace(simulated, synchronous=False)])
     for wrong in ({"position": 0.0}, {"twist": -1.0}, {"push": float("nan")}, {"velocity": "x"}):
         with pytest.raises(ValueError, match=rf"noise\.{next(iter(wrong))}: expected a finite"):
