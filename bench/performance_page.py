@@ -4,8 +4,8 @@
     .venv/bin/python bench/performance_page.py [--quick] [--wheel] [--peers PYTHON]
 
 Needs an idle machine for about ten minutes. `--peers` names a Python with propwash and the peers
-(bench/peers/README.md); without it the table of peers does not change. `--wheel` also measures the compile
-time, in ten more minutes. `--quick` measures fewer rows of the fleet.
+(bench/peers/README.md); without it the table of peers does not change. `--wheel` also measures the
+compile time, in ten more minutes. `--quick` measures fewer rows of the fleet.
 """
 
 from __future__ import annotations

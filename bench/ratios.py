@@ -237,9 +237,7 @@ def main(arguments: list[str]) -> int:
             workers[isa] = Worker(isa)
         return workers[isa]
 
-    print(
-        f"RK4, n = 4096, substeps = 10, float32, one thread, {bench.isa_in_use()}, unless stated"
-    )
+    print(f"RK4, n = 4096, substeps = 10, float32, one thread, {bench.isa_in_use()}, unless stated")
     print(f"  {'a / b':<58s} {'a, M/s':>9s} {'b, M/s':>9s} {'a / b':>8s}  required")
     worker = worker_of(None)
     fleet_ratios(worker, worker_of)

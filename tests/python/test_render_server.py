@@ -1,4 +1,4 @@
-"""The reference renderer as a server: both protocol versions, malformed poses, timeouts, sockets."""
+"""The reference renderer as a server: protocol versions, malformed poses, timeouts, sockets."""
 
 from __future__ import annotations
 

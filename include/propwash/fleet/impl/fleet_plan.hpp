@@ -211,14 +211,14 @@ struct FleetPlan {
              ": expected a finite value > 0 m/s; use the mean wind speed, for example");
     }
     if (air.wind_speed_6m > 0.0 && !is_finite(air.altitude)) {
-      refuse("turbulence.altitude = " + formatted(air.altitude) + ": expected a finite altitude in m");
+      refuse("turbulence.altitude = " + formatted(air.altitude) + ": expected a finite number [m]");
     }
     if (!is_finite(options.turbulence_heading)) {
       refuse("turbulence_heading = " + formatted(options.turbulence_heading) +
-             ": expected a finite angle in rad");
+             ": expected a finite number [rad]");
     }
     if (is_nan(options.floor) || (!is_finite(options.floor) && !std::signbit(options.floor))) {
-      refuse("floor = " + formatted(options.floor) + ": expected a height in m, or -inf for none");
+      refuse("floor = " + formatted(options.floor) + ": expected a number [m], or -inf for none");
     }
     if (options.max_action_delay < 0 || options.max_action_delay > 1000) {
       refuse("max_action_delay = " + std::to_string(options.max_action_delay) +
