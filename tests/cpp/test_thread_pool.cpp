@@ -243,7 +243,7 @@ TEST_CASE("a call from inside work runs on its thread only", "[thread pool]") {
   });
   CHECK(calls == 120);
   CHECK(elsewhere == 0);
-  // the next call runs on both threads again
+  // the next call runs on several threads again
   std::atomic<int> begun{0};
   std::atomic<bool> in_time{true};
   pool(2, [&](std::size_t) {

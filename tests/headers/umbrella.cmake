@@ -1,6 +1,6 @@
 # propwash.hpp includes exactly the public headers: those outside impl/, render/ and paint/, except
-# world/embree.hpp. The entry headers (multicopter.hpp, ...) include only public headers, and the
-# README names each of them. HEADERS: all headers, relative to include/propwash.
+# world/embree.hpp and the entry headers (multicopter.hpp, ...). The entry headers include only
+# public headers, and the README names each. HEADERS: all headers, relative to include/propwash.
 set(root "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(entries ${HEADERS})
 list(FILTER entries EXCLUDE REGEX "/|^(propwash|fwd|version).hpp$")

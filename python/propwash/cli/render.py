@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--antialias",
         type=int,
         default=2,
-        help="rays along each edge of a pixel where colours change (default: 2)",
+        help="rays along each edge of a pixel where colours change; 1: one ray (default: 2)",
     )
     parser.add_argument("--seed", type=int, help="seed of the scene and its textures")
     parser.set_defaults(run=run)
