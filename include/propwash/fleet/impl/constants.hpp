@@ -112,7 +112,7 @@ PROPWASH_FN void for_each_number(MulticopterModel<P, N, Shape>& model, F&& f) {
   }
 }
 
-/// The same with every number that a kernel reads. Used to copy double constants to a lane of packs.
+/// The same with every number that a kernel reads, for copying doubles to a lane of packs.
 template <class P, int N, class Shape, class F>
 PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
   using detail::visit;
