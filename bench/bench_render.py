@@ -127,7 +127,7 @@ def message(repetitions: int = 500) -> tuple[float, float]:
 def main() -> None:
     """Prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of round trips")
+    parser.add_argument("--seconds", type=float, default=2.0, help="duration of the round trips")
     parser.add_argument("--renderer", action="store_true", help="the reference renderer instead")
     options = parser.parse_args()
     encoded, submitted = message()

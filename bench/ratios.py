@@ -188,7 +188,7 @@ def program_ratios(worker: Worker, program: str) -> None:
     )
     print(
         f"  batch of 1, per call: C++ {1e6 / cpp:.2f} us, Python {1e6 / python:.2f} us, "
-        f"more: {overhead:.2f} us  <= 4"
+        f"difference: {overhead:.2f} us  <= 4"
     )
 
 
@@ -237,9 +237,7 @@ def main(arguments: list[str]) -> int:
             workers[isa] = Worker(isa)
         return workers[isa]
 
-    print(
-        f"RK4, n = 4096, substeps = 10, float32, one thread, {bench.isa_in_use()}, but where said"
-    )
+    print(f"RK4, n = 4096, substeps = 10, float32, one thread, {bench.isa_in_use()}, unless stated")
     print(f"  {'a / b':<58s} {'a, M/s':>9s} {'b, M/s':>9s} {'a / b':>8s}  required")
     worker = worker_of(None)
     fleet_ratios(worker, worker_of)

@@ -10,7 +10,7 @@ namespace propwash::bindings {
 
 namespace {
 
-/// Calls f(range) for chunks of n bodies, on the threads of the pool and without the GIL.
+/// Calls f(range) for each piece of n bodies, on the threads of the pool and without the GIL.
 template <class F>
 void in_pieces(std::size_t n, std::size_t piece, const MaybePool& pool, const F& f) {
   const py::gil_scoped_release release;

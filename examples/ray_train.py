@@ -222,9 +222,7 @@ class Workers:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "--address", help="of a running cluster; default: start one on this machine"
-    )
+    parser.add_argument("--address", help="a running cluster; default: start one on this machine")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--updates", type=int, default=40)
     parser.add_argument("--envs", type=int, default=256, help="per worker")

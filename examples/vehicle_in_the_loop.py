@@ -100,8 +100,8 @@ def main() -> None:
     """Replays the recording in the loop and prints statistics."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--flight", default=LOG)
-    parser.add_argument("--seconds", type=float, default=20.0, help="of the flight")
-    parser.add_argument("--speed", type=float, default=1.0, help="of replay; 1: real time")
+    parser.add_argument("--seconds", type=float, default=20.0, help="length of the flight")
+    parser.add_argument("--speed", type=float, default=1.0, help="replay speed; 1: real time")
     parser.add_argument(
         "--in-process", action="store_true", help="render in this process, without pyzmq"
     )

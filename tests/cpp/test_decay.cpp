@@ -134,7 +134,7 @@ void check_formulations() {
   }
 }
 
-/// The stages of a decay, and the step itself, against the plain step of one motor and its rotors.
+/// Compares decay_stages with the stages and the result of the integrator's step.
 template <class Method>
 void check_stages() {
   for (const double rate : {3.0, 50.0, 300.0}) {

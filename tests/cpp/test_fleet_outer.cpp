@@ -195,7 +195,7 @@ TEST_CASE(
     REQUIRE(same_bits(whole.snapshot(), copy.snapshot()));
     const auto all = ::rows(whole, FleetField::position), some = ::rows(tail, FleetField::position);
     REQUIRE(std::equal(some.begin(), some.end(), all.begin() + 12));
-    // restore a snapshot from before the first loop
+    // after a step without outer loops the snapshot is smaller
     const auto bytes = whole.snapshot().size();
     fly(whole, true, 0, 1, 3);
     REQUIRE(whole.snapshot().size() < bytes);

@@ -329,8 +329,7 @@ TEST_CASE("mutated answers are accepted or rejected, and the session continues")
       REQUIRE(std::strlen(error.what()) > 10);
       ++faults;
     }
-    // the next valid answer is always accepted; only every tenth time, so that poses also
-    // accumulate
+    // a valid answer is still accepted; one for every tenth pose only, so that poses accumulate
     if (i % 10 != 0) continue;
     const auto next = answer_to(pose);
     const TightFrames good(next);

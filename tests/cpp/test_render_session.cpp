@@ -310,7 +310,7 @@ TEST_CASE("an answer that does not fit its pose is an error, and the next valid 
   CHECK(sure(answer).images.at(1).index == 1);
 }
 
-TEST_CASE("grey has one or three bytes per pixel, depth two or v2's RGB, and not one") {
+TEST_CASE("grey has one or three bytes per pixel, depth two or, from v2, three") {
   struct Case {
     render::CameraType type;
     int channels;

@@ -19,8 +19,8 @@ constexpr OuterLoop trackers[] = {OuterLoop::geometric, OuterLoop::incremental,
                                   OuterLoop::backstepping};
 const pw::ForceLimits<double> no_limits{0.1, 1000.0, 50.0};
 
-/// A Crazyflie with all aerodynamic forces and torques and products of inertia, and rotors without
-/// momentum and limits.
+/// A Crazyflie with products of inertia and all aerodynamic forces and torques. Its rotors have no
+/// momentum and wide speed limits.
 pw::VehicleParameters with_all_air() {
   auto vehicle = pw::vehicles::crazyflie();
   vehicle.body.inertia(0, 1) = vehicle.body.inertia(1, 0) = 1e-6;

@@ -135,7 +135,7 @@ def test_invalid_filters_are_refused() -> None:
 
 def test_invalid_samples_are_refused_and_change_nothing() -> None:
     lowpass, other = pw.LowPass(30.0, channels=2), pw.LowPass(30.0, channels=2)
-    for each in wrong(lowpass, other):
+    for each in (lowpass, other):
         each.update([1.0, 2.0])
     for value in wrong([1.0], [1.0, math.nan], "ab", None, [[1.0, 2.0]], 3.0):
         with pytest.raises((ValueError, TypeError), match=r"signal|sample"):

@@ -247,7 +247,7 @@ def test_invalid_arguments_are_refused(simulated: identify.FlightLog) -> None:
         identify.leave_one_out([simulated])
     with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
         identify.leave_one_out([simulated, replace(simulated, attitude=None)])
-    with pytest.raises(ValueError, match="expected commands and motion by one clock"):
+    with pytest.raises(ValueError, match="expected commands and motion with one clock"):
         identify.hold_out([replace(simulated, synchronous=False)])
     for wrong in ({"position": 0.0}, {"twist": -1.0}, {"push": float("nan")}, {"velocity": "x"}):
         with pytest.raises(ValueError, match=rf"noise\.{next(iter(wrong))}: expected a finite"):
@@ -339,7 +339,9 @@ def test_invalid_validation_logs_are_refused_before_the_fit(
 ) -> None:
     unsynchronised = replace(simulated, synchronous=False)
     monkeypatch.setattr("propwash.logs.read_log", lambda *_, **__: unsynchronised)
-    with pytest.raises(ValueError, match="--validate: expected two logs with poses, or one with sync"):
+    with pytest.raises(
+        ValueError, match="--validate: expected two logs with poses, or one with sync"
+    ):
         _run(["one.csv", "--validate", "--out", str(tmp_path / "mine.toml")])
     assert not list(tmp_path.iterdir())
 
@@ -361,7 +363,9 @@ def test_validation_uses_the_selected_parameters(
     monkeypatch.setattr(identify._fit, "fit_vehicle", fit)
     monkeypatch.setattr(_identify_command, "saved", lambda make, file: str(file))
     out = ["--out", str(tmp_path / "mine.toml")]
-    _run(["one.csv", "two.csv", "--validate", "--parameters", "thrust,delay", "--threads", "1", *out])
+    _run(
+        ["one.csv", "two.csv", "--validate", "--parameters", "thrust,delay", "--threads", "1", *out]
+    )
     # all logs, without the first, without the second, and the starts of both
     assert fitted == [["thrust", "delay"]] * 4
 

@@ -93,7 +93,7 @@ def test_motors_can_be_specified_with_their_rotors_in_a_file(tmp_path: Path) -> 
         (
             "time_constant = 0.02\nspeed_max = [1.0, 2.0, 3.0, 4.0]",
             ["speed_max = 2000.0", "", "", ""],
-            r"motor.speed_max has a number for each rotor and \[\[rotors\]\] too",
+            r"motor.speed_max has a number for each rotor, and so has \[\[rotors\]\]",
         ),
         ('time_constant = 0.02\nspeed_max = [1.0, "b", 3.0, 4.0]', [""] * 4, "one for each rotor"),
         ("speed_max = 2000.0", [""] * 4, "motor.time_constant is missing"),

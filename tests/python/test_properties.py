@@ -131,8 +131,8 @@ def test_dynamics_are_invariant_to_rotation_about_gravity(
 ) -> None:
     """The same flight in axes rotated about z, up to rounding.
 
-    With the two methods that evaluate forces at unit attitudes only. With rotor speeds, because
-    the square root in the allocation amplifies rounding errors near zero speed.
+    Uses the two integrators that evaluate forces at unit attitudes only, and rotor speed commands,
+    because the square root in the allocation amplifies rounding errors near zero speed.
     """
     uav, command = flight
     if not isinstance(command, pw.RotorSpeeds):

@@ -75,11 +75,11 @@ def test_one_of_two_renderers_may_have_nothing_to_render() -> None:
     ("names", "message"),
     [
         ("front", "render: expected a list of names, or None for all, got 'front'"),
-        (["front", "back"], "render: expected 'front', 'down', got 'back'"),
+        (["front", "back"], "render: expected one of 'front', 'down', got 'back'"),
         ({"front": True, "down": False}, "render: expected a list of names"),
-        ([True, False], "render: expected 'front', 'down', got True"),
+        ([True, False], "render: expected one of 'front', 'down', got True"),
         (True, "render: expected a list of names"),
-        ([["front"]], r"render: expected 'front', 'down', got \['front'\]"),
+        ([["front"]], r"render: expected one of 'front', 'down', got \['front'\]"),
     ],
 )
 def test_invalid_choices_are_refused(names: Any, message: str) -> None:

@@ -334,7 +334,7 @@ def test_invalid_clients_are_refused(arguments: dict[str, Any], message: str) ->
         ((9, "123", AHEAD[1]), "position: expected a position of 3"),
         ((9, (0, 0, math.nan), AHEAD[1]), "position: expected a position of 3"),
         ((9, AHEAD[0], (1, 0, 0, 1)), "attitude: expected a unit quaternion"),
-        ((9, *AHEAD, {"gate": AHEAD}), "objects: expected 'box', got 'gate'"),
+        ((9, *AHEAD, {"gate": AHEAD}), "objects: expected one of 'box', got 'gate'"),
         ((9, *AHEAD, {"box": (0, 0, 0)}), "expected a pair"),
     ],
 )

@@ -43,7 +43,7 @@ def in_process() -> Frame:
     return offscreen.render(CAMERAS, POSITION)
 
 
-def dialect(message: bytes, without: tuple[str, ...], **cameras: dict[str, Any]) -> bytes:
+def of_version(message: bytes, without: tuple[str, ...], **cameras: dict[str, Any]) -> bytes:
     """A pose without some keys, with additional keys of some cameras."""
     pose = json.loads(message)
     for each in pose["cameras"]:
@@ -85,9 +85,9 @@ def copied_by_v2(message: list[bytes]) -> Images:
     return copied(message, {1: 1, 3: 3}.__getitem__)
 
 
-@pytest.mark.parametrize("without", [V2_KEYS, ()], ids=["v3", "both dialects"])
+@pytest.mark.parametrize("without", [V2_KEYS, ()], ids=["v3", "v2 and v3"])
 def test_published_v3_clients_can_copy_all_images(without: tuple[str, ...]) -> None:
-    message = dialect(payload([camera(kind, kind) for kind in KINDS], ntime=7), without)
+    message = of_version(payload([camera(kind, kind) for kind in KINDS], ntime=7), without)
     with running(lambda ports: server(ports=ports)) as (_, peer):
         images = copied_by_v3(peer.request_frames(message))
     expected = in_process().images
@@ -102,7 +102,7 @@ def test_published_v3_clients_can_copy_all_images(without: tuple[str, ...]) -> N
 
 def test_published_v2_clients_receive_one_byte_per_grey_pixel() -> None:
     keys = {"rgb": {"channels": 3}, "grey": {"channels": 1}}
-    message = dialect(payload([camera(kind) for kind in keys], ntime=7), V3_KEYS, **keys)
+    message = of_version(payload([camera(kind) for kind in keys], ntime=7), V3_KEYS, **keys)
     with running(lambda ports: server(ports=ports)) as (_, peer):
         images = copied_by_v2(peer.request_frames(message))
     expected = in_process().images

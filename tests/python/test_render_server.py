@@ -1,4 +1,4 @@
-"""The reference renderer as a server: both dialects, malformed poses, timeouts, sockets."""
+"""The reference renderer as a server: protocol versions, malformed poses, timeouts, sockets."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_sent_images_equal_those_in_process() -> None:
     assert not answer.collision
 
 
-def test_headers_have_the_keys_of_both_dialects() -> None:
+def test_headers_have_the_keys_of_both_versions() -> None:
     message = payload([camera("front"), camera("deep", "depth")], ntime=2**62 + 1, depth_scale=0.2)
     header, rgb, depth = frames_of(server(), message)
     fields = json.loads(bytes(header))

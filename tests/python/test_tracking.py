@@ -163,7 +163,7 @@ def test_one_vehicle_refuses_commands_of_several_vehicles_or_rows() -> None:
 
 
 def test_the_motor_time_constant_shortens_the_lag_of_slow_motors() -> None:
-    """The rotors of a Crazyflie respond with it to a step of the thrust, at most with 54 ms."""
+    """Rotors of a Crazyflie follow a thrust step with this time constant, 54 ms at most."""
     vehicle = pw.vehicles.load("crazyflie")
     default = OuterLoops.of(vehicle)
     assert default.motor_time_constant == pytest.approx(0.02)

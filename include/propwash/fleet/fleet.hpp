@@ -80,7 +80,7 @@ class Fleet {
   void time(Span<double> seconds) const;
   /// Steps since construction or the last reset with a seed; the noise is a function of it.
   std::uint64_t steps() const { return steps_; }
-  /// Numbers per vehicle of a field.
+  /// Number of elements of a field per vehicle.
   int width(FleetField field) const { return memory_.extent(field).count; }
   /// Copies a field into (size, width) rows.
   void read(FleetField field, Span<T> rows) const { memory_.read(field, rows); }

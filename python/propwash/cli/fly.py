@@ -38,7 +38,7 @@ def add_parser(commands: Any) -> None:
         "--out",
         type=Path,
         default=Path("fly.png"),
-        help="an image, a video, .gif or .mp4, or a recording, .rrd (default: %(default)s)",
+        help="image, video (.gif, .mp4) or recording (.rrd) (default: %(default)s)",
     )
     add_environment(parser)
     parser.add_argument("--json", action="store_true", help="print the table as JSON")

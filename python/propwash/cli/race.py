@@ -39,7 +39,7 @@ def add_parser(commands: Any) -> None:
         "--out",
         type=Path,
         default=Path("race.png"),
-        help="a video, .mp4, .gif, an image, .png, or a recording, .rrd (default: %(default)s)",
+        help="video (.mp4, .gif), image (.png) or recording (.rrd) (default: %(default)s)",
     )
     parser.add_argument(
         "--dtype",

@@ -34,7 +34,7 @@ def add_parser(commands: Any) -> None:
     ):
         tuned.add_argument(f"--{name}", type=float, metavar=unit, help=text)
     tuned.add_argument(
-        "--rate", type=float, default=960.0, metavar="HZ", help="of the controller (default: 960)"
+        "--rate", type=float, default=960.0, metavar="HZ", help="controller rate (default: 960)"
     )
     tuned.add_argument(
         "--present", action="store_true", help="show the vehicle's present gains instead"
@@ -46,7 +46,7 @@ def add_parser(commands: Any) -> None:
         help="then fly N sets of gains around these under noise, plot the Pareto front, and write "
         "the vehicle with the set that weighs error and noise equally",
     )
-    tuned.add_argument("--threads", type=int, help="of the sweep (default: all processors)")
+    tuned.add_argument("--threads", type=int, help="for the sweep (default: all processors)")
     tuned.add_argument(
         "--out",
         type=Path,

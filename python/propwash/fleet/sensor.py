@@ -80,9 +80,9 @@ class Sensor(ABC, Generic[Reading]):
     """Base class of a sensor that measures one body or many.
 
     `measure()` takes arrays (…, 3) and (…, 4), where … are the axes of bodies, none for a single
-    body, and returns arrays (…, …). It counts its samples; its noise depends only on the sensor's
-    seed, that count and the index of the body. `Fleet.attach` measures a fleet at a fixed rate
-    instead.
+    body, and returns arrays with the same axes first. It counts its samples; its noise depends only
+    on the sensor's seed, that count and the index of the body. `Fleet.attach` measures a fleet at a
+    fixed rate instead.
     """
 
     kind: ClassVar[str]

@@ -60,8 +60,8 @@ class FrameRenderer:
         self._count = engine.size if chosen.render_envs is None else chosen.render_envs
         if self._count > limit:
             raise ValueError(
-                f"render_envs = {self._count}: expected how many of the {engine.size} environments "
-                f"to draw, from 1 to {limit}; make them with render_envs={limit}, for example"
+                f"render_envs = {self._count}: expected the number of the {engine.size} "
+                f"environments to draw, 1 to {limit}; use render_envs={limit}, for example"
             )
         self._engine = engine
         self._onboard = chosen.render_camera == "onboard"

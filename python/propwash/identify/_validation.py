@@ -150,7 +150,7 @@ def hold_out(
     for log in logs:
         if not usable(log)[1]:
             raise ValueError(
-                f"{log.path}: expected commands and motion by one clock at 80 Hz or more; use "
+                f"{log.path}: expected commands and motion with one clock at 80 Hz or more; use "
                 f"`leave_one_out` for logs of poses"
             )
     if not 0.05 <= fraction <= 0.95:

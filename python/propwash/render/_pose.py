@@ -92,7 +92,7 @@ def names(name: str, value: object, known: Mapping[str, object]) -> frozenset[st
 def check_known(name: str, key: object, known: Mapping[str, object]) -> None:
     """Raises ValueError that lists the known names for any other key."""
     if not isinstance(key, str) or key not in known:
-        expected = ", ".join(map(repr, known)) or "no names"
+        expected = f"one of {', '.join(map(repr, known))}" if known else "no names"
         raise ValueError(f"{name}: expected {expected}, got {key!r:.100}")
 
 

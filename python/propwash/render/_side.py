@@ -95,7 +95,10 @@ class Side:
         rendered: frozenset[str],
         now: float,
     ) -> None:
-        """Submits a pose to the session and sends its messages; poses are in the order of names."""
+        """Submits a pose to the session and sends its messages.
+
+        cameras, objects: poses, in the order of `self.cameras` and of the objects of show().
+        """
         positions, attitudes = zip(*cameras, strict=True)
         places, rotations = zip(*objects, strict=True) if objects else (None, None)
         flags = [camera.name in rendered for camera in self.cameras]

@@ -46,7 +46,7 @@ class Sweep:
     rise_time: Array
     """(n, 3) s, until 90 % of the step; NaN if that is not reached."""
     effort: Array
-    """(n,) rad/s, RMS change of the rotor commands over 8 steps in hover: noise of the gains."""
+    """(n,) rad/s, RMS change of the rotor commands over 8 steps in hover, due to noise."""
     lost: NDArray[np.bool_]
     """(n,) whether the vehicle lost control: a rate beyond bounds or not finite."""
 
@@ -110,7 +110,7 @@ def gain_sets(
         seed: Seed of the random numbers.
         dt: Time step of the controller [s].
         about: Centre gains of each axis, such as Tuning.gains; None for those of autotune() with a
-            third of the motors' bandwidth, or up to eight times that if there are none.
+            third of the motors' bandwidth, or up to eight times that if it is too low.
 
     Returns:
         "proportional", "integral" and "derivative", each (n, 3).
@@ -172,7 +172,7 @@ def sweep(
 
     Raises:
         ValueError: For invalid gains or arrays of different lengths.
-        ParameterError: For a vehicle that cannot be flown.
+        ParameterError: For a vehicle that cannot hover or control its rates.
     """
     parameters = vehicles.load(vehicle)
     RateLoop(vehicle, dt)  # raises for a vehicle that cannot be controlled
