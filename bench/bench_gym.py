@@ -40,7 +40,7 @@ TASKS: dict[str, type[pg.Task]] = {
     "track": pg.Track,
     "land": pg.Land,
     "race": pg.Race,
-    "own": Spin,
+    "custom": Spin,
 }
 
 

@@ -37,8 +37,8 @@ def main() -> None:
     for _ in range(REPETITIONS):
         for steps, calls in cases.items():
             uav.restore(start)
-            taken = seconds(lambda steps=steps, calls=calls: fly(steps, calls))  # type: ignore[misc]
-            measured[steps].append(1e9 * taken / (steps * calls))
+            elapsed = seconds(lambda steps=steps, calls=calls: fly(steps, calls))  # type: ignore[misc]
+            measured[steps].append(1e9 * elapsed / (steps * calls))
     alone = statistics.median(measured[100_000])
     print("RK4 at 960 Hz with rate control, all noise on")
     for steps in cases:

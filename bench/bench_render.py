@@ -1,6 +1,6 @@
 """The time of the render client: the caller's time per frame, round trips, a pose message.
 
-A separate process answers with prepared pictures, so that only the protocol and the client are
+A separate process answers with prepared images, so that only the protocol and the client are
 timed; `--renderer` uses the reference renderer instead. Prints medians of the best of several runs,
 to exclude other load of the machine.
 """
@@ -25,7 +25,7 @@ SIZES: dict[str, Any] = {"width": 1024, "height": 768}
 
 
 def answer_poses(ports: tuple[int, int], cameras: int) -> None:
-    """The renderer's process: the same pictures for every pose."""
+    """The renderer's process: the same images for every pose."""
     import zmq
 
     context = zmq.Context()
@@ -33,14 +33,14 @@ def answer_poses(ports: tuple[int, int], cameras: int) -> None:
     poses.setsockopt(zmq.SUBSCRIBE, b"Pose")
     poses.connect(f"tcp://127.0.0.1:{ports[0]}")
     images.connect(f"tcp://127.0.0.1:{ports[1]}")
-    pictures = [bytes(3 * SIZES["width"] * SIZES["height"])] * cameras
+    contents = [bytes(3 * SIZES["width"] * SIZES["height"])] * cameras
     names = [f"camera{number}" for number in range(cameras)]
     while True:
         pose = _core.decode_pose(poses.recv_multipart()[1])
         head = _core.encode_answer(
             pose.ntime, SIZES["width"], SIZES["height"], names, [3] * cameras, range=21.0
         )
-        images.send_multipart([head, *pictures], copy=False)
+        images.send_multipart([head, *contents], copy=False)
 
 
 def free_pair() -> tuple[int, int]:
@@ -109,12 +109,12 @@ def message(repetitions: int = 500) -> tuple[float, float]:
     with Client("room", cameras, gates, ports=free_pair(), **SIZES) as client:
         client.submit_vehicle(0, (0.0, 0.0, 1.0), LEVEL)
         pose = client._engine.sides[0]._message
-        places, turns = np.zeros((2, 3)), np.array([LEVEL] * 2)
+        positions, attitudes = np.zeros((2, 3)), np.array([LEVEL] * 2)
         for run in range(RUNS):
             stamps = range(1 + run * repetitions, 1 + (run + 1) * repetitions)
             began = time.perf_counter()
             for stamp in stamps:
-                pose.place(stamp, places, turns)
+                pose.place(stamp, positions, attitudes)
                 pose.encode()
             encoded.append(time.perf_counter() - began)
             began = time.perf_counter()
@@ -127,7 +127,7 @@ def message(repetitions: int = 500) -> tuple[float, float]:
 def main() -> None:
     """Prints the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=2.0, help="of round trips")
+    parser.add_argument("--seconds", type=float, default=2.0, help="duration of the round trips")
     parser.add_argument("--renderer", action="store_true", help="the reference renderer instead")
     options = parser.parse_args()
     encoded, submitted = message()

@@ -1,8 +1,8 @@
-"""Processor time of the reference renderer for a picture, on one thread.
+"""Processor time of the reference renderer for an image, on one thread.
 
     python bench/bench_render_image.py [--markdown]
 
-Medians over pictures from several positions in the scene.
+Medians over images from several positions in the scene.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ VIEWS = 24
 
 
 def milliseconds(scene: str, kinds: tuple[Kind, ...], antialias: int) -> float:
-    """Processor time of a picture of 640 x 480, the median over the views."""
+    """Processor time of an image of 640 x 480, the median over the views."""
     studio = Offscreen(scene, width=640, height=480, antialias=antialias, seed=1)
-    taken = []
+    times = []
     for view in range(VIEWS):
         angle = 2.0 * math.pi * view / VIEWS
         attitude = (math.cos(angle / 2.0), 0.0, 0.0, math.sin(angle / 2.0))
         position = (3.0 * math.cos(angle), 3.0 * math.sin(angle), 2.0)
         start = time.process_time()
         studio.render(kinds, position, attitude)
-        taken.append(time.process_time() - start)
-    return 1e3 * statistics.median(taken)
+        times.append(time.process_time() - start)
+    return 1e3 * statistics.median(times)
 
 
 def main() -> None:
@@ -50,13 +50,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
     mark = " | " if parser.parse_args().markdown else "  "
-    print(f"{_core.build_info()['isa']}, ms for a picture of 640 x 480 (and pictures per second)")
+    print(f"{_core.build_info()['isa']}, ms for an image of 640 x 480 (and images per second)")
     rows = [["", *SCENES]]
     for name, kinds, antialias in CASES:
         row = [name]
         for scene in SCENES:
-            taken = milliseconds(scene, kinds, antialias)
-            row.append(f"{taken:.1f} ({1e3 / taken:.0f})")
+            median = milliseconds(scene, kinds, antialias)
+            row.append(f"{median:.1f} ({1e3 / median:.0f})")
         rows.append(row)
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for number, row in enumerate(rows):

@@ -35,18 +35,18 @@ def fleet_at_gates(scene: Scene, n: int) -> pw.Fleet:
 def milliseconds(work: Callable[[], object]) -> list[float]:
     """The times of several calls, after one for warm-up."""
     work()
-    taken = []
+    times = []
     for _ in range(REPETITIONS):
         began = time.perf_counter()
         work()
-        taken.append(1e3 * (time.perf_counter() - began))
-    return taken
+        times.append(1e3 * (time.perf_counter() - began))
+    return times
 
 
 def sampler(fleet: pw.Fleet, *sensors: pw.Sensor[Any]) -> Callable[[], object]:
     """Takes one sample of the sensors, as a step does when it is due."""
     handles = [fleet.attach(sensor, rate=50.0) for sensor in sensors]
-    return lambda: [handle.take(fleet.steps) for handle in handles]
+    return lambda: [handle.sample(fleet.steps) for handle in handles]
 
 
 def main() -> None:
@@ -68,9 +68,9 @@ def main() -> None:
     info = pw.build_info()
     print(f"one core, float32, {info['isa']}, scene alphapilot")
     for name, n, sensors in cases:
-        taken = milliseconds(sampler(fleet_at_gates(scene, n), *sensors))
-        median = statistics.median(taken)
-        print(f"{name:<34s} {n:5d} vehicles {min(taken):8.2f} ms, median {median:8.2f} ms")
+        times = milliseconds(sampler(fleet_at_gates(scene, n), *sensors))
+        median = statistics.median(times)
+        print(f"{name:<34s} {n:5d} vehicles {min(times):8.2f} ms, median {median:8.2f} ms")
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def main() -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--wheel", action="store_true", help="build the wheel too (minutes)")
-    parser.add_argument("--runs", type=int, default=5, help="of each file (default: 5)")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each file (default: 5)")
     parser.add_argument("--compiler", default=os.environ.get("CXX", "g++"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

@@ -4,8 +4,8 @@
     .venv/bin/python bench/performance_page.py [--quick] [--wheel] [--peers PYTHON]
 
 Needs an idle machine for about ten minutes. `--peers` names a Python with propwash and the peers
-(bench/peers/README.md); without it that table does not change. `--wheel` also measures the compile
-time, in ten more minutes. `--quick` measures fewer rows of the fleet.
+(bench/peers/README.md); without it the table of peers does not change. `--wheel` also measures the
+compile time, in ten more minutes. `--quick` measures fewer rows of the fleet.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ PROGRAMS = ROOT / "build" / "bench" / "bench"
 PROGRAM = PROGRAMS / "propwash_bench"
 
 MULTICOPTER = {
-    "rk4": "the default quadcopter under rotor speeds, noise off",
+    "rk4": "the default quadcopter, rotor speed commands, noise off",
     "rk4_noise_imu": "the same with process noise and a reading of the IMU",
-    "rk4_closed_loop": "the same under rates and thrust, noise off",
-    "rk4_closed_loop_noise": "the same under rates and thrust, all noise on",
+    "rk4_closed_loop": "the same, rate and thrust commands, noise off",
+    "rk4_closed_loop_noise": "the same, rate and thrust commands, all noise on",
     "euler": "Euler instead of RK4, noise off",
     "rk4_float": "in `float`",
     "rk4_dynamic": "with the number of rotors known at run time",
     "rk4_all_terms": "the crazyflie: all terms",
     "rk4_hexacopter": "the hexacopter",
 }
-"""Benchmark -> what a step is, of one multicopter."""
+"""Benchmark -> description of its step, for one multicopter."""
 
 
 def output_of(*command: str | Path) -> str:
@@ -66,7 +66,7 @@ def multicopter() -> str:
 
 
 def write(name: str, title: str, text: str) -> None:
-    """A page with nothing but a table, and the load of the machine."""
+    """Writes a page with a table and the load of the machine."""
     page = (
         f"# {title}\n\nWritten by `bench/performance_page.py`; [performance.md](../performance.md) "
         f"explains it. The load of the machine was {os.getloadavg()[0]:.1f} on "
@@ -76,7 +76,7 @@ def write(name: str, title: str, text: str) -> None:
 
 
 def main() -> int:
-    """Writes each page once it is measured, so that an error costs no other page."""
+    """Writes each page as soon as it is measured; a later error does not lose it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="fewer rows of the fleet")
     parser.add_argument("--wheel", action="store_true", help="the compile time too (ten minutes)")

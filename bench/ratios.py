@@ -76,7 +76,7 @@ class Worker:
         print(json.dumps(asdict(request)), file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError("a worker has ended; what it printed above says why")
+            raise RuntimeError("a worker has ended; see its output above")
         return float(answer)
 
     def close(self) -> None:
@@ -88,8 +88,8 @@ def serve() -> None:
     """The main loop of a worker."""
     flights = Flights()
     for line in sys.stdin:
-        asked: dict[str, Any] = json.loads(line)
-        request = Request(**{**asked, "case": bench.Case(**asked["case"])})
+        fields: dict[str, Any] = json.loads(line)
+        request = Request(**{**fields, "case": bench.Case(**fields["case"])})
         print(flights.rate(request), flush=True)
 
 
@@ -117,7 +117,7 @@ def single_vehicle_rate() -> float:
     return steps / (time.perf_counter() - began)
 
 
-def in_turns(
+def paired(
     a: Callable[[], float], b: Callable[[], float], of: Callable[[float, float], float]
 ) -> tuple[float, float, float]:
     """Medians of a, b and of(a, b)."""
@@ -135,10 +135,10 @@ def quotient(a: float, b: float) -> float:
     return a / b
 
 
-def show(name: str, values: tuple[float, float, float], wanted: str = "") -> None:
+def show(name: str, values: tuple[float, float, float], required: str = "") -> None:
     """Prints a line of the table."""
     a, b, ratio = values
-    print(f"  {name:<58s} {a * 1e-6:9.2f} {b * 1e-6:9.2f} {ratio:8.3f}  {wanted}", flush=True)
+    print(f"  {name:<58s} {a * 1e-6:9.2f} {b * 1e-6:9.2f} {ratio:8.3f}  {required}", flush=True)
 
 
 def fleet_ratios(worker: Worker, isa_worker: Callable[[str], Worker]) -> None:
@@ -157,14 +157,14 @@ def fleet_ratios(worker: Worker, isa_worker: Callable[[str], Worker]) -> None:
             ("batch 1,048,576 / 4096", changed_case(plain, batch=1_048_576), ">= 0.7"),
             ("1 substep / 10", changed_case(plain, substeps=1), ""),
         ]
-        for name, changed, wanted in against:
+        for name, changed, required in against:
             if changed.case.threads > bench.machine()["cores"]:
                 continue
-            rates = in_turns(partial(worker.rate, changed), partial(worker.rate, plain), quotient)
-            show(f"{work}: {name}", rates, wanted)
+            rates = paired(partial(worker.rate, changed), partial(worker.rate, plain), quotient)
+            show(f"{work}: {name}", rates, required)
         if {"v3", "v4"} <= set(available):
             v3, v4 = isa_worker("v3"), isa_worker("v4")
-            rates = in_turns(partial(v3.rate, plain), partial(v4.rate, plain), quotient)
+            rates = paired(partial(v3.rate, plain), partial(v4.rate, plain), quotient)
             show(f"{work}: AVX2 / AVX-512", rates, ">= 0.55")
 
 
@@ -178,22 +178,22 @@ def program_ratios(worker: Worker, program: str) -> None:
     for work in bench.WORKS:
         request = Request(bench.Case(work=work))
         name = f"fleet/{work}/float/rk4/n4096/k10"
-        rates = in_turns(partial(cpp_rate, program, name), partial(worker.rate, request), quotient)
+        rates = paired(partial(cpp_rate, program, name), partial(worker.rate, request), quotient)
         show(f"{work}: C++ / Python", rates, "<= 1.05")
     one = Request(bench.Case(batch=1, substeps=1))
-    cpp, python, overhead = in_turns(
+    cpp, python, overhead = paired(
         partial(cpp_rate, program, "fleet/physics/float/rk4/n1/k1"),
         partial(worker.rate, one),
         lambda cpp, python: 1e6 * (1.0 / python - 1.0 / cpp),
     )
     print(
         f"  batch of 1, per call: C++ {1e6 / cpp:.2f} us, Python {1e6 / python:.2f} us, "
-        f"more: {overhead:.2f} us  <= 4"
+        f"difference: {overhead:.2f} us  <= 4"
     )
 
 
 def import_seconds(statement: str) -> float:
-    """CPU time of a statement in a fresh interpreter, its own start excluded."""
+    """CPU time of a statement in a fresh interpreter, excluding its start."""
     code = f"import time; began = time.process_time(); {statement}; "
     code += "print(time.process_time() - began)"
     command = [sys.executable, "-c", code]
@@ -202,25 +202,25 @@ def import_seconds(statement: str) -> float:
 
 def imports() -> None:
     """CPU times of imports beside that of numpy."""
-    for statement, wanted in [
+    for statement, required in [
         ("import propwash", "  <= 1.5"),
         ("from propwash import Multicopter", ""),
         ("from propwash import Fleet", ""),
     ]:
-        ours, numpy, ratio = in_turns(
+        ours, numpy, ratio = paired(
             partial(import_seconds, statement), partial(import_seconds, "import numpy"), quotient
         )
-        print(f"  {statement} / import numpy: {ours:.3f} s, {numpy:.3f} s, {ratio:.2f}{wanted}")
+        print(f"  {statement} / import numpy: {ours:.3f} s, {numpy:.3f} s, {ratio:.2f}{required}")
 
 
 def memory() -> None:
     """Memory per vehicle."""
-    for dtype, most in [("float32", "  <= 450"), ("float64", "")]:
+    for dtype, limit in [("float32", "  <= 450"), ("float64", "")]:
         fleet = pw.Fleet("flightgoggles", 4096, dtype=dtype, threads=1)
         shared = fleet.bytes_per_vehicle
         fleet.set_parameters(mass=fleet.parameters["mass"])
         print(
-            f"  bytes per vehicle, {dtype}: {shared:.0f} with shared parameters{most}, "
+            f"  bytes per vehicle, {dtype}: {shared:.0f} with shared parameters{limit}, "
             f"{fleet.bytes_per_vehicle:.0f} with individual ones"
         )
 
@@ -237,14 +237,12 @@ def main(arguments: list[str]) -> int:
             workers[isa] = Worker(isa)
         return workers[isa]
 
-    print(
-        f"RK4, n = 4096, substeps = 10, float32, one thread, {bench.isa_in_use()}, but where said"
-    )
-    print(f"  {'a / b':<58s} {'a, M/s':>9s} {'b, M/s':>9s} {'a / b':>8s}  wanted")
+    print(f"RK4, n = 4096, substeps = 10, float32, one thread, {bench.isa_in_use()}, unless stated")
+    print(f"  {'a / b':<58s} {'a, M/s':>9s} {'b, M/s':>9s} {'a / b':>8s}  required")
     worker = worker_of(None)
     fleet_ratios(worker, worker_of)
     double = Request(bench.Case(dtype="float64"))
-    rates = in_turns(partial(worker.rate, double), single_vehicle_rate, quotient)
+    rates = paired(partial(worker.rate, double), single_vehicle_rate, quotient)
     show("physics: float64 fleet / one Multicopter", rates)
     if arguments:
         program_ratios(worker, arguments[0])

@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--paths", action="store_true", help="one line for each path")
     chosen = parser.parse_args()
     worst_rms = (0.0, "")
-    print("| vehicle | path | to m/s | to m/s² | geometric m | INDI m | backstepping m |")
+    print("| vehicle | path | max m/s | max m/s² | geometric m | INDI m | backstepping m |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for vehicle in MULTICOPTERS:
         rows: dict[str, tuple[float, float, list[tuple[float, float]]]] = {}

@@ -80,9 +80,11 @@ Array finite_array(py::handle value, const std::string& name, const std::string&
 Array shaped_array(py::handle value, const std::string& name, const std::string& expected,
                    std::initializer_list<py::ssize_t> shape) {
   Array array = finite_array(value, name, expected);
-  const bool matches = std::equal(
-      shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim(),
-      [](py::ssize_t wanted, py::ssize_t got) { return wanted == got || wanted == any_length; });
+  const bool matches =
+      std::equal(shape.begin(), shape.end(), array.shape(), array.shape() + array.ndim(),
+                 [](py::ssize_t expected, py::ssize_t got) {
+                   return expected == got || expected == any_length;
+                 });
   if (!matches) refuse(name, expected, value);
   return array;
 }

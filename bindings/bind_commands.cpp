@@ -233,7 +233,7 @@ OuterLoopCommand<double> Command::outer_loop_command(py::ssize_t i) const {
 /// overload that does not match, pybind11 tries a long list of conversions.
 const Command* as_command(py::handle value) {
   if (!py::isinstance<Command>(value)) return nullptr;
-  // an object created by __new__ alone holds no command
+  // an object created by __new__ alone contains no command
   auto* const instance = reinterpret_cast<py::detail::instance*>(value.ptr());
   if (!instance->get_value_and_holder().holder_constructed()) return nullptr;
   return value.cast<const Command*>();
@@ -254,10 +254,10 @@ const Command& multicopter_command(py::handle value) {
       value);
 }
 
-void require_one_command(py::ssize_t rows, const char* taker) {
+void require_one_command(py::ssize_t rows, const char* function) {
   if (rows < 0 || rows == 1) return;
-  throw py::value_error("command: expected one command for " + std::string(taker) + ", got " +
-                        std::to_string(rows) + " rows; rollout() takes rows");
+  throw py::value_error("command: expected one command for " + std::string(function) + ", got " +
+                        std::to_string(rows) + " rows; rollout() accepts rows");
 }
 
 py::ssize_t record_count(py::ssize_t rows, py::handle steps) {

@@ -154,7 +154,7 @@ py::tuple update(RateController<>& controller, const py::object& gyroscope,
   require_one_command(rates.rows(), "update()");
   const auto result =
       controller.update(vec3(gyroscope, "gyroscope", "rad/s, body frame"), rates.rate_thrust(0));
-  return py::make_tuple(to_array(result.speeds), tuple_of(result.wanted),
+  return py::make_tuple(to_array(result.speeds), tuple_of(result.desired),
                         tuple_of(result.attained));
 }
 

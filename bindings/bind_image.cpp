@@ -36,19 +36,18 @@ std::vector<Pose> image_poses(const Array& positions, const Array& attitudes) {
 }
 
 /// A kind of image: the shape of its array and the output that points to it.
-struct PictureKind {
+struct ImageKind {
   const char* name;
   py::ssize_t channels;  ///< 1: the array has no channel axis
-  std::uint8_t* paint::PictureOutputs::* bytes;
+  std::uint8_t* paint::ImageOutputs::* bytes;
 };
-constexpr std::array<PictureKind, 7> picture_kinds{
-    {{"rgb", 3, &paint::PictureOutputs::colour},
-     {"grey", 1, &paint::PictureOutputs::grey},
-     {"depth8", 1, &paint::PictureOutputs::short_depth},
-     {"normals", 3, &paint::PictureOutputs::normals},
-     {"instance", 3, &paint::PictureOutputs::instances},
-     {"semantic", 3, &paint::PictureOutputs::semantics},
-     {"flow", 3, &paint::PictureOutputs::flow}}};
+constexpr std::array<ImageKind, 7> image_kinds{{{"rgb", 3, &paint::ImageOutputs::colour},
+                                                {"grey", 1, &paint::ImageOutputs::grey},
+                                                {"depth8", 1, &paint::ImageOutputs::short_depth},
+                                                {"normals", 3, &paint::ImageOutputs::normals},
+                                                {"instance", 3, &paint::ImageOutputs::instances},
+                                                {"semantic", 3, &paint::ImageOutputs::semantics},
+                                                {"flow", 3, &paint::ImageOutputs::flow}}};
 
 /// Renders images of a scene and the bodies that move in it.
 class PyPainter {
@@ -79,18 +78,18 @@ class PyPainter {
   py::dict paint(const Array& positions, const Array& attitudes, py::ssize_t width,
                  py::ssize_t height, double focal, int antialias, const py::tuple& names,
                  bool bottom_first) {
-    const auto places = image_poses(positions, attitudes);
-    if (places.size() != 2) throw py::value_error("paint: expected two poses, now and before");
+    const auto poses = image_poses(positions, attitudes);
+    if (poses.size() != 2) throw py::value_error("paint: expected two poses, now and before");
     ImageCall call;
     call.rays = {scene_->view<float>(), world_.moving(),
                  static_cast<std::int32_t>(world_.still_items())};
     call.items = world_.items().data();
     call.camera = {static_cast<int>(width), static_cast<int>(height), static_cast<float>(focal),
-                   paint::placement(places[0]), paint::placement(places[1])};
+                   paint::placement(poses[0]), paint::placement(poses[1])};
     call.look = look_;
     call.antialias = antialias;
     call.to.bottom_first = bottom_first;
-    const py::dict pictures = arrays(names, width, height, call.to);
+    const py::dict images = arrays(names, width, height, call.to);
     if (antialias > 1 && call.to.wants_light()) {
       scratch_.resize(static_cast<std::size_t>(width * height) * 3);
       call.scratch = scratch_.data();
@@ -99,7 +98,7 @@ class PyPainter {
     }
     const py::gil_scoped_release release;
     run(call);
-    return pictures;
+    return images;
   }
 
   /// Distance [m] to the first hit of a ray, infinite without a hit.
@@ -136,7 +135,7 @@ class PyPainter {
  private:
   /// Allocates the arrays and sets the pointers of `to` to them.
   static py::dict arrays(const py::tuple& names, py::ssize_t width, py::ssize_t height,
-                         paint::PictureOutputs& to) {
+                         paint::ImageOutputs& to) {
     py::dict result;
     for (const auto& named : names) {
       const auto name = named.cast<std::string>();
@@ -147,9 +146,9 @@ class PyPainter {
         continue;
       }
       const auto* const kind =
-          std::find_if(picture_kinds.begin(), picture_kinds.end(),
-                       [&](const PictureKind& each) { return name == each.name; });
-      if (kind == picture_kinds.end()) refuse("kinds", "names of image kinds", named);
+          std::find_if(image_kinds.begin(), image_kinds.end(),
+                       [&](const ImageKind& each) { return name == each.name; });
+      if (kind == image_kinds.end()) refuse("kinds", "names of image kinds", named);
       std::vector<py::ssize_t> shape{height, width};
       if (kind->channels > 1) shape.push_back(kind->channels);
       py::array_t<std::uint8_t> array(shape);

@@ -37,11 +37,11 @@ class Points {
   Arrays arrays_;
 };
 
-/// Parameters of vehicle i. own: per-vehicle parameters by name of the field, a row for each
-/// vehicle.
-VehicleParameters own_vehicle(const VehicleParameters& shared, const Arrays& own, py::ssize_t i) {
+/// Parameters of vehicle i. individual: parameters by name of the field, a row for each vehicle.
+VehicleParameters individual_vehicle(const VehicleParameters& shared, const Arrays& individual,
+                                     py::ssize_t i) {
   VehicleParameters vehicle = shared;
-  for (const auto& [name, values] : own) {
+  for (const auto& [name, values] : individual) {
     const auto field = find_field(vehicle, name);
     if (field) field->set(values.data() + i * field->size());
   }
@@ -54,12 +54,12 @@ void put(const Eigen::MatrixXd& from, Array& to, py::ssize_t i) {
 }
 
 /// A (n, k, k), B (n, k, m), C (n, p, k), D (n, p, m) and the drift (n, k).
-py::tuple linearized(const py::object& parameters, const py::dict& individual,
+py::tuple linearized(const py::object& parameters, const py::dict& individual_from,
                      const py::dict& points_from, bool discrete, const std::string& integrator,
                      double dt, bool rate_thrust) {
   const LinearizeOptions options{discrete, integrator_named(integrator), dt};
   const VehicleParameters shared = vehicle_parameters(parameters);
-  const Arrays own = arrays_from(individual);
+  const Arrays individual = arrays_from(individual_from);
   const Points points(points_from);
   const py::ssize_t count = points.count();
   const Linearizer common(shared, options);
@@ -72,7 +72,8 @@ py::tuple linearized(const py::object& parameters, const py::dict& individual,
                          : vehicle.at(state, points.speeds("input", i));
     };
     const LinearModel model =
-        own.empty() ? at(common) : at(Linearizer(own_vehicle(shared, own, i), options));
+        individual.empty() ? at(common)
+                           : at(Linearizer(individual_vehicle(shared, individual, i), options));
     const Eigen::MatrixXd drift = model.drift;
     const Eigen::MatrixXd* const matrices[] = {&model.A, &model.B, &model.C, &model.D, &drift};
     for (std::size_t m = 0; m < 5; ++m) {
@@ -88,8 +89,8 @@ py::tuple linearized(const py::object& parameters, const py::dict& individual,
 }  // namespace
 
 void bind_linearize(py::module_& m) {
-  m.def("linearize", &linearized, "parameters"_a, "own"_a, "points"_a, "discrete"_a, "integrator"_a,
-        "dt"_a, "rate_thrust"_a);
+  m.def("linearize", &linearized, "parameters"_a, "individual"_a, "points"_a, "discrete"_a,
+        "integrator"_a, "dt"_a, "rate_thrust"_a);
 }
 
 }  // namespace propwash::bindings

@@ -149,9 +149,9 @@ class PyMulticopter {
   void restore(const py::bytes& bytes) {
     visit([&](auto& vehicle) {
       using Snapshot = typename std::decay_t<decltype(vehicle)>::Snapshot;
-      const std::string whose =
+      const std::string owner =
           "a multicopter with " + std::to_string(vehicle.rotors()) + " rotors";
-      vehicle.restore(snapshot_from<Snapshot>(kind_of(vehicle), bytes, whose));
+      vehicle.restore(snapshot_from<Snapshot>(kind_of(vehicle), bytes, owner));
     });
   }
 

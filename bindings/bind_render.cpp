@@ -29,9 +29,9 @@ py::dict counts_of(const Session& session) {
       {"submitted", &Counts::submitted}, {"sent", &Counts::sent},
       {"resent", &Counts::resent},       {"kept_alive", &Counts::kept_alive},
       {"skipped", &Counts::skipped},     {"unanswered", &Counts::unanswered},
-      {"taken", &Counts::taken},         {"repeated", &Counts::repeated},
-      {"late", &Counts::late},           {"unknown", &Counts::unknown},
-      {"faulty", &Counts::faulty},       {"half_done", &Counts::half_done},
+      {"received", &Counts::received},   {"repeated", &Counts::repeated},
+      {"outdated", &Counts::outdated},   {"unknown", &Counts::unknown},
+      {"faulty", &Counts::faulty},       {"incomplete", &Counts::incomplete},
       {"starts", &Counts::starts},       {"revivals", &Counts::revivals}};
   py::dict counts;
   for (const auto& [name, count] : counted) counts[name] = session.counts().*count;

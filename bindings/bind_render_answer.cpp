@@ -144,7 +144,7 @@ void bind_render_answer(py::module_& m) {
       .def_property_readonly("landmark_position", &landmark_positions)
       .def_property_readonly("landmark_pixel", &landmark_pixels)
       .def_readonly("latency", &PyAnswer::latency)
-      .def_property_readonly("half_done", &PyAnswer::half_done);
+      .def_property_readonly("incomplete", &PyAnswer::incomplete);
   m.def("encode_answer", &encoded_answer, "ntime"_a, "width"_a, "height"_a, "camera_ids"_a,
         "channels"_a, py::kw_only(), "camera_indexes"_a = py::none(), "collision"_a = false,
         "landmark_ids"_a = py::list(), "landmark_position"_a = py::none(), "range"_a = py::none(),

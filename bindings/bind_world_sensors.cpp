@@ -10,7 +10,7 @@ namespace propwash::bindings {
 
 namespace {
 
-/// Calls f(range) for chunks of n bodies, on the threads of the pool and without the GIL.
+/// Calls f(range) for each piece of n bodies, on the threads of the pool and without the GIL.
 template <class F>
 void in_pieces(std::size_t n, std::size_t piece, const MaybePool& pool, const F& f) {
   const py::gil_scoped_release release;
@@ -104,8 +104,8 @@ py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
   const Markers<T> markers(vectors_of(positions));
   const std::size_t n = rows_of(position), m = rows_of(positions);
   auto u = new_array<T>(n, m), v = new_array<T>(n, m);
-  auto seen = new_array<bool>(n, m);
-  const BeaconReadings<T> readings{u.mutable_data(), v.mutable_data(), seen.mutable_data()};
+  auto visible = new_array<bool>(n, m);
+  const BeaconReadings<T> readings{u.mutable_data(), v.mutable_data(), visible.mutable_data()};
   const auto poses = poses_of(position, attitude);
   const auto camera_of = [&](std::size_t i) { return cameras.at<T>(i); };
   const auto see = [&](std::size_t count, const T* from, const T* to, std::uint8_t* flags) {
@@ -115,7 +115,7 @@ py::tuple measure_beacons_of(const PyScene& scene, const CameraRig& cameras,
     measure_beacons(camera_of, markers, poses, range, noise, static_cast<T>(deviation), see,
                     readings);
   });
-  return py::make_tuple(u, v, seen);
+  return py::make_tuple(u, v, visible);
 }
 
 template <class T>

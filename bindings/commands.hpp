@@ -43,8 +43,8 @@ class Command {
   OuterLoop loop() const { return loop_; }
 
   /// Number of rows of a command for one vehicle: shapes (…) for one command, which gives -1,
-  /// (T, …), or (T, 1, …) as a Fleet of one takes them. Raises ValueError for the command of
-  /// several vehicles, and for parts of different numbers of rows.
+  /// (T, …), or (T, 1, …) as a Fleet of one vehicle accepts them. Raises ValueError for the command
+  /// of several vehicles, and for parts of different numbers of rows.
   py::ssize_t rows() const;
   /// One number of a row of a single-vehicle command; 0 if the part is omitted.
   double number(std::size_t part, py::ssize_t row, int column = 0) const;
@@ -81,8 +81,8 @@ const Command& command_of(CommandKind kind, py::handle value);
 const Command& multicopter_command(py::handle value);
 
 /// Raises ValueError for a command of several rows. `rows`: the result of Command::rows();
-/// `taker`: the function that requires one command.
-void require_one_command(py::ssize_t rows, const char* taker);
+/// `function`: the name of the function that requires one command.
+void require_one_command(py::ssize_t rows, const char* function);
 
 /// Number of records of a rollout: the command's rows, or `steps` for a single command that is
 /// held. Raises ValueError if they differ or neither is specified.

@@ -42,7 +42,7 @@ inline constexpr NamedField named_fields[] = {
     {"diverged", FleetField::diverged, true},
 };
 
-/// Raises ValueError for another name.
+/// Raises ValueError for an unknown name.
 inline const NamedField& field_named(const std::string& name) {
   for (const auto& field : named_fields) {
     if (name == field.name) return field;
@@ -99,11 +99,11 @@ class PyFleet {
       require_one_command(source.records(), "step()");
       return source;
     };
-    if (count * size() <= worth_a_break) {
+    if (count * size() <= uninterrupted) {
       return alone(count * size() > worth_releasing,
                    [&] { held().step(fleet_, 0, static_cast<int>(count), executor()); });
     }
-    const py::ssize_t piece = steps_to_a_break(count);
+    const py::ssize_t piece = uninterrupted_steps(count);
     alone(false, [&] { held(); });  // raises before anything changes
     for (py::ssize_t done = 0; done < count; done += piece) {
       const auto now = static_cast<int>(std::min(piece, count - done));
@@ -125,7 +125,7 @@ class PyFleet {
     std::vector<Recorder> recorders;
     std::vector<T> imu[2];
     for (const auto& name : record) recorders.push_back(recorder(name, count, arrays, imu));
-    const py::ssize_t piece = steps_to_a_break(each);
+    const py::ssize_t piece = uninterrupted_steps(each);
     py::ssize_t row = 0;
     py::ssize_t done = 0;  // steps of this row
     const auto next = [&] {
@@ -244,7 +244,7 @@ class PyFleet {
     alone(false, [&] { own_.read(k, fleet_.vehicle(), fleet_.size(), to); });
     return values;
   }
-  /// values: by index of a field, arrays (n, …), or (m, …) for the m vehicles with the indices
+  /// values: an array (n, …) for each field index, or (m, …) for the m vehicles with the indices
   /// `some`. Sets all fields, or none if one is invalid.
   void set_parameters(const std::map<std::size_t, Array>& values,
                       const std::optional<std::vector<std::size_t>>& some) {
@@ -280,7 +280,7 @@ class PyFleet {
   friend class PyGradient;
 
   static constexpr py::ssize_t worth_releasing = 64;        // vehicle steps
-  static constexpr py::ssize_t worth_a_break = 10'000'000;  // vehicle steps
+  static constexpr py::ssize_t uninterrupted = 10'000'000;  // vehicle steps
 
   /// Writes a record of a rollout to its row of an array.
   using Recorder = std::function<void(py::ssize_t row)>;
@@ -291,11 +291,11 @@ class PyFleet {
     if (count > max) refuse("substeps", "at most " + std::to_string(max), substeps);
     return count;
   }
-  /// Number of steps, of `count`, between two checks for Ctrl-C. With a floor all of them, because
-  /// the contact flag covers one call of step().
-  py::ssize_t steps_to_a_break(py::ssize_t count) const {
+  /// Number of steps, of `count`, between two checks for Ctrl-C: all if the fleet has a floor,
+  /// because the contact flag covers one call of step().
+  py::ssize_t uninterrupted_steps(py::ssize_t count) const {
     const bool whole = fleet_.options().floor > -std::numeric_limits<double>::infinity();
-    return whole ? count : std::max<py::ssize_t>(1, worth_a_break / size());
+    return whole ? count : std::max<py::ssize_t>(1, uninterrupted / size());
   }
 
   /// Adds an array for `count` records to `arrays`. imu: buffers for specific force and angular

@@ -55,7 +55,7 @@ class PyScene {
       kernels.visible(view<T>(), count, from + 3 * first, to + 3 * first, flags + first);
     });
   }
-  /// Calls work(first, count) for parts of n, each large enough for a task of its own.
+  /// Calls work(first, count) for parts of n, each large enough for a separate task.
   template <class Work>
   static void in_parts(std::size_t n, ExecutorRef executor, const Work& work) {
     constexpr std::size_t part = 4096;  // a multiple of any number of lanes

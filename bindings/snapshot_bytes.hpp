@@ -30,12 +30,12 @@ pybind11::bytes snapshot_bytes(const std::string& kind, const Snapshot& snapshot
 /// Reads a snapshot without checking its numbers. Raises ValueError for other bytes.
 template <class Snapshot>
 Snapshot snapshot_from(const std::string& kind, const pybind11::bytes& bytes,
-                       const std::string& whose) {
+                       const std::string& owner) {
   const std::string header = snapshot_header(kind);
   const auto data = static_cast<std::string_view>(bytes);
   if (data.size() != header.size() + sizeof(Snapshot) || data.substr(0, header.size()) != header) {
-    throw pybind11::value_error("snapshot: expected the bytes that snapshot() of " + whose +
-                                " gave in this version of propwash, got " +
+    throw pybind11::value_error("snapshot: expected the bytes that snapshot() of " + owner +
+                                " returned in this version of propwash, got " +
                                 std::to_string(data.size()) + " other bytes");
   }
   Snapshot snapshot;

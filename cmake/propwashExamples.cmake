@@ -32,7 +32,7 @@ foreach(source IN LISTS _propwash_examples)
   if(PROPWASH_BUILD_TESTS)
     if(name MATCHES "^render_")
       add_test(NAME example.${name} COMMAND example_${name} 0 0 0.5) # free ports, short timeout
-      set_tests_properties(example.${name} PROPERTIES PASS_REGULAR_EXPRESSION "no picture within")
+      set_tests_properties(example.${name} PROPERTIES PASS_REGULAR_EXPRESSION "no image within")
       continue()
     endif()
     add_test(NAME example.${name} COMMAND example_${name})

@@ -1,7 +1,7 @@
 """Settings of the documentation's site: `make docs` writes it to build/docs/html.
 
-The pages are those that the repository shows, with their links to code and to each other; which
-belong to the site, and in which order, is in toc.yml. Notebooks are run while the site is made.
+The pages are those of the repository, with their links; toc.yml lists and orders them. The build
+runs the notebooks.
 """
 
 import os

@@ -50,10 +50,10 @@ def main() -> None:
 
     started = time.perf_counter()
     digest, fleet = fly(n, seconds, threads=1)
-    taken = time.perf_counter() - started
+    elapsed = time.perf_counter() - started
     error = np.degrees(tilt(fleet.attitude))
     rates = np.degrees(np.linalg.norm(fleet.body_rates, axis=1))
-    print(f"{n} vehicles, {seconds:g} s, closed loop with all noise: {taken:.1f} s on one thread")
+    print(f"{n} vehicles, {seconds:g} s, closed loop with all noise: {elapsed:.1f} s on one thread")
     print(f"diverged: {int(fleet.diverged.sum())}")
     for name, values, unit in (("attitude error", error, "deg"), ("body rate", rates, "deg/s")):
         low, middle, high = np.percentile(values, [5, 50, 95])

@@ -103,9 +103,9 @@ class Worker:
         rows |= {"advantage": advantage, "target": advantage + rows["value"]}
         mean, ended = rows["reward"].mean().item(), int((~rows["going"]).sum())
         rows = {name: rows[name].flatten(0, 1) for name in TRAINED}
-        own = self.stream, self.sequence, self.made
+        identity = self.stream, self.sequence, self.made
         node = ray.get_runtime_context().get_node_id()
-        batch = Batch(*own, len(rows["observation"]), ended, mean, node, rows)
+        batch = Batch(*identity, len(rows["observation"]), ended, mean, node, rows)
         self.sequence, self.made = self.sequence + 1, self.made + batch.steps
         return batch
 
@@ -222,9 +222,7 @@ class Workers:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "--address", help="of a running cluster; default: start one on this machine"
-    )
+    parser.add_argument("--address", help="a running cluster; default: start one on this machine")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--updates", type=int, default=40)
     parser.add_argument("--envs", type=int, default=256, help="per worker")

@@ -1,7 +1,7 @@
 """Stereo depth by block matching, compared with the depth camera.
 
-The pair has the published baseline of 0.32 m. For each block of the left picture, the search finds
-the most similar block in the same rows of the right picture.
+The pair has the published baseline of 0.32 m. For each block of the left image, the search finds
+the most similar block in the same rows of the right image.
 
     python examples/stereo_depth.py [--scene warehouse] [--out stereo.png]
 """
@@ -28,7 +28,7 @@ def block_sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def costs(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Differences of blocks, (disparities, h, w); infinite outside the picture."""
+    """Differences of blocks, (disparities, h, w); infinite outside the image."""
     width = left.shape[1]
     cost = np.full((SEARCHED, *left.shape), np.inf)
     for d in range(SEARCHED):
@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scene", default="warehouse")
     parser.add_argument("--position", type=float, nargs=3, default=(0.0, 0.0, 1.5))
-    parser.add_argument("--out", default="", help="a picture of left, depth camera and stereo")
+    parser.add_argument("--out", default="", help="an image of left, depth camera and stereo")
     arguments = parser.parse_args()
 
     width, height, fov = 480, 360, 70.0
@@ -89,7 +89,7 @@ def main() -> None:
 def save(
     path: str, left: NDArray[np.uint8], true: NDArray[np.floating], depth: NDArray[np.floating]
 ) -> None:
-    """Plots the three pictures side by side (needs the extra `viz`)."""
+    """Plots the three images side by side (needs the extra `viz`)."""
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(15, 4), layout="constrained")

@@ -39,12 +39,12 @@ def simulated(seconds: float) -> Poses:
         # the rotation from the thrust axis to the force, in body axes
         rotation = np.cross(up, force / np.linalg.norm(force))
         axis = np.array([x, y, z])
-        turn_B = (
+        tilt_B = (
             rotation
             + 2.0 * np.cross(axis, np.cross(axis, rotation))
             - 2.0 * w * np.cross(axis, rotation)
         )
-        uav.step(pw.RateThrust(6.0 * turn_B, max(0.0, float(force @ up))), dt=0.001, substeps=10)
+        uav.step(pw.RateThrust(6.0 * tilt_B, max(0.0, float(force @ up))), dt=0.001, substeps=10)
     table = np.array(rows)
     return table[:, 0], table[:, 1:4], table[:, 4:]
 
@@ -100,8 +100,8 @@ def main() -> None:
     """Replays the recording in the loop and prints statistics."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--flight", default=LOG)
-    parser.add_argument("--seconds", type=float, default=20.0, help="of the flight")
-    parser.add_argument("--speed", type=float, default=1.0, help="of replay; 1: real time")
+    parser.add_argument("--seconds", type=float, default=20.0, help="length of the flight")
+    parser.add_argument("--speed", type=float, default=1.0, help="replay speed; 1: real time")
     parser.add_argument(
         "--in-process", action="store_true", help="render in this process, without pyzmq"
     )

@@ -35,7 +35,7 @@ namespace propwash::vehicles {
 
 
 def load_module() -> Any:
-    """The module pw.vehicles, without the extension, which the packages above it import."""
+    """Imports pw.vehicles without its parent packages, which import the extension."""
     for name in ("propwash", "propwash.vehicle"):
         package = types.ModuleType(name)
         package.__path__ = [str(ROOT / "python" / name.replace(".", "/"))]

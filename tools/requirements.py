@@ -16,11 +16,11 @@ def resolve(extra: str, extras: dict[str, list[str]]) -> list[str]:
     """The requirements of an extra, including those of the extras that it names."""
     found: list[str] = []
     for requirement in extras[extra]:
-        own = re.fullmatch(r"propwash\[(.+)\]", requirement)
-        if own is None:
+        nested = re.fullmatch(r"propwash\[(.+)\]", requirement)
+        if nested is None:
             found.append(requirement)
         else:
-            for name in own.group(1).split(","):
+            for name in nested.group(1).split(","):
                 found += resolve(name.strip(), extras)
     return found
 

@@ -36,8 +36,8 @@ consequence() {
   esac
 }
 
-wanted=$(missing)
-[ -n "$wanted" ] || exit 0
+packages=$(missing)
+[ -n "$packages" ] || exit 0
 
 root=()
 can_install=no
@@ -50,12 +50,12 @@ if [ "${SYSTEM_PACKAGES:-yes}" != no ] && command -v apt-get >/dev/null 2>&1; th
   fi
 fi
 if [ "$can_install" = yes ]; then
-  echo "make: installing with apt:" $wanted
+  echo "make: installing with apt:" $packages
   log=$(mktemp)
   apt=(timeout 300 "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y)
   # each package by itself, so that one without a candidate does not stop the others
   "${apt[@]}" update >"$log" 2>&1
-  for package in $wanted; do
+  for package in $packages; do
     "${apt[@]}" install --no-install-recommends "$package" >>"$log" 2>&1 ||
       { echo "make: apt could not install $package:"; tail -n 2 "$log"; }
   done

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 DT = 1.0 / 960.0
-"""s, of every step, where the peer can."""
+"""s, step of every peer that allows it."""
 
 REPEATS = 5
 SECONDS = 0.3
@@ -33,7 +33,7 @@ class Result:
 
 
 def steps_per_second(call: Callable[[], None], steps: int) -> float:
-    """The median over repeats of a call that makes so many vehicle-steps, once it is warm."""
+    """The median over repeats, after a warm-up; `steps`: vehicle-steps in a call."""
     call()
     began = time.perf_counter()
     call()

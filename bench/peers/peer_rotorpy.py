@@ -11,7 +11,7 @@ from rotorpy.vehicles.multirotor import Multirotor
 
 
 def main() -> None:
-    """One step a call, under the integrator that it has by default."""
+    """One step per call, with the default integrator."""
     vehicle = Multirotor(quad_params, control_abstraction="cmd_motor_speeds", aero=True)
     hover = np.sqrt(quad_params["mass"] * 9.81 / (4 * quad_params["k_eta"]))
     state = {**vehicle.initial_state, "rotor_speeds": np.full(4, hover)}

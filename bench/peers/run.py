@@ -31,7 +31,7 @@ def main() -> int:
     peers = {path.stem.removeprefix("peer_"): path for path in sorted(HERE.glob("peer_*.py"))}
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--python", action="append", default=[], metavar="PEER=PYTHON")
-    parser.add_argument("peer", nargs="*", help=f"of {', '.join(peers)}; default: all")
+    parser.add_argument("peer", nargs="*", help=f"{', '.join(peers)}; default: all")
     options = parser.parse_args()
     pythons = dict(each.partition("=")[::2] for each in options.python)
     for name in [*options.peer, *pythons]:

@@ -22,7 +22,7 @@ struct KernelUnit {
   int lanes;
 };
 
-using ImageCall = paint::PictureCall<paint::SceneRays>;
+using ImageCall = paint::ImageCall<paint::SceneRays>;
 
 /// The two passes over a tile; see TilePainter.
 struct ImageKernels {

@@ -68,12 +68,12 @@ class TrackPath {
     return py::make_tuple(table, length_, speed_);
   }
   py::tuple follow(const InputArray<double>& phase, const InputArray<std::int32_t>& steps,
-                   double period, double later) const {
+                   double period, double ahead) const {
     const std::size_t n = phase.size();
-    auto place = new_array<float>(n, 3), velocity = new_array<float>(n, 3);
-    learn::follow(path(), phase.data(), steps.rows(n), period, later, n, place.mutable_data(),
+    auto target = new_array<float>(n, 3), velocity = new_array<float>(n, 3);
+    learn::follow(path(), phase.data(), steps.rows(n), period, ahead, n, target.mutable_data(),
                   velocity.mutable_data());
-    return py::make_tuple(place, velocity);
+    return py::make_tuple(target, velocity);
   }
   py::array_t<float> look_ahead(const InputArray<double>& phase,
                                 const InputArray<std::int32_t>& steps, double period,
@@ -92,13 +92,13 @@ class TrackPath {
 };
 
 py::tuple judge_track(const Floats& position, const Floats& velocity, const Floats& body_rates,
-                      const Floats& action, const Floats& previous, const Floats& place,
-                      const Floats& pace, const std::array<float, 5>& w, float bound) {
+                      const Floats& action, const Floats& previous, const Floats& target,
+                      const Floats& target_velocity, const std::array<float, 5>& w, float bound) {
   const std::size_t n = position.shape(0);
   Evaluation result(n);
   learn::judge_track<float>(
       {n, position.rows(n, 3), velocity.rows(n, 3), nullptr, body_rates.rows(n, 3)},
-      actions_of(action, previous, n), place.rows(n, 3), pace.rows(n, 3),
+      actions_of(action, previous, n), target.rows(n, 3), target_velocity.rows(n, 3),
       {w[0], w[1], w[2], w[3], w[4]}, bound, result.reward.mutable_data(),
       result.over.mutable_data(), result.distance.mutable_data());
   return result.tuple();
@@ -107,10 +107,11 @@ py::tuple judge_track(const Floats& position, const Floats& velocity, const Floa
 /// Courses with equal numbers of gates, and their scenes.
 class RaceCourses {
  public:
-  RaceCourses(const py::list& scenes, const Floats& centre, const Floats& turn, const Floats& half)
+  RaceCourses(const py::list& scenes, const Floats& centre, const Floats& rotation,
+              const Floats& half)
       : scenes_(scenes), gates_(centre.shape(1)) {
     const std::size_t all = scenes.size() * gates_;
-    const float *c = centre.rows(all, 3), *t = turn.rows(all, 9), *h = half.rows(all, 2);
+    const float *c = centre.rows(all, 3), *t = rotation.rows(all, 9), *h = half.rows(all, 2);
     for (std::size_t i = 0; i < all; ++i, c += 3, t += 9, h += 2) {
       list_.push_back({{c[0], c[1], c[2]},
                        {t[0], t[3], t[6]},
@@ -147,9 +148,10 @@ class RaceCourses {
     const std::size_t n = position.shape(0);
     check(course.rows(n), next.rows(n), n);
     auto target = new_array<float>(n, 3), seen = new_array<float>(n, learn::race_columns);
+    auto scaled = new_array<float>(n, learn::race_scaled_columns);
     learn::look_at_gates(courses_.data(), course.rows(n), next.rows(n), position.rows(n, 3), n,
-                         target.mutable_data(), seen.mutable_data());
-    return py::make_tuple(target, seen);
+                         target.mutable_data(), seen.mutable_data(), scaled.mutable_data());
+    return py::make_tuple(target, seen, scaled);
   }
 
  private:
@@ -176,7 +178,7 @@ void bind_races(py::module_& m) {
   py::class_<RaceCourses>(m, "RaceCourses",
                           "Courses of gates and their scenes, for collision checks.")
       .def(py::init<const py::list&, const Floats&, const Floats&, const Floats&>(), "scenes"_a,
-           "centre"_a, "turn"_a, "half"_a)
+           "centre"_a, "rotation"_a, "half"_a)
       .def(
           "judge", &RaceCourses::judge, "position"_a, "body_rates"_a, "steps"_a, "course"_a,
           "next"_a.noconvert(), "time"_a.noconvert(), "passed"_a.noconvert(),
@@ -185,7 +187,7 @@ void bind_races(py::module_& m) {
           "Returns (reward, over), (n,) each, of propwash.gym.Race; updates its state in place.\n\n"
           "weights: the fields of RaceReward in their order.")
       .def("look", &RaceCourses::look, "position"_a, "course"_a, "next"_a,
-           "Returns the centre of the next gate (n, 3) [m] and the extras (n, 9) of "
+           "Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of "
            "propwash.gym.Race.");
 }
 
@@ -202,7 +204,7 @@ void bind_learn_tasks(py::module_& m) {
         "bounds: gear, bound, radius, speed, cosine of the tilt. weights: the fields of LandReward "
         "in their order. distance: (n,) m, from the previous step, updated in place.");
   m.def("judge_track", &judge_track, "position"_a, "velocity"_a, "body_rates"_a, "action"_a,
-        "previous"_a, "place"_a, "pace"_a, "weights"_a, "bound"_a,
+        "previous"_a, "target"_a, "target_velocity"_a, "weights"_a, "bound"_a,
         "Returns (reward, over, distance [m]), (n,) each, of propwash.gym.Track.\n\n"
         "weights: the fields of TrackReward in their order.");
   py::class_<TrackPath>(m, "TrackPath", "A closed path and the speed along it.")
@@ -212,7 +214,7 @@ void bind_learn_tasks(py::module_& m) {
                         return TrackPath(state[0].cast<Floats>(), state[1].cast<double>(),
                                          state[2].cast<double>());
                       }))
-      .def("follow", &TrackPath::follow, "phase"_a, "steps"_a, "period"_a, "later"_a = 0.0,
+      .def("follow", &TrackPath::follow, "phase"_a, "steps"_a, "period"_a, "ahead"_a = 0.0,
            "Returns positions [m] and velocities [m/s] of the reference points, (n, 3) each.")
       .def("look_ahead", &TrackPath::look_ahead, "phase"_a, "steps"_a, "period"_a, "position"_a,
            "velocity"_a, "Returns the extras (n, 12) of propwash.gym.Track.");

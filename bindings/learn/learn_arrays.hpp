@@ -29,8 +29,8 @@ class InputArray {
   std::size_t shape(int axis) const { return static_cast<std::size_t>(array_.shape(axis)); }
   const py::array& array() const { return array_; }
 
-  /// The numbers, in n rows of `width`. Raises ValueError for another size, an error of the
-  /// package.
+  /// The numbers, in n rows of `width`. Raises ValueError for another size, which the package
+  /// never passes.
   const T* rows(std::size_t n, std::size_t width = 1) const {
     if (size() != n * width) {
       throw py::value_error("expected " + std::to_string(n) + " rows of " + std::to_string(width) +

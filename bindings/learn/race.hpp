@@ -53,6 +53,18 @@ Vec3<T> row3(const T* rows, std::size_t i) {
   return {rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]};
 }
 
+/// A vector in the axes of a gate.
+template <class T>
+Vec3<T> in_gate(const RaceGate<T>& gate, const Vec3<T>& v) {
+  return {dot(v, gate.along), dot(v, gate.left), dot(v, gate.up)};
+}
+
+/// asinh of a finite number, with an absolute error of a few units in the last place of 1.
+template <class T>
+T arsinh(T x) {
+  return std::copysign(std::log(abs(x) + sqrt(x * x + T(1))), x);
+}
+
 /// Whether the straight path from `start` to `end`, both relative to the gate's centre, passes the
 /// gate's opening in its direction; and the fraction of the path at which it crosses the plane.
 template <class T>
@@ -125,17 +137,27 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
   }
 }
 
-inline constexpr std::size_t race_columns = 9;
+inline constexpr std::size_t race_columns = 12, race_scaled_columns = 4;
 
-/// seen (size, 9): direction of passage of the next gate, vector to the centre of the gate after it
-/// [m], direction of passage of that gate. target (size, 3): centre of the next gate [m].
+/// seen (size, 12): direction of passage of the next gate, vector to the centre of the gate after
+/// it [m], direction of passage of that gate, direction from the next gate's centre to the vehicle.
+/// scaled (size, 4): with p the position [m] in the axes of the next gate, asinh of p (3) and
+/// log(|p| + 0.1): precise near the gate, small far from it.
+/// target (size, 3): centre of the next gate [m].
 template <class T>
 void look_at_gates(const RaceCourse<T>* courses, const std::int64_t* course,
                    const std::int64_t* next, const T* position, std::size_t size, T* target,
-                   T* seen) {
-  for (std::size_t i = 0; i < size; ++i, seen += race_columns) {
+                   T* seen, T* scaled) {
+  for (std::size_t i = 0; i < size; ++i, seen += race_columns, scaled += race_scaled_columns) {
     const RaceGate<T>* gate = courses[course[i]].gates + next[i];
+    const Vec3<T> from = detail::row3(position, i) - gate[0].centre;
+    const Vec3<T> place = detail::in_gate(gate[0], from);
+    const T distance = norm(from);
+    const Vec3<T> direction = from * (T(1) / (distance + T(1e-3)));
+    scaled[3] = std::log(distance + T(0.1));
     for (std::size_t k = 0; k < 3; ++k) {
+      scaled[k] = detail::arsinh(place[static_cast<int>(k)]);
+      seen[9 + k] = direction[static_cast<int>(k)];
       const auto axis = static_cast<int>(k);
       target[3 * i + k] = gate[0].centre[axis];
       seen[k] = gate[0].along[axis];

@@ -105,7 +105,7 @@ PROPWASH_FN bool lane_of(const PackMask<T, N>& mask, std::size_t lane) {
 }
 #endif
 
-/// Writes lanes, numbers or truth values, to one column of rows of `width`.
+/// Writes lanes, numbers or Booleans, to one column of rows of `width`.
 template <class W, class To>
 PROPWASH_FN void put(const W& x, To* rows, std::size_t width, std::size_t column,
                      const Block& block) {

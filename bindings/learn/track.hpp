@@ -25,7 +25,7 @@ struct PathRows {
   }
   double cells_per_metre() const { return static_cast<double>(path_samples) / length; }
   /// The point at an arc length >= 0 [m] from the first, interpolated linearly.
-  Vec3<T> place(double arc) const {
+  Vec3<T> position(double arc) const {
     const double cell = arc * cells_per_metre();
     const T fraction = static_cast<T>(cell - static_cast<double>(static_cast<std::int64_t>(cell)));
     const T* at = row(cell);
@@ -39,16 +39,16 @@ struct PathRows {
   }
 };
 
-/// Positions and velocities of the reference points of `size` vehicles, `later` [s] from now.
+/// Positions and velocities of the reference points of `size` vehicles, `ahead` [s] from now.
 /// phase: arc length at the start of the episode [m]; steps: of `period` [s] since then.
-/// place: m, velocity: m/s, (size, 3) each.
+/// target: m, velocity: m/s, (size, 3) each.
 template <class T>
 void follow(const PathRows<T>& path, const double* phase, const std::int32_t* steps, double period,
-            double later, std::size_t size, T* place, T* velocity) {
+            double ahead, std::size_t size, T* target, T* velocity) {
   for (std::size_t i = 0; i < size; ++i) {
-    const double arc = phase[i] + path.speed * (steps[i] * period + later);
-    const Vec3<T> p = path.place(arc), v = path.velocity(arc);
-    for (int k = 0; k < 3; ++k) place[3 * i + std::size_t(k)] = p[k];
+    const double arc = phase[i] + path.speed * (steps[i] * period + ahead);
+    const Vec3<T> p = path.position(arc), v = path.velocity(arc);
+    for (int k = 0; k < 3; ++k) target[3 * i + std::size_t(k)] = p[k];
     for (int k = 0; k < 3; ++k) velocity[3 * i + std::size_t(k)] = v[k];
   }
 }
@@ -66,8 +66,8 @@ void look_ahead(const PathRows<T>& path, const double* phase, const std::int32_t
     const double arc = phase[i] + path.speed * (steps[i] * period);
     for (std::size_t k = 0; k < 3; ++k) seen[k] = velocity[3 * i + k];
     T* to = seen + 3;
-    for (const double later : ahead) {
-      const Vec3<T> p = path.place(arc + path.speed * later);
+    for (const double preview : ahead) {
+      const Vec3<T> p = path.position(arc + path.speed * preview);
       for (std::size_t k = 0; k < 3; ++k) *to++ = p[static_cast<int>(k)] - position[3 * i + k];
     }
   }
@@ -88,7 +88,7 @@ struct TrackReward {
 /// Arrays (size). reward: see TrackReward; over: whether farther than `bound` [m] from the point;
 /// distance: m.
 template <class T>
-void judge_track(const StateRows<T>& state, const ActionRows<T>& action, const T* place,
+void judge_track(const StateRows<T>& state, const ActionRows<T>& action, const T* target,
                  const T* velocity, const TrackReward<T>& weights, T bound, T* reward, bool* over,
                  T* distance) {
   const T per_scale = T(1) / weights.position_scale;
@@ -96,7 +96,7 @@ void judge_track(const StateRows<T>& state, const ActionRows<T>& action, const T
     using W = detail::Lanes<T>;
     const std::size_t n = state.size;
     const W far =
-        norm(detail::vec3_of(state.position, block, n) - detail::vec3_of(place, block, n));
+        norm(detail::vec3_of(state.position, block, n) - detail::vec3_of(target, block, n));
     const W velocity_error =
         norm(detail::vec3_of(state.velocity, block, n) - detail::vec3_of(velocity, block, n));
     const Vec3<W> rates = detail::vec3_of(state.body_rates, block, n);

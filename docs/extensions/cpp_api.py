@@ -113,7 +113,7 @@ def run_doxygen(headers: Sequence[Path], output: Path) -> Path:
 
 
 def simplify(root: ElementTree.Element) -> None:
-    """Drop what a page does not show, and write what breathe cannot read as it can."""
+    """Drop members that pages omit, and rewrite those that breathe cannot read."""
     for section in root.iter("sectiondef"):
         described = {  # `T x, y;  ///< metres` describes both
             place_of(member): member.find("briefdescription")
@@ -134,7 +134,7 @@ def simplify(root: ElementTree.Element) -> None:
 
 
 def entries(xml: Path) -> Iterator[Name]:
-    """Every declaration of a public name, as often as it is declared."""
+    """Every declaration of a public name, with repetitions."""
     for path in sorted(xml.glob("*.xml")):
         for compound in ElementTree.parse(path).getroot().iter("compounddef"):
             kind = compound.get("kind")

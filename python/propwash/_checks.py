@@ -197,14 +197,17 @@ def numeric(name: str, value: object, expected: str) -> Numbers:
     return array
 
 
-def shaped(
-    name: str, value: object, *shapes: tuple[int | str, ...], unit: str = "", finite: bool = True
-) -> Array:
-    """A float64 array of one of some shapes; a copy.
+def of_shape(
+    name: str, value: object, *shapes: tuple[int | str, ...], unit: str = "", finite: bool = False
+) -> Numbers:
+    """An array of real numbers of one of some shapes.
 
-    In a shape, a letter stands for any extent and "…" for any leading axes.
+    In a shape, a letter stands for any extent and "…" for any leading axes; () is a number.
     """
-    texts = (f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})" for shape in shapes)
+    texts = (
+        f"({', '.join(map(str, shape))}{',' * (len(shape) == 1)})" if shape else "a number"
+        for shape in shapes
+    )
     expected = f"{'finite ' * finite}numbers{_in(unit)} of shape {' or '.join(texts)}"
     array = numeric(name, value, expected)
     if not any(_has_shape(array, shape) for shape in shapes):
@@ -213,12 +216,19 @@ def shaped(
         first = np.argwhere(~np.isfinite(array))[0].tolist()
         place = f" at {first}" if first else ""
         raise ValueError(f"{name}: expected {expected}, got {array[tuple(first)]}{place}")
-    return array.astype(np.float64)
+    return array
+
+
+def shaped(
+    name: str, value: object, *shapes: tuple[int | str, ...], unit: str = "", finite: bool = True
+) -> Array:
+    """A float64 array of one of some shapes, as of_shape(); a copy."""
+    return of_shape(name, value, *shapes, unit=unit, finite=finite).astype(np.float64)
 
 
 def _has_shape(array: Numbers, shape: tuple[int | str, ...]) -> bool:
     extents = array.shape
-    if shape[0] == "…":
+    if shape and shape[0] == "…":
         shape = shape[1:]
         extents = extents[max(0, len(extents) - len(shape)) :]
     return len(extents) == len(shape) and all(
@@ -228,12 +238,12 @@ def _has_shape(array: Numbers, shape: tuple[int | str, ...]) -> bool:
 
 
 def mask(value: object, size: int) -> Flags | None:
-    """(size,) truth values, one for each vehicle; None for all vehicles."""
+    """(size,) booleans, one for each vehicle; None for all vehicles."""
     if value is None:
         return None
     array = np.asarray(value)
     if array.dtype != np.bool_:
-        raise TypeError(f"mask: expected {size} truth values, got {described(value)}")
+        raise TypeError(f"mask: expected {size} booleans, got {described(value)}")
     if array.shape != (size,):
         raise ValueError(f"mask: expected shape ({size},), got {described(value)}")
     return np.ascontiguousarray(array)
@@ -253,14 +263,11 @@ def rows(
     With a mask, rows of other vehicles are not checked; alternatively the array has one row for
     each chosen vehicle.
     """
-    each = ", ".join(str(extent) for extent in (size, *shape)) + ("" if shape else ",")
-    common = f"shape {shape} for all vehicles" if shape else "one number for all vehicles"
-    expected = f"numbers [{unit}] of shape ({each}), or of {common}"
-    array = numeric(name, value, expected)
-    if array.shape not in (shape, (size, *shape)):
-        count = -1 if chosen is None else int(np.count_nonzero(chosen))
-        if array.shape != (count, *shape):
-            raise ValueError(f"{name}: expected {expected}, got {described(value)}")
+    shapes = [(size, *shape), shape]
+    if chosen is not None:
+        shapes.append((int(np.count_nonzero(chosen)), *shape))
+    array = of_shape(name, value, *shapes, unit=unit)
+    if array.shape not in shapes[:2]:
         all_rows = np.zeros((size, *shape), dtype=array.dtype)
         all_rows[chosen] = array
         array = all_rows
@@ -297,7 +304,10 @@ def refuse_where(
 
 
 def unit_quaternions(name: str, array: Numbers, chosen: Flags | None = None) -> Numbers:
-    """Unit quaternions (n, 4) or (4,), normalised to rounding; rows with NaN stay NaN."""
+    """Normalises unit quaternions (n, 4) or (4,), which may have small errors.
+
+    Rows with NaN remain NaN. Raises ValueError for other lengths.
+    """
     exact = array.astype(np.float64)
     squared = np.sum(exact * exact, axis=-1, keepdims=True)
     bad = np.isfinite(squared) & (np.abs(squared - 1.0) >= 1e-3)
@@ -319,14 +329,14 @@ def poses(
     """The leading axes (…) of bodies, positions (n, 3) and attitudes (n, 4); n = product of axes.
 
     Positions have shape (…, 3); attitudes broadcast to (…, 4). The dtype is float32 if that is the
-    dtype of the positions, else float64, unless given. Numbers need not be finite.
+    dtype of the positions, else float64, unless `dtype` is set. Numbers need not be finite.
     """
-    lead, places = flattened("position", position, 3)
+    lead, positions = flattened("position", position, 3)
     if dtype is None:
-        dtype = places.dtype if places.dtype == np.float32 else np.dtype(np.float64)
-    _, turned = flattened("attitude", LEVEL if attitude is None else attitude, 4, lead)
-    turned = unit_quaternions("attitude", turned.astype(np.float64))
-    return lead, np.ascontiguousarray(places, dtype=dtype), turned.astype(dtype)
+        dtype = positions.dtype if positions.dtype == np.float32 else np.dtype(np.float64)
+    _, attitudes = flattened("attitude", LEVEL if attitude is None else attitude, 4, lead)
+    attitudes = unit_quaternions("attitude", attitudes.astype(np.float64))
+    return lead, np.ascontiguousarray(positions, dtype=dtype), attitudes.astype(dtype)
 
 
 def vectors(name: str, value: object, lead: tuple[int, ...], dtype: np.dtype[Any]) -> Numbers:
@@ -344,11 +354,8 @@ def vector_pairs(
     The dtype is float32 if both arrays have it, else float64.
     """
     a, b = (
-        numeric(label, array, "numbers of shape (…, 3)")
-        for label, array in ((name, value), (other_name, other))
+        of_shape(label, array, ("…", 3)) for label, array in ((name, value), (other_name, other))
     )
-    for label, array in ((name, a), (other_name, b)):
-        flattened(label, array, 3)
     try:
         a, b = np.broadcast_arrays(a, b)
     except ValueError:
@@ -365,16 +372,14 @@ def flattened(
 ) -> tuple[tuple[int, ...], Numbers]:
     """The leading axes of an array (…, width), and the array as (n, width).
 
-    If `lead` is given, the array is broadcast to (*lead, width).
+    If `lead` is not None, the array is broadcast to (*lead, width).
     """
-    shape = f"(…, {width})" if lead is None else f"{(*lead, width)} or ({width},)"
-    array = numeric(name, value, f"numbers of shape {shape}")
-    try:
-        if array.ndim == 0 or array.shape[-1] != width:
-            raise ValueError
-        if lead is not None:
+    array = of_shape(name, value, ("…", width))
+    if lead is not None:
+        try:
             array = np.broadcast_to(array, (*lead, width))
-    except ValueError:
-        message = f"{name}: expected numbers of shape {shape}, got {described(value)}"
-        raise ValueError(message) from None
+        except ValueError:
+            raise ValueError(
+                f"{name}: expected shape {(*lead, width)} or ({width},), got {described(value)}"
+            ) from None
     return array.shape[:-1], array.reshape(-1, width)

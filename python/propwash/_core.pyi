@@ -727,11 +727,11 @@ class RenderAnswer:
     @property
     def depth_scale(self) -> float: ...
     @property
-    def half_done(self) -> bool: ...
-    @property
     def height(self) -> int: ...
     @property
     def images(self) -> dict: ...
+    @property
+    def incomplete(self) -> bool: ...
     @property
     def landmark_ids(self) -> list: ...
     @property
@@ -779,7 +779,7 @@ class TrackPath:
     def __init__(self, table: NDArray[Any], length: Float, speed: Float) -> None: ...
     def __setstate__(self, arg0: tuple) -> None: ...
     def follow(
-        self, phase: NDArray[Any], steps: NDArray[Any], period: Float, later: Float = 0.0
+        self, phase: NDArray[Any], steps: NDArray[Any], period: Float, ahead: Float = 0.0
     ) -> tuple:
         """Returns positions [m] and velocities [m/s] of the reference points, (n, 3) each."""
     def look_ahead(
@@ -795,7 +795,7 @@ class TrackPath:
 class RaceCourses:
     """Courses of gates and their scenes, for collision checks."""
     def __init__(
-        self, scenes: list, centre: NDArray[Any], turn: NDArray[Any], half: NDArray[Any]
+        self, scenes: list, centre: NDArray[Any], rotation: NDArray[Any], half: NDArray[Any]
     ) -> None: ...
     def judge(
         self,
@@ -819,7 +819,7 @@ class RaceCourses:
         weights: the fields of RaceReward in their order.
         """
     def look(self, position: NDArray[Any], course: NDArray[Any], next: NDArray[Any]) -> tuple:
-        """Returns the centre of the next gate (n, 3) [m] and the extras (n, 9) of propwash.gym.Race."""
+        """Returns the centre of the next gate (n, 3) [m] and the extras (n, 12) and (n, 4) of propwash.gym.Race."""
 
 def bias_next(
     bias: ArrayLike,
@@ -929,8 +929,8 @@ def judge_track(
     body_rates: NDArray[Any],
     action: NDArray[Any],
     previous: NDArray[Any],
-    place: NDArray[Any],
-    pace: NDArray[Any],
+    target: NDArray[Any],
+    target_velocity: NDArray[Any],
     weights: Sequence[Float],
     bound: Float,
 ) -> tuple:
@@ -942,7 +942,7 @@ def judge_track(
 def latency_in_steps(latency: Float, dt: Float) -> int: ...
 def linearize(
     parameters: Any,
-    own: dict,
+    individual: dict,
     points: dict,
     discrete: bool,
     integrator: str,

@@ -2,8 +2,8 @@
 /// @file
 /// A fake of the published renderer with its known behaviour, on a simulated clock: it consumes
 /// five poses before it answers, answers the newest or every pose, ends the session after 2 s
-/// without a pose, repeats its last answer for a pose that it cannot read, and stops sending when a
-/// picture becomes larger than at the start.
+/// without a pose, repeats its last answer for a pose that it cannot read, and stops sending when
+/// an image becomes larger than at the start.
 
 #include <cstdint>
 #include <deque>
@@ -26,7 +26,7 @@ inline std::vector<render::FrameView> views_of(const Frames& frames) {
   return views;
 }
 
-/// The answer to a pose, with each picture filled with one byte, without cameras that do not
+/// The answer to a pose, with each image filled with one byte, without cameras that do not
 /// render.
 inline Frames answer_to(const render::PoseMessage& pose) {
   render::Answer answer;
@@ -52,27 +52,27 @@ inline Frames answer_to(const render::PoseMessage& pose) {
 class FakeRenderer {
  public:
   bool newest_only = false;
-  double frame_time = 0.016;  ///< s for a picture
+  double frame_time = 0.016;  ///< s for an image
   double load_time = 0.0;     ///< s for the scene
 
   void receive(const std::string& pose, double now) {
-    if (now < deaf_until_) return;
-    last_heard_ = now;
+    if (now < ignores_until_) return;
+    last_pose_time_ = now;
     waiting_.push_back(pose);
   }
 
   /// The answer that is ready now, if there is one.
   std::optional<Frames> step(double now) {
-    if (heard_anything_ && waiting_.empty() && now - last_heard_ >= 2.0) forget(now);
+    if (has_received_ && waiting_.empty() && now - last_pose_time_ >= 2.0) forget(now);
     if (now < busy_until_) return std::nullopt;
     if (ready_) return std::exchange(ready_, std::nullopt);
     if (waiting_.empty()) return std::nullopt;
     if (newest_only) waiting_.erase(waiting_.begin(), waiting_.end() - 1);
     const auto text = waiting_.front();
     waiting_.pop_front();
-    heard_anything_ = true;
+    has_received_ = true;
     try {
-      carry_out(render::decode_pose({text.data(), text.size()}), now);
+      execute(render::decode_pose({text.data(), text.size()}), now);
     } catch (const render::ProtocolError&) {
       if (last_) answer(*last_, now);
     }
@@ -80,19 +80,19 @@ class FakeRenderer {
   }
 
   int used_up() const { return used_up_; }
-  int times_forgotten() const { return forgotten_; }
+  int resets() const { return resets_; }
   std::size_t backlog() const { return waiting_.size(); }
   std::int64_t rendered() const { return rendered_; }
 
  private:
-  void carry_out(const render::PoseMessage& pose, double now) {
+  void execute(const render::PoseMessage& pose, double now) {
     if (used_up_ < 5) {
       if (used_up_++ == 0) busy_until_ = now + load_time;
       width_ = pose.width;
       return;
     }
-    if (pose.width > width_) dead_ = true;
-    if (dead_) return;
+    if (pose.width > width_) has_failed_ = true;
+    if (has_failed_) return;
     ++rendered_;
     answer(answer_to(pose), now);
   }
@@ -103,24 +103,24 @@ class FakeRenderer {
   }
   void forget(double now) {
     used_up_ = 0;
-    ++forgotten_;
-    dead_ = false;
-    heard_anything_ = false;
+    ++resets_;
+    has_failed_ = false;
+    has_received_ = false;
     last_.reset();
     ready_.reset();
-    deaf_until_ = now + 0.1;
+    ignores_until_ = now + 0.1;
   }
 
   std::deque<std::string> waiting_;
   std::optional<Frames> last_;
   std::optional<Frames> ready_;
-  double last_heard_ = 0;
+  double last_pose_time_ = 0;
   double busy_until_ = 0;
-  double deaf_until_ = -1;
+  double ignores_until_ = -1;
   int used_up_ = 0;
   int width_ = 0;
-  int forgotten_ = 0;
+  int resets_ = 0;
   std::int64_t rendered_ = 0;
-  bool heard_anything_ = false;
-  bool dead_ = false;
+  bool has_received_ = false;
+  bool has_failed_ = false;
 };

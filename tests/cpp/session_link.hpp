@@ -45,15 +45,15 @@ class Link {
   double delay = 0.0;   // s, transmission time of an answer
   double loss = 0.0;    // fraction of messages lost, in both directions
   bool polling = true;  // whether the caller polls
-  std::vector<std::int64_t> taken;
-  std::vector<double> taken_at;
+  std::vector<std::int64_t> received;
+  std::vector<double> received_at;
   std::vector<double> sent_at;
   double worst_latency = 0;
   std::size_t worst_backlog = 0;
 
   void submit(const render::PoseMessage& pose) { carry(session.submit(pose, now)); }
 
-  /// Runs for some time; a `rate` above 0 requests pictures at that rate [Hz].
+  /// Runs for some time; a `rate` above 0 requests images at that rate [Hz].
   void run(double seconds, double rate = 0.0) {
     const int steps = static_cast<int>(std::lround(seconds * 1000));
     for (int i = 0; i < steps; ++i) {
@@ -66,10 +66,10 @@ class Link {
     }
   }
   /// Runs until a new answer is accepted; returns the elapsed seconds, or infinity after `limit`.
-  double run_until_taken(double limit, double rate = 0.0) {
-    const auto before = taken.size();
+  double run_until_received(double limit, double rate = 0.0) {
+    const auto before = received.size();
     const double start = now;
-    while (taken.size() == before) {
+    while (received.size() == before) {
       if (now - start > limit) return std::numeric_limits<double>::infinity();
       run(1e-3, rate);
     }
@@ -99,8 +99,8 @@ class Link {
       if (lost()) continue;
       const auto answer = session.receive(views.data(), views.size(), now);
       if (!answer) continue;
-      taken.push_back(answer->ntime);
-      taken_at.push_back(now);
+      received.push_back(answer->ntime);
+      received_at.push_back(now);
       worst_latency = std::max(worst_latency, answer->latency);
     }
   }

@@ -62,10 +62,10 @@ void require_identity(const Rotors& rotors) {
   CHECK(allocation.rotors() == static_cast<int>(rotors.size()));
   Dice dice(122);
   for (int n = 0; n < 50; ++n) {
-    const auto wanted = random_wrench(dice);
-    const auto speeds = pw::allocate(allocation, wanted);
+    const auto desired = random_wrench(dice);
+    const auto speeds = pw::allocate(allocation, desired);
     const auto attained = pw::attained_wrench(allocation, speeds);
-    CHECK((vector(attained) - vector(wanted)).norm() <= 1e-12 * 15.0);
+    CHECK((vector(attained) - vector(desired)).norm() <= 1e-12 * 15.0);
     // and it is the wrench that the rotor model gives at these speeds
     pw::SmallArray<pw::RotorParameters<double>> list;
     pw::SmallArray<double> w, rest;
@@ -75,8 +75,8 @@ void require_identity(const Rotors& rotors) {
       w[i] = speeds[i];
     }
     const auto physical = pw::rotor_wrench(list, w, rest);
-    CHECK(distance(physical.torque_B, wanted.torque_B) <= 1e-12);
-    CHECK(physical.force_B.z == Approx(wanted.thrust).epsilon(1e-12));
+    CHECK(distance(physical.torque_B, desired.torque_B) <= 1e-12);
+    CHECK(physical.force_B.z == Approx(desired.thrust).epsilon(1e-12));
   }
 }
 
@@ -118,16 +118,16 @@ TEST_CASE("for more than four rotors the allocation has the minimum norm", "[all
     const auto a = matrix(rotors);
     const Eigen::JacobiSVD<Eigen::MatrixXd> svd(a, Eigen::ComputeFullU | Eigen::ComputeFullV);
     for (int n = 0; n < 20; ++n) {
-      const auto wanted = random_wrench(dice);
-      const Eigen::VectorXd u = squares(allocation, wanted);
-      const Eigen::VectorXd shortest = svd.solve(vector(wanted));
+      const auto desired = random_wrench(dice);
+      const Eigen::VectorXd u = squares(allocation, desired);
+      const Eigen::VectorXd shortest = svd.solve(vector(desired));
       CHECK((u - shortest).norm() <= 1e-9 * shortest.norm());
       // any other solution for the same wrench is longer
       Eigen::VectorXd mix(count - 4);
       for (double& x : mix) x = dice.uniform(-1.0, 1.0);
       const Eigen::VectorXd null = svd.matrixV().rightCols(count - 4) * mix;
       const Eigen::VectorXd other = u + null * 0.1 * u.norm();
-      CHECK((a * other - vector(wanted)).norm() <= 1e-9);
+      CHECK((a * other - vector(desired)).norm() <= 1e-9);
       CHECK(other.norm() > u.norm());
     }
   }
@@ -140,9 +140,9 @@ TEST_CASE("rotors are clipped individually, and the attained wrench is reported"
   Dice dice(124);
   int clipped = 0;
   for (int n = 0; n < 200; ++n) {
-    const pw::Wrench<double> wanted{dice.vec3(3.0), dice.uniform(0.0, 50.0)};
-    const auto speeds = pw::allocate(allocation, wanted);
-    const auto free = pw::allocate(unlimited, wanted);
+    const pw::Wrench<double> desired{dice.vec3(3.0), dice.uniform(0.0, 50.0)};
+    const auto speeds = pw::allocate(allocation, desired);
+    const auto free = pw::allocate(unlimited, desired);
     bool any = false;
     Eigen::Vector4d u;
     for (int i = 0; i < 4; ++i) {
@@ -154,9 +154,9 @@ TEST_CASE("rotors are clipped individually, and the attained wrench is reported"
     CHECK((attained - matrix(rotors) * u).norm() <= 1e-12);
     if (any) {
       ++clipped;
-      CHECK((attained - vector(wanted)).norm() > 1e-6);
+      CHECK((attained - vector(desired)).norm() > 1e-6);
     } else {
-      CHECK((attained - vector(wanted)).norm() <= 1e-12 * 50.0);
+      CHECK((attained - vector(desired)).norm() <= 1e-12 * 50.0);
     }
   }
   CHECK(clipped > 20);

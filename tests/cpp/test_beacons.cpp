@@ -181,7 +181,7 @@ TEST_CASE("hiding one beacon does not change the noise of another", "[beacons]")
   CHECK(s.u[1] == alone);
 }
 
-TEST_CASE("a body that has diverged sees nothing", "[beacons]") {
+TEST_CASE("no beacon is visible to a body that has diverged", "[beacons]") {
   Setting<float> s;
   s.markers = {{5.0, 0.0, 0.0}};
   s.add_body({}, level);

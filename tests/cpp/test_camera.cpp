@@ -56,7 +56,7 @@ TEST_CASE("projection is K on optical axes, with the closed form of K", "[camera
   }
 }
 
-TEST_CASE("the border of the picture is at the field of view", "[camera]") {
+TEST_CASE("the border of the image is at the field of view", "[camera]") {
   const Camera camera = pw::make_camera(1024, 768, 70.0 * pi() / 180.0);
   const Vec top_C = pw::pixel_ray(camera, 512.0, 0.0);
   const Vec bottom_C = pw::pixel_ray(camera, 512.0, 768.0);
@@ -84,7 +84,7 @@ TEST_CASE(
   CHECK_FALSE(pw::view_margin(camera, seen({5.0, 0.0, -50.0})) > 0.0);
 }
 
-TEST_CASE("moving body and world together changes no picture", "[camera]") {
+TEST_CASE("moving body and world together changes no image", "[camera]") {
   Dice dice(503);
   for (int n = 0; n < 30; ++n) {
     const Camera camera = mounted(dice);

@@ -116,7 +116,7 @@ TEST_CASE("noise has variance W t along and across the heading, at any step", "[
   }
 }
 
-TEST_CASE("snapshots, seeds and ids", "[car]") {
+TEST_CASE("a snapshot repeats the noise, and seeds and ids select it", "[car]") {
   const auto drive = [](pw::Car<>& car, int steps) {
     for (int n = 0; n < steps; ++n) car.step(pw::SpeedYawRate{2.0, 0.3}, 0.01);
   };

@@ -190,7 +190,8 @@ TEST_CASE("a box touches a sphere item where a sphere touches the box item", "[c
   }
 }
 
-TEST_CASE("a mesh is touched at its surface, like the box that it encloses", "[collide]") {
+TEST_CASE("a mesh has contacts only at its surface, the same as the box that it encloses",
+          "[collide]") {
   const Vec size{1.0, 1.4, 0.8};
   pw::Mesh mesh;
   for (int i = 0; i < 8; ++i) {

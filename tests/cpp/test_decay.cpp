@@ -73,7 +73,7 @@ double difference(const State& a, const State& b) {
 /// Simulates a second of aggressive flight with two formulations: `first` and `second` take a state
 /// in rad/s and command, force and torque in SI. Returns the largest difference.
 template <class First, class Second>
-double flown_apart(std::uint64_t seed, const First& first, const Second& second) {
+double largest_difference(std::uint64_t seed, const First& first, const Second& second) {
   Dice dice(seed);
   State a = thrown(dice);
   State b = a;
@@ -127,14 +127,14 @@ void check_formulations() {
     const auto vehicle = some_vehicle(seed);
     const auto parallel = plain<Method, pw::ParallelShape>(vehicle);
     CAPTURE(seed);
-    CHECK(flown_apart(seed, parallel, principal<Method>(vehicle, true)) < 1e-12);
-    CHECK(flown_apart(seed, parallel, principal<Method>(vehicle, false)) < 1e-12);
-    CHECK(flown_apart(seed, plain<Method, pw::GeneralShape>(vehicle),
-                      principal<Method>(vehicle, true)) < 1e-12);
+    CHECK(largest_difference(seed, parallel, principal<Method>(vehicle, true)) < 1e-12);
+    CHECK(largest_difference(seed, parallel, principal<Method>(vehicle, false)) < 1e-12);
+    CHECK(largest_difference(seed, plain<Method, pw::GeneralShape>(vehicle),
+                             principal<Method>(vehicle, true)) < 1e-12);
   }
 }
 
-/// The stages of a decay, and the step itself, against the plain step of one motor and its rotors.
+/// Compares decay_stages with the stages and the result of the integrator's step.
 template <class Method>
 void check_stages() {
   for (const double rate : {3.0, 50.0, 300.0}) {
@@ -197,7 +197,7 @@ TEST_CASE("known stages give the rotor speeds of the plain step", "[decay]") {
   check(pw::Rk4{});
 }
 
-TEST_CASE("a body in internal units flies as in SI, with known stages or not", "[decay]") {
+TEST_CASE("internal units and known stages do not change a flight", "[decay]") {
   // three random vehicles, noise in force and torque, one second each
   SECTION("Euler") { check_formulations<pw::Euler>(); }
   SECTION("RK4") { check_formulations<pw::Rk4>(); }

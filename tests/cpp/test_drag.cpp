@@ -21,7 +21,7 @@ Uav::State still() {
 }
 
 /// A body without thrust and gravity.
-pw::VehicleParameters adrift() {
+pw::VehicleParameters drifting_vehicle() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.gravity = {};
   return vehicle;
@@ -103,7 +103,7 @@ TEST_CASE("drag opposes the motion and dissipates energy in any direction", "[dr
 }
 
 TEST_CASE("a spin about one axis decays by the quadratic law", "[drag]") {
-  auto vehicle = adrift();
+  auto vehicle = drifting_vehicle();
   Uav uav(vehicle, quiet());
   const auto& j = vehicle.body.inertia;
   const auto& k = vehicle.drag.rotational;
@@ -120,8 +120,8 @@ TEST_CASE("a spin about one axis decays by the quadratic law", "[drag]") {
   }
 }
 
-TEST_CASE("under linear rotor drag speed decays as exp(-d t) along each body axis", "[drag]") {
-  auto vehicle = adrift();
+TEST_CASE("under linear rotor drag, speed decays as exp(-d t) along each body axis", "[drag]") {
+  auto vehicle = drifting_vehicle();
   vehicle.drag.translational = 0.0;
   vehicle.rotor_drag.linear = {0.4, 0.3, 0.1};
   Uav uav(vehicle, quiet());

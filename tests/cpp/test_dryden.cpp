@@ -58,7 +58,7 @@ Matrix added_covariance(const LinearStep& step) { return step.noise * step.noise
 
 /// The change of the covariance 1 in one step. The step is a contraction, so an unchanged
 /// covariance is the stationary one.
-double unrest(const Filter& filter) {
+double covariance_change(const Filter& filter) {
   const LinearStep step = linear(filter);
   const Matrix after = step.transition * step.transition.transpose() + added_covariance(step);
   return largest(after - Matrix::Identity());
@@ -147,7 +147,7 @@ TEST_CASE("the stationary variance is sigma^2 at any step", "[dryden]") {
     const Filter filter = pw::make_dryden_filter(air, step_of(air, passed));
     // a step must preserve the covariance to 1e-9 of the noise it adds, which is the error of the
     // stationary one
-    CHECK(unrest(filter) <= 1e-9 * std::min(1.0, 2.0 * passed));
+    CHECK(covariance_change(filter) <= 1e-9 * std::min(1.0, 2.0 * passed));
     CHECK(filter.longitudinal.gain == Approx(sigma.x).epsilon(1e-14));
     const auto& v = filter.lateral;
     const auto& w = filter.vertical;
@@ -346,7 +346,7 @@ TEST_CASE("float keeps the variance for tiny steps", "[dryden]") {
       x = rounded[next++];
     });
     // the coefficients of the float, in exact arithmetic
-    CHECK(unrest(filter) <= 1e-6 * std::min(1.0, 2.0 * passed));
+    CHECK(covariance_change(filter) <= 1e-6 * std::min(1.0, 2.0 * passed));
   }
 }
 

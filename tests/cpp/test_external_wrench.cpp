@@ -15,7 +15,7 @@ using Vec3 = pw::Vec3<double>;
 constexpr double dt = 1e-3;
 
 /// The default quadcopter without drag, its rotors at rest.
-Uav adrift(const pw::Quat<double>& attitude = pw::Quat<double>::identity()) {
+Uav drifting_vehicle(const pw::Quat<double>& attitude = pw::Quat<double>::identity()) {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.drag = {};
   Uav uav(vehicle, quiet());
@@ -30,7 +30,7 @@ const pw::RotorSpeeds<4> stopped{{{0.0, 0.0, 0.0, 0.0}}};
 }  // namespace
 
 TEST_CASE("an external force changes the momentum by its impulse", "[wrench]") {
-  Uav uav = adrift();
+  Uav uav = drifting_vehicle();
   const Vec3 force_W{1.5, -0.7, 12.0};
   uav.set_external_wrench(force_W, {});
   const int steps = 500;
@@ -49,7 +49,7 @@ TEST_CASE("an external force changes the momentum by its impulse", "[wrench]") {
 TEST_CASE("an external torque about a principal axis changes its momentum by its impulse",
           "[wrench]") {
   for (int axis = 0; axis < 3; ++axis) {
-    Uav uav = adrift(Dice(4).unit_quat());
+    Uav uav = drifting_vehicle(Dice(4).unit_quat());
     Vec3 torque_B{};
     torque_B[axis] = 0.02;
     uav.set_external_wrench({}, torque_B);
@@ -63,7 +63,7 @@ TEST_CASE("an external torque about a principal axis changes its momentum by its
 TEST_CASE("the accelerometer measures an external force in its own axes", "[wrench]") {
   const auto q_WB = Dice(8).unit_quat();
   const Vec3 force_W{2.0, -1.0, 3.0};
-  Uav free = adrift(q_WB), pushed = adrift(q_WB);
+  Uav free = drifting_vehicle(q_WB), pushed = drifting_vehicle(q_WB);
   pushed.set_external_wrench(force_W, {});
   for (auto* uav : {&free, &pushed}) uav->step(stopped, dt);
   const auto difference = pushed.imu().specific_force - free.imu().specific_force;
@@ -72,7 +72,7 @@ TEST_CASE("the accelerometer measures an external force in its own axes", "[wren
 }
 
 TEST_CASE("a force equal to the weight gives hover without thrust", "[wrench]") {
-  Uav uav = adrift();
+  Uav uav = drifting_vehicle();
   const auto& body = uav.parameters().body;
   uav.set_external_wrench(body.gravity * -body.mass, {});
   for (int i = 0; i < 1000; ++i) uav.step(stopped, dt);
@@ -80,7 +80,7 @@ TEST_CASE("a force equal to the weight gives hover without thrust", "[wrench]") 
   CHECK(uav.imu().specific_force.z == Approx(9.81).epsilon(1e-12));
 }
 
-TEST_CASE("wrench and effectiveness survive a reset and are in the snapshot", "[wrench]") {
+TEST_CASE("wrench and effectiveness persist across a reset and are in the snapshot", "[wrench]") {
   Uav uav(pw::vehicles::flightgoggles());
   uav.set_external_wrench({0.4, 0.0, 0.3}, {0.0, 0.001, 0.0});
   uav.set_rotor_effectiveness({0.9, 1.0, 0.8, 1.0});

@@ -323,7 +323,7 @@ TEST_CASE("a vehicle with all terms flies in a fleet like a single one", "[fleet
   }
 }
 
-TEST_CASE("different motors fly in a fleet like in a single vehicle", "[fleet]") {
+TEST_CASE("different motors act in a fleet like in a single vehicle", "[fleet]") {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.time_constant_up = {0.015, 0.02, 0.03, 0.025};
   vehicle.motor.time_constant_down = {0.02, 0.03, 0.025, 0.04};
@@ -361,7 +361,7 @@ TEST_CASE("an external wrench acts on a vehicle in a fleet like on a single one"
   }
 }
 
-TEST_CASE("reduced rotors fly in a fleet like in a single vehicle", "[fleet]") {
+TEST_CASE("rotors of reduced effectiveness act in a fleet like in a single vehicle", "[fleet]") {
   for (const auto& vehicle : {pw::vehicles::flightgoggles(), pw::vehicles::crazyflie()}) {
     for (const bool own : {false, true}) {
       for (const bool rates : {false, true}) {

@@ -195,7 +195,7 @@ TEST_CASE(
     REQUIRE(same_bits(whole.snapshot(), copy.snapshot()));
     const auto all = ::rows(whole, FleetField::position), some = ::rows(tail, FleetField::position);
     REQUIRE(std::equal(some.begin(), some.end(), all.begin() + 12));
-    // restore a snapshot from before the first loop
+    // after a step without outer loops the snapshot is smaller
     const auto bytes = whole.snapshot().size();
     fly(whole, true, 0, 1, 3);
     REQUIRE(whole.snapshot().size() < bytes);
@@ -287,12 +287,12 @@ TEST_CASE("Attitude converges from 1000 random attitudes and rates, with noise")
   fleet.reset(start);
   const auto tilts = [&] {
     const auto q = rows(fleet, FleetField::attitude);
-    std::vector<double> sines, turns;
+    std::vector<double> sines, heading_errors;
     for (std::size_t i = 0; i < q.size(); i += 4) {
       sines.push_back(static_cast<double>(std::hypot(q[i + 1], q[i + 2])));
-      turns.push_back(static_cast<double>(std::abs(q[i + 3])));
+      heading_errors.push_back(static_cast<double>(std::abs(q[i + 3])));
     }
-    return std::make_pair(worst(sines), worst(turns));
+    return std::make_pair(worst(sines), worst(heading_errors));
   };
   const pw::FleetAttitudeThrust<float> command{level, thrust, {}};
   fleet.step(command, 960 * 2);
@@ -338,8 +338,8 @@ TEST_CASE("Gains can be set, and invalid commands are rejected") {
   REQUIRE_THROWS_AS(single.step(pw::PositionCommand<double>{}, 1.0 / 960), pw::ParameterError);
   auto weightless = vehicle;
   weightless.body.gravity = {0.0, 0.0, 0.0};
-  auto adrift = make_fleet<double>(weightless, 2);
-  REQUIRE_THROWS_AS(adrift.step(pw::FleetPositionCommand<double>{three, {}}), pw::ParameterError);
+  auto drifting = make_fleet<double>(weightless, 2);
+  REQUIRE_THROWS_AS(drifting.step(pw::FleetPositionCommand<double>{three, {}}), pw::ParameterError);
   auto open = vehicle;
   open.rate_controller.proportional.x = 0.0;
   auto loose = make_fleet<double>(open, 2);

@@ -149,8 +149,7 @@ TEST_CASE("a number of rotors fixed at compile time gives bitwise equal results"
                   pw::ParameterError);
 }
 
-TEST_CASE("an episode after a reset has new noise, after a reset with the seed the same",
-          "[fleet]") {
+TEST_CASE("a reset gives new noise, a reset with the seed repeats it", "[fleet]") {
   auto fleet = make_fleet<float>(noisy(), 5, numbered());
   const auto fresh = everything_of(fleet);
   fly(fleet, true, 0, 6, 10);

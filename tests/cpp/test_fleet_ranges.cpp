@@ -17,7 +17,7 @@ namespace pw = propwash;
 namespace {
 
 template <class Vehicle>
-std::string complaint(const Vehicle& vehicle) {
+std::string error_message(const Vehicle& vehicle) {
   try {
     pw::validate(vehicle);
   } catch (const pw::ParameterError& error) {
@@ -48,14 +48,14 @@ void require_refused_beyond(const Vehicle& sound) {
            {1.001 * field.largest, 1e300, field.smallest > 0.0 ? 0.999 * field.smallest : 1e300,
             field.smallest > 0.0 ? 1e-310 : 1e308}) {
         number = bad;
-        const auto text = complaint(vehicle);
+        const auto text = error_message(vehicle);
         CAPTURE(text, bad);
         CHECK(mentions(text, last_part(field.name)));
         CHECK(mentions(text, "expected a magnitude"));
       }
       number = original;
     }
-    CHECK(complaint(vehicle).empty());
+    CHECK(error_message(vehicle).empty());
   }
 }
 
@@ -75,7 +75,7 @@ class Extremes {
     make_rotors(v, smallest);
     v.motor.time_constant_up = between(1e-4, 1e3);
     v.motor.time_constant_down = parallel_ ? v.motor.time_constant_up : between(1e-4, 1e3);
-    if (!parallel_ && chance() < 0.5) make_motors_unlike(v);
+    if (!parallel_ && chance() < 0.5) vary_motors(v);
     v.motor.command_delay = dice_.uniform(0, 1) < 0.5 ? 0.0 : between(1e-6, 1e-3);
     v.drag.translational = std::min(1e6, v.body.mass * between(1e-9, 10.0));
     const double rotational = smallest * between(1e-9, 4.9);
@@ -141,7 +141,7 @@ class Extremes {
     }
   }
 
-  void make_motors_unlike(pw::VehicleParameters& v) {
+  void vary_motors(pw::VehicleParameters& v) {
     const auto count = v.rotors.size();
     auto& motor = v.motor;
     for (auto* numbers : {&motor.time_constant_up, &motor.time_constant_down, &motor.speed_max}) {
@@ -251,7 +251,7 @@ TEST_CASE("a ratio outside its range is rejected with the names of its parameter
                           const char* parameter) {
     auto vehicle = pw::vehicles::flightgoggles();
     make(vehicle);
-    const auto text = complaint(vehicle);
+    const auto text = error_message(vehicle);
     CAPTURE(text);
     CHECK(mentions(text, ratio));
     CHECK(mentions(text, parameter));
@@ -288,7 +288,7 @@ TEST_CASE("no vehicle within the ranges overflows float in one step", "[ranges]"
   int accepted = 0;
   for (int trial = 0; trial < 6000; ++trial) {
     const auto vehicle = extremes.vehicle();
-    if (!complaint(vehicle).empty()) continue;
+    if (!error_message(vehicle).empty()) continue;
     pw::FleetOptions options;
     options.integrator = extremes.chance() < 0.5 ? pw::Integrator::rk4 : pw::Integrator::euler;
     options.dt = extremes.between(1e-5, 0.01);

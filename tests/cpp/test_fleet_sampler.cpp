@@ -33,7 +33,7 @@ class Camera final : public pw::FleetSampler {
 class Fault final : public pw::FleetSampler {
  public:
   explicit Fault(std::uint64_t at) { next_step = at; }
-  void sample(std::uint64_t) override { throw std::runtime_error("no picture"); }
+  void sample(std::uint64_t) override { throw std::runtime_error("no image"); }
 };
 
 /// With an IMU that splits steps too, delays, noise and ground contact.

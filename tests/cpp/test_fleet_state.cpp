@@ -111,7 +111,8 @@ std::vector<VehicleParameters> different(std::size_t size) {
   return vehicles;
 }
 
-std::string complaint(pw::Fleet<double>& fleet, const std::vector<VehicleParameters>& vehicles) {
+std::string error_message(pw::Fleet<double>& fleet,
+                          const std::vector<VehicleParameters>& vehicles) {
   try {
     fleet.set_parameters(pw::EachVehicle{vehicles});
   } catch (const pw::ParameterError& error) {
@@ -354,7 +355,7 @@ TEST_CASE("invalid parameters are rejected with the vehicle's index", "[fleet]")
     auto bad = good;
     bad[1].body.mass *= 1.01;  // valid, but must not be applied either
     change(bad[3]);
-    const auto text = complaint(fleet, bad);
+    const auto text = error_message(fleet, bad);
     return mentions(text, "vehicle 3") && mentions(text, what);
   };
   CHECK(refused([](auto& v) { v.body.mass = -1.0; }, "body.mass = -1"));

@@ -57,7 +57,7 @@ TEST_CASE("local coordinates convert to geodetic ones and back", "[gnss]") {
   }
 }
 
-TEST_CASE("north is up the meridian, east along the parallel, up is up", "[gnss]") {
+TEST_CASE("local axes point along the meridian, the parallel and the vertical", "[gnss]") {
   const pw::Geodetic origin{42.0 * radian(), -71.0 * radian(), 30.0};
   const double s2 = std::sin(origin.latitude) * std::sin(origin.latitude);
   const double e2 = pw::Wgs84::eccentricity_squared;
@@ -187,15 +187,15 @@ TEST_CASE("each sample has its own normals", "[gnss]") {
   const auto six = pw::six_normals(5, 103, 7, static_cast<pw::Stream>(16));
   for (int i = 0; i < 6; ++i) CHECK(all[i] == static_cast<double>(six[i]));
   // the first few of many
-  const pw::NoiseBlock wanted[] = {{3, 0}, {3, 9}, {4, 2}, {5, 2}, {3, 1}, {3, 2}};
+  const pw::NoiseBlock requested[] = {{3, 0}, {3, 9}, {4, 2}, {5, 2}, {3, 1}, {3, 2}};
   pw::SixNormals some[6];
-  noise.draw_blocks(6, wanted, some);
+  noise.draw_blocks(6, requested, some);
   for (int w = 0; w < 6; ++w) {
     double of_vehicle[60];
-    noise.draw(wanted[w].vehicle, 0, 60, of_vehicle);
+    noise.draw(requested[w].vehicle, 0, 60, of_vehicle);
     for (int i = 0; i < 6; ++i) {
       CHECK(static_cast<double>(some[w][i]) ==
-            of_vehicle[6 * wanted[w].block + static_cast<std::size_t>(i)]);
+            of_vehicle[6 * requested[w].block + static_cast<std::size_t>(i)]);
     }
   }
   // vehicle 3 of a fleet with first id 100 is vehicle 0 of one with first id 103

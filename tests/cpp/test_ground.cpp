@@ -37,7 +37,7 @@ Uav at_height(double height, pw::Integrator integrator = pw::Integrator::rk4) {
   return uav;
 }
 
-double turn_between(const pw::Quat<double>& a, const pw::Quat<double>& b) {
+double angle_between(const pw::Quat<double>& a, const pw::Quat<double>& b) {
   const auto d = a + b * -1.0;
   return std::hypot(std::hypot(d.w, d.x), std::hypot(d.y, d.z));
 }
@@ -67,10 +67,10 @@ TEST_CASE("a falling vehicle stops at the plane and stays", "[ground]") {
     for (int n = 0; n < 960; ++n) {
       contacts += step(uav, 0.0, floor) ? 1 : 0;
       const auto now = uav.state();
-      // explicit Euler uses the velocity before the step and so falls in every second one
+      // explicit Euler uses the velocity before the step, so the vehicle falls in every second step
       REQUIRE(now.velocity.z >= -9.81 * dt);
       REQUIRE(distance(now.position, landed.position) == 0.0);
-      REQUIRE(turn_between(now.attitude, landed.attitude) < 1e-13);
+      REQUIRE(angle_between(now.attitude, landed.attitude) < 1e-13);
     }
     CHECK(contacts == (integrator == pw::Integrator::rk4 ? 960 : 480));
   }

@@ -15,7 +15,7 @@ using Uav = pw::Multicopter<4>;
 constexpr double dt = 1.0 / 960;
 
 /// A vehicle without gravity and drag, rotors off, which keeps rotating.
-pw::VehicleParameters adrift() {
+pw::VehicleParameters drifting_vehicle() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.gravity = {};
   vehicle.drag.translational = 0.0;
@@ -53,7 +53,7 @@ TEST_CASE("in hover the accelerometer reads g upwards, for any heading", "[imu]"
 }
 
 TEST_CASE("a lever arm adds the centripetal acceleration", "[imu]") {
-  auto vehicle = adrift();
+  auto vehicle = drifting_vehicle();
   vehicle.imu.position = {0.2, -0.1, 0.05};
   Uav uav(vehicle, quiet());
   const auto& p = vehicle.imu.position;
@@ -73,7 +73,7 @@ TEST_CASE("a lever arm adds the centripetal acceleration", "[imu]") {
 }
 
 TEST_CASE("a lever arm adds the tangential acceleration", "[imu]") {
-  auto vehicle = adrift();
+  auto vehicle = drifting_vehicle();
   vehicle.imu.position = {0.2, -0.1, 0.05};
   Uav uav(vehicle, quiet());
   uav.reset(spinning({}));

@@ -116,7 +116,7 @@ TEST_CASE("the stand-alone sensor equals a vehicle's sensor, bit for bit", "[imu
   }
 }
 
-TEST_CASE("a slow stand-alone sensor", "[imu]") {
+TEST_CASE("a slow stand-alone sensor holds its reading between samples", "[imu]") {
   pw::ImuParameters<double> parameters;
   parameters.rate = 100.0;
   pw::Imu<> imu(parameters);
@@ -143,7 +143,7 @@ TEST_CASE("reading twice at one time gives the same numbers", "[imu]") {
   CHECK(same_bits(second, imu.read(at_rest, {}, {}, 0.0)));
 }
 
-TEST_CASE("snapshots, copies, seeds and ids of a sensor", "[imu]") {
+TEST_CASE("snapshots and copies repeat the noise, and seeds and ids select it", "[imu]") {
   const auto parameters = full_sensor();
   pw::Imu<> imu(parameters, 3, 4);
   for (int n = 0; n < 100; ++n) imu.read(at_rest, {0.1, 0.2, 0.3}, {}, 1e-3);

@@ -58,7 +58,7 @@ Swing swing(int steps, double duration) {
 }
 
 template <class Method>
-double swing_error(int steps) {
+double oscillator_error(int steps) {
   const Swing x = swing<Method>(steps, 3.0);
   return std::hypot(x.position - std::cos(3.0), x.velocity + std::sin(3.0));
 }
@@ -99,11 +99,12 @@ double flight_order(int steps) {
 }  // namespace
 
 TEST_CASE("orders of convergence on the oscillator", "[integrate]") {
-  CHECK(std::log2(swing_error<pw::Euler>(2000) / swing_error<pw::Euler>(4000)) ==
+  CHECK(std::log2(oscillator_error<pw::Euler>(2000) / oscillator_error<pw::Euler>(4000)) ==
         Approx(1.0).margin(0.05));
-  CHECK(std::log2(swing_error<pw::Rk4>(50) / swing_error<pw::Rk4>(100)) == Approx(4.0).margin(0.2));
-  CHECK(std::log2(swing_error<pw::SymplecticEuler>(500) / swing_error<pw::SymplecticEuler>(1000)) ==
-        Approx(1.0).margin(0.05));
+  CHECK(std::log2(oscillator_error<pw::Rk4>(50) / oscillator_error<pw::Rk4>(100)) ==
+        Approx(4.0).margin(0.2));
+  CHECK(std::log2(oscillator_error<pw::SymplecticEuler>(500) /
+                  oscillator_error<pw::SymplecticEuler>(1000)) == Approx(1.0).margin(0.05));
 }
 
 TEST_CASE("orders of convergence on the full model", "[integrate]") {

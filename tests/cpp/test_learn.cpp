@@ -52,7 +52,7 @@ struct Crowd {
   Vec at(const Rows& rows, std::size_t i) const {
     return {rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]};
   }
-  pw::Mat3<double> turn(std::size_t i) const {
+  pw::Mat3<double> rotation(std::size_t i) const {
     const float* q = attitude.data() + 4 * i;
     return to_matrix(pw::Quat<double>{q[0], q[1], q[2], q[3]});
   }
@@ -96,7 +96,7 @@ TEST_CASE("the hover reward follows its formula, for any number of rows", "[lear
         const double far = norm(crowd.at(crowd.position, i));
         const double rates = norm(crowd.at(crowd.rates, i));
         const double expected = w.position / (1.0 + far / w.position_scale) +
-                                w.upright * crowd.turn(i)(2, 2) - w.body_rates * rates * rates -
+                                w.upright * crowd.rotation(i)(2, 2) - w.body_rates * rates * rates -
                                 w.action_change * crowd.squared_change(i);
         CHECK(reward[i] == Approx(expected).margin(1e-5));
         CHECK(distance[i] == Approx(far));
@@ -171,15 +171,15 @@ TEST_CASE("a landing succeeds if it is slow, level and near the centre", "[learn
     const double fast = norm(crowd.at(crowd.velocity, i)), far = norm(p);
     const bool touched = p.z < 0.03;
     const bool success =
-        touched && fast < 0.9 && crowd.turn(i)(2, 2) > 0.94 && std::hypot(p.x, p.y) < 0.3;
+        touched && fast < 0.9 && crowd.rotation(i)(2, 2) > 0.94 && std::hypot(p.x, p.y) < 0.3;
     CHECK(over[i] == touched);
     CHECK(landed[i] == success);
-    const double haste = fast / (far + 0.3), rates = norm(crowd.at(crowd.rates, i));
-    double expected = 4.0 * (2.0 - far) - 0.002 * haste * haste - 0.002 * rates * rates;
+    const double speed_ratio = fast / (far + 0.3), rates = norm(crowd.at(crowd.rates, i));
+    double expected = 4.0 * (2.0 - far) - 0.002 * speed_ratio * speed_ratio - 0.002 * rates * rates;
     if (touched) expected += success ? 10.0 : -10.0;
     CHECK(reward[i] == Approx(expected).margin(1e-4));
-    const double hurry = fast / (far + 0.2);
-    double other = 3.0 * (2.0 - far) - 0.01 * hurry * hurry - 0.005 * rates * rates;
+    const double custom_ratio = fast / (far + 0.2);
+    double other = 3.0 * (2.0 - far) - 0.01 * custom_ratio * custom_ratio - 0.005 * rates * rates;
     if (touched) other += success ? 7.0 : -11.0;
     CHECK(custom[i] == Approx(other).margin(1e-4));
     CHECK(distance[i] == Approx(far));
@@ -201,17 +201,17 @@ TEST_CASE("an observed state is error, velocity, rotation, rates, action and ext
     learn::append(learn::ExtraRows<float>{2, goals.action.data()}, crowd.n, seen.data(), 24, 22);
     for (std::size_t i = 0; i < crowd.n; ++i) {
       const float* row = seen.data() + 24 * i;
-      const auto turn = crowd.turn(i);
+      const auto rotation = crowd.rotation(i);
       Vec error = crowd.at(crowd.position, i) - goals.at(goals.position, i);
       Vec velocity = crowd.at(crowd.velocity, i);
-      if (in_body) error = transpose(turn) * error;
-      if (in_body) velocity = transpose(turn) * velocity;
+      if (in_body) error = transpose(rotation) * error;
+      if (in_body) velocity = transpose(rotation) * velocity;
       for (int k = 0; k < 3; ++k) {
         CHECK(row[k] == Approx(error[k]).margin(1e-5));
         CHECK(row[3 + k] == Approx(velocity[k]).margin(1e-5));
         CHECK(row[15 + k] == crowd.rates[3 * i + static_cast<std::size_t>(k)]);
       }
-      for (int k = 0; k < 9; ++k) CHECK(row[6 + k] == Approx(turn(k / 3, k % 3)).margin(1e-6));
+      for (int k = 0; k < 9; ++k) CHECK(row[6 + k] == Approx(rotation(k / 3, k % 3)).margin(1e-6));
       for (std::size_t k = 0; k < 4; ++k) CHECK(row[18 + k] == crowd.action[4 * i + k]);
       for (std::size_t k = 0; k < 2; ++k) CHECK(row[22 + k] == goals.action[2 * i + k]);
     }
@@ -269,11 +269,11 @@ TEST_CASE("a path is closed and traversed at its speed", "[learn]") {
   learn::look_ahead(path, phase.data(), steps.data(), 0.01, place.data(), velocity.data(), 3,
                     seen.data());
   for (std::size_t i = 0; i < 3; ++i) {
-    const double turned = (phase[i] + 3.0 * 0.01 * steps[i]) / radius;
-    CHECK(place[3 * i] == Approx(radius * std::cos(turned)).margin(1e-4));
-    CHECK(place[3 * i + 1] == Approx(radius * std::sin(turned)).margin(1e-4));
-    CHECK(velocity[3 * i] == Approx(-3.0 * std::sin(turned)).margin(0.01));
-    CHECK(velocity[3 * i + 1] == Approx(3.0 * std::cos(turned)).margin(0.01));
+    const double path_angle = (phase[i] + 3.0 * 0.01 * steps[i]) / radius;
+    CHECK(place[3 * i] == Approx(radius * std::cos(path_angle)).margin(1e-4));
+    CHECK(place[3 * i + 1] == Approx(radius * std::sin(path_angle)).margin(1e-4));
+    CHECK(velocity[3 * i] == Approx(-3.0 * std::sin(path_angle)).margin(0.01));
+    CHECK(velocity[3 * i + 1] == Approx(3.0 * std::cos(path_angle)).margin(0.01));
     for (std::size_t k = 0; k < 3; ++k) {
       CHECK(seen[12 * i + k] == velocity[3 * i + k]);
       CHECK(seen[12 * i + 6 + k] == Approx(later[3 * i + k] - place[3 * i + k]).margin(1e-5));

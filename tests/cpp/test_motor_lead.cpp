@@ -27,23 +27,23 @@ Speeds all(double speed) {
 
 }  // namespace
 
-TEST_CASE("Motors with lead follow with its time constant, up and down") {
+TEST_CASE("Motors with lead follow commands with the time constant of the lead") {
   const auto vehicle = pw::vehicles::crazyflie();  // 54 ms up, 89 ms down
   const auto allocation = pw::make_allocation<double, 4>(vehicle.rotors, vehicle.motor);
-  for (const double wanted : {1900.0, 1300.0}) {
+  for (const double desired : {1900.0, 1300.0}) {
     const double time_constant = 0.02;
     const auto lead = lead_of(vehicle, time_constant);
     const double own =
-        wanted > 1600.0 ? vehicle.motor.time_constant_up[0] : vehicle.motor.time_constant_down[0];
+        desired > 1600.0 ? vehicle.motor.time_constant_up[0] : vehicle.motor.time_constant_down[0];
     double speed = 1600.0;
     for (int run = 1; run < 20; ++run) {
       const auto command =
-          pw::lead_compensated_speeds(lead, allocation, all(wanted), all(speed))[0];
+          pw::lead_compensated_speeds(lead, allocation, all(desired), all(speed))[0];
       REQUIRE(command < vehicle.motor.speed_max[0]);
       REQUIRE(command > vehicle.motor.speed_min[0]);
       speed = command + (speed - command) * std::exp(-between / own);  // (1) under a held command
-      const double left = (1600.0 - wanted) * std::exp(-run * between / time_constant);
-      REQUIRE(speed - wanted == Approx(left).epsilon(1e-9));
+      const double left = (1600.0 - desired) * std::exp(-run * between / time_constant);
+      REQUIRE(speed - desired == Approx(left).epsilon(1e-9));
     }
   }
 }
@@ -69,14 +69,14 @@ TEST_CASE("A lead changes nothing if rotors are at their commands or motors are 
     const auto led = lead_of(vehicle, 0.02), slow = lead_of(vehicle, 1.0);
     Dice dice(1);
     for (int i = 0; i < 100; ++i) {
-      Speeds wanted, present;
-      for (double& x : wanted) x = dice.uniform(0.0, vehicle.motor.speed_max[0]);
+      Speeds desired, present;
+      for (double& x : desired) x = dice.uniform(0.0, vehicle.motor.speed_max[0]);
       for (double& x : present) x = dice.uniform(0.0, vehicle.motor.speed_max[0]);
-      const auto held = pw::lead_compensated_speeds(led, allocation, wanted, wanted);
-      const auto own = pw::lead_compensated_speeds(slow, allocation, wanted, present);
+      const auto held = pw::lead_compensated_speeds(led, allocation, desired, desired);
+      const auto own = pw::lead_compensated_speeds(slow, allocation, desired, present);
       for (int k = 0; k < 4; ++k) {
-        REQUIRE(held[k] == wanted[k]);
-        REQUIRE(own[k] == Approx(wanted[k]).epsilon(1e-12));
+        REQUIRE(held[k] == desired[k]);
+        REQUIRE(own[k] == Approx(desired[k]).epsilon(1e-12));
       }
     }
   }
@@ -94,10 +94,10 @@ TEST_CASE("With the rotors' acceleration the yaw torque is immediate") {
     for (const double loading : {0.6, 1.0, 1.7}) {
       const auto present =
           pw::allocate(allocation, pw::Wrench<double>{{0.0, 0.0, 0.0}, weight * loading});
-      const auto gives = pw::attained_wrench(allocation, present);
+      const auto attained = pw::attained_wrench(allocation, present);
       const auto torque_at_once = [&](double allocated) {
         const auto to =
-            pw::allocate(allocation, pw::Wrench<double>{{0.0, 0.0, allocated}, gives.thrust});
+            pw::allocate(allocation, pw::Wrench<double>{{0.0, 0.0, allocated}, attained.thrust});
         const auto command = pw::lead_compensated_speeds(lead, allocation, to, present);
         double torque = 0.0;
         for (int i = 0; i < 4; ++i) {
@@ -111,14 +111,14 @@ TEST_CASE("With the rotors' acceleration the yaw torque is immediate") {
         return torque;
       };
       // small, so that it is linear in the speeds
-      const double wanted = 1e-5 * weight;
-      const double allocated = pw::lead_compensated_yaw_torque(lead, wanted, gives);
+      const double desired = 1e-5 * weight;
+      const double allocated = pw::lead_compensated_yaw_torque(lead, desired, attained);
       INFO(vehicle.name << " at " << loading << " of its weight");
-      if (pw::reaction_time(lead, gives.thrust) < time_constant) {
-        REQUIRE(allocated == wanted);
-        REQUIRE(torque_at_once(allocated) < wanted);
+      if (pw::reaction_time(lead, attained.thrust) < time_constant) {
+        REQUIRE(allocated == desired);
+        REQUIRE(torque_at_once(allocated) < desired);
       } else {
-        REQUIRE(torque_at_once(allocated) == Approx(wanted).epsilon(2e-3));
+        REQUIRE(torque_at_once(allocated) == Approx(desired).epsilon(2e-3));
         ++exact;
       }
     }

@@ -54,7 +54,7 @@ double distance_of(const pw::Quat<double>& a, const pw::Quat<double>& b) {
 
 }  // namespace
 
-TEST_CASE("in trim every vehicle stays in place", "[multicopter]") {
+TEST_CASE("a vehicle in trim stays in place", "[multicopter]") {
   for (const auto& vehicle :
        {pw::vehicles::flightgoggles(), pw::vehicles::penguin(), pw::vehicles::blackbird(),
         pw::vehicles::crazyflie(), pw::vehicles::hexacopter()}) {
@@ -130,12 +130,12 @@ TEST_CASE("the physics does not depend on the direction of the world's axes", "[
     // a rotation about the vertical keeps gravity; any other rotates it too
     const auto r =
         n < 3 ? pw::from_axis_angle(pw::Vec3<double>{0.0, 0.0, 1.0}, 1.0 + n) : dice.unit_quat();
-    auto turned_vehicle = n % 2 == 0 ? vehicle : pw::vehicles::flightgoggles();
-    const auto plain_vehicle = turned_vehicle;
-    turned_vehicle.body.gravity = rotate(r, turned_vehicle.body.gravity);
-    if (n < 3) CHECK(distance(turned_vehicle.body.gravity, vehicle.body.gravity) <= 1e-14);
+    auto rotated_vehicle = n % 2 == 0 ? vehicle : pw::vehicles::flightgoggles();
+    const auto plain_vehicle = rotated_vehicle;
+    rotated_vehicle.body.gravity = rotate(r, rotated_vehicle.body.gravity);
+    if (n < 3) CHECK(distance(rotated_vehicle.body.gravity, vehicle.body.gravity) <= 1e-14);
     Uav plain(plain_vehicle, quiet());
-    Uav other(turned_vehicle, quiet());
+    Uav other(rotated_vehicle, quiet());
     const auto wind = dice.vec3(2.0);
     plain.set_wind(wind), other.set_wind(rotate(r, wind));
     auto start = in_motion(plain, dice);

@@ -188,7 +188,7 @@ TEST_CASE("float agrees with double to its precision, including noise", "[varian
 }
 
 TEST_CASE("an invalid vehicle is rejected before construction", "[variants]") {
-  const auto complaint = [](auto&& build) -> std::string {
+  const auto error_message = [](auto&& build) -> std::string {
     try {
       build();
     } catch (const pw::ParameterError& error) {
@@ -196,11 +196,11 @@ TEST_CASE("an invalid vehicle is rejected before construction", "[variants]") {
     }
     return {};
   };
-  const auto six = complaint([] { pw::Multicopter<4>{pw::vehicles::hexacopter()}; });
+  const auto six = error_message([] { pw::Multicopter<4>{pw::vehicles::hexacopter()}; });
   CHECK(six.find("number of rotors = 6: expected 4") != std::string::npos);
   auto heavy = pw::vehicles::flightgoggles();
   heavy.body.mass = 0.0;
-  const auto massless = complaint([&] { pw::Multicopter<4>{heavy}; });
+  const auto massless = error_message([&] { pw::Multicopter<4>{heavy}; });
   CHECK(massless.find("body.mass = 0: expected a finite value > 0 kg") != std::string::npos);
 }
 

@@ -97,10 +97,12 @@ constexpr const char* names[] = {"rotors.thrust_coefficient",
                                  "body.mass"};
 constexpr std::size_t unknowns = std::size(names);
 
-std::vector<pw::VehicleParameters> slopes_of(const pw::VehicleParameters& vehicle) {
+std::vector<pw::VehicleParameters> slopes_of(const pw::VehicleParameters& vehicle,
+                                             const std::vector<std::string_view>& of = {
+                                                 std::begin(names), std::end(names)}) {
   Dice dice(9);
   std::vector<pw::VehicleParameters> slopes;
-  for (const char* const name : names) {
+  for (const auto name : of) {
     auto slope = vehicle;
     for (const auto& field : pw::fields(slope)) {
       const bool moves = field.name == name;
@@ -227,6 +229,60 @@ TEST_CASE("derivatives of windows are central differences of their values") {
       INFO("quantity " << quantity);
       CHECK(largest > 0.0);
       CHECK(1e6 * worst / largest < 1.0);
+    }
+  }
+}
+
+TEST_CASE("driven speeds are limited, delayed and scaled by the voltage") {
+  constexpr std::size_t held = 12, rotors = 4;
+  constexpr double period = 4e-3, nominal = 16.0;
+  auto vehicle = vehicle_with(rotors);
+  vehicle.battery.nominal_voltage = nominal;
+  vehicle.motor.speed_min = 100.0;
+  vehicle.motor.command_delay = period * GENERATE(0.0, 0.4, 2.3, 50.0);
+  Dice dice(7);
+  std::vector<double> duty(held * rotors), voltage(held), voltage_slopes(2 * held);
+  for (auto& x : duty) x = dice.uniform(0.0, 1.2);
+  for (auto& x : voltage) x = dice.uniform(12.0, 18.0);
+  for (auto& x : voltage_slopes) x = dice.uniform(-1.0, 1.0);
+  const auto slopes = slopes_of(vehicle, {"motor.speed_max", "motor.command_delay"});
+  const auto driven = [&](const pw::OpenLoop& open_loop, double* derivatives) {
+    const pw::OpenLoopDuty log{held + 1, period, duty.data(), voltage.data(),
+                               voltage_slopes.data()};
+    std::vector<double> commands(held * rotors);
+    open_loop.drive(log, commands.data(), derivatives);
+    return commands;
+  };
+  std::vector<double> derivatives(slopes.size() * held * rotors);
+  const auto commands = driven(pw::OpenLoop(vehicle, slopes), derivatives.data());
+
+  const auto delay = pw::step_delay(vehicle.motor.command_delay, period, 64);
+  for (std::size_t k = 0; k < rotors; ++k) {
+    const double low = vehicle.motor.speed_min[0], high = vehicle.motor.speed_max[0];
+    pw::DelayLine<double, 64> line;
+    line.fill(std::clamp(high * duty[k], low, high));
+    for (std::size_t row = 0; row < held; ++row) {
+      const double limited = std::clamp(high * duty[row * rotors + k], low, high);
+      const double delayed = line.push(limited, delay.steps, delay.fraction);
+      const double expected = std::clamp(delayed * voltage[row] / nominal, low, high);
+      CHECK(commands[row * rotors + k] == Approx(expected).epsilon(1e-12));
+    }
+  }
+  for (std::size_t i = 0; i < slopes.size() && delay.fraction > 0.0; ++i) {
+    constexpr double h = 1e-5;
+    const auto side = [&](double step) {
+      const auto logged = voltage;
+      for (std::size_t row = 0; row < held; ++row) {
+        voltage[row] += step * voltage_slopes[i * held + row];
+      }
+      auto speeds = driven(pw::OpenLoop(moved(vehicle, slopes[i], step), {}), nullptr);
+      voltage = logged;
+      return speeds;
+    };
+    const auto above = side(h), below = side(-h);
+    for (std::size_t k = 0; k < above.size(); ++k) {
+      CHECK(derivatives[i * above.size() + k] ==
+            Approx((above[k] - below[k]) / (2.0 * h)).epsilon(1e-6).margin(1e-5));
     }
   }
 }

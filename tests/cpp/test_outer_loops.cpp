@@ -96,13 +96,13 @@ TEST_CASE("Attitude control converges from any attitude, the tilt by the shortes
   for (int start = 0; start < 1000; ++start) {
     Quat<double> q = dice.unit_quat();
     if (start == 0) q = {0.0, 1.0, 0.0, 0.0};  // upside down
-    const Quat<double> wanted = start % 2 == 0 ? Quat<double>::identity() : dice.unit_quat();
-    const Vec3<double> axis = pw::thrust_axis(wanted);
+    const Quat<double> desired = start % 2 == 0 ? Quat<double>::identity() : dice.unit_quat();
+    const Vec3<double> axis = pw::thrust_axis(desired);
     double tilt = angle_between(pw::thrust_axis(q), axis);
     const Vec3<double> normal = cross(pw::thrust_axis(q), axis);
     for (int k = 0; k < 5000; ++k) {
       Vec3<double> error = pw::tilt_error(q, axis);
-      error.z = pw::heading_error(q, wanted);
+      error.z = pw::heading_error(q, desired);
       const auto rates = pw::attitude_control(law, error, Vec3<double>{});
       q = normalized(q + q * rates * (0.5 * dt));
       const double now = angle_between(pw::thrust_axis(q), axis);
@@ -113,7 +113,7 @@ TEST_CASE("Attitude control converges from any attitude, the tilt by the shortes
         REQUIRE(std::abs(dot(pw::thrust_axis(q), normal)) < 0.02 * norm(normal));
       }
     }
-    const Quat<double> left = conjugate(q) * wanted;
+    const Quat<double> left = conjugate(q) * desired;
     REQUIRE(std::abs(left.w) > 1.0 - 1e-6);
   }
 }
@@ -130,7 +130,7 @@ TEST_CASE("Attitude control is invariant to rotations of the world") {
     command.thrust = 9.0;
     command.point = smooth_point(i * 0.1);
     const double yaw_offset = dice.uniform(-3.0, 3.0);
-    const auto turned_in = [&] {
+    const auto rotated_in = [&] {
       auto x = in;
       const auto q = yawed(yaw_offset);
       x.motion.position = rotate(q, x.motion.position);
@@ -150,9 +150,9 @@ TEST_CASE("Attitude control is invariant to rotations of the world") {
       command.loop = rotated_command.loop = loop;
       pw::OuterLoopState<double> a{}, b{};
       const auto out = pw::run_rate_loop(law, a, in, command);
-      const auto turned_out = pw::run_rate_loop(law, b, turned_in, rotated_command);
-      REQUIRE(distance(out.rates, turned_out.rates) < 1e-9);
-      REQUIRE(out.thrust == Approx(turned_out.thrust).epsilon(1e-10));
+      const auto rotated_out = pw::run_rate_loop(law, b, rotated_in, rotated_command);
+      REQUIRE(distance(out.rates, rotated_out.rates) < 1e-9);
+      REQUIRE(out.thrust == Approx(rotated_out.thrust).epsilon(1e-10));
     }
   }
 }
@@ -161,12 +161,12 @@ TEST_CASE("Limits preserve the height first, then the direction of the horizonta
   const pw::ForceLimits<double> limits{2.0, 20.0, 1.2};
   Dice dice(4);
   for (int i = 0; i < 2000; ++i) {
-    const auto wanted = dice.vec3(30.0);
-    const auto force = pw::limited_force(limits, wanted);
-    REQUIRE(force.z == Approx(std::clamp(wanted.z, 2.0, 20.0)));
+    const auto desired = dice.vec3(30.0);
+    const auto force = pw::limited_force(limits, desired);
+    REQUIRE(force.z == Approx(std::clamp(desired.z, 2.0, 20.0)));
     REQUIRE(norm(force) < 20.0 + 1e-9);
     REQUIRE(std::hypot(force.x, force.y) < 1.2 * force.z + 1e-9);
-    REQUIRE(std::abs(force.x * wanted.y - force.y * wanted.x) < 1e-9);
+    REQUIRE(std::abs(force.x * desired.y - force.y * desired.x) < 1e-9);
     REQUIRE(distance(pw::limited_force(limits, force), force) < 1e-9);
   }
 }
@@ -181,8 +181,8 @@ TEST_CASE("The velocity integral does not wind up at the limits") {
     force = pw::velocity_control(law.velocity, limits, integral, error, against_gravity);
   }
   // finally, saturation cuts off no more than the proportional part
-  const double wanted = error.x * law.velocity.proportional.x + integral.x;
-  REQUIRE(wanted - force.x <= error.x * law.velocity.proportional.x + 1e-6);
+  const double desired = error.x * law.velocity.proportional.x + integral.x;
+  REQUIRE(desired - force.x <= error.x * law.velocity.proportional.x + 1e-6);
   // so that it leaves the limit as soon as the error changes sign
   force = pw::velocity_control(law.velocity, limits, integral, Vec3<double>{-1.0, 0.0, 0.0},
                                against_gravity);
@@ -202,29 +202,29 @@ TEST_CASE("Saturated rotors give up yaw first, then thrust, then tilt") {
     int yaw_lost = 0, clipping_lost_tilt = 0;
     double lost = 0.0, lost_by_clipping = 0.0;
     for (int i = 0; i < 3000; ++i) {
-      pw::Wrench<double> wanted{dice.vec3(0.5 * weight * arm), weight * dice.uniform(0.0, 3.0)};
-      const auto speeds = pw::allocate_prioritised(allocation, wanted);
+      pw::Wrench<double> desired{dice.vec3(0.5 * weight * arm), weight * dice.uniform(0.0, 3.0)};
+      const auto speeds = pw::allocate_prioritised(allocation, desired);
       for (const double speed : speeds) {
         REQUIRE(speed >= vehicle.motor.speed_min[0]);
         REQUIRE(speed <= vehicle.motor.speed_max[0]);
       }
       const auto got = pw::attained_wrench(allocation, speeds);
-      const auto clipped = pw::attained_wrench(allocation, pw::allocate(allocation, wanted));
+      const auto clipped = pw::attained_wrench(allocation, pw::allocate(allocation, desired));
       const auto tilt_lost = [&](const pw::Wrench<double>& w) {
-        return std::hypot(w.torque_B.x - wanted.torque_B.x, w.torque_B.y - wanted.torque_B.y);
+        return std::hypot(w.torque_B.x - desired.torque_B.x, w.torque_B.y - desired.torque_B.y);
       };
       const double eps = 1e-9 * weight;
       // the torque never opposes or exceeds the command
-      REQUIRE(got.torque_B.z * wanted.torque_B.z >= -eps * std::abs(wanted.torque_B.z));
-      REQUIRE(std::abs(got.torque_B.z) <= std::abs(wanted.torque_B.z) + eps);
+      REQUIRE(got.torque_B.z * desired.torque_B.z >= -eps * std::abs(desired.torque_B.z));
+      REQUIRE(std::abs(got.torque_B.z) <= std::abs(desired.torque_B.z) + eps);
       if (tilt_lost(got) > eps) {
         // only if no thrust is feasible; then without yaw, and with the direction of the torque
-        REQUIRE(std::abs(got.torque_B.x * wanted.torque_B.y - got.torque_B.y * wanted.torque_B.x) <
-                eps * weight);
+        REQUIRE(std::abs(got.torque_B.x * desired.torque_B.y -
+                         got.torque_B.y * desired.torque_B.x) < eps * weight);
       }
-      if (std::abs(got.thrust - wanted.thrust) > eps) {
+      if (std::abs(got.thrust - desired.thrust) > eps) {
         // no more than necessary: without yaw a rotor is still at a limit
-        pw::Wrench<double> level = wanted;
+        pw::Wrench<double> level = desired;
         level.torque_B.z = 0.0;
         const auto base = pw::allocate_prioritised(allocation, level);
         const auto [low, high] = std::minmax_element(base.begin(), base.end());
@@ -237,12 +237,12 @@ TEST_CASE("Saturated rotors give up yaw first, then thrust, then tilt") {
         return distance(have.torque_B, w.torque_B) <= eps &&
                std::abs(have.thrust - w.thrust) <= eps;
       };
-      const Vec3<double> no_yaw{wanted.torque_B.x, wanted.torque_B.y, 0.0};
-      if (attained(wanted) && attained({no_yaw, wanted.thrust})) {
-        REQUIRE(distance(got.torque_B, wanted.torque_B) < eps);
-        REQUIRE(std::abs(got.thrust - wanted.thrust) < eps);
+      const Vec3<double> no_yaw{desired.torque_B.x, desired.torque_B.y, 0.0};
+      if (attained(desired) && attained({no_yaw, desired.thrust})) {
+        REQUIRE(distance(got.torque_B, desired.torque_B) < eps);
+        REQUIRE(std::abs(got.thrust - desired.thrust) < eps);
       }
-      if (std::abs(got.torque_B.z - wanted.torque_B.z) > eps) ++yaw_lost;
+      if (std::abs(got.torque_B.z - desired.torque_B.z) > eps) ++yaw_lost;
       if (tilt_lost(clipped) > tilt_lost(got) + eps) ++clipping_lost_tilt;
       lost += tilt_lost(got);
       lost_by_clipping += tilt_lost(clipped);

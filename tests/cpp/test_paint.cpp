@@ -1,4 +1,4 @@
-// The painter, compared with closed forms: curves, filters, and pictures of planes.
+// The painter, compared with closed forms: curves, filters, and images of planes.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -27,14 +27,14 @@ struct PlaneRays {
 
   template <class L>
   PROPWASH_FN void first(const pw::Vec3<L>& from_W, const pw::Vec3<L>& direction_W, L& distance,
-                         paint::Whole<L>& id, pw::Vec3<L>& normal) const {
+                         paint::Integer<L>& id, pw::Vec3<L>& normal) const {
     const auto n = pw::cast<L>(normal_W);
     const L slope = dot(n, direction_W);
     const L t = (L(offset) - dot(n, from_W)) / slope;
     const auto hit = (slope < L(0.0F)) & (t > L(0.0F));
     const L nothing(0.0F);
     distance = select(hit, t, L(std::numeric_limits<float>::infinity()));
-    id = paint::Whole<L>(~hit.bits);
+    id = paint::Integer<L>(~hit.bits);
     normal = {select(hit, n.x, nothing), select(hit, n.y, nothing), select(hit, n.z, nothing)};
   }
   template <class L>
@@ -46,12 +46,12 @@ struct PlaneRays {
 
 struct Unit;
 
-/// A small camera above a plane, and its pictures. The size is not a multiple of a block.
+/// A small camera above a plane, and its images. The size is not a multiple of a block.
 struct Studio {
   static constexpr int width = 45, height = 35;
   static constexpr std::size_t pixels = std::size_t{width} * std::size_t{height};
 
-  paint::PictureCall<PlaneRays> call;
+  paint::ImageCall<PlaneRays> call;
   paint::PaintedItem item;
   std::vector<std::uint8_t> colour = std::vector<std::uint8_t>(3 * pixels);
   std::vector<std::uint8_t> scratch = colour, normals = colour, instances = colour;
@@ -74,7 +74,7 @@ struct Studio {
                normals.data(), instances.data(), semantics.data(), flow.data()};
     call.scratch = scratch.data();
   }
-  void turn(const pw::Quat<double>& attitude) {
+  void rotate(const pw::Quat<double>& attitude) {
     call.camera.now.rotation_WS = call.camera.before.rotation_WS =
         pw::cast<float>(to_matrix(attitude));
   }
@@ -148,13 +148,13 @@ TEST_CASE("curves have their stated accuracy") {
     CHECK(paint::linear_light(display) == Approx(light).margin(1e-4));
     CHECK(paint::decay(everywhere(x + 10.0))[2] == Approx(std::exp(-x - 10.0)).margin(1e-3));
     const double angle = light;
-    const W turn = paint::turns(everywhere(7.0 * std::cos(2.0 * half_turn * angle)),
-                                everywhere(7.0 * std::sin(2.0 * half_turn * angle)));
-    CHECK(std::remainder(turn[3] - angle, 1.0) == Approx(0.0).margin(1e-6));
-    CHECK((turn[3] >= 0.0F && turn[3] < 1.0F));
+    const W measured = paint::angle_in_turns(everywhere(7.0 * std::cos(2.0 * half_turn * angle)),
+                                             everywhere(7.0 * std::sin(2.0 * half_turn * angle)));
+    CHECK(std::remainder(measured[3] - angle, 1.0) == Approx(0.0).margin(1e-6));
+    CHECK((measured[3] >= 0.0F && measured[3] < 1.0F));
   }
   CHECK(paint::floor(everywhere(-3.0))[0] == -3.0F);
-  CHECK(paint::turns(everywhere(0.0), everywhere(0.0))[0] == 0.0F);
+  CHECK(paint::angle_in_turns(everywhere(0.0), everywhere(0.0))[0] == 0.0F);
 }
 
 TEST_CASE("filtered patterns are the mean of the pattern over the footprint") {
@@ -186,7 +186,7 @@ TEST_CASE("noise interpolates its lattice smoothly and within its values") {
     const float beside = paint::value_noise(W(x + 1e-3F), W(y), 5)[0];
     CHECK((here >= 0.0F && here <= 1.0F));
     CHECK(std::abs(beside - here) < 2e-3F);  // the slope of 3 t^2 - 2 t^3 is at most 1.5
-    const paint::Whole<W> i = paint::Whole<W>{} + trial, j = paint::Whole<W>{} - 3 * trial;
+    const paint::Integer<W> i = paint::Integer<W>{} + trial, j = paint::Integer<W>{} - 3 * trial;
     const float value = paint::lattice_value<W>(i, j, 5)[0];
     const W at_x = everywhere(trial), at_y = everywhere(-3.0 * trial);
     CHECK(paint::value_noise(at_x, at_y, 5)[0] == value);
@@ -210,7 +210,7 @@ TEST_CASE("depth and normals of a plane are correct at every pixel") {
   Dice dice(13);
   for (int trial = 0; trial < 6; ++trial) {
     Studio studio;
-    if (trial > 0) studio.turn(dice.unit_quat());
+    if (trial > 0) studio.rotate(dice.unit_quat());
     studio.call.rays.normal_W =
         pw::cast<float>(trial > 2 ? dice.unit_vec3() : pw::Vec3<double>{0, 0, 1});
     studio.call.rays.offset = -2.0F;
@@ -247,11 +247,11 @@ TEST_CASE("a rotated camera sees the flow of its rotation, for any depth") {
   for (const auto axis : {pw::Vec3<double>{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}) {
     Studio studio;
     const double angle = 0.15;
-    const auto turn = from_axis_angle(axis, angle);
-    studio.call.camera.now.rotation_WS = pw::cast<float>(to_matrix(turn));
+    const auto rotation = from_axis_angle(axis, angle);
+    studio.call.camera.now.rotation_WS = pw::cast<float>(to_matrix(rotation));
     studio.paint();
     each([&](int x, int y, std::size_t i) {
-      // the pixel of the same ray in the previous picture
+      // the pixel of the same ray in the previous image
       const auto then_C = studio.ray_W(x, y);
       const double u = (x + 0.5 - 0.5 * Studio::width) + 30.0 * then_C.y / then_C.x;
       const double v = (y + 0.5 - 0.5 * Studio::height) + 30.0 * then_C.z / then_C.x;
@@ -322,7 +322,7 @@ TEST_CASE("anti-aliasing keeps uniform areas and averages at an edge") {
     look.zenith = look.horizon = {1.0F, 1.0F, 1.0F};
     look.light_W = {0.0F, 0.0F, 1.0F};
     look.haze = 1e9F;
-    studio->turn(pw::from_axis_angle(pw::Vec3<double>{1, 0, 0}, 0.3));
+    studio->rotate(pw::from_axis_angle(pw::Vec3<double>{1, 0, 0}, 0.3));
   }
   smooth.call.antialias = 4;
   plain.paint();

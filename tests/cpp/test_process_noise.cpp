@@ -15,7 +15,7 @@ namespace {
 using Uav = pw::Multicopter<4>;
 
 /// Only noise acts: no gravity, no drag, rotors off, a perfect accelerometer.
-pw::VehicleParameters adrift() {
+pw::VehicleParameters drifting_vehicle() {
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.body.mass = 0.8;
   vehicle.body.gravity = {};
@@ -30,7 +30,7 @@ pw::VehicleParameters adrift() {
 Uav drifting(std::uint64_t seed, std::uint32_t id) {
   pw::MulticopterOptions options;
   options.seed = seed, options.id = id;
-  Uav uav(adrift(), options);
+  Uav uav(drifting_vehicle(), options);
   Uav::State state{};
   state.rotor_speeds = {};
   uav.reset(state);
@@ -45,7 +45,7 @@ struct Sum {
 }  // namespace
 
 TEST_CASE("the variance of velocity is W t / m^2 at any step", "[process noise]") {
-  const auto vehicle = adrift();
+  const auto vehicle = drifting_vehicle();
   constexpr int count = 1200;
   const double band = 3.0 * std::sqrt(2.0 / count);  // for each axis
   for (const double rate : {960.0, 240.0}) {

@@ -160,8 +160,9 @@ TEST_CASE("Polynomials follow the formula of Box and Muller", "[random]") {
     bool close = true;
     for (int pair = 0; pair < 3; ++pair) {
       const double u = ((block[pair] >> 8) + 1.0) / 16777216.0;
-      const std::uint32_t turn = (block[pair] & 0xff) << 8 | ((block[3] >> (8 * pair)) & 0xff);
-      const double angle = pi / 2 * ((turn + 0.5) / 65536.0 - 0.5);
+      const std::uint32_t angle_bits =
+          (block[pair] & 0xff) << 8 | ((block[3] >> (8 * pair)) & 0xff);
+      const double angle = pi / 2 * ((angle_bits + 0.5) / 65536.0 - 0.5);
       const double radius = std::sqrt(-std::log(u));
       const double first = radius * (std::cos(angle) + std::sin(angle));
       const double second = radius * (std::cos(angle) - std::sin(angle));
@@ -192,9 +193,10 @@ TEST_CASE("The logarithm keeps its relative precision up to both ends", "[random
 TEST_CASE("No normal exceeds the square root of 48 ln 2, and some are close", "[random]") {
   const double bound = std::sqrt(48.0 * std::log(2.0));  // 5.768
   double largest = 0.0;
-  for (std::uint32_t turn = 0; turn < 65536; ++turn) {
+  for (std::uint32_t angle_bits = 0; angle_bits < 65536; ++angle_bits) {
     // radius bits all zero: the smallest u
-    const Block block{{turn >> 8, turn >> 8, turn >> 8, (turn & 0xff) * 0x010101}};
+    const Block block{
+        {angle_bits >> 8, angle_bits >> 8, angle_bits >> 8, (angle_bits & 0xff) * 0x010101}};
     const auto z = propwash::detail::normals_of_block<Scalar>(block);
     for (int i = 0; i < 6; ++i) largest = std::max(largest, std::fabs(double{z[i]}));
   }
@@ -238,8 +240,8 @@ TEST_CASE("Normals fill equiprobable cells equally", "[random]") {
     }
     ++signs[sign];
     for (int i = 0; i < 3; ++i) {
-      const double turn = std::atan2(z[2 * i + 1], z[2 * i]) / (2.0 * pi) + 0.5;
-      const int cell = std::min(359, static_cast<int>(360.0 * turn));
+      const double cycle = std::atan2(z[2 * i + 1], z[2 * i]) / (2.0 * pi) + 0.5;
+      const int cell = std::min(359, static_cast<int>(360.0 * cycle));
       ++angles[static_cast<std::size_t>(i)][static_cast<std::size_t>(cell)];
     }
   }
@@ -337,7 +339,8 @@ TEST_CASE("Values and squares are uncorrelated", "[random]") {
   }
 }
 
-TEST_CASE("Every word of seed, id, step and stream matters, in its position", "[random]") {
+TEST_CASE("Every word of seed, id, step and stream affects the result by its position",
+          "[random]") {
   // if two were swapped or one ignored, two of these would be equal
   std::set<std::array<std::uint32_t, 6>> seen;
   std::size_t drawn = 0;

@@ -83,7 +83,7 @@ TEST_CASE("the range to the ground is height over cosine, at every tilt", "[rang
   }
 }
 
-TEST_CASE("out of range, or upwards, it reads max_range + 1 without noise", "[range_finder]") {
+TEST_CASE("a reading out of range is max_range + 1 without noise", "[range_finder]") {
   const World<float> world;
   Bodies<float> bodies;
   const auto level = pw::Quat<double>::identity();

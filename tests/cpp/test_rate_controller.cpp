@@ -167,12 +167,12 @@ TEST_CASE("unattainable commands are reported", "[rate controller]") {
   const auto vehicle = pw::vehicles::flightgoggles();
   pw::RateController<> controller(vehicle, dt);
   const auto easy = controller.update({}, {{0.1, 0.0, 0.0}, 9.81});
-  CHECK(distance(easy.attained.torque_B, easy.wanted.torque_B) <= 1e-12);
+  CHECK(distance(easy.attained.torque_B, easy.desired.torque_B) <= 1e-12);
   CHECK(easy.attained.thrust == Approx(9.81).epsilon(1e-12));
   controller.reset();
   CHECK(norm(controller.snapshot().integral) == 0.0);
   const auto hard = controller.update({}, {{0.0, 0.0, 0.0}, 1000.0});
-  CHECK(hard.wanted.thrust == 1000.0);
+  CHECK(hard.desired.thrust == 1000.0);
   CHECK(hard.attained.thrust == Approx(4 * 1.91e-6 * 2200.0 * 2200.0).epsilon(1e-12));
   for (const double w : hard.speeds) CHECK(w == 2200.0);
 }

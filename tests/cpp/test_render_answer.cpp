@@ -1,6 +1,6 @@
 /// @file
 /// Answers of published renderers are decoded, and everything else is an error that names the place
-/// in the message. The table is that of docs/render-wire.md, "What an answer may hold".
+/// in the message. The table is that of docs/render-wire.md, "Accepted values".
 
 #include <cstddef>
 #include <cstdint>
@@ -61,7 +61,7 @@ TEST_CASE(
   const auto answer = read_answer(frames);
   CHECK(answer.ntime == 1234567890123456789);
   CHECK(!answer.range);
-  CHECK(!answer.half_done());
+  CHECK(!answer.incomplete());
   CHECK(answer.images[1].camera == "right");
   CHECK(answer.images[1].index == -1);
   CHECK(answer.images[1].bytes.data == frames[2].data());  // a view, not a copy
@@ -77,7 +77,7 @@ TEST_CASE(
   CHECK_THROWS_WITH(read_answer(frames), Catch::Matchers::Matches(".*has no ntime"));
 }
 
-TEST_CASE("the size of a picture selects its layout, and every other size is an error") {
+TEST_CASE("the size of an image selects its layout, and every other size is an error") {
   const std::size_t pixels = 640 * 480;
   struct Case {
     int channels;
@@ -124,7 +124,7 @@ TEST_CASE("a malformed answer is an error with a description") {
   fault("got none", [](Json&, Frames& frames) { frames.clear(); });
   fault("expected 3 frames", [](Json&, Frames& frames) { frames.pop_back(); });
   fault("expected 3 frames", [](Json&, Frames& frames) { frames.emplace_back("x"); });
-  fault("one picture of each", [](Json& json, Frames&) { json["cameraIDs"] = {"left", "left"}; });
+  fault("one image of each", [](Json& json, Frames&) { json["cameraIDs"] = {"left", "left"}; });
   fault("as many entries", [](Json& json, Frames&) { json["channels"] = {3}; });
   fault("as many entries", [](Json& json, Frames&) { json["cameraIndexes"] = {0}; });
   fault("cameraIndexes", [](Json& json, Frames&) { json["cameraIndexes"] = {0, -1}; });
@@ -141,17 +141,17 @@ TEST_CASE("a malformed answer is an error with a description") {
   });
   fault("at most", [](Json& json, Frames& frames) {
     json = nullptr;
-    frames[0].assign(100u << 20, ' ');  // a picture of 100 MB instead of the text
+    frames[0].assign(100u << 20, ' ');  // an image of 100 MB instead of the text
   });
 }
 
-TEST_CASE("a range of exactly zero marks a pose that was carried out in part") {
+TEST_CASE("a range of exactly zero marks a pose that was executed incompletely") {
   render::Answer answer;
-  CHECK(!answer.half_done());
+  CHECK(!answer.incomplete());
   answer.range = 21.0;
-  CHECK(!answer.half_done());
+  CHECK(!answer.incomplete());
   answer.range = 0.0;
-  CHECK(answer.half_done());
+  CHECK(answer.incomplete());
 }
 
 TEST_CASE("brackets in strings do not count as nesting") {
@@ -174,11 +174,11 @@ TEST_CASE("answers of published renderers are decoded") {
   CHECK(usual.images.at(0).bytes_per_pixel == 3);
   CHECK(usual.landmarks.at(0).position.y == 0.99999994);
   CHECK(usual.range == 20.9999981);
-  // a pose carried out in part, and a missing list
+  // a pose executed incompletely, and a missing list
   const auto half = read_header(
       start +
       R"("channels":[3],"hasCameraCollision":false,"landmarksInView":null,"lidarReturn":0.0})");
-  CHECK(half.half_done());
+  CHECK(half.incomplete());
   CHECK(half.landmarks.empty());
   // before API 1.8, without optional keys
   const auto old = read_header(
@@ -349,7 +349,7 @@ TEST_CASE("invalid answers are not encoded") {
   };
   refused("range = -1", [](auto& a) { a.range = -1.0; });
   refused("width = 0", [](auto& a) { a.width = 0; });
-  refused("one picture of each", [](auto& a) { a.images.push_back(a.images[0]); });
+  refused("one image of each", [](auto& a) { a.images.push_back(a.images[0]); });
   refused("images, index = 256", [](auto& a) { a.images[0].index = 256; });
   refused("landmarks, position = .0, 0.75", [](auto& a) { a.landmarks[0].position.x = 0; });
   refused("landmarks, position", [](auto& a) { a.landmarks[0].position.y = 1; });
@@ -372,7 +372,7 @@ TEST_CASE("a grey value is sent as three equal bytes to v3 and as one to v2") {
   CHECK(render::image_layout(Type::depth_compressed, true).channels == 1);
 }
 
-TEST_CASE("both layouts of a grey picture give the same bytes") {
+TEST_CASE("both layouts of a grey image give the same bytes") {
   std::string one;
   std::string three;
   for (int value = 0; value < 256; ++value) {

@@ -91,7 +91,7 @@ class RendererThread {
 
 }  // namespace
 
-TEST_CASE("sixty poses are answered over real sockets, in order and with their pictures") {
+TEST_CASE("sixty poses are answered over real sockets, in order and with their images") {
   render::ZmqClient client(any_ports());
   const RendererThread renderer(client.options());
   for (int i = 1; i <= 60; ++i) {
@@ -141,16 +141,16 @@ TEST_CASE("an invalid answer is reported and the next valid one is accepted") {
     if (++answers <= 2) frames.pop_back();
   });
   CHECK_THROWS_AS(client.request(make_pose(1)), render::ProtocolError);
-  std::int64_t taken = 0;
+  std::int64_t accepted = 0;
   int faults = 1;
-  while (faults < 5 && taken == 0) {
+  while (faults < 5 && accepted == 0) {
     try {
-      if (const auto received = client.poll(5.0)) taken = received->answer.ntime;
+      if (const auto received = client.poll(5.0)) accepted = received->answer.ntime;
     } catch (const render::ProtocolError&) {
       ++faults;
     }
   }
-  CHECK(taken == 1);
+  CHECK(accepted == 1);
   CHECK(faults == 2);
   CHECK(client.session().counts().faulty == 2);
 }

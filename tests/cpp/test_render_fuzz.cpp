@@ -26,8 +26,8 @@ namespace {
 using Json = nlohmann::json;
 
 int fuzz_count() {
-  const char* wanted = std::getenv("PROPWASH_FUZZ");
-  return wanted == nullptr ? 10000 : std::stoi(wanted);
+  const char* desired = std::getenv("PROPWASH_FUZZ");
+  return desired == nullptr ? 10000 : std::stoi(desired);
 }
 
 class Mutator {
@@ -213,7 +213,7 @@ std::string with_fault(Mutator& mutator, const Json& good) {
     case 2:
       json["lidarReturn"] = -std::exp(mutator.uniform(-40, 40));
       break;
-    case 3: {  // outside the picture, or on its border
+    case 3: {  // outside the image, or on its border
       const double beyond = mutator.one_of<double>({0, std::exp(mutator.uniform(-30, 5))});
       const bool below = mutator.below(2) == 0;
       at(landmark + "/position/" + std::to_string(mutator.below(2))) = below ? -beyond : 1 + beyond;
@@ -300,7 +300,7 @@ TEST_CASE("mutated answers are accepted or rejected, and the session continues")
   Mutator mutator(20260101);
   render::Session session;
   unsigned sum = 0;
-  int taken = 0;
+  int accepted = 0;
   int faults = 0;
   double now = 0;
   render::PoseMessage pose;  // the last one sent
@@ -323,14 +323,13 @@ TEST_CASE("mutated answers are accepted or rejected, and the session continues")
         REQUIRE(answer->images.size() == 2);
         require_as_documented(frames[0], *answer);
         sum += sum_of(*answer);
-        ++taken;
+        ++accepted;
       }
     } catch (const render::ProtocolError& error) {
       REQUIRE(std::strlen(error.what()) > 10);
       ++faults;
     }
-    // the next valid answer is always accepted; only every tenth time, so that poses also
-    // accumulate
+    // a valid answer is still accepted; one for every tenth pose only, so that poses accumulate
     if (i % 10 != 0) continue;
     const auto next = answer_to(pose);
     const TightFrames good(next);
@@ -338,12 +337,12 @@ TEST_CASE("mutated answers are accepted or rejected, and the session continues")
     session.receive(good.views.data(), good.views.size(), now);
     const auto& after = session.counts();
     REQUIRE(after.faulty == before.faulty);
-    REQUIRE(after.taken + after.repeated + after.late + after.unknown ==
-            before.taken + before.repeated + before.late + before.unknown + 1);
+    REQUIRE(after.received + after.repeated + after.outdated + after.unknown ==
+            before.received + before.repeated + before.outdated + before.unknown + 1);
   }
   CHECK(session.counts().faulty == faults);
   CHECK(faults > count / 2);
-  CHECK(taken > count / 100);
+  CHECK(accepted > count / 100);
   CHECK(sum > 0);
 }
 

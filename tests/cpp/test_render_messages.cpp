@@ -211,7 +211,8 @@ TEST_CASE("of duplicate keys in a pose the last counts, as in the published rend
 }
 
 TEST_CASE(
-    "poses that the published renderer drops or carries out in part are errors with a field name") {
+    "poses that the published renderer drops or executes incompletely are errors with a field "
+    "name") {
   const auto fault = [](const char* words, auto change) {
     auto json = encoded(stereo_pose());
     change(json);

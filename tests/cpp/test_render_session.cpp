@@ -21,7 +21,7 @@ bool rises(const std::vector<std::int64_t>& values) {
 
 /// Requires an answer.
 render::Answer sure(const std::optional<render::Answer>& answer) {
-  if (!answer) throw std::logic_error("nothing was taken");
+  if (!answer) throw std::logic_error("no answer was received");
   return *answer;
 }
 
@@ -41,8 +41,8 @@ TEST_CASE("one pose is repeated until the renderer has consumed five and answers
     link.submit(make_pose(17));
     CHECK(link.session.state() == SessionState::starting);
     link.run(3.0);
-    REQUIRE(link.taken == std::vector<std::int64_t>{17});
-    CHECK(link.taken_at[0] - 100.0 < 6 * link.session.policy().start_interval + 0.1);
+    REQUIRE(link.received == std::vector<std::int64_t>{17});
+    CHECK(link.received_at[0] - 100.0 < 6 * link.session.policy().start_interval + 0.1);
     CHECK(link.session.state() == SessionState::running);
     CHECK(link.session.counts().resent == 5);
   }
@@ -53,13 +53,13 @@ TEST_CASE("the session waits for a renderer that starts late or loads for second
   const auto renderer = std::exchange(link.renderer, nullptr);
   link.submit(make_pose(17));
   link.run(30.0);
-  CHECK(link.taken.empty());
+  CHECK(link.received.empty());
   link.renderer = std::make_unique<FakeRenderer>();
   link.renderer->load_time = 4.0;
-  CHECK(link.run_until_taken(10.0) < 4.0 + 6 * link.session.policy().start_interval + 0.1);
+  CHECK(link.run_until_received(10.0) < 4.0 + 6 * link.session.policy().start_interval + 0.1);
   link.run(5.0, 30.0);
   CHECK(link.session.state() == SessionState::running);
-  CHECK(rises(link.taken));
+  CHECK(rises(link.received));
 }
 
 TEST_CASE(
@@ -77,15 +77,15 @@ TEST_CASE(
         link.run(20.0, 60.0);
         link.worst_latency = 0;
         link.worst_backlog = 0;
-        const auto before = link.taken.size();
+        const auto before = link.received.size();
         link.run(20.0, 60.0);
         // a newest-only renderer answers at least every second request, any other each one
         const double max_answers = std::min(60.0, 1.0 / frame_time) * 20.0;
-        CHECK(static_cast<double>(link.taken.size() - before) > 0.45 * max_answers - 2.0);
-        CHECK(rises(link.taken));
+        CHECK(static_cast<double>(link.received.size() - before) > 0.45 * max_answers - 2.0);
+        CHECK(rises(link.received));
         CHECK(link.worst_backlog <= static_cast<std::size_t>(in_flight) + 1);
         CHECK(link.worst_latency < (in_flight + 2) * (frame_time + 0.02));
-        CHECK(link.renderer->times_forgotten() == 0);
+        CHECK(link.renderer->resets() == 0);
         CHECK(link.session.counts().unknown == 0);
         CHECK(link.session.counts().faulty == 0);
       }
@@ -105,11 +105,11 @@ TEST_CASE("with one in flight and a queue every pose is answered in order, despi
       link.submit(make_pose(asked.back()));
     }
     link.run(120.0);
-    CHECK(link.taken == asked);
+    CHECK(link.received == asked);
     const auto& counts = link.session.counts();
     CHECK(counts.skipped == 0);
     CHECK(counts.unanswered == 0);
-    CHECK(counts.taken == 100);
+    CHECK(counts.received == 100);
     CHECK(counts.sent == 100 + counts.resent + counts.kept_alive);
   }
 }
@@ -118,28 +118,28 @@ TEST_CASE("a renderer is kept alive without requests") {
   Link link;
   link.submit(make_pose(1));
   link.run(20.0);
-  REQUIRE(link.taken.size() == 1);
-  CHECK(link.renderer->times_forgotten() == 0);
+  REQUIRE(link.received.size() == 1);
+  CHECK(link.renderer->resets() == 0);
   double widest = 0;
   for (std::size_t i = 1; i < link.sent_at.size(); ++i) {
     widest = std::max(widest, link.sent_at[i] - link.sent_at[i - 1]);
   }
   CHECK(widest < 1.0);
   CHECK(link.session.counts().kept_alive > 20);
-  const auto owed = link.session.counts().kept_alive - link.session.counts().repeated;
-  CHECK((owed == 0 || owed == 1));  // one may be in transit
+  const auto pending = link.session.counts().kept_alive - link.session.counts().repeated;
+  CHECK((pending == 0 || pending == 1));  // one may be in transit
   CHECK(link.session.counts().starts == 1);
 }
 
 TEST_CASE("after a long pause of the caller the renderer is restarted") {
   Link link;
   link.run(3.0, 30.0);
-  REQUIRE(!link.taken.empty());
+  REQUIRE(!link.received.empty());
   link.polling = false;
   link.run(5.0);
-  CHECK(link.renderer->times_forgotten() == 1);
+  CHECK(link.renderer->resets() == 1);
   link.polling = true;
-  CHECK(link.run_until_taken(5.0, 30.0) < 2.0);
+  CHECK(link.run_until_received(5.0, 30.0) < 2.0);
 }
 
 TEST_CASE("a renderer that is restarted is served within 2 s") {
@@ -151,19 +151,19 @@ TEST_CASE("a renderer that is restarted is served within 2 s") {
         link.submit(make_pose(1));
         link.run(3.0 + moment, 30.0);
         const auto counts = link.session.counts();
-        REQUIRE(counts.taken > 10);
+        REQUIRE(counts.received > 10);
         link.renderer.reset();
         link.run(away, rate);
         link.renderer = std::make_unique<FakeRenderer>();
         link.run(2.0, rate);
         CHECK(link.session.state() == SessionState::running);
         CHECK(link.renderer->rendered() > 0);
-        CHECK(link.session.counts().taken >= counts.taken);
-        const auto before = link.taken.size();
+        CHECK(link.session.counts().received >= counts.received);
+        const auto before = link.received.size();
         link.submit(make_pose(nanoseconds(link.now) + 1));
         link.run(0.5);
-        CHECK(link.taken.size() > before);
-        CHECK(rises(link.taken));
+        CHECK(link.received.size() > before);
+        CHECK(rises(link.received));
       }
     }
   }
@@ -171,16 +171,16 @@ TEST_CASE("a renderer that is restarted is served within 2 s") {
 
 TEST_CASE("a renderer that another program left unable to send is reset") {
   Link link;
-  for (int i = 0; i < 6; ++i) {  // the other program's pictures were smaller
+  for (int i = 0; i < 6; ++i) {  // the other program's images were smaller
     link.renderer->receive(render::encode_pose(make_pose(1 + i, 2)), link.now);
     link.renderer->step(link.now);
   }
   link.submit(make_pose(50, 4));
   const auto& policy = link.session.policy();
-  CHECK(link.run_until_taken(60.0) < policy.revive_after + policy.silence + 2.0);
+  CHECK(link.run_until_received(60.0) < policy.revive_after + policy.silence + 2.0);
   CHECK(link.session.counts().revivals == 1);
-  CHECK(link.renderer->times_forgotten() == 1);
-  CHECK(link.taken == std::vector<std::int64_t>{50});
+  CHECK(link.renderer->resets() == 1);
+  CHECK(link.received == std::vector<std::int64_t>{50});
 }
 
 TEST_CASE("a session may begin with silence, to end another program's session") {
@@ -191,8 +191,8 @@ TEST_CASE("a session may begin with silence, to end another program's session") 
   }
   link.session.restart(link.now);
   link.submit(make_pose(50, 4));
-  CHECK(link.run_until_taken(10.0) < 4.0);
-  CHECK(link.renderer->times_forgotten() == 1);
+  CHECK(link.run_until_received(10.0) < 4.0);
+  CHECK(link.renderer->resets() == 1);
   CHECK(link.session.counts().revivals == 0);
 }
 
@@ -233,10 +233,10 @@ TEST_CASE("fields fixed for a session cannot change until a restart, which waits
   const double last = link.sent_at.back();
   const auto before = link.sent_at.size();
   CHECK(link.session.state() == SessionState::silent);
-  CHECK(link.run_until_taken(10.0) < 2.5 + 6 * 0.2 + 0.2);
+  CHECK(link.run_until_received(10.0) < 2.5 + 6 * 0.2 + 0.2);
   CHECK(link.sent_at[before] - last > 2.0);
-  CHECK(link.renderer->times_forgotten() == 1);
-  CHECK(link.taken.back() == later);
+  CHECK(link.renderer->resets() == 1);
+  CHECK(link.received.back() == later);
 }
 
 TEST_CASE("an invalid pose is rejected and changes nothing") {
@@ -274,7 +274,7 @@ TEST_CASE("duplicate, outdated and unrequested answers are counted and dropped")
   CHECK(!give(answer_to(make_pose(2))));
   CHECK(session.counts().repeated == 1);
   CHECK(!give(answer_to(make_pose(1))));
-  CHECK(session.counts().late == 1);
+  CHECK(session.counts().outdated == 1);
   CHECK(session.in_flight() == 1);
   CHECK(sure(give(answer_to(make_pose(3)))).ntime == 3);
   CHECK(session.in_flight() == 0);
@@ -288,14 +288,14 @@ TEST_CASE("an answer that does not fit its pose is an error, and the next valid 
     const auto views = views_of(frames);
     return session.receive(views.data(), views.size(), 0.1);
   };
-  auto stranger = make_pose(1, 4, 2);
-  stranger.cameras[1].id = "camera7";
+  auto other_camera_pose = make_pose(1, 4, 2);
+  other_camera_pose.cameras[1].id = "camera7";
   const auto has_text = [](const char* words) {
     return Catch::Matchers::Matches(std::string(".*") + words + ".*");
   };
-  CHECK_THROWS_WITH(give(stranger), has_text("camera7"));
+  CHECK_THROWS_WITH(give(other_camera_pose), has_text("camera7"));
   CHECK_THROWS_WITH(give(make_pose(1, 8, 2)), has_text("8 x 2"));
-  CHECK_THROWS_WITH(give(make_pose(1, 4, 1)), has_text("no picture of camera \"camera1\""));
+  CHECK_THROWS_WITH(give(make_pose(1, 4, 1)), has_text("no image of camera \"camera1\""));
   auto frames = answer_to(make_pose(1, 4, 2));
   const auto three = frames[0].find("\"channels\":[3,");
   REQUIRE(three != std::string::npos);
@@ -310,7 +310,7 @@ TEST_CASE("an answer that does not fit its pose is an error, and the next valid 
   CHECK(sure(answer).images.at(1).index == 1);
 }
 
-TEST_CASE("grey has one or three bytes per pixel, depth two or v2's RGB, and not one") {
+TEST_CASE("grey has one or three bytes per pixel, depth two or, from v2, three") {
   struct Case {
     render::CameraType type;
     int channels;
@@ -341,9 +341,9 @@ TEST_CASE("grey has one or three bytes per pixel, depth two or v2's RGB, and not
       CHECK_THROWS_AS(session.receive(views.data(), views.size(), 0.1), render::ProtocolError);
       continue;
     }
-    const auto taken = sure(session.receive(views.data(), views.size(), 0.1));
+    const auto received = sure(session.receive(views.data(), views.size(), 0.1));
     if (c.type == Type::depth) continue;
-    CHECK(render::grey_bytes(taken.images[0]) == std::vector<std::uint8_t>(4 * 2, 0x7f));
+    CHECK(render::grey_bytes(received.images[0]) == std::vector<std::uint8_t>(4 * 2, 0x7f));
   }
 }
 

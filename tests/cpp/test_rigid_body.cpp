@@ -92,7 +92,7 @@ TEST_CASE("a free asymmetric body with spinning rotors conserves momentum and en
     return distance(momentum_in_world(model, end), momentum) / norm(momentum);
   };
   const auto energy_error =
-      [&](int steps) {  // the maximum of eight, because one may be near a zero
+      [&](int steps) {  // the maximum of eight, because the error may change sign near one
         State x = start;
         double worst = 0.0;
         for (int part = 0; part < 8; ++part) {
@@ -127,7 +127,7 @@ TEST_CASE("accelerating rotors take their momentum from the body", "[rigid body]
   };
   CHECK(order(error) >= 3.8);
   CHECK(error(6400) < 1e-11);
-  // without rotation there is a closed form: the body takes J_m dw over its own inertia
+  // for a body at rest there is a closed form: its rate is minus the rotors' momentum / inertia
   start.body_rates = {};
   start.rotor_speeds = {};
   input.command = {{1000.0, 0.0, 1000.0, 0.0}};
@@ -228,7 +228,7 @@ TEST_CASE("the derivative follows the Newton-Euler equations", "[rigid body]") {
     const auto alpha = pw::angular_acceleration(body, torque, rates, rotors);
     const auto momentum = pw::angular_momentum(body, rates, rotors);
     CHECK(distance(body.inertia * alpha + cross(rates, momentum), torque) <= 1e-12);
-    // (12) keeps the norm of q, and rotates body axes by W
+    // (12) keeps the norm of q, and rotates the body axes at the body rates
     const auto q = dice.unit_quat();
     const auto dq = pw::attitude_rate(q, rates);
     CHECK(std::abs(q.w * dq.w + q.x * dq.x + q.y * dq.y + q.z * dq.z) <= 1e-14);

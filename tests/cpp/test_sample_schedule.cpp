@@ -5,8 +5,7 @@
 
 namespace pw = propwash;
 
-TEST_CASE("samples are taken at the first step that is not before their due time",
-          "[sample_schedule]") {
+TEST_CASE("samples are due at the first step that is not before their time", "[sample_schedule]") {
   // rates p/q with a clock of 960 Hz, for an exact integer reference: ceil(960 k q / p)
   constexpr std::uint64_t clock = 960;
   for (const std::uint64_t p : {1u, 7u, 20u, 50u, 97u, 360u, 480u, 959u, 960u}) {

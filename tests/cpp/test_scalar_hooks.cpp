@@ -194,8 +194,8 @@ struct Controllers {
   template <class T, int N>
   void allocation(Bench& bench, const pw::VehicleParameters& vehicle) const {
     const auto a = pw::make_allocation<double, N>(vehicle.rotors, vehicle.motor);
-    const pw::Wrench<T> wanted{bench.vec3<T>(0.5), bench.in<T>(-1.0, 9.0)};
-    const auto speeds = pw::allocate(a, wanted);
+    const pw::Wrench<T> desired{bench.vec3<T>(0.5), bench.in<T>(-1.0, 9.0)};
+    const auto speeds = pw::allocate(a, desired);
     bench.out(speeds);
     const auto attained = pw::attained_wrench(a, speeds);
     bench.out(attained.torque_B), bench.out(attained.thrust);

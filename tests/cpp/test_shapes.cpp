@@ -100,7 +100,7 @@ Seen check(std::uint64_t seed, const Intersect& intersect, const Distance& dista
 
 }  // namespace
 
-TEST_CASE("rays meet a box where its distance vanishes", "[shapes]") {
+TEST_CASE("rays meet a box where the distance to it is zero", "[shapes]") {
   const Vec half{0.7, 1.1, 0.4};
   const auto intersect = [&](const Vec& o, const Vec& d) { return pw::intersect_box(o, d, half); };
   const Seen seen = check(1, intersect, [&](const Vec& p) { return to_box(p, half); });
@@ -108,7 +108,7 @@ TEST_CASE("rays meet a box where its distance vanishes", "[shapes]") {
   CHECK(seen.misses > 100);
 }
 
-TEST_CASE("rays meet a sphere where its distance vanishes", "[shapes]") {
+TEST_CASE("rays meet a sphere where the distance to it is zero", "[shapes]") {
   const auto intersect = [&](const Vec& o, const Vec& d) {
     return pw::intersect_sphere(o, d, 0.9);
   };
@@ -117,7 +117,7 @@ TEST_CASE("rays meet a sphere where its distance vanishes", "[shapes]") {
   CHECK(seen.misses > 100);
 }
 
-TEST_CASE("rays meet a cylinder where its distance vanishes", "[shapes]") {
+TEST_CASE("rays meet a cylinder where the distance to it is zero", "[shapes]") {
   const auto intersect = [&](const Vec& o, const Vec& d) {
     return pw::intersect_cylinder(o, d, 0.8, 0.6);
   };
@@ -126,7 +126,7 @@ TEST_CASE("rays meet a cylinder where its distance vanishes", "[shapes]") {
   CHECK(seen.misses > 100);
 }
 
-TEST_CASE("rays meet a gate where the distance to its bars vanishes", "[shapes]") {
+TEST_CASE("rays meet a gate where the distance to its bars is zero", "[shapes]") {
   const Vec half{0.3, 1.4, 1.2};
   const auto intersect = [&](const Vec& o, const Vec& d) {
     return pw::intersect_gate(o, d, half, 0.9, 0.8);

@@ -161,7 +161,7 @@ TEST_CASE("each thread begins with the same indices in every call", "[thread poo
   }
 }
 
-TEST_CASE("a call returns after all of the work has", "[thread pool]") {
+TEST_CASE("a call returns when all of its work is done", "[thread pool]") {
   pw::ThreadPool pool(4);
   std::vector<long> values(64, 0);
   const long calls = 500;
@@ -243,7 +243,7 @@ TEST_CASE("a call from inside work runs on its thread only", "[thread pool]") {
   });
   CHECK(calls == 120);
   CHECK(elsewhere == 0);
-  // which finishes with the work
+  // the next call runs on several threads again
   std::atomic<int> begun{0};
   std::atomic<bool> in_time{true};
   pool(2, [&](std::size_t) {
@@ -253,7 +253,7 @@ TEST_CASE("a call from inside work runs on its thread only", "[thread pool]") {
   CHECK(in_time);
 }
 
-TEST_CASE("a pool may be destroyed at any time after a call or none", "[thread pool]") {
+TEST_CASE("a pool may be destroyed at any time, with or without a call", "[thread pool]") {
   for (int n = 0; n < 300; ++n) {
     pw::ThreadPool pool(4);
     if (n % 3 == 1) pool(8, [](std::size_t) {});
@@ -311,7 +311,7 @@ TEST_CASE("a pool works in a forked child", "[thread pool]") {
     pool.reset();  // without a call
     return true;
   }));
-  CHECK(in_child([&] {  // two threads find no workers at the same time
+  CHECK(in_child([&] {  // two threads call at the same time, before the child has workers
     std::atomic<int> right{0};
     std::thread other([&] { right += works() ? 1 : 0; });
     right += works() ? 1 : 0;

@@ -19,8 +19,8 @@ constexpr OuterLoop trackers[] = {OuterLoop::geometric, OuterLoop::incremental,
                                   OuterLoop::backstepping};
 const pw::ForceLimits<double> no_limits{0.1, 1000.0, 50.0};
 
-/// A Crazyflie with all aerodynamic forces and torques and products of inertia, and rotors without
-/// momentum and limits.
+/// A Crazyflie with products of inertia and all aerodynamic forces and torques. Its rotors have no
+/// momentum and wide speed limits.
 pw::VehicleParameters with_all_air() {
   auto vehicle = pw::vehicles::crazyflie();
   vehicle.body.inertia(0, 1) = vehicle.body.inertia(1, 0) = 1e-6;
@@ -123,8 +123,8 @@ TEST_CASE("In steady forward flight without noise no controller has a steady err
         uav.step(command, 1.0 / 960);
       }
       INFO(vehicle.name << ", loop " << static_cast<int>(loop));
-      const Vec3<double> wanted = command.point.velocity * (steps / 960.0);
-      REQUIRE(distance(uav.state().position, wanted) < 1e-5);
+      const Vec3<double> desired = command.point.velocity * (steps / 960.0);
+      REQUIRE(distance(uav.state().position, desired) < 1e-5);
     }
   }
 }

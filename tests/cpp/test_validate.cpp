@@ -18,7 +18,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 
 /// The message of the exception, or an empty string.
 template <class F>
-std::string complaint(F&& f) {
+std::string error_message(F&& f) {
   try {
     f();
   } catch (const pw::ParameterError& error) {
@@ -43,7 +43,7 @@ void require_refused(const std::vector<Fault>& faults) {
     INFO(fault.field << " = " << fault.value);
     auto vehicle = pw::vehicles::flightgoggles();
     fault.make(vehicle);
-    const auto text = complaint([&] { pw::validate(vehicle); });
+    const auto text = error_message([&] { pw::validate(vehicle); });
     CAPTURE(text);
     CHECK(mentions(text, "vehicle 'flightgoggles'"));
     CHECK(mentions(text, fault.field + std::string(" = ") + fault.value));
@@ -64,7 +64,7 @@ void require_range(const std::string& field, const std::function<double&(Vehicle
   for (const auto& [value, shown] : bad) {
     auto vehicle = pw::vehicles::flightgoggles();
     at(vehicle) = value;
-    const auto text = complaint([&] { pw::validate(vehicle); });
+    const auto text = error_message([&] { pw::validate(vehicle); });
     CAPTURE(text);
     CHECK(mentions(text, field + " = " + shown + ": expected"));
     CHECK(mentions(text, zero_allowed ? ">= 0" : "> 0"));
@@ -72,7 +72,7 @@ void require_range(const std::string& field, const std::function<double&(Vehicle
   auto vehicle = pw::vehicles::flightgoggles();
   if (zero_allowed) {
     at(vehicle) = 0.0;
-    CHECK(complaint([&] { pw::validate(vehicle); }).empty());
+    CHECK(error_message([&] { pw::validate(vehicle); }).empty());
   }
 }
 
@@ -82,11 +82,11 @@ TEST_CASE("every shipped vehicle is valid and can be rate controlled", "[validat
   for (const auto& vehicle :
        {pw::vehicles::flightgoggles(), pw::vehicles::penguin(), pw::vehicles::blackbird(),
         pw::vehicles::crazyflie(), pw::vehicles::hexacopter()}) {
-    CHECK(complaint([&] { pw::validate(vehicle); }) == "");
-    CHECK(complaint([&] { pw::validate_allocation(vehicle); }) == "");
+    CHECK(error_message([&] { pw::validate(vehicle); }) == "");
+    CHECK(error_message([&] { pw::validate_allocation(vehicle); }) == "");
     CHECK(pw::validate_time_step(vehicle, pw::Integrator::euler, 1.0 / 960) == "");
   }
-  CHECK(complaint([] { pw::validate(pw::vehicles::car()); }) == "");
+  CHECK(error_message([] { pw::validate(pw::vehicles::car()); }) == "");
 }
 
 TEST_CASE("numbers out of range are named with the range", "[validate]") {
@@ -142,7 +142,7 @@ TEST_CASE("motors have one value, or one for each rotor", "[validate]") {
   });
   auto vehicle = pw::vehicles::flightgoggles();
   vehicle.motor.time_constant_down = List{0.04, 0.02, 0.03, 0.001};
-  CHECK(complaint([&] { pw::validate(vehicle); }) == "");
+  CHECK(error_message([&] { pw::validate(vehicle); }) == "");
   // the fastest motor limits the step
   CHECK(mentions(pw::validate_time_step(vehicle, pw::Integrator::euler, 0.002), "0.001 s"));
 }
@@ -164,7 +164,7 @@ TEST_CASE("an impossible inertia is rejected", "[validate]") {
   });
   auto plate = pw::vehicles::flightgoggles();  // the limit of flat bodies is allowed
   plate.body.inertia = Mat3::diagonal(0.004, 0.005, 0.009);
-  CHECK(complaint([&] { pw::validate(plate); }) == "");
+  CHECK(error_message([&] { pw::validate(plate); }) == "");
 }
 
 TEST_CASE("invalid rotors and motors are rejected", "[validate]") {
@@ -187,7 +187,7 @@ TEST_CASE("invalid rotors and motors are rejected", "[validate]") {
   });
 }
 
-TEST_CASE("other fields of body and sensor", "[validate]") {
+TEST_CASE("other invalid fields of body and sensor are rejected", "[validate]") {
   require_refused({
       {[](Vehicle& v) { v.drag.rotational(1, 1) = -0.1; }, "drag.rotational", "", "semi-definite"},
       {[](Vehicle& v) { v.drag.rotational(1, 2) = not_a_number; }, "drag.rotational", "",
@@ -203,27 +203,27 @@ TEST_CASE("other fields of body and sensor", "[validate]") {
   });
 }
 
-TEST_CASE("a separate IMU and the gains of outer loops", "[validate]") {
+TEST_CASE("invalid IMUs and gains of outer loops are rejected", "[validate]") {
   pw::ImuParameters<double> imu;
-  CHECK(complaint([&] { pw::validate(imu); }) == "");
+  CHECK(error_message([&] { pw::validate(imu); }) == "");
   imu.rate = -1.0;
   imu.gyroscope_scale.x = inf;
-  const auto text = complaint([&] { pw::validate(imu); });
+  const auto text = error_message([&] { pw::validate(imu); });
   CHECK(mentions(text, "inertial sensor:"));
   CHECK(mentions(text, "imu.rate = -1: expected a finite value >= 0 Hz"));
   CHECK(mentions(text, "imu.gyroscope_scale[0] = inf: expected a finite value"));
 
   auto loops = pw::outer_loops_for(pw::vehicles::crazyflie(), 1.0 / 960);
-  CHECK(complaint([&] { pw::validate(loops); }) == "");
+  CHECK(error_message([&] { pw::validate(loops); }) == "");
   loops.backstepping.y = -1.0;
   loops.tilt_limit = 1.6;
-  const auto gains = complaint([&] { pw::validate(loops); });
+  const auto gains = error_message([&] { pw::validate(loops); });
   CHECK(mentions(gains, "outer loops:"));
   CHECK(mentions(gains, "backstepping[1] = -1: expected a finite value >= 0 1/s"));
   CHECK(mentions(gains, "tilt_limit = 1.6: expected a magnitude of at most 1.5 rad"));
   loops = pw::outer_loops_for(pw::vehicles::crazyflie(), 1.0 / 960);
   loops.thrust_min = 2.0 * loops.thrust_max;
-  CHECK(mentions(complaint([&] { pw::validate(loops); }), ": expected at most thrust_max = "));
+  CHECK(mentions(error_message([&] { pw::validate(loops); }), ": expected at most thrust_max = "));
 }
 
 TEST_CASE("all errors are listed", "[validate]") {
@@ -231,7 +231,7 @@ TEST_CASE("all errors are listed", "[validate]") {
   vehicle.body.mass = -1.0;
   vehicle.imu.rate = -5.0;
   vehicle.rotors[3].spin = 2.0;
-  const auto text = complaint([&] { pw::validate(vehicle); });
+  const auto text = error_message([&] { pw::validate(vehicle); });
   for (const char* part : {"body.mass = -1", "imu.rate = -5", "rotors[3].spin = 2"}) {
     CHECK(mentions(text, part));
   }
@@ -240,15 +240,16 @@ TEST_CASE("all errors are listed", "[validate]") {
 TEST_CASE("rotors that cannot control every axis are rejected for rate control", "[validate]") {
   auto vehicle = pw::vehicles::flightgoggles();
   for (auto& rotor : vehicle.rotors) rotor.spin = 1.0;
-  CHECK(complaint([&] { pw::validate(vehicle); }) == "");  // valid for rotor speed commands
-  const auto text = complaint([&] { pw::validate_allocation(vehicle); });
+  CHECK(error_message([&] { pw::validate(vehicle); }) == "");  // valid for rotor speed commands
+  const auto text = error_message([&] { pw::validate_allocation(vehicle); });
   CHECK(mentions(text, "rank of the allocation matrix = 3: expected 4"));
 }
 
-TEST_CASE("time steps", "[validate]") {
+TEST_CASE("invalid time steps are rejected, and too long ones cause a warning", "[validate]") {
   const auto vehicle = pw::vehicles::flightgoggles();  // time constant 0.02 s
   for (const double dt : {0.0, -0.001, 1e-320, not_a_number, inf}) {
-    const auto text = complaint([&] { pw::validate_time_step(vehicle, pw::Integrator::rk4, dt); });
+    const auto text =
+        error_message([&] { pw::validate_time_step(vehicle, pw::Integrator::rk4, dt); });
     CHECK(mentions(text, "dt = "));
     CHECK(mentions(text, "expected a finite value >= 1e-09 s"));
   }
@@ -260,11 +261,11 @@ TEST_CASE("time steps", "[validate]") {
   CHECK(pw::validate_time_step(vehicle, pw::Integrator::rk4, 0.06) != "");
 }
 
-TEST_CASE("cars", "[validate]") {
+TEST_CASE("invalid cars are rejected", "[validate]") {
   const auto refused = [](const std::function<void(pw::CarParameters&)>& make, const char* part) {
     auto car = pw::vehicles::car();
     make(car);
-    const auto text = complaint([&] { pw::Car<>{car}; });
+    const auto text = error_message([&] { pw::Car<>{car}; });
     INFO(part << " in " << text);
     CHECK(mentions(text, part));
     CHECK(mentions(text, "expected"));
@@ -277,6 +278,6 @@ TEST_CASE("cars", "[validate]") {
   refused([](auto& c) { c.process_noise_left = not_a_number; }, "process_noise[1] = nan");
   pw::CarOptions options;
   options.integrator = pw::Integrator::symplectic_euler;
-  CHECK(mentions(complaint([&] { pw::Car<>(pw::vehicles::car(), options); }),
+  CHECK(mentions(error_message([&] { pw::Car<>(pw::vehicles::car(), options); }),
                  "integrator = symplectic_euler"));
 }

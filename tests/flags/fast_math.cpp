@@ -1,5 +1,5 @@
 /// @file
-/// A consumer with -ffast-math: what is not finite is refused or flagged as without it.
+/// A consumer with -ffast-math: non-finite values are refused or flagged as in other builds.
 
 #include <cstdio>
 #include <cstdlib>
@@ -123,7 +123,7 @@ void check_states() {
   }
 }
 
-/// The flag of each vehicle that leaves the range of numbers in a step, and of its neighbours.
+/// A step flags each vehicle whose numbers overflow, and no other.
 template <class T>
 void check_diverged() {
   const std::size_t n = 20;
@@ -133,8 +133,8 @@ void check_diverged() {
   pw::Fleet<T, 4> fleet{pw::vehicles::flightgoggles(), n, options};
   std::vector<T> position(3 * n), velocity(3 * n), rates(3 * n);
   for (std::size_t i = 0; i < 3; ++i) {
-    velocity[3 * (2 * i) + i] = huge;                                   // its drag overflows
-    for (std::size_t k = 0; k < 3; ++k) rates[3 * (7 + i) + k] = huge;  // as its precession does
+    velocity[3 * (2 * i) + i] = huge;                                   // the drag overflows
+    for (std::size_t k = 0; k < 3; ++k) rates[3 * (7 + i) + k] = huge;  // the precession overflows
   }
   position[3 * 17] = position[3 * 17 + 1] = position[3 * 17 + 2] = huge;  // large, and finite
   position[3 * 18] = huge, velocity[3 * 18] = huge;

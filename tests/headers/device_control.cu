@@ -11,8 +11,8 @@ __global__ void control(const pw::RateControlLaw<T>* laws, const pw::Allocation<
                         pw::RateControllerState<T>* states, const pw::Vec3<T>* gyroscope,
                         pw::SmallArray<T, 4>* speeds, pw::Wrench<T>* attained) {
   const int i = static_cast<int>(threadIdx.x);
-  const pw::Vec3<T> wanted{T(0), T(0), T(1)};
-  const auto torque = pw::rate_control(laws[i], states[i], gyroscope[i], wanted);
+  const pw::Vec3<T> desired{T(0), T(0), T(1)};
+  const auto torque = pw::rate_control(laws[i], states[i], gyroscope[i], desired);
   speeds[i] = pw::allocate(allocations[i], pw::Wrench<T>{torque, T(9.81)});
   attained[i] = pw::attained_wrench(allocations[i], speeds[i]);
 }

@@ -7,7 +7,7 @@
 #include <propwash/math/vec3.hpp>
 
 template <class T>
-__global__ void turn(const propwash::Quat<T>* attitude, propwash::Vec3<T>* vectors, int count) {
+__global__ void rotated(const propwash::Quat<T>* attitude, propwash::Vec3<T>* vectors, int count) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= count) return;
   const auto q = propwash::normalized(attitude[i]);
@@ -23,6 +23,6 @@ __global__ void clamp_all(propwash::SmallArray<T, 4>* speeds, T low, T high) {
   });
 }
 
-template __global__ void turn(const propwash::Quat<float>*, propwash::Vec3<float>*, int);
-template __global__ void turn(const propwash::Quat<double>*, propwash::Vec3<double>*, int);
+template __global__ void rotated(const propwash::Quat<float>*, propwash::Vec3<float>*, int);
+template __global__ void rotated(const propwash::Quat<double>*, propwash::Vec3<double>*, int);
 template __global__ void clamp_all(propwash::SmallArray<float, 4>*, float, float);

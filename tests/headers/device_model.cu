@@ -11,7 +11,7 @@
 
 namespace pw = propwash;
 
-/// What a quadcopter's model needs, with nothing of vehicle/.
+/// The parts of a quadcopter's model, without vehicle/.
 template <class T>
 struct Model {
   pw::MotorLag<T> motor;

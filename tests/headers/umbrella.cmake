@@ -1,7 +1,6 @@
-# propwash.hpp includes exactly the public headers: those outside impl/, except modules and headers
-# with additional dependencies or separate users, and the entry headers (multicopter.hpp, ...), which
-# include public headers alone and are named in the README. HEADERS: all, relative to
-# include/propwash.
+# propwash.hpp includes exactly the public headers: those outside impl/, render/ and paint/, except
+# world/embree.hpp and the entry headers (multicopter.hpp, ...). The entry headers include only
+# public headers, and the README names each. HEADERS: all headers, relative to include/propwash.
 set(root "${CMAKE_CURRENT_LIST_DIR}/../..")
 set(entries ${HEADERS})
 list(FILTER entries EXCLUDE REGEX "/|^(propwash|fwd|version).hpp$")

@@ -1,5 +1,5 @@
 // error: could not convert|value of type
-// A branch on several lanes, which differ: select() is for them.
+// A branch on a mask of several lanes; select() replaces it.
 #include <propwash/math/pack.hpp>
 
 using Real = propwash::Pack<float, 4>;

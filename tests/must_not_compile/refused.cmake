@@ -1,4 +1,4 @@
-# CASE compiles, and with MISTAKE does not, for the reason PATTERN.
+# Checks that CASE compiles, and that with MISTAKE it fails with an error that matches PATTERN.
 execute_process(COMMAND ${COMPILE} "${CASE}" RESULT_VARIABLE result ERROR_VARIABLE output)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "${CASE}: expected to compile without MISTAKE:\n${output}")

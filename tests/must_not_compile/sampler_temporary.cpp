@@ -1,5 +1,5 @@
 // error: cannot bind non-const lvalue|expects an lvalue|cannot bind
-// A sampler attached to a fleet that outlives it.
+// A temporary sampler, attached to a fleet that outlives it.
 #include <propwash/fleet.hpp>
 
 struct Sampler : propwash::FleetSampler {

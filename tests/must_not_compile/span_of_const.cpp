@@ -1,5 +1,5 @@
 // error: could not convert|no matching function|no viable conversion|invalid .*reference
-// A place for results in memory that is const.
+// A span for results in const memory.
 #include <propwash/math/span.hpp>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // error: read-only|const-qualified|cannot assign to return value
-// A state changed in place, past set_state() and its checks.
+// A change of the state that bypasses set_state() and its checks.
 #include <propwash/multicopter.hpp>
 
 void lift(propwash::Multicopter<4>& uav) {

@@ -1,5 +1,5 @@
 // error: no matching (function|constructor)
-// A vehicle made without its parameters.
+// A vehicle constructed without parameters.
 #include <propwash/multicopter.hpp>
 
 #if defined(MISTAKE)

@@ -1,10 +1,11 @@
-"""Settings for all Python tests."""
+"""Settings and fixtures for all Python tests."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 
-# The same examples in every run, so that a failure indicates a change, not chance.
+# Every run has the same examples, so that a failure indicates a change.
 settings.register_profile(
     "propwash",
     derandomize=True,
@@ -14,3 +15,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("propwash")
+
+
+@pytest.fixture
+def ports() -> tuple[int, int]:
+    """Two free ports: for poses and for images."""
+    from fake_renderer import free_pair
+
+    return free_pair()

@@ -1,4 +1,4 @@
-"""Checks of figures without their pixels: the texts they show and their positions."""
+"""Checks of the texts in figures and of their positions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 UNITS = re.compile(r"\[[^\]]+\]$")
-"""At the end of the label of an axis: [m], [rad/s], [1] for a number without a unit."""
+"""The unit at the end of an axis label: [m], [rad/s], [1] for a dimensionless number."""
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def drawn_texts(figure: Any) -> Iterator[list[tuple[str, Any]]]:
 
     def draw(self: Any, renderer: Any, *others: Any, **options: Any) -> None:
         if self.get_visible() and self.get_text().strip() and self.figure is not None:
-            # of the text only: an annotation's own box includes its arrow
+            # of the text only: the box of an annotation includes its arrow
             shown.append((self.get_text(), Text.get_window_extent(self, renderer)))
         original(self, renderer, *others, **options)
 
@@ -33,7 +33,7 @@ def drawn_texts(figure: Any) -> Iterator[list[tuple[str, Any]]]:
 
 
 def texts_of(figure: Any) -> list[tuple[str, Any]]:
-    """The texts of a figure when it is drawn."""
+    """The texts of a drawn figure, with their bounding boxes in pixels."""
     figure.canvas.draw()  # computes the layout
     with drawn_texts(figure) as shown:
         figure.canvas.draw()
@@ -55,7 +55,7 @@ def check_texts(figure: Any, texts: list[tuple[str, Any]]) -> None:
 
 
 def check_axes(figure: Any) -> None:
-    """Each axis that has numbers has a label with its unit, and a grid."""
+    """Checks that each axis with numbers has a label that ends in its unit."""
     for axes in figure.axes:
         if not axes.axison or not axes.get_visible():
             continue
@@ -69,7 +69,7 @@ def check_axes(figure: Any) -> None:
 
 
 def check_figure(figure: Any) -> list[str]:
-    """All of the above, and a title; returns the texts."""
+    """Checks texts, axes and title of a figure; returns its texts."""
     texts = texts_of(figure)
     check_texts(figure, texts)
     check_axes(figure)

@@ -1,9 +1,9 @@
 """Feeds readers mutated inputs: python fuzz_child.py SEED FIRST COUNT SECONDS READER...
 
-A separate process, so that a crash, a hang or a huge allocation affects only this process.
-Each reader gets the inputs FIRST to FIRST + COUNT, as far as SECONDS last. Prints a line of JSON
-for every finding, and one with the numbers of inputs for every reader. The file `under_way`
-in the current folder names the current input, whose files are beside it.
+A crash, a hang or a huge allocation affects only this process. Each reader receives the inputs
+FIRST to FIRST + COUNT, for at most SECONDS. Prints a line of JSON for every finding, and one with
+the numbers of inputs for every reader. The file `current` in the current folder names the present
+input, whose files are beside it.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ MEMORY_PER_INPUT = 1 << 30
 
 
 def limit_memory() -> None:
-    """Limits memory to 1 GB more than now, which no input of some kilobytes may need."""
+    """Limits memory to 1 GB more than now; inputs of some kilobytes must not need more."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    most = pages * resource.getpagesize() + MEMORY_PER_INPUT
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    limit = pages * resource.getpagesize() + MEMORY_PER_INPUT
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
-def tried(reader: Reader, seed: int, index: int, folder: Path) -> str:
+def outcome_of(reader: Reader, seed: int, index: int, folder: Path) -> str:
     """Outcome of an input: accepted, refused, or a finding."""
     case = reader.make(random.Random(f"{reader.name}/{seed}/{index}"))
     shutil.rmtree(folder, ignore_errors=True)
@@ -63,27 +63,27 @@ def warm_up(reader: Reader) -> None:
 
 
 def feed(reader: Reader, seed: int, indices: range, seconds: float) -> None:
-    """Tries the inputs until the time is up."""
+    """Runs the reader on the inputs, for at most `seconds`."""
     totals: dict[str, Any] = {"tried": 0, "accepted": 0, "refused": 0, "slowest": 0.0}
     end = time.monotonic() + seconds
     for index in indices:
         start = time.monotonic()
         if start > end:
             break
-        Path("under_way").write_text(f"{reader.name} {seed} {index}", encoding="ascii")
-        how = tried(reader, seed, index, Path("input").resolve())
+        Path("current").write_text(f"{reader.name} {seed} {index}", encoding="ascii")
+        outcome = outcome_of(reader, seed, index, Path("input").resolve())
         totals["slowest"] = max(totals["slowest"], time.monotonic() - start)
         totals["tried"] += 1
-        if how in totals:
-            totals[how] += 1
+        if outcome in totals:
+            totals[outcome] += 1
         else:
-            print(json.dumps({"reader": reader.name, "index": index, "found": how}), flush=True)
+            print(json.dumps({"reader": reader.name, "index": index, "found": outcome}), flush=True)
     totals["resident"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
     print(json.dumps({"reader": reader.name, **totals}), flush=True)
 
 
 def main(seed: str, first: str, count: str, seconds: str, *names: str) -> None:
-    """Feeds the readers of these names, one after the other."""
+    """Feeds the named readers one after the other."""
     faulthandler.enable()
     quiet()
     readers = [READERS[name] for name in names]

@@ -17,7 +17,7 @@ from propwash import identify
 from propwash.world import Scene
 
 Files = dict[str, bytes]
-"""By path, relative to a folder."""
+"""Contents by path, relative to a folder."""
 
 _PACKAGE = Path(pw.__file__).parent
 _IMU = [("/imu", "sensor_msgs/msg/Imu", 0.0, imu_message)]
@@ -195,7 +195,7 @@ flightgoggles_pid:
     int_bound_roll: 1000.0
 """
 
-_GOGGLES_CAR = """flightgoggles_car_dynamics:
+_FLIGHTGOGGLES_CAR = """flightgoggles_car_dynamics:
     init_heading: 0.0
     max_steering_angle: 1.0
     max_speed: 5.0
@@ -258,7 +258,7 @@ def _csv() -> list[Files]:
         **{"m1": 500.0, "m2": 400.0},
         **{f"q{part}": log.attitude[:, i] for i, part in enumerate("wxyz")},
     }
-    # the mapping of fuzz_readers is taken where the first two bytes are "t,": not for `capture`
+    # fuzz_readers uses its mapping for files that start with "t,", which `capture` must not
     capture = {"px": capture.pop("px"), **capture}
     return [{"log.csv": _table(columns)} for columns in (capture, on_board, mapped)]
 
@@ -302,15 +302,16 @@ def _checkpoint(folder: Path) -> list[Files]:
     import torch
 
     path = folder / "checkpoint.pt"
-    settings = {"task": "hover", "seed": 3, "threads": 1, "changes": '{"substeps": 4}'}
+    settings = {"task": "hover", "seed": 3, "threads": 1, "changes": '{"substeps": 4}', "set": "{}"}
     learner = {
         "agent": {"mean": torch.zeros(22), "actor.0.weight": torch.ones(8, 22)},
         "optimizer": {"state": {}, "param_groups": [{"lr": 3e-4, "params": [0]}]},
         "generator": torch.Generator().get_state(),
         "counts": (10, 20480, 3e-4),
     }
-    curve = [(2048, 1.5, 0.3), (4096, 2.5, 0.4)], [(4096, 2.5, 0.2)], "distance [m]"
-    parts = {"settings": settings, "ppo": learner, "curve": curve, "seconds": 2.5}
+    curve = [(2048, 1.5, 0.3), (4096, 2.5, 0.4)], {"evaluation": [(4096, 2.5, 0.2)]}, "distance [m]"
+    best = {"merit": [0.5, -0.2], "step": 4096, "agent": {}}
+    parts = {"settings": settings, "ppo": learner, "best": best, "curve": curve, "seconds": 2.5}
     torch.save(parts, path)
     return [{path.name: path.read_bytes()}]
 
@@ -320,8 +321,8 @@ def _toml(name: str) -> bytes:
 
 
 def _vehicles(folder: Path) -> list[Files]:
-    whole = pw.vehicles.load("crazyflie").to_toml().encode()
-    texts = [_toml("crazyflie"), _toml("hexacopter"), _toml("flightgoggles"), whole, _CAR]
+    complete = pw.vehicles.load("crazyflie").to_toml().encode()
+    texts = [_toml("crazyflie"), _toml("hexacopter"), _toml("flightgoggles"), complete, _CAR]
     return [{"vehicle.toml": text} for text in texts]
 
 
@@ -333,7 +334,7 @@ def _scenes(folder: Path) -> list[Files]:
 
 
 def _with_mesh(name: str, mesh: bytes) -> Callable[[Path], list[Files]]:
-    # the scene is not mutated here, but by "scene"
+    # the reader "scene" mutates scenes; here only the mesh is mutated
     return lambda _: [{name: mesh, "scene.toml": _WITH_MESH % name.encode()}]
 
 
@@ -351,7 +352,7 @@ _MAKERS: dict[str, Callable[[Path], list[Files]]] = {
     "obj": _with_mesh("statue.obj", _OBJ),
     "stl_text": _with_mesh("statue.stl", _STL),
     "stl_binary": _with_mesh("statue.stl", stl_binary()),
-    "flightgoggles": lambda _: [{"drone.yaml": t.encode()} for t in (_DRONE, _GOGGLES_CAR)],
+    "flightgoggles": lambda _: [{"drone.yaml": t.encode()} for t in (_DRONE, _FLIGHTGOGGLES_CAR)],
     "csv": lambda _: _csv(),
     "columns": lambda _: [{"columns.toml": _COLUMNS}],
     "ulog": lambda f: [{"log.ulg": write_ulog(f / "x.ulg", px4(_flight())).read_bytes()}],

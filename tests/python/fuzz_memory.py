@@ -1,7 +1,7 @@
-"""Readers of values in memory: snapshots as bytes and as tuples, and what unpickling calls.
+"""Readers of values in memory: snapshots as bytes and as tuples, and pickled objects.
 
-A damaged snapshot is either refused with ValueError or TypeError without changing anything, or
-accepted; the vehicle can then be stepped.
+A damaged snapshot is either refused with ValueError or TypeError and changes nothing, or it is
+accepted and the vehicle can be stepped.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _HOVER = pw.RateThrust([0.1, -0.2, 0.3], 10.0)
 
 @dataclass(frozen=True)
 class SnapshotReader:
-    """Objects with snapshot() and restore(), each with a snapshot of a flight."""
+    """Objects with snapshot() and restore()."""
 
     name: str
     make_objects: Callable[[], Sequence[Any]]
-    flies: Callable[[Any], None]
-    """Judges an object with an accepted snapshot."""
+    check: Callable[[Any], None]
+    """Checks an object with an accepted snapshot."""
 
     @functools.cached_property
     def _objects(self) -> list[tuple[Any, Any]]:
         return [(each, each.snapshot()) for each in self.make_objects()]
 
     def make(self, rng: random.Random) -> tuple[int, Any]:
-        """An object's index and a snapshot of this or another object."""
+        """The index of an object and a mutated snapshot, sometimes of another object."""
         number = rng.randrange(len(self._objects))
         _, snapshot = rng.choice(self._objects) if rng.random() < 0.1 else self._objects[number]
         if isinstance(snapshot, bytes) and rng.random() < 0.95:
@@ -44,22 +44,20 @@ class SnapshotReader:
         return number, mutated_value(snapshot, rng)
 
     def run(self, case: tuple[int, Any], folder: Path) -> bool:
-        """Restores it."""
+        """Restores the snapshot."""
         number, snapshot = case
-        obj, sound = self._objects[number]
-        obj.restore(sound)
+        obj, valid = self._objects[number]
+        obj.restore(valid)
         try:
             obj.restore(snapshot)
         except (ValueError, TypeError) as error:
             require(len(str(error)) < 3000, f"a message of {len(str(error))} characters")
-            require(
-                _same(obj.snapshot(), sound), f"changed by a snapshot that was refused: {error}"
-            )
+            require(_same(obj.snapshot(), valid), f"changed by a refused snapshot: {error}")
             return False
         again = obj.snapshot()
         obj.restore(again)
-        require(_same(obj.snapshot(), again), "another snapshot after restore(snapshot())")
-        self.flies(obj)
+        require(_same(obj.snapshot(), again), "restore(snapshot()) changes the snapshot")
+        self.check(obj)
         return True
 
 
@@ -81,12 +79,12 @@ def _multicopters() -> Sequence[pw.Multicopter]:
     return vehicles
 
 
-def _flies(uav: pw.Multicopter) -> None:
+def _check_multicopter(uav: pw.Multicopter) -> None:
     state = uav.state
     for part in ("position", "velocity", "attitude", "body_rates", "rotor_speeds"):
         require(np.isfinite(getattr(state, part)).all(), f"{part} not finite")
     require(np.isfinite([uav.time, uav.battery_voltage, *uav.wind]).all(), "inputs not finite")
-    *_, numbers = uav.snapshot().split(b" ", 4)  # a header of four words, then words of 8 bytes
+    *_, numbers = uav.snapshot().split(b" ", 4)  # a header of four words, then numbers of 8 bytes
     # finite numbers may still be out of range
     is_sane = float(np.abs(np.frombuffer(numbers)).max()) < 1e9
     reading = uav.imu
@@ -108,7 +106,7 @@ def _cars() -> Sequence[pw.Car]:
     return [car]
 
 
-def _drives(car: pw.Car) -> None:
+def _check_car(car: pw.Car) -> None:
     state = car.state
     require(np.isfinite([state.x, state.y, state.heading, car.time]).all(), "state not finite")
     car.step(pw.SpeedYawRate(2.0, 0.3), substeps=5)
@@ -121,7 +119,7 @@ def _controllers() -> Sequence[pw.RateController]:
     return [controller]
 
 
-def _controls(controller: pw.RateController) -> None:
+def _check_controller(controller: pw.RateController) -> None:
     update = controller.update([0.1, 0.2, 0.3], _HOVER)
     require(np.isfinite(update.speeds).all(), "speeds not finite")
 
@@ -149,7 +147,7 @@ def _sensing_fleets() -> Sequence[pw.Fleet]:
     return [fleet]
 
 
-def _fly_on(fleet: pw.Fleet) -> None:
+def _check_fleet(fleet: pw.Fleet) -> None:
     fleet.step(_HOVER, substeps=7)
     finite = np.isfinite(fleet.position).all(axis=1) & np.isfinite(fleet.body_rates).all(axis=1)
     require((finite | fleet.diverged).all(), "not finite, and not diverged")
@@ -163,16 +161,15 @@ def _fly_on(fleet: pw.Fleet) -> None:
 
 
 class PickleReader:
-    """What pickle calls for objects of the package, with parts of the arguments damaged.
+    """The functions that pickle calls for objects of the package, with mutated arguments.
 
-    The format of pickle is Python's, and raises what it likes; what our functions get must raise
-    an ordinary exception, or make a sound object.
+    They must raise an ordinary exception or return a valid object.
     """
 
     name = "pickles"
 
     @functools.cached_property
-    def _made(self) -> list[tuple[Callable[..., Any], tuple[Any, ...], list[Any]]]:
+    def _reduced(self) -> list[tuple[Callable[..., Any], tuple[Any, ...], list[Any]]]:
         scene = Scene([Plane(name="ground"), Box(name="crate", size=(1, 1, 1))])
         low_pass = pw.LowPass(30.0, 0.001, channels=2)
         objects = [
@@ -182,28 +179,28 @@ class PickleReader:
             *(pw.VelocityCommand([1.0, 0.0, 0.0], 0.1), pw.PositionCommand([1.0, 0.0, 0.0], 0.1)),
             pw.TrajectoryCommand([1.0, 0.0, 0.0]),
         ]
-        made = []
+        reduced = []
         for each in objects:
-            reduced: Any = each.__reduce_ex__(4)
-            make, arguments, *rest = reduced
-            made.append((make, arguments, [state for state in rest[:1] if state is not None]))
-        return made
+            parts: Any = each.__reduce_ex__(4)
+            make, arguments, *rest = parts
+            reduced.append((make, arguments, [state for state in rest[:1] if state is not None]))
+        return reduced
 
     def make(self, rng: random.Random) -> tuple[Any, ...]:
-        """A function, its arguments, and the argument of __setstate__ where it is called."""
-        make, arguments, states = rng.choice(self._made)
+        """A function, its arguments, and the argument of __setstate__ if it is called."""
+        make, arguments, states = rng.choice(self._reduced)
         if not states:
             return make, mutated_value(arguments, rng), []
         return make, arguments, [mutated_value(states[0], rng)]
 
     def run(self, case: tuple[Any, ...], folder: Path) -> bool:
-        """Makes the object."""
+        """Unpickles the object."""
         make, arguments, states = case
         try:
-            made = make(*arguments)
+            obj = make(*arguments)
             for state in states:
-                made.__setstate__(state)
-            repr(made)
+                obj.__setstate__(state)
+            repr(obj)
         except (MemoryError, RecursionError, SystemError):
             raise
         except Exception:
@@ -214,11 +211,11 @@ class PickleReader:
 MEMORY_READERS: Mapping[str, Any] = {
     reader.name: reader
     for reader in (
-        SnapshotReader("multicopter", _multicopters, _flies),
-        SnapshotReader("car", _cars, _drives),
-        SnapshotReader("rate_controller", _controllers, _controls),
-        SnapshotReader("fleet", _fleets, _fly_on),
-        SnapshotReader("sensing_fleet", _sensing_fleets, _fly_on),
+        SnapshotReader("multicopter", _multicopters, _check_multicopter),
+        SnapshotReader("car", _cars, _check_car),
+        SnapshotReader("rate_controller", _controllers, _check_controller),
+        SnapshotReader("fleet", _fleets, _check_fleet),
+        SnapshotReader("sensing_fleet", _sensing_fleets, _check_fleet),
         PickleReader(),
     )
 }

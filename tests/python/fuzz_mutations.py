@@ -20,13 +20,13 @@ TOKENS = [
     *("0x7fffffffffffffffffff", "0o17", "007", "1_000", "1__0", "+-1", "1e", "e5", "٣", "²", "½"),
     *("2024-02-31", "2024-02-28T25:00:00", "12:61", "*", "&a", "!!python/object:os.system", "\\"),
 ]
-"""What takes the place of a number: wrong ranges, wrong types, wrong syntax."""
+"""Replacements of a number: wrong ranges, wrong types, wrong syntax."""
 
 WORDS = [b"\x00", b"\xff\xfe", b"\xc3", b"\xe2\x80\xa8", b"\r", b"\x1a", b"\x0b", b'"', b"'", b"#"]
-"""Bytes that are no text, or end lines and quotes where none should end."""
+"""Bytes that are not text, or that end a line or a quotation."""
 
 EDGES = [0, 1, 2, 3, 127, 128, 255, 256, 32767, 65535, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1]
-"""Counts and lengths of headers."""
+"""Extreme counts and lengths for headers."""
 
 Mutation = Callable[[bytes, random.Random], bytes]
 
@@ -127,9 +127,9 @@ def edit_lines(data: bytes, rng: random.Random) -> bytes:
 
 
 def encode(data: bytes, rng: random.Random) -> bytes:
-    """Changes encoding or line ends of a text, as other programs do."""
+    """Changes the encoding or the line ends of a text."""
     text = data.decode("utf-8", errors="replace")
-    ways: Sequence[Callable[[], bytes]] = (
+    variants: Sequence[Callable[[], bytes]] = (
         lambda: text.encode("utf-16"),
         lambda: text.encode("utf-16-le"),
         lambda: text.encode("utf-8-sig"),
@@ -138,7 +138,7 @@ def encode(data: bytes, rng: random.Random) -> bytes:
         lambda: text.replace("\n", "\r").encode(),
         lambda: text.rstrip("\n").encode(),
     )
-    return rng.choice(ways)()
+    return rng.choice(variants)()
 
 
 def nest(data: bytes, rng: random.Random) -> bytes:
@@ -170,7 +170,7 @@ def mutated(data: bytes, rng: random.Random, mutations: Sequence[Mutation]) -> b
     return data
 
 
-_STRANGE: list[Any] = [
+_UNUSUAL: list[Any] = [
     *(None, True, 0, -1, 2, 2**31, 2**63, 10**400, -(10**400), 1e308, 5e-324, float("nan")),
     *(float("inf"), "", "text", "é" * 60, b"", b"\xff", (), [], {}, [[]], [1.0, 2.0], object),
 ]
@@ -198,7 +198,7 @@ def mutated_value(value: Any, rng: random.Random) -> Any:
         return {**value, key: mutated_value(value[key], rng)}
     if hasattr(value, "tolist") and rng.random() < 0.7:
         return type(value)(0) if not value.shape else _mutated_array(value, rng)
-    return rng.choice(_STRANGE)
+    return rng.choice(_UNUSUAL)
 
 
 def _mutated_array(value: Any, rng: random.Random) -> Any:

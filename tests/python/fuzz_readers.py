@@ -1,7 +1,8 @@
 """Readers of files: inputs to mutate, permitted exceptions, and checks of accepted files.
 
 A reader either returns something valid or raises the exception that it documents, with a message
-that names the file. `fuzz_child.py` runs them; `fuzz_memory.py` has those of values in memory.
+that names the file. `fuzz_child.py` runs the readers; `fuzz_memory.py` has those of values in
+memory.
 """
 
 from __future__ import annotations
@@ -27,52 +28,52 @@ Error = type[Exception]
 
 
 class Broken(AssertionError):
-    """A reader accepted invalid input, or its message is not helpful."""
+    """A reader accepted invalid input, or its message is incomplete."""
 
 
 class Reader(Protocol):
-    """What the child runs."""
+    """Protocol of the readers."""
 
     @property
     def name(self) -> str:
-        """Of the reader."""
+        """The name of the reader."""
 
     def make(self, rng: random.Random) -> Any:
         """A mutated input."""
 
     def run(self, case: Any, folder: Path) -> bool:
-        """Whether it is accepted. Raises Broken, or an exception that no reader may raise."""
+        """Whether the input is accepted. Raises Broken, or an exception that is not permitted."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """Mutated files, and the key whose value was replaced where there is just one."""
+    """Mutated files, and the key of the replaced value if there is only one."""
 
     files: Files
     key: str = ""
 
 
 def require(condition: object, text: str) -> None:
-    """Raises Broken with the text."""
+    """Raises Broken with the text unless the condition holds."""
     if not condition:
         raise Broken(text)
 
 
 @dataclass(frozen=True)
 class FileReader:
-    """Reads a file, `main`, which may refer to others beside it."""
+    """Reads the file `main`, which may refer to other files."""
 
     name: str
     main: str
-    """Of the folder in which the files are; "" for the folder."""
+    """Relative to the folder of the files; "" for the folder."""
     read: Callable[[Path], None]
-    """Reads and judges what it gets."""
+    """Reads and checks the file."""
     mutations: Sequence[Mutation]
     errors: tuple[Error, ...]
     keyed: bool = False
     """Whether lines are `key = value`, and messages name the key."""
     fixed: str = ""
-    """A file that stays as it is."""
+    """A file that is not mutated."""
 
     def make(self, rng: random.Random) -> Case:
         """One of the files with mutations."""
@@ -96,7 +97,7 @@ class FileReader:
             message = str(error)
             require(str(path) in message, f"{path} is not named in: {message[:300]}")
             require(len(message) < 3000, f"a message of {len(message)} characters")
-            require("alloc" not in message, f"memory for what the file declares: {message[:300]}")
+            require("alloc" not in message, f"allocation of a declared size: {message[:300]}")
             if case.key:
                 named = any(part in message for part in _aliases(case.key))
                 require(named, f"{case.key!r} is not named in: {message[:300]}")
@@ -108,7 +109,7 @@ _KEY = re.compile(rb'^[ \t]*"?([\w.]+)"?[ \t]*[=:]', re.M)
 
 
 def _with_wrong_value(data: bytes, rng: random.Random) -> tuple[bytes, str]:
-    """A number that becomes another token, and the last part of its key."""
+    """The data with one number replaced, and the last part of its key."""
     chosen = rng.choice(list(NUMBER.finditer(data)))
     keys = [match for match in _KEY.finditer(data) if match.end() <= chosen.start()]
     key = keys[-1][1].decode().rpartition(".")[2] if keys else ""
@@ -117,20 +118,20 @@ def _with_wrong_value(data: bytes, rng: random.Random) -> tuple[bytes, str]:
 
 
 def _aliases(key: str) -> tuple[str, ...]:
-    """What a message may name instead of a key: a line (syntax error), or several parameters."""
+    """Texts that a message may contain instead of a key: of syntax errors, or of other keys."""
     same = {
         "filter_cutoff": "rate_controller.filter",
         "position": "torque in hover",
         "yaw": "attitude",
         "spin": "torque in hover",
     }
-    # ranges name our parameters, FlightGoggles' keys have other names
+    # errors of ranges name the parameters of the library, not the keys of FlightGoggles
     syntax = ("line ", "column ", "at end of", "TOML")
     return (key, same.get(key, key), "total thrust", "vehicle 'drone'", *syntax)
 
 
-def _flies(vehicle: Path | pw.VehicleParameters | pw.CarParameters) -> None:
-    """Steps from trim stay finite."""
+def _check_vehicle(vehicle: Path | pw.VehicleParameters | pw.CarParameters) -> None:
+    """Requires that steps from trim stay finite."""
     parameters = pw.vehicles.load(vehicle, None)
     if isinstance(parameters, pw.CarParameters):
         car = pw.Car(vehicle)  # type: ignore[arg-type]
@@ -147,11 +148,11 @@ def _flies(vehicle: Path | pw.VehicleParameters | pw.CarParameters) -> None:
 
 def _vehicle(path: Path) -> None:
     pw.vehicles.sources(path)
-    _flies(path)
+    _check_vehicle(path)
 
 
 def _goggles(path: Path) -> None:
-    _flies(import_flightgoggles(path))
+    _check_vehicle(import_flightgoggles(path))
 
 
 _DIRECTIONS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, -1], [-1, 0.1, 0.01], [0, 0, 1], [3, 2, 1]])
@@ -160,18 +161,18 @@ _DIRECTIONS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, -1], [-1, 0.1, 0.01], [0, 0
 def _scene(path: Path) -> None:
     for seed in (None, 5):
         scene = Scene.load(path, seed=seed)
-        places = [item.position for item in scene.items[:20]] or [(0.0, 0.0, 0.0)]
+        positions = [item.position for item in scene.items[:20]] or [(0.0, 0.0, 0.0)]
         for kind in (np.float32, np.float64):
-            origins = (np.array(places)[:, None] + [0.1, -10.0, 2.0]).astype(kind)
+            origins = (np.array(positions)[:, None] + [0.1, -10.0, 2.0]).astype(kind)
             hits = scene.raycast(origins, _DIRECTIONS.astype(kind))
-            require(np.all(hits.distance > 0.0), "a distance is no number > 0")
-            met = np.isfinite(hits.distance)
+            require(np.all(hits.distance > 0.0), "a distance is not > 0")
+            is_hit = np.isfinite(hits.distance)
             assert hits.normal is not None
             require(np.isfinite(hits.normal).all(), "a normal is not finite")
-            length = np.linalg.norm(hits.normal[met].astype(float), axis=-1)
+            length = np.linalg.norm(hits.normal[is_hit].astype(float), axis=-1)
             require(np.allclose(length, 1.0, atol=1e-3), "a normal is not unit")
-            require(((hits.id >= 0) == met).all(), "ids and distances differ")
-        scene.collides(np.array(places), radius=0.2)
+            require(((hits.id >= 0) == is_hit).all(), "ids and distances differ")
+        scene.collides(np.array(positions), radius=0.2)
         start = scene.start
         require(start is None or np.isfinite([*start.position, start.yaw]).all(), "start")
 
@@ -241,8 +242,8 @@ def _policy(path: Path) -> None:
 def _checkpoint(path: Path) -> None:
     from propwash.cli.train import read_checkpoint
 
-    kept = read_checkpoint(path)
-    json.dumps([kept["settings"], kept["curve"], kept["seconds"]])
+    checkpoint = read_checkpoint(path)
+    json.dumps([checkpoint["settings"], checkpoint["curve"], checkpoint["seconds"]])
 
 
 _PARAMETERS = (pw.ParameterError,)
@@ -268,5 +269,5 @@ FILE_READERS: Mapping[str, FileReader] = {
 
 
 def quiet() -> None:
-    """Ignores warnings: motors of mutated vehicles may be too fast for the time step."""
+    """Ignores warnings of motors that are too fast for the time step."""
     warnings.simplefilter("ignore")

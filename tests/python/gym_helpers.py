@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import propwash as pw
 
-WILD: dict[str, Any] = {
+VARIED: dict[str, Any] = {
     "randomize": {"mass": 0.2, "thrust_coefficient": ("uniform", 1.8e-6, 2.0e-6)},
     "wind": (1.0, 3.0),
     "turbulence": pw.Dryden(3.0, 10.0, 3.0),
     "action_delay": (0, 20),
     "imu_bias": {"gyroscope": 0.05, "accelerometer": 0.1},
 }
-"""All that may differ between episodes."""
+"""Every option that varies between episodes."""
 
 
 def idle(env: Any) -> Any:
-    """Actions of hover."""
+    """The zero action, which commands hover."""
     return np.zeros(env.action_space.shape, dtype=np.float32)

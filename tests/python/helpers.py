@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
@@ -25,7 +25,7 @@ MULTICOPTERS = pw.vehicles.names()  # all shipped vehicles
 
 
 def compiler() -> str:
-    """A C++ compiler; skips where there is none."""
+    """A C++ compiler; skips if it is missing."""
     for name in (os.environ.get("CXX", ""), "c++", "g++", "clang++"):
         if name and (path := shutil.which(name)):
             return path
@@ -33,7 +33,7 @@ def compiler() -> str:
 
 
 def code_blocks(page: Path, language: str) -> list[tuple[int, str]]:
-    """The fenced code blocks of one language, each with the number of its first line."""
+    """The fenced code blocks of a language, each with the number of its first line."""
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     found = re.finditer(rf"^```{re.escape(language)}[^\S\n]*\n(.*?)^```", text, re.M | re.S)
     return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in found]
@@ -46,9 +46,39 @@ def run_in_order(blocks: list[tuple[int, str]], page: str) -> None:
         exec(compile("\n" * (line - 1) + code, page, "exec"), namespace)
 
 
-def hear_ctrl_c() -> None:
+def restore_sigint() -> None:
     """Restores SIGINT in a child process: shells start background jobs with SIGINT ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+class WallClock:
+    """A clock that advances only in sleep()."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        assert seconds >= 0.0
+        self.now += seconds
+
+
+def axis_angle(axis: ArrayLike, angle: float) -> Array:
+    """The unit quaternion of a rotation about an axis."""
+    unit = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
+    return np.array([np.cos(angle / 2.0), *(np.sin(angle / 2.0) * unit)])
+
+
+def rotation_matrices(attitudes: ArrayLike) -> Array:
+    """The rotation matrices (…, 3, 3) of unit quaternions (…, 4)."""
+    q = np.asarray(attitudes, dtype=np.float64)
+    w, v = q[..., :1, None], q[..., 1:, None]
+    cross = np.cross(q[..., None, 1:], np.eye(3)).swapaxes(-1, -2)
+    outer = v @ v.swapaxes(-1, -2)
+    scalar = (w * w - np.sum(v * v, axis=-2, keepdims=True)) * np.eye(3)
+    return np.asarray(scalar + 2.0 * (outer + w * cross), dtype=np.float64)
 
 
 def read_columns(path: Path) -> dict[str, Array]:
@@ -131,7 +161,7 @@ def in_flight(uav: pw.Multicopter) -> pw.Multicopter:
 
 
 def wrong(*values: Any) -> list[Any]:
-    """Values of invalid types for arguments."""
+    """The values with type Any, so that mypy accepts arguments of invalid types."""
     return list(values)
 
 
@@ -141,7 +171,7 @@ def refused(argument: str, value: object, *types: type[Exception]) -> Iterator[N
     with pytest.raises(types or (ValueError, TypeError)) as caught:
         yield
     message = str(caught.value)
-    assert argument in message, f"{argument!r} is not named in: {message}"
-    told = str(value) if isinstance(value, str) else repr(value)
-    short = f"{value:g}" if isinstance(value, float) else told[:20]
-    assert short in message or "shape" in message, f"{told} is not told in: {message}"
+    assert argument in message, f"{argument!r} is not in: {message}"
+    text = str(value) if isinstance(value, str) else repr(value)
+    short = f"{value:g}" if isinstance(value, float) else text[:20]
+    assert short in message or "shape" in message, f"{text} is not in: {message}"

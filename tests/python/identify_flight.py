@@ -18,19 +18,19 @@ NOISE = Noise(
 
 
 def true_vehicle() -> pw.VehicleParameters:
-    """A Crazyflie with all identifiable parameters changed."""
+    """A Crazyflie with other values of all identifiable parameters."""
     guess = pw.vehicles.load("crazyflie")
     inertia = np.array([1.1, 0.9, 1.0]) * np.diag(np.array(guess.body.inertia))
-    places = np.array([rotor.position for rotor in guess.rotors])
-    balance = 1.0 + 0.03 * np.sign(places[:, 1]) + 0.02 * np.sign(places[:, 0])
+    positions = np.array([rotor.position for rotor in guess.rotors])
+    balance = 1.0 + 0.03 * np.sign(positions[:, 1]) + 0.02 * np.sign(positions[:, 0])
     axis = np.array([0.012, -0.008, 1.0])
     rotors = tuple(
         rotor.replace(
-            thrust_coefficient=1.1 * rotor.thrust_coefficient * share,
-            torque_coefficient=0.8 * rotor.torque_coefficient * share,
+            thrust_coefficient=1.1 * rotor.thrust_coefficient * factor,
+            torque_coefficient=0.8 * rotor.torque_coefficient * factor,
             axis=(axis / np.linalg.norm(axis)).tolist(),
         )
-        for rotor, share in zip(guess.rotors, balance, strict=True)
+        for rotor, factor in zip(guess.rotors, balance, strict=True)
     )
     return guess.replace(
         name="true",
@@ -50,12 +50,12 @@ class _Pilot:
 
     def duty(self, state: pw.MulticopterState, time: float) -> Array:
         waves = np.sin(np.outer([2.3, 5.1, 9.7, 17.0], [1.0, 1.1, 0.9, 1.3]) * time + self.phases)
-        shake = waves.mean(axis=0)
+        excitation = waves.mean(axis=0)
         w, x, y, z = np.asarray(state.attitude)
         drift = np.clip(np.asarray(state.position)[:2] + np.asarray(state.velocity)[:2], -3.0, 3.0)
-        wanted = np.array([0.1 * drift[1], -0.1 * drift[0], 0.0]) + 0.5 * shake[:3]
-        rates = 6.0 * (wanted - 2.0 * np.sign(w) * np.array([x, y, z]))
-        climb = -2.0 * state.position[2] - 2.0 * state.velocity[2] + 4.0 * shake[3]
+        desired = np.array([0.1 * drift[1], -0.1 * drift[0], 0.0]) + 0.5 * excitation[:3]
+        rates = 6.0 * (desired - 2.0 * np.sign(w) * np.array([x, y, z]))
+        climb = -2.0 * state.position[2] - 2.0 * state.velocity[2] + 4.0 * excitation[3]
         gains = np.array([12.0, 12.0, 4.0])
         torque = gains * (rates - state.body_rates) * np.diag(np.array(self.vehicle.body.inertia))
         thrust = self.vehicle.body.mass * (9.81 + climb)
@@ -76,7 +76,7 @@ class _Pilot:
 
 
 def simulated_flight(seconds: float, seed: int = 1) -> Flight:
-    """The true vehicle, recorded by one clock at 250 Hz, with white noise and no bias."""
+    """A flight of the true vehicle at 250 Hz, with one clock, white noise and no bias."""
     rng = np.random.default_rng(seed)
     return noisy(clean_flight(seconds, rng), rng)
 
@@ -98,7 +98,7 @@ def noisy(flight: Flight, rng: np.random.Generator) -> Flight:
 
 
 def clean_flight(seconds: float, rng: np.random.Generator) -> Flight:
-    """The true vehicle under random excitation, recorded without noise."""
+    """A flight of the true vehicle with random excitation and without noise."""
     vehicle = true_vehicle()
     uav = pw.Multicopter(vehicle, noise=False)
     pilot = _Pilot(vehicle, rng.uniform(0.0, 2.0 * np.pi, (4, 4)))
@@ -115,8 +115,8 @@ def clean_flight(seconds: float, rng: np.random.Generator) -> Flight:
         force[k] = uav.imu.specific_force
         if k + 1 < len(time):
             duty[k + 1] = pilot.duty(state, float(t))
-            held = 0.5 * (duty[k] + duty[k + 1]) * vehicle.motor.speed_max
-            uav.step(pw.RotorSpeeds(held), dt=1e-3, substeps=round(PERIOD / 1e-3))
+            speeds = 0.5 * (duty[k] + duty[k + 1]) * vehicle.motor.speed_max
+            uav.step(pw.RotorSpeeds(speeds), dt=1e-3, substeps=round(PERIOD / 1e-3))
     return Flight(
         path=Path("simulated"),
         time=time,

@@ -1,21 +1,23 @@
-"""Writers of log files, byte by byte: PX4 ULog, and bags of ROS 1 and ROS 2."""
+"""Writers of log files: PX4 ULog, bags of ROS 1 and ROS 2, and CSV."""
 
 from __future__ import annotations
 
+import csv
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import propwash as pw
 import pytest
-from propwash import frames, identify
+from propwash import frames, identify, logs
 from propwash.vehicle.multicopter import Array
 
 Topic = tuple[str, Array, Array]
-"""Fields as a ULog declares them, times (K,) in s, values (K, N)."""
+"""Declaration of the fields, times (K,) in s, and values (K, N)."""
 Maker = Callable[[int], Any]
-"""Makes a message from its number."""
+"""Makes the message of a number."""
 
 IMU = "float[3] gyro_rad;float[3] accelerometer_m_s2"
 
@@ -25,7 +27,7 @@ def _message(kind: bytes, body: bytes) -> bytes:
 
 
 def write_ulog(path: Path, topics: Mapping[str, Topic], start: float = 100.0) -> Path:
-    """A ULog with these topics."""
+    """Writes a ULog with these topics."""
     parts = [b"ULog\x01\x12\x35\x01" + struct.pack("<Q", 0), _message(b"B", bytes(40))]
     for name, (declared, _, _) in topics.items():
         parts.append(_message(b"F", f"{name}:uint64_t timestamp;{declared};".encode()))
@@ -41,12 +43,12 @@ def write_ulog(path: Path, topics: Mapping[str, Topic], start: float = 100.0) ->
 
 
 def px4(log: identify.FlightLog, motors_every: int = 1) -> dict[str, Topic]:
-    """A flight as logged by PX4: axes point down, some topics have lower rates."""
+    """A flight as PX4 logs it: axes point down, and some topics have lower rates."""
     assert log.position is not None
     assert log.velocity is not None
     assert log.attitude is not None
     imu = np.hstack([frames.flu_to_frd(log.body_rates), frames.flu_to_frd(log.specific_force)])
-    place = np.hstack([frames.enu_to_ned(log.position), frames.enu_to_ned(log.velocity)])
+    position = np.hstack([frames.enu_to_ned(log.position), frames.enu_to_ned(log.velocity)])
     attitude = frames.quaternion_enu_flu_to_ned_frd(log.attitude)
     attitude[::3] *= -1.0  # a quaternion and its negative are the same attitude
     slow = slice(None, None, 2)
@@ -54,7 +56,7 @@ def px4(log: identify.FlightLog, motors_every: int = 1) -> dict[str, Topic]:
     return {
         "sensor_combined": (IMU, log.time, imu),
         "vehicle_local_position": (
-            "float x;float y;float z;float vx;float vy;float vz", log.time, place,
+            "float x;float y;float z;float vx;float vy;float vz", log.time, position,
         ),
         "vehicle_attitude": ("float[4] q", log.time[slow], attitude[slow]),
         "actuator_motors": ("float[6] control", log.time[::motors_every], duty),
@@ -73,21 +75,21 @@ def write_bag(
     rows: int,
     storage: str = "SQLITE3",
 ) -> Path:
-    """A ROS 2 bag of topics: name, type, delay of its messages [s], and messages."""
+    """Writes a ROS 2 bag. Topics: name, type, delay of the messages [s], and messages."""
     rosbag2 = pytest.importorskip("rosbags.rosbag2")
     store = typestore()
     plugin = rosbag2.StoragePlugin[storage]
     with rosbag2.Writer(folder, version=9, storage_plugin=plugin) as writer:
         links = [writer.add_connection(name, kind, typestore=store) for name, kind, *_ in topics]
         for k in range(rows):
-            for link, (_, kind, late, make) in zip(links, topics, strict=True):
-                stamp = 10**9 + round((0.004 * k + late) * 1e9)
+            for link, (_, kind, delay, make) in zip(links, topics, strict=True):
+                stamp = 10**9 + round((0.004 * k + delay) * 1e9)
                 writer.write(link, stamp, store.serialize_cdr(make(k), kind))
     return folder
 
 
 def write_ros1_bag(path: Path, rows: int) -> Path:
-    """A ROS 1 bag of inertial readings on /imu."""
+    """Writes a ROS 1 bag of IMU readings on /imu."""
     rosbag1 = pytest.importorskip("rosbags.rosbag1")
     typesys = pytest.importorskip("rosbags.typesys")
     store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
@@ -101,7 +103,7 @@ def write_ros1_bag(path: Path, rows: int) -> Path:
 
 
 def imu_message(k: int) -> Any:
-    """An inertial reading of ROS 2, 250 a second."""
+    """An IMU reading of ROS 2 at 250 Hz."""
     return _imu_message(k, typestore().types)
 
 
@@ -110,9 +112,53 @@ def _imu_message(k: int, types: Any) -> Any:
     stamp = types["builtin_interfaces/msg/Time"](*divmod(10**9 + 4_000_000 * k, 10**9))
     header = types["std_msgs/msg/Header"]
     numbered = {"seq": k} if "seq" in header.__dataclass_fields__ else {}
-    still = types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
+    identity = types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
     nine = np.zeros(9)
     return types["sensor_msgs/msg/Imu"](
         header(stamp=stamp, frame_id="base", **numbered),
-        *(still, nine, vector(0.1, 0.2, 0.3), nine, vector(1.0, 2.0, 9.8), nine),
+        *(identity, nine, vector(0.1, 0.2, 0.3), nine, vector(1.0, 2.0, 9.8), nine),
     )
+
+
+def _duty(time: Array, hover: float) -> Array:
+    """Motor commands of a vertical flight, which differ slightly between motors."""
+    climb = np.where(time < 2.0, 0.05, 0.0) - np.where((time >= 2.0) & (time < 4.0), 0.05, 0.0)
+    wobble = 0.002 * np.sin(7.0 * time)
+    signs = np.array([1.0, -1.0, 1.0, -1.0])
+    return np.asarray((hover + climb)[:, np.newaxis] + wobble[:, np.newaxis] * signs)
+
+
+def write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
+    """A CSV log of a simulated vertical flight without noise."""
+    uav = pw.Multicopter(vehicle, noise=False)
+    fastest = uav.parameters.motor_values("speed_max")[0]
+    time = np.arange(0.0, 6.0, 0.01)
+    hover = float(np.asarray(uav.trim().rotor_speeds)[0]) / fastest
+    duty = np.round(_duty(time, hover) * logs.PWM_FULL, 1) / logs.PWM_FULL
+    # the motors start at the speed of the first command of the log
+    uav.step(pw.RotorSpeeds(0.5 * (duty[0] + duty[1]) * fastest), dt=1e-3, substeps=4000)
+    uav.set_state(uav.trim(), position=[0.0, 0.0, 1.0], rotor_speeds=uav.rotor_speeds)
+    rows = []
+    for k, t in enumerate(time):
+        attitude = frames.wxyz_to_xyzw(uav.attitude)
+        if k % 3 == 1:  # a quaternion and its negative are one attitude
+            attitude = -attitude
+        force = uav.imu.specific_force / logs.STANDARD_GRAVITY
+        rows.append(
+            [
+                *(t, *uav.position, *attitude, *uav.velocity, *uav.body_rates, *force),
+                *(0.0, 0.0, 0.0, *(duty[k] * logs.PWM_FULL), uav.battery_voltage),
+            ]
+        )
+        if k + 1 < len(time):
+            command = 0.5 * (duty[k] + duty[k + 1]) * fastest
+            uav.step(pw.RotorSpeeds(command), dt=1e-3, substeps=10)
+    names = (
+        "t,px,py,pz,qx,qy,qz,qw,vx,vy,vz,wx_vicon,wy_vicon,wz_vicon,imu_acc_x,imu_acc_y,imu_acc_z,"
+        "imu_gyro_x,imu_gyro_y,imu_gyro_z,motor_motor_m1,motor_motor_m2,motor_motor_m3,"
+        "motor_motor_m4,pwr_pm_vbat"
+    )
+    with path.open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(names.split(","))
+        writer.writerows([f"{value:.12g}" for value in row] for row in rows)

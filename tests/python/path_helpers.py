@@ -26,24 +26,15 @@ PATHS: dict[str, tj.Path] = {
 ALL = pytest.mark.parametrize("path", PATHS.values(), ids=PATHS.keys())
 
 
-def places(path: tj.Path, count: int = 60) -> Array:
-    """Times away from the knots, where the fifth derivative may be discontinuous."""
+def sample_times(path: tj.Path, count: int = 60) -> Array:
+    """Random times within a path."""
     return np.random.default_rng(5).uniform(0.01, path.duration - 0.01, count)
 
 
-def away_from_leaps(path: tj.Path, time: Array, step: float) -> Array:
-    """Times whose neighbourhood is within one polynomial segment, also of yaw."""
+def away_from_knots(path: tj.Path, time: Array, step: float) -> Array:
+    """The times whose neighbourhood contains no knot of position or yaw."""
     if not isinstance(path, tj.Polynomial):
         return time
     knots = np.concatenate([np.linspace(a, b, 7) for a, b in pairwise(path.knots)])
-    far = np.abs(time[:, None] - knots).min(axis=1) > 2.0 * step
-    return np.asarray(time[far])
-
-
-def turned(q: Array) -> Array:
-    """(…, 3, 3): the matrices of quaternions, by rotating unit vectors."""
-    w, v = q[..., :1, None], q[..., 1:, None]
-    cross = np.cross(q[..., None, 1:], np.eye(3)).swapaxes(-1, -2)
-    outer = v @ v.swapaxes(-1, -2)
-    level = (w * w - np.sum(v * v, axis=-2, keepdims=True)) * np.eye(3)
-    return np.asarray(level + 2.0 * (outer + w * cross), dtype=np.float64)
+    is_far = np.abs(time[:, None] - knots).min(axis=1) > 2.0 * step
+    return np.asarray(time[is_far])

@@ -1,8 +1,8 @@
-"""The multicopter's equations in plain numpy, as an oracle: written only from the papers.
+"""The equations of the multicopter in NumPy, written from the papers only.
 
 Equations (1) to (15) of Guerra et al., "FlightGoggles" (arXiv 1905.11377), with linear rotor drag
-and blow-back moment; only the names of the parameters are shared with the library. The
-state is one array: position, velocity, attitude (w, x, y, z), body rates, rotor speeds.
+and blow-back moment. Only the names of the parameters come from the library. The state is
+one array: position, velocity, attitude (w, x, y, z), body rates, rotor speeds.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PlainModel:
         self.mass = self.vehicle.body.mass
         self.inertia = np.array(self.vehicle.body.inertia)
         self.axes = np.array([rotor.axis for rotor in self.vehicle.rotors])
-        self.places = np.array([rotor.position for rotor in self.vehicle.rotors])
+        self.positions = np.array([rotor.position for rotor in self.vehicle.rotors])
         # s_i is -1 for a rotor whose positive speed is a positive rotation about its axis
         self.signs = -np.array([rotor.spin for rotor in self.vehicle.rotors])
         self.k_thrust = np.array([rotor.thrust_coefficient for rotor in self.vehicle.rotors])
@@ -89,7 +89,7 @@ class PlainModel:
         squares = x[ROTORS] * np.abs(x[ROTORS])
         thrusts = (self.k_thrust * squares)[:, np.newaxis] * self.axes
         about_axis = self.signs * (self.k_torque * squares + self.rotor_inertia * acceleration)
-        torque = np.cross(self.places, thrusts).sum(axis=0) + about_axis @ self.axes
+        torque = np.cross(self.positions, thrusts).sum(axis=0) + about_axis @ self.axes
         torque -= (
             np.array(self.vehicle.drag.rotational) @ x[RATES] * float(np.linalg.norm(x[RATES]))
         )
@@ -99,9 +99,9 @@ class PlainModel:
         return np.asarray(torque + blow_back + self.noise_torque)
 
     def momentum(self, x: Array) -> Array:
-        """(14), body components."""
-        of_rotors = (self.signs * self.rotor_inertia * x[ROTORS]) @ self.axes
-        return np.asarray(self.inertia @ x[RATES] - of_rotors)
+        """(14), in body components."""
+        rotors = (self.signs * self.rotor_inertia * x[ROTORS]) @ self.axes
+        return np.asarray(self.inertia @ x[RATES] - rotors)
 
     def derivative(self, x: Array, command: Array) -> Array:
         """(1), (8), (9), (12) and (13)."""
@@ -117,29 +117,29 @@ class PlainModel:
         )
 
     def imu(self, x: Array, command: Array) -> tuple[Array, Array]:
-        """(15) and (16) without bias and noise, at the sensor's place and in its axes.
+        """(15) and (16) without bias and noise, at the position and in the axes of the sensor.
 
         Laechele et al., SIMPAR 2012: a + W x (W x T) + dW/dt x T - g, in sensor axes.
         """
         r_wb = rotation(x[ATTITUDE] / np.linalg.norm(x[ATTITUDE]))
         force = self.thrust_body(x) + self.air_force_body(x) + r_wb.T @ self.noise_force
         lever = np.array(self.vehicle.imu.position)
-        turning = self.derivative(x, command)[RATES]
+        angular_acceleration = self.derivative(x, command)[RATES]
         at_sensor = force / self.mass + np.cross(x[RATES], np.cross(x[RATES], lever))
-        at_sensor += np.cross(turning, lever)
+        at_sensor += np.cross(angular_acceleration, lever)
         r_bs = rotation(np.array(self.vehicle.imu.attitude))
         return np.asarray(r_bs.T @ at_sensor), np.asarray(r_bs.T @ x[RATES])
 
-    def fly(self, x: Array, commands: Array, held: float) -> Array:
-        """The state after each of the commands (T, N), held for `held` s; nearly exact.
+    def fly(self, x: Array, commands: Array, hold: float) -> Array:
+        """The state after each of the commands (T, N), each held for `hold` s; nearly exact.
 
-        scipy's DOP853, one run for each command, so that the input is constant in each run.
+        Uses SciPy's DOP853, with one run for each command, so that each run has a constant input.
         """
         states = []
         for command in commands:
             solution = solve_ivp(
                 lambda _, y, c=command: self.derivative(y, c),
-                (0.0, held),
+                (0.0, hold),
                 x,
                 method="DOP853",
                 rtol=1e-13,
@@ -147,6 +147,6 @@ class PlainModel:
             )
             x = solution.y[:, -1]
             states.append(x)
-        flown = np.array(states)
-        flown[:, ATTITUDE] /= np.linalg.norm(flown[:, ATTITUDE], axis=1, keepdims=True)
-        return flown
+        result = np.array(states)
+        result[:, ATTITUDE] /= np.linalg.norm(result[:, ATTITUDE], axis=1, keepdims=True)
+        return result

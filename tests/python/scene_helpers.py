@@ -17,6 +17,6 @@ def box_mesh(size: tuple[float, float, float]) -> dict[str, Any]:
 
 
 def rays(n: int, seed: int, scale: float = 8.0) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Origins in a cube, and directions of any length."""
+    """Random origins in a cube, and directions of any length."""
     rng = np.random.default_rng(seed)
     return rng.uniform(-scale, scale, (n, 3)), rng.normal(size=(n, 3))

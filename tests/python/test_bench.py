@@ -1,4 +1,4 @@
-"""`python -m propwash bench`: the format of its output. No test checks speed."""
+"""`python -m propwash bench`: the format of its output, not speed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KEYS = [
 
 @pytest.fixture(scope="module")
 def rows() -> list[bench.Row]:
-    """Every case of the table, for few vehicles."""
+    """The rows of all cases with 64 vehicles."""
     cases = [case for case in bench.full() if case.batch == 64]
     assert len(cases) == 48
     return list(bench.measure(cases, BRIEF))
@@ -36,7 +36,7 @@ def rows() -> list[bench.Row]:
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reduces the measuring time of the command line to zero."""
+    """Reduces the measuring time of the command line to a minimum."""
     measure = bench.measure
 
     def briefly(cases: list[bench.Case], **others: Any) -> Iterator[bench.Row]:
@@ -66,17 +66,17 @@ def test_json_has_the_documented_fields(rows: list[bench.Row]) -> None:
 
 
 def test_every_case_becomes_one_row(rows: list[bench.Row]) -> None:
-    ways = {tuple(getattr(row, key) for key in KEYS[:6]) for row in rows}
-    assert len(ways) == len(rows) == 48
+    cases = {tuple(getattr(row, key) for key in KEYS[:6]) for row in rows}
+    assert len(cases) == len(rows) == 48
 
 
 @pytest.mark.parametrize("markdown", [False, True])
-def test_the_table_holds_every_row_and_what_a_step_includes(
+def test_the_table_contains_every_row_and_describes_a_step(
     rows: list[bench.Row], markdown: bool
 ) -> None:
     text = bench.table(rows, markdown)
-    for includes in bench.WORKS.values():
-        assert includes in text
+    for description in bench.WORKS.values():
+        assert description in text
     assert "GFLOP/s" in text
     cells = [line for line in text.splitlines() if "float32" in line or "float64" in line]
     cells = [line for line in cells if "euler" in line or "rk4" in line]
@@ -98,7 +98,7 @@ def test_the_full_table_contains_every_combination() -> None:
     assert len(set(cases)) == len(cases) == 3 * 2 * 2 * 2 * 6 * 2
 
 
-def test_output_to_a_file_has_no_progress_and_json_goes_to_a_file(
+def test_output_to_a_file_prints_nothing(
     brief: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "bench.json"

@@ -27,7 +27,7 @@ def state_of(car: pw.Car) -> tuple[float, float, float]:
 
 
 def circle(speed: float, yaw_rate: float, t: Array) -> Array:
-    """(24), (25) in closed form, from the origin: (T, 3)."""
+    """(T, 3): (24) and (25) in closed form, from the origin."""
     radius = speed / yaw_rate
     angle = yaw_rate * t
     return np.stack([radius * np.sin(angle), radius * (1.0 - np.cos(angle)), angle], axis=1)
@@ -47,17 +47,17 @@ def test_circle_and_order_of_convergence(integrator: Literal["euler", "rk4"], or
 
 
 def test_commands_are_limited() -> None:
-    wild, most = pw.Car(noise=False), pw.Car(noise=False)
+    excessive, limited = pw.Car(noise=False), pw.Car(noise=False)
     limits = pw.vehicles.load("car", pw.CarParameters)
-    wild.step(pw.SpeedYawRate(1e9, -1e9), DT, substeps=100)
-    most.step(pw.SpeedYawRate(limits.speed_max, -limits.yaw_rate_limit), DT, substeps=100)
-    assert wild.state == most.state
-    wild.step(pw.SpeedYawRate(-1e9, 0.0), DT, substeps=100)
-    assert (wild.state.x, wild.state.y) == (most.state.x, most.state.y)
+    excessive.step(pw.SpeedYawRate(1e9, -1e9), DT, substeps=100)
+    limited.step(pw.SpeedYawRate(limits.speed_max, -limits.yaw_rate_limit), DT, substeps=100)
+    assert excessive.state == limited.state
+    excessive.step(pw.SpeedYawRate(-1e9, 0.0), DT, substeps=100)
+    assert (excessive.state.x, excessive.state.y) == (limited.state.x, limited.state.y)
 
 
 def test_noise_is_in_the_body_frame_and_independent_of_the_time_step() -> None:
-    """(26): displacement along and across has the variance W_v t; two-sided at 1e-4."""
+    """(26): the displacements along and across have the variances W_v t; two-sided at 1e-4."""
     vehicle = pw.CarParameters(speed_max=1.0, yaw_rate_limit=1.0, process_noise=(4e-3, 1e-3))
     heading = 0.6
     along = np.array([math.cos(heading), math.sin(heading)])
@@ -87,19 +87,19 @@ def test_noise_depends_only_on_seed_and_id() -> None:
 
 def test_rollout_equals_a_loop_of_steps() -> None:
     a, b, c = (pw.Car(seed=4) for _ in range(3))
-    speeds, turns = np.linspace(0.0, 4.0, 50), np.linspace(-1.0, 1.0, 50)
-    driven = a.rollout(pw.SpeedYawRate(speeds, turns), DT, substeps=3)
+    speeds, yaw_rates = np.linspace(0.0, 4.0, 50), np.linspace(-1.0, 1.0, 50)
+    driven = a.rollout(pw.SpeedYawRate(speeds, yaw_rates), DT, substeps=3)
     assert len(driven) == 50
-    for i, (speed, turn) in enumerate(zip(speeds, turns, strict=True)):
-        b.step(pw.SpeedYawRate(speed, turn), DT, substeps=3)
+    for i, (speed, yaw_rate) in enumerate(zip(speeds, yaw_rates, strict=True)):
+        b.step(pw.SpeedYawRate(speed, yaw_rate), DT, substeps=3)
         for _ in range(3):
-            c.step(pw.SpeedYawRate(speed, turn), DT)
+            c.step(pw.SpeedYawRate(speed, yaw_rate), DT)
         assert (b.time, *state_of(b)) == tuple(rows(driven)[i])
     assert a.snapshot() == b.snapshot() == c.snapshot()
     assert a.steps == 150
 
 
-def test_copies_continue_bit_for_bit() -> None:
+def test_copies_continue_identically() -> None:
     car = pw.Car(seed=6, id=2)
     car.step(pw.SpeedYawRate(3.0, 0.5), DT, substeps=77)
     fresh = pw.Car(seed=6, id=2)
@@ -132,7 +132,7 @@ def test_reset_and_state_assignment() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, "a", None, [1.0, 2.0]])
-def test_bad_state_is_refused(value: Any) -> None:
+def test_invalid_states_are_refused(value: Any) -> None:
     car = pw.Car(seed=1)
     before = car.snapshot()
     for argument in wrong("x", "y", "heading"):
@@ -159,7 +159,7 @@ def test_invalid_state_values_are_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("dt", [0.0, -0.1, math.nan, math.inf, "1", None, [0.1], True])
-def test_bad_time_step_is_refused(dt: Any) -> None:
+def test_invalid_time_steps_are_refused(dt: Any) -> None:
     car = pw.Car(seed=1)
     before = car.snapshot()
     with refused("dt", dt):
@@ -170,7 +170,7 @@ def test_bad_time_step_is_refused(dt: Any) -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, math.nan, "1", [1], 10**30])
-def test_bad_count_is_refused(count: Any) -> None:
+def test_invalid_counts_are_refused(count: Any) -> None:
     car = pw.Car(seed=1)
     before = car.snapshot()
     command = pw.SpeedYawRate(1.0, 0.0)
@@ -183,7 +183,7 @@ def test_bad_count_is_refused(count: Any) -> None:
     assert car.snapshot() == before
 
 
-def test_bad_command_is_refused() -> None:
+def test_invalid_commands_are_refused() -> None:
     car = pw.Car(seed=1)
     before = car.snapshot()
     other = pw.RateThrust([0.0, 0.0, 0.0], 1.0)
@@ -202,7 +202,7 @@ def test_bad_command_is_refused() -> None:
     assert car.snapshot() == before
 
 
-def test_bad_options_are_refused() -> None:
+def test_invalid_options_are_refused() -> None:
     for name in wrong("symplectic_euler", "heun", 3, None):
         with refused("integrator", name):
             pw.Car(integrator=name)
@@ -233,7 +233,7 @@ def test_bad_options_are_refused() -> None:
         ("process_noise", (0.0, math.nan)),
     ],
 )
-def test_invalid_car_is_refused(field: str, value: Any) -> None:
+def test_invalid_cars_are_refused(field: str, value: Any) -> None:
     vehicle = pw.vehicles.load("car", pw.CarParameters).replace(**{field: value})
     for make in (pw.Car, pw.validate):
         with pytest.raises(pw.ParameterError, match=field):

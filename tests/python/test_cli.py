@@ -7,8 +7,8 @@ from pathlib import Path
 
 import propwash as pw
 import pytest
+from log_files import write_simulated_flight
 from propwash.__main__ import main
-from test_replay import _write_simulated_flight
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -30,7 +30,7 @@ def test_replay_prints_a_table_and_writes_the_plot(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / "flight.csv"
-    _write_simulated_flight(log)
+    write_simulated_flight(log)
     arguments = ["replay", str(log), "--horizons", "0.1,0.3", "--every", "0.5"]
     assert main([*arguments, "--out", str(tmp_path / "plots")]) == 0
     text = capsys.readouterr().out
@@ -47,7 +47,7 @@ def test_replay_prints_a_table_and_writes_the_plot(
         (["demo", "--seed", "-1"], r"seed: expected a whole number"),
     ],
 )
-def test_errors_are_one_line_and_a_status(
+def test_errors_are_printed_in_one_line_with_status_2(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(arguments) == 2

@@ -14,7 +14,7 @@ from helpers import refused
 from propwash import _core
 
 
-def test_commands_take_numbers_lists_and_arrays_of_any_kind() -> None:
+def test_commands_accept_numbers_lists_and_arrays() -> None:
     for rates in ([1, 2, 3], (1.0, 2.0, 3.0), np.array([1, 2, 3], dtype=np.int16)):
         for thrust in (9, 9.0, np.float32(9.0), np.array(9.0)):
             command = pw.RateThrust(rates, thrust)
@@ -59,7 +59,7 @@ def test_commands_keep_a_read_only_copy() -> None:
         [2**2000, 0, 0],
     ],
 )
-def test_bad_rates_are_refused(value: Any) -> None:
+def test_invalid_rates_are_refused(value: Any) -> None:
     with refused("rates", value):
         pw.RateThrust(value, 1.0)
 
@@ -67,7 +67,7 @@ def test_bad_rates_are_refused(value: Any) -> None:
 @pytest.mark.parametrize(
     "value", [math.nan, -math.inf, [[[1.0]]], "1", None, True, 1j, [1.0, math.nan], {}, object()]
 )
-def test_bad_numbers_are_refused(value: Any) -> None:
+def test_invalid_numbers_are_refused(value: Any) -> None:
     with refused("thrust", value):
         pw.RateThrust([0.0, 0.0, 0.0], value)
     with refused("speed", value):
@@ -80,7 +80,7 @@ def test_bad_numbers_are_refused(value: Any) -> None:
     "value",
     [[], [[]], 3.0, None, "1234", [math.nan], np.zeros((1, 1, 1, 4)), [True], [[1.0], [1, 2]]],
 )
-def test_bad_rotor_speeds_are_refused(value: Any) -> None:
+def test_invalid_rotor_speeds_are_refused(value: Any) -> None:
     with refused("speeds", value):
         pw.RotorSpeeds(value)
 
@@ -121,7 +121,7 @@ def test_repr_shows_the_values() -> None:
 
 @pytest.mark.parametrize("kind", [pw.RateThrust, pw.RotorSpeeds, pw.PositionCommand])
 def test_a_command_without_init_is_refused(kind: Any) -> None:
-    unmade = kind.__new__(kind)
+    uninitialised = kind.__new__(kind)
     for vehicle in (pw.Multicopter("flightgoggles"), pw.Fleet("flightgoggles", 3)):
         with pytest.raises(TypeError, match="command: expected"):
-            vehicle.step(unmade)
+            vehicle.step(uninitialised)

@@ -19,32 +19,32 @@ ALL = {**{name: pw.vehicles.load(name) for name in MULTICOPTERS}, "tilted": tilt
 
 
 def pickled(part: Any) -> Any:
-    """A copy by way of pickle."""
+    """A copy made with pickle."""
     return pickle.loads(pickle.dumps(part))
 
 
 def noise(rows: int, *shape: int) -> Array:
-    """A test signal."""
+    """A random signal."""
     return np.random.default_rng(3).normal(size=(rows, *shape))
 
 
 def response(cutoff: float, frequency: float, dt: float) -> complex:
-    """The filter's steady-state response to a sine."""
+    """The steady-state response of the filter to a sine."""
     periods = 60
     t = np.arange(round(periods / frequency / dt)) * dt
     filtered = pw.LowPass(cutoff, dt).apply(np.sin(2 * np.pi * frequency * t))
-    late = t > t[-1] / 2
-    wave = np.exp(-2j * np.pi * frequency * t[late])
+    steady = t > t[-1] / 2
+    wave = np.exp(-2j * np.pi * frequency * t[steady])
     basis = np.stack([wave.real, -wave.imag], axis=1)
-    cosine, sine = np.linalg.lstsq(basis, filtered[late], rcond=None)[0]
+    cosine, sine = np.linalg.lstsq(basis, filtered[steady], rcond=None)[0]
     return complex(sine, cosine)
 
 
 @pytest.mark.parametrize("cutoff", [5.0, 30.0, 60.0])
-def test_butterworth_is_down_3_db_at_its_cutoff(cutoff: float) -> None:
+def test_butterworth_attenuates_by_3_db_at_its_cutoff(cutoff: float) -> None:
     found = response(cutoff, cutoff, DT)
     assert abs(found) == pytest.approx(math.sqrt(0.5), rel=0.01)
-    # 90 degrees of the filter, and half a step of the zero-order hold
+    # 90 degrees from the filter, and half a step from the zero-order hold
     hold = math.pi * cutoff * DT
     assert np.angle(found) == pytest.approx(-math.pi / 2 + hold, abs=2.5 * hold)
 
@@ -55,7 +55,7 @@ def test_exact_discretisation_matches_scipy(cutoff: float, rate: float) -> None:
     w = 2.0 * math.pi * cutoff
     system = signal.cont2discrete(([w * w], [1.0, math.sqrt(2.0) * w, w * w]), 1 / rate, "zoh")
     samples = noise(400)
-    # the library's output includes the current sample, which is held from now on
+    # the output of the library includes the current sample
     expected = signal.lfilter(system[0][0], system[1], np.append(samples, 0.0))[1:]
     found = pw.LowPass(cutoff, 1.0 / rate).apply(samples)
     assert np.allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
@@ -77,12 +77,12 @@ def test_backward_euler_matches_the_published_node() -> None:
     found = pw.LowPass(30.0, DT, discretisation="backward_euler").apply(noise(200))
     value = slope = 0.0
     d = 1.0 + q * DT + p * DT * DT
-    for sample, ours in zip(noise(200), found, strict=True):
+    for sample, output in zip(noise(200), found, strict=True):
         slope, value = (
             (slope + p * DT * (sample - value)) / d,
             (DT * (slope + p * DT * sample) + (1.0 + q * DT) * value) / d,
         )
-        assert ours == pytest.approx(value, rel=1e-12, abs=1e-14)
+        assert output == pytest.approx(value, rel=1e-12, abs=1e-14)
 
 
 @pytest.mark.parametrize("method", ["exact", "backward_euler"])
@@ -91,8 +91,8 @@ def test_filter_continues_from_the_last_sample(method: pw.control.Discretisation
     whole = pw.LowPass(30.0, channels=3, discretisation=method).apply(samples)
     parts = pw.LowPass(30.0, channels=3, discretisation=method)
     assert np.array_equal(np.vstack([parts.apply(samples[:20]), parts.apply(samples[20:])]), whole)
-    one = pw.LowPass(30.0, channels=3, discretisation=method)
-    assert np.array_equal([one.update(row) for row in samples], whole)
+    updated = pw.LowPass(30.0, channels=3, discretisation=method)
+    assert np.array_equal([updated.update(row) for row in samples], whole)
     single = pw.LowPass(30.0, discretisation=method)
     assert np.array_equal([single.update(float(row[1])) for row in samples], whole[:, 1])
 
@@ -106,7 +106,7 @@ def test_filter_at_rest_stays_at_rest() -> None:
     assert lowpass.update(0.0) == 0.0
 
 
-def test_bad_filters_are_refused() -> None:
+def test_invalid_filters_are_refused() -> None:
     for cutoff in wrong(0.0, -1.0, math.nan, math.inf, "30", [30.0], True, 1e200):
         with refused("cutoff", cutoff):
             pw.LowPass(cutoff)
@@ -133,9 +133,9 @@ def test_bad_filters_are_refused() -> None:
         pw.LowPass(30.0, stiffness=1.0, damping=1.0)
 
 
-def test_bad_samples_are_refused_and_change_nothing() -> None:
+def test_invalid_samples_are_refused_and_change_nothing() -> None:
     lowpass, other = pw.LowPass(30.0, channels=2), pw.LowPass(30.0, channels=2)
-    for each in wrong(lowpass, other):
+    for each in (lowpass, other):
         each.update([1.0, 2.0])
     for value in wrong([1.0], [1.0, math.nan], "ab", None, [[1.0, 2.0]], 3.0):
         with pytest.raises((ValueError, TypeError), match=r"signal|sample"):
@@ -168,7 +168,7 @@ def test_pid_integral_is_bounded_without_windup() -> None:
     assert pid.update(-1.0) == pytest.approx(0.4)
 
 
-def test_bad_pid_is_refused() -> None:
+def test_invalid_pid_arguments_are_refused() -> None:
     for argument in wrong("proportional", "integral", "derivative", "integral_bound"):
         for value in wrong(-1.0, math.nan, math.inf, "1", None, [1.0]):
             arguments = {"proportional": 1.0, argument: value}
@@ -208,8 +208,8 @@ def test_allocation_is_the_minimum_norm_solution(name: str) -> None:
     # the minimum-norm right inverse has its columns in the row space of the matrix
     assert np.allclose(inverse @ matrix, (inverse @ matrix).T, rtol=0, atol=1e-12)
     scale = np.linalg.norm(matrix, axis=1)
-    least = np.linalg.pinv(matrix / scale[:, np.newaxis]) / scale
-    assert np.allclose(inverse, least, rtol=1e-11, atol=1e-12 * np.abs(least).max())
+    expected = np.linalg.pinv(matrix / scale[:, np.newaxis]) / scale
+    assert np.allclose(inverse, expected, rtol=1e-11, atol=1e-12 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -233,13 +233,13 @@ def test_prioritised_allocation_reduces_yaw_before_tilt_and_thrust() -> None:
     np.testing.assert_allclose(
         allocation.allocate(*within, prioritised=True), allocation.allocate(*within), rtol=1e-12
     )
-    wanted = np.array([0.35, -0.25, 0.9])
-    kept = allocation.attained(allocation.allocate(wanted, 12.0, prioritised=True))
-    clipped = allocation.attained(allocation.allocate(wanted, 12.0))
-    np.testing.assert_allclose(kept.torque[:2], wanted[:2], rtol=1e-9)
-    assert kept.thrust == pytest.approx(12.0, rel=1e-9)
-    assert 0.0 <= kept.torque[2] < wanted[2]
-    assert np.abs(clipped.torque[:2] - wanted[:2]).max() > 0.03
+    desired = np.array([0.35, -0.25, 0.9])
+    prioritised = allocation.attained(allocation.allocate(desired, 12.0, prioritised=True))
+    clipped = allocation.attained(allocation.allocate(desired, 12.0))
+    np.testing.assert_allclose(prioritised.torque[:2], desired[:2], rtol=1e-9)
+    assert prioritised.thrust == pytest.approx(12.0, rel=1e-9)
+    assert 0.0 <= prioritised.torque[2] < desired[2]
+    assert np.abs(clipped.torque[:2] - desired[:2]).max() > 0.03
     assert abs(clipped.thrust - 12.0) > 0.3
 
 
@@ -252,13 +252,13 @@ def test_prioritised_allocation_equals_plain_one_for_attainable_wrenches(offset:
         for rotor in vehicle.rotors
     )
     allocation = pw.Allocation(vehicle.replace(rotors=rotors))
-    most = vehicle.motor_values("speed_max")[0] ** 2
+    max_square = vehicle.motor_values("speed_max")[0] ** 2
     attainable = 0
     for draw in np.random.default_rng(2).uniform(-1, 1, (400, 4)):
         wrench = draw * (0.8, 0.8, 0.2, 16.0) + (0, 0, 0, 18.0)
         without_yaw = wrench * (1, 1, 0, 1)
         squares = allocation.inverse @ np.stack([wrench, without_yaw], axis=1)
-        if not np.all((squares > 0) & (squares < most)):
+        if not np.all((squares > 0) & (squares < max_square)):
             continue
         attainable += 1
         speeds = allocation.allocate(wrench[:3], wrench[3], prioritised=True)
@@ -271,8 +271,8 @@ def test_prioritised_allocation_requires_positive_thrust_of_each_rotor() -> None
     down = tuple(
         replace(rotor, axis=(0.0, 0.0, -1.0), thrust_coefficient=5e-7) for rotor in vehicle.rotors
     )
-    both_ways = vehicle.replace(rotors=vehicle.rotors + down, motor={"speed_min": -2200.0})
-    allocation = pw.Allocation(both_ways)
+    reversible = vehicle.replace(rotors=vehicle.rotors + down, motor={"speed_min": -2200.0})
+    allocation = pw.Allocation(reversible)
     with pytest.raises(ValueError, match="prioritised"):
         allocation.allocate([0.0, 0.0, 0.0], 9.81, prioritised=True)
 
@@ -282,13 +282,12 @@ def test_allocation_clips_each_rotor_and_reports_the_attained_wrench() -> None:
     allocation = pw.Allocation(vehicle)
     speeds = allocation.allocate([0.0, 0.0, 0.0], 1e6)
     assert np.array_equal(speeds, np.full(4, vehicle.motor.speed_max))
-    most = vehicle.max_thrust
-    assert allocation.attained(speeds).thrust == pytest.approx(most)
+    assert allocation.attained(speeds).thrust == pytest.approx(vehicle.max_thrust)
     assert np.array_equal(allocation.allocate([0.0, 0.0, 0.0], -5.0), np.zeros(4))
-    both_ways = pw.Allocation(vehicle.replace(motor={"speed_min": -2200.0}))
-    down = both_ways.allocate([0.0, 0.0, 0.0], -5.0)
+    reversible = pw.Allocation(vehicle.replace(motor={"speed_min": -2200.0}))
+    down = reversible.allocate([0.0, 0.0, 0.0], -5.0)
     assert np.all(down < 0.0)
-    assert both_ways.attained(down).thrust == pytest.approx(-5.0)
+    assert reversible.attained(down).thrust == pytest.approx(-5.0)
 
 
 @pytest.mark.parametrize("gyroscopic_term", [True, False])
@@ -296,7 +295,7 @@ def test_allocation_clips_each_rotor_and_reports_the_attained_wrench() -> None:
 def test_rate_controller_matches_its_equations(
     method: Literal["exact", "backward_euler"], gyroscopic_term: bool
 ) -> None:
-    """(19) to (22) in the published order, from this package's own parts."""
+    """(19) to (22) in the published order, computed with LowPass and Allocation."""
     vehicle = tilted_hexacopter().replace(
         rate_controller={
             "proportional": (9.0, 8.0, 4.0),
@@ -327,8 +326,8 @@ def test_rate_controller_matches_its_equations(
         command = pw.RateThrust([0.5, -0.4, 0.3], 17.0)
         error = command.rates - rates
         integral = np.clip(integral + error * dt, -0.001, 0.001)
-        wanted = np.array(gains.proportional) * error + np.array(gains.integral) * integral
-        torque = inertia @ (wanted - np.array(gains.derivative) * state[1])
+        demand = np.array(gains.proportional) * error + np.array(gains.integral) * integral
+        torque = inertia @ (demand - np.array(gains.derivative) * state[1])
         if gyroscopic_term:
             torque += np.cross(rates, inertia @ rates)
         found = controller.update(reading, command)
@@ -355,14 +354,14 @@ def test_step_response_of_the_rate_loop() -> None:
         uav = pw.Multicopter(vehicle, noise=False)
         flown = uav.rollout(pw.RateThrust([1.0, 0.0, 0.0], 9.81), DT, steps=960 * 4)
         rate = flown.body_rates[:, 0]
-        rises = flown.time[np.argmax(rate > 0.9)] - flown.time[np.argmax(rate > 0.1)]
-        assert rises < 0.35
+        rise_time = flown.time[np.argmax(rate > 0.9)] - flown.time[np.argmax(rate > 0.1)]
+        assert rise_time < 0.35
         assert rate.max() < 1.25
         assert rate[-1] == pytest.approx(1.0, abs=0.02)
         assert np.abs(flown.body_rates[:, 1:]).max() < 1e-3
 
 
-def test_bad_controllers_are_refused() -> None:
+def test_invalid_controllers_are_refused() -> None:
     for dt in wrong(0.0, -1.0, math.nan, math.inf, "1", None):
         with refused("dt", dt):
             pw.RateController("flightgoggles", dt)
@@ -371,12 +370,12 @@ def test_bad_controllers_are_refused() -> None:
             make(5)
         with pytest.raises(pw.ParameterError, match=r"body\.mass = -1"):
             make(pw.vehicles.load("penguin").replace(body={"mass": -1.0}))
-    two = pw.vehicles.load("flightgoggles").replace(motor={"speed_max": 9000.0})
+    vehicle = pw.vehicles.load("flightgoggles").replace(motor={"speed_max": 9000.0})
     with pytest.raises(pw.ParameterError, match=r"rank of the allocation matrix"):
-        pw.RateController(two.replace(rotors=two.rotors[:2]))
+        pw.RateController(vehicle.replace(rotors=vehicle.rotors[:2]))
 
 
-def test_bad_readings_are_refused_and_change_nothing() -> None:
+def test_invalid_readings_are_refused_and_change_nothing() -> None:
     controller = pw.RateController("flightgoggles")
     good = pw.RateThrust([0.1, 0.2, 0.3], 10.0)
     controller.update([0.3, 0.2, 0.1], good)
@@ -418,8 +417,8 @@ def test_parts_can_be_copied_with_their_state() -> None:
             other.update([1.0, 1.0, 1.0], command).speeds,
         )
         filters = [copy.deepcopy(lowpass), copied(lowpass)]
-        ours, theirs = (each.apply(np.ones((5, 3))) for each in filters)
-        assert np.array_equal(ours, theirs)
+        first, second = (each.apply(np.ones((5, 3))) for each in filters)
+        assert np.array_equal(first, second)
         assert copied(pid).integral == pid.integral
         allocation = pw.Allocation("penguin")
         assert np.array_equal(copied(allocation).matrix, allocation.matrix)

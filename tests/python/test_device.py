@@ -1,4 +1,4 @@
-"""A multicopter step compiles for GPUs, without needing one, and includes no host-only header."""
+"""A multicopter step compiles for GPUs and includes no host-only header; needs no GPU."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ STEP = (
     "propwash/random/normal.hpp",
     "propwash/model/delay.hpp",
 )
-"""The headers of a step; math/, model/ and control/ follow from what they include."""
+"""The headers of a step, which include those of math/, model/ and control/."""
 
 DEVICE_HEADERS = {path.name for path in (DEVICE / "std").iterdir()} if DEVICE.exists() else set()
 INTRINSICS = {"immintrin.h", "emmintrin.h", "arm_neon.h"}
 WITHOUT_EXCEPTIONS = {"cstdio", "cstdlib"}
-"""Of math/config.hpp, for a host that prints an error and aborts."""
+"""Headers of math/config.hpp for builds without exceptions, which print an error and abort."""
 
 
 def included_by(header: str) -> set[tuple[str, str]]:
@@ -49,7 +49,7 @@ def included_by(header: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("header", [*STEP, "propwash/fleet/impl/kernel.hpp"])
-def test_a_step_includes_no_container_and_no_string(header: str) -> None:
+def test_a_step_includes_device_headers_only(header: str) -> None:
     allowed = DEVICE_HEADERS | INTRINSICS | WITHOUT_EXCEPTIONS
     others = {
         (by, name)
@@ -60,7 +60,7 @@ def test_a_step_includes_no_container_and_no_string(header: str) -> None:
 
 
 def nvrtc() -> ctypes.CDLL:
-    """NVIDIA's run-time compiler, of the package nvidia-cuda-nvrtc; skips where it is missing."""
+    """The run-time compiler of the package nvidia-cuda-nvrtc; skips if it is missing."""
     try:
         files = metadata.files("nvidia-cuda-nvrtc") or []
     except metadata.PackageNotFoundError:
@@ -72,7 +72,7 @@ def nvrtc() -> ctypes.CDLL:
 
 
 def compiled(source: str, architecture: str) -> bytes:
-    """The binary of a CUDA program; fails with the compiler's log."""
+    """The binary of a CUDA program; fails with the log of the compiler."""
     library = nvrtc()
     program = ctypes.c_void_p()
     options = [

@@ -1,4 +1,4 @@
-"""The site: every page is in the contents, all links are valid, and it needs no network."""
+"""The documentation site: equations, reference, extensions, and no requests to other hosts."""
 
 from __future__ import annotations
 
@@ -20,20 +20,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 EXTENSIONS = ROOT / "docs" / "extensions"
 
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "docs" / "conf.py").exists(), reason="the tests do not lie beside the docs"
-)
+pytestmark = pytest.mark.skipif(not (ROOT / "docs" / "conf.py").exists(), reason="docs are missing")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make docs` does, but for the notebooks: test_notebooks.py runs them."""
+    """The site as `make docs` builds it, without running the notebooks."""
     for module in ("sphinx", "myst_nb", "sphinx_external_toc", "furo", "breathe", "math_core"):
         pytest.importorskip(module)
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "-q"]
     command += ["-c", str(ROOT / "docs"), "-D", "nb_execution_mode=off", "-b", "html"]
-    made = subprocess.run(
+    result = subprocess.run(
         [*command, "-d", str(folder / "read"), str(ROOT), str(folder / "html")],
         cwd=folder,
         capture_output=True,
@@ -41,7 +39,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         timeout=900,
         check=False,
     )
-    assert made.returncode == 0, made.stderr
+    assert result.returncode == 0, result.stderr
     return folder / "html"
 
 
@@ -49,7 +47,7 @@ NAVIGATION = ("index", "search", "next", "prev", "author")  # links that a brows
 
 
 class Page(HTMLParser):
-    """Collects what a page loads, and its equations."""
+    """Collects the addresses that a page loads, and its equations."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -60,17 +58,11 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Collect the addresses that a browser fetches to show the page."""
-        given = dict(attrs)
+        values = dict(attrs)
         if tag in ("script", "img", "iframe", "source", "video", "embed"):
-            self.loads.append(given.get("src") or "")
-        elif tag == "link" and given.get("rel") not in (
-            "index",
-            "search",
-            "next",
-            "prev",
-            "author",
-        ):
-            self.loads.append(given.get("href") or "")
+            self.loads.append(values.get("src") or "")
+        elif tag == "link" and values.get("rel") not in NAVIGATION:
+            self.loads.append(values.get("href") or "")
         elif tag == "math":
             self.equations.append("")
             self._inside = True
@@ -80,13 +72,13 @@ class Page(HTMLParser):
         self._inside = self._inside and tag != "math"
 
     def handle_data(self, data: str) -> None:
-        """Note the text of an equation."""
+        """Collect the text of an equation."""
         if self._inside:
             self.equations[-1] += data
 
 
 def sources() -> Iterator[tuple[str, str]]:
-    """The name of each page with equations, and its Markdown."""
+    """The name and the Markdown of each page."""
     for path in [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]:
         yield path.relative_to(ROOT).with_suffix(".html").as_posix(), path.read_text("utf-8")
     for path in sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")):
@@ -146,20 +138,20 @@ def test_a_browser_without_a_network_renders_the_equations(site: Path, tmp_path:
     names = ("chromium", "chromium-browser", "google-chrome")
     browser = next(filter(None, map(shutil.which, names)), None)
     if browser is None:
-        pytest.skip("no Chromium (Debian: chromium)")
+        pytest.skip("Chromium is missing (Debian: chromium)")
     page = site / "docs" / "model" / "rotor.html"
     measured = page.with_name("rotor_measured.html")
     measured.write_text(page.read_text("utf-8").replace("</body>", MEASURE), encoding="utf-8")
     command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
     command += ["--host-resolver-rules=MAP * ~NOTFOUND", "--proxy-server=127.0.0.1:1"]
     command += [f"--user-data-dir={tmp_path}", measured.as_uri()]
-    made = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     measured.unlink()
-    assert made.returncode == 0, made.stderr
-    drawn = re.findall(r'<math[^>]* data-drawn="(\w+)"', made.stdout)
+    assert result.returncode == 0, result.stderr
+    drawn = re.findall(r'<math[^>]* data-drawn="(\w+)"', result.stdout)
     assert len(drawn) == len(equations((ROOT / "docs/model/rotor.md").read_text("utf-8")))
     assert set(drawn) == {"true"}
-    assert re.findall(r"<mtext>\((\d+)\)</mtext>", made.stdout) == ["2", "3", "4", "5"]
+    assert re.findall(r"<mtext>\((\d+)\)</mtext>", result.stdout) == ["2", "3", "4", "5"]
 
 
 def inventory(site: Path, domain: str) -> set[str]:
@@ -220,7 +212,7 @@ def extensions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("extensions")
-def test_a_public_name_of_a_header_needs_a_comment(tmp_path: Path) -> None:
+def test_public_names_of_headers_need_a_comment(tmp_path: Path) -> None:
     from cpp_api import names_of, run_doxygen, undocumented
 
     header = tmp_path / "sample.hpp"
@@ -250,7 +242,7 @@ def test_a_public_name_of_a_header_needs_a_comment(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("extensions")
-def test_a_public_name_of_python_needs_a_docstring() -> None:
+def test_public_names_of_python_need_a_docstring() -> None:
     from python_api import Name, undocumented
 
     class Described:
@@ -259,12 +251,12 @@ def test_a_public_name_of_python_needs_a_docstring() -> None:
         def documented(self) -> None:
             """A method."""
 
-        def silent(self) -> None:
+        def undocumented(self) -> None:
             pass
 
     Described.__module__ = "propwash.sample"
     assert undocumented(Name("propwash.Described", Described, "A class."), set()) == [
-        "propwash.Described.silent"
+        "propwash.Described.undocumented"
     ]
     assert undocumented(Name("propwash.f", len, ""), set()) == ["propwash.f"]
 
@@ -288,7 +280,7 @@ def test_docstrings_are_converted_to_restructuredtext(docstring: str, expected: 
 
 
 @pytest.mark.usefixtures("extensions")
-def test_a_faulty_equation_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_invalid_equation_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     pytest.importorskip("math_core")
     from docutils import nodes
     from mathml import to_mathml

@@ -1,6 +1,6 @@
-"""Every numbered equation is on one page, in a header that the page links, and in the notation.
+"""Each numbered equation is on one page, in a header that the page links, and in notation.md.
 
-Numbers are those of Guerra et al., (1) to (26), and those of the outer loops, (O1) and on.
+Numbers are (1) to (26) as in Guerra et al., and (O1) and up for the outer loops.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ DOCS = ROOT / "docs"
 HEADERS = ROOT / "include" / "propwash"
 NUMBER = re.compile(r"\((O?\d+)\)(?:(?: to |–)\((O?\d+)\))?")
 
-pytestmark = pytest.mark.skipif(
-    not (DOCS / "conf.py").exists(), reason="the tests do not lie beside the docs"
-)
+pytestmark = pytest.mark.skipif(not (DOCS / "conf.py").exists(), reason="docs are missing")
 
 
 def numbers(text: str) -> set[str]:
-    """The equation numbers in a text, ranges such as "(O1) to (O4)" in full."""
+    """The equation numbers in a text, including all of ranges such as "(O1) to (O4)"."""
     found = set()
     for first, last in NUMBER.findall(text):
         prefix = "O" if first.startswith("O") else ""
@@ -32,14 +30,14 @@ def numbers(text: str) -> set[str]:
 
 
 def linked(page: Path) -> list[Path]:
-    """The headers and tests that a page links before its first section."""
+    """The headers and C++ tests that a page links before its first section."""
     head = page.read_text(encoding="utf-8").partition("\n## ")[0]
     links = re.findall(r"\]\(([^)#]+\.[ch]pp)\)", head)
     return [(page.parent / link).resolve() for link in links]
 
 
 def tags() -> dict[str, Path]:
-    """The page of each number."""
+    """The page of each equation number."""
     pages: dict[str, Path] = {}
     for page in sorted([*DOCS.glob("model/*.md"), *DOCS.glob("control/*.md")]):
         for tag in re.findall(r"\\tag\{([^}]+)\}", page.read_text(encoding="utf-8")):
@@ -48,7 +46,7 @@ def tags() -> dict[str, Path]:
     return pages
 
 
-def test_the_header_of_a_page_has_its_equations() -> None:
+def test_headers_have_the_equations_of_their_pages() -> None:
     for tag, page in tags().items():
         headers = [path for path in linked(page) if HEADERS in path.parents]
         assert any(tag in numbers(path.read_text(encoding="utf-8")) for path in headers), (
@@ -65,7 +63,7 @@ def test_pages_link_a_header_and_a_test() -> None:
         assert page.parent.name in {folder.name for folder in folders}, f"{page.name}: no header"
 
 
-def test_the_outer_loops_have_all_their_equations() -> None:
+def test_equations_of_the_outer_loops_are_complete() -> None:
     pages = tags()
     outer = sorted(int(tag[1:]) for tag in pages if tag.startswith("O"))
     assert outer == list(range(1, len(outer) + 1))
@@ -80,11 +78,11 @@ def test_the_outer_loops_have_all_their_equations() -> None:
 
 def test_the_notation_names_every_equation() -> None:
     rows = (DOCS / "notation.md").read_text(encoding="utf-8").splitlines()
-    named = numbers("\n".join(row for row in rows if row.startswith("|")))
-    assert not set(tags()) - named, "equations without a symbol in notation.md"
+    listed = numbers("\n".join(row for row in rows if row.startswith("|")))
+    assert not set(tags()) - listed, "equations without a symbol in notation.md"
 
 
-# public fields that have one frame each, and vectors that have none
+# public fields with a fixed frame, and vectors without a frame
 WITHOUT_FRAME = {"position", "velocity", "acceleration", "jerk", "snap", "attitude", "rates"}
 WITHOUT_FRAME |= {"value", "first", "second", "integral", "vector", "reading", "v"}
 WITHOUT_FRAME |= {"axis", "axis_dot"}

@@ -12,9 +12,7 @@ import pytest
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
-pytestmark = pytest.mark.skipif(
-    not EXAMPLES.is_dir(), reason="the tests do not lie beside the examples"
-)
+pytestmark = pytest.mark.skipif(not EXAMPLES.is_dir(), reason="examples are missing")
 
 RUNS: list[tuple[str, list[str], list[str]]] = [
     ("custom_vehicle.py", [], []),
@@ -26,7 +24,7 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
     (
         "alphapilot_camera.py",
         ["--seed", "2", "--width", "64", "--out", "flight.png"],
-        ["11 of 11 gates, score 9", r"markers in view: Gate\d+_\d", r"picture flight\.png"],
+        ["11 of 11 gates, score 9", r"markers in view: Gate\d+_\d", r"image flight\.png"],
     ),
     (
         "custom_task.py",
@@ -57,7 +55,7 @@ RUNS: list[tuple[str, list[str], list[str]]] = [
 
 
 def test_every_example_is_run() -> None:
-    run = {name for name, _, _ in RUNS} | {"ray_train.py"}  # the latter by test_gym_ray.py
+    run = {name for name, _, _ in RUNS} | {"ray_train.py"}  # test_gym_ray.py runs the latter
     assert {path.name for path in EXAMPLES.glob("*.py")} == run
 
 
@@ -79,12 +77,12 @@ def test_examples_run(name: str, arguments: list[str], expected: list[str], tmp_
     assert ran.returncode == 0, ran.stderr
     for pattern in expected:
         assert re.search(pattern, ran.stdout), (pattern, ran.stdout)
-    for word in (word for word in arguments if word.endswith(".png")):
-        assert (tmp_path / word).read_bytes().startswith(b"\x89PNG")
+    for file in (argument for argument in arguments if argument.endswith(".png")):
+        assert (tmp_path / file).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_real_flight_is_rendered_by_another_process(tmp_path: Path) -> None:
-    """The renderer is another process; without a log the example simulates a flight."""
+def test_a_recorded_flight_is_rendered_by_another_process(tmp_path: Path) -> None:
+    """Without a recorded flight the example simulates one."""
     pytest.importorskip("zmq")
     ran = subprocess.run(
         [

@@ -1,6 +1,6 @@
-"""All figures and films of the package are legible: titles, units, no overlapping texts.
+"""All figures and videos of the package are legible: titles, units, no overlapping texts.
 
-The tests check artists, not pixels: texts and their bounding boxes.
+The tests check texts and their bounding boxes, not pixels.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ pytest.importorskip("matplotlib")
 
 from figure_helpers import check_figure, check_texts, drawn_texts
 from propwash import logs, race, trajectories, viz
-from propwash.cli import _flight_film, _training_curve, demo
-from propwash.race import _film as _race_film
+from propwash.cli import _flight_video, _training_curve, demo
 from propwash.race import _map as _race_map
+from propwash.race import _video as _race_video
 from propwash.viz import figures as _figures
 from propwash.world import Scene
 
@@ -33,25 +33,25 @@ def flown_race(seed: int = 3) -> race.Result:
 
 @cache
 def crashed_race() -> race.Result:
-    """A crash into the ground after four gates."""
+    """A race that ends with a crash into the ground after four gates."""
     flight = flown_race().flight
-    some = flight.time < 9.0
-    position = flight.position[some].copy()
+    rows = flight.time < 9.0
+    position = flight.position[rows].copy()
     position[-20:, 2] = np.linspace(position[-20, 2], -0.5, 20)
-    parts = (flight.time[some], position, flight.attitude[some], flight.velocity[some])
+    parts = (flight.time[rows], position, flight.attitude[rows], flight.velocity[rows])
     return race.judge(flown_race().scene, race.Flight(*parts))
 
 
 @cache
 def fleet(count: int) -> pw.FleetTrajectory:
     uavs = pw.Fleet("flightgoggles", count, seed=3, threads=1)
-    places = np.random.default_rng(0).uniform(-2, 2, (count, 3))
-    uavs.reset(position=places, velocity=[1.0, 0.5, 0.0])
+    positions = np.random.default_rng(0).uniform(-2, 2, (count, 3))
+    uavs.reset(position=positions, velocity=[1.0, 0.5, 0.0])
     return uavs.rollout(pw.RateThrust([0.1, -0.2, 0.3], 9.81), steps=100, substeps=8)
 
 
 def allan_of_a_log() -> Any:
-    """30 s at rest, 200 Hz."""
+    """The Allan deviation of 30 s at rest at 200 Hz."""
     pytest.importorskip("scipy")
     from propwash import identify
 
@@ -72,7 +72,7 @@ def allan_of_a_log() -> Any:
 def replayed() -> Any:
     files = [file for folder in logs.flight_folders() for file in folder.glob("*.csv")]
     if not files:
-        pytest.skip("there are no real flights here; see CONTRIBUTING.md")
+        pytest.skip("recorded flights are missing; see CONTRIBUTING.md")
     return viz.replay_figure(logs.replay(logs.read_flight(sorted(files)[0], stop=8.0), "crazyflie"))
 
 
@@ -97,16 +97,16 @@ def identified() -> Any:
     from propwash import identify
 
     errors = tuple(np.sort(np.random.default_rng(k).gamma(3.0, 0.1, 50)) for k in range(3))
-    names = ("position, attitude given", "velocity, attitude given", "body rates")
+    names = ("position, measured attitude", "velocity, measured attitude", "body rates")
     scores = [identify.Score(name, "m", h, errors) for name in names for h in (0.25, 0.5)]
     return identify.errors_figure(scores, [f"a_log_with_a_long_name_{k}" for k in range(3)])
 
 
 def curve(monkeypatch: pytest.MonkeyPatch) -> Any:
     rewards = [(8192 * k, 0.1 * k, 0.5 + 0.01 * k) for k in range(60)]
-    evaluations = [(8192 * k, 0.1 * k, float(k)) for k in range(0, 60, 12)]
-    made = _training_curve.Curve(rewards, evaluations, "within 0.1 m for the last 2 s [%]")
-    return made.figure("hover, seed 3")
+    evaluations = {"evaluation": [(8192 * k, 0.1 * k, float(k)) for k in range(0, 60, 12)]}
+    curve = _training_curve.Curve(rewards, evaluations, "within 0.1 m for the last 2 s [%]")
+    return curve.figure("hover, seed 3")
 
 
 eight = trajectories.Lemniscate().sample(period=0.02)
@@ -126,9 +126,9 @@ FIGURES: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "one": (lambda: viz.trajectory_figure(fleet(1)), ["1 flight", "x [m]", "y [m]", "z [m]"]),
     "few": (
         lambda: viz.trajectory_figure(
-            fleet(8), landmarks={"target": [0, 0, 0], "way": eight.position}
+            fleet(8), landmarks={"target": [0, 0, 0], "path": eight.position}
         ),
-        ["8 flights, 0.8", "0", "7", "target", "way"],
+        ["8 flights, 0.8", "0", "7", "target", "path"],
     ),
     "many": (lambda: viz.trajectory_figure(fleet(40), title="forty"), ["forty"]),
     "named": (
@@ -163,7 +163,7 @@ def test_figures_have_labels_and_no_overlapping_texts(name: str) -> None:
         ), f"{text!r} is not in {texts}"
 
 
-def test_the_curve_of_a_training_has_two_scales_and_a_legend(
+def test_a_training_curve_has_two_scales_and_a_legend(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts = check_figure(curve(monkeypatch))
@@ -171,29 +171,29 @@ def test_the_curve_of_a_training_has_two_scales_and_a_legend(
     assert {"evaluation", "mean of 10 iterations", "mean reward of a step [1]"} <= set(texts)
 
 
-# films
+# videos
 
 
-def texts_of_film(figure: Any, moving: list[Any], move: Callable[[], None]) -> list[Any]:
-    """Static texts, and those of one frame."""
+def texts_of_video(figure: Any, moving: list[Any], move: Callable[[], None]) -> list[Any]:
+    """The static texts and those of one frame."""
     with drawn_texts(figure) as shown:
-        film = _figures.Film(figure, moving)
+        canvas = _figures.Canvas(figure, moving)
         move()
-        picture = film.picture()
-    assert picture.dtype == np.uint8
-    assert picture.shape == (*reversed([round(x) for x in figure.bbox.size]), 3)
+        image = canvas.image()
+    assert image.dtype == np.uint8
+    assert image.shape == (*reversed([round(x) for x in figure.bbox.size]), 3)
     return shown
 
 
 @pytest.mark.parametrize("size", [(640, 480), (960, 720), (400, 300), (320, 240)])
-def test_texts_of_a_race_film_do_not_overlap(size: tuple[int, int]) -> None:
+def test_texts_of_a_race_video_do_not_overlap(size: tuple[int, int]) -> None:
     result = flown_race()
     is_small = size[0] < 560
-    drawn = _race_map._Map(result, _figures.film_figure(*size), True, is_small)
+    drawn = _race_map._Map(result, _figures.video_figure(*size), True, is_small)
     drawn.figure.suptitle(_race_map.title_of(result), fontsize=11)
     moving = drawn.animate()
     drawn.name()
-    shown = texts_of_film(drawn.figure, moving, lambda: drawn.move(9.0))
+    shown = texts_of_video(drawn.figure, moving, lambda: drawn.move(9.0))
     check_texts(drawn.figure, shown)
     texts = [text for text, _ in shown]
     assert "flightgoggles on course 'alphapilot', seed 3" in texts
@@ -202,11 +202,11 @@ def test_texts_of_a_race_film_do_not_overlap(size: tuple[int, int]) -> None:
     assert all(axes.xaxis.get_gridlines()[0].get_visible() for axes in drawn.figure.axes[:1])
 
 
-def test_a_film_shows_the_flight_up_to_its_time() -> None:
+def test_a_video_shows_the_flight_up_to_its_time() -> None:
     result = flown_race()
-    pictures = list(_race_map.film(result, np.array([0.5, 9.0]), 640, 480))
-    assert [picture.shape for picture in pictures] == [(480, 640, 3)] * 2
-    drawn = _race_map._Map(result, _figures.film_figure(640, 480), True)
+    images = list(_race_map.video(result, np.array([0.5, 9.0]), 640, 480))
+    assert [image.shape for image in images] == [(480, 640, 3)] * 2
+    drawn = _race_map._Map(result, _figures.video_figure(640, 480), True)
     drawn.animate()
     for t, passed in ((0.5, 0), (9.0, 4), (19.0, 11)):
         drawn.move(t)
@@ -215,12 +215,12 @@ def test_a_film_shows_the_flight_up_to_its_time() -> None:
         colours = [line.get_color() for line in drawn.lines]
         assert colours == [_race_map.PASSED] * passed + [_race_map.WAITING] * (11 - passed)
         x, y = drawn.vehicle.get_data()
-        place = [np.interp(t, result.flight.time, axis) for axis in result.flight.position.T[:2]]
-        assert np.allclose([np.asarray(x)[0], np.asarray(y)[0]], np.array(place))
+        position = [np.interp(t, result.flight.time, axis) for axis in result.flight.position.T[:2]]
+        assert np.allclose([np.asarray(x)[0], np.asarray(y)[0]], np.array(position))
 
 
 @pytest.mark.parametrize("task", ["Hover", "Track", "Race", "Land"])
-def test_a_film_of_a_policy_names_start_and_target(task: str) -> None:
+def test_a_video_of_a_policy_names_start_and_target(task: str) -> None:
     pg = pytest.importorskip("propwash.gym")
     envs = pg.make_vec(getattr(pg, task), 12)
     flown = fleet(12)
@@ -228,8 +228,8 @@ def test_a_film_of_a_policy_names_start_and_target(task: str) -> None:
     position = flown.position.copy()
     position[40:, 3] = np.nan  # an episode that ended
     path = SimpleNamespace(time=np.asarray(flown.time)[:, 0], position=position)
-    drawn = _flight_film._Views(path, envs, f"{task.lower()} by policy.onnx, seed 0")
-    shown = texts_of_film(drawn.figure, drawn.moving, lambda: drawn.move(0.5))
+    drawn = _flight_video._Views(path, envs, f"{task.lower()} by policy.onnx, seed 0")
+    shown = texts_of_video(drawn.figure, drawn.moving, lambda: drawn.move(0.5))
     check_texts(drawn.figure, shown)
     texts = {text for text, _ in shown}
     assert f"{task.lower()} by policy.onnx, seed 0: 8 of 12 flights" in texts
@@ -250,21 +250,21 @@ def test_captions_fit_into_their_image(size: tuple[int, int]) -> None:
     image = pytest.importorskip("PIL.Image").new("RGB", size)
     texts = ["flightgoggles on course 'alphapilot', seed 3", "gates 5 of 11, next Gate14", "9 s"]
     largest = max(7, min(size[1] // 20, 28))
-    letters, boxes = _race_film.captions(drawing.Draw(image), size, texts, largest)
+    letters, boxes = _race_video.captions(drawing.Draw(image), size, texts, largest)
     assert bool(boxes) == (size[0] > 200)
     assert not boxes or letters >= 7
     for number, (left, top, right, bottom) in enumerate(boxes):
         assert 0 <= left < right <= size[0]
         assert 0 <= top < bottom <= size[1]
         for other in boxes[:number]:
-            apart_across = right <= other[0] or other[2] <= left
-            assert apart_across or bottom <= other[1] or other[3] <= top
+            is_beside = right <= other[0] or other[2] <= left
+            assert is_beside or bottom <= other[1] or other[3] <= top
 
 
-def test_the_sheet_of_gates_names_them_all() -> None:
-    """One image for each gate, on white, below the title."""
+def test_gate_images_are_arranged_below_a_title() -> None:
+    """In a grid on a white background."""
     pytest.importorskip("PIL")
-    sheet = _race_film.gate_pictures(flown_race(), 320, 240)
+    sheet = _race_video.gate_images(flown_race(), 320, 240)
     rows = 4
     head = sheet.shape[0] - rows * (240 + 3)
     assert head >= 16
@@ -273,11 +273,11 @@ def test_the_sheet_of_gates_names_them_all() -> None:
     assert (sheet[-100:, -100:] == 255).all()  # one of twelve cells is empty
 
 
-# names beside points
+# labels of points
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_names_overlap_neither_each_other_nor_lines(seed: int) -> None:
+def test_labels_overlap_neither_each_other_nor_lines(seed: int) -> None:
     from matplotlib.text import Text
 
     rng = np.random.default_rng(seed)
@@ -288,20 +288,20 @@ def test_names_overlap_neither_each_other_nor_lines(seed: int) -> None:
     line = sum(waves[k] * np.sin((k + 1) * t + phases[k]) / (k + 1) for k in range(4))
     points = np.asarray(line)[rng.choice(600, 12, replace=False)]
     axes.plot(*np.asarray(line).T)
-    _figures.labelled(axes, "a way", "x [m]", "y [m]")
-    named = _figures.name_points(axes, points, [f"point {k}" for k in range(12)], [line])
+    _figures.labelled(axes, "a path", "x [m]", "y [m]")
+    labels = _figures.name_points(axes, points, [f"point {k}" for k in range(12)], [line])
     figure.canvas.draw()
-    boxes = [Text.get_window_extent(text) for text in named]
-    where = axes.transData.transform(line)
+    boxes = [Text.get_window_extent(text) for text in labels]
+    pixels = axes.transData.transform(line)
     covered = 0
     for number, box in enumerate(boxes):
         assert not any(box.overlaps(other) for other in boxes[:number])
-        inside = ((where > [box.x0, box.y0]) & (where < [box.x1, box.y1])).all(axis=1)
+        inside = ((pixels > [box.x0, box.y0]) & (pixels < [box.x1, box.y1])).all(axis=1)
         covered += int(inside.any())
         frame = axes.get_window_extent().padded(1.0)
         assert frame.contains(box.x0, box.y0)
         assert frame.contains(box.x1, box.y1)
-    assert covered <= 1  # a path around the start
+    assert covered <= 1  # the path may surround one point
 
 
 def test_scenes_without_gates_can_be_drawn() -> None:
@@ -310,13 +310,13 @@ def test_scenes_without_gates_can_be_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("landmarks", "says"),
+    ("landmarks", "message"),
     [
         ({"target": [0.0, 0.0]}, r"landmarks\['target'\]: expected finite numbers"),
         ({"target": [0.0, 0.0, np.nan]}, r"landmarks\['target'\]: expected finite"),
         ({"target": "here"}, r"landmarks\['target'\]"),
     ],
 )
-def test_invalid_landmarks_are_refused(landmarks: Any, says: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=says):
+def test_invalid_landmarks_are_refused(landmarks: Any, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
         viz.trajectory_figure(fleet(1), landmarks=landmarks)

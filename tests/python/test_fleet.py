@@ -18,7 +18,7 @@ PARTS = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
 RNG = np.random.default_rng(11)
 
 
-def lively(n: int, dtype: str = "float64", seed: int = 5) -> pw.RateThrust:
+def varied_command(n: int, dtype: str = "float64", seed: int = 5) -> pw.RateThrust:
     """A different command for each vehicle."""
     rng = np.random.default_rng(seed)
     rates = rng.uniform(-3.0, 3.0, (n, 3)).astype(dtype)
@@ -42,9 +42,9 @@ def same_bits(a: dict[str, Numbers], b: dict[str, Numbers]) -> None:
         assert values.tobytes() == b[name].tobytes(), name
 
 
-def rows(parts: dict[str, Numbers], which: Any) -> dict[str, Numbers]:
+def rows(parts: dict[str, Numbers], mask: Any) -> dict[str, Numbers]:
     """The rows of some vehicles."""
-    return {name: np.ascontiguousarray(values[which]) for name, values in parts.items()}
+    return {name: np.ascontiguousarray(values[mask]) for name, values in parts.items()}
 
 
 def test_typical_use() -> None:
@@ -87,7 +87,7 @@ def test_typical_use() -> None:
 
 @pytest.mark.parametrize("integrator", ["rk4", "euler"])
 @pytest.mark.parametrize("closed_loop", [False, True])
-# in float32, errors of 96 steps of rotation at about 3 rad/s add up to about ten ulps
+# in float32, the rounding errors of 96 steps at about 3 rad/s sum to about ten ulps
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-12), ("float32", 3e-5)])
 def test_fleet_matches_single_vehicles(
     dtype: str, tolerance: float, closed_loop: bool, integrator: Any
@@ -96,15 +96,15 @@ def test_fleet_matches_single_vehicles(
     fleet = pw.Fleet(vehicle, n, dtype, integrator, seed=3, first_id=40, threads=1)
     rng = np.random.default_rng(2)
     speeds = rng.uniform(900.0, 1300.0, (n, 4)).astype(dtype)
-    rates = lively(n, dtype)
+    rates = varied_command(n, dtype)
     command: Any = rates if closed_loop else pw.RotorSpeeds(speeds)
     for _ in range(8):
         fleet.step(command, substeps=12)
     reading = fleet.imu
     for i in range(n):
         single = pw.Multicopter(vehicle, integrator, seed=3, id=40 + i)
-        own: Any = pw.RateThrust(rates.rates[i], float(rates.thrust[i]))
-        single.step(own if closed_loop else pw.RotorSpeeds(speeds[i]), DT, substeps=96)
+        row: Any = pw.RateThrust(rates.rates[i], float(rates.thrust[i]))
+        single.step(row if closed_loop else pw.RotorSpeeds(speeds[i]), DT, substeps=96)
         for name in PARTS:
             expected = getattr(single.state, name)
             scale = max(1.0, float(np.abs(expected).max()))
@@ -117,7 +117,7 @@ def test_fleet_matches_single_vehicles(
 
 @pytest.mark.parametrize("vehicle", ["crazyflie", "hexacopter", tilted_hexacopter()], ids=str)
 def test_fleets_of_other_vehicles_match_single_ones(vehicle: Any) -> None:
-    """Delay, battery, slower IMU, tilted rotors, full matrices."""
+    """With delay, battery, slower IMU, tilted rotors and full matrices."""
     parameters = pw.vehicles.load(vehicle)
     fleet = pw.Fleet(vehicle, 3, "float64", seed=4, threads=1)
     rotors = fleet.rotors
@@ -139,18 +139,18 @@ def test_fleets_of_other_vehicles_match_single_ones(vehicle: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_two_half_fleets_match_one_fleet_bit_for_bit(dtype: str) -> None:
-    n, cut = 45, 19  # no number of lanes divides either
+def test_two_half_fleets_equal_one_fleet(dtype: str) -> None:
+    n, cut = 45, 19  # not multiples of any number of lanes
     whole = pw.Fleet("flightgoggles", n, dtype, seed=9, threads=1)
     parts = [
         pw.Fleet("flightgoggles", count, dtype, seed=9, first_id=first, threads=1)
         for first, count in ((0, cut), (cut, n - cut))
     ]
-    command = lively(n, dtype)
-    for fleet, some in zip(
+    command = varied_command(n, dtype)
+    for fleet, part in zip(
         [whole, *parts], [slice(0, n), slice(0, cut), slice(cut, n)], strict=True
     ):
-        fleet.step(pw.RateThrust(command.rates[some], command.thrust[some]), substeps=50)
+        fleet.step(pw.RateThrust(command.rates[part], command.thrust[part]), substeps=50)
     whole_state = state(whole)
     same_bits(rows(whole_state, slice(0, cut)), state(parts[0]))
     same_bits(rows(whole_state, slice(cut, n)), state(parts[1]))
@@ -163,7 +163,7 @@ def test_results_do_not_depend_on_threads(dtype: str) -> None:
     fleets = [pw.Fleet("flightgoggles", n, dtype, seed=2, threads=t) for t in (1, 2, pool, pool)]
     assert [fleet.threads for fleet in fleets] == [1, 2, 2, 2]
     for fleet in fleets:
-        fleet.step(lively(n, dtype), substeps=20)
+        fleet.step(varied_command(n, dtype), substeps=20)
     states = [state(fleet) for fleet in fleets]
     for other in states[1:]:
         same_bits(states[0], other)
@@ -171,9 +171,9 @@ def test_results_do_not_depend_on_threads(dtype: str) -> None:
 
 def test_results_do_not_depend_on_substeps_per_call() -> None:
     fleets = [pw.Fleet("flightgoggles", 9, seed=2, threads=1) for _ in range(2)]
-    fleets[0].step(lively(9), substeps=12)
+    fleets[0].step(varied_command(9), substeps=12)
     for _ in range(12):
-        fleets[1].step(lively(9))
+        fleets[1].step(varied_command(9))
     same_bits(state(fleets[0]), state(fleets[1]))
 
 
@@ -212,27 +212,27 @@ def test_commands_of_either_dtype_and_memory_order_are_accepted(dtype: str) -> N
     assert pw.RotorSpeeds(speeds).speeds.dtype == np.float32
 
 
-def test_single_vehicle_accepts_float32_commands_and_refuses_fleet_commands() -> None:
+def test_a_single_vehicle_refuses_commands_of_fleets() -> None:
     speeds = np.array([[1100.0, 1101.5, 1099.25, 1100.0]] * 3, dtype=np.float32)
-    ours, same = (pw.Multicopter("flightgoggles", seed=1) for _ in range(2))
-    ours.rollout(pw.RotorSpeeds(speeds))
+    uav, same = (pw.Multicopter("flightgoggles", seed=1) for _ in range(2))
+    uav.rollout(pw.RotorSpeeds(speeds))
     same.rollout(pw.RotorSpeeds(speeds.astype(np.float64)))
-    assert ours.snapshot() == same.snapshot()
+    assert uav.snapshot() == same.snapshot()
     for command in (
         pw.RateThrust(np.zeros((2, 5, 3)), 1.0),
         pw.RateThrust(np.zeros(3), np.ones((2, 5))),
         pw.RotorSpeeds(np.zeros((2, 5, 4))),
     ):
         with pytest.raises(ValueError, match=r"command: expected.*\(2, 5.*Fleet"):
-            ours.step(command)
+            uav.step(command)
         with pytest.raises(ValueError, match=r"command: expected.*\(2, 5.*Fleet"):
-            ours.rollout(command)
-    assert ours.snapshot() == same.snapshot()
+            uav.rollout(command)
+    assert uav.snapshot() == same.snapshot()
 
 
 @pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_snapshot_continues_bit_for_bit(vehicle: str, dtype: str) -> None:
+def test_a_restored_snapshot_continues_identically(vehicle: str, dtype: str) -> None:
     n = 21
     fleet = pw.Fleet(
         vehicle, n, dtype, seed=8, max_action_delay=3, floor=-1.0,
@@ -240,7 +240,7 @@ def test_snapshot_continues_bit_for_bit(vehicle: str, dtype: str) -> None:
     )  # fmt: skip
     fleet.set_action_delay(np.arange(n) % 4)
     fleet.set_wind([3.0, 0.0, 0.0])
-    command = pw.RateThrust(lively(n).rates, fleet.vehicle.body.mass * 9.81)
+    command = pw.RateThrust(varied_command(n).rates, fleet.vehicle.body.mass * 9.81)
     fleet.step(command, substeps=13)
     fleet.reset(mask=np.arange(n) % 3 == 0)
     fleet.step(command, substeps=6)
@@ -259,15 +259,15 @@ def test_snapshot_continues_bit_for_bit(vehicle: str, dtype: str) -> None:
         same_bits(later, state(continued))
 
 
-def test_copies_carry_parameters_and_options() -> None:
+def test_copies_keep_parameters_and_options() -> None:
     fleet = pw.Fleet(
         "flightgoggles", 5, "float64", "euler", dt=0.002, seed=3, threads=2, noise=False
     )
     fleet.set_parameters(mass=[0.8, 0.9, 1.0, 1.1, 1.2])
-    fleet.step(lively(5), substeps=10)
+    fleet.step(varied_command(5), substeps=10)
     other = pickle.loads(pickle.dumps(fleet))
     for each in (fleet, other):
-        each.step(lively(5), substeps=10)
+        each.step(varied_command(5), substeps=10)
     same_bits(state(fleet), state(other))
     assert repr(other) == repr(fleet)
     assert np.array_equal(other.parameters["mass"], fleet.parameters["mass"])
@@ -276,7 +276,7 @@ def test_copies_carry_parameters_and_options() -> None:
 def test_reset_with_a_mask_changes_only_masked_vehicles() -> None:
     n = 19
     fleet = pw.Fleet("flightgoggles", n, seed=6, threads=1)
-    fleet.step(lively(n), substeps=25)
+    fleet.step(varied_command(n), substeps=25)
     before = state(fleet)
     mask = np.zeros(n, dtype=bool)
     mask[[2, 3, 16]] = True
@@ -295,19 +295,19 @@ def test_reset_with_a_mask_changes_only_masked_vehicles() -> None:
 
 def test_reset_with_a_seed_equals_a_new_fleet() -> None:
     fleet, new = pw.Fleet("flightgoggles", 9, seed=1), pw.Fleet("flightgoggles", 9, seed=5)
-    fleet.step(lively(9), substeps=25)
+    fleet.step(varied_command(9), substeps=25)
     assert fleet.steps == 25
     fleet.reset(seed=5)
     assert (fleet.steps, fleet.seed) == (0, 5)
     for each in (fleet, new):
-        each.step(lively(9), substeps=25)
+        each.step(varied_command(9), substeps=25)
     same_bits(state(fleet), state(new))
 
 
-def test_place_replaces_only_the_specified_parts() -> None:
+def test_set_state_replaces_only_the_specified_parts() -> None:
     n = 6
     fleet = pw.Fleet("flightgoggles", n, "float64", seed=6, threads=1)
-    fleet.step(lively(n), substeps=25)
+    fleet.step(varied_command(n), substeps=25)
     before = state(fleet)
     fleet.set_state(velocity=[0.0, 0.0, 2.0], mask=np.arange(n) == 4)
     after = state(fleet)
@@ -328,14 +328,14 @@ def test_returned_arrays_are_copies() -> None:
 
 def test_rollout_records_the_requested_quantities() -> None:
     fields = pw.FleetTrajectory.__dataclass_fields__
-    n, everything = 5, [name for name in fields if name != "readings"]
+    n, all_fields = 5, [name for name in fields if name != "readings"]
     fleet, other = (pw.Fleet("flightgoggles", n, seed=1, floor=-0.05) for _ in range(2))
     commands = pw.RotorSpeeds(RNG.uniform(0.0, 300.0, (30, n, 4)))
-    log = fleet.rollout(commands, substeps=4, record=everything)
+    log = fleet.rollout(commands, substeps=4, record=all_fields)
     for t in range(30):
         other.step(pw.RotorSpeeds(commands.speeds[t]), substeps=4)
         reading = other.imu
-        for name in everything:
+        for name in all_fields:
             array = getattr(log, name)
             expected = getattr(reading if hasattr(reading, name) else other, name)
             assert array.dtype == expected.dtype
@@ -361,14 +361,14 @@ def test_floor_stops_vehicles_and_sets_the_contact_flag() -> None:
     assert np.all(fleet.velocity[2:, 2] < -5.0)
 
 
-def test_turbulence_moves_vehicles_apart_without_other_noise() -> None:
+def test_turbulence_differs_between_vehicles() -> None:
     air = pw.Dryden(wind_speed_6m=8.0, altitude=20.0, airspeed=8.0)
     fleet = pw.Fleet("flightgoggles", 8, noise=False, turbulence=air, seed=1)
-    still = pw.Fleet("flightgoggles", 8, noise=False, seed=1)
-    for each in (fleet, still):
+    calm = pw.Fleet("flightgoggles", 8, noise=False, seed=1)
+    for each in (fleet, calm):
         each.step(pw.RateThrust(np.zeros(3), 9.81), substeps=480)
     assert len(np.unique(fleet.velocity[:, 0])) == 8
-    assert len(np.unique(still.velocity[:, 0])) == 1
+    assert len(np.unique(calm.velocity[:, 0])) == 1
 
 
 def test_action_delay_postpones_a_command() -> None:
@@ -407,7 +407,7 @@ def test_a_rollout_can_be_copied_and_pickled() -> None:
         assert np.array_equal(copied.readings["barometer"].time, log.readings["barometer"].time)
 
 
-def test_a_number_beyond_float32_is_reported_briefly() -> None:
+def test_errors_report_a_number_beyond_float32() -> None:
     fleet = pw.Fleet("flightgoggles", 3)
     with pytest.raises(ValueError, match=r"thrust that float32 can hold, got 1e\+39$"):
         fleet.step(pw.RateThrust([0.0, 0.0, 0.0], 1e39))

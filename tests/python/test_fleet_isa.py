@@ -1,4 +1,4 @@
-"""Instruction sets: selected at construction of a fleet, with bitwise equal results."""
+"""Instruction sets: selection at construction of a fleet, and bitwise equal results."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ ISAS = pw.build_info()["isas"]
 Integrator = Literal["euler", "rk4"]
 
 
-def flown(dtype: str) -> pw.Fleet:
-    """A closed loop with noise, for a quarter of a second."""
+def flown_fleet(dtype: str) -> pw.Fleet:
+    """A fleet after 0.25 s with the rate loop and noise."""
     n, rng = 19, np.random.default_rng(4)
     fleet = pw.Fleet("flightgoggles", n, dtype, seed=1, threads=1)
     command = pw.RateThrust(rng.uniform(-2.0, 2.0, (n, 3)), rng.uniform(9.0, 11.0, n))
@@ -22,10 +22,10 @@ def flown(dtype: str) -> pw.Fleet:
     return fleet
 
 
-def minutes_of_flight(
+def snapshot_after_two_minutes(
     dtype: str, vehicle: str | pw.VehicleParameters, integrator: Integrator
 ) -> bytes:
-    """The complete state after two minutes with all noise, gusts and outer loops."""
+    """The complete state after two minutes with all noise, turbulence and outer loops."""
     n = 19  # does not fill the last register
     fleet = pw.Fleet(
         vehicle,
@@ -63,19 +63,19 @@ def test_instruction_sets_give_the_same_bits(
     dtype: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    flown: dict[str, bytes] = {}
+    snapshots: dict[str, bytes] = {}
     for isa in ISAS:
         monkeypatch.setenv("PROPWASH_ISA", isa)
         assert pw.Fleet("flightgoggles", 1).isa == pw.build_info()["isa"] == isa
-        flown[isa] = minutes_of_flight(dtype, vehicle, integrator)
-    assert [isa for isa in ISAS if flown[isa] != flown["baseline"]] == []
+        snapshots[isa] = snapshot_after_two_minutes(dtype, vehicle, integrator)
+    assert [isa for isa in ISAS if snapshots[isa] != snapshots["baseline"]] == []
 
 
 @pytest.mark.parametrize("isa", ISAS)
 def test_a_snapshot_continues_with_another_instruction_set(
     isa: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    snapshot = flown("float32").snapshot()
+    snapshot = flown_fleet("float32").snapshot()
     monkeypatch.setenv("PROPWASH_ISA", isa)
     fleet = pw.Fleet("flightgoggles", 19, "float32")
     fleet.restore(snapshot)
@@ -89,7 +89,7 @@ def test_an_unknown_instruction_set_is_refused(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_subnormal_numbers_are_not_flushed_to_zero() -> None:
-    flown("float32")
+    flown_fleet("float32")
     for dtype in (np.float32, np.float64):
         smallest = np.finfo(dtype).smallest_subnormal
         assert smallest > 0.0

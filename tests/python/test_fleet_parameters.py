@@ -15,7 +15,7 @@ import pytest
 N = 7
 
 
-def new(dtype: str = "float64", n: int = N) -> pw.Fleet:
+def new_fleet(dtype: str = "float64", n: int = N) -> pw.Fleet:
     """A small fleet."""
     return pw.Fleet("flightgoggles", n, dtype, seed=1, threads=1)
 
@@ -53,7 +53,7 @@ def test_every_vehicle_parameter_is_accessible() -> None:
 
 
 def test_a_unique_last_part_is_a_name() -> None:
-    parameters = new().parameters
+    parameters = new_fleet().parameters
     for short, full in [
         ("mass", "body.mass"),
         ("thrust_coefficient", "rotors.thrust_coefficient"),
@@ -68,7 +68,7 @@ def test_a_unique_last_part_is_a_name() -> None:
     ):
         parameters["inertia"]
     with pytest.raises(ValueError, match=r"'masss'.*did you mean 'mass'"):
-        new().set_parameters(masss=1.0)
+        new_fleet().set_parameters(masss=1.0)
     with pytest.raises(KeyError, match=r"'body\.mas'.*did you mean 'body\.mass'"):
         parameters["body.mas"]
     with pytest.raises(KeyError, match=r"'zzz'.*expected one of body\.mass"):
@@ -81,7 +81,7 @@ def test_a_unique_last_part_is_a_name() -> None:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_each_vehicle_uses_its_own_parameters(dtype: str) -> None:
-    fleet, rng = new(dtype), np.random.default_rng(3)
+    fleet, rng = new_fleet(dtype), np.random.default_rng(3)
     vehicle = fleet.vehicle
     mass = rng.uniform(0.8, 1.2, N)
     thrust = vehicle.rotors[0].thrust_coefficient * rng.uniform(0.9, 1.1, (N, 4))
@@ -92,7 +92,7 @@ def test_each_vehicle_uses_its_own_parameters(dtype: str) -> None:
     fleet.step(pw.RateThrust(rates, 10.0), substeps=60)
     tolerance = 1e-12 if dtype == "float64" else 3e-5
     for i in range(N):
-        own = vehicle.replace(
+        changed = vehicle.replace(
             body={"mass": mass[i]},
             rate_controller={"proportional": gains[i]},
             rotors=tuple(
@@ -100,8 +100,8 @@ def test_each_vehicle_uses_its_own_parameters(dtype: str) -> None:
                 for rotor, k in zip(vehicle.rotors, thrust[i], strict=True)
             ),
         )
-        single = pw.Multicopter(own, seed=1, id=i)
-        # setting parameters keeps the state, so rotor speeds are those of the others' hover
+        single = pw.Multicopter(changed, seed=1, id=i)
+        # set_parameters keeps the state, so the rotor speeds are those of the nominal hover
         single.set_state(pw.Multicopter("flightgoggles").state)
         single.step(pw.RateThrust(rates[i], 10.0), 1 / 960, substeps=60)
         for name in ("position", "velocity", "attitude", "body_rates"):
@@ -111,7 +111,7 @@ def test_each_vehicle_uses_its_own_parameters(dtype: str) -> None:
 
 
 def test_equal_per_vehicle_parameters_change_nothing() -> None:
-    fleet, other = new(), new()
+    fleet, other = new_fleet(), new_fleet()
     other.set_parameters(mass=other.parameters["mass"])
     for each in (fleet, other):
         each.step(pw.RateThrust([1.0, 2.0, 0.0], 10.0), substeps=50)
@@ -120,7 +120,7 @@ def test_equal_per_vehicle_parameters_change_nothing() -> None:
 
 
 def test_shapes_are_broadcast() -> None:
-    fleet = new()
+    fleet = new_fleet()
     pairs: list[tuple[Any, Any]] = [
         (1.1, np.full(N, 1.1)),
         (np.linspace(1, 2, N), np.linspace(1, 2, N)),
@@ -140,7 +140,7 @@ def test_shapes_are_broadcast() -> None:
 
 
 def test_returned_parameters_are_read_only_copies() -> None:
-    fleet = new()
+    fleet = new_fleet()
     mass = fleet.parameters["mass"]
     assert type(mass) is np.ndarray
     with unchanged(fleet), pytest.raises(ValueError, match="read-only"):
@@ -159,11 +159,11 @@ def test_returned_parameters_are_read_only_copies() -> None:
         fleet.set_parameters("mass")  # type: ignore[arg-type]
     fleet.set_parameters(mass=mass * np.linspace(1.0, 1.5, N))
     assert np.array_equal(fleet.parameters["mass"], np.linspace(1.0, 1.5, N))
-    assert np.array_equal(mass, np.ones(N))  # unchanged since it was read
+    assert np.array_equal(mass, np.ones(N))  # the copy is unchanged
 
 
 def test_a_fleet_accepts_the_parameters_of_another() -> None:
-    fleet, other = new(), new()
+    fleet, other = new_fleet(), new_fleet()
     other.set_parameters(mass=np.linspace(0.9, 1.1, N))
     fleet.set_parameters({**other.parameters.own(), "blow_back": 0.001})
     assert np.array_equal(fleet.parameters["mass"], other.parameters["mass"])
@@ -185,7 +185,7 @@ def test_general_matrices_switch_kernels_and_keep_the_state() -> None:
         assert np.allclose(getattr(fleet, name), getattr(plain, name), rtol=0, atol=1e-9)
 
 
-BAD: list[tuple[str, Any, str]] = [
+INVALID: list[tuple[str, Any, str]] = [
     ("mass", 0.0, r"vehicle 0: .*body\.mass = 0: expected a finite value > 0"),
     ("mass", [1.0, 1.0, -2.0, 1.0, -3.0, 1.0, 1.0], r"vehicle 2:.*body\.mass = -2"),
     ("mass", [1.0, 1.0, 1.0, math.nan, 1.0, 1.0, 1.0], r"vehicle 3:.*body\.mass = nan"),
@@ -208,9 +208,9 @@ BAD: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "message"), BAD)
+@pytest.mark.parametrize(("name", "value", "message"), INVALID)
 def test_invalid_parameters_are_refused(name: str, value: Any, message: str) -> None:
-    fleet = new()
+    fleet = new_fleet()
     fleet.step(pw.RateThrust([0.0, 0.0, 1.0], 10.0), substeps=5)
     with unchanged(fleet), pytest.raises((ValueError, TypeError), match=message):
         fleet.set_parameters({name: value})
@@ -232,28 +232,28 @@ def test_reset_keeps_parameters_and_hover_uses_them() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_partial_assignment_equals_assignment_to_all(dtype: str) -> None:
     n = 21  # more than one block of lanes, the last one incomplete
-    one, other = new(dtype, n), new(dtype, n)
-    dice = np.random.default_rng(3)
-    turned = np.diag([0.0049, 0.0049, 0.0069])
-    turned[0, 1] = turned[1, 0] = 1e-4
-    for round_ in range(6):
-        # the first per-vehicle parameters, some more, the last vehicle, and general kernels
-        mask = dice.random(n) < 0.4
-        mask[-1] = round_ % 2 == 0
+    one, other = new_fleet(dtype, n), new_fleet(dtype, n)
+    rng = np.random.default_rng(3)
+    inertia = np.diag([0.0049, 0.0049, 0.0069])
+    inertia[0, 1] = inertia[1, 0] = 1e-4
+    for round_number in range(6):
+        # covers the first and further per-vehicle parameters, the last vehicle, general kernels
+        mask = rng.random(n) < 0.4
+        mask[-1] = round_number % 2 == 0
         count = int(mask.sum())
-        values: dict[str, Any] = {"mass": dice.uniform(0.9, 1.1, count)}
-        if round_ > 1:
-            values["thrust_coefficient"] = dice.uniform(1.8e-6, 2.0e-6, (count, 4))
-        if round_ > 3:
-            values["body.inertia"] = np.broadcast_to(turned, (count, 3, 3))
-        whole = {name: np.array(other.parameters[name]) for name in values}
+        values: dict[str, Any] = {"mass": rng.uniform(0.9, 1.1, count)}
+        if round_number > 1:
+            values["thrust_coefficient"] = rng.uniform(1.8e-6, 2.0e-6, (count, 4))
+        if round_number > 3:
+            values["body.inertia"] = np.broadcast_to(inertia, (count, 3, 3))
+        complete = {name: np.array(other.parameters[name]) for name in values}
         for name, rows in values.items():
-            whole[name][mask] = rows
+            complete[name][mask] = rows
         one.set_parameters(values, mask=mask)
-        other.set_parameters(whole)
+        other.set_parameters(complete)
         for name in values:
             assert np.array_equal(one.parameters[name], other.parameters[name])
-        command = pw.RateThrust(np.zeros(3), 9.0 + round_)
+        command = pw.RateThrust(np.zeros(3), 9.0 + round_number)
         for fleet in (one, other):
             fleet.reset(mask=mask)
             fleet.step(command, substeps=7)
@@ -262,11 +262,11 @@ def test_partial_assignment_equals_assignment_to_all(dtype: str) -> None:
 
 
 def test_partial_assignment_is_atomic() -> None:
-    fleet = new()
+    fleet = new_fleet()
     mask = np.arange(N) % 2 == 0
     count = int(mask.sum())
-    for own in (False, True):
-        if own:
+    for is_individual in (False, True):
+        if is_individual:
             fleet.set_parameters(mass=np.linspace(0.9, 1.1, N))
         with unchanged(fleet):
             masses = np.full(count, 1.2)
@@ -283,7 +283,7 @@ def test_partial_assignment_is_atomic() -> None:
 
 
 def test_results_depend_on_current_parameters_only() -> None:
-    """After a switch to general kernels and further terms, and back."""
+    """Also after a change to general kernels or further terms and back."""
     changes: list[tuple[str, Any]] = [
         ("motor.time_constant_up", 0.03),
         ("rotor_drag.linear", [0.1, 0.1, 0.0]),
@@ -291,19 +291,19 @@ def test_results_depend_on_current_parameters_only() -> None:
     ]
     mask = np.arange(N) % 3 == 0
     for name, value in changes:
-        fleet = new()
-        usual = np.array(fleet.parameters[name])
-        fleet.set_parameters({name: usual})
-        fleet.set_parameters({name: np.broadcast_to(value, usual[mask].shape)}, mask=mask)
-        fleet.set_parameters({name: usual[mask]}, mask=mask)
+        fleet = new_fleet()
+        nominal = np.array(fleet.parameters[name])
+        fleet.set_parameters({name: nominal})
+        fleet.set_parameters({name: np.broadcast_to(value, nominal[mask].shape)}, mask=mask)
+        fleet.set_parameters({name: nominal[mask]}, mask=mask)
         other = pickle.loads(pickle.dumps(fleet))
         for each in (fleet, other):
             each.step(pw.RateThrust([0.5, 0.3, -0.2], 10.0), substeps=40)
         assert fleet.snapshot() == other.snapshot(), name
 
 
-def test_a_parameter_by_two_names_is_refused() -> None:
+def test_a_parameter_with_two_names_is_refused() -> None:
     fleet = pw.Fleet("flightgoggles", 3)
-    with pytest.raises(pw.ParameterError, match=r"body.mass: expected once"):
+    with pytest.raises(pw.ParameterError, match=r"body.mass: expected one value"):
         fleet.set_parameters({"body.mass": 1.1}, mass=1.2)
     assert np.all(fleet.parameters["mass"] == fleet.vehicle.body.mass)

@@ -27,8 +27,8 @@ def unchanged() -> Iterator[pw.Fleet]:
     assert FLEET.snapshot() == before
 
 
-def one_bad(shape: tuple[int, ...], value: float, row: int) -> Any:
-    """Valid numbers except one of one vehicle."""
+def one_invalid(shape: tuple[int, ...], value: float, row: int) -> Any:
+    """Valid numbers except in one row."""
     array = np.full(shape, 0.5)
     array[row] = value
     return array
@@ -85,12 +85,12 @@ def test_invalid_turbulence_is_refused(field: str, value: Any) -> None:
         pw.Dryden(**{"wind_speed_6m": 5.0, "altitude": 10.0, "airspeed": 5.0, field: value})
 
 
-def test_a_time_step_too_long_for_the_motors_is_warned_of() -> None:
+def test_a_time_step_too_long_for_the_motors_warns() -> None:
     with pytest.warns(RuntimeWarning, match="motor time constant"):
         pw.Fleet("flightgoggles", 2, integrator="euler", dt=0.05)
 
 
-def test_one_vehicle_with_motors_too_fast_for_the_time_step_is_warned_of() -> None:
+def test_motors_too_fast_for_the_time_step_warn() -> None:
     fleet = pw.Fleet("flightgoggles", 3, integrator="euler")
     with pytest.warns(RuntimeWarning, match="motor time constant of 0.0005 s"):
         fleet.set_parameters({"motor.time_constant_up": [0.02, 0.0005, 0.02]})
@@ -118,7 +118,7 @@ def test_non_commands_are_refused(value: Any) -> None:
         ((3,), (2, 6)),
     ],
 )
-def test_rates_of_another_shape_are_refused(rates: Any, thrust: Any) -> None:
+def test_rates_of_other_shapes_are_refused(rates: Any, thrust: Any) -> None:
     with unchanged() as fleet, pytest.raises(ValueError, match=r"expected.*got"):
         fleet.step(pw.RateThrust(np.zeros(rates), np.zeros(thrust)))
     with unchanged() as fleet, pytest.raises(ValueError, match=r"expected.*got"):
@@ -138,14 +138,14 @@ def test_the_message_reports_the_shapes() -> None:
 @pytest.mark.parametrize(
     "shape", [(3,), (5,), (4, 4), (5, 3), (5, 5), (1, 4), (2, 4, 4), (2, 5, 6)]
 )
-def test_rotor_speeds_of_another_shape_are_refused(shape: Any) -> None:
+def test_rotor_speeds_of_other_shapes_are_refused(shape: Any) -> None:
     with unchanged() as fleet, pytest.raises(ValueError, match=r"speeds of shape \(5, 4\).*got"):
         fleet.step(pw.RotorSpeeds(np.zeros(shape)))
     with unchanged() as fleet, pytest.raises(ValueError, match=r"speeds of shape \(5, 4\).*got"):
         fleet.rollout(pw.RotorSpeeds(np.zeros(shape)), steps=2)
 
 
-def test_rows_are_for_rollouts_and_their_number_is_checked() -> None:
+def test_several_rows_require_a_rollout_of_their_number() -> None:
     rows = pw.RotorSpeeds(np.zeros((3, N, 4)))
     with unchanged() as fleet, pytest.raises(ValueError, match=r"command: expected one.*3 rows"):
         fleet.step(rows)
@@ -159,21 +159,21 @@ def test_rows_are_for_rollouts_and_their_number_is_checked() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("place", [0, 1, 16, 100, 1022])
-def test_non_finite_numbers_are_refused(dtype: Any, value: float, place: int) -> None:
+@pytest.mark.parametrize("index", [0, 1, 16, 100, 1022])
+def test_non_finite_numbers_are_refused(dtype: Any, value: float, index: int) -> None:
     numbers = np.zeros(1023, dtype=dtype)
     numbers[:4] = [np.finfo(dtype).max, -np.finfo(dtype).max, np.finfo(dtype).tiny, -0.0]
     pw.RotorSpeeds(numbers.reshape(-1, 3))
-    numbers[place] = value
-    where = rf"(?s)speeds: expected.*where \[{place // 3}, {place % 3}\] is {value}"
-    with pytest.raises(ValueError, match=where):
+    numbers[index] = value
+    message = rf"(?s)speeds: expected.*where \[{index // 3}, {index % 3}\] is {value}"
+    with pytest.raises(ValueError, match=message):
         pw.RotorSpeeds(numbers.reshape(-1, 3))
-    with pytest.raises(ValueError, match=rf"(?s)thrust: expected.*where \[{place}\] is {value}"):
+    with pytest.raises(ValueError, match=rf"(?s)thrust: expected.*where \[{index}\] is {value}"):
         pw.RateThrust(np.zeros(3), numbers)
 
 
 def test_numbers_beyond_float32_are_refused_by_a_float32_fleet() -> None:
-    rates = one_bad((N, 3), 1e39, 3)
+    rates = one_invalid((N, 3), 1e39, 3)
     with unchanged() as fleet, pytest.raises(ValueError, match=r"rates.*float32.*at \[3, 0\]"):
         fleet.step(pw.RateThrust(rates, 9.0))
     with unchanged() as fleet, pytest.raises(ValueError, match=r"rates.*float32.*at \[1, 3, 0\]"):
@@ -197,12 +197,12 @@ def test_a_field_named_twice_is_recorded_once() -> None:
 def test_ids_out_of_range_are_refused(first_id: int) -> None:
     with refused("first_id", first_id):
         pw.Fleet("flightgoggles", 2, first_id=first_id)
-    # the maximum: the last vehicle's id fits in 32 bits
+    # the maximum, with which the id of the last vehicle fits in 32 bits
     assert len(pw.Fleet("flightgoggles", 2, first_id=2**32 - 2)) == 2
 
 
-def test_place_revives_a_diverged_vehicle() -> None:
-    """place() resets a diverged vehicle's state; other vehicles and time are bitwise unchanged."""
+def test_set_state_recovers_a_diverged_vehicle() -> None:
+    """The other vehicles and the time are bitwise unchanged."""
     fleet, calm = (pw.Fleet("flightgoggles", 3, "float64", seed=2, threads=1) for _ in range(2))
     lost = np.array([False, True, False])
     hover = pw.RateThrust([0.0, 0.0, 0.0], 9.81)
@@ -251,29 +251,29 @@ PARTS: list[tuple[str, list[Any]]] = [
 @pytest.mark.parametrize(
     ("part", "value"), [(part, value) for part, values in PARTS for value in values]
 )
-def test_bad_part_of_a_state_is_refused(part: str, value: Any) -> None:
-    for act in (FLEET.reset, FLEET.set_state):
+def test_invalid_parts_of_a_state_are_refused(part: str, value: Any) -> None:
+    for method in (FLEET.reset, FLEET.set_state):
         with unchanged(), refused(part, value):
-            act(**{part: value})
+            method(**{part: value})
         with unchanged(), refused(part, value):
-            act(**{part: value}, mask=np.arange(N) < 2)
+            method(**{part: value}, mask=np.arange(N) < 2)
 
 
-def test_the_first_bad_vehicle_is_named() -> None:
-    turned = np.tile([1.0, 0.0, 0.0, 0.0], (N, 1))
-    turned[2] = [1.0, 1.0, 0.0, 0.0]
+def test_errors_name_the_first_invalid_vehicle() -> None:
+    attitudes = np.tile([1.0, 0.0, 0.0, 0.0], (N, 1))
+    attitudes[2] = [1.0, 1.0, 0.0, 0.0]
     for part, value in [
-        ("position", one_bad((N, 3), math.nan, 2)),
-        ("velocity", one_bad((N, 3), -math.inf, 2)),
-        ("body_rates", one_bad((N, 3), math.nan, 2)),
-        ("rotor_speeds", one_bad((N, 4), 1e4, 2)),
-        ("attitude", turned),
+        ("position", one_invalid((N, 3), math.nan, 2)),
+        ("velocity", one_invalid((N, 3), -math.inf, 2)),
+        ("body_rates", one_invalid((N, 3), math.nan, 2)),
+        ("rotor_speeds", one_invalid((N, 4), 1e4, 2)),
+        ("attitude", attitudes),
     ]:
         with unchanged() as fleet, pytest.raises(ValueError, match=rf"{part}.*for vehicle 2"):
             fleet.reset(**{part: value})
     # rows outside the mask are not checked
     other = pw.Fleet("flightgoggles", N)
-    other.reset(position=one_bad((N, 3), math.nan, 2), mask=np.arange(N) != 2)
+    other.reset(position=one_invalid((N, 3), math.nan, 2), mask=np.arange(N) != 2)
     assert np.all(np.isfinite(other.position))
     assert np.all(other.position[2] == 0.0)
 
@@ -291,10 +291,10 @@ def test_the_first_bad_vehicle_is_named() -> None:
     ],
     ids=repr,
 )
-def test_bad_masks_are_refused(value: Any) -> None:
-    for act in (FLEET.reset, FLEET.set_state):
+def test_invalid_masks_are_refused(value: Any) -> None:
+    for method in (FLEET.reset, FLEET.set_state):
         with unchanged(), refused("mask", value):
-            act(mask=value)
+            method(mask=value)
 
 
 def test_a_seed_excludes_a_mask() -> None:
@@ -304,7 +304,7 @@ def test_a_seed_excludes_a_mask() -> None:
         fleet.reset(seed=-1)
 
 
-def test_bad_wind_voltage_and_delay_are_refused() -> None:
+def test_invalid_wind_voltage_and_delay_are_refused() -> None:
     winds: list[Any] = [[1.0, 2.0], [1.0, 2.0, math.nan], "abc", None, 3.0, np.zeros((4, 3))]
     for wind in winds:
         with unchanged() as fleet, refused("wind", wind):
@@ -314,7 +314,7 @@ def test_bad_wind_voltage_and_delay_are_refused() -> None:
         with unchanged() as fleet, refused("voltage", voltage):
             fleet.set_battery_voltage(voltage)
     with unchanged() as fleet, pytest.raises(ValueError, match=r"voltage.*-1\.0 for vehicle 3"):
-        fleet.set_battery_voltage(one_bad((N,), -1.0, 3))
+        fleet.set_battery_voltage(one_invalid((N,), -1.0, 3))
     delays: list[Any] = [-1, 4, 1.5, None, [1, 2]]
     for steps in delays:
         with unchanged() as fleet, refused("steps", steps):
@@ -329,7 +329,7 @@ def test_invalid_snapshots_are_refused(value: Any) -> None:
         fleet.restore(value)
 
 
-def test_snapshots_of_others_are_refused() -> None:
+def test_snapshots_of_other_fleets_are_refused() -> None:
     good = FLEET.snapshot()
     single = pw.Multicopter("flightgoggles").snapshot()
     options: Any = {"seed": 1, "max_action_delay": 3}

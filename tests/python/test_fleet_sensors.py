@@ -42,7 +42,7 @@ def equip(fleet: pw.Fleet) -> list[pw.FleetSensor[Any]]:
     ]
 
 
-def told(handle: pw.FleetSensor[Any]) -> dict[str, bytes]:
+def contents(handle: pw.FleetSensor[Any]) -> dict[str, bytes]:
     arrays = {"time": handle.time, **vars(handle.reading)}
     return {name: array.tobytes() for name, array in arrays.items()}
 
@@ -53,39 +53,39 @@ def commands(rows: int, n: int) -> pw.RateThrust:
 
 
 @pytest.mark.parametrize("rate", [Fraction(50), Fraction(7), Fraction(3333, 10), Fraction(960)])
-def test_samples_are_taken_at_the_first_step_at_or_after_their_time(rate: Fraction) -> None:
+def test_sensors_sample_at_the_first_step_at_or_after_the_sample_time(rate: Fraction) -> None:
     fleet = fleet_of(2)
-    fleet.step(HOVER, substeps=13)  # attached at any time
+    fleet.step(HOVER, substeps=13)  # sensors may be attached at any time
     handle = fleet.attach(pw.Barometer(), float(rate))
     due = {13 + ceil(Fraction(k) * 960 / rate): k for k in range(400)}
-    taken = 13
+    last = 13
     for step in range(13, 400):
         if step in due:
-            taken = step
+            last = step
             assert handle.samples == due[step] + 1
-        np.testing.assert_allclose(handle.time, taken * DT, rtol=1e-12)
+        np.testing.assert_allclose(handle.time, last * DT, rtol=1e-12)
         fleet.step(HOVER)
 
 
-def test_grouping_of_steps_changes_no_bit_of_readings_or_flight() -> None:
-    plain, whole, pieces = (fleet_of(floor=-0.3) for _ in range(3))
-    of_whole, of_pieces = equip(whole), equip(pieces)
+def test_grouping_of_steps_does_not_change_readings_or_flight() -> None:
+    plain, whole, parts = (fleet_of(floor=-0.3) for _ in range(3))
+    whole_sensors, part_sensors = equip(whole), equip(parts)
     low = pw.RateThrust([0.0, 0.0, 0.5], 7.0)
     plain.step(low, substeps=701)
     whole.step(low, substeps=701)
     for substeps in (1, 2, 19, 20, 300, 359):
-        pieces.step(low, substeps=substeps)
-    for a, b in zip(of_whole, of_pieces, strict=True):
-        assert told(a) == told(b)
+        parts.step(low, substeps=substeps)
+    for a, b in zip(whole_sensors, part_sensors, strict=True):
+        assert contents(a) == contents(b)
     assert plain.contact.all()
-    for fleet in (plain, whole):  # off the floor again: only the first steps touch it
+    for fleet in (plain, whole):  # only the first steps are in contact with the floor
         fleet.step(pw.RateThrust([0.0, 0.0, 0.5], 14.0), substeps=200)
     assert plain.contact.all()
     assert (plain.position[:, 2] > -0.25).all()
     for name in ("position", "attitude", "body_rates", "rotor_speeds", "gyroscope_bias", "contact"):
         assert getattr(whole, name).tobytes() == getattr(plain, name).tobytes(), name
     assert whole.imu.angular_rate.tobytes() == plain.imu.angular_rate.tobytes()
-    for handle in of_whole:
+    for handle in whole_sensors:
         whole.detach(handle)
     whole.step(HOVER)
     plain.step(HOVER)
@@ -102,8 +102,8 @@ def test_readings_of_a_fleet_in_parts_are_bitwise_equal(dtype: str) -> None:
     handles = [equip(fleet) for fleet in (whole, *parts)]
     for fleet in (whole, *parts):
         fleet.step(HOVER, substeps=250)
-    for all_of_it, first, second in zip(*handles, strict=True):
-        for name, array in vars(all_of_it.reading).items():
+    for combined, first, second in zip(*handles, strict=True):
+        for name, array in vars(combined.reading).items():
             both = (vars(handle.reading)[name] for handle in (first, second))
             assert np.array_equal(array, np.concatenate(list(both)), equal_nan=True), name
 
@@ -112,30 +112,30 @@ def test_readings_arrive_after_the_latency_with_the_sampled_state() -> None:
     fleet = fleet_of(3, dtype="float64")
     fleet.reset(position=[[0.0, 0.0, z] for z in (0.0, 1.0, 2.0)])
     exact = pw.RangeFinder(WORLD, variance=0.0)
-    handle = fleet.attach(exact, 50.0, latency=0.025)  # 24 steps late
-    late = 24
+    handle = fleet.attach(exact, 50.0, latency=0.025)  # 24 steps
+    delay = 24
     history = []
-    seen = []
+    received = []
     for step in range(200):
         history.append(exact.measure(fleet.position, fleet.attitude).range)
-        seen.append((handle.time, handle.reading.range))
+        received.append((handle.time, handle.reading.range))
         fleet.step(HOVER)
-        taken = [ceil(k * 19.2) for k in range(20) if ceil(k * 19.2) + late <= step]
-        if not taken:
-            assert np.isnan(seen[step][0]).all()
-            assert np.isnan(seen[step][1]).all()
+        sampled = [ceil(k * 19.2) for k in range(20) if ceil(k * 19.2) + delay <= step]
+        if not sampled:
+            assert np.isnan(received[step][0]).all()
+            assert np.isnan(received[step][1]).all()
             continue
-        np.testing.assert_allclose(seen[step][0], taken[-1] * DT, rtol=1e-12)
-        assert np.array_equal(seen[step][1], history[taken[-1]])
+        np.testing.assert_allclose(received[step][0], sampled[-1] * DT, rtol=1e-12)
+        assert np.array_equal(received[step][1], history[sampled[-1]])
 
 
 def test_noise_of_attached_sensors_depends_on_both_seeds() -> None:
     readings = []
-    for seed, own in ((5, 0), (5, 0), (6, 0), (5, 1)):
+    for seed, sensor_seed in ((5, 0), (5, 0), (6, 0), (5, 1)):
         fleet = fleet_of(3, seed=seed, noise=False)
         fleet.reset()
-        first = fleet.attach(pw.RangeFinder(WORLD, seed=own), 50.0)
-        second = fleet.attach(pw.RangeFinder(WORLD, seed=own), 50.0)
+        first = fleet.attach(pw.RangeFinder(WORLD, seed=sensor_seed), 50.0)
+        second = fleet.attach(pw.RangeFinder(WORLD, seed=sensor_seed), 50.0)
         assert not np.any(first.reading.range == second.reading.range)
         readings.append(first.reading.range)
     assert np.array_equal(readings[0], readings[1])
@@ -143,7 +143,7 @@ def test_noise_of_attached_sensors_depends_on_both_seeds() -> None:
     assert not np.any(readings[0] == readings[3])
 
 
-def test_a_detached_sensor_matches_the_first_vehicle_of_a_fleet_with_seed_0() -> None:
+def test_a_separate_sensor_equals_that_of_a_fleet_with_seed_0() -> None:
     sensor = pw.RangeFinder(WORLD, [[0, 0, -1], [0, 0, -2], [1, 0, 0]], seed=9)
     fleet = fleet_of(seed=0)
     handle = fleet.attach(sensor, 100.0)
@@ -164,10 +164,10 @@ def test_reset_clears_only_the_readings_of_reset_vehicles() -> None:
         assert np.isnan(handle.time[mask]).all()
         assert np.array_equal(handle.time[~mask], unchanged.time[~mask])
         for name, array in vars(handle.reading).items():
-            blank = np.isnan(array[mask]) if array.dtype.kind == "f" else array[mask] <= 0
-            assert blank.all()
-            kept = vars(unchanged.reading)[name][~mask]
-            assert np.array_equal(array[~mask], kept, equal_nan=True)
+            is_empty = np.isnan(array[mask]) if array.dtype.kind == "f" else array[mask] <= 0
+            assert is_empty.all()
+            expected = vars(unchanged.reading)[name][~mask]
+            assert np.array_equal(array[~mask], expected, equal_nan=True)
     for each in (fleet, other):
         each.step(HOVER, substeps=400)
     for handle, unchanged in zip(handles, others, strict=True):
@@ -175,11 +175,11 @@ def test_reset_clears_only_the_readings_of_reset_vehicles() -> None:
         # readings pending at the reset never arrive
         assert (handle.time[mask] <= 400 * DT + 1e-12).all()
         for name, array in vars(handle.reading).items():
-            kept = vars(unchanged.reading)[name][~mask]
-            assert np.array_equal(array[~mask], kept, equal_nan=True)
+            expected = vars(unchanged.reading)[name][~mask]
+            assert np.array_equal(array[~mask], expected, equal_nan=True)
 
 
-def test_reset_draws_new_biases_and_with_a_seed_new_noise() -> None:
+def test_reset_draws_new_biases_and_a_seed_restarts_the_noise() -> None:
     fleet = fleet_of(noise=False)
     constant = pw.Gnss((0, 0), (0, 0), bias=(3.0, 3.0), bias_time=np.inf)
     handle = fleet.attach(constant, 960.0)
@@ -199,18 +199,18 @@ def test_reset_draws_new_biases_and_with_a_seed_new_noise() -> None:
     fresh.reset(seed=8)
     for each in (used, fresh):
         each.step(HOVER, substeps=300)
-    assert [told(handle) for handle in of_used] == [told(handle) for handle in of_fresh]
+    assert [contents(handle) for handle in of_used] == [contents(handle) for handle in of_fresh]
 
 
-@pytest.mark.parametrize("way", ["state", "pickle"])
-def test_snapshots_contain_delayed_readings(way: str) -> None:
+@pytest.mark.parametrize("copy", ["snapshot", "pickle"])
+def test_snapshots_contain_delayed_readings(copy: str) -> None:
     fleet, other = fleet_of(), fleet_of(seed=77)
     handles, others = equip(fleet), equip(other)
     fleet.step(HOVER, substeps=217)
     fleet.reset(mask=np.array([False, True, False, False]))
     fleet.step(HOVER, substeps=3)
     snapshot = fleet.snapshot()
-    if way == "state":
+    if copy == "snapshot":
         other.step(HOVER, substeps=50)
         other.restore(snapshot)
     else:
@@ -218,13 +218,13 @@ def test_snapshots_contain_delayed_readings(way: str) -> None:
         others = list(other.sensors.values())
         assert list(other.sensors) == list(fleet.sensors)
     assert other.snapshot() == snapshot
-    for _ in range(40):  # delayed readings arrive in between
+    for _ in range(40):  # delayed readings arrive during these steps
         for a, b in zip(handles, others, strict=True):
-            assert told(a) == told(b)
+            assert contents(a) == contents(b)
         fleet.step(HOVER, substeps=7)
         other.step(HOVER, substeps=7)
     assert other.snapshot() == fleet.snapshot()
-    fleet.restore(snapshot)  # and restored in the same fleet
+    fleet.restore(snapshot)
     assert fleet.snapshot() == snapshot
 
 
@@ -235,8 +235,16 @@ def test_snapshots_of_other_sensors_are_refused() -> None:
     with pytest.raises(ValueError, match="without sensors, got one with sensors"):
         bare.restore(equipped)
     bare.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03)
-    ours = bare.snapshot()
-    for snapshot in (plain, equipped, ours[:-5], ours[:20], ours + b"x", b"", b"pwsense1"):
+    snapshot_before = bare.snapshot()
+    for snapshot in (
+        plain,
+        equipped,
+        snapshot_before[:-5],
+        snapshot_before[:20],
+        snapshot_before + b"x",
+        b"",
+        b"pwsense1",
+    ):
         with pytest.raises(ValueError, match="snapshot: expected the snapshot of a fleet with"):
             bare.restore(snapshot)
     different: list[Any] = [
@@ -250,46 +258,46 @@ def test_snapshots_of_other_sensors_are_refused() -> None:
         attach(fleet)
         with pytest.raises(ValueError, match="must agree"):
             bare.restore(fleet.snapshot())
-    assert bare.snapshot() == ours
+    assert bare.snapshot() == snapshot_before
     larger = fleet_of(5)
     larger.attach(pw.RangeFinder(WORLD), 50.0, latency=0.03)
     with pytest.raises(ValueError, match="snapshot"):
         bare.restore(larger.snapshot())
-    assert bare.snapshot() == ours
+    assert bare.snapshot() == snapshot_before
 
 
-def test_a_fleet_without_sensors_matches_the_bound_fleet() -> None:
+def test_a_fleet_uses_the_plain_core_after_detaching_its_sensors() -> None:
     fleet, plain = fleet_of(), fleet_of()
     bound = type(fleet._core)
     handle = fleet.attach(pw.Barometer(), 50.0)
     fleet.step(HOVER, substeps=30)
     plain.step(HOVER, substeps=30)
-    last = told(handle)
+    last = contents(handle)
     fleet.detach(handle)
     assert type(fleet._core) is bound
     assert fleet.snapshot() == plain.snapshot()
     assert dict(fleet.sensors) == {}
     fleet.step(HOVER, substeps=30)
-    assert told(handle) == last
+    assert contents(handle) == last
 
 
-def test_rollout_records_readings_as_steps_would() -> None:
+def test_rollouts_record_the_readings_of_steps() -> None:
     n, rows = 3, 25
     flown, stepped = (fleet_of(n, floor=-0.2, noise=False) for _ in range(2))
     equip(flown), equip(stepped)
-    orders = commands(rows, n)
-    everything = list(pw.FleetTrajectory.__dataclass_fields__)
-    log = flown.rollout(orders, substeps=31, record=everything)
+    command = commands(rows, n)
+    all_fields = list(pw.FleetTrajectory.__dataclass_fields__)
+    log = flown.rollout(command, substeps=31, record=all_fields)
     assert len(log) == rows
     assert list(log.readings) == list(stepped.sensors)
     for t in range(rows):
-        stepped.step(pw.RateThrust(orders.rates[t], orders.thrust[t]), substeps=31)
+        stepped.step(pw.RateThrust(command.rates[t], command.thrust[t]), substeps=31)
         for name, handle in stepped.sensors.items():
             record = log.readings[name]
             assert record.time[t].tobytes() == handle.time.tobytes()
             for field, array in vars(handle.reading).items():
                 assert vars(record.reading)[field][t].tobytes() == array.tobytes(), (name, field)
-        for name in set(everything) - {"readings", "specific_force", "angular_rate"}:
+        for name in set(all_fields) - {"readings", "specific_force", "angular_rate"}:
             assert getattr(log, name)[t].tobytes() == getattr(stepped, name).tobytes(), name
         assert log.angular_rate is not None
         assert log.angular_rate[t].tobytes() == stepped.imu.angular_rate.tobytes()
@@ -298,7 +306,7 @@ def test_rollout_records_readings_as_steps_would() -> None:
 
 def test_sensors_do_not_change_rollouts() -> None:
     n = 3
-    orders: list[tuple[Any, dict[str, Any]]] = [
+    cases: list[tuple[Any, dict[str, Any]]] = [
         (commands(5, n), {"substeps": 9}),
         (commands(5, 1), {}),
         (pw.RateThrust(np.zeros((5, n, 3)), 9.0), {"steps": 5}),
@@ -311,8 +319,8 @@ def test_sensors_do_not_change_rollouts() -> None:
     ]
     equipped, plain = fleet_of(n), fleet_of(n)
     equipped.attach(pw.Barometer(), 100.0)
-    for order, options in orders:
-        logs = [fleet.rollout(order, **options) for fleet in (equipped, plain)]
+    for command, options in cases:
+        logs = [fleet.rollout(command, **options) for fleet in (equipped, plain)]
         assert len(logs[0]) == len(logs[1])
         for name in ("time", "position", "rotor_speeds"):
             assert getattr(logs[0], name).tobytes() == getattr(logs[1], name).tobytes()
@@ -325,7 +333,7 @@ def test_sensors_do_not_change_refusals_of_commands() -> None:
     equipped, plain = fleet_of(3), fleet_of(3)
     equip(equipped)
     state = equipped.snapshot()
-    bad: list[Any] = [
+    invalid: list[Any] = [
         lambda f: f.step(pw.RateThrust(np.zeros((2, 3)), 9.0), substeps=5),
         lambda f: f.step(commands(4, 3), substeps=5),
         lambda f: f.step(HOVER, substeps=0),
@@ -341,12 +349,12 @@ def test_sensors_do_not_change_refusals_of_commands() -> None:
         lambda f: f.rollout(commands(4, 3), record=["nothing"]),
         lambda f: f.reset(mask=[True]),
     ]
-    for order in bad:
-        with pytest.raises((ValueError, TypeError)) as ours:
-            order(equipped)
-        with pytest.raises((ValueError, TypeError)) as theirs:
-            order(plain)
-        assert (type(ours.value), str(ours.value)) == (type(theirs.value), str(theirs.value))
+    for call in invalid:
+        with pytest.raises((ValueError, TypeError)) as found:
+            call(equipped)
+        with pytest.raises((ValueError, TypeError)) as expected:
+            call(plain)
+        assert (type(found.value), str(found.value)) == (type(expected.value), str(expected.value))
     assert equipped.snapshot() == state
 
 
@@ -360,18 +368,18 @@ def test_diverged_vehicles_read_nan_and_others_are_unaffected() -> None:
         other.step(pw.RateThrust(np.zeros((4, 3)), 9.81), substeps=200)
     lost = fleet.diverged
     assert lost.tolist() == [False, False, True, False]
-    for handle, sound in zip(handles, others, strict=True):
+    for handle, valid in zip(handles, others, strict=True):
         for name, array in vars(handle.reading).items():
-            blank = np.isnan(array[2]) if array.dtype.kind == "f" else array[2] <= 0
-            assert np.all(blank), (handle, name)
-            kept = vars(sound.reading)[name]
-            assert np.array_equal(array[~lost], kept[~lost], equal_nan=True)
+            is_empty = np.isnan(array[2]) if array.dtype.kind == "f" else array[2] <= 0
+            assert np.all(is_empty), (handle, name)
+            expected = vars(valid.reading)[name]
+            assert np.array_equal(array[~lost], expected[~lost], equal_nan=True)
     fleet.reset(mask=lost)
     fleet.step(HOVER, substeps=400)
     assert np.isfinite(handles[0].reading.range).all()
 
 
-def test_names_slots_and_detaching() -> None:
+def test_attaching_and_detaching_by_name() -> None:
     fleet = fleet_of()
     first = fleet.attach(pw.Barometer(), 50.0)
     second = fleet.attach(pw.Barometer(), 50.0)
@@ -418,8 +426,8 @@ def test_a_gimbal_rotates_in_flight() -> None:
     beacons = pw.Beacons(WORLD, pw.Camera(64, 48), markers={"a": [-9.0, 0.0, 0.0]})
     handle = fleet.attach(beacons, 960.0)
     assert not handle.reading.visible.any()
-    half_turn: NDArray[np.float64] = np.array([[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]])
-    beacons.camera = beacons.camera.mounted(attitude=half_turn)
+    rotations: NDArray[np.float64] = np.array([[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0]])
+    beacons.camera = beacons.camera.mounted(attitude=rotations)
     fleet.step(HOVER)
     assert handle.reading.visible[:, 0].tolist() == [True, False]
 
@@ -435,7 +443,7 @@ def test_python_threads_can_share_a_fleet_with_sensors() -> None:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(fly, range(20)))
     alone.step(HOVER, substeps=400)
-    assert [told(handle) for handle in handles] == [told(handle) for handle in others]
+    assert [contents(handle) for handle in handles] == [contents(handle) for handle in others]
 
 
 def test_readings_do_not_depend_on_worker_threads() -> None:
@@ -445,4 +453,6 @@ def test_readings_do_not_depend_on_worker_threads() -> None:
     handles = [equip(fleet) for fleet in fleets]
     for fleet in fleets:
         fleet.step(HOVER, substeps=100)
-    assert [told(handle) for handle in handles[0]] == [told(handle) for handle in handles[1]]
+    assert [contents(handle) for handle in handles[0]] == [
+        contents(handle) for handle in handles[1]
+    ]

@@ -1,4 +1,4 @@
-"""Sensors of a fleet in unusual cases: changed in flight, never sampled, corrupt snapshots."""
+"""Sensors of a fleet in unusual cases: changes in flight, extreme rates, corrupt snapshots."""
 
 from __future__ import annotations
 
@@ -48,34 +48,34 @@ def test_resetting_a_sensor_keeps_the_noise_of_the_fleet() -> None:
     sensors[0].measure([0, 0, 1], [1, 0, 0, 0])
     for fleet in fleets:
         fleet.step(HOVER, substeps=100)
-    ours, theirs = (handle.reading.range for handle in handles)
-    np.testing.assert_array_equal(ours, theirs)
+    first, second = (handle.reading.range for handle in handles)
+    np.testing.assert_array_equal(first, second)
     fleets[1].restore(fleets[0].snapshot())
 
 
-@pytest.mark.parametrize("how", ["step", "rollout", "reset"])
-def test_a_mounting_for_another_number_of_bodies_is_refused_before_the_step(how: str) -> None:
+@pytest.mark.parametrize("method", ["step", "rollout", "reset"])
+def test_a_mounting_of_the_wrong_size_is_refused_before_the_step(method: str) -> None:
     fleet = fleet_of()
     beacons = pw.Beacons(WORLD, markers={"a": [5.0, 0.0, 0.0]})
     handle = fleet.attach(beacons, 60.0)
     fleet.step(HOVER, substeps=40)
     before = fleet.snapshot()
-    sound = beacons.camera
-    beacons.camera = sound.mounted(attitude=np.tile([1.0, 0.0, 0.0, 0.0], (3, 1)))
-    ways: dict[str, Callable[[], object]] = {
+    camera = beacons.camera
+    beacons.camera = camera.mounted(attitude=np.tile([1.0, 0.0, 0.0, 0.0], (3, 1)))
+    calls: dict[str, Callable[[], object]] = {
         "step": lambda: fleet.step(HOVER, substeps=96),
         "rollout": lambda: fleet.rollout(HOVER, substeps=96, steps=2),
         "reset": lambda: fleet.reset(seed=3),
     }
     with pytest.raises(ValueError, match="camera: expected poses of 3 bodies"):
-        ways[how]()
+        calls[method]()
     assert fleet.snapshot() == before
-    beacons.camera = sound
+    beacons.camera = camera
     fleet.step(HOVER, substeps=24)
     assert handle.samples == 1 + 64 * 60 // 960
 
 
-SPOILT: list[tuple[tuple[Any, ...], Any]] = [
+CORRUPT: list[tuple[tuple[Any, ...], Any]] = [
     (("first_id",), -1),
     (("first_id",), 2**40),
     (("contact",), "text"),
@@ -92,9 +92,9 @@ SPOILT: list[tuple[tuple[Any, ...], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("place", "value"), SPOILT)
+@pytest.mark.parametrize(("keys", "value"), CORRUPT)
 def test_a_corrupt_snapshot_is_refused_and_nothing_changes(
-    place: tuple[Any, ...], value: object
+    keys: tuple[Any, ...], value: object
 ) -> None:
     fleet = fleet_of()
     fleet.attach(pw.Gnss(), 50.0, latency=0.05)
@@ -102,9 +102,9 @@ def test_a_corrupt_snapshot_is_refused_and_nothing_changes(
     snapshot = fleet.snapshot()
     content = msgspec.msgpack.decode(snapshot[8:])
     part = content
-    for key in place[:-1]:
+    for key in keys[:-1]:
         part = part[key]
-    part[place[-1]] = value
+    part[keys[-1]] = value
     fleet.step(HOVER, substeps=100)
     before = fleet.snapshot()
     with pytest.raises(ValueError, match="truncated or modified"):
@@ -113,7 +113,7 @@ def test_a_corrupt_snapshot_is_refused_and_nothing_changes(
     fleet.step(HOVER, substeps=100)
 
 
-def test_a_sensor_that_fails_stops_the_call_at_its_sample() -> None:
+def test_a_failing_sensor_stops_the_call_at_its_sample() -> None:
     class Failing(pw.Barometer):
         fails = False
 
@@ -127,7 +127,7 @@ def test_a_sensor_that_fails_stops_the_call_at_its_sample() -> None:
     handle = fleet.attach(sensor, 100.0)
     fleet.step(HOVER, substeps=25)
     sensor.fails = True
-    for _ in range(2):  # the pending sample is taken at the next step and fails again
+    for _ in range(2):  # the next call reads the same sample again
         with pytest.raises(OSError, match="no pressure"):
             fleet.step(HOVER, substeps=100)
     assert (fleet.steps, handle.samples) == (30, 3)
@@ -149,21 +149,21 @@ def test_a_sensor_that_fails_stops_the_call_at_its_sample() -> None:
     ],
 )
 def test_a_sensor_must_not_change_its_fleet(change: Any) -> None:
-    class Meddling(pw.Barometer):
+    class Changing(pw.Barometer):
         refused = 0
-        flies = False
+        is_active = False
 
         def _read(self, *arguments: Any) -> Any:
-            if self.flies:
+            if self.is_active:
                 with pytest.raises(RuntimeError, match="expected no change while"):
                     change(fleet)
                 self.refused += 1
             return super()._read(*arguments)
 
     fleet, plain = fleet_of(), fleet_of()
-    sensor = Meddling()
+    sensor = Changing()
     fleet.attach(sensor, 100.0)
-    sensor.flies = True
+    sensor.is_active = True
     fleet.step(HOVER, substeps=100)
     plain.step(HOVER, substeps=100)
     assert sensor.refused == 10

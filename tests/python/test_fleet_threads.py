@@ -1,4 +1,4 @@
-"""Fleets with threads and processes, and a vehicle with non-finite state."""
+"""Fleets with threads and processes, and vehicles with non-finite states."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
-from helpers import hear_ctrl_c
+from helpers import restore_sigint
 
 
 def hover(n: int) -> pw.RateThrust:
-    """A command for a fleet of `flightgoggles` vehicles."""
+    """The hover command of n `flightgoggles` vehicles."""
     return pw.RateThrust(np.zeros((n, 3), np.float32), np.full(n, 9.81, np.float32))
 
 
@@ -47,7 +47,7 @@ def test_other_python_threads_run_during_a_step(threads: int) -> None:
 
 
 def flown(fleet: pw.Fleet, calls: int) -> bytes:
-    """The state after some calls."""
+    """The snapshot after some steps."""
     command = hover(len(fleet))
     for _ in range(calls):
         fleet.step(command, substeps=3)
@@ -102,10 +102,10 @@ def test_a_forked_process_can_step_a_fleet() -> None:
     child = context.Process(target=fly)
     child.start()
     assert receiver.poll(30), "the child hangs"
-    theirs = receiver.recv_bytes()
+    received = receiver.recv_bytes()
     child.join(30)
     assert child.exitcode == 0
-    assert theirs == flown(fleet, 20)
+    assert received == flown(fleet, 20)
 
 
 INTERRUPTED = """
@@ -121,28 +121,28 @@ try:
 except KeyboardInterrupt:
     assert 0 < fleet.steps < 20_000_000, fleet.steps
     fleet.step(command)
-    print("heard")
+    print("interrupted")
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent in another way there")
-@pytest.mark.parametrize("what", ["step", "rollout"])
-def test_ctrl_c_interrupts_a_long_call(what: str) -> None:
+@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C in another way")
+@pytest.mark.parametrize("method", ["step", "rollout"])
+def test_ctrl_c_interrupts_a_long_call(method: str) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, what],
+        [sys.executable, "-c", INTERRUPTED, method],
         stdout=subprocess.PIPE,
         text=True,
-        preexec_fn=hear_ctrl_c,
+        preexec_fn=restore_sigint,
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "flying\n"
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         try:
-            told, _ = process.communicate(timeout=30)
+            output, _ = process.communicate(timeout=30)
         finally:
             process.kill()
-        assert told == "heard\n"
+        assert output == "interrupted\n"
         assert process.returncode == 0
 
 
@@ -156,21 +156,21 @@ def test_idle_threads_use_no_cpu_time() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_diverged_vehicle_does_not_affect_others(dtype: str) -> None:
-    n, bad = 21, 9
+    n, diverging = 21, 9
     command = hover(n)
     fleet, calm = (pw.Fleet("flightgoggles", n, dtype, seed=2, threads=1) for _ in range(2))
     for each in (fleet, calm):
         each.step(command, substeps=4)
     largest = float(np.finfo(dtype).max)
-    mask = np.arange(n) == bad
+    mask = np.arange(n) == diverging
     fleet.set_state(body_rates=[largest / 2, largest / 2, 1.0], velocity=[largest] * 3, mask=mask)
     for each in (fleet, calm):
         each.step(command, substeps=4)
     assert fleet.diverged.tolist() == mask.tolist()
     assert not calm.diverged.any()
     for name in ("position", "velocity", "attitude", "body_rates", "rotor_speeds", "time"):
-        ours, theirs = getattr(fleet, name), getattr(calm, name)
-        assert ours[~mask].tobytes() == theirs[~mask].tobytes(), name
+        found, expected = getattr(fleet, name), getattr(calm, name)
+        assert found[~mask].tobytes() == expected[~mask].tobytes(), name
     assert fleet.imu.specific_force[~mask].tobytes() == calm.imu.specific_force[~mask].tobytes()
     snapshot = fleet.snapshot()
     fleet.reset(mask=fleet.diverged)

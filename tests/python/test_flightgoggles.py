@@ -70,7 +70,7 @@ def imported(tmp_path: Path, text: str) -> pw.VehicleParameters | pw.CarParamete
     return import_flightgoggles(path, name="flightgoggles")
 
 
-def test_the_published_file_is_the_shipped_vehicle(tmp_path: Path) -> None:
+def test_the_published_file_equals_the_shipped_vehicle(tmp_path: Path) -> None:
     vehicle = imported(tmp_path, DRONE)
     shipped = pw.vehicles.load("flightgoggles")
     assert isinstance(vehicle, pw.VehicleParameters)
@@ -84,14 +84,14 @@ def test_omitted_keys_have_the_published_defaults(tmp_path: Path) -> None:
     assert imported(tmp_path, "flightgoggles_laser: {}") == pw.vehicles.load("flightgoggles")
 
 
-def test_the_published_car_file_is_the_shipped_car(tmp_path: Path) -> None:
+def test_the_published_car_file_equals_the_shipped_car(tmp_path: Path) -> None:
     path = tmp_path / "car.yaml"
     path.write_text(CAR, encoding="utf-8")
     assert import_flightgoggles(path) == pw.vehicles.load("car", pw.CarParameters)
 
 
 def test_a_variance_per_sample_becomes_a_density(tmp_path: Path) -> None:
-    """A sample of a white signal of density d, taken at rate f, has the variance d^2 f."""
+    """A white signal of density d, sampled at rate f, has the variance d^2 f."""
     vehicle = imported(tmp_path, "flightgoggles_imu: {gyroscope_variance: 0.25}")
     assert isinstance(vehicle, pw.VehicleParameters)
     assert math.isclose(vehicle.imu.gyroscope_noise_density**2 * 960.0, 0.25)
@@ -105,7 +105,7 @@ def test_the_published_controller_can_be_selected_by_replace(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (DRONE.replace("vehicle_mass", "vehicle_mas"), "vehicle_mas = 1.0; did you mean"),
         (DRONE.replace("flightgoggles_imu", "flightgoggles_im"), "section flightgoggles_im;"),
@@ -117,14 +117,14 @@ def test_the_published_controller_can_be_selected_by_replace(tmp_path: Path) -> 
         (CAR.replace("[0.001, 0.001]", "0.001"), "velocity_process_noise = 0.001: expected 2"),
     ],
 )
-def test_errors_name_file_and_key(tmp_path: Path, text: str, said: str) -> None:
+def test_errors_name_file_and_key(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(pw.ParameterError) as error:
         imported(tmp_path, text)
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "drone.yaml" in str(error.value)
 
 
-def test_a_controller_with_another_model_of_the_vehicle_is_warned_of(tmp_path: Path) -> None:
+def test_a_controller_for_another_vehicle_warns(tmp_path: Path) -> None:
     text = DRONE + "\n" + "flightgoggles_ros_bridge: {}\n"
     other = text.replace(
         "    int_bound_roll: 1000.0\n    vehicle_inertia_xx: 0.0049",
@@ -135,7 +135,9 @@ def test_a_controller_with_another_model_of_the_vehicle_is_warned_of(tmp_path: P
     assert vehicle == imported(tmp_path, text)
 
 
-def test_without_pyyaml_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyyaml_the_error_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "yaml", None)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "propwash\[yaml\]"'):
         imported(tmp_path, DRONE)

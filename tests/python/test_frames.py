@@ -1,4 +1,4 @@
-"""Converters: known cases, round trips, and comparison with rotation matrices of SciPy."""
+"""Converters of frames: known cases, round trips, and SciPy rotation matrices."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ PAIRS: list[tuple[Converter, Converter, int]] = [
 
 
 def quaternions(count: int) -> Array:
-    """Random rotations, (count, 4), scalar first."""
+    """Random unit quaternions (count, 4), scalar first."""
     q = np.random.default_rng(1).normal(size=(count, 4))
     return np.asarray(q / np.linalg.norm(q, axis=1, keepdims=True))
 
 
 def matrix(quaternion: Array) -> Array:
-    """SciPy rotations of quaternions, scalar first."""
+    """The SciPy rotation matrices of quaternions, scalar first."""
     return np.asarray(Rotation.from_quat(pw.frames.wxyz_to_xyzw(quaternion)).as_matrix())
 
 
@@ -54,7 +54,7 @@ def test_known_vectors() -> None:
 
 
 def test_known_attitudes() -> None:
-    """Level with the nose north is the identity in NED, a quarter turn from east in ENU."""
+    """Level flight to the north is the identity in NED and a yaw of 90 degrees in ENU."""
     half = np.sqrt(0.5)
     north = pw.frames.quaternion_ned_frd_to_enu_flu([1.0, 0.0, 0.0, 0.0])
     assert np.allclose(matrix(north), matrix(np.array([half, 0.0, 0.0, half])), atol=1e-15)
@@ -79,19 +79,19 @@ def test_vectors_are_converted_like_their_frames() -> None:
     assert np.linalg.det(NED_FROM_ENU) == 1.0
 
 
-@pytest.mark.parametrize(("there", "back", "size"), PAIRS)
-def test_round_trips_and_shapes(there: Converter, back: Converter, size: int) -> None:
+@pytest.mark.parametrize(("convert", "invert", "size"), PAIRS)
+def test_round_trips_and_shapes(convert: Converter, invert: Converter, size: int) -> None:
     for shape in ((size,), (5, size), (2, 3, size), (0, size)):
         values = np.random.default_rng(3).normal(size=shape)
-        kept = values.copy()
-        moved = there(values)
-        assert moved.shape == shape
-        assert moved.dtype == np.float64
-        assert np.allclose(back(moved), values, rtol=0, atol=1e-15) or np.allclose(
-            back(moved), -values, rtol=0, atol=1e-15
+        original = values.copy()
+        converted = convert(values)
+        assert converted.shape == shape
+        assert converted.dtype == np.float64
+        assert np.allclose(invert(converted), values, rtol=0, atol=1e-15) or np.allclose(
+            invert(converted), -values, rtol=0, atol=1e-15
         )
-        moved[...] = 0.0
-        assert np.array_equal(values, kept)
+        converted[...] = 0.0
+        assert np.array_equal(values, original)
 
 
 @given(
@@ -101,30 +101,32 @@ def test_round_trips_and_shapes(there: Converter, back: Converter, size: int) ->
         elements=st.floats(allow_nan=False, allow_infinity=False),
     )
 )
-def test_vectors_come_back_bit_for_bit(values: Array) -> None:
+def test_round_trips_of_vectors_are_exact(values: Array) -> None:
     assert np.array_equal(pw.frames.ned_to_enu(pw.frames.enu_to_ned(values)), values)
     assert np.array_equal(pw.frames.frd_to_flu(pw.frames.flu_to_frd(values)), values)
 
 
-@pytest.mark.parametrize(("there", "back", "size"), PAIRS)
+@pytest.mark.parametrize(("convert", "invert", "size"), PAIRS)
 @pytest.mark.parametrize(
     "value", [np.zeros(5), np.zeros((3, 2)), 1.0, "abc", None, {}, [[1], [2, 3]]]
 )
-def test_wrong_shapes_are_refused(there: Converter, back: Converter, size: int, value: Any) -> None:
-    for convert in (there, back):
+def test_invalid_shapes_are_refused(
+    convert: Converter, invert: Converter, size: int, value: Any
+) -> None:
+    for function in (convert, invert):
         with pytest.raises((ValueError, TypeError)):
-            convert(value)
+            function(value)
         with pytest.raises(
             ValueError, match=rf"expected .* {size}\), got an array of shape \(2,\)"
         ):
-            convert(np.zeros(2))
+            function(np.zeros(2))
 
 
 Flat = dict[str, tuple[float, ...]]
 
 
 def numbers_of(name: str, value: Any) -> Flat:
-    """The numbers of parameters, states and readings by dotted name, matrices row by row."""
+    """The numbers of parameters, states and readings by dotted name."""
     if isinstance(value, pw.parameters.ParameterSet):
         found: Flat = {}
         for field in value.__struct_fields__:
@@ -143,7 +145,7 @@ def numbers_of(name: str, value: Any) -> Flat:
 
 
 def numbered_vehicle() -> pw.VehicleParameters:
-    """A fictitious vehicle in which all vectors differ, for conversions."""
+    """A fictitious vehicle with different numbers in all vectors."""
     count = iter(range(1, 1000))
 
     def vector(size: int) -> tuple[float, ...]:
@@ -168,7 +170,7 @@ def numbered_vehicle() -> pw.VehicleParameters:
     )
 
 
-def test_every_number_is_converted_by_the_table_that_cpp_reads_too() -> None:
+def test_vehicles_states_and_readings_are_converted_by_the_table() -> None:
     table = Path(__file__).resolve().parents[1] / "data" / "frames.csv"
     with table.open() as lines:
         rows = list(csv.DictReader(lines))
@@ -185,9 +187,9 @@ def test_every_number_is_converted_by_the_table_that_cpp_reads_too() -> None:
         np.array([10.0, 11, 12, 13]),
     )
     reading = pw.ImuReading(np.array([1.0, 2, 3]), np.array([4.0, 5, 6]), 7.0)
-    there, back = pw.frames.vehicle_ned_frd_to_enu_flu, pw.frames.vehicle_enu_flu_to_ned_frd
+    convert, invert = pw.frames.vehicle_ned_frd_to_enu_flu, pw.frames.vehicle_enu_flu_to_ned_frd
     pairs = [
-        ("", vehicle, there(vehicle)),
+        ("", vehicle, convert(vehicle)),
         ("state", state, pw.frames.state_ned_frd_to_enu_flu(state)),
         ("reading", reading, pw.frames.reading_frd_to_flu(reading)),
     ]
@@ -202,7 +204,7 @@ def test_every_number_is_converted_by_the_table_that_cpp_reads_too() -> None:
                 assert new[field][i] == sign * numbers[source], (field, i, number)
                 used += (field, i) in changes
     assert used == len(changes)
-    assert back(there(vehicle)) == vehicle
+    assert invert(convert(vehicle)) == vehicle
     assert np.array_equal(
         pw.frames.state_ned_frd_to_enu_flu(state).attitude,
         pw.frames.quaternion_ned_frd_to_enu_flu(state.attitude),
@@ -211,14 +213,14 @@ def test_every_number_is_converted_by_the_table_that_cpp_reads_too() -> None:
     assert np.array_equal(again.specific_force, reading.specific_force)
 
 
-def test_a_vehicle_in_another_convention_is_refused_until_converted() -> None:
-    theirs = pw.frames.vehicle_enu_flu_to_ned_frd(pw.vehicles.load("penguin").without_noise())
-    assert theirs.body.gravity == (0.0, 0.0, 9.81)
-    assert theirs.rotors[0].axis == (0.0, 0.0, -1.0)
+def test_vehicles_in_ned_are_refused_unless_converted() -> None:
+    vehicle_ned = pw.frames.vehicle_enu_flu_to_ned_frd(pw.vehicles.load("penguin").without_noise())
+    assert vehicle_ned.body.gravity == (0.0, 0.0, 9.81)
+    assert vehicle_ned.rotors[0].axis == (0.0, 0.0, -1.0)
     expected = r"thrust along body z .* = -.*vehicle_ned_frd_to_enu_flu"
     with pytest.raises(pw.ParameterError, match=expected):
-        pw.Multicopter(theirs)
-    uav = pw.Multicopter(pw.frames.vehicle_ned_frd_to_enu_flu(theirs))
+        pw.Multicopter(vehicle_ned)
+    uav = pw.Multicopter(pw.frames.vehicle_ned_frd_to_enu_flu(vehicle_ned))
     start = pw.frames.state_enu_flu_to_ned_frd(uav.trim())
     start.position = np.array([3.0, 4.0, -10.0])
     uav.reset(pw.frames.state_ned_frd_to_enu_flu(start))

@@ -1,8 +1,8 @@
-"""Damaged files and snapshots: a reader returns valid results or reports the error.
+"""Damaged files and snapshots: a reader returns a valid result or reports the error.
 
-Inputs are mutations of valid ones, the same in every run. PROPWASH_FUZZ=100 tries a hundred times
-as many, for a hundred times as long; PROPWASH_FUZZ_SEED chooses others. `fuzz_child.py` repeats a
-single input.
+Inputs are mutations of valid ones, equal in every run. PROPWASH_FUZZ=100 multiplies their number
+and the time limit by 100; PROPWASH_FUZZ_SEED selects other inputs. `fuzz_child.py` repeats a single
+input.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fuzz_readers import FILE_READERS
 
 CHILD = Path(__file__).with_name("fuzz_child.py")
 INPUTS, SECONDS = 400, 1.2
-TIMES = float(os.environ.get("PROPWASH_FUZZ", "1"))
+FACTOR = float(os.environ.get("PROPWASH_FUZZ", "1"))
 SEED = os.environ.get("PROPWASH_FUZZ_SEED", "0")
 PACKAGES = {
     "ulog": ("pyulog",),
@@ -33,7 +33,7 @@ PACKAGES = {
 }
 LOGS = ["csv", "columns", "ulog", "bag_ros1", "bag_sqlite", "bag_mcap"]
 LEARNING = ["policy", "checkpoint"]
-# one process for each group: starting one takes as long as hundreds of inputs
+# one process for each group, because starting one takes as long as hundreds of inputs
 GROUPS = {
     "parameters and scenes": [name for name in FILE_READERS if name not in (*LOGS, *LEARNING)],
     "logs": LOGS,
@@ -42,28 +42,28 @@ GROUPS = {
 }
 
 
-def _is_here(reader: str) -> bool:
+def _is_available(reader: str) -> bool:
     return all(importlib.util.find_spec(package) for package in PACKAGES.get(reader, ()))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_damaged_inputs_are_refused_or_valid(group: str, tmp_path: Path) -> None:
-    readers = [name for name in GROUPS[group] if _is_here(name)]
+    readers = [name for name in GROUPS[group] if _is_available(name)]
     if not readers:
         pytest.skip(f"packages for {', '.join(GROUPS[group])} are missing")
-    numbers = [SEED, "0", str(round(INPUTS * TIMES)), str(SECONDS * TIMES)]
+    numbers = [SEED, "0", str(round(INPUTS * FACTOR)), str(SECONDS * FACTOR)]
     child = subprocess.run(
         [sys.executable, str(CHILD), *numbers, *readers],
         cwd=tmp_path,
         capture_output=True,
-        timeout=60.0 + 3.0 * len(readers) * SECONDS * TIMES,
+        timeout=60.0 + 3.0 * len(readers) * SECONDS * FACTOR,
         check=False,
     )
-    under_way = tmp_path / "under_way"
-    last = under_way.read_text(encoding="ascii") if under_way.exists() else "none"
+    current = tmp_path / "current"
+    last = current.read_text(encoding="ascii") if current.exists() else "none"
     assert child.returncode == 0, (
-        f"status {child.returncode}: crashed, hung or left its memory at (reader, seed, input) "
+        f"status {child.returncode}: crashed, hung or ran out of memory at (reader, seed, input) "
         f"{last}\n{child.stderr.decode()[-3000:]}"
     )
     lines = [json.loads(line) for line in child.stdout.splitlines() if line.startswith(b"{")]
@@ -74,7 +74,7 @@ def test_damaged_inputs_are_refused_or_valid(group: str, tmp_path: Path) -> None
     for reader in readers:
         assert totals[reader]["tried"] >= 5, totals[reader]
         grown = totals[reader]["resident"] - lines[0]["resident at the start"]
-        assert grown < 200e6, f"{reader}: took {grown:g} bytes for inputs of some kilobytes"
+        assert grown < 200e6, f"{reader}: used {grown:g} bytes for inputs of some kilobytes"
     # a reader that accepts all inputs, or refuses all, is not tested
     assert sum(total["refused"] for total in totals.values()) > 0
     assert sum(total["accepted"] for total in totals.values()) > 0

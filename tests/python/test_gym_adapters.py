@@ -1,4 +1,4 @@
-"""Adapters: agreement with the environments, end of episodes in each library, training."""
+"""Adapters: agreement with the environments, ends of episodes, and training."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import propwash.gym as pg  # noqa: E402
 from gymnasium.error import ClosedEnvironmentError, ResetNeeded  # noqa: E402
 
 SHORT: dict[str, Any] = {"bound": 1.2, "velocity": 3.0, "max_episode_steps": 7}
-"""Episodes that end for both reasons."""
+"""Options of episodes that are terminated or truncated early."""
 STEPS, ENVS, SEED = 40, 5, 3
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "gym-adapters.md"
 UPDATES = 20
@@ -38,20 +38,20 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def adapter(name: str, kind: str) -> Any:
-    """The adapter class; skips without its library, and ignores warnings of its imports."""
+    """The adapter class; skips if its library is missing, and ignores warnings of imports."""
     pytest.importorskip(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return getattr(importlib.import_module(f"propwash.gym.adapters.{name}"), kind)
 
 
-class Oracle:
-    """Reference: the environments in mode DISABLED, with explicit resets."""
+class Reference:
+    """Reference results: the environments in mode DISABLED, with explicit resets."""
 
     def __init__(self) -> None:
         self.envs = pg.make_vec(pg.Hover, ENVS, autoreset_mode="DISABLED", **SHORT)
         self.first = self.envs.reset(seed=SEED)[0]
-        self.over = self.late = 0
+        self.terminated = self.truncated = 0
         self.lengths = np.zeros(ENVS, dtype=int)
 
     def steps(self) -> Iterator[Any]:
@@ -59,22 +59,22 @@ class Oracle:
         random = np.random.default_rng(1)
         for _ in range(STEPS):
             actions = random.uniform(-1.2, 1.2, (ENVS, 4)).astype(np.float32)
-            led_to, reward, over, late, infos = self.envs.step(actions)
-            done = over | late
+            final, reward, terminated, truncated, infos = self.envs.step(actions)
+            done = terminated | truncated
             self.lengths = np.where(done, 0, self.lengths + 1)
             mask = {"reset_mask": done}
-            after = self.envs.reset(options=mask)[0] if done.any() else led_to
-            yield actions, led_to, reward, over, late, infos, after
-            self.over += int(over.sum())
-            self.late += int(late.sum())
-        # otherwise nothing was compared
-        assert self.over > 5
-        assert self.late > 5
+            after = self.envs.reset(options=mask)[0] if done.any() else final
+            yield actions, final, reward, terminated, truncated, infos, after
+            self.terminated += int(terminated.sum())
+            self.truncated += int(truncated.sum())
+        # both kinds of ends occur
+        assert self.terminated > 5
+        assert self.truncated > 5
 
 
-def equal(given: Any, expected: Any) -> None:
-    given = np.asarray(given).reshape(np.shape(expected))
-    assert np.array_equal(given, expected)
+def equal(found: Any, expected: Any) -> None:
+    found = np.asarray(found).reshape(np.shape(expected))
+    assert np.array_equal(found, expected)
 
 
 class TestStableBaselines3:
@@ -83,24 +83,26 @@ class TestStableBaselines3:
         return adapter("stable_baselines3", "FleetVecEnv")
 
     def test_episodes_end_with_terminal_observations(self, kind: Any) -> None:
-        oracle, envs = Oracle(), kind(pg.Hover, ENVS, **SHORT)
+        reference, envs = Reference(), kind(pg.Hover, ENVS, **SHORT)
         envs.seed(SEED)
-        equal(envs.reset(), oracle.first)
-        for actions, led_to, reward, over, late, told, after in oracle.steps():
-            seen, given, done, infos = envs.step(actions)
-            equal(seen, after)
-            equal(given, reward)
-            equal(done, over | late)
+        equal(envs.reset(), reference.first)
+        for actions, final, reward, terminated, truncated, expected, after in reference.steps():
+            observations, rewards, done, infos = envs.step(actions)
+            equal(observations, after)
+            equal(rewards, reward)
+            equal(done, terminated | truncated)
             assert len(infos) == ENVS
             for i, info in enumerate(infos):
                 assert ("terminal_observation" in info) == bool(done[i])
-                assert info.get("TimeLimit.truncated", False) == bool(late[i])
-                assert info.get("clipped", 0) == (told["clipped"][i] if "clipped" in told else 0)
+                assert info.get("TimeLimit.truncated", False) == bool(truncated[i])
+                assert info.get("clipped", 0) == (
+                    expected["clipped"][i] if "clipped" in expected else 0
+                )
                 if done[i]:
-                    equal(info["terminal_observation"], led_to[i])
-                    assert info["distance"] == told["distance"][i]
+                    equal(info["terminal_observation"], final[i])
+                    assert info["distance"] == expected["distance"][i]
 
-    def test_it_trains(self, kind: Any) -> None:
+    def test_training_runs(self, kind: Any) -> None:
         from stable_baselines3 import PPO
         from stable_baselines3.common.evaluation import evaluate_policy
         from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
@@ -120,7 +122,7 @@ class TestStableBaselines3:
         reward, _ = evaluate_policy(model, envs, n_eval_episodes=4)
         assert np.isfinite(reward)
 
-    def test_off_policy_buffers_get_the_last_observation(self, kind: Any) -> None:
+    def test_off_policy_buffers_contain_the_final_observation(self, kind: Any) -> None:
         from stable_baselines3 import SAC
 
         envs = kind(pg.Hover, 4, **SHORT)
@@ -128,15 +130,15 @@ class TestStableBaselines3:
             "MlpPolicy", envs, learning_starts=10**6, buffer_size=400, seed=0, device="cpu"
         )
         model.learn(4 * 60)
-        kept = model.replay_buffer
-        ended = kept.dones[:60].astype(bool)
-        equal(kept.observations[1:60][~ended[:59]], kept.next_observations[:59][~ended[:59]])
-        apart = kept.observations[1:60][ended[:59]] != kept.next_observations[:59][ended[:59]]
-        assert apart.any(axis=1).all()
-        assert kept.timeouts[:60].sum() > 0
-        assert (kept.timeouts[:60] <= kept.dones[:60]).all()
+        buffer = model.replay_buffer
+        ended = buffer.dones[:60].astype(bool)
+        equal(buffer.observations[1:60][~ended[:59]], buffer.next_observations[:59][~ended[:59]])
+        differs = buffer.observations[1:60][ended[:59]] != buffer.next_observations[:59][ended[:59]]
+        assert differs.any(axis=1).all()
+        assert buffer.timeouts[:60].sum() > 0
+        assert (buffer.timeouts[:60] <= buffer.dones[:60]).all()
 
-    def test_seeds_hold_for_one_reset(self, kind: Any) -> None:
+    def test_a_seed_applies_to_one_reset(self, kind: Any) -> None:
         envs = kind(pg.Hover)
         envs.seed(1)
         first, second = envs.reset(), envs.reset()
@@ -180,23 +182,23 @@ class TestTorchRL:
         assert envs.batch_size == (n,)
         assert set(envs.done_spec.keys()) == {"done", "terminated", "truncated"}
 
-    def test_last_observations_are_next_and_resets_masked(self, kind: Any) -> None:
-        oracle, envs = Oracle(), kind(pg.Hover, ENVS, **SHORT)
+    def test_final_observations_are_next_and_resets_use_masks(self, kind: Any) -> None:
+        reference, envs = Reference(), kind(pg.Hover, ENVS, **SHORT)
         envs.set_seed(SEED)
         now = envs.reset()
-        equal(now["observation"], oracle.first)
-        for actions, led_to, reward, over, late, _, after in oracle.steps():
+        equal(now["observation"], reference.first)
+        for actions, final, reward, terminated, truncated, _, after in reference.steps():
             now["action"] = torch.from_numpy(actions)
             then, now = envs.step_and_maybe_reset(now)
-            equal(then["next", "observation"], led_to)
+            equal(then["next", "observation"], final)
             equal(then["next", "reward"], reward)
-            equal(then["next", "terminated"], over)
-            equal(then["next", "truncated"], late)
-            equal(then["next", "done"], over | late)
+            equal(then["next", "terminated"], terminated)
+            equal(then["next", "truncated"], truncated)
+            equal(then["next", "done"], terminated | truncated)
             equal(now["observation"], after)
             assert not now["done"].any()
 
-    def test_ended_environments_can_be_omitted(self, kind: Any) -> None:
+    def test_finished_environments_can_be_omitted(self, kind: Any) -> None:
         envs = kind(pg.Hover, 8, **SHORT)
         envs.set_seed(0)
         flown = envs.rollout(50, break_when_any_done=False, break_when_all_done=True)
@@ -223,12 +225,12 @@ class TestTorchRL:
         equal(flown["next", "observation"][4:], flown["observation"][4:])
         assert (flown["next", "observation"][:4] != flown["observation"][:4]).any(1).all()
         assert not envs.reset()["done"].any()
-        left_out = envs.rand_action(envs.reset())
-        left_out["_step"] = torch.arange(8) > 3
+        partial = envs.rand_action(envs.reset())
+        partial["_step"] = torch.arange(8) > 3
         with pytest.raises(ValueError, match="_step: expected all unfinished environments"):
-            envs.step(left_out)
+            envs.step(partial)
 
-    def test_seeds_hold_for_one_reset(self, kind: Any) -> None:
+    def test_a_seed_applies_to_one_reset(self, kind: Any) -> None:
         envs = kind(pg.Hover, 2)
         envs.set_seed(4)
         first, second = envs.reset()["observation"], envs.reset()["observation"]
@@ -237,7 +239,7 @@ class TestTorchRL:
         equal(envs.reset()["observation"], second)
         assert not torch.equal(first, second)
 
-    def test_it_trains(self, kind: Any) -> None:
+    def test_training_runs(self, kind: Any) -> None:
         from tensordict.nn import TensorDictModule as Module
 
         with warnings.catch_warnings():
@@ -269,8 +271,8 @@ class TestTorchRL:
         updates, lengths = 0, set()
         for data in collector:
             gae(data)
-            told = loss(data.reshape(-1))
-            total = told["loss_objective"] + told["loss_critic"] + told["loss_entropy"]
+            losses = loss(data.reshape(-1))
+            total = losses["loss_objective"] + losses["loss_critic"] + losses["loss_entropy"]
             assert torch.isfinite(total)
             optimizer.zero_grad()
             total.backward()
@@ -295,24 +297,24 @@ class TestRslRl:
     def kind(self) -> Any:
         return adapter("rsl_rl", "FleetRslRlEnv")
 
-    def test_time_outs_are_distinguished_from_other_ends(self, kind: Any) -> None:
-        oracle, envs = Oracle(), kind(pg.Hover, ENVS, seed=SEED, **SHORT)
-        equal(envs.get_observations()["policy"], oracle.first)
-        for actions, led_to, reward, over, late, told, after in oracle.steps():
-            seen, given, done, extras = envs.step(torch.from_numpy(actions))
-            equal(seen["policy"], after)
+    def test_time_outs_are_distinguished_from_terminations(self, kind: Any) -> None:
+        reference, envs = Reference(), kind(pg.Hover, ENVS, seed=SEED, **SHORT)
+        equal(envs.get_observations()["policy"], reference.first)
+        for actions, final, reward, terminated, truncated, expected, after in reference.steps():
+            observations, rewards, done, extras = envs.step(torch.from_numpy(actions))
+            equal(observations["policy"], after)
             equal(envs.get_observations()["policy"], after)
-            equal(given, reward)
-            equal(done, over | late)
-            equal(extras["time_outs"], late)
-            equal(extras["final_observations"], led_to)
-            equal(envs.episode_length_buf, oracle.lengths)
+            equal(rewards, reward)
+            equal(done, terminated | truncated)
+            equal(extras["time_outs"], truncated)
+            equal(extras["final_observations"], final)
+            equal(envs.episode_length_buf, reference.lengths)
             assert ("log" in extras) == bool(done.any())
             if done.any():
-                mean = told["distance"][told["_distance"]].mean()
+                mean = expected["distance"][expected["_distance"]].mean()
                 assert extras["log"]["/episode/distance"].item() == pytest.approx(mean)
 
-    def test_environments_can_end_their_episodes_independently(self, kind: Any) -> None:
+    def test_environments_end_their_episodes_independently(self, kind: Any) -> None:
         envs = kind(pg.Hover, 4, seed=0, max_episode_steps=10, velocity=0.0)
         envs.episode_length_buf = torch.tensor([0, 3, 6, 9])
         ends = []
@@ -324,7 +326,7 @@ class TestRslRl:
         with pytest.raises(ValueError, match="episode_length_buf: expected shape"):
             envs.episode_length_buf = torch.zeros(3)
 
-    def test_it_trains(self, kind: Any) -> None:
+    def test_training_runs(self, kind: Any) -> None:
         from rsl_rl.runners import OnPolicyRunner
 
         envs = kind(pg.Hover, 16, seed=0, max_episode_steps=30)
@@ -382,7 +384,7 @@ def test_incompatible_environments_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
-def test_without_its_library_an_adapter_says_what_to_install(
+def test_without_its_library_an_adapter_names_the_package(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = f"propwash.gym.adapters.{name}"
@@ -394,7 +396,7 @@ def test_without_its_library_an_adapter_says_what_to_install(
         importlib.import_module(module)
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the documentation")
+@pytest.mark.skipif(not PAGE.exists(), reason="docs/gym-adapters.md is missing")
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, (kind, _) in ADAPTERS.items():
         adapter(name, kind)

@@ -11,36 +11,32 @@ import numpy as np
 import propwash as pw
 import propwash.gym as pg
 import pytest
+from gym_helpers import idle
 
 KINDS: list[type[pg.Task]] = [pg.Hover, pg.Track, pg.Race, pg.Land]
 
 
-def idle(env: Any) -> Any:
-    """Actions of hover."""
-    return np.zeros(env.action_space.shape, dtype=np.float32)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("action", ["rate_thrust", "velocity"])
-def test_copies_continue_bit_for_bit(kind: type[pg.Task], action: str) -> None:
+def test_copies_continue_identically(kind: type[pg.Task], action: str) -> None:
     env = pg.make_vec(kind, 3, action=action, max_episode_steps=6, wind=2.0)
     env.reset(seed=5)
-    dice = np.random.default_rng(1)
-    actions = dice.uniform(-1, 1, (12, 3, 4)).astype(np.float32)
+    rng = np.random.default_rng(1)
+    actions = rng.uniform(-1, 1, (12, 3, 4)).astype(np.float32)
     for each in actions[:4]:
         env.step(each)
     others = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
     for each in actions[4:]:
-        seen, reward, *flags, _ = env.step(each)
+        observations, reward, *flags, _ = env.step(each)
         for other in others:
-            own_seen, own_reward, *own_flags, _ = other.step(each)
-            assert np.array_equal(seen, own_seen)
-            assert np.array_equal(reward, own_reward)
-            assert np.array_equal(flags, own_flags)
+            other_observations, other_reward, *other_flags, _ = other.step(each)
+            assert np.array_equal(observations, other_observations)
+            assert np.array_equal(reward, other_reward)
+            assert np.array_equal(flags, other_flags)
     assert pickle.loads(pickle.dumps(kind())).frame == "world"
 
 
-class Feel(pg.Task):
+class Accelerometer(pg.Task):
     """Observes only the accelerometer."""
 
     episode_seconds: ClassVar[float] = 1e9
@@ -56,27 +52,27 @@ class Feel(pg.Task):
 
 
 @pytest.mark.parametrize("mode", ["NEXT_STEP", "SAME_STEP", "DISABLED"])
-def test_new_episodes_begin_beside_a_diverged_environment(mode: str) -> None:
-    env = pg.make_vec(Feel, 3, autoreset_mode=mode)
+def test_a_diverged_environment_does_not_affect_new_episodes(mode: str) -> None:
+    env = pg.make_vec(Accelerometer, 3, autoreset_mode=mode)
     env.reset(seed=0)
     env.fleet.set_state(velocity=np.full((3, 3), 3e37), mask=np.array([True, False, False]))
-    seen, reward, terminated, *_ = env.step(idle(env))
+    observations, reward, terminated, *_ = env.step(idle(env))
     assert np.array_equal(terminated, [True, False, False])
-    assert np.isfinite(seen).all()
-    assert np.array_equal(reward[1:], [0.25, 0.25])  # in any byte order
+    assert np.isfinite(observations).all()
+    assert np.array_equal(reward[1:], [0.25, 0.25])  # also with another byte order
     if mode == "DISABLED":
-        seen, _ = env.reset(options={"reset_mask": np.array([False, True, False])})
-        assert np.isfinite(seen).all()
+        observations, _ = env.reset(options={"reset_mask": np.array([False, True, False])})
+        assert np.isfinite(observations).all()
         env.reset(options={"reset_mask": np.array([True, False, False])})
-    seen, *_ = env.step(idle(env))
-    assert np.isfinite(seen).all()
+    observations, *_ = env.step(idle(env))
+    assert np.isfinite(observations).all()
 
 
-def test_one_array_for_all_observations_on_request() -> None:
+def test_observations_share_one_array_without_copies() -> None:
     class Wider(pg.Hover):
         def observation(self, state: pg.State) -> Any:
-            seen = super().observation(state)
-            return np.concatenate([seen, state.time[:, None]], axis=1)
+            observations = super().observation(state)
+            return np.concatenate([observations, state.time[:, None]], axis=1)
 
     for env in (
         pg.make_vec(pg.Land, 2, copy=False, observation="sensors"),
@@ -124,10 +120,10 @@ def test_invalid_tasks_are_refused_at_construction() -> None:
     gains = pw.RateControllerParameters(proportional=(9.0, 9.0, 0.0))
     from msgspec.structs import replace
 
-    lame = replace(vehicle, rate_controller=gains)
+    uncontrolled = replace(vehicle, rate_controller=gains)
     for action in ("velocity", "attitude_thrust"):
         with pytest.raises(pw.ParameterError, match=r"rate_controller\.proportional"):
-            pg.make_vec(pg.Hover, 2, vehicle=lame, action=action)
+            pg.make_vec(pg.Hover, 2, vehicle=uncontrolled, action=action)
     with pytest.raises(ValueError, match="max_rates"):
         pg.make_vec(pg.Hover, 2, max_rates=(1e39, 1, 1))
     with pytest.raises(ValueError, match="max_speed"):

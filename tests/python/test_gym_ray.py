@@ -1,4 +1,4 @@
-"""Training on a Ray cluster survives the loss of a node, and counts every step once."""
+"""Training on a Ray cluster: it survives the loss of a node and counts every step once."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ NODE: dict[str, Any] = {
     "include_dashboard": False,
 }
 LIMIT = 240.0
-"""s, after which a run is killed; it takes a tenth of that where nothing else runs."""
+"""s, the time limit of a run, ten times the usual duration."""
 
 pytestmark = [
-    pytest.mark.skipif(not EXAMPLE.exists(), reason="the tests do not lie beside the examples"),
+    pytest.mark.skipif(not EXAMPLE.exists(), reason="examples are missing"),
     # ray leaves sockets and log files to the garbage collector
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -47,38 +47,35 @@ def example() -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules["ray_train"] = module  # dataclasses look up their types there
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings of ray's own modules
+        warnings.simplefilter("ignore")  # warnings of the modules of ray
         spec.loader.exec_module(module)
     return module
 
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Two nodes; the first is the head."""
+    """A cluster of two nodes; the first is the head."""
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv(
-        "RAY_AUTH_MODE", "disabled"
-    )  # otherwise ray writes a token to the home folder
+    # otherwise ray writes a token to the home folder
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from ray.cluster_utils import Cluster
 
-        made: Any = Cluster()
+        cluster: Any = Cluster()
         for attempt in range(4):
             try:
-                made.add_node(**NODE)
-            except (
-                Exception
-            ) as error:  # ray has no exception type for it; a node must start within 30 s
+                cluster.add_node(**NODE)
+            except Exception as error:  # ray has no type for a node that does not start in 30 s
                 if "timed out during startup" not in str(error):
                     raise
                 if attempt == 3:
-                    made.shutdown()
+                    cluster.shutdown()
                     pytest.skip(f"ray does not start here: {error}")
-            if len(made.list_all_nodes()) == 2:
+            if len(cluster.list_all_nodes()) == 2:
                 break
-        yield made
-        made.shutdown()
+        yield cluster
+        cluster.shutdown()
 
 
 def batch(example: Any, sequence: int, before: int, stream: int = 0, steps: int = 10) -> Any:
@@ -99,13 +96,13 @@ def test_every_step_is_counted_once(example: Any) -> None:
     assert ledger.streams == {0: [2, 20], 7: [1, 5]}
 
 
-class Pretended:
-    """A simulated cluster without processes: a list specifies the outcome of each batch."""
+class FakeCluster:
+    """A simulated cluster without processes, with specified outcomes of each batch by stream."""
 
-    def __init__(self, example: Any, fates: dict[int, str]) -> None:
+    def __init__(self, example: Any, outcomes: dict[int, str]) -> None:
         import ray
 
-        self.example, self.fates = example, fates
+        self.example, self.outcomes = example, outcomes
         self.exceptions: Any = ray.exceptions
         self.killed: list[int] = []
         self.begun: list[int] = []
@@ -113,36 +110,36 @@ class Pretended:
 
     def begin(self, stream: int) -> Any:
         self.begun.append(stream)
-        flown = itertools.count()
-        rollout = SimpleNamespace(remote=lambda _: (stream, next(flown)))
+        numbers = itertools.count()
+        rollout = SimpleNamespace(remote=lambda _: (stream, next(numbers)))
         return SimpleNamespace(stream=stream, rollout=rollout)
 
     def wait(self, refs: list[Any], timeout: float) -> Any:
         self.waits += 1
-        ready = [ref for ref in refs if self.fate(ref) != "slow"]
+        ready = [ref for ref in refs if self.outcome(ref) != "slow"]
         return ready[:1], refs
 
-    def fate(self, ref: tuple[int, int]) -> str:
-        fates = self.fates.get(ref[0], "fine").split()
-        return fates[min(ref[1], len(fates) - 1)]
+    def outcome(self, ref: tuple[int, int]) -> str:
+        outcomes = self.outcomes.get(ref[0], "fine").split()
+        return outcomes[min(ref[1], len(outcomes) - 1)]
 
     def get(self, ref: tuple[int, int]) -> Any:
-        if self.fate(ref) == "dies":
+        if self.outcome(ref) == "lost":
             raise self.exceptions.ActorDiedError
-        if self.fate(ref) == "errs":
-            raise self.exceptions.RayTaskError("rollout", "a mistake", ValueError("a mistake"))
+        if self.outcome(ref) == "fails":
+            raise self.exceptions.RayTaskError("rollout", "an error", ValueError("an error"))
         return batch(self.example, ref[1], 10 * ref[1], ref[0])
 
     def kill(self, worker: Any) -> None:
         self.killed.append(worker.stream)
 
 
-def crew_of(
-    example: Any, monkeypatch: pytest.MonkeyPatch, size: int, fates: dict[int, str]
-) -> tuple[Any, Pretended]:
-    pretended = Pretended(example, fates)
-    monkeypatch.setattr(example, "ray", pretended)
-    return example.Workers(size, pretended.begin, grace=0.01, patience=0.01), pretended
+def workers_of(
+    example: Any, monkeypatch: pytest.MonkeyPatch, size: int, outcomes: dict[int, str]
+) -> tuple[Any, FakeCluster]:
+    fake = FakeCluster(example, outcomes)
+    monkeypatch.setattr(example, "ray", fake)
+    return example.Workers(size, fake.begin, grace=0.01, patience=0.01), fake
 
 
 def streams(batches: Any) -> list[int]:
@@ -152,41 +149,41 @@ def streams(batches: Any) -> list[int]:
 def test_a_replacement_worker_has_a_new_stream(
     example: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crew, pretended = crew_of(example, monkeypatch, 2, {1: "fine dies", 2: "dies"})
-    assert streams(crew.round(None)) == [0, 1]
-    assert streams(crew.round(None)) == [0, 3]
-    assert streams(crew.round(None)) == [0, 3]
-    assert pretended.killed == [1, 2]
-    assert crew.ledger.lost == 2
-    assert crew.ledger.streams == {0: [3, 30], 1: [1, 10], 3: [2, 20]}
+    workers, fake = workers_of(example, monkeypatch, 2, {1: "fine lost", 2: "lost"})
+    assert streams(workers.round(None)) == [0, 1]
+    assert streams(workers.round(None)) == [0, 3]
+    assert streams(workers.round(None)) == [0, 3]
+    assert fake.killed == [1, 2]
+    assert workers.ledger.lost == 2
+    assert workers.ledger.streams == {0: [3, 30], 1: [1, 10], 3: [2, 20]}
 
 
 def test_delayed_workers_are_not_waited_for_and_may_return(
     example: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crew, pretended = crew_of(example, monkeypatch, 3, {1: "fine slow"})
-    assert streams(crew.round(None)) == [0, 1, 2]
-    assert streams(crew.round(None)) == [0, 2]
-    pretended.waits = 0
-    assert streams(crew.round(None)) == [0, 2]
-    assert pretended.waits == 2  # for those two only
-    pretended.fates[1] = "fine"
-    assert streams(crew.round(None)) == [0, 1, 2]
-    assert crew.ledger.streams[1] == [2, 20]
+    workers, fake = workers_of(example, monkeypatch, 3, {1: "fine slow"})
+    assert streams(workers.round(None)) == [0, 1, 2]
+    assert streams(workers.round(None)) == [0, 2]
+    fake.waits = 0
+    assert streams(workers.round(None)) == [0, 2]
+    assert fake.waits == 2  # for these two only
+    fake.outcomes[1] = "fine"
+    assert streams(workers.round(None)) == [0, 1, 2]
+    assert workers.ledger.streams[1] == [2, 20]
 
 
-def test_a_round_that_cannot_continue_raises(example: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    crew, pretended = crew_of(example, monkeypatch, 1, {0: "slow"})
+def test_a_round_without_batches_raises(example: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    workers, fake = workers_of(example, monkeypatch, 1, {0: "slow"})
     with pytest.raises(TimeoutError, match=r"no batch for 0\.01 s from 1 workers"):
-        crew.round(None)
-    crew, pretended = crew_of(example, monkeypatch, 2, {1: "errs"})
-    with pytest.raises(pretended.exceptions.RayTaskError, match="a mistake"):
-        crew.round(None)
-    assert pretended.begun == [0, 1]
-    crew, pretended = crew_of(example, monkeypatch, 2, dict.fromkeys(range(99), "dies"))
-    with pytest.raises(pretended.exceptions.ActorDiedError):
-        crew.round(None)
-    assert 2 < len(pretended.begun) < 99
+        workers.round(None)
+    workers, fake = workers_of(example, monkeypatch, 2, {1: "fails"})
+    with pytest.raises(fake.exceptions.RayTaskError, match="an error"):
+        workers.round(None)
+    assert fake.begun == [0, 1]
+    workers, fake = workers_of(example, monkeypatch, 2, dict.fromkeys(range(99), "lost"))
+    with pytest.raises(fake.exceptions.ActorDiedError):
+        workers.round(None)
+    assert 2 < len(fake.begun) < 99
 
 
 @pytest.mark.slow
@@ -219,13 +216,13 @@ def test_a_run_survives_the_loss_of_a_node(cluster: Any, tmp_path: Path) -> None
     assert all("2 workers on 2 nodes, 0 lost" in line for line in rounds[:2]), rounds
     assert all("2 workers" in line for line in rounds), rounds
     assert re.search(r"on 1 nodes, [1-9]\d* lost$", rounds[-1])
-    told = json.loads(next(line for line in lines if line.startswith("{")))
-    counts = sorted(told["streams"].values())
-    assert told["lost"] >= 1
+    result = json.loads(next(line for line in lines if line.startswith("{")))
+    counts = sorted(result["streams"].values())
+    assert result["lost"] >= 1
     assert len(counts) >= 3
-    assert counts[-1][0] == updates  # one node was present all the time
-    assert sum(count for count, _ in counts) == told["batches"] == 2 * updates
-    assert all(made == count * steps for count, made in counts)
-    assert told["learnt"] == told["steps"] == 2 * updates * steps
+    assert counts[-1][0] == updates  # one node was never lost
+    assert sum(count for count, _ in counts) == result["batches"] == 2 * updates
+    assert all(total == count * steps for count, total in counts)
+    assert result["learnt"] == result["steps"] == 2 * updates * steps
     weights = torch.load(tmp_path / "policy.pt", weights_only=True)
     assert all(torch.isfinite(value).all() for value in weights.values())

@@ -1,4 +1,4 @@
-"""Images of environments: content of the frames, and wrappers of gymnasium."""
+"""Rendering of environments: contents of the frames, and wrappers of gymnasium."""
 
 from __future__ import annotations
 
@@ -44,25 +44,25 @@ def frame_of(env: Any) -> Frame:
 
 
 def is_green(frame: Frame) -> NDArray[np.bool_]:
-    """Pixels of the ball at the target."""
+    """The pixels of the ball at the target."""
     r, g, b = frame.astype(int).transpose(2, 0, 1)
     return np.asarray((g > 60) & (g > 2 * r) & (g > 2 * b))
 
 
 def is_blue(frame: Frame) -> NDArray[np.bool_]:
-    """Pixels of the trail."""
+    """The pixels of the trail."""
     r, g, b = frame.astype(int).transpose(2, 0, 1)
     return np.asarray((b > 90) & (b > 2.2 * r) & (b > 1.5 * g))
 
 
 def is_vehicle(frame: Frame) -> NDArray[np.bool_]:
-    """Pixels of the hull (carbon) or of the front rotors (orange)."""
+    """The pixels of the hull (black) and of the front rotors (orange)."""
     r, g, b = frame.astype(int).transpose(2, 0, 1)
     return np.asarray((frame.max(axis=2) < 45) | ((r > 130) & (r > 1.4 * g) & (g > 1.3 * b)))
 
 
-def middle_of(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """(2,) offset from the centre, right and down, in half image sizes."""
+def centre_of(mask: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """(2,) mean position right and down, from -1 to 1."""
     rows, columns = np.nonzero(mask)
     height, width = mask.shape
     return np.array([columns.mean() / width, rows.mean() / height]) * 2.0 - 1.0
@@ -81,7 +81,7 @@ def test_frames_of_every_task_are_not_blank(kind: type[pg.Task]) -> None:
         assert frame.shape == (240, 320, 3)
         assert frame.dtype == np.uint8
         assert is_vehicle(frame).sum() > 20
-        assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 500  # not a blank picture
+        assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 500  # not blank
         frames.append(frame)
         for _ in range(20):
             env.step(idle(env))
@@ -90,20 +90,18 @@ def test_frames_of_every_task_are_not_blank(kind: type[pg.Task]) -> None:
     assert np.array_equal(again, frame_of(env))  # rendering does not change the state
 
 
-def test_the_target_is_at_the_centre_of_the_image() -> None:
-    """Ahead of the vehicle, at its height in the world."""
+def test_target_and_vehicle_are_shown_at_their_heights() -> None:
     for height in (-1.0, 1.0):
         env = pg.make(pg.Hover, tilt=0.0, **RGB)
         start = {"position": [-2.0, 0.0, -height], "attitude": [1, 0, 0, 0], "velocity": [0, 0, 0]}
         env.reset(seed=0, options={"state": start})
         frame = frame_of(env)
-        ball, vehicle = middle_of(is_green(frame)), middle_of(is_vehicle(frame))
+        ball, vehicle = centre_of(is_green(frame)), centre_of(is_vehicle(frame))
         assert (np.abs([ball, vehicle]) < 0.9).all()
         assert np.sign(vehicle[1] - ball[1]) == height
 
 
-def test_the_trail_is_the_flown_path() -> None:
-    """It begins with the episode and shows the path behind the vehicle."""
+def test_the_trail_shows_the_path_of_the_episode() -> None:
     env = pg.make(pg.Track, path="circle", noise=False, **RGB)
     env.reset(seed=0)
     first = frame_of(env)
@@ -113,24 +111,24 @@ def test_the_trail_is_the_flown_path() -> None:
     later = frame_of(env)
     assert is_blue(later).sum() > 15
     # it has climbed
-    assert middle_of(is_blue(later))[1] > middle_of(is_vehicle(later))[1]
+    assert centre_of(is_blue(later))[1] > centre_of(is_vehicle(later))[1]
     env.reset()
-    begun = frame_of(env)
-    assert is_blue(begun).sum() == 0
+    restarted = frame_of(env)
+    assert is_blue(restarted).sum() == 0
 
 
 def test_an_onboard_camera_rotates_with_the_vehicle() -> None:
-    """Rolled by 180 degrees, the sky is below."""
+    """At a roll of 180 degrees the sky is in the lower half."""
     env = pg.make(pg.Hover, render_camera="onboard", **RGB)
-    bright = []
+    differences = []
     for attitude in ([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]):
         env.reset(seed=0, options={"state": {"attitude": attitude, "position": [2.0, 0.0, 0.0]}})
         frame = frame_of(env)
         assert is_vehicle(frame).sum() < 10
-        blue_less_red = frame[..., 2].astype(int) - frame[..., 0]
-        bright.append(blue_less_red[:60].mean() - blue_less_red[-60:].mean())
-    assert bright[0] > 20
-    assert bright[1] < -20
+        blueness = frame[..., 2].astype(int) - frame[..., 0]
+        differences.append(blueness[:60].mean() - blueness[-60:].mean())
+    assert differences[0] > 20
+    assert differences[1] < -20
 
 
 def test_the_floor_is_never_above_the_vehicle() -> None:
@@ -150,13 +148,13 @@ def test_each_image_shows_its_own_environment() -> None:
     for row, frame in enumerate(frames):
         alone = pg.make_vec(pg.Race, 1, course_seed=[0, 1], index=row, **RGB)
         alone.reset(seed=0)
-        own = alone.render()
-        assert own is not None
-        assert np.array_equal(frame, own[0])
+        single = alone.render()
+        assert single is not None
+        assert np.array_equal(frame, single[0])
         assert not np.array_equal(frame, frames[row - 1])
 
 
-# gymnasium's conventions
+# conventions of gymnasium
 
 
 def test_frames_of_vector_environments_are_a_tuple() -> None:
@@ -168,9 +166,9 @@ def test_frames_of_vector_environments_are_a_tuple() -> None:
     frames = envs.render()
     assert isinstance(frames, tuple)
     assert [frame.shape for frame in frames] == [(240, 320, 3)] * 3
-    some = pg.make_vec(pg.Hover, 100, render_envs=2, **RGB)
-    some.reset(seed=0)
-    few = some.render()
+    many = pg.make_vec(pg.Hover, 100, render_envs=2, **RGB)
+    many.reset(seed=0)
+    few = many.render()
     assert few is not None
     assert all(np.array_equal(one, other) for one, other in zip(few, frames[:2], strict=True))
 
@@ -193,7 +191,7 @@ def test_registered_environments_render() -> None:
 
 @needs_pygame
 @pytest.mark.filterwarnings("ignore:.*A Box observation space m..imum value is")
-def test_the_checker_finds_nothing_in_any_render_mode() -> None:
+def test_the_environment_checker_accepts_all_render_modes() -> None:
     env = gym.make("propwash/Hover-v0", **SMALL)
     check_env(env.unwrapped)
     env.close()
@@ -217,9 +215,9 @@ def test_gymnasium_records_videos(tmp_path: Path) -> None:
     for _ in range(9):
         many.step(idle(many))
     many.close()
-    films = sorted(tmp_path.rglob("*.mp4"))
-    assert len(films) == 2
-    assert all(film.stat().st_size > 1000 for film in films)
+    videos = sorted(tmp_path.rglob("*.mp4"))
+    assert len(videos) == 2
+    assert all(video.stat().st_size > 1000 for video in videos)
 
 
 @needs_pygame
@@ -257,12 +255,12 @@ def test_stable_baselines3_records_videos(tmp_path: Path) -> None:
     from propwash.gym.adapters.stable_baselines3 import FleetVecEnv
 
     envs = FleetVecEnv(pg.Hover, 3, **RGB)
-    film = library.VecVideoRecorder(envs, str(tmp_path), lambda step: step == 0, video_length=6)
-    film.reset()
-    assert film.render().shape == (2 * 240, 2 * 320, 3)
+    recorder = library.VecVideoRecorder(envs, str(tmp_path), lambda step: step == 0, video_length=6)
+    recorder.reset()
+    assert recorder.render().shape == (2 * 240, 2 * 320, 3)
     for _ in range(8):
-        film.step(np.zeros((3, 4), dtype=np.float32))
-    film.close()
+        recorder.step(np.zeros((3, 4), dtype=np.float32))
+    recorder.close()
     assert [file.suffix for file in tmp_path.iterdir()] == [".mp4"]
 
 
@@ -284,14 +282,14 @@ def test_rendering_resources_are_created_on_demand() -> None:
         "envs = pg.make_vec(pg.Track, 2)\n"
         "envs.reset(seed=0)\n"
         "envs.step(np.zeros((2, 4)))\n"
-        "assert envs._pictures is None and envs.task._scenery is None\n"
-        "wanted = ('propwash.gym._picture', 'propwash.render.bodies', 'pygame', 'PIL')\n"
+        "assert envs._renderer is None and envs.task._scenery is None\n"
+        "wanted = ('propwash.gym._frames', 'propwash.render.bodies', 'pygame', 'PIL')\n"
         "sys.exit(any(name in sys.modules for name in wanted))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_without_a_mode_nothing_is_rendered() -> None:
+def test_without_a_render_mode_render_warns() -> None:
     env = pg.make(pg.Hover)
     env.reset(seed=0)
     with pytest.warns(UserWarning, match="render_mode='rgb_array' or 'human'"):
@@ -299,7 +297,7 @@ def test_without_a_mode_nothing_is_rendered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         ({"render_mode": "ansi"}, "render_mode: expected one of rgb_array, human"),
         ({"render_camera": "side"}, "render_camera: expected one of chase, onboard"),
@@ -309,8 +307,8 @@ def test_without_a_mode_nothing_is_rendered() -> None:
         ({"render_envs": 4, "render_mode": "rgb_array"}, "of the 3 environments to draw"),
     ],
 )
-def test_invalid_options_are_refused(options: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         pg.make_vec(pg.Hover, 3, **options)
 
 
@@ -319,7 +317,7 @@ def test_too_many_environments_to_render_are_refused() -> None:
         pg.make_vec(pg.Hover, 65, render_mode="rgb_array")
 
 
-def test_without_pygame_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pygame_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pygame", None)
     with pytest.raises(gym.error.DependencyNotInstalled, match=r"propwash\[show\]"):
         pg.make(pg.Hover, render_mode="human")

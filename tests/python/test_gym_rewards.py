@@ -1,4 +1,4 @@
-"""Weights of rewards: the defaults give the documented sums, and each weight scales its term."""
+"""Weights of rewards: the documented sums by default, and one term for each weight."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GATE = Gate(name="only", position=(0.5, 0.0, 2.0), width=1.6, height=1.6, border
 COURSE = Scene([Plane(name="ground"), GATE], start=Start(position=(0.4, 0.0, 2.0), yaw=0.0))
 
 LENGTHS = ("position_scale", "speed_margin")
-REMEMBERED = ("_distance", "_before")
+PREVIOUS = ("_distance", "_before")
 
 
 def squares(rows: Any) -> Any:
@@ -39,8 +39,8 @@ def hover(task: Any, state: Any, _: Any) -> Any:
 
 
 def track(task: Any, state: Any, _: Any) -> Any:
-    place, velocity = task.reference(state)
-    far = np.sqrt(squares(state.position - place))
+    position, velocity = task.reference(state)
+    far = np.sqrt(squares(state.position - position))
     slip = np.sqrt(squares(state.velocity - velocity))
     change = squares(state.action - state.previous_action)
     return 1 / (1 + 2 * far) - 0.02 * slip - 0.002 * squares(state.body_rates) - 0.02 * change
@@ -48,16 +48,20 @@ def track(task: Any, state: Any, _: Any) -> Any:
 
 def land(task: Any, state: Any, before: Any) -> Any:
     far = np.sqrt(squares(state.position))
-    haste = squares(state.velocity) / (far + 0.3) ** 2
+    approach = squares(state.velocity) / (far + 0.3) ** 2
     end = np.where(task._landed, 10.0, np.where(task._terminated, -10.0, 0.0))
-    return 4 * (before["_distance"] - far) - 0.002 * haste - 0.002 * squares(state.body_rates) + end
+    return (
+        4 * (before["_distance"] - far) - 0.002 * approach - 0.002 * squares(state.body_rates) + end
+    )
 
 
 def race(task: Any, state: Any, before: Any) -> Any:
     centre = np.array(GATE.position)
-    was, now = (np.sqrt(squares(at - centre)) for at in (before["_before"], state.position))
+    before_step, after_step = (
+        np.sqrt(squares(at - centre)) for at in (before["_before"], state.position)
+    )
     end = 10.0 * task._passed - 10.0 * task.collided
-    return was - now - 0.001 * squares(state.body_rates) + end
+    return before_step - after_step - 0.001 * squares(state.body_rates) + end
 
 
 Case = tuple[Any, type[Reward], Callable[..., Any], dict[str, Any]]
@@ -67,7 +71,7 @@ CASES: list[Case] = [
     (pg.Land, pg.LandReward, land, {"position": 0.0, "height": (0.06, 0.3)}),
     (pg.Race, pg.RaceReward, race, {"course": COURSE, "spread": 0.05}),
 ]
-"""Task, weights, reward with the default weights, options of flights in which all terms occur."""
+"""Task, weights, reward with default weights, and options with which all terms occur."""
 
 by_task = pytest.mark.parametrize("case", CASES, ids=lambda case: case[0].__name__)
 
@@ -76,25 +80,24 @@ def fly(kind: type[pg.Task], options: dict[str, Any]) -> Any:
     """Rewards (STEPS, SIZE) of flights that do not depend on the weights."""
     env = pg.make_vec(kind, SIZE, **options)
     env.reset(seed=5)
-    random = np.random.default_rng(7)
-    held = random.uniform(-1.0, 1.0, (SIZE, 4)) * (0.05, 0.05, 0.05, 1.0)
+    rng = np.random.default_rng(7)
+    mean_action = rng.uniform(-1.0, 1.0, (SIZE, 4)) * (0.05, 0.05, 0.05, 1.0)
     rewards = []
     for _ in range(STEPS):
-        action = held + random.uniform(-0.1, 0.1, (SIZE, 4))
+        action = mean_action + rng.uniform(-0.1, 0.1, (SIZE, 4))
         rewards.append(env.step(action.clip(-1.0, 1.0).astype(np.float32))[1].copy())
     return np.array(rewards, dtype=np.float64)
 
 
 @by_task
 def test_default_weights_give_the_documented_sum(case: Case) -> None:
-    """The values are those of the tasks before weights became arguments."""
     kind, _, formula, options = case
     base: Any = kind
     compared: list[Any] = []
 
     class Compared(base):  # type: ignore[misc]
         def update(self, state: pg.State) -> None:
-            before = copy.deepcopy({n: v for n, v in vars(self).items() if n in REMEMBERED})
+            before = copy.deepcopy({n: v for n, v in vars(self).items() if n in PREVIOUS})
             super().update(state)
             compared.append((self.reward(state).copy(), formula(self, state, before)))
 
@@ -108,18 +111,18 @@ def test_default_weights_give_the_documented_sum(case: Case) -> None:
 def test_doubling_a_weight_doubles_its_term(case: Case) -> None:
     """The reward is linear in each weight and equals the sum of its terms."""
     kind, weights, _, options = case
-    whole = fly(kind, options)
+    total = fly(kind, options)
     names = [name for name in weights.__struct_fields__ if name not in LENGTHS]
-    terms = np.zeros_like(whole)
+    terms = np.zeros_like(total)
     for name in names:
-        usual = getattr(weights(), name)
+        default = getattr(weights(), name)
         without = fly(kind, options | {"weights": {name: 0.0}})
-        doubled = fly(kind, options | {"weights": weights(**{name: 2.0 * usual})})
-        term = whole - without
+        doubled = fly(kind, options | {"weights": weights(**{name: 2.0 * default})})
+        term = total - without
         assert np.abs(term).max() > 1e-4, name
-        np.testing.assert_allclose(doubled - whole, term, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(doubled - total, term, atol=1e-5, err_msg=name)
         terms += term
-    np.testing.assert_allclose(terms, whole, atol=1e-5)
+    np.testing.assert_allclose(terms, total, atol=1e-5)
     nothing = fly(kind, options | {"weights": dict.fromkeys(names, 0.0)})
     assert not nothing.any()
 
@@ -130,15 +133,15 @@ def test_position_scale_is_the_distance_at_half_the_position_term(scale: float) 
         only: dict[str, float] = dict.fromkeys(kind().weights.__struct_fields__, 0.0)
         only |= {"position": 1.0, "position_scale": scale}
         base: Any = kind
-        seen: list[Any] = []
+        records: list[Any] = []
 
-        class Seen(base):  # type: ignore[misc]
+        class Recorded(base):  # type: ignore[misc]
             def update(self, state: pg.State) -> None:
                 super().update(state)
-                seen.append((self._distance.copy(), self.reward(state).copy()))  # noqa: B023
+                records.append((self._distance.copy(), self.reward(state).copy()))  # noqa: B023
 
-        fly(Seen, {"weights": only})
-        distance, reward = (np.array(each, dtype=np.float64) for each in zip(*seen, strict=True))
+        fly(Recorded, {"weights": only})
+        distance, reward = (np.array(each, dtype=np.float64) for each in zip(*records, strict=True))
         np.testing.assert_allclose(1.0 / reward - 1.0, distance / scale, rtol=1e-4, atol=1e-5)
 
 
@@ -150,16 +153,16 @@ def test_non_finite_weights_are_refused(case: Case) -> None:
             with pytest.raises(pw.ParameterError, match=rf"^weights\.{name} = .*: expected a "):
                 kind(**options, weights={name: wrong})
         if name in LENGTHS:
-            for short in (0.0, -1.0, 1e-7):
+            for small in (0.0, -1.0, 1e-7):
                 with pytest.raises(pw.ParameterError, match=rf"{name} = .*: expected at least"):
-                    weights(**{name: short})
+                    weights(**{name: small})
     with pytest.raises(pw.ParameterError, match=f"{weights.__name__} has no field 'ratse'"):
         kind(**options, weights={"ratse": 1.0})
     with pytest.raises(pw.ParameterError, match=f"weights = 3: expected {weights.__name__} or"):
         kind(**options, weights=3)
 
 
-def test_weights_are_kept_by_gymnasium_copies_and_snapshots() -> None:
+def test_copies_and_snapshots_keep_weights() -> None:
     weights = pg.HoverReward(upright=0.5)
     assert pickle.loads(pickle.dumps(weights)) == copy.deepcopy(weights) == weights
     name = "propwash.gym:propwash/Hover-v0"
@@ -167,7 +170,7 @@ def test_weights_are_kept_by_gymnasium_copies_and_snapshots() -> None:
     two = pg.make_vec(pg.Hover, 2, weights=weights)
     one.reset(seed=1)
     two.reset(seed=1)
-    still = np.zeros((2, 4), dtype=np.float32)
-    assert np.array_equal(one.step(still)[1], two.step(still)[1])
+    action = np.zeros((2, 4), dtype=np.float32)
+    assert np.array_equal(one.step(action)[1], two.step(action)[1])
     with pytest.raises(ValueError, match="with the same weights"):
         pg.make_vec(pg.Hover, 2).restore(two.snapshot())

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import propwash as pw
 import pytest
-from gym_helpers import WILD, idle
+from gym_helpers import VARIED, idle
 
 gym = pytest.importorskip("gymnasium")
 
@@ -36,7 +36,7 @@ def actions_for(env: Any, steps: int, seed: int = 0) -> Any:
 
 
 class Clock(pg.Task):
-    """Observes four clocks: the task's own, reset at the start of episodes, and the state's."""
+    """Observes four clocks: two of the task, reset with each episode, and two of the state."""
 
     episode_seconds: ClassVar[float] = 1e9
 
@@ -62,24 +62,24 @@ class Clock(pg.Task):
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_clocks_of_tasks_match_the_state(mode: AutoresetMode) -> None:
-    """In every mode: zero in the first observation of an episode, k periods after k steps."""
+    """Zero in the first observation of an episode, k periods after k steps, in every mode."""
     envs = pg.make_vec(Clock, 2, autoreset_mode=mode, max_episode_steps=3)
-    seen, _ = envs.reset(seed=0)
+    observations, _ = envs.reset(seed=0)
     counts = [0]
-    assert np.array_equal(seen, np.zeros((2, 4)))
+    assert np.array_equal(observations, np.zeros((2, 4)))
     for _ in range(9):
-        seen, _, _, truncated, _ = envs.step(idle(envs))
+        observations, _, _, truncated, _ = envs.step(idle(envs))
         if mode is AutoresetMode.DISABLED and truncated.any():
-            counts.append(int(seen[0, 3]))
-            seen, _ = envs.reset(options={"reset_mask": truncated})
-        counts.append(int(seen[0, 3]))
-        assert np.array_equal(seen[:, 2], seen[:, 3])
-        assert np.allclose(seen[:, :2], seen[:, 3:] * envs.period, rtol=1e-6)
+            counts.append(int(observations[0, 3]))
+            observations, _ = envs.reset(options={"reset_mask": truncated})
+        counts.append(int(observations[0, 3]))
+        assert np.array_equal(observations[:, 2], observations[:, 3])
+        assert np.allclose(observations[:, :2], observations[:, 3:] * envs.period, rtol=1e-6)
     cycle = [0, 1, 2] if mode is AutoresetMode.SAME_STEP else [0, 1, 2, 3]
     assert counts == [cycle[k % len(cycle)] for k in range(len(counts))]
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the page")
+@pytest.mark.skipif(not PAGE.exists(), reason="docs/gym.md is missing")
 def test_the_page_lists_all_attributes_of_a_state() -> None:
     _, table, _ = re.split(
         r"The `state` passed to the methods has|A task may store data", PAGE.read_text("utf-8")
@@ -95,7 +95,7 @@ def test_the_page_lists_all_attributes_of_a_state() -> None:
 
 @pytest.mark.parametrize("substeps", [1, 10, 30, 96])
 def test_time_limits_in_seconds_do_not_depend_on_the_step(substeps: int) -> None:
-    """Through the registry, single and vector: Hover has five seconds."""
+    """For registered environments, single and vector; an episode of Hover lasts 5 s."""
     steps = round(5.0 * 960 / substeps)
     options: dict[str, Any] = {"substeps": substeps, "tilt": 0.0, "bound": 1e5}
     single = gym.make("propwash/Hover-v0", **options)
@@ -108,12 +108,12 @@ def test_time_limits_in_seconds_do_not_depend_on_the_step(substeps: int) -> None
         assert envs.step(idle(envs))[3][0] == (step == steps)
 
 
-def test_an_episode_is_no_shorter_than_its_limit() -> None:
-    """Five seconds equal 2.4 steps of 2000 substeps."""
+def test_time_limits_are_rounded_up_to_steps() -> None:
+    """5 s are 2.4 steps of 2000 substeps."""
     assert pg.make(pg.Hover, substeps=2000)._engine.limit == 3
 
 
-def test_time_limits_can_be_chosen() -> None:
+def test_time_limits_can_be_set() -> None:
     env = pg.make(pg.Hover, episode_seconds=0.25, tilt=0.0)
     env.reset(seed=0)
     ends = [env.step(idle(env))[3] for _ in range(24)]
@@ -131,7 +131,7 @@ def test_time_limits_can_be_chosen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         ({"history": 4}, "history = 4: expected observation='sensors'"),
         ({"max_speed": 3.0}, "max_speed = 3.0: expected action='velocity'.*'rate_thrust'"),
@@ -140,13 +140,13 @@ def test_time_limits_can_be_chosen() -> None:
         ({"max_rates": (1, 1, 1), "action": "rotor_thrusts"}, "max_rates = .*'rate_thrust' or"),
     ],
 )
-def test_options_without_effect_are_refused(options: dict[str, Any], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_options_without_effect_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         pg.make_vec(pg.Hover, 2, **options)
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         ({"wind": (1, 2, 3)}, "wind: expected one number, or .min, max., got"),
         ({"wind": "a"}, "wind: expected a finite number, got 'a'"),
@@ -159,8 +159,8 @@ def test_options_without_effect_are_refused(options: dict[str, Any], says: str) 
         ),
     ],
 )
-def test_errors_name_invalid_options(options: dict[str, Any], says: str) -> None:
-    with pytest.raises((TypeError, ValueError), match=says):
+def test_errors_name_invalid_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
         pg.make_vec(pg.Hover, 2, **options)
 
 
@@ -185,7 +185,7 @@ def test_options_with_an_effect_are_accepted() -> None:
 # first readings
 
 
-class Delayed(Clock):
+class WithSensors(Clock):
     """Observes sensors with latency."""
 
     def begin(self, fleet: pw.Fleet, period: float, index: int) -> None:
@@ -205,68 +205,68 @@ class Delayed(Clock):
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))
 def test_sensors_with_latency_have_a_reading_at_reset(mode: AutoresetMode) -> None:
-    envs = pg.make_vec(Delayed, 40, autoreset_mode=mode, max_episode_steps=30)
-    seen, _ = envs.reset(seed=1)
-    begun, rows = 0, np.ones(40, dtype=bool)
+    envs = pg.make_vec(WithSensors, 40, autoreset_mode=mode, max_episode_steps=30)
+    observations, _ = envs.reset(seed=1)
+    started, rows = 0, np.ones(40, dtype=bool)
     for _ in range(70):
-        assert np.isfinite(seen).all()
-        assert (seen[:, 4] >= 0.0).all()  # no reading belongs to a previous episode
+        assert np.isfinite(observations).all()
+        assert (observations[:, 4] >= 0.0).all()  # no reading belongs to a previous episode
         if rows.any():
-            place = envs.fleet.position[rows].astype(np.float64)
-            assert (seen[rows, 4] == 0.0).all()
+            position = envs.fleet.position[rows].astype(np.float64)
+            assert (observations[rows, 4] == 0.0).all()
             # the published variance of the range finder is 0.009 m^2
-            assert np.abs(seen[rows, 0] - place[:, 2]).max() < 6 * math.sqrt(0.009)
-            assert np.abs(seen[rows, 1:4] - place).max() < 6 * 0.1 * math.sqrt(10.0)
-            begun += int(rows.sum())
+            assert np.abs(observations[rows, 0] - position[:, 2]).max() < 6 * math.sqrt(0.009)
+            assert np.abs(observations[rows, 1:4] - position).max() < 6 * 0.1 * math.sqrt(10.0)
+            started += int(rows.sum())
         before = envs._engine.state.steps.copy()
-        seen, _, _, truncated, _ = envs.step(idle(envs))
+        observations, _, _, truncated, _ = envs.step(idle(envs))
         if mode is AutoresetMode.DISABLED and truncated.any():
-            seen, _ = envs.reset(options={"reset_mask": truncated})
+            observations, _ = envs.reset(options={"reset_mask": truncated})
         rows = (envs._engine.state.steps == 0) & (before > 0)
-    assert begun == 3 * 40
+    assert started == 3 * 40
 
 
-def test_first_readings_are_those_of_single_environments() -> None:
-    pg.check_vector_env(Delayed, num_envs=3, steps=30, max_episode_steps=11)
+def test_first_readings_equal_those_of_single_environments() -> None:
+    pg.check_vector_env(WithSensors, num_envs=3, steps=30, max_episode_steps=11)
 
 
 def test_range_finders_are_observed_from_the_first_step() -> None:
     env = pg.make_vec(pg.Land, 50, observation="sensors", noise=False)
-    seen, _ = env.reset(seed=2)
+    observations, _ = env.reset(seed=2)
     level = env.fleet.attitude[:, 0] ** 2 + env.fleet.attitude[:, 3] ** 2
-    up = 2.0 * level - 1.0  # cosine of the tilt
-    assert np.abs(20.0 * seen[:, -1] - env.fleet.position[:, 2] / up).max() < 0.6
+    cosine = 2.0 * level - 1.0  # of the tilt
+    assert np.abs(20.0 * observations[:, -1] - env.fleet.position[:, 2] / cosine).max() < 0.6
 
 
 # states
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_episodes_can_begin_from_a_specified_state(kind: type[pg.Task]) -> None:
+def test_episodes_can_start_in_a_specified_state(kind: type[pg.Task]) -> None:
     env = pg.make(kind)
     env.reset(seed=3)
     for action in actions_for(env, 5):
         env.step(action)
-    flown = env.state
-    assert {name: part.shape for name, part in flown.items()} == {
+    state = env.state
+    assert {name: part.shape for name, part in state.items()} == {
         "position": (3,), "velocity": (3,), "attitude": (4,), "body_rates": (3,),
         "rotor_speeds": (4,),
     }  # fmt: skip
-    seen, _ = env.reset(options={"state": flown})
+    observations, _ = env.reset(options={"state": state})
     for name, part in env.state.items():
-        # attitudes are normalised again
-        assert np.allclose(part, flown[name], rtol=0.0, atol=2e-7 * (name == "attitude"))
-    assert np.array_equal(seen[3:6], flown["velocity"])
-    assert np.array_equal(seen[15:18], flown["body_rates"])
-    # omitted parts are drawn as usual
+        # attitudes are normalised once more
+        assert np.allclose(part, state[name], rtol=0.0, atol=2e-7 * (name == "attitude"))
+    assert np.array_equal(observations[3:6], state["velocity"])
+    assert np.array_equal(observations[15:18], state["body_rates"])
+    # omitted parts are random as usual
     other = pg.make(kind)
-    drawn, _ = other.reset(seed=7)
-    partly, _ = other.reset(seed=7, options={"state": {"velocity": [0.0, 0.5, 1.0]}})
-    assert np.allclose(partly[3:6], [0.0, 0.5, 1.0])
-    assert np.array_equal(partly[:3], drawn[:3])
+    random, _ = other.reset(seed=7)
+    partial, _ = other.reset(seed=7, options={"state": {"velocity": [0.0, 0.5, 1.0]}})
+    assert np.allclose(partial[3:6], [0.0, 0.5, 1.0])
+    assert np.array_equal(partial[:3], random[:3])
 
 
-def test_states_of_vehicles_are_states_of_environments() -> None:
+def test_environments_accept_states_of_vehicles() -> None:
     uav = pw.Multicopter(seed=1)
     uav.step(pw.RateThrust([0.5, 0.2, 0.1], thrust=9.0), substeps=200)
     env = pg.make(pg.Hover)
@@ -279,18 +279,18 @@ def test_vector_environments_accept_partial_initial_states() -> None:
     envs = pg.make_vec(pg.Hover, 3, autoreset_mode="DISABLED")
     first, _ = envs.reset(seed=1)
     mask = np.array([False, True, True])
-    places = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    seen, _ = envs.reset(options={"reset_mask": mask, "state": {"position": places}})
-    assert np.array_equal(seen[0], first[0])
-    assert np.array_equal(seen[1:, :3], places)
+    positions = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    observations, _ = envs.reset(options={"reset_mask": mask, "state": {"position": positions}})
+    assert np.array_equal(observations[0], first[0])
+    assert np.array_equal(observations[1:, :3], positions)
     envs.set_state({"velocity": [0.0, 0.0, 2.0]}, mask=~mask)
     assert np.array_equal(envs.state["velocity"][0], [0.0, 0.0, 2.0])
     assert np.array_equal(envs.observe()[0, 3:6], [0.0, 0.0, 2.0])
-    assert np.array_equal(envs.observe()[1:], seen[1:])
-    moved = envs.fleet.state
+    assert np.array_equal(envs.observe()[1:], observations[1:])
+    state = envs.fleet.state
     envs.set_state({"velocity": [0.0, 0.0, 0.0]})
-    envs.set_state(moved)
-    assert np.array_equal(envs.state["velocity"], moved.velocity)
+    envs.set_state(state)
+    assert np.array_equal(envs.state["velocity"], state.velocity)
 
 
 def test_episodes_continue_from_an_assigned_state() -> None:
@@ -298,25 +298,25 @@ def test_episodes_continue_from_an_assigned_state() -> None:
     env.reset(seed=0)
     env.step(idle(env))
     env.set_state({"position": [1.0, 2.0, 3.0], "velocity": [0.0, 3.0, 0.0]})
-    seen = env.observe()
-    assert np.array_equal(seen[:6], [1.0, 2.0, 3.0, 0.0, 3.0, 0.0])
+    observations = env.observe()
+    assert np.array_equal(observations[:6], [1.0, 2.0, 3.0, 0.0, 3.0, 0.0])
     after, *_ = env.step(idle(env))
     assert np.allclose(after[:3], [1.0, 2.0 + 3.0 * env.period, 3.0], atol=2e-3)
-    assert env._engine.state.steps[0] == 2  # the episode has continued
+    assert env._engine.state.steps[0] == 2  # the same episode
 
 
-def test_moving_a_vehicle_is_not_a_flown_path() -> None:
-    """Race: through a frame and past a gate. Land: no reward for the reduced distance."""
+def test_set_state_is_not_a_flown_path() -> None:
+    """Race detects no collision and counts no gate; Land does not reward the shorter distance."""
     race = pg.make(pg.Race, noise=False)
     race.reset(seed=0)
     task = race.task
     assert isinstance(task, pg.Race)
     gate = task.courses[0]
     along = gate.rotation[0, :, 0]
-    frame = gate.half[0, 0] * gate.rotation[0, :, 1]  # from its centre to the middle of an upright
-    for aside in (0.0, 1.1):
-        race.set_state({"position": gate.centre[0] - 2.0 * along + aside * frame})
-        race.set_state({"position": gate.centre[0] + 2.0 * along + aside * frame})
+    frame = gate.half[0, 0] * gate.rotation[0, :, 1]  # from the centre to an upright
+    for offset in (0.0, 1.1):
+        race.set_state({"position": gate.centre[0] - 2.0 * along + offset * frame})
+        race.set_state({"position": gate.centre[0] + 2.0 * along + offset * frame})
         _, reward, terminated, _, _ = race.step(idle(race))
         assert not terminated
         assert abs(reward) < 1.0
@@ -329,7 +329,7 @@ def test_moving_a_vehicle_is_not_a_flown_path() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "error", "says"),
+    ("state", "error", "message"),
     [
         ({"place": [0, 0, 0]}, TypeError, "state: there is no 'place'"),
         ({"position": [0.0, 0.0]}, ValueError, "position: expected"),
@@ -340,14 +340,14 @@ def test_moving_a_vehicle_is_not_a_flown_path() -> None:
     ],
 )
 def test_invalid_states_are_refused_and_change_nothing(
-    state: Any, error: type[Exception], says: str
+    state: Any, error: type[Exception], message: str
 ) -> None:
     env = pg.make(pg.Hover)
     env.reset(seed=0)
     before = env.state
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         env.set_state(state)
-    with pytest.raises(error, match=says):
+    with pytest.raises(error, match=message):
         env.reset(seed=5, options={"state": state})
     assert all(np.array_equal(part, before[name]) for name, part in env.state.items())
 
@@ -355,32 +355,39 @@ def test_invalid_states_are_refused_and_change_nothing(
 # snapshots
 
 
-class Noisy(pg.Hover):
-    """A task with much state: a generator, a list, a sensor of the fleet, the first values."""
+class Stateful(pg.Hover):
+    """A task with a generator, a list, a sensor, and an attribute that is set later."""
 
     def begin(self, fleet: pw.Fleet, period: float, index: int) -> None:
         super().begin(fleet, period, index)
-        self.dice = np.random.default_rng(3)
-        self.kept: list[float] = []
+        self.rng = np.random.default_rng(3)
+        self.values: list[float] = []
         self.below = {"range": fleet.attach(RangeFinder(Scene.load("empty")), 50.0, 0.05)}
 
     def update(self, state: pg.State) -> None:
         super().update(state)
-        self.kept.append(float(self.dice.normal()))
-        if len(self.kept) == 5:
-            self.fifth = self.kept[-1]
+        self.values.append(float(self.rng.normal()))
+        if len(self.values) == 5:
+            self.fifth = self.values[-1]
 
     def reward(self, state: pg.State) -> Any:
         reading = self.below["range"].reading.range
-        return super().reward(state) + self.kept[-1] + len(self.kept) + 0.1 * reading
+        return super().reward(state) + self.values[-1] + len(self.values) + 0.1 * reading
 
 
 def run(env: Any, actions: Any) -> list[Any]:
     """All results of a run; resets single environments explicitly."""
     found = []
     for action in actions:
-        seen, reward, terminated, truncated, infos = env.step(action)
-        found += [seen, reward, terminated, truncated, infos.get("distance"), infos.get("time")]
+        observations, reward, terminated, truncated, infos = env.step(action)
+        found += [
+            observations,
+            reward,
+            terminated,
+            truncated,
+            infos.get("distance"),
+            infos.get("time"),
+        ]
         if isinstance(env, pg.FleetEnv) and (terminated or truncated):
             found.append(env.reset()[0])
     return found
@@ -391,35 +398,35 @@ def same(one: list[Any], other: list[Any]) -> bool:
 
 
 @pytest.mark.parametrize("observation", ["state", "sensors"])
-@pytest.mark.parametrize("kind", [*TASKS, Noisy])
-def test_a_snapshot_continues_bit_for_bit(kind: type[pg.Task], observation: Any) -> None:
-    """Twice in the same environment, in another one, after pickling; across ends of episodes."""
-    options: dict[str, Any] = {**WILD, "max_episode_steps": 7, "observation": observation}
-    made: list[Any] = [
+@pytest.mark.parametrize("kind", [*TASKS, Stateful])
+def test_a_restored_snapshot_continues_identically(kind: type[pg.Task], observation: Any) -> None:
+    """In the same environment, in another one, and after pickling; across ends of episodes."""
+    options: dict[str, Any] = {**VARIED, "max_episode_steps": 7, "observation": observation}
+    pairs: list[Any] = [
         (pg.make(kind, **options), pg.make(kind, **options)),
         *(
             tuple(pg.make_vec(kind, 3, autoreset_mode=mode, **options) for _ in range(2))
             for mode in ("NEXT_STEP", "SAME_STEP")
         ),
     ]
-    for env, other in made:
+    for env, other in pairs:
         env.reset(seed=11)
         run(env, actions_for(env, 10))
-        taken = env.snapshot()
-        seen = env.observe()
-        kept = pickle.dumps(taken)
+        snapshot = env.snapshot()
+        observations = env.observe()
+        pickled = pickle.dumps(snapshot)
         actions = actions_for(env, 20, seed=1)
         expected = run(env, actions)
         # steps in between must have no effect
         env.reset(seed=5)
         env.fleet.set_parameters({"drag.translational": 0.1})
         run(env, actions_for(env, 9, seed=2))
-        env.restore(taken)
-        assert np.array_equal(env.observe(), seen)
+        env.restore(snapshot)
+        assert np.array_equal(env.observe(), observations)
         assert same(run(env, actions), expected)
-        env.restore(taken)
+        env.restore(snapshot)
         assert same(run(env, actions), expected)
-        other.restore(pickle.loads(kept))
+        other.restore(pickle.loads(pickled))
         assert same(run(other, actions), expected)
 
 
@@ -428,41 +435,41 @@ def test_snapshots_contain_the_generators_of_seeds() -> None:
     env = pg.make(pg.Hover)
     env.reset(seed=4)
     env.np_random.uniform()
-    taken = env.snapshot()
+    snapshot = env.snapshot()
     numbers = env.np_random.uniform(size=3)
-    begun, _ = env.reset()
+    first, _ = env.reset()
     env.reset(seed=9)
-    env.restore(taken)
+    env.restore(snapshot)
     assert np.array_equal(env.np_random.uniform(size=3), numbers)
-    assert np.array_equal(env.reset()[0], begun)
+    assert np.array_equal(env.reset()[0], first)
 
 
-def test_snapshots_contain_ended_episodes() -> None:
+def test_snapshots_contain_finished_episodes() -> None:
     envs = pg.make_vec(pg.Hover, 2, max_episode_steps=2, autoreset_mode="DISABLED", tilt=0.0)
     envs.reset(seed=0)
     for _ in range(2):
         envs.step(idle(envs))
-    taken = envs.snapshot()
+    snapshot = envs.snapshot()
     envs.reset(seed=1)
     envs.step(idle(envs))
-    envs.restore(taken)
+    envs.restore(snapshot)
     with pytest.raises(ResetNeeded, match="environments 0, 1"):
         envs.step(idle(envs))
 
 
-def test_snapshots_contain_the_state_of_images() -> None:
+def test_snapshots_contain_the_state_of_rendering() -> None:
     env = pg.make(pg.Hover, render_mode="rgb_array", render_size=(160, 120))
     env.reset(seed=0)
     run(env, actions_for(env, 10))
-    taken, frame = env.snapshot(), np.asarray(env.render())
+    snapshot, frame = env.snapshot(), np.asarray(env.render())
     env.reset(seed=1)
-    env.restore(taken)
+    env.restore(snapshot)
     assert np.array_equal(np.asarray(env.render()), frame)
 
 
 def test_a_search_from_a_snapshot_predicts_the_rewards() -> None:
-    """Random shooting from a snapshot: the predicted reward equals the actual one."""
-    env = pg.make(pg.Hover, **{**WILD, "max_episode_steps": 0})
+    """With random shooting, the predicted reward equals the actual one."""
+    env = pg.make(pg.Hover, **{**VARIED, "max_episode_steps": 0})
     env.reset(seed=2)
     for _ in range(5):
         root = env.snapshot()
@@ -475,7 +482,7 @@ def test_a_search_from_a_snapshot_predicts_the_rewards() -> None:
         assert env.step(action)[1] == best
 
 
-def test_snapshots_of_others_are_refused_and_change_nothing() -> None:
+def test_snapshots_of_other_environments_are_refused() -> None:
     env = pg.make(pg.Race)
     env.reset(seed=0)
     before = env.snapshot()
@@ -489,9 +496,9 @@ def test_snapshots_of_others_are_refused_and_change_nothing() -> None:
         (pg.make(pg.Race, vehicle="crazyflie"), "vehicle = 'flightgoggles', got 'crazyflie'"),
         (pg.make(pg.Race, course_seed=3), "a Race with the same (scene|courses)"),
     ]
-    for other, says in cases:
+    for other, message in cases:
         other.reset(seed=0)
-        with pytest.raises(ValueError, match=f"snapshot: expected .*{says}"):
+        with pytest.raises(ValueError, match=f"snapshot: expected .*{message}"):
             env.restore(other.snapshot())
     with pytest.raises(TypeError, match=r"snapshot: expected a result of snapshot\(\), got b''"):
         env.restore(b"")  # type: ignore[arg-type]
@@ -499,7 +506,7 @@ def test_snapshots_of_others_are_refused_and_change_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "ours", "theirs"),
+    ("kind", "options", "other_options"),
     [
         (pg.Track, {"speed": 4.0}, {"speed": 2.0}),
         (pg.Hover, {"frame": "world"}, {"frame": "body"}),
@@ -507,14 +514,18 @@ def test_snapshots_of_others_are_refused_and_change_nothing() -> None:
         (pg.Land, {"bound": 20.0}, {"bound": 5.0}),
     ],
 )
-def test_snapshots_of_other_tasks_are_refused(kind: type[pg.Task], ours: Any, theirs: Any) -> None:
-    (name,) = ours
-    env, other = pg.make(kind, **ours), pg.make(kind, **theirs)
+def test_snapshots_of_other_tasks_are_refused(
+    kind: type[pg.Task], options: Any, other_options: Any
+) -> None:
+    (name,) = options
+    env, other = pg.make(kind, **options), pg.make(kind, **other_options)
     env.reset(seed=0)
     other.reset(seed=0)
-    with pytest.raises(ValueError, match=f"with {name} = {ours[name]!r}, got {theirs[name]!r}"):
+    with pytest.raises(
+        ValueError, match=f"with {name} = {options[name]!r}, got {other_options[name]!r}"
+    ):
         env.restore(other.snapshot())
-    assert getattr(env.task, name) == ours[name]
+    assert getattr(env.task, name) == options[name]
 
 
 def test_snapshots_of_another_autoreset_mode_are_refused() -> None:
@@ -531,24 +542,24 @@ def test_snapshots_of_another_autoreset_mode_are_refused() -> None:
 
 
 def test_a_refused_snapshot_keeps_the_parameters() -> None:
-    ours, theirs = pg.make_vec(pg.Hover, 2), pg.make_vec(pg.Hover, 2)
-    for envs in (ours, theirs):
-        envs.reset(seed=1)
-    theirs.fleet.set_parameters(mass=[1.1, 1.2])
-    theirs.fleet.attach(pw.Barometer(), rate=20.0)
-    nominal = np.array(ours.fleet.parameters["mass"])
+    envs, others = pg.make_vec(pg.Hover, 2), pg.make_vec(pg.Hover, 2)
+    for each in (envs, others):
+        each.reset(seed=1)
+    others.fleet.set_parameters(mass=[1.1, 1.2])
+    others.fleet.attach(pw.Barometer(), rate=20.0)
+    nominal = np.array(envs.fleet.parameters["mass"])
     with pytest.raises(ValueError, match="attach the same sensors"):
-        ours.restore(theirs.snapshot())
-    assert np.array_equal(ours.fleet.parameters["mass"], nominal)
+        envs.restore(others.snapshot())
+    assert np.array_equal(envs.fleet.parameters["mass"], nominal)
 
 
-def test_snapshots_of_environments_with_a_pool_of_threads_can_be_pickled() -> None:
+def test_snapshots_of_environments_with_thread_pools_can_be_pickled() -> None:
     envs = pg.make_vec(pg.Hover, 2, threads=pw.ThreadPool(1))
     envs.reset(seed=1)
-    taken = pickle.loads(pickle.dumps(envs.snapshot()))
+    snapshot = pickle.loads(pickle.dumps(envs.snapshot()))
     actions = actions_for(envs, 3)
     expected = run(envs, actions)
-    envs.restore(copy.deepcopy(taken))
+    envs.restore(copy.deepcopy(snapshot))
     assert same(run(envs, actions), expected)
 
 
@@ -562,10 +573,10 @@ def test_snapshots_require_an_episode_and_an_open_environment() -> None:
         with pytest.raises(ResetNeeded, match=r"reset\(\) before observe\(\)"):
             each.observe()
         each.reset(seed=0)
-        taken = each.snapshot()
+        snapshot = each.snapshot()
         each.close()
         with pytest.raises(ClosedEnvironmentError):
-            each.restore(taken)
+            each.restore(snapshot)
         with pytest.raises(ClosedEnvironmentError):
             each.set_state({})
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
+from gym_helpers import idle
 from helpers import code_blocks, run_in_order
 
 gym = pytest.importorskip("gymnasium")
@@ -19,34 +20,30 @@ from propwash.world import Gate, Plane, Scene, Start  # noqa: E402
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "gym.md"
 
 
-def idle(env: Any) -> Any:
-    return np.zeros(env.action_space.shape, dtype=np.float32)
-
-
 def test_the_layout_of_observations_matches_the_documentation() -> None:
     env = pg.make_vec(pg.Hover, 5)
-    seen, _ = env.reset(seed=1)
+    observations, _ = env.reset(seed=1)
     for step in range(2):
         fleet = env.fleet
         w, x, y, z = fleet.attitude.T.astype(np.float64)
-        assert np.array_equal(seen[:, 0:3], fleet.position)
-        assert np.array_equal(seen[:, 3:6], fleet.velocity)
-        turn = seen[:, 6:15].reshape(-1, 3, 3).astype(np.float64)
-        assert np.allclose(turn @ turn.transpose(0, 2, 1), np.eye(3), atol=1e-6)
-        assert np.allclose(turn[:, 2, 0], 2 * (x * z - w * y), atol=1e-6)
-        assert np.allclose(turn[:, 0, 1], 2 * (x * y - w * z), atol=1e-6)
-        assert np.array_equal(seen[:, 15:18], fleet.body_rates)
-        assert np.array_equal(seen[:, 18:], np.full((5, 4), 0.25 * step))
-        seen, *_ = env.step(idle(env) + np.float32(0.25))
+        assert np.array_equal(observations[:, 0:3], fleet.position)
+        assert np.array_equal(observations[:, 3:6], fleet.velocity)
+        rotation = observations[:, 6:15].reshape(-1, 3, 3).astype(np.float64)
+        assert np.allclose(rotation @ rotation.transpose(0, 2, 1), np.eye(3), atol=1e-6)
+        assert np.allclose(rotation[:, 2, 0], 2 * (x * z - w * y), atol=1e-6)
+        assert np.allclose(rotation[:, 0, 1], 2 * (x * y - w * z), atol=1e-6)
+        assert np.array_equal(observations[:, 15:18], fleet.body_rates)
+        assert np.array_equal(observations[:, 18:], np.full((5, 4), 0.25 * step))
+        observations, *_ = env.step(idle(env) + np.float32(0.25))
 
 
 def test_body_frame_observations_are_rotated_world_frame_ones() -> None:
     world, body = (pg.make_vec(pg.Hover, 4, frame=frame).reset(seed=2)[0] for frame in
                    ("world", "body"))  # fmt: skip
-    turn = world[:, 6:15].reshape(-1, 3, 3)
+    rotation = world[:, 6:15].reshape(-1, 3, 3)
     for part in (slice(0, 3), slice(3, 6)):
-        back = np.einsum("nij,nj->ni", turn, body[:, part])
-        assert np.allclose(back, world[:, part], atol=1e-5)
+        in_world = np.einsum("nij,nj->ni", rotation, body[:, part])
+        assert np.allclose(in_world, world[:, part], atol=1e-5)
 
 
 def test_hover_starts_at_any_attitude_and_ends_beyond_its_bound() -> None:
@@ -54,8 +51,8 @@ def test_hover_starts_at_any_attitude_and_ends_beyond_its_bound() -> None:
     env.reset(seed=0)
     fleet = env.fleet
     x, y = fleet.attitude.T[1:3].astype(np.float64)
-    up = 1 - 2 * (x * x + y * y)
-    assert up.min() < -0.9 < 0.9 < up.max()
+    cosine = 1 - 2 * (x * x + y * y)
+    assert cosine.min() < -0.9 < 0.9 < cosine.max()
     assert 0.8 < np.abs(fleet.position).max() <= 1.0
     assert np.ptp(fleet.rotor_speeds, axis=1).min() > 0.0
     far = np.linalg.norm(fleet.position, axis=1)
@@ -79,39 +76,39 @@ def test_a_track_has_constant_speed_and_is_closed(path: Any) -> None:
     fleet = pw.Fleet("flightgoggles", 1, threads=1)
     state = pg.State(fleet, 4, 0.01)
     task.begin(fleet, 0.01, 0)
-    around = task.length / task.speed
-    places = [task.reference(state, t)[0][0] for t in np.linspace(0.0, around, 401)]
-    ways = np.linalg.norm(np.diff(places, axis=0), axis=1)
-    assert np.allclose(ways.sum(), task.length, rtol=2e-3)
-    assert np.allclose(ways, task.length / 400, rtol=0.03)
-    assert np.allclose(places[0], places[-1], atol=1e-2)
+    lap_time = task.length / task.speed
+    positions = [task.reference(state, t)[0][0] for t in np.linspace(0.0, lap_time, 401)]
+    lengths = np.linalg.norm(np.diff(positions, axis=0), axis=1)
+    assert np.allclose(lengths.sum(), task.length, rtol=2e-3)
+    assert np.allclose(lengths, task.length / 400, rtol=0.03)
+    assert np.allclose(positions[0], positions[-1], atol=1e-2)
     velocity = task.reference(state, 0.3)[1][0]
     difference = task.reference(state, 0.305)[0][0] - task.reference(state, 0.295)[0][0]
     assert np.allclose(velocity, difference / 0.01, atol=0.1)
     if isinstance(path, pg.Waypoints):
-        gaps = np.linalg.norm(np.array(places)[:, None] - path.waypoints, axis=2).min(axis=0)
+        gaps = np.linalg.norm(np.array(positions)[:, None] - path.waypoints, axis=2).min(axis=0)
         assert (gaps < 0.05).all()
 
 
-@pytest.mark.parametrize(("side", "towards"), [(0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)])
-def test_attitude_actions_tilt_the_thrust_towards_an_axis(side: int, towards: float) -> None:
+@pytest.mark.parametrize(("axis", "sign"), [(0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0)])
+def test_attitude_actions_tilt_the_thrust_towards_an_axis(axis: int, sign: float) -> None:
     env = pg.make_vec(
         pg.Hover, 2, action="attitude_thrust", noise=False, max_tilt=0.5, tilt=0.0, rates=0.0,
         velocity=0.0, position=0.0, spin=0.0,
     )  # fmt: skip
     env.reset(seed=1)
     action = idle(env)
-    action[:, side] = 0.6 * towards
+    action[:, axis] = 0.6 * sign
     action[:, 2] = 0.25
     for _ in range(150):
         env.step(action)
-    turned = pg.State(env.fleet, 4, 0.01)
-    turned.read()
-    thrust = turned.rotation[:, :, 2]
-    assert np.allclose(thrust[:, side], towards * np.sin(0.3), atol=0.01)
-    assert np.allclose(thrust[:, 1 - side], 0.0, atol=0.01)
+    state = pg.State(env.fleet, 4, 0.01)
+    state.read()
+    thrust = state.rotation[:, :, 2]
+    assert np.allclose(thrust[:, axis], sign * np.sin(0.3), atol=0.01)
+    assert np.allclose(thrust[:, 1 - axis], 0.0, atol=0.01)
     assert np.allclose(env.fleet.body_rates[:, 2], 1.0 * np.cos(0.3), atol=0.1)  # 0.25 of 4 rad/s
-    assert (towards * env.fleet.velocity[:, side] > 2.0).all()
+    assert (sign * env.fleet.velocity[:, axis] > 2.0).all()
 
 
 def test_velocity_actions_are_followed() -> None:
@@ -160,7 +157,7 @@ def test_an_open_track_is_refused() -> None:
         pg.Track(3)  # type: ignore[arg-type]
 
 
-def test_race_counts_gates_in_order_and_agrees_with_the_referee() -> None:
+def test_race_counts_gates_in_order_and_scores_like_race_score() -> None:
     scene = straight()
     env = pg.make_vec(pg.Race, 3, course=scene, spread=0.0, bound=50.0, noise=False)
     env.reset(seed=0)
@@ -169,32 +166,31 @@ def test_race_counts_gates_in_order_and_agrees_with_the_referee() -> None:
     beside = through + np.array([0.0, 1.5, 0.0])
     into = through + np.array([0.0, 0.9, 0.0])
     ended = np.zeros(3, dtype=bool)
-    told: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for k in range(len(x)):
-        places = np.stack([through[k], beside[k], into[k]])
-        env.fleet.set_state(position=places, velocity=[0, 0, 0])
+        positions = np.stack([through[k], beside[k], into[k]])
+        env.fleet.set_state(position=positions, velocity=[0, 0, 0])
         *_, terminated, _, infos = env.step(idle(env))
         for i in np.flatnonzero(terminated & ~ended):
-            told[str(i)] = {name: infos[name][i] for name in ("gates", "score", "collision")}
+            results[str(i)] = {name: infos[name][i] for name in ("gates", "score", "collision")}
         ended |= terminated
     assert np.array_equal(ended, [True, False, True])
-    assert told["0"]["gates"] == 2
-    assert not told["0"]["collision"]
-    # moved by 0.1 m in each step: it reaches the second gate, at x = 9 m, in step 90 or 91
-    assert abs(told["0"]["score"] - race.score(2, 90.5 * env.period)) < 1.1 * env.period
-    assert told["2"]["collision"]
-    assert told["2"]["score"] == 0.0
+    assert results["0"]["gates"] == 2
+    assert not results["0"]["collision"]
+    # at 0.1 m per step it reaches the second gate, at x = 9 m, in step 90 or 91
+    assert abs(results["0"]["score"] - race.score(2, 90.5 * env.period)) < 1.1 * env.period
+    assert results["2"]["collision"]
+    assert results["2"]["score"] == 0.0
 
 
 def test_race_detects_every_collision_with_a_frame() -> None:
-    """At 30 m/s a step of 30 substeps is 0.94 m long; one of a single substep 3 cm is the oracle.
+    """Steps of 0.94 m (30 substeps at 30 m/s) detect the collisions of steps of 3 cm.
 
-    A check of only the ends of steps misses more than a quarter of the collisions. The probability
-    that it misses none of more than 100 is below 1e-12.
+    A check at the ends of the long steps would miss more than a quarter of the collisions.
     """
     n = 300
     rng = np.random.default_rng(4)
-    places = np.column_stack(
+    positions = np.column_stack(
         [-rng.uniform(0.0, 0.95, n), rng.uniform(-1.2, 1.2, n), 2.0 + rng.uniform(-1.2, 1.2, n)]
     )
     collided = []
@@ -204,15 +200,15 @@ def test_race_detects_every_collision_with_a_frame() -> None:
             max_episode_steps=0,
         )  # fmt: skip
         env.reset(seed=0)
-        env.fleet.set_state(position=places, velocity=[30.0, 0.0, 0.0])
-        into, ended = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
-        for _ in range(240 // substeps):  # past the first gate, but not to the second
+        env.fleet.set_state(position=positions, velocity=[30.0, 0.0, 0.0])
+        hits, ended = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        for _ in range(240 // substeps):  # beyond the first gate, before the second
             *_, terminated, _, infos = env.step(idle(env))
             new = terminated & ~ended
             if new.any():
-                into[new] = infos["collision"][new]
+                hits[new] = infos["collision"][new]
             ended |= terminated
-        collided.append(into)
+        collided.append(hits)
     assert 100 < np.count_nonzero(collided[1]) < 250
     assert np.array_equal(collided[0], collided[1])
 
@@ -223,43 +219,61 @@ def test_race_does_not_count_a_gate_from_behind_or_out_of_order() -> None:
     env.reset(seed=0)
     env.fleet.set_state(position=[[4, 5, 2], [8, 5, 2]])  # past the first gate, outside
     env.step(idle(env))
-    for way in np.arange(0.0, 2.0, 0.1):
+    for distance in np.arange(0.0, 2.0, 0.1):
         env.fleet.set_state(
-            position=np.array([[4 - way, 0, 2], [8 + way, 0, 2]]), velocity=[0, 0, 0]
+            position=np.array([[4 - distance, 0, 2], [8 + distance, 0, 2]]), velocity=[0, 0, 0]
         )
         *_, terminated, _, _ = env.step(idle(env))
         assert not terminated.any()
     assert np.array_equal(task.next, [0, 0])
-    for way in np.arange(0.0, 2.0, 0.1):
-        env.fleet.set_state(position=np.array([[2 + way, 0, 2], [10, 0, 2]]), velocity=[0, 0, 0])
+    for distance in np.arange(0.0, 2.0, 0.1):
+        env.fleet.set_state(
+            position=np.array([[2 + distance, 0, 2], [10, 0, 2]]), velocity=[0, 0, 0]
+        )
         env.step(idle(env))
     assert np.array_equal(task.next, [1, 0])
 
 
-def test_race_can_begin_behind_any_gate() -> None:
+def test_race_episodes_can_start_behind_any_gate() -> None:
     env = pg.make_vec(pg.Race, 400, anywhere=True, noise=False, spread=0.0, course_seed=[0, 3])
-    seen, _ = env.reset(seed=2)
+    observations, _ = env.reset(seed=2)
     task = env.task
     assert isinstance(task, pg.Race)
     assert np.array_equal(np.unique(task.next), np.arange(task.count))
-    place = env.fleet.position
+    position = env.fleet.position
     for i in range(400):
         course, first = task.courses[task.course[i]], int(task.next[i])
-        to_next = course.centre[first] - place[i]
-        assert np.allclose(seen[i, :3], -to_next, atol=1e-3)
-        forward = seen[i, 6:15].reshape(3, 3)[:, 0]
+        to_next = course.centre[first] - position[i]
+        assert np.allclose(observations[i, :3], -to_next, atol=1e-3)
+        forward = observations[i, 6:15].reshape(3, 3)[:, 0]
         if first == 0:
-            assert np.allclose(place[i], course.start, atol=1e-5)
+            assert np.allclose(position[i], course.start, atol=1e-5)
             continue
-        past = course.rotation[first - 1].T @ (place[i] - course.centre[first - 1])
+        past = course.rotation[first - 1].T @ (position[i] - course.centre[first - 1])
         assert 0.99 < past[0] < 3.01
         assert np.allclose(past[1:], 0.0, atol=1e-4)
         assert np.allclose(
             np.arctan2(forward[1], forward[0]), np.arctan2(to_next[1], to_next[0]), atol=1e-4
         )
     terminated = env.step(idle(env))[2]
-    assert not terminated.any()  # no vehicle begins within a gate
+    assert not terminated.any()  # no vehicle starts within a gate
     pg.check_vector_env(pg.Race, num_envs=2, steps=25, max_episode_steps=6, anywhere=True)
+
+
+def test_race_observes_the_position_at_the_next_gate() -> None:
+    env = pg.make_vec(pg.Race, 60, anywhere=True, frame="body", course_seed=[0, 3])
+    seen, _ = env.reset(seed=4)
+    task = env.task
+    assert isinstance(task, pg.Race)
+    attitude = seen[:, 6:15].reshape(60, 3, 3)
+    for i, position in enumerate(env.fleet.position):
+        course, first = task.courses[task.course[i]], int(task.next[i])
+        away = position - course.centre[first]
+        at_gate = course.rotation[first].T @ away
+        assert np.allclose(np.sinh(seen[i, 34:37]), at_gate, rtol=1e-4, atol=1e-4)
+        assert np.exp(seen[i, 37]) == pytest.approx(np.linalg.norm(away) + 0.1, rel=1e-4)
+        direction = attitude[i] @ seen[i, 31:34]
+        assert np.allclose(direction, away / np.linalg.norm(away), atol=2e-3)
 
 
 def test_race_accepts_every_perturbed_course_of_alphapilot() -> None:
@@ -287,15 +301,15 @@ def test_infeasible_courses_are_refused() -> None:
 
 def test_observations_of_sensors_contain_only_their_readings() -> None:
     env = pg.make_vec(pg.Land, 3, observation="sensors", history=2, noise=False)
-    seen, _ = env.reset(seed=0)
-    assert seen.shape == (3, 12 + 4 + 1)
-    assert np.array_equal(seen[:, :6], seen[:, 6:12])
-    before = seen
-    seen, *_ = env.step(idle(env))
-    assert np.array_equal(seen[:, 6:12], before[:, :6])
-    assert np.array_equal(seen[:, 3:6], env.fleet.imu.angular_rate)
-    range_ = env.fleet.sensors["range_finder"].reading.range
-    assert np.allclose(seen[:, -1], range_ / 20.0)
+    observations, _ = env.reset(seed=0)
+    assert observations.shape == (3, 12 + 4 + 1)
+    assert np.array_equal(observations[:, :6], observations[:, 6:12])
+    before = observations
+    observations, *_ = env.step(idle(env))
+    assert np.array_equal(observations[:, 6:12], before[:, :6])
+    assert np.array_equal(observations[:, 3:6], env.fleet.imu.angular_rate)
+    distance = env.fleet.sensors["range_finder"].reading.range
+    assert np.allclose(observations[:, -1], distance / 20.0)
 
 
 class Wrong(pg.Task):
@@ -310,7 +324,7 @@ class Wrong(pg.Task):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("name", "value", "message"),
     [
         ("reward", np.zeros(3), r"Wrong.reward: expected shape \(2,\)"),
         ("reward", np.array([0.0, np.nan]), "environment 1"),
@@ -320,17 +334,17 @@ class Wrong(pg.Task):
         ("reset_state", {"attitude": np.zeros(4)}, "unit quaternions"),
     ],
 )
-def test_invalid_custom_tasks_are_refused(name: str, value: Any, says: str) -> None:
+def test_invalid_custom_tasks_are_refused(name: str, value: Any, message: str) -> None:
     def fly() -> None:
         env = pg.FleetVectorEnv(Wrong(name, value), 2)
         env.reset(seed=0)
         env.step(idle(env))
 
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         fly()
 
 
-@pytest.mark.skipif(not PAGE.exists(), reason="the tests do not lie beside the page")
+@pytest.mark.skipif(not PAGE.exists(), reason="docs/gym.md is missing")
 def test_the_code_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = code_blocks(PAGE, "python")

@@ -1,4 +1,4 @@
-"""Tensor environments: equal numbers, shared memory, final observations in rows."""
+"""Tensor environments: equal numbers, shared memory, final observations."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from propwash.gym import torch_env  # noqa: E402
 from propwash.gym.torch_env import TorchVectorEnv  # noqa: E402
 
 SHORT: dict[str, Any] = {"bound": 1.2, "velocity": 3.0, "max_episode_steps": 7}
-"""Episodes that end for both reasons."""
+"""Options of episodes that are terminated or truncated early."""
 
 
-def wild(steps: int, n: int) -> Any:
-    """Actions, also outside the range."""
+def random_actions(steps: int, n: int) -> Any:
+    """Random actions, some of them out of range."""
     return np.random.default_rng(1).uniform(-1.2, 1.2, (steps, n, 4)).astype(np.float32)
 
 
 class Recorded(pg.FleetVectorEnv):
     """Records arguments and results."""
 
-    taken: Any
-    gave: Any
+    received: Any
+    results: Any
 
     def step(self, actions: Any) -> Any:
-        self.taken = actions
-        self.gave = super().step(actions)
-        return self.gave
+        self.received = actions
+        self.results = super().step(actions)
+        return self.results
 
 
 def same_infos(tensors: dict[str, Any], arrays: dict[str, Any]) -> None:
@@ -60,19 +60,19 @@ def test_tensors_equal_the_arrays_of_the_environment(mode: AutoresetMode) -> Non
     assert envs.single_action_space == plain.single_action_space
     assert np.array_equal(envs.reset(seed=3)[0].numpy(), plain.reset(seed=3)[0])
     ended = 0
-    for action in wild(30, 5):
+    for action in random_actions(30, 5):
         arrays = plain.step(action)
         tensors = envs.step(torch.from_numpy(action))
-        for given, expected in zip(tensors[:4], arrays[:4], strict=True):
-            assert given.numpy().dtype == expected.dtype
-            assert np.array_equal(given.numpy(), expected)
+        for tensor, expected in zip(tensors[:4], arrays[:4], strict=True):
+            assert tensor.numpy().dtype == expected.dtype
+            assert np.array_equal(tensor.numpy(), expected)
         same_infos(tensors[4], arrays[4])
         done = arrays[2] | arrays[3]
         ended += int(done.sum())
         if mode is AutoresetMode.DISABLED and done.any():
             expected, _ = plain.reset(options={"reset_mask": done})
-            begun, _ = envs.reset(options={"reset_mask": tensors[2] | tensors[3]})
-            assert np.array_equal(begun.numpy(), expected)
+            first, _ = envs.reset(options={"reset_mask": tensors[2] | tensors[3]})
+            assert np.array_equal(first.numpy(), expected)
     assert ended > 10
 
 
@@ -83,64 +83,65 @@ def test_cpu_tensors_share_the_memory_of_the_environment() -> None:
     for _ in range(2):
         actions = torch.full((6, 4), 1.5)
         *tensors, infos = envs.step(actions)
-        assert np.shares_memory(inner.taken, actions.numpy())
-        for tensor, array in zip(tensors, inner.gave, strict=False):
+        assert np.shares_memory(inner.received, actions.numpy())
+        for tensor, array in zip(tensors, inner.results, strict=False):
             assert np.shares_memory(tensor.numpy(), array)
-        assert np.shares_memory(infos["clipped"].numpy(), inner.gave[4]["clipped"])
-    assert np.shares_memory(infos["distance"].numpy(), inner.gave[4]["distance"])
+        assert np.shares_memory(infos["clipped"].numpy(), inner.results[4]["clipped"])
+    assert np.shares_memory(infos["distance"].numpy(), inner.results[4]["distance"])
 
 
 def test_tensors_do_not_change_and_outlive_their_environment() -> None:
     envs = TorchVectorEnv(pg.Hover, 3, **SHORT)
     first, _ = envs.reset(seed=0)
-    kept = [first]
+    observations = [first]
     copies = [first.clone()]
-    for action in wild(10, 3):
-        kept.append(envs.step(action)[0])
-        copies.append(kept[-1].clone())
+    for action in random_actions(10, 3):
+        observations.append(envs.step(action)[0])
+        copies.append(observations[-1].clone())
     envs.close()
     del envs
     gc.collect()
-    assert all(torch.equal(a, b) for a, b in zip(kept, copies, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(observations, copies, strict=True))
 
 
 def test_without_copies_all_observations_share_memory() -> None:
     envs = TorchVectorEnv(pg.Hover, 3, copy=False, **SHORT)
     envs.reset(seed=0)
-    places, finals = set(), []
-    for action in wild(20, 3):
-        seen, _, _, _, infos = envs.step(action)
-        places.add(seen.data_ptr())
+    addresses, finals = set(), []
+    for action in random_actions(20, 3):
+        obs, _, _, _, infos = envs.step(action)
+        addresses.add(obs.data_ptr())
         finals.append((infos["final_obs"], infos["final_obs"].clone()))
-    assert len(places) == 1
+    assert len(addresses) == 1
     assert all(torch.equal(a, b) for a, b in finals)
 
 
-def test_final_observations_are_rows_with_a_mask() -> None:
+def test_final_observations_have_a_mask() -> None:
     envs = TorchVectorEnv(pg.Hover, 5, **SHORT)
     assert envs.autoreset_mode is AutoresetMode.SAME_STEP
-    single_steps = pg.make_vec(pg.Hover, 5, autoreset_mode="DISABLED", **SHORT)
+    reference = pg.make_vec(pg.Hover, 5, autoreset_mode="DISABLED", **SHORT)
     envs.reset(seed=4)
-    single_steps.reset(seed=4)
-    both = set()
-    for action in wild(30, 5):
-        seen, _, terminated, truncated, infos = envs.step(torch.from_numpy(action))
-        led_to, _, over, late, _ = single_steps.step(action)
-        done = over | late
-        assert np.array_equal(infos["final_obs"].numpy(), led_to)
+    reference.reset(seed=4)
+    reasons = set()
+    for action in random_actions(30, 5):
+        obs, _, terminated, truncated, infos = envs.step(torch.from_numpy(action))
+        final, _, terminated_now, truncated_now, _ = reference.step(action)
+        done = terminated_now | truncated_now
+        assert np.array_equal(infos["final_obs"].numpy(), final)
         assert np.array_equal(infos["_final_obs"].numpy(), done)
         assert infos["_final_obs"].equal(terminated | truncated)
-        begun = single_steps.reset(options={"reset_mask": done})[0] if done.any() else led_to
-        assert np.array_equal(seen.numpy(), begun)
+        first = reference.reset(options={"reset_mask": done})[0] if done.any() else final
+        assert np.array_equal(obs.numpy(), first)
         # changes to the observation do not affect the final observation
-        seen.zero_()
-        assert np.array_equal(infos["final_obs"].numpy(), led_to)
-        both |= {name for name, flags in (("over", over), ("late", late)) if flags.any()}
-    assert both == {"over", "late"}
+        obs.zero_()
+        assert np.array_equal(infos["final_obs"].numpy(), final)
+        flags = {"terminated": terminated_now, "truncated": truncated_now}
+        reasons |= {name for name, values in flags.items() if values.any()}
+    assert reasons == {"terminated", "truncated"}
 
 
 @pytest.mark.parametrize(
-    "given",
+    "convert",
     [
         lambda a: a.clone().requires_grad_(),
         lambda a: a.double(),
@@ -150,13 +151,13 @@ def test_final_observations_are_rows_with_a_mask() -> None:
     ],
     ids=["grad", "double", "strided", "numpy", "list"],
 )
-def test_actions_of_any_layout_are_accepted(given: Any) -> None:
-    actions = torch.from_numpy(wild(1, 4)[0])
+def test_actions_of_any_layout_are_accepted(convert: Any) -> None:
+    actions = torch.from_numpy(random_actions(1, 4)[0])
     results = []
-    for form in (lambda a: a, given):
+    for function in (lambda a: a, convert):
         envs = TorchVectorEnv(pg.Hover, 4)
         envs.reset(seed=0)
-        results.append(envs.step(form(actions))[0])
+        results.append(envs.step(function(actions))[0])
     assert torch.equal(*results)
     assert not results[1].requires_grad
 
@@ -165,15 +166,15 @@ def test_half_precision_and_integer_actions_are_accepted() -> None:
     envs = TorchVectorEnv(pg.Hover)
     for kind in (torch.bfloat16, torch.float16, torch.int64):
         envs.reset(seed=0)
-        seen = envs.step(torch.ones((1, 4), dtype=kind))[0]
-        assert seen.shape == (1, 22)
-        assert (seen[0, 18:] == 1.0).all()
+        obs = envs.step(torch.ones((1, 4), dtype=kind))[0]
+        assert obs.shape == (1, 22)
+        assert (obs[0, 18:] == 1.0).all()
 
 
-def test_another_device_gets_the_same_shapes() -> None:
+def test_tensors_of_another_device_have_the_same_shapes() -> None:
     envs = TorchVectorEnv(pg.Hover, 3, device="meta", **SHORT)
-    seen, _ = envs.reset(seed=0)
-    assert envs.device == seen.device == torch.device("meta")
+    obs, _ = envs.reset(seed=0)
+    assert envs.device == obs.device == torch.device("meta")
     *tensors, infos = envs.step(torch.zeros((3, 4)))
     for tensor, width in zip(tensors, ((3, 22), (3,), (3,), (3,)), strict=True):
         assert tensor.device.type == "meta"
@@ -181,19 +182,20 @@ def test_another_device_gets_the_same_shapes() -> None:
     assert infos["final_obs"].device.type == infos["_final_obs"].device.type == "meta"
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-def test_cuda_gets_the_same_numbers() -> None:
-    here, there = (TorchVectorEnv(pg.Hover, 300, device=d, **SHORT) for d in ("cpu", "cuda"))
-    kept = [(here.reset(seed=1)[0], there.reset(seed=1)[0])]
-    for action in torch.from_numpy(wild(40, 300)):
-        *ours, infos = here.step(action)
-        *theirs, told = there.step(action.cuda())
-        kept += [*zip(ours, theirs, strict=True), (infos["final_obs"], told["final_obs"])]
-    assert there.device == kept[0][1].device
-    assert all(torch.equal(a, b.cpu()) for a, b in kept)
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="a CUDA device is missing")
+def test_tensors_of_cuda_have_the_same_numbers() -> None:
+    cpu, cuda = (TorchVectorEnv(pg.Hover, 300, device=d, **SHORT) for d in ("cpu", "cuda"))
+    pairs = [(cpu.reset(seed=1)[0], cuda.reset(seed=1)[0])]
+    for action in torch.from_numpy(random_actions(40, 300)):
+        *found, infos = cpu.step(action)
+        *expected, expected_infos = cuda.step(action.cuda())
+        pairs += [*zip(found, expected, strict=True)]
+        pairs.append((infos["final_obs"], expected_infos["final_obs"]))
+    assert cuda.device == pairs[0][1].device
+    assert all(torch.equal(a, b.cpu()) for a, b in pairs)
 
 
-def test_pinned_memory_is_written_after_the_last_copies_finish(
+def test_pinned_memory_is_written_after_pending_copies(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     log: list[str] = []
@@ -201,7 +203,7 @@ def test_pinned_memory_is_written_after_the_last_copies_finish(
 
     def pinned(*shape: Any, dtype: Any, pin_memory: bool) -> Any:
         assert pin_memory
-        log.append("made")
+        log.append("allocated")
         return empty(*shape, dtype=dtype)
 
     def to(tensor: Any, device: Any, non_blocking: bool) -> Any:
@@ -222,7 +224,7 @@ def test_pinned_memory_is_written_after_the_last_copies_finish(
             assert np.array_equal(send("a", numbers).numpy(), numbers)
             assert np.array_equal(send("b", flags).numpy(), flags)
         log.append("|")
-    first = ["made", "copied", "made", "copied", "|"]
+    first = ["allocated", "copied", "allocated", "copied", "|"]
     assert log == [*first, "waited", "copied", "copied", "|", "waited", *first]
 
 
@@ -234,15 +236,15 @@ def test_any_vector_environment_is_accepted() -> None:
     envs = TorchVectorEnv(inner)
     envs.reset(seed=0)
     for step in range(1, 6):
-        seen, _, _, truncated, infos = envs.step(torch.ones(3, dtype=torch.int64))
-        assert seen.shape == infos["final_obs"].shape == (3, 4)
+        obs, _, _, truncated, infos = envs.step(torch.ones(3, dtype=torch.int64))
+        assert obs.shape == infos["final_obs"].shape == (3, 4)
         assert bool(infos["_final_obs"].all()) == bool(truncated.all()) == (step == 5)
-    assert not torch.equal(seen, infos["final_obs"])
+    assert not torch.equal(obs, infos["final_obs"])
     assert envs.unwrapped is inner
     envs.close()
     assert inner.closed
-    tracked = gym.wrappers.vector.RecordEpisodeStatistics(pg.make_vec(pg.Hover, 2, **SHORT))
-    envs = TorchVectorEnv(tracked)
+    wrapped = gym.wrappers.vector.RecordEpisodeStatistics(pg.make_vec(pg.Hover, 2, **SHORT))
+    envs = TorchVectorEnv(wrapped)
     assert envs.autoreset_mode is AutoresetMode.NEXT_STEP
     envs.reset(seed=0)
     for _ in range(7):
@@ -261,9 +263,9 @@ def test_non_environments_are_refused() -> None:
     for other in (3, "Hover", pg.Hover(), pg.make(pg.Hover), dict):
         with pytest.raises(TypeError, match="expected a kind of task"):
             TorchVectorEnv(other)  # type: ignore[arg-type]
-    made = pg.make_vec(pg.Hover, 2)
+    envs = pg.make_vec(pg.Hover, 2)
     with pytest.raises(TypeError, match="num_envs, copy: expected none"):
-        TorchVectorEnv(made, 2, copy=False)
+        TorchVectorEnv(envs, 2, copy=False)
     with pytest.raises(TypeError, match="max_episode_steps"):
         TorchVectorEnv(pg.Hover, 2, max_episode_step=3)
     with pytest.raises(ValueError, match="num_envs"):
@@ -271,11 +273,11 @@ def test_non_environments_are_refused() -> None:
 
 
 def test_invalid_actions_change_nothing() -> None:
-    envs, twin = (TorchVectorEnv(pg.Hover, 3) for _ in range(2))
+    envs, other = (TorchVectorEnv(pg.Hover, 3) for _ in range(2))
     with pytest.raises(ResetNeeded):
         envs.step(torch.zeros((3, 4)))
     envs.reset(seed=0)
-    twin.reset(seed=0)
+    other.reset(seed=0)
     wrong = torch.zeros((3, 4))
     wrong[1, 2] = float("nan")
     with pytest.raises(ValueError, match="environment 1"):
@@ -285,17 +287,17 @@ def test_invalid_actions_change_nothing() -> None:
             envs.step(torch.zeros(shape))
     with pytest.raises((TypeError, ValueError)):
         envs.step(None)
-    right = torch.full((3, 4), 0.1)
-    assert torch.equal(envs.step(right)[0], twin.step(right)[0])
+    valid = torch.full((3, 4), 0.1)
+    assert torch.equal(envs.step(valid)[0], other.step(valid)[0])
     envs.close()
     envs.close()
     with pytest.raises(ClosedEnvironmentError):
-        envs.step(right)
+        envs.step(valid)
     with pytest.raises(ClosedEnvironmentError):
         envs.reset()
 
 
-def test_without_torch_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "propwash.gym.torch_env")
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(ImportError, match=r'pip install "propwash\[torch\]"'):

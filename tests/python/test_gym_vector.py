@@ -1,4 +1,4 @@
-"""Vector environments satisfy gymnasium's interface and equal n single ones."""
+"""Vector environments: the interface of gymnasium, and equality with single environments."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gym_helpers import WILD, idle
+from gym_helpers import VARIED, idle
 
 gym = pytest.importorskip("gymnasium")
 
@@ -23,7 +23,7 @@ TASKS: tuple[type[pg.Task], ...] = (pg.Hover, pg.Track, pg.Race, pg.Land)
 
 @pytest.mark.parametrize("kind", TASKS)
 @pytest.mark.parametrize("action", ["rate_thrust", "rotor_thrusts", "attitude_thrust", "velocity"])
-def test_vector_environments_equal_single_ones_bit_for_bit_in_every_mode(
+def test_vector_environments_equal_single_ones_in_every_mode(
     kind: type[pg.Task], action: str
 ) -> None:
     pg.check_vector_env(kind, num_envs=2, steps=30, max_episode_steps=11, action=action)
@@ -34,42 +34,42 @@ def test_vector_environments_equal_single_ones_with_sensors_and_disturbances(
     kind: type[pg.Task],
 ) -> None:
     pg.check_vector_env(
-        kind, num_envs=2, steps=16, max_episode_steps=7, observation="sensors", **WILD
+        kind, num_envs=2, steps=16, max_episode_steps=7, observation="sensors", **VARIED
     )
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_results_do_not_depend_on_the_number_of_rows(kind: type[pg.Task]) -> None:
+def test_results_do_not_depend_on_the_number_of_environments(kind: type[pg.Task]) -> None:
     options: dict[str, Any] = {"frame": "body", "max_episode_steps": 6}
     many = pg.make_vec(kind, 70, autoreset_mode="SAME_STEP", **options)
-    seen, _ = many.reset(seed=2)
+    observations, _ = many.reset(seed=2)
     actions = np.random.default_rng(0).uniform(-1, 1, (9, 70, 4)).astype(np.float32)
     few = {i: pg.make_vec(kind, 1, autoreset_mode="SAME_STEP", index=i, **options) for i in (3, 69)}
-    assert all(np.array_equal(seen[i], env.reset(seed=2)[0][0]) for i, env in few.items())
+    assert all(np.array_equal(observations[i], env.reset(seed=2)[0][0]) for i, env in few.items())
     for action in actions:
-        seen, reward, *_ = many.step(action)
+        observations, reward, *_ = many.step(action)
         for i, env in few.items():
-            alone, own_reward, *_ = env.step(action[i : i + 1])
-            assert np.array_equal(seen[i], alone[0])
-            assert reward[i] == own_reward[0]
+            alone, single_reward, *_ = env.step(action[i : i + 1])
+            assert np.array_equal(observations[i], alone[0])
+            assert reward[i] == single_reward[0]
 
 
-class Leaky(pg.Hover):
-    """Depends on the neighbouring environments."""
+class Coupled(pg.Hover):
+    """Depends on the other environments."""
 
     def reward(self, state: pg.State) -> Any:
         return super().reward(state) + state.position[:, 0].sum()
 
 
-class Restless(pg.Hover):
-    """Has its own generator, which no seed affects."""
+class Counting(pg.Hover):
+    """Depends on the number of episodes, which no seed resets."""
 
     def reset_state(self, draws: pg.Draws) -> Mapping[str, Any]:
         self.calls = getattr(self, "calls", 0) + 1
         return {"position": draws.uniform(-1, 1, 3) + 0.01 * self.calls}
 
 
-@pytest.mark.parametrize("kind", [Leaky, Restless])
+@pytest.mark.parametrize("kind", [Coupled, Counting])
 def test_the_checker_detects_dependent_environments(kind: type[pg.Task]) -> None:
     with pytest.raises(AssertionError):
         pg.check_vector_env(kind)
@@ -81,8 +81,8 @@ def test_single_environments_pass_the_checker_of_gymnasium(kind: type[pg.Task]) 
     env = gym.make(f"propwash.gym:propwash/{kind.__name__}-v0")
     check_env(env.unwrapped)
     env.reset(seed=1)
-    seen, *_ = env.step(np.zeros(4, dtype=np.float32))
-    assert env.observation_space.contains(seen)
+    observations, *_ = env.step(np.zeros(4, dtype=np.float32))
+    assert env.observation_space.contains(observations)
     env.close()
 
 
@@ -92,9 +92,9 @@ def test_gymnasium_can_make_registered_environments() -> None:
     )
     assert isinstance(envs, pg.FleetVectorEnv)
     assert envs.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-    seen, infos = envs.reset(seed=3)
-    assert seen.shape == (64, 22)
-    assert seen.dtype == np.float32
+    observations, infos = envs.reset(seed=3)
+    assert observations.shape == (64, 22)
+    assert observations.dtype == np.float32
     assert infos == {}
     race = gym.make(
         "propwash.gym:propwash/Race-v0", course="alphapilot", action="rate_thrust",
@@ -118,7 +118,7 @@ def test_the_time_limit_only_truncates() -> None:
         assert single.step(np.zeros(4, dtype=np.float32))[2:4] == (False, step == 4)
     _, reward, terminated, truncated, _ = envs.step(idle(envs))
     assert not (terminated | truncated).any()
-    assert (reward == 0.0).all()  # the step that began the next episode
+    assert (reward == 0.0).all()  # of the step that starts the next episode
 
 
 def test_same_step_mode_returns_the_final_observation_and_info() -> None:
@@ -128,14 +128,13 @@ def test_same_step_mode_returns_the_final_observation_and_info() -> None:
     same.reset(seed=5)
     plain.reset(seed=5)
     for _ in range(3):
-        fresh, _, _, truncated, infos = same.step(idle(same))
+        first, _, _, truncated, infos = same.step(idle(same))
         last, _, _, _, plain_infos = plain.step(idle(plain))
     assert truncated.all()
     assert np.array_equal(np.stack(infos["final_obs"]), last)
-    assert not np.array_equal(fresh, last)
+    assert not np.array_equal(first, last)
     assert infos["_final_obs"].all()
-    told = infos["final_info"]["distance"]
-    assert np.array_equal(told, plain_infos["distance"])
+    assert np.array_equal(infos["final_info"]["distance"], plain_infos["distance"])
     assert "distance" not in infos
 
 
@@ -147,19 +146,19 @@ def test_disabled_mode_resets_only_masked_environments() -> None:
         envs.reset(options={"reset_mask": np.ones(3, dtype=np.bool_)})
     envs.reset(seed=0)
     for _ in range(2):
-        seen, *_ = envs.step(idle(envs))
+        observations, *_ = envs.step(idle(envs))
     with pytest.raises(ResetNeeded, match="environments 0, 1, 2"):
         envs.step(idle(envs))
-    begun, _ = envs.reset(options={"reset_mask": np.array([True, False, True])})
-    assert np.array_equal(begun[1], seen[1])
-    assert not np.array_equal(begun[0], seen[0])
+    first, _ = envs.reset(options={"reset_mask": np.array([True, False, True])})
+    assert np.array_equal(first[1], observations[1])
+    assert not np.array_equal(first[0], observations[0])
     with pytest.raises(ResetNeeded, match="environments 1:"):
         envs.step(idle(envs))
 
 
 def test_observations_are_copies_by_default() -> None:
-    kept, reused = (pg.make_vec(pg.Hover, 2, copy=copy) for copy in (True, False))
-    for env, is_same in ((kept, False), (reused, True)):
+    copied, reused = (pg.make_vec(pg.Hover, 2, copy=copy) for copy in (True, False))
+    for env, is_same in ((copied, False), (reused, True)):
         first, _ = env.reset(seed=0)
         second, *_ = env.step(idle(env))
         assert (first is second) == is_same
@@ -171,12 +170,12 @@ def test_actions_out_of_range_are_clipped_and_counted() -> None:
     one.reset(seed=0)
     two.reset(seed=0)
     far = np.array([[0, 0, 0, 0], [2, 0, -3, 0], [0, 0, 0, np.inf]], dtype=np.float32)
-    *given, infos = one.step(far)
+    *found, infos = one.step(far)
     *clipped, none = two.step(np.clip(far, -1, 1))
     assert np.array_equal(infos["clipped"], [0, 2, 1])
     assert np.array_equal(infos["_clipped"], [False, True, True])
     assert none == {}
-    assert all(np.array_equal(a, b) for a, b in zip(given, clipped, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(found, clipped, strict=True))
 
 
 def test_invalid_arguments_are_refused() -> None:
@@ -184,11 +183,11 @@ def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(ResetNeeded):
         envs.step(idle(envs))
     envs.reset(seed=0)
-    bad = idle(envs)
-    bad[1, 2] = np.nan
+    invalid = idle(envs)
+    invalid[1, 2] = np.nan
     before = envs.fleet.steps
     with pytest.raises(ValueError, match="environment 1"):
-        envs.step(bad)
+        envs.step(invalid)
     assert envs.fleet.steps == before
     with pytest.raises(ValueError, match=r"\(3, 4\)"):
         envs.step(np.zeros((2, 4)))
@@ -210,7 +209,7 @@ def test_invalid_arguments_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         ({"randomise": {}}, "did you mean 'randomize'"),
         ({"action": "rate_thurst"}, "did you mean 'rate_thrust'"),
@@ -230,8 +229,8 @@ def test_invalid_arguments_are_refused() -> None:
         ({"max_rates": (1.0, 2.0)}, "max_rates"),
     ],
 )
-def test_unknown_options_are_refused(options: dict[str, Any], says: str) -> None:
-    with pytest.raises((TypeError, ValueError, KeyError), match=says):
+def test_unknown_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError, KeyError), match=message):
         pg.make_vec(pg.Hover, 2, **options)
 
 
@@ -244,18 +243,18 @@ def test_a_diverged_vehicle_ends_only_its_own_episode(
     envs.reset(seed=0)
     envs.step(idle(envs))
     envs.fleet.set_state(velocity=[[3e38, 0, 3e38]], mask=np.array([False, True, False]))
-    seen, reward, terminated, truncated, infos = envs.step(idle(envs))
+    observations, reward, terminated, truncated, infos = envs.step(idle(envs))
     assert np.array_equal(terminated, [False, True, False])
     assert not truncated.any()
-    told = infos["final_info"] if mode is AutoresetMode.SAME_STEP else infos
-    assert np.array_equal(told["diverged"], [False, True, False])
-    assert np.isfinite(seen).all()
+    values = infos["final_info"] if mode is AutoresetMode.SAME_STEP else infos
+    assert np.array_equal(values["diverged"], [False, True, False])
+    assert np.isfinite(observations).all()
     assert np.isfinite(reward).all()
     if mode is AutoresetMode.DISABLED:
         envs.reset(options={"reset_mask": terminated})
     for _ in range(3):
-        seen, _, terminated, _, _ = envs.step(idle(envs))
-        assert np.isfinite(seen).all()
+        observations, _, terminated, _, _ = envs.step(idle(envs))
+        assert np.isfinite(observations).all()
         assert not terminated.any()
 
 
@@ -263,14 +262,14 @@ def test_states_beyond_the_range_of_a_task_are_diverged() -> None:
     envs = pg.make_vec(pg.Hover, 2)
     envs.reset(seed=0)
     envs.fleet.set_state(position=[[0, 0, 3e37]], mask=np.array([True, False]))
-    seen, reward, terminated, _, infos = envs.step(idle(envs))
+    observations, reward, terminated, _, infos = envs.step(idle(envs))
     assert np.array_equal(terminated, [True, False])
     assert infos["diverged"][0]
-    assert np.isfinite(seen).all()
+    assert np.isfinite(observations).all()
     assert np.isfinite(reward).all()
 
 
-def test_each_episode_draws_its_own_vehicle_and_air() -> None:
+def test_each_episode_has_new_random_parameters_and_wind() -> None:
     envs = pg.make_vec(
         pg.Hover,
         200,
@@ -278,7 +277,7 @@ def test_each_episode_draws_its_own_vehicle_and_air() -> None:
         wind=(1.0, 3.0),
         action_delay=(2, 5),
     )
-    drawn = []
+    masses = []
     for episode in range(2):
         envs.reset(seed=4 if episode == 0 else None)
         mass = np.array(envs.fleet.parameters["mass"])
@@ -289,11 +288,11 @@ def test_each_episode_draws_its_own_vehicle_and_air() -> None:
         assert np.abs(thrust - 1.9e-6).max() <= 6e-8 * (1 + 1e-9)
         assert 1.0 <= wind.min() < 1.2 < 2.8 < wind.max() <= 3.0 + 1e-6
         assert abs(np.corrcoef(mass, thrust[:, 0])[0, 1]) < 0.25  # 3.5 standard deviations
-        drawn.append(mass)
-    assert (drawn[0] != drawn[1]).all()
+        masses.append(mass)
+    assert (masses[0] != masses[1]).all()
 
 
-def test_the_scale_of_actions_does_not_depend_on_drawn_parameters() -> None:
+def test_the_scale_of_actions_does_not_depend_on_random_parameters() -> None:
     heavy, light = (
         pg.make_vec(pg.Hover, 1, noise=False, randomize={"mass": ("uniform", mass, mass)}, tilt=0.0)
         for mass in (1.2, 0.8)
@@ -304,7 +303,7 @@ def test_the_scale_of_actions_does_not_depend_on_drawn_parameters() -> None:
         for _ in range(48):
             after, *_ = env.step(idle(env))
         climbs.append(after[0, 5] - before[0, 5])
-    assert climbs[0] < -0.3  # zero action is the nominal vehicle's hover
+    assert climbs[0] < -0.3  # the zero action is the hover of the nominal vehicle
     assert climbs[1] > 0.3
 
 

@@ -1,4 +1,4 @@
-"""Vehicles identified from flights: a simulated one and real ones."""
+"""Vehicles identified from simulated and recorded flights."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from propwash.vehicle.multicopter import Array
 from scipy.stats import chi2
 
 SIGMAS = 4.0
-"""A normal estimate of 17 parameters is further out in one of a thousand flights."""
+"""Bound of the errors; one of 17 normal errors exceeds it in one of a thousand flights."""
 
 
-def _real(pattern: str) -> list[Path]:
+def _recorded(pattern: str) -> list[Path]:
     folders = [folder for folder in logs.flight_folders() if folder.is_dir()]
     files = sorted(file for folder in folders[:1] for file in folder.glob(pattern))
     if not files:
-        pytest.skip("real flights: neither $PROPWASH_FLIGHTS nor ../shared/flights has any")
+        pytest.skip("neither $PROPWASH_FLIGHTS nor ../shared/flights has a recorded flight")
     return files
 
 
@@ -62,7 +62,7 @@ def test_residuals_are_white_with_the_variance_of_the_noise(found: identify.Iden
 
 
 def test_errors_agree_with_the_standard_errors() -> None:
-    """Also of short flights: a sandwich of few windows alone would be too small."""
+    """Also for short flights, where a sandwich estimate from few windows would be too small."""
     flight = clean_flight(4.0, np.random.default_rng(1))
     truth = true_vehicle()
     free = [catalogue(truth)[name] for name in ("thrust", "drag_x", "drag_z")]
@@ -80,7 +80,7 @@ def test_errors_agree_with_the_standard_errors() -> None:
 
 @pytest.mark.parametrize("name", ["flightgoggles", "crazyflie"])
 def test_nonnegative_parameters_may_be_zero(name: str) -> None:
-    """Drag is not identifiable from hover; a result of 0 is not an error."""
+    """Drag is not identifiable in hover; an estimate of 0 is not an error."""
     vehicle = pw.vehicles.load(name)
     hover = (
         float(np.mean(pw.Multicopter(vehicle).trim().rotor_speeds))
@@ -88,7 +88,7 @@ def test_nonnegative_parameters_may_be_zero(name: str) -> None:
     )
     time: Array = np.linspace(0.0, 3.99, 400)
     rng = np.random.default_rng(4)
-    still = identify.FlightLog(
+    log = identify.FlightLog(
         path=Path("hover"),
         time=time,
         duty=np.full((400, 4), 1.01 * hover),
@@ -100,7 +100,7 @@ def test_nonnegative_parameters_may_be_zero(name: str) -> None:
         attitude=np.tile([1.0, 0.0, 0.0, 0.0], (400, 1)),
         synchronous=False,
     )
-    fit = identify.fit_vehicle(still, name, threads=1)
+    fit = identify.fit_vehicle(log, name, threads=1)
     assert min(fit.vehicle.rotor_drag.linear) >= 0.0
     assert fit.estimate("thrust").value == pytest.approx(
         fit.estimate("thrust").guess / 1.01**2, rel=5e-3
@@ -108,12 +108,12 @@ def test_nonnegative_parameters_may_be_zero(name: str) -> None:
     assert not any(fit.estimate(f"drag_{axis}").identified for axis in "xy")
 
 
-def test_a_wrong_model_leaves_residuals_that_are_not_white(simulated: identify.FlightLog) -> None:
+def test_residuals_of_a_wrong_model_are_not_white(simulated: identify.FlightLog) -> None:
     short = simulated.cut(stop=5.0)
-    few = identify.fit_vehicle(
+    fit = identify.fit_vehicle(
         short, "crazyflie", noise=NOISE, parameters=["thrust", "delay"], threads=1
     )
-    for white in few.whiteness:
+    for white in fit.whiteness:
         assert not white.is_white
         assert white.autocorrelation > 10.0 * white.bound
 
@@ -131,17 +131,20 @@ def test_the_vehicle_file_can_be_read_and_contains_standard_errors(
 
 
 def test_unidentifiable_parameters_keep_their_initial_values(simulated: identify.FlightLog) -> None:
-    """With only the attitude, on another clock, torques are not identifiable."""
-    by_radio = replace(simulated, synchronous=False)
-    few = identify.fit_vehicle(by_radio, "crazyflie", noise=NOISE, threads=1)
-    assert {e.name for e in few.estimates} == set(FORCES)
+    """Torques are not identifiable from commands on another clock."""
+    unsynchronised = replace(simulated, synchronous=False)
+    fit = identify.fit_vehicle(unsynchronised, "crazyflie", noise=NOISE, threads=1)
+    assert {e.name for e in fit.estimates} == set(FORCES)
     guess = pw.vehicles.load("crazyflie")
-    assert few.vehicle.body == guess.body
-    assert few.vehicle.motor == guess.motor
+    assert fit.vehicle.body == guess.body
+    assert fit.vehicle.motor == guess.motor
 
 
-def test_one_real_flight_predicts_another() -> None:
-    logs = [identify.read_log(path) for path in _real("nanobench_B2_*.csv") + _real("*_B8_*.csv")]
+def test_a_recorded_flight_predicts_another() -> None:
+    logs = [
+        identify.read_log(path)
+        for path in _recorded("nanobench_B2_*.csv") + _recorded("*_B8_*.csv")
+    ]
     scores = identify.leave_one_out([log.cut(4.0, 18.0) for log in logs], "crazyflie", threads=1)
     at = {(s.quantity.partition(",")[0], s.horizon): s.median for s in scores}
     assert at["position", 0.5] < 0.030
@@ -150,9 +153,9 @@ def test_one_real_flight_predicts_another() -> None:
     assert at["vertical specific force", 0.5] < 0.36
 
 
-def test_the_start_of_a_real_flight_predicts_the_rest() -> None:
-    """A log without voltage or pose: battery and velocity are estimated from it."""
-    log = identify.read_log(_real("onboard_log15a.csv")[0]).cut(10.5, 25.5)
+def test_the_start_of_a_recorded_flight_predicts_the_rest() -> None:
+    """The log has no voltage and no pose, so battery and velocity are estimated."""
+    log = identify.read_log(_recorded("onboard_log15a.csv")[0]).cut(10.5, 25.5)
     scores = identify.hold_out([log], "crazyflie", threads=1)
     at = {(s.quantity, s.horizon): s.median for s in scores}
     assert at["body rates", 0.05] < 0.60
@@ -160,8 +163,8 @@ def test_the_start_of_a_real_flight_predicts_the_rest() -> None:
     assert at["vertical specific force", 0.1] < 0.36
 
 
-def test_the_noise_of_a_real_imu_is_identified() -> None:
-    noise = identify.fit_imu(identify.read_log(_real("onboard_log16a.csv")[0])).parameters()
+def test_the_noise_of_a_recorded_imu_is_identified() -> None:
+    noise = identify.fit_imu(identify.read_log(_recorded("onboard_log16a.csv")[0])).parameters()
     assert noise["gyroscope_noise_density"] == pytest.approx(1.5e-4, rel=0.2)
     assert noise["accelerometer_noise_density"] == pytest.approx(1.3e-3, rel=0.2)
 
@@ -171,7 +174,7 @@ def test_the_noise_of_a_real_imu_is_identified() -> None:
     [
         ({"duty": np.zeros((2000, 0))}, r"the log has no duty, .* map its columns"),
         ({"duty": np.full((2000, 6), 0.7)}, r"the log has 6 motors, .* has 4 rotors"),
-        ({"duty": np.full((2000, 4), 0.0)}, r"at least 2 s in the air .* a longer flight would do"),
+        ({"duty": np.full((2000, 4), 0.0)}, r"at least 2 s in the air .* use a longer flight"),
         ({"position": None, "synchronous": False}, r"expected position, velocity and attitude, or"),
     ],
 )
@@ -186,14 +189,14 @@ def test_errors_explain_why_a_log_is_unusable(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: {"specific_force": f.specific_force / 9.81}, r"of 3 to 30 m/s\^2 .* are one g"),
+        (lambda f: {"specific_force": f.specific_force / 9.81}, r"of 3 to 30 m/s\^2 .* 1 g is 9"),
         (lambda f: {"specific_force": -f.specific_force}, r"of 3 to 30 m/s\^2 .* down = true"),
-        (lambda f: {"body_rates": np.rad2deg(f.body_rates)}, r"are 57\.\d times as large"),
+        (lambda f: {"body_rates": np.rad2deg(f.body_rates)}, r"about x are 57\.\d times"),
         (lambda f: {"body_rates": f.body_rates * [1, -1, -1]}, r"about y are -.*down = true"),
         (lambda f: {"attitude": f.attitude * [1, -1, -1, -1]}, r"as w x y z, body to world"),
         (lambda f: {"attitude": np.roll(f.attitude, -1, axis=1)}, r"as w x y z, body to world"),
-        (lambda f: {"voltage": 1e3 * f.voltage}, r"about 4\.45 V.* is 4450; set scale of voltage"),
-        (lambda f: {"voltage": 0.0 * f.voltage}, r"about 4\.45 V.* is 0; .* leave it out of the"),
+        (lambda f: {"voltage": 1e3 * f.voltage}, r"the 4\.45 V.* 4450 V; set scale of voltage"),
+        (lambda f: {"voltage": 0.0 * f.voltage}, r"the 4\.45 V.* 0 V; .* omit it from the"),
         (lambda f: {"time": 100.0 * f.time}, r"steps of at most 0\.05 s, got 0\.4 s; set scale of"),
     ],
 )
@@ -207,20 +210,17 @@ def test_logs_of_other_units_and_frames_are_refused(
         identify.fit_vehicle(log, "crazyflie")
 
 
-def test_velocity_is_estimated_from_attitude_only(
-    simulated: identify.FlightLog,
-) -> None:
-    """A log with attitude and without velocity does not imply zero velocity."""
+def test_velocity_is_estimated_for_logs_without_it(simulated: identify.FlightLog) -> None:
     assert simulated.velocity is not None
     lateral = simulated.specific_force[:, :2].mean(axis=0)
     bias = (float(lateral[0]), float(lateral[1]))
-    blind = replace(simulated, position=None, velocity=None)
-    seen = with_observed_motion(blind, true_vehicle(), bias)
-    assert seen.velocity is not None
-    assert seen.attitude is simulated.attitude
-    late = simulated.time > 2.0
-    error = (seen.velocity - simulated.velocity)[late, :2]
-    assert np.sqrt(np.mean(error**2)) < 0.5 * np.std(simulated.velocity[late, :2])
+    log = replace(simulated, position=None, velocity=None)
+    observed = with_observed_motion(log, true_vehicle(), bias)
+    assert observed.velocity is not None
+    assert observed.attitude is simulated.attitude
+    settled = simulated.time > 2.0
+    error = (observed.velocity - simulated.velocity)[settled, :2]
+    assert np.sqrt(np.mean(error**2)) < 0.5 * np.std(simulated.velocity[settled, :2])
 
 
 def test_invalid_arguments_are_refused(simulated: identify.FlightLog) -> None:
@@ -236,18 +236,18 @@ def test_invalid_arguments_are_refused(simulated: identify.FlightLog) -> None:
         identify.fit_vehicle(replace(simulated, body_rates=broken))
     with pytest.raises(ValueError, match="'thurst' is none of thrust"):
         identify.fit_vehicle(simulated, parameters=["thurst"])
-    with pytest.raises(ValueError, match="share"):
-        identify.fit_vehicle(simulated, share=0.0)
-    for share in (0.0, 1.0, float("nan")):
-        with pytest.raises(ValueError, match=r"share: expected a number from 0\.05"):
-            identify.hold_out([simulated], share=share)
+    with pytest.raises(ValueError, match="fraction"):
+        identify.fit_vehicle(simulated, fraction=0.0)
+    for fraction in (0.0, 1.0, float("nan")):
+        with pytest.raises(ValueError, match=r"fraction: expected a number from 0\.05"):
+            identify.hold_out([simulated], fraction=fraction)
     with pytest.raises(ValueError, match=r"expected 1 s in the air for a window, got .* larger"):
-        identify.fit_vehicle(simulated, share=0.05)
+        identify.fit_vehicle(simulated, fraction=0.05)
     with pytest.raises(ValueError, match="at least two"):
         identify.leave_one_out([simulated])
     with pytest.raises(ValueError, match="expected a log with position, velocity and attitude"):
         identify.leave_one_out([simulated, replace(simulated, attitude=None)])
-    with pytest.raises(ValueError, match="expected commands and motion by one clock"):
+    with pytest.raises(ValueError, match="expected commands and motion with one clock"):
         identify.hold_out([replace(simulated, synchronous=False)])
     for wrong in ({"position": 0.0}, {"twist": -1.0}, {"push": float("nan")}, {"velocity": "x"}):
         with pytest.raises(ValueError, match=rf"noise\.{next(iter(wrong))}: expected a finite"):
@@ -270,7 +270,7 @@ def _run(arguments: list[str]) -> None:
     options.run(options)
 
 
-def test_the_command_identifies_a_piece_of_a_log(
+def test_the_command_identifies_a_segment_of_a_log(
     simulated: identify.FlightLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = _write_log(tmp_path, simulated)
@@ -314,7 +314,7 @@ def test_an_unusable_log_leaves_no_output_file(
         (["LOG", "--parameters", "thrust, thurst"], r"'thurst' is none of thrust"),
         (["LOG", "--out", "FOLDER/none/mine.toml"], r"expected a file in a folder that exists"),
         (["LOG", "--out", "FOLDER"], r"expected a file in a folder that exists"),
-        (["LOG", "--imu", "--judge"], r"--imu: expected no --judge"),
+        (["LOG", "--imu", "--validate"], r"--imu: expected no --validate"),
         (["LOG", "--imu", "--parameters", "thrust"], r"--imu: expected no --para"),
         (["LOG", "--imu", "--vehicle", "hexacopter"], r"--imu: expected no --vehi"),
         (["LOG", "LOG", "--imu"], r"--imu: expected one log, got 2"),
@@ -337,10 +337,12 @@ def test_the_command_checks_arguments_before_the_fit(
 def test_invalid_validation_logs_are_refused_before_the_fit(
     simulated: identify.FlightLog, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    by_radio = replace(simulated, synchronous=False)
-    monkeypatch.setattr("propwash.logs.read_log", lambda *_, **__: by_radio)
-    with pytest.raises(ValueError, match="--judge: expected two logs with poses, or one with sync"):
-        _run(["one.csv", "--judge", "--out", str(tmp_path / "mine.toml")])
+    unsynchronised = replace(simulated, synchronous=False)
+    monkeypatch.setattr("propwash.logs.read_log", lambda *_, **__: unsynchronised)
+    with pytest.raises(
+        ValueError, match="--validate: expected two logs with poses, or one with sync"
+    ):
+        _run(["one.csv", "--validate", "--out", str(tmp_path / "mine.toml")])
     assert not list(tmp_path.iterdir())
 
 
@@ -361,8 +363,10 @@ def test_validation_uses_the_selected_parameters(
     monkeypatch.setattr(identify._fit, "fit_vehicle", fit)
     monkeypatch.setattr(_identify_command, "saved", lambda make, file: str(file))
     out = ["--out", str(tmp_path / "mine.toml")]
-    _run(["one.csv", "two.csv", "--judge", "--parameters", "thrust,delay", "--threads", "1", *out])
-    # all, without the first, without the second, and the beginning of both
+    _run(
+        ["one.csv", "two.csv", "--validate", "--parameters", "thrust,delay", "--threads", "1", *out]
+    )
+    # all logs, without the first, without the second, and the starts of both
     assert fitted == [["thrust", "delay"]] * 4
 
 

@@ -1,4 +1,4 @@
-"""The simulation in the fit of a vehicle: equality with a fleet, and exact derivatives."""
+"""The simulation used by fit_vehicle: equality with a fleet, and exact derivatives."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from propwash.vehicle.multicopter import Array
 pytest.importorskip("scipy")
 
 STEP_OF_DIFFERENCES = 1e-4
-"""In spreads of the priors."""
+"""In standard deviations of the priors."""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def log() -> identify.FlightLog:
 
 @pytest.fixture(scope="module")
 def problem(log: identify.FlightLog) -> Problem:
-    """Two logs, of which one did not record its voltage; a vehicle whose drags are not zero."""
+    """Two logs, one without voltage, and a vehicle with nonzero drag."""
     guess = pw.vehicles.load("crazyflie").replace(rotor_drag={"linear": (0.4, 0.4, 0.2)})
     logs = [replace(log, voltage=None), log]
     models = [prepare(one, guess, NOISE, several=True) for one in logs]
@@ -45,43 +45,43 @@ def somewhere(problem: Problem) -> Array:
 def _name(problem: Problem, unknown: int) -> str:
     if unknown < len(problem.free):
         return problem.free[unknown].name
-    own = [name for names in problem.nuisances for name in names]
-    return [*own, "sag"][unknown - len(problem.free)]
+    names_of_logs = [name for names in problem.nuisances for name in names]
+    return [*names_of_logs, "sag"][unknown - len(problem.free)]
 
 
 def test_derivatives_are_central_differences_of_values(problem: Problem, somewhere: Array) -> None:
-    """For forces and torques, and every parameter, including battery and balances."""
+    """For all parameters, including those of the battery and the balances of the rotors."""
     at = problem.evaluate(somewhere)
     assert {_name(problem, k) for k in range(problem.size)} >= set(catalogue(problem.guess))
-    # of positions of some metres, in standard deviations
+    # the rounding error of positions of some metres, in standard deviations
     rounding = 10.0 * np.finfo(float).eps / NOISE.position / STEP_OF_DIFFERENCES
     for k in range(problem.size):
         step = STEP_OF_DIFFERENCES * np.eye(problem.size)[k]
         above, below = problem.evaluate(somewhere + step), problem.evaluate(somewhere - step)
-        moves = False
+        changes = False
         for (_, slopes), (high, _), (low, _) in zip(at, above, below, strict=True):
             difference = (high - low) / (2.0 * STEP_OF_DIFFERENCES)
-            most = np.abs(difference).max()
-            worst = np.abs(slopes[..., k] - difference).max()
-            assert worst < 1e-6 * most + rounding, _name(problem, k)
-            moves = moves or most > 1e-2
-        assert moves, _name(problem, k)
+            largest = np.abs(difference).max()
+            error = np.abs(slopes[..., k] - difference).max()
+            assert error < 1e-6 * largest + rounding, _name(problem, k)
+            changes = changes or largest > 1e-2
+        assert changes, _name(problem, k)
 
 
-def _by_fleet(windows: Windows, flyer: Flyer, attitude_given: bool) -> dict[str, Array]:
+def _fleet_rollout(windows: Windows, flyer: Flyer, use_attitude: bool) -> dict[str, Array]:
     flight, period, count = windows.flight, windows.period, len(windows.starts)
-    driven, _ = commands(flight, period, flyer)
+    command, _ = commands(flight, period, flyer)
     substeps = math.ceil(period / STEP)
     bare = flyer.vehicle.without_noise().replace(
         motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0}
     )
     carrier = bare.replace(body={"inertia": (1e6 * np.eye(3)).tolist()})
     motors = pw.Fleet(carrier, 1, "float64", dt=period / substeps, noise=False, threads=1)
-    motors.reset(rotor_speeds=driven[:1])
-    ran = motors.rollout(
-        pw.RotorSpeeds(driven[:, np.newaxis]), substeps=substeps, record=["rotor_speeds"]
+    motors.reset(rotor_speeds=command[:1])
+    result = motors.rollout(
+        pw.RotorSpeeds(command[:, np.newaxis]), substeps=substeps, record=["rotor_speeds"]
     )
-    speeds = np.concatenate([driven[:1], np.asarray(ran.rotor_speeds)[:, 0]])
+    speeds = np.concatenate([command[:1], np.asarray(result.rotor_speeds)[:, 0]])
     fleet = pw.Fleet(bare, count, "float64", dt=period / substeps, noise=False, threads=1)
     rows = windows.starts
     assert flight.position is not None
@@ -96,63 +96,63 @@ def _by_fleet(windows: Windows, flyer: Flyer, attitude_given: bool) -> dict[str,
     )
     recorded: dict[str, list[Array]] = {name: [] for name in RECORDED}
     for k in range(windows.samples):
-        if attitude_given and k % round(0.01 / period) == 0:
+        if use_attitude and k % round(0.01 / period) == 0:
             fleet.set_state(
                 attitude=flight.attitude[rows + k], body_rates=flight.body_rates[rows + k]
             )
         flown = fleet.rollout(
-            pw.RotorSpeeds(driven[rows + k][np.newaxis]), substeps=substeps, record=RECORDED
+            pw.RotorSpeeds(command[rows + k][np.newaxis]), substeps=substeps, record=RECORDED
         )
         for name, values in recorded.items():
             values.append(np.asarray(getattr(flown, name))[0])
     return {name: np.stack(values, axis=1) for name, values in recorded.items()}
 
 
-@pytest.mark.parametrize("attitude_given", [True, False])
-def test_values_equal_those_of_a_fleet(log: identify.FlightLog, attitude_given: bool) -> None:
+@pytest.mark.parametrize("use_attitude", [True, False])
+def test_values_equal_those_of_a_fleet(log: identify.FlightLog, use_attitude: bool) -> None:
     windows = Windows(log, PERIOD, np.arange(100, 400, 7, dtype=np.intp), samples=60)
     assert log.voltage is not None
     flyer = Flyer(true_vehicle(), 0.97 * log.voltage)
-    flown = fly(windows, flyer, attitude_given, threads=1)
-    for name, expected in _by_fleet(windows, flyer, attitude_given).items():
-        got = getattr(flown, name)
-        assert got.shape == (1, len(windows.starts), 60, 3)
+    flown = fly(windows, flyer, use_attitude, threads=1)
+    for name, expected in _fleet_rollout(windows, flyer, use_attitude).items():
+        found = getattr(flown, name)
+        assert found.shape == (1, len(windows.starts), 60, 3)
         scale = np.abs(expected).max()
-        np.testing.assert_allclose(got[0], expected, rtol=1e-12, atol=1e-12 * scale)
+        np.testing.assert_allclose(found[0], expected, rtol=1e-12, atol=1e-12 * scale)
 
 
 def test_results_do_not_depend_on_threads(problem: Problem, somewhere: Array) -> None:
     shared = Problem(problem.logs, problem.guess, [p.name for p in problem.free], threads=3)
-    for alone, together in zip(
+    for single, threaded in zip(
         problem.evaluate(somewhere), shared.evaluate(somewhere), strict=True
     ):
-        assert np.array_equal(alone[0], together[0])
-        assert np.array_equal(alone[1], together[1])
+        assert np.array_equal(single[0], threaded[0])
+        assert np.array_equal(single[1], threaded[1])
 
 
 def test_motor_commands_equal_those_of_a_vehicle(log: identify.FlightLog) -> None:
-    """A vehicle with delay and battery, and one with neither that is given the commands."""
+    """Of a vehicle with delay and battery; a vehicle without both receives the result."""
     delayed = (
         true_vehicle()
         .without_noise()
         .replace(motor={"command_delay": 2.3 * PERIOD}, battery={"nominal_voltage": 4.0})
     )
     bare = delayed.replace(motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0})
-    driven, _ = commands(log, PERIOD, Flyer(delayed, np.full(len(log.time), 3.7)))
+    command, _ = commands(log, PERIOD, Flyer(delayed, np.full(len(log.time), 3.7)))
     duty = 0.5 * (log.duty[:-1] + log.duty[1:])
     found = []
-    for vehicle, given in ((delayed, duty * delayed.motor_values("speed_max")), (bare, driven)):
+    for vehicle, speeds in ((delayed, duty * delayed.motor_values("speed_max")), (bare, command)):
         fleet = pw.Fleet(vehicle, 1, "float64", dt=PERIOD, noise=False, threads=1)
         fleet.set_battery_voltage(3.7)
-        flown = fleet.rollout(pw.RotorSpeeds(given[:, np.newaxis]), record=["rotor_speeds"])
+        flown = fleet.rollout(pw.RotorSpeeds(speeds[:, np.newaxis]), record=["rotor_speeds"])
         found.append(np.asarray(flown.rotor_speeds))
     # only the first commands, within the delay, differ
-    late = round(1.0 / PERIOD)
-    np.testing.assert_allclose(found[0][late:], found[1][late:], rtol=1e-9)
+    start = round(1.0 / PERIOD)
+    np.testing.assert_allclose(found[0][start:], found[1][start:], rtol=1e-9)
 
 
 def test_delay_derivatives_at_corners_are_one_sided(log: identify.FlightLog) -> None:
-    """At a delay of whole periods two segments of the interpolation meet."""
+    """At a delay of whole periods the interpolation of the commands has a corner."""
 
     def delayed(delay: float) -> Flyer:
         vehicle = true_vehicle().replace(motor={"command_delay": delay})
@@ -178,22 +178,22 @@ def test_only_requested_quantities_are_recorded(log: identify.FlightLog) -> None
 
 
 def test_a_parameter_stays_at_its_lower_bound(log: identify.FlightLog) -> None:
-    """Commands recorded after the motion that they cause would require a negative delay."""
-    late = np.concatenate([np.repeat(log.duty[:1], 5, axis=0), log.duty[:-5]])
+    """The commands are shifted to after the motion, which requires a negative delay."""
+    shifted = np.concatenate([np.repeat(log.duty[:1], 5, axis=0), log.duty[:-5]])
     guess = true_vehicle()
     found = identify.fit_vehicle(
-        replace(log, duty=late), guess, noise=NOISE, parameters=["delay"], threads=1
+        replace(log, duty=shifted), guess, noise=NOISE, parameters=["delay"], threads=1
     )
     delay = found.estimate("delay")
     assert 0.0 <= delay.value < 0.01 * guess.motor.command_delay
     assert delay.at_bound
-    assert "at the end of its range" in found.table()
+    assert "at a bound" in found.table()
 
 
 def test_the_fit_recovers_from_invalid_trial_vehicles(
     log: identify.FlightLog,
 ) -> None:
-    """The fit undoes trial steps with moments of inertia that violate the triangle inequality."""
+    """Such as vehicles whose moments of inertia violate the triangle inequality."""
     inertia = np.diag(np.array(true_vehicle().body.inertia)) * np.array([3.0, 3.0, 1.0])
     guess = true_vehicle().replace(body={"inertia": np.diag(inertia).tolist()})
     names = ["inertia_x", "inertia_y"]
@@ -206,7 +206,7 @@ def test_the_fit_recovers_from_invalid_trial_vehicles(
         identify.fit_vehicle(log, guess.replace(body={"mass": 1.0}), noise=NOISE, threads=1)
 
 
-def test_arguments_of_the_wrong_kind_are_refused(log: identify.FlightLog) -> None:
+def test_invalid_arguments_are_refused(log: identify.FlightLog) -> None:
     with pytest.raises(pw.ParameterError, match="parameters: 'thurst' is none of thrust"):
         identify.fit_vehicle(log, parameters="thurst")
     with pytest.raises(pw.ParameterError, match="expected each name once, got 'thrust' twice"):
@@ -218,16 +218,16 @@ def test_arguments_of_the_wrong_kind_are_refused(log: identify.FlightLog) -> Non
 def test_unidentifiable_balances_are_not_fitted() -> None:
     """All rotors spin in the same direction and produce equal yaw torques."""
     vehicle = pw.vehicles.load("crazyflie")
-    alike = vehicle.replace(
+    same_spin = vehicle.replace(
         rotors=tuple(structs.replace(rotor, spin=1.0) for rotor in vehicle.rotors)
     )
     for axis, has in (("roll", True), ("pitch", True), ("yaw", False)):
-        assert bool(balance_signs(alike, axis).any()) is has
-    assert all(np.isfinite(each.read(alike)) for each in catalogue(alike).values())
+        assert bool(balance_signs(same_spin, axis).any()) is has
+    assert all(np.isfinite(each.read(same_spin)) for each in catalogue(same_spin).values())
 
 
 @pytest.mark.parametrize(("name", "value"), [("samples", -1), ("attitude_every", -1)])
-def test_numbers_below_zero_are_refused(name: str, value: int) -> None:
+def test_negative_numbers_are_refused(name: str, value: int) -> None:
     options: dict[str, Any] = {"samples": 3, "attitude_every": 0, name: value}
     with pytest.raises(ValueError, match=name):
         _core.fly_open_loop(

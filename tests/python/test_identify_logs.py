@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
+from log_files import IMU, imu_message, write_bag, write_ulog
 from propwash import identify
 from propwash.identify import Columns
 from propwash.vehicle.multicopter import Array
@@ -61,8 +61,8 @@ def test_the_mapping_can_be_a_file(tmp_path: Path) -> None:
         Columns.from_toml(file)
 
 
-def test_one_column_may_be_a_text(tmp_path: Path) -> None:
-    """In code and in a file; a list of one name is accepted unless several are required."""
+def test_one_column_may_be_a_string(tmp_path: Path) -> None:
+    """In code and in a file, if one column is sufficient."""
     one = replace(COLUMNS, motors="m1", voltage="m2", scale={"time": 1e-6}, offset={})
     listed = replace(one, motors=["m1"], voltage=["m2"])
     file = tmp_path / "columns.toml"
@@ -99,16 +99,16 @@ def _with(row: int, column: int, value: float) -> Array:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (_with(10, 0, 36000.0), r"row 11: .* the same time twice: 0.036 s, then 0.036 s; take"),
+        (_with(10, 0, 36000.0), r"row 11: .* the same time twice: 0.036 s, then 0.036 s; remove"),
         (_with(10, 0, 35000.0), r"row 11: .* time going back: 0.036 s, then 0.035 s; .*sort"),
-        (np.delete(_table(), range(50, 90), axis=0), r"row 51: a gap of 0.164 s before .*cut the"),
-        (_with(20, 2, np.nan), r"row 21: q is not a finite number, us = 80000; take the row out"),
+        (np.delete(_table(), range(50, 90), axis=0), r"row 51: a gap of 0.164 s before .*split"),
+        (_with(20, 2, np.nan), r"row 21: q is not a finite number, us = 80000; remove the row"),
         (_with(20, 0, np.inf), r"row 21: us is not a finite number"),
         (_with(20, 7, 2100.0), r"row 21, at 0.08 s: m1 gives a duty cycle of 1.1, .*set scale"),
         (_table(20), r"at least 50 rows, got 20, 0.076 s; use a longer log"),
     ],
 )
-def test_errors_name_bad_rows_and_a_remedy(tmp_path: Path, table: Array, message: str) -> None:
+def test_errors_name_invalid_rows_and_a_remedy(tmp_path: Path, table: Array, message: str) -> None:
     path = _write(tmp_path / "log.csv", table)
     with pytest.raises(ValueError, match=message) as error:
         identify.read_log(path, COLUMNS)
@@ -150,32 +150,16 @@ def test_errors_name_missing_columns(tmp_path: Path) -> None:
         Columns(body_rates=["p", "q"], specific_force=["x", "y", "z"])
 
 
-def _ulog_message(kind: bytes, body: bytes) -> bytes:
-    return struct.pack("<HB", len(body), kind[0]) + body
-
-
-def _write_ulog(path: Path, rows: int = 200) -> None:
-    """A PX4 log with two topics of different rates."""
-    imu = b"sensor_combined:uint64_t timestamp;float[3] gyro_rad;float[3] accelerometer_m_s2;"
-    pose = b"vehicle_attitude:uint64_t timestamp;float[4] q;"
-    parts = [b"ULog\x01\x12\x35\x01" + struct.pack("<Q", 0)]
-    parts += [_ulog_message(b"B", bytes(40))]
-    parts += [_ulog_message(b"F", text) for text in (imu, pose)]
-    for number, name in enumerate((b"sensor_combined", b"vehicle_attitude")):
-        parts.append(_ulog_message(b"A", struct.pack("<BH", 0, number) + name))
-    for k in range(rows):
-        stamp = 1_000_000 + 4000 * k
-        body = struct.pack("<HQ6f", 0, stamp, 0.1, 0.2, 0.3, 1.0, 2.0, -9.8)
-        parts.append(_ulog_message(b"D", body))
-        if k % 2 == 0:
-            parts.append(_ulog_message(b"D", struct.pack("<HQ4f", 1, stamp, 1.0, 0.0, 0.0, 0.0)))
-    path.write_bytes(b"".join(parts))
-
-
-def test_a_px4_log_is_read_into_our_frames(tmp_path: Path) -> None:
+def test_a_px4_log_is_converted_to_z_up_frames(tmp_path: Path) -> None:
     pytest.importorskip("pyulog")
     path = tmp_path / "log.ulg"
-    _write_ulog(path)
+    time: Array = np.linspace(0.0, 0.796, 200)
+    imu, attitude = np.array([0.1, 0.2, 0.3, 1.0, 2.0, -9.8]), np.array([1.0, 0.0, 0.0, 0.0])
+    topics = {
+        "sensor_combined": (IMU, time, np.tile(imu, (200, 1))),
+        "vehicle_attitude": ("float[4] q", time[::2], np.tile(attitude, (100, 1))),
+    }
+    write_ulog(path, topics)
     log = identify.read_log(path)
     assert log.period == pytest.approx(4e-3)
     assert log.body_rates[5] == pytest.approx([0.1, -0.2, -0.3])  # forward, left, up
@@ -192,31 +176,14 @@ def test_a_px4_log_is_read_into_our_frames(tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match=r"missing vehicle_attitude:p\[0\] for specific_force; .*"):
         identify.read_log(path, mapping)
-    path.write_bytes(b"no log")
+    path.write_bytes(b"not a log")
     with pytest.raises(ValueError, match=r"log\.ulg: expected a PX4 ULog file"):
         identify.read_log(path)
 
 
 def test_a_ros_bag_is_read(tmp_path: Path) -> None:
-    rosbag2 = pytest.importorskip("rosbags.rosbag2")
-    from rosbags.typesys import Stores, get_typestore
-
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    types = store.types
-    vector, imu = types["geometry_msgs/msg/Vector3"], types["sensor_msgs/msg/Imu"]
-    stamp, header = types["builtin_interfaces/msg/Time"], types["std_msgs/msg/Header"]
-    still = types["geometry_msgs/msg/Quaternion"](0.0, 0.0, 0.0, 1.0)
-    folder = tmp_path / "bag"
-    with rosbag2.Writer(folder, version=9) as writer:
-        connection = writer.add_connection("/imu", imu.__msgtype__, typestore=store)
-        for k in range(200):
-            time = 1_000_000_000 + 4_000_000 * k
-            head = header(stamp(time // 10**9, time % 10**9), "base")
-            message = imu(
-                head, still, np.zeros(9), vector(0.1, 0.2, 0.3), np.zeros(9),
-                vector(1.0, 2.0, 9.8), np.zeros(9),
-            )  # fmt: skip
-            writer.write(connection, time + 777, store.serialize_cdr(message, imu.__msgtype__))
+    topics = [("/imu", "sensor_msgs/msg/Imu", 777e-9, imu_message)]
+    folder = write_bag(tmp_path / "bag", topics, 200)
     log = identify.read_log(folder)
     assert log.period == pytest.approx(4e-3)
     assert log.body_rates[3] == pytest.approx([0.1, 0.2, 0.3])
@@ -245,8 +212,8 @@ def test_allan_slopes_of_white_noise_and_random_walk() -> None:
     white = identify.allan(rng.standard_normal(2**16), 0.01)
     walk = identify.allan(np.cumsum(rng.standard_normal(2**16)), 0.01)
     for curve, slope in ((white, -0.5), (walk, 0.5)):
-        well = (curve.freedom > 100) & (curve.tau > 0.05)
-        found = np.polyfit(np.log(curve.tau[well]), np.log(curve.deviation[well]), 1)[0]
+        rows = (curve.freedom > 100) & (curve.tau > 0.05)
+        found = np.polyfit(np.log(curve.tau[rows]), np.log(curve.deviation[rows]), 1)[0]
         assert found == pytest.approx(slope, abs=0.05)
         assert np.all(curve.low < curve.deviation)
         assert np.all(curve.deviation < curve.high)
@@ -270,28 +237,28 @@ def test_known_noise_densities_are_recovered() -> None:
         assert axis.random_walk.low > 0.0
     again = vehicle.replace(imu=noise.parameters())
     assert again.imu.gyroscope_noise_density == pytest.approx(2e-3, rel=0.1)
-    assert again.imu.accelerometer_bias_walk == 0.0  # white, and reported as white
+    assert again.imu.accelerometer_bias_walk == 0.0  # the noise is white
     assert "gyroscope x" in noise.table()
 
 
 def test_confidence_intervals_of_the_noise_have_their_coverage() -> None:
-    """They contain 95 of 100 values; fewer than 50 of 60 has a probability of 0.001."""
+    """Of 95 %: fewer than 50 of 60 intervals contain the value with a probability of 0.001."""
     rng = np.random.default_rng(6)
     density, walk, rate, rows = 1e-2, 1e-1, 100.0, 2**12
-    held = np.zeros(2)
+    counts = np.zeros(2)
     for _ in range(20):
         white = density * rate**0.5 * rng.standard_normal((rows, 3))
         bias = walk / rate**0.5 * np.cumsum(rng.standard_normal((rows, 3)), axis=0)
         for axis in identify.fit_imu(_still(white, rate)).axes[:3]:
-            held[0] += axis.noise_density.low <= density <= axis.noise_density.high
+            counts[0] += axis.noise_density.low <= density <= axis.noise_density.high
             assert axis.random_walk.low == 0.0
         for axis in identify.fit_imu(_still(0.01 * white + 0.1 * bias, rate)).axes[:3]:
-            held[1] += axis.random_walk.low <= 0.1 * walk <= axis.random_walk.high
-    assert np.all(held >= 50)
+            counts[1] += axis.random_walk.low <= 0.1 * walk <= axis.random_walk.high
+    assert np.all(counts >= 50)
 
 
 def test_motion_is_not_identified_as_noise() -> None:
-    """In a log without motors, only the signals indicate whether it is at rest."""
+    """Without motor commands, rest is detected from the signals only."""
     still = np.random.default_rng(2).standard_normal((2000, 3))
     moved = still.copy()
     moved[1200:1400, 1] += 1.5
@@ -301,10 +268,10 @@ def test_motion_is_not_identified_as_noise() -> None:
     assert identify.fit_imu(_still(moved, 100.0), stop=11.9).axes[0].noise_density.value == (
         pytest.approx(rest.axes[0].noise_density.value, rel=0.2)
     )
-    dead = still.copy()
-    dead[:, 2] = 0.25
+    constant = still.copy()
+    constant[:, 2] = 0.25
     with pytest.raises(ValueError, match=r"gyroscope z: .* all of the 2000 samples are 0\.25"):
-        identify.fit_imu(_still(dead, 100.0))
+        identify.fit_imu(_still(constant, 100.0))
 
 
 def test_the_allan_figure_shows_both_sensors() -> None:
@@ -316,10 +283,10 @@ def test_the_allan_figure_shows_both_sensors() -> None:
 def test_unsuitable_signals_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 200 samples"):
         identify.allan(np.zeros(100), 0.01)
-    bad = np.zeros(1000)
-    bad[300] = np.inf
+    infinite = np.zeros(1000)
+    infinite[300] = np.inf
     with pytest.raises(ValueError, match=r"sample 300, at 3 s, is not a finite number; cut"):
-        identify.allan(bad, 0.01)
+        identify.allan(infinite, 0.01)
     with pytest.raises(ValueError, match="period"):
         identify.allan(np.zeros(1000), 0.0)
     with pytest.raises(ValueError, match="confidence"):

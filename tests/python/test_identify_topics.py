@@ -1,4 +1,4 @@
-"""Logs of topics with separate times: PX4 ULog files and ROS bags."""
+"""Logs with topics at different times: PX4 ULog files and ROS bags."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def test_logs_in_z_down_frames_are_converted(flown: identify.FlightLog, tmp_path
         assert getattr(log, name) == pytest.approx(getattr(flown, name)[:rows], abs=2e-5), name
     assert log.attitude is not None
     assert flown.attitude is not None
-    # every second attitude is interpolated, for any signs of the logged quaternions
-    alike = np.abs(np.sum(log.attitude * flown.attitude[:rows], axis=1))
-    assert alike == pytest.approx(np.ones(rows), abs=1e-6)
+    # every second attitude is interpolated, also between quaternions of opposite signs
+    cosine = np.abs(np.sum(log.attitude * flown.attitude[:rows], axis=1))
+    assert cosine == pytest.approx(np.ones(rows), abs=1e-6)
     assert log.synchronous
 
 
@@ -45,8 +45,8 @@ def test_slow_commands_are_not_treated_as_synchronous(
     path = write_ulog(tmp_path / "log.ulg", px4(flown, motors_every=8))
     log = identify.read_log(path)
     assert not log.synchronous
-    told = free_names([log], pw.vehicles.load("crazyflie"))
-    assert set(told) == set(FORCES)
+    names = free_names([log], pw.vehicles.load("crazyflie"))
+    assert set(names) == set(FORCES)
 
 
 def test_motors_disarmed_by_px4_are_stopped(flown: identify.FlightLog, tmp_path: Path) -> None:
@@ -65,13 +65,13 @@ def test_a_truncated_log_is_read_and_a_damaged_one_warns(
 ) -> None:
     pytest.importorskip("pyulog")
     path = write_ulog(tmp_path / "log.ulg", px4(flown))
-    whole = path.read_bytes()
+    content = path.read_bytes()
     rows = len(identify.read_log(path).time)
-    path.write_bytes(whole[:-7])  # of the last motor command
+    path.write_bytes(content[:-7])  # within the last motor command
     assert rows - 2 <= len(identify.read_log(path).time) <= rows
     # a message of an unknown type, after the definitions
-    head = whole.index(b"D", whole.rindex(b"actuator_motors")) - 2
-    path.write_bytes(whole[:head] + bytes([4, 0, 0, 1, 2, 3, 4]) + whole[head:])
+    head = content.index(b"D", content.rindex(b"actuator_motors")) - 2
+    path.write_bytes(content[:head] + bytes([4, 0, 0, 1, 2, 3, 4]) + content[head:])
     with pytest.warns(UserWarning, match=r"log\.ulg: damaged messages are omitted"):
         assert len(identify.read_log(path).time) <= rows
 
@@ -79,9 +79,9 @@ def test_a_truncated_log_is_read_and_a_damaged_one_warns(
 def test_an_implausible_number_is_refused(flown: identify.FlightLog, tmp_path: Path) -> None:
     pytest.importorskip("pyulog")
     topics = px4(flown)
-    declared, time, place = topics["vehicle_local_position"]
-    place[100, 1] = 1e30
-    topics["vehicle_local_position"] = (declared, time, place)
+    declared, time, position = topics["vehicle_local_position"]
+    position[100, 1] = 1e30
+    topics["vehicle_local_position"] = (declared, time, position)
     path = write_ulog(tmp_path / "log.ulg", topics)
     with pytest.raises(
         ValueError, match=r"log\.ulg, row 101: position is 1e\+30, expected at most"
@@ -92,14 +92,14 @@ def test_an_implausible_number_is_refused(flown: identify.FlightLog, tmp_path: P
 def test_a_segment_of_a_log_with_a_gap_can_be_read(
     flown: identify.FlightLog, tmp_path: Path
 ) -> None:
-    """The remedy in the error message works: the segments before and after the gap."""
+    """As the error message suggests: the segments before and after the gap."""
     pytest.importorskip("pyulog")
     topics = {
         name: (declared, time[(time < 1.0) | (time > 1.5)], values[(time < 1.0) | (time > 1.5)])
         for name, (declared, time, values) in px4(flown).items()
     }
     path = write_ulog(tmp_path / "log.ulg", topics)
-    with pytest.raises(ValueError, match=r"row 251: a gap of .* s before .*: the piece to 0.996 s"):
+    with pytest.raises(ValueError, match=r"row 251: a gap of .* s before .*: the part to 0.996 s"):
         identify.read_log(path)
     before = identify.read_log(path, stop=0.99)
     after = identify.read_log(path, start=1.51)

@@ -1,4 +1,4 @@
-"""The packages import each other in one direction, lazy and type-only imports included."""
+"""Packages import each other in one direction; lazy and type-only imports are included."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "python" / "propwash"
 
-# A unit imports only units before it. docs/architecture.md draws this order.
+# A unit imports only units before it, as in docs/architecture.md.
 ORDER = (
     "_core",
     "_checks",
@@ -39,7 +39,7 @@ ORDER = (
 
 
 def sources(root: Path) -> dict[str, tuple[str, bool]]:
-    """Each module below a package by name: its text, and whether it is a package itself."""
+    """The modules of a package by name: source, and whether the module is a package."""
     found = {}
     for path in root.rglob("*.py"):
         parts = path.relative_to(root.parent).with_suffix("").parts
@@ -49,7 +49,7 @@ def sources(root: Path) -> dict[str, tuple[str, bool]]:
 
 
 def imports(modules: dict[str, tuple[str, bool]]) -> Iterator[tuple[str, str]]:
-    """(importer, imported) of every import statement, wherever in a module it is."""
+    """(importer, imported) of every import statement, at any level of a module."""
     known = {*modules, "propwash._core"}
     for name, (text, is_package) in modules.items():
         package = name.split(".") if is_package else name.split(".")[:-1]
@@ -59,7 +59,7 @@ def imports(modules: dict[str, tuple[str, bool]]) -> Iterator[tuple[str, str]]:
             elif isinstance(node, ast.ImportFrom):
                 base = package[: len(package) + 1 - node.level] if node.level else []
                 base = [*base, *([node.module] if node.module else [])]
-                # of `from package import x` the module x, or the package that has the name x
+                # `from package import x` imports the module x, or the package if x is not a module
                 named = [".".join([*base, alias.name]) for alias in node.names]
                 named = [each if each in known else each.rpartition(".")[0] for each in named]
             else:
@@ -70,12 +70,12 @@ def imports(modules: dict[str, tuple[str, bool]]) -> Iterator[tuple[str, str]]:
 
 
 def unit(module: str) -> str:
-    """The package or top-level module that a module belongs to."""
+    """The subpackage or top-level module that contains a module."""
     return [*module.split("."), "propwash"][1]
 
 
 def faults(modules: dict[str, tuple[str, bool]]) -> list[str]:
-    """The imports against the order, of another package's private modules, and in cycles."""
+    """Imports against the order, of private modules of other packages, and in cycles."""
     found: list[str] = []
     graph: dict[str, set[str]] = {}
     for importer, imported in sorted(set(imports(modules))):
@@ -96,7 +96,7 @@ def faults(modules: dict[str, tuple[str, bool]]) -> list[str]:
 
 
 def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """A cycle for each import that closes one, by depth-first search."""
+    """One cycle for each import that closes one, found by depth-first search."""
     found: list[list[str]] = []
     done: set[str] = set()
     path: list[str] = []
@@ -135,7 +135,7 @@ def test_the_top_level_has_at_most_eight_modules() -> None:
         ("gym._task", "import propwash.elsewhere", "elsewhere is not in ORDER"),
     ],
 )
-def test_a_fault_is_found(module: str, line: str, fault: str) -> None:
+def test_faults_are_detected(module: str, line: str, fault: str) -> None:
     modules = sources(PACKAGE)
     text, is_package = modules[f"propwash.{module}"]
     modules[f"propwash.{module}"] = (f"{text}\n{line}\n", is_package)

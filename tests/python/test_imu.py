@@ -16,14 +16,14 @@ AT_REST = [0.0, 0.0, 9.81]
 
 
 def to_body(uav: pw.Multicopter, vector_W: Array) -> Array:
-    """Components in the world as components in the body."""
+    """The body components of a vector given in world components."""
     rotation = Rotation.from_quat(pw.frames.wxyz_to_xyzw(uav.attitude))
     return np.asarray(rotation.inv().apply(vector_W))
 
 
 @pytest.mark.parametrize("rate", [0.0, 333.0])
 def test_readings_equal_those_of_a_vehicle(rate: float) -> None:
-    """Noise is the same; the true specific force is that of the derivative, but for rounding."""
+    """With equal noise; the specific force comes from the derivative, up to rounding."""
     vehicle = pw.vehicles.load("penguin").replace(
         process_noise=pw.ProcessNoiseParameters(),
         imu={"position": (0.05, -0.02, 0.03), "attitude": (0.6, 0.0, 0.8, 0.0), "rate": rate},
@@ -42,16 +42,16 @@ def test_readings_equal_those_of_a_vehicle(rate: float) -> None:
     for n in range(300):
         uav.step(pw.RateThrust([np.sin(0.1 * n), 0.4, -0.2], thrust=11.0), dt=dt)
         readings.append((read(dt), uav.imu))
-    for mine, theirs in readings:
-        assert np.allclose(mine.specific_force, theirs.specific_force, rtol=0, atol=1e-9)
-        assert np.array_equal(mine.angular_rate, theirs.angular_rate)
-        assert mine.time == theirs.time
+    for found, expected in readings:
+        assert np.allclose(found.specific_force, expected.specific_force, rtol=0, atol=1e-9)
+        assert np.array_equal(found.angular_rate, expected.angular_rate)
+        assert found.time == expected.time
     assert np.array_equal(imu.accelerometer_bias, uav.accelerometer_bias)
     assert np.array_equal(imu.gyroscope_bias, uav.gyroscope_bias)
-    assert len({mine.time for mine, _ in readings}) == (301 if rate == 0.0 else 105)
+    assert len({found.time for found, _ in readings}) == (301 if rate == 0.0 else 105)
 
 
-def test_snapshots_copies_and_pickles_continue_bit_for_bit() -> None:
+def test_snapshots_copies_and_pickles_give_identical_readings() -> None:
     imu = pw.Imu("flightgoggles", seed=5)
     for _ in range(20):
         imu.read(AT_REST, [0.1, 0.0, 0.0])
@@ -91,7 +91,7 @@ def test_parameters_and_vehicles_are_accepted() -> None:
         ((AT_REST, [0.0] * 3, None, "1"), ValueError, "dt: expected a finite number"),
     ],
 )
-def test_arguments_of_wrong_types_or_shapes_are_refused(
+def test_invalid_arguments_are_refused(
     arguments: tuple[Any, ...], error: type[Exception], expected: str
 ) -> None:
     imu = pw.Imu("flightgoggles", seed=1)
@@ -102,7 +102,7 @@ def test_arguments_of_wrong_types_or_shapes_are_refused(
     assert imu.snapshot() == before
 
 
-def test_sensors_out_of_range_and_other_snapshots_are_refused() -> None:
+def test_invalid_sensors_and_snapshots_are_refused() -> None:
     with pytest.raises(pw.ParameterError, match=r"imu\.rate = -1: expected"):
         pw.Imu(pw.ImuParameters(rate=-1.0))
     with pytest.raises(ValueError, match="seed: expected a whole number"):

@@ -62,12 +62,12 @@ READERS: dict[str, Reader] = {
 
 @pytest.fixture(autouse=True)
 def _no_reader_waits() -> Iterator[None]:
-    """Fails a reader that waits for a pipe, or reads a device without an end."""
+    """Fails a reader that waits for a pipe, or reads an endless device."""
 
-    def late(*_: object) -> None:
-        raise AssertionError("a reader waits")
+    def on_alarm(*_: object) -> None:
+        raise AssertionError("a reader waits for more than 20 s")
 
-    before = signal.signal(signal.SIGALRM, late)
+    before = signal.signal(signal.SIGALRM, on_alarm)
     signal.alarm(20)
     yield
     signal.alarm(0)
@@ -133,20 +133,20 @@ def _written(reader: str, folder: Path, change: Callable[[str], bytes]) -> Path:
 
 
 @pytest.mark.parametrize("reader", TEXTS)
-def test_other_line_ends_and_byte_order_marks_are_read(reader: str, tmp_path: Path) -> None:
-    ways: list[Callable[[str], bytes]] = [
+def test_all_line_ends_and_byte_order_marks_are_accepted(reader: str, tmp_path: Path) -> None:
+    changes: list[Callable[[str], bytes]] = [
         lambda text: text.encode("utf-8-sig"),
         lambda text: text.replace("\n", "\r\n").encode(),
         lambda text: text.replace("\n", "\r").encode(),
         lambda text: text.rstrip("\n").encode(),
     ]
-    for way in ways:
-        READERS[reader][1](_written(reader, tmp_path, way))
+    for change in changes:
+        READERS[reader][1](_written(reader, tmp_path, change))
 
 
 @pytest.mark.parametrize("reader", TEXTS)
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
-def test_errors_name_other_encodings(reader: str, encoding: str, tmp_path: Path) -> None:
+def test_errors_name_the_encoding(reader: str, encoding: str, tmp_path: Path) -> None:
     path = _written(reader, tmp_path, lambda text: text.encode(encoding))
     with pytest.raises(READERS[reader][2], match=r"in UTF-8, got UTF-(16|32); save it as UTF-8"):
         READERS[reader][1](path)
@@ -197,9 +197,9 @@ triangles = [[0, 1, 2]]
 def test_yaml_of_many_aliases_is_refused_at_once(tmp_path: Path) -> None:
     pytest.importorskip("yaml")
     path = tmp_path / "drone.yaml"
-    laughs = ["a0: &a0 [lol, lol]"]
-    laughs += [f"a{i}: &a{i} [{', '.join(9 * [f'*a{i - 1}'])}]" for i in range(1, 30)]
-    for text in ("\n".join(laughs), "flightgoggles_pid:\n  " + "\n  ".join(laughs)):
+    aliases = ["a0: &a0 [lol, lol]"]
+    aliases += [f"a{i}: &a{i} [{', '.join(9 * [f'*a{i - 1}'])}]" for i in range(1, 30)]
+    for text in ("\n".join(aliases), "flightgoggles_pid:\n  " + "\n  ".join(aliases)):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(
             ParameterError, match=r"drone\.yaml: unknown (section|key) .*a0"
@@ -251,7 +251,7 @@ def test_a_truncated_stl_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("corners", [[1, 10**400, 2, 3], [1.5, 0, 2, 3], [1, 2, 3], 7, ["0"] * 4])
-def test_marker_corners_are_each_of_four_once(corners: object) -> None:
+def test_marker_corners_are_a_permutation_of_four(corners: object) -> None:
     with pytest.raises(ParameterError, match=r"marker_corners = .*: expected each of 0, 1, 2, 3"):
         Gate(name="Gate1", width=2.0, height=1.5, marker_corners=corners)  # type: ignore[arg-type]
 
@@ -276,19 +276,19 @@ WOOD: dict[str, Any] = {
 
 @pytest.mark.parametrize("number", [1e308, 1e400, 99999999999999999999, 1e9, math.nan, -1.0])
 @pytest.mark.parametrize(
-    ("kind", "sound", "field"),
+    ("kind", "valid", "field"),
     [
         *((Warehouse, HALL, field) for field in HALL),
         *((Forest, WOOD, field) for field in WOOD),
     ],
 )
-def test_generators_check_numbers_before_they_create_items(
-    kind: Any, sound: dict[str, Any], field: str, number: float
+def test_generators_check_their_numbers_first(
+    kind: Any, valid: dict[str, Any], field: str, number: float
 ) -> None:
-    value = sound[field]
+    value = valid[field]
     wrong = (number, *value[1:]) if isinstance(value, tuple) else number
     with pytest.raises(ParameterError, match=rf"generator\.{field} = "):
-        kind(**{**sound, field: wrong})
+        kind(**{**valid, field: wrong})
 
 
 def test_generators_require_the_minimum_first() -> None:

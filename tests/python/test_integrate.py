@@ -14,7 +14,7 @@ OMEGA = 3.0
 
 
 class Oscillator:
-    """An undamped spring, driven by a force."""
+    """An undamped oscillator, driven by a force."""
 
     def derivative(self, state: Array, command: float) -> list[float]:
         position, velocity = state
@@ -38,7 +38,7 @@ class Spinner:
 
 
 def exact(t: float, force: float) -> Array:
-    """The oscillator from (1, 0)."""
+    """The exact state of the oscillator that starts at (1, 0)."""
     rest = force / OMEGA**2
     amplitude = 1.0 - rest
     return np.array(
@@ -58,7 +58,7 @@ def test_order_on_an_oscillator(method: Literal["euler", "rk4"], order: float) -
 
 
 def test_one_step_is_the_taylor_polynomial() -> None:
-    """On a linear system RK4 is the exponential's series up to the fourth power."""
+    """On a linear system RK4 is the series of the exponential up to the fourth power."""
     a = np.array([[0.0, 1.0], [-(OMEGA**2), 0.0]])
     start, dt = np.array([0.3, -0.7]), 0.05
     powers = [np.linalg.matrix_power(a * dt, k) @ start / math.factorial(k) for k in range(5)]
@@ -111,12 +111,12 @@ def test_any_object_with_a_derivative_satisfies_the_protocol() -> None:
 @pytest.mark.parametrize(
     "state", [[math.nan, 0.0], [math.inf, 0.0], [[1.0, 0.0]], 1.0, "ab", None, ["a", "b"], [1j, 0]]
 )
-def test_bad_state_is_refused(state: Any, steps: int) -> None:
+def test_invalid_states_are_refused(state: Any, steps: int) -> None:
     with refused("state", state):
         pw.integrate.step(Oscillator(), state, 0.0, 0.1, steps)
 
 
-def test_bad_arguments_are_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     for dt in wrong(0.0, -0.1, math.nan, math.inf, "1", None, [0.1]):
         with refused("dt", dt):
             pw.integrate.step(Oscillator(), [1.0, 0.0], 0.0, dt)
@@ -132,7 +132,7 @@ def test_bad_arguments_are_refused() -> None:
 
 
 @pytest.mark.parametrize("result", [[1.0], [math.nan, 0.0], "ab", None, 3.0, [[1.0, 2.0]]])
-def test_bad_results_of_the_system_are_refused(result: Any) -> None:
+def test_invalid_results_of_the_system_are_refused(result: Any) -> None:
     class Wrong:
         def derivative(self, state: Array, command: Any) -> Any:
             return result

@@ -16,14 +16,16 @@ DT = 1.0 / 500.0
 
 
 def state_of(fleet: pw.Fleet) -> pw.MulticopterState:
-    """Where a fleet is."""
+    """The state of a fleet."""
     return pw.MulticopterState(
         fleet.position, fleet.velocity, fleet.attitude, fleet.body_rates, fleet.rotor_speeds
     )
 
 
-def tumbling(n: int, rotors: int = 4, seed: int = 0, most: float = 2200.0) -> pw.MulticopterState:
-    """Any states, rotors well within their limits."""
+def tumbling(
+    n: int, rotors: int = 4, seed: int = 0, speed_max: float = 2200.0
+) -> pw.MulticopterState:
+    """Random states, with rotor speeds well within their limits."""
     rng = np.random.default_rng(seed)
     q = rng.normal(size=(n, 4))
     return pw.MulticopterState(
@@ -31,12 +33,12 @@ def tumbling(n: int, rotors: int = 4, seed: int = 0, most: float = 2200.0) -> pw
         rng.normal(size=(n, 3)) * 4.0,
         q / np.linalg.norm(q, axis=1, keepdims=True),
         rng.normal(size=(n, 3)) * 2.0,
-        rng.uniform(0.3, 0.45, (n, rotors)) * most,
+        rng.uniform(0.3, 0.45, (n, rotors)) * speed_max,
     )
 
 
 def after(uav: pw.Multicopter, state: pw.MulticopterState, command: Any, dt: float) -> Array:
-    """The state after one step in the coordinates of a model, attitude as a whole."""
+    """The state after one step, in the order of a model, with the attitude as a quaternion."""
     uav.reset(state)
     uav.step(command, dt)
     s = uav.state
@@ -44,34 +46,34 @@ def after(uav: pw.Multicopter, state: pw.MulticopterState, command: Any, dt: flo
 
 
 def rotated(q: Array, axis: int, angle: float) -> Array:
-    """q turned about a body axis."""
+    """q rotated about a body axis."""
     p = np.zeros(4)
     p[0], p[1 + axis] = math.cos(angle / 2), math.sin(angle / 2)
     return product(q, p)
 
 
 def product(a: Array, b: Array) -> Array:
-    """Hamilton's."""
+    """The Hamilton product of two quaternions."""
     vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
     return np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], vector])
 
 
 def tangent(centre: Array, end: Array) -> Array:
-    """`end` less `centre`, its attitude as a rotation vector."""
+    """`end` minus `centre`, with the attitude difference as a rotation vector."""
     conjugate = centre[6:10] * [1, -1, -1, -1]
-    turn = 2.0 * product(conjugate, end[6:10])[1:]
-    parts = [end[:6] - centre[:6], turn, end[10:] - centre[10:]]
+    rotation = 2.0 * product(conjugate, end[6:10])[1:]
+    parts = [end[:6] - centre[:6], rotation, end[10:] - centre[10:]]
     return np.concatenate(parts)
 
 
 @pytest.mark.parametrize("name", ["flightgoggles", "hexacopter"])
-def test_columns_are_central_differences_of_flown_steps(name: str) -> None:
+def test_columns_are_central_differences_of_steps(name: str) -> None:
     uav = pw.Multicopter(name, noise=False)
     rotors = len(uav.parameters.rotors)
-    most = uav.parameters.motor_values("speed_max")[0]
-    many = tumbling(1, rotors, most=most)
+    speed_max = uav.parameters.motor_values("speed_max")[0]
+    many = tumbling(1, rotors, speed_max=speed_max)
     base = {key: value[0] for key, value in vars(many).items()}
-    speeds = base["rotor_speeds"] + 0.1 * most
+    speeds = base["rotor_speeds"] + 0.1 * speed_max
     point = pw.MulticopterState(**base)
     model = linearize(name, point, pw.RotorSpeeds(speeds), kind="discrete", dt=DT)
     centre = after(uav, point, pw.RotorSpeeds(speeds), DT)
@@ -83,13 +85,13 @@ def test_columns_are_central_differences_of_flown_steps(name: str) -> None:
             moved = {key: value.copy() for key, value in base.items()}
             command = speeds.copy()
             field, _, part = label.partition(".")
-            place = "xyz".index(part) if part in "xyz" else int(part)
+            i = "xyz".index(part) if part in "xyz" else int(part)
             if j >= len(model.states):
-                command[place] += step
+                command[i] += step
             elif field == "attitude":
-                moved[field] = rotated(moved[field], place, step)
+                moved[field] = rotated(moved[field], i, step)
             else:
-                moved[field][place] += step
+                moved[field][i] += step
             end = after(uav, pw.MulticopterState(**moved), pw.RotorSpeeds(command), DT)
             ends.append(tangent(centre, end))
         slope = (ends[0] - ends[1]) / (2 * h)
@@ -98,7 +100,7 @@ def test_columns_are_central_differences_of_flown_steps(name: str) -> None:
 
 @pytest.mark.parametrize("delay", [0.0, 0.0031])
 def test_the_closed_loop_model_predicts_a_flight_with_delay(delay: float) -> None:
-    """A small step of the commanded rates; the prediction error decreases quadratically."""
+    """For a small step of the commanded rates; the error decreases quadratically."""
     vehicle = pw.vehicles.load("flightgoggles").replace(motor={"command_delay": delay})
     model = linearize(vehicle, kind="discrete", dt=DT, command="rate_thrust")
     weight = 9.81 * vehicle.body.mass
@@ -122,7 +124,7 @@ def test_hover_matches_its_closed_form() -> None:
     poles = np.linalg.eigvals(model.A)
     tau = vehicle.motor_values("time_constant_up")[0]
     assert np.sum(np.abs(poles + 1 / tau) < 1e-6) == 4
-    # four integrators each of position, velocity, attitude and rates: 12 poles at zero
+    # three integrators each of position, velocity, attitude and rates: 12 poles at zero
     assert np.sum(np.abs(poles) < 1e-2) == 12
     assert model.A[model.index("velocity.x"), model.index("attitude.y")] == pytest.approx(9.81)
     assert model.A[model.index("velocity.y"), model.index("attitude.x")] == pytest.approx(-9.81)
@@ -179,12 +181,12 @@ def test_a_fleet_is_linearised_at_its_states_with_its_parameters() -> None:
     masses = fleet.parameters["mass"]
     for i in range(3):
         heavy = pw.vehicles.load("flightgoggles").replace(body={"mass": float(masses[i])})
-        where = {k: v[i] for k, v in vars(state_of(fleet)).items()}
-        assert np.allclose(models.A[i], linearize(heavy, pw.MulticopterState(**where)).A)
+        state = {k: v[i] for k, v in vars(state_of(fleet)).items()}
+        assert np.allclose(models.A[i], linearize(heavy, pw.MulticopterState(**state)).A)
 
 
 def test_a_fleet_is_linearised_with_its_own_integrator() -> None:
-    """With its own integrator and step; each vehicle hovers at its own weight."""
+    """And with its time step; each vehicle hovers at its own weight."""
     fleet = pw.Fleet("flightgoggles", 3, dt=DT, integrator="euler", dtype="float64", noise=False)
     fleet.set_parameters(mass=fleet.parameters["mass"] * np.array([0.5, 1.0, 1.5]))
     fleet.reset()
@@ -196,8 +198,8 @@ def test_a_fleet_is_linearised_with_its_own_integrator() -> None:
     )
     assert np.allclose(models.A[1], plain.A, atol=1e-12)
     uav = pw.Multicopter("flightgoggles", integrator="euler")
-    own = linearize(uav, kind="discrete", command="rate_thrust", dt=DT)
-    assert np.array_equal(own.A, plain.A)
+    single = linearize(uav, kind="discrete", command="rate_thrust", dt=DT)
+    assert np.array_equal(single.A, plain.A)
 
 
 def test_one_thrust_can_be_combined_with_many_rates() -> None:
@@ -206,10 +208,10 @@ def test_one_thrust_can_be_combined_with_many_rates() -> None:
 
 
 def test_outputs_equal_imu_readings() -> None:
-    """A perturbed vehicle's IMU, with a lever arm and turned."""
-    turn = (math.cos(0.3), 0.0, math.sin(0.3), 0.0)
+    """The IMU has a lever arm and a rotation; the rates are perturbed."""
+    attitude = (math.cos(0.3), 0.0, math.sin(0.3), 0.0)
     vehicle = pw.vehicles.load("flightgoggles").replace(
-        imu={"position": (0.05, -0.02, 0.1), "attitude": turn}
+        imu={"position": (0.05, -0.02, 0.1), "attitude": attitude}
     )
     model = linearize(vehicle, outputs=["specific_force", "angular_rate"])
     uav = pw.Multicopter(vehicle, noise=False)

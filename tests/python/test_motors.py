@@ -12,7 +12,7 @@ import pytest
 from propwash.vehicle import parameters
 
 DT = 1.0 / 960.0
-UNLIKE = {
+DIFFERENT = {
     "time_constant_up": (0.02, 0.03, 0.04, 0.05),
     "time_constant_down": (0.05, 0.04, 0.03, 0.02),
     "speed_max": (1500.0, 1600.0, 1700.0, 1800.0),
@@ -30,29 +30,31 @@ thrust_coefficient = 2e-6
 """
 
 
-def unlike() -> pw.VehicleParameters:
-    """The default quadcopter with four different motors."""
-    return pw.vehicles.load("flightgoggles").replace(motor=UNLIKE)
+def different_motors() -> pw.VehicleParameters:
+    """The default quadcopter with different motors."""
+    return pw.vehicles.load("flightgoggles").replace(motor=DIFFERENT)
 
 
-def file_of(path: Path, motor: str, *each: str) -> Path:
-    """A vehicle file with lines of the table [motor], and of each [[rotors]]."""
-    places = ((0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1))
+def file_of(path: Path, motor: str, *rotor_lines: str) -> Path:
+    """A vehicle file with the lines of the table [motor] and of each [[rotors]]."""
+    positions = ((0.1, 0.1), (-0.1, 0.1), (-0.1, -0.1), (0.1, -0.1))
     rotors = [
         f'[[rotors]]\nposition = [{x}, {y}, 0.0]\nspin = "{spin}"\n{lines}\n'
-        for (x, y), spin, lines in zip(places, ("ccw", "cw") * 2, each or ("",) * 4, strict=True)
+        for (x, y), spin, lines in zip(
+            positions, ("ccw", "cw") * 2, rotor_lines or ("",) * 4, strict=True
+        )
     ]
     path.write_text(ROTOR_FILE.format(rotors="".join(rotors), motor=motor), encoding="utf-8")
     return path
 
 
 def test_each_motor_follows_its_own_exponential() -> None:
-    uav = pw.Multicopter(unlike(), noise=False)
+    uav = pw.Multicopter(different_motors(), noise=False)
     uav.reset(rotor_speeds=np.full(4, 800.0))
     flight = uav.rollout(pw.RotorSpeeds(np.full(4, 5000.0)), DT, steps=960)
     t = flight.time[:, None]
-    limits = np.array(UNLIKE["speed_max"])
-    exact = limits + (800.0 - limits) * np.exp(-t / np.array(UNLIKE["time_constant_up"]))
+    limits = np.array(DIFFERENT["speed_max"])
+    exact = limits + (800.0 - limits) * np.exp(-t / np.array(DIFFERENT["time_constant_up"]))
     assert np.abs(flight.rotor_speeds - exact).max() < 1e-4
     assert np.array_equal(flight.rotor_command[-1], limits)
 
@@ -80,7 +82,7 @@ def test_motors_can_be_specified_with_their_rotors_in_a_file(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("motor", "each", "said"),
+    ("motor", "each", "message"),
     [
         ("time_constant = 0.02", ["speed_max = 2000.0", "", "", ""], r"rotors\[1\].speed_max is"),
         (
@@ -91,7 +93,7 @@ def test_motors_can_be_specified_with_their_rotors_in_a_file(tmp_path: Path) -> 
         (
             "time_constant = 0.02\nspeed_max = [1.0, 2.0, 3.0, 4.0]",
             ["speed_max = 2000.0", "", "", ""],
-            r"motor.speed_max has a number for each rotor and \[\[rotors\]\] too",
+            r"motor.speed_max has a number for each rotor, and so has \[\[rotors\]\]",
         ),
         ('time_constant = 0.02\nspeed_max = [1.0, "b", 3.0, 4.0]', [""] * 4, "one for each rotor"),
         ("speed_max = 2000.0", [""] * 4, "motor.time_constant is missing"),
@@ -103,23 +105,23 @@ def test_motors_can_be_specified_with_their_rotors_in_a_file(tmp_path: Path) -> 
     ],
 )
 def test_motors_that_do_not_fit_their_rotors_are_refused(
-    tmp_path: Path, motor: str, each: list[str], said: str
+    tmp_path: Path, motor: str, each: list[str], message: str
 ) -> None:
     path = file_of(tmp_path / "bad.toml", motor, *each)
-    with pytest.raises(parameters.ParameterError, match=said):
+    with pytest.raises(parameters.ParameterError, match=message):
         pw.Multicopter(path)
 
 
 def test_thrust_and_weight_of_a_vehicle() -> None:
-    vehicle = unlike()
+    vehicle = different_motors()
     k = vehicle.rotors[0].thrust_coefficient
-    assert vehicle.max_rotor_thrust == tuple(k * w * w for w in UNLIKE["speed_max"])
-    assert vehicle.max_thrust == pytest.approx(sum(k * w * w for w in UNLIKE["speed_max"]))
+    assert vehicle.max_rotor_thrust == tuple(k * w * w for w in DIFFERENT["speed_max"])
+    assert vehicle.max_thrust == pytest.approx(sum(k * w * w for w in DIFFERENT["speed_max"]))
     assert vehicle.weight == pytest.approx(9.81)
 
 
-def test_different_motors_of_a_fleet_have_one_number_for_each_rotor() -> None:
-    fleet = pw.Fleet(unlike(), 3, dtype="float64", noise=False)
+def test_different_motors_of_a_fleet_have_a_number_for_each_rotor() -> None:
+    fleet = pw.Fleet(different_motors(), 3, dtype="float64", noise=False)
     assert fleet.parameters["motor.speed_max"].shape == (3, 4)
     fleet.set_parameters({"motor.speed_max": np.full((3, 4), 1550.0)})
     fleet.step(pw.RotorSpeeds(np.full(4, 9000.0)), substeps=10)
@@ -129,7 +131,7 @@ def test_different_motors_of_a_fleet_have_one_number_for_each_rotor() -> None:
     assert pw.Fleet("flightgoggles", 3).parameters["motor.speed_max"].shape == (3,)
 
 
-def wear(vehicle: Any, factors: list[float]) -> None:
+def set_effectiveness(vehicle: Any, factors: list[float]) -> None:
     """Sets the effectiveness of the rotors of one vehicle, or of all of a fleet."""
     if isinstance(vehicle, pw.Fleet):
         vehicle.set_rotor_effectiveness(factors)
@@ -137,15 +139,15 @@ def wear(vehicle: Any, factors: list[float]) -> None:
         vehicle.rotor_effectiveness = factors
 
 
-def pushed(vehicle: Any) -> None:
-    """Sets a wrench and two worn propellers."""
+def disturb(vehicle: Any) -> None:
+    """Sets an external wrench and the effectiveness of two rotors."""
     vehicle.set_external_wrench([1.0, 0.0, 2.0], [0.0, 0.01, 0.0])
-    wear(vehicle, [0.8, 1.0, 0.9, 1.0])
+    set_effectiveness(vehicle, [0.8, 1.0, 0.9, 1.0])
 
 
-def test_an_external_force_gives_its_impulse_and_is_measured() -> None:
-    still = pw.vehicles.load("flightgoggles").replace(drag=pw.parameters.DragParameters())
-    uav = pw.Multicopter(still, noise=False)
+def test_an_external_force_adds_its_impulse_and_is_measured() -> None:
+    vehicle = pw.vehicles.load("flightgoggles").replace(drag=pw.parameters.DragParameters())
+    uav = pw.Multicopter(vehicle, noise=False)
     uav.reset(rotor_speeds=np.zeros(4))
     uav.set_external_wrench([0.5, -0.25, 9.81])
     uav.step(pw.RotorSpeeds(np.zeros(4)), DT, substeps=960)
@@ -155,11 +157,11 @@ def test_an_external_force_gives_its_impulse_and_is_measured() -> None:
     assert np.array_equal(uav.external_torque, np.zeros(3))
 
 
-def test_wrench_and_wear_act_on_a_fleet_as_on_single_vehicles() -> None:
+def test_wrench_and_effectiveness_agree_in_fleets_and_single_vehicles() -> None:
     fleet = pw.Fleet("flightgoggles", 3, dtype="float64", seed=4)
     singles = [pw.Multicopter("flightgoggles", seed=4, id=i) for i in range(3)]
     for vehicle in (fleet, *singles):
-        pushed(vehicle)
+        disturb(vehicle)
     command = pw.RateThrust([0.3, -0.1, 0.2], 9.0)
     fleet.step(command, substeps=200)
     for i, uav in enumerate(singles):
@@ -170,7 +172,7 @@ def test_wrench_and_wear_act_on_a_fleet_as_on_single_vehicles() -> None:
     assert np.array_equal(fleet.rotor_effectiveness, np.tile([0.8, 1.0, 0.9, 1.0], (3, 1)))
 
 
-def test_each_vehicle_of_a_fleet_has_its_own_wrench_and_wear() -> None:
+def test_each_vehicle_of_a_fleet_has_its_own_wrench_and_effectiveness() -> None:
     fleet = pw.Fleet("flightgoggles", 2, dtype="float64", noise=False)
     fleet.set_external_wrench([[0.0, 0.0, 1.0], [0.0] * 3], [[0.0] * 3, [0.0, 0.0, 0.001]])
     fleet.set_rotor_effectiveness([[1.0] * 4, [0.5, 1.0, 1.0, 1.0]])
@@ -181,9 +183,9 @@ def test_each_vehicle_of_a_fleet_has_its_own_wrench_and_wear() -> None:
     assert np.abs(fleet.body_rates[1]).min() > 1e-4
 
 
-def test_wrench_and_wear_are_kept_by_snapshots_copies_and_resets() -> None:
+def test_wrench_and_effectiveness_survive_snapshots_copies_and_resets() -> None:
     for vehicle in (pw.Multicopter("blackbird", seed=2), pw.Fleet("blackbird", 3, seed=2)):
-        pushed(vehicle)
+        disturb(vehicle)
         vehicle.reset()
         command = pw.RateThrust([0.1, 0.0, 0.0], 9.0)
         vehicle.step(command)
@@ -197,7 +199,7 @@ def test_wrench_and_wear_are_kept_by_snapshots_copies_and_resets() -> None:
 
 
 @pytest.mark.parametrize("make", [lambda: pw.Multicopter(), lambda: pw.Fleet(n=2)])
-def test_wrong_wrenches_and_factors_are_refused(make: Any) -> None:
+def test_invalid_wrenches_and_factors_are_refused(make: Any) -> None:
     vehicle = make()
     before = vehicle.snapshot()
     for wrong in ([1.0, 2.0], [0.0, 0.0, np.nan], "up"):
@@ -207,7 +209,7 @@ def test_wrong_wrenches_and_factors_are_refused(make: Any) -> None:
             vehicle.set_external_wrench([0.0, 0.0, 0.0], wrong)
     for factors in ([1.0, 1.0], [1.0, -0.1, 1.0, 1.0], [1.0, np.inf, 1.0, 1.0]):
         with pytest.raises(ValueError, match=r"factors|rotor.effectiveness"):
-            wear(vehicle, factors)
+            set_effectiveness(vehicle, factors)
     assert vehicle.snapshot() == before
 
 
@@ -230,7 +232,7 @@ def test_a_snapshot_of_another_vehicle_is_refused() -> None:
     ("dt", "rate"), [(1 / 960, 160.0), (1e-3, 100.0), (1 / 240, 160.0), (1 / 400, 240.0)]
 )
 def test_a_fleet_accepts_its_own_snapshot_at_every_step(dt: float, rate: float) -> None:
-    """Also where the IMU samples, and the phase of its schedule is rounded to just below zero."""
+    """Also at an IMU sample, where rounding puts the phase of its schedule just below zero."""
     vehicle = pw.vehicles.load("flightgoggles").replace(imu={"rate": rate})
     fleet = pw.Fleet(vehicle, 2, dt=dt)
     for _ in range(100):
@@ -251,4 +253,4 @@ def test_implausible_rotor_effectiveness_is_refused() -> None:
     for vehicle in (pw.Multicopter("flightgoggles"), pw.Fleet("flightgoggles", 2)):
         for factors in ([1e30, 1.0, 1.0, 1.0], [11.0, 1.0, 1.0, 1.0], [-0.1, 1.0, 1.0, 1.0]):
             with pytest.raises(ValueError, match="from 0 to 10"):
-                wear(vehicle, factors)
+                set_effectiveness(vehicle, factors)

@@ -45,7 +45,7 @@ def test_hover_trim_is_stationary(name: str, integrator: pw.vehicle.Integrator) 
     uav = pw.Multicopter(name, integrator=integrator, noise=False)
     hover = uav.trim()
     uav.step(pw.RotorSpeeds(hover.rotor_speeds), substeps=960)
-    # roundoff of the trim's thrust, some 1e-15 g, acts for a second
+    # the rounding error of the trim thrust, about 1e-15 g, acts for a second
     assert np.abs(packed(uav.state) - packed(hover)).max() < 1e-10
     assert np.allclose(uav.imu.specific_force, [0.0, 0.0, 9.81], rtol=0, atol=1e-12)
     assert np.allclose(uav.imu.angular_rate, 0.0, rtol=0, atol=1e-10)
@@ -121,22 +121,20 @@ def test_command_delay_shifts_the_response() -> None:
     quick = pw.vehicles.load("crazyflie").replace(motor={"command_delay": 0.0})
     target = np.asarray(pw.Multicopter(quick).rotor_speeds) + 50.0
     prompt = pw.Multicopter(quick, noise=False).rollout(pw.RotorSpeeds(target), DT, steps=steps)
-    for delayed_by in (1, 7, 20):
-        late = pw.Multicopter(
-            quick.replace(motor={"command_delay": delayed_by * DT}), noise=False
+    for delay in (1, 7, 20):
+        delayed = pw.Multicopter(
+            quick.replace(motor={"command_delay": delay * DT}), noise=False
         ).rollout(pw.RotorSpeeds(target), DT, steps=steps)
-        assert np.allclose(
-            late.rotor_speeds[delayed_by:], prompt.rotor_speeds[:-delayed_by], rtol=1e-12
-        )
-        assert np.ptp(late.rotor_speeds[:delayed_by], axis=0).max() < 1e-9
+        assert np.allclose(delayed.rotor_speeds[delay:], prompt.rotor_speeds[:-delay], rtol=1e-12)
+        assert np.ptp(delayed.rotor_speeds[:delay], axis=0).max() < 1e-9
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.0055, 0.05, 0.11])
 @pytest.mark.parametrize("dt", [1 / 240, 1 / 960, 1 / 2000])
-def test_command_delay_does_not_depend_on_the_step(delay: float, dt: float) -> None:
+def test_command_delay_does_not_depend_on_the_time_step(delay: float, dt: float) -> None:
     """The area between command and response of a delayed lag is delay + time constant.
 
-    A delay of more steps than a vehicle can remember is refused, never shortened.
+    A delay of more steps than the command buffer holds is refused, not shortened.
     """
     vehicle = pw.vehicles.load("flightgoggles").replace(motor={"command_delay": delay})
     tau = vehicle.motor_values("time_constant_up")[0]
@@ -170,7 +168,7 @@ def test_battery_voltage_scales_the_rotor_speeds() -> None:
     assert uav.battery_voltage == 10.0 * nominal
 
 
-def test_battery_voltage_does_nothing_without_a_nominal_one() -> None:
+def test_battery_voltage_has_no_effect_without_a_nominal_voltage() -> None:
     uav, other = (pw.Multicopter("flightgoggles", seed=2) for _ in range(2))
     other.battery_voltage = 3.0
     for each in (uav, other):
@@ -270,17 +268,17 @@ def test_noise_continues_after_a_reset_as_in_a_fleet() -> None:
 def test_rollout_equals_a_loop_of_steps(vehicle: pw.VehicleParameters) -> None:
     flown, looped, held = (pw.Multicopter(vehicle, seed=6) for _ in range(3))
     command = commands(vehicle, 50)
-    told = flown.rollout(command, DT, substeps=4)
-    assert len(told) == 50
+    flight = flown.rollout(command, DT, substeps=4)
+    assert len(flight) == 50
     for i in range(50):
         for _ in range(4):
             looped.step(row(command, i), DT)
         held.step(row(command, i), DT, substeps=4)
-        assert np.array_equal(packed(looped.state), packed(told)[i])
-        assert np.array_equal(looped.rotor_command, told.rotor_command[i])
-        assert np.array_equal(looped.imu.specific_force, told.specific_force[i])
-        assert np.array_equal(looped.imu.angular_rate, told.angular_rate[i])
-        assert looped.time == told.time[i]
+        assert np.array_equal(packed(looped.state), packed(flight)[i])
+        assert np.array_equal(looped.rotor_command, flight.rotor_command[i])
+        assert np.array_equal(looped.imu.specific_force, flight.specific_force[i])
+        assert np.array_equal(looped.imu.angular_rate, flight.angular_rate[i])
+        assert looped.time == flight.time[i]
     assert flown.snapshot() == looped.snapshot() == held.snapshot()
     assert flown.steps == 200
 
@@ -293,7 +291,7 @@ def test_one_command_for_all_rows_of_a_rollout() -> None:
 
 
 def copied_by_pickle(uav: pw.Multicopter) -> pw.Multicopter:
-    """A copy by way of pickle."""
+    """A copy made with pickle."""
     copied = pickle.loads(pickle.dumps(uav))
     assert isinstance(copied, pw.Multicopter)
     return copied
@@ -307,7 +305,7 @@ def copied_by_state(uav: pw.Multicopter) -> pw.Multicopter:
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, copied_by_pickle, copied_by_state])
-def test_a_copy_in_flight_continues_bit_for_bit(
+def test_a_copy_in_flight_continues_identically(
     vehicle: pw.VehicleParameters, copied: Callable[[pw.Multicopter], pw.Multicopter]
 ) -> None:
     imu = {"rate": 100.0, "accelerometer_bias_walk": 0.01, "gyroscope_noise_density": 0.01}
@@ -326,7 +324,7 @@ def test_a_copy_in_flight_continues_bit_for_bit(
     assert uav.snapshot() == other.snapshot()
 
 
-def test_restore_resets_the_time() -> None:
+def test_a_restored_vehicle_repeats_its_flight() -> None:
     uav = in_flight(pw.Multicopter("crazyflie", seed=5))
     snapshot = uav.snapshot()
     command = commands(uav.parameters, 30)
@@ -365,8 +363,8 @@ def test_returned_arrays_are_copies() -> None:
     assert uav.snapshot() == before
 
 
-def test_without_noise_commands_equal_those_of_the_controller() -> None:
-    """The vehicle's rate loop is RateController on the reading of the step before."""
+def test_the_rate_loop_equals_the_rate_controller() -> None:
+    """RateController receives the IMU reading of the previous step."""
     for noise in (False, True):
         uav, other = (pw.Multicopter("flightgoggles", seed=4, noise=noise) for _ in range(2))
         controller = pw.RateController("flightgoggles", DT)
@@ -412,9 +410,9 @@ def test_rk4_allows_longer_steps() -> None:
 
 
 def test_an_uncontrollable_vehicle_accepts_only_rotor_speeds() -> None:
-    two = pw.vehicles.load("flightgoggles")
-    rotor = two.rotors[0].replace(thrust_coefficient=1e-5)
-    vehicle = two.replace(rotors=(rotor, rotor.replace(spin=-1)))
+    quadcopter = pw.vehicles.load("flightgoggles")
+    rotor = quadcopter.rotors[0].replace(thrust_coefficient=1e-5)
+    vehicle = quadcopter.replace(rotors=(rotor, rotor.replace(spin=-1)))
     uav = pw.Multicopter(vehicle)
     uav.step(pw.RotorSpeeds([1000.0, 1000.0]))
     before = uav.snapshot()
@@ -429,7 +427,7 @@ def test_repr_describes_the_vehicle() -> None:
 
 
 class Subclass(pw.Multicopter):
-    """A subclass of a user."""
+    """A subclass defined by a user."""
 
 
 def test_copies_keep_class_and_attributes() -> None:
@@ -442,7 +440,7 @@ def test_copies_keep_class_and_attributes() -> None:
         assert twin.snapshot() == uav.snapshot()
 
 
-def test_a_vehicle_that_cannot_hover_is_refused_with_its_file(tmp_path: Path) -> None:
+def test_errors_name_the_file_of_a_vehicle_that_cannot_hover(tmp_path: Path) -> None:
     vehicle = pw.vehicles.load("flightgoggles")
     shifted = [
         rotor.replace(position=(rotor.position[0] + 0.3, *rotor.position[1:]))

@@ -1,4 +1,4 @@
-"""The equations of the model are in C++: modules of Python do not read its coefficients."""
+"""The equations of the model are in C++ only: Python modules do not read its coefficients."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ COEFFICIENTS = {"thrust_coefficient", "torque_coefficient", "drag", "rotor_drag"
 EXEMPT = {
     "vehicle",  # the parameters themselves
     "identify",  # estimates them
-    "frames.py",  # turns a vehicle's tensors into other axes
-    "logs/_observer.py",  # estimates velocity by rotor drag
+    "frames.py",  # expresses a vehicle's tensors in other axes
+    "logs/_observer.py",  # estimates velocity from rotor drag
 }
 MODULES = sorted(
     path

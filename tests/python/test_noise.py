@@ -1,7 +1,6 @@
-"""Noise: its densities do not depend on the time step, its streams not on each other.
+"""Noise: its densities do not depend on the time step, and its streams are independent.
 
-Seeds are fixed, so a test that passes once passes always; the bounds are those of a test at the
-significance stated beside each.
+Seeds are fixed, so the results are reproducible. Each test states its significance.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ READINGS = {"accelerometer": "specific_force", "gyroscope": "angular_rate"}
 
 
 def resting(**imu: float) -> pw.VehicleParameters:
-    """A vehicle in exact hover whose IMU has these densities and nothing else that is random."""
+    """A vehicle in exact hover, whose IMU has these densities and which has no other noise."""
     return (
         pw.vehicles.load("flightgoggles").without_noise().replace(drag=pw.DragParameters(), imu=imu)
     )
@@ -41,9 +40,9 @@ def record(kind: str, rate: int, device_rate: float = 0.0) -> dict[str, Array]:
 def allan_variance(signal: Array, clusters_of: int) -> tuple[float, float]:
     """Allan variance of (T, 3), averaged over the axes, and its relative standard deviation.
 
-    Without overlap. Neighbouring differences of cluster means have a correlation of -1/2 where the
-    noise is white, of 1/4 where it walks: the variance of their mean square is at most 3/n of its
-    square.
+    The clusters do not overlap. Adjacent differences of cluster means have a correlation of -1/2
+    for white noise and 1/4 for a random walk, so the variance of their mean square is at most
+    3/n of its square.
     """
     count = len(signal) // clusters_of
     means = signal[: count * clusters_of].reshape(count, clusters_of, 3).mean(axis=1)
@@ -67,7 +66,7 @@ def test_allan_deviation_does_not_depend_on_the_step(kind: str, sensor: str) -> 
 @pytest.mark.parametrize("rate", [960, 240])
 @pytest.mark.parametrize("sensor", READINGS)
 def test_white_noise_has_its_density_and_slope(rate: int, sensor: str) -> None:
-    """Allan variance density^2 / tau; 4 sigma, 6e-5 for one tau."""
+    """The Allan variance is density^2 / tau; 4 sigma, 6e-5 for one tau."""
     density = WHITE[f"{sensor}_noise_density"]
     taus = np.array([1 / 240, 0.025, 0.1, 0.5, 2.0])
     found = [allan_variance(record("white", rate)[sensor], round(rate * tau)) for tau in taus]
@@ -81,7 +80,7 @@ def test_white_noise_has_its_density_and_slope(rate: int, sensor: str) -> None:
 @pytest.mark.parametrize("rate", [960, 240])
 @pytest.mark.parametrize("sensor", READINGS)
 def test_bias_random_walk_has_its_density_and_slope(rate: int, sensor: str) -> None:
-    """Allan variance K^2 tau / 3, with what m samples in tau add, 1 + 1/(2 m^2); 4 sigma."""
+    """The Allan variance is K^2 tau / 3 times 1 + 1/(2 m^2) for m samples in tau; 4 sigma."""
     density = WALK[f"{sensor}_bias_walk"]
     taus = np.array([0.05, 0.2, 1.0, 4.0])
     found = [allan_variance(record("walk", rate)[sensor], round(rate * tau)) for tau in taus]
@@ -95,7 +94,7 @@ def test_bias_random_walk_has_its_density_and_slope(rate: int, sensor: str) -> N
 
 @pytest.mark.parametrize("sensor", READINGS)
 def test_slow_imu_has_the_same_density(sensor: str) -> None:
-    """Readings at 120 Hz of physics at 960 Hz; 4 sigma."""
+    """Readings at 120 Hz, physics at 960 Hz; 4 sigma."""
     density = WHITE[f"{sensor}_noise_density"]
     slow = record("white", 960, 120.0)[sensor]
     for tau in (1 / 120, 0.1, 1.0):
@@ -103,8 +102,8 @@ def test_slow_imu_has_the_same_density(sensor: str) -> None:
         assert abs(variance * tau / density**2 - 1.0) < 4.0 * sigma
 
 
-def squares_are_chi2(normals: Array) -> None:
-    """The sum of squares of what must be standard normals, two-sided at 1e-4."""
+def check_chi2(normals: Array) -> None:
+    """Checks the sum of squares of standard normals, two-sided at 1e-4."""
     p = stats.chi2.cdf(float(np.sum(normals**2)), normals.size)
     assert 0.5e-4 < p < 1.0 - 0.5e-4, p
 
@@ -117,16 +116,16 @@ def test_bias_grows_with_the_square_root_of_time(dt: float) -> None:
             uav.step(pw.RotorSpeeds(uav.rotor_speeds), dt, substeps=round(duration / dt))
         deviation = np.sqrt(end)
         biases = np.array([uav.accelerometer_bias for uav in fleet])
-        squares_are_chi2(biases / (WALK["accelerometer_bias_walk"] * deviation))
+        check_chi2(biases / (WALK["accelerometer_bias_walk"] * deviation))
         biases = np.array([uav.gyroscope_bias for uav in fleet])
-        squares_are_chi2(biases / (WALK["gyroscope_bias_walk"] * deviation))
+        check_chi2(biases / (WALK["gyroscope_bias_walk"] * deviation))
 
 
 def test_readings_include_the_initial_bias_with_its_deviation() -> None:
     vehicle = resting(accelerometer_bias_initial=0.2, gyroscope_bias_initial=0.01)
     fleet = [pw.Multicopter(vehicle, seed=1, id=i) for i in range(200)]
-    squares_are_chi2(np.array([uav.accelerometer_bias for uav in fleet]) / 0.2)
-    squares_are_chi2(np.array([uav.gyroscope_bias for uav in fleet]) / 0.01)
+    check_chi2(np.array([uav.accelerometer_bias for uav in fleet]) / 0.2)
+    check_chi2(np.array([uav.gyroscope_bias for uav in fleet]) / 0.01)
     for uav in fleet[:5]:
         assert np.allclose(uav.imu.angular_rate, uav.gyroscope_bias, rtol=0, atol=1e-15)
         error = uav.imu.specific_force - np.array([0.0, 0.0, 9.81])
@@ -138,7 +137,7 @@ def test_readings_include_the_initial_bias_with_its_deviation() -> None:
 def test_process_noise_does_not_depend_on_the_step(
     dt: float, integrator: pw.vehicle.Integrator
 ) -> None:
-    """Velocity and rates walk: variances W_f t / m^2 and W_mu t / J^2."""
+    """Velocity and rates are random walks with variances W_f t / m^2 and W_mu t / J^2."""
     force, torque, duration = 2e-4, 1e-10, 0.5
     quiet = resting().replace(drag=pw.DragParameters())
     vehicle = quiet.replace(process_noise={"force": force, "torque": torque})
@@ -149,13 +148,13 @@ def test_process_noise_does_not_depend_on_the_step(
         velocities.append(uav.velocity)
         rates.append(uav.body_rates)
     deviation = np.sqrt(force * duration) / vehicle.body.mass
-    squares_are_chi2(np.array(velocities) / deviation)
+    check_chi2(np.array(velocities) / deviation)
     inertia = np.diag(np.array(vehicle.body.inertia))
-    squares_are_chi2(np.array(rates) * inertia / np.sqrt(torque * duration))
+    check_chi2(np.array(rates) * inertia / np.sqrt(torque * duration))
 
 
 def test_samples_are_white_and_streams_independent() -> None:
-    """Correlations within and between force, torque and IMU noise; 5 sigma, 6e-7 for one of 210."""
+    """Correlations within and between force, torque and IMU noise; 5 sigma, 6e-7 each."""
     noise = {"force": 2e-4, "torque": 1e-12}
     vehicle = resting(**WHITE).replace(process_noise=noise)
     count = 20000
@@ -166,10 +165,10 @@ def test_samples_are_white_and_streams_independent() -> None:
     gyroscope = (flown.angular_rate - flown.body_rates)[1:]
     samples = np.hstack([moved, quiet - quiet.mean(axis=0), gyroscope])
     samples = (samples - samples.mean(axis=0)) / samples.std(axis=0)
-    at_once = samples.T @ samples / count - np.eye(12)
-    one_later = samples[:-1].T @ samples[1:] / count
-    assert np.abs(at_once).max() < 5.0 / np.sqrt(count)
-    assert np.abs(one_later).max() < 5.0 / np.sqrt(count)
+    simultaneous = samples.T @ samples / count - np.eye(12)
+    lagged = samples[:-1].T @ samples[1:] / count
+    assert np.abs(simultaneous).max() < 5.0 / np.sqrt(count)
+    assert np.abs(lagged).max() < 5.0 / np.sqrt(count)
     for column in samples.T:
         assert stats.kstest(column, "norm").pvalue > 1e-4
 

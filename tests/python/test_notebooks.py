@@ -14,7 +14,7 @@ PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not NOTEBOOKS.is_dir(), reason="the tests do not lie beside the notebooks"),
+    pytest.mark.skipif(not NOTEBOOKS.is_dir(), reason="examples/notebooks is missing"),
 ]
 
 
@@ -24,12 +24,12 @@ def test_there_are_notebooks() -> None:
 
 @pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
 def test_notebooks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In this Python, in another folder, without output on stderr, and with figures."""
+    """In another folder, without output on stderr, and with figures."""
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     for folder in filter(Path.is_dir, reversed(flight_folders())):
-        monkeypatch.setenv("PROPWASH_FLIGHTS", str(folder.resolve()))  # seen from elsewhere too
+        monkeypatch.setenv("PROPWASH_FLIGHTS", str(folder.resolve()))
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path / name))
     monkeypatch.delenv("MPLBACKEND", raising=False)
@@ -44,8 +44,8 @@ def test_notebooks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     client.execute()
 
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
-    told = [output.text for output in outputs if output.get("name") == "stderr"]
-    assert not told, told
+    stderr = [output.text for output in outputs if output.get("name") == "stderr"]
+    assert not stderr, stderr
     assert any("image/png" in output.get("data", {}) for output in outputs)
     assert not list(work.iterdir())
 

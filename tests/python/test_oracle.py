@@ -1,4 +1,4 @@
-"""The model against an independent plain one, integrated nearly exactly by scipy's DOP853."""
+"""The model against an independent NumPy model, integrated nearly exactly by SciPy's DOP853."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import pytest
 from helpers import MULTICOPTERS, Array, tilted_hexacopter
 from plain_model import ATTITUDE, GROUPS, RATES, PlainModel, packed
 
-HELD = 0.05  # s, of every command: the jumps between them fall on steps of every dt below
+HOLD = 0.05  # s, the duration of each command, a multiple of every dt below
 
 
 @dataclass(frozen=True)
 class Flight:
-    """A flight from tumbling at speed, with commands that jump between idle and nearly full."""
+    """A flight that starts fast and rotating, with jumps between low and high rotor commands."""
 
     vehicle: pw.VehicleParameters
     start: Array
@@ -28,7 +28,7 @@ class Flight:
 
 @cache
 def flight(name: str) -> Flight:
-    """The flight of one vehicle, and its states after each command as the plain model has them."""
+    """The flight of one vehicle, with the states of the plain model after each command."""
     vehicle = tilted_hexacopter() if name == "tilted" else pw.vehicles.load(name)
     vehicle = vehicle.replace(motor={"command_delay": 0.0}, battery={"nominal_voltage": 0.0})
     count = len(vehicle.rotors)
@@ -47,24 +47,24 @@ def flight(name: str) -> Flight:
     )
     start[ATTITUDE] /= np.linalg.norm(start[ATTITUDE])
     wind = np.array([-2.0, 1.5, 0.5])
-    exact = PlainModel(vehicle, wind).fly(start, commands, HELD)
+    exact = PlainModel(vehicle, wind).fly(start, commands, HOLD)
     return Flight(vehicle, start, commands, wind, exact)
 
 
-def flown(told: Flight, integrator: pw.vehicle.Integrator, substeps: int) -> pw.Trajectory:
+def flown(case: Flight, integrator: pw.vehicle.Integrator, substeps: int) -> pw.Trajectory:
     """The library's flight, `substeps` steps for each command."""
-    uav = pw.Multicopter(told.vehicle, integrator=integrator, noise=False)
-    uav.wind = told.wind
-    p, v, q, w = (told.start[GROUPS[name]] for name in list(GROUPS)[:4])
-    uav.reset(pw.MulticopterState(p, v, q, w, told.start[GROUPS["rotor speeds"]]))
-    return uav.rollout(pw.RotorSpeeds(told.commands), HELD / substeps, substeps=substeps)
+    uav = pw.Multicopter(case.vehicle, integrator=integrator, noise=False)
+    uav.wind = case.wind
+    p, v, q, w = (case.start[GROUPS[name]] for name in list(GROUPS)[:4])
+    uav.reset(pw.MulticopterState(p, v, q, w, case.start[GROUPS["rotor speeds"]]))
+    return uav.rollout(pw.RotorSpeeds(case.commands), HOLD / substeps, substeps=substeps)
 
 
-def errors(told: Flight, integrator: pw.vehicle.Integrator, substeps: int) -> dict[str, float]:
-    """The largest error of each group of the state, over the largest value of the group."""
-    difference = np.abs(packed(flown(told, integrator, substeps)) - told.exact)
+def errors(case: Flight, integrator: pw.vehicle.Integrator, substeps: int) -> dict[str, float]:
+    """The largest error of each group of the state, relative to its largest value."""
+    difference = np.abs(packed(flown(case, integrator, substeps)) - case.exact)
     return {
-        name: float(difference[:, part].max() / np.abs(told.exact[:, part]).max())
+        name: float(difference[:, part].max() / np.abs(case.exact[:, part]).max())
         for name, part in GROUPS.items()
     }
 
@@ -101,11 +101,11 @@ def test_rk4_converges_to_the_exact_flight(name: str) -> None:
 
 @pytest.mark.parametrize("name", VEHICLES)
 def test_derivative_matches_the_equations(name: str) -> None:
-    told = flight(name)
-    model = PlainModel(told.vehicle, told.wind)
-    uav = pw.Multicopter(told.vehicle, noise=False)
-    uav.wind = told.wind
-    for command in told.commands:
+    case = flight(name)
+    model = PlainModel(case.vehicle, case.wind)
+    uav = pw.Multicopter(case.vehicle, noise=False)
+    uav.wind = case.wind
+    for command in case.commands:
         uav.step(pw.RotorSpeeds(command), dt=0.01)
         plain = model.derivative(packed(uav.state), command)
         ours = packed(uav.derivative())
@@ -115,13 +115,13 @@ def test_derivative_matches_the_equations(name: str) -> None:
 
 @pytest.mark.parametrize("name", VEHICLES)
 def test_imu_matches_the_equations(name: str) -> None:
-    told = flight(name)
-    told_imu = {"position": (0.04, -0.06, 0.03), "attitude": (0.5, -0.5, 0.5, 0.5)}
-    vehicle = told.vehicle.replace(imu=told_imu)
-    model = PlainModel(vehicle, told.wind)
+    case = flight(name)
+    imu = {"position": (0.04, -0.06, 0.03), "attitude": (0.5, -0.5, 0.5, 0.5)}
+    vehicle = case.vehicle.replace(imu=imu)
+    model = PlainModel(vehicle, case.wind)
     uav = pw.Multicopter(vehicle, noise=False)
-    uav.wind = told.wind
-    for command in told.commands:
+    uav.wind = case.wind
+    for command in case.commands:
         uav.step(pw.RotorSpeeds(command), dt=0.01, substeps=2)
         force, rates = model.imu(packed(uav.state), command)
         assert np.abs(uav.imu.specific_force - force).max() < 1e-12 * np.abs(force).max()

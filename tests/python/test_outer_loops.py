@@ -1,4 +1,4 @@
-"""The outer loops from Python: commands, gains, snapshots, refusals, and what they fly."""
+"""The outer loops from Python: commands, gains, snapshots, flights, and refused arguments."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ N = 6
 LEVEL = np.tile([1.0, 0.0, 0.0, 0.0], (N, 1))
 COMMANDS: dict[str, Callable[[], Any]] = {
     "attitude": lambda: AttitudeThrust(LEVEL, np.full(N, 9.81)),
-    "attitude turning": lambda: AttitudeThrust(LEVEL, 9.81, yaw_rate=np.full(N, 0.5)),
+    "attitude yaw rate": lambda: AttitudeThrust(LEVEL, 9.81, yaw_rate=np.full(N, 0.5)),
     "velocity": lambda: VelocityCommand(np.linspace(-1, 1, 3 * N).reshape(N, 3), yaw=0.3),
-    "velocity turning": lambda: VelocityCommand([0.5, 0.0, 0.0], yaw_rate=np.linspace(-1, 1, N)),
+    "velocity yaw rate": lambda: VelocityCommand([0.5, 0.0, 0.0], yaw_rate=np.linspace(-1, 1, N)),
     "position": lambda: PositionCommand(np.linspace(-1, 1, 3 * N).reshape(N, 3)),
     "geometric": lambda: TrajectoryCommand(np.full((N, 3), 0.2), velocity=[0.1, 0.0, 0.0]),
     "backstepping": lambda: TrajectoryCommand([0.1, 0.2, 0.3], controller="backstepping"),
@@ -36,14 +36,14 @@ COMMANDS: dict[str, Callable[[], Any]] = {
 }
 
 
-def made(seed: int = 3, dtype: str = "float64", **options: Any) -> pw.Fleet:
+def make_fleet(seed: int = 3, dtype: str = "float64", **options: Any) -> pw.Fleet:
     """A fleet on one thread."""
     return pw.Fleet("flightgoggles", N, dtype=dtype, seed=seed, threads=1, **options)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_keep_their_arguments(name: str) -> None:
-    """Parts are read-only arrays of the caller's numbers; omitted ones are None."""
+    """Parts are read-only copies of the arguments; omitted parts are None."""
     command = COMMANDS[name]()
     again = pickle.loads(pickle.dumps(command))
     assert repr(again) == repr(command)
@@ -57,25 +57,25 @@ def test_commands_keep_their_arguments(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_splitting_snapshots_and_pickles_change_no_bits(name: str) -> None:
-    """Also in the middle of an interval."""
+def test_split_steps_snapshots_and_pickles_give_identical_results(name: str) -> None:
+    """Also within an interval of the outer loops."""
     command = COMMANDS[name]()
-    whole, parted = made(), made()
+    whole, split = make_fleet(), make_fleet()
     whole.step(command, substeps=23)
     for count in (1, 2, 7, 5, 8):
-        parted.step(command, substeps=count)
-    copy, other = pickle.loads(pickle.dumps(whole)), made(seed=9)
+        split.step(command, substeps=count)
+    copy, other = pickle.loads(pickle.dumps(whole)), make_fleet(seed=9)
     other.restore(whole.snapshot())
-    for fleet in (whole, parted, copy, other):
+    for fleet in (whole, split, copy, other):
         fleet.step(command, substeps=18)
         assert fleet.snapshot() == whole.snapshot()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_one_vehicle_equals_one_of_a_fleet(name: str) -> None:
+def test_a_single_vehicle_equals_one_of_a_fleet(name: str) -> None:
     """With all noise, from the same row of the command."""
     command = COMMANDS[name]()
-    fleet = made()
+    fleet = make_fleet()
     fleet.step(command, substeps=200)
     parts = {}
     for part in ("attitude", "thrust", "position", "velocity", "yaw", "yaw_rate"):
@@ -99,7 +99,7 @@ def test_a_rollout_applies_its_rows_in_order() -> None:
     """For one vehicle and for many; some parts apply to all vehicles."""
     rng = np.random.default_rng(0)
     velocity = rng.uniform(-1, 1, (5, N, 3))
-    fleet, other = made(), made()
+    fleet, other = make_fleet(), make_fleet()
     flown = fleet.rollout(VelocityCommand(velocity, yaw=np.zeros((5, 1))), substeps=6)
     for row in velocity:
         other.step(VelocityCommand(row, yaw=0.0), substeps=6)
@@ -112,9 +112,9 @@ def test_a_rollout_applies_its_rows_in_order() -> None:
     np.testing.assert_array_equal(flight.position[-1], single.position)
 
 
-def test_a_free_heading_turns_at_the_yaw_rate_and_a_held_one_is_reached() -> None:
-    """About the thrust axis, whatever the velocity."""
-    fleet = made(noise=False)
+def test_yaw_rates_and_yaw_angles_are_reached() -> None:
+    """The yaw rate is that about the thrust axis, at any velocity."""
+    fleet = make_fleet(noise=False)
     fleet.step(VelocityCommand([1.0, 0.0, 0.0], yaw_rate=0.5), substeps=960 * 6)
     np.testing.assert_allclose(fleet.body_rates[:, 2], 0.5, atol=0.02)
     fleet.step(VelocityCommand([1.0, 0.0, 0.0], yaw=-2.0), substeps=960 * 6)
@@ -126,15 +126,15 @@ def test_a_free_heading_turns_at_the_yaw_rate_and_a_held_one_is_reached() -> Non
 
 
 def test_a_slow_circle_is_followed_by_every_controller() -> None:
-    """2 m at 1 m/s, all noise on; the closed forms of acceleration, jerk and snap are given."""
+    """Radius 2 m, 1 m/s, with all noise; acceleration, jerk and snap are closed forms."""
     w, r, t = 0.5, 2.0, np.arange(0, 960 * 8, 4)[:, None] / 960
 
     def circle(order: int) -> Any:
-        turn = w * t + order * np.pi / 2
-        return r * w**order * np.concatenate([np.cos(turn), np.sin(turn), 0 * t], axis=1)
+        phase = w * t + order * np.pi / 2
+        return r * w**order * np.concatenate([np.cos(phase), np.sin(phase), 0 * t], axis=1)
 
     for controller, bound in (("geometric", 0.03), ("indi", 0.04), ("backstepping", 0.15)):
-        fleet = made(dtype="float32")
+        fleet = make_fleet(dtype="float32")
         fleet.reset(position=circle(0)[0], velocity=circle(1)[0])
         parts = ("position", "velocity", "acceleration", "jerk", "snap")
         rows: dict[str, Any] = {name: circle(k)[:, None] for k, name in enumerate(parts)}
@@ -148,14 +148,14 @@ def test_a_slow_circle_is_followed_by_every_controller() -> None:
 
 
 @pytest.mark.parametrize("wind", [0.0, 4.0])
-def test_a_fast_lemniscate_is_followed_within_ten_centimetres(wind: float) -> None:
-    """7 m/s, all noise; in unknown wind, by incremental inversion (INDI) only."""
+def test_a_fast_lemniscate_is_followed_within_10_cm(wind: float) -> None:
+    """7 m/s, with all noise; in unknown wind only the INDI controller succeeds."""
     reference = Lemniscate(5.0, 7.0, laps=1.0, ramp=3.0).sample(period=4 / 960)
     names = [item.name for item in fields(reference) if item.name != "time"]
     rows: dict[str, Any] = {name: getattr(reference, name)[:-1, None] for name in names}
     rms = {}
     for controller in ("geometric", "indi"):
-        fleet = made(dtype="float32")
+        fleet = make_fleet(dtype="float32")
         fleet.reset(position=reference.position[0])
         fleet.set_wind([wind, 0.0, 0.0])
         command = TrajectoryCommand(**rows, controller=controller)
@@ -168,19 +168,19 @@ def test_a_fast_lemniscate_is_followed_within_ten_centimetres(wind: float) -> No
 
 
 def test_sensors_do_not_change_the_flight() -> None:
-    """A rollout that is cut at the samples of a sensor flies the same."""
+    """A rollout that is split at the samples of a sensor gives the same flight."""
     velocity = np.random.default_rng(1).uniform(-1, 1, (4, N, 3))
-    plain, carrying = made(), made()
-    carrying.attach(pw.sensors.Barometer(), rate=50.0)
-    for fleet in (plain, carrying):
+    plain, with_sensor = make_fleet(), make_fleet()
+    with_sensor.attach(pw.sensors.Barometer(), rate=50.0)
+    for fleet in (plain, with_sensor):
         fleet.rollout(VelocityCommand(velocity, yaw_rate=0.1), substeps=13)
         fleet.step(TrajectoryCommand([0.0, 0.0, 0.0], controller="indi"), substeps=17)
-    np.testing.assert_array_equal(plain.position, carrying.position)
+    np.testing.assert_array_equal(plain.position, with_sensor.position)
 
 
 def test_the_velocity_loop_uses_each_vehicles_weight() -> None:
-    """Vehicles of other masses keep their height as well as the nominal vehicle."""
-    fleet = made(noise=False)
+    """Vehicles of all masses keep their height."""
+    fleet = make_fleet(noise=False)
     fleet.set_parameters(mass=np.linspace(0.6, 1.8, N))
     fleet.reset()
     fleet.step(VelocityCommand([0.0, 0.0, 0.0]), substeps=960)
@@ -190,23 +190,23 @@ def test_the_velocity_loop_uses_each_vehicles_weight() -> None:
 def test_gains_follow_from_the_vehicle_and_may_be_set() -> None:
     """In a fleet, in one vehicle, at construction; pickles contain them, snapshots do not."""
     loops = OuterLoops.of("flightgoggles")
-    assert made().outer_loops == loops
+    assert make_fleet().outer_loops == loops
     assert pw.Multicopter().outer_loops == loops
-    assert OuterLoops.of("crazyflie").tilt < loops.tilt  # whose motors are slower
+    assert OuterLoops.of("crazyflie").tilt < loops.tilt  # its motors are slower
     slow = replace(loops, interval=8, position=(0.5, 0.5, 0.5))
-    fleet, uav = made(outer_loops=slow), pw.Multicopter()
+    fleet, uav = make_fleet(outer_loops=slow), pw.Multicopter()
     uav.outer_loops = slow
     for each in (fleet, uav):
         assert each.outer_loops == slow
         assert pickle.loads(pickle.dumps(each)).outer_loops == slow
-    for run in (1, 3, 8):
-        other = made(outer_loops=replace(loops, interval=run))
+    for interval in (1, 3, 8):
+        other = make_fleet(outer_loops=replace(loops, interval=interval))
         other.step(PositionCommand([1.0, 0.0, 0.0]), substeps=960 * 5)
         np.testing.assert_allclose(other.position[:, 0], 1.0, atol=0.15)
     for item in fields(OuterLoops):
-        bad = replace(loops, **{item.name: -1})  # type: ignore[arg-type]
+        invalid = replace(loops, **{item.name: -1})  # type: ignore[arg-type]
         with pytest.raises(ParameterError, match=item.name):
-            fleet.outer_loops = bad
+            fleet.outer_loops = invalid
     assert fleet.outer_loops == slow
     with pytest.raises(ParameterError, match="outer_loops: expected an OuterLoops, got 3"):
         fleet.outer_loops = 3  # type: ignore[assignment]
@@ -216,7 +216,7 @@ def test_clipping_and_priorities_differ_only_in_saturation() -> None:
     """Equal in hover; during a fast yaw command, priorities preserve tilt."""
     tilts = []
     for prioritised in (True, False):
-        fleet = made(noise=False)
+        fleet = make_fleet(noise=False)
         hard = replace(
             fleet.outer_loops, prioritised=prioritised, tracking_attitude=(150.0, 150.0, 2000.0)
         )
@@ -231,9 +231,9 @@ def test_clipping_and_priorities_differ_only_in_saturation() -> None:
     assert tilts[0] < tilts[1]
 
 
-def refused_for(what: str, make: Callable[[], Any]) -> None:
+def refused_for(message: str, make: Callable[[], Any]) -> None:
     """Requires a ValueError with a matching message."""
-    with pytest.raises(ValueError, match=what):
+    with pytest.raises(ValueError, match=message):
         make()
 
 
@@ -254,7 +254,7 @@ def test_invalid_commands_are_refused() -> None:
     refused_for("yaw: expected a shape", lambda: PositionCommand(np.zeros((N, 3)), yaw=np.zeros(2)))
     refused_for("snap: expected 3", lambda: TrajectoryCommand([0, 0, 0], snap=[0]))
     refused_for("'indi', got 'lqr'", lambda: TrajectoryCommand([0, 0, 0], controller="lqr"))
-    fleet = made()
+    fleet = make_fleet()
     before = fleet.snapshot()
     refused_for("shape", lambda: fleet.step(VelocityCommand(np.zeros((N + 1, 3)))))
     refused_for("one command for step", lambda: fleet.step(VelocityCommand(np.zeros((2, N, 3)))))
@@ -269,11 +269,11 @@ def test_invalid_commands_are_refused() -> None:
 
 def test_invalid_vehicles_and_snapshots_are_refused() -> None:
     """A damaged snapshot, a vehicle without control of roll, without weight, without rate gains."""
-    fleet = made()
+    fleet = make_fleet()
     fleet.step(VelocityCommand([0, 0, 0]), substeps=3)
     snapshot = fleet.snapshot()
     with pytest.raises(ValueError, match="snapshot"):
-        made().restore(snapshot[:-8])
+        make_fleet().restore(snapshot[:-8])
     vehicle = pw.vehicles.load("flightgoggles")
     weightless = changed(vehicle, body=changed(vehicle.body, gravity=(0.0, 0.0, 0.0)))
     for each in (pw.Fleet(weightless, 2), pw.Multicopter(weightless)):
@@ -283,7 +283,7 @@ def test_invalid_vehicles_and_snapshots_are_refused() -> None:
         OuterLoops.of(weightless)
 
 
-def test_all_parts_of_a_command_have_as_many_rows() -> None:
+def test_parts_of_a_command_have_equal_numbers_of_rows() -> None:
     single = np.zeros(3)
     for make in (
         lambda: AttitudeThrust([1, 0, 0, 0], np.zeros(5), yaw_rate=np.zeros(7)),
@@ -296,14 +296,14 @@ def test_all_parts_of_a_command_have_as_many_rows() -> None:
 
 
 def test_outer_loops_require_one_gravity_for_a_fleet() -> None:
-    fleet = made(dtype="float32")
-    own = np.array(fleet.parameters["body.gravity"])
-    own[0] = [0.0, 0.0, -3.7]
-    fleet.set_parameters({"body.gravity": own})
+    fleet = make_fleet(dtype="float32")
+    gravity = np.array(fleet.parameters["body.gravity"])
+    gravity[0] = [0.0, 0.0, -3.7]
+    fleet.set_parameters({"body.gravity": gravity})
     with pytest.raises(ParameterError, match=r"body\.gravity: expected that of the fleet"):
         fleet.step(PositionCommand([0, 0, 0]))
-    own[0] = own[1]
-    fleet.set_parameters({"body.gravity": own})
+    gravity[0] = gravity[1]
+    fleet.set_parameters({"body.gravity": gravity})
     fleet.step(PositionCommand([0, 0, 0]))
 
 
@@ -311,7 +311,7 @@ def test_outer_loops_require_one_gravity_for_a_fleet() -> None:
     "wrong", [{"interval": 0}, {"interval": 20_000}, {"tilt": float("nan")}, {"tilt": 1e39}]
 )
 def test_gains_out_of_range_are_refused_by_name(wrong: dict[str, Any]) -> None:
-    fleet = made(dtype="float32")
+    fleet = make_fleet(dtype="float32")
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         fleet.outer_loops = replace(fleet.outer_loops, **wrong)
 
@@ -320,5 +320,5 @@ def test_gains_require_a_valid_time_step() -> None:
     for dt in (-1.0, 0.0, float("nan"), float("inf")):
         with pytest.raises(ValueError, match="dt"):
             OuterLoops.of("flightgoggles", dt)
-    fine = OuterLoops.of("flightgoggles", 1e-7)
-    assert fine.interval == 10_000
+    loops = OuterLoops.of("flightgoggles", 1e-7)
+    assert loops.interval == 10_000

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEADER = ROOT / "include" / "propwash" / "version.hpp"
 
 needs_checkout = pytest.mark.skipif(
-    not HEADER.exists(), reason="the tests do not lie in a source tree of propwash"
+    not HEADER.exists(), reason="the tests are not in a source tree of propwash"
 )
 pytestmark = needs_checkout
 
@@ -36,7 +36,7 @@ print(pw.__file__)
 
 
 def tool(name: str) -> str:
-    """A program from beside this Python or from the path; skips where there is none."""
+    """A program beside this Python or on the PATH; skips if it is missing."""
     path = shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     if path is None:
         pytest.skip(f"{name} is missing (pip install {name})")
@@ -44,7 +44,7 @@ def tool(name: str) -> str:
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
-    """The output of a command that must succeed, run with this Python's programs first."""
+    """The output of a command; fails if it fails. Programs beside this Python come first."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [str(part) for part in command],
@@ -59,7 +59,7 @@ def run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 
 def directory_of(flag: str, tmp_path: Path) -> Path:
-    """What `python -m propwash FLAG` prints, asked from outside the source tree."""
+    """The directory that `python -m propwash FLAG` prints outside the source tree."""
     return Path(run(sys.executable, "-m", "propwash", flag, cwd=tmp_path).strip())
 
 
@@ -70,8 +70,8 @@ def version_macros() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """A wheel built from the source tree; compiles only what has changed since `make` did."""
-    pytest.importorskip("scikit_build_core", reason="a wheel is built with scikit-build-core")
+    """A wheel built from the source tree; reuses the build of `make`."""
+    pytest.importorskip("scikit_build_core", reason="wheels need scikit-build-core")
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps",
         "--config-settings=build-dir=build/python", "--wheel-dir", folder, ".")  # fmt: skip
@@ -81,8 +81,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
-    """The names in a source distribution made without git, relative to its root."""
-    pytest.importorskip("scikit_build_core", reason="the archive is made by scikit-build-core")
+    """The file names of a source distribution, relative to its root; built without git."""
+    pytest.importorskip("scikit_build_core", reason="source distributions need scikit-build-core")
     folder = tmp_path_factory.mktemp("sdist")
     make = "import sys, scikit_build_core.build as b; b.build_sdist(sys.argv[1])"
     run(sys.executable, "-c", make, folder)
@@ -99,7 +99,7 @@ def test_version_is_stated_once() -> None:
     assert importlib.metadata.version("propwash") == macros["PROPWASH_VERSION"]
 
 
-def test_version_is_that_of_the_citation_and_the_changelog() -> None:
+def test_citation_and_changelog_have_the_same_version() -> None:
     version = version_macros()["PROPWASH_VERSION"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text()
@@ -116,7 +116,7 @@ def test_wheel_contains_only_the_package(wheel: zipfile.ZipFile) -> None:
         f"propwash/vehicle/files/{path.name}"
         for path in (ROOT / "python" / "propwash" / "vehicle" / "files").glob("*.toml")
     }
-    wanted = {
+    required = {
         "propwash/__init__.py",
         "propwash/py.typed",
         "propwash/share/cmake/propwash/propwashConfig.cmake",
@@ -125,7 +125,7 @@ def test_wheel_contains_only_the_package(wheel: zipfile.ZipFile) -> None:
         "propwash/share/pkgconfig/propwash.pc",
     }
     assert vehicles
-    assert wanted | headers | vehicles <= names
+    assert required | headers | vehicles <= names
     assert any(re.fullmatch(r"propwash/_core(/.+)?\.pyi", name) for name in names)
     assert len([name for name in names if re.search(r"/_core\..*(so|pyd)$", name)]) == 1
     assert any(re.search(r"\.dist-info/licenses/LICENSE$", name) for name in names)
@@ -153,11 +153,11 @@ def test_wheel_has_few_requirements(wheel: zipfile.ZipFile) -> None:
 def test_wheel_runs_in_a_fresh_environment_without_a_compiler(
     wheel: zipfile.ZipFile, tmp_path: Path
 ) -> None:
-    """The wheel of `make wheel`: its tag names old Linux systems, and it needs nothing else."""
+    """The wheel of `make wheel`, with a manylinux tag on Linux."""
     assert wheel.filename is not None
     path = Path(wheel.filename)
     if sys.platform == "linux":
-        pytest.importorskip("auditwheel", reason="auditwheel gives a wheel its manylinux tag")
+        pytest.importorskip("auditwheel", reason="the manylinux tag needs auditwheel")
         tool("patchelf")
         run(sys.executable, "-m", "auditwheel", "repair", "--only-plat",
             "--wheel-dir", tmp_path / "dist", path)  # fmt: skip
@@ -186,8 +186,8 @@ def test_wheel_runs_in_a_fresh_environment_without_a_compiler(
     assert str(venv) in flown.stdout
 
 
-def test_source_distribution_is_enough_to_build(sdist: set[str]) -> None:
-    wanted = {"CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md", "PKG-INFO"}
+def test_source_distribution_contains_all_sources(sdist: set[str]) -> None:
+    required = {"CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md", "PKG-INFO"}
     folders = ("include", "src", "cmake", "bindings", "python")
     sources = {
         str(path.relative_to(ROOT))
@@ -195,7 +195,7 @@ def test_source_distribution_is_enough_to_build(sdist: set[str]) -> None:
         for path in (ROOT / folder).rglob("*")
         if path.suffix in (".hpp", ".cpp", ".in", ".cmake", ".py", ".pyi", ".toml", ".typed")
     }
-    assert wanted | sources <= sdist
+    assert required | sources <= sdist
 
 
 def test_source_distribution_contains_no_build_products(sdist: set[str]) -> None:
@@ -222,7 +222,7 @@ def test_consumer_finds_propwash_through_the_python_package(tmp_path: Path) -> N
     run(cmake, "--build", build, cwd=tmp_path)
     printed = run(build / "consumer", cwd=tmp_path)
     position = [float(number) for number in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", printed)[:3]]
-    # thrust equal to the weight from hover: a second later it is still near where it was put
+    # the thrust equals the weight, so the vehicle stays near its start for a second
     assert position == pytest.approx([0.0, 0.0, 1.0], abs=1.0)
 
 

@@ -1,6 +1,4 @@
-"""Parameters and vehicle files: what is shipped is sound, what is written is read back, what is
-wrong is refused with the name of what is wrong.
-"""
+"""Parameters and vehicle files: shipped files, reading, writing, and refused values."""
 
 from __future__ import annotations
 
@@ -65,7 +63,7 @@ def read(tmp_path: Path, text: str) -> parameters.VehicleParameters:
 
 
 def numbers(table: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    """The dotted keys of all numbers in a vehicle file; list indices left out."""
+    """The dotted keys of all numbers in a vehicle file, without list indices."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from numbers(value, f"{prefix}{key}.")
@@ -76,7 +74,7 @@ def numbers(table: dict[str, Any], prefix: str = "") -> Iterator[str]:
             yield prefix + key
 
 
-def test_the_vehicles_of_the_issue_are_shipped() -> None:
+def test_the_shipped_vehicles_are_listed() -> None:
     assert NAMES == ["blackbird", "car", "crazyflie", "flightgoggles", "hexacopter", "penguin"]
 
 
@@ -104,7 +102,7 @@ def test_every_number_of_a_shipped_file_has_a_source(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_shipped_vehicle_survives_writing_copying_and_pickling(name: str, tmp_path: Path) -> None:
+def test_shipped_vehicles_survive_writing_copying_and_pickling(name: str, tmp_path: Path) -> None:
     vehicle = pw.vehicles.load(name, None)
     path = tmp_path / "written.toml"
     path.write_text(vehicle.to_toml(), encoding="utf-8")
@@ -114,20 +112,20 @@ def test_a_shipped_vehicle_survives_writing_copying_and_pickling(name: str, tmp_
 
 
 @pytest.mark.parametrize("name", MULTICOPTERS)
-def test_a_shipped_vehicle_hovers_under_its_controller(name: str) -> None:
-    """A yaw command is followed, tilt stays small, with all noise on."""
+def test_shipped_vehicles_hover_under_their_controllers(name: str) -> None:
+    """With all noise, the yaw rate is reached and the tilt stays small."""
     vehicle = pw.vehicles.load(name)
     uav = pw.Multicopter(vehicle, seed=3)
     weight = vehicle.body.mass * np.linalg.norm(vehicle.body.gravity)
     uav.step(pw.RateThrust([0, 0, 1], thrust=weight), substeps=3 * 960)
-    # noise and steady errors of a PID whose integral is slow: well within a quarter
+    # noise, and the steady error of a PID with a slow integral, are below 0.25 rad/s
     assert abs(np.asarray(uav.state.body_rates)[2] - 1.0) < 0.25
     assert np.all(np.abs(np.asarray(uav.state.body_rates)[:2]) < 0.25)
     w, x, y, z = np.asarray(uav.state.attitude)
     assert w * w - x * x - y * y + z * z > math.cos(math.radians(10.0))
 
 
-def test_the_low_pass_is_the_published_one() -> None:
+def test_the_low_pass_has_the_published_coefficients() -> None:
     controller = pw.vehicles.load("flightgoggles").rate_controller
     assert controller.filter.stiffness == pytest.approx(35530.5758439217, rel=1e-14)
     assert controller.filter.damping == pytest.approx(266.572976289502, rel=1e-14)
@@ -141,7 +139,7 @@ def test_the_generated_header_is_up_to_date() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_committed_schema_is_the_exported_one() -> None:
+def test_the_committed_schema_is_up_to_date() -> None:
     committed = json.loads((VEHICLES / "schema.json").read_text(encoding="utf-8"))
     assert committed == pw.vehicles.json_schema()
 
@@ -163,7 +161,7 @@ def test_files_are_valid_by_the_schema(text: str) -> None:
         ("[0.005, 0.005, 0.007]", "[0.005, 0.005]"),
     ],
 )
-def test_schema_and_loader_refuse_the_same(tmp_path: Path, right: str, wrong: str) -> None:
+def test_schema_and_loader_refuse_the_same_files(tmp_path: Path, right: str, wrong: str) -> None:
     text = MINIMAL.replace(right, wrong, 1)
     assert text != MINIMAL
     with pytest.raises(jsonschema.ValidationError):
@@ -173,19 +171,19 @@ def test_schema_and_loader_refuse_the_same(tmp_path: Path, right: str, wrong: st
 
 
 def test_the_examples_of_the_documentation_work(tmp_path: Path) -> None:
-    """The complete file is valid and flies; the vehicle made in code is sound."""
+    """The complete file is valid and flies; the vehicle defined in code is valid."""
     text = (ROOT / "docs" / "vehicles.md").read_text(encoding="utf-8")
     complete = text.split("```toml\n")[1].split("```")[0]
     jsonschema.validate(tomllib.loads(complete), pw.vehicles.json_schema())
     vehicle = read(tmp_path, complete)
     pw.Multicopter(vehicle).step(pw.RateThrust([0, 0, 0.1], thrust=9.81))
     code = next(block for block in text.split("```python\n") if block.startswith("arm ="))
-    made: dict[str, Any] = {"pw": pw}
-    exec(code.split("```")[0], made)
-    pw.validate(made["vehicle"])
+    namespace: dict[str, Any] = {"pw": pw}
+    exec(code.split("```")[0], namespace)
+    pw.validate(namespace["vehicle"])
 
 
-def test_conveniences_are_resolved(tmp_path: Path) -> None:
+def test_short_forms_are_expanded(tmp_path: Path) -> None:
     vehicle = read(tmp_path, MINIMAL)
     assert vehicle.body.mass == 1.0
     assert vehicle.body.inertia == pw.parameters.diagonal(0.005, 0.005, 0.007)
@@ -198,7 +196,7 @@ def test_conveniences_are_resolved(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "said"),
+    ("right", "wrong", "expected"),
     [
         ("mass = 1", "mas = 1", ["body.mas = 1", "mass"]),
         ("mass = 1", "mass_g = 1000", ["body.mass_g", "mass in kg", "0.001"]),
@@ -234,18 +232,18 @@ def test_conveniences_are_resolved(tmp_path: Path) -> None:
         ('name = "mine"', "name =", ["TOML", "line 2"]),
     ],
 )
-def test_errors_name_file_key_value_and_what_is_expected(
-    tmp_path: Path, right: str, wrong: str, said: list[str]
+def test_errors_name_file_key_value_and_expectation(
+    tmp_path: Path, right: str, wrong: str, expected: list[str]
 ) -> None:
     assert right in MINIMAL
     with pytest.raises(pw.ParameterError) as error:
         read(tmp_path, MINIMAL.replace(right, wrong, 1))
     message = str(error.value)
     assert "mine.toml" in message
-    assert [part for part in said if part not in message] == []
+    assert [part for part in expected if part not in message] == []
 
 
-def test_an_unknown_vehicle_is_answered_with_the_nearest_and_the_list() -> None:
+def test_errors_suggest_the_nearest_name_and_list_all() -> None:
     with pytest.raises(pw.ParameterError, match=r"'blackbrd'; did you mean 'blackbird'\?") as error:
         pw.vehicles.load("blackbrd")
     assert ", ".join(NAMES) in str(error.value)
@@ -257,7 +255,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         pw.vehicles.load(tmp_path / "nowhere.toml")
 
 
-def test_a_car_is_no_multicopter() -> None:
+def test_a_car_is_not_a_multicopter() -> None:
     with pytest.raises(pw.ParameterError, match="expected a multicopter"):
         pw.vehicles.load("car")
     with pytest.raises(pw.ParameterError, match="expected a car"):
@@ -268,7 +266,7 @@ def test_a_car_is_no_multicopter() -> None:
 
 
 def test_names_and_load_agree_on_the_kind() -> None:
-    """Every name of a kind loads as that kind, and the kinds share the shipped files out."""
+    """Each name of a kind loads as that kind; each shipped file has one kind."""
     kinds: list[Any] = [pw.VehicleParameters, pw.CarParameters]
     listed = [pw.vehicles.names(kind) for kind in kinds]
     assert sorted([*listed[0], *listed[1]]) == NAMES
@@ -285,14 +283,14 @@ def test_names_and_load_agree_on_the_kind() -> None:
             pw.vehicles.names(wrong)
 
 
-def test_lists_and_arrays_are_taken_in_code() -> None:
+def test_lists_and_arrays_are_accepted_in_code() -> None:
     body = pw.BodyParameters(mass=np.float64(2), inertia=np.array([1.0, 2.0, 2.5]))  # type: ignore[arg-type]
     assert body == pw.BodyParameters(mass=2.0, inertia=pw.parameters.diagonal(1.0, 2.0, 2.5))
     assert hash(body) == hash(body.replace(mass=2))
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: pw.BodyParameters(mass="1", inertia=pw.parameters.diagonal(1, 1, 1)), "body.mass"),  # type: ignore[arg-type]
         (lambda: pw.BodyParameters(mass=1, inertia=np.eye(2)), "body.inertia"),  # type: ignore[arg-type]
@@ -302,17 +300,17 @@ def test_lists_and_arrays_are_taken_in_code() -> None:
         (lambda: pw.vehicles.load("penguin").replace(body=1), "body = 1: expected BodyParameters"),
     ],
 )
-def test_wrong_forms_in_code_are_refused_by_name(make: Any, said: str) -> None:
-    with pytest.raises(pw.ParameterError, match=said):
+def test_invalid_values_in_code_are_refused_by_name(make: Any, message: str) -> None:
+    with pytest.raises(pw.ParameterError, match=message):
         make()
 
 
-def test_constructors_take_dicts_for_groups() -> None:
-    """As replace does, nested ones and lists of them too."""
-    usual = pw.vehicles.load("crazyflie")
-    made = pw.VehicleParameters(
+def test_constructors_accept_dicts_for_groups() -> None:
+    """Like replace; also nested dicts and lists of dicts."""
+    vehicle = pw.vehicles.load("crazyflie")
+    constructed = pw.VehicleParameters(
         name="crazyflie",
-        body={"mass": usual.body.mass, "inertia": usual.body.inertia},
+        body={"mass": vehicle.body.mass, "inertia": vehicle.body.inertia},
         rotors=[
             {
                 "position": rotor.position,
@@ -321,15 +319,15 @@ def test_constructors_take_dicts_for_groups() -> None:
                 "torque_coefficient": rotor.torque_coefficient,
                 "inertia": rotor.inertia,
             }
-            for rotor in usual.rotors
+            for rotor in vehicle.rotors
         ],
-        motor=usual.motor,
+        motor=vehicle.motor,
         rotor_drag={"linear": [0.4, 0.4, 0.0], "blow_back": 1e-4},
         battery={"nominal_voltage": 4.45},
-        process_noise=usual.process_noise,
+        process_noise=vehicle.process_noise,
         imu={
-            "accelerometer_noise_density": usual.imu.accelerometer_noise_density,
-            "gyroscope_noise_density": usual.imu.gyroscope_noise_density,
+            "accelerometer_noise_density": vehicle.imu.accelerometer_noise_density,
+            "gyroscope_noise_density": vehicle.imu.gyroscope_noise_density,
         },
         rate_controller={
             "proportional": (20.0, 20.0, 8.0),
@@ -337,17 +335,17 @@ def test_constructors_take_dicts_for_groups() -> None:
             "derivative": (1.2, 1.2, 0.0),
             "integral_bound": 1000.0,
             "filter": {
-                "stiffness": usual.rate_controller.filter.stiffness,
-                "damping": usual.rate_controller.filter.damping,
+                "stiffness": vehicle.rate_controller.filter.stiffness,
+                "damping": vehicle.rate_controller.filter.damping,
             },
         },
     )
-    assert made == usual
+    assert constructed == vehicle
     rotor = {"position": (0, 0, 0), "spin": "cw", "thrust_coefficient": 1e-6}
-    assert usual.replace(rotors=[rotor]).rotors[0].spin == -1.0
+    assert vehicle.replace(rotors=[rotor]).rotors[0].spin == -1.0
 
 
-def test_replace_changes_what_it_names_and_nothing_else() -> None:
+def test_replace_changes_only_the_named_fields() -> None:
     vehicle = pw.vehicles.load("penguin")
     heavier = vehicle.replace(name="heavier", body={"mass": 2.0})
     assert heavier.body.mass == 2.0
@@ -356,7 +354,7 @@ def test_replace_changes_what_it_names_and_nothing_else() -> None:
     assert vehicle == pw.vehicles.load("penguin")
 
 
-def test_without_noise_leaves_no_noise_and_all_else() -> None:
+def test_without_noise_removes_only_noise() -> None:
     vehicle = pw.vehicles.load("hexacopter").replace(process_noise={"force": 1.0})
     quiet = vehicle.without_noise()
     assert quiet.process_noise == pw.ProcessNoiseParameters()
@@ -415,12 +413,12 @@ tables: dict[str, st.SearchStrategy[Any]] = {
 
 
 @given(vehicle=st.builds(pw.VehicleParameters, **tables))
-def test_any_vehicle_is_read_back_as_it_was_written(
+def test_any_vehicle_is_equal_after_writing_and_reading(
     tmp_path_factory: pytest.TempPathFactory, vehicle: parameters.VehicleParameters
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "any.toml"
     path.write_text(vehicle.to_toml(), encoding="utf-8", newline="")
     again = pw.vehicles.load(path)
     assert again == vehicle
-    assert repr(again) == repr(vehicle)  # == takes -0.0 for 0.0
+    assert repr(again) == repr(vehicle)  # == does not distinguish -0.0 from 0.0
     jsonschema.validate(tomllib.loads(path.read_text(encoding="utf-8")), pw.vehicles.json_schema())

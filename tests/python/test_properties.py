@@ -25,7 +25,7 @@ keys = st.integers(0, 2**32 - 1)
 
 
 def numbers(low: float, high: float) -> st.SearchStrategy[float]:
-    """Numbers of a range, its ends among them."""
+    """Numbers in [low, high]."""
     return st.floats(low, high, allow_subnormal=False)
 
 
@@ -44,15 +44,15 @@ def attitudes(draw: st.DrawFn) -> Array:
 
 @st.composite
 def states(draw: st.DrawFn, vehicle: pw.VehicleParameters) -> pw.MulticopterState:
-    """States that occur in flight, and far beyond."""
+    """States within and far beyond those of a flight."""
     slowest, fastest = (np.array(vehicle.motor_values(f"speed_{end}")) for end in ("min", "max"))
-    share = draw(hnp.arrays(np.float64, len(vehicle.rotors), elements=numbers(0.0, 1.0)))
+    fraction = draw(hnp.arrays(np.float64, len(vehicle.rotors), elements=numbers(0.0, 1.0)))
     return pw.MulticopterState(
         position=draw(vectors(3, 1e6)),
         velocity=draw(vectors(3, 50.0)),
         attitude=draw(attitudes()),
         body_rates=draw(vectors(3, 30.0)),
-        rotor_speeds=np.clip(slowest + share * (fastest - slowest), slowest, fastest),
+        rotor_speeds=np.clip(slowest + fraction * (fastest - slowest), slowest, fastest),
     )
 
 
@@ -67,7 +67,7 @@ def commands(draw: st.DrawFn, vehicle: pw.VehicleParameters) -> pw.RateThrust | 
 
 @st.composite
 def flights(draw: st.DrawFn) -> tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds]:
-    """A vehicle somewhere in the air, and its next command."""
+    """A vehicle in flight, and its next command."""
     vehicle = draw(vehicles)
     uav = pw.Multicopter(vehicle, draw(integrators), draw(keys), draw(keys), draw(st.booleans()))
     uav.reset(draw(states(vehicle)))
@@ -75,8 +75,8 @@ def flights(draw: st.DrawFn) -> tuple[pw.Multicopter, pw.RateThrust | pw.RotorSp
     return uav, draw(commands(vehicle))
 
 
-def is_sound(uav: pw.Multicopter) -> None:
-    """Finite, of unit attitude, rotors within limits."""
+def check_state(uav: pw.Multicopter) -> None:
+    """Requires a finite state, a unit attitude, and rotor speeds within their limits."""
     assert np.all(np.isfinite(packed(uav.state)))
     assert np.all(np.isfinite(uav.imu.specific_force))
     assert np.all(np.isfinite(uav.imu.angular_rate))
@@ -91,9 +91,9 @@ def test_valid_states_stay_valid(
     flight: tuple[pw.Multicopter, pw.RateThrust | pw.RotorSpeeds], dt: float, steps: int
 ) -> None:
     uav, command = flight
-    is_sound(uav)
+    check_state(uav)
     uav.step(command, dt, substeps=steps)
-    is_sound(uav)
+    check_state(uav)
     assert uav.steps == steps
     assert math.isclose(uav.time, dt * steps, rel_tol=1e-12)
 
@@ -107,14 +107,14 @@ def test_steps_rollouts_and_copies_agree(
 ) -> None:
     uav, command = flight
     other, looped = copy.deepcopy(uav), copy.deepcopy(uav)
-    told = uav.rollout(command, dt, steps=rows, substeps=substeps)
+    flown = uav.rollout(command, dt, steps=rows, substeps=substeps)
     other.step(command, dt, substeps=rows * substeps)
     for _ in range(rows * substeps):
         looped.step(command, dt)
     for each in (other, looped):
-        assert np.array_equal(packed(each.state), packed(told)[-1])
-        assert np.array_equal(each.imu.specific_force, told.specific_force[-1])
-        assert np.array_equal(each.imu.angular_rate, told.angular_rate[-1])
+        assert np.array_equal(packed(each.state), packed(flown)[-1])
+        assert np.array_equal(each.imu.specific_force, flown.specific_force[-1])
+        assert np.array_equal(each.imu.angular_rate, flown.angular_rate[-1])
 
 
 @given(
@@ -129,48 +129,48 @@ def test_dynamics_are_invariant_to_rotation_about_gravity(
     yaw: float,
     dt: float,
 ) -> None:
-    """The same flight, seen from axes turned about z.
+    """The same flight in axes rotated about z, up to rounding.
 
-    To roundoff with the two methods that evaluate forces at unit attitudes only; on rotor speeds,
-    because the allocation's root makes much of a roundoff where a rotor is to stand still.
+    Uses the two integrators that evaluate forces at unit attitudes only, and rotor speed commands,
+    because the square root in the allocation amplifies rounding errors near zero speed.
     """
     uav, command = flight
     if not isinstance(command, pw.RotorSpeeds):
         command = pw.RotorSpeeds(uav.rotor_speeds[::-1])
     gravity = uav.parameters.body.gravity
     vehicle = uav.parameters.without_noise().replace(body={"gravity": (0.0, 0.0, gravity[2])})
-    still, turned = (pw.Multicopter(vehicle, integrator) for _ in range(2))
+    fixed, rotated = (pw.Multicopter(vehicle, integrator) for _ in range(2))
     c, s = math.cos(yaw), math.sin(yaw)
     axes = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     start = uav.state
     start.position = np.zeros(3)
-    still.reset(start)
+    fixed.reset(start)
     half = np.array([math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)])
     w, x, y, z = np.asarray(start.attitude)
     a, d = half[0], half[3]
-    turned.reset(
+    rotated.reset(
         position=np.zeros(3),
         velocity=axes @ np.asarray(start.velocity),
         attitude=[a * w - d * z, a * x - d * y, a * y + d * x, a * z + d * w],
         body_rates=start.body_rates,
         rotor_speeds=start.rotor_speeds,
     )
-    still.wind, turned.wind = uav.wind, axes @ uav.wind
-    for each in (still, turned):
+    fixed.wind, rotated.wind = uav.wind, axes @ uav.wind
+    for each in (fixed, rotated):
         each.step(command, dt, substeps=10)
-    size = 1.0 + np.abs(still.velocity).max()
-    assert np.allclose(axes @ still.velocity, turned.velocity, rtol=0, atol=1e-10 * size)
-    assert np.allclose(axes @ still.position, turned.position, rtol=0, atol=1e-10 * size)
-    size = 1.0 + np.abs(still.body_rates).max()
-    assert np.allclose(still.body_rates, turned.body_rates, rtol=0, atol=1e-9 * size)
+    size = 1.0 + np.abs(fixed.velocity).max()
+    assert np.allclose(axes @ fixed.velocity, rotated.velocity, rtol=0, atol=1e-10 * size)
+    assert np.allclose(axes @ fixed.position, rotated.position, rtol=0, atol=1e-10 * size)
+    size = 1.0 + np.abs(fixed.body_rates).max()
+    assert np.allclose(fixed.body_rates, rotated.body_rates, rtol=0, atol=1e-9 * size)
 
 
 @given(
     numbers(-1e6, 1e6), numbers(-1e6, 1e6), numbers(1e-6, 1.0), st.sampled_from(["euler", "rk4"])
 )
-def test_cars_stay_valid(speed: float, turn: float, dt: float, integrator: Any) -> None:
+def test_cars_stay_valid(speed: float, yaw_rate: float, dt: float, integrator: Any) -> None:
     car = pw.Car(integrator=integrator)
-    car.step(pw.SpeedYawRate(speed, turn), dt, substeps=20)
+    car.step(pw.SpeedYawRate(speed, yaw_rate), dt, substeps=20)
     limits = car.parameters
     assert math.isfinite(car.state.x)
     assert math.isfinite(car.state.y)
@@ -186,9 +186,9 @@ def test_cars_stay_valid(speed: float, turn: float, dt: float, integrator: Any) 
 def test_filters_are_stable_at_any_rate(
     cutoff: float, dt: float, method: pw.control.Discretisation, samples: Array
 ) -> None:
-    """A Butterworth filter overshoots by 4.3 % of a step, so by no more of any bounded signal."""
+    """The output is bounded by the L1 norm of the impulse response."""
     filtered = pw.LowPass(cutoff, dt, discretisation=method).apply(samples)
-    # the L1 norm of its impulse response is (1 + e^-pi) / (1 - e^-pi), at most
+    # for a second-order Butterworth filter that norm is at most this
     gain = (1.0 + math.exp(-math.pi)) / (1.0 - math.exp(-math.pi))
     assert np.all(np.abs(filtered) <= gain * np.abs(samples).max() * (1 + 1e-9))
 
@@ -200,10 +200,10 @@ def test_allocation_is_always_within_the_limits(
     allocation = pw.Allocation(vehicle)
     speeds = allocation.allocate(torque, thrust)
     assert np.all((speeds >= vehicle.motor.speed_min) & (speeds <= vehicle.motor.speed_max))
-    given_back = allocation.matrix @ (speeds * np.abs(speeds))
+    achieved = allocation.matrix @ (speeds * np.abs(speeds))
     attained = allocation.attained(speeds)
     expected = np.append(attained.torque, attained.thrust)
-    assert np.allclose(given_back, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    assert np.allclose(achieved, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
 
 
 arrays = hnp.arrays(
@@ -226,14 +226,14 @@ garbage = (
     | st.recursive(scalars, lambda inner: st.lists(inner, max_size=5), max_leaves=8)
     | st.dictionaries(st.text(max_size=3), scalars, max_size=2)
 )
-# excludes very large counts, which would only take too long
+# excludes very large counts, which take too long
 no_counts = garbage.filter(lambda x: not (isinstance(x, int) and x > 100)).filter(
     lambda x: not (isinstance(x, np.ndarray) and x.ndim == 0 and x.dtype.kind in "iu")
 )
 
 
-def tolerates(call: Any, *arguments: Any, **named: Any) -> bool:
-    """Calls; False where that was refused in words, or by a warning; other errors go on."""
+def accepts(call: Any, *arguments: Any, **named: Any) -> bool:
+    """Whether a call succeeds; False for an error with a message, or a warning."""
     try:
         call(*arguments, **named)
     except (ValueError, TypeError, RuntimeWarning) as error:
@@ -243,39 +243,39 @@ def tolerates(call: Any, *arguments: Any, **named: Any) -> bool:
 
 @given(garbage, garbage, garbage)
 def test_commands_with_random_arguments(a: Any, b: Any, c: Any) -> None:
-    tolerates(pw.RateThrust, a, b)
-    tolerates(pw.RotorSpeeds, c)
-    tolerates(pw.SpeedYawRate, b, c)
+    accepts(pw.RateThrust, a, b)
+    accepts(pw.RotorSpeeds, c)
+    accepts(pw.SpeedYawRate, b, c)
 
 
 @given(garbage, garbage, garbage, garbage)
 def test_constructors_with_random_arguments(a: Any, b: Any, c: Any, d: Any) -> None:
     for make in (pw.Multicopter, pw.Car):
-        tolerates(make, a)
-        tolerates(make, integrator=a)
-        tolerates(make, seed=b)
-        tolerates(make, id=c)
-        tolerates(make, noise=d)
-    tolerates(pw.Allocation, a)
-    tolerates(pw.RateController, a)
-    tolerates(pw.RateController, "penguin", b)
-    tolerates(pw.validate, c)
-    tolerates(pw.vehicles.load, d)
-    tolerates(pw.Pid, a, b, c, d)
-    tolerates(pw.Pid, 1.0, dt=d)
+        accepts(make, a)
+        accepts(make, integrator=a)
+        accepts(make, seed=b)
+        accepts(make, id=c)
+        accepts(make, noise=d)
+    accepts(pw.Allocation, a)
+    accepts(pw.RateController, a)
+    accepts(pw.RateController, "penguin", b)
+    accepts(pw.validate, c)
+    accepts(pw.vehicles.load, d)
+    accepts(pw.Pid, a, b, c, d)
+    accepts(pw.Pid, 1.0, dt=d)
 
 
 @given(garbage, garbage, garbage)
 def test_filters_with_random_arguments(a: Any, b: Any, c: Any) -> None:
-    tolerates(pw.LowPass, a, b)
-    tolerates(pw.LowPass, stiffness=a, damping=b)
-    tolerates(pw.LowPass, 30.0, discretisation=c)
+    accepts(pw.LowPass, a, b)
+    accepts(pw.LowPass, stiffness=a, damping=b)
+    accepts(pw.LowPass, 30.0, discretisation=c)
     assume(not (isinstance(a, int) and a > 100))
-    tolerates(pw.LowPass, 30.0, channels=a)
+    accepts(pw.LowPass, 30.0, channels=a)
     lowpass = pw.LowPass(30.0, channels=2)
-    tolerates(lowpass.update, a)
-    tolerates(lowpass.apply, b)
-    tolerates(lowpass.reset, c)
+    accepts(lowpass.update, a)
+    accepts(lowpass.apply, b)
+    accepts(lowpass.reset, c)
     assert np.all(np.isfinite(lowpass.update([0.0, 0.0])))
 
 
@@ -294,10 +294,10 @@ def test_refused_steps_change_nothing(command: Any, dt: Any, steps: Any) -> None
             (good, 1 / 960, steps),
             (command, dt, steps),
         ):
-            if tolerates(call, held, period, **{count: number}):
+            if accepts(call, held, period, **{count: number}):
                 FLYING.restore(before)
             assert FLYING.snapshot() == before
-    if tolerates(FLYING.rollout, good, steps=2, substeps=steps):
+    if accepts(FLYING.rollout, good, steps=2, substeps=steps):
         FLYING.restore(before)
     assert FLYING.snapshot() == before
 
@@ -311,15 +311,15 @@ def test_refused_states_change_nothing(value: Any, part: str) -> None:
 
     refused_all = True
     for name in ("wind", "battery_voltage"):
-        refused_all &= not tolerates(setattr, FLYING, name, value)
-    for what in (value, state):
-        refused_all &= not tolerates(FLYING.set_state, what)
-    refused_all &= not tolerates(FLYING.restore, value)
+        refused_all &= not accepts(setattr, FLYING, name, value)
+    for new_state in (value, state):
+        refused_all &= not accepts(FLYING.set_state, new_state)
+    refused_all &= not accepts(FLYING.restore, value)
     if refused_all:
         assert FLYING.snapshot() == before
-    reset_was_refused = not tolerates(FLYING.reset, **{part: value})
-    assert tolerates(FLYING.reset, value) <= (value is None)
-    is_sound(FLYING) if reset_was_refused or part == "rotor_speeds" else None
+    reset_was_refused = not accepts(FLYING.reset, **{part: value})
+    assert accepts(FLYING.reset, value) <= (value is None)
+    check_state(FLYING) if reset_was_refused or part == "rotor_speeds" else None
     FLYING.restore(before)
     assert np.array_equal(FLYING.wind, wind)
     assert FLYING.snapshot() == before
@@ -329,14 +329,14 @@ def test_refused_states_change_nothing(value: Any, part: str) -> None:
 def test_refused_controller_inputs_change_nothing(a: Any, b: Any) -> None:
     controller = pw.RateController("penguin")
     good = pw.RateThrust([0.0, 0.0, 0.0], 10.0)
-    if not (tolerates(controller.update, a, good) or tolerates(controller.update, b, a)):
+    if not (accepts(controller.update, a, good) or accepts(controller.update, b, a)):
         assert np.array_equal(controller.filtered_rates, np.zeros(3))
         assert np.array_equal(controller.integral, np.zeros(3))
     allocation = pw.Allocation("penguin")
-    tolerates(allocation.allocate, a, b)
-    tolerates(allocation.attained, a)
+    accepts(allocation.allocate, a, b)
+    accepts(allocation.attained, a)
     pid = pw.Pid(1.0, 1.0)
-    if not tolerates(pid.update, a, b):
+    if not accepts(pid.update, a, b):
         assert pid.integral == 0.0
 
 
@@ -348,13 +348,13 @@ def test_integration_with_random_arguments(
         def derivative(self, x: Array, command: Any) -> Any:
             return result
 
-    tolerates(pw.integrate.step, vehicle, [1.0], None, 0.1)
-    tolerates(pw.integrate.step, Vehicle(), state, None, 0.1)
-    tolerates(pw.integrate.step, Vehicle(), [1.0, 2.0], None, 0.1, steps)
-    tolerates(pw.integrate.step, Vehicle(), [1.0], None, state)
+    accepts(pw.integrate.step, vehicle, [1.0], None, 0.1)
+    accepts(pw.integrate.step, Vehicle(), state, None, 0.1)
+    accepts(pw.integrate.step, Vehicle(), [1.0, 2.0], None, 0.1, steps)
+    accepts(pw.integrate.step, Vehicle(), [1.0], None, state)
 
 
 @given(garbage)
 def test_frames_with_random_arguments(value: Any) -> None:
     for name in pw.frames.__all__:
-        tolerates(getattr(pw.frames, name), value)
+        accepts(getattr(pw.frames, name), value)

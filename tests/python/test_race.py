@@ -1,4 +1,4 @@
-"""The race: flights of the course, and the rules of the referee."""
+"""The race: flights through the course, and the rules of judging."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 from propwash import _rotation, race
 from propwash.__main__ import main
-from propwash.race import _film as _race_film
 from propwash.race import _plan
+from propwash.race import _video as _race_video
 from propwash.trajectories import flatness
 from propwash.world import Box, Gate, Plane, Scene, Start
 
@@ -25,12 +25,12 @@ Array = NDArray[np.float64]
 LEVEL = (1.0, 0.0, 0.0, 0.0)
 
 
-def turned(yaw: float) -> tuple[float, float, float, float]:
+def attitude_of(yaw: float) -> tuple[float, float, float, float]:
     return (math.cos(0.5 * yaw), 0.0, 0.0, math.sin(0.5 * yaw))
 
 
 def gate(name: str, x: float, y: float = 0.0, yaw: float = 0.0) -> Gate:
-    return Gate(name=name, position=(x, y, 2.0), attitude=turned(yaw), width=2.0, height=1.5)
+    return Gate(name=name, position=(x, y, 2.0), attitude=attitude_of(yaw), width=2.0, height=1.5)
 
 
 THREE = Scene(
@@ -40,15 +40,15 @@ THREE = Scene(
 
 
 def along(*points: tuple[float, float, float], speed: float = 5.0) -> race.Flight:
-    """A flight at a constant speed along straight lines, a row every millimetre or so of 4 cm."""
+    """A flight at a constant speed along straight lines, with a row every 4.3 cm."""
     corners = np.array(points)
     lengths = np.linalg.norm(np.diff(corners, axis=0), axis=1)
     s = np.concatenate([[0.0], np.cumsum(lengths)])
-    way = np.linspace(0.0, s[-1], max(2, round(s[-1] / 0.043)))
-    position = np.stack([np.interp(way, s, c) for c in corners.T], axis=1)
-    rows = len(way)
+    distance = np.linspace(0.0, s[-1], max(2, round(s[-1] / 0.043)))
+    position = np.stack([np.interp(distance, s, c) for c in corners.T], axis=1)
+    rows = len(distance)
     attitude = np.tile(LEVEL, (rows, 1))
-    return race.Flight(way / speed, position, attitude, np.zeros((rows, 3)))
+    return race.Flight(distance / speed, position, attitude, np.zeros((rows, 3)))
 
 
 def names(result: race.Result) -> list[str]:
@@ -66,7 +66,7 @@ def test_the_course_is_flown_through_every_gate(seed: int) -> None:
     times = [p.time for p in result.passages]
     assert times == sorted(times)
     assert result.score == pytest.approx(110.0 - times[-1])
-    # the best of the twenty teams had 91.39 from what a camera sees
+    # the best of twenty teams reached 91.39, with a camera
     assert result.score > 85.0
 
 
@@ -98,13 +98,13 @@ def test_gates_passed_in_order_count() -> None:
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.4, 2.0, -2.9])
-def test_the_opening_ends_at_its_edges(yaw: float) -> None:
-    """Crossed squarely at a point of the plane: inside counts, outside does not."""
+def test_only_crossings_within_the_opening_count(yaw: float) -> None:
+    """For paths perpendicular to the plane of the gate."""
     one = gate("A", 3.0, -1.0, yaw)
-    turn = _rotation.rotation(np.array(one.attitude))
+    matrix = _rotation.rotation(np.array(one.attitude))
     rng = np.random.default_rng(5)
     for left, up in rng.uniform(-2.0, 2.0, (200, 2)):
-        ends = np.array([[-0.7, left, up], [0.9, left, up]]) @ turn.T + one.position
+        ends = np.array([[-0.7, left, up], [0.9, left, up]]) @ matrix.T + one.position
         found = race.passages(one, np.array([1.0, 2.0]), ends)
         assert len(found) == (abs(left) <= 1.0 and abs(up) <= 0.75)
         for passage in found:
@@ -123,19 +123,19 @@ def test_passing_a_gate_backwards_does_not_count() -> None:
 
 
 def test_gates_count_only_in_order() -> None:
-    # A, then beside B, through C, back and through B at last
-    way = along(
+    # through A, past B, through C, then back and through B
+    flight = along(
         (0, 0, 2), (7, 0, 2), (10, 4, 2), (13, 0, 2), (17, 0, 2), (17, 4, 2), (8, 4, 2), (8, 0, 2),
         (12, 0, 2),
     )  # fmt: skip
-    result = race.judge(THREE, way)
+    result = race.judge(THREE, flight)
     assert names(result) == ["A", "B"]
     assert result.score == pytest.approx(20.0 - result.passages[-1].time)
-    assert names(race.judge(THREE, way, course=["A", "C", "B"])) == ["A", "C", "B"]
-    assert names(race.judge(THREE, way, course=["B"])) == ["B"]
+    assert names(race.judge(THREE, flight, course=["A", "C", "B"])) == ["A", "C", "B"]
+    assert names(race.judge(THREE, flight, course=["B"])) == ["B"]
 
 
-def test_a_path_that_ends_in_the_gate_passes_it_once() -> None:
+def test_a_row_in_the_plane_of_a_gate_counts_once() -> None:
     position = np.array([[4.0, 0.0, 2.0], [5.0, 0.0, 2.0], [6.0, 0.0, 2.0]])
     time = np.arange(3.0)
     assert len(race.passages(THREE.gates[0], time, position)) == 1
@@ -163,9 +163,9 @@ def test_flying_too_close_to_a_gate_is_a_collision() -> None:
 
 
 def test_collisions_are_detected_between_rows() -> None:
-    """30 m/s and rows 1/32 s apart: 0.94 m, where a gate is 0.1 m deep. Against rows of 1 cm."""
+    """Rows 0.94 m apart (1/32 s at 30 m/s) against rows 1 cm apart; a gate is 0.1 m deep."""
     rng = np.random.default_rng(6)
-    seen = 0
+    collisions = 0
     for _ in range(100):
         start = np.array([-rng.uniform(0.0, 0.94), rng.uniform(-1.5, 1.5), rng.uniform(0.7, 3.3)])
         judged = []
@@ -181,8 +181,8 @@ def test_collisions_are_detected_between_rows() -> None:
         if coarse.collision is not None and fine.collision is not None:
             assert coarse.collision.item == fine.collision.item
             assert coarse.collision.time == pytest.approx(fine.collision.time, abs=0.01 / 30.0)
-            seen += 1
-    assert 20 < seen < 80
+            collisions += 1
+    assert 20 < collisions < 80
 
 
 def test_collisions_after_the_last_gate_are_ignored() -> None:
@@ -194,7 +194,7 @@ def test_collisions_after_the_last_gate_are_ignored() -> None:
     assert missed_one.collision.item == "ground"
 
 
-def test_the_score_is_the_published_one() -> None:
+def test_the_score_has_the_published_values() -> None:
     assert race.score(11, 18.61) == pytest.approx(91.39)
     assert race.score(3, 12.5) == 17.5
     assert race.score(0, math.nan) == 0.0
@@ -217,7 +217,7 @@ def test_the_score_is_the_published_one() -> None:
         race.team_score([1.0, 2.0])
 
 
-def test_gates_past_the_time_limit_do_not_count() -> None:
+def test_gates_after_the_time_limit_do_not_count() -> None:
     result = race.judge(THREE, along((0, 0, 2), (20, 0, 2)), time_limit=2.5)
     assert names(result) == ["A", "B"]
     assert result.score == pytest.approx(20.0 - 2.0)
@@ -240,7 +240,7 @@ def test_custom_courses_can_be_flown() -> None:
     assert names(twice) == ["G1", "G3", "G0"]
 
 
-def test_the_fastest_profile_keeps_the_acceleration_within_its_bound() -> None:
+def test_the_speed_profile_keeps_the_acceleration_within_its_bound() -> None:
     """On a straight line v^2 = 2 a s from both ends; on a circle v^2 = a r."""
     steps, bound = np.full(400, 0.05), 5.0
     s = np.concatenate([[0.0], np.cumsum(steps)])
@@ -269,14 +269,14 @@ def test_plans_stay_within_the_limits_of_the_vehicle() -> None:
     nearest = [np.linalg.norm(reference.position - point, axis=1).min() for point in points]
     assert max(nearest) < 0.6
     assert np.linalg.norm(reference.velocity, axis=1).max() < 1.05 * _plan.LIMITS.speed
-    asked = flatness(reference, vehicle)
-    beyond = asked.rotor_thrusts > 1.02 * np.array(vehicle.max_rotor_thrust)
+    required = flatness(reference, vehicle)
+    beyond = required.rotor_thrusts > 1.02 * np.array(vehicle.max_rotor_thrust)
     assert beyond.any(axis=1).mean() < 0.03
-    less = replace(_plan.LIMITS, thrust=0.6)
-    assert _plan.plan(points, vehicle, limits=less).duration > 1.05 * path.duration
+    reduced = replace(_plan.LIMITS, thrust=0.6)
+    assert _plan.plan(points, vehicle, limits=reduced).duration > 1.05 * path.duration
 
 
-def test_a_heading_is_kept_until_the_path_leads_that_way() -> None:
+def test_a_heading_changes_only_towards_the_path() -> None:
     angle = np.array([3.0, 2.0, 0.1, 0.2, 0.0, 2.9, -2.9])
     direction = np.stack([np.cos(angle), np.sin(angle), np.zeros(7)], axis=1)
     direction[4] = (0.0, 0.0, 1.0)
@@ -336,16 +336,16 @@ def test_the_report_lists_each_gate() -> None:
     assert "collision with ground" in crashed
 
 
-def test_a_gimbal_is_half_level_and_looks_where_the_vehicle_goes() -> None:
+def test_a_gimbal_is_level_and_keeps_the_heading() -> None:
     flight = along((0, 0, 2), (20, 0, 2))
-    yaw, tilt = turned(0.7), math.radians(70.0)
+    yaw, tilt = attitude_of(0.7), math.radians(70.0)
     # leaning forward by 70 degrees at a heading of 0.7 rad
-    lean = (math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0)
+    pitch = (math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0)
     c, s = yaw[0], yaw[3]
-    attitude = (c * lean[0], -s * lean[2], c * lean[2], s * lean[0])
+    attitude = (c * pitch[0], -s * pitch[2], c * pitch[2], s * pitch[0])
     leaning = race.Flight(flight.time, flight.position, np.tile(attitude, (len(flight.time), 1)),
                           flight.velocity)  # fmt: skip
-    matrix = _rotation.rotation(_race_film.gimbal(leaning, flight.time[:1])[0])
+    matrix = _rotation.rotation(_race_video.gimbal(leaning, flight.time[:1])[0])
     assert matrix[:, 0] == pytest.approx([math.cos(0.7), math.sin(0.7), 0.0], abs=1e-12)
     assert matrix[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)
 
@@ -367,12 +367,12 @@ def test_the_command_shows_the_flight(
             assert shown.n_frames > 20
 
 
-def test_the_command_prints_the_table_of_many_courses(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_a_table_of_several_courses(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["race", "--seeds", "2"]) == 0
     head, first, second, finished, team = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "seed"
     scores = [float(line.split()[-1]) for line in (first, second)]
-    # the scores are printed to two decimals, and so are their means
+    # scores and their means are printed to two decimals
     for line, before in [(finished, "mean score "), (team, "best 2: ")]:
         shown = float(line.partition(before)[2].split()[0])
         assert shown == pytest.approx(np.mean(scores), abs=0.011)
@@ -414,7 +414,7 @@ def test_invalid_sizes_are_refused(size: str) -> None:
 def test_a_missing_viewer_is_reported_before_the_flight(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With rerun it is written; without, nothing is, and the error says what to install."""
+    """Without rerun nothing is written, and the error names the extra."""
     out = tmp_path / "race.rrd"
     code = main(["race", "--out", str(out)])
     if find_spec("rerun") is None:

@@ -48,7 +48,7 @@ LOOPS = [Entry(*row) for row in _core.outer_loop_table()]
 def _ratios() -> list[Row]:
     """Name, unit, smallest and largest of the ranges of ratios."""
     if not HEADER.exists():
-        pytest.skip("the tests do not lie beside the headers")
+        pytest.skip("the headers are missing")
     entry = r'Ratio\{"([^"]+)",\s*"([^"]*)",\s*([-+.\de]+),\s*([-+.\de]+)'
     rows = re.findall(entry, HEADER.read_text(encoding="utf-8"))
     return [(name, unit, float(low), float(high)) for name, unit, low, high in rows]
@@ -63,7 +63,7 @@ def _documented() -> list[Row]:
     return [(name, unit.strip(), float(low), float(high)) for name, unit, low, high in found]
 
 
-def test_the_page_has_the_ranges_of_the_schema() -> None:
+def test_documented_ranges_equal_the_schema() -> None:
     ratios = _ratios()
     assert len(ratios) > 10
     single = [
@@ -75,7 +75,7 @@ def test_the_page_has_the_ranges_of_the_schema() -> None:
 
 
 def _numbers(kind: type[ParameterSet], prefix: str) -> dict[str, tuple[str, str]]:
-    """Unit and meaning of each number of a class, and of its groups, by dotted name."""
+    """Unit and meaning of each number of a class and its groups, by dotted name."""
     found: dict[str, tuple[str, str]] = {}
     for name, form in kind.__annotations__.items():
         group = next(iter(getattr(form, "__args__", ())), form)  # of a tuple of rotors
@@ -90,11 +90,11 @@ def _numbers(kind: type[ParameterSet], prefix: str) -> dict[str, tuple[str, str]
 @pytest.mark.parametrize(
     ("kind", "schema"), [(pw.VehicleParameters, VEHICLE), (pw.CarParameters, CAR)]
 )
-def test_the_classes_have_names_units_and_meanings_of_the_schema(
+def test_classes_have_the_names_units_and_meanings_of_the_schema(
     kind: type[ParameterSet], schema: list[Entry]
 ) -> None:
-    wanted = [(entry.name, (entry.unit, entry.meaning)) for entry in schema]
-    assert list(_numbers(kind, "").items()) == wanted
+    expected = [(entry.name, (entry.unit, entry.meaning)) for entry in schema]
+    assert list(_numbers(kind, "").items()) == expected
 
 
 def test_the_file_schema_describes_each_parameter() -> None:
@@ -105,7 +105,7 @@ def test_the_file_schema_describes_each_parameter() -> None:
         assert described == ", ".join(text for text in (entry.meaning, entry.unit) if text)
 
 
-def test_outer_loops_are_documented_as_in_the_schema() -> None:
+def test_docstrings_of_outer_loops_equal_the_schema() -> None:
     (loops,) = ast.parse(inspect.getsource(outer_loops.OuterLoops)).body
     assert isinstance(loops, ast.ClassDef)
     texts: dict[str, str] = {}
@@ -139,7 +139,7 @@ def test_a_very_distant_rotor_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", MULTICOPTERS)
 @pytest.mark.parametrize("scale", [0.04, 80.0])
 def test_insects_and_airliners_are_within_the_ranges(name: str, scale: float) -> None:
-    """Similar vehicles by Froude: lengths times s, masses s³, times s^(1/2)."""
+    """Froude-similar vehicles: lengths scale with s, masses with s³, times with s^(1/2)."""
 
     def scaled(value: object, mass: float, length: float, time: float) -> object:
         power = 3.0 * mass + length + 0.5 * time

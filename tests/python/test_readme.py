@@ -1,4 +1,4 @@
-"""The code of README and guide runs: Python blocks in order, C++ programs through a compiler."""
+"""The code of README and docs runs: Python blocks in order, C++ programs compiled."""
 
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ PAGES = ("README.md", "docs/fleet.md")
 PYTHON_PAGES = (*PAGES, "docs/trim.md", "docs/model/imu.md", "docs/model/external_wrench.md")
 CPP_PAGES = (*PAGES, "docs/embedding.md")
 
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "README.md").exists(), reason="the tests do not lie beside a README.md"
-)
+pytestmark = pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="README.md is missing")
 
 
 def blocks(page: str, language: str) -> list[tuple[int, str]]:
-    """The fenced code of one language, each with the line that it begins at."""
+    """The fenced code blocks of a page, each with the number of its first line."""
     return code_blocks(ROOT / page, language)
 
 
 def programs() -> list[tuple[str, int, str]]:
-    """The C++ blocks that are whole programs, with page and line."""
+    """The C++ blocks that are complete programs, with page and line."""
     return [
         (page, line, code)
         for page in CPP_PAGES
@@ -37,26 +35,26 @@ def programs() -> list[tuple[str, int, str]]:
 
 
 def eigen() -> list[str]:
-    """The compiler's flags for Eigen; skips where it is nowhere to be found."""
-    if (places := os.environ.get("CPLUS_INCLUDE_PATH")) and any(
-        (Path(place) / "Eigen" / "Core").exists() for place in places.split(os.pathsep)
+    """The compiler's flags for Eigen; skips if it is missing."""
+    if (folders := os.environ.get("CPLUS_INCLUDE_PATH")) and any(
+        (Path(folder) / "Eigen" / "Core").exists() for folder in folders.split(os.pathsep)
     ):
         return []
-    for place in sys.path:
-        header = Path(place) / "cmeel.prefix" / "include" / "eigen3"
+    for folder in sys.path:
+        header = Path(folder) / "cmeel.prefix" / "include" / "eigen3"
         if (header / "Eigen" / "Core").exists():
             return ["-isystem", str(header)]
     for name in ("pkg-config", "pkgconf"):
         if (tool := shutil.which(name)) is None:
             continue
-        told = subprocess.run(
+        result = subprocess.run(
             [tool, "--cflags", "eigen3"], capture_output=True, text=True, check=False
         )
-        if told.returncode == 0:
-            return told.stdout.split()
-    for place in ("/usr/include", "/usr/local/include", "/opt/homebrew/include"):
-        if (Path(place) / "eigen3" / "Eigen" / "Core").exists():
-            return ["-isystem", f"{place}/eigen3"]
+        if result.returncode == 0:
+            return result.stdout.split()
+    for folder in ("/usr/include", "/usr/local/include", "/opt/homebrew/include"):
+        if (Path(folder) / "eigen3" / "Eigen" / "Core").exists():
+            return ["-isystem", f"{folder}/eigen3"]
     pytest.skip("Eigen's headers are missing (pip install cmeel-eigen)")
 
 

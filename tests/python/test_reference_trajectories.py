@@ -1,4 +1,4 @@
-"""Planned paths: properties as curves and as optima, and refused arguments."""
+"""Planned paths: derivatives, optimality, and refused arguments."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from path_helpers import ALL, PATHS, TIMES, WAYPOINTS, away_from_leaps, places
+from path_helpers import ALL, PATHS, TIMES, WAYPOINTS, away_from_knots, sample_times
 from propwash import trajectories as tj
 from propwash.trajectories._reference import composed
-from propwash.trajectories._splines import BEND, SNAP, Kind, Problem, _unit, derivatives
+from propwash.trajectories._splines import ACCELERATION, SNAP, Kind, Problem, _unit, derivatives
 
 Array = NDArray[np.float64]
 
@@ -21,9 +21,9 @@ Array = NDArray[np.float64]
 
 
 @ALL
-def test_each_derivative_is_that_of_the_one_before(path: tj.Path) -> None:
+def test_derivatives_equal_finite_differences(path: tj.Path) -> None:
     step = 1e-4
-    time = away_from_leaps(path, places(path), step)
+    time = away_from_knots(path, sample_times(path), step)
     after, before, now = path.sample(time + step), path.sample(time - step), path.sample(time)
     for rows in (
         ("position", "velocity", "acceleration", "jerk", "snap"),
@@ -31,25 +31,25 @@ def test_each_derivative_is_that_of_the_one_before(path: tj.Path) -> None:
     ):
         for value, rate in pairwise(rows):
             slope = (getattr(after, value) - getattr(before, value)) / (2.0 * step)
-            told = getattr(now, rate)
-            scale = max(float(np.abs(told).max()), 1.0)
-            assert np.abs(slope - told).max() < 2e-5 * scale, rate
+            exact = getattr(now, rate)
+            scale = max(float(np.abs(exact).max()), 1.0)
+            assert np.abs(slope - exact).max() < 2e-5 * scale, rate
 
 
 @ALL
-def test_all_up_to_snap_is_continuous(path: tj.Path) -> None:
+def test_derivatives_up_to_snap_are_continuous(path: tj.Path) -> None:
     knots = path.knots[1:-1] if isinstance(path, tj.Polynomial) else np.array([1e-9])
     ends = np.array([0.0]) if isinstance(path, tj.Polynomial) and path.closed else np.empty(0)
     at = np.concatenate([knots, ends])
     before, after = path.sample(at - 1e-9), path.sample(at + 1e-9)
     for name in ("position", "velocity", "acceleration", "jerk", "snap", "yaw_rate"):
-        told = getattr(path.sample(period=0.01), name)
-        leap = np.abs(getattr(after, name) - getattr(before, name)).max()
-        assert leap < 1e-5 * max(1.0, float(np.abs(told).max())), name
+        values = getattr(path.sample(period=0.01), name)
+        jump = np.abs(getattr(after, name) - getattr(before, name)).max()
+        assert jump < 1e-5 * max(1.0, float(np.abs(values).max())), name
 
 
 @pytest.mark.parametrize("name", ["open", "headed", "clockwise", "lemniscate", "line"])
-def test_they_start_and_end_at_rest(name: str) -> None:
+def test_open_paths_start_and_end_at_rest(name: str) -> None:
     path = PATHS[name]
     rest = path.sample([-1.0, 0.0, path.duration, path.duration + 1.0])
     for field in ("velocity", "acceleration", "jerk", "snap", "yaw_rate"):
@@ -70,30 +70,30 @@ def test_a_path_goes_through_its_waypoints_at_their_times() -> None:
     assert np.allclose(passing.velocity, [(1, 0, 0), (0, 3, 0)])
 
 
-def test_a_closed_path_goes_round_and_round() -> None:
+def test_a_closed_path_is_periodic() -> None:
     path = PATHS["closed"]
-    time = places(path)
+    time = sample_times(path)
     one, later = path.sample(time), path.sample(time + 3.0 * path.duration)
     assert np.abs(one.position - later.position).max() < 1e-9
     assert np.abs(one.snap - later.snap).max() < 1e-6
-    # three times around, counter-clockwise
+    # three laps, counter-clockwise
     assert np.allclose(later.yaw - one.yaw, 6.0 * np.pi)
 
 
 @ALL
-def test_along_is_the_way_of_the_velocity(path: tj.Path) -> None:
+def test_yaw_along_the_path_is_the_heading_of_the_velocity(path: tj.Path) -> None:
     if path in (PATHS["headed"], PATHS["passing"]):
         assert np.ptp(PATHS["passing"].sample(period=0.1).yaw) == 0.0
         return
-    now = path.sample(places(path))
+    now = path.sample(sample_times(path))
     fast = np.linalg.norm(now.velocity[:, :2], axis=1) > 0.3
     angle = np.arctan2(now.velocity[:, 1], now.velocity[:, 0])
-    off = np.abs(np.angle(np.exp(1j * (now.yaw - angle))))[fast]
-    # exactly so for the closed forms; a spline through headings elsewhere
-    assert off.max() < (0.1 if isinstance(path, tj.Polynomial) else 1e-9)
+    error = np.abs(np.angle(np.exp(1j * (now.yaw - angle))))[fast]
+    # exact for closed forms; for polynomials yaw is a spline through the headings
+    assert error.max() < (0.1 if isinstance(path, tj.Polynomial) else 1e-9)
 
 
-def test_shapes_are_their_closed_forms() -> None:
+def test_shapes_match_their_closed_forms() -> None:
     circle = tj.Circle(2.0, 4.0, centre=(1, 2, 3)).sample(period=0.01)
     middle = circle.position - (1, 2, 3)
     assert np.allclose(np.linalg.norm(middle, axis=1), 2.0)
@@ -109,8 +109,8 @@ def test_shapes_are_their_closed_forms() -> None:
     assert np.allclose(line.sample([line.duration]).position, (3, 4, 0))
 
 
-def test_derivatives_of_a_function_of_a_function() -> None:
-    """f = exp(2 s), s = sin t: against derivatives by differences of high order."""
+def test_derivatives_of_a_composed_function() -> None:
+    """f = exp(2 s), s = sin t: against derivatives of a Chebyshev fit."""
     t = np.linspace(0.0, 2.0, 7)
     s, c = np.sin(t), np.cos(t)
     outer = np.stack([2.0**k * np.exp(2.0 * s) for k in range(5)])
@@ -135,40 +135,40 @@ def problem(kind: Kind, rows: int, closed: bool, width: int = 3) -> tuple[Proble
     known[:, 0] = rng.normal(size=(rows, width))
     if not closed:
         known[[0, -1], 1:] = 0.0
-    made = Problem(kind, known, closed)
-    return made, rng.uniform(0.5, 2.0, made.segments)
+    system = Problem(kind, known, closed)
+    return system, rng.uniform(0.5, 2.0, system.segments)
 
 
 @pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("kind", [SNAP, BEND])
+@pytest.mark.parametrize("kind", [SNAP, ACCELERATION])
 def test_free_derivatives_minimise_the_cost(kind: Kind, closed: bool) -> None:
-    made, lengths = problem(kind, 6, closed)
-    ends, least, _ = made.solve(lengths)
+    system, lengths = problem(kind, 6, closed)
+    ends, minimum, _ = system.solve(lengths)
     time = np.linspace(0.0, float(np.sum(lengths)), 40_001)
-    squared = made.spline(lengths)(time, kind.minimised) ** 2
-    assert np.trapezoid(squared.sum(axis=1), time) == pytest.approx(least, rel=1e-6)
-    assert made.cost(lengths, ends) == pytest.approx(least)
-    # every derivative that is free, moved either way, in units of each piece
+    squared = system.spline(lengths)(time, kind.minimised) ** 2
+    assert np.trapezoid(squared.sum(axis=1), time) == pytest.approx(minimum, rel=1e-6)
+    assert system.cost(lengths, ends) == pytest.approx(minimum)
+    # change each free derivative in both directions, scaled by the segment lengths
     order = np.tile(np.arange(kind.ends), 2)
-    free = ~np.isfinite(made.constraints).all(axis=2).reshape(-1)
+    free = ~np.isfinite(system.constraints).all(axis=2).reshape(-1)
     for slot in np.flatnonzero(free):
-        touched = (made.slots == slot)[:, :, None] * lengths[:, None, None] ** order[:, None]
+        changed = (system.slots == slot)[:, :, None] * lengths[:, None, None] ** order[:, None]
         for amount in (0.01, -0.01):
-            assert made.cost(lengths, ends + amount * touched) > least
+            assert system.cost(lengths, ends + amount * changed) > minimum
 
 
 @pytest.mark.parametrize("closed", [False, True])
-def test_the_gradient_by_time_is_that_of_the_cost(closed: bool) -> None:
-    made, lengths = problem(SNAP, 6, closed)
-    _, _, gradient = made.solve(lengths)
+def test_the_gradient_by_segment_times_equals_finite_differences(closed: bool) -> None:
+    system, lengths = problem(SNAP, 6, closed)
+    _, _, gradient = system.solve(lengths)
     for piece, slope in enumerate(gradient):
         step = 1e-5 * np.eye(len(lengths))[piece]
-        rise = made.solve(lengths + step)[1] - made.solve(lengths - step)[1]
+        rise = system.solve(lengths + step)[1] - system.solve(lengths - step)[1]
         assert rise / 2e-5 == pytest.approx(slope, rel=1e-6)
 
 
-def test_without_more_conditions_it_is_the_septic_spline() -> None:
-    """Which scipy makes: clamped, degree 7, is what minimises snap among all functions."""
+def test_without_further_constraints_the_path_is_the_septic_spline() -> None:
+    """SciPy's clamped spline of degree 7 minimises snap among all functions."""
     interpolate = pytest.importorskip("scipy.interpolate")
     rng = np.random.default_rng(3)
     known = np.full((6, 5, 3), np.nan)
@@ -176,28 +176,28 @@ def test_without_more_conditions_it_is_the_septic_spline() -> None:
     known[[0, -1], 1:4] = 0.0
     knots = np.cumsum([0.0, *rng.uniform(0.5, 1.5, 5)])
     ours = Problem(SNAP, known, False).spline(np.diff(knots))
-    still = [(order, np.zeros(3)) for order in (1, 2, 3)]
-    theirs = interpolate.make_interp_spline(knots, known[:, 0], k=7, bc_type=(still, still))
+    rest = [(order, np.zeros(3)) for order in (1, 2, 3)]
+    theirs = interpolate.make_interp_spline(knots, known[:, 0], k=7, bc_type=(rest, rest))
     time = np.linspace(0.0, knots[-1], 200)
     for order, values in enumerate(derivatives(ours, time, 4)):
         expected = theirs(time, nu=order)
         assert np.abs(values - expected).max() < 1e-7 * max(1.0, np.abs(expected).max())
 
 
-def test_from_rest_to_rest_it_is_the_polynomial_of_the_textbook() -> None:
+def test_a_segment_from_rest_to_rest_is_the_textbook_polynomial() -> None:
     path = tj.minimum_snap([(0, 0, 0), (1, 0, 0)], duration=2.0)
     u = np.linspace(0.0, 1.0, 50)
     expected = 126 * u**5 - 420 * u**6 + 540 * u**7 - 315 * u**8 + 70 * u**9
     assert np.allclose(path.sample(2.0 * u).position[:, 0], expected, atol=1e-9)
 
 
-def test_points_near_and_far_are_joined_without_loss() -> None:
-    """A hundred metres, a centimetre, far from the origin: through all, and smoothly."""
+def test_unequal_distances_lose_no_accuracy() -> None:
+    """Segments of 100 m and 1 cm, at the origin and far from it."""
     pytest.importorskip("scipy")
     uneven = np.array([(0, 0, 0), (100, 0, 0), (100.01, 0, 0), (100, 50, 0), (100, 50.1, 0.0)])
     path = tj.minimum_snap(uneven)
     assert np.abs(path.sample(path.knots).position - uneven).max() < 1e-9
-    # no overshoot to speak of
+    # little overshoot
     assert np.abs(path.sample(period=0.01).position - (50, 25, 0)).max() < 53.0
     away = tj.minimum_snap(uneven + 1e6, times=np.diff(path.knots)).sample(path.knots)
     for field in ("velocity", "acceleration", "jerk"):
@@ -205,33 +205,33 @@ def test_points_near_and_far_are_joined_without_loss() -> None:
         assert np.abs(getattr(away, field) - expected).max() < 1e-5 * np.abs(expected).max()
 
 
-def dense(made: Problem, lengths: Array) -> float:
-    """The least cost, by numpy's least squares of all equations at once."""
-    kind, free = made.kind, ~np.isfinite(made.constraints).all(axis=2).reshape(-1)
+def dense(system: Problem, lengths: Array) -> float:
+    """The minimum cost, from one dense least-squares solution of all equations."""
+    kind, free = system.kind, ~np.isfinite(system.constraints).all(axis=2).reshape(-1)
     root = _unit(kind)[1] * lengths[:, None, None] ** (0.5 - kind.minimised)
     root = root * (lengths[:, None] ** np.tile(np.arange(kind.ends), 2))[:, None, :]
     rows = np.zeros((*root.shape[:2], len(free)))
-    for piece, slots in enumerate(made.slots):
+    for piece, slots in enumerate(system.slots):
         rows[piece][:, slots] = root[piece]
     matrix = rows.reshape(-1, len(free))
-    values = made.constraints.reshape(len(free), -1).copy()
+    values = system.constraints.reshape(len(free), -1).copy()
     right = -matrix[:, ~free] @ values[~free]
     values[free] = np.linalg.lstsq(matrix[:, free], right, rcond=1e-15)[0]
     return float(np.sum((matrix @ values) ** 2))
 
 
 @pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("kind", [SNAP, BEND])
-def test_pieces_one_after_the_other_cost_what_all_at_once_do(kind: Kind, closed: bool) -> None:
-    made, lengths = problem(kind, 7, closed)
-    made.constraints[3, 1] = 0.5
-    made = Problem(kind, made.constraints, closed)
+@pytest.mark.parametrize("kind", [SNAP, ACCELERATION])
+def test_the_banded_solution_equals_a_dense_one(kind: Kind, closed: bool) -> None:
+    system, lengths = problem(kind, 7, closed)
+    system.constraints[3, 1] = 0.5
+    system = Problem(kind, system.constraints, closed)
     lengths[2] *= 0.01
-    assert made.solve(lengths)[1] == pytest.approx(dense(made, lengths), rel=1e-9)
+    assert system.solve(lengths)[1] == pytest.approx(dense(system, lengths), rel=1e-9)
 
 
-def test_hundreds_of_waypoints_are_joined() -> None:
-    """The work grows with their number; all at once it would with its cube."""
+def test_paths_of_hundreds_of_waypoints_are_accurate() -> None:
+    """The work is linear in their number, not cubic as in a dense solution."""
     rng = np.random.default_rng(0)
     points = np.cumsum(rng.normal(size=(250, 3)), axis=0)
     path = tj.minimum_snap(points, times=np.full(249, 1.5), yaw="along")
@@ -282,17 +282,17 @@ def test_the_time_allocation_minimises_the_cost() -> None:
             {"velocities": {-1: (0, 9, 0)}, "limits": tj.Limits(speed=8.0)},
             r"velocities\[-1\]: expected at most limits.speed = 8 m/s, got 9",
         ),
-        (WAYPOINTS, {"times": [1e-4, 1, 1, 100]}, "times: expected pieces of more alike lengths"),
+        (WAYPOINTS, {"times": [1e-4, 1, 1, 100]}, "times: expected more similar durations"),
         ([(0, 0, 0), (0, 0, 1)], {"duration": 2.0, "yaw": "along"}, "vertical path"),
         (
             WAYPOINTS,
             {"limits": tj.Limits(thrust=0.1)},
-            "cannot be met in any time: thrust of a rotor",
+            "no duration meets them: thrust of a rotor",
         ),
         (
             WAYPOINTS,
             {"velocities": {1: (50, 0, 0)}},
-            "cannot be met in any time: .* less where velocities are given",
+            "no duration meets them: .* reduce the prescribed velocities",
         ),
         (WAYPOINTS, {"limits": {"speed": 3.0}}, "limits: expected Limits or None"),
         (WAYPOINTS, {"vehicle": "fligtgoggles"}, "did you mean 'flightgoggles'"),
@@ -304,7 +304,7 @@ def test_invalid_paths_are_refused(waypoints: Any, options: dict[str, Any], mess
         tj.minimum_snap(waypoints, **options)
 
 
-def test_without_scipy_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_scipy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
     with pytest.raises(ImportError, match=r"minimum_snap needs scipy.*propwash\[tune\]"):
         tj.minimum_snap(WAYPOINTS)
@@ -319,9 +319,9 @@ def test_without_scipy_the_error_says_how_to_install_it(monkeypatch: pytest.Monk
         (lambda: tj.Circle(centre=(0, 0)), r"centre: expected finite numbers of shape \(3,\)"),
         (lambda: tj.Circle(ramp=-1.0), "ramp: expected a finite number >= 0"),
         (lambda: tj.Circle(laps=0.0), "laps: expected a finite number > 0"),
-        (lambda: tj.Line((0, 0, 0), (0, 0, 0)), "end: expected a point apart from the start"),
+        (lambda: tj.Line((0, 0, 0), (0, 0, 0)), "end: expected a point other than the start"),
         (lambda: tj.Line((0, 0, 0), (0, 0, 1), yaw="along"), "vertical line"),
-        (lambda: tj.Limits(thrust=1.5), r"limits.thrust: expected a share in \(0, 1\]"),
+        (lambda: tj.Limits(thrust=1.5), r"limits.thrust: expected a fraction in \(0, 1\]"),
         (lambda: tj.Limits(rates=(1.0, 0.0, 1.0)), "limits: expected rates"),
         (lambda: tj.Limits(rates=[1.0, 2.0]), "limits.rates: expected 3 numbers"),  # type: ignore[arg-type]
         (lambda: tj.Circle().sample(period=1e-300), "period: expected at least"),
@@ -335,6 +335,6 @@ def test_without_scipy_the_error_says_how_to_install_it(monkeypatch: pytest.Monk
         (lambda: tj.Circle().sample(period=0.0), "period: expected a finite number > 0"),
     ],
 )
-def test_invalid_shapes_are_refused(make: Any, message: str) -> None:
+def test_invalid_closed_forms_are_refused(make: Any, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         make()

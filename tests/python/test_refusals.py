@@ -45,20 +45,20 @@ def test_unknown_vehicle_is_refused_with_the_nearest_name() -> None:
 
 
 @pytest.mark.parametrize("value", ["rk5", "RK4", "", 4, None, ["rk4"]])
-def test_bad_integrator_is_refused(value: Any) -> None:
+def test_invalid_integrators_are_refused(value: Any) -> None:
     with refused("integrator", value):
         pw.Multicopter(integrator=value)
 
 
 @pytest.mark.parametrize("argument", ["seed", "id"])
 @pytest.mark.parametrize("value", [-1, 1.5, "1", None, math.nan, True, 2**64, [1]])
-def test_bad_key_of_the_noise_is_refused(argument: str, value: Any) -> None:
+def test_invalid_seeds_and_ids_are_refused(argument: str, value: Any) -> None:
     with refused(argument, value):
         pw.Multicopter(**{**ANY, argument: value})
 
 
 @pytest.mark.parametrize("argument", ["seed", "id"])
-def test_numpy_integers_are_accepted_as_keys(argument: str) -> None:
+def test_numpy_integers_are_accepted_as_seed_and_id(argument: str) -> None:
     ours = pw.Multicopter(**{**ANY, argument: np.int64(3)})
     same = pw.Multicopter(**{**ANY, argument: 3})
     for uav in (ours, same):
@@ -82,7 +82,7 @@ def test_non_commands_are_refused(value: Any) -> None:
         uav.rollout(value, steps=3)
 
 
-def test_command_of_another_shape_is_refused() -> None:
+def test_commands_of_other_shapes_are_refused() -> None:
     for speeds in ([1000.0], [1000.0] * 3, [1000.0] * 5):
         with unchanged() as uav, refused("speeds", speeds, ValueError):
             uav.step(pw.RotorSpeeds(speeds))
@@ -98,7 +98,7 @@ def test_command_of_another_shape_is_refused() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, -1e-3, math.nan, math.inf, "1", None, [0.001], True, 1j])
-def test_bad_time_step_is_refused(value: Any) -> None:
+def test_invalid_time_steps_are_refused(value: Any) -> None:
     with unchanged() as uav, refused("dt", value):
         uav.step(GOOD, value)
     with unchanged() as uav, refused("dt", value):
@@ -106,7 +106,7 @@ def test_bad_time_step_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, math.nan, "1", [1], True, 10**30, -(10**30)])
-def test_bad_count_is_refused(value: Any) -> None:
+def test_invalid_counts_are_refused(value: Any) -> None:
     with unchanged() as uav, refused("substeps", value):
         uav.step(GOOD, substeps=value)
     with unchanged() as uav, refused("steps", value):
@@ -140,7 +140,7 @@ PARTS: list[tuple[str, list[object]]] = [
 @pytest.mark.parametrize(
     ("part", "value"), [(part, value) for part, values in PARTS for value in values]
 )
-def test_bad_part_of_a_state_is_refused(part: str, value: Any) -> None:
+def test_invalid_parts_of_a_state_are_refused(part: str, value: Any) -> None:
     with unchanged() as uav, refused(part, value):
         uav.reset(**{part: value})
     state = FLYING.state
@@ -161,7 +161,7 @@ def test_invalid_state_values_are_refused(value: Any) -> None:
         uav.restore(value)
 
 
-def test_bad_wind_and_voltage_are_refused() -> None:
+def test_invalid_wind_and_voltage_are_refused() -> None:
     for wind in ([1.0, 2.0], [1.0, 2.0, math.nan], "abc", None, 3.0, [[1.0, 2.0, 3.0]]):
         with unchanged() as uav, refused("wind", wind):
             uav.wind = wind
@@ -252,7 +252,7 @@ for at in range(start, len(good), 8):
 
 
 @pytest.mark.parametrize("name", ["crazyflie", "hexacopter"])
-def test_damaged_snapshot_crashes_nothing(name: str) -> None:
+def test_damaged_snapshots_do_not_crash(name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", DAMAGED, name], capture_output=True, text=True, check=False
     )

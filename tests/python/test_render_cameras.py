@@ -1,4 +1,4 @@
-"""Cameras and objects as they are described, and what the numbers of their pictures mean."""
+"""Descriptions of cameras and objects, and the units of image values."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def test_invalid_cameras_and_objects_are_refused(make: Any, message: str) -> Non
         make()
 
 
-def test_a_stereo_pair_is_32_cm_apart_left_first() -> None:
+def test_a_stereo_pair_has_a_baseline_of_32_cm() -> None:
     left, right = render.stereo(position=(0.1, 0.0, 0.2))
     assert (left.name, right.name) == ("left", "right")
     assert left.position == (0.1, 0.16, 0.2)
     assert right.position == (0.1, -0.16, 0.2)
 
 
-def test_the_camera_matrix_takes_the_edge_of_the_field_of_view_to_the_edge_of_the_picture() -> None:
+def test_the_field_of_view_ends_at_the_image_edge() -> None:
     K = Camera(1024, 768, 70.0).matrix
     top = K @ (0.0, -math.tan(math.radians(35.0)), 1.0)
     np.testing.assert_allclose(top, (512.0, 0.0, 1.0), atol=1e-12)

@@ -1,4 +1,4 @@
-"""Which cameras render a frame: `shouldRenderThisFrame` of the wire, from the Python client."""
+"""Choice of the cameras that render a frame, `shouldRenderThisFrame` of the protocol."""
 
 from __future__ import annotations
 
@@ -9,28 +9,20 @@ import pytest
 
 zmq = pytest.importorskip("zmq")
 
-from fake_renderer import FakeRenderer, free_pair, picture  # noqa: E402
+from fake_renderer import AHEAD, SIZE, FakeRenderer, expected_image, free_pair  # noqa: E402
 from propwash import render  # noqa: E402
 from propwash.render import Client, RenderCamera  # noqa: E402
 from wire_client import server, serving  # noqa: E402
 
-AHEAD = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0))
-SIZE: dict[str, Any] = {"width": 48, "height": 32}
 
-
-@pytest.fixture
-def ports() -> tuple[int, int]:
-    return free_pair()
-
-
-def test_cameras_that_do_not_render_a_frame_have_no_image_in_it(
+def test_only_the_chosen_cameras_render_a_frame(
     ports: tuple[int, int],
 ) -> None:
     cameras = [RenderCamera("front"), RenderCamera("down"), RenderCamera("far", "depth")]
     chosen = {1: None, 2: ["down"], 3: [], 4: {"far", "front"}, 5: None}
     expected = {1: ["front", "down", "far"], 2: ["down"], 3: [], 4: ["front", "far"]}
     with (
-        FakeRenderer(ports, swallow=0) as renderer,
+        FakeRenderer(ports, ignored=0) as renderer,
         Client("room", cameras, ports=ports, **SIZE) as client,
     ):
         for stamp, names in chosen.items():
@@ -53,11 +45,11 @@ def test_cameras_that_do_not_render_a_frame_have_no_image_in_it(
     assert flags == [True, False, True]
 
 
-def test_a_camera_without_an_image_is_absent_also_where_the_renderer_draws_all(
+def test_images_of_other_cameras_are_dropped(
     ports: tuple[int, int],
 ) -> None:
     with (
-        FakeRenderer(ports, swallow=0, v2=True),
+        FakeRenderer(ports, ignored=0, v2=True),
         Client("room", [RenderCamera("a"), RenderCamera("b")], ports=ports, **SIZE) as client,
     ):
         assert list(client.request_vehicle(1, *AHEAD, render=["b"]).images) == ["b"]
@@ -68,31 +60,29 @@ def test_one_of_two_renderers_may_have_nothing_to_render() -> None:
     pairs = [free_pair(), free_pair()]
     cameras = [RenderCamera("a", renderer=0), RenderCamera("b", renderer=1)]
     with (
-        FakeRenderer(pairs[0], swallow=0),
-        FakeRenderer(pairs[1], swallow=0),
+        FakeRenderer(pairs[0], ignored=0),
+        FakeRenderer(pairs[1], ignored=0),
         Client("room", cameras, ports=pairs, **SIZE) as client,
     ):
         for stamp, name in ((1, "a"), (2, "b")):
             frame = client.request_vehicle(stamp, *AHEAD, render=[name])
             assert list(frame.images) == [name]
-            blue = picture(48, 32, 0, stamp)
-            np.testing.assert_array_equal(frame.images[name], blue)
+            image = expected_image(48, 32, 0, stamp)
+            np.testing.assert_array_equal(frame.images[name], image)
 
 
 @pytest.mark.parametrize(
     ("names", "message"),
     [
         ("front", "render: expected a list of names, or None for all, got 'front'"),
-        (["front", "back"], "render: expected 'front', 'down', got 'back'"),
+        (["front", "back"], "render: expected one of 'front', 'down', got 'back'"),
         ({"front": True, "down": False}, "render: expected a list of names"),
-        ([True, False], "render: expected 'front', 'down', got True"),
+        ([True, False], "render: expected one of 'front', 'down', got True"),
         (True, "render: expected a list of names"),
-        ([["front"]], r"render: expected 'front', 'down', got \['front'\]"),
+        ([["front"]], r"render: expected one of 'front', 'down', got \['front'\]"),
     ],
 )
-def test_an_invalid_choice_of_cameras_is_refused_and_sends_nothing(
-    names: Any, message: str
-) -> None:
+def test_invalid_choices_are_refused(names: Any, message: str) -> None:
     with Client(
         "room", [RenderCamera("front"), RenderCamera("down")], ports=free_pair(), **SIZE
     ) as client:
@@ -101,15 +91,15 @@ def test_an_invalid_choice_of_cameras_is_refused_and_sends_nothing(
         assert client.statistics.submitted == 0
 
 
-def test_the_reference_renderer_leaves_a_camera_out(ports: tuple[int, int]) -> None:
+def test_the_reference_renderer_skips_cameras(ports: tuple[int, int]) -> None:
     cameras = [RenderCamera("front"), RenderCamera("flow", "flow", position=(0.0, 0.2, 0.0))]
     with serving(server(ports=ports)), Client("", cameras, ports=ports, **SIZE) as client:
         assert list(client.request_vehicle(1, *AHEAD).images) == ["front", "flow"]
         moved = ((0.0, 0.1, 1.0), AHEAD[1])
         assert list(client.request_vehicle(2, *moved, render=["front"]).images) == ["front"]
-        # the flow is from the camera's own last image, at the first pose
+        # flow is relative to the last image of the same camera, at the first pose
         assert client.request_vehicle(3, *moved).images["flow"].any()
         assert not client.request_vehicle(4, *moved).images["flow"].any()
-        only_senses = client.request_vehicle(5, *moved, render=[])
-        assert not only_senses.images
-        assert only_senses.range_m == pytest.approx(1.0)
+        without_images = client.request_vehicle(5, *moved, render=[])
+        assert not without_images.images
+        assert without_images.range_m == pytest.approx(1.0)

@@ -1,7 +1,7 @@
 """The client against a renderer that imitates published ones, on real sockets.
 
-What is sent and what comes back: pictures, landmarks, several renderers, what is refused.
-test_render_faults.py has what goes wrong on the way.
+Poses, images, landmarks, several renderers, refused arguments; faults are in
+test_render_faults.py.
 """
 
 from __future__ import annotations
@@ -21,33 +21,25 @@ from scipy.spatial.transform import Rotation
 
 zmq = pytest.importorskip("zmq")
 
-from fake_renderer import FakeRenderer, free_pair, picture  # noqa: E402
+from fake_renderer import AHEAD, SIZE, FakeRenderer, expected_image, free_pair  # noqa: E402
 from propwash import render  # noqa: E402
 from propwash.render import Client, RenderCamera, RenderObject  # noqa: E402
-
-AHEAD = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0))
-SIZE: dict[str, Any] = {"width": 48, "height": 32}
-
-
-@pytest.fixture
-def ports() -> tuple[int, int]:
-    return free_pair()
 
 
 @pytest.fixture
 def renderer(ports: tuple[int, int]) -> Iterator[FakeRenderer]:
-    """One that answers from the first pose on."""
-    with FakeRenderer(ports, swallow=0) as running:
+    """A renderer that answers from the first pose on."""
+    with FakeRenderer(ports, ignored=0) as running:
         yield running
 
 
-def test_the_image_is_top_down_red_first_read_only_and_no_copy(
+def test_an_image_is_a_read_only_view_with_its_top_row_first(
     ports: tuple[int, int], renderer: FakeRenderer
 ) -> None:
     with Client("room", ports=ports, **SIZE) as client:
         frame = client.request_vehicle(7_000, *AHEAD)
     image = frame.images["camera"]
-    np.testing.assert_array_equal(image, picture(48, 32, 0, 7_000))
+    np.testing.assert_array_equal(image, expected_image(48, 32, 0, 7_000))
     assert image.strides == (-48 * 3, 3, 1)
     assert not image.flags.owndata
     assert not image.flags.writeable
@@ -56,62 +48,66 @@ def test_the_image_is_top_down_red_first_read_only_and_no_copy(
     assert frame.time_ns == 7_000
 
 
-@pytest.mark.parametrize("narrow", [False, True])
-def test_every_image_type_has_its_dtype(ports: tuple[int, int], narrow: bool) -> None:
+@pytest.mark.parametrize("one_byte", [False, True])
+def test_every_image_type_has_its_dtype(ports: tuple[int, int], one_byte: bool) -> None:
     kinds = list(render.KINDS)
     cameras = [RenderCamera(kind, kind) for kind in kinds]  # type: ignore[arg-type]
     with (
-        FakeRenderer(ports, swallow=0, narrow=narrow) as renderer,
+        FakeRenderer(ports, ignored=0, one_byte=one_byte) as renderer,
         Client("room", cameras, ports=ports, **SIZE) as client,
     ):
         images = client.request_vehicle(1, *AHEAD).images
     assert list(images) == kinds
     for index, kind in enumerate(kinds):
-        painted = picture(48, 32, index, 1)
+        sent = expected_image(48, 32, index, 1)
         if kind == "depth":
             assert images[kind].dtype == np.dtype("<u2")
-            whole = painted[..., 0].astype(np.uint16) * 256 + painted[..., 1]
-            np.testing.assert_array_equal(images[kind], whole)
+            depth = sent[..., 0].astype(np.uint16) * 256 + sent[..., 1]
+            np.testing.assert_array_equal(images[kind], depth)
         else:
-            one = kind in ("grey", "depth8")
-            np.testing.assert_array_equal(images[kind], painted[..., 1] if one else painted)
+            has_one_channel = kind in ("grey", "depth8")
+            np.testing.assert_array_equal(images[kind], sent[..., 1] if has_one_channel else sent)
     shaders = [camera["outputShaderType"] for camera in renderer.poses[-1]["cameras"]]
     assert shaders == [-1, 0, 1, 2, 3, 4, 5, 6]
 
 
-def test_landmarks_range_and_collision_are_in_our_units(
+def test_landmarks_range_and_collision_are_converted(
     ports: tuple[int, int], renderer: FakeRenderer
 ) -> None:
     with Client("room", ports=ports, **SIZE) as client:
         high = client.request_vehicle(1, (0.0, 0.0, 1.0), AHEAD[1])
         low = client.request_vehicle(2, (0.0, 0.0, -1.0), AHEAD[1])
-    # the wire counts from the lower left: three quarters up is a quarter down
+    # the protocol counts from the lower left: 3/4 upwards is 1/4 downwards
     assert high.landmarks.ids == ("Gate10_1",)
     assert (high.landmarks.u[0], high.landmarks.v[0]) == (0.25 * 48, 0.25 * 32)
     assert high.landmarks.depth[0] == 3.5
     assert len(high.landmarks) == 1
     assert high.range_m == 21.0
     assert (high.collision, low.collision) == (False, True)
-    assert not high.half_done
+    assert not high.incomplete
 
 
 def test_cameras_move_with_the_vehicle(ports: tuple[int, int], renderer: FakeRenderer) -> None:
     draw = np.random.default_rng(5)
     body, mount = (Rotation.from_rotvec(draw.normal(0, 1, 3)) for _ in range(2))
-    place, lever = draw.normal(0, 3, (2, 3))
-    camera = RenderCamera("eye", position=tuple(lever), attitude=tuple(np.roll(mount.as_quat(), 1)))
+    position, lever = draw.normal(0, 3, (2, 3))
+    camera = RenderCamera(
+        "front", position=tuple(lever), attitude=tuple(np.roll(mount.as_quat(), 1))
+    )
     with Client("room", [camera], ports=ports, **SIZE) as client:
-        client.request_vehicle(1, place, np.roll(body.as_quat(), 1))
-        client.mount("eye", position=(0.0, 0.0, 0.0))
-        client.request_vehicle(2, place, np.roll(body.as_quat(), 1))
+        client.request_vehicle(1, position, np.roll(body.as_quat(), 1))
+        client.mount("front", position=(0.0, 0.0, 0.0))
+        client.request_vehicle(2, position, np.roll(body.as_quat(), 1))
     first, second = (pose["cameras"][0] for pose in renderer.poses[-2:])
-    # the protocol's own table: (-west, up, north) and [b, -c, -a, w] of north-west-up
-    x, y, z = place + body.apply(lever)
+    # table of the protocol: (-west, up, north) and [b, -c, -a, w] of north-west-up
+    x, y, z = position + body.apply(lever)
     np.testing.assert_allclose(first["position"], (-y, z, x), atol=1e-12)
     a, b, c, w = (body * mount).as_quat()
-    wire = np.array((b, -c, -a, w))
-    np.testing.assert_allclose(abs(wire @ first["rotation"]), 1.0, atol=1e-12)
-    np.testing.assert_allclose(second["position"], (-place[1], place[2], place[0]), atol=1e-12)
+    expected = np.array((b, -c, -a, w))
+    np.testing.assert_allclose(abs(expected @ first["rotation"]), 1.0, atol=1e-12)
+    np.testing.assert_allclose(
+        second["position"], (-position[1], position[2], position[0]), atol=1e-12
+    )
     assert second["rotation"] == first["rotation"]
 
 
@@ -124,14 +120,14 @@ def test_objects_keep_their_poses_until_moved(
         client.request_vehicle(2, *AHEAD, {"gate": ((4.0, 5.0, 6.0), AHEAD[1])})
         client.add(RenderObject("other", "BlackEagle"))
         client.request_vehicle(3, *AHEAD)
-        with pytest.raises(ValueError, match="'other' is taken"):
+        with pytest.raises(ValueError, match="not in use, got 'other'"):
             client.add(RenderObject("other", "BlackEagle"))
-    seen = {pose["ntime"]: pose["objects"] for pose in renderer.poses}
-    assert [item["position"] for item in seen[1]] == [[-2, 3, 1]]
-    assert [item["position"] for item in seen[2]] == [[-5, 6, 4]]
-    assert [item["position"] for item in seen[3]] == [[-5, 6, 4], [0, 0, 0]]
-    assert [item["prefabID"] for item in seen[3]] == ["gate", "BlackEagle"]
-    assert sorted(seen[1][0]["size"]) == [1, 2, 3]
+    sent = {pose["ntime"]: pose["objects"] for pose in renderer.poses}
+    assert [item["position"] for item in sent[1]] == [[-2, 3, 1]]
+    assert [item["position"] for item in sent[2]] == [[-5, 6, 4]]
+    assert [item["position"] for item in sent[3]] == [[-5, 6, 4], [0, 0, 0]]
+    assert [item["prefabID"] for item in sent[3]] == ["gate", "BlackEagle"]
+    assert sorted(sent[1][0]["size"]) == [1, 2, 3]
 
 
 def test_frames_are_polled_in_order_and_the_newest_is_available(
@@ -167,9 +163,9 @@ def test_without_polling_only_the_newest_frame_is_kept(
         assert waiting[-1] == client.latest.time_ns
 
 
-def test_newer_poses_overtake_where_the_renderer_is_slow(ports: tuple[int, int]) -> None:
+def test_a_slow_renderer_renders_only_the_newest_poses(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, swallow=0, frame_time=0.1) as slow,
+        FakeRenderer(ports, ignored=0, frame_time=0.1) as slow,
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.request_vehicle(1, *AHEAD)
@@ -179,14 +175,14 @@ def test_newer_poses_overtake_where_the_renderer_is_slow(ports: tuple[int, int])
         while client.latest is None or client.latest.time_ns < 101:
             assert client.poll(2.0) is not None, "no frame in 2 s"
         counted = client.statistics
-        # no backlog: at most two are on the way, where all of them would take 10 s
+        # no backlog: at most two poses are pending; all of them would take 10 s
         assert counted.latency.worst < 1.0
         assert counted.frames + counted.dropped == counted.submitted == 101
         assert counted.frames == len(set(slow.answered))
         assert 8 <= counted.frames <= 20
 
 
-def test_two_renderers_share_the_cameras_and_answer_as_one() -> None:
+def test_two_renderers_share_the_cameras_of_a_client() -> None:
     pairs = [free_pair(), free_pair()]
     cameras = [
         RenderCamera("a"),
@@ -195,8 +191,8 @@ def test_two_renderers_share_the_cameras_and_answer_as_one() -> None:
         RenderCamera("d"),
     ]
     with (
-        FakeRenderer(pairs[0], swallow=0, frame_time=0.02) as one,
-        FakeRenderer(pairs[1], swallow=0, frame_time=0.05, newest_only=True) as two,
+        FakeRenderer(pairs[0], ignored=0, frame_time=0.02) as one,
+        FakeRenderer(pairs[1], ignored=0, frame_time=0.05, newest_only=True) as two,
         Client("room", cameras, ports=pairs, senses=1, **SIZE) as client,
     ):
         frame = client.request_vehicle(1, *AHEAD)
@@ -204,36 +200,36 @@ def test_two_renderers_share_the_cameras_and_answer_as_one() -> None:
         assert [c["ID"] for c in one.poses[0]["cameras"]] == ["a", "b"]
         assert [c["ID"] for c in two.poses[0]["cameras"]] == ["c", "d"]
         assert [c["outputIndex"] for c in two.poses[0]["cameras"]] == [0, 1]
-        np.testing.assert_array_equal(frame.images["c"], picture(48, 32, 0, 1))
-        # at different speeds they draw the same poses all the same
+        np.testing.assert_array_equal(frame.images["c"], expected_image(48, 32, 0, 1))
+        # at different speeds they render the same poses
         for stamp in range(1000, 61_000, 1000):
             client.submit_vehicle(stamp, *AHEAD)
             client.sleep(0.01)
-            for whole in iter(client.poll, None):
-                blue = [int(whole.images[name][0, 0, 2]) for name in ("a", "c")]
-                assert blue == [whole.time_ns // 1000] * 2
+            for frame in iter(client.poll, None):
+                blue = [int(frame.images[name][0, 0, 2]) for name in ("a", "c")]
+                assert blue == [frame.time_ns // 1000] * 2
         assert client.statistics.frames >= 8
 
 
 def test_a_thread_keeps_the_session_while_the_caller_is_busy(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, swallow=2, memory=0.9) as forgetful,
+        FakeRenderer(ports, ignored=2, session_timeout=0.9) as renderer,
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.start()
-        client.start()  # once is enough
+        client.start()  # has no further effect
         client.request_vehicle(1, *AHEAD)
         time.sleep(1.2)
         began = time.monotonic()
         client.request_vehicle(2, *AHEAD)
         assert time.monotonic() - began < 0.5
-        assert forgetful.forgot == 0
+        assert renderer.sessions_ended == 0
         assert client.statistics.kept_alive >= 2
 
 
 def test_a_clock_works_with_the_client(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, swallow=0, frame_time=0.05),
+        FakeRenderer(ports, ignored=0, frame_time=0.05),
         Client("room", ports=ports, **SIZE) as client,
     ):
         step = render.LockStep(100.0)
@@ -246,7 +242,7 @@ def test_a_clock_works_with_the_client(ports: tuple[int, int]) -> None:
             if real.advance(0.01) and real.time_ns > offset:
                 real.render(client, *AHEAD)
         assert 0.75 < time.monotonic() - began < 2.0
-        # 20 images per second of 100 that are due
+        # 20 of 100 images per second
         assert 5 <= real.received <= 20
         assert real.dropped > real.received
 
@@ -258,7 +254,7 @@ def test_a_vehicle_in_the_loop_receives_images(
         client.request_vehicle(0, *AHEAD)
         seconds = np.arange(30) / 360.0
         source = render.recorded(seconds + 1.0, np.zeros((30, 3)), [AHEAD[1]] * 30, speed=0.5)
-        skipped = source()  # of time 0, which the client has had
+        skipped = source()  # time 0 was requested above
         assert skipped is not None
         loop = render.VehicleInTheLoop(source, client, camera_rate=60.0)
         stamps: list[int] = []
@@ -271,7 +267,7 @@ def test_a_vehicle_in_the_loop_receives_images(
 
 def test_statistics_report_the_latency_of_answers(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, swallow=0, frame_time=0.05),
+        FakeRenderer(ports, ignored=0, frame_time=0.05),
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.request_vehicle(1, *AHEAD)
@@ -338,11 +334,11 @@ def test_invalid_clients_are_refused(arguments: dict[str, Any], message: str) ->
         ((9, "123", AHEAD[1]), "position: expected a position of 3"),
         ((9, (0, 0, math.nan), AHEAD[1]), "position: expected a position of 3"),
         ((9, AHEAD[0], (1, 0, 0, 1)), "attitude: expected a unit quaternion"),
-        ((9, *AHEAD, {"gate": AHEAD}), "objects: expected 'box', got 'gate'"),
+        ((9, *AHEAD, {"gate": AHEAD}), "objects: expected one of 'box', got 'gate'"),
         ((9, *AHEAD, {"box": (0, 0, 0)}), "expected a pair"),
     ],
 )
-def test_an_invalid_pose_is_refused_and_the_next_is_sent(
+def test_invalid_poses_are_refused(
     ports: tuple[int, int], renderer: FakeRenderer, arguments: tuple[Any, ...], message: str
 ) -> None:
     with Client("room", objects=[RenderObject("box", "box")], ports=ports, **SIZE) as client:
@@ -356,15 +352,15 @@ def test_an_invalid_pose_is_refused_and_the_next_is_sent(
         assert client.request_vehicle(9, *AHEAD).time_ns == 9
 
 
-def test_the_program_of_the_guide_runs() -> None:
+def test_the_program_in_the_docs_runs() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "render.md"
     if not page.exists():
-        pytest.skip("the tests do not lie beside docs/render.md")
+        pytest.skip("docs/render.md is missing")
     program = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)[0]
-    told = program.replace("width=320", f"ports={free_pair()}, width=320")
-    assert told != program
+    code = program.replace("width=320", f"ports={free_pair()}, width=320")
+    assert code != program
     namespace: dict[str, Any] = {"__name__": "__guide__"}
-    exec(compile(told, "docs/render.md", "exec"), namespace)
+    exec(compile(code, "docs/render.md", "exec"), namespace)
     frame = namespace["frame"]
     assert frame.time_ns == 500_000_000
     assert frame.images["front"].shape == (240, 320, 3)
@@ -383,19 +379,19 @@ for make in (render.Client, render.PoseStream):
     except ImportError as error:
         assert 'pip install "propwash[render]"' in str(error), error
     else:
-        raise SystemExit("made without pyzmq")
+        raise SystemExit("no error without pyzmq")
 """
 
 
-def test_without_pyzmq_only_what_needs_it_is_missing_and_the_extra_is_named() -> None:
+def test_without_pyzmq_only_clients_raise_and_name_the_extra() -> None:
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_ZMQ], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, done.stderr
 
 
-def test_the_package_lists_its_names() -> None:
+def test_dir_lists_the_public_names() -> None:
     assert {"Client", "RenderCamera", "Frame", "compensate", "DynamicClock"} <= set(dir(render))
     assert callable(render.compensate)
-    with pytest.raises(AttributeError, match="no attribute 'Eyes'"):
-        render.Eyes  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'Missing'"):
+        render.Missing  # type: ignore[attr-defined]  # noqa: B018

@@ -1,4 +1,4 @@
-"""Latency compensation: the papers' homography against projected points and rendered planes."""
+"""Latency compensation: the homography against projected points and rendered planes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _pose(position: tuple[float, float, float], rotation: Rotation) -> tuple[Arr
 
 
 def _optical(points: Array, pose: tuple[Array, Array]) -> Array:
-    """(k, 3) world points in the optical axes of a camera, by scipy's rotations."""
-    turned = Rotation.from_quat(np.roll(pose[1], -1)).inv().apply(points - pose[0])
-    return np.stack([-turned[:, 1], -turned[:, 2], turned[:, 0]], axis=1)
+    """World points (k, 3) in the optical axes of a camera."""
+    points = Rotation.from_quat(np.roll(pose[1], -1)).inv().apply(points - pose[0])
+    return np.stack([-points[:, 1], -points[:, 2], points[:, 0]], axis=1)
 
 
 def _pixels(points: Array, matrix: Array = K) -> Array:
@@ -46,7 +46,7 @@ def _random_motion(seed: int) -> tuple[tuple[Array, Array], tuple[Array, Array]]
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_points_of_the_plane_go_where_the_present_camera_sees_them(seed: int) -> None:
+def test_points_of_the_plane_are_moved_to_their_present_pixels(seed: int) -> None:
     rendered, present = _random_motion(seed)
     draw = np.random.default_rng(100 + seed)
     normal = draw.normal(0.0, 0.2, 3) + np.array((0.0, 0.0, 1.0))
@@ -68,13 +68,13 @@ def test_points_of_the_plane_go_where_the_present_camera_sees_them(seed: int) ->
 
 
 def test_pure_rotation_needs_no_distance() -> None:
-    (position, attitude), (_, turned) = _random_motion(3)
-    R, t = camera_motion((position, attitude), (position, turned))
+    (position, attitude), (_, present) = _random_motion(3)
+    R, t = camera_motion((position, attitude), (position, present))
     np.testing.assert_allclose(t, 0.0, atol=1e-15)
     np.testing.assert_allclose(homography(K, R, t, 1.0), homography(K, R, t, math.inf), atol=1e-15)
 
 
-def test_what_is_ahead_moves_to_the_right_when_the_camera_turns_left() -> None:
+def test_a_left_turn_moves_the_image_to_the_right() -> None:
     rendered = _pose((0.0, 0.0, 0.0), Rotation.identity())
     present = _pose((0.0, 0.0, 0.0), Rotation.from_euler("z", 10.0, degrees=True))
     R, t = camera_motion(rendered, present)
@@ -84,7 +84,7 @@ def test_what_is_ahead_moves_to_the_right_when_the_camera_turns_left() -> None:
     assert v / w == pytest.approx(HEIGHT / 2)
 
 
-def test_going_ahead_magnifies_by_the_ratio_of_distances() -> None:
+def test_forward_motion_magnifies_by_the_ratio_of_distances() -> None:
     rendered = _pose((0.0, 0.0, 0.0), Rotation.identity())
     R, t = camera_motion(rendered, _pose((1.0, 0.0, 0.0), Rotation.identity()))
     H = homography(K, R, t, 5.0)
@@ -99,7 +99,7 @@ def test_rotation_by_180_degrees_moves_every_pixel() -> None:
 
 
 @pytest.mark.parametrize("degrees", [130.0, 180.0, 230.0])
-def test_a_camera_that_looks_back_sees_nothing_of_the_image(degrees: float) -> None:
+def test_a_camera_that_looks_back_shows_only_the_fill_value(degrees: float) -> None:
     pytest.importorskip("cv2")
     rotation = Rotation.from_euler("y", degrees, degrees=True).as_matrix()
     white = np.full((HEIGHT, WIDTH, 3), 255, np.uint8)
@@ -107,16 +107,16 @@ def test_a_camera_that_looks_back_sees_nothing_of_the_image(degrees: float) -> N
 
 
 @pytest.mark.parametrize("forward", [5.0, 6.0])
-def test_behind_its_plane_a_camera_sees_nothing_of_the_image(forward: float) -> None:
+def test_a_camera_behind_the_plane_shows_only_the_fill_value(forward: float) -> None:
     pytest.importorskip("cv2")
     white = np.full((HEIGHT, WIDTH), 255, np.uint8)
     assert (compensate(white, K, np.eye(3), np.array([0.0, 0.0, -4.0]), 5.0) == 255).all()
     assert (compensate(white, K, np.eye(3), np.array([0.0, 0.0, -forward]), 5.0) == 0).all()
 
 
-def test_where_the_view_turns_past_a_right_angle_no_ghost_is_seen() -> None:
+def test_points_behind_the_rendered_camera_are_not_shown() -> None:
     pytest.importorskip("cv2")
-    # of a wide picture, half of the present view lies behind the one that was rendered
+    # half of the present wide view is behind the rendered one
     wide = Camera(WIDTH, HEIGHT, 120.0).matrix
     rotation = Rotation.from_euler("y", 90.0, degrees=True).as_matrix()
     white = np.full((HEIGHT, WIDTH), 255, np.uint8)
@@ -126,7 +126,7 @@ def test_where_the_view_turns_past_a_right_angle_no_ghost_is_seen() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float32])
-def test_no_motion_changes_nothing_and_the_image_may_be_a_view(dtype: type[Any]) -> None:
+def test_without_motion_an_image_is_unchanged(dtype: type[Any]) -> None:
     pytest.importorskip("cv2")
     image = np.random.default_rng(2).integers(0, 200, (HEIGHT, WIDTH)).astype(dtype)[::-1]
     image.flags.writeable = False
@@ -135,23 +135,23 @@ def test_no_motion_changes_nothing_and_the_image_may_be_a_view(dtype: type[Any])
     np.testing.assert_allclose(warped, image, rtol=0.0, atol=1e-9)  # exact for whole numbers
 
 
-def test_a_warped_wall_is_the_wall_seen_from_the_present_pose() -> None:
+def test_a_warped_wall_equals_the_wall_rendered_at_the_present_pose() -> None:
     pytest.importorskip("cv2")
     rendered = _pose((0.0, 0.0, 0.0), Rotation.identity())
     present = _pose((0.3, 0.2, -0.1), Rotation.from_euler("zyx", (3.0, -2.0, 4.0), degrees=True))
     wall = 4.0
     R, t = camera_motion(rendered, present)
-    was, now = _wall_picture(rendered, wall), _wall_picture(present, wall)
-    warped = compensate(was, K, R, t, wall, fill=math.nan)
-    seen = np.isfinite(warped)
-    assert seen.mean() > 0.7
-    # bilinear interpolation of a wave of 12 px or more, twice its curvature bound
-    assert np.abs(warped - now)[seen].max() < 0.08
-    assert np.abs(was - now)[seen].max() > 1.0
+    before, after = _wall_image(rendered, wall), _wall_image(present, wall)
+    warped = compensate(before, K, R, t, wall, fill=math.nan)
+    valid = np.isfinite(warped)
+    assert valid.mean() > 0.7
+    # twice the error bound of bilinear interpolation of waves of at least 12 px
+    assert np.abs(warped - after)[valid].max() < 0.08
+    assert np.abs(before - after)[valid].max() > 1.0
 
 
-def _wall_picture(pose: tuple[Array, Array], distance: float) -> NDArray[np.float32]:
-    """A wall at x = distance with waves of 1 m on it, sampled at the pixels' centres."""
+def _wall_image(pose: tuple[Array, Array], distance: float) -> NDArray[np.float32]:
+    """A wall at x = distance with waves of 1 m, sampled at the pixel centres."""
     u, v = np.meshgrid(np.arange(WIDTH) + 0.5, np.arange(HEIGHT) + 0.5)
     rays = np.stack([np.ones_like(u), (WIDTH / 2 - u) / K[0, 0], (HEIGHT / 2 - v) / K[1, 1]], -1)
     world = Rotation.from_quat(np.roll(pose[1], -1)).apply(rays.reshape(-1, 3))
@@ -181,12 +181,12 @@ def test_errors_name_invalid_arguments(change: dict[str, Any], message: str) -> 
 @pytest.mark.parametrize(
     "image", [np.zeros((4, 4), np.int64), np.zeros((4, 4, 2), np.uint8), np.zeros((0, 4), np.uint8)]
 )
-def test_an_image_that_cannot_be_warped_is_refused(image: NDArray[Any]) -> None:
+def test_invalid_images_are_refused(image: NDArray[Any]) -> None:
     with pytest.raises(ValueError, match="image: expected"):
         compensate(image, K, np.eye(3), (0, 0, 0))
 
 
-def test_without_opencv_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_opencv_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cv2", None)
     with pytest.raises(ImportError, match=r"propwash\[vision\]"):
         compensate(np.zeros((4, 4), np.uint8), K, np.eye(3), (0, 0, 0))

@@ -1,4 +1,4 @@
-"""The C++ client's example against the reference renderer, each a process of its own."""
+"""The example of the C++ client against the reference renderer, in separate processes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from fake_renderer import free_pair
 from helpers import compiler
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "examples" / "render_client.cpp"
 
 
-def built(folder: Path) -> Path:
-    """The program; skips where its compiler or libraries are missing."""
+def build(folder: Path) -> Path:
+    """The compiled program; skips if its compiler or libraries are missing."""
     json = pytest.importorskip("nlohmann_json", reason="nlohmann-json of PyPI is missing")
-    there = "#include <zmq.hpp>\nint main() { zmq::context_t context; }\n"
+    source = "#include <zmq.hpp>\nint main() { zmq::context_t context; }\n"
     probe = subprocess.run(
         [compiler(), "-std=c++17", "-x", "c++", "-", "-o", str(folder / "probe"), "-lzmq"],
-        input=there,
+        input=source,
         capture_output=True,
         text=True,
         check=False,
@@ -28,16 +29,15 @@ def built(folder: Path) -> Path:
     if probe.returncode != 0:
         pytest.skip("cppzmq and libzmq are missing (Debian: cppzmq-dev)")
     program = folder / "render_client"
-    source = ROOT / "examples" / "render_client.cpp"
     includes = ["-I", str(ROOT / "include"), "-isystem", json.get_include()]
-    command = [compiler(), "-std=c++17", *includes, str(source), "-lzmq", "-o", str(program)]
+    command = [compiler(), "-std=c++17", *includes, str(SOURCE), "-lzmq", "-o", str(program)]
     subprocess.run(command, check=True)
     return program
 
 
-def test_the_cpp_client_gets_every_picture_of_the_reference_renderer(tmp_path: Path) -> None:
+def test_the_cpp_client_receives_all_images(tmp_path: Path) -> None:
     pytest.importorskip("zmq")
-    program = built(tmp_path)
+    program = build(tmp_path)
     ports = [str(port) for port in free_pair()]
     command = [sys.executable, "-m", "propwash", "render", "--scene", "alphapilot"]
     with subprocess.Popen([*command, "--antialias", "1", "--port", *ports]) as renderer:
@@ -51,6 +51,6 @@ def test_the_cpp_client_gets_every_picture_of_the_reference_renderer(tmp_path: P
     lines = ran.stdout.splitlines()
     assert len(lines) == 60
     for line in lines:
-        # level at 2 m above a plain, and nothing is below but the plain
+        # level, 2 m above the ground
         assert re.search(r"1024 x 768 px, 2359296 bytes, range 2\.00 m, \d+ landmarks, after", line)
     assert any("0 landmarks" not in line for line in lines)

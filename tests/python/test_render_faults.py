@@ -14,7 +14,7 @@ import pytest
 
 zmq = pytest.importorskip("zmq")
 
-from fake_renderer import FakeRenderer, Message, free_pair, picture  # noqa: E402
+from fake_renderer import AHEAD, SIZE, FakeRenderer, Message, expected_image, free_pair  # noqa: E402
 from propwash.render import (  # noqa: E402
     Client,
     PortInUseError,
@@ -23,24 +23,16 @@ from propwash.render import (  # noqa: E402
     RenderTimeoutError,
 )
 
-AHEAD = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0))
-SIZE: dict[str, Any] = {"width": 48, "height": 32}
-
 
 def _serve_until(client: Client, done: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 10.0
     while not done():
-        assert time.monotonic() < deadline, "not within 10 s"
+        assert time.monotonic() < deadline, "timeout of 10 s"
         client.sleep(0.02)
 
 
-@pytest.fixture
-def ports() -> tuple[int, int]:
-    return free_pair()
-
-
 @pytest.mark.parametrize("newest_only", [False, True])
-def test_the_first_five_poses_are_used_up_and_no_time_is_lost(
+def test_the_client_starts_quickly_although_five_poses_are_ignored(
     ports: tuple[int, int], newest_only: bool
 ) -> None:
     with (
@@ -54,7 +46,7 @@ def test_the_first_five_poses_are_used_up_and_no_time_is_lost(
 
 def test_repeated_answers_are_counted_and_ignored(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, swallow=0, repeats=2),
+        FakeRenderer(ports, ignored=0, repeats=2),
         Client("room", ports=ports, **SIZE) as client,
     ):
         for stamp in range(1, 6):
@@ -63,21 +55,23 @@ def test_repeated_answers_are_counted_and_ignored(ports: tuple[int, int]) -> Non
         assert client.poll() is None
         counted = client.statistics
         assert counted.frames == 5
-        assert counted.repeated + counted.late >= 8  # of 10; the first may come before we listen
+        assert (
+            counted.repeated + counted.outdated >= 8
+        )  # of 10; the first may arrive before the client is connected
 
 
-def test_a_renderer_that_forgot_is_started_again(ports: tuple[int, int]) -> None:
+def test_a_session_is_restarted_after_a_timeout(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, swallow=2, memory=0.4) as renderer,
+        FakeRenderer(ports, ignored=2, session_timeout=0.4) as renderer,
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.request_vehicle(1, *AHEAD)
-        time.sleep(1.0)  # the caller does nothing, so that nothing keeps the session alive
-        assert renderer.forgot >= 1
+        time.sleep(1.0)  # without calls, nothing keeps the session alive
+        assert renderer.sessions_ended >= 1
         assert client.request_vehicle(2, *AHEAD, timeout=3.0).time_ns == 2
 
 
-def test_a_renderer_that_was_killed_is_back_within_two_seconds(ports: tuple[int, int]) -> None:
+def test_a_restarted_renderer_is_used_within_two_seconds(ports: tuple[int, int]) -> None:
     with Client("room", ports=ports, **SIZE) as client:
         with FakeRenderer(ports):
             client.request_vehicle(1, *AHEAD)
@@ -98,14 +92,14 @@ def test_a_renderer_that_was_killed_is_back_within_two_seconds(ports: tuple[int,
         assert counted.submitted == stamp - 1
 
 
-def test_one_of_two_renderers_is_killed_and_frames_are_whole_again_soon() -> None:
+def test_frames_are_complete_after_one_of_two_renderers_restarts() -> None:
     pairs = [free_pair(), free_pair()]
     cameras = [RenderCamera("a"), RenderCamera("b")]
     with (
-        FakeRenderer(pairs[0], swallow=1),
+        FakeRenderer(pairs[0], ignored=1),
         Client("room", cameras, ports=pairs, **SIZE) as client,
     ):
-        with FakeRenderer(pairs[1], swallow=1):
+        with FakeRenderer(pairs[1], ignored=1):
             assert client.request_vehicle(1, *AHEAD).time_ns == 1
         client.sleep(0.2)
         with FakeRenderer(pairs[1]):
@@ -115,7 +109,7 @@ def test_one_of_two_renderers_is_killed_and_frames_are_whole_again_soon() -> Non
 
 
 def _body(answer: Message, **changes: Any) -> Message:
-    """The answer with other entries in its JSON; None takes one out."""
+    """The answer with other entries in its JSON; None removes an entry."""
     body = json.loads(answer[0]) | changes
     body = {key: value for key, value in body.items() if value is not None}
     return [json.dumps(body).encode(), *answer[1:]]
@@ -127,15 +121,15 @@ def _landmark(answer: Message, *position: float) -> Message:
 
 
 MALFORMED: dict[str, tuple[Callable[[Message], Message], str]] = {
-    "cut off": (lambda a: [a[0][:-9], *a[1:]], "JSON"),
+    "truncated": (lambda a: [a[0][:-9], *a[1:]], "JSON"),
     "noise": (lambda a: [bytes(range(256)), *a[1:]], "answer"),
     "empty": (lambda a: [b"", *a[1:]], "answer"),
-    "deep": (lambda a: [b"[" * 100_000, *a[1:]], "answer"),
+    "nested": (lambda a: [b"[" * 100_000, *a[1:]], "answer"),
     "no time": (lambda a: _body(a, ntime=None), "has no ntime"),
     "no ids": (lambda a: _body(a, cameraIDs=None), "cameraIDs"),
     "few channels": (lambda a: _body(a, channels=[]), "channels"),
-    "no picture": (lambda a: a[:1], "2 frames"),
-    "a picture too many": (lambda a: [*a, a[1]], "2 frames"),
+    "no image": (lambda a: a[:1], "2 frames"),
+    "an extra image": (lambda a: [*a, a[1]], "2 frames"),
     "short": (lambda a: [a[0], a[1][:-1]], r"4608 bytes"),
     "100 MB": (lambda a: [a[0], bytes(100_000_000)], r"4608 bytes"),
     "larger": (lambda a: _body(a, camWidth=64), "bytes"),
@@ -143,7 +137,7 @@ MALFORMED: dict[str, tuple[Callable[[Message], Message], str]] = {
         lambda a: [*_body(a, camWidth=24, camHeight=64)[:1], a[1]],
         "48 x 32, got 24 x 64",
     ),
-    "stranger": (lambda a: _body(a, cameraIDs=["other"]), 'camera "other"'),
+    "unknown camera": (lambda a: _body(a, cameraIDs=["other"]), 'camera "other"'),
     "a number in quotes": (lambda a: _body(a, camWidth="48"), r"camWidth: expected a whole number"),
     "a number for a flag": (lambda a: _body(a, hasCameraCollision=7), "expected true or false"),
     "a key twice": (lambda a: [b'{"ntime":0,' + a[0][1:], *a[1:]], 'got "ntime" twice'),
@@ -154,51 +148,53 @@ MALFORMED: dict[str, tuple[Callable[[Message], Message], str]] = {
 
 
 @pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_answer_is_named_dropped_and_counted_and_the_next_received(
+def test_malformed_answers_are_reported_and_the_next_is_received(
     ports: tuple[int, int], name: str
 ) -> None:
-    spoil, message = MALFORMED[name]
+    corrupt, message = MALFORMED[name]
 
-    def mangle(answer: Message, pose: dict[str, Any]) -> list[Message]:
-        return [spoil(answer), answer] if pose["ntime"] > 0 else [answer]
+    def modify(answer: Message, pose: dict[str, Any]) -> list[Message]:
+        return [corrupt(answer), answer] if pose["ntime"] > 0 else [answer]
 
     with (
-        FakeRenderer(ports, swallow=0, mangle=mangle),
+        FakeRenderer(ports, ignored=0, modify=modify),
         Client("room", ports=ports, **SIZE) as client,
     ):
-        client.request_vehicle(0, *AHEAD)  # from here on the sockets are connected
+        client.request_vehicle(0, *AHEAD)  # the sockets are connected
         with pytest.raises(ProtocolError, match=message):
             client.request_vehicle(1000, *AHEAD)
         frame = client.poll(2.0)
         assert frame is not None
-        np.testing.assert_array_equal(frame.images["camera"], picture(48, 32, 0, 1000))
+        np.testing.assert_array_equal(frame.images["camera"], expected_image(48, 32, 0, 1000))
         assert client.statistics.faulty >= 1
         assert isinstance(client.last_fault, ProtocolError)
 
 
 def test_faults_can_be_counted_without_warnings(ports: tuple[int, int]) -> None:
-    def mangle(answer: Message, pose: dict[str, Any]) -> list[Message]:
+    def modify(answer: Message, pose: dict[str, Any]) -> list[Message]:
         return [[b"noise"], answer[:1], answer]
 
     with (
-        FakeRenderer(ports, swallow=0, mangle=mangle),
+        FakeRenderer(ports, ignored=0, modify=modify),
         Client("room", ports=ports, on_fault="count", **SIZE) as client,
     ):
         for stamp in range(11):
             assert client.request_vehicle(stamp, *AHEAD).time_ns == stamp
         assert client.statistics.faulty >= 20
         assert client.last_fault is not None
-        assert client.last_fault.__traceback__ is None  # its frames would keep the message
+        assert (
+            client.last_fault.__traceback__ is None
+        )  # its stack frames would keep the message alive
 
 
 def test_answers_to_unknown_poses_are_counted_and_ignored(
     ports: tuple[int, int],
 ) -> None:
-    def mangle(answer: Message, pose: dict[str, Any]) -> list[Message]:
+    def modify(answer: Message, pose: dict[str, Any]) -> list[Message]:
         return [_body(answer, ntime=10**15), answer]
 
     with (
-        FakeRenderer(ports, swallow=0, mangle=mangle),
+        FakeRenderer(ports, ignored=0, modify=modify),
         Client("room", ports=ports, **SIZE) as client,
     ):
         for stamp in range(6):
@@ -207,29 +203,29 @@ def test_answers_to_unknown_poses_are_counted_and_ignored(
         assert client.poll(0.05) is None
 
 
-def test_a_renderer_of_the_older_dialect_gives_rgb_and_grey(ports: tuple[int, int]) -> None:
+def test_a_v2_renderer_provides_rgb_and_grey(ports: tuple[int, int]) -> None:
     cameras = [RenderCamera("colour"), RenderCamera("grey", "grey")]
     with (
-        FakeRenderer(ports, swallow=0, v2=True),
+        FakeRenderer(ports, ignored=0, v2=True),
         Client("room", cameras, ports=ports, **SIZE) as client,
     ):
         images = client.request_vehicle(1, *AHEAD).images
-    np.testing.assert_array_equal(images["colour"], picture(48, 32, 0, 1))
-    luma = picture(48, 32, 1, 1) @ np.array([0.299, 0.587, 0.114])
+    np.testing.assert_array_equal(images["colour"], expected_image(48, 32, 0, 1))
+    luma = expected_image(48, 32, 1, 1) @ np.array([0.299, 0.587, 0.114])
     assert images["grey"].shape == (32, 48)
     assert np.abs(images["grey"] - luma).max() <= 0.51
 
 
-def test_depth_of_a_renderer_that_knows_rgb_alone_says_what_to_do(ports: tuple[int, int]) -> None:
+def test_depth_of_a_v2_renderer_is_refused(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, swallow=0, v2=True),
+        FakeRenderer(ports, ignored=0, v2=True),
         Client("room", [RenderCamera("far", "depth")], ports=ports, **SIZE) as client,
         pytest.raises(ProtocolError, match=r"'far' of kind 'depth'.*use kind='rgb'"),
     ):
         client.request_vehicle(1, *AHEAD)
 
 
-def test_a_missing_renderer_is_reported_with_ports_and_a_command(ports: tuple[int, int]) -> None:
+def test_errors_name_ports_and_command_of_a_missing_renderer(ports: tuple[int, int]) -> None:
     with Client("room", ports=ports, **SIZE) as client:
         began = time.monotonic()
         with pytest.raises(RenderTimeoutError) as caught:
@@ -239,8 +235,8 @@ def test_a_missing_renderer_is_reported_with_ports_and_a_command(ports: tuple[in
         assert "no renderer is connected" in text
         assert f"--scene room --port {ports[0]} {ports[1]}" in text
         assert f"-input-port {ports[0]} -output-port {ports[1]}" in text
-        # and one that comes later is taken
-        with FakeRenderer(ports, swallow=0):
+        # a renderer that starts later is used
+        with FakeRenderer(ports, ignored=0):
             assert client.request_vehicle(2, *AHEAD).time_ns == 2
 
 
@@ -248,7 +244,7 @@ def test_a_silent_renderer_is_distinguished_from_a_missing_one(
     ports: tuple[int, int],
 ) -> None:
     with (
-        FakeRenderer(ports, swallow=10**6),
+        FakeRenderer(ports, ignored=10**6),
         Client("nowhere", ports=ports, **SIZE) as client,
         pytest.raises(
             RenderTimeoutError, match=r"a renderer is connected.*-output-port.*'nowhere'"
@@ -257,17 +253,17 @@ def test_a_silent_renderer_is_distinguished_from_a_missing_one(
         client.request_vehicle(1, *AHEAD, timeout=0.6)
 
 
-def test_two_renderers_on_one_pair_of_ports_are_noticed(ports: tuple[int, int]) -> None:
+def test_two_renderers_on_one_pair_of_ports_are_reported(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, swallow=10**6),
-        FakeRenderer(ports, swallow=10**6),
+        FakeRenderer(ports, ignored=10**6),
+        FakeRenderer(ports, ignored=10**6),
         Client("room", ports=ports, **SIZE) as client,
         pytest.raises(RenderTimeoutError, match="2 renderers share these ports"),
     ):
         client.request_vehicle(1, *AHEAD, timeout=1.0)
 
 
-def test_a_port_in_use_is_named_and_both_are_free_again(ports: tuple[int, int]) -> None:
+def test_errors_name_a_port_in_use_and_ports_are_released(ports: tuple[int, int]) -> None:
     with Client("room", ports=ports, **SIZE):
         with pytest.raises(PortInUseError, match=f"port {ports[0]} of 127.0.0.1 is in use"):
             Client("room", ports=ports, **SIZE)
@@ -278,10 +274,10 @@ def test_a_port_in_use_is_named_and_both_are_free_again(ports: tuple[int, int]) 
     Client("room", ports=ports, **SIZE).close()
 
 
-def test_only_the_loopback_interface_listens(ports: tuple[int, int]) -> None:
+def test_clients_listen_on_the_loopback_interface_only(ports: tuple[int, int]) -> None:
     addresses = Path("/proc/net/tcp")
     if not addresses.exists():
-        pytest.skip("no /proc/net/tcp to look at")
+        pytest.skip("/proc/net/tcp is missing")
     with Client("room", ports=ports, **SIZE):
         rows = [line.split() for line in addresses.read_text().splitlines()[1:]]
         listening = {int(r[1][9:], 16): r[1][:8] for r in rows if r[3] == "0A"}
@@ -298,16 +294,16 @@ def test_a_closed_client_raises(ports: tuple[int, int]) -> None:
             call()
 
 
-def test_a_restart_is_silent_for_long_enough_and_begins_anew(ports: tuple[int, int]) -> None:
+def test_a_restart_starts_a_new_session(ports: tuple[int, int]) -> None:
     with (
-        FakeRenderer(ports, swallow=1) as renderer,
+        FakeRenderer(ports, ignored=1) as renderer,
         Client("room", ports=ports, **SIZE) as client,
     ):
         client.request_vehicle(1, *AHEAD)
         client.submit_vehicle(2, *AHEAD)
         client.restart()
         assert client.request_vehicle(3, *AHEAD, timeout=6.0).time_ns == 3
-        assert renderer.forgot == 1
+        assert renderer.sessions_ended == 1
         assert client.statistics.frames + client.statistics.dropped == 3
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the reference renderer, in process, against closed forms."""
+"""Images of the reference renderer, in process, against closed forms."""
 
 from __future__ import annotations
 
@@ -10,103 +10,92 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from helpers import Array, axis_angle, rotation_matrices
 from propwash import _core
 from propwash.render import images
 from propwash.render.cameras import Kind, RenderCamera, RenderObject, stereo
 from propwash.render.offscreen import Offscreen
 from propwash.world import Box, Gate, Plane, Scene, Sphere
 
-Array = NDArray[np.float64]
-
 WIDTH, HEIGHT, FOV = 93, 71, 70.0
 FOCAL = HEIGHT / 2.0 / math.tan(math.radians(FOV) / 2.0)
 GROUND = Plane(name="ground", category="ground", colour=(0.5, 0.5, 0.5))
 
 
-def studio(*items: object, **options: object) -> Offscreen:
+def offscreen_renderer(*items: object, **options: object) -> Offscreen:
     settings = {"width": WIDTH, "height": HEIGHT, "vertical_fov_deg": FOV, "antialias": 1}
     return Offscreen(Scene([GROUND, *items]), **(settings | options))  # type: ignore[arg-type, list-item]
 
 
-def turn(axis: tuple[float, float, float], angle: float) -> tuple[float, float, float, float]:
-    s = math.sin(angle / 2.0)
-    return math.cos(angle / 2.0), axis[0] * s, axis[1] * s, axis[2] * s
-
-
-def rotation(attitude: tuple[float, ...]) -> Array:
-    w, x, y, z = attitude
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.asarray(np.eye(3) + 2.0 * w * cross + 2.0 * cross @ cross)
-
-
 def rays() -> Array:
-    """(h, w, 3) through the pixels' centres, per metre of depth, in the camera's axes."""
+    """(h, w, 3) rays through the pixel centres at a depth of 1 m, in the axes of the camera."""
     u, v = np.meshgrid(np.arange(WIDTH) + 0.5, np.arange(HEIGHT) + 0.5)
     return np.stack(
         [np.ones_like(u), (WIDTH / 2.0 - u) / FOCAL, (HEIGHT / 2.0 - v) / FOCAL], axis=-1
     )
 
 
-def plane_depth(height: float, attitude: tuple[float, ...]) -> Array:
-    """(h, w) m along the axis, of the ground below a camera; infinite above the horizon."""
-    down = -(rays() @ rotation(attitude).T)[..., 2]
+def plane_depth(height: float, attitude: Array) -> Array:
+    """(h, w) depth of the ground below a camera [m]; infinite above the horizon."""
+    down = -(rays() @ rotation_matrices(attitude).T)[..., 2]
     return np.where(down > 0.0, height / np.where(down > 0.0, down, 1.0), np.inf)
 
 
 ATTITUDES = [
-    (1.0, 0.0, 0.0, 0.0),
-    turn((0.0, 1.0, 0.0), 0.6),
-    turn((1.0, 0.0, 0.0), 0.5),
-    turn((0.0, 1.0, 0.0), math.pi / 2.0),
+    np.array((1.0, 0.0, 0.0, 0.0)),
+    axis_angle((0.0, 1.0, 0.0), 0.6),
+    axis_angle((1.0, 0.0, 0.0), 0.5),
+    axis_angle((0.0, 1.0, 0.0), math.pi / 2.0),
 ]
 
 
 @pytest.mark.parametrize("attitude", ATTITUDES)
-def test_depth_of_a_plane_at_every_pixel(attitude: tuple[float, float, float, float]) -> None:
-    frame = studio().render(["depth", "depth8"], (3.0, -2.0, 2.5), attitude)
+def test_depth_of_a_plane_at_every_pixel(attitude: Array) -> None:
+    frame = offscreen_renderer().render(["depth", "depth8"], (3.0, -2.0, 2.5), attitude)
     expected = np.minimum(plane_depth(2.5, attitude), 100.0)
     found = images.depth_in_metres(frame.images["depth"])
-    # half a step, and what single precision leaves of rays that graze the ground
+    # half a quantisation step, and rounding in single precision at grazing angles
     assert np.all(np.abs(found - expected) <= 0.5 * 100.0 / 65535.0 + 2e-5 * expected)
     coarse = images.depth8_in_metres(frame.images["depth8"])
     assert np.all(np.abs((coarse / 100.0) ** 0.25 - (expected / 100.0) ** 0.25) <= 0.6 / 255.0)
 
 
-def test_what_is_further_than_the_range_has_the_largest_depth() -> None:
-    frame = studio().render(["depth"], (0.0, 0.0, 2.0))
+def test_depth_saturates_beyond_the_range() -> None:
+    frame = offscreen_renderer().render(["depth"], (0.0, 0.0, 2.0))
     depth = frame.images["depth"]
     assert depth.dtype == np.uint16
     assert np.all(depth[0] == 65535)
     assert depth[-1, WIDTH // 2] < 65535
 
 
-def test_normals_are_in_the_axes_of_the_picture() -> None:
+def test_normals_are_in_the_axes_of_the_image() -> None:
     wall = Box(name="wall", category="wall", position=(5.0, 0.0, 0.0), size=(1.0, 2.0, 9.0))
-    frame = studio(wall).render(["normals"], (0.0, 0.0, 1.0))
+    frame = offscreen_renderer(wall).render(["normals"], (0.0, 0.0, 1.0))
     normals = images.unit_normals(frame.images["normals"])
     middle = normals[HEIGHT // 2, WIDTH // 2]
     np.testing.assert_allclose(middle, (0.0, 0.0, 1.0), atol=0.005)  # towards the camera
     np.testing.assert_allclose(normals[-1, 0], (0.0, 1.0, 0.0), atol=0.005)  # the ground: up
     assert np.all(np.isnan(normals[0, 0]))
-    turned = studio(wall).render(["normals"], (0.0, 0.0, 1.0), turn((0.0, 0.0, 1.0), 0.3))
-    # a camera that has turned to the left has the normal of the wall point to its left
-    seen = images.unit_normals(turned.images["normals"])[HEIGHT // 2, WIDTH - 20]
-    np.testing.assert_allclose(seen, (-math.sin(0.3), 0.0, math.cos(0.3)), atol=0.005)
+    rotated = offscreen_renderer(wall).render(
+        ["normals"], (0.0, 0.0, 1.0), axis_angle((0.0, 0.0, 1.0), 0.3)
+    )
+    # for a camera rotated to the left, the normal of the wall points to its left
+    normal = images.unit_normals(rotated.images["normals"])[HEIGHT // 2, WIDTH - 20]
+    np.testing.assert_allclose(normal, (-math.sin(0.3), 0.0, math.cos(0.3)), atol=0.005)
 
 
 def flow_tolerance(size: Array) -> Array:
-    """What eight bits of value, and of the hue at that value, leave unknown of a flow [px]."""
+    """Bound of the error from 8-bit hue and value [px]."""
     return np.asarray(0.12 + 0.012 * size)
 
 
 @pytest.mark.parametrize("axis", [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)])
-def test_flow_of_a_turn_does_not_depend_on_the_depth(axis: tuple[float, float, float]) -> None:
-    offscreen = studio(Sphere(name="ball", position=(4.0, 0.5, 1.0), radius=0.7))
-    before, now = turn(axis, 0.02), turn(axis, 0.12)
+def test_flow_of_a_rotation_does_not_depend_on_the_depth(axis: tuple[float, float, float]) -> None:
+    offscreen = offscreen_renderer(Sphere(name="ball", position=(4.0, 0.5, 1.0), radius=0.7))
+    before, now = axis_angle(axis, 0.02), axis_angle(axis, 0.12)
     offscreen.render("flow", (0.0, 0.0, 1.0), before)
     found = images.flow_in_pixels(offscreen.render("flow", (0.0, 0.0, 1.0), now).images["flow"])
-    then = rays() @ rotation(now).T @ rotation(before)
+    then = rays() @ rotation_matrices(now).T @ rotation_matrices(before)
     was = np.stack([-then[..., 1], -then[..., 2]], axis=-1) * (FOCAL / then[..., :1])
     expected = np.stack([-rays()[..., 1], -rays()[..., 2]], axis=-1) * FOCAL - was
     size = np.linalg.norm(expected, axis=-1)
@@ -116,17 +105,17 @@ def test_flow_of_a_turn_does_not_depend_on_the_depth(axis: tuple[float, float, f
     assert np.all(error[shown] <= flow_tolerance(size)[shown])
 
 
-@pytest.mark.parametrize("way", [(0.3, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.15)])
-def test_flow_of_a_way_is_over_the_depth(way: tuple[float, float, float]) -> None:
-    offscreen = studio()
+@pytest.mark.parametrize("shift", [(0.3, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.15)])
+def test_flow_of_a_translation_is_inverse_to_the_depth(shift: tuple[float, float, float]) -> None:
+    offscreen = offscreen_renderer()
     start = np.array([1.0, 2.0, 1.5])
     offscreen.render("flow", start)
-    frame = offscreen.render(["flow"], start + way)
+    frame = offscreen.render(["flow"], start + shift)
     found = images.flow_in_pixels(frame.images["flow"])
-    depth = plane_depth(1.5 + way[2], ATTITUDES[0])
+    depth = plane_depth(1.5 + shift[2], ATTITUDES[0])
     sky = np.isinf(depth)
     assert np.all(found[sky] == 0.0)
-    then = rays() * np.where(sky, 1.0, depth)[..., None] + way
+    then = rays() * np.where(sky, 1.0, depth)[..., None] + shift
     was = np.stack([-then[..., 1], -then[..., 2]], axis=-1) * (FOCAL / then[..., :1])
     expected = np.stack([-rays()[..., 1], -rays()[..., 2]], axis=-1) * FOCAL - was
     size = np.linalg.norm(expected, axis=-1)
@@ -135,8 +124,8 @@ def test_flow_of_a_way_is_over_the_depth(way: tuple[float, float, float]) -> Non
     assert np.all(error[shown] <= flow_tolerance(size)[shown])
 
 
-def test_a_body_that_moves_flows_and_the_rest_stands() -> None:
-    offscreen = studio()
+def test_only_moving_bodies_have_flow_for_a_fixed_camera() -> None:
+    offscreen = offscreen_renderer()
 
     def gate(left: float) -> list[RenderObject]:
         return [RenderObject("g", "gate", position=(4.0, left, 1.5))]
@@ -145,7 +134,7 @@ def test_a_body_that_moves_flows_and_the_rest_stands() -> None:
     frame = offscreen.render(["flow", "instance"], (0.0, 0.0, 1.5), objects=gate(0.2))
     flow = images.flow_in_pixels(frame.images["flow"])
     on_gate = images.id_numbers(frame.images["instance"]) == 2
-    front = 4.0 - 0.06  # m, where its face is
+    front = 4.0 - 0.06  # m, its front face
     moved = flow[on_gate]
     assert len(moved) > 100
     np.testing.assert_allclose(np.median(moved, axis=0), (-FOCAL * 0.2 / front, 0.0), atol=0.15)
@@ -155,9 +144,9 @@ def test_a_body_that_moves_flows_and_the_rest_stands() -> None:
     assert not again.images["flow"].any()
 
 
-def test_a_gate_dead_ahead_is_about_the_centre_of_the_picture() -> None:
+def test_a_gate_straight_ahead_is_centred_in_the_image() -> None:
     gate = Gate(name="Gate1", category="gate", position=(6.0, 0.0, 2.0), width=2.0, height=2.0)
-    frame = studio(gate).render(["instance", "rgb", "semantic"], (0.0, 0.0, 2.0))
+    frame = offscreen_renderer(gate).render(["instance", "rgb", "semantic"], (0.0, 0.0, 2.0))
     on_gate = images.id_numbers(frame.images["instance"]) == 2
     v, u = np.nonzero(on_gate)
     assert u.mean() + 0.5 == pytest.approx(WIDTH / 2.0, abs=1e-9)
@@ -171,28 +160,28 @@ def test_a_gate_dead_ahead_is_about_the_centre_of_the_picture() -> None:
     assert frame.landmarks.v.mean() == pytest.approx(HEIGHT / 2.0)
 
 
-def test_left_is_left_up_is_up_and_red_is_first() -> None:
+def test_orientation_and_order_of_colours() -> None:
     red = Box(name="red", colour=(1.0, 0.0, 0.0), position=(4.0, 1.5, 1.0), size=(0.1, 1.0, 2.0))
     blue = Box(name="blue", colour=(0.0, 0.0, 1.0), position=(4.0, -1.5, 1.0), size=(0.1, 1.0, 2.0))
-    picture = studio(red, blue, look="noon").render("rgb", (0.0, 0.0, 1.0)).images["rgb"]
-    assert picture.shape == (HEIGHT, WIDTH, 3)
-    row, aside = HEIGHT // 2, round(FOCAL * 1.5 / 4.0)
-    left, right = picture[row, WIDTH // 2 - aside], picture[row, WIDTH // 2 + aside]
+    image = offscreen_renderer(red, blue, look="noon").render("rgb", (0.0, 0.0, 1.0)).images["rgb"]
+    assert image.shape == (HEIGHT, WIDTH, 3)
+    row, offset = HEIGHT // 2, round(FOCAL * 1.5 / 4.0)
+    left, right = image[row, WIDTH // 2 - offset], image[row, WIDTH // 2 + offset]
     assert left[0] > 2 * max(left[1], left[2])
     assert right[2] > 2 * max(right[0], right[1])
-    sky = picture[0, WIDTH // 2].astype(int)
-    ground = picture[-1, WIDTH // 2].astype(int)
+    sky = image[0, WIDTH // 2].astype(int)
+    ground = image[-1, WIDTH // 2].astype(int)
     assert sky[2] > sky[0] + 20
     assert abs(ground[2] - ground[0]) < 40  # grey
 
 
-def test_landmarks_are_where_the_pinhole_has_them_and_hidden_ones_are_not() -> None:
+def test_visible_landmarks_are_at_their_projections() -> None:
     gate = Gate(name="Gate7", category="gate", position=(6.0, 1.0, 2.0), width=1.5, height=1.5)
-    attitude = turn((0.0, 0.0, 1.0), 0.1)
+    attitude = axis_angle((0.0, 0.0, 1.0), 0.1)
     position = np.array([0.5, 0.2, 1.7])
-    frame = studio(gate).render("rgb", position, attitude)
+    frame = offscreen_renderer(gate).render("rgb", position, attitude)
     names, positions = Scene([gate]).markers
-    places = dict(zip(names, (positions - position) @ rotation(attitude), strict=True))
+    points = dict(zip(names, (positions - position) @ rotation_matrices(attitude), strict=True))
     assert sorted(frame.landmarks.ids) == sorted(names)
     for name, u, v, depth in zip(
         frame.landmarks.ids,
@@ -201,25 +190,28 @@ def test_landmarks_are_where_the_pinhole_has_them_and_hidden_ones_are_not() -> N
         frame.landmarks.depth,
         strict=True,
     ):
-        x, y, z = places[name]
+        x, y, z = points[name]
         assert depth == pytest.approx(x)
         assert u == pytest.approx(WIDTH / 2.0 - FOCAL * y / x)
         assert v == pytest.approx(HEIGHT / 2.0 - FOCAL * z / x)
     right = Box(name="curtain", position=(3.0, 0.02, 1.8), size=(0.01, 1.0, 3.0))
-    some = studio(gate, right).render("rgb", position, attitude)
+    some = offscreen_renderer(gate, right).render("rgb", position, attitude)
     assert 0 < len(some.landmarks) < 4
     assert np.all(some.landmarks.u < frame.landmarks.u.mean())
     objects = [RenderObject("screen", "box", (0.01, 9.0, 9.0), position=(3.0, 0.0, 2.0))]
-    assert len(studio(gate).render("rgb", position, attitude, objects=objects).landmarks) == 0
+    assert (
+        len(offscreen_renderer(gate).render("rgb", position, attitude, objects=objects).landmarks)
+        == 0
+    )
     body = RenderObject("Own", "gate", position=(5.0, 0.0, 2.0))
-    ids = studio().render("rgb", (0.0, 0.0, 2.0), objects=[body]).landmarks.ids
+    ids = offscreen_renderer().render("rgb", (0.0, 0.0, 2.0), objects=[body]).landmarks.ids
     assert sorted(ids) == ["Own_1", "Own_2", "Own_3", "Own_4"]
 
 
-def test_range_is_along_the_cameras_own_down_from_the_cameras_mean() -> None:
-    offscreen = studio()
+def test_range_is_downwards_from_the_mean_of_the_cameras() -> None:
+    offscreen = offscreen_renderer()
     assert offscreen.render("rgb", (0.0, 0.0, 3.0)).range_m == pytest.approx(3.0)
-    tilted = offscreen.render("rgb", (0.0, 0.0, 3.0), turn((1.0, 0.0, 0.0), 0.4))
+    tilted = offscreen.render("rgb", (0.0, 0.0, 3.0), axis_angle((1.0, 0.0, 0.0), 0.4))
     assert tilted.range_m == pytest.approx(3.0 / math.cos(0.4))
     pair = [
         RenderCamera("low", position=(0.0, 0.0, -1.0)),
@@ -231,8 +223,8 @@ def test_range_is_along_the_cameras_own_down_from_the_cameras_mean() -> None:
     assert offscreen.render("rgb", (0.0, 0.0, 3.0), objects=[box]).range_m == pytest.approx(2.0)
 
 
-def test_a_collision_is_a_sphere_about_a_camera_that_checks() -> None:
-    offscreen = studio()
+def test_cameras_detect_collisions_of_a_sphere() -> None:
+    offscreen = offscreen_renderer()
     low = RenderCamera("low", position=(0.0, 0.0, -1.0), collision=True)
     assert offscreen.render(RenderCamera("a"), (0.0, 0.0, 0.14)).collision
     assert not offscreen.render(RenderCamera("a"), (0.0, 0.0, 0.16)).collision
@@ -243,13 +235,17 @@ def test_a_collision_is_a_sphere_about_a_camera_that_checks() -> None:
     assert not offscreen.render(RenderCamera("a"), (2.0, 0.0, 1.1)).collision
 
 
-def test_grey_is_the_luma_of_the_colour_and_a_box_has_a_shadow() -> None:
+def test_grey_is_luma_and_a_box_has_a_shadow() -> None:
     box = Box(name="box", position=(6.0, 0.0, 1.0), size=(1.0, 1.0, 2.0))
-    frame = studio(box, look="noon").render(["rgb", "grey", "instance"], (0.0, 0.0, 3.0))
+    frame = offscreen_renderer(box, look="noon").render(
+        ["rgb", "grey", "instance"], (0.0, 0.0, 3.0)
+    )
     rgb = frame.images["rgb"].astype(float)
     luma = rgb @ (0.299, 0.587, 0.114)
     assert np.all(np.abs(frame.images["grey"] - luma) <= 0.501)
-    bare = studio(look="noon").render("grey", (0.0, 0.0, 3.0)).images["grey"].astype(int)
+    bare = (
+        offscreen_renderer(look="noon").render("grey", (0.0, 0.0, 3.0)).images["grey"].astype(int)
+    )
     on_ground = images.id_numbers(frame.images["instance"]) == 1
     darker = on_ground & (frame.images["grey"] < 0.7 * bare)
     same = on_ground & (frame.images["grey"] == bare)
@@ -257,10 +253,10 @@ def test_grey_is_the_luma_of_the_colour_and_a_box_has_a_shadow() -> None:
     assert darker.sum() + same.sum() > 0.98 * on_ground.sum()
 
 
-def test_stereo_pictures_differ_by_the_disparity() -> None:
+def test_stereo_images_differ_by_the_disparity() -> None:
     ball = Sphere(name="ball", position=(5.0, 0.0, 1.5), radius=0.4)
     pair = stereo("instance", baseline=0.32)
-    frame = studio(ball).render(pair, (0.0, 0.0, 1.5))
+    frame = offscreen_renderer(ball).render(pair, (0.0, 0.0, 1.5))
     columns = [
         np.nonzero(images.id_numbers(frame.images[name]) == 2)[1].mean()
         for name in ("left", "right")
@@ -268,39 +264,43 @@ def test_stereo_pictures_differ_by_the_disparity() -> None:
     assert columns[0] - columns[1] == pytest.approx(FOCAL * 0.32 / 5.0, abs=0.1)
 
 
-def test_colours_of_ids_can_be_taken_back() -> None:
+def test_colours_encode_ids_without_loss() -> None:
     numbers = np.array([0, 1, 2, 77, 40_000, 2**24 - 1])
     np.testing.assert_array_equal(images.id_numbers(images.id_colours(numbers)), numbers)
     assert not images.id_colours(0).any()
     assert [images.category_number(name) for name in images.CATEGORIES] == list(
         range(1, len(images.CATEGORIES) + 1)
     )
-    assert images.category_number("a thing of my own") >= 64
+    assert images.category_number("a custom category") >= 64
     with pytest.raises(ValueError, match="whole numbers"):
         images.id_colours([1.5])
     with pytest.raises(ValueError, match="uint8"):
         images.id_numbers(np.zeros((2, 2)))
 
 
-def test_threads_and_pictures_taken_together_change_nothing() -> None:
+def test_threads_and_joint_rendering_do_not_change_images() -> None:
     kinds: tuple[Kind, ...] = get_args(Kind)
-    where = ((18.5, 6.5, 1.5), turn((0.0, 0.0, 1.0), 1.6))
+    pose = ((18.5, 6.5, 1.5), axis_angle((0.0, 0.0, 1.0), 1.6))
     one = Offscreen("alphapilot", width=160, height=120, antialias=2, seed=3)
     two = Offscreen("alphapilot", width=160, height=120, antialias=2, seed=3, threads=2)
-    together, shared = one.render(kinds, *where), two.render(kinds, *where)
+    together, shared = one.render(kinds, *pose), two.render(kinds, *pose)
     one.forget()
     for kind in kinds:
         np.testing.assert_array_equal(together.images[kind], shared.images[kind])
-        alone = one.render([kind], *where).images[kind]
+        alone = one.render([kind], *pose).images[kind]
         np.testing.assert_array_equal(alone, together.images[kind])
     assert not together.images["rgb"].flags.writeable
 
 
 def test_antialiasing_changes_edges_only() -> None:
     box = Box(name="box", position=(6.0, 0.0, 1.0), size=(1.0, 1.0, 2.0))
-    attitude = turn((1.0, 0.0, 0.0), 0.2)
-    rough = studio(box).render(["rgb", "depth"], (0.0, 0.0, 2.0), attitude).images
-    smooth = studio(box, antialias=4).render(["rgb", "depth"], (0.0, 0.0, 2.0), attitude).images
+    attitude = axis_angle((1.0, 0.0, 0.0), 0.2)
+    rough = offscreen_renderer(box).render(["rgb", "depth"], (0.0, 0.0, 2.0), attitude).images
+    smooth = (
+        offscreen_renderer(box, antialias=4)
+        .render(["rgb", "depth"], (0.0, 0.0, 2.0), attitude)
+        .images
+    )
     np.testing.assert_array_equal(rough["depth"], smooth["depth"])
     changed = (rough["rgb"] != smooth["rgb"]).any(axis=-1)
     assert 0.005 < changed.mean() < 0.3
@@ -314,15 +314,13 @@ def test_antialiasing_changes_edges_only() -> None:
     assert not changed[~near].any()
 
 
-def test_looks_differ_and_a_ceiling_has_a_lamp() -> None:
-    pictures = {
-        look: studio(look=look).render("rgb", (0.0, 0.0, 2.0)).images["rgb"].astype(int)
+def test_looks_differ_and_rooms_have_the_indoor_look() -> None:
+    images_of = {
+        look: offscreen_renderer(look=look).render("rgb", (0.0, 0.0, 2.0)).images["rgb"].astype(int)
         for look in _core.looks
     }
-    for look, picture in pictures.items():
-        others = [
-            np.abs(picture - other).mean() for name, other in pictures.items() if name != look
-        ]
+    for look, image in images_of.items():
+        others = [np.abs(image - other).mean() for name, other in images_of.items() if name != look]
         assert min(others) > 2.0
     assert Offscreen("room").look == "indoor"
     assert Offscreen("empty").look == "morning"
@@ -341,11 +339,11 @@ def test_looks_differ_and_a_ceiling_has_a_lamp() -> None:
 )
 def test_invalid_arguments_are_refused(options: dict[str, object], text: str) -> None:
     with pytest.raises(ValueError, match=text):
-        studio(**options)
+        offscreen_renderer(**options)
 
 
-def test_a_render_that_cannot_be_is_refused_and_the_next_one_is_right() -> None:
-    offscreen = studio()
+def test_invalid_requests_do_not_affect_the_next_image() -> None:
+    offscreen = offscreen_renderer()
     good = offscreen.render("rgb", (0.0, 0.0, 2.0)).images["rgb"]
     with pytest.raises(ValueError, match="'rgb', 'instance'"):
         offscreen.render("colour", (0.0, 0.0, 2.0))  # type: ignore[arg-type]
@@ -363,7 +361,7 @@ def test_a_render_that_cannot_be_is_refused_and_the_next_one_is_right() -> None:
     np.testing.assert_array_equal(offscreen.render("rgb", (0.0, 0.0, 2.0)).images["rgb"], good)
 
 
-PRINT_PICTURE = """
+PRINT_IMAGES = """
 import sys
 from propwash.render.offscreen import Offscreen
 frame = Offscreen("alphapilot", width=96, height=64).render(["rgb", "depth"], (18.5, 6.5, 1.5))
@@ -371,15 +369,15 @@ sys.stdout.buffer.write(frame.images["rgb"].tobytes() + frame.images["depth"].to
 """
 
 
-def test_instruction_sets_paint_the_same_picture() -> None:
-    pictures = []
+def test_instruction_sets_render_equal_images() -> None:
+    outputs = []
     for isa in _core.build_info()["isas"]:
         result = subprocess.run(
-            [sys.executable, "-c", PRINT_PICTURE],
+            [sys.executable, "-c", PRINT_IMAGES],
             env={**os.environ, "PROPWASH_ISA": isa},
             capture_output=True,
             check=True,
             timeout=60,
         )
-        pictures.append(result.stdout)
-    assert all(picture == pictures[0] for picture in pictures)
+        outputs.append(result.stdout)
+    assert all(output == outputs[0] for output in outputs)

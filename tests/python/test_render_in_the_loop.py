@@ -1,4 +1,4 @@
-"""Vehicle in the loop: poses from outside, their time stamps, and what was measured with them."""
+"""Vehicle in the loop: external poses, their time stamps, readings and frames."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import WallClock
 from numpy.typing import ArrayLike
 from propwash.render.frame import Frame
 from propwash.render.in_the_loop import (
@@ -25,28 +26,17 @@ from propwash.render.in_the_loop import (
 LEVEL = (1.0, 0.0, 0.0, 0.0)
 
 
-class Wall:
-    def __init__(self) -> None:
-        self.now = 50.0
-
-    def __call__(self) -> float:
-        return self.now
-
-    def sleep(self, seconds: float) -> None:
-        self.now += seconds
-
-
 class Delayed:
-    """A client whose renderer answers everything after a delay."""
+    """A client whose renderer answers every request after a delay."""
 
-    def __init__(self, wall: Wall, delay: float) -> None:
+    def __init__(self, wall: WallClock, delay: float) -> None:
         self.wall = wall
         self.delay = delay
-        self.asked: list[tuple[int, tuple[float, ...]]] = []
+        self.requested: list[tuple[int, tuple[float, ...]]] = []
         self._due: list[tuple[float, int]] = []
 
     def submit_vehicle(self, time_ns: int, position: ArrayLike, attitude: ArrayLike) -> None:
-        self.asked.append((time_ns, tuple(np.asarray(position))))
+        self.requested.append((time_ns, tuple(np.asarray(position))))
         self._due.append((self.wall.now + self.delay, time_ns))
 
     def poll(self) -> Frame | None:
@@ -69,14 +59,16 @@ def _sample(stamp: int, height: float = 1.0) -> PoseSample:
     return PoseSample(stamp, (0.0, 0.0, height), LEVEL)
 
 
-def test_every_reading_and_every_frame_carries_the_stamp_of_its_pose() -> None:
-    wall = Wall()
-    eyes = Delayed(wall, 0.03)
-    stamps = [10**18 + 2_777_777 * k for k in range(100)]  # 360 Hz of a far-away clock
+def test_readings_and_frames_have_the_time_stamp_of_their_pose() -> None:
+    wall = WallClock()
+    client = Delayed(wall, 0.03)
+    stamps = [
+        10**18 + 2_777_777 * k for k in range(100)
+    ]  # 360 Hz, with the offset of another clock
     times = 1e-9 * (np.array(stamps) - stamps[0])
     heights = 1.0 + np.arange(100)
     source = recorded(times, np.stack([heights] * 3, axis=1), [LEVEL] * 100, wall=wall)
-    loop = VehicleInTheLoop(source, eyes, {"height": Altimeter()}, wall=wall)
+    loop = VehicleInTheLoop(source, client, {"height": Altimeter()}, wall=wall)
     readings, frames = [], []
     for _ in range(200):
         step = loop.step()
@@ -85,14 +77,15 @@ def test_every_reading_and_every_frame_carries_the_stamp_of_its_pose() -> None:
         wall.sleep(1.0 / 400.0)
     assert [reading.sample.time_ns for reading in readings] == [s - stamps[0] for s in stamps]
     assert [reading.values["height"] for reading in readings] == list(heights)
-    assert [frame.time_ns for frame in frames] == [stamp for stamp, _ in eyes.asked]
-    # the position that went with a stamp is that of the stamp
-    assert all(place[2] == heights[round(360e-9 * stamp)] for stamp, place in eyes.asked)
+    assert [frame.time_ns for frame in frames] == [stamp for stamp, _ in client.requested]
+    assert all(
+        position[2] == heights[round(360e-9 * stamp)] for stamp, position in client.requested
+    )
     assert loop.poses == 100
 
 
-def test_the_round_trip_is_measured_from_the_poses_arrival() -> None:
-    wall = Wall()
+def test_latency_is_measured_from_the_arrival_of_the_pose() -> None:
+    wall = WallClock()
     loop = VehicleInTheLoop(_source([_sample(1)]), Delayed(wall, 0.037), wall=wall)
     loop.step()
     assert loop.latency.count == 0
@@ -104,41 +97,41 @@ def test_the_round_trip_is_measured_from_the_poses_arrival() -> None:
     assert loop.latency.mean == pytest.approx(0.04)
 
 
-def test_of_several_poses_in_a_step_all_are_sensed_and_the_newest_is_rendered() -> None:
-    wall = Wall()
-    eyes = Delayed(wall, 0.0)
+def test_only_the_newest_pose_of_a_step_is_rendered() -> None:
+    wall = WallClock()
+    client = Delayed(wall, 0.0)
     loop = VehicleInTheLoop(
-        _source([_sample(k, float(k)) for k in (1, 2, 3)]), eyes, {"h": Altimeter()}, wall=wall
+        _source([_sample(k, float(k)) for k in (1, 2, 3)]), client, {"h": Altimeter()}, wall=wall
     )
     step = loop.step()
     assert [reading.values["h"] for reading in step.readings] == [1.0, 2.0, 3.0]
-    assert [stamp for stamp, _ in eyes.asked] == [3]
+    assert [stamp for stamp, _ in client.requested] == [3]
 
 
-def test_poses_that_do_not_go_forward_in_time_are_dropped_and_counted() -> None:
+def test_poses_with_decreasing_time_stamps_are_dropped_and_counted() -> None:
     loop = VehicleInTheLoop(_source([_sample(k) for k in (5, 3, 4, 6, 6, 7)]))
     steps = [[reading.sample.time_ns for reading in loop.step().readings] for _ in range(3)]
-    assert steps == [[5, 6], [7], []]  # the same stamp again is the same pose: what came is taken
+    assert steps == [[5, 6], [7], []]  # a repeated stamp ends the step
     assert loop.stale == 2
 
 
 @pytest.mark.parametrize("rate", [30.0, 60.0, 100.0])
-def test_the_camera_has_its_own_rate_by_the_poses_time_stamps(rate: float) -> None:
-    wall = Wall()
-    eyes = Delayed(wall, 0.0)
+def test_the_camera_rate_is_kept_in_the_time_of_the_poses(rate: float) -> None:
+    wall = WallClock()
+    client = Delayed(wall, 0.0)
     waiting: list[PoseSample] = []
     loop = VehicleInTheLoop(
-        lambda: waiting.pop() if waiting else None, eyes, camera_rate=rate, wall=wall
+        lambda: waiting.pop() if waiting else None, client, camera_rate=rate, wall=wall
     )
     for k in range(720):  # 2 s at 360 Hz
         waiting.append(_sample(round(k * 1e9 / 360.0)))
         loop.step()
-    assert len(eyes.asked) == pytest.approx(2.0 * rate, abs=1)
-    gaps = np.diff([stamp for stamp, _ in eyes.asked])
+    assert len(client.requested) == pytest.approx(2.0 * rate, abs=1)
+    gaps = np.diff([stamp for stamp, _ in client.requested])
     assert np.all(np.abs(gaps - 1e9 / rate) <= 1e9 / 360.0 + 2)
 
 
-def test_a_source_that_always_has_a_pose_holds_nobody() -> None:
+def test_a_step_ends_although_the_source_has_more_poses() -> None:
     present = VehicleInTheLoop(lambda: _sample(5))
     assert [len(present.step().readings) for _ in range(3)] == [1, 0, 0]
     stamps = itertools.count(1)
@@ -148,8 +141,8 @@ def test_a_source_that_always_has_a_pose_holds_nobody() -> None:
     assert len(backwards.step().readings) == 1
 
 
-def test_run_reports_what_came() -> None:
-    wall = Wall()
+def test_run_reports_all_readings_and_frames() -> None:
+    wall = WallClock()
     source = recorded([0.0, 0.1, 0.2], np.zeros((3, 3)), [LEVEL] * 3, speed=2.0, wall=wall)
     loop = VehicleInTheLoop(source, Delayed(wall, 0.01), wall=wall)
     steps: list[LoopStep] = []
@@ -157,10 +150,10 @@ def test_run_reports_what_came() -> None:
     stamps = [reading.sample.time_ns for step in steps for reading in step.readings]
     assert stamps == [0, 100_000_000, 200_000_000]
     assert sum(len(step.frames) for step in steps) == 3
-    assert wall.now == pytest.approx(51.0, abs=0.01)
+    assert wall.now == pytest.approx(101.0, abs=0.01)
 
 
-def test_a_stream_takes_both_formats_and_counts_what_is_neither() -> None:
+def test_a_stream_accepts_both_formats_and_counts_invalid_messages() -> None:
     zmq = pytest.importorskip("zmq")
     good = PoseSample(10**18 + 1, (1.0, -2.0, 3.0), (0.5, 0.5, 0.5, 0.5))
     text = {"time_ns": 7, "position": [1, 2, 3], "attitude": [1, 0, 0, 0]}
@@ -187,17 +180,17 @@ def test_a_stream_takes_both_formats_and_counts_what_is_neither() -> None:
             assert publisher.poll(5000)  # the subscription
             for message in (*wrong, good.packed(), [b"json", json.dumps(text).encode()]):
                 publisher.send_multipart(message)
-            came: list[PoseSample] = []
+            samples: list[PoseSample] = []
             deadline = time.monotonic() + 5.0
-            while len(came) < 2 and time.monotonic() < deadline:
+            while len(samples) < 2 and time.monotonic() < deadline:
                 sample = stream()
-                came += [] if sample is None else [sample]
-            assert came == [good, PoseSample(7, (1.0, 2.0, 3.0), LEVEL)]
+                samples += [] if sample is None else [sample]
+            assert samples == [good, PoseSample(7, (1.0, 2.0, 3.0), LEVEL)]
             assert stream.faulty == len(wrong)
             assert "attitude" in stream.last_fault
 
 
-def test_an_endpoint_that_cannot_be_is_named() -> None:
+def test_errors_name_an_invalid_endpoint() -> None:
     pytest.importorskip("zmq")
     with pytest.raises(OSError, match="endpoint 'nonsense' cannot be connected to"):
         PoseStream("nonsense")
@@ -218,7 +211,7 @@ def test_an_endpoint_that_cannot_be_is_named() -> None:
         (((0.0,), [[math.inf, 0, 0]], [LEVEL]), "position"),
     ],
 )
-def test_a_recording_that_is_none_is_refused(arguments: tuple[Any, ...], message: str) -> None:
+def test_invalid_recordings_are_refused(arguments: tuple[Any, ...], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         recorded(*arguments)
     with pytest.raises(ValueError, match="speed: expected"):

@@ -1,4 +1,4 @@
-"""The renderer that a client starts for itself: started, watched, ended with it."""
+"""Renderers launched by a client: start, failure and end."""
 
 from __future__ import annotations
 
@@ -9,23 +9,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 zmq = pytest.importorskip("zmq")
 
-from fake_renderer import FakeRenderer, free_pair  # noqa: E402
+from fake_renderer import AHEAD, SIZE, FakeRenderer  # noqa: E402
 from propwash.render import Client, RendererError  # noqa: E402
-
-AHEAD = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0))
-SIZE: dict[str, Any] = {"width": 48, "height": 32}
-
-
-@pytest.fixture
-def ports() -> tuple[int, int]:
-    return free_pair()
-
 
 CHILD = """
 import sys
@@ -40,10 +30,10 @@ options = parser.parse_args()
 assert options.client_ip == "127.0.0.1", options
 if options.scene == "broken":
     sys.exit("no scene 'broken' here")
-with FakeRenderer(tuple(options.port), swallow=0):
+with FakeRenderer(tuple(options.port), ignored=0):
     if options.scene == "brief":
         time.sleep(0.7)
-        sys.exit("fell over")
+        sys.exit("stopped early")
     time.sleep(60.0)
 """
 
@@ -60,43 +50,43 @@ def test_launch_starts_a_renderer_and_ends_it(ports: tuple[int, int]) -> None:
     assert all(child.status is not None for child in children)
 
 
-def test_launch_takes_a_renderer_that_is_there(ports: tuple[int, int]) -> None:
-    command = [sys.executable, "-c", "raise SystemExit('not wanted')"]
+def test_launch_uses_a_running_renderer(ports: tuple[int, int]) -> None:
+    command = [sys.executable, "-c", "raise SystemExit('not expected')"]
     with (
-        FakeRenderer(ports, swallow=0),
+        FakeRenderer(ports, ignored=0),
         Client.launch("room", ports=ports, probe=5.0, command=command, **SIZE) as client,
     ):
         assert client.request_vehicle(1, *AHEAD).time_ns == 1
 
 
-def test_a_renderer_that_fails_is_told_with_its_own_words(ports: tuple[int, int]) -> None:
+def test_errors_quote_the_output_of_a_failed_renderer(ports: tuple[int, int]) -> None:
     with pytest.raises(RendererError, match=r"ended with status 1(.|\n)*no scene 'broken' here"):
         Client.launch("broken", ports=ports, probe=0.0, command=_command(), **SIZE)
-    # the ports are free again
+    # the ports are released
     with Client.launch("brief", ports=ports, probe=0.0, command=_command(), **SIZE) as client:
         client.request_vehicle(1, *AHEAD)
         began = time.monotonic()
-        with pytest.raises(RendererError, match="fell over"):
-            _request_without_end(client)
+        with pytest.raises(RendererError, match="stopped early"):
+            _request_repeatedly(client)
         assert time.monotonic() - began < 5.0
 
 
-def test_our_own_renderer_fails_with_a_word_and_without_a_crash(ports: tuple[int, int]) -> None:
-    with pytest.raises(RendererError, match="no scene 'broken'") as told:
+def test_the_reference_renderer_fails_with_a_message(ports: tuple[int, int]) -> None:
+    with pytest.raises(RendererError, match="no scene 'broken'") as caught:
         Client.launch("broken", ports=ports, probe=0.0, **SIZE)
-    assert "Fatal" not in str(told.value)
-    assert re.search("ended with status [1-9]", str(told.value))  # not by a signal
+    assert "Fatal" not in str(caught.value)
+    assert re.search("ended with status [1-9]", str(caught.value))  # a status, not a signal
 
 
-def test_a_renderer_that_ended_is_told_of_until_another_takes_its_place(
+def test_a_renderer_that_ended_can_be_replaced(
     ports: tuple[int, int],
 ) -> None:
     with Client.launch("room", ports=ports, probe=0.0, command=_command(), **SIZE) as client:
         client.request_vehicle(1, *AHEAD)
         os.kill(client._children[0].process_id, signal.SIGKILL)
         with pytest.raises(RendererError, match="ended with status -9"):
-            _poll_without_end(client)
-        with FakeRenderer(ports, swallow=0):
+            _poll_repeatedly(client)
+        with FakeRenderer(ports, ignored=0):
             deadline = time.monotonic() + 10.0
             while client.renderers == [0]:
                 assert time.monotonic() < deadline
@@ -124,13 +114,13 @@ def test_a_renderer_ends_with_a_client_that_was_killed(ports: tuple[int, int]) -
     )
     child = int(parent.stdout)
     deadline = time.monotonic() + 10.0
-    while _lives(child):
+    while _is_running(child):
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def _lives(process: int) -> bool:
-    """Whether a process runs, and is not one that ended and nobody has asked after."""
+def _is_running(process: int) -> bool:
+    """Whether a process runs; False for a zombie."""
     status = Path(f"/proc/{process}/stat")
     try:
         return status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
@@ -138,12 +128,12 @@ def _lives(process: int) -> bool:
         return False
 
 
-def _poll_without_end(client: Client) -> None:
+def _poll_repeatedly(client: Client) -> None:
     deadline = time.monotonic() + 10.0
     while time.monotonic() < deadline:
         client.poll(0.02)
 
 
-def _request_without_end(client: Client) -> None:
+def _request_repeatedly(client: Client) -> None:
     for stamp in range(2, 10**6):
         client.request_vehicle(stamp, *AHEAD)

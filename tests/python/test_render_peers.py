@@ -1,8 +1,8 @@
-"""Peers with the memory layout of the published clients against our renderer, on real sockets.
+"""Clients with the memory layout of the published ones against the reference renderer.
 
-The peers are written from the protocol's page alone and share no code with propwash. They copy as
-many bytes of a frame as the published clients do, whatever its length, so that a frame that would
-make those read or write beyond its end fails here.
+These clients are written from the page of the protocol only and share no code with propwash. They
+copy as many bytes of a frame as the published clients do, so a frame that those would read or write
+beyond its end fails here.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ V3_KEYS = ("outputShaderType", "motionBlurPercent", "shouldRenderThisFrame")
 
 
 def in_process() -> Frame:
-    """What the cameras show: top row first, in the type of each kind."""
-    studio = Offscreen(SCENE, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV, antialias=1)
-    return studio.render(CAMERAS, POSITION)
+    """The expected images: top row first, in the type of each kind."""
+    offscreen = Offscreen(SCENE, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV, antialias=1)
+    return offscreen.render(CAMERAS, POSITION)
 
 
-def dialect(message: bytes, without: tuple[str, ...], **cameras: dict[str, Any]) -> bytes:
-    """A pose of one dialect alone, with further keys of some cameras."""
+def of_version(message: bytes, without: tuple[str, ...], **cameras: dict[str, Any]) -> bytes:
+    """A pose without some keys, with additional keys of some cameras."""
     pose = json.loads(message)
     for each in pose["cameras"]:
         for key in without:
@@ -70,24 +70,24 @@ def copied(message: list[bytes], bytes_of: Callable[[int], int]) -> Images:
 
 
 def copied_by_v3(message: list[bytes]) -> Images:
-    """3 bytes a pixel, also where `channels` is 1; 2 where it is 2."""
+    """3 bytes per pixel, also if `channels` is 1; 2 if it is 2."""
     header = json.loads(message[0])
-    for needed in ("ntime", "camDepthScale", "cameraIndexes"):
-        assert needed in header
+    for key in ("ntime", "camDepthScale", "cameraIndexes"):
+        assert key in header
     return copied(message, lambda channels: 2 if channels == 2 else 3)
 
 
 def copied_by_v2(message: list[bytes]) -> Images:
-    """1 byte a pixel where `channels` is 1, 3 where it is 3."""
+    """1 byte per pixel if `channels` is 1, 3 if it is 3."""
     header = json.loads(message[0])
-    for needed in ("ntime", "camDepthScale", "hasCameraCollision", "landmarksInView"):
-        assert needed in header
+    for key in ("ntime", "camDepthScale", "hasCameraCollision", "landmarksInView"):
+        assert key in header
     return copied(message, {1: 1, 3: 3}.__getitem__)
 
 
-@pytest.mark.parametrize("without", [V2_KEYS, ()], ids=["v3", "both dialects"])
-def test_a_published_v3_client_can_copy_the_image_of_every_kind(without: tuple[str, ...]) -> None:
-    message = dialect(payload([camera(kind, kind) for kind in KINDS], ntime=7), without)
+@pytest.mark.parametrize("without", [V2_KEYS, ()], ids=["v3", "v2 and v3"])
+def test_published_v3_clients_can_copy_all_images(without: tuple[str, ...]) -> None:
+    message = of_version(payload([camera(kind, kind) for kind in KINDS], ntime=7), without)
     with running(lambda ports: server(ports=ports)) as (_, peer):
         images = copied_by_v3(peer.request_frames(message))
     expected = in_process().images
@@ -100,9 +100,9 @@ def test_a_published_v3_client_can_copy_the_image_of_every_kind(without: tuple[s
         np.testing.assert_array_equal(images[kind], image)
 
 
-def test_a_published_v2_client_has_one_byte_a_pixel_of_a_grey_camera() -> None:
+def test_published_v2_clients_receive_one_byte_per_grey_pixel() -> None:
     keys = {"rgb": {"channels": 3}, "grey": {"channels": 1}}
-    message = dialect(payload([camera(kind) for kind in keys], ntime=7), V3_KEYS, **keys)
+    message = of_version(payload([camera(kind) for kind in keys], ntime=7), V3_KEYS, **keys)
     with running(lambda ports: server(ports=ports)) as (_, peer):
         images = copied_by_v2(peer.request_frames(message))
     expected = in_process().images
@@ -111,7 +111,7 @@ def test_a_published_v2_client_has_one_byte_a_pixel_of_a_grey_camera() -> None:
     assert images["grey"].ndim == 2
 
 
-def test_our_client_gives_each_kind_as_it_is_in_process() -> None:
+def test_images_of_the_client_equal_those_in_process() -> None:
     ports = free_pair()
     sizes = {"width": WIDTH, "height": HEIGHT, "vertical_fov_deg": FOV}
     with (

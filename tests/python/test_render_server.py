@@ -1,4 +1,4 @@
-"""The reference renderer on the wire: both dialects, malformed poses, silence, sockets."""
+"""The reference renderer as a server: protocol versions, malformed poses, timeouts, sockets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_renderer import free_pair
-from helpers import hear_ctrl_c
+from helpers import restore_sigint
 from propwash import _core
 from propwash.render import images
 from propwash.render._reference import Shot
@@ -47,28 +47,28 @@ def frames_of(renderer: Server, message: bytes) -> list[Any]:
     return list(frames)
 
 
-def test_every_kind_arrives_as_it_is_seen_in_process() -> None:
+def test_sent_images_equal_those_in_process() -> None:
     cameras = [camera(f"a {kind}", kind) for kind in KINDS]
     frames = frames_of(server(), payload(cameras, ntime=77))
     answer = _core.decode_answer([bytes(frame) for frame in frames])
-    studio = Offscreen(SCENE, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV, antialias=1)
-    expected = studio.render([RenderCamera(f"a {kind}", kind) for kind in KINDS], POSITION)  # type: ignore[arg-type]
+    offscreen = Offscreen(SCENE, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV, antialias=1)
+    expected = offscreen.render([RenderCamera(f"a {kind}", kind) for kind in KINDS], POSITION)  # type: ignore[arg-type]
     assert answer.ntime == 77
     assert list(answer.images) == [f"a {kind}" for kind in KINDS]
     assert json.loads(bytes(frames[0]))["channels"] == [CHANNELS[kind] for kind in KINDS]
     for kind in KINDS:
         name = f"a {kind}"
         image = expected.images[name]
-        if CHANNELS[kind] == 1:  # published v3 clients copy three bytes a pixel all the same
+        if CHANNELS[kind] == 1:  # published v3 clients copy three bytes per pixel
             image = np.repeat(image[:, :, np.newaxis], 3, axis=2)
         np.testing.assert_array_equal(answer.images[name], image)
     assert answer.range == pytest.approx(expected.range_m)
     assert not answer.collision
 
 
-def test_the_header_has_the_keys_of_both_dialects_and_rows_come_from_the_bottom() -> None:
+def test_headers_have_the_keys_of_both_versions() -> None:
     message = payload([camera("front"), camera("deep", "depth")], ntime=2**62 + 1, depth_scale=0.2)
-    header, picture, depth = frames_of(server(), message)
+    header, rgb, depth = frames_of(server(), message)
     fields = json.loads(bytes(header))
     assert fields["ntime"] == 2**62 + 1
     assert (fields["camWidth"], fields["camHeight"]) == (WIDTH, HEIGHT)
@@ -79,17 +79,17 @@ def test_the_header_has_the_keys_of_both_dialects_and_rows_come_from_the_bottom(
     assert fields["hasCameraCollision"] is False
     assert fields["landmarksInView"] == []
     assert fields["lidarReturn"] == pytest.approx(1.5)
-    assert len(picture) == 3 * WIDTH * HEIGHT
+    assert len(rgb) == 3 * WIDTH * HEIGHT
     assert len(depth) == 2 * WIDTH * HEIGHT
-    rows = np.frombuffer(picture, np.uint8).reshape(HEIGHT, WIDTH, 3).astype(int)
+    rows = np.frombuffer(rgb, np.uint8).reshape(HEIGHT, WIDTH, 3).astype(int)
     assert rows[-1, 0, 2] > rows[-1, 0, 0] + 20  # the last row is sky: blue, its third byte
-    middle, aside = rows[HEIGHT // 2], round(HEIGHT / 2.0 / np.tan(np.radians(35.0)) * 1.5 / 4.0)
-    assert middle[WIDTH // 2 - aside, 0] > 2 * middle[WIDTH // 2 - aside, 2]  # red, to the left
+    middle, offset = rows[HEIGHT // 2], round(HEIGHT / 2.0 / np.tan(np.radians(35.0)) * 1.5 / 4.0)
+    assert middle[WIDTH // 2 - offset, 0] > 2 * middle[WIDTH // 2 - offset, 2]  # red, to the left
     values = np.frombuffer(depth, "<u2").reshape(HEIGHT, WIDTH)
     assert values[0, WIDTH // 2] < values[HEIGHT // 4, WIDTH // 2] < 65535 == values[-1, 0]
 
 
-def test_a_pose_of_the_older_dialect_is_answered() -> None:
+def test_a_v2_pose_is_answered() -> None:
     message = json.loads(payload([camera("front")]))
     for key in ("obstaclePerturbationFile",):
         message.pop(key, None)
@@ -109,35 +109,35 @@ def test_landmarks_count_from_the_lower_left() -> None:
     landmarks = np.asarray(answer.landmark_position)
     assert np.all((landmarks[:, :2] > 0.0) & (landmarks[:, :2] < 1.0))
     assert landmarks[:, 0].mean() < 0.5 < landmarks[:, 1].mean()  # left of the centre, above it
-    studio = Offscreen(SCENE, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV)
+    offscreen = Offscreen(SCENE, width=WIDTH, height=HEIGHT, vertical_fov_deg=FOV)
     body = RenderObject("Gate3", "gate", position=(5.0, 1.0, 3.2))
-    expected = studio.render("rgb", POSITION, objects=[body]).landmarks
+    expected = offscreen.render("rgb", POSITION, objects=[body]).landmarks
     assert tuple(answer.landmark_ids) == expected.ids
     np.testing.assert_allclose(np.asarray(answer.landmark_pixel)[:, 0], expected.u)
     np.testing.assert_allclose(np.asarray(answer.landmark_pixel)[:, 1], expected.v)
 
 
-def test_a_landmark_that_rounds_to_the_edge_of_the_picture_is_not_sent() -> None:
+def test_a_landmark_that_rounds_to_the_image_edge_is_not_sent() -> None:
     markers = [("Gate1_1", 32.0, 1e-15, 2.0), ("Gate1_2", 32.0, 1.0, 2.0)]
     shot = Shot({}, markers, range_m=21.0, collision=False)
     assert 1.0 - 1e-15 / HEIGHT == 1.0
-    (kept,) = _wire_landmarks(shot, WIDTH, HEIGHT)
-    assert kept == ("Gate1_2", (0.5, 1.0 - 1.0 / HEIGHT, 2.0))
+    (sent,) = _wire_landmarks(shot, WIDTH, HEIGHT)
+    assert sent == ("Gate1_2", (0.5, 1.0 - 1.0 / HEIGHT, 2.0))
 
 
 @pytest.mark.parametrize(
     ("prefab", "category"),
     [("gate", "gate"), ("BlackEagle", "vehicle"), ("Person_3", "person"), ("Blob", "obstacle")],
 )
-def test_bodies_are_shown_by_the_name_of_their_kind(prefab: str, category: str) -> None:
+def test_bodies_have_the_category_of_their_prefab(prefab: str, category: str) -> None:
     body = {"id": "it", "prefab": prefab, "position": (3.0, 0.0, 1.0), "size": (1.0, 1.0, 1.0)}
     message = payload([camera("s", "semantic")], objects=[body])
     frames = frames_of(server(), message)
-    picture = _core.decode_answer([bytes(frame) for frame in frames]).images["s"]
-    assert images.category_number(category) in images.id_numbers(picture)
+    image = _core.decode_answer([bytes(frame) for frame in frames]).images["s"]
+    assert images.category_number(category) in images.id_numbers(image)
 
 
-def test_a_camera_that_is_not_to_render_is_left_out() -> None:
+def test_cameras_that_do_not_render_are_skipped() -> None:
     cameras = [camera("a", render=False), camera("b", "grey"), camera("c", "depth")]
     frames = frames_of(server(), payload(cameras))
     assert len(frames) == 3
@@ -159,7 +159,7 @@ def test_cameras_and_sizes_may_change_from_pose_to_pose() -> None:
         }
 
 
-def test_malformed_poses_are_counted_and_bring_the_last_answer() -> None:
+def test_malformed_poses_are_counted_and_repeat_the_last_answer() -> None:
     lines: list[str] = []
     renderer = server(log=lines.append)
     good = payload([camera("front")])
@@ -181,12 +181,12 @@ def test_malformed_poses_are_counted_and_bring_the_last_answer() -> None:
         assert renderer.answer(fault) == answered
     assert renderer.counts["malformed"] + renderer.counts["refused"] == 2 * len(faults)
     assert renderer.counts["answered"] == 1
-    assert 0 < len(lines) <= len(faults)  # each complaint once
+    assert 0 < len(lines) <= len(faults)  # each message once
     assert frames_of(renderer, good) == answered
     assert renderer.counts["repeated"] == 1
 
 
-def test_pictures_that_are_too_many_are_refused_with_what_is_allowed() -> None:
+def test_too_large_requests_are_refused() -> None:
     lines: list[str] = []
     renderer = server(log=lines.append)
     cameras = [camera(f"c{number}") for number in range(5)]
@@ -195,22 +195,22 @@ def test_pictures_that_are_too_many_are_refused_with_what_is_allowed() -> None:
     assert "use smaller images or fewer cameras" in lines[-1]
 
 
-def test_mutated_poses_never_end_it() -> None:
-    dice = random.Random(5)
+def test_mutated_poses_do_not_stop_the_renderer() -> None:
+    rng = random.Random(5)
     renderer = server()
     gate = {"id": "g", "prefab": "gate", "position": (5.0, 0.0, 1.0), "size": (1.0, 1.0, 1.0)}
     good = payload([camera("a"), camera("b", "flow")], width=16, height=12, objects=[gate])
     for _ in range(1500):
         message = bytearray(good)
-        for _ in range(dice.randrange(1, 6)):
-            place = dice.randrange(len(message))
-            action = dice.randrange(3)
+        for _ in range(rng.randrange(1, 6)):
+            i = rng.randrange(len(message))
+            action = rng.randrange(3)
             if action == 0:
-                message[place] = dice.randrange(256)
+                message[i] = rng.randrange(256)
             elif action == 1:
-                del message[place : place + dice.randrange(1, 9)]
+                del message[i : i + rng.randrange(1, 9)]
             else:
-                message[place:place] = bytes(dice.choice(b"0123456789[]{},-.e") for _ in range(3))
+                message[i:i] = bytes(rng.choice(b"0123456789[]{},-.e") for _ in range(3))
         frames = renderer.answer(bytes(message))
         if frames is not None:
             _core.decode_answer([bytes(frame) for frame in frames])
@@ -219,35 +219,38 @@ def test_mutated_poses_never_end_it() -> None:
     assert _core.decode_answer([bytes(frame) for frame in last]).ntime == 5
 
 
-def test_published_scenes_have_one_that_stands_for_them() -> None:
+def test_published_scenes_have_substitutes() -> None:
     assert {stage.scene for stage in STAGES.values()} <= set(scene_names())
     renderer = server(scene=None)
     message = payload([camera("s", "semantic", position=(18.5, 6.5, 6.0))], width=32, height=24)
     gates = images.category_number("gate")
-    seen = {}
+    has_gates = {}
     for number, name in enumerate(
         ("Abandoned_Factory_Morning", "Abandoned_Factory_Morning_No_Gates")
     ):
-        turned = changed(message, sceneFilename=name, ntime=number)
-        # the start, looking along the first gates
-        turned = changed(
-            turned,
+        rotated = changed(message, sceneFilename=name, ntime=number)
+        # at the start, towards the first gates
+        rotated = changed(
+            rotated,
             cameras=[
-                json.loads(turned)["cameras"][0] | {"rotation": [0, -0.70710678, 0, 0.70710678]}
+                json.loads(rotated)["cameras"][0] | {"rotation": [0, -0.70710678, 0, 0.70710678]}
             ],
         )
-        frames = frames_of(renderer, turned)
-        picture = _core.decode_answer([bytes(frame) for frame in frames]).images["s"]
-        seen[name] = gates in images.id_numbers(picture)
-    assert seen == {"Abandoned_Factory_Morning": True, "Abandoned_Factory_Morning_No_Gates": False}
+        frames = frames_of(renderer, rotated)
+        image = _core.decode_answer([bytes(frame) for frame in frames]).images["s"]
+        has_gates[name] = gates in images.id_numbers(image)
+    assert has_gates == {
+        "Abandoned_Factory_Morning": True,
+        "Abandoned_Factory_Morning_No_Gates": False,
+    }
     frames_of(renderer, changed(message, sceneFilename="Abandoned_Factory_Sunset", ntime=8))
     assert renderer.look == "sunset"
     fixed = server(scene="Abandoned_Factory_Sunset_No_Gates")
     frames_of(fixed, changed(message, sceneFilename="room", ntime=9))
     assert fixed.look == "sunset"
     lines: list[str] = []
-    odd = server(scene=None, log=lines.append)
-    frames_of(odd, changed(message, sceneFilename="Atlantis"))
+    renderer = server(scene=None, log=lines.append)
+    frames_of(renderer, changed(message, sceneFilename="Atlantis"))
     assert "'Atlantis' is unknown" in lines[0]
 
 
@@ -270,20 +273,20 @@ def test_invalid_arguments_are_refused(options: dict[str, Any], text: str) -> No
 # sockets
 
 
-def test_poses_over_sockets_are_answered_the_newest_first() -> None:
+def test_the_newest_waiting_pose_is_answered() -> None:
     with running(lambda ports: server(ports=ports)) as (renderer, client):
         first = client.request(payload([camera("front")], ntime=1))
         assert first.images["front"].shape == (HEIGHT, WIDTH, 3)
-        # a heap of poses while it is busy: it jumps to the last one
-        heap = range(100, 105)
-        for number in heap:
+        # poses that arrive while it is busy: it continues with the newest
+        backlog = range(100, 105)
+        for number in backlog:
             client.poses.send_multipart([b"Pose", payload([camera("front")], ntime=number)])
         answers: list[int] = []
-        while not answers or answers[-1] < heap[-1]:
+        while not answers or answers[-1] < backlog[-1]:
             answer = client.receive(TIMEOUT)
             assert answer is not None
             answers.append(answer.ntime)
-        assert answers[-1] == heap[-1]
+        assert answers[-1] == backlog[-1]
         assert answers == sorted(answers)
         end = time.monotonic() + TIMEOUT
         while renderer.counts["answered"] + renderer.counts["skipped"] < 6:
@@ -291,7 +294,7 @@ def test_poses_over_sockets_are_answered_the_newest_first() -> None:
             time.sleep(0.01)
 
 
-def test_malformed_messages_over_sockets_do_not_end_it() -> None:
+def test_malformed_messages_do_not_stop_the_server() -> None:
     with running(lambda ports: server(ports=ports)) as (renderer, client):
         client.request(payload([camera("front")], ntime=1))
         good = payload([camera("front")], ntime=2)
@@ -308,7 +311,7 @@ def test_malformed_messages_over_sockets_do_not_end_it() -> None:
         assert renderer.counts["malformed"] >= 4
 
 
-def test_a_silence_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeout_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("propwash.render.server.SESSION_TIMEOUT", 0.2)
     with running(lambda ports: server(ports=ports)) as (_, client):
         moved = [camera("f", "flow", position=(0.0, 0.2, 1.5))]
@@ -316,10 +319,10 @@ def test_a_silence_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
         assert client.request(payload(moved, ntime=2)).images["f"].any()
         time.sleep(0.6)
         fresh = client.request(payload([camera("f", "flow")], ntime=3))
-        assert not fresh.images["f"].any()  # the first picture of a session: nothing flows
+        assert not fresh.images["f"].any()  # the first image of a session has no flow
 
 
-def test_the_command_answers_a_client_and_ends_at_ctrl_c() -> None:
+def test_the_command_answers_a_client_until_ctrl_c() -> None:
     ports = free_pair()
     client = WireClient(ports)
     command = [sys.executable, "-m", "propwash", "render", "--scene", "empty", "--antialias", "1"]
@@ -328,21 +331,21 @@ def test_the_command_answers_a_client_and_ends_at_ctrl_c() -> None:
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ.copy(),
-        preexec_fn=hear_ctrl_c,
+        preexec_fn=restore_sigint,
     )
     try:
         answer = client.request(payload([camera("front"), camera("d", "depth")], ntime=9))
         assert answer.images["d"].dtype == np.uint16
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=TIMEOUT)
+        _, stderr = process.communicate(timeout=TIMEOUT)
     finally:
         process.kill()
         process.wait()
         client.close()
     assert process.returncode == 130
-    assert f"poses from 127.0.0.1:{ports[0]}" in told
-    assert "1 poses answered" in told
-    assert "Traceback" not in told
+    assert f"poses from 127.0.0.1:{ports[0]}" in stderr
+    assert "1 poses answered" in stderr
+    assert "Traceback" not in stderr
 
 
 @pytest.mark.parametrize(
@@ -354,7 +357,7 @@ def test_the_command_answers_a_client_and_ends_at_ctrl_c() -> None:
         (["--look", "midnight"], "look: expected"),
     ],
 )
-def test_the_command_says_what_is_wrong(arguments: list[str], text: str) -> None:
+def test_the_command_refuses_invalid_arguments(arguments: list[str], text: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "propwash", "render", *arguments],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Replays: of a flight that the model itself made, of real flights, and of files that are none."""
+"""Replays of simulated and recorded flights, and refused log files."""
 
 from __future__ import annotations
 
@@ -10,69 +10,25 @@ from pathlib import Path
 import numpy as np
 import propwash as pw
 import pytest
-from propwash import frames, logs, viz
+from log_files import write_simulated_flight
+from propwash import logs, viz
 from propwash.cli import replay as _replay_command
-from propwash.vehicle.multicopter import Array
 
-PERIOD = 0.01
-REAL_FLIGHTS = sorted(
+RECORDED_FLIGHTS = sorted(
     {file.name: file for folder in logs.flight_folders() for file in folder.glob("*.csv")}.items()
 )
-
-
-def _duty(time: Array, hover: float) -> Array:
-    """A vertical flight with motors that differ a little."""
-    climb = np.where(time < 2.0, 0.05, 0.0) - np.where((time >= 2.0) & (time < 4.0), 0.05, 0.0)
-    wobble = 0.002 * np.sin(7.0 * time)
-    signs = np.array([1.0, -1.0, 1.0, -1.0])
-    return np.asarray((hover + climb)[:, np.newaxis] + wobble[:, np.newaxis] * signs)
-
-
-def _write_simulated_flight(path: Path, vehicle: str = "crazyflie") -> None:
-    uav = pw.Multicopter(vehicle, noise=False)
-    fastest = uav.parameters.motor_values("speed_max")[0]
-    time = np.arange(0.0, 6.0, PERIOD)
-    hover = float(np.asarray(uav.trim().rotor_speeds)[0]) / fastest
-    duty = np.round(_duty(time, hover) * logs.PWM_FULL, 1) / logs.PWM_FULL
-    # the motors turn already, as the log's first command has it
-    uav.step(pw.RotorSpeeds(0.5 * (duty[0] + duty[1]) * fastest), dt=1e-3, substeps=4000)
-    uav.set_state(uav.trim(), position=[0.0, 0.0, 1.0], rotor_speeds=uav.rotor_speeds)
-    rows = []
-    for k, t in enumerate(time):
-        attitude = frames.wxyz_to_xyzw(uav.attitude)
-        if k % 3 == 1:  # a quaternion and its negative are one attitude
-            attitude = -attitude
-        force = uav.imu.specific_force / logs.STANDARD_GRAVITY
-        rows.append(
-            [
-                *(t, *uav.position, *attitude, *uav.velocity, *uav.body_rates, *force),
-                *(0.0, 0.0, 0.0, *(duty[k] * logs.PWM_FULL), uav.battery_voltage),
-            ]
-        )
-        if k + 1 < len(time):
-            command = 0.5 * (duty[k] + duty[k + 1]) * fastest
-            uav.step(pw.RotorSpeeds(command), dt=1e-3, substeps=10)
-    names = (
-        "t,px,py,pz,qx,qy,qz,qw,vx,vy,vz,wx_vicon,wy_vicon,wz_vicon,imu_acc_x,imu_acc_y,imu_acc_z,"
-        "imu_gyro_x,imu_gyro_y,imu_gyro_z,motor_motor_m1,motor_motor_m2,motor_motor_m3,"
-        "motor_motor_m4,pwr_pm_vbat"
-    )
-    with path.open("w", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(names.split(","))
-        writer.writerows([f"{value:.12g}" for value in row] for row in rows)
 
 
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("flight") / "simulated.csv"
-    _write_simulated_flight(path)
+    write_simulated_flight(path)
     return path
 
 
-def test_a_flight_of_the_model_is_predicted_by_the_model(simulated: Path) -> None:
+def test_the_model_predicts_its_own_flight(simulated: Path) -> None:
     result = logs.replay(logs.read_flight(simulated), "crazyflie")
-    assert set(result.predictions) == {"model", "attitude given"}
+    assert set(result.predictions) == {"model", "measured attitude"}
     assert len(result.predictions["model"].time) > 10
     for horizon in logs.HORIZONS:
         assert result.error("model", "position", horizon).max() < 1e-6
@@ -81,15 +37,15 @@ def test_a_flight_of_the_model_is_predicted_by_the_model(simulated: Path) -> Non
         assert result.error("model", "body rates", horizon).max() < 1e-5
 
 
-def test_another_vehicle_does_not_predict_it(simulated: Path) -> None:
+def test_a_wrong_mass_causes_the_expected_error(simulated: Path) -> None:
     heavier = pw.vehicles.load("crazyflie").replace(body={"mass": 0.030})
     result = logs.replay(logs.read_flight(simulated), heavier)
     # a tenth of the thrust is missing: g t^2 / 20
-    drop = np.median(result.error("attitude given", "position", 0.5))
+    drop = np.median(result.error("measured attitude", "position", 0.5))
     assert drop == pytest.approx(9.81 * 0.1 * 0.5**2 / 2, rel=0.2)
 
 
-def test_the_table_has_a_row_for_every_quantity_and_a_column_for_every_horizon(
+def test_the_table_has_quantities_as_rows_and_horizons_as_columns(
     simulated: Path,
 ) -> None:
     result = logs.replay(logs.read_flight(simulated))
@@ -99,39 +55,39 @@ def test_the_table_has_a_row_for_every_quantity_and_a_column_for_every_horizon(
     assert text.splitlines()[0].split() == ["0.1", "s", "ahead", "0.25", "s", "ahead"]
 
 
-def test_a_piece_that_begins_in_the_air_is_predicted_as_in_the_whole_log(simulated: Path) -> None:
-    """Motors turn already: they did not start in the piece's first row."""
+def test_a_segment_in_flight_is_predicted_as_in_the_whole_log(simulated: Path) -> None:
+    """The motors start at their logged command, not from rest."""
     whole = logs.replay(logs.read_flight(simulated), longest=0.5)
     starts = whole.predictions["model"].time[:, 0]
-    begin = float(starts[len(starts) // 2]) - whole.period
-    piece = logs.replay(logs.read_flight(simulated, start=begin - 1e-9), longest=0.5)
-    first = piece.predictions["model"]
+    start = float(starts[len(starts) // 2]) - whole.period
+    segment = logs.replay(logs.read_flight(simulated, start=start - 1e-9), longest=0.5)
+    first = segment.predictions["model"]
     k = int(np.argmin(np.abs(starts - first.time[0, 0])))
     for quantity in ("velocity", "body rates"):
         expected = whole.predictions["model"].values[quantity][k]
-        off = np.abs(first.values[quantity][0] - expected).max()
-        assert off < 0.05 * np.ptp(expected, axis=0).max(), quantity
+        error = np.abs(first.values[quantity][0] - expected).max()
+        assert error < 0.05 * np.ptp(expected, axis=0).max(), quantity
 
 
-@pytest.mark.parametrize(("name", "path"), REAL_FLIGHTS or [("none", None)])
-def test_real_flights_replay(name: str, path: Path | None) -> None:
+@pytest.mark.parametrize(("name", "path"), RECORDED_FLIGHTS or [("none", None)])
+def test_recorded_flights_are_predicted(name: str, path: Path | None) -> None:
     if path is None:
-        pytest.skip("real flights: neither $PROPWASH_FLIGHTS nor ../shared/flights has any")
+        pytest.skip("neither $PROPWASH_FLIGHTS nor ../shared/flights has a recorded flight")
     flight = logs.read_flight(path)
     if flight.position is not None:
         result = logs.replay(flight, "crazyflie", every=0.5)
-        assert np.median(result.error("attitude given", "position", 0.5)) < 0.06
-        assert np.median(result.error("attitude given", "position", 1.0)) < 0.20
+        assert np.median(result.error("measured attitude", "position", 0.5)) < 0.06
+        assert np.median(result.error("measured attitude", "position", 1.0)) < 0.20
         return
     result = logs.replay(flight, "crazyflie", longest=0.05, every=0.02)
     prediction = result.predictions["model"]
     starts = np.searchsorted(result.flight.time, prediction.time[:, 0] - 1e-9) - 1
-    # thrust: better than "it hovers"
+    # thrust: better than the assumption of hover
     force = result.flight.specific_force[starts + 25, 2]
     hovering = np.median(np.abs(force - 9.81))
     assert np.median(result.error("model", "vertical specific force", 0.05)) < hovering
-    # torque: changes of the rates go with those measured, on the axis that the flight excites; a
-    # constant torque, which the motors of one vehicle have, does not enter
+    # torque: changes of the rates correlate with the measured ones on the most excited axis; the
+    # constant torque of unequal motors has no effect
     measured = result.flight.body_rates[starts + 25] - result.flight.body_rates[starts]
     predicted = prediction.values["body rates"][:, 24] - result.flight.body_rates[starts]
     axis = int(np.argmax(measured.std(axis=0)))
@@ -160,7 +116,7 @@ def test_errors_name_missing_columns(simulated: Path, tmp_path: Path, column: st
         ("a" * 200_000, "line 1: expected a CSV file"),
     ],
 )
-def test_what_is_no_log_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_log_files_are_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "log.csv"
     path.write_text(text)
     with pytest.raises(ValueError, match=message) as error:
@@ -171,13 +127,13 @@ def test_what_is_no_log_is_refused(tmp_path: Path, text: str, message: str) -> N
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("two", r"line 3: expected numbers, pz has 'two'; take the row out"),
+        ("two", r"line 3: expected numbers, pz has 'two'; remove the row"),
         ("", r"line 3: expected numbers, pz has ''"),
-        ("nan", r"row 2: pz is not a finite number, t = 0\.01; take the row out"),
+        ("nan", r"row 2: pz is not a finite number, t = 0\.01; remove the row"),
         ("1e999", r"row 2: pz is not a finite number"),
     ],
 )
-def test_cells_of_a_column_that_is_read_are_numbers(
+def test_errors_name_invalid_cells(
     simulated: Path, tmp_path: Path, cell: str, message: str
 ) -> None:
     with simulated.open() as stream:
@@ -190,14 +146,14 @@ def test_cells_of_a_column_that_is_read_are_numbers(
         logs.read_flight(path)
 
 
-def test_columns_that_nobody_asks_for_may_hold_anything(simulated: Path, tmp_path: Path) -> None:
+def test_unused_columns_may_have_any_content(simulated: Path, tmp_path: Path) -> None:
     lines = simulated.read_text().splitlines()
     added = [
         lines[0] + ",mode,mode",
         *(f"{line},{k % 3 or ''},hover" for k, line in enumerate(lines[1:])),
     ]
     path = tmp_path / "log.csv"
-    path.write_text("\n".join(added), encoding="utf-8-sig")  # a spreadsheet's first three bytes
+    path.write_text("\n".join(added), encoding="utf-8-sig")  # with a byte order mark
     assert np.array_equal(logs.read_flight(path).duty, logs.read_flight(simulated).duty)
     twice = tmp_path / "twice.csv"
     twice.write_text("\n".join([lines[0].replace("imu_gyro_x", "pz"), *lines[1:]]))
@@ -205,13 +161,13 @@ def test_columns_that_nobody_asks_for_may_hold_anything(simulated: Path, tmp_pat
         logs.read_flight(twice)
 
 
-def test_what_is_wrong_outside_of_a_piece_does_no_harm(simulated: Path, tmp_path: Path) -> None:
+def test_faults_outside_a_segment_are_ignored(simulated: Path, tmp_path: Path) -> None:
     lines = simulated.read_text().splitlines()
     del lines[300:350]
     lines[500] = lines[500].replace(lines[500].split(",")[3], "nan")
     path = tmp_path / "gap.csv"
     path.write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=r"row 300: a gap .*: the piece to 2\.98 s and that from"):
+    with pytest.raises(ValueError, match=r"row 300: a gap .*: the part to 2\.98 s and that from"):
         logs.read_flight(path)
     whole = logs.read_flight(simulated)
     before = logs.read_flight(path, stop=2.98)
@@ -234,7 +190,7 @@ def test_time_must_increase(simulated: Path, tmp_path: Path) -> None:
         logs.read_flight(path)
 
 
-def test_an_attitude_that_is_no_rotation_is_named(simulated: Path, tmp_path: Path) -> None:
+def test_errors_name_the_row_of_an_invalid_attitude(simulated: Path, tmp_path: Path) -> None:
     with simulated.open() as stream:
         rows = list(csv.reader(stream))
     for name in ("qx", "qy", "qz", "qw"):
@@ -246,8 +202,8 @@ def test_an_attitude_that_is_no_rotation_is_named(simulated: Path, tmp_path: Pat
         logs.read_flight(path)
 
 
-def test_a_log_that_begins_in_the_air_is_in_the_air(simulated: Path) -> None:
-    """The ground is not where a piece of a flight begins: it may stay at its height, and below."""
+def test_a_log_may_begin_in_flight(simulated: Path) -> None:
+    """Its first position is not that of the ground."""
     level = logs.read_flight(simulated)
     assert level.position is not None
     level = dataclasses.replace(level, position=level.position * [1.0, 1.0, 0.0])
@@ -255,8 +211,8 @@ def test_a_log_that_begins_in_the_air_is_in_the_air(simulated: Path) -> None:
     assert len(result.predictions["model"].time) == 19
 
 
-def test_errors_beyond_the_windows_are_refused(simulated: Path) -> None:
-    """The sample before the first is not the last."""
+def test_horizons_beyond_the_windows_are_refused(simulated: Path) -> None:
+    """Also zero and negative ones, which would be indices of the last samples."""
     result = logs.replay(logs.read_flight(simulated), longest=0.3, every=0.5)
     for horizon in (0.002, 0.0, -0.1, 0.31):
         with pytest.raises(ValueError, match=r"horizon: expected 0\.01 to 0\.3 s"):
@@ -268,8 +224,8 @@ def test_errors_beyond_the_windows_are_refused(simulated: Path) -> None:
         logs.replay(dataclasses.replace(slow, time=1e3 * slow.time))
 
 
-def test_what_was_observed_is_not_compared_as_if_it_had_been_measured(simulated: Path) -> None:
-    """Without an attitude there is no heading, and no position to predict in the world."""
+def test_estimated_quantities_are_not_compared_with_predictions(simulated: Path) -> None:
+    """Without attitude the log has no heading, so positions and velocities are not predicted."""
     flight = dataclasses.replace(
         logs.read_flight(simulated).cut(stop=3.0), attitude=None, synchronous=True
     )
@@ -285,7 +241,7 @@ def _replay(arguments: list[str]) -> None:
     options.run(options)
 
 
-def test_the_command_replays_a_piece_of_a_log_of_other_columns(
+def test_the_command_replays_a_segment_of_a_log_with_other_columns(
     simulated: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -294,7 +250,7 @@ def test_the_command_replays_a_piece_of_a_log_of_other_columns(
     def absent(result: logs.Replay) -> None:
         raise ImportError("plots need matplotlib")
 
-    monkeypatch.setattr(viz, "replay_figure", absent)  # drawing takes longer than all the rest
+    monkeypatch.setattr(viz, "replay_figure", absent)  # drawing takes too long
     log = tmp_path / "other.csv"
     log.write_text(simulated.read_text().replace("t,px", "seconds,px", 1))
     mapping = tmp_path / "columns.toml"
@@ -318,7 +274,7 @@ def test_a_vehicle_with_other_motors_is_refused(simulated: Path) -> None:
         logs.replay(logs.read_flight(simulated), "hexacopter")
 
 
-def test_flights_are_looked_for_where_the_user_says(
+def test_flights_are_found_by_the_environment_variable(
     simulated: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROPWASH_FLIGHTS", str(simulated.parent))

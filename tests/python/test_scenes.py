@@ -1,4 +1,4 @@
-"""Scene files: the shipped ones, and what the loader takes, writes and refuses."""
+"""Scene files: the shipped ones, reading, writing, and refused values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scene_helpers import box_mesh, rays
 SCENES = Path(world.__file__).parent / "scenes"
 NAMES = world.scene_names()
 
-# FlightGoggles (MIT licence): a gate's markers 1 to 4, world axes north-west-up, m
+# FlightGoggles (MIT licence): markers 1 to 4 of each gate, north-west-up, m
 # fmt: off
 PUBLISHED = {
     "Gate10": [[18.15111, 3.631447, 7.229498], [16.35111, 3.63155, 7.229498],
@@ -101,7 +101,7 @@ def test_shipped_scenes_load_and_fit_the_schema(name: str) -> None:
         assert max(map(abs, item.position)) < 100.0
 
 
-def test_the_names_are_those_of_the_task() -> None:
+def test_the_shipped_scenes_are_listed() -> None:
     assert NAMES == ["alphapilot", "empty", "forest", "room", "warehouse"]
 
 
@@ -111,29 +111,29 @@ def test_the_room_is_11_by_11_by_5_5_m() -> None:
     hits = scene.raycast([0.0, 0.0, 2.0], out)
     assert hits.distance == pytest.approx([5.5, 5.5, 5.5, 5.5, 3.5, 2.0])
     assert scene.items[hits.id[4]].category == "ceiling"
-    everywhere = np.random.default_rng(1).normal(size=(5000, 3))
-    assert np.isfinite(scene.raycast([0.0, 0.0, 2.0], everywhere).distance).all()
+    directions = np.random.default_rng(1).normal(size=(5000, 3))
+    assert np.isfinite(scene.raycast([0.0, 0.0, 2.0], directions).distance).all()
 
 
-def test_the_course_has_its_gates_in_their_order_and_its_markers_where_published() -> None:
+def test_the_course_has_the_published_gates_and_markers() -> None:
     scene = Scene.load("alphapilot")
     assert [gate.name for gate in scene.gates] == list(PUBLISHED)
-    places = dict(zip(scene.markers.names, scene.markers.position, strict=True))
+    positions = dict(zip(scene.markers.names, scene.markers.position, strict=True))
     for name, corners in PUBLISHED.items():
         for k, corner in enumerate(corners):
-            assert places[f"{name}_{k + 1}"] == pytest.approx(corner, abs=2e-4)
+            assert positions[f"{name}_{k + 1}"] == pytest.approx(corner, abs=2e-4)
 
 
-def test_the_course_is_passed_along_x_of_its_gates() -> None:
+def test_the_x_axes_of_the_gates_point_along_the_course() -> None:
     scene = Scene.load("alphapilot")
     assert scene.start is not None
     assert scene.start.position == (18.5, 6.5, 1.0)
-    way = [np.array(p) for p in (scene.start.position, *(g.position for g in scene.gates))]
+    route = [np.array(p) for p in (scene.start.position, *(g.position for g in scene.gates))]
     for k, gate in enumerate(scene.gates):
         forward = np.array([math.cos(gate.yaw), math.sin(gate.yaw), 0.0])
-        after = way[min(k + 2, len(way) - 1)]
-        assert np.dot(after - way[k], forward) > 0.0
-        # and the way through the opening is free
+        after = route[min(k + 2, len(route) - 1)]
+        assert np.dot(after - route[k], forward) > 0.0
+        # the opening is free
         a, b = np.array(gate.position) - 0.5 * forward, np.array(gate.position) + 0.5 * forward
         assert scene.visible(a, b)
         side = np.array([-forward[1], forward[0], 0.0]) * 0.5 * (gate.width + gate.border)
@@ -144,58 +144,60 @@ def test_a_seed_moves_the_gates_within_the_published_bounds() -> None:
     nominal = Scene.load("alphapilot")
     moves: dict[str, list[tuple[float, ...]]] = {name: [] for name in BOUNDS}
     for seed in range(200):
-        for gate, there in zip(
+        for gate, reference in zip(
             Scene.load("alphapilot", seed=seed).gates, nominal.gates, strict=True
         ):
-            x, y, z = np.subtract(gate.position, there.position)
-            yaw = math.remainder(gate.yaw - there.yaw, math.tau)
+            x, y, z = np.subtract(gate.position, reference.position)
+            yaw = math.remainder(gate.yaw - reference.yaw, math.tau)
             moves[gate.name].append((x, y, math.degrees(yaw)))
             assert z == 0.0
     for name, bounds in BOUNDS.items():
         steps = np.abs(moves[name])
         assert (steps <= np.array(bounds) + 1e-4).all()
         for axis, bound in enumerate(bounds):
-            if bound > 0.0:  # 200 uniform numbers stay below 0.9 of it with a chance of 1e-9
+            if bound > 0.0:  # 200 uniform numbers are all below 0.9 of it with probability 1e-9
                 assert steps[:, axis].max() > 0.9 * bound
                 mean = np.mean(np.array(moves[name])[:, axis])
                 assert abs(mean) < 5.0 * bound / math.sqrt(3.0 * 200)  # five sigma
 
 
 @pytest.mark.parametrize("name", ["alphapilot", "forest", "warehouse"])
-def test_a_seed_tells_the_scene(name: str) -> None:
+def test_a_seed_determines_the_scene(name: str) -> None:
     one, again, other = (Scene.load(name, seed=seed) for seed in (5, 5, 6))
     assert one.items == again.items
     assert one.items != other.items
 
 
-def test_the_seeds_are_the_same_on_every_machine() -> None:
-    # written down once: what a seed means must not change
+def test_scenes_of_a_seed_are_portable() -> None:
+    # recorded once: the scene of a seed must not change
     gate = Scene.load("alphapilot", seed=1)["Gate10"]
     assert gate.position == pytest.approx((16.669238, 3.584682, 6.306498), abs=2e-6)
     trunk = Scene.load("forest", seed=1)["trunk0"]
     assert trunk.position[:2] == pytest.approx((-0.065460, -27.226156), abs=2e-6)
 
 
-def test_the_wood_keeps_its_distances() -> None:
+def test_trees_of_the_forest_keep_their_distance() -> None:
     scene = Scene.load("forest", seed=3)
     trunks = [item for item in scene.items if isinstance(item, Cylinder)]
     assert len(trunks) > 100
-    places = np.array([trunk.position[:2] for trunk in trunks])
-    apart = np.linalg.norm(places[:, None] - places[None], axis=2) + 100.0 * np.eye(len(places))
+    positions = np.array([trunk.position[:2] for trunk in trunks])
+    apart = np.linalg.norm(positions[:, None] - positions[None], axis=2) + 100.0 * np.eye(
+        len(positions)
+    )
     assert apart.min() >= 2.5
-    assert np.linalg.norm(places, axis=1).min() > 3.0
-    for trunk in trunks:  # they stand on the ground
+    assert np.linalg.norm(positions, axis=1).min() > 3.0
+    for trunk in trunks:  # on the ground
         assert trunk.position[2] == pytest.approx(0.5 * trunk.height)
 
 
-def test_a_vehicle_may_start_where_a_scene_says() -> None:
+def test_starts_of_scenes_are_free_of_collisions() -> None:
     for name in NAMES:
         scene = Scene.load(name, seed=2)
         assert scene.start is not None
         assert not scene.collides(scene.start.position, radius=0.5).collided
 
 
-def test_a_file_is_read(tmp_path: Path) -> None:
+def test_a_scene_file_is_read(tmp_path: Path) -> None:
     scene = read(tmp_path, TEXT)
     assert scene.names == ("ground", "crate", "Gate1")
     crate = scene["crate"]
@@ -210,7 +212,7 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_saved_scene_is_the_same_scene(name: str, tmp_path: Path) -> None:
+def test_a_saved_scene_equals_the_original(name: str, tmp_path: Path) -> None:
     scene = Scene.load(name, seed=4)
     path = tmp_path / "saved.toml"
     scene.save(path)
@@ -221,7 +223,7 @@ def test_a_saved_scene_is_the_same_scene(name: str, tmp_path: Path) -> None:
     jsonschema.validate(tomllib.loads(path.read_text("utf-8")), world.scene_json_schema())
 
 
-def test_a_saved_mesh_and_strange_names_come_back(tmp_path: Path) -> None:
+def test_meshes_and_unusual_names_can_be_saved(tmp_path: Path) -> None:
     items = [
         Mesh(name='a "mesh" \\ of\ttriangles', **box_mesh((1, 2, 3))),
         Sphere(name="ball", radius=0.1, attitude=(0.5, 0.5, 0.5, 0.5), colour=(0.1, 0.2, 0.3)),
@@ -233,14 +235,14 @@ def test_a_saved_mesh_and_strange_names_come_back(tmp_path: Path) -> None:
     assert again.markers.names == ("é",)
 
 
-def test_the_committed_schema_is_the_exported_one() -> None:
+def test_the_committed_schema_is_up_to_date() -> None:
     committed = json.loads((SCENES / "schema.json").read_text(encoding="utf-8"))
     assert committed == world.scene_json_schema()
     jsonschema.Draft202012Validator.check_schema(committed)
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "words"),
+    ("right", "wrong", "message"),
     [
         ('shape = "box"', 'shape = "bx"', "did you mean 'box'"),
         ('shape = "box"', "", "missing items[1].shape"),
@@ -254,8 +256,8 @@ def test_the_committed_schema_is_the_exported_one() -> None:
         ('name = "lamp"', "", "missing markers[0].name"),
     ],
 )
-def test_schema_and_loader_refuse_the_same(
-    tmp_path: Path, right: str, wrong: str, words: str
+def test_schema_and_loader_refuse_the_same_files(
+    tmp_path: Path, right: str, wrong: str, message: str
 ) -> None:
     text = TEXT.replace(right, wrong, 1)
     assert text != TEXT
@@ -263,12 +265,12 @@ def test_schema_and_loader_refuse_the_same(
         jsonschema.validate(tomllib.loads(text), world.scene_json_schema())
     with pytest.raises(pw.ParameterError) as error:
         read(tmp_path, text)
-    assert words in str(error.value)
+    assert message in str(error.value)
     assert "yard.toml" in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "words"),
+    ("right", "wrong", "message"),
     [
         ("size = [1, 2, 1]", "size = [1, -2, 1]", "'crate': size[1] = -2"),
         ('name = "crate"', 'name = "ground"', "name = 'ground': expected a unique name"),
@@ -285,24 +287,24 @@ def test_schema_and_loader_refuse_the_same(
         ('name = "yard"', 'name = "yard" x', "expected a TOML file"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_file(
-    tmp_path: Path, right: str, wrong: str, words: str
+def test_errors_name_the_file_and_the_invalid_value(
+    tmp_path: Path, right: str, wrong: str, message: str
 ) -> None:
     text = TEXT.replace(right, wrong, 1)
     assert text != TEXT
     with pytest.raises(pw.ParameterError) as error:
         read(tmp_path, text)
-    assert words in str(error.value)
+    assert message in str(error.value)
     assert "yard.toml" in str(error.value)
 
 
-def test_a_wood_without_end_is_refused(tmp_path: Path) -> None:
+def test_a_forest_of_excessive_density_is_refused(tmp_path: Path) -> None:
     text = (SCENES / "forest.toml").read_text(encoding="utf-8").replace("0.05 ", "1e9 ", 1)
     with pytest.raises(pw.ParameterError, match=r"generator.density = 1000000000.0: expected numb"):
         read(tmp_path, text)
 
 
-def test_a_scene_that_is_not_there() -> None:
+def test_unknown_scenes_are_refused() -> None:
     with pytest.raises(pw.ParameterError, match="did you mean 'alphapilot'"):
         Scene.load("alphaplot")
     with pytest.raises(pw.ParameterError, match="expected the path of a TOML file"):
@@ -341,7 +343,7 @@ def test_meshes_are_read_from_files(tmp_path: Path, kind: str) -> None:
     assert scene.raycast(o, d).distance == pytest.approx(solid.raycast(o, d).distance)
 
 
-def test_a_mesh_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_invalid_mesh_files_are_refused(tmp_path: Path) -> None:
     text = 'name = "m"\n[[items]]\nshape = "mesh"\nname = "box"\nfile = "box.obj"\n'
     with pytest.raises(pw.ParameterError, match="No such file"):
         read(tmp_path, text)

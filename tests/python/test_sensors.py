@@ -1,6 +1,6 @@
-"""Sensors by themselves: geometry against closed forms, noise against its law, bad input.
+"""Separate sensors: geometry against closed forms, noise statistics, and refused arguments.
 
-Statistics at four sigma; seeds are fixed.
+Statistics are tested at four sigma, with fixed seeds.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import propwash as pw
 import pytest
+from helpers import axis_angle
 from numpy.typing import NDArray
 from propwash.sensors import isa_altitude, isa_pressure
 from propwash.world import Box, Plane, Scene
@@ -21,17 +22,12 @@ EMPTY = Scene([])
 ANYTHING: Any = (1.0,)
 
 
-def turn(axis: Any, angle: float) -> NDArray[np.float64]:
-    unit = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
-    return np.array([np.cos(angle / 2), *(np.sin(angle / 2) * unit)])
-
-
 def unit_quaternions(rng: np.random.Generator, *shape: int) -> NDArray[np.float64]:
     q = rng.normal(size=(*shape, 4))
     return np.asarray(q / np.linalg.norm(q, axis=-1, keepdims=True))
 
 
-def test_camera_matrix_and_rays_are_those_of_a_pinhole() -> None:
+def test_camera_matrix_and_rays_match_a_pinhole_camera() -> None:
     camera = pw.Camera()
     f = 384.0 / np.tan(np.radians(35.0))
     np.testing.assert_allclose(camera.matrix, [[f, 0, 512], [0, f, 384], [0, 0, 1]], rtol=1e-14)
@@ -41,33 +37,37 @@ def test_camera_matrix_and_rays_are_those_of_a_pinhole() -> None:
     np.testing.assert_allclose(np.linalg.norm(rays, axis=-1), 1.0)
     assert rays[0, 0, 1] > 0.0 > rays[0, -1, 1]  # the first column looks left
     assert rays[0, 0, 2] > 0.0 > rays[-1, 0, 2]  # the first row looks up
-    seen = small.project(rays.reshape(-1, 3) * 7.0)
+    projected = small.project(rays.reshape(-1, 3) * 7.0)
     columns, rows = np.meshgrid(np.arange(8) + 0.5, np.arange(6) + 0.5)
-    np.testing.assert_allclose(seen.u, columns.reshape(-1), atol=1e-12)
-    np.testing.assert_allclose(seen.v, rows.reshape(-1), atol=1e-12)
-    assert seen.in_view.all()
+    np.testing.assert_allclose(projected.u, columns.reshape(-1), atol=1e-12)
+    np.testing.assert_allclose(projected.v, rows.reshape(-1), atol=1e-12)
+    assert projected.in_view.all()
 
 
-def test_unprojection_undoes_projection_for_many_bodies() -> None:
+def test_unprojection_is_the_inverse_of_projection() -> None:
     rng = np.random.default_rng(1)
-    camera = pw.Camera(position=[0.1, 0.2, 0.3], attitude=turn([1, 2, 3], 0.7))
+    camera = pw.Camera(position=[0.1, 0.2, 0.3], attitude=axis_angle([1, 2, 3], 0.7))
     position, attitude = rng.normal(size=(5, 2, 3)), unit_quaternions(rng, 5, 2)
     points = rng.normal(size=(7, 3)) * 9.0
-    seen = camera.project(points, position, attitude)
-    assert seen.u.shape == (5, 2, 7)
-    points_c = camera.unproject(seen.u, seen.v, seen.depth)
-    at, turned = camera.pose(position, attitude)
-    w, v = turned[..., None, :1], turned[..., None, 1:]
+    projected = camera.project(points, position, attitude)
+    assert projected.u.shape == (5, 2, 7)
+    points_c = camera.unproject(projected.u, projected.v, projected.depth)
+    at, rotation = camera.pose(position, attitude)
+    w, v = rotation[..., None, :1], rotation[..., None, 1:]
     twice = 2.0 * np.cross(v, points_c)
     points_w = points_c + w * twice + np.cross(v, twice) + at[..., None, :]
     np.testing.assert_allclose(points_w, np.broadcast_to(points, (5, 2, 7, 3)), atol=1e-9)
 
 
 def test_stereo_pair_has_the_disparity_of_its_baseline() -> None:
-    camera = pw.Camera(640, 480, position=[0.1, 0, 0], attitude=turn([1, 1, 0], 0.4))
+    camera = pw.Camera(640, 480, position=[0.1, 0, 0], attitude=axis_angle([1, 1, 0], 0.4))
     left, right = camera.stereo(0.32)
     rng = np.random.default_rng(2)
-    points, position, attitude = rng.normal(size=(50, 3)) * 5, [1.0, 2.0, 3.0], turn([0, 1, 1], 1)
+    points, position, attitude = (
+        rng.normal(size=(50, 3)) * 5,
+        [1.0, 2.0, 3.0],
+        axis_angle([0, 1, 1], 1),
+    )
     a, b = (each.project(points, position, attitude) for each in (left, right))
     np.testing.assert_allclose(a.v, b.v, rtol=1e-9)
     np.testing.assert_allclose(a.u - b.u, camera.focal_length * 0.32 / a.depth, rtol=1e-8)
@@ -75,13 +75,13 @@ def test_stereo_pair_has_the_disparity_of_its_baseline() -> None:
     np.testing.assert_allclose(0.5 * (a.u + b.u), middle.u, rtol=1e-9, atol=1e-9)
 
 
-def test_a_gimbal_turns_the_picture() -> None:
+def test_a_gimbal_rotates_the_view() -> None:
     camera = pw.Camera(640, 480)
     ahead = camera.project([5.0, 0.0, 0.0])
-    up = camera.mounted(attitude=turn([0, 1, 0], -0.2)).project([5.0, 0.0, 0.0])
+    up = camera.mounted(attitude=axis_angle([0, 1, 0], -0.2)).project([5.0, 0.0, 0.0])
     assert ahead.v == 240.0
     assert up.v > 240.0
-    each = pw.Camera(640, 480, attitude=[turn([0, 1, 0], a) for a in (0.0, -0.2)])
+    each = pw.Camera(640, 480, attitude=[axis_angle([0, 1, 0], a) for a in (0.0, -0.2)])
     both = each.project([5.0, 0.0, 0.0], np.zeros((2, 3)), LEVEL)
     np.testing.assert_allclose(both.v, [240.0, float(up.v)])
     with pytest.raises(ValueError, match="expected poses of 2 bodies"):
@@ -91,15 +91,15 @@ def test_a_gimbal_turns_the_picture() -> None:
 def test_range_to_the_ground_at_every_tilt() -> None:
     finder = pw.RangeFinder(GROUND, variance=0.0)
     tilts = np.linspace(0.0, 1.2, 40)
-    attitude = np.array([turn([np.cos(7 * a), np.sin(7 * a), 0.0], a) for a in tilts])
+    attitude = np.array([axis_angle([np.cos(7 * a), np.sin(7 * a), 0.0], a) for a in tilts])
     reading = finder.measure(np.tile([3.0, 1.0, 2.0], (40, 1)), attitude)
     np.testing.assert_allclose(reading.range, 2.0 / np.cos(tilts), rtol=1e-12)
     assert finder.measure([0, 0, 25.0], LEVEL).range == 21.0
-    assert finder.measure([0, 0, 2.0], turn([1, 0, 0], np.pi)).range == 21.0
+    assert finder.measure([0, 0, 2.0], axis_angle([1, 0, 0], np.pi)).range == 21.0
     assert pw.RangeFinder(EMPTY, max_range=5.0).measure([0, 0, 1], LEVEL).range == 6.0
 
 
-def test_rays_in_any_directions_and_any_axes_of_bodies() -> None:
+def test_rays_may_have_any_direction_length_and_batch_shape() -> None:
     directions = np.array([[0, 0, -2.0], [1, 0, -1], [0, 0, 1]])
     finder = pw.RangeFinder(GROUND, directions, variance=0.0, position=[0, 0, -0.5])
     position = np.zeros((2, 3, 3), dtype=np.float32)
@@ -114,13 +114,13 @@ def test_rays_in_any_directions_and_any_axes_of_bodies() -> None:
 
 
 def test_range_noise_has_the_published_variance() -> None:
-    # chi-square of n readings: a relative standard deviation of sqrt(2 / n)
+    # the variance of n readings has a relative standard deviation of sqrt(2 / n)
     n = 40_000
     readings = pw.RangeFinder(GROUND, seed=3).measure(np.tile([0, 0, 5.0], (n, 1)), LEVEL).range
     assert abs(np.mean((readings - 5.0) ** 2) / 0.009 - 1.0) < 4.0 * np.sqrt(2.0 / n)
 
 
-def test_measures_count_and_start_again() -> None:
+def test_samples_are_counted_and_a_seed_restarts_the_noise() -> None:
     finder = pw.RangeFinder(GROUND, seed=3)
     readings = [finder.measure([0, 0, 5.0], LEVEL).range for _ in range(4)]
     assert len(set(readings)) == 4
@@ -141,42 +141,42 @@ def test_beacons_left_right_and_hidden() -> None:
     markers = {"left": [9, 2, 0], "above": [9, 0, 3], "hidden": [9, 0, 0], "behind": [-3, 0, 0]}
     beacons = pw.Beacons(Scene([screen]), markers=markers)
     assert beacons.ids == ("left", "above", "hidden", "behind")
-    seen = beacons.measure([0, 0, 0], LEVEL)
-    assert seen.visible.tolist() == [True, True, False, False]
-    assert seen.u[0] < 512.0
-    assert seen.v[1] < 384.0
-    assert np.isnan(seen.u[2:]).all()
-    beacons.camera = beacons.camera.mounted(attitude=turn([0, 0, 1], np.pi))  # looks back
+    projected = beacons.measure([0, 0, 0], LEVEL)
+    assert projected.visible.tolist() == [True, True, False, False]
+    assert projected.u[0] < 512.0
+    assert projected.v[1] < 384.0
+    assert np.isnan(projected.u[2:]).all()
+    beacons.camera = beacons.camera.mounted(attitude=axis_angle([0, 0, 1], np.pi))  # looks back
     assert beacons.measure([0, 0, 0], LEVEL).visible.tolist() == [False, False, False, True]
 
 
-def test_beacons_of_a_scene_are_where_the_camera_projects_them() -> None:
+def test_beacons_of_a_scene_are_at_their_projections() -> None:
     scene = Scene.load("alphapilot")
     beacons = pw.Beacons(scene)
     gate = scene.gates[0]
     position, attitude = np.asarray(gate.position), np.asarray(gate.attitude)
-    # the gate's x-axis in the world, along which it is passed
+    # the x axis of the gate in the world
     w, v, x = attitude[0], attitude[1:], np.array([1.0, 0.0, 0.0])
     forward = x + 2.0 * w * np.cross(v, x) + 2.0 * np.cross(v, np.cross(v, x))
     before = position - 6.0 * forward
-    seen = beacons.measure(before, attitude)
-    own = [i for i, name in enumerate(beacons.ids) if name.startswith(gate.name + "_")]
-    assert len(own) == 4
-    assert seen.visible[own].all()
+    projected = beacons.measure(before, attitude)
+    corners = [i for i, name in enumerate(beacons.ids) if name.startswith(gate.name + "_")]
+    assert len(corners) == 4
+    assert projected.visible[corners].all()
     expected = beacons.camera.project(beacons.positions, before, attitude)
-    np.testing.assert_allclose(seen.u[own], expected.u[own], atol=1e-9)
-    np.testing.assert_allclose(seen.v[own], expected.v[own], atol=1e-9)
-    assert abs(np.mean(seen.u[own]) - 512.0) < 1e-6
+    np.testing.assert_allclose(projected.u[corners], expected.u[corners], atol=1e-9)
+    np.testing.assert_allclose(projected.v[corners], expected.v[corners], atol=1e-9)
+    assert abs(np.mean(projected.u[corners]) - 512.0) < 1e-6
 
 
-def test_depth_image_of_a_wall_and_of_nothing() -> None:
+def test_depth_image_of_a_wall_and_of_free_space() -> None:
     wall = Scene([Box(name="wall", position=(6.0, 0.0, 0.0), size=(2.0, 90.0, 90.0))])
     camera = pw.DepthCamera(wall, max_depth=20.0)
     images = camera.measure(np.array([[0.0, 0, 0], [2.0, 0, 0]], dtype=np.float32), LEVEL).depth
     assert images.shape == (2, 48, 64)
     np.testing.assert_allclose(images[0], 5.0, rtol=1e-5)
     np.testing.assert_allclose(images[1], 3.0, rtol=1e-5)
-    assert (camera.measure([0, 0, 0], turn([0, 0, 1], np.pi)).depth == 20.0).all()
+    assert (camera.measure([0, 0, 0], axis_angle([0, 0, 1], np.pi)).depth == 20.0).all()
     noisy = pw.DepthCamera(wall, max_depth=20.0, deviation=0.1).measure([0, 0, 0], LEVEL).depth
     assert abs(np.var(noisy - 5.0) / 0.01 - 1.0) < 4.0 * np.sqrt(2.0 / noisy.size)
 
@@ -186,10 +186,10 @@ def test_collision_of_a_sphere_on_the_body() -> None:
     reading = sensor.measure([[0, 0, 0.31], [0, 0, 0.29], [0, 0, -5.0]], LEVEL)
     assert reading.collision.tolist() == [False, True, True]
     assert reading.id.tolist() == [-1, 0, 0]
-    assert not sensor.measure([0, 0, 0.29], turn([1, 0, 0], np.pi)).collision
+    assert not sensor.measure([0, 0, 0.29], axis_angle([1, 0, 0], np.pi)).collision
 
 
-def test_geodetic_coordinates_go_out_and_come_back() -> None:
+def test_geodetic_and_local_coordinates_are_inverse() -> None:
     gnss = pw.Gnss(latitude_deg=-33.0, longitude_deg=151.0, altitude=40.0, x_heading=0.3)
     points = np.random.default_rng(5).normal(size=(4, 5, 3)) * 1000.0
     np.testing.assert_allclose(gnss.local(gnss.geodetic(points)), points, atol=1e-6)
@@ -199,20 +199,20 @@ def test_geodetic_coordinates_go_out_and_come_back() -> None:
     assert abs(north[1] + 71.09) < 1e-9
 
 
-def test_gnss_without_errors_is_the_truth() -> None:
+def test_gnss_without_errors_is_exact() -> None:
     exact = pw.Gnss((0, 0), (0, 0), (0, 0), position=[0.0, 0.0, 0.1])
-    fix = exact.measure([1, 2, 3], turn([1, 0, 0], np.pi / 2), [4, 5, 6], [0, 2, 0])
+    fix = exact.measure([1, 2, 3], axis_angle([1, 0, 0], np.pi / 2), [4, 5, 6], [0, 2, 0])
     np.testing.assert_allclose(fix.position, [1, 1.9, 3], atol=1e-12)
-    # rates about body y carry the antenna along body x
+    # rates about body y move the antenna along body x
     np.testing.assert_allclose(fix.velocity, [4.2, 5, 6], atol=1e-12)
     np.testing.assert_allclose(
         exact.local([fix.latitude_deg, fix.longitude_deg, fix.altitude]), fix.position, atol=1e-6
     )
 
 
-def test_gnss_noise_is_a_density_and_its_bias_a_gauss_markov_process() -> None:
-    # n runs: relative standard deviations sqrt(2 / n) of variances, and (1 + rho^2)^(1/2) n^(-1/2)
-    # of a correlation
+def test_gnss_noise_is_white_and_its_bias_a_gauss_markov_process() -> None:
+    # relative standard deviations for n runs: sqrt(2 / n) of a variance, and
+    # sqrt((1 + rho^2) / n) of a correlation
     n, bodies = 20_000, np.zeros((20_000, 3))
     for dt in (1.0, 0.25):
         white = pw.Gnss(bias=(0, 0), seed=8).measure(bodies, dt=dt)
@@ -246,7 +246,7 @@ def test_barometer_inverts_its_atmosphere() -> None:
     assert abs(variance - 1.0) < 4.0 * np.sqrt(2.0 / 40_000)
 
 
-def test_magnetometer_turns_with_the_body_and_shows_its_iron() -> None:
+def test_magnetometer_measures_in_body_axes_with_iron_errors() -> None:
     rng = np.random.default_rng(11)
     q = unit_quaternions(rng, 30)
     plain = pw.Magnetometer(noise_density=0.0).measure(q).field
@@ -262,7 +262,7 @@ def test_magnetometer_turns_with_the_body_and_shows_its_iron() -> None:
     assert np.isfinite(lost[1]).all()
 
 
-def test_bodies_that_are_nowhere_read_nothing_and_touch_no_neighbour() -> None:
+def test_bodies_without_a_position_have_no_readings() -> None:
     scene = Scene.load("room")
     position, attitude = np.tile([0.0, 0.0, 1.5], (3, 1)), np.tile(LEVEL, (3, 1))
     sensors: list[Any] = [
@@ -274,13 +274,13 @@ def test_bodies_that_are_nowhere_read_nothing_and_touch_no_neighbour() -> None:
         pw.Barometer(),
     ]
     for sensor in sensors:
-        whole = sensor.measure(position, attitude)
+        valid = sensor.measure(position, attitude)
         sensor.reset(seed=sensor.seed)
         lost = position.copy()
         lost[1, 0] = np.nan
         reading = sensor.measure(lost, attitude)
         for name, array in vars(reading).items():
-            expected = vars(whole)[name]
+            expected = vars(valid)[name]
             assert np.array_equal(array[[0, 2]], expected[[0, 2]], equal_nan=True)
             if array.dtype.kind == "f":
                 assert np.isnan(array[1]).all()
@@ -301,9 +301,9 @@ def test_sensors_survive_pickling() -> None:
     for sensor in sensors:
         sensor.measure([0, 0, 1.5], LEVEL)
         copy = pickle.loads(pickle.dumps(sensor))
-        ours, theirs = (each.measure([0, 0, 1.5], LEVEL) for each in (sensor, copy))
-        for name, array in vars(ours).items():
-            assert np.array_equal(array, vars(theirs)[name], equal_nan=True)
+        found, expected = (each.measure([0, 0, 1.5], LEVEL) for each in (sensor, copy))
+        for name, array in vars(found).items():
+            assert np.array_equal(array, vars(expected)[name], equal_nan=True)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What step(), rollout(), state and set_state() of all vehicles share."""
+"""step(), rollout(), state and set_state(), which are alike for all vehicles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def makers() -> list[Any]:
 
 
 @pytest.mark.parametrize(("make", "command"), makers())
-def test_substeps_and_steps_have_one_meaning_and_are_keywords(make: Any, command: Any) -> None:
+def test_steps_and_substeps_are_keywords_with_one_meaning(make: Any, command: Any) -> None:
     held, looped, flown = make(), make(), make()
     held.step(command, substeps=12)
     for _ in range(12):
@@ -45,7 +45,7 @@ def test_substeps_and_steps_have_one_meaning_and_are_keywords(make: Any, command
 
 
 @pytest.mark.parametrize(("make", "command"), makers())
-def test_the_state_set_is_the_state_read(make: Any, command: Any) -> None:
+def test_set_state_is_the_inverse_of_state(make: Any, command: Any) -> None:
     one, other = make(), make()
     one.step(command, substeps=40)
     other.set_state(one.state)
@@ -55,9 +55,9 @@ def test_the_state_set_is_the_state_read(make: Any, command: Any) -> None:
         error = 4.0 * np.finfo(expected.dtype).eps if name == "attitude" else 0.0
         assert np.allclose(getattr(other.state, name), expected, rtol=0.0, atol=error), name
     assert np.all(other.time == 0.0)
-    read = one.state  # a copy
+    copy = one.state
     one.step(command)
-    assert any(np.any(getattr(read, name) != value) for name, value in vars(one.state).items())
+    assert any(np.any(getattr(copy, name) != value) for name, value in vars(one.state).items())
     before = one.snapshot()
     with pytest.raises(TypeError, match="state: expected a"):
         one.set_state("here")
@@ -80,20 +80,20 @@ def test_the_state_of_a_fleet(dtype: str) -> None:
         array = getattr(state, name)
         assert (array.shape, array.dtype) == ((5, width), np.dtype(dtype))
         assert np.array_equal(array, getattr(fleet, name))
-    # parts, some vehicles; the rest and the clock go on
+    # parts of the state of some vehicles; the rest is unchanged
     mask = np.array([True, False, False, True, False])
     fleet.set_state(velocity=[1.0, 2.0, 3.0], mask=mask)
     assert np.array_equal(fleet.velocity[mask], np.tile([1.0, 2.0, 3.0], (2, 1)))
     assert np.array_equal(fleet.velocity[~mask], state.velocity[~mask])
     assert np.array_equal(fleet.position, state.position)
     assert np.all(fleet.time > 0.0)
-    # a part beside a state replaces that of the state
+    # a part has priority over the state
     fleet.set_state(state, velocity=np.zeros(3))
     assert not fleet.velocity.any()
     fleet.reset(state, mask=mask)
     assert np.array_equal(fleet.velocity[mask], state.velocity[mask])
     assert np.array_equal(fleet.time == 0.0, mask)
-    # the state of one vehicle, for all alike
+    # the state of one vehicle for all
     start = pw.Multicopter("crazyflie").trim(velocity=2.0)
     fleet.reset(start)
     assert np.allclose(fleet.velocity, np.tile(start.velocity, (5, 1)), rtol=1e-6)
@@ -113,7 +113,7 @@ def test_parts_of_the_state_of_one_vehicle() -> None:
     assert np.array_equal(uav.velocity, before.velocity)
 
 
-def test_a_snapshot_holds_the_key_of_the_noise() -> None:
+def test_a_snapshot_contains_the_seed() -> None:
     car, imu = pw.Car(seed=1), pw.Imu("crazyflie", seed=1)
     car.reset(seed=5)
     imu.reset(seed=5)
@@ -124,19 +124,19 @@ def test_a_snapshot_holds_the_key_of_the_noise() -> None:
     for each in (car, other_car):
         each.step(pw.SpeedYawRate(1.0, 0.1), substeps=10)
     assert car.state == other_car.state
-    mine, theirs = (each.read([0, 0, 9.81], [0, 0, 0]).angular_rate for each in (imu, other_imu))
-    assert np.array_equal(mine, theirs)
+    first, second = (each.read([0, 0, 9.81], [0, 0, 0]).angular_rate for each in (imu, other_imu))
+    assert np.array_equal(first, second)
 
 
 def makers_of_multicopters() -> list[Any]:
     return [
         pytest.param(lambda: pw.Multicopter("crazyflie", seed=2), id="Multicopter"),
         pytest.param(lambda: pw.Fleet("crazyflie", 3, seed=2, threads=1), id="Fleet"),
-        pytest.param(lambda: equipped(), id="Fleet with a sensor"),
+        pytest.param(lambda: fleet_with_sensor(), id="Fleet with a sensor"),
     ]
 
 
-def equipped() -> pw.Fleet:
+def fleet_with_sensor() -> pw.Fleet:
     """A fleet whose steps are split at the samples of a sensor."""
     fleet = pw.Fleet("crazyflie", 3, seed=2, threads=1)
     fleet.attach(pw.Barometer(seed=1), rate=50.0)
@@ -144,22 +144,22 @@ def equipped() -> pw.Fleet:
 
 
 @pytest.mark.parametrize("make", makers_of_multicopters())
-def test_a_reference_is_a_command_for_the_geometric_controller(make: Any) -> None:
-    direct, spelled, stepped = make(), make(), make()
-    for each in (direct, spelled, stepped):
+def test_a_reference_commands_the_geometric_controller(make: Any) -> None:
+    direct, explicit, stepped = make(), make(), make()
+    for each in (direct, explicit, stepped):
         each.reset(position=REFERENCE.position[0])
     flown = direct.rollout(REFERENCE, substeps=4)
-    expected = spelled.rollout(REFERENCE.command("geometric"), substeps=4)
+    expected = explicit.rollout(REFERENCE.command("geometric"), substeps=4)
     assert np.array_equal(flown.position, expected.position)
     for row in range(len(REFERENCE)):
         stepped.step(REFERENCE[row], substeps=4)
-    assert direct.snapshot() == spelled.snapshot() == stepped.snapshot()
+    assert direct.snapshot() == explicit.snapshot() == stepped.snapshot()
     with pytest.raises(ValueError, match="60 rows"):
         direct.step(REFERENCE)
-    assert direct.snapshot() == spelled.snapshot()
+    assert direct.snapshot() == explicit.snapshot()
 
 
-def test_a_reference_of_other_vehicles_is_refused() -> None:
+def test_a_reference_of_another_number_of_vehicles_is_refused() -> None:
     many = stack([REFERENCE, REFERENCE])
     for each in (pw.Multicopter("crazyflie"), pw.Fleet("crazyflie", 3, threads=1)):
         before = each.snapshot()

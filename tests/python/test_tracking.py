@@ -1,4 +1,4 @@
-"""Trajectory controllers: each of them on each shipped multicopter, and commands of one vehicle."""
+"""Trajectory controllers on all shipped multicopters, and commands of one vehicle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WAYPOINTS = [(0, 0, 1), (3, 1, 2), (4, 4, 1), (0, 5, 1.5)]
 
 
 def planned(vehicle: str, **options: Any) -> Reference:
-    """A path within the vehicle's default limits, at the rate of the controllers."""
+    """A path within the default limits, sampled at the rate of the controllers."""
     path = minimum_snap(WAYPOINTS, vehicle, **options)
     return path.sample(period=INTERVAL * pw.DEFAULT_DT)
 
@@ -41,7 +41,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("vehicle", MULTICOPTERS)
 def test_every_controller_tracks_the_planned_paths_under_noise(bench: Any, vehicle: str) -> None:
-    """The root mean square of the position error is at most 0.15 m: dives and random paths too."""
+    """The RMS of the position error is at most 0.15 m, also in dives and on random paths."""
     flown = {}
     for name, reference in bench.references(vehicle, 8):
         for controller in CONTROLLERS:
@@ -53,77 +53,73 @@ def test_every_controller_tracks_the_planned_paths_under_noise(bench: Any, vehic
 
 
 @pytest.mark.parametrize("vehicle", MULTICOPTERS)
-def test_the_least_thrusts_of_a_path_leave_the_loops_some_to_correct_with(
-    bench: Any, vehicle: str
-) -> None:
-    """Above the least that the outer loops command, and above the motors' least, with drag."""
+def test_the_minimum_thrusts_of_paths_leave_a_margin_for_control(bench: Any, vehicle: str) -> None:
+    """Above the minimum thrusts of the outer loops and of the motors, with drag."""
     parameters = pw.vehicles.load(vehicle)
     mass = parameters.body.mass
     weight = mass * 9.81
     assert Limits().vertical_thrust_min * weight > OuterLoops.of(vehicle).thrust_min + 0.09 * weight
     lowest, lowest_rotor = np.inf, np.inf
     for _, reference in bench.references(vehicle, 4):
-        asked = flatness(reference, parameters)
-        up = 1.0 - 2.0 * (asked.attitude[:, 1] ** 2 + asked.attitude[:, 2] ** 2)
+        required = flatness(reference, parameters)
+        up = 1.0 - 2.0 * (required.attitude[:, 1] ** 2 + required.attitude[:, 2] ** 2)
         speed, rise = length(reference.velocity), reference.velocity[:, 2]
         drag = parameters.drag.translational * speed * rise
         drag += mass * parameters.rotor_drag.linear[0] * rise
         commanded = mass * reference.acceleration[:, 2] + weight + drag  # (O16)
-        lowest = min(lowest, float(np.minimum(asked.thrust * up, commanded).min() / weight))
+        lowest = min(lowest, float(np.minimum(required.thrust * up, commanded).min() / weight))
         hover = weight / len(parameters.rotors)
-        lowest_rotor = min(lowest_rotor, float((asked.rotor_thrusts / hover).min()))
-    assert 0.3 <= lowest < 0.31  # some path is planned down to it
+        lowest_rotor = min(lowest_rotor, float((required.rotor_thrusts / hover).min()))
+    assert 0.3 <= lowest < 0.31  # reached by some path
     assert lowest_rotor >= 0.15
 
 
 @pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie", "hexacopter"])
-def test_least_thrusts_of_the_caller_hold(vehicle: str) -> None:
-    """The path takes the longer the more is left; a duration that asks for less is refused."""
+def test_minimum_thrusts_are_respected(vehicle: str) -> None:
+    """The duration increases with the minimum thrust; durations that violate it are refused."""
     durations = []
-    for least in (-np.inf, 0.2, 0.4, 0.6):
-        limits = Limits(vertical_thrust_min=least, rotor_thrust_min=0.0)
+    for minimum in (-np.inf, 0.2, 0.4, 0.6):
+        limits = Limits(vertical_thrust_min=minimum, rotor_thrust_min=0.0)
         path = minimum_snap([(0, 0, 1), (0, 0, 6), (3, 0, 1)], vehicle, limits=limits)
         durations.append(path.duration)
     assert durations == sorted(durations)
     assert durations[-1] > 1.1 * durations[0]
     for limits in (Limits(rotor_thrust_min=0.5), Limits(vertical_thrust_min=0.5)):
         quick = 0.9 * minimum_snap([(0, 0, 6), (0, 0, 1)], vehicle, limits=limits).duration
-        with pytest.raises(ValueError, match=r"cannot be met in .* s: fall of .* below"):
+        with pytest.raises(ValueError, match=r"not met in .* s: fall of .* below"):
             minimum_snap([(0, 0, 6), (0, 0, 1)], vehicle, limits=limits, duration=quick)
 
 
 @pytest.mark.parametrize("value", [1.0, np.nan, np.inf])
-def test_least_thrusts_of_hover_and_above_are_refused(value: float) -> None:
-    with pytest.raises(pw.ParameterError, match=r"limits\.vertical_thrust_min: expected a share"):
+def test_minimum_thrusts_of_hover_and_above_are_refused(value: float) -> None:
+    with pytest.raises(pw.ParameterError, match=r"vertical_thrust_min: expected a fraction"):
         Limits(vertical_thrust_min=value)
-    for refused in (value, -0.1):
-        with pytest.raises(pw.ParameterError, match=r"limits\.rotor_thrust_min: expected a share"):
-            Limits(rotor_thrust_min=refused)
+    for invalid in (value, -0.1):
+        with pytest.raises(pw.ParameterError, match=r"rotor_thrust_min: expected a fraction"):
+            Limits(rotor_thrust_min=invalid)
 
 
 @pytest.mark.parametrize("controller", CONTROLLERS)
 def test_a_command_of_one_vehicle_may_have_an_axis_of_vehicles(controller: Controller) -> None:
-    """(T, 1, …) flies as (T, …) does, bit for bit, in rollouts and in steps."""
+    """(T, 1, …) gives the same flight as (T, …), in rollouts and in steps."""
     reference = planned("crazyflie")[:120]
     rows = {name: array for name, array in vars(reference).items() if name != "time"}
     plain = pw.Multicopter("crazyflie", seed=1)
     flown = plain.rollout(TrajectoryCommand(**rows, controller=controller), substeps=INTERVAL)
     command = reference.command(controller)
     assert command.position.shape == (120, 1, 3)
-    for given in (command, stack([reference]).command(controller)):
+    for each in (command, stack([reference]).command(controller)):
         one = pw.Multicopter("crazyflie", seed=1)
-        np.testing.assert_array_equal(
-            one.rollout(given, substeps=INTERVAL).position, flown.position
-        )
-    for each in (reference, stack([reference])):  # rows of shape (3,) and (1, 3)
+        np.testing.assert_array_equal(one.rollout(each, substeps=INTERVAL).position, flown.position)
+    for rows_of in (reference, stack([reference])):  # rows of shape (3,) and (1, 3)
         stepped = pw.Multicopter("crazyflie", seed=1)
         for row in range(120):
-            stepped.step(each[row].command(controller), substeps=INTERVAL)
+            stepped.step(rows_of[row].command(controller), substeps=INTERVAL)
         np.testing.assert_array_equal(stepped.position, flown.position[-1])
 
 
 def test_other_commands_of_one_vehicle_may_have_an_axis_of_vehicles() -> None:
-    """Rates and thrust, rotor speeds and outer loops, with parts that are for all rows."""
+    """Rates and thrust, rotor speeds and outer loops, also with parts for all rows."""
     rng = np.random.default_rng(0)
     rates, thrust = rng.uniform(-1.0, 1.0, (5, 3)), rng.uniform(8.0, 11.0, 5)
     speeds = rng.uniform(900.0, 1200.0, (5, 4))
@@ -149,7 +145,7 @@ def test_other_commands_of_one_vehicle_may_have_an_axis_of_vehicles() -> None:
     )
 
 
-def test_commands_of_several_vehicles_or_rows_are_refused_where_there_is_one() -> None:
+def test_one_vehicle_refuses_commands_of_several_vehicles_or_rows() -> None:
     uav = pw.Multicopter()
     for command in (
         pw.RateThrust(np.zeros((5, 2, 3)), 9.81),
@@ -167,50 +163,50 @@ def test_commands_of_several_vehicles_or_rows_are_refused_where_there_is_one() -
 
 
 def test_the_motor_time_constant_shortens_the_lag_of_slow_motors() -> None:
-    """A Crazyflie's rotors follow a step of the thrust with it, with 54 ms where it is longer."""
+    """Rotors of a Crazyflie follow a thrust step with this time constant, 54 ms at most."""
     vehicle = pw.vehicles.load("crazyflie")
     default = OuterLoops.of(vehicle)
     assert default.motor_time_constant == pytest.approx(0.02)
     assert OuterLoops.of("hexacopter").motor_time_constant == pytest.approx(0.0125)
-    for asked, expected in ((0.02, 0.02), (0.03, 0.03), (1.0, vehicle.motor.time_constant_up)):
+    for constant, expected in ((0.02, 0.02), (0.03, 0.03), (1.0, vehicle.motor.time_constant_up)):
         fleet = pw.Fleet(
             vehicle,
             1,
             "float64",
             noise=False,
             threads=1,
-            outer_loops=replace(default, motor_time_constant=asked),
+            outer_loops=replace(default, motor_time_constant=constant),
         )
         hover = float(fleet.rotor_speeds[0, 0])
         command = TrajectoryCommand([0, 0, 0], acceleration=[0, 0, 1.0])
         speeds = [hover]
-        for _ in range(24):  # 25 ms, during which the position hardly changes
+        for _ in range(24):  # 25 ms, in which the position hardly changes
             fleet.step(command, substeps=1)
             speeds.append(float(fleet.rotor_speeds[0].mean()))
-        risen = np.array(speeds) - hover
+        increase = np.array(speeds) - hover
         delay = vehicle.motor.command_delay
         time = np.arange(25) * pw.DEFAULT_DT - delay
         goal = hover * (np.sqrt(1.0 + 1.0 / 9.81) - 1.0)
-        # the loop holds its output for four steps and sees rotors that a delay has not reached
-        assert risen[-1] == pytest.approx(goal * (1.0 - np.exp(-time[-1] / expected)), rel=0.25)
+        # the tolerance covers the interval of four steps and the command delay
+        assert increase[-1] == pytest.approx(goal * (1.0 - np.exp(-time[-1] / expected)), rel=0.25)
 
 
 def test_a_tilt_limit_bounds_the_tilt_of_a_path() -> None:
-    """It takes longer, and flatness shows the tilt."""
+    """The tilt from flatness is within the limit, and the duration increases."""
     durations = []
     for tilt in (0.4, 0.6, 3.0):
         limits = Limits(tilt=tilt)
         path = minimum_snap(WAYPOINTS, limits=limits)
         attitude = flatness(path.sample(period=0.002)).attitude
-        lean = 2.0 * np.arcsin(np.linalg.norm(attitude[:, 1:3], axis=1))
-        assert lean.max() <= tilt * 1.001
+        angle = 2.0 * np.arcsin(np.linalg.norm(attitude[:, 1:3], axis=1))
+        assert angle.max() <= tilt * 1.001
         durations.append(path.duration)
     assert durations[0] > durations[1] > durations[2]
     with pytest.raises(pw.ParameterError, match=r"limits\.tilt"):
         Limits(tilt=0.0)
 
 
-def test_the_bench_prints_every_controller_on_every_vehicle(
+def test_the_benchmark_prints_all_controllers_and_vehicles(
     bench: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["tracking.py", "--vehicles", "1", "--random", "1"])

@@ -1,10 +1,11 @@
-"""Training: it learns, it resumes, and what it learnt is kept and flown."""
+"""Training: learning, resuming, policy files and commands."""
 
 from __future__ import annotations
 
 import argparse
 import re
 import signal
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ pytest.importorskip("tqdm")
 
 import propwash.gym as pg  # noqa: E402
 from propwash._files import written_whole  # noqa: E402
+from propwash.cli import _training, _training_curve  # noqa: E402
 from propwash.cli import fly as _fly_command  # noqa: E402
 from propwash.cli import train as _train_command  # noqa: E402
-from propwash.gym import policy, ppo, recipes  # noqa: E402
+from propwash.gym import evaluation, policy, ppo, recipes  # noqa: E402
 from propwash.gym.evaluation import evaluate, measures  # noqa: E402
+from propwash.world import Gate, Plane, Scene, Start  # noqa: E402
 
 PNG = b"\x89PNG\r\n\x1a\n"
 SOURCE = Path(ppo.__file__)
@@ -51,11 +54,17 @@ def small(seed: int = 1, envs: int = 32) -> ppo.PPO:
     return ppo.PPO(pg.make_vec(pg.Hover, envs, copy=False, **ppo.HOVER, **ppo.FAST), SMALL, seed)
 
 
+@pytest.fixture
+def few_episodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = replace(recipes.RECIPES["hover"], episodes=(5, 5))
+    monkeypatch.setitem(recipes.RECIPES, "hover", few)
+
+
 def weights(trained: ppo.PPO) -> list[Any]:
     return [each.numpy().tobytes() for each in trained.agent.state_dict().values()]
 
 
-def test_the_trainer_is_one_readable_file() -> None:
+def test_the_trainer_is_one_short_file() -> None:
     lines = SOURCE.read_text(encoding="utf-8").splitlines()
     assert len(lines) < 250
     if EXAMPLE.parent.is_dir():
@@ -63,35 +72,35 @@ def test_the_trainer_is_one_readable_file() -> None:
 
 
 def test_ten_seconds_of_training_improve_the_reward() -> None:
-    """From 1024 vehicles that fall out of the sky to vehicles that stay near the origin.
+    """Before training many vehicles leave the bounds; after it all stay near the origin.
 
-    Hovering upright on the target is worth 1.2 a step; a vehicle 1 m away that is upright 0.7.
+    The reward per step is 1.2 for an upright vehicle at the target and 0.7 at a distance of 1 m.
     """
     envs = pg.make_vec(pg.Hover, 1024, copy=False, **ppo.HOVER, **ppo.FAST)
     trained = ppo.PPO(envs, ppo.Args(), seed=1)
-    judges = pg.make_vec(pg.Hover, 100, copy=False, **ppo.HOVER)
-    before = evaluate(trained.agent.act, judges, seed=5)
-    told = [trained.iterate()["reward"] for _ in range(32)]
-    after = evaluate(trained.agent.act, judges, seed=5)
-    assert np.mean(told[-5:]) > np.mean(told[:5]) + 0.2
+    test_envs = pg.make_vec(pg.Hover, 100, copy=False, **ppo.HOVER)
+    before = evaluate(trained.agent.act, test_envs, seed=5)
+    rewards = [trained.iterate()["reward"] for _ in range(32)]
+    after = evaluate(trained.agent.act, test_envs, seed=5)
+    assert np.mean(rewards[-5:]) > np.mean(rewards[:5]) + 0.2
     assert np.median(after.returns) > 2.0 * np.median(before.returns)
     assert np.median(after.distance[-1]) < 0.4
-    assert np.isnan(before.distance[-1]).mean() > 0.2  # had to be learnt
+    assert np.isnan(before.distance[-1]).mean() > 0.2  # an untrained policy fails
     assert not np.isnan(after.distance[-1]).any()
 
 
-def test_advantages_are_those_of_their_definition() -> None:
-    """Sums of discounted errors of the value, that end with the episode.
+def test_advantages_match_their_definition() -> None:
+    """Discounted sums of the temporal-difference errors, up to the end of the episode.
 
-    Episodes end by time (row 2) and by the task (row 5); the rows after begin the next.
+    Row 2 ends an episode by time, row 5 by the task; rows 3 and 6 start the next.
     """
     rng = np.random.default_rng(0)
     rewards, values = rng.normal(size=8), rng.normal(size=9)
     terminated, done, live = np.zeros(8), np.zeros(8), np.ones(8)
     done[[2, 5]], terminated[5], live[[3, 6]] = 1, 1, 0
     args = ppo.Args(gamma=0.9, gae_lambda=0.8)
-    given = [torch.tensor(each)[:, None] for each in (rewards, values, terminated, done, live)]
-    told = ppo.compute_gae(given[0], given[1], given[2:], args)[:, 0].numpy()
+    arguments = [torch.tensor(each)[:, None] for each in (rewards, values, terminated, done, live)]
+    advantages = ppo.compute_gae(arguments[0], arguments[1], arguments[2:], args)[:, 0].numpy()
     delta = rewards + 0.9 * values[1:] * (1 - terminated) - values[:-1]
     for t in range(8):
         expected, weight = 0.0, 1.0
@@ -100,41 +109,41 @@ def test_advantages_are_those_of_their_definition() -> None:
             if done[k] or not live[k]:
                 break
             weight *= 0.9 * 0.8
-        assert told[t] == pytest.approx(expected)
+        assert advantages[t] == pytest.approx(expected)
 
 
-def test_the_scale_is_that_of_all_observations() -> None:
+def test_normalisation_uses_all_observations() -> None:
     rng = np.random.default_rng(1)
-    seen = rng.normal(3.0, 2.0, (4, 500, 22)).astype(np.float32)
+    observations = rng.normal(3.0, 2.0, (4, 500, 22)).astype(np.float32)
     agent = ppo.Agent(22, 4, ppo.Args(columns=()), torch.Generator())
-    for part in seen:
+    for part in observations:
         agent.learn_scale(torch.from_numpy(part))
-    scaled = agent.normalise(torch.from_numpy(seen.reshape(-1, 22))).numpy()
+    scaled = agent.normalise(torch.from_numpy(observations.reshape(-1, 22))).numpy()
     assert np.abs(scaled.mean(axis=0)).max() < 1e-3
     assert np.abs(scaled.std(axis=0) - 1.0).max() < 1e-2
 
 
-def test_training_resumes_to_the_same_bits(tmp_path: Path) -> None:
-    through = small()
+def test_resumed_training_gives_identical_weights(tmp_path: Path) -> None:
+    uninterrupted = small()
     for _ in range(6):
-        through.iterate()
-        if through.iteration == 3:
-            torch.save(through.state_dict(), tmp_path / "state.pt")
+        uninterrupted.iterate()
+        if uninterrupted.iteration == 3:
+            torch.save(uninterrupted.state_dict(), tmp_path / "state.pt")
     again = small()
     again.iterate()
-    assert weights(again) != weights(through)
+    assert weights(again) != weights(uninterrupted)
     again.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
     for _ in range(3):
         again.iterate()
-    assert weights(again) == weights(through)
-    assert again.global_step == through.global_step
+    assert weights(again) == weights(uninterrupted)
+    assert again.global_step == uninterrupted.global_step
     other = small(seed=2)
     for _ in range(6):
         other.iterate()
-    assert weights(other) != weights(through)
+    assert weights(other) != weights(uninterrupted)
 
 
-def test_an_agent_flies_alike_from_its_file(tmp_path: Path) -> None:
+def test_a_saved_policy_acts_like_its_agent(tmp_path: Path) -> None:
     trained = small()
     trained.iterate()
     file = tmp_path / "policy.onnx"
@@ -143,9 +152,9 @@ def test_an_agent_flies_alike_from_its_file(tmp_path: Path) -> None:
     loaded = policy.Policy.load(file)
     assert loaded.description.options["max_rates"] == [6.0, 6.0, 3.0]
     assert loaded.description.options["frame"] == "body"
-    seen = np.random.default_rng(0).normal(0, 3, (50, 22)).astype(np.float32)
-    assert np.allclose(loaded.act(seen), trained.agent.act(seen), atol=1e-5)
-    assert np.abs(loaded.act(100 * seen)).max() <= 1.0
+    observations = np.random.default_rng(0).normal(0, 3, (50, 22)).astype(np.float32)
+    assert np.allclose(loaded.act(observations), trained.agent.act(observations), atol=1e-5)
+    assert np.abs(loaded.act(100 * observations)).max() <= 1.0
     envs = loaded.make_vec(3)
     assert envs.task.frame == "body"
     assert envs.fleet.vehicle.name == pg.make_vec(pg.Hover, 1).fleet.vehicle.name
@@ -156,7 +165,7 @@ def test_an_agent_flies_alike_from_its_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", ["track", "race"])
-def test_the_other_tasks_can_be_taught(task: str) -> None:
+def test_the_other_tasks_can_be_trained(task: str) -> None:
     recipe = recipes.RECIPES[task]
     options = {**recipe.options, **recipe.training}
     described = policy.describe(task, recipe.options)
@@ -168,12 +177,32 @@ def test_the_other_tasks_can_be_taught(task: str) -> None:
     assert all(isinstance(value, float) for value in measures(task, flown).values())
 
 
+def test_a_race_is_learnt_that_starts_beyond_its_first_gate() -> None:
+    """From the start the straight way to the first gate ends at the wrong side of its frame."""
+    size: Any = {"width": 2.0, "height": 2.0, "border": 0.2, "depth": 0.1}
+    gates = [Gate(name=f"{x}", position=(float(x), 0.0, 2.0), **size) for x in (0, 6, 12)]
+    start = Start(position=(2.0, 0.0, 2.0), yaw=0.0)
+    course = Scene([Plane(name="ground"), *gates], start=start)
+    recipe = recipes.RECIPES["race"]
+    options = {**recipe.options, "course": course, "course_seed": None, "copy": False}
+    envs = pg.make_vec(pg.Race, 256, **{**recipe.training, **options})
+    trained = ppo.PPO(envs, replace(recipe.args, minibatch_size=1024), seed=1)
+    judges = pg.make_vec(pg.Race, 50, episode_seconds=10.0, **options)
+    before = measures("race", evaluate(trained.agent.act, judges, seed=1))
+    while trained.global_step < 300_000:
+        trained.iterate()
+    after = measures("race", evaluate(trained.agent.act, judges, seed=1))
+    assert before["gates passed"] == 0.0
+    assert after["finished [%]"] > 90.0
+    assert after["score"] > 20.0
+
+
 def test_the_commands_train_resume_and_fly(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    teach = ["train", "hover", "--out", str(out), "--every", "0", "--threads", "1"]
-    command([*teach, "--seed", "4", "--steps", "1", "--option", "position=0.5"])
+    train = ["train", "hover", "--out", str(out), "--every", "0", "--threads", "1"]
+    command([*train, "--seed", "4", "--steps", "1", "--option", "position=0.5"])
     text = capsys.readouterr().out
     assert re.search(r"hover: 8,192 steps in [\d.]+ s, seed 4", text)
     assert re.search(r"within 0.1 m for the last 2 s \[%\]\s+\d+\.\d", text)
@@ -183,10 +212,10 @@ def test_the_commands_train_resume_and_fly(
     assert (out / "curve.png").read_bytes().startswith(PNG)
     assert list(out.glob("events.out.tfevents*"))
     with pytest.raises(ValueError, match="--resume continues from it"):
-        command([*teach, "--steps", "1"])
+        command([*train, "--steps", "1"])
     with pytest.raises(ValueError, match="expected seed 4"):
-        command([*teach, "--resume", "--seed", "5"])
-    command([*teach, "--resume", "--steps", "16000"])
+        command([*train, "--resume", "--seed", "5"])
+    command([*train, "--resume", "--steps", "16000"])
     assert "16,384 steps" in capsys.readouterr().out
 
     shown = tmp_path / "fly.gif"
@@ -197,16 +226,16 @@ def test_the_commands_train_resume_and_fly(
     assert shown.read_bytes().startswith(b"GIF")
 
 
-def test_ctrl_c_keeps_what_was_learnt(
+def test_ctrl_c_saves_the_policy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    after = _train_command.Training.record
+    record = _training.Training.record
 
-    def interrupted(self: Any, told: dict[str, float]) -> None:
-        after(self, told)
+    def interrupted(self: Any, values: dict[str, float]) -> None:
+        record(self, values)
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(_train_command.Training, "record", interrupted)
+    monkeypatch.setattr(_training.Training, "record", interrupted)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         command(["train", "hover", "--out", str(tmp_path), "--steps", "1e9"])
@@ -217,9 +246,99 @@ def test_ctrl_c_keeps_what_was_learnt(
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_the_best_policy_is_kept_not_the_last(
+    few_episodes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Evaluations of decreasing merit: the policy is that of the first one, also when resumed."""
+    merits = iter(range(100, 0, -1))
+    monkeypatch.setattr(evaluation, "merit", lambda task, measured: (float(next(merits)),))
+    teach = ["train", "hover", "--out", str(tmp_path), "--every", "0", "--seed", "3"]
+    teach += ["--set", "restart_every=1", "--set", "num_envs=64", "--option", "position=0.5"]
+    command([*teach, "--steps", "1"])
+    first = (tmp_path / "policy.onnx").read_bytes()
+    kept = policy.Policy.load(tmp_path / "policy.onnx")
+    command([*teach, "--steps", "2000", "--resume"])
+    seen = np.random.default_rng(0).normal(0, 1, (50, 22)).astype(np.float32)
+    assert (tmp_path / "policy.onnx").read_bytes() != first  # describes the longer training
+    assert np.array_equal(policy.Policy.load(tmp_path / "policy.onnx").act(seen), kept.act(seen))
+
+
+def test_training_ends_at_the_goal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    easy = replace(recipes.RECIPES["hover"], goal={"lost [%]": 0.0}, episodes=(5, 5))
+    monkeypatch.setitem(recipes.RECIPES, "hover", easy)
+    teach = ["train", "hover", "--every", "1000", "--set", "num_envs=64", "--steps", "3000"]
+    command([*teach, "--out", str(tmp_path / "goal")])
+    assert "hover: 1,024 steps" in (text := capsys.readouterr().out)
+    assert "goal reached" in text
+    command([*teach, "--out", str(tmp_path / "full"), "--full"])
+    assert "hover: 3,072 steps" in (text := capsys.readouterr().out)
+    assert "goal reached" not in text
+
+
+def test_several_seeds_give_a_table_and_a_plot(
+    few_episodes: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text("num_envs = 32\nlearning_rate = 1\nminibatch_size = 64\n")
+    teach = ["train", "hover", "--out", str(tmp_path), "--seed", "7", "--seeds", "3", "--steps"]
+    command([*teach, "500", "--settings", str(file), "--set", "learning_rate=1e-3"])
+    *_, head, one, two, three, mean, middle, shown = capsys.readouterr().out.splitlines()
+    assert head.split()[:4] == ["seed", "steps", "CPU", "[s]"]
+    rows = np.array([[float(cell.replace(",", "")) for cell in row.split()[2:]]
+                     for row in (one, two, three)])  # fmt: skip
+    assert [row.split()[:2] for row in (one, two, three)] == [[f"{k}", "512"] for k in (7, 8, 9)]
+    assert np.allclose([float(x) for x in mean.split()[2:]], rows.mean(axis=0), atol=0.011)
+    assert middle.split()[0] == "IQM"
+    assert (tmp_path / "seeds.png").read_bytes().startswith(PNG)
+    assert str(tmp_path / "seeds.png") in shown
+    trained = policy.Policy.load(tmp_path / "seed_8" / "policy.onnx").description.training
+    assert trained["settings"] == {"num_envs": 32, "learning_rate": 1e-3, "minibatch_size": 64}
+
+
+def test_the_interquartile_mean_ignores_outliers() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=20)
+    middle = _training_curve.interquartile_mean(values)
+    assert np.quantile(values, 0.25) < middle < np.quantile(values, 0.75)
+    values[np.argmax(values)] = 1e9
+    assert _training_curve.interquartile_mean(values) == middle
+    assert _training_curve.interquartile_mean([2.0, 4.0]) == 3.0
+
+
+def test_training_that_diverges_stops_and_keeps_the_checkpoint(tmp_path: Path) -> None:
+    teach = ["train", "hover", "--out", str(tmp_path), "--set", "learning_rate=1e30"]
+    with pytest.raises(ValueError, match=r"diverged: iteration 0.*lower learning_rate or"):
+        command([*teach, "--set", "num_envs=64", "--set", "minibatch_size=32"])
+    kept = _train_command.read_checkpoint(tmp_path / "checkpoint.pt")
+    assert all(each.isfinite().all() for each in kept["ppo"]["agent"].values())
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(ppo.Args)])
+def test_every_setting_can_be_set(name: str) -> None:
+    value = {"columns": [0, 3], "gamma": 0.5, "gae_lambda": 0.5}.get(name, 3)
+    recipe = recipes.with_settings(recipes.RECIPES["race"], {name: value, "num_envs": 5})
+    default = getattr(ppo.Args, name)
+    assert type(getattr(recipe.args, name)) is type(default)
+    assert getattr(recipe.args, name) == (tuple(value) if isinstance(value, list) else value)
+    assert recipe.num_envs == 5
+    for wrong in (-1, "many", None, [-1], True, float("nan")):
+        with pytest.raises(ValueError, match=f"{name}: expected"):
+            recipes.with_settings(recipes.RECIPES["race"], {name: wrong})
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["train", "hover", "--set", "gama=0.9"], "--set: .* 'gama'; did you mean 'gamma'"),
+        (["train", "hover", "--set", "gamma=1.5"], "gamma: expected a finite number > 0 and <= 1"),
+        (["train", "hover", "--set", "num_steps=2.5"], "num_steps: expected a whole number"),
+        (["train", "hover", "--set", "columns=[99]"], "columns: expected numbers below 22"),
+        (["train", "hover", "--settings", "bad.onnx"], "--settings bad.onnx: Expected"),
+        (["train", "hover", "--settings", "none.toml"], "none.toml: expected settings in TOML"),
+        (["train", "hover", "--seeds", "1"], "--seeds: expected from 2 to 1000, got 1"),
+        (["train", "hover", "--seeds", "2", "--resume"], "--resume: expected without --seeds"),
         (["train", "hover", "--steps", "0"], "--steps: expected a number >= 1, got 0"),
         (["train", "hover", "--seconds", "nan"], "--seconds: expected a number >= 0"),
         (["train", "hover", "--seed", "-1"], "--seed: expected from 0"),
@@ -240,7 +359,7 @@ def test_ctrl_c_keeps_what_was_learnt(
         (["fly", "--policy", "bad.onnx", "--out", "no/fly.png"], "in a folder that exists"),
     ],
 )
-def test_bad_input_is_told(
+def test_invalid_options_are_refused(
     arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -250,15 +369,15 @@ def test_bad_input_is_told(
     assert {path.name for path in Path().iterdir()} == {"bad.onnx"}
 
 
-@pytest.mark.parametrize("kept", [{"settings": {"task": "hover"}}, {"ppo": 1}, [3]])
-def test_what_is_no_checkpoint_is_refused(kept: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [{"settings": {"task": "hover"}}, {"ppo": 1}, [3]])
+def test_invalid_checkpoints_are_refused(content: Any, tmp_path: Path) -> None:
     file = tmp_path / "checkpoint.pt"
-    torch.save(kept, file)
+    torch.save(content, file)
     with pytest.raises(ValueError, match=r"checkpoint\.pt: expected a checkpoint of train"):
         command(["train", "hover", "--resume", "--out", str(tmp_path)])
 
 
-def test_a_disk_that_is_full_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failed_write_keeps_the_previous_file(tmp_path: Path) -> None:
     file = tmp_path / "policy.onnx"
     with written_whole(file) as part:
         part.write_bytes(b"old")
@@ -268,9 +387,9 @@ def test_a_disk_that_is_full_leaves_what_was_there(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["policy.onnx"]
 
 
-def test_those_that_are_lost_are_counted_whenever_they_are(tmp_path: Path) -> None:
-    def fall(seen: Any) -> Any:
-        return np.tile(np.array([0, 0, 0, -1], dtype=np.float32), (len(seen), 1))
+def test_lost_vehicles_are_counted(tmp_path: Path) -> None:
+    def fall(observations: Any) -> Any:
+        return np.tile(np.array([0, 0, 0, -1], dtype=np.float32), (len(observations), 1))
 
     for n in (1, 3):
         flown = evaluate(fall, pg.make_vec(pg.Hover, n, bound=2.0), seed=1)
@@ -282,7 +401,7 @@ def test_those_that_are_lost_are_counted_whenever_they_are(tmp_path: Path) -> No
             evaluate(fall, pg.make_vec(pg.Hover, 1, **options), seed=1)
 
 
-def test_a_policy_keeps_what_its_actions_mean(tmp_path: Path) -> None:
+def test_a_policy_file_keeps_the_meaning_of_actions(tmp_path: Path) -> None:
     spread = {"mass": ("uniform", 0.8, 1.2), "thrust_coefficient": ("normal", 1.9e-6, 1e-8)}
     options = {"action": "velocity", "max_speed": 3.0, "randomize": spread}
     described = policy.describe("hover", options)
@@ -295,20 +414,20 @@ def test_a_policy_keeps_what_its_actions_mean(tmp_path: Path) -> None:
     assert envs.reset(seed=1)[0].shape == (2, 22)
 
 
-def test_policies_of_older_versions_are_flown(tmp_path: Path) -> None:
-    """Their files name every option, those without effect too."""
+def test_policies_of_older_versions_can_be_loaded(tmp_path: Path) -> None:
+    """Their files also name options without effect."""
     trained = small(envs=2)
     described = policy.describe("hover", {})
     assert "max_tilt" not in described.options
-    idle = {"history": 8, "max_tilt": 0.7, "max_speed": 5.0}
-    older = policy.Description("hover", {**described.options, **idle})
+    unused = {"history": 8, "max_tilt": 0.7, "max_speed": 5.0}
+    older = policy.Description("hover", {**described.options, **unused})
     policy.save(trained.agent, tmp_path / "policy.onnx", older)
     loaded = policy.Policy.load(tmp_path / "policy.onnx")
     assert loaded.description.options.keys() == described.options.keys()
     assert loaded.make_vec(2).reset(seed=1)[0].shape == (2, 22)
 
 
-def test_a_model_that_tells_no_task_is_refused(tmp_path: Path) -> None:
+def test_a_model_without_a_valid_task_is_refused(tmp_path: Path) -> None:
     import onnx
 
     trained = small(envs=2)

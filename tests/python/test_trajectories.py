@@ -1,4 +1,4 @@
-"""The model against trajectories that this library did not compute (tests/data/README.md)."""
+"""The model against trajectories of other implementations (tests/data/README.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Method = Literal["euler", "rk4"]
 
 
 def recorded_state(columns: dict[str, Array]) -> dict[str, Array]:
-    """The recorded states, in the library's groups."""
+    """The recorded states, by the names of MulticopterState."""
     return {
         "position": group(columns, "px", "py", "pz"),
         "velocity": group(columns, "vx", "vy", "vz"),
@@ -27,7 +27,7 @@ def recorded_state(columns: dict[str, Array]) -> dict[str, Array]:
 
 
 def general(vehicle: pw.VehicleParameters) -> pw.VehicleParameters:
-    """The same vehicle, which the library flies with full matrices and all terms."""
+    """An equivalent vehicle for which the library uses all terms of the model."""
     down = vehicle.motor_values("time_constant_down")[0] * (1.0 + 1e-15)
     return vehicle.replace(motor={"time_constant_down": down})
 
@@ -35,14 +35,14 @@ def general(vehicle: pw.VehicleParameters) -> pw.VehicleParameters:
 def started(
     vehicle: pw.VehicleParameters, integrator: Method, recorded: dict[str, Array]
 ) -> pw.Multicopter:
-    """The vehicle in the first of the recorded states, without noise."""
+    """The vehicle in the first recorded state, without noise."""
     uav = pw.Multicopter(vehicle, integrator=integrator, noise=False)
     uav.reset(pw.MulticopterState(**{name: values[0] for name, values in recorded.items()}))
     return uav
 
 
 def open_loop_commands(count: int) -> Array:
-    """The rotor commands of tests/data/README.md at the first `count` steps."""
+    """The rotor commands of tests/data/README.md for the first `count` steps."""
     t = np.arange(count) * DT
     h = np.sqrt(9.81 / 4.0 / 1.91e-6)
     return np.stack(
@@ -68,8 +68,8 @@ def test_open_loop(integrator: Method, tolerance: float, shape: str) -> None:
 
     count = (len(columns["t"]) - 1) * STEPS_PER_ROW
     commands = open_loop_commands(count + 1)
-    told = group(columns, "cmd0", "cmd1", "cmd2", "cmd3")
-    assert relative_difference(commands[::STEPS_PER_ROW], told) < 1e-12
+    recorded_commands = group(columns, "cmd0", "cmd1", "cmd2", "cmd3")
+    assert relative_difference(commands[::STEPS_PER_ROW], recorded_commands) < 1e-12
     flown = uav.rollout(pw.RotorSpeeds(commands[:count]), DT)
 
     at_rows = slice(STEPS_PER_ROW - 1, None, STEPS_PER_ROW)
@@ -101,7 +101,7 @@ def test_closed_loop_of_the_published_node(integrator: Method, tolerance: float)
     controller = pw.RateController(vehicle, DT)
 
     flown: dict[str, list[Array]] = {name: [] for name in recorded}
-    gyroscope = np.zeros(3)  # the node's filter has seen nothing before its first tick
+    gyroscope = np.zeros(3)  # the input of the filter at the first tick
     for tick in range((len(columns["t"]) - 1) * STEPS_PER_ROW + 1):
         speeds = controller.update(gyroscope, closed_loop_command(tick * DT)).speeds
         if tick % STEPS_PER_ROW == 0:

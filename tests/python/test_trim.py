@@ -11,13 +11,13 @@ import pytest
 
 @pytest.mark.parametrize("vehicle", ["flightgoggles", "crazyflie", "hexacopter"])
 @pytest.mark.parametrize("flight", [{"velocity": 4.0}, {"climb": -1.0}, {"yaw_rate": 2.0}, {}])
-def test_nothing_changes_in_the_frame_that_turns(vehicle: str, flight: dict[str, float]) -> None:
+def test_trim_is_steady_in_the_rotating_frame(vehicle: str, flight: dict[str, float]) -> None:
     uav = pw.Multicopter(vehicle, noise=False)
     flight = {"velocity": 3.0, "climb": 0.5, "yaw_rate": -0.8} | flight
     state = uav.trim(**flight)
     rate = uav.derivative(state, pw.RotorSpeeds(state.rotor_speeds))
-    turning = np.cross([0.0, 0.0, flight["yaw_rate"]], state.velocity)
-    assert np.allclose(rate.velocity, turning, rtol=0, atol=1e-9)
+    expected = np.cross([0.0, 0.0, flight["yaw_rate"]], state.velocity)
+    assert np.allclose(rate.velocity, expected, rtol=0, atol=1e-9)
     assert np.allclose(rate.body_rates, 0.0, rtol=0, atol=1e-9)
     assert np.allclose(rate.rotor_speeds, 0.0, rtol=0, atol=1e-9)
     assert state.velocity.tolist() == [flight["velocity"], 0.0, flight["climb"]]
@@ -36,14 +36,14 @@ def test_a_flight_from_trim_stays_on_its_circle() -> None:
     assert np.max(np.abs(flight.position - path)) < 1e-7
 
 
-def test_a_hover_without_arguments_is_what_it_was() -> None:
+def test_trim_without_arguments_is_hover() -> None:
     uav = pw.Multicopter("penguin", noise=False)
     hover, steady = uav.trim(), uav.trim(velocity=0.0)
     assert hover.attitude.tolist() == [1.0, 0.0, 0.0, 0.0]
     assert np.allclose(hover.rotor_speeds, steady.rotor_speeds, rtol=1e-12)
     uav.wind = (1.0, 2.0, 0.0)
     assert uav.trim().velocity.tolist() == [0.0, 0.0, 0.0]
-    assert uav.trim(velocity=1.0).velocity.tolist() == [2.0, 2.0, 0.0]  # through the air
+    assert uav.trim(velocity=1.0).velocity.tolist() == [2.0, 2.0, 0.0]  # relative to the air
 
 
 @pytest.mark.parametrize(
@@ -60,19 +60,19 @@ def test_a_hover_without_arguments_is_what_it_was() -> None:
         ({"yaw_rate": [1.0]}, ValueError, "yaw_rate: expected a finite number"),
     ],
 )
-def test_flights_that_the_vehicle_cannot_make_are_refused(
+def test_infeasible_flights_are_refused(
     flight: dict[str, Any], error: type[Exception], expected: str
 ) -> None:
     with pytest.raises(error, match=expected):
         pw.Multicopter("flightgoggles").trim(**flight)
 
 
-def test_the_derivative_of_a_state_is_the_slope_of_a_short_step() -> None:
+def test_the_derivative_equals_the_slope_of_a_short_step() -> None:
     uav = pw.Multicopter("crazyflie", noise=False)
     uav.wind = (1.0, -0.5, 0.2)
     state = uav.trim(velocity=2.0)
     state.body_rates = np.array([0.3, -0.2, 1.0])
-    speeds = state.rotor_speeds * [1.1, 0.9, 1.0, 5.0]  # the last beyond its limit
+    speeds = state.rotor_speeds * [1.1, 0.9, 1.0, 5.0]  # the last is beyond its limit
     before = uav.snapshot()
     rate = uav.derivative(state, pw.RotorSpeeds(speeds))
     assert uav.snapshot() == before
@@ -87,7 +87,7 @@ def test_the_derivative_of_a_state_is_the_slope_of_a_short_step() -> None:
         assert np.allclose(getattr(rate, name), slope, rtol=1e-4, atol=1e-2), name
 
 
-def test_the_derivative_refuses_what_it_cannot_take() -> None:
+def test_the_derivative_refuses_invalid_arguments() -> None:
     uav = pw.Multicopter("flightgoggles")
     hover = uav.trim()
     speeds = pw.RotorSpeeds(hover.rotor_speeds)

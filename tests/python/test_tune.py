@@ -1,4 +1,4 @@
-"""Loops, margins, gains from them, and gains that were flown."""
+"""Rate loops: models, margins, tuning, and scores of simulated flights."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ DT = 1.0 / 960.0
 
 @pytest.fixture(scope="module")
 def tuned() -> tune.Tuning:
-    """What the command of the documentation finds."""
+    """The result of the command in the docs."""
     return tune.autotune("flightgoggles", bandwidth=12.0, phase_margin=50.0)
 
 
 def exact(vehicle: pw.VehicleParameters, frequency: np.ndarray[Any, Any], axis: int) -> Any:
-    """The closed loop from the linear model of the whole step, controller states included."""
+    """The closed loop from the linear model of a complete step, with controller states."""
     model = linearize(vehicle, kind="discrete", dt=DT, command="rate_thrust")
-    # what rates hear of by blow-back too; position is heard of by nothing
+    # without position, which affects no other state
     a, b, c = model.A[3:, 3:], model.B[3:, axis], np.zeros(len(model.A) - 3)
     c[6 + axis] = 1.0
-    turned = np.exp(2j * np.pi * frequency * DT)
-    return np.array([c @ np.linalg.solve(z * np.eye(len(a)) - a, b) for z in turned])
+    points = np.exp(2j * np.pi * frequency * DT)
+    return np.array([c @ np.linalg.solve(z * np.eye(len(a)) - a, b) for z in points])
 
 
 @pytest.mark.parametrize("name", ["flightgoggles", "hexacopter", "crazyflie"])
-def test_the_closed_loop_is_that_of_the_whole_step(name: str) -> None:
-    """Loop by loop, with filter, motors, delay and sampling: the same function of frequency."""
-    # the crazyflie's own file has no rates to control its yaw by slow rotors alone, but gains
+def test_the_closed_loop_equals_that_of_the_linearised_step(name: str) -> None:
+    """As a function of frequency, with filter, motors, delay and sampling."""
+    # with equal gains for all vehicles
     vehicle = pw.vehicles.load(name).replace(
         rate_controller={"proportional": 12.0, "integral": 5.0, "derivative": 0.2}
     )
@@ -48,7 +48,7 @@ def test_the_closed_loop_is_that_of_the_whole_step(name: str) -> None:
 
 
 def flown_response(vehicle: pw.VehicleParameters, frequency: float, axis: int) -> complex:
-    """Gain and phase of the true rate for a commanded one that swings, flown by the vehicle."""
+    """Gain and phase of the simulated rate for a sinusoidal command."""
     settled, length = round(3.0 / DT), round(max(6.0, 2.0 * frequency) / frequency / DT)
     time = np.arange(settled + length) * DT
     rates = np.zeros((len(time), 3))
@@ -66,8 +66,8 @@ def flown_response(vehicle: pw.VehicleParameters, frequency: float, axis: int) -
 @pytest.mark.parametrize(
     ("name", "within"), [("flightgoggles", 0.002), ("hexacopter", 0.03), ("crazyflie", 0.02)]
 )
-def test_the_closed_loop_is_what_a_swinging_command_flies(name: str, within: float) -> None:
-    """Motors with unlike time constants up and down, and slow blow-back, are in the last two."""
+def test_the_closed_loop_predicts_the_response_to_a_sine(name: str, within: float) -> None:
+    """The last two vehicles have different motor time constants up and down, and blow-back."""
     vehicle = pw.vehicles.load(name)
     loop = tune.RateLoop(vehicle, DT)
     for axis, frequency in ((0, 0.7), (1, 8.0), (2, 20.0)):
@@ -76,7 +76,7 @@ def test_the_closed_loop_is_what_a_swinging_command_flies(name: str, within: flo
 
 
 @pytest.mark.parametrize("name", ["flightgoggles", "crazyflie"])
-def test_the_linear_step_is_that_of_a_flight(name: str) -> None:
+def test_the_linear_step_response_equals_that_of_a_flight(name: str) -> None:
     vehicle = pw.vehicles.load(name)
     time, rate = tune.RateLoop(vehicle).step(0, 0.5)
     flown = tune.step_response(vehicle, 0, 0.02, 0.5)
@@ -100,13 +100,13 @@ def test_margins_of_a_loop_with_a_closed_form() -> None:
     """K e^(-sT) / s: phase margin 90 deg - K T, gain margin pi / (2 K T)."""
     f = np.geomspace(0.01, 100.0, 4000)
     s = 2j * np.pi * f
-    k, late = 10.0, 0.05
-    loop = k * np.exp(-s * late) / s
+    k, delay = 10.0, 0.05
+    loop = k * np.exp(-s * delay) / s
     found = tune.margins_of(f, loop, loop / (1 + loop))
-    assert found.phase == pytest.approx(90.0 - math.degrees(k * late), abs=0.01)
-    assert found.gain == pytest.approx(20 * math.log10(math.pi / (2 * k * late)), abs=0.01)
+    assert found.phase == pytest.approx(90.0 - math.degrees(k * delay), abs=0.01)
+    assert found.gain == pytest.approx(20 * math.log10(math.pi / (2 * k * delay)), abs=0.01)
     assert found.crossover == pytest.approx(k / (2 * math.pi), rel=1e-3)
-    assert found.phase_crossover == pytest.approx(0.25 / late, rel=1e-3)
+    assert found.phase_crossover == pytest.approx(0.25 / delay, rel=1e-3)
     assert found.delay == pytest.approx(math.radians(found.phase) / k, rel=1e-3)
     assert found.gain_below == -math.inf
 
@@ -115,14 +115,14 @@ def test_margins_of_a_loop_with_a_closed_form() -> None:
     ("axis", "cutoff", "delay", "gains"),
     [
         (0, 30.0, 0.0, tune.Gains(9.0, 3.0, 0.3)),
-        # the phase comes down to -180 deg at Nyquist and not before
+        # the phase reaches -180 deg only at the Nyquist frequency
         (2, 200.0, 0.0, tune.Gains(11.0, 0.0, 0.9)),
         (1, 80.0, 0.0061, tune.Gains(30.0, 200.0, 0.3)),
-        # falls apart with less gain, too
+        # also unstable with less gain
         (0, 80.0, 0.0, tune.Gains(40.0, 5000.0, 0.9)),
     ],
 )
-def test_gain_margins_are_where_poles_leave_the_circle(
+def test_at_the_gain_margins_poles_leave_the_unit_circle(
     axis: int, cutoff: float, delay: float, gains: tune.Gains
 ) -> None:
     vehicle = pw.vehicles.load("flightgoggles").replace(
@@ -154,36 +154,36 @@ def test_gain_margins_are_where_poles_leave_the_circle(
     assert math.isfinite(found.gain_below) == (gains.integral == 5000.0)
 
 
-def test_a_loop_that_is_not_stable_has_no_margins() -> None:
-    """However well its crossovers look, a turn further on."""
-    late = crippled(motor={"command_delay": 0.015})
-    loop = tune.RateLoop(late)
+def test_an_unstable_loop_has_no_margins() -> None:
+    """Even if its phase modulo 360 deg suggests a margin."""
+    delayed = with_changes(motor={"command_delay": 0.015})
+    loop = tune.RateLoop(delayed)
     found = loop.margins(0, tune.Gains(1684.0, 10.0, 0.0))
     assert not found.stable
     assert found.phase < 0.0
     assert math.isnan(found.gain)
     assert found.delay == 0.0
-    wild = late.replace(rate_controller={"proportional": 1684.0})
-    assert "unstable" in tune.RateLoop(wild).table()
+    high_gain = delayed.replace(rate_controller={"proportional": 1684.0})
+    assert "unstable" in tune.RateLoop(high_gain).table()
     assert "unstable" not in loop.table()
     with pytest.raises(tune.TuneError, match=r"axis x: .* are stable.*shorten motor.command_delay"):
-        tune.autotune(late, bandwidth=(20.0, 1.0, 1.0))
-    limit = tune.bandwidth_limit(late, axes=[0])[0]
+        tune.autotune(delayed, bandwidth=(20.0, 1.0, 1.0))
+    limit = tune.bandwidth_limit(delayed, axes=[0])[0]
     assert 8.0 < limit < 12.0
     with pytest.raises(tune.TuneError, match="axis x"):
-        tune.autotune(late, bandwidth=(1.03 * limit, 1.0, 1.0))
+        tune.autotune(delayed, bandwidth=(1.03 * limit, 1.0, 1.0))
 
 
-def test_blow_back_asks_for_a_loop_that_is_quick_enough() -> None:
-    """It tips over a vehicle whose loop is slow; what is granted flies."""
+def test_blow_back_requires_a_minimum_bandwidth() -> None:
+    """With less bandwidth blow-back makes the vehicle unstable."""
     with pytest.raises(tune.TuneError, match=r"blow_back .* raise the bandwidth"):
         tune.autotune("crazyflie", bandwidth=(0.5, 4.0, 4.0), phase_margin=40.0)
-    granted = tune.autotune("crazyflie", bandwidth=4.0, phase_margin=50.0)
-    loop = granted.loop()
-    for axis, margins in enumerate(granted.margins):
+    tuning = tune.autotune("crazyflie", bandwidth=4.0, phase_margin=50.0)
+    loop = tuning.loop()
+    for axis, margins in enumerate(tuning.margins):
         assert vars(loop.margins(axis)) == pytest.approx(vars(margins), rel=1e-6)
     assert loop.margins(0).gain_below > -40.0
-    flown = tune.step_response(granted.vehicle, 0, 0.05, 6.0, dt=DT)
+    flown = tune.step_response(tuning.vehicle, 0, 0.05, 6.0, dt=DT)
     assert np.abs(flown.rates).max() < 0.06
     sets = tune.gain_sets("crazyflie", 3)
     assert sets["proportional"].min() > 0.0
@@ -191,9 +191,9 @@ def test_blow_back_asks_for_a_loop_that_is_quick_enough() -> None:
 
 @pytest.mark.parametrize("name", ["flightgoggles", "crazyflie", "hexacopter"])
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_margins_are_those_of_python_control_but_at_nyquist(name: str, axis: int) -> None:
-    """A loop that is sampled may come to -180 deg at Nyquist alone, where its phase ends without
-    crossing: python-control finds no gain margin there. The poles confirm ours.
+def test_margins_equal_those_of_python_control(name: str, axis: int) -> None:
+    """Except at the Nyquist frequency, where the phase of a sampled loop may reach -180 deg without
+    crossing it: python-control finds no gain margin there, so the poles confirm it.
     """
     control = pytest.importorskip("control")
     loop = tune.RateLoop(name, DT)
@@ -217,13 +217,13 @@ def test_margins_are_those_of_python_control_but_at_nyquist(name: str, axis: int
         assert loop.is_stable(axis, scaled) == is_stable
 
 
-def test_the_gain_margin_is_where_the_loop_becomes_unstable(tuned: tune.Tuning) -> None:
-    """Gains raised to just below it leave all poles within the circle; just above, they do not."""
+def test_the_loop_is_unstable_beyond_the_gain_margin(tuned: tune.Tuning) -> None:
+    """Just below the margin all poles are within the unit circle, just above it they are not."""
     loop = tuned.loop()
     gain = loop.margins(0).gain
     c = tuned.vehicle.rate_controller
-    for share, stable in ((0.98, True), (1.02, False)):
-        factor = 10.0 ** (share * gain / 20.0)
+    for fraction, stable in ((0.98, True), (1.02, False)):
+        factor = 10.0 ** (fraction * gain / 20.0)
         gains = {
             name: [getattr(c, name)[0] * factor, *getattr(c, name)[1:]]
             for name in ("proportional", "integral", "derivative")
@@ -231,7 +231,7 @@ def test_the_gain_margin_is_where_the_loop_becomes_unstable(tuned: tune.Tuning) 
         assert loop.stable(gains) is stable
 
 
-def test_autotune_reaches_what_was_asked_for(tuned: tune.Tuning) -> None:
+def test_autotune_reaches_the_requested_margins_and_bandwidth(tuned: tune.Tuning) -> None:
     for margins in tuned.margins:
         assert margins.phase >= 50.0
         assert margins.gain >= 6.0
@@ -243,7 +243,7 @@ def test_autotune_reaches_what_was_asked_for(tuned: tune.Tuning) -> None:
     assert slower.margins[2].bandwidth == pytest.approx(6.0, rel=0.03)
 
 
-def test_a_flown_step_rises_as_the_linear_loop_says(tuned: tune.Tuning) -> None:
+def test_a_simulated_step_equals_the_linear_model(tuned: tune.Tuning) -> None:
     response = tune.step_response(tuned.vehicle, 0, amplitude=0.1, duration=0.5)
     model = linearize(tuned.vehicle, kind="discrete", dt=DT, command="rate_thrust")
     x = np.zeros(len(model.A))
@@ -257,7 +257,7 @@ def test_a_flown_step_rises_as_the_linear_loop_says(tuned: tune.Tuning) -> None:
 
 
 def test_figures_of_a_step_with_a_closed_form() -> None:
-    """Of a second-order system with damping 0.5: overshoot exp(-pi z / sqrt(1 - z^2))."""
+    """A second-order system with damping 0.5 has an overshoot of exp(-pi z / sqrt(1 - z^2))."""
     t = np.linspace(1e-4, 10.0, 20_000)
     z = 0.5
     w = math.sqrt(1 - z * z)
@@ -266,19 +266,19 @@ def test_figures_of_a_step_with_a_closed_form() -> None:
     assert found.overshoot == pytest.approx(math.exp(-math.pi * z / w), rel=1e-3)
     assert found.rise_time == pytest.approx(1.638, rel=0.01)
     assert found.settling_time == pytest.approx(8.08, rel=0.01)
-    late = tune.step_figures(t, 0.5 * y, 1.0)
-    assert math.isnan(late.settling_time)
-    assert math.isnan(late.rise_time)
+    half = tune.step_figures(t, 0.5 * y, 1.0)
+    assert math.isnan(half.settling_time)
+    assert math.isnan(half.rise_time)
     assert tune.step_figures(t, y, 1.0, band=0.05).settling_time == pytest.approx(5.29, rel=0.01)
 
 
-def test_a_response_that_is_there_with_the_first_sample_rises_from_nothing() -> None:
+def test_an_immediate_response_rises_within_one_sample() -> None:
     t = np.arange(1.0, 21.0)
     assert tune.step_figures(t, np.ones(20), 1.0).rise_time == pytest.approx(0.8)
     assert tune.step_figures(t, np.ones(20), 1.0).settling_time == 0.0
 
 
-def test_a_response_that_left_all_bounds_has_no_figures() -> None:
+def test_a_diverged_response_has_no_figures() -> None:
     t = np.linspace(0.01, 1.0, 100)
     for last in (math.nan, math.inf):
         found = tune.step_figures(t, np.append(np.ones(99), last), 1.0)
@@ -289,8 +289,8 @@ def test_a_response_that_left_all_bounds_has_no_figures() -> None:
         tune.step_figures(t, np.ones(100), 1.0, band=0.0)
 
 
-def test_without_a_bandwidth_a_fraction_of_the_limit_is_taken() -> None:
-    """Of the axis that has the least; where there is none, the margins are named."""
+def test_the_default_bandwidth_is_a_fraction_of_the_limit() -> None:
+    """Of the smallest limit of all axes; without a limit the error names the margins."""
     limits = tune.bandwidth_limit("crazyflie")
     tuned = tune.autotune("crazyflie")
     for margins in tuned.margins:
@@ -300,21 +300,21 @@ def test_without_a_bandwidth_a_fraction_of_the_limit_is_taken() -> None:
         tune.autotune("crazyflie", phase_margin=89.0)
 
 
-def crippled(**changes: Any) -> pw.VehicleParameters:
-    """The usual vehicle, with something about it that cannot be."""
+def with_changes(**changes: Any) -> pw.VehicleParameters:
+    """The default quadcopter with changed parameters."""
     return pw.vehicles.load("flightgoggles").replace(**changes)
 
 
-def test_margins_that_cannot_be_met_are_refused_with_what_limits_them() -> None:
-    quick = crippled(rate_controller={"filter": pw.LowPassParameters.butterworth(100.0)})
+def test_errors_name_the_cause_of_unreachable_margins() -> None:
+    fast = with_changes(rate_controller={"filter": pw.LowPassParameters.butterworth(100.0)})
     with pytest.raises(tune.TuneError, match=r"axis x: .*motors are slower than"):
-        tune.autotune(quick, bandwidth=60.0, phase_margin=50.0)
-    sluggish = crippled(rate_controller={"filter": pw.LowPassParameters.butterworth(4.0)})
+        tune.autotune(fast, bandwidth=60.0, phase_margin=50.0)
+    slow = with_changes(rate_controller={"filter": pw.LowPassParameters.butterworth(4.0)})
     with pytest.raises(tune.TuneError, match=r"raise the cut-off"):
-        tune.autotune(sluggish, bandwidth=5.0, phase_margin=60.0)
-    late = crippled(motor={"command_delay": 0.04})
+        tune.autotune(slow, bandwidth=5.0, phase_margin=60.0)
+    delayed = with_changes(motor={"command_delay": 0.04})
     with pytest.raises(tune.TuneError, match=r"shorten motor.command_delay"):
-        tune.autotune(late, bandwidth=6.0, phase_margin=60.0)
+        tune.autotune(delayed, bandwidth=6.0, phase_margin=60.0)
     with pytest.raises(tune.TuneError, match=r"quarter of the controller's rate"):
         tune.autotune("flightgoggles", bandwidth=30.0, dt=0.01)
     for arguments in (
@@ -328,7 +328,7 @@ def test_margins_that_cannot_be_met_are_refused_with_what_limits_them() -> None:
 
 
 def test_vehicles_that_cannot_be_controlled_are_refused() -> None:
-    weak = crippled(motor={"speed_max": 900.0})
+    weak = with_changes(motor={"speed_max": 900.0})
     with pytest.raises(pw.ParameterError, match=r"thrust|weight|hover"):
         tune.autotune(weak)
     vehicle = pw.vehicles.load("flightgoggles")
@@ -339,19 +339,19 @@ def test_vehicles_that_cannot_be_controlled_are_refused() -> None:
         tune.sweep(vehicle.replace(rotors=in_line), 10)
 
 
-def test_a_sweep_scores_as_single_flights_do() -> None:
+def test_a_sweep_scores_like_single_flights() -> None:
     gains = {"proportional": [4.0, 9.0, 25.0], "derivative": [0.05, 0.2, 0.6]}
     found = tune.sweep("flightgoggles", gains, duration=2.0, threads=1, seed=3)
     assert len(found) == 3
     assert not found.lost.any()
-    # faster with more gain, and noisier
+    # more gain is faster but noisier
     assert np.all(np.diff(found.score) < 0.0)
     assert np.all(np.diff(found.effort) > 0.0)
     assert list(found.pareto()) == [2, 1, 0]
     assert found.best(0.0) == 2
     assert found.best(1.0) == 0
-    calm = tune.step_response(found.tuned(2), 0, 0.5, 0.26)
-    reached = calm.time[np.argmax(calm.rate >= 0.45)]
+    response = tune.step_response(found.tuned(2), 0, 0.5, 0.26)
+    reached = response.time[np.argmax(response.rate >= 0.45)]
     assert abs(found.rise_time[2, 0] - reached) < 2.5 * tune.RECORD_EVERY * DT
     again = tune.sweep("flightgoggles", gains, duration=2.0, threads=2, seed=3)
     assert np.array_equal(found.error, again.error)
@@ -360,11 +360,11 @@ def test_a_sweep_scores_as_single_flights_do() -> None:
     for name, sets in gains.items():
         fleet.set_parameters({f"rate_controller.{name}": np.tile(np.array(sets)[:, None], 3)})
     fleet.step(pw.RateThrust(np.zeros(3), 9.81), substeps=48 * tune.RECORD_EVERY)
-    missed = []
+    errors = []
     for rate in [0.5] * 32 + [0.0] * 32:
         fleet.step(pw.RateThrust([rate, 0.0, 0.0], 9.81), substeps=tune.RECORD_EVERY)
-        missed.append((fleet.body_rates[:, 0] - rate) / 0.5)
-    assert np.allclose(found.error[:, 0], np.sqrt(np.mean(np.square(missed), axis=0)), rtol=1e-4)
+        errors.append((fleet.body_rates[:, 0] - rate) / 0.5)
+    assert np.allclose(found.error[:, 0], np.sqrt(np.mean(np.square(errors), axis=0)), rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -378,28 +378,26 @@ def test_a_sweep_scores_as_single_flights_do() -> None:
         ({}, {"duration": 0.1}, "duration"),
     ],
 )
-def test_sweeps_that_cannot_be_are_refused(
-    gains: Any, options: dict[str, Any], message: str
-) -> None:
+def test_invalid_sweeps_are_refused(gains: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         tune.sweep("flightgoggles", gains, **options)
 
 
-def test_gains_beyond_the_margin_are_lost_or_bad() -> None:
-    wild = tune.sweep("flightgoggles", {"proportional": [9.0, 3000.0]}, duration=1.0, threads=1)
-    assert wild.lost[1] or wild.score[1] > 2.0 * wild.score[0]
-    assert wild.pareto()[0] == 0
+def test_gains_beyond_the_margin_lose_the_vehicle_or_score_badly() -> None:
+    found = tune.sweep("flightgoggles", {"proportional": [9.0, 3000.0]}, duration=1.0, threads=1)
+    assert found.lost[1] or found.score[1] > 2.0 * found.score[0]
+    assert found.pareto()[0] == 0
 
 
-def test_drawn_gains_spread_about_a_sound_set() -> None:
+def test_random_gains_are_distributed_about_a_set() -> None:
     sets = tune.gain_sets("flightgoggles", 200, spread=3.0, seed=1)
     assert sets["proportional"].shape == (200, 3)
     ratio = sets["proportional"].max(axis=0) / sets["proportional"].min(axis=0)
     assert np.all((ratio > 6.0) & (ratio <= 9.0))
     about = [tune.Gains(2.0, 3.0, 0.0)] * 3
-    own = tune.gain_sets("flightgoggles", 200, spread=3.0, about=about)
+    sets = tune.gain_sets("flightgoggles", 200, spread=3.0, about=about)
     for name, middle in (("proportional", 2.0), ("integral", 3.0), ("derivative", 1e-3)):
-        assert np.all((own[name] >= middle / 3.0) & (own[name] <= middle * 3.0))
+        assert np.all((sets[name] >= middle / 3.0) & (sets[name] <= middle * 3.0))
     for arguments in ({"n": 0}, {"spread": 1.0}):
         with pytest.raises(ValueError, match=next(iter(arguments))):
             tune.gain_sets("flightgoggles", **arguments)
@@ -415,12 +413,12 @@ def test_drawn_gains_spread_about_a_sound_set() -> None:
         {"proportional": [np.nan]},
     ],
 )
-def test_gains_that_cannot_be_are_refused(gains: Any) -> None:
+def test_invalid_gains_are_refused(gains: Any) -> None:
     with pytest.raises(ValueError, match="gains"):
         tune.sweep("flightgoggles", gains)
 
 
-def test_allan_figures_take_readings() -> None:
+def test_allan_figures_accept_readings() -> None:
     pytest.importorskip("matplotlib")
     rng = np.random.default_rng(0)
     figure = tune.allan_figure(rng.normal(size=(4000, 3)), 0.01, density=0.1)

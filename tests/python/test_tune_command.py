@@ -1,4 +1,4 @@
-"""`python -m propwash tune`: what it prints, what it writes, and what it refuses."""
+"""`python -m propwash tune`: output, files, and refused options."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from propwash import tune
 from propwash.cli import tune as _tune_command
 
 
-def command(*words: str) -> argparse.Namespace:
+def command(*arguments: str) -> argparse.Namespace:
     """The options of `python -m propwash tune`."""
     parser = argparse.ArgumentParser()
     _tune_command.add_parser(parser.add_subparsers())
-    return parser.parse_args(["tune", *words])
+    return parser.parse_args(["tune", *arguments])
 
 
-def test_the_command_prints_gains_margins_and_steps_and_writes_plots(
+def test_the_command_prints_margins_and_writes_plots(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
@@ -46,7 +46,7 @@ def test_the_command_prints_gains_margins_and_steps_and_writes_plots(
     assert np.all((ratio >= 0.25) & (ratio <= 4.0))
 
 
-def test_the_command_shows_present_gains_and_refuses(
+def test_the_command_refuses_an_unreachable_bandwidth(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = command("blackbird", "--present", "--no-plots", "--out", str(tmp_path / "no"))
@@ -75,21 +75,21 @@ def test_the_command_writes_all_or_nothing(tmp_path: Path, monkeypatch: pytest.M
         saved.append(path)
         if len(saved) == 3:
             raise KeyboardInterrupt
-        path.write_text("a picture")
+        path.write_text("a figure")
 
     monkeypatch.setattr(tune, "save", interrupted)
     with pytest.raises(KeyboardInterrupt):
         options.run(options)
     assert {path.name for path in tmp_path.iterdir()} == {"odd.toml"}
-    monkeypatch.setattr(tune, "save", lambda figure, path: path.write_text("a picture"))
+    monkeypatch.setattr(tune, "save", lambda figure, path: path.write_text("a figure"))
     options.run(options)
-    # a name is no way out of the folder
+    # the name of a vehicle cannot lead out of the folder
     assert {path.name for path in tmp_path.iterdir()} == {"odd.toml", "new"}
     assert len(list((tmp_path / "new" / "plots").glob("*.toml"))) == 1
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         (["--out", "{file}"], "expected a folder"),
         (["--out", "{file}/plots"], "expected a folder"),
@@ -98,23 +98,23 @@ def test_the_command_writes_all_or_nothing(tmp_path: Path, monkeypatch: pytest.M
         (["--present", "--gain-margin", "3"], "--gain-margin: expected without --present"),
     ],
 )
-def test_options_that_cannot_be_are_refused_before_anything_is_done(
-    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_invalid_options_are_refused_before_any_output(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
     file = tmp_path / "file"
     file.write_text("mine")
-    options = command("flightgoggles", *(word.format(file=file) for word in words))
+    options = command("flightgoggles", *(word.format(file=file) for word in arguments))
     with pytest.raises(ValueError, match=message):
         options.run(options)
     assert capsys.readouterr().out == ""
     assert file.read_text() == "mine"
 
 
-def test_without_options_every_shipped_multicopter_is_tuned(
+def test_shipped_multicopters_can_be_tuned_without_options(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A Crazyflie too, whose motors are too slow for the bandwidth of the others."""
+    """Also a Crazyflie, whose motors are too slow for the bandwidth of the others."""
     for name in ("crazyflie", "flightgoggles"):
         options = command(name, "--no-plots")
         options.run(options)
@@ -126,7 +126,7 @@ def test_without_options_every_shipped_multicopter_is_tuned(
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         (["--bandwidth", "80"], r"lower --bandwidth\. Omit --bandwidth"),
         (["--bandwidth", "0"], r"--bandwidth: expected above 0 and below a quarter of --rate"),
@@ -140,8 +140,8 @@ def test_without_options_every_shipped_multicopter_is_tuned(
         (["--sweep", "3", "--threads", "-1"], r"--threads: expected a number of threads"),
     ],
 )
-def test_messages_name_the_options_of_the_command(words: list[str], message: str) -> None:
-    options = command("crazyflie", "--no-plots", *words)
+def test_messages_name_the_options_of_the_command(arguments: list[str], message: str) -> None:
+    options = command("crazyflie", "--no-plots", *arguments)
     with pytest.raises(ValueError, match=message) as caught:
         options.run(options)
     for name in ("phase_margin", "gain_margin", "bandwidth_limit", "dt", "integral"):

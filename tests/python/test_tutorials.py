@@ -1,8 +1,8 @@
-"""The tutorials run, and print what they show.
+"""The tutorials run and print the output that they show.
 
-Blocks of Python run in order in one namespace, blocks of C++ and CMake whose first line names a
-file are written, and blocks of sh run in the same folder. A block of text is the output of the
-block above it: `python tests/python/test_tutorials.py` writes these blocks anew.
+Python blocks run in order in one namespace. C++ and CMake blocks whose first line names a file are
+written to it. Shell blocks run in the same folder. A text block is the output of the block above
+it: `python tests/python/test_tutorials.py` updates these blocks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FILE = re.compile(r"(?://|#) (\S+)\n")
 
 
 def printed_by(code: str, source: str, namespace: dict[str, Any]) -> str:
-    """The output of a block of Python."""
+    """The output of a Python block."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, source, "exec"), namespace)
@@ -44,7 +44,7 @@ def printed_by(code: str, source: str, namespace: dict[str, Any]) -> str:
 
 
 def printed_by_shell(code: str) -> str:
-    """The output of a block of sh, with this Python and its tools first in the path."""
+    """The output of a shell block, with the programs beside this Python first in the path."""
     packages = sysconfig.get_path("purelib")  # Eigen may be there
     first = {"PATH": Path(sys.executable).parent, "CMAKE_PREFIX_PATH": packages}
     paths = {name: f"{path}{os.pathsep}{os.environ.get(name, '')}" for name, path in first.items()}
@@ -60,8 +60,8 @@ def printed_by_shell(code: str) -> str:
     return done.stdout
 
 
-def pieces(page: Path) -> Iterator[str]:
-    """The text of a page with fresh output, piece by piece; runs it in the present folder."""
+def run_page(page: Path) -> Iterator[str]:
+    """Runs a page in the current folder; yields its text in parts, with the new output."""
     text = page.read_text(encoding="utf-8")
     namespace: dict[str, Any] = {"__name__": "__page__"}
     printed, end = "", 0
@@ -82,7 +82,7 @@ def pieces(page: Path) -> Iterator[str]:
         elif language == "sh":
             printed = printed_by_shell(code)
             if not text[end:].lstrip().startswith("```text"):
-                printed = ""  # of builds
+                printed = ""  # the output of builds
         elif named := FILE.match(code):
             Path(named[1]).write_text(code, encoding="utf-8")
         else:
@@ -94,13 +94,13 @@ def pieces(page: Path) -> Iterator[str]:
 
 def test_there_are_five_tutorials() -> None:
     if not (ROOT / "docs").exists():
-        pytest.skip("the tests do not lie beside the docs")
+        pytest.skip("docs are missing")
     assert {page.stem for page in PAGES} == {"first-flight", *NEEDS}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
-def test_a_tutorial_prints_what_it_shows(
+def test_tutorials_print_the_output_that_they_show(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in NEEDS.get(page.stem, ()):
@@ -109,12 +109,12 @@ def test_a_tutorial_prints_what_it_shows(
         pytest.skip("CMake is missing")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    assert "".join(pieces(page)) == page.read_text(encoding="utf-8")
+    assert "".join(run_page(page)) == page.read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":
     for tutorial in PAGES:
         if len(sys.argv) == 1 or tutorial.stem in sys.argv[1:]:
             with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-                fresh = "".join(pieces(tutorial))
-            tutorial.write_text(fresh, encoding="utf-8")
+                updated = "".join(run_page(tutorial))
+            tutorial.write_text(updated, encoding="utf-8")

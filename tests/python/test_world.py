@@ -1,4 +1,4 @@
-"""Items and scenes, and what rays, lines of sight and vehicles meet of them."""
+"""Items and scenes: rays, lines of sight and collisions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_items_are_frozen_and_converted() -> None:
     assert moved.yaw == pytest.approx(math.pi / 2)
 
 
-def test_a_scene_refuses_other_things() -> None:
+def test_a_scene_refuses_invalid_items() -> None:
     with pytest.raises(pw.ParameterError, match="shapes of"):
         Scene(["box"])  # type: ignore[list-item]
     with pytest.raises(pw.ParameterError, match="shapes of"):
@@ -56,7 +56,7 @@ def test_a_scene_refuses_other_things() -> None:
         Scene([Sphere(name="a", radius=-1)])
 
 
-def test_a_scene_is_looked_into() -> None:
+def test_a_scene_is_a_container_of_items() -> None:
     scene = Scene([Plane(name="ground"), Gate(name="Gate1", width=1, height=1)], name="two")
     assert len(scene) == 2
     assert scene[1] is scene["Gate1"]
@@ -93,12 +93,12 @@ def test_shapes_and_types_of_rays() -> None:
     assert scene.raycast(ones, -ones).distance.dtype == np.float32
     assert scene.raycast(ones, -ones.astype(float)).distance.dtype == np.float64
     assert scene.raycast(np.zeros((0, 3)), np.zeros((0, 3))).distance.shape == (0,)
-    assert scene.raycast([0, 0, 2], [0, 0, -9]).distance == 2.0  # of any length
+    assert scene.raycast([0, 0, 2], [0, 0, -9]).distance == 2.0  # directions may have any length
     assert scene.raycast([0, 0, 2], [0, 0, -1], max_range=1.9).id == -1
 
 
 @pytest.mark.parametrize(
-    ("origins", "directions", "words"),
+    ("origins", "directions", "message"),
     [
         ([0, 0], [0, 0, 1], r"origins: expected numbers of shape \(…, 3\)"),
         ([0, 0, 0], "up", "directions: expected numbers"),
@@ -106,15 +106,15 @@ def test_shapes_and_types_of_rays() -> None:
         (np.zeros((2, 3)), np.zeros((3, 3)), "shapes that broadcast"),
     ],
 )
-def test_rays_that_cannot_be(origins: Any, directions: Any, words: str) -> None:
+def test_invalid_rays_are_refused(origins: Any, directions: Any, message: str) -> None:
     scene = Scene([Plane(name="ground")])
-    with pytest.raises((ValueError, TypeError), match=words):
+    with pytest.raises((ValueError, TypeError), match=message):
         scene.raycast(origins, directions)
     with pytest.raises((ValueError, TypeError), match=r"start|end"):
         scene.visible(origins, directions)
 
 
-def test_other_arguments_that_cannot_be() -> None:
+def test_other_invalid_arguments_are_refused() -> None:
     scene = Scene([Plane(name="ground")])
     wrong: Any
     for wrong in (0.0, -1.0, math.nan, "far", None, True, [1.0]):
@@ -137,7 +137,7 @@ def test_other_arguments_that_cannot_be() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_threads_and_types_find_the_same(name: str) -> None:
+def test_threads_and_precision_do_not_change_the_hits(name: str) -> None:
     scene = Scene.load(name, seed=1)
     o, d = rays(20_000, 7)
     o[:, 2] = np.abs(o[:, 2])
@@ -145,18 +145,18 @@ def test_threads_and_types_find_the_same(name: str) -> None:
     assert np.array_equal(alone.distance, shared.distance)
     assert np.array_equal(alone.id, shared.id)
     small = scene.raycast(o.astype(np.float32), d.astype(np.float32))
-    # but for rays that graze an edge; bodies that touch share surfaces, so ids may differ
-    apart = (small.id < 0) != (alone.id < 0)
+    # except at edges; ids may differ because touching bodies share surfaces
+    different = (small.id < 0) != (alone.id < 0)
     both = (small.id >= 0) & (alone.id >= 0)
     error = np.abs(small.distance[both] - alone.distance[both])
-    assert np.mean(apart) < 1e-3
+    assert np.mean(different) < 1e-3
     assert np.mean(error > 1e-3 * (1.0 + alone.distance[both])) < 1e-3
     assert np.median(error) < 1e-5
-    there = scene.visible(o[:-1], o[1:])
-    assert np.array_equal(there, scene.visible(o[1:], o[:-1], threads=2))
+    forward = scene.visible(o[:-1], o[1:])
+    assert np.array_equal(forward, scene.visible(o[1:], o[:-1], threads=2))
 
 
-def test_threads_of_python_share_a_scene() -> None:
+def test_python_threads_can_share_a_scene() -> None:
     scene = Scene.load("forest", seed=2)
     o, d = rays(3000, 8)
     expected = scene.raycast(o, d)
@@ -170,7 +170,7 @@ def test_threads_of_python_share_a_scene() -> None:
     assert len(found) == 4
 
 
-def test_rays_that_are_no_numbers_meet_nothing() -> None:
+def test_rays_that_are_not_finite_hit_nothing() -> None:
     scene = Scene.load("room")
     origins: Any = [[0, 0, 1], [math.nan, 0, 1], [0, 0, math.inf]]
     hits = scene.raycast(origins, [0, 0, -1.0])
@@ -178,7 +178,7 @@ def test_rays_that_are_no_numbers_meet_nothing() -> None:
     assert not scene.visible([0, 0, math.nan], [0, 0, 1])
 
 
-def test_hits_lie_on_what_they_name() -> None:
+def test_hits_are_on_the_surfaces_of_their_items() -> None:
     scene = Scene.load("warehouse", seed=3)
     o, d = rays(4000, 9)
     o[:, 2] = 1.5
@@ -189,7 +189,7 @@ def test_hits_lie_on_what_they_name() -> None:
     assert np.linalg.norm(hits.normal, axis=1) == pytest.approx(1.0)
     assert (np.sum(hits.normal * d, axis=1) < 0.0).all()
     at = o + d * hits.distance[:, None]
-    # a grain of sand there touches the item, one before it nothing
+    # a tiny sphere at the hit touches the item; in front of it the way is free
     for k in range(0, 4000, 40):
         assert scene.collides(at[k], radius=1e-6).collided
     before = o + d * (hits.distance - 1e-3)[:, None]
@@ -197,16 +197,16 @@ def test_hits_lie_on_what_they_name() -> None:
     assert free[hits.distance > 2e-3].all()
 
 
-def test_what_vehicles_touch() -> None:
+def test_collisions_of_spheres_and_boxes() -> None:
     scene = Scene([Plane(name="ground"), Box(name="crate", size=(1, 1, 1), position=(3, 0, 0.5))])
-    places: Any = [[0, 0, 1], [0, 0, 0.1], [2.4, 0, 1], [math.nan, 0, 0]]
-    touched = scene.collides(places, radius=0.2)
+    positions: Any = [[0, 0, 1], [0, 0, 0.1], [2.4, 0, 1], [math.nan, 0, 0]]
+    touched = scene.collides(positions, radius=0.2)
     assert touched.collided.tolist() == [False, True, True, False]
     assert touched.id.tolist() == [-1, 0, 1, -1]
-    place = [2.2, 0.0, 0.9]
+    position = [2.2, 0.0, 0.9]
     eighth = [math.cos(math.pi / 8), 0, 0, math.sin(math.pi / 8)]
-    assert not scene.collides(place, size=(0.5, 0.5, 0.1)).collided
-    assert scene.collides(place, eighth, size=(0.5, 0.5, 0.1)).collided  # its corner reaches it
+    assert not scene.collides(position, size=(0.5, 0.5, 0.1)).collided
+    assert scene.collides(position, eighth, size=(0.5, 0.5, 0.1)).collided  # with its corner
     assert scene.collides(np.zeros((2, 5, 3)), size=(1, 1, 1)).id.shape == (2, 5)
 
 
@@ -214,19 +214,21 @@ def test_what_vehicles_touch() -> None:
 
 
 def globe(rows: int, radius: float) -> dict[str, Any]:
-    """A ball of triangles with bumps."""
-    tilt, turn = np.meshgrid(
+    """A sphere of triangles with bumps."""
+    polar, azimuth = np.meshgrid(
         np.linspace(0.02, math.pi - 0.02, rows), np.linspace(0, math.tau, 2 * rows), indexing="ij"
     )
-    r = radius * (1.0 + 0.05 * np.sin(9 * turn) * np.sin(7 * tilt))
-    around = np.stack([np.sin(tilt) * np.cos(turn), np.sin(tilt) * np.sin(turn), np.cos(tilt)], -1)
+    r = radius * (1.0 + 0.05 * np.sin(9 * azimuth) * np.sin(7 * polar))
+    unit = np.stack(
+        [np.sin(polar) * np.cos(azimuth), np.sin(polar) * np.sin(azimuth), np.cos(polar)], -1
+    )
     a = np.arange((rows - 1) * 2 * rows).reshape(rows - 1, -1)[:, :-1].ravel()
     b, c, d = a + 1, a + 2 * rows, a + 2 * rows + 1
     triangles = np.concatenate([np.stack([a, b, c], -1), np.stack([b, d, c], -1)])
-    return {"vertices": (r[..., None] * around).reshape(-1, 3), "triangles": triangles}
+    return {"vertices": (r[..., None] * unit).reshape(-1, 3), "triangles": triangles}
 
 
-def test_embree_meets_what_the_own_triangles_meet() -> None:
+def test_embree_and_built_in_meshes_agree() -> None:
     pytest.importorskip("embreex", reason='embreex is missing (pip install "propwash[mesh]")')
     items = [
         Plane(name="ground", position=(0, 0, -2)),
@@ -235,10 +237,10 @@ def test_embree_meets_what_the_own_triangles_meet() -> None:
         Mesh(name="moon", position=(0, 0, 5), **globe(20, 0.9)),
         Mesh(name="small", position=(0, 5, 0), **box_mesh((1, 2, 1))),
     ]
-    own, embree = Scene(items, meshes="own"), Scene(items, meshes="embree")
+    builtin, embree = Scene(items, meshes="builtin"), Scene(items, meshes="embree")
     o, d = rays(20_000, 11)
     o[5, 0], d[7] = math.nan, 0.0
-    a, b = own.raycast(o, d, max_range=9.0), embree.raycast(o, d, max_range=9.0)
+    a, b = builtin.raycast(o, d, max_range=9.0), embree.raycast(o, d, max_range=9.0)
     assert np.mean(a.id != b.id) < 1e-3  # rays that graze an edge
     same = (a.id == b.id) & (a.id >= 0)
     assert set(a.id[same]) == {0, 1, 2, 3, 4}
@@ -246,13 +248,13 @@ def test_embree_meets_what_the_own_triangles_meet() -> None:
     assert a.normal is not None
     assert b.normal is not None
     assert np.mean(np.abs(a.normal - b.normal)[same] > 1e-3) < 1e-3
-    assert np.mean(own.visible(o[1:], o[:-1]) != embree.visible(o[1:], o[:-1])) < 1e-3
+    assert np.mean(builtin.visible(o[1:], o[:-1]) != embree.visible(o[1:], o[:-1])) < 1e-3
     none = embree.raycast(np.zeros((0, 3)), np.zeros((0, 3)))
     assert none.distance.shape == (0,)
 
 
-@pytest.mark.parametrize(("meshes", "most"), [("own", 0.0), ("embree", 0.01)])
-def test_rays_at_seams_do_not_go_through(meshes: Any, most: float) -> None:
+@pytest.mark.parametrize(("meshes", "bound"), [("builtin", 0.0), ("embree", 0.01)])
+def test_rays_do_not_pass_through_edges_of_triangles(meshes: Any, bound: float) -> None:
     if meshes == "embree":
         pytest.importorskip("embreex", reason='embreex is missing (pip install "propwash[mesh]")')
     shape = globe(40, 1.0)
@@ -265,11 +267,11 @@ def test_rays_at_seams_do_not_go_through(meshes: Any, most: float) -> None:
     target = corner + part * (other - corner)
     origin = target + 9.0 * (corner + rng.uniform(-0.3, 0.3, target.shape))
     far = np.linalg.norm(target - origin, axis=1)
-    through = scene.raycast(origin, target - origin).distance > far + 0.05
-    assert np.mean(through) <= most
+    passes = scene.raycast(origin, target - origin).distance > far + 0.05
+    assert np.mean(passes) <= bound
 
 
-def test_far_from_the_origin_what_is_on_a_mesh_is_seen_from_outside() -> None:
+def test_points_of_a_distant_mesh_are_visible_from_outside() -> None:
     pytest.importorskip("embreex", reason='embreex is missing (pip install "propwash[mesh]")')
     for far in (0.0, 300.0, 3000.0):
         ball = Mesh(name="ball", position=(far, -far, 0.5 * far), **globe(40, 1.0))
@@ -279,7 +281,7 @@ def test_far_from_the_origin_what_is_on_a_mesh_is_seen_from_outside() -> None:
         assert scene.visible(centre + 4.0 * points, centre + points).mean() > 0.99
 
 
-def test_without_embree_the_own_triangles_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_embree_built_in_meshes_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "embreex", None)
     mesh = Mesh(name="ball", **globe(20, 1.0))
     assert Scene([mesh]).raycast([-3, 0, 0], [1, 0, 0]).id == 0
@@ -287,4 +289,6 @@ def test_without_embree_the_own_triangles_are_taken(monkeypatch: pytest.MonkeyPa
         Scene([mesh], meshes="embree")
     with pytest.raises(ValueError, match="meshes"):
         Scene([mesh], meshes="other")  # type: ignore[arg-type]
-    assert len(Scene([Plane(name="p")], meshes="embree")) == 1  # nothing to ask Embree
+    assert (
+        len(Scene([Plane(name="p")], meshes="embree")) == 1
+    )  # without meshes Embree is not needed

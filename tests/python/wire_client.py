@@ -1,4 +1,4 @@
-"""Poses of every kind of camera, and a client of bare sockets that shows what a renderer sends."""
+"""Pose messages, and a render client on plain ZeroMQ sockets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from propwash.world import Box, Plane, Scene
 
 WIDTH, HEIGHT, FOV = 64, 48, 70.0
 TIMEOUT = 20.0
-"""s, after which a test gives up."""
+"""s, the longest wait for an answer."""
 WIRE_KINDS = {"depth8": "depth_compressed", "flow": "optical_flow"}
 SCENE = Scene(
     [
@@ -36,12 +36,12 @@ def server(**options: Any) -> Server:
 
 def camera(name: str, kind: str = "rgb", **rest: Any) -> dict[str, Any]:
     """A camera of a pose message."""
-    given = {"id": name, "type": WIRE_KINDS.get(kind, kind)}
-    return given | {"position": POSITION, "attitude": ATTITUDE} | rest
+    fields = {"id": name, "type": WIRE_KINDS.get(kind, kind)}
+    return fields | {"position": POSITION, "attitude": ATTITUDE} | rest
 
 
 def payload(cameras: list[dict[str, Any]], ntime: int = 1, **rest: Any) -> bytes:
-    """The second frame of a pose message, as our own clients write it."""
+    """The second frame of a pose message, as the clients of the library encode it."""
     settings = {"width": WIDTH, "height": HEIGHT, "vertical_fov_deg": FOV, "ntime": ntime}
     scene = rest.pop("scene", "")
     objects = rest.pop("objects", [])
@@ -49,7 +49,7 @@ def payload(cameras: list[dict[str, Any]], ntime: int = 1, **rest: Any) -> bytes
 
 
 class WireClient:
-    """As little of a client as shows what a renderer does."""
+    """A minimal render client."""
 
     def __init__(self, ports: tuple[int, int]) -> None:
         self.zmq = pytest.importorskip("zmq")
@@ -68,7 +68,7 @@ class WireClient:
         self._context.term()
 
     def receive_frames(self, wait: float = 0.2) -> list[bytes] | None:
-        """The next message as it came; None where none came within `wait` [s]."""
+        """The frames of the next message; None if none arrives within `wait` seconds."""
         if not self.images.poll(int(1000 * wait)):
             return None
         frames: list[bytes] = self.images.recv_multipart()
@@ -80,7 +80,7 @@ class WireClient:
         return None if frames is None else _core.decode_answer(frames)
 
     def request_frames(self, message: bytes) -> list[bytes]:
-        """Sends, again and again, until this pose is answered; the answer as it came."""
+        """Sends a pose repeatedly until its answer arrives; returns the frames of the answer."""
         ntime = json.loads(message)["ntime"]
         end = time.monotonic() + TIMEOUT
         while time.monotonic() < end:
@@ -93,13 +93,13 @@ class WireClient:
         pytest.fail(f"no answer within {TIMEOUT} s")
 
     def request(self, message: bytes) -> Any:
-        """As `request_frames`, decoded."""
+        """The decoded answer to a pose."""
         return _core.decode_answer(self.request_frames(message))
 
 
 @contextmanager
 def serving(renderer: Server) -> Iterator[Server]:
-    """The renderer at work in a thread."""
+    """Runs the renderer in a thread."""
     stop = threading.Event()
     thread = threading.Thread(target=lambda: renderer.run(stop.is_set), daemon=True)
     thread.start()
@@ -115,7 +115,7 @@ def serving(renderer: Server) -> Iterator[Server]:
 def running(
     make: Callable[[tuple[int, int]], Server],
 ) -> Iterator[tuple[Server, WireClient]]:
-    """A renderer and a client that are connected."""
+    """A running renderer and a client, connected."""
     ports = free_pair()
     client = WireClient(ports)
     try:

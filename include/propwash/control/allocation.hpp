@@ -32,7 +32,7 @@ struct Allocation {
   PROPWASH_FN int rotors() const { return wrench_from_squares[0].size(); }
 };
 
-/// (23) u_i = w_i |w_i| of rotor i for a wanted wrench, without limits, rad^2/s^2.
+/// (23) u_i = w_i |w_i| of rotor i for a desired wrench, without limits, rad^2/s^2.
 template <class T, class P, int N, class Limits>
 PROPWASH_FN T signed_square_for(const Allocation<P, N, Limits>& allocation, const Wrench<T>& wrench,
                                 int i) {
@@ -42,7 +42,7 @@ PROPWASH_FN T signed_square_for(const Allocation<P, N, Limits>& allocation, cons
          wrench.thrust * allocation.squares_from_wrench[3][i];
 }
 
-/// (23) with the paper's clipping: the wanted u, sign and root, each rotor limited by itself.
+/// (23) with the paper's clipping: the desired u, sign and root, each rotor limited by itself.
 /// rad/s.
 template <class T, class P, int N, class Limits>
 PROPWASH_FN SmallArray<T, N> allocate(const Allocation<P, N, Limits>& allocation,

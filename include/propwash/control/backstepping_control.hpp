@@ -39,15 +39,15 @@ PROPWASH_FN T backstepping(const BacksteppingGains<P>& gains, const T& error, co
 }
 
 /// (O24) Second derivatives [rad/s^2] of roll, pitch and yaw that drive roll and pitch to those of
-/// `wanted`, which has the heading of the vehicle, and yaw to that of the trajectory.
+/// `desired`, which has the heading of the vehicle, and yaw to that of the trajectory.
 template <class T, class P>
 PROPWASH_FN Vec3<T> backstepping_angles(const BacksteppingLaw<P>& law, const EulerAngles<T>& angles,
-                                        const Vec3<T>& angle_rates, const FlatAttitude<T>& wanted,
+                                        const Vec3<T>& angle_rates, const FlatAttitude<T>& desired,
                                         const TrajectoryPoint<T>& point) {
-  const EulerAngles<T> goal = euler_angles(wanted.attitude);
-  const Vec3<T> goal_rates = euler_rates(goal, wanted.rates_B);
+  const EulerAngles<T> goal = euler_angles(desired.attitude);
+  const Vec3<T> goal_rates = euler_rates(goal, desired.rates_B);
   const Vec3<T> goal_accelerations =
-      euler_rates(goal, wanted.angular_acceleration_B - euler_coupling(goal, goal_rates));
+      euler_rates(goal, desired.angular_acceleration_B - euler_coupling(goal, goal_rates));
   const T unwrapped = point.yaw - angles.yaw;
   const T yaw_error = atan2(sin(unwrapped), cos(unwrapped));
   return {backstepping(law.tilt, goal.roll - angles.roll, angle_rates.x - goal_rates.x) +
@@ -64,23 +64,23 @@ PROPWASH_FN Wrench<T> backstepping_control(const BacksteppingLaw<P>& law,
                                            const ControlModel<P>& model,
                                            const ForceLimits<T>& limits, const T& mass,
                                            const MotionEstimate<T>& x,
-                                           const TrajectoryPoint<T>& wanted) {
+                                           const TrajectoryPoint<T>& desired) {
   const EulerAngles<T> angles = euler_angles(x.attitude);
   const Vec3<T> angle_rates = euler_rates(angles, x.rates_B);
-  const Vec3<T> error_W = limited_length(wanted.position - x.position, T(law.reach));
-  const Vec3<T> rate_W = x.velocity - wanted.velocity;
+  const Vec3<T> error_W = limited_length(desired.position - x.position, T(law.reach));
+  const Vec3<T> rate_W = x.velocity - desired.velocity;
   const Vec3<T> correction_W{backstepping(law.position, error_W.x, rate_W.x),
                              backstepping(law.position, error_W.y, rate_W.y),
                              backstepping(law.position, error_W.z, rate_W.z)};
-  const Jet3<T> drag_W = drag_on(model, mass, wanted);
+  const Jet3<T> drag_W = drag_on(model, mass, desired);
   const Vec3<T> force_W =
-      limited_force(limits, correction_W + wanted.acceleration + drag_W.value - model.gravity_W);
+      limited_force(limits, correction_W + desired.acceleration + drag_W.value - model.gravity_W);
   // (O11): roll and pitch for this force at the present heading
-  TrajectoryPoint<T> at_heading = wanted;
+  TrajectoryPoint<T> at_heading = desired;
   at_heading.yaw = angles.yaw;
   const FlatAttitude<T> attitude = attitude_for_force(force_W, drag_W, at_heading);
   const Vec3<T> angle_accelerations =
-      backstepping_angles(law, angles, angle_rates, attitude, wanted);
+      backstepping_angles(law, angles, angle_rates, attitude, desired);
   const T cos_tilt = max(angles.cos_roll * angles.cos_pitch, T(constant<T>(0.1)));
   const Vec3<T> angular_acceleration_B =
       body_rates_of(angles, angle_accelerations) + euler_coupling(angles, angle_rates);

@@ -61,9 +61,9 @@ PROPWASH_FN SmallArray<T, N> allocate_prioritised(const Allocation<P, N>& alloca
   T yaw_fraction = one;
   for_each_index<N>(rotors, [&](int i) PROPWASH_LAMBDA {
     const T base = tilt_of(i) * tilt_fraction + thrust * per_thrust[i];
-    const T wanted = wrench.torque_B.z * from[2][i];
-    const T margin = max(select(wanted < zero, base - low(i), high(i) - base), zero);
-    yaw_fraction = min(yaw_fraction, margin / max(max(abs(wanted), margin), tiny));
+    const T desired = wrench.torque_B.z * from[2][i];
+    const T margin = max(select(desired < zero, base - low(i), high(i) - base), zero);
+    yaw_fraction = min(yaw_fraction, margin / max(max(abs(desired), margin), tiny));
   });
   SmallArray<T, N> speeds;
   speeds.resize(rotors);

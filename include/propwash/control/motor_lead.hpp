@@ -22,16 +22,16 @@ struct MotorLead {
 };
 
 /// (O25) Commands [rad/s], within the speed limits, for rotors at speeds `present` to reach
-/// `wanted` with the time constant of the lead.
+/// `desired` with the time constant of the lead.
 template <class T, class P, class Q, int N>
 PROPWASH_FN SmallArray<T, N> lead_compensated_speeds(const MotorLead<P>& lead,
                                                      const Allocation<Q, N>& allocation,
-                                                     const SmallArray<T, N>& wanted,
+                                                     const SmallArray<T, N>& desired,
                                                      const SmallArray<T, N>& present) {
   SmallArray<T, N> speeds;
-  speeds.resize(wanted.size());
-  for_each_index<N>(wanted.size(), [&](int i) PROPWASH_LAMBDA {
-    const T change = wanted[i] - present[i];
+  speeds.resize(desired.size());
+  for_each_index<N>(desired.size(), [&](int i) PROPWASH_LAMBDA {
+    const T change = desired[i] - present[i];
     const T factor = select(change > T(constant<T>(0)), T(lead.up[i]), T(lead.down[i]));
     speeds[i] =
         clamp(present[i] + change * factor, allocation.speed_min[i], allocation.speed_max[i]);
@@ -49,14 +49,14 @@ PROPWASH_FN T reaction_time(const MotorLead<P>& lead, const T& thrust) {
 }
 
 /// (O27) Yaw torque [N m] to allocate such that, with the reaction torque of the rotor
-/// accelerations, the torque is `wanted` at once. Equals `wanted` if T_r is shorter than the time
+/// accelerations, the present torque is `desired`. Equals `desired` if T_r is shorter than the time
 /// constant of the lead. `present` is the wrench at the present rotor speeds.
 template <class T, class P>
-PROPWASH_FN T lead_compensated_yaw_torque(const MotorLead<P>& lead, const T& wanted,
+PROPWASH_FN T lead_compensated_yaw_torque(const MotorLead<P>& lead, const T& desired,
                                           const Wrench<T>& present) {
   const T time(lead.time_constant);
   const T fraction = time / max(time, reaction_time(lead, present.thrust));
-  return present.torque_B.z + (wanted - present.torque_B.z) * fraction;
+  return present.torque_B.z + (desired - present.torque_B.z) * fraction;
 }
 
 }  // namespace propwash

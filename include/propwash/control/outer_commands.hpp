@@ -41,7 +41,7 @@ PositionCommand(Vec3<T>) -> PositionCommand<T>;
 /// A point of a trajectory and the controller that tracks it.
 template <class T = double>
 struct TrajectoryCommand {
-  TrajectoryPoint<T> point{};                   ///< the wanted motion at this time
+  TrajectoryPoint<T> point{};                   ///< the desired motion at this time
   OuterLoop controller = OuterLoop::geometric;  ///< geometric, backstepping or incremental
 };
 

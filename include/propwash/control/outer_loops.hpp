@@ -174,20 +174,20 @@ PROPWASH_FN Wrench<T> run_wrench_loop(const OuterLoopLaw<P>& law, OuterLoopState
   detail::filter_reading(law.filter, state.initialised, in.gyroscope_B, state.rates_B);
   x.rates_B = state.rates_B.value;
   const auto limits = detail::force_limits(law, in.mass, law.tracking_tilt_tangent);
-  Wrench<T> wanted;
+  Wrench<T> desired;
   if (command.loop == OuterLoop::geometric) {
-    wanted = geometric_control(law.tracking, law.model, limits, in.mass, x, command.point);
+    desired = geometric_control(law.tracking, law.model, limits, in.mass, x, command.point);
   } else if (command.loop == OuterLoop::backstepping) {
-    wanted = backstepping_control(law.backstepping, law.model, limits, in.mass, x, command.point);
+    desired = backstepping_control(law.backstepping, law.model, limits, in.mass, x, command.point);
   } else {
     const auto measured = detail::measured_motion(law, state, in);
-    wanted =
+    desired =
         incremental_control(law.tracking, law.model, limits, in.mass, x, measured, command.point);
   }
   state.initialised = T(constant<T>(1));
-  wanted.torque_B.z = lead_compensated_yaw_torque(law.motor, wanted.torque_B.z, in.rotors);
-  wanted.thrust = clamp(wanted.thrust, law.thrust_min, law.thrust_max);
-  return wanted;
+  desired.torque_B.z = lead_compensated_yaw_torque(law.motor, desired.torque_B.z, in.rotors);
+  desired.thrust = clamp(desired.thrust, law.thrust_min, law.thrust_max);
+  return desired;
 }
 
 /// Rotor commands [rad/s] for a wrench, with lead from the speeds `present`.
@@ -196,9 +196,9 @@ PROPWASH_FN SmallArray<T, N> outer_allocate(const OuterLoopLaw<P>& law,
                                             const Allocation<Q, N>& allocation,
                                             const Wrench<T>& wrench,
                                             const SmallArray<T, N>& present) {
-  const auto wanted =
+  const auto desired =
       law.prioritised ? allocate_prioritised(allocation, wrench) : allocate(allocation, wrench);
-  return lead_compensated_speeds(law.motor, allocation, wanted, present);
+  return lead_compensated_speeds(law.motor, allocation, desired, present);
 }
 
 /// Calls f with every number of the state, in the order that memory_numbers relies on.

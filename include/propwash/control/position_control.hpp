@@ -69,10 +69,10 @@ template <class T, class P>
 PROPWASH_FN Vec3<T> velocity_control(const VelocityControlLaw<P>& law, const ForceLimits<T>& limits,
                                      Vec3<T>& integral_W, const Vec3<T>& error_W,
                                      const Vec3<T>& feed_forward_W) {
-  const Vec3<T> wanted_W = cwise_product(error_W, law.proportional) + integral_W + feed_forward_W;
-  const Vec3<T> force_W = limited_force(limits, wanted_W);
+  const Vec3<T> desired_W = cwise_product(error_W, law.proportional) + integral_W + feed_forward_W;
+  const Vec3<T> force_W = limited_force(limits, desired_W);
   const Vec3<T> slope_W =
-      cwise_product(error_W, law.integral) + cwise_product(force_W - wanted_W, law.anti_windup);
+      cwise_product(error_W, law.integral) + cwise_product(force_W - desired_W, law.anti_windup);
   const Vec3<T> next_W = integral_W + slope_W * law.dt;
   for_each_index<3>(3, [&](int axis) PROPWASH_LAMBDA {
     const T bound(law.integral_bound[axis]);

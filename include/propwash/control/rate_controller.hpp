@@ -19,7 +19,7 @@ namespace propwash {
 template <int N, class T>
 struct RotorCommand {
   SmallArray<T, N> speeds{};  ///< rad/s, after the limits
-  Wrench<T> wanted{};         ///< output of the control law
+  Wrench<T> desired{};        ///< output of the control law
   Wrench<T> attained{};       ///< wrench of the limited speeds in steady state
 };
 
@@ -50,8 +50,8 @@ class RateController {
   /// One update with a gyroscope reading [rad/s, body frame].
   RotorCommand<N, T> update(const Vec3<T>& gyroscope_B, const RateThrust<T>& command) {
     RotorCommand<N, T> result;
-    result.wanted = {rate_control(law_, state_, gyroscope_B, command.rates), command.thrust};
-    result.speeds = allocate(allocation_, result.wanted);
+    result.desired = {rate_control(law_, state_, gyroscope_B, command.rates), command.thrust};
+    result.speeds = allocate(allocation_, result.desired);
     result.attained = attained_wrench(allocation_, result.speeds);
     return result;
   }

@@ -54,42 +54,42 @@ struct TrackingLaw {
 /// (O10) with the drag coefficients of a model.
 template <class T, class P>
 PROPWASH_FN Jet3<T> drag_on(const ControlModel<P>& model, const T& mass,
-                            const TrajectoryPoint<T>& wanted) {
-  return drag_on(wanted, T(model.drag.translational) / mass, T(model.lateral_drag()));
+                            const TrajectoryPoint<T>& desired) {
+  return drag_on(desired, T(model.drag.translational) / mass, T(model.lateral_drag()));
 }
 
 /// (O15) Commanded acceleration [m/s^2, world frame]: that of the trajectory plus feedback of
 /// position and velocity errors.
 template <class T, class P>
 PROPWASH_FN Vec3<T> tracking_acceleration(const TrackingLaw<P>& law, const MotionEstimate<T>& x,
-                                          const TrajectoryPoint<T>& wanted) {
-  return wanted.acceleration +
-         limited_length(wanted.position - x.position, T(law.reach)) * law.position +
-         (wanted.velocity - x.velocity) * law.velocity;
+                                          const TrajectoryPoint<T>& desired) {
+  return desired.acceleration +
+         limited_length(desired.position - x.position, T(law.reach)) * law.position +
+         (desired.velocity - x.velocity) * law.velocity;
 }
 
 /// (O16) Attitude, body rates and angular acceleration for a specific force `force_W` [m/s^2] of
 /// the rotors. Its derivatives are jerk and snap of the trajectory plus those of `drag_W`.
 template <class T>
 PROPWASH_FN FlatAttitude<T> attitude_for_force(const Vec3<T>& force_W, const Jet3<T>& drag_W,
-                                               const TrajectoryPoint<T>& wanted) {
-  const Jet3<T> force{force_W, wanted.jerk + drag_W.first, wanted.snap + drag_W.second};
-  return flat_attitude(force, wanted.yaw, wanted.yaw_rate, wanted.yaw_acceleration);
+                                               const TrajectoryPoint<T>& desired) {
+  const Jet3<T> force{force_W, desired.jerk + drag_W.first, desired.snap + drag_W.second};
+  return flat_attitude(force, desired.yaw, desired.yaw_rate, desired.yaw_acceleration);
 }
 
-/// (O17) Angular acceleration [rad/s^2, body frame] for tracking `wanted`: the moment of Lee, Leok
+/// (O17) Angular acceleration [rad/s^2, body frame] for tracking `desired`: the moment of Lee, Leok
 /// and McClamroch divided by the inertia, without the gyroscopic term.
 template <class T, class P>
 PROPWASH_FN Vec3<T> geometric_attitude_control(const TrackingLaw<P>& law,
                                                const MotionEstimate<T>& x,
-                                               const FlatAttitude<T>& wanted) {
-  const Quat<T> q_DB = conjugate(wanted.attitude) * x.attitude;
+                                               const FlatAttitude<T>& desired) {
+  const Quat<T> q_DB = conjugate(desired.attitude) * x.attitude;
   // 1/2 (R_DB - R_DB^T) as a vector; D is the desired body frame
   const Vec3<T> error_B = Vec3<T>{q_DB.x, q_DB.y, q_DB.z} * (q_DB.w * constant<T>(2));
-  const Vec3<T> wanted_rates_B = rotate_inverse(q_DB, wanted.rates_B);
-  return rotate_inverse(q_DB, wanted.angular_acceleration_B) - cross(x.rates_B, wanted_rates_B) -
+  const Vec3<T> desired_rates_B = rotate_inverse(q_DB, desired.rates_B);
+  return rotate_inverse(q_DB, desired.angular_acceleration_B) - cross(x.rates_B, desired_rates_B) -
          cwise_product(error_B, law.attitude) -
-         cwise_product(x.rates_B - wanted_rates_B, law.rates);
+         cwise_product(x.rates_B - desired_rates_B, law.rates);
 }
 
 /// (O18) Rotor torque [N m, body frame] for an angular acceleration [rad/s^2]: Euler's equation,
@@ -138,11 +138,11 @@ template <class T, class P>
 PROPWASH_FN Wrench<T> geometric_control(const TrackingLaw<P>& law, const ControlModel<P>& model,
                                         const ForceLimits<T>& limits, const T& mass,
                                         const MotionEstimate<T>& x,
-                                        const TrajectoryPoint<T>& wanted) {
-  const Jet3<T> drag_W = drag_on(model, mass, wanted);
-  const Vec3<T> force_W =
-      limited_force(limits, tracking_acceleration(law, x, wanted) + drag_W.value - model.gravity_W);
-  const auto attitude = attitude_for_force(force_W, drag_W, wanted);
+                                        const TrajectoryPoint<T>& desired) {
+  const Jet3<T> drag_W = drag_on(model, mass, desired);
+  const Vec3<T> force_W = limited_force(
+      limits, tracking_acceleration(law, x, desired) + drag_W.value - model.gravity_W);
+  const auto attitude = attitude_for_force(force_W, drag_W, desired);
   return {torque_for(model, x, geometric_attitude_control(law, x, attitude)),
           mass * (dot(force_W, thrust_axis(x.attitude)) + axial_drag(model, x))};
 }
@@ -164,10 +164,10 @@ PROPWASH_FN Wrench<T> incremental_control(const TrackingLaw<P>& law, const Contr
                                           const ForceLimits<T>& limits, const T& mass,
                                           const MotionEstimate<T>& x,
                                           const MeasuredMotion<T>& measured,
-                                          const TrajectoryPoint<T>& wanted) {
+                                          const TrajectoryPoint<T>& desired) {
   const Vec3<T> force_W = limited_force(
-      limits, measured.thrust_W + tracking_acceleration(law, x, wanted) - measured.acceleration_W);
-  const auto attitude = attitude_for_force(force_W, drag_on(model, mass, wanted), wanted);
+      limits, measured.thrust_W + tracking_acceleration(law, x, desired) - measured.acceleration_W);
+  const auto attitude = attitude_for_force(force_W, drag_on(model, mass, desired), desired);
   const Vec3<T> angular_acceleration_B = geometric_attitude_control(law, x, attitude);
   return {measured.torque_B +
               model.inertia * (angular_acceleration_B - measured.angular_acceleration_B),

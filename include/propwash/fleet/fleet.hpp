@@ -82,7 +82,7 @@ class Fleet {
   void time(Span<double> seconds) const;
   /// Steps since construction or the last reset with a seed; the noise is a function of it.
   std::uint64_t steps() const { return steps_; }
-  /// Numbers per vehicle of a field.
+  /// Number of elements of a field per vehicle.
   int width(FleetField field) const { return memory_.extent(field).count; }
   /// Copies a field into (size, width) rows.
   void read(FleetField field, Span<T> rows) const { memory_.read(field, rows); }
@@ -97,7 +97,7 @@ class Fleet {
 
   /// Restarts vehicles at time 0: at rest and level at the origin, rotors at hover speed, unless
   /// `state` specifies otherwise, with controllers reset and biases drawn again. `mask` selects the
-  /// vehicles, one flag each; empty: all. The step counter goes on, so that each episode has
+  /// vehicles, one flag each; empty: all. The step counter continues, so that each episode has
   /// different noise. Attitudes are normalised.
   /// @throws std::invalid_argument for wrong sizes, values that are not finite or an attitude of
   /// zero; the object is then unchanged.

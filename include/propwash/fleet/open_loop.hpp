@@ -54,9 +54,10 @@ class OpenLoop {
   void fly(const OpenLoopFlight& flight, const OpenLoopRecord& record,
            ExecutorRef executor = {}) const;
 
-  /// The speeds that motors are driven to, by `drive_motors` of vehicle/tick.hpp with the vehicle's
+  /// Computes the motor commands of a log by `drive_motors` of vehicle/tick.hpp, with the vehicle's
   /// command delay and battery: `commands` (K - 1, N) and their derivatives `slopes` (D, K - 1, N),
-  /// rad/s. Where a delay of whole periods makes a corner, those towards longer delays.
+  /// rad/s. At a delay of whole periods the derivative is discontinuous; the one towards longer
+  /// delays is returned.
   void drive(const OpenLoopDuty& log, double* commands, double* slopes) const;
 
   /// Number of unknowns.
@@ -71,6 +72,7 @@ class OpenLoop {
   std::vector<double> run_motors(const OpenLoopFlight& flight, const ExecutorRef& executor) const;
   void run_motors(const OpenLoopFlight& flight, std::size_t unknown, double* values,
                   double* slopes) const;
+  void drive(const OpenLoopDuty& log, std::size_t unknown, double* values, double* slopes) const;
   bool moves_motors(const OpenLoopFlight& flight, std::size_t unknown) const;
 
   OpenLoopKernel kernel_;

@@ -137,11 +137,11 @@ class PoolWorkers {
       *end = &job;
       ++posted_;
     }
-    const std::size_t wanted = job.count - 1;  // the caller takes one
-    if (wanted >= workers_.size()) {
+    const std::size_t needed = job.count - 1;  // the caller takes one
+    if (needed >= workers_.size()) {
       wake_.notify_all();
     } else {
-      for (std::size_t i = 0; i < wanted; ++i) wake_.notify_one();
+      for (std::size_t i = 0; i < needed; ++i) wake_.notify_one();
     }
   }
 

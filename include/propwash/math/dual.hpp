@@ -6,7 +6,7 @@
 ///
 /// Conventions where a function is not differentiable:
 ///
-///     abs, min, max, select   derivative of the branch that is taken; abs at 0: +1
+///     abs, min, max, select   derivative of the selected branch; abs at 0: +1
 ///     sqrt at 0               0, so that |v| v has derivative 0 at rest
 ///     round                   0
 

@@ -40,14 +40,14 @@ struct PerRotor {
   }
 };
 
-/// The smallest number of any rotor.
+/// The minimum over the rotors.
 template <class P>
 P min_of(const PerRotor<P>& numbers) {
   P smallest = numbers[0];
   for (const P& value : numbers) smallest = min(smallest, value);
   return smallest;
 }
-/// The largest number of any rotor.
+/// The maximum over the rotors.
 template <class P>
 P max_of(const PerRotor<P>& numbers) {
   P largest = numbers[0];

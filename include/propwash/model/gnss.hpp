@@ -4,7 +4,7 @@
 ///
 /// The error model of Beard and McLain, "Small Unmanned Aircraft: Theory and Practice" (2012),
 /// section 7.5, after Rankin, "GPS and differential GPS: an error model for sensor simulation",
-/// PLANS 1994; see docs/model/gnss.md. geodetic.hpp has latitude
+/// PLANS 1994; see docs/model/gnss.md. geodetic.hpp converts to latitude
 /// and longitude.
 
 #include "propwash/math/quat.hpp"

@@ -3,7 +3,7 @@
 /// Thrust, torque and angular momentum of rotors in any number, position, orientation and spin.
 ///
 /// Equations (2) to (5) and the rotor terms of (14) of Guerra et al., "FlightGoggles"
-/// (arXiv 1905.11377); see docs/model/rotor.md. A rotor turns about `axis`; positive speed gives
+/// (arXiv 1905.11377); see docs/model/rotor.md. A rotor rotates about `axis`; positive speed gives
 /// thrust along +axis. The sign s_i of the paper is -spin.
 
 #include "propwash/math/small_array.hpp"
@@ -61,9 +61,9 @@ PROPWASH_FN RotorWrench<Force, Torque> make_rotor_wrench(const Force& force_B,
 /// Precomputed coefficients of one rotor. Force is Vec3<P>, or AlongZ<P> for thrust along body z.
 template <class P, class Force = Vec3<P>>
 struct RotorCoefficients {
-  Force force_B{};     ///< N/(rad/s)^2, on speed |speed|, (2) and (4)
-  Vec3<P> torque_B{};  ///< N m/(rad/s)^2, on speed |speed|, (3) to (5)
-  Force reaction_B{};  ///< kg m^2, on acceleration in (5), on -speed in (14)
+  Force force_B{};     ///< N/(rad/s)^2, of speed |speed|, (2) and (4)
+  Vec3<P> torque_B{};  ///< N m/(rad/s)^2, of speed |speed|, (3) to (5)
+  Force reaction_B{};  ///< kg m^2, of acceleration in (5), of -speed in (14)
 };
 
 /// The largest accepted rotor effectiveness.

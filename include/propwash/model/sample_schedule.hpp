@@ -15,9 +15,9 @@ inline constexpr double sample_slack = 1e-9;
 
 namespace detail {
 
-/// A step number that no run reaches.
+/// A step number that is never reached.
 inline constexpr std::uint64_t never_due = std::uint64_t{1} << 62;
-/// ceil(x), where an x that exceeds an integer only by rounding is taken as that integer.
+/// ceil(x), where an x that exceeds an integer only by rounding counts as that integer.
 inline std::uint64_t steps_up_to(double x) {
   if (!(x < static_cast<double>(never_due))) return never_due;
   const double slack = sample_slack + 4e-16 * x;

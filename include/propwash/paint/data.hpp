@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The inputs of a picture besides the shapes: camera, light, finishes and output buffers. Plain
+/// The inputs of an image besides the shapes: camera, light, finishes and output buffers. Plain
 /// data in float, shared by the kernels of all instruction sets.
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct PinholeCamera {
   int width = 0;       ///< pixels
   int height = 0;      ///< pixels
   float focal = 0.0F;  ///< pixels, (height / 2) / tan(vertical field of view / 2)
-  Placement now{};     ///< at the time of the picture
-  Placement before{};  ///< at the time of the previous picture, for optical flow
+  Placement now{};     ///< at the time of the image
+  Placement before{};  ///< at the time of the previous image, for optical flow
 };
 
 /// The finish of a category's surfaces: tiles with joints, and grain, in the item's axes.
@@ -40,12 +40,12 @@ struct Finish {
 
 /// The appearance of a scene item.
 struct PaintedItem {
-  Placement now{};             ///< at the time of the picture
-  Placement before{};          ///< at the time of the previous picture
+  Placement now{};             ///< at the time of the image
+  Placement before{};          ///< at the time of the previous image
   Vec3<float> albedo{};        ///< linear, 0 to 1
   Finish finish{};             ///< of its surfaces
-  std::uint32_t instance = 0;  ///< 0xRRGGBB in instance pictures
-  std::uint32_t semantic = 0;  ///< 0xRRGGBB in semantic pictures
+  std::uint32_t instance = 0;  ///< 0xRRGGBB in instance images
+  std::uint32_t semantic = 0;  ///< 0xRRGGBB in semantic images
 };
 
 /// Light and atmosphere.
@@ -65,8 +65,8 @@ struct Look {
 };
 
 /// The output arrays; null: not requested. All have the size of the camera, without padding; the
-/// first row is the top of the picture, or the bottom if `bottom_first`.
-struct PictureOutputs {
+/// first row is the top of the image, or the bottom if `bottom_first`.
+struct ImageOutputs {
   std::uint8_t* colour = nullptr;       ///< (h, w, 3) red, green, blue
   std::uint8_t* grey = nullptr;         ///< (h, w)
   std::uint16_t* depth = nullptr;       ///< (h, w) along the optical axis, 65535: 100 m
@@ -77,7 +77,7 @@ struct PictureOutputs {
   std::uint8_t* flow = nullptr;         ///< (h, w, 3)
   bool bottom_first = false;            ///< whether the bottom row comes first
 
-  /// Whether a picture with colours is requested.
+  /// Whether an image with colours is requested.
   bool wants_light() const { return colour != nullptr || grey != nullptr; }
 };
 

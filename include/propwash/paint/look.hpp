@@ -152,13 +152,13 @@ inline Finish finish_of(std::string_view category, const Vec3<double>& colour = 
   return {1.0F, 0.0F, 0.0F, 0.0F, 0.5F, 0.18F, 0.05F};
 }
 
-/// The colour 0xRRGGBB of number n in pictures of ids: a bijection below 2^24 that maps 0 to black
+/// The colour 0xRRGGBB of number n in images of ids: a bijection below 2^24 that maps 0 to black
 /// and consecutive numbers to distinct colours.
 inline std::uint32_t colour_of_id(std::uint32_t n) { return (n * 0x61C885U) & 0xFFFFFFU; }
 /// The inverse: 0x61C885 * 0x52F04D = 1 (mod 2^24).
 inline std::uint32_t id_of_colour(std::uint32_t colour) { return (colour * 0x52F04DU) & 0xFFFFFFU; }
 
-/// The number of a category in semantic pictures: 1, 2, … in the order of `finishes`; for other
+/// The number of a category in semantic images: 1, 2, … in the order of `finishes`; for other
 /// names a hash of at least 64 (FNV-1a).
 inline std::uint32_t category_id(std::string_view category) {
   std::uint32_t number = 1;

@@ -17,7 +17,7 @@ namespace propwash::paint {
 
 /// The lanes of a pack as 32-bit integers.
 template <class W>
-using Whole = typename W::Bits;
+using Integer = typename W::Bits;
 
 /// A mask of the lanes of a pack of floats.
 template <class W>
@@ -31,12 +31,12 @@ PROPWASH_FN PackMask<float, N> inverted(const PackMask<float, N>& mask) {
 
 /// Rounds towards zero; |x| < 2^31.
 template <class W>
-PROPWASH_FN Whole<W> truncated(const W& x) {
-  return __builtin_convertvector(x.v, Whole<W>);
+PROPWASH_FN Integer<W> truncated(const W& x) {
+  return __builtin_convertvector(x.v, Integer<W>);
 }
 /// Converts integers to floats.
 template <class W>
-PROPWASH_FN W to_float(const Whole<W>& x) {
+PROPWASH_FN W to_float(const Integer<W>& x) {
   return __builtin_convertvector(x, typename W::Vector);
 }
 /// Rounds down; |x| < 2^31.
@@ -64,7 +64,7 @@ PROPWASH_FN W smooth_step(float low, float high, const W& x) {
 
 /// A hash of a lattice point in [0, 1), with the mixing steps of "lowbias32" (C. Wellons).
 template <class W>
-PROPWASH_FN W lattice_value(const Whole<W>& i, const Whole<W>& j, std::uint32_t seed) {
+PROPWASH_FN W lattice_value(const Integer<W>& i, const Integer<W>& j, std::uint32_t seed) {
   using Words = typename detail::VectorOf<float, W::lanes>::Words;
   Words h = detail::as<Words>(i) * 0x9E3779B1U + detail::as<Words>(j) * 0x85EBCA77U + seed;
   h ^= h >> 16;
@@ -72,7 +72,7 @@ PROPWASH_FN W lattice_value(const Whole<W>& i, const Whole<W>& j, std::uint32_t 
   h ^= h >> 15;
   h *= 0x846CA68BU;
   h ^= h >> 16;
-  return to_float<W>(detail::as<Whole<W>>(h >> 8)) * (1.0F / 16777216.0F);
+  return to_float<W>(detail::as<Integer<W>>(h >> 8)) * (1.0F / 16777216.0F);
 }
 
 /// Smooth noise in [0, 1] with one value per unit square.
@@ -81,7 +81,7 @@ PROPWASH_FN W value_noise(const W& x, const W& y, std::uint32_t seed) {
   const W left = floor(x), low = floor(y);
   const W tx = x - left, ty = y - low;
   const W sx = tx * tx * (3.0F - 2.0F * tx), sy = ty * ty * (3.0F - 2.0F * ty);
-  const Whole<W> i = truncated(left), j = truncated(low);
+  const Integer<W> i = truncated(left), j = truncated(low);
   const W below = mix(lattice_value<W>(i, j, seed), lattice_value<W>(i + 1, j, seed), sx);
   const W above = mix(lattice_value<W>(i, j + 1, seed), lattice_value<W>(i + 1, j + 1, seed), sx);
   return mix(below, above, sy);
@@ -108,7 +108,7 @@ PROPWASH_FN W to_display(const W& linear) {
 
 /// The angle of (x, y) in turns, in [0, 1), from x towards y, within 1e-6; 0 for the origin.
 template <class W>
-PROPWASH_FN W turns(const W& x, const W& y) {
+PROPWASH_FN W angle_in_turns(const W& x, const W& y) {
   const W ax = abs(x), ay = abs(y);
   const W larger = max(ax, ay), smaller = min(ax, ay);
   const W z = select(larger > W(0.0F), smaller / max(larger, W(1e-30F)), W(0.0F));

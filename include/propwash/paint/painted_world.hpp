@@ -30,7 +30,7 @@ inline Pose composed(const Pose& body, const Pose& part) {
   return {to_world(body, part.position_W), normalized(body.attitude_WS * part.attitude_WS)};
 }
 
-/// In instance pictures, item i of the scene has number i + 1, and the bodies follow.
+/// In instance images, item i of the scene has number i + 1, and the bodies follow.
 class PaintedWorld {
  public:
   explicit PaintedWorld(const Scene& still) : still_items_(still.items().size()) {
@@ -66,7 +66,7 @@ class PaintedWorld {
   /// Number of moving bodies.
   std::size_t bodies() const { return bodies_.size(); }
 
-  /// Sets the poses of all bodies now and at the time of the previous picture.
+  /// Sets the poses of all bodies now and at the time of the previous image.
   void move(const std::vector<Pose>& now, const std::vector<Pose>& before) {
     if (now.size() != bodies_.size() || before.size() != bodies_.size()) {
       PROPWASH_THROW(std::invalid_argument("move: expected a pose for each of " +

@@ -19,7 +19,7 @@ struct SceneRays {
   /// The first hit of each ray: distance [m], id and normal.
   template <class W>
   PROPWASH_FN void first(const Vec3<W>& origin_W, const Vec3<W>& direction_W, W& distance,
-                         Whole<W>& id, Vec3<W>& normal_W) const {
+                         Integer<W>& id, Vec3<W>& normal_W) const {
     const W far(1e9F);
     PackHit<W> hit = cast(still, origin_W, direction_W, far);
     if (moving.node_count > 0) {

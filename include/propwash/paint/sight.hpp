@@ -14,25 +14,25 @@ namespace propwash::paint {
 
 /// The arguments for rendering an image. `Rays` is the type of the ray caster, such as SceneRays.
 template <class Rays>
-struct PictureCall {
+struct ImageCall {
   Rays rays;                           ///< casts the rays
   const PaintedItem* items = nullptr;  ///< indexed by the ids of hits
   PinholeCamera camera{};              ///< pose, focal length and size
   Look look{};                         ///< light and air
   int antialias = 1;                   ///< rays along each edge of a pixel at colour edges
   std::uint8_t* scratch = nullptr;     ///< (h, w, 3), for antialias > 1
-  PictureOutputs to{};                 ///< the output arrays
+  ImageOutputs to{};                   ///< the output arrays
 };
 
 /// The rays through a pack of pixels, and their first hits.
 template <class W>
 struct PixelHit {
-  W x, y;               ///< pixels, right of and below the centre of the picture
+  W x, y;               ///< pixels, right of and below the centre of the image
   Vec3<W> ray_W;        ///< per metre of depth
   Vec3<W> direction_W;  ///< unit
   W distance;           ///< m; infinite without a hit
   W depth;              ///< m, along the optical axis
-  Whole<W> id;          ///< -1 without a hit
+  Integer<W> id;        ///< -1 without a hit
   Vec3<W> normal_W;     ///< unit, against the ray
   MaskOf<W> is_hit;     ///< the lanes with a hit
 };
@@ -40,19 +40,19 @@ struct PixelHit {
 /// Calls f(item, lanes) once for each item that the pack hits.
 template <class W, class F>
 PROPWASH_FN void for_each_item(const PixelHit<W>& hit, const PaintedItem* items, F&& f) {
-  Whole<W> rest = hit.id;
+  Integer<W> rest = hit.id;
   for (int lane = 0; lane < W::lanes; ++lane) {
     const std::int32_t id = rest[lane];
     if (id < 0) continue;
     const MaskOf<W> same{rest == id};
     f(items[id], same);
-    rest = same.bits ? Whole<W>{} - 1 : rest;
+    rest = same.bits ? Integer<W>{} - 1 : rest;
   }
 }
 
 /// Traces rays through the pixels at (x, y) from the centre.
 template <class W, class Rays>
-PROPWASH_FN PixelHit<W> trace_pixels(const PictureCall<Rays>& call, const W& x, const W& y) {
+PROPWASH_FN PixelHit<W> trace_pixels(const ImageCall<Rays>& call, const W& x, const W& y) {
   const PinholeCamera& camera = call.camera;
   const float per_focal = 1.0F / camera.focal;
   PixelHit<W> hit;
@@ -108,7 +108,7 @@ PROPWASH_FN void surface_colours(const PinholeCamera& camera, const PaintedItem*
 /// The light that reaches the camera along the rays: linear colours in [0, 1), after exposure and
 /// tone mapping.
 template <class W, class Rays>
-PROPWASH_FN Vec3<W> traced_light(const PictureCall<Rays>& call, const PixelHit<W>& hit) {
+PROPWASH_FN Vec3<W> traced_light(const ImageCall<Rays>& call, const PixelHit<W>& hit) {
   const Look& look = call.look;
   const W zero(0.0F);
   Vec3<W> light{zero, zero, zero};
@@ -141,7 +141,7 @@ PROPWASH_FN Vec3<W> traced_light(const PictureCall<Rays>& call, const PixelHit<W
   return map(light * look.exposure, toned);
 }
 
-/// Optical flow since the previous picture, in pixels to the right and down; 0 for points that were
+/// Optical flow since the previous image, in pixels to the right and down; 0 for points that were
 /// behind the camera. The sky is at infinity.
 template <class W>
 PROPWASH_FN void motion(const PinholeCamera& camera, const PaintedItem* items,

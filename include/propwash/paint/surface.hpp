@@ -45,7 +45,7 @@ PROPWASH_FN W filtered_wave(const W& x, const W& w) {
   return 2.0F * (triangle(x - 0.5F * w) - triangle(x + 0.5F * w)) / w;
 }
 
-/// The mean over [x − w/2, x + w/2] of lines of the given width about the whole numbers.
+/// The mean over [x − w/2, x + w/2] of lines of the given width centred on the integers.
 template <class W>
 PROPWASH_FN W filtered_lines(const W& x, const W& w, float line) {
   const auto integral = [&](const W& y) PROPWASH_LAMBDA {
@@ -56,7 +56,7 @@ PROPWASH_FN W filtered_lines(const W& x, const W& w, float line) {
   return (integral(x + 0.5F * w) - integral(x - 0.5F * w)) / w;
 }
 
-/// 1 for spots of this size larger than a pixel, 0 for smaller ones.
+/// 1 if spots of this size are larger than a pixel, 0 if smaller.
 template <class W>
 PROPWASH_FN W visibility(const W& width, float size) {
   return clamp(1.5F - width * (2.0F / size), 0.0F, 1.0F);

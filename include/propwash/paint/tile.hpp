@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Renders a picture in independent tiles, which several threads can process.
+/// Renders an image in independent tiles, which several threads can process.
 ///
 /// A pack is a block of 4 x 4 pixels (4 x 2, 2 x 2 in narrower registers), for coherent rays.
 /// Anti-aliasing is a second pass over the pixels whose colour differs from a neighbour's: it
@@ -19,9 +19,9 @@ inline constexpr int tile_height = 16;  ///< pixels
 /// Neighbours that differ by more 8-bit steps are anti-aliased.
 inline constexpr int visible_step = 10;
 
-/// Number of tiles in a row of a picture.
+/// Number of tiles in a row of an image.
 inline constexpr int tiles_across(int width) { return (width + tile_width - 1) / tile_width; }
-/// Number of rows of tiles in a picture.
+/// Number of rows of tiles in an image.
 inline constexpr int tiles_down(int height) { return (height + tile_height - 1) / tile_height; }
 
 /// Renders a tile. Isa is a type local to the translation unit, so that no linker merges the code
@@ -33,7 +33,7 @@ class TilePainter {
   static constexpr int block_width = lanes >= 8 ? 4 : 2;    ///< columns of a block
   static constexpr int block_height = lanes / block_width;  ///< rows of a block
 
-  explicit TilePainter(const PictureCall<Rays>& call)
+  explicit TilePainter(const ImageCall<Rays>& call)
       : call_(call), width_(call.camera.width), height_(call.camera.height) {}
 
   /// The first pass: everything except anti-aliasing.
@@ -45,7 +45,7 @@ class TilePainter {
         block(x, y, codes, (y - at.top) * tile_width + x - at.left);
       }
     }
-    const PictureOutputs& to = call_.to;
+    const ImageOutputs& to = call_.to;
     for (int y = at.top; y < at.bottom; ++y) {
       const auto from = static_cast<std::size_t>((y - at.top) * tile_width);
       const auto pixels = static_cast<std::size_t>(at.right - at.left);
@@ -105,15 +105,15 @@ class TilePainter {
     return pixel(x, call_.to.bottom_first ? height_ - 1 - y : y);
   }
 
-  PROPWASH_FN static Whole<W> codes_of(const Vec3<Whole<W>>& rgb) {
+  PROPWASH_FN static Integer<W> codes_of(const Vec3<Integer<W>>& rgb) {
     return (rgb.x << 16) | (rgb.y << 8) | rgb.z;
   }
-  PROPWASH_FN static Whole<W> display_codes(const Vec3<W>& light) {
+  PROPWASH_FN static Integer<W> display_codes(const Vec3<W>& light) {
     return codes_of({nearest(to_display(light.x) * 255.0F), nearest(to_display(light.y) * 255.0F),
                      nearest(to_display(light.z) * 255.0F)});
   }
   /// Stores a block whose first pixel has index `at` in the tile.
-  PROPWASH_FN static void store(const Whole<W>& values, std::uint32_t* plane, int at) {
+  PROPWASH_FN static void store(const Integer<W>& values, std::uint32_t* plane, int at) {
     std::uint32_t each[std::size_t{lanes}];
     std::memcpy(each, &values, sizeof each);
     for (int row = 0; row < block_height; ++row) {
@@ -131,18 +131,18 @@ class TilePainter {
     x = x - 0.5F * static_cast<float>(width_);
     y = y - 0.5F * static_cast<float>(height_);
     const PixelHit<W> hit = trace_pixels(call_, x, y);
-    const PictureOutputs& to = call_.to;
+    const ImageOutputs& to = call_.to;
     if (to.wants_light()) store(display_codes(traced_light(call_, hit)), codes.light, at);
     if (to.depth != nullptr) store(depth_code(hit.depth), codes.depth, at);
     if (to.short_depth != nullptr) store(short_depth_code(hit.depth), codes.short_depth, at);
     if (to.normals != nullptr) {
       // in the camera's axes: right, up, towards the camera
       const Vec3<W> n = transpose(call_.camera.now.rotation_WS) * hit.normal_W;
-      const Whole<W> code = codes_of(normal_code(Vec3<W>{-n.y, n.z, -n.x}));
+      const Integer<W> code = codes_of(normal_code(Vec3<W>{-n.y, n.z, -n.x}));
       store(hit.is_hit.bits & code, codes.normals, at);
     }
     if (to.instances != nullptr || to.semantics != nullptr) {
-      Whole<W> instance{}, semantic{};
+      Integer<W> instance{}, semantic{};
       const auto add = [&](const PaintedItem& item, const MaskOf<W>& lanes_of_item) PROPWASH_LAMBDA {
         instance |= lanes_of_item.bits & static_cast<std::int32_t>(item.instance);
         semantic |= lanes_of_item.bits & static_cast<std::int32_t>(item.semantic);
@@ -196,7 +196,7 @@ class TilePainter {
       write_block(pixels + first, used, display_codes(light * (step * step)));
     }
   }
-  void write_block(const int* pixels, int count, const Whole<W>& rgb) const {
+  void write_block(const int* pixels, int count, const Integer<W>& rgb) const {
     std::uint32_t codes[std::size_t{lanes}];
     std::memcpy(codes, &rgb, sizeof codes);
     for (int lane = 0; lane < count; ++lane) {
@@ -211,7 +211,7 @@ class TilePainter {
     constexpr int max_bytes = 3 * (tile_width + 2);
     const int bytes = 3 * (right - left);
     // the row with a pixel at each end; the pixel itself stands in for a neighbour outside the
-    // picture
+    // image
     std::uint8_t row[max_bytes], difference[3 * tile_width];
     const std::uint8_t* const at = call_.scratch + 3 * pixel(left, y);
     std::memcpy(row + 3, at, static_cast<std::size_t>(bytes));
@@ -251,10 +251,10 @@ class TilePainter {
 
   // write `pixels` pixels from index `place` on, if the output is requested
 
-  PROPWASH_FN static void write3(std::uint8_t* picture, std::size_t place,
-                                 const std::uint32_t* codes, std::size_t pixels) {
-    if (picture == nullptr) return;
-    std::uint8_t* to = picture + 3 * place;
+  PROPWASH_FN static void write3(std::uint8_t* image, std::size_t place, const std::uint32_t* codes,
+                                 std::size_t pixels) {
+    if (image == nullptr) return;
+    std::uint8_t* to = image + 3 * place;
     for (std::size_t i = 0; i < pixels; ++i, to += 3) {
       to[0] = static_cast<std::uint8_t>(codes[i] >> 16);
       to[1] = static_cast<std::uint8_t>(codes[i] >> 8);
@@ -262,10 +262,10 @@ class TilePainter {
     }
   }
   template <class Number>
-  PROPWASH_FN static void write(Number* picture, std::size_t place, const std::uint32_t* codes,
+  PROPWASH_FN static void write(Number* image, std::size_t place, const std::uint32_t* codes,
                                 std::size_t pixels) {
-    if (picture == nullptr) return;
-    for (std::size_t i = 0; i < pixels; ++i) picture[place + i] = static_cast<Number>(codes[i]);
+    if (image == nullptr) return;
+    for (std::size_t i = 0; i < pixels; ++i) image[place + i] = static_cast<Number>(codes[i]);
   }
   PROPWASH_FN void write_grey(std::size_t place, const std::uint32_t* codes,
                               std::size_t pixels) const {
@@ -275,7 +275,7 @@ class TilePainter {
     }
   }
 
-  const PictureCall<Rays>& call_;
+  const ImageCall<Rays>& call_;
   int width_;
   int height_;
 };

@@ -216,9 +216,9 @@ PROPWASH_FN SixNormals six_normals(std::uint64_t seed, std::uint32_t id, std::ui
 /// The step and stream of one block of step_normals.
 struct Draw {
   std::uint64_t step;  ///< counter of the noise
-  Stream stream;       ///< what the numbers are for
+  Stream stream;       ///< the purpose of the numbers
 };
-/// Four draws that are made at once.
+/// Four draws made in one call.
 struct FourDraws {
   Draw draw[4];  ///< the draws
 };

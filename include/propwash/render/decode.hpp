@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Decodes messages from the wire. Any bytes give a valid message or a ProtocolError; pictures are
+/// Decodes messages from the wire. Any bytes give a valid message or a ProtocolError; images are
 /// views of the frames.
 
 #include <cstdint>
@@ -53,7 +53,7 @@ inline RenderObject read_object(const JsonPart& json) {
   return object;
 }
 
-/// The bytes per pixel of a picture. v2 copies `channels` from the pose but sends RGB, so the size
+/// The bytes per pixel of an image. v2 copies `channels` from the pose but sends RGB, so the size
 /// of the frame decides between 1 and 3.
 inline int bytes_per_pixel(const JsonPart& json, const ImageView& image, std::uint64_t pixels) {
   const std::uint64_t size = image.bytes.size;
@@ -95,7 +95,7 @@ inline void read_images(const JsonPart& json, const FrameView* frames, std::size
     image.bytes = frames[i + 1];
     if (indexes) image.index = static_cast<int>((*indexes)[i].integer(0, max_cameras - 1));
     image.bytes_per_pixel = bytes_per_pixel(channels[i], image, pixels);
-    if (!seen.insert(image.camera).second) ids[i].refuse("one picture of each camera");
+    if (!seen.insert(image.camera).second) ids[i].refuse("one image of each camera");
     answer.images.push_back(std::move(image));
   }
 }
@@ -104,14 +104,15 @@ inline Landmark read_landmark(const JsonPart& json) {
   const auto position = json.at("position");
   const auto p = position.numbers<3>();
   const Landmark landmark{json.at("ID").text(), {p[0], p[1], p[2]}};
-  if (!in_picture(landmark)) position.fail(landmark_range, to_text(landmark.position));
+  if (!in_image(landmark)) position.fail(landmark_range, to_text(landmark.position));
   return landmark;
 }
 
 }  // namespace detail
 
 /// Decodes a pose, the frame after the topic, as a published renderer reads it.
-/// @throws ProtocolError for a pose that such a renderer would drop, carry out in part or fail at.
+/// @throws ProtocolError for a pose that such a renderer would drop, execute incompletely or fail
+/// at.
 inline PoseMessage decode_pose(FrameView frame) {
   constexpr auto reading = detail::Reading::published;
   const auto root = detail::parse_json(frame, "pose", reading);
@@ -146,7 +147,7 @@ inline PoseMessage decode_pose(FrameView frame) {
   return pose;
 }
 
-/// Decodes an answer: one frame of JSON and one for each picture; the pictures point to the frames.
+/// Decodes an answer: one frame of JSON and one for each image; the images point to the frames.
 /// Required keys: ntime or utime, camWidth, camHeight, cameraIDs, channels.
 /// @throws ProtocolError for an answer that differs from the table in docs/render-wire.md.
 inline Answer decode_answer(const FrameView* frames, std::size_t count) {

@@ -4,7 +4,7 @@
 /// renderer and client can read them.
 ///
 /// It writes the text directly: building a JSON tree first takes several times as long, and every
-/// picture needs a pose.
+/// image needs a pose.
 
 #include <array>
 #include <charconv>

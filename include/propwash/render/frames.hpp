@@ -41,7 +41,7 @@ inline UnityVector unity_size(const Vec3<double>& size_B) { return {size_B.y, si
 /// Extents along Unity's axes as extents along world axes.
 inline Vec3<double> from_unity_size(const UnityVector& s) { return {s[2], s[0], s[1]}; }
 
-/// A point in a picture: pixels from the upper left corner, u to the right, v down.
+/// A point in an image: pixels from the upper left corner, u to the right, v down.
 struct Pixel {
   double u = 0;  ///< px
   double v = 0;  ///< px

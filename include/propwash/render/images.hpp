@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// The byte layout of pictures on the wire, and the conversion to grey.
+/// The byte layout of images on the wire, and the conversion to grey.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ImageLayout {
   int bytes_per_pixel = 3;  ///< all channels together
 };
 
-/// The layout in which a renderer sends a picture, for the protocol version of the pose.
+/// The layout in which a renderer sends an image, for the protocol version of the pose.
 ///
 /// Published v3 clients copy 3 bytes per pixel unless `channels` is 2, so a camera with
 /// `outputShaderType` gets its grey value as three equal bytes. Published v2 clients read one byte
@@ -41,15 +41,15 @@ constexpr std::uint8_t luma(std::uint8_t red, std::uint8_t green, std::uint8_t b
   return static_cast<std::uint8_t>((sum + 32768u) >> 16);
 }
 
-/// Converts a picture with 1 or 3 bytes per pixel to grey, one byte per pixel in the order of the
+/// Converts an image with 1 or 3 bytes per pixel to grey, one byte per pixel in the order of the
 /// frame. RGB becomes luma, which keeps grey values exactly.
-/// @throws std::invalid_argument for 16-bit pictures.
+/// @throws std::invalid_argument for 16-bit images.
 inline std::vector<std::uint8_t> grey_bytes(const ImageView& image) {
   const auto* from = static_cast<const std::uint8_t*>(image.bytes.data);
   if (image.bytes_per_pixel == 1) return {from, from + image.bytes.size};
   if (image.bytes_per_pixel != 3) {
     detail::refuse_field("bytes_per_pixel of camera \"" + image.camera + '"', image.bytes_per_pixel,
-                         "1 or 3 for a grey picture");
+                         "1 or 3 for a grey image");
   }
   std::vector<std::uint8_t> grey(image.bytes.size / 3);
   for (auto& value : grey) {

@@ -18,8 +18,8 @@
 
 namespace propwash::render {
 
-/// A message that violates the protocol. The text has the part, the expected and the received
-/// value, truncated and with other characters than printable ASCII replaced.
+/// A message that violates the protocol. The text contains the part, the expected and the
+/// received value; it is truncated, and characters other than printable ASCII are replaced.
 class ProtocolError : public std::runtime_error {
  public:
   explicit ProtocolError(const std::string& text) : std::runtime_error(printable(text)) {}
@@ -57,7 +57,7 @@ struct FrameView {
   std::size_t size = 0;        ///< number of bytes
 };
 
-/// The kind of a camera's picture; the values are those of the wire.
+/// The kind of a camera's image; the values are those of the wire.
 enum class CameraType : int {
   rgb = -1,
   instance = 0,
@@ -79,7 +79,7 @@ struct RenderCamera {
   Quat<double> attitude_WC{1, 0, 0, 0};  ///< unit
   bool collision_check = false;          ///< whether it contributes to the collision flag
   bool landmarks = false;                ///< ignored by v2, which returns the first camera's
-  bool render = true;      ///< `shouldRenderThisFrame`; false: no picture in this answer (v3)
+  bool render = true;      ///< `shouldRenderThisFrame`; false: no image in this answer (v3)
   double motion_blur = 0;  ///< 0 to 1, fraction of the frame with an open shutter
   /// Set by decode_pose: whether the camera has the key `outputShaderType` (v3), which image_layout
   /// depends on. encode_pose always writes it.
@@ -95,7 +95,7 @@ struct RenderObject {
   Vec3<double> size{1, 1, 1};            ///< m, along the body's x, y, z; ignored by v2
 };
 
-/// A client's request: one picture from each camera, at one time.
+/// A client's request: one image from each camera, at one time.
 struct PoseMessage {
   std::int64_t ntime = 0;             ///< identifies the pose in the answer; ns by convention
   std::string scene;                  ///< ASCII; empty: the renderer's default
@@ -108,7 +108,7 @@ struct PoseMessage {
   std::vector<RenderObject> objects;  ///< bodies that the client moves
 };
 
-/// One picture of an answer. The bytes are those of a frame of the message: rows from bottom to
+/// One image of an answer. The bytes are those of a frame of the message: rows from bottom to
 /// top, without padding, channels interleaved.
 struct ImageView {
   std::string camera;       ///< the ID of its camera
@@ -118,10 +118,10 @@ struct ImageView {
   FrameView bytes;          ///< the pixels
 };
 
-/// A gate's marker in the picture of the first camera.
+/// A gate's marker in the image of the first camera.
 struct Landmark {
   std::string id;  ///< `<gate>_<marker>`
-  /// u and v from the lower left corner of the picture, 0 to 1, and the depth along the axis, m.
+  /// u and v from the lower left corner of the image, 0 to 1, and the depth along the axis, m.
   Vec3<double> position{};
 };
 
@@ -139,11 +139,11 @@ struct Answer {
 
   /// Published renderers return a range of exactly 0 if they fail partway through a pose, for
   /// example at an unknown prefab; objects may then be at their previous poses.
-  bool half_done() const { return range && *range == 0.0; }
+  bool incomplete() const { return range && *range == 0.0; }
 };
 
-/// Whether a landmark can be in a picture: u and v strictly between 0 and 1, a finite depth > 0.
-inline bool in_picture(const Landmark& landmark) {
+/// Whether a landmark can be in an image: u and v strictly between 0 and 1, a finite depth > 0.
+inline bool in_image(const Landmark& landmark) {
   const auto& p = landmark.position;
   return p.x > 0.0 && p.x < 1.0 && p.y > 0.0 && p.y < 1.0 && p.z > 0.0 && std::isfinite(p.z);
 }
@@ -243,7 +243,7 @@ constexpr const char* landmark_range = "u and v between 0 and 1, exclusive, and 
 
 }  // namespace detail
 
-/// Checks a pose for values at which a renderer would drop it, carry it out in part or stop
+/// Checks a pose for values at which a renderer would drop it, execute it incompletely or stop
 /// answering.
 /// @throws std::invalid_argument with the field, its value and the expected value.
 inline void validate(const PoseMessage& pose) {
@@ -285,7 +285,7 @@ inline void validate(const Answer& answer) {
   for (const auto& image : answer.images) {
     detail::check_text("images, camera", image.camera);
     if (!cameras.insert(image.camera).second) {
-      refuse_field("images, camera", '"' + image.camera + '"', "one picture of each camera");
+      refuse_field("images, camera", '"' + image.camera + '"', "one image of each camera");
     }
     if (image.index >= static_cast<int>(max_cameras)) {
       refuse_field("images, index", image.index, "at most 255");
@@ -293,7 +293,7 @@ inline void validate(const Answer& answer) {
   }
   for (const auto& landmark : answer.landmarks) {
     detail::check_text("landmarks, id", landmark.id);
-    if (in_picture(landmark)) continue;
+    if (in_image(landmark)) continue;
     refuse_field("landmarks, position", detail::to_text(landmark.position), detail::landmark_range);
   }
 }

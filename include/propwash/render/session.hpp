@@ -47,12 +47,12 @@ struct SessionCounts {
   std::int64_t kept_alive = 0;  ///< of these: repeated to keep the session alive
   std::int64_t skipped = 0;     ///< poses replaced by newer ones before sending
   std::int64_t unanswered = 0;  ///< poses sent and never answered, or abandoned
-  std::int64_t taken = 0;       ///< answers returned to the caller
+  std::int64_t received = 0;    ///< answers returned to the caller
   std::int64_t repeated = 0;    ///< duplicate answers
-  std::int64_t late = 0;        ///< answers older than one returned before
+  std::int64_t outdated = 0;    ///< answers older than one returned before
   std::int64_t unknown = 0;     ///< answers to poses never sent
   std::int64_t faulty = 0;      ///< invalid answers
-  std::int64_t half_done = 0;   ///< answers to poses carried out only in part
+  std::int64_t incomplete = 0;  ///< answers to poses that were executed incompletely
   std::int64_t starts = 0;      ///< times that the session started to wait for a renderer
   std::int64_t revivals = 0;    ///< times that silence reset a renderer that did not answer
 };
@@ -90,7 +90,7 @@ class Session {
 
   explicit Session(const SessionPolicy& policy = {}) : policy_(policy) { validate(policy); }
 
-  /// Requests a picture; returns the messages to send now. A pose that must wait is sent by a later
+  /// Requests an image; returns the messages to send now. A pose that must wait is sent by a later
   /// `poll`; if more than `queue` wait, the oldest is dropped.
   /// @throws std::invalid_argument for an invalid pose, an ntime that does not increase, or another
   /// value of a field that is fixed for the session; the object is then unchanged.
@@ -127,10 +127,6 @@ class Session {
   int in_flight() const { return in_flight_; }
   /// Number of poses that wait to be sent.
   int waiting() const { return static_cast<int>(waiting_.size()); }
-  /// The time of the last valid answer of any kind, or minus infinity.
-  double last_answer_time() const { return last_answer_time_; }
-  /// s, the renderer's response time, smoothed; 0: unknown.
-  double response_time() const { return response_time_; }
 
  private:
   /// An encoded pose.
@@ -162,8 +158,8 @@ class Session {
   void fall_silent();
   void give_up_oldest();
   void forget_sent(const std::deque<Sent>::iterator& end);
-  void record_answer(double now, double took);
-  double time_taken(const Sent& sent, double now) const;
+  void record_answer(double now, double response_time);
+  double response_time_of(const Sent& sent, double now) const;
   double patience() const;
   double interval() const;
   std::deque<Sent>::iterator find(std::int64_t ntime);
@@ -178,14 +174,13 @@ class Session {
   Outgoing newest_;        // the last one sent
   int in_flight_ = 0;
   std::int64_t last_submitted_ = no_time;
-  std::int64_t last_taken_ = no_time;
+  std::int64_t last_received_ = no_time;
   double now_ = -never;
   double last_sent_ = -never;
-  double last_answer_time_ = -never;
   double unanswered_since_ = never;
   double silent_until_ = -never;
   double start_time_ = -never;
-  double response_time_ = 0;
+  double response_time_ = 0;  // s, of the renderer, smoothed; 0: unknown
   std::int64_t sent_since_start_ = 0;
   bool reviving_ = false;  // silent, or just after, to reset a renderer that does not answer
   bool send_now_ = false;  // the next message is due at once

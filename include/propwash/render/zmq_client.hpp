@@ -32,9 +32,9 @@ class RendererTimeout : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// An answer and the frames that its pictures point to. Move-only.
+/// An answer and the frames that its images point to. Move-only.
 struct ReceivedAnswer {
-  Answer answer;                       ///< its pictures are views of `frames`
+  Answer answer;                       ///< its images are views of `frames`
   std::vector<zmq::message_t> frames;  ///< the memory of the answer
 };
 
@@ -58,7 +58,7 @@ class ZmqClient {
     bind(images_, options_.image_port, "images (image_port)");
   }
 
-  /// Requests a picture without waiting. Throws as Session::submit does.
+  /// Requests an image without waiting. Throws as Session::submit does.
   void submit(const PoseMessage& pose) { send(session_.submit(pose, now())); }
 
   /// Sends what is due and returns the next answer, or nothing after `timeout` s.
@@ -78,7 +78,7 @@ class ZmqClient {
     }
   }
 
-  /// Requests a picture and waits for it, `timeout` s at most.
+  /// Requests an image and waits for it, `timeout` s at most.
   /// @throws RendererTimeout without an answer, ProtocolError as `poll` does.
   ReceivedAnswer request(const PoseMessage& pose, double timeout = 5.0) {
     submit(pose);
@@ -105,9 +105,9 @@ class ZmqClient {
     const auto pose = std::to_string(options_.pose_port);
     const auto image = std::to_string(options_.image_port);
     std::ostringstream text;
-    text << "no picture within " << seconds << " s from a renderer at " << options_.address
+    text << "no image within " << seconds << " s from a renderer at " << options_.address
          << ", ports " << pose << " (poses) and " << image << " (images): " << counts.sent
-         << " poses sent, " << counts.taken << " answers taken, " << counts.faulty
+         << " poses sent, " << counts.received << " answers received, " << counts.faulty
          << " faulty. Is a renderer running, was it started with -input-port " << pose
          << " -output-port " << image
          << " (and -client-ip, on another machine), and does it know the scene and the prefabs?";

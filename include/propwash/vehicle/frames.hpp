@@ -61,7 +61,7 @@ template <class T>
 PROPWASH_FN ImuReading<T> frd_to_flu(const ImuReading<T>& reading) {
   return {frd_to_flu(reading.specific_force), frd_to_flu(reading.angular_rate), reading.time};
 }
-/// A vector, tensor or IMU reading in forward-right-down axes.
+/// Converts a reading from FLU to FRD axes.
 template <class T>
 PROPWASH_FN ImuReading<T> flu_to_frd(const ImuReading<T>& reading) {
   return frd_to_flu(reading);

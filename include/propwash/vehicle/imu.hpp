@@ -133,7 +133,7 @@ class Imu {
   const ImuParameters<double>& parameters() const { return parameters_; }
   /// Key of the noise.
   std::uint64_t seed() const { return memory_.seed; }
-  /// Number of the sensor: sensors with one seed differ by it.
+  /// Distinguishes sensors with the same seed.
   std::uint32_t id() const { return static_cast<std::uint32_t>(memory_.id); }
 
   /// The complete state without parameters, including seed and id of the noise; see restore().

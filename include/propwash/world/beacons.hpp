@@ -1,6 +1,6 @@
 #pragma once
 /// @file
-/// Infrared beacons: the pixels at which a camera sees markers that nothing occludes.
+/// Infrared beacons: the pixels of the markers that are visible to a camera.
 ///
 /// Guerra et al., "FlightGoggles" (arXiv 1905.11377), section V-B; see docs/sensors.md.
 
@@ -111,7 +111,7 @@ void remove_blocked(std::vector<LineOfSight>& lines, const std::vector<std::uint
   lines.resize(free_lines);
 }
 
-/// Normals of the lines of sight; beacon j uses numbers 2 j and 2 j + 1 of its body's.
+/// Normals of the lines of sight; beacon j uses numbers 2 j and 2 j + 1 of its body.
 struct BeaconNoise {
   std::vector<NoiseBlock> blocks;
   std::vector<SixNormals> normals;
@@ -146,8 +146,8 @@ void add_noise(const std::vector<LineOfSight>& lines, std::size_t count, const S
 /// The readings of bodies in `range`. camera_of(i) returns the camera of body i.
 ///
 /// deviation: pixels, of the white noise on u and v, which may move a beacon out of the image.
-/// is_visible(k, from, to, flags) sets the flags of k segments, (k, 3) each, that meet nothing, as
-/// visible() of raycast.hpp does. A body that has diverged sees no beacon.
+/// is_visible(k, from, to, flags) sets the flags of k segments, (k, 3) each, that nothing blocks,
+/// as visible() of raycast.hpp does. To a body that has diverged, no beacon is visible.
 template <class T, class CameraOf, class IsVisible>
 void measure_beacons(const CameraOf& camera_of, const Markers<T>& markers, const Poses<T>& poses,
                      PoseRange range, const SampleNoise& noise, T deviation,

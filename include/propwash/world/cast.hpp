@@ -15,7 +15,7 @@ namespace propwash {
 template <class W>
 struct PackHit {
   W distance;      ///< m; infinity without a hit
-  W id;            ///< of the item, a whole number; -1 without a hit
+  W id;            ///< of the item, an integer; -1 without a hit
   Vec3<W> normal;  ///< unit, world frame, against the ray; zero without a hit
 };
 

@@ -33,7 +33,7 @@ struct GateBars {
   }
 };
 
-/// Above any fraction of a motion.
+/// The fraction of a motion without contact; larger than any valid fraction.
 inline constexpr double no_contact = 2.0;
 
 /// A point and its value.
@@ -42,8 +42,8 @@ struct Probe {
 };
 
 /// A t in (0, 1) at which a convex function is below a bound, by golden section search for its
-/// minimum, or no_contact. At both ends it is not below the bound. length: its change from end to
-/// end, at most. first, last: its values there.
+/// minimum, or no_contact. first, last: its values at 0 and 1, not below the bound. length: the
+/// upper bound of its change from 0 to 1.
 template <class F>
 double any_below(const F& distance, double bound, double length, double first, double last) {
   constexpr double golden = 0.3819660112501051;
@@ -62,7 +62,8 @@ double any_below(const F& distance, double bound, double length, double first, d
 }
 
 /// The smallest t in (0, 1] at which a convex function is below a bound, or no_contact. distance:
-/// of t; m. first: its value at 0, not below the bound. length: m, its change from 0 to 1, at most.
+/// the function [m] of t. first: its value at 0, not below the bound. length: m, the upper bound of
+/// its change from 0 to 1.
 template <class F>
 double first_below(const F& distance, double first, double bound, double length) {
   if (!(first - length < bound)) return no_contact;

@@ -2,8 +2,8 @@
 /// @file
 /// Ray-shape intersections in closed form, over scalars or packs, in the frame of the shape.
 ///
-/// Directions are unit vectors. A crossing is the first one at a distance > 0, or at infinity if
-/// there is none; its normal is a unit vector that points against the ray. Arguments must be
+/// Directions are unit vectors. Functions return the first crossing at a distance > 0, or infinity
+/// if there is none; its normal is a unit vector that points against the ray. Arguments must be
 /// finite; cast() checks them.
 
 #include <limits>
@@ -13,7 +13,7 @@
 
 namespace propwash {
 
-/// Where a ray enters a solid.
+/// Where a ray crosses a surface.
 template <class W>
 struct Crossing {
   W distance;      ///< m
@@ -105,7 +105,7 @@ PROPWASH_FN Vec3<W> against(const Vec3<W>& n, const Vec3<W>& direction) {
 
 }  // namespace detail
 
-/// `half`: half extents.
+/// A box about the origin; `half`: half extents.
 template <class W, class P>
 PROPWASH_FN Crossing<W> intersect_box(const Vec3<W>& origin_S, const Vec3<W>& direction_S,
                                       const Vec3<P>& half) {

@@ -19,7 +19,7 @@ struct OrientedBox {
   std::array<Vec3<double>, 3> axes_F{};  ///< unit, along its edges
   Vec3<double> half;                     ///< m, half the edges
 
-  /// Half its extent along a direction times the length of that vector.
+  /// Half its extent along a direction, times the norm of `direction_F`.
   double reach(const Vec3<double>& direction_F) const {
     return half.x * std::abs(dot(axes_F[0], direction_F)) +
            half.y * std::abs(dot(axes_F[1], direction_F)) +
@@ -29,7 +29,7 @@ struct OrientedBox {
 
 namespace detail {
 
-/// From a point to a box about the origin, squared.
+/// Squared distance from a point to a box about the origin.
 inline double squared_distance_to_box(const Vec3<double>& point, const Vec3<double>& half) {
   double sum = 0.0;
   for (int i = 0; i < 3; ++i) {
@@ -39,7 +39,7 @@ inline double squared_distance_to_box(const Vec3<double>& point, const Vec3<doub
   return sum;
 }
 
-/// From a point to a capped cylinder about z, squared.
+/// Squared distance from a point to a capped cylinder about z.
 inline double squared_distance_to_cylinder(const Vec3<double>& point, double radius,
                                            double half_height) {
   const double across = std::hypot(point.x, point.y) - radius;
@@ -49,7 +49,7 @@ inline double squared_distance_to_cylinder(const Vec3<double>& point, double rad
   return x * x + z * z;
 }
 
-/// From a point to a segment, squared; in the plane or in space.
+/// Squared distance from a point to a segment, in the plane or in space.
 template <class V>
 double squared_distance_to_segment(const V& point, const V& a, const V& b) {
   const auto line = b - a;
@@ -58,7 +58,7 @@ double squared_distance_to_segment(const V& point, const V& a, const V& b) {
   return squared_norm(point - a - line * std::min(std::max(at, 0.0), 1.0));
 }
 
-/// From a point to a triangle, squared.
+/// Squared distance from a point to a triangle.
 inline double squared_distance_to_triangle(const Vec3<double>& point,
                                            const Vec3<double> (&corners)[3],
                                            const Vec3<double>& normal) {
@@ -150,7 +150,7 @@ struct CutBox {
     }
   }
 
-  /// From the z axis, squared; 0 if the axis is inside.
+  /// Squared distance from the z axis; 0 if the axis is inside.
   double squared_distance_to_axis() const {
     if (count == 0) return std::numeric_limits<double>::infinity();
     // the edges of the convex hull are among the segments between points, and no segment is closer

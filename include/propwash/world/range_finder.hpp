@@ -3,7 +3,8 @@
 /// A range finder: distances along one or more body-fixed rays.
 ///
 /// Guerra et al., "FlightGoggles" (arXiv 1905.11377), section V-B and Table I: LightWare SF11/B,
-/// variance 0.009 m^2, 20 m. Beyond that the published renderer returns 21 m; see docs/sensors.md.
+/// variance 0.009 m^2, range 20 m. Beyond that the published renderer returns 21 m; see
+/// docs/sensors.md.
 
 #include <algorithm>
 #include <cstdint>

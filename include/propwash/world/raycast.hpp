@@ -114,7 +114,7 @@ struct WorldKernels {
   /// Distances, ids and normals of n rays: see raycast.
   void (*raycast)(const SceneView<T>&, std::size_t n, const T* origins, const T* directions,
                   T max_range, T* distance, std::int32_t* id, T* normal) = nullptr;
-  /// Whether n pairs of points see each other: see visible.
+  /// Whether nothing blocks the lines between n pairs of points: see visible.
   void (*visible)(const SceneView<T>&, std::size_t n, const T* from, const T* to,
                   std::uint8_t* flags) = nullptr;
 };

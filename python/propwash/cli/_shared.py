@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 from propwash import logs, viz
 from propwash._files import written_whole
 
-PICTURES = (".png", ".svg", ".pdf")
+IMAGE_SUFFIXES = (".png", ".svg", ".pdf")
 _SECONDS = r"\d+(?:\.\d*)?|\.\d+"
 
 
@@ -34,6 +35,20 @@ def add_environment(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--viz", choices=("matplotlib", "rerun"), help="library for the flight (default: by suffix)"
     )
+
+
+def pairs(flag: str, texts: list[str]) -> dict[str, Any]:
+    """Parses NAME=VALUE of a repeated option `flag`; values are JSON, or else strings."""
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not sign or not name.isidentifier():
+            raise ValueError(f"{flag}: expected NAME=VALUE, got {text!r:.100}")
+        try:
+            values[name] = json.loads(value)
+        except ValueError:
+            values[name] = value
+    return values
 
 
 def check_range(name: str, value: float | None, low: float, high: float) -> None:

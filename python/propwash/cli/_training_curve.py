@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 SHOWN = 8
 """Maximum number of flights in a figure."""
 _SMOOTH = 10
+_COLOURS = ("tab:orange", "tab:green")
 
 
 @dataclass
@@ -25,10 +26,15 @@ class Curve:
 
     rewards: list[tuple[int, float, float]] = field(default_factory=list)
     """Steps, time [s] and mean reward per step of each iteration."""
-    evaluations: list[tuple[int, float, float]] = field(default_factory=list)
-    """Steps, time [s] and value of `measure`."""
+    evaluations: dict[str, list[tuple[int, float, float]]] = field(default_factory=dict)
+    """Steps, time [s] and value of `measure`, by the name of the evaluation."""
     measure: str = ""
     """Name and unit of the plotted measure."""
+
+    @property
+    def evaluated_at(self) -> int:
+        """Steps at the last evaluation; -1 without one."""
+        return max((points[-1][0] for points in self.evaluations.values()), default=-1)
 
     def figure(self, title: str) -> Figure:
         """Plots the curve."""
@@ -49,16 +55,64 @@ class Curve:
         handles, names = above.get_legend_handles_labels()
         if self.evaluations:
             side = above.twinx()
-            points = np.array(self.evaluations, dtype=float)
-            side.plot(points[:, 1], points[:, 2], "o-", color="tab:orange", ms=4)
-            side.set_ylabel(
-                self.measure if "[" in self.measure else f"{self.measure} [1]", color="tab:orange"
-            )
+            for (name, points), colour in zip(self.evaluations.items(), _COLOURS, strict=False):
+                _, seconds, values = np.array(points, dtype=float).T
+                side.plot(seconds, values, "o-", color=colour, ms=4, label=name)
+            side.set_ylabel(self._label(), color=_COLOURS[0])
             if "[%]" in self.measure:
                 side.set_ylim(-3.0, 103.0)
-            handles, names = [*handles, side.lines[0]], [*names, "evaluation"]
-        figure.legend(handles, names, loc="outside lower center", ncols=3, fontsize=8)
+            more, labels = side.get_legend_handles_labels()
+            handles, names = [*handles, *more], [*names, *labels]
+        figure.legend(handles, names, loc="outside lower center", ncols=4, fontsize=8)
         return figure
+
+    def _label(self) -> str:
+        return self.measure if "[" in self.measure else f"{self.measure} [1]"
+
+
+def seeds_figure(curves: dict[int, Curve], title: str) -> Figure:
+    """Plots the first evaluation of several trainings, and their interquartile mean."""
+    figure = new_figure(9, 4.5)
+    axes = figure.add_subplot()
+    labelled(axes, title, "steps of environments", next(iter(curves.values()))._label())
+    all_points = {s: np.array(next(iter(each.evaluations.values()))) for s, each in curves.items()}
+    for seed, points in all_points.items():
+        axes.plot(points[:, 0], points[:, 2], "o-", lw=0.8, ms=3, alpha=0.6, label=f"seed {seed}")
+    steps = np.unique(np.concatenate([points[:, 0] for points in all_points.values()]))
+    # a training that has ended keeps its last value
+    values = [np.interp(steps, points[:, 0], points[:, 2]) for points in all_points.values()]
+    middle = [interquartile_mean(at) for at in np.transpose(values)]
+    axes.plot(steps, middle, color="black", lw=2.0, label="interquartile mean")
+    figure.legend(loc="outside lower center", ncols=6, fontsize=8)
+    return figure
+
+
+def interquartile_mean(values: Any) -> float:
+    """The mean without the lowest and the highest quarter, each rounded down to whole values."""
+    ordered = np.sort(values)
+    cut = len(ordered) // 4
+    return float(np.mean(ordered[cut : len(ordered) - cut]))
+
+
+def seeds_table(rows: list[dict[str, float]]) -> str:
+    """Formats the results of several trainings, one per line, with mean and interquartile mean."""
+    names = list(rows[0])
+    columns = {name: [row[name] for row in rows] for name in names}
+    lines = ["  ".join(f"{name:>{max(9, len(name))}}" for name in names)]
+    for row in rows:
+        lines.append(_line("", row))
+    for label, average in (("mean", np.mean), ("IQM", interquartile_mean)):
+        lines.append(_line(label, {name: float(average(columns[name])) for name in names}))
+    return "\n".join(lines)
+
+
+def _line(label: str, row: dict[str, float]) -> str:
+    """Formats a row: the first number whole, or a label instead of it."""
+    cells = []
+    for k, (name, value) in enumerate(row.items()):
+        whole = f"{value:,.0f}" if name in ("seed", "steps") else f"{value:#.4g}"
+        cells.append(f"{label if k == 0 and label else whole:>{max(9, len(name))}}")
+    return "  ".join(cells)
 
 
 def table(measured: dict[str, float], episodes: int) -> str:
@@ -87,9 +141,9 @@ def show_flights(flown: Any, file: Path, viz: Any, envs: Any, title: str) -> str
 
 
 def scene_of(envs: Any) -> Any:
-    """Returns the scene of the environments' task if it has gates, else None."""
-    scene = envs.task.scene
-    return scene if scene is not None and scene.gates else None
+    """Returns the scene of the first environment if it has gates, else None."""
+    scene = envs.task.scenery(0)
+    return scene if scene.gates else None
 
 
 def landmarks_of(envs: Any) -> dict[str, Any]:

@@ -156,9 +156,9 @@ class Flight:
     def calls(self, seconds: float) -> int:
         """Number of calls that take `seconds`; also warms up caches and clock."""
         calls = 1
-        while (taken := self._seconds(calls)) <= 0.25 * seconds:
+        while (duration := self._seconds(calls)) <= 0.25 * seconds:
             calls *= 4
-        return max(1, round(seconds * calls / taken))
+        return max(1, round(seconds * calls / duration))
 
 
 def spread(count: int) -> NDArray[np.float64]:

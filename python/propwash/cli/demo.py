@@ -78,11 +78,11 @@ def figure_of_eight(mass: float) -> tuple[RateThrust, NDArray[np.float64]]:
 
 def report(demo: Demo) -> str:
     """Describes the flight and its speed."""
-    uav, flown = demo.vehicle, demo.trajectory
-    error = flown.body_rates - demo.command.rates
-    settled = flown.time > 0.5
+    uav, record = demo.vehicle, demo.trajectory
+    error = record.body_rates - demo.command.rates
+    settled = record.time > 0.5
     rms = np.sqrt(np.mean(error[settled] ** 2, axis=0))
-    speed = np.linalg.norm(flown.velocity, axis=1)
+    speed = np.linalg.norm(record.velocity, axis=1)
     end, bias = uav.position, uav.gyroscope_bias
     return "\n".join(
         [
@@ -100,35 +100,35 @@ def report(demo: Demo) -> str:
 
 def figure(demo: Demo) -> Figure:
     """Plots the trajectory, body rates and commands, IMU readings and biases."""
-    flown, commanded = demo.trajectory, demo.command.rates
+    record, commanded = demo.trajectory, demo.command.rates
     drawn = new_figure(14, 9)
     grid = drawn.add_gridspec(3, 3, width_ratios=[5, 4, 4])
-    paths_3d.draw(drawn, flights(flown), (), {}, grid[:2, 0])
+    paths_3d.draw(drawn, flights(record), (), {}, grid[:2, 0])
     for axis in range(3):
         axes = drawn.add_subplot(grid[axis, 1])
-        axes.plot(flown.time, flown.angular_rate[:, axis], color="0.8", lw=0.5, label="gyroscope")
-        axes.plot(flown.time, flown.body_rates[:, axis], color=COLOURS[axis], label="true")
-        axes.plot(flown.time, commanded[:, axis], "k--", lw=1, label="command")
+        axes.plot(record.time, record.angular_rate[:, axis], color="0.8", lw=0.5, label="gyroscope")
+        axes.plot(record.time, record.body_rates[:, axis], color=COLOURS[axis], label="true")
+        axes.plot(record.time, commanded[:, axis], "k--", lw=1, label="command")
         legend_above(axes)
         labelled(axes, f"body rate about {AXES[axis]}", "time [s]", "body rate [rad/s]")
 
     force = drawn.add_subplot(grid[2, 0])
-    _three(force, flown.time, flown.specific_force, lw=0.5)
+    _three(force, record.time, record.specific_force, lw=0.5)
     labelled(force, "accelerometer", "time [s]", "specific force [m/s²]")
 
     error = drawn.add_subplot(grid[0, 2])
-    some = flown.time <= flown.time[0] + _NOISE_SECONDS
-    _three(error, flown.time[some], (flown.angular_rate - flown.body_rates)[some])
+    some = record.time <= record.time[0] + _NOISE_SECONDS
+    _three(error, record.time[some], (record.angular_rate - record.body_rates)[some])
     labelled(error, "gyroscope: reading minus truth", "time [s]", "error [rad/s]")
     for row, (name, bias, unit) in enumerate(
         [
-            ("gyroscope bias", flown.gyroscope_bias, "rad/s"),
-            ("accelerometer bias", flown.accelerometer_bias, "m/s²"),
+            ("gyroscope bias", record.gyroscope_bias, "rad/s"),
+            ("accelerometer bias", record.accelerometer_bias, "m/s²"),
         ],
         start=1,
     ):
         axes = drawn.add_subplot(grid[row, 2])
-        _three(axes, flown.time, bias)
+        _three(axes, record.time, bias)
         labelled(axes, name, "time [s]", f"bias [{unit}]")
     drawn.suptitle(
         f"{demo.vehicle.parameters.name}: rate control, RK4 at 960 Hz, all noise on; "

@@ -11,10 +11,9 @@ from typing import Any
 from propwash import viz
 from propwash._files import check_file
 from propwash.cli import _training_curve
-from propwash.cli._shared import PICTURES, add_environment, check_range
+from propwash.cli._shared import IMAGE_SUFFIXES, add_environment, check_range, pairs
 from propwash.viz import video as _video
 
-FILMS = (".gif", ".mp4")
 _FIXED = {
     "num_envs": "the command sets it",
     "copy": "the command sets it",
@@ -39,7 +38,7 @@ def add_parser(commands: Any) -> None:
         "--out",
         type=Path,
         default=Path("fly.png"),
-        help="a picture, a film, .gif or .mp4, or a recording, .rrd (default: %(default)s)",
+        help="image, video (.gif, .mp4) or recording (.rrd) (default: %(default)s)",
     )
     add_environment(parser)
     parser.add_argument("--json", action="store_true", help="print the table as JSON")
@@ -50,11 +49,11 @@ def run(options: argparse.Namespace) -> None:
     """Runs the command."""
     check_range("episodes", options.episodes, 1, 100_000)
     check_range("seed", options.seed, 0, 2**63 - 1)
-    is_film = options.out.suffix.lower() in FILMS
-    if is_film:
+    is_video = options.out.suffix.lower() in _video.SUFFIXES
+    if is_video:
         if options.viz is not None or not options.out.resolve().parent.is_dir():
             raise ValueError(
-                f"--out {options.out}: expected a file in a folder that exists, and for a film no "
+                f"--out {options.out}: expected a file in a folder that exists, and for a video no "
                 "--viz"
             )
         _video.check(options.out)
@@ -63,8 +62,8 @@ def run(options: argparse.Namespace) -> None:
         viz.check(options.out, options.viz)
     else:
         check_file(options.out)
-        if options.out.suffix.lower() not in PICTURES:
-            known = ", ".join((*PICTURES, *FILMS, ".rrd"))
+        if options.out.suffix.lower() not in IMAGE_SUFFIXES:
+            known = ", ".join((*IMAGE_SUFFIXES, *_video.SUFFIXES, ".rrd"))
             raise ValueError(f"--out {options.out}: expected a name that ends in one of {known}")
     from propwash.gym.evaluation import evaluate, measures
     from propwash.gym.policy import Policy
@@ -74,8 +73,8 @@ def run(options: argparse.Namespace) -> None:
         envs = policy.make_vec(options.episodes, copy=False, **changes(options.option))
     except TypeError as error:  # an unknown option
         raise ValueError(str(error)) from error
-    flown = evaluate(policy.act, envs, options.seed)
-    measured = measures(policy.description.task, flown)
+    recorded = evaluate(policy.act, envs, options.seed)
+    measured = measures(policy.description.task, recorded)
     if options.json:
         print(json.dumps({n: v if math.isfinite(v) else None for n, v in measured.items()}))
     else:
@@ -86,30 +85,24 @@ def run(options: argparse.Namespace) -> None:
         )
         print(_training_curve.table(measured, options.episodes))
     title = f"{policy.description.task} by {options.policy.name}, seed {options.seed}"
-    if is_film:
-        from propwash.cli import _flight_film
+    if is_video:
+        from propwash.cli import _flight_video
 
-        count = _video.write(options.out, _flight_film.film(flown, envs, title), _flight_film.RATE)
-        shown = f"film {options.out}: {count} pictures, from the side and from above"
+        count = _video.write(
+            options.out, _flight_video.video(recorded, envs, title), _flight_video.RATE
+        )
+        shown = f"video {options.out}: {count} images, from the side and from above"
     else:
-        shown = _training_curve.show_flights(flown, options.out, options.viz, envs, title)
+        shown = _training_curve.show_flights(recorded, options.out, options.viz, envs, title)
     if not options.json:
         print(f"  {shown}", flush=True)
 
 
 def changes(texts: list[str]) -> dict[str, Any]:
-    """Parses NAME=VALUE; values are JSON, or else strings."""
-    options: dict[str, Any] = {}
-    for text in texts:
-        name, sign, value = text.partition("=")
-        if not sign or not name.isidentifier():
-            raise ValueError(f"--option: expected NAME=VALUE, got {text!r:.100}")
-        if name in _FIXED:
-            raise ValueError(
-                f"--option {name}: expected one of the task or its environments; {_FIXED[name]}"
-            )
-        try:
-            options[name] = json.loads(value)
-        except ValueError:
-            options[name] = value
+    """Parses the values of --option."""
+    options = pairs("--option", texts)
+    for name in options.keys() & _FIXED.keys():
+        raise ValueError(
+            f"--option {name}: expected one of the task or its environments; {_FIXED[name]}"
+        )
     return options

@@ -8,7 +8,7 @@ from typing import Any
 
 from propwash import viz
 from propwash._files import check_file
-from propwash.cli._shared import PICTURES, add_logs, read_logs, saved
+from propwash.cli._shared import IMAGE_SUFFIXES, add_logs, read_logs, saved
 
 _GUESS = "crazyflie"
 
@@ -33,7 +33,7 @@ def add_parser(commands: Any) -> None:
         help="identify IMU noise from a stationary log instead, with a plot of Allan deviations",
     )
     found.add_argument(
-        "--judge",
+        "--validate",
         action="store_true",
         help="also validate: predict each flight with poses from the others, and the rates of the "
         "last 40 %% of each synchronous flight from the first 60 %%",
@@ -65,15 +65,15 @@ def run(options: argparse.Namespace) -> None:
     names = None
     if options.parameters is not None:
         names = [name.strip() for name in options.parameters.split(",")]
-    if options.judge:
+    if options.validate:
         viz.require_matplotlib()
-        _judges(logs)
+        _predictable(logs)
     found = identify.fit_vehicle(logs, guess, parameters=names, threads=options.threads)
     print(found.table())
     found.save(out)
     print(f"\nvehicle: {out}", flush=True)
-    if options.judge:
-        _judge(logs, guess, names, options.threads, out)
+    if options.validate:
+        _score(logs, guess, names, options.threads, out)
 
 
 def _imu(options: argparse.Namespace, out: Path) -> None:
@@ -81,11 +81,11 @@ def _imu(options: argparse.Namespace, out: Path) -> None:
 
     others = {"--vehicle": options.vehicle, "--parameters": options.parameters}
     unused = [name for name, value in others.items() if value is not None]
-    if options.judge or unused:
-        raise ValueError(f"--imu: expected no {[*unused, '--judge'][0]}, which has no effect")
+    if options.validate or unused:
+        raise ValueError(f"--imu: expected no {[*unused, '--validate'][0]}, which has no effect")
     if len(options.flight) != 1:
         raise ValueError(f"--imu: expected one log, got {len(options.flight)}")
-    if out.suffix.lower() not in PICTURES:
+    if out.suffix.lower() not in IMAGE_SUFFIXES:
         raise ValueError(f"--out {out}: expected the name of a plot, .png, .svg or .pdf")
     viz.require_matplotlib()
     noise = identify.fit_imu(*read_logs(options))
@@ -95,32 +95,32 @@ def _imu(options: argparse.Namespace, out: Path) -> None:
     print(f"plot: {saved(lambda: identify.allan_figure(noise), out)}", flush=True)
 
 
-def _judges(logs: list[Any]) -> tuple[list[Any], list[Any]]:
+def _predictable(logs: list[Any]) -> tuple[list[Any], list[Any]]:
     """Returns the logs whose forces, and those whose rotation, can be predicted."""
     from propwash.identify import usable
 
     posed = [log for log in logs if usable(log)[0]]
-    turning = [log for log in logs if usable(log)[1]]
-    if len(posed) < 2 and not turning:
+    synchronous = [log for log in logs if usable(log)[1]]
+    if len(posed) < 2 and not synchronous:
         raise ValueError(
-            "--judge: expected two logs with poses, or one with synchronous commands at 80 Hz or "
-            f"more, got {len(posed)} and none"
+            "--validate: expected two logs with poses, or one with synchronous commands at 80 Hz "
+            f"or more, got {len(posed)} and none"
         )
-    return posed, turning
+    return posed, synchronous
 
 
-def _judge(logs: list[Any], guess: str, names: list[str] | None, threads: int, out: Path) -> None:
+def _score(logs: list[Any], guess: str, names: list[str] | None, threads: int, out: Path) -> None:
     from propwash import identify
 
-    posed, turning = _judges(logs)
+    posed, synchronous = _predictable(logs)
     if len(posed) > 1:
         print("\neach flight, predicted by a vehicle fitted to the others:")
         scores = identify.leave_one_out(posed, guess, threads, parameters=names)
         _show(scores, posed, out.with_name(f"{out.stem}_left_out.png"))
-    if turning:
+    if synchronous:
         print("\nthe last 40 % of each flight, predicted by a vehicle fitted to the first 60 %:")
-        scores = identify.hold_out(turning, guess, threads=threads, parameters=names)
-        _show(scores, turning, out.with_name(f"{out.stem}_held_out.png"))
+        scores = identify.hold_out(synchronous, guess, threads=threads, parameters=names)
+        _show(scores, synchronous, out.with_name(f"{out.stem}_held_out.png"))
 
 
 def _show(scores: Any, logs: list[Any], file: Path) -> None:

@@ -56,13 +56,13 @@ def make_parser() -> argparse.ArgumentParser:
         )
     commands = parser.add_subparsers(title="commands")
 
-    flown = commands.add_parser("demo", help="fly 10 s under rate control and plot it")
-    add_vehicle(flown)
-    flown.add_argument("--seed", type=int, default=1, help="seed of the noise (default: 1)")
-    flown.add_argument(
+    demo_parser = commands.add_parser("demo", help="fly 10 s under rate control and plot it")
+    add_vehicle(demo_parser)
+    demo_parser.add_argument("--seed", type=int, default=1, help="seed of the noise (default: 1)")
+    demo_parser.add_argument(
         "--out", type=Path, default=Path("demo.png"), help="file of the plot (default: %(default)s)"
     )
-    flown.set_defaults(run=_demo)
+    demo_parser.set_defaults(run=_demo)
 
     for name in _COMMANDS:
         import_module(f"propwash.cli.{name}").add_parser(commands)
@@ -93,9 +93,9 @@ def _threads(text: str) -> tuple[int, ...]:
 
 def _demo(options: argparse.Namespace) -> None:
     check_file(options.out)
-    flown = demo.fly(options.vehicle, options.seed)
-    print(demo.report(flown))
-    print(f"  plot          {saved(lambda: demo.figure(flown), options.out)}")
+    recorded = demo.fly(options.vehicle, options.seed)
+    print(demo.report(recorded))
+    print(f"  plot          {saved(lambda: demo.figure(recorded), options.out)}")
 
 
 def _bench(options: argparse.Namespace) -> None:

@@ -15,39 +15,39 @@ from propwash.viz import video as _video
 
 def add_parser(commands: Any) -> None:
     """Adds the command to the subparsers of `python -m propwash`."""
-    flown = commands.add_parser(
+    parser = commands.add_parser(
         "race", help="fly and show the AlphaPilot course of 11 gates (docs/race.md)"
     )
-    add_vehicle(flown)
-    flown.add_argument(
+    add_vehicle(parser)
+    parser.add_argument(
         "--seed", type=int, default=0, help="seed of gate positions and noise (default: 0)"
     )
-    flown.add_argument(
+    parser.add_argument(
         "--seeds",
         type=int,
         metavar="N",
         help="fly the courses of seeds 0 to N - 1, and print a table and the team's score",
     )
-    flown.add_argument(
+    parser.add_argument(
         "--camera", action="store_true", help="show images of an on-board camera, not the map"
     )
-    flown.add_argument(
-        "--size", type=_size, help="WxH of the pictures (default: 640x480, of a GIF 320x240)"
+    parser.add_argument(
+        "--size", type=_size, help="WxH of the images (default: 640x480, of a GIF 320x240)"
     )
-    flown.add_argument("--rate", type=float, help="pictures a second (default: 30, of a GIF 12.5)")
-    flown.add_argument(
+    parser.add_argument("--rate", type=float, help="images a second (default: 30, of a GIF 12.5)")
+    parser.add_argument(
         "--out",
         type=Path,
         default=Path("race.png"),
-        help="a film, .mp4, .gif, a picture, .png, or a recording, .rrd (default: %(default)s)",
+        help="video (.mp4, .gif), image (.png) or recording (.rrd) (default: %(default)s)",
     )
-    flown.add_argument(
+    parser.add_argument(
         "--dtype",
         choices=("float64", "float32"),
         default="float64",
         help="precision of the simulation (default: %(default)s)",
     )
-    flown.set_defaults(run=run)
+    parser.set_defaults(run=run)
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -23,7 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--scene",
         metavar="NAME|FILE",
-        help="scene instead of the one requested by the client (default without one: alphapilot)",
+        help="scene instead of the client's (default: the client's; without one, alphapilot)",
     )
     parser.add_argument(
         "--port",
@@ -45,7 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--antialias",
         type=int,
         default=2,
-        help="rays along each edge of a pixel where colours change; 1: none (default: 2)",
+        help="rays along each edge of a pixel where colours change; 1: one ray (default: 2)",
     )
     parser.add_argument("--seed", type=int, help="seed of the scene and its textures")
     parser.set_defaults(run=run)
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
     shown = options.scene or "the scene that the client names"
     _log(
         f"{shown}, poses from {server.client_ip}:{poses}, images to {server.client_ip}:{images}; "
-        f"Ctrl-C ends"
+        f"Ctrl-C stops"
     )
     try:
         server.run(status=_status_line() if sys.stderr.isatty() else None)
@@ -85,11 +85,11 @@ def summary(server: Server) -> str:
     counts = server.counts
     parts = [f"{counts['answered']} poses answered"]
     for what, text in (
-        ("repeated", "again with the same pictures"),
+        ("repeated", "again with the same images"),
         ("skipped", "skipped for newer ones"),
         ("malformed", "could not be read"),
-        ("refused", "could not be painted"),
-        ("unsent", "answers not taken by the client"),
+        ("refused", "could not be rendered"),
+        ("unsent", "answers not received by the client"),
     ):
         if counts[what]:
             parts.append(f"{counts[what]} {text}")

@@ -34,7 +34,7 @@ def add_parser(commands: Any) -> None:
     ):
         tuned.add_argument(f"--{name}", type=float, metavar=unit, help=text)
     tuned.add_argument(
-        "--rate", type=float, default=960.0, metavar="HZ", help="of the controller (default: 960)"
+        "--rate", type=float, default=960.0, metavar="HZ", help="controller rate (default: 960)"
     )
     tuned.add_argument(
         "--present", action="store_true", help="show the vehicle's present gains instead"
@@ -46,7 +46,7 @@ def add_parser(commands: Any) -> None:
         help="then fly N sets of gains around these under noise, plot the Pareto front, and write "
         "the vehicle with the set that weighs error and noise equally",
     )
-    tuned.add_argument("--threads", type=int, help="of the sweep (default: all processors)")
+    tuned.add_argument("--threads", type=int, help="for the sweep (default: all processors)")
     tuned.add_argument(
         "--out",
         type=Path,
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> None:
         )
     print(found.table())
     responses = [tune.step_response(found.vehicle, axis, dt=dt) for axis in range(3)]
-    print("\nsteps of 0.5 rad/s, flown without noise")
+    print("\nsteps of 0.5 rad/s without noise")
     print("axis   rise time   overshoot    settled (2 %)")
     for response in responses:
         s = response.figures
@@ -135,7 +135,7 @@ def _swept(options: argparse.Namespace, found: tune.Tuning, dt: float) -> tune.S
     sets = tune.gain_sets(found.vehicle, options.sweep, dt=dt, about=found.gains)
     swept = tune.sweep(found.vehicle, sets, dt=dt, threads=options.threads or 0)
     best = swept.best()
-    print(f"\n{len(swept)} sets of gains flown for 2 s under noise, {swept.lost.sum()} lost")
+    print(f"\n{len(swept)} sets of gains simulated for 2 s under noise, {swept.lost.sum()} lost")
     print(f"{len(swept.pareto())} on the Pareto front; the best for equal weights:")
     for name in ("proportional", "integral", "derivative"):
         row = "  ".join(f"{x:9.4g}" for x in getattr(swept, name)[best])
@@ -159,7 +159,7 @@ def _write(
     figures = {f"bode_{tune.AXES[i]}.png": tune.bode_figure(loop, i) for i in range(3)}
     figures["nyquist.png"] = tune.nyquist_figure(loop)
     figures["filter.png"] = tune.filter_figure(loop)
-    figures["step.png"] = tune.step_figure(responses, f"{name}: flown steps")
+    figures["step.png"] = tune.step_figure(responses, f"{name}: simulated steps")
     vehicles = {}
     if not options.present:
         vehicles[f"{re.sub(r'[^A-Za-z0-9_.-]+', '_', name)}.toml"] = found.vehicle

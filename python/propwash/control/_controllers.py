@@ -20,7 +20,7 @@ from propwash.vehicle.parameters import VehicleParameters
 from propwash.vehicle.validation import located
 
 Discretisation = Literal["exact", "backward_euler"]
-"""How the low-pass filter is brought to discrete time."""
+"""How the low-pass filter is discretised."""
 
 
 @dataclass(frozen=True)

@@ -204,7 +204,7 @@ def _subject(
 def _method(
     vehicle: object, integrator: Integrator | None, dt: float | None
 ) -> tuple[Integrator, float]:
-    """The given integrator and dt, or those of the vehicle."""
+    """The arguments integrator and dt, or those of the vehicle."""
     default: Integrator = "rk4"
     if isinstance(vehicle, Fleet):
         default = cast("Integrator", vehicle._options["integrator"])

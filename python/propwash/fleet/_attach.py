@@ -133,12 +133,12 @@ class SensorCarrier:
                 handle.restore(state)
 
 
-def _name(name: object, kind: str, taken: Mapping[str, Any]) -> str:
+def _name(name: object, kind: str, used: Mapping[str, Any]) -> str:
     if name is None:
         candidates = chain([kind], (f"{kind}_{number}" for number in count(2)))
-        return next(each for each in candidates if each not in taken)
+        return next(each for each in candidates if each not in used)
     if not isinstance(name, str) or not name:
         raise TypeError(f"name: expected a string, got {name!r:.100}")
-    if name in taken:
+    if name in used:
         raise ValueError(f"name: expected a name that is not in use, got {name!r:.100}")
     return name

@@ -181,7 +181,7 @@ class Fleet(FleetFields, SensorCarrier, FleetGradients):
         """Restarts vehicles at time 0 from `state`, by default hover trim at the origin.
 
         Other arguments replace parts of the state; they have a row for each vehicle, or are for
-        all vehicles. mask: (n,) truth values that select vehicles; parts may then have a row for
+        all vehicles. mask: (n,) booleans that select vehicles; parts may then have a row for
         each selected vehicle instead. Controller, delays and biases restart; wind, voltage and
         parameters remain. The noise sequence continues, so episodes differ, unless a seed is given:
         then all vehicles restart as newly constructed.
@@ -340,7 +340,7 @@ class Fleet(FleetFields, SensorCarrier, FleetGradients):
         values, more: a number, the values of one vehicle, or a row for each vehicle, in SI units:
         `fleet.set_parameters(mass=1.1 * fleet.parameters["mass"])`,
         `fleet.set_parameters({"body.inertia": inertia})`. Names are those of `parameters`.
-        mask: (n,) truth values that select m vehicles; values then broadcast to (m, …). The time is
+        mask: (n,) booleans that select m vehicles; values then broadcast to (m, …). The time is
         proportional to m if the fleet already has parameters for each vehicle and the kernels
         remain the same, else to n.
 

@@ -92,7 +92,7 @@ class FleetParameters(Mapping[str, Array]):
             name = self.full_name(key)
             number = self._table[name].number
             if number in arrays:
-                raise ParameterError(f"{name}: expected once, got it under two names")
+                raise ParameterError(f"{name}: expected one value, got two, under different names")
             arrays[number] = self._checked(name, value, count)
         if arrays and count:
             self._core.set_parameters(arrays, rows)

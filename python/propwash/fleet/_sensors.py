@@ -25,7 +25,7 @@ from propwash.fleet.sensor import (
 )
 
 _FEW = 16
-"""A sensor measures vehicles one by one if they are at most 1/_FEW of the fleet."""
+"""First readings of at most 1/_FEW of the fleet are measured one vehicle at a time."""
 
 Record = TypeVar("Record")
 
@@ -193,7 +193,7 @@ class FleetSensor(_core.FleetSampler, Generic[Reading]):
         self._bias = self._sensor.started(self._bias, self._core.size, mask, key)
 
     def prime(self, mask: Flags) -> None:
-        """Takes a reading for vehicles of the mask that is available at once, without latency.
+        """Takes a reading, available at once, for the vehicles of the mask.
 
         It remains available until the next reading. Its noise depends only on the seed of the
         fleet, the sensor, the vehicle and the step.

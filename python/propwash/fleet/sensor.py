@@ -80,9 +80,9 @@ class Sensor(ABC, Generic[Reading]):
     """Base class of a sensor that measures one body or many.
 
     `measure()` takes arrays (…, 3) and (…, 4), where … are the axes of bodies, none for a single
-    body, and returns arrays (…, …). It counts its samples; its noise depends only on the sensor's
-    seed, that count and the index of the body. `Fleet.attach` measures a fleet at a fixed rate
-    instead.
+    body, and returns arrays with the same axes first. It counts its samples; its noise depends only
+    on the sensor's seed, that count and the index of the body. `Fleet.attach` measures a fleet at a
+    fixed rate instead.
     """
 
     kind: ClassVar[str]
@@ -185,11 +185,11 @@ class Sensor(ABC, Generic[Reading]):
         body_rates: ArrayLike | None = None,
         dt: float = 1.0,
     ) -> Reading:
-        lead, at, turned = _checks.poses(position, attitude)
+        lead, at, attitudes = _checks.poses(position, attitude)
         n = len(at)
         motion = Motion(
             at,
-            turned,
+            attitudes,
             _checks.vectors("velocity", velocity, lead, at.dtype),
             _checks.vectors("body_rates", body_rates, lead, at.dtype),
         )
@@ -238,8 +238,8 @@ class ModelledSensor(Sensor[Reading]):
 
 
 def _with_axes(reading: Reading, lead: tuple[int, ...]) -> Reading:
-    def shaped(array: Numbers) -> Numbers:
+    def with_axes(array: Numbers) -> Numbers:
         result: Numbers = array.reshape((*lead, *array.shape[1:]))[()]  # a number for one body
         return result
 
-    return type(reading)(**{name: shaped(array) for name, array in arrays_of(reading).items()})
+    return type(reading)(**{name: with_axes(array) for name, array in arrays_of(reading).items()})

@@ -20,13 +20,13 @@ OUT_OF_RANGE = 1.2
 def check_vector_env(
     kind: type[Task], num_envs: int = 3, steps: int = 60, seed: int = 0, **options: Any
 ) -> None:
-    """Checks a task's vector environments against gymnasium's interface and propwash's promises.
+    """Checks a task's vector environments against gymnasium's interface and propwash's guarantees.
 
     In each autoreset mode, with random actions that partly exceed the range, it checks
 
     - spaces, shapes, types, metadata, infos as arrays with masks, copies and equal seeds;
-    - that n environments give bit for bit the results of n vector environments of size 1;
-    - and those of n single environments that are reset by hand.
+    - that n environments give, bit for bit, the results of n vector environments of size 1,
+      and those of n single environments that are reset explicitly.
 
     Args:
         kind: Class of the task.
@@ -66,7 +66,7 @@ def check_interface(env: VectorEnv[Any, Any, Any], mode: AutoresetMode, seed: in
     _check_infos(infos, n)
     again, _ = env.reset(seed=seed)
     _require(np.array_equal(first, again), "reset: equal seeds gave different observations")
-    _require(len(np.unique(first, axis=0)) == n or n == 1, "reset: two environments started alike")
+    _require(len(np.unique(first, axis=0)) == n or n == 1, "reset: expected different starts")
     later, _ = env.reset()
     _require(not np.array_equal(first, later), "reset: without a seed the stream did not continue")
     other, _ = env.reset(seed=seed + 1)
@@ -160,7 +160,7 @@ def _row(infos: dict[str, Any], row: int) -> dict[str, Any]:
 def _check_singles(
     kind: type[Task], many: Any, mode: AutoresetMode, steps: int, seed: int, options: Any
 ) -> None:
-    """Compares with single environments that are reset by hand, as the mode requires."""
+    """Compares with single environments that are reset explicitly, as the mode requires."""
     singles = [_made(FleetEnv, kind, i, options) for i in range(many.num_envs)]
     first = many.reset(seed=seed)[0]
     for i, env in enumerate(singles):

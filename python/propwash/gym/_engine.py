@@ -164,7 +164,7 @@ class Engine:
         }
         values |= {"task": memory_of(self.task), "more": dict(more)}
         arguments = self._arguments
-        return _snapshot.taken(kind, self.task, arguments, self.fleet, self.settings, values)
+        return _snapshot.capture(kind, self.task, arguments, self.fleet, self.settings, values)
 
     def restore(self, kind: str, snapshot: Snapshot) -> dict[str, Any]:
         """Continues from a snapshot and returns the caller's values `more`."""

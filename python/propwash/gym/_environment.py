@@ -38,7 +38,7 @@ class FleetEnvironment:
     """Kind of environment; a snapshot is only valid for the same kind."""
     _was_reset = False
     _engine: Engine
-    _pictures: Any = None
+    _renderer: Any = None
     _window: Any = None
 
     @property
@@ -67,7 +67,7 @@ class FleetEnvironment:
         """
         self._check_begun("snapshot()")
         more = {name: getattr(self, name) for name in self._memory}
-        more["pictures"] = None if self._pictures is None else self._pictures.memory()
+        more["renderer"] = None if self._renderer is None else self._renderer.memory()
         return self._engine.snapshot(self._kind, more)
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -80,8 +80,8 @@ class FleetEnvironment:
         more = self._engine.restore(self._kind, snapshot)
         for name in self._memory:
             setattr(self, name, more[name])
-        if self._pictures is not None:
-            self._pictures.restore(more["pictures"])
+        if self._renderer is not None:
+            self._renderer.restore(more["renderer"])
 
     def close_window(self) -> None:
         """Closes the window of render_mode="human"; the next frame opens another."""
@@ -101,27 +101,27 @@ class FleetEnvironment:
         fps = round(rate) if rate >= 1.0 else rate
         self.metadata = {**type(self).metadata, "render_fps": fps}
         if self.render_mode is not None:
-            from propwash.gym._picture import Pictures
+            from propwash.gym._frames import FrameRenderer
 
-            self._pictures = Pictures(self._engine, chosen)
+            self._renderer = FrameRenderer(self._engine, chosen)
         if self.render_mode == "human":
-            from propwash.gym._picture import Window
+            from propwash.gym._frames import Window
 
             self._window = Window(f"propwash {type(self.task).__name__}", fps)
 
     def _draw(self, begun: Flags | None = None) -> None:
         """Updates the trails and the window after each step, reset and set_state()."""
-        if self._pictures is None:
+        if self._renderer is None:
             return
-        self._pictures.follow(begun)
+        self._renderer.follow(begun)
         if self._window is not None:
-            from propwash.gym._picture import tiled
+            from propwash.gym._frames import tiled
 
-            self._window.show(tiled(self._pictures.frames()))
+            self._window.show(tiled(self._renderer.frames()))
 
     def _frames(self) -> tuple[NDArray[np.uint8], ...] | None:
         self._check_begun("render()")
-        if self._pictures is None:
+        if self._renderer is None:
             gymnasium.logger.warn(
                 "render() returns None, as the environment was made without a render_mode; make "
                 "it with render_mode='rgb_array' or 'human'"
@@ -129,7 +129,7 @@ class FleetEnvironment:
             return None
         if self._window is not None:
             return None
-        frames: tuple[NDArray[np.uint8], ...] = self._pictures.frames()
+        frames: tuple[NDArray[np.uint8], ...] = self._renderer.frames()
         return frames
 
     def _check_open(self) -> None:
@@ -194,7 +194,7 @@ class FleetEnv(FleetEnvironment, gymnasium.Env[Any, Any]):
         info: dict[str, Any] = {}
         if result.clipped is not None or result.any_done:
             info = one(infos_of(self._engine, result))
-        if self._pictures is not None:
+        if self._renderer is not None:
             self._draw()
         return result.observation[0], float(result.reward[0]), terminated, truncated, info
 

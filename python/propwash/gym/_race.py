@@ -106,7 +106,9 @@ class Race(Judged):
     The path between two steps is taken as a straight line. A gate is passed if the line crosses its
     plane along its +x within its opening; collisions are checked along the line. The target is the
     centre of the next gate. The extras of the observation, in `frame`, are the direction of passage
-    of the next gate (3), the vector to the gate after it (3) and that gate's direction (3).
+    of the next gate (3), the vector to the gate after it (3), that gate's direction (3) and the
+    direction from the next gate to the vehicle (3); then, with p the position in the axes of the
+    next gate (in the direction of passage, left, up) in metres, asinh(p) (3) and log(|p| + 0.1).
 
     Infos of ended runs: gates, time [s] of the last gate, score (10 per gate minus the time, 0
     after a collision), collision, finished.
@@ -193,7 +195,7 @@ class Race(Judged):
         self._starts = np.stack([each.start for each in self.courses])
         self._yaws = np.array([each.yaw for each in self.courses])
         self._gates = self._made_gates()
-        self._seen: tuple[Numbers, Numbers] | None = None
+        self._seen: tuple[Numbers, Numbers, Numbers] | None = None
 
     def _made_gates(self) -> _core.RaceCourses:
         # the last gate is repeated, so that there always are a next gate and one after it
@@ -280,7 +282,7 @@ class Race(Judged):
         )
         self._seen = None
 
-    def _look(self, state: State) -> tuple[Numbers, Numbers]:
+    def _look(self, state: State) -> tuple[Numbers, Numbers, Numbers]:
         if self._seen is None:
             self._seen = self._gates.look(state.position, self.course, self.next)
         return self._seen
@@ -289,10 +291,10 @@ class Race(Judged):
         """Returns the centre of the next gate, (n, 3) m."""
         return self._look(state)[0]
 
-    def extras(self, state: State) -> Numbers:
-        """Returns the directions of the next two gates and the vector between them, (n, 9)."""
-        seen = self._look(state)[1]
-        return state.to_body(seen) if self.frame == "body" else seen
+    def extras(self, state: State) -> list[Numbers]:
+        """Returns vectors in `frame`, (n, 12), and the scaled position at the gate, (n, 4)."""
+        _, seen, scaled = self._look(state)
+        return [state.to_body(seen) if self.frame == "body" else seen, scaled]
 
     def info(self, state: State) -> Mapping[str, Any]:
         """Returns gates, time, score, collision and finished of each run."""

@@ -3,7 +3,7 @@
 Each environment has its own stream of splitmix64 (Steele, Lea & Flood, "Fast splittable
 pseudorandom number generators", OOPSLA 2014). The state of a stream is a hash of (seed, number of
 the environment, episode, purpose): the numbers of one environment depend neither on the other
-environments nor on how often those were reset.
+environments nor on the number of their resets.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _Varied:
     """Upper bound, or standard deviation."""
 
     def extremes(self) -> Array:
-        """(2, …) the least and the greatest value."""
+        """(2, …) minimum and maximum."""
         if self.is_normal:
             return np.stack([self.low - CUT * self.high, self.low + CUT * self.high])
         return np.stack([self.low, self.high])

@@ -82,7 +82,7 @@ class _Place:
     name: str
 
 
-def taken(
+def capture(
     kind: str,
     task: Task,
     arguments: Mapping[str, Any],
@@ -90,7 +90,7 @@ def taken(
     chosen: Settings,
     values: Mapping[str, Any],
 ) -> Snapshot:
-    """Makes a snapshot with copies of `values`, of which "task" holds the task's attributes."""
+    """Makes a snapshot with copies of `values`; "task" holds the attributes of the task."""
     objects = _objects(fleet)
     places = {name: _Place(name) for name in objects}
     memo = {id(objects[name]): place for name, place in places.items()}

@@ -39,7 +39,9 @@ class Waypoints:
         gaps = np.linalg.norm(np.roll(array, -1, axis=0) - array, axis=1)
         if not (gaps > 1e-6).all():
             at = int(np.argmin(gaps))
-            raise ValueError(f"points: expected neighbours apart, got twice {array[at].tolist()}")
+            raise ValueError(
+                f"points: expected distinct adjacent points, got {array[at].tolist()} twice"
+            )
         self.waypoints = array
 
     def points(self) -> Array:

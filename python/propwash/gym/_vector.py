@@ -68,7 +68,7 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
             for space in (self.single_observation_space, self.single_action_space)
         )
         self._done: Flags = np.zeros(self.num_envs, dtype=np.bool_)
-        """(n,) environments whose episode has ended and no other has begun."""
+        """(n,) environments whose episode has ended and whose next has not begun."""
         self._any_done = False
         self._prepare_rendering(chosen)
         self.metadata["autoreset_mode"] = self.autoreset_mode
@@ -135,7 +135,7 @@ class FleetVectorEnv(FleetEnvironment, VectorEnv[Any, Any, Any]):
             done = np.zeros(self.num_envs, dtype=np.bool_)
             result.any_done = False
         self._done, self._any_done = done, result.any_done
-        if self._pictures is not None:
+        if self._renderer is not None:
             self._draw()
         return seen, result.reward, result.terminated, result.truncated, infos
 

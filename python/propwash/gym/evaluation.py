@@ -103,6 +103,14 @@ RADIUS, SETTLED_SECONDS = 0.1, 2.0
 """m and s: an episode of Hover succeeds if it stays within RADIUS for its last seconds."""
 
 
+def merit(task: str, measured: dict[str, float]) -> tuple[float, ...]:
+    """Order of policies by their measures(); the best has the largest."""
+    if task == "race":
+        return (measured["score"],)
+    values = list(measured.values())
+    return (-values[0], -values[-1]) if task == "track" else (values[0], -values[-1])
+
+
 def measures(task: str, flown: Evaluation) -> dict[str, float]:
     """Figures of merit of a task, by name with unit; the first is plotted."""
     infos = flown.infos

@@ -213,7 +213,9 @@ class PPO:
         value_loss = (self.agent.critic(x).squeeze(-1) - returns).square().mean()
         self.optimizer.zero_grad()
         (policy_loss + args.vf_coef * value_loss).backward()
-        nn.utils.clip_grad_norm_(self.agent.parameters(), args.max_grad_norm)
+        norm = nn.utils.clip_grad_norm_(self.agent.parameters(), args.max_grad_norm)
+        if not norm.isfinite():
+            raise FloatingPointError(f"iteration {self.iteration}: expected finite gradients")
         self.optimizer.param_groups[0]["lr"] = self.learning_rate
         self.optimizer.step()
         kl = (ratio - 1.0 - log_ratio).mean().item()
@@ -230,11 +232,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="learn to hover with PPO")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--steps", type=float, default=5e5, help="of environments, in all")
-    parser.add_argument("--threads", type=int, default=1)
-    options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    start = time.perf_counter()
-    envs = pg.make_vec(pg.Hover, 1024, copy=False, threads=options.threads, **HOVER, **FAST)
+    options, start = parser.parse_args(), time.perf_counter()
+    torch.set_num_threads(1)
+    envs = pg.make_vec(pg.Hover, 1024, copy=False, **HOVER, **FAST)
     ppo = PPO(envs, Args(), options.seed)
     while ppo.global_step < options.steps:
         statistics = ppo.iterate()

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from propwash import _checks as checks
 from propwash.gym import ppo
 from propwash.gym.ppo import Args
+
+_SMALLEST = {"scale_iterations": 0}
+"""Minimum of whole numbers where it is not 1."""
+_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0}
 
 
 @dataclass(frozen=True)
@@ -20,11 +27,56 @@ class Recipe:
     args: Args
     num_envs: int
     steps: int
-    """Total number of environment steps."""
+    """Maximum number of environment steps."""
+    every: int
+    """Environment steps between evaluations."""
+    episodes: tuple[int, int]
+    """Episodes of an evaluation during training, and of the last one."""
+    between: dict[str, dict[str, Any]] = field(default_factory=lambda: {"evaluation": {}})
+    """Options that differ in evaluations during training, by name; the first selects the policy."""
+    goal: dict[str, float] = field(default_factory=dict)
+    """Minimum measures of the first evaluation that end training; empty for none."""
+
+
+def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
+    """Returns the recipe with the given fields of Args, and `num_envs`, replaced.
+
+    Raises ValueError for an unknown name, with the nearest one, and for an invalid value.
+    """
+    known = [each.name for each in fields(Args)]
+    checked: dict[str, Any] = {}
+    for name, value in settings.items():
+        if name not in (*known, "num_envs"):
+            raise ValueError(
+                f"there is no setting {name!r:.100}" + checks.nearest(name, [*known, "num_envs"])
+            )
+        try:
+            checked[name] = _checked(name, value)
+        except TypeError as error:  # not a number
+            raise ValueError(str(error)) from error
+    num_envs = checked.pop("num_envs", recipe.num_envs)
+    return replace(recipe, args=replace(recipe.args, **checked), num_envs=num_envs)
+
+
+def _checked(name: str, value: Any) -> Any:
+    """A setting, converted to the type of its default."""
+    default = getattr(Args, name, 0)
+    if isinstance(default, tuple):
+        if not isinstance(value, list | tuple):
+            raise ValueError(f"{name}: expected a list of columns, [] for all, got {value!r:.100}")
+        return tuple(checks.whole_number(name, each, 0, 10_000) for each in value)
+    if isinstance(default, int):
+        whole = int(value) if isinstance(value, float) and value.is_integer() else value
+        return checks.whole_number(name, whole, _SMALLEST.get(name, 1), 10**9)
+    high = _LARGEST.get(name, math.inf)
+    limit = f" and <= {high:g}" if high < math.inf else ""
+    return checks.number(
+        name, value, f"a finite number > 0{limit}", lambda x: 0.0 < x <= high and x < math.inf
+    )
 
 
 RECIPES = {
-    "hover": Recipe(ppo.HOVER, ppo.FAST, Args(), 1024, 500_000),
+    "hover": Recipe(ppo.HOVER, ppo.FAST, Args(), 1024, 500_000, 50_000, (200, 1000)),
     "track": Recipe(
         {"frame": "body"},
         {"substeps": 20, "max_episode_steps": 200, "bound": 3.0},
@@ -37,20 +89,39 @@ RECIPES = {
         ),
         1024,
         1_000_000,
+        100_000,
+        (200, 1000),
     ),
     "race": Recipe(
-        {"frame": "body"},
-        {"substeps": 30, "max_episode_steps": 300, "bound": 40.0, "anywhere": True},
+        {"frame": "body", "course_seed": list(range(25))},
+        {
+            **{"substeps": 30, "max_episode_steps": 300, "bound": 60.0, "anywhere": True},
+            "course_seed": list(range(100, 164)),
+            "radius": 0.25,  # a margin to the 0.15 m of the rule
+            "weights": {"failure": 2.0},
+        },
         Args(
             num_steps=32,
             gamma=0.985,
-            reward_scale=0.05,
-            columns=(*ppo.STATE, *range(22, 31)),
-            minibatch_size=8192,
-            scale_iterations=60,
+            gae_lambda=0.93,
+            reward_scale=0.1,
+            columns=(*ppo.STATE, *range(22, 38)),
+            minibatch_size=4096,
+            scale_iterations=40,
             restart_every=50,
         ),
         1024,
-        20_000_000,
+        8_000_000,
+        250_000,
+        (100, 25),
+        between={
+            "from the start": {"course_seed": list(range(200, 250)), "episode_seconds": 30.0},
+            "from anywhere": {
+                "course_seed": list(range(200, 250)),
+                "anywhere": True,
+                "episode_seconds": 10.0,
+            },
+        },
+        goal={"finished [%]": 100.0, "score": 95.5},
     ),
 }

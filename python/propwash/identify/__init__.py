@@ -11,11 +11,11 @@ ROS bags require the extra `log`.
 
 from propwash.identify._allan import AllanCurve, AxisNoise, ImuNoise, Interval, allan, fit_imu
 from propwash.identify._fit import Estimate, Identified, LogEstimate, Whiteness, fit_vehicle
-from propwash.identify._judge import Score, hold_out, leave_one_out
-from propwash.identify._judge import table as score_table
 from propwash.identify._pieces import Noise
 from propwash.identify._plots import allan_figure, errors_figure
 from propwash.identify._problem import Battery, usable
+from propwash.identify._validation import Score, hold_out, leave_one_out
+from propwash.identify._validation import table as score_table
 from propwash.logs import Columns, read_log
 from propwash.logs import Flight as FlightLog
 

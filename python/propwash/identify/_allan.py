@@ -137,7 +137,7 @@ def allan(values: ArrayLike, period: float, confidence: float = 0.95) -> AllanCu
     if signal.ndim != 1 or len(signal) < _MIN_SAMPLES:
         raise ValueError(
             f"values: expected at least {_MIN_SAMPLES} samples in one row, got shape "
-            f"{signal.shape}; a longer log would do"
+            f"{signal.shape}; use a longer log"
         )
     if not np.isfinite(signal).all():
         sample = int(np.argmin(np.isfinite(signal)))
@@ -151,8 +151,8 @@ def allan(values: ArrayLike, period: float, confidence: float = 0.95) -> AllanCu
         raise ValueError(f"confidence: expected a number between 0 and 1, got {confidence!r:.50}")
     if np.ptp(signal) == 0.0:
         raise ValueError(
-            f"values: all of the {len(signal)} samples are {signal[0]:g}; a sensor that is read "
-            f"has noise"
+            f"values: all of the {len(signal)} samples are {signal[0]:g}; expected a signal with "
+            f"noise"
         )
     phase = np.concatenate([[0.0], np.cumsum(signal - signal.mean())]) * period
     sizes = 2 ** np.arange(int(math.log2(len(signal) / 4)) + 1)
@@ -200,7 +200,7 @@ def _first_fitted(curve: AllanCurve) -> int:
 
 
 def _correlation(white: Array) -> Array:
-    """Returns the correlation of octave-spaced Allan variances, given their white-noise fractions.
+    """Returns the correlation of octave-spaced Allan variances, from their white-noise fractions.
 
     Neighbours average overlapping differences, which correlates them by 0.53 for white noise and by
     0.89 for a random walk.
@@ -275,7 +275,7 @@ def _check_rest(grid: Flight, period: float) -> None:
             raise ValueError(
                 f"{grid.path}, at {grid.time[first * block]:.6g} s: expected a log at rest, the "
                 f"mean of {sensor} {'xyz'[axis]} over {_BLOCK:g} s is {deviation[first, axis]:.3g} "
-                f"{SENSORS[sensor]} from its median; take a piece that rests"
+                f"{SENSORS[sensor]} from its median; select a part at rest"
             )
 
 
@@ -303,8 +303,8 @@ def fit_imu(
         raise ValueError(f"{log.path}: the log has no {absent[0]}; map its columns")
     if len(rest.time) < _MIN_SAMPLES:
         raise ValueError(
-            f"{log.path}: expected at least {_MIN_SAMPLES} rows at rest, got {len(rest.time)}; a "
-            f"longer log would do"
+            f"{log.path}: expected at least {_MIN_SAMPLES} rows at rest, got {len(rest.time)}; "
+            f"use a longer log"
         )
     grid = rest.resampled(rest.period)
     _check_rest(grid, rest.period)

@@ -115,15 +115,15 @@ class Identified:
         for e in self.estimates:
             note = "" if e.identified else "   (weakly identifiable: dominated by the prior)"
             if e.at_bound:
-                note += "   (at the end of its range: it can be no less, or the guess is far off)"
+                note += "   (at a bound: its minimum, or too far from the guess)"
             lines.append(
                 f"{e.name:20s}{e.guess:13.5g}{e.value:13.5g}{e.standard_error:12.2g}  {e.unit}"
                 + note
             )
         if not self.converged:
             lines.append(
-                f"the search did not end within {_MAX_EVALUATIONS} evaluations: a nearer guess, "
-                f"or fewer parameters, would do"
+                f"the search did not converge within {_MAX_EVALUATIONS} evaluations: use a better "
+                f"guess or fewer parameters"
             )
         lines.append("")
         for w in self.whiteness:
@@ -134,8 +134,8 @@ class Identified:
             )
             if w.rms > _HIGH_RMS:
                 lines.append(
-                    "  far above the assumed noise: motors in another order, units or frames of "
-                    "the log, or a guess far off"
+                    "  far above the assumed noise: check the order of the motors, units and "
+                    "frames of the log, and the guess"
                 )
         return "\n".join(lines)
 
@@ -168,7 +168,7 @@ def fit_vehicle(
     guess: str | PathLike[str] | VehicleParameters = "crazyflie",
     *,
     parameters: Sequence[str] | None = None,
-    share: float = 1.0,
+    fraction: float = 1.0,
     noise: Noise | None = None,
     threads: int = 0,
 ) -> Identified:
@@ -179,7 +179,7 @@ def fit_vehicle(
     guess: initial parameters, which also provide mass, geometry and all that is not identified.
     parameters: names of the free parameters (docs/identify.md), or one name; None for all that are
         identifiable from the logs.
-    share: fraction of each flight's time in the air, from its start, that is fitted.
+    fraction: fraction of each flight's time in the air, from its start, that is fitted.
     noise: standard deviations that weight the residuals.
     threads: as for `Fleet`.
 
@@ -188,18 +188,18 @@ def fit_vehicle(
     """
     require_scipy("identification")
     flights = [logs] if isinstance(logs, Flight) else list(logs)
-    _check(flights, share)
+    _check(flights, fraction)
     start = vehicles.load(guess)
     names = free_names(flights, start) if parameters is None else _names(parameters, start)
     if not isinstance(noise, Noise | None):
         raise TypeError(f"noise: expected identify.Noise, got {noise!r:.50}")
     several = len(flights) > 1
-    models = [prepare(f, start, noise or Noise(), several, share) for f in flights]
+    models = [prepare(f, start, noise or Noise(), several, fraction) for f in flights]
     problem = Problem(models, start, names, threads)
     return _result(problem, _solve(problem))
 
 
-def _check(flights: Sequence[object], share: float) -> None:
+def _check(flights: Sequence[object], fraction: float) -> None:
     if not flights:
         raise ValueError("logs: expected at least one")
     for log in flights:
@@ -209,12 +209,12 @@ def _check(flights: Sequence[object], share: float) -> None:
             values = getattr(log, name)
             if values.size == 0:
                 raise ValueError(
-                    f"{log.path}: the log has no {name.replace('_', ' ')}, which a vehicle's "
-                    f"identification needs; map its columns"
+                    f"{log.path}: the log has no {name.replace('_', ' ')}, which the "
+                    f"identification of a vehicle requires; map its columns"
                 )
         _check_finite(log)
-    if not 0.05 <= share <= 1.0:
-        raise ValueError(f"share: expected a number from 0.05 to 1, got {share!r:.50}")
+    if not 0.05 <= fraction <= 1.0:
+        raise ValueError(f"fraction: expected a number from 0.05 to 1, got {fraction!r:.50}")
 
 
 def _check_finite(log: Flight) -> None:

@@ -93,7 +93,7 @@ def flying_rows(grid: Flight, period: float) -> tuple[int, int]:
             f"{_MEAN_DUTY:.0%}"
             + ("" if grid.position is None else f", {_MIN_HEIGHT:g} m above the ground")
             + f"), got {max(seconds, 0.0):.2f} s of a log of {grid.time[-1] - grid.time[0]:.2f} s; "
-            "a longer flight would do"
+            "use a longer flight"
         )
     _check_force(grid, int(first), int(last))
     _check_rates(grid, period, int(first), int(last))
@@ -107,9 +107,9 @@ def check_voltage(grid: Flight, rows: tuple[int, int], nominal: float) -> None:
     voltage = float(np.mean(grid.voltage[rows[0] : rows[1]]))
     if not nominal / _MAX_VOLTAGE_RATIO <= voltage <= nominal * _MAX_VOLTAGE_RATIO:
         raise ValueError(
-            f"{grid.path}: expected about {nominal:.3g} V, the vehicle's battery, its mean in the "
-            f"air is {voltage:.4g}; set scale of voltage, leave it out of the mapping, or set "
-            f"battery.nominal_voltage of the guess"
+            f"{grid.path}: expected about the {nominal:.3g} V of the vehicle's battery, got a mean "
+            f"in the air of {voltage:.4g} V; set scale of voltage, omit it from the mapping, or "
+            f"set battery.nominal_voltage of the guess"
         )
 
 
@@ -117,12 +117,10 @@ def _check_force(grid: Flight, first: int, last: int) -> None:
     force = float(np.mean(grid.specific_force[first:last, 2]))
     low, high = _FORCE_IN_FLIGHT
     if not low <= force <= high:
-        advice = (
-            "down = true is for frames that look down" if force < 0.0 else "9.81 m/s^2 are one g"
-        )
+        advice = "set down = true for axes that point down" if force < 0.0 else "1 g is 9.81 m/s^2"
         raise ValueError(
-            f"{grid.path}: expected a specific force along body z, up, of {low:g} to {high:g} "
-            f"m/s^2 in the air, its mean is {force:.3g}; map the columns in this unit and frame: "
+            f"{grid.path}: expected a mean specific force in the air of {low:g} to {high:g} m/s^2 "
+            f"along body z, upwards, got {force:.3g}; map the columns in this unit and frame: "
             f"{advice}"
         )
 
@@ -145,10 +143,10 @@ def _check_rates(grid: Flight, period: float, first: int, last: int) -> None:
         ratio = float(np.cov(rate[:, k], measured[:, k])[0, 1] / np.var(rate[:, k]))
         if not _RATE_RATIOS[0] <= ratio <= _RATE_RATIOS[1]:
             raise ValueError(
-                f"{grid.path}: expected body rates that go with the attitude, those about {axis} "
-                f"are {ratio:.3g} times as large as it turns; map them in rad/s and in body axes, "
-                f"forward left up (down = true is for others), and the quaternion as w x y z, body "
-                f"to world"
+                f"{grid.path}: expected body rates that match the attitude, those about {axis} are "
+                f"{ratio:.3g} times its rate of change; map them in rad/s and in body axes, "
+                f"forward left up (for other axes set down = true), and the quaternion as w x y z, "
+                f"body to world"
             )
 
 
@@ -165,7 +163,7 @@ def windows(
     if len(starts) == 0:
         raise ValueError(
             f"{grid.path}: expected {length:g} s in the air for a window, got "
-            f"{(rows[1] - rows[0]) * period:.3g} s; a longer flight, or a larger share, would do"
+            f"{(rows[1] - rows[0]) * period:.3g} s; use a longer flight or a larger fraction"
         )
     return Windows(grid, period, starts, samples)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from propwash.identify._allan import SENSORS, ImuNoise
-from propwash.identify._judge import Score
+from propwash.identify._validation import Score
 from propwash.viz.figures import new_figure
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def errors_figure(scores: Sequence[Score], titles: Sequence[str] = ()) -> Figure
             fraction = np.arange(1, len(errors) + 1) / len(errors)
             axes.plot(np.sort(errors), fraction, color=_COLOURS[k % len(_COLOURS)], label=label)
         axes.axhline(0.5, color="0.8", lw=0.8)
-        axes.set_xlim(0.0, 1.6 * score.most)
+        axes.set_xlim(0.0, 1.6 * score.percentile_90)
         axes.set_title(f"{score.quantity}, {score.horizon:g} s ahead", fontsize=9)
         axes.set_xlabel(f"error [{score.unit}]")
         axes.set_ylabel("fraction of windows [1]")

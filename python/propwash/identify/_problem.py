@@ -35,7 +35,7 @@ _MAX_STEP = 0.012
 class Battery:
     """The voltage of a log that did not record it: V = V0 (1 + offset + slope t - sag load).
 
-    The load is the sum of the squared duty cycles behind a lag of 30 ms, minus its value in hover;
+    The load is the sum of the squared duty cycles after a lag of 30 ms, minus its value in hover;
     t is the time from the first row in the air in units of 10 s.
     """
 
@@ -121,27 +121,27 @@ def free_names(logs: Sequence[Flight], guess: VehicleParameters) -> list[str]:
 
 
 def prepare(
-    flight: Flight, guess: VehicleParameters, noise: Noise, several: bool, share: float = 1.0
+    flight: Flight, guess: VehicleParameters, noise: Noise, several: bool, fraction: float = 1.0
 ) -> LogModel:
-    """Prepares a log, fitted over the first `share` of the flight; several: one of several logs."""
+    """Prepares a log, of which the first `fraction` is fitted; several: there are other logs."""
     if flight.duty.shape[1] != len(guess.rotors):
         raise ValueError(
             f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle {guess.name!r} has "
-            f"{len(guess.rotors)} rotors; map the columns of each motor, or give another vehicle"
+            f"{len(guess.rotors)} rotors; map the columns of each motor, or use another vehicle"
         )
     pose, rotation = usable(flight)
     if not pose and not rotation:
         raise ValueError(
             f"{flight.path}: expected position, velocity and attitude, or commands and body rates "
-            f"by one clock at {1.0 / _MAX_STEP:.0f} Hz or more; got neither: steps of "
+            f"with one clock at {1.0 / _MAX_STEP:.0f} Hz or more; got neither: steps of "
             f"{flight.period:.3g} s"
-            + ("" if flight.synchronous else ", and commands and motion not by one clock")
+            + ("" if flight.synchronous else ", and commands and motion not with one clock")
         )
     period = 2e-3 if flight.period <= _MAX_FINE_STEP else round(flight.period, 4)
     grid = flight.resampled(period)
     rows = flying_rows(grid, period)
     check_voltage(grid, rows, guess.battery.nominal_voltage)
-    first, last = rows[0], rows[0] + int(share * (rows[1] - rows[0]))
+    first, last = rows[0], rows[0] + int(fraction * (rows[1] - rows[0]))
     lateral = grid.specific_force[first:last, :2].mean(axis=0)
     grid = with_observed_motion(grid, guess, (float(lateral[0]), float(lateral[1])))
     pieces: list[Forces | Rates] = []

@@ -84,13 +84,13 @@ class CsvTable:
             number = next(k for k, row in enumerate(self.cells) if not _is_number(row[index]))
             raise ValueError(
                 f"{self.path}, line {self.lines[number]}: expected numbers, {name} has "
-                f"{self.cells[number][index]!r:.40}; take the row out, or cut the log there"
+                f"{self.cells[number][index]!r:.40}; remove the row, or cut the log there"
             ) from None
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             raise ValueError(
                 f"{self.path}, row {self.first_row + bad[0]}: {name} is not a finite number, "
-                f"{self.names[0]:.100} = {self.cells[bad[0]][0]:.40}; take the row out, or "
+                f"{self.names[0]:.100} = {self.cells[bad[0]][0]:.40}; remove the row, or "
                 "cut the log there"
             )
         return values

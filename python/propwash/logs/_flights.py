@@ -174,7 +174,7 @@ def check_time(path: Path, time: Array, origin: float, first_row: int = 1) -> No
         fault = "the same time twice" if steps[row - 1] == 0.0 else "time going back"
         raise ValueError(
             f"{path}, row {first_row + row}: expected time to increase, got {fault}: "
-            f"{time[row - 1]:.12g} s, then {time[row]:.12g} s; take the row out, or sort the log"
+            f"{time[row - 1]:.12g} s, then {time[row]:.12g} s; remove the row, or sort the log"
         )
     allowed = max(GAP, 10.0 * float(np.median(steps)))
     if np.any(steps > allowed):
@@ -182,8 +182,8 @@ def check_time(path: Path, time: Array, origin: float, first_row: int = 1) -> No
         before, after = time[row - 1] - origin, time[row] - origin
         raise ValueError(
             f"{path}, row {first_row + row}: a gap of {steps[row - 1]:.3g} s before the time of "
-            f"{time[row]:.12g} s, expected at most {allowed:.3g} s; cut the log into two there: "
-            f"the piece to {before:.9g} s and that from {after:.9g} s"
+            f"{time[row]:.12g} s, expected at most {allowed:.3g} s; split the log there: "
+            f"the part to {before:.9g} s and that from {after:.9g} s"
         )
 
 
@@ -201,7 +201,7 @@ def checked_attitude(path: Path, attitude: Array, time: Array, first_row: int = 
         row = int(invalid[0])
         raise ValueError(
             f"{path}, row {first_row + row}, at {time[row]:.9g} s: expected the attitude to be a "
-            f"unit quaternion, its length is {norms[row, 0]:.3g}; take the row out, or cut the log "
+            f"unit quaternion, its length is {norms[row, 0]:.3g}; remove the row, or cut the log "
             f"there"
         )
     return np.asarray(attitude / norms)
@@ -221,5 +221,5 @@ def check_sizes(path: Path, parts: Mapping[str, Array | None], first_row: int = 
             row, column = invalid[0]
             raise ValueError(
                 f"{path}, row {first_row + row}: {name} is {rows[row, column]:.4g}, expected at "
-                f"most {_LARGEST:g} in SI units; take the row out, or set another scale"
+                f"most {_LARGEST:g} in SI units; remove the row, or set another scale"
             )

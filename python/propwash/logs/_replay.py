@@ -51,7 +51,7 @@ class Replay:
     period: float
     """Sample period of the flight and the predictions [s]."""
     predictions: dict[str, Prediction]
-    """By mode: "model" and, where the flight has poses, "attitude given"."""
+    """By mode: "model" and, where the flight has poses, "measured attitude"."""
 
     def error(self, mode: str, quantity: str, horizon: float) -> Array:
         """Returns the errors (W,) of a quantity `horizon` [s] after the start of each window.
@@ -107,7 +107,7 @@ def replay(
         raise ValueError(
             f"{flight.path}: the log has {flight.duty.shape[1]} motors, vehicle "
             f"{uav.parameters.name!r} has {uav.rotors} rotors; map the columns of each motor, or "
-            f"give another vehicle"
+            f"use another vehicle"
         )
     grid = _with_motion(flight.resampled(period), uav.parameters)
     starts = _window_starts(grid, period, longest, every)
@@ -116,11 +116,11 @@ def replay(
             f"{flight.path}: no {longest:g} s in the air (every motor above "
             f"{_IDLE_DUTY:.0%} duty cycle); expected a flight"
         )
-    # a command is held for a period: the mean of its two ends
+    # a command is constant over a period: the mean of the values at its ends
     duty = 0.5 * (grid.duty[:-1] + grid.duty[1:])
     commands = [RotorSpeeds(row) for row in duty * uav.parameters.motor_values("speed_max")]
     snapshots = _motor_memory(grid, uav, commands, period, starts)
-    modes = {"model": False, "attitude given": True} if has_pose else {"model": False}
+    modes = {"model": False, "measured attitude": True} if has_pose else {"model": False}
     predictions = {
         mode: _predict(grid, uav, commands, period, snapshots, samples, has_pose, use_attitude)
         for mode, use_attitude in modes.items()
@@ -153,7 +153,7 @@ def _window_starts(grid: Flight, period: float, longest: float, every: float) ->
 
 
 def _set_voltage(grid: Flight, uav: Multicopter, row: int) -> None:
-    # without a record, the reference voltage of the thrust curve is the best guess
+    # if it was not recorded, the nominal voltage applies
     if grid.voltage is not None:
         uav.battery_voltage = grid.voltage[row]
 
@@ -191,7 +191,7 @@ def _motor_memory(
         _set_voltage(grid, uav, row)
         uav.step(commands[row], dt=_STEP, substeps=max(1, round(duration / _STEP)))
 
-    # settle at the first command, as a part of a flight begins in the air
+    # the motors start at the first command: a part of a log may begin in flight
     motor = uav.parameters.motor
     lag = max(
         *uav.parameters.motor_values("time_constant_up"),

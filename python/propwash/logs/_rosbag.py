@@ -92,7 +92,7 @@ def _known(path: Path, kinds: dict[str, str]) -> Columns:
     if _IMU not in first:
         there = ", ".join(f"{topic} ({kind})" for topic, kind in sorted(kinds.items()))
         raise _NoMapping(
-            f"{path}: expected a topic of {_IMU}, found {there or 'none':.500}; give a mapping"
+            f"{path}: expected a topic of {_IMU}, found {there or 'none':.500}; pass a mapping"
         )
     imu, odometry, battery = (first.get(kind) for kind in (_IMU, _ODOMETRY, _BATTERY))
     pose = f"{odometry}:pose.pose"

@@ -16,7 +16,6 @@ bounds.
 
 from __future__ import annotations
 
-from propwash.race._film import show
 from propwash.race._race import (
     COLLISION_RADIUS,
     PERIOD,
@@ -37,6 +36,7 @@ from propwash.race._race import (
     table,
     team_score,
 )
+from propwash.race._video import show
 
 __all__ = [
     "COLLISION_RADIUS",

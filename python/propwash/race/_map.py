@@ -13,12 +13,12 @@ from propwash.race import _race as race
 from propwash.viz.figures import (
     END,
     START,
-    Film,
-    film_figure,
-    filmed,
+    Canvas,
+    frames,
     labelled,
     name_points,
     new_figure,
+    video_figure,
 )
 from propwash.world import Gate
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
-Picture = NDArray[np.uint8]
+Image = NDArray[np.uint8]
 
 _SMALL = (560, 400)
 """px, minimum width and height for the plots over time; below, only the map is drawn."""
@@ -42,7 +42,7 @@ def title_of(result: race.Result) -> str:
 
 def figure(result: race.Result) -> Figure:
     """Map of gates and path, coloured by speed, with height and speed over time."""
-    chart = _Map(result, new_figure(11.0, 8.5), is_film=False)
+    chart = _Map(result, new_figure(11.0, 8.5), is_video=False)
     chart.figure.suptitle(
         f"{title_of(result)}: {len(result.passages)} of {len(result.course)} gates, "
         f"score {result.score:.2f}"
@@ -51,24 +51,24 @@ def figure(result: race.Result) -> Figure:
     return chart.figure
 
 
-def film(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
+def video(result: race.Result, when: Array, width: int, height: int) -> Iterator[Image]:
     """The figure at each time, with the path up to that time."""
     is_small = width < _SMALL[0] or height < _SMALL[1]
-    chart = _Map(result, film_figure(width, height), is_film=True, is_small=is_small)
+    chart = _Map(result, video_figure(width, height), is_video=True, is_small=is_small)
     chart.figure.suptitle(title_of(result), fontsize=11)
-    animated = chart.animate()
+    moving = chart.animate()
     chart.name()
-    yield from filmed(Film(chart.figure, animated), len(when), lambda k: chart.move(float(when[k])))
+    yield from frames(Canvas(chart.figure, moving), len(when), lambda k: chart.move(float(when[k])))
 
 
 class _Map:
     """The figure, and the artists that a video animates."""
 
     def __init__(
-        self, result: race.Result, empty: Figure, is_film: bool, is_small: bool = False
+        self, result: race.Result, empty: Figure, is_video: bool, is_small: bool = False
     ) -> None:
         self.result, self.figure = result, empty
-        self._is_film, self._is_small = is_film, is_small
+        self._is_video, self._is_small = is_video, is_small
         self.flight = flight = result.flight
         self.speed = np.linalg.norm(flight.velocity, axis=1)
         """(T,) m/s."""
@@ -108,14 +108,14 @@ class _Map:
             self.figure.colorbar(
                 self.path, ax=axes, label="speed [m/s]", location="bottom", shrink=0.7, aspect=40
             )
-        passed = 0 if self._is_film else len(self.result.passages)
+        passed = 0 if self._is_video else len(self.result.passages)
         self.ends = [gate_ends(gate) for gate in self.gates]
         self.lines = [
             axes.plot(*end.T, color=PASSED if k < passed else WAITING, lw=3.0)[0]
             for k, end in enumerate(self.ends)
         ]
         axes.plot(*positions[0], **START, ms=9, label="start")
-        if not self._is_film:
+        if not self._is_video:
             axes.plot(*positions[-1], **END, label="end")
         for colour, label in ((PASSED, "gate, passed"), (WAITING, "gate, not passed")):
             axes.plot([], [], color=colour, lw=3.0, label=label)
@@ -148,7 +148,7 @@ class _Map:
         ]
         points.append(positions[0])
         names.append("start")
-        if not self._is_film:
+        if not self._is_video:
             points.append(positions[-1])
             names.append("end")
         name_points(self.above, points, names, [positions, *self.ends])

@@ -70,7 +70,7 @@ class FrameAssembly:
             sensed.range_m,
             sensed.collision,
             max(one.latency for one in parts.values()),
-            any(one.half_done for one in parts.values()),
+            any(one.incomplete for one in parts.values()),
         )
 
     def clear(self) -> None:
@@ -105,7 +105,7 @@ class Engine:
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
         self._closed = False
-        # polling descriptors does not use the sockets, so a wait needs no lock
+        # waits poll these descriptors without the lock, as that does not use the sockets
         self._signals = select.poll()
         for side in self.sides:
             for descriptor in side.link.descriptors():
@@ -167,8 +167,8 @@ class Engine:
                     fault = self._faults.popleft()
                     if self._raises or not isinstance(fault, _core.ProtocolError):
                         raise fault
-                if (taken := take()) is not None:
-                    return taken
+                if (found := take()) is not None:
+                    return found
                 remaining = deadline - time.monotonic()
                 if remaining <= 0.0:
                     return None
@@ -220,12 +220,12 @@ class Engine:
                 sent=total["sent"],
                 resent=total["resent"],
                 kept_alive=total["kept_alive"],
-                received=total["taken"] - misfits,
+                received=total["received"] - misfits,
                 repeated=total["repeated"],
-                late=total["late"],
+                outdated=total["outdated"],
                 unknown=total["unknown"],
                 faulty=total["faulty"] + misfits,
-                half_done=total["half_done"],
+                incomplete=total["incomplete"],
                 frames=self._assembly.frames,
                 dropped=self._assembly.dropped,
                 unread=self._unread,

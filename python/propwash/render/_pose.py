@@ -52,15 +52,15 @@ def attitude(name: str, value: ArrayLike) -> Attitude:
 
 def pose(name: str, value: object) -> Pose:
     """A pair of position and attitude. Raises ValueError that names the argument."""
-    where: ArrayLike
-    turned: ArrayLike
+    place: ArrayLike
+    rotation: ArrayLike
     try:
-        where, turned = value  # type: ignore[misc]
+        place, rotation = value  # type: ignore[misc]
     except (TypeError, ValueError):
         raise ValueError(
             f"{name}: expected a pair (position, attitude), got {value!r:.100}"
         ) from None
-    return position(f"{name}: position", where), attitude(f"{name}: attitude", turned)
+    return position(f"{name}: position", place), attitude(f"{name}: attitude", rotation)
 
 
 def poses(name: str, value: object, known: Mapping[str, object]) -> dict[str, Pose]:
@@ -92,7 +92,7 @@ def names(name: str, value: object, known: Mapping[str, object]) -> frozenset[st
 def check_known(name: str, key: object, known: Mapping[str, object]) -> None:
     """Raises ValueError that lists the known names for any other key."""
     if not isinstance(key, str) or key not in known:
-        expected = ", ".join(map(repr, known)) or "no names"
+        expected = f"one of {', '.join(map(repr, known))}" if known else "no names"
         raise ValueError(f"{name}: expected {expected}, got {key!r:.100}")
 
 

@@ -137,9 +137,9 @@ class Reference:
     def take(self, request: Request, bottom_first: bool = False) -> Shot:
         """Renders a request. Raises ValueError for invalid sizes; nothing changes then."""
         with self._lock:  # the painter releases the GIL
-            return self._taken(request, _focal(request), bottom_first)
+            return self._render(request, _focal(request), bottom_first)
 
-    def _taken(self, request: Request, focal: float, bottom_first: bool) -> Shot:
+    def _render(self, request: Request, focal: float, bottom_first: bool) -> Shot:
         now = {body.name: body.pose for body in request.bodies}
         self._place_bodies(request.bodies)
         images: dict[str, Image] = {}
@@ -210,10 +210,10 @@ class Reference:
         for body in bodies:
             # clients split the name of a landmark at the underscore
             if prefabs.is_gate(body.prefab) and "_" not in body.name:
-                own, places = prefabs.body(body.prefab, body.size).markers
-                names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in own]
-                turned = np.asarray(places) @ rotation(body.pose[1]).T
-                positions.append(turned + np.array(body.pose[0]))
+                corners, offsets = prefabs.body(body.prefab, body.size).markers
+                names += [f"{body.name}_{name.rsplit('_', 1)[1]}" for name in corners]
+                offsets = np.asarray(offsets) @ rotation(body.pose[1]).T
+                positions.append(offsets + np.array(body.pose[0]))
         return names, np.concatenate(positions)
 
     def _landmarks(self, request: Request, focal: float) -> list[tuple[str, float, float, float]]:

@@ -33,7 +33,7 @@ class Part:
     landmarks: Landmarks
     range_m: float
     collision: bool
-    half_done: bool
+    incomplete: bool
     latency: float
 
 
@@ -95,11 +95,14 @@ class Side:
         rendered: frozenset[str],
         now: float,
     ) -> None:
-        """Submits a pose to the session and sends its messages; poses are in the order of names."""
+        """Submits a pose to the session and sends its messages.
+
+        cameras, objects: poses, in the order of `self.cameras` and of the objects of show().
+        """
         positions, attitudes = zip(*cameras, strict=True)
-        moved, turned = zip(*objects, strict=True) if objects else (None, None)
+        places, rotations = zip(*objects, strict=True) if objects else (None, None)
         flags = [camera.name in rendered for camera in self.cameras]
-        self._message.place(time_ns, positions, attitudes, moved, turned, flags)
+        self._message.place(time_ns, positions, attitudes, places, rotations, flags)
         self._send(self.session.submit(self._message, now))
 
     def serve(self, now: float) -> None:
@@ -134,7 +137,7 @@ class Side:
             Landmarks(tuple(answer.landmark_ids), pixels[:, 0], pixels[:, 1], positions[:, 2]),
             math.nan if answer.range is None else answer.range,
             answer.collision,
-            answer.half_done,
+            answer.incomplete,
             answer.latency,
         )
 

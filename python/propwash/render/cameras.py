@@ -122,7 +122,7 @@ def check_name(what: str, name: object) -> None:
         )
 
 
-def check_picture(width: object, height: object, vertical_fov_deg: object) -> None:
+def check_image(width: object, height: object, vertical_fov_deg: object) -> None:
     """Raises ValueError for an invalid image size or field of view."""
     for name, value in (("width", width), ("height", height)):
         whole_number(name, value, 1, 16384)

@@ -30,8 +30,8 @@ from propwash.render._transport import (
 from propwash.render.cameras import (
     RenderCamera,
     RenderObject,
+    check_image,
     check_name,
-    check_picture,
     check_renderer,
     check_unique,
     distribute,
@@ -101,7 +101,7 @@ class Client:
         if scene != "":
             check_name("scene", scene)
         choice("on_fault", on_fault, ("raise", "count"))
-        check_picture(width, height, vertical_fov_deg)
+        check_image(width, height, vertical_fov_deg)
         pairs, address = checked_ports(ports), bind
         if bind != "*":
             expected = "an IPv4 address of this machine, or '*' for all interfaces"
@@ -332,7 +332,7 @@ class Client:
         """Adds an object from the next pose on. Renderers never remove an object."""
         listed("item", RenderObject, [item])
         if item.name in self._mounts or item.name in self._objects:
-            raise ValueError(f"objects: the name {item.name!r} is taken")
+            raise ValueError(f"item: expected a name that is not in use, got {item.name!r}")
         check_renderer(f"object {item.name!r}", item.renderer, len(self._engine.sides))
         self._moved[item.name] = (item.position, item.attitude)
         self._objects[item.name] = item

@@ -49,6 +49,6 @@ class Frame:
     """Whether a camera with `collision` touches a body."""
     latency: float = float("nan")
     """s, from the first sending of the pose to the arrival of its last image."""
-    half_done: bool = False
+    incomplete: bool = False
     """Whether a published renderer found an error in the pose, such as an unknown prefab: then
     bodies may be at their previous poses."""

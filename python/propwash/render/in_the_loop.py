@@ -298,10 +298,10 @@ def recorded(
         raise ValueError("seconds: expected increasing numbers, at least one")
     _checks.positive("speed", speed)
     places = _checks.shaped("positions", positions, (len(times), 3))
-    turned = _checks.shaped("attitudes", attitudes, (len(times), 4))
+    rotations = _checks.shaped("attitudes", attitudes, (len(times), 4))
     samples = [
         PoseSample(round(1e9 * float(t - times[0])), tuple(position), tuple(attitude))
-        for t, position, attitude in zip(times, places, turned, strict=True)
+        for t, position, attitude in zip(times, places, rotations, strict=True)
     ]
     start: float | None = None
     count = 0

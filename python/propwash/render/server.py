@@ -142,9 +142,9 @@ class Server:
         except ValueError as error:  # ProtocolError is one
             return self._complain("malformed", f"pose not read: {error}")
         try:
-            frames = self._painted(pose)
+            frames = self._rendered(pose)
         except (ValueError, MemoryError) as error:
-            return self._complain("refused", f"pose not painted: {error}")
+            return self._complain("refused", f"pose not rendered: {error}")
         self.counts["answered"] += 1
         self._last = (bytes(payload), frames)
         return frames
@@ -232,7 +232,7 @@ class Server:
             newest = message[1]
         return newest
 
-    def _painted(self, pose: Any) -> list[bytes | memoryview]:
+    def _rendered(self, pose: Any) -> list[bytes | memoryview]:
         if pose.scene != self._scene_name:
             self._reference = self._staged(pose.scene)
         request = _request(pose)

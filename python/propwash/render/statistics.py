@@ -70,13 +70,13 @@ class Statistics:
     """Answers accepted."""
     repeated: int = 0
     """Answers received twice; dropped."""
-    late: int = 0
+    outdated: int = 0
     """Answers older than one already accepted; dropped."""
     unknown: int = 0
     """Answers with a time stamp that was never sent; dropped."""
     faulty: int = 0
     """Malformed or unsuitable answers; dropped."""
-    half_done: int = 0
+    incomplete: int = 0
     """Accepted answers to poses that a published renderer could not fully apply."""
     frames: int = 0
     """Complete frames: an answer of each renderer to one pose."""

@@ -122,9 +122,9 @@ class Camera:
 
         position, attitude: of the body, (…, 3) and (…, 4).
         """
-        lead, at, turned = _checks.poses(position, attitude, np.dtype(np.float64))
+        lead, at, rotations = _checks.poses(position, attitude, np.dtype(np.float64))
         self._check_bodies(len(at))
-        positions, attitudes = self.core.poses(at, turned)
+        positions, attitudes = self.core.poses(at, rotations)
         return positions.reshape((*lead, 3)), attitudes.reshape((*lead, 4))
 
     def project(
@@ -140,10 +140,10 @@ class Camera:
         points are in the camera frame.
         """
         place = np.zeros(3) if position is None else position
-        lead, at, turned = _checks.poses(place, attitude, np.dtype(np.float64))
+        lead, at, rotations = _checks.poses(place, attitude, np.dtype(np.float64))
         self._check_bodies(len(at))
         rows = _checks.shaped("points", points, ("m", 3), (3,))
-        u, v, depth = self.core.project(at, turned, np.atleast_2d(rows))
+        u, v, depth = self.core.project(at, rotations, np.atleast_2d(rows))
         with np.errstate(invalid="ignore"):
             in_view = (depth > 0) & (u > 0) & (u < self.width) & (v > 0) & (v < self.height)
         shape = (*lead, *rows.shape[:-1])

@@ -283,8 +283,8 @@ class Magnetometer(ModelledSensor[MagnetometerReading]):
         dt: s, since the previous measurement: biases advance by dt, and the white noise is that of
         a sensor at the rate 1/dt.
         """
-        turned = _checks.numeric("attitude", attitude, "numbers of shape (…, 4)")
-        origins = np.zeros((*turned.shape[:-1], 3), np.result_type(turned, np.float32))
+        numbers = _checks.numeric("attitude", attitude, "numbers of shape (…, 4)")
+        origins = np.zeros((*numbers.shape[:-1], 3), np.result_type(numbers, np.float32))
         return self._measured(origins, attitude, dt=dt)
 
     def _processes(self) -> list[tuple[float, float]]:

@@ -15,7 +15,7 @@ from propwash._checks import ParameterError, checked_parameters, require_scipy
 from propwash.control import Allocation
 from propwash.trajectories._flatness import flatness
 from propwash.trajectories._reference import ORDERS, Path, Reference, Yaw, heading, yaw_of
-from propwash.trajectories._splines import BEND, SNAP, Problem, derivatives
+from propwash.trajectories._splines import ACCELERATION, SNAP, Problem, derivatives
 from propwash.vehicle import files as vehicles
 from propwash.vehicle.parameters import VehicleParameters
 
@@ -68,15 +68,17 @@ class Limits:
         rates = np.broadcast_to(rates, 3)
         object.__setattr__(self, "rates", tuple(map(float, rates)))
         if not 0.0 < self.thrust <= 1.0:
-            raise ValueError(f"limits.thrust: expected a share in (0, 1], got {self.thrust!r:.100}")
+            raise ValueError(
+                f"limits.thrust: expected a fraction in (0, 1], got {self.thrust!r:.100}"
+            )
         if not 0.0 <= self.rotor_thrust_min < 1.0:
             raise ValueError(
-                f"limits.rotor_thrust_min: expected a share in [0, 1), got "
+                f"limits.rotor_thrust_min: expected a fraction in [0, 1), got "
                 f"{self.rotor_thrust_min!r:.100}"
             )
         if not self.vertical_thrust_min < 1.0:  # a negative value allows downward thrust
             raise ValueError(
-                f"limits.vertical_thrust_min: expected a share of the weight < 1, got "
+                f"limits.vertical_thrust_min: expected a fraction < 1 of the weight, got "
                 f"{self.vertical_thrust_min!r:.100}"
             )
         if not (rates > 0.0).all() or not self.speed > 0.0:
@@ -254,8 +256,8 @@ def minimum_snap(
         if worst.fraction > 1.0:
             shortest = _shortest(critical, total)
             raise ValueError(
-                f"limits: cannot be met in {total:g} s: {worst.limit} {worst.fraction:.2f} times "
-                f"the limit at {worst.time:.3g} s; {shortest:.3g} s would do"
+                f"limits: not met in {total:g} s: {worst.limit} {worst.fraction:.2f} times "
+                f"the limit at {worst.time:.3g} s; allow {shortest:.3g} s"
             )
     return path(total if is_timed else _shortest(critical, total))
 
@@ -288,7 +290,7 @@ def _checked_waypoints(waypoints: ArrayLike, closed: bool) -> Array:
         first = int(np.argmin(gaps))
         second = (first + 1) % len(points)
         raise ValueError(
-            f"waypoints: expected neighbours apart, but {first} and {second} coincide at "
+            f"waypoints: expected distinct adjacent points, but {first} and {second} coincide at "
             f"{points[first].tolist()}"
         )
     return points
@@ -326,8 +328,8 @@ def _path(problem: Problem, lengths: Array, yaw: Yaw | Array) -> Polynomial:
     error = np.abs(spline(spline.x[: len(points)]) - points).max()
     if not error < 1e-6 * np.ptp(points, axis=0).max():
         raise ValueError(
-            f"times: expected pieces of more alike lengths, got {lengths.min():g} to "
-            f"{lengths.max():g} s: the path would overshoot too far to be computed"
+            f"times: expected more similar durations of the segments, got {lengths.min():g} to "
+            f"{lengths.max():g} s, with which the path overshoots too far to be computed"
         )
     if isinstance(yaw, float):
         return Polynomial(spline, cost, yaw, problem.closed)
@@ -358,11 +360,11 @@ def _yaw_spline(knots: Array, values: Array, closed: bool) -> PPoly:
     mean_rate = (values[-1] - values[0]) / knots[-1] if closed else 0.0
     # a constant yaw rate adds no cost; the rest of a closed path's yaw is periodic
     periodic = values - mean_rate * knots
-    known = np.full((len(values) - closed, BEND.ends, 1), np.nan)
+    known = np.full((len(values) - closed, ACCELERATION.ends, 1), np.nan)
     known[:, 0, 0] = periodic[:-1] if closed else periodic
     if not closed:
         known[[0, -1], 1:] = 0.0
-    spline = Problem(BEND, known, closed).spline(np.diff(knots))
+    spline = Problem(ACCELERATION, known, closed).spline(np.diff(knots))
     spline.c[-1, :, 0] += mean_rate * knots[:-1]
     spline.c[-2, :, 0] += mean_rate
     return spline
@@ -424,11 +426,10 @@ def _unreachable(worst: Demand) -> str:
     """The message for limits that no duration satisfies."""
     if not np.isfinite(worst.fraction):
         return (
-            f"limits: cannot be met in any time: at {worst.time:.3g} s no attitude is asked for, "
-            f"as in free fall or of a vehicle without weight"
+            f"limits: no duration meets them: at {worst.time:.3g} s the attitude is undefined, as "
+            f"in free fall or for a vehicle without weight"
         )
     return (
-        f"limits: cannot be met in any time: {worst.limit} {worst.fraction:.2f} times the limit "
-        f"however slowly; loosen it, take a vehicle with more, or ask for less where velocities "
-        f"are given"
+        f"limits: no duration meets them: {worst.limit} {worst.fraction:.2f} times the limit; "
+        f"relax it, use a vehicle with more thrust, or reduce the prescribed velocities"
     )

@@ -80,7 +80,8 @@ def stack(references: Sequence[Reference]) -> Reference:
     for number, reference in enumerate(references):
         if reference.yaw.ndim != 1:
             raise ValueError(
-                f"references[{number}]: expected one of one vehicle, got {reference.yaw.shape}"
+                f"references[{number}]: expected a single-vehicle reference (1-D yaw), got yaw of "
+                f"shape {reference.yaw.shape}"
             )
         if not np.array_equal(reference.time, first.time):
             raise ValueError(

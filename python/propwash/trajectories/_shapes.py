@@ -187,7 +187,7 @@ class Line(_Curve):
         self.end = _checks.shaped("end", end, (3,))
         self._total = float(np.linalg.norm(self.end - self.start))
         if not self._total > 1e-6:
-            raise ValueError(f"end: expected a point apart from the start, got {self.end.tolist()}")
+            raise ValueError(f"end: expected a point other than the start, got {self.end.tolist()}")
         self._direction = (self.end - self.start) / self._total
         self._rate = _checks.positive("speed", speed)
         self._ramp, self._yaw = _ramp(ramp), yaw_of(yaw)

@@ -32,8 +32,8 @@ class Kind:
 
 SNAP = Kind(4, 5)
 """Position: degree 9, with continuous snap."""
-BEND = Kind(2, 3)
-"""Yaw: minimises its acceleration; degree 5, with continuous acceleration."""
+ACCELERATION = Kind(2, 3)
+"""Yaw: minimises the squared acceleration; degree 5, with continuous acceleration."""
 
 
 @cache

@@ -274,8 +274,7 @@ def _refusal(loop: RateLoop, number: int, goal: _Goal, reached: list[Margins]) -
         without = loop.vehicle.replace(rotor_drag={"blow_back": 0.0})
         if _searched(RateLoop(without, loop.dt), number, goal)[0] is not None:
             return TuneError(
-                f"{start}. The moment of rotor_drag.blow_back destabilises the vehicle if the loop "
-                f"is slow: ",
+                f"{start}. The moment of rotor_drag.blow_back destabilises slow loops: ",
                 Advice("raise the bandwidth or the integral", "raise --bandwidth"),
             )
     lags, advice = _lags(loop, number, goal.bandwidth)
@@ -292,7 +291,7 @@ def _lags(loop: RateLoop, number: int, bandwidth: float) -> tuple[str, Advice]:
         "the command delay": 360.0 * bandwidth * loop.vehicle.motor.command_delay,
         "sampling": float(-np.angle(parts["sampling"], deg=True)),
     }
-    budget = ", ".join(f"{name} takes {lag:.0f} deg" for name, lag in lags.items() if lag >= 0.5)
+    budget = ", ".join(f"{name} causes {lag:.0f} deg" for name, lag in lags.items() if lag >= 0.5)
     less = _LOWER_BANDWIDTH
     smaller_step = Advice("use a smaller dt", "raise --rate")
     remedies = {
@@ -305,7 +304,7 @@ def _lags(loop: RateLoop, number: int, bandwidth: float) -> tuple[str, Advice]:
         ),
     }
     text, advice = remedies[max(lags, key=lambda name: lags[name])]
-    return f"At {bandwidth:g} Hz {budget}: {text}", advice
+    return f"At {bandwidth:g} Hz {budget} of phase lag: {text}", advice
 
 
 def bandwidth_limit(

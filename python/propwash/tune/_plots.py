@@ -199,11 +199,11 @@ def pareto_figure(found: Sweep, marked: int | None = None) -> Figure:
     from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
     front = found.pareto()
-    flown = ~found.lost
+    intact = ~found.lost
     figure = _figure(7.5, 5.5)
     axes = figure.subplots()
-    colours = found.proportional.mean(axis=1)[flown]
-    dots = axes.scatter(found.effort[flown], found.score[flown], c=colours, s=5, norm="log")
+    colours = found.proportional.mean(axis=1)[intact]
+    dots = axes.scatter(found.effort[intact], found.score[intact], c=colours, s=5, norm="log")
     figure.colorbar(dots, ax=axes, label="proportional gain, mean [1/s]")
     axes.plot(found.effort[front], found.score[front], "k.-", lw=0.8, label="Pareto front")
     if marked is not None:

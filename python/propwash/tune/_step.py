@@ -128,14 +128,14 @@ def step_response(
     uav = Multicopter(vehicle, integrator=integrator, seed=seed, noise=noise)
     rates = np.zeros(3)
     rates[axis] = amplitude
-    flown = uav.rollout(RateThrust(rates, parameters.weight), dt, steps=round(duration / dt))
-    rate = flown.body_rates[:, axis]
+    recorded = uav.rollout(RateThrust(rates, parameters.weight), dt, steps=round(duration / dt))
+    rate = recorded.body_rates[:, axis]
     return StepResponse(
-        flown.time,
+        recorded.time,
         rate,
-        flown.body_rates,
-        flown.rotor_command,
+        recorded.body_rates,
+        recorded.rotor_command,
         axis,
         amplitude,
-        step_figures(flown.time, rate, amplitude, band),
+        step_figures(recorded.time, rate, amplitude, band),
     )

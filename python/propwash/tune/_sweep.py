@@ -46,7 +46,7 @@ class Sweep:
     rise_time: Array
     """(n, 3) s, until 90 % of the step; NaN if that is not reached."""
     effort: Array
-    """(n,) rad/s, RMS change of the rotor commands over 8 steps in hover: noise of the gains."""
+    """(n,) rad/s, RMS change of the rotor commands over 8 steps in hover, due to noise."""
     lost: NDArray[np.bool_]
     """(n,) whether the vehicle lost control: a rate beyond bounds or not finite."""
 
@@ -110,7 +110,7 @@ def gain_sets(
         seed: Seed of the random numbers.
         dt: Time step of the controller [s].
         about: Centre gains of each axis, such as Tuning.gains; None for those of autotune() with a
-            third of the motors' bandwidth, or up to eight times that if there are none.
+            third of the motors' bandwidth, or up to eight times that if it is too low.
 
     Returns:
         "proportional", "integral" and "derivative", each (n, 3).
@@ -172,7 +172,7 @@ def sweep(
 
     Raises:
         ValueError: For invalid gains or arrays of different lengths.
-        ParameterError: For a vehicle that cannot be flown.
+        ParameterError: For a vehicle that cannot hover or control its rates.
     """
     parameters = vehicles.load(vehicle)
     RateLoop(vehicle, dt)  # raises for a vehicle that cannot be controlled
@@ -190,7 +190,7 @@ def sweep(
     n = len(sets["proportional"])
     fleet = Fleet(vehicle, n, dt=dt, seed=seed, threads=threads)
     fleet.set_parameters({f"rate_controller.{name}": each for name, each in sets.items()})
-    scores = _flown(fleet, rows, amplitude)
+    scores = _simulate(fleet, rows, amplitude)
     lost = scores.lost | fleet.diverged
     return Sweep(
         parameters,
@@ -203,23 +203,22 @@ def sweep(
     )
 
 
-def _flown(fleet: Fleet, rows: int, amplitude: float) -> _Scores:
+def _simulate(fleet: Fleet, rows: int, amplitude: float) -> _Scores:
     """Flies hover, then a step up and back on each axis; a row is RECORD_EVERY steps."""
     weight = fleet.vehicle.weight
     scores = _Scores(fleet.size, amplitude, fleet.dt * RECORD_EVERY)
     hover = rows // 5
     command = RateThrust(np.zeros(3, np.float32), weight)
-    flown = fleet.rollout(command, substeps=RECORD_EVERY, steps=hover, record=["rotor_command"])
-    scores.take_hover(flown.rotor_command)
+    recorded = fleet.rollout(command, substeps=RECORD_EVERY, steps=hover, record=["rotor_command"])
+    scores.add_hover(recorded.rotor_command)
     length = (rows - hover) // 3
     for axis in range(3):
         rates = np.zeros((length, 1, 3), dtype=np.float32)
         rates[: length // 2, 0, axis] = amplitude
         thrust = np.full((length, 1), weight, dtype=np.float32)
-        flown = fleet.rollout(
-            RateThrust(rates, thrust), substeps=RECORD_EVERY, record=["body_rates"]
-        )
-        scores.take_step(axis, flown.body_rates, rates[:, 0, axis], length // 2)
+        command = RateThrust(rates, thrust)
+        recorded = fleet.rollout(command, substeps=RECORD_EVERY, record=["body_rates"])
+        scores.add_step(axis, recorded.body_rates, rates[:, 0, axis], length // 2)
     return scores
 
 
@@ -234,11 +233,11 @@ class _Scores:
         self.effort = np.zeros(n)
         self.lost = np.zeros(n, dtype=np.bool_)
 
-    def take_hover(self, command: Any) -> None:
+    def add_hover(self, command: Any) -> None:
         changes = np.diff(command[len(command) // 4 :], axis=0)
         self.effort = np.sqrt(np.mean(changes.astype(np.float64) ** 2, axis=(0, 2)))
 
-    def take_step(self, axis: int, rates: Any, command: Any, up: int) -> None:
+    def add_step(self, axis: int, rates: Any, command: Any, up: int) -> None:
         rate = rates[:, :, axis] / np.float32(self.amplitude)
         reference = (command / np.float32(self.amplitude))[:, np.newaxis]
         with np.errstate(over="ignore", invalid="ignore"):

@@ -166,7 +166,7 @@ class Multicopter(_core.Multicopter):
         climb: float | None = None,
         yaw_rate: float | None = None,
     ) -> MulticopterState:
-        """The state of hover at the origin, or of a steady flight if an argument is given.
+        """The state of hover at the origin, or of a steady flight if an argument is set.
 
         velocity: m/s, horizontal, along the heading, which is the world's x axis; < 0: backwards.
         climb: m/s, up.

@@ -13,7 +13,7 @@ from propwash.vehicle.parameters import CarParameters, VehicleParameters
 
 @contextmanager
 def located(vehicle: str | PathLike[str] | VehicleParameters | CarParameters) -> Iterator[None]:
-    """Prefixes a ParameterError with the name of the vehicle, unless it was given as parameters."""
+    """Prefixes a ParameterError with the name of the vehicle, unless `vehicle` is parameters."""
     try:
         yield
     except ParameterError as error:

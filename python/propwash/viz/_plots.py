@@ -62,10 +62,10 @@ def _measured(result: Replay, quantity: str) -> NDArray[np.float64]:
 def _traces(axes: Axes, result: Replay, quantity: str) -> None:
     """Draws the measured signal and predicted segments that start on it.
 
-    Body rates are drawn over the shortest horizon, the others with the attitude given, if present.
+    Body rates are drawn over the shortest horizon, the others with measured attitude, if present.
     """
     measured = _measured(result, quantity)
-    mode = "attitude given" if "attitude given" in result.predictions else "model"
+    mode = "measured attitude" if "measured attitude" in result.predictions else "model"
     length = HORIZONS[-1]
     if quantity == "body rates":
         mode, length = "model", HORIZONS[0]
@@ -89,7 +89,7 @@ def _traces(axes: Axes, result: Replay, quantity: str) -> None:
     axes.set_ylim(low - margin, high + margin)
     axes.set_xlim(prediction.time[0, 0] - 0.5, prediction.time[-1, -1] + 0.5)
     legend_above(axes)
-    how = "attitude given, " if mode == "attitude given" else ""
+    how = "measured attitude, " if mode == "measured attitude" else ""
     labelled(
         axes,
         f"{quantity}: measured (thin), predicted {samples * result.period:g} s ahead ({how}thick)",

@@ -168,19 +168,19 @@ def _send_path(rr: Any, recording: Any, flight: VehicleFlight, entity: str, fast
 
 def _send_scene(rr: Any, recording: Any, scene: Scene) -> None:
     """Sends gates and other finite shapes, each kind as one entity."""
-    places, halves, turned, colours, labels = [], [], [], [], []
+    places, halves, attitudes, colours, labels = [], [], [], [], []
     for gate in scene.gates:
         centres, half = gate_bars(gate)
         places.append(centres)
         halves.append(half)
-        turned += [gate.attitude] * len(half)
+        attitudes += [gate.attitude] * len(half)
         colours += [gate.colour] * len(half)
         labels += [gate.name] + [""] * (len(half) - 1)
     if places:
         boxes = rr.Boxes3D(
             centers=np.concatenate(places),
             half_sizes=np.concatenate(halves),
-            quaternions=frames.wxyz_to_xyzw(turned),
+            quaternions=frames.wxyz_to_xyzw(attitudes),
             colors=_bytes(colours),
             labels=labels,
             show_labels=False,

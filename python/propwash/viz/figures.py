@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
-Picture = NDArray[np.uint8]
+Image = NDArray[np.uint8]
 
 AXES = ("x", "y", "z")
 COLOURS = ("tab:blue", "tab:orange", "tab:green")
@@ -55,7 +55,7 @@ def new_figure(width: float, height: float, dpi: float = 100.0) -> Figure:
     return figure
 
 
-def film_figure(width: int, height: int) -> Figure:
+def video_figure(width: int, height: int) -> Figure:
     """An empty figure of a size in pixels, with legible text."""
     inches = float(np.clip(width / 100.0, _MIN_WIDTH, _MAX_WIDTH))
     dpi = width / inches
@@ -162,7 +162,7 @@ def _place(
     return best
 
 
-class Film:
+class Canvas:
     """Images of a figure in which a few artists change; everything else is drawn once."""
 
     def __init__(self, figure: Figure, moving: Sequence[Artist]) -> None:
@@ -174,7 +174,7 @@ class Film:
         self._canvas.draw()
         self._background: Any = self._canvas.copy_from_bbox(figure.bbox)
 
-    def picture(self) -> Picture:
+    def image(self) -> Image:
         """(height, width, 3) image of the present state of the artists."""
         self._canvas.restore_region(self._background)
         renderer = self._canvas.get_renderer()
@@ -183,8 +183,8 @@ class Film:
         return np.array(np.asarray(self._canvas.buffer_rgba())[..., :3])
 
 
-def filmed(film: Film, count: int, move: Callable[[int], None]) -> Iterator[Picture]:
+def frames(canvas: Canvas, count: int, move: Callable[[int], None]) -> Iterator[Image]:
     """The images of an animation; `move` updates the artists for each."""
     for number in range(count):
         move(number)
-        yield film.picture()
+        yield canvas.image()

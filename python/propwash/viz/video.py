@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Picture = NDArray[np.uint8]
+Image = NDArray[np.uint8]
 
-FILMS = (".mp4", ".gif")
+SUFFIXES = (".mp4", ".gif")
 """Suffixes of video files."""
 _COLOURS = 128
 
@@ -32,7 +32,7 @@ def check(path: str | PathLike[str], others: str = "") -> None:
         raise ValueError(f"{path}: expected a name that ends in .mp4, .gif{others} or .png")
 
 
-def write(path: str | PathLike[str], pictures: Iterable[Picture], rate: float) -> int:
+def write(path: str | PathLike[str], images: Iterable[Image], rate: float) -> int:
     """Writes images (h, w, 3) of one size at `rate` [Hz]; returns their number.
 
     The frame time of a GIF is rounded to 0.01 s. Raises as check() does, and ValueError for invalid
@@ -40,55 +40,55 @@ def write(path: str | PathLike[str], pictures: Iterable[Picture], rate: float) -
     """
     file = Path(path)
     check(file)
-    film = _Checked(pictures)
+    checked = _Checked(images)
     try:
         if file.suffix.lower() == ".mp4":
-            _write_mp4(file, film, rate)
+            _write_mp4(file, checked, rate)
         else:
-            _write_gif(file, film, rate)
-        if film.count == 0:
-            raise ValueError(f"{file}: expected at least one picture, got none")
+            _write_gif(file, checked, rate)
+        if checked.count == 0:
+            raise ValueError(f"{file}: expected at least one image, got none")
     except BaseException:
         file.unlink(missing_ok=True)
         raise
-    return film.count
+    return checked.count
 
 
 class _Checked:
     """Checks and counts images of one size."""
 
-    def __init__(self, pictures: Iterable[Picture]) -> None:
-        self._pictures = pictures
+    def __init__(self, images: Iterable[Image]) -> None:
+        self._images = images
         self.count = 0
 
-    def __iter__(self) -> Iterator[Picture]:
+    def __iter__(self) -> Iterator[Image]:
         shape: tuple[int, ...] | None = None
-        for picture in self._pictures:
-            is_rgb = picture.dtype == np.uint8 and picture.ndim == 3 and picture.shape[2] == 3
-            if not is_rgb or (shape is not None and picture.shape != shape):
+        for image in self._images:
+            is_rgb = image.dtype == np.uint8 and image.ndim == 3 and image.shape[2] == 3
+            if not is_rgb or (shape is not None and image.shape != shape):
                 expected = "(height, width, 3)" if shape is None else str(shape)
                 raise ValueError(
-                    f"picture {self.count}: expected uint8 of shape {expected}, got "
-                    f"{picture.dtype} of shape {picture.shape}"
+                    f"image {self.count}: expected uint8 of shape {expected}, got "
+                    f"{image.dtype} of shape {image.shape}"
                 )
-            shape = picture.shape
+            shape = image.shape
             self.count += 1
-            yield np.ascontiguousarray(picture)
+            yield np.ascontiguousarray(image)
 
 
-def _write_mp4(file: Path, film: _Checked, rate: float) -> None:
+def _write_mp4(file: Path, images: _Checked, rate: float) -> None:
     # chroma is subsampled by two: an odd row or column is omitted
     with _imageio().get_writer(
         file, format="FFMPEG", mode="I", fps=rate, codec="libx264", quality=7, macro_block_size=2
     ) as writer:
-        for picture in film:
-            height, width = picture.shape[:2]
-            writer.append_data(picture[: height - height % 2, : width - width % 2])
+        for image in images:
+            height, width = image.shape[:2]
+            writer.append_data(image[: height - height % 2, : width - width % 2])
 
 
-def _write_gif(file: Path, film: _Checked, rate: float) -> None:
-    image = pillow().Image
-    frames = (image.fromarray(picture).quantize(_COLOURS, dither=0) for picture in film)
+def _write_gif(file: Path, images: _Checked, rate: float) -> None:
+    from_array = pillow().Image.fromarray
+    frames = (from_array(image).quantize(_COLOURS, dither=0) for image in images)
     first = next(frames, None)
     if first is not None:
         duration = 10 * max(2, round(100.0 / rate))
@@ -103,7 +103,7 @@ def pillow() -> Any:
         import PIL.ImageDraw
         import PIL.ImageFont
     except ImportError as error:
-        raise ImportError('pictures need Pillow: pip install "propwash[video]"') from error
+        raise ImportError('images need Pillow: pip install "propwash[video]"') from error
     return PIL
 
 
@@ -113,6 +113,6 @@ def _imageio() -> Any:
         return import_module("imageio.v2")
     except ImportError as error:
         raise ImportError(
-            'films in MP4 need imageio with ffmpeg: pip install "propwash[video]"; a GIF needs '
+            'videos in MP4 need imageio with ffmpeg: pip install "propwash[video]"; a GIF needs '
             "Pillow alone"
         ) from error

@@ -21,7 +21,7 @@ _ROUNDING = 8.0 * float(np.finfo(np.float32).eps)  # sight_rounding of raycast.h
 
 def uses_embree(items: Sequence[Item], meshes: str) -> bool:
     """Whether to use Embree; "auto" uses it if it is installed."""
-    if choice("meshes", meshes, ("auto", "own", "embree")) == "own" or not any(
+    if choice("meshes", meshes, ("auto", "builtin", "embree")) == "builtin" or not any(
         _is_large(item) for item in items
     ):
         return False

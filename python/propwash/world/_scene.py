@@ -18,7 +18,7 @@ from propwash.world import _files as _scene_files
 from propwash.world import _mesh_rays
 from propwash.world._items import Gate, Item, Marker, Start
 
-Meshes = Literal["auto", "own", "embree"]
+Meshes = Literal["auto", "builtin", "embree"]
 
 
 class RayHits(NamedTuple):
@@ -65,8 +65,8 @@ class Scene:
     items: Plane, Box, Sphere, Cylinder, Gate or Mesh; the id of an item is its index.
     markers: Marker objects, in addition to the four of each gate.
     start: the initial pose of a vehicle, a Start or None.
-    meshes: what casts rays against meshes of more than 500 triangles in raycast() and visible():
-        "embree" (package embreex, extra [mesh]), "own" (propwash), or "auto": Embree if installed.
+    meshes: the implementation of raycast() and visible() for meshes of more than 500 triangles:
+        "embree" (package embreex, extra [mesh]), "builtin", or "auto": Embree if installed.
 
     Raises ParameterError for invalid items and duplicate names.
 
@@ -113,7 +113,7 @@ class Scene:
         """Loads a scene by its name (`scene_names()`) or the path of a TOML file.
 
         seed: of a procedural scene (None: 0) and of the perturbation of items: None leaves them at
-        their nominal poses, a number moves them within the bounds given in the file.
+        their nominal poses, a number moves them within the bounds in the file.
 
         Raises ParameterError, which names the file.
         """

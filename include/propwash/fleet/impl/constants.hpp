@@ -81,7 +81,7 @@ PROPWASH_FN void visit(ImuParameters<P>& p, F&& f) {
 
 }  // namespace detail
 
-/// Sets the size of every array with one number per rotor, for a number known only at run time.
+/// Sets the size of every array with one element per rotor; needed for a dynamic size.
 template <class P, int N, class Shape>
 PROPWASH_FN void resize_rotors(MulticopterModel<P, N, Shape>& model, int rotors) {
   model.rotors.resize(rotors), model.motor.resize(rotors);
@@ -112,7 +112,7 @@ PROPWASH_FN void for_each_number(MulticopterModel<P, N, Shape>& model, F&& f) {
   }
 }
 
-/// The same with every number that a kernel reads, to copy constants in double to a lane of packs.
+/// The same with every number that a kernel reads, for copying doubles to a lane of packs.
 template <class P, int N, class Shape, class F>
 PROPWASH_FN void for_each_number(FleetConstants<P, N, Shape>& c, F&& f) {
   using detail::visit;

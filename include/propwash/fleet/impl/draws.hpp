@@ -23,8 +23,8 @@ struct LaneDraws {
 /// Steps for which a kernel draws at a time.
 inline constexpr int draws_at_once = 5;
 
-/// Draws the enabled random numbers of `count` steps. Not inlined, because it would double the size
-/// of each kernel; for several steps at a time, because a call spills the caller's registers.
+/// Draws the enabled random numbers of `count` steps. Not inlined: that would double the size of
+/// each kernel. Draws several steps at a time, because a call spills the caller's registers.
 template <class Isa, class T, int Lanes>
 #if defined(__GNUC__)
 __attribute__((noinline))

@@ -112,7 +112,7 @@ struct FleetPlan {
     for (std::size_t i = 0; i < size; ++i) read_nominal_rotors(i), apply_effectiveness(i, memory);
   }
 
-  /// Those of the selected vehicles; may call parameters_of for the others too.
+  /// Sets those of the selected vehicles; may call parameters_of for the others too.
   template <class ParametersOf>
   void set_parameters(const ParametersOf& parameters_of, Span<const std::size_t> selected,
                       const FleetMemory<T>& memory) {
@@ -211,14 +211,14 @@ struct FleetPlan {
              ": expected a finite value > 0 m/s; use the mean wind speed, for example");
     }
     if (air.wind_speed_6m > 0.0 && !is_finite(air.altitude)) {
-      refuse("turbulence.altitude = " + formatted(air.altitude) + ": expected a number m");
+      refuse("turbulence.altitude = " + formatted(air.altitude) + ": expected a finite number [m]");
     }
     if (!is_finite(options.turbulence_heading)) {
       refuse("turbulence_heading = " + formatted(options.turbulence_heading) +
-             ": expected a number rad");
+             ": expected a finite number [rad]");
     }
     if (is_nan(options.floor) || (!is_finite(options.floor) && !std::signbit(options.floor))) {
-      refuse("floor = " + formatted(options.floor) + ": expected a number m, or -inf for none");
+      refuse("floor = " + formatted(options.floor) + ": expected a number [m], or -inf for none");
     }
     if (options.max_action_delay < 0 || options.max_action_delay > 1000) {
       refuse("max_action_delay = " + std::to_string(options.max_action_delay) +
@@ -265,7 +265,7 @@ struct FleetPlan {
     for (const double speed : hover) to.push_back(T(speed));
   }
 
-  /// Computes everything that depends on the parameters before it replaces anything. `individual`:
+  /// Computes all that depends on the parameters, then replaces the old values. `individual`:
   /// separate constants for each vehicle.
   template <class ParametersOf>
   void prepare(const ParametersOf& parameters_of, bool individual) {

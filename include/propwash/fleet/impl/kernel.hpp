@@ -42,7 +42,7 @@ struct FleetKernelsOf {
     auto& constants = *reinterpret_cast<Constants*>(block);
     resize_rotors(constants, rotors);
     constants.imu.has_lever_arm = switches.has_lever_arm;
-    constants.imu.is_rotated = switches.is_turned;
+    constants.imu.is_rotated = switches.imu_is_rotated;
     constants.imu.is_digital = switches.is_digital;
     constants.law.gyroscopic_term = switches.gyroscopic_term;
     for_each_number(constants, [&](Pack<T, Lanes>& x) PROPWASH_LAMBDA {

@@ -61,7 +61,7 @@ inline FleetSwitches fleet_switches(const VehicleParameters& vehicle, const Flee
   FleetSwitches s;
   s.gyroscopic_term = vehicle.rate_controller.gyroscopic_term;
   s.has_lever_arm = device.has_lever_arm;
-  s.is_turned = device.is_rotated;
+  s.imu_is_rotated = device.is_rotated;
   s.is_digital = device.is_digital;
   s.process_noise =
       setting.noise && (vehicle.process_noise.force > 0 || vehicle.process_noise.torque > 0);

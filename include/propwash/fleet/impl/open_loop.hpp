@@ -156,41 +156,40 @@ inline void OpenLoop::fly(const OpenLoopFlight& flight, const OpenLoopRecord& re
 }
 
 inline void OpenLoop::drive(const OpenLoopDuty& log, double* commands, double* slopes) const {
-  const std::size_t held = log.rows - 1, size = held * rotors();
+  const std::size_t size = (log.rows - 1) * rotors();
   for (std::size_t i = 0; i < motors_.size(); ++i) {
-    const auto& model = motors_[i];
-    const Slope delay = delays_[i] / Slope(log.period);
-    const double whole = std::floor(delay.value);
-    const auto commanded = [&](std::size_t row, std::size_t delayed_steps) {
-      SmallArray<Slope, Dynamic> speeds;
-      speeds.resize(static_cast<int>(rotors()));
-      const double* const duty =
-          log.duty + (row > delayed_steps ? row - delayed_steps : 0) * rotors();
-      for (std::size_t k = 0; k < rotors(); ++k) {
-        const int rotor = static_cast<int>(k);
-        speeds[rotor] = model.speed_max[rotor] * Slope(duty[k]);
-      }
-      return limited(model, speeds);
+    drive(log, i, i == 0 ? commands : nullptr, i < unknowns_ ? slopes + i * size : nullptr);
+  }
+}
+
+/// The commands and their derivatives for one unknown; null: not requested.
+inline void OpenLoop::drive(const OpenLoopDuty& log, std::size_t unknown, double* values,
+                            double* slopes) const {
+  using Speeds = SmallArray<Slope, Dynamic>;
+  const auto& model = motors_[unknown];
+  const std::size_t held = log.rows - 1;
+  const Slope delay = delays_[unknown] / Slope(log.period);
+  const double whole = std::floor(delay.value);
+  const auto steps = static_cast<std::size_t>(std::min(whole, double(held)));
+  Speeds speeds, earlier;
+  speeds.resize(static_cast<int>(rotors()));
+  for (std::size_t row = 0; row < held; ++row) {
+    const double* const duty = log.duty + (row > steps ? row - steps : 0) * rotors();
+    for (int k = 0; k < speeds.size(); ++k) speeds[k] = model.speed_max[k] * Slope(duty[k]);
+    const auto delayed = [&](Speeds& acting) {
+      const Speeds later = limited(model, acting);
+      acting = mean_command(later, row == 0 ? later : earlier, delay - whole);
+      earlier = later;
     };
-    for (std::size_t row = 0; row < held; ++row) {
-      Slope ratio(1.0);
-      if (log.voltage != nullptr) ratio.value = log.voltage[row] / nominal_voltage_;
-      if (log.voltage_slopes != nullptr && i < unknowns_) {
-        ratio.partials[0] = log.voltage_slopes[i * held + row] / nominal_voltage_;
-      }
-      SmallArray<Slope, Dynamic> speeds;
-      speeds.resize(static_cast<int>(rotors()));
-      const auto delayed = [&](SmallArray<Slope, Dynamic>& acting) {
-        const auto steps = static_cast<std::size_t>(std::min(whole, double(held)));
-        acting = mean_command(commanded(row, steps), commanded(row, steps + 1), delay - whole);
-      };
-      drive_motors(model, speeds, delayed, log.voltage != nullptr && nominal_voltage_ > 0.0, ratio);
-      for (std::size_t k = 0; k < rotors(); ++k) {
-        const Slope& speed = speeds[static_cast<int>(k)];
-        const std::size_t place = row * rotors() + k;
-        if (i == 0) commands[place] = speed.value;
-        if (i < unknowns_) slopes[i * size + place] = speed.partials[0];
-      }
+    Slope ratio(1.0);
+    if (log.voltage != nullptr) ratio.value = log.voltage[row] / nominal_voltage_;
+    if (log.voltage_slopes != nullptr && unknown < unknowns_) {
+      ratio.partials[0] = log.voltage_slopes[unknown * held + row] / nominal_voltage_;
+    }
+    drive_motors(model, speeds, delayed, log.voltage != nullptr && nominal_voltage_ > 0.0, ratio);
+    for (int k = 0; k < speeds.size(); ++k) {
+      if (values != nullptr) *values++ = speeds[k].value;
+      if (slopes != nullptr) *slopes++ = speeds[k].partials[0];
     }
   }
 }
@@ -223,7 +222,7 @@ inline bool OpenLoop::moves_motors(const OpenLoopFlight& flight, std::size_t unk
   return std::any_of(from, from + held, [](double x) { return x != 0.0; });
 }
 
-/// The rotor speeds and their derivatives for one unknown; null: not wanted.
+/// The rotor speeds and their derivatives for one unknown; null: not requested.
 inline void OpenLoop::run_motors(const OpenLoopFlight& flight, std::size_t unknown, double* values,
                                  double* slopes) const {
   const auto& model = motors_[unknown];

@@ -35,7 +35,7 @@ struct OpenLoopFlight {
 };
 
 /// The results of the windows, (1 + D, W, H, 3) each: the values, then their derivatives with
-/// respect to each unknown; null: not wanted.
+/// respect to each unknown; null: not requested.
 struct OpenLoopRecord {
   double* position{};        ///< m, world frame
   double* velocity{};        ///< m/s, world frame

@@ -10,7 +10,7 @@ namespace propwash {
 struct FleetSwitches {
   bool gyroscopic_term = true;
   bool has_lever_arm = false;
-  bool is_turned = false;
+  bool imu_is_rotated = false;
   bool is_digital = false;
   bool process_noise = false;  ///< force or torque
   bool imu_noise = false;      ///< white noise of the readings
@@ -29,7 +29,7 @@ struct FleetSwitches {
 
 /// The switches that depend on a vehicle; those of a fleet are the union over its vehicles.
 inline constexpr bool FleetSwitches::* vehicle_switches[] = {
-    &FleetSwitches::gyroscopic_term, &FleetSwitches::has_lever_arm, &FleetSwitches::is_turned,
+    &FleetSwitches::gyroscopic_term, &FleetSwitches::has_lever_arm, &FleetSwitches::imu_is_rotated,
     &FleetSwitches::is_digital,      &FleetSwitches::process_noise, &FleetSwitches::imu_noise,
     &FleetSwitches::bias_walk,       &FleetSwitches::imu_is_slower, &FleetSwitches::turbulence,
     &FleetSwitches::battery};

@@ -89,8 +89,8 @@ inline void Session::fill(Messages& messages, double now) {
   }
 }
 
-/// Without an answer for long: sends a newer pose instead of an old one if the queue holds one
-/// pose, otherwise repeats the last.
+/// After a long time without an answer: sends a newer pose instead of an old one if the queue holds
+/// one pose, otherwise repeats the last.
 inline void Session::repeat(Messages& messages, double now) {
   if (!waiting_.empty() && policy_.queue == 1) {
     give_up_oldest();
@@ -131,7 +131,7 @@ inline void Session::start(double now) {
 }
 
 /// A renderer that is connected but silent has probably failed while sending, for example because
-/// of another program's session with smaller pictures; only silence resets it.
+/// of another program's session with smaller images; only silence resets it.
 inline void Session::fall_silent() {
   state_ = SessionState::silent;
   silent_until_ = last_sent_ + policy_.silence;
@@ -153,7 +153,7 @@ inline void Session::restart(double now) {
   waiting_.clear();
   in_flight_ = 0;
   fixed_.reset();
-  last_taken_ = last_submitted_;
+  last_received_ = last_submitted_;
   unanswered_since_ = never;
   response_time_ = 0;
   send_now_ = false;
@@ -218,15 +218,14 @@ inline std::deque<Session::Sent>::iterator Session::find(std::int64_t ntime) {
   return found != sent_.end() && found->ntime == ntime ? found : sent_.end();
 }
 
-/// Records an answer. took: s, the renderer's response time; negative: unknown.
-inline void Session::record_answer(double now, double took) {
+/// Records an answer. response_time: s, the renderer's response time; negative: unknown.
+inline void Session::record_answer(double now, double response_time) {
   constexpr double weight = 0.25;
-  if (took >= 0.0) {
-    const double sample = std::min(took, renderer_memory);
+  if (response_time >= 0.0) {
+    const double sample = std::min(response_time, renderer_memory);
     response_time_ =
         response_time_ == 0.0 ? sample : response_time_ + weight * (sample - response_time_);
   }
-  last_answer_time_ = now;
   send_now_ = false;
   if (state_ == SessionState::starting || reviving_) state_ = SessionState::running;
   reviving_ = false;
@@ -235,7 +234,7 @@ inline void Session::record_answer(double now, double took) {
 
 /// s, the response time for a pose; negative if the renderer had to start first. A renderer that
 /// answers after fewer poses than a start consumes was running, only slow.
-inline double Session::time_taken(const Sent& sent, double now) const {
+inline double Session::response_time_of(const Sent& sent, double now) const {
   if (state_ == SessionState::running) return now - std::min(unanswered_since_, now);
   return sent_since_start_ <= poses_of_start ? now - sent.time : -1.0;
 }
@@ -247,17 +246,17 @@ inline std::optional<Answer> Session::receive(const FrameView* frames, std::size
     Answer answer = decode_answer(frames, count);
     const auto found = find(answer.ntime);
     if (found == sent_.end() || !fixed_) {
-      const bool repeated = answer.ntime == last_taken_;
-      const bool late = answer.ntime < last_taken_;
-      ++(repeated ? counts_.repeated : late ? counts_.late : counts_.unknown);
+      const bool repeated = answer.ntime == last_received_;
+      const bool outdated = answer.ntime < last_received_;
+      ++(repeated ? counts_.repeated : outdated ? counts_.outdated : counts_.unknown);
       const bool listening = state_ != SessionState::silent || reviving_;
-      if ((repeated || late) && listening) record_answer(now, -1.0);
+      if ((repeated || outdated) && listening) record_answer(now, -1.0);
       return std::nullopt;
     }
     check_answer(answer, *found, *fixed_);
     answer.latency = now - found->time;
-    const double took = time_taken(*found, now);
-    last_taken_ = answer.ntime;
+    const double response_time = response_time_of(*found, now);
+    last_received_ = answer.ntime;
     if (found->given_up) {
       --counts_.unanswered;
     } else {
@@ -265,9 +264,9 @@ inline std::optional<Answer> Session::receive(const FrameView* frames, std::size
     }
     found->given_up = true;  // only older ones count as unanswered
     forget_sent(found + 1);
-    record_answer(now, took);
-    ++counts_.taken;
-    if (answer.half_done()) ++counts_.half_done;
+    record_answer(now, response_time);
+    ++counts_.received;
+    if (answer.incomplete()) ++counts_.incomplete;
     return answer;
   } catch (const ProtocolError&) {
     ++counts_.faulty;
@@ -275,16 +274,16 @@ inline std::optional<Answer> Session::receive(const FrameView* frames, std::size
   }
 }
 
-/// Checks that an answer fits the pose: its size, and one picture of each rendered camera, with at
-/// least the bytes per pixel of its type (one-byte pictures may come as three bytes, and v2 sends
-/// RGB for every type). Sets the index of each picture.
+/// Checks that an answer fits the pose: its size, and one image of each rendered camera, with at
+/// least the bytes per pixel of its type (one-byte images may come as three bytes, and v2 sends
+/// RGB for every type). Sets the index of each image.
 inline void Session::check_answer(Answer& answer, const Sent& sent, const PoseMessage& asked) {
   const auto size = [](int width, int height) {
     return std::to_string(width) + " x " + std::to_string(height);
   };
   if (answer.width != asked.width || answer.height != asked.height) {
-    throw ProtocolError("answer: expected pictures of " + size(asked.width, asked.height) +
-                        ", got " + size(answer.width, answer.height));
+    throw ProtocolError("answer: expected images of " + size(asked.width, asked.height) + ", got " +
+                        size(answer.width, answer.height));
   }
   auto missing = sent.rendered;
   const auto& cameras = asked.cameras;
@@ -292,7 +291,7 @@ inline void Session::check_answer(Answer& answer, const Sent& sent, const PoseMe
     const auto known = std::find_if(cameras.begin(), cameras.end(),
                                     [&](const auto& camera) { return camera.id == image.camera; });
     if (known == cameras.end()) {
-      throw ProtocolError("answer: has a picture of camera \"" + image.camera +
+      throw ProtocolError("answer: has an image of camera \"" + image.camera +
                           "\", which is not in the pose");
     }
     const int needed = image_layout(known->type, false).bytes_per_pixel;
@@ -307,7 +306,7 @@ inline void Session::check_answer(Answer& answer, const Sent& sent, const PoseMe
   const auto lost = std::find(missing.begin(), missing.end(), true);
   if (lost != missing.end()) {
     const auto index = static_cast<std::size_t>(lost - missing.begin());
-    throw ProtocolError("answer: has no picture of camera \"" + cameras[index].id + "\"");
+    throw ProtocolError("answer: has no image of camera \"" + cameras[index].id + "\"");
   }
 }
 

@@ -59,8 +59,8 @@ void Multicopter<N, T>::update_outer(const OuterLoopCommand<T>& command) {
   in.accelerometer_B = rotate(device.attitude, reading.specific_force) -
                        cross(in.gyroscope_B, cross(in.gyroscope_B, device.position));
   in.rotors = attained_wrench(constants_.allocation, x.rotor_speeds);
-  const Wrench<T> wanted = run_wrench_loop(outer_law_, memory_.outer, in, command);
-  memory_.held_speeds = outer_allocate(outer_law_, constants_.allocation, wanted, x.rotor_speeds);
+  const Wrench<T> desired = run_wrench_loop(outer_law_, memory_.outer, in, command);
+  memory_.held_speeds = outer_allocate(outer_law_, constants_.allocation, desired, x.rotor_speeds);
 }
 
 }  // namespace propwash

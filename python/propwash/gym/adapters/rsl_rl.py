@@ -62,7 +62,7 @@ class FleetRslRlEnv(VecEnv):  # type: ignore[misc]
         self.envs = TorchVectorEnv(made, device=device)
         self._engine = made.unwrapped._engine
         if not self._engine.limit:
-            raise ValueError("max_episode_steps: expected a number >= 1, got 0 (never)")
+            raise ValueError("max_episode_steps: expected a number >= 1, got 0 (no limit)")
         self.cfg = {"task": type(made.unwrapped.task).__name__, **options}
         self.num_envs, self.device = self.envs.num_envs, self.envs.device
         self.num_actions = (made.single_action_space.shape or (0,))[0]

@@ -136,7 +136,7 @@ def _motor(table: dict[str, Any], motors: list[dict[str, float]]) -> dict[str, A
         common = table.get(name, 0.0 if name == "speed_min" else None)
         if isinstance(common, list):
             raise ParameterError(
-                f"motor.{name} has a number for each rotor and [[rotors]] too: expected only one"
+                f"motor.{name} has a number for each rotor, and so has [[rotors]]: expected one"
             )
         each = [motor.get(name, common) for motor in motors]
         if None in each:

@@ -16,7 +16,7 @@ from propwash.race import _race as race
 from propwash.viz import video as _video
 
 Array = NDArray[np.float64]
-Picture = NDArray[np.uint8]
+Image = NDArray[np.uint8]
 
 VERTICAL_FOV_DEG = 70.0
 _SIZE = {".mp4": (640, 480), ".gif": (320, 240), ".png": (640, 480)}
@@ -58,21 +58,21 @@ def show(
         if not camera:
             viz.save(_race_map.figure(result), path)
             return f"plot {path}"
-        _video.pillow().Image.fromarray(gate_pictures(result, width, height)).save(path)
-        return f"picture {path}: what the camera sees before each gate"
+        _video.pillow().Image.fromarray(gate_images(result, width, height)).save(path)
+        return f"image {path}: what the camera sees before each gate"
     rate = rate or _RATE[suffix]
     when = times(result, rate)
-    view = on_board if camera else _race_map.film
-    pictures = _with_progress(view(result, when, width, height), len(when), progress)
-    count = _video.write(path, pictures, rate)
-    return f"film {path}: {count} pictures of {width}x{height}, {rate:g} a second"
+    view = on_board if camera else _race_map.video
+    images = _with_progress(view(result, when, width, height), len(when), progress)
+    count = _video.write(path, images, rate)
+    return f"video {path}: {count} images of {width}x{height}, {rate:g} a second"
 
 
 def _with_progress(
-    pictures: Iterator[Picture], total: int, progress: Callable[[float], None] | None
-) -> Iterator[Picture]:
-    for number, picture in enumerate(pictures, 1):
-        yield picture
+    images: Iterator[Image], total: int, progress: Callable[[float], None] | None
+) -> Iterator[Image]:
+    for number, image in enumerate(images, 1):
+        yield image
         if progress is not None:
             progress(number / total)
 
@@ -127,17 +127,17 @@ def gimbal(flight: race.Flight, when: Array) -> Array:
     )
 
 
-def on_board(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
+def on_board(result: race.Result, when: Array, width: int, height: int) -> Iterator[Image]:
     """Images of a camera on a gimbal, captioned with vehicle, course, time, speed and gates."""
     title = _race_map.title_of(result)
-    for t, picture in zip(when, _images(result, when, width, height), strict=True):
+    for t, image in zip(when, _images(result, when, width, height), strict=True):
         passed = sum(passage.time <= t for passage in result.passages)
         next_gate = result.course[passed] if passed < len(result.course) else "none"
         right = f"gates {passed} of {len(result.course)}, next {next_gate}"
-        yield captioned(picture, [title, right, _time_and_speed(result, float(t))])
+        yield captioned(image, [title, right, _time_and_speed(result, float(t))])
 
 
-def gate_pictures(result: race.Result, width: int, height: int) -> Picture:
+def gate_images(result: race.Result, width: int, height: int) -> Image:
     """One image with the camera images shortly before each gate, three in a row."""
     passages = result.passages
     when = np.maximum(
@@ -148,23 +148,23 @@ def gate_pictures(result: race.Result, width: int, height: int) -> Picture:
     if len(when) == 0:
         when, names = times(result, 2.0)[-1:], ["no gate was passed"]
         title = _race_map.title_of(result)
-    pictures = [
-        captioned(picture, [name, "", _time_and_speed(result, float(t))])
-        for name, t, picture in zip(names, when, _images(result, when, width, height), strict=True)
+    images = [
+        captioned(image, [name, "", _time_and_speed(result, float(t))])
+        for name, t, image in zip(names, when, _images(result, when, width, height), strict=True)
     ]
-    columns = min(3, len(pictures))
-    rows = -(-len(pictures) // columns)
+    columns = min(3, len(images))
+    rows = -(-len(images) // columns)
     gap, head = max(2, width // 100), max(16, height // 9)
     shape = (head + rows * (height + gap), columns * (width + gap) + gap, 3)
     sheet = np.full(shape, 255, dtype=np.uint8)
-    for i, picture in enumerate(pictures):
+    for i, image in enumerate(images):
         y, x = head + (height + gap) * (i // columns), gap + (width + gap) * (i % columns)
-        sheet[y : y + height, x : x + width] = picture
+        sheet[y : y + height, x : x + width] = image
     sheet[:head] = captioned(sheet[:head], [title, "", ""], 2 * head // 3, dark=True)
     return sheet
 
 
-def _images(result: race.Result, when: Array, width: int, height: int) -> Iterator[Picture]:
+def _images(result: race.Result, when: Array, width: int, height: int) -> Iterator[Image]:
     from propwash.render import Offscreen, RenderCamera
 
     renderer = Offscreen(
@@ -182,15 +182,15 @@ def _time_and_speed(result: race.Result, t: float) -> str:
 
 
 def captioned(
-    picture: Picture, texts: Sequence[str], largest: int | None = None, dark: bool = False
-) -> Picture:
-    """A picture with texts in its upper left, upper right and lower left corners.
+    frame: Image, texts: Sequence[str], largest: int | None = None, dark: bool = False
+) -> Image:
+    """An image with texts in its upper left, upper right and lower left corners.
 
-    largest: px, maximum height of letters; None: chosen from the picture's height. Texts that do
+    largest: px, maximum height of letters; None: chosen from the image's height. Texts that do
     not fit are omitted.
     """
     pil = _video.pillow()
-    image = pil.Image.fromarray(picture)
+    image = pil.Image.fromarray(frame)
     draw = pil.ImageDraw.Draw(image)
     ink, rim = ((30, 30, 30), (255, 255, 255)) if dark else ((255, 255, 255), (0, 0, 0))
     max_size = max(_MIN_LETTER, min(image.height // 20, 28)) if largest is None else largest

@@ -45,7 +45,7 @@ class Score:
         return float(np.median(np.concatenate(self.errors)))
 
     @property
-    def most(self) -> float:
+    def percentile_90(self) -> float:
         """90th percentile over all windows of all logs."""
         return float(np.percentile(np.concatenate(self.errors), 90))
 
@@ -58,13 +58,13 @@ def _force_errors(piece: Forces, flyer: Flyer) -> dict[str, Array]:
     assert flight.velocity is not None
     force = predicted.specific_force[0][..., 2] - flight.specific_force[rows][..., 2]
     return {
-        "position, attitude given": np.linalg.norm(
+        "position, measured attitude": np.linalg.norm(
             predicted.position[0] - flight.position[rows], axis=-1
         ),
-        "velocity, attitude given": np.linalg.norm(
+        "velocity, measured attitude": np.linalg.norm(
             predicted.velocity[0] - flight.velocity[rows], axis=-1
         ),
-        "vertical specific force, attitude given": np.abs(force),
+        "vertical specific force, measured attitude": np.abs(force),
     }
 
 
@@ -114,7 +114,7 @@ def leave_one_out(
     for log in logs:
         if not usable(log)[0]:
             raise ValueError(
-                f"{log.path}: expected a log with position, velocity and attitude; take `hold_out` "
+                f"{log.path}: expected a log with position, velocity and attitude; use `hold_out` "
                 f"for others"
             )
     start = vehicles.load(guess)
@@ -134,29 +134,29 @@ def leave_one_out(
 def hold_out(
     logs: Sequence[Flight],
     guess: str | PathLike[str] | VehicleParameters = "crazyflie",
-    share: float = 0.6,
+    fraction: float = 0.6,
     threads: int = 0,
     *,
     parameters: Sequence[str] | None = None,
     noise: Noise | None = None,
 ) -> list[Score]:
-    """Fits the first `share` of each flight; predicts body rates and vertical force of the rest.
+    """Fits the first `fraction` of each flight; predicts body rates and vertical force of the rest.
 
     guess, threads, parameters, noise: as for `identify.fit_vehicle`.
 
-    Raises ValueError for an invalid share and for a log with several clocks or of less than 80 Hz,
-    and the exceptions of `identify.fit_vehicle`.
+    Raises ValueError for an invalid fraction and for a log with several clocks or of less than
+    80 Hz, and the exceptions of `identify.fit_vehicle`.
     """
     for log in logs:
         if not usable(log)[1]:
             raise ValueError(
-                f"{log.path}: expected commands and motion by one clock at 80 Hz or more; take "
+                f"{log.path}: expected commands and motion with one clock at 80 Hz or more; use "
                 f"`leave_one_out` for logs of poses"
             )
-    if not 0.05 <= share <= 0.95:
-        raise ValueError(f"share: expected a number from 0.05 to 0.95, got {share!r:.50}")
+    if not 0.05 <= fraction <= 0.95:
+        raise ValueError(f"fraction: expected a number from 0.05 to 0.95, got {fraction!r:.50}")
     found = _fit.fit_vehicle(
-        logs, guess, parameters=parameters, share=share, noise=noise, threads=threads
+        logs, guess, parameters=parameters, fraction=fraction, noise=noise, threads=threads
     )
     weights = noise or Noise()
     errors = []
@@ -164,7 +164,7 @@ def hold_out(
         period = float(estimate.flight.time[1] - estimate.flight.time[0])
         # an estimated attitude has no heading and may be inconsistent with the body rates
         first, last = flying_rows(replace(estimate.flight, attitude=None), period)
-        rest = first + int(share * (last - first)), last
+        rest = first + int(fraction * (last - first)), last
         piece = Rates(estimate.flight, period, rest, weights, every=0.05)
         errors.append((period, _rate_errors(piece, Flyer(estimate.vehicle, estimate.voltage))))
     return _scores(errors, RATE_HORIZONS)
@@ -177,6 +177,6 @@ def table(scores: Sequence[Score]) -> str:
         medians = ", ".join(f"{np.median(e):.3f}" for e in score.errors)
         lines.append(
             f"{f'{score.quantity} [{score.unit}]':48s}{f'{score.horizon:g} s':>8s}"
-            f"{score.median:9.3f}{score.most:9.3f}   {medians}"
+            f"{score.median:9.3f}{score.percentile_90:9.3f}   {medians}"
         )
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""A film of a policy's flights, from the side and from above."""
+"""A video of a policy's flights, from the side and from above."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from propwash.cli._training_curve import SHOWN, landmarks_of, scene_of
 from propwash.viz import flights as _flights
-from propwash.viz.figures import START, TARGET, Film, film_figure, filmed, labelled, name_points
+from propwash.viz.figures import START, TARGET, Canvas, frames, labelled, name_points, video_figure
 from propwash.viz.flights import gate_corners
 
 Array = NDArray[np.float64]
-Picture = NDArray[np.uint8]
+Image = NDArray[np.uint8]
 
 RATE = 25.0
 """Frames per second."""
@@ -22,25 +22,25 @@ _WIDTH, _HEIGHT = 800, 440
 _VIEWS = (("from the side", 0, 2), ("from above", 0, 1))
 
 
-def film(flown: Any, envs: Any, title: str) -> Iterator[Picture]:
+def video(recorded: Any, envs: Any, title: str) -> Iterator[Image]:
     """Yields frames of the first flights.
 
-    flown: An object with time (T,) and position (T, n, 3). envs: Environments of the flown task.
+    recorded: An object with time (T,) and position (T, n, 3). envs: Environments of the task.
     """
-    drawn = _Views(flown, envs, title)
-    when = np.arange(0.0, float(flown.time[-1]), 1.0 / RATE)
-    yield from filmed(Film(drawn.figure, drawn.moving), len(when), lambda k: drawn.move(when[k]))
+    drawn = _Views(recorded, envs, title)
+    when = np.arange(0.0, float(recorded.time[-1]), 1.0 / RATE)
+    yield from frames(Canvas(drawn.figure, drawn.moving), len(when), lambda k: drawn.move(when[k]))
 
 
 class _Views:
     """Two views of the flights, and the artists that move."""
 
-    def __init__(self, flown: Any, envs: Any, title: str) -> None:
-        count = flown.position.shape[1]
-        self.time = np.asarray(flown.time, dtype=np.float64)
-        self.position = np.asarray(flown.position[:, : min(SHOWN, count)], dtype=np.float64)
+    def __init__(self, recorded: Any, envs: Any, title: str) -> None:
+        count = recorded.position.shape[1]
+        self.time = np.asarray(recorded.time, dtype=np.float64)
+        self.position = np.asarray(recorded.position[:, : min(SHOWN, count)], dtype=np.float64)
         """(T, k, 3) m."""
-        self.figure = figure = film_figure(_WIDTH, _HEIGHT)
+        self.figure = figure = video_figure(_WIDTH, _HEIGHT)
         figure.suptitle(f"{title}: {self.position.shape[1]} of {count} flights", fontsize=11)
         scene = scene_of(envs)
         self.gates = [] if scene is None else list(scene.gates)
@@ -84,10 +84,10 @@ class _Views:
     def move(self, t: float) -> None:
         """Moves the artists to a time [s] since the start."""
         row = int(np.searchsorted(self.time, t))
-        flown = self.position[: row + 1]
-        last = [way[np.isfinite(way).all(axis=1)][-1] for way in flown.transpose(1, 0, 2)]
+        recorded = self.position[: row + 1]
+        last = [way[np.isfinite(way).all(axis=1)][-1] for way in recorded.transpose(1, 0, 2)]
         for (_, x, y), lines, dots in zip(_VIEWS, self.lines, self.dots, strict=True):
             for vehicle, line in enumerate(lines):
-                line.set_data(flown[:, vehicle, x], flown[:, vehicle, y])
+                line.set_data(recorded[:, vehicle, x], recorded[:, vehicle, y])
             dots.set_data([place[x] for place in last], [place[y] for place in last])
         self.clock.set_text(f"{t:.2f} s")

@@ -52,7 +52,7 @@ class _World(NamedTuple):
     """Items that occlude the vehicle."""
 
 
-class Pictures:
+class FrameRenderer:
     """Records the first environments of an engine step by step and draws them on demand."""
 
     def __init__(self, engine: Engine, chosen: Settings) -> None:
@@ -60,8 +60,8 @@ class Pictures:
         self._count = engine.size if chosen.render_envs is None else chosen.render_envs
         if self._count > limit:
             raise ValueError(
-                f"render_envs = {self._count}: expected how many of the {engine.size} environments "
-                f"to draw, from 1 to {limit}; make them with render_envs={limit}, for example"
+                f"render_envs = {self._count}: expected the number of the {engine.size} "
+                f"environments to draw, 1 to {limit}; use render_envs={limit}, for example"
             )
         self._engine = engine
         self._onboard = chosen.render_camera == "onboard"
@@ -276,8 +276,8 @@ class Window:
             game.display.set_caption(self._title)
             self._surface = game.display.set_mode(frame.shape[1::-1])
             self._clock = game.time.Clock()
-        picture = game.image.frombuffer(np.ascontiguousarray(frame), frame.shape[1::-1], "RGB")
-        self._surface.blit(picture, (0, 0))
+        surface = game.image.frombuffer(np.ascontiguousarray(frame), frame.shape[1::-1], "RGB")
+        self._surface.blit(surface, (0, 0))
         game.event.pump()
         self._clock.tick(self._fps)
         game.display.flip()

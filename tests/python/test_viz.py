@@ -1,4 +1,4 @@
-"""Pictures of flights: what is drawn is what flew, and what cannot be drawn is refused by name."""
+"""Figures and recordings of flights: contents, and refused arguments."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def line_collections(figure: Any) -> list[Any]:
     return [item for item in figure.axes[0].collections if isinstance(item, Line3DCollection)]
 
 
-# what flew, in one form
+# conversion to flights
 
 
 def test_recorders_and_arrays_give_the_same_flights(fleet: pw.FleetTrajectory) -> None:
@@ -68,7 +68,7 @@ def test_recorders_and_arrays_give_the_same_flights(fleet: pw.FleetTrajectory) -
         assert np.array_equal(one.position, other.position)
         assert one.speed is not None
         assert other.speed is not None
-        # a way over time is a speed, but for the noise between rows
+        # distance over time is the speed, up to the noise between rows
         assert np.abs(one.speed - other.speed).max() < 0.03
     chosen = _flights.flights(fleet, vehicles=[2, -3])
     assert [flight.name for flight in chosen] == ["2", "0"]
@@ -83,7 +83,7 @@ def test_several_flights_are_named(single: pw.Trajectory, fleet: pw.FleetTraject
 
 
 @pytest.mark.parametrize(
-    ("flown", "options", "message"),
+    ("flight", "options", "message"),
     [
         ("a flight", {}, "expected a flight or an array of positions"),
         (np.zeros((4, 2)), {}, r"expected shape \(T, 3\) or \(T, n, 3\)"),
@@ -105,29 +105,29 @@ def test_several_flights_are_named(single: pw.Trajectory, fleet: pw.FleetTraject
     ],
 )
 def test_invalid_flights_are_not_drawn(
-    flown: Any, options: dict[str, Any], message: str, tmp_path: Path
+    flight: Any, options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("matplotlib")
-    out = tmp_path / "picture.png"
+    out = tmp_path / "figure.png"
     with pytest.raises((TypeError, ValueError), match=message):
-        plots.show(flown, out, **options)
+        plots.show(flight, out, **options)
     assert not out.exists()
 
 
-def test_the_bars_of_a_gate_are_those_that_rays_meet() -> None:
-    """A ray along the gate's x meets a bar within its edges, and passes beside them."""
+def test_the_drawn_bars_of_a_gate_are_those_of_the_raycast() -> None:
+    """A ray along the x axis of the gate hits a bar within its edges and misses outside."""
     centres_W, halves = _flights.gate_bars(GATE)
-    turn = np.array([[np.cos(0.8), -np.sin(0.8), 0], [np.sin(0.8), np.cos(0.8), 0], [0, 0, 1]])
-    centres = (centres_W - GATE.position) @ turn
+    rotation = np.array([[np.cos(0.8), -np.sin(0.8), 0], [np.sin(0.8), np.cos(0.8), 0], [0, 0, 1]])
+    centres = (centres_W - GATE.position) @ rotation
     scene = Scene([GATE])
     for centre, half in zip(centres, halves, strict=True):
-        for share, is_met in [(0.99, True), (0.0, True), (1.01, False)]:
-            # outwards from the gate's middle, so that no other bar is beside it
-            edge = centre + np.sign(np.round(centre, 9)) * share * half
-            start = np.asarray(GATE.position) + turn @ (edge - [5.0, 0.0, 0.0])
-            hit = scene.raycast(start, turn[:, 0])
-            assert np.isfinite(hit.distance) == is_met
-            if is_met:
+        for fraction, is_hit in [(0.99, True), (0.0, True), (1.01, False)]:
+            # outwards from the centre of the gate, away from the other bars
+            edge = centre + np.sign(np.round(centre, 9)) * fraction * half
+            start = np.asarray(GATE.position) + rotation @ (edge - [5.0, 0.0, 0.0])
+            hit = scene.raycast(start, rotation[:, 0])
+            assert np.isfinite(hit.distance) == is_hit
+            if is_hit:
                 assert hit.distance == pytest.approx(5.0 - half[0])
 
 
@@ -143,7 +143,7 @@ def test_paths_are_coloured_by_their_speed(fleet: pw.FleetTrajectory) -> None:
     for i, path in enumerate(paths):
         shown = path.get_array()
         assert np.allclose(shown, 0.5 * (speed[1:, i] + speed[:-1, i]))
-    # one scale for all of them, from rest to the fastest
+    # one colour scale for all paths, from zero to the highest speed
     assert [path.get_clim() for path in paths] == [(0.0, speed.max())] * 3
     assert figure.axes[1].get_xlabel() == "speed [m/s]"
     assert "G" in {text.get_text() for text in figure.axes[0].texts}
@@ -165,12 +165,12 @@ def test_all_axes_have_the_same_scale(single: pw.Trajectory) -> None:
 def test_the_shortest_flights_are_drawn(rows: int, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     out = tmp_path / "short.png"
-    told = plots.show(np.zeros((rows, 3)), out)
-    assert told == f"plot {out}"
+    description = plots.show(np.zeros((rows, 3)), out)
+    assert description == f"plot {out}"
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_flight_that_diverged_is_drawn_as_far_as_it_went(tmp_path: Path) -> None:
+def test_a_diverged_flight_is_drawn_up_to_its_last_finite_position(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     position = np.cumsum(np.ones((30_000, 3)), axis=0)
     position[1:] = np.nan
@@ -182,7 +182,7 @@ def test_a_flight_that_diverged_is_drawn_as_far_as_it_went(tmp_path: Path) -> No
 
 
 def recorded(path: Path) -> dict[str, dict[str, Any]]:
-    """By entity, the columns of a recording: numpy arrays."""
+    """The columns of a recording as NumPy arrays or lists, by entity."""
     reader = pytest.importorskip("rerun.chunk", reason="rerun-sdk here cannot read recordings")
     found: dict[str, dict[str, Any]] = {}
     for chunk in reader.RrdReader(path).stream():
@@ -191,7 +191,7 @@ def recorded(path: Path) -> dict[str, dict[str, Any]]:
             column = batch.column(name)
             values = column.to_numpy() if name == "time" else column.to_pylist()
             entity = found.setdefault(chunk.entity_path.replace("\\", ""), {})
-            assert name not in entity or name == "time", "sent in more than one piece"
+            assert name not in entity or name == "time", "sent in more than one chunk"
             entity[name] = values
     return found
 
@@ -199,8 +199,8 @@ def recorded(path: Path) -> dict[str, dict[str, Any]]:
 def test_a_recording_contains_the_flight_in_columns(single: pw.Trajectory, tmp_path: Path) -> None:
     pytest.importorskip("rerun", reason="rerun-sdk is not installed (extra rerun)")
     out = tmp_path / "flight.rrd"
-    marked = {"target": np.array([1.0, 2.0, 3.0]), "way": np.eye(3)}
-    written = plots.show(single, out, scene=SCENE, title="one", landmarks=marked)
+    landmarks = {"target": np.array([1.0, 2.0, 3.0]), "route": np.eye(3)}
+    written = plots.show(single, out, scene=SCENE, title="one", landmarks=landmarks)
     assert written.startswith(f"recording {out}")
     assert [file.name for file in tmp_path.iterdir()] == ["flight.rrd"]
     found = recorded(out)
@@ -208,8 +208,8 @@ def test_a_recording_contains_the_flight_in_columns(single: pw.Trajectory, tmp_p
     assert np.allclose(body["time"].astype(np.float64) * 1e-9, single.time)
     moved = np.array(body["Transform3D:translation"])[:, 0]
     assert np.allclose(moved, single.position, atol=1e-6)
-    turned = np.array(body["Transform3D:quaternion"])[:, 0]
-    assert np.allclose(turned, single.attitude[:, [1, 2, 3, 0]], atol=1e-6)
+    rotated = np.array(body["Transform3D:quaternion"])[:, 0]
+    assert np.allclose(rotated, single.attitude[:, [1, 2, 3, 0]], atol=1e-6)
     for name in ("body_rates", "rotor_speeds", "angular_rate", "specific_force"):
         series = np.array(found[f"/series/{name}/vehicle 0"]["Scalars:scalars"])
         assert np.array_equal(series, getattr(single, name)), name
@@ -223,8 +223,10 @@ def test_a_recording_contains_the_flight_in_columns(single: pw.Trajectory, tmp_p
     assert np.allclose(found["/world/boxes"]["Boxes3D:half_sizes"][0], [[0.5, 1.0, 1.5]])
     assert {"/world/spheres", "/world/cylinders"} <= set(found)
     target = found["/world/landmarks/target"]
-    assert np.allclose(target["Points3D:positions"][0], [marked["target"]])
-    assert np.allclose(found["/world/landmarks/way"]["LineStrips3D:strips"][0], [marked["way"]])
+    assert np.allclose(target["Points3D:positions"][0], [landmarks["target"]])
+    assert np.allclose(
+        found["/world/landmarks/route"]["LineStrips3D:strips"][0], [landmarks["route"]]
+    )
 
 
 def test_a_fleet_is_recorded_vehicle_by_vehicle(fleet: pw.FleetTrajectory, tmp_path: Path) -> None:
@@ -239,7 +241,7 @@ def test_a_fleet_is_recorded_vehicle_by_vehicle(fleet: pw.FleetTrajectory, tmp_p
     assert not any("vehicle 1" in entity for entity in found)
 
 
-def test_without_rerun_the_error_says_what_to_install(
+def test_without_rerun_the_error_names_the_extra(
     single: pw.Trajectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "rerun", None)
@@ -272,8 +274,10 @@ def test_a_race_is_drawn_with_its_gates(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     scene = Scene.load("alphapilot", seed=3)
     time = np.linspace(0.0, 4.0, 50)
-    ways = race.route((18.5, 6.5, 1.0), scene.gates)
-    position = np.stack([np.interp(time, np.linspace(0, 4, len(ways)), c) for c in ways.T], axis=1)
+    route = race.route((18.5, 6.5, 1.0), scene.gates)
+    position = np.stack(
+        [np.interp(time, np.linspace(0, 4, len(route)), c) for c in route.T], axis=1
+    )
     level = np.tile([1.0, 0.0, 0.0, 0.0], (50, 1))
     flight = race.Flight(time, position, level, np.gradient(position, time, axis=0))
     figure = plots.trajectory_figure(flight, scene=scene)

@@ -1,0 +1,265 @@
+"""One training of `python -m propwash train`: evaluations, checkpoints, logs and results."""
+
+from __future__ import annotations
+
+import copy
+import io
+import json
+import math
+import signal
+import sys
+import time
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from propwash.cli import _training_curve
+from propwash.cli._shared import saved
+
+CHECKPOINT, POLICY, CURVE, FLIGHT = "checkpoint.pt", "policy.onnx", "curve.png", "flight"
+EVALUATION_SEED, FINAL_SEED = 2**31, 2**32
+"""Added to the seed of the training for evaluations during it, and for the last one."""
+
+
+class Training:
+    """One run of the command.
+
+    Args:
+        settings: task, seed and threads; changes and set, the values of --option and --set in JSON.
+        options: out, steps, seconds, every, full and viz of the command.
+        checkpoint: Result of read_checkpoint to continue from.
+    """
+
+    def __init__(
+        self, settings: dict[str, Any], options: Any, out: Path, checkpoint: dict[str, Any] | None
+    ) -> None:
+        import torch
+
+        from propwash.gym import policy, ppo
+        from propwash.gym.evaluation import check_evaluable
+        from propwash.gym.recipes import RECIPES, with_settings
+
+        self.settings, self.out, self.viz = settings, out, options.viz
+        self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
+        others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
+        recipe = RECIPES[self.task]
+        self.description = policy.describe(
+            self.task, {**recipe.options, **others}, {"seed": self.seed, "settings": changed}
+        )
+        flown: dict[str, Any] = {"copy": False, "threads": threads}
+        during, self.episodes = recipe.episodes
+        self.between = {
+            name: self.description.make_vec(during, **flown, **{**varied, **others})
+            for name, varied in recipe.between.items()
+        }
+        self.last = self.description.make_vec(self.episodes, **flown)
+        check_evaluable(self.last)
+        # the task's extras follow the action, for which the recipes assume four columns
+        more = math.prod(self.last.single_action_space.shape or ()) - 4
+        columns = tuple(each + more * (each > 18) for each in recipe.args.columns)
+        recipe = with_settings(replace(recipe, args=replace(recipe.args, columns=columns)), changed)
+        _check_columns(recipe.args.columns, self.last)
+        torch.set_num_threads(threads)
+        envs = self.description.make_vec(recipe.num_envs, **flown, **{**recipe.training, **others})
+        self.ppo = ppo.PPO(envs, recipe.args, self.seed)
+        self.steps, self.seconds = options.steps or recipe.steps, options.seconds
+        self.every = recipe.every if options.every is None else max(1, round(options.every))
+        self.goal = {} if options.full else recipe.goal
+        self.curve = _training_curve.Curve()
+        self.best: dict[str, Any] = {}
+        self.before, self.stopped, self.reached = 0.0, False, False
+        if checkpoint is not None:
+            self._restore(checkpoint)
+
+    def _restore(self, checkpoint: dict[str, Any]) -> None:
+        try:
+            self.ppo.load_state_dict(checkpoint["ppo"])
+            self.best = checkpoint["best"]
+            if self.best:
+                self._best_agent()
+        except Exception as error:  # torch raises many types
+            raise ValueError(
+                f"{self.out / CHECKPOINT}: expected that of this version, got {error!s:.200}"
+            ) from error
+        self.curve = _training_curve.Curve(*checkpoint["curve"])
+        self.before = checkpoint["seconds"]
+
+    @property
+    def elapsed(self) -> float:
+        """Time of training [s], evaluations included."""
+        return self.before + time.perf_counter() - self.began
+
+    def run(self) -> dict[str, float]:
+        """Trains until the goal is reached, the budget is spent, or Ctrl-C.
+
+        Returns the results by name: seed, steps, CPU seconds and the measures of the last
+        evaluation. Raises ValueError if the training diverges.
+        """
+        from torch.utils.tensorboard.writer import SummaryWriter
+
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.began, cpu = time.perf_counter(), time.process_time()
+        if self.ppo.iteration == 0:
+            self.save_checkpoint()
+        with (
+            # removes the steps that a resumed run repeats
+            SummaryWriter(str(self.out), purge_step=self.ppo.global_step or None) as self.log,
+            import_module("tqdm").tqdm(
+                total=round(self.steps),
+                initial=self.ppo.global_step,
+                unit="step",
+                unit_scale=True,
+                desc=self.task,
+                disable=not sys.stderr.isatty(),
+            ) as self.bar,
+            _Interrupt(self),
+        ):
+            while (
+                self.ppo.global_step < self.steps
+                and not (self.stopped or self.reached)
+                and self.elapsed - self.before < self.seconds
+            ):
+                self.record(self._iterate())
+            if self.curve.evaluated_at != self.ppo.global_step:
+                self.evaluate_between()
+        cpu = time.process_time() - cpu
+        measured = self.finish()
+        if self.stopped:
+            print("  stopped; --resume continues from the checkpoint")
+            raise KeyboardInterrupt
+        return {"seed": self.seed, "steps": self.ppo.global_step, "CPU [s]": cpu, **measured}
+
+    def _iterate(self) -> dict[str, float]:
+        try:
+            return self.ppo.iterate()
+        except FloatingPointError as error:
+            if self.best:
+                self.finish()
+            raise ValueError(
+                f"{self.task}: the training diverged: {error}; lower learning_rate or "
+                f"reward_scale with --set. {self.out / CHECKPOINT} is from before"
+            ) from error
+
+    def record(self, statistics: dict[str, float]) -> None:
+        """Logs an iteration, evaluates the policy and saves a checkpoint when due."""
+        trained = self.ppo
+        step, added = trained.global_step, trained.live.numel()
+        self.curve.rewards.append((step, self.elapsed, statistics["reward"]))
+        for name, value in statistics.items():
+            self.log.add_scalar(f"train/{name}", value, step)
+        self.bar.set_postfix(reward=f"{statistics['reward']:.2f}", refresh=False)
+        self.bar.update(step - self.bar.n)
+        if step // self.every > (step - added) // self.every:
+            self.evaluate_between()
+        if trained.iteration % trained.args.restart_every == 0:
+            self.save_checkpoint()
+
+    def evaluate_between(self) -> None:
+        """Evaluates the policy, keeps it if it is the best, and compares it with the goal."""
+        from propwash.gym.evaluation import evaluate, measures, merit
+
+        step = self.ppo.global_step
+        for k, (name, envs) in enumerate(self.between.items()):
+            flown = evaluate(self.ppo.agent.act, envs, EVALUATION_SEED + self.seed)
+            measured = measures(self.task, flown)
+            for each, value in measured.items():
+                self.log.add_scalar(f"{name}/{each}", value, step)
+            self.curve.measure, value = next(iter(measured.items()))
+            points = self.curve.evaluations.setdefault(name, [])
+            points.append((step, self.elapsed, value))
+            if k > 0:
+                continue
+            score = merit(self.task, measured)
+            if not self.best or score > tuple(self.best["merit"]):
+                agent = {n: each.clone() for n, each in self.ppo.agent.state_dict().items()}
+                self.best = {"merit": list(score), "step": step, "agent": agent}
+            goal = [measured[each] >= low for each, low in self.goal.items()]
+            self.reached = bool(goal) and all(goal)
+
+    def save_checkpoint(self) -> None:
+        """Writes the checkpoint atomically."""
+        import torch
+
+        from propwash._files import written_whole
+
+        content = io.BytesIO()
+        torch.save(
+            {
+                "settings": self.settings,
+                "ppo": self.ppo.state_dict(),
+                "best": self.best,
+                "curve": (self.curve.rewards, self.curve.evaluations, self.curve.measure),
+                "seconds": self.elapsed,
+            },
+            content,
+        )
+        with written_whole(self.out / CHECKPOINT) as part:
+            part.write_bytes(content.getvalue())
+
+    def _best_agent(self) -> Any:
+        """A copy of the agent with the weights of the best evaluation."""
+        agent = copy.deepcopy(self.ppo.agent)
+        agent.load_state_dict(self.best["agent"])
+        return agent
+
+    def finish(self) -> dict[str, float]:
+        """Writes the best policy, its last evaluation and the figures; returns the measures."""
+        from propwash.gym import policy
+        from propwash.gym.evaluation import evaluate, measures
+
+        agent, seconds, steps = self._best_agent(), self.elapsed, self.ppo.global_step
+        policy.save(agent, self.out / POLICY, self.description)
+        flown = evaluate(agent.act, self.last, FINAL_SEED + self.seed)
+        measured = measures(self.task, flown)
+        # JSON has no infinity or NaN
+        finite = {name: value for name, value in measured.items() if math.isfinite(value)}
+        counts = {"steps": steps, "best_step": self.best["step"], "seconds": round(seconds, 2)}
+        training = {**self.description.training, **counts, **finite}
+        policy.save(agent, self.out / POLICY, replace(self.description, training=training))
+        reason = ", goal reached" if self.reached else ""
+        print(f"{self.task}: {steps:,} steps in {seconds:.1f} s, seed {self.seed}{reason}")
+        print(_training_curve.table(measured, self.episodes))
+        print(f"  policy        {self.out / POLICY}, that of step {self.best['step']:,}")
+        title = f"{self.task}, seed {self.seed}"
+        curve = saved(lambda: self.curve.figure(title), self.out / CURVE)
+        print(f"  curve         {curve}")
+        suffix = ".rrd" if self.viz == "rerun" else ".png"
+        shown = _training_curve.show_flights(
+            flown, self.out / f"{FLIGHT}{suffix}", self.viz, self.last, title
+        )
+        print(f"  flight        {shown}", flush=True)
+        return measured
+
+
+def _check_columns(columns: tuple[int, ...], envs: Any) -> None:
+    """Raises ValueError for columns that the observation does not have."""
+    width = math.prod(envs.single_observation_space.shape or ())
+    if columns and max(columns) >= width:
+        raise ValueError(
+            f"columns: expected numbers below {width}, the width of the observation, got "
+            f"{max(columns)}"
+        )
+
+
+class _Interrupt:
+    """Ctrl-C ends training after the iteration; a second Ctrl-C ends it immediately."""
+
+    def __init__(self, training: Training) -> None:
+        self._training = training
+
+    def __enter__(self) -> None:
+        try:
+            self._before: Any = signal.signal(signal.SIGINT, self._stop)
+        except ValueError:  # not in the main thread
+            self._before = None
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self._training.stopped:
+            raise KeyboardInterrupt
+        self._training.stopped = True
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
