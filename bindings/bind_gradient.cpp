@@ -17,9 +17,9 @@ using Doubles = std::map<std::string, py::array_t<double, py::array::c_style>>;
 template <class T>
 class PyGradient {
  public:
-  /// Flies as PyFleet::rollout() does. wanted: indices of the fields of the parameters.
+  /// Flies as PyFleet::rollout() does. requested: indices of the fields of the parameters.
   PyGradient(PyFleet<T>& fleet, const py::object& command, const py::object& steps,
-             const py::object& substeps, const std::vector<std::size_t>& wanted)
+             const py::object& substeps, const std::vector<std::size_t>& requested)
       : pool_(fleet.pool_), size_(fleet.size()) {
     const Command& commands = multicopter_command(command);
     const auto each = static_cast<int>(PyFleet<T>::step_count(substeps));
@@ -27,7 +27,7 @@ class PyGradient {
     fleet.alone(false, [&] {
       FleetCommand<T> source(commands, fleet.fleet_, buffers);
       count_ = record_count(source.records(), steps);
-      make(fleet, source.kind(), wanted);
+      make(fleet, source.kind(), requested);
       states_ = records();
       std::vector<Span<const T>> parts(source.parts());
       for (py::ssize_t row = 0; row < count_; ++row) {
@@ -93,9 +93,9 @@ class PyGradient {
   using Rows = typename PyFleet<T>::Rows;
 
   void make(PyFleet<T>& fleet, const FleetCommandKind& kind,
-            const std::vector<std::size_t>& wanted) {
+            const std::vector<std::size_t>& requested) {
     fleet.own_.with_each(fleet.fleet_.vehicle(), [&](const auto& parameters_of) {
-      gradient_.emplace(fleet.fleet_, kind, parameters_of, wanted, fleet.kernels_.trace);
+      gradient_.emplace(fleet.fleet_, kind, parameters_of, requested, fleet.kernels_.trace);
     });
   }
   std::map<std::string, Rows> records() const {
@@ -162,7 +162,7 @@ void bind_gradient_of(py::module_& m, const char* name) {
   py::class_<Self>(m, name, "A flight that is recorded for its derivatives; see Fleet.vjp.")
       .def(py::init<PyFleet<T>&, const py::object&, const py::object&, const py::object&,
                     const std::vector<std::size_t>&>(),
-           "fleet"_a, "command"_a, "steps"_a, "substeps"_a, "wanted"_a)
+           "fleet"_a, "command"_a, "steps"_a, "substeps"_a, "requested"_a)
       .def("states", &Self::states)
       .def("pull", &Self::pull, "cotangents"_a, "window"_a)
       .def("push", &Self::push, "tangents"_a)

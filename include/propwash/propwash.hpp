@@ -1,7 +1,8 @@
 #pragma once
 /// @file
-/// All public headers except the render client (render/), the painter (paint/) and
-/// world/embree.hpp, which need further libraries or serve special uses.
+/// All public headers except the render client (render/), the painter (paint/), world/embree.hpp and
+/// the gradients of a flight (fleet/gradient.hpp, math/trace*.hpp), which need further libraries,
+/// take long to compile or serve special uses.
 
 #include "propwash/control/allocation.hpp"
 #include "propwash/control/attitude_control.hpp"
@@ -22,7 +23,6 @@
 #include "propwash/fleet/executor.hpp"
 #include "propwash/fleet/fleet.hpp"
 #include "propwash/fleet/fleet_types.hpp"
-#include "propwash/fleet/gradient.hpp"
 #include "propwash/fleet/open_loop.hpp"
 #include "propwash/fleet/step_jacobian.hpp"
 #include "propwash/fleet/thread_pool.hpp"
@@ -47,10 +47,6 @@
 #include "propwash/math/small_array.hpp"
 #include "propwash/math/span.hpp"
 #include "propwash/math/structured.hpp"
-#include "propwash/math/trace_instruction.hpp"
-#include "propwash/math/trace_program.hpp"
-#include "propwash/math/trace_runner.hpp"
-#include "propwash/math/traced.hpp"
 #include "propwash/math/vec3.hpp"
 #include "propwash/model/barometer.hpp"
 #include "propwash/model/battery.hpp"

@@ -222,7 +222,7 @@ class FleetGradients:
         """Flies as rollout() does, and returns the states and a function for their derivatives.
 
         commands, steps, substeps: those of rollout().
-        parameters: names of the parameters with respect to which derivatives are wanted.
+        parameters: names of the parameters with respect to which derivatives are computed.
 
         The function takes, by name, the derivatives of a scalar with respect to position, velocity,
         attitude, body_rates and rotor_speeds of the states, arrays that broadcast to (T, n, …),

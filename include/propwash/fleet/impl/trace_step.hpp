@@ -94,7 +94,7 @@ FleetConstants<Traced, Dynamic, Shape> traced_constants(const TraceSetting& sett
   FleetConstants<Traced, Dynamic, Shape> c;
   resize_rotors(c, setting.rotors);
   c.imu.has_lever_arm = setting.switches.has_lever_arm;
-  c.imu.is_rotated = setting.switches.is_turned;
+  c.imu.is_rotated = setting.switches.imu_is_rotated;
   c.imu.is_digital = setting.switches.is_digital;
   c.law.gyroscopic_term = setting.switches.gyroscopic_term;
   auto next = numbers.begin();
