@@ -1,8 +1,8 @@
 #pragma once
 /// @file
-/// All public headers except the render client (render/), the painter (paint/), world/embree.hpp and
-/// the gradients of a flight (fleet/gradient.hpp, math/trace*.hpp), which need further libraries,
-/// take long to compile or serve special uses.
+/// All public headers except the render client (render/), the painter (paint/), world/embree.hpp
+/// and the gradients of a flight (fleet/gradient.hpp, math/trace*.hpp), which need further
+/// libraries, take long to compile or serve special uses.
 
 #include "propwash/control/allocation.hpp"
 #include "propwash/control/attitude_control.hpp"
