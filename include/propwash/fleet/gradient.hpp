@@ -62,12 +62,13 @@ class FleetGradient {
   /// Returns the parameters of a vehicle.
   using ParametersOf = std::function<const VehicleParameters&(std::size_t)>;
 
-  /// `wanted`: indices of the fields (vehicle/fields.hpp) with respect to which derivatives are
-  /// wanted.
+  /// `requested`: indices of the fields (vehicle/fields.hpp) with respect to which derivatives are
+  /// requested.
   /// @throws std::invalid_argument for a fleet with noise, turbulence or an IMU slower than its
   /// steps.
   FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& kind, const ParametersOf& parameters_of,
-                const std::vector<std::size_t>& wanted, TraceRunner runner = native_trace_runner());
+                const std::vector<std::size_t>& requested,
+                TraceRunner runner = native_trace_runner());
 
   /// Stores the state of the fleet and the parts of the command that it executes next for
   /// `substeps` steps; empty parts are zero.
@@ -89,7 +90,7 @@ class FleetGradient {
   int state_width() const { return detail::TraceSetting::body + setting_.rotors; }
   /// Rotors of a vehicle.
   int rotors() const { return setting_.rotors; }
-  /// Numbers of the wanted parameters of a vehicle.
+  /// Numbers of the requested parameters of a vehicle.
   int parameter_width() const { return parameter_width_; }
   /// Instructions of the derivative of a step and of the outer loop, and the slots of the former.
   std::array<std::size_t, 3> program_size() const {
@@ -116,7 +117,7 @@ class FleetGradient {
   struct Sweep;
 
   void choose_numbers(const Fleet<T, N>& fleet, const ParametersOf& parameters_of,
-                      const std::vector<std::size_t>& wanted);
+                      const std::vector<std::size_t>& requested);
   void trace();
   void record_command(Span<const Span<const T>> parts, std::vector<double>& to) const;
   /// Numbers of a block that a point stores: the fields of the body and of the rate controller, and
@@ -145,7 +146,7 @@ class FleetGradient {
   detail::TraceNumbers numbers_;
   bool is_individual_;
   std::vector<double> values_;  // (size or 1, numbers_.count())
-  std::vector<double> slopes_;  // (size or 1, numbers_.wanted, parameter_width)
+  std::vector<double> slopes_;  // (size or 1, numbers_.requested, parameter_width)
   detail::TraceFunction step_, limits_, loop_;
   typename FleetKernels<T>::Step kernel_;
   FleetBatch<T> batch_;  // without memory of the fleet, which may change after the flight

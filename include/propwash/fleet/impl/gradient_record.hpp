@@ -43,7 +43,7 @@ std::vector<double> gradient_numbers(const VehicleParameters& vehicle, const Fle
 template <class T, int N>
 FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& kind,
                                    const ParametersOf& parameters_of,
-                                   const std::vector<std::size_t>& wanted, TraceRunner runner)
+                                   const std::vector<std::size_t>& requested, TraceRunner runner)
     : size_(fleet.size()),
       fleet_lanes_(fleet.memory_.lanes()),
       kind_(kind),
@@ -71,7 +71,7 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   const bool is_outer = kind.level == FleetCommandKind::Level::outer;
   setting_.rotors = fleet.rotors();
   // a parameter alone may leave the structure of PrincipalShape
-  setting_.is_principal = plan.kernels.is_principal && wanted.empty();
+  setting_.is_principal = plan.kernels.is_principal && requested.empty();
   setting_.integrator = plan.options.integrator;
   setting_.dt = plan.options.dt;
   setting_.floor = plan.options.floor;
@@ -109,7 +109,7 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   constants_ = plan.constants;
   state_ = fleet.memory_.state.numbers;
   action_delay_ = fleet.memory_.action_delay;
-  choose_numbers(fleet, parameters_of, wanted);
+  choose_numbers(fleet, parameters_of, requested);
   trace();
 }
 
@@ -117,7 +117,7 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
 template <class T, int N>
 void FleetGradient<T, N>::choose_numbers(const Fleet<T, N>& fleet,
                                          const ParametersOf& parameters_of,
-                                         const std::vector<std::size_t>& wanted) {
+                                         const std::vector<std::size_t>& requested) {
   const auto setting = fleet.plan_.setting();
   const std::size_t vehicles = is_individual_ ? size_ : 1;
   std::vector<double> effectiveness;
@@ -137,7 +137,7 @@ void FleetGradient<T, N>::choose_numbers(const Fleet<T, N>& fleet,
     all.push_back(numbers_of(vehicle));
     std::vector<double> slope;
     const auto table = fields(vehicle);
-    for (const std::size_t k : wanted) {
+    for (const std::size_t k : requested) {
       for (int e = 0; e < table[k].size(); ++e) {
         // central differences of fourth order: the constants are smooth functions of parameters
         double& number = table[k][e];
@@ -173,12 +173,12 @@ void FleetGradient<T, N>::choose_numbers(const Fleet<T, N>& fleet,
     if (is_wanted) numbers_.inputs.push_back(static_cast<int>(j));
     if (varies && !is_wanted) varying.push_back(static_cast<int>(j));
   }
-  numbers_.wanted = numbers_.count();
+  numbers_.requested = numbers_.count();
   numbers_.inputs.insert(numbers_.inputs.end(), varying.begin(), varying.end());
   numbers_.literals = all.front();
   for (std::size_t i = 0; i < vehicles; ++i) {
     for (const int j : numbers_.inputs) values_.push_back(all[i][static_cast<std::size_t>(j)]);
-    for (int w = 0; w < numbers_.wanted; ++w) {
+    for (int w = 0; w < numbers_.requested; ++w) {
       const auto j = static_cast<std::size_t>(numbers_.inputs[static_cast<std::size_t>(w)]);
       for (std::size_t p = j; p < slopes[i].size(); p += count) slopes_.push_back(slopes[i][p]);
     }

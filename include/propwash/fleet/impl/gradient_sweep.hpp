@@ -22,7 +22,7 @@ struct FleetGradient<T, N>::Sweep {
         action(rows(replay.action_width)),
         held(rows(replay.action_width)),
         command(rows(g.command_width_)),
-        numbers(rows(g.numbers_.wanted)),
+        numbers(rows(g.numbers_.requested)),
         motor_ring(rows(g.motor_slots_ * g.setting_.rotors)),
         action_ring(rows(g.action_slots_ * replay.action_width)) {
     const auto prepare = [&](detail::TraceCall& call, const detail::TraceFunction& f) {
@@ -74,7 +74,7 @@ struct FleetGradient<T, N>::Sweep {
         step.add(from, rotors, motor_slot(at, ago));
       }
     }
-    step.add(numbers_at, g.numbers_.wanted, numbers.data());
+    step.add(numbers_at, g.numbers_.requested, numbers.data());
     if (g.action_slots_ == 0) return step.add(action_at, replay.action_width, action.data());
     for (std::size_t lane = 0; lane < replay.present(); ++lane) {
       double* const from = action_slot(at, g.action_delay_[replay.first + lane]);
@@ -94,7 +94,7 @@ struct FleetGradient<T, N>::Sweep {
       limits.set(g.limits_.first_seed(), action.data(), replay.action_width);
       limits.run(g.runner_);
       limits.get(0, replay.action_width, action.data());
-      limits.add(replay.action_width, g.numbers_.wanted, numbers.data());
+      limits.add(replay.action_width, g.numbers_.requested, numbers.data());
     }
     if (g.loop_.moving == 0) {
       for (std::size_t i = 0; i < action.size(); ++i) command[i] += action[i];
@@ -106,7 +106,7 @@ struct FleetGradient<T, N>::Sweep {
       loop.add(0, replay.state_width, state.data());
       loop.get(replay.state_width, g.memory_width_, memory.data());
       loop.add(replay.state_width + g.memory_width_, g.command_width_, command.data());
-      loop.add(g.loop_.moving, g.numbers_.wanted, numbers.data());
+      loop.add(g.loop_.moving, g.numbers_.requested, numbers.data());
     }
     std::fill(action.begin(), action.end(), 0.0);
   }
@@ -145,7 +145,7 @@ struct FleetGradient<T, N>::Sweep {
       loop.set(seed, state.data(), replay.state_width);
       loop.set(seed + replay.state_width, memory.data(), g.memory_width_);
       loop.set(seed + replay.state_width + g.memory_width_, command.data(), g.command_width_);
-      loop.set(seed + g.loop_.moving, numbers.data(), g.numbers_.wanted);
+      loop.set(seed + g.loop_.moving, numbers.data(), g.numbers_.requested);
       loop.run(g.runner_);
       loop.get(0, replay.action_width, held.data());
       loop.get(replay.action_width, g.memory_width_, memory.data());
@@ -153,7 +153,7 @@ struct FleetGradient<T, N>::Sweep {
     if (g.limits_.moving == 0) return;
     limits.set(0, replay.raw_action(s), replay.action_width);
     limits.set(g.limits_.first_seed(), held.data(), replay.action_width);
-    limits.set(g.limits_.first_seed() + replay.action_width, numbers.data(), g.numbers_.wanted);
+    limits.set(g.limits_.first_seed() + replay.action_width, numbers.data(), g.numbers_.requested);
     limits.run(g.runner_);
     limits.get(0, replay.action_width, held.data());
   }
@@ -181,7 +181,7 @@ struct FleetGradient<T, N>::Sweep {
       for (int ago = delay == 0 ? 1 : delay; ago <= delay + 1; ++ago)
         set(motor_slot(at, ago), rotors);
     }
-    set(numbers.data(), g.numbers_.wanted);
+    set(numbers.data(), g.numbers_.requested);
     step.run(g.runner_);
     step.get(0, replay.state_width, state.data());
     if (g.motor_slots_ > 0) step.get(replay.state_width, rotors, motor_slot(at, 0));
@@ -258,7 +258,7 @@ struct FleetGradient<T, N>::Sweep {
   }
   template <class F>
   void for_each_slope(const F& f) const {
-    const auto count = static_cast<std::size_t>(g.numbers_.wanted);
+    const auto count = static_cast<std::size_t>(g.numbers_.requested);
     const auto width = static_cast<std::size_t>(g.parameter_width_);
     for (std::size_t lane = 0; lane < replay.present(); ++lane) {
       const std::size_t vehicle = g.is_individual_ ? replay.first + lane : 0;

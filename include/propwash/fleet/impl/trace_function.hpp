@@ -11,11 +11,11 @@
 namespace propwash::detail {
 
 /// The constants of a traced function: literal numbers, and numbers that are inputs of its programs
-/// because they differ between vehicles or because derivatives with respect to them are wanted.
+/// because they differ between vehicles or because derivatives with respect to them are requested.
 struct TraceNumbers {
   std::vector<double> literals;
-  std::vector<int> inputs;  ///< indices; those that are wanted come first
-  int wanted = 0;
+  std::vector<int> inputs;  ///< indices; those that are requested come first
+  int requested = 0;
 
   int count() const { return static_cast<int>(inputs.size()); }
   /// The nodes of all numbers; appends the nodes of the inputs.
@@ -34,16 +34,16 @@ struct TraceNumbers {
 /// ones, with derivatives; `fixed` ones; the inputs of `numbers`; seeds or tangents.
 ///
 ///     run    the outputs
-///     pull   seeds of the outputs -> moving inputs, wanted numbers
-///     push   tangents of moving inputs and wanted numbers -> outputs
+///     pull   seeds of the outputs -> moving inputs, requested numbers
+///     push   tangents of moving inputs and requested numbers -> outputs
 struct TraceFunction {
-  int moving = 0, fixed = 0, numbers = 0, wanted = 0, outputs = 0;
+  int moving = 0, fixed = 0, numbers = 0, requested = 0, outputs = 0;
   TraceProgram run, pull, push;
 
   TraceFunction() = default;
   template <class F>
   TraceFunction(int moving_inputs, int fixed_inputs, const TraceNumbers& all, const F& f)
-      : moving(moving_inputs), fixed(fixed_inputs), numbers(all.count()), wanted(all.wanted) {
+      : moving(moving_inputs), fixed(fixed_inputs), numbers(all.count()), requested(all.requested) {
     TraceGraph graph;
     const TraceScope scope(graph);
     const std::vector<int> inputs = graph.inputs(moving + fixed);
@@ -54,7 +54,7 @@ struct TraceFunction {
     run = compiled(graph, results);
 
     std::vector<int> variables(inputs.begin(), inputs.begin() + moving);
-    variables.insert(variables.end(), number_inputs.begin(), number_inputs.begin() + wanted);
+    variables.insert(variables.end(), number_inputs.begin(), number_inputs.begin() + requested);
     TraceGraph forward = graph;
     pull = compiled(graph, graph.pull(results, graph.inputs(outputs), variables));
     const auto tangents = forward.inputs(static_cast<int>(variables.size()));
