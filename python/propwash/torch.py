@@ -7,6 +7,7 @@ Requires the extra `torch`. `docs/gradients.md` has an example.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -20,8 +21,9 @@ except ImportError as error:
         'propwash.torch needs torch; install it with: pip install "propwash[torch]"'
     ) from error
 
-from propwash import _core
+from propwash import _checks, _core
 from propwash.fleet import Fleet
+from propwash.fleet._gradient import unchanged_on_error
 from propwash.vehicle.commands import Command
 
 _STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
@@ -56,7 +58,9 @@ def rollout(
     """Flies a fleet and returns the states after each command, with gradients.
 
     fleet: without noise and turbulence. Its vehicles fly on from where they are.
-    start: arguments of Fleet.reset(), which is called with them; None: no reset.
+    start: parts of the physical state, by name, for Fleet.reset(), which also restarts the steps of
+        the outer loops. None: no reset. With parameters, rotor_speeds is required, because its
+        default depends on the parameters.
     commands: the parts of a command of class `kind`, by name, in the shapes that Fleet.rollout()
         takes: {"speeds": (T, n, N)}, or {"rates": (T, n, 3), "thrust": (T, n)} with RateThrust.
     parameters: arguments of Fleet.set_parameters(), which is called with them.
@@ -64,18 +68,32 @@ def rollout(
     steps, substeps: those of Fleet.rollout().
     window: number of commands after which gradients of the state are cut; None: never.
 
-    The tensors may be on any device and of any floating-point type; the states have the type of
-    the first command. Second derivatives are not available. Raises ValueError or TypeError for
-    invalid arguments.
+    The tensors may be on any device and of any floating-point type; the states have the type to
+    which those of the commands are promoted. Second derivatives are not available. Raises
+    ValueError or TypeError for invalid arguments, which change nothing.
     """
     groups = {"start": start or {}, "commands": commands, "parameters": parameters or {}}
-    names = [(group, name) for group, values in groups.items() for name in values]
-    tensors = [value for values in groups.values() for value in values.values()]
+    for group, values in groups.items():
+        if not isinstance(values, Mapping):
+            raise TypeError(f"{group}: expected tensors by name, got {values!r:.100}")
+        for name, value in values.items():
+            if not isinstance(value, Tensor) or not value.is_floating_point():
+                got = value.dtype if isinstance(value, Tensor) else f"{value!r:.100}"
+                raise TypeError(f"{group}[{name!r}]: expected a floating-point tensor, got {got}")
     if not commands:
         raise ValueError("commands: expected the parts of a command, got none")
-    for (group, name), value in zip(names, tensors, strict=True):
-        if not isinstance(value, Tensor):
-            raise TypeError(f"{group}[{name!r}]: expected a tensor, got {value!r:.100}")
+    for name in groups["start"]:
+        if name not in _STATE:
+            raise ValueError(f"start: expected some of {', '.join(_STATE)}, got {name!r}")
+    if parameters and start is not None and "rotor_speeds" not in start:
+        raise ValueError(
+            "start: expected rotor_speeds among the names, because their default depends on the "
+            f"parameters; got {list(start)}"
+        )
+    if window is not None:
+        _checks.whole_number("window", window, 1, 2**62)
+    names = [(group, name) for group, values in groups.items() for name in values]
+    tensors = [value for values in groups.values() for value in values.values()]
     call = _Call(fleet, names, start is not None, kind, steps, substeps, window)
     return States(*_Flight.apply(call, *tensors))  # type: ignore[no-untyped-call]
 
@@ -96,23 +114,26 @@ class _Flight(torch.autograd.Function):
         fleet = call.fleet
         values: dict[str, dict[str, Any]] = {"start": {}, "commands": {}, "parameters": {}}
         for (group, name), tensor in zip(call.names, tensors, strict=True):
-            values[group][name] = tensor.detach().cpu().numpy()
-        if values["parameters"]:
-            fleet.set_parameters(values["parameters"])
-        if call.resets:
-            fleet.reset(**values["start"])
-        states, ctx.pullback = fleet.vjp(
-            call.kind(**values["commands"]),
-            steps=call.steps,
-            substeps=call.substeps,
-            parameters=tuple(values["parameters"]),
-        )
+            values[group][name] = tensor.detach().double().cpu().numpy()
+        command = call.kind(**values["commands"])
+        with unchanged_on_error(fleet, values["parameters"]):
+            if values["parameters"]:
+                fleet.set_parameters(values["parameters"])
+            if call.resets:
+                fleet.reset(**values["start"], seed=fleet.seed)
+            states, ctx.pullback = fleet.vjp(
+                command,
+                steps=call.steps,
+                substeps=call.substeps,
+                parameters=tuple(values["parameters"]),
+            )
         ctx.call = call
         ctx.like = [(tensor.shape, tensor.dtype, tensor.device) for tensor in tensors]
-        model = next(
-            t for (group, _), t in zip(call.names, tensors, strict=True) if group == "commands"
+        parts = [tensors[k] for k, (group, _) in enumerate(call.names) if group == "commands"]
+        dtype = functools.reduce(torch.promote_types, [part.dtype for part in parts])
+        return tuple(
+            torch.as_tensor(getattr(states, name)).to(parts[0].device, dtype) for name in _STATE
         )
-        return tuple(torch.as_tensor(getattr(states, name)).to(model) for name in _STATE)
 
     @staticmethod
     @torch.autograd.function.once_differentiable

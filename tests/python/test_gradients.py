@@ -434,3 +434,89 @@ def test_torch_optimises_commands() -> None:
             thrust -= loss * slopes / slopes.square().sum()
         losses.append(float(loss.detach()))
     assert losses[-1] < 1e-3 * losses[0]
+
+
+def test_the_position_of_an_imu_at_the_origin_has_derivatives() -> None:
+    fleet = pw.Fleet("flightgoggles", 1, dtype="float64", noise=False)
+    command = pw.TrajectoryCommand(np.full((20, 1, 3), 0.1), controller="indi")
+
+    def height(x: float) -> float:
+        fleet.set_parameters({"imu.position": [x, 0, 0]})
+        fleet.reset(seed=0, body_rates=[0.5, 0.4, 0.3])
+        return float(fleet.rollout(command, substeps=4).position[-1].sum())
+
+    difference = (height(1e-6) - height(-1e-6)) / 2e-6
+    height(0.0)
+    fleet.reset(seed=0, body_rates=[0.5, 0.4, 0.3])
+    _, pullback = fleet.vjp(command, substeps=4, parameters=["imu.position"])
+    cotangent = np.zeros((20, 1, 3))
+    cotangent[-1] = 1.0
+    found = pullback(position=cotangent).parameters["imu.position"][0, 0]
+    assert found == pytest.approx(difference, rel=1e-4)
+    assert difference != 0.0
+
+
+@pytest.mark.parametrize("thrust", [1e-310, 1e-160, 0.0])
+def test_derivatives_near_zero_thrust_are_finite(thrust: float) -> None:
+    fleet = pw.Fleet("flightgoggles", 1, dtype="float64", noise=False)
+    fleet.reset(velocity=[1e-3, 0, 0])
+    command = pw.RateThrust(np.full((4, 1, 3), 1e-160), np.full((4, 1), thrust))
+    _, pullback = fleet.vjp(command)
+    gradient = pullback(position=1.0, velocity=1.0, attitude=1.0, body_rates=1.0, rotor_speeds=1.0)
+    assert np.isfinite(gradient.commands["rates"]).all()
+    assert np.isfinite(gradient.commands["thrust"]).all()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"tangents": {"sped": 1.0}},
+        {"tangents": {"speeds": np.ones((2, 7))}},
+        {"tangents": np.ones(3)},
+        {"start": {"pose": 1.0}},
+        {"parameters": ["mass"]},
+    ],
+)
+def test_invalid_directions_change_nothing(arguments: dict[str, Any]) -> None:
+    fleet = pw.Fleet("flightgoggles", 2, dtype="float64", noise=False)
+    before = fleet.snapshot()
+    with pytest.raises((ValueError, TypeError), match="expected"):
+        fleet.jvp(pw.RotorSpeeds(np.full((5, 2, 4), 850.0)), **arguments)
+    assert fleet.snapshot() == before
+
+
+def test_invalid_torch_rollouts_change_nothing() -> None:
+    torch = pytest.importorskip("torch")
+    from propwash.torch import rollout
+
+    fleet = pw.Fleet("flightgoggles", 2, dtype="float64", noise=False)
+    speeds = torch.full((5, 2, 4), 850.0, dtype=torch.float64)
+    start = {"rotor_speeds": speeds[0]}
+    mass = {"mass": torch.full((2,), 1.5)}
+    before = fleet.snapshot(), np.copy(fleet.parameters["mass"])
+    for arguments, message in [
+        (({}, {"speeds": speeds}, mass), "start: expected rotor_speeds"),
+        ((start, {"speeds": speeds[:, :, :2]}, mass), "expected"),
+        ((start, {"speeds": speeds}, {"mass": torch.full((3,), 2.0)}), "expected"),
+        (({"seed": torch.ones(1)}, {"speeds": speeds}), "start: expected some of"),
+        (({}, {"speeds": speeds.long()}), "expected a floating-point tensor"),
+        (({}, speeds), "commands: expected tensors by name"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            rollout(fleet, *arguments)
+        assert fleet.snapshot() == before[0]
+        np.testing.assert_array_equal(fleet.parameters["mass"], before[1])
+    with pytest.raises(ValueError, match="window"):
+        rollout(fleet, {}, {"speeds": speeds}, window=0)
+
+
+def test_torch_rollouts_of_outer_loops_repeat() -> None:
+    torch = pytest.importorskip("torch")
+    from propwash.torch import rollout
+
+    fleet = pw.Fleet("flightgoggles", 1, dtype="float64", noise=False)
+    velocity = torch.full((6, 1, 3), 1.0, dtype=torch.float64)
+    first, second = (
+        rollout(fleet, {}, {"velocity": velocity}, kind=pw.VelocityCommand) for _ in range(2)
+    )
+    assert torch.equal(first.velocity, second.velocity)

@@ -7,6 +7,11 @@
 
 namespace propwash {
 
+/// Smaller divisors and radicands count as 0, which has the derivative 0: the powers of their
+/// derivatives would exceed the range of double.
+inline constexpr double trace_smallest_divisor = 1e-30;
+inline constexpr double trace_smallest_radicand = 1e-24;
+
 /// The operations of a TraceGraph. The last two are those of a TraceProgram only.
 enum class TraceOp : std::uint8_t {
   input,
@@ -15,8 +20,8 @@ enum class TraceOp : std::uint8_t {
   subtract,
   multiply,
   negate,
-  reciprocal,  ///< 1 / a, or 0 where a is 0
-  sqrt,        ///< or 0 where a is negative
+  reciprocal,  ///< 1 / a, or 0 where |a| <= trace_smallest_divisor
+  sqrt,        ///< or 0 where a <= trace_smallest_radicand
   abs,
   signed_square,  ///< a |a|
   less,           ///< a < b ? 1 : 0

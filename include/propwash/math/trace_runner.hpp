@@ -30,6 +30,8 @@ void run_trace(const TraceBatch* batches, std::size_t count, const TraceInstruct
       }
     };
     const Real zero(0.0), one(1.0);
+    const Real smallest_divisor(trace_smallest_divisor);
+    const Real smallest_radicand(trace_smallest_radicand);
     using Where = const double*;
     switch (batch->op) {
       case TraceOp::multiply_add:
@@ -50,11 +52,13 @@ void run_trace(const TraceBatch* batches, std::size_t count, const TraceInstruct
         break;
       case TraceOp::reciprocal:
         each([&](const Real& a, Where, Where) PROPWASH_LAMBDA {
-          return select(abs(a) > zero, one / a, zero);
+          return select(abs(a) > smallest_divisor, one / a, zero);
         });
         break;
       case TraceOp::sqrt:
-        each([&](const Real& a, Where, Where) PROPWASH_LAMBDA { return sqrt(max(a, zero)); });
+        each([&](const Real& a, Where, Where) PROPWASH_LAMBDA {
+          return select(a > smallest_radicand, sqrt(max(a, zero)), zero);
+        });
         break;
       case TraceOp::abs:
         each([](const Real& a, Where, Where) PROPWASH_LAMBDA { return abs(a); });

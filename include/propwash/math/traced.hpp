@@ -10,7 +10,7 @@
 /// Conventions where a function is not differentiable:
 ///
 ///     abs, min, max, select     derivative of the branch that is taken; abs at 0: +1
-///     sqrt at 0, 1 / x at 0     0; the recorded value is 0 too
+///     sqrt at 0, 1 / x at 0     0; the recorded value is 0 too; see trace_smallest_divisor
 ///     round                     1, the derivative of the number that is rounded
 ///
 /// With these, a derivative at finite numbers has no division by zero.
@@ -94,12 +94,12 @@ class TraceGraph {
     if (is(a, TraceOp::negate)) return at(a).a;
     return unique(TraceOp::negate, a);
   }
-  /// 1 / a, or 0 where a is 0.
+  /// 1 / a, or 0 near 0.
   int reciprocal(int a) {
     if (is(a, TraceOp::constant)) return constant(value(a) == 0.0 ? 0.0 : 1.0 / value(a));
     return unique(TraceOp::reciprocal, a);
   }
-  /// Square root, or 0 where a is negative.
+  /// Square root, or 0 near 0 and where a is negative.
   int sqrt(int a) {
     if (is(a, TraceOp::constant)) return constant(value(a) > 0.0 ? propwash::sqrt(value(a)) : 0.0);
     return unique(TraceOp::sqrt, a);

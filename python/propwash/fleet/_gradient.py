@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +69,7 @@ class Flight:
         self._command = as_command(commands)
         if type(self._command) not in PARTS:
             raise TypeError(f"commands: expected a command of a fleet, got {commands!r:.100}")
-        if isinstance(parameters, str):
+        if isinstance(parameters, str) or not isinstance(parameters, Iterable):
             raise TypeError(f"parameters: expected a list of names, got {parameters!r:.100}")
         table = fleet._parameter_map
         self._parameters = {name: table.entry(name) for name in parameters}
@@ -108,7 +109,7 @@ class Flight:
         """The Jacobian-vector product."""
         count = len(self.states)
         arguments = {"tangents": tangents, "start": start, "parameters": parameters}
-        known = {"tangents": self._columns(), "start": STATE, "parameters": self._parameters}
+        known = {"tangents": self._passed(), "start": STATE, "parameters": self._parameters}
         for name, values in arguments.items():
             for key in values:
                 if key not in known[name]:
@@ -139,6 +140,9 @@ class Flight:
     def _columns(self) -> dict[str, int]:
         parts = PARTS[type(self._command)]
         return {name: self._rotors if k < 0 else k for name, k in parts.items()}
+
+    def _passed(self) -> list[str]:
+        return [name for name in self._columns() if getattr(self._command, name) is not None]
 
     @staticmethod
     def _rows(name: str, value: object, shape: tuple[int, ...]) -> Array:
@@ -194,6 +198,20 @@ class Flight:
             name: part.reshape(self._size, *entry.shape)
             for (name, entry), part in zip(self._parameters.items(), parts, strict=True)
         }
+
+
+@contextmanager
+def unchanged_on_error(fleet: Any, parameters: Iterable[str] = ()) -> Iterator[None]:
+    """Restores the state and the named parameters of a fleet if the block raises."""
+    before = fleet.snapshot(), {name: fleet.parameters[name] for name in parameters}
+    try:
+        yield
+    except Exception:
+        snapshot, values = before
+        if values:
+            fleet.set_parameters(values)
+        fleet.restore(snapshot)
+        raise
 
 
 class FleetGradients:
@@ -262,6 +280,11 @@ class FleetGradients:
         Requires a fleet without noise and turbulence. Raises ValueError or TypeError for invalid
         arguments.
         """
+        directions = {"tangents": tangents, "start": start, "parameters": parameters}
+        for name, values in directions.items():
+            if not isinstance(values or {}, Mapping):
+                raise TypeError(f"{name}: expected arrays by name, got {values!r:.100}")
         named = parameters or {}
-        flight = Flight(self, commands, tuple(named), steps, substeps)
-        return flight.states, flight.push(tangents or {}, start or {}, named)
+        with unchanged_on_error(self):
+            flight = Flight(self, commands, tuple(named), steps, substeps)
+            return flight.states, flight.push(tangents or {}, start or {}, named)

@@ -76,6 +76,8 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   setting_.dt = plan.options.dt;
   setting_.floor = plan.options.floor;
   setting_.switches = plan.switches;
+  // the position of an IMU at the origin has derivatives too
+  setting_.switches.has_lever_arm |= !requested.empty();
   setting_.has_rates =
       is_outer ? commands_rates(kind.loop) : kind.level == FleetCommandKind::Level::rates;
   setting_.keeps_command = is_outer && !setting_.has_rates;
