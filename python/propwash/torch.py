@@ -55,7 +55,7 @@ def rollout(
 ) -> States:
     """Flies a fleet and returns the states after each command, with gradients.
 
-    fleet: without noise and turbulence. Its vehicles fly on from where they are.
+    fleet: without noise and turbulence. Without `start` it continues from its state.
     start: arguments of Fleet.reset(), which is called with them; None: no reset.
     commands: the parts of a command of class `kind`, by name, in the shapes that Fleet.rollout()
         takes: {"speeds": (T, n, N)}, or {"rates": (T, n, 3), "thrust": (T, n)} with RateThrust.
@@ -135,7 +135,7 @@ class _Flight(torch.autograd.Function):
 
 
 def _summed(rows: Any, shape: tuple[int, ...]) -> Any:
-    """Sums the axes along which numbers of `shape` were repeated to the shape of `rows`."""
+    """Sums `rows` over the axes along which numbers of `shape` were broadcast."""
     if rows.shape == shape:
         return rows
     missing = (1,) * (rows.ndim - len(shape))

@@ -48,13 +48,13 @@ class Training:
         self.description = policy.describe(
             self.task, {**recipe.options, **others}, {"seed": self.seed, "settings": changed}
         )
-        flown: dict[str, Any] = {"copy": False, "threads": threads}
+        common: dict[str, Any] = {"copy": False, "threads": threads}
         during, self.episodes = recipe.episodes
         self.between = {
-            name: self.description.make_vec(during, **flown, **{**varied, **others})
+            name: self.description.make_vec(during, **common, **{**varied, **others})
             for name, varied in recipe.between.items()
         }
-        self.last = self.description.make_vec(self.episodes, **flown)
+        self.last = self.description.make_vec(self.episodes, **common)
         check_evaluable(self.last)
         # the task's extras follow the action, for which the recipes assume four columns
         more = math.prod(self.last.single_action_space.shape or ()) - 4
@@ -62,7 +62,7 @@ class Training:
         recipe = with_settings(replace(recipe, args=replace(recipe.args, columns=columns)), changed)
         _check_columns(recipe.args.columns, self.last)
         torch.set_num_threads(threads)
-        envs = self.description.make_vec(recipe.num_envs, **flown, **{**recipe.training, **others})
+        envs = self.description.make_vec(recipe.num_envs, **common, **{**recipe.training, **others})
         self.ppo = ppo.PPO(envs, recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
@@ -81,7 +81,7 @@ class Training:
                 self._best_agent()
         except Exception as error:  # torch raises many types
             raise ValueError(
-                f"{self.out / CHECKPOINT}: expected that of this version, got {error!s:.200}"
+                f"{self.out / CHECKPOINT}: expected a checkpoint of this version, got {error!s:.200}"
             ) from error
         self.curve = _training_curve.Curve(*checkpoint["curve"])
         self.before = checkpoint["seconds"]
@@ -139,7 +139,7 @@ class Training:
                 self.finish()
             raise ValueError(
                 f"{self.task}: the training diverged: {error}; lower learning_rate or "
-                f"reward_scale with --set. {self.out / CHECKPOINT} is from before"
+                f"reward_scale with --set. {self.out / CHECKPOINT} is from the last restart"
             ) from error
 
     def record(self, statistics: dict[str, float]) -> None:
@@ -162,8 +162,8 @@ class Training:
 
         step = self.ppo.global_step
         for k, (name, envs) in enumerate(self.between.items()):
-            flown = evaluate(self.ppo.agent.act, envs, EVALUATION_SEED + self.seed)
-            measured = measures(self.task, flown)
+            result = evaluate(self.ppo.agent.act, envs, EVALUATION_SEED + self.seed)
+            measured = measures(self.task, result)
             for each, value in measured.items():
                 self.log.add_scalar(f"{name}/{each}", value, step)
             self.curve.measure, value = next(iter(measured.items()))
@@ -211,8 +211,8 @@ class Training:
 
         agent, seconds, steps = self._best_agent(), self.elapsed, self.ppo.global_step
         policy.save(agent, self.out / POLICY, self.description)
-        flown = evaluate(agent.act, self.last, FINAL_SEED + self.seed)
-        measured = measures(self.task, flown)
+        result = evaluate(agent.act, self.last, FINAL_SEED + self.seed)
+        measured = measures(self.task, result)
         # JSON has no infinity or NaN
         finite = {name: value for name, value in measured.items() if math.isfinite(value)}
         counts = {"steps": steps, "best_step": self.best["step"], "seconds": round(seconds, 2)}
@@ -227,7 +227,7 @@ class Training:
         print(f"  curve         {curve}")
         suffix = ".rrd" if self.viz == "rerun" else ".png"
         shown = _training_curve.show_flights(
-            flown, self.out / f"{FLIGHT}{suffix}", self.viz, self.last, title
+            result, self.out / f"{FLIGHT}{suffix}", self.viz, self.last, title
         )
         print(f"  flight        {shown}", flush=True)
         return measured
