@@ -81,7 +81,7 @@ class Training:
                 self._best_agent()
         except Exception as error:  # torch raises many types
             raise ValueError(
-                f"{self.out / CHECKPOINT}: expected a checkpoint of this version, got {error!s:.200}"
+                f"{self.out / CHECKPOINT}: expected one of this version, got {error!s:.200}"
             ) from error
         self.curve = _training_curve.Curve(*checkpoint["curve"])
         self.before = checkpoint["seconds"]

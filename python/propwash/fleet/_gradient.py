@@ -226,7 +226,7 @@ class FleetGradients:
 
         The function takes, by name, the derivatives of a scalar with respect to position, velocity,
         attitude, body_rates and rotor_speeds of the states, arrays that broadcast to (T, n, …),
-        and returns those with respect to the variables as a FlightGradient. With `window`, the states before every
+        and returns its gradient, a FlightGradient. With `window`, the states before every
         window-th command are constants. It may be called several times.
 
         Requires a fleet without noise and turbulence. Raises ValueError or TypeError for invalid

@@ -104,8 +104,8 @@ class Race(Judged):
     """Pass gates in order; a collision with the scene ends the run with score 0.
 
     The path between two steps is approximated by a line. A gate is passed if the line crosses its
-    plane in direction of its +x within the opening; collisions are checked along the line. The
-    target is the centre of the next gate. The extras of the observation, in `frame`, are the direction of passage
+    plane in its +x direction within the opening; collisions are checked along the line. Target: the
+    centre of the next gate. The extras of the observation, in `frame`, are the direction of passage
     of the next gate (3), the vector to the gate after it (3), that gate's direction (3) and the
     direction from the next gate to the vehicle (3); then, with p the position in the axes of the
     next gate (in the direction of passage, left, up) in metres, asinh(p) (3) and log(|p| + 0.1).

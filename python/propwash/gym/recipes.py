@@ -35,7 +35,7 @@ class Recipe:
     between: dict[str, dict[str, Any]] = field(default_factory=lambda: {"evaluation": {}})
     """Options that differ in evaluations during training, by name; the first selects the policy."""
     goal: dict[str, float] = field(default_factory=dict)
-    """Minimum measures, in the evaluation that selects the policy, that end training."""
+    """Minimum measures of the policy-selecting evaluation that end training; empty for none."""
 
 
 def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
