@@ -57,7 +57,7 @@ def rollout(
 ) -> States:
     """Flies a fleet and returns the states after each command, with gradients.
 
-    fleet: without noise and turbulence. Its vehicles fly on from where they are.
+        fleet: without noise and turbulence. Without `start` it continues from its state.
     start: parts of the physical state, by name, for Fleet.reset(), which also restarts the steps of
         the outer loops. None: no reset. With parameters, rotor_speeds is required, because its
         default depends on the parameters.
@@ -156,7 +156,7 @@ class _Flight(torch.autograd.Function):
 
 
 def _summed(rows: Any, shape: tuple[int, ...]) -> Any:
-    """Sums the axes along which numbers of `shape` were repeated to the shape of `rows`."""
+    """Sums `rows` over the axes along which numbers of `shape` were broadcast."""
     if rows.shape == shape:
         return rows
     missing = (1,) * (rows.ndim - len(shape))

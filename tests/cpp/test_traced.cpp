@@ -67,7 +67,7 @@ std::vector<double> derivatives(const F& f, double x, double y, double dx = 0, d
 
 }  // namespace
 
-TEST_CASE("both modes agree with dual numbers") {
+TEST_CASE("reverse and forward mode agree with dual numbers") {
   using Pair = pw::Dual<double, 2>;
   const auto f = [](const auto& x, const auto& y) { return tangle(x, y); };
   for (const double x : {-1.3, 0.4, 2.0, 3.7}) {
@@ -82,7 +82,7 @@ TEST_CASE("both modes agree with dual numbers") {
   }
 }
 
-TEST_CASE("derivatives are finite where there is none") {
+TEST_CASE("derivatives are finite at points without a derivative") {
   const auto length = [](pw::Traced x, pw::Traced y) { return sqrt(x * x + y * y) * x; };
   for (const double number : derivatives(length, 0.0, 0.0, 1.0, 1.0)) CHECK(number == 0.0);
   const auto guarded = [](pw::Traced x, pw::Traced y) {

@@ -167,8 +167,8 @@ def test_a_training_curve_has_two_scales_and_a_legend(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts = check_figure(curve(monkeypatch))
-    assert "hover, seed 3: 483,328 steps of environments" in texts
-    assert {"evaluation", "mean of 10 iterations", "mean reward of a step [1]"} <= set(texts)
+    assert "hover, seed 3: 483,328 environment steps" in texts
+    assert {"evaluation", "mean of 10 iterations", "mean reward per step [1]"} <= set(texts)
 
 
 # videos

@@ -133,7 +133,7 @@ def check_direction(
             if name == "attitude":
                 d -= x * (d * x).sum(axis=-1, keepdims=True)
             if group == "parameters":
-                d = rng.normal(size=x.shape) * np.abs(x)  # zeros of a structure stay zero
+                d = rng.normal(size=x.shape) * np.abs(x)  # structural zeros stay zero
             expected = slope(partial(moved, d=d), 1e-3)
             assert (found[group][name] * d).sum() == pytest.approx(expected, rel=tolerance), name
     prepare(variables)
@@ -260,7 +260,7 @@ def test_windows_equal_separate_flights() -> None:
 
 
 def test_chained_flights_equal_a_long_one() -> None:
-    """The derivative with respect to the start of a flight continues the one before it."""
+    """The derivative with respect to a start is a cotangent of the previous flight's end."""
     fleet = make_fleet()
     speeds = level_of(fleet, "speeds")[1]["speeds"]
     weights, start = weights_of(fleet), start_of(fleet)
@@ -339,7 +339,7 @@ def test_gradients_are_finite(level: str, case: str) -> None:
     assert finite(pullback(**weights_of(fleet)))
 
 
-def test_saturated_commands_and_the_floor_have_no_derivative() -> None:
+def test_saturated_commands_and_the_floor_have_zero_derivatives() -> None:
     fleet = make_fleet(floor=0.0)
     speeds = np.full((2, COUNT, 4), 1e5)
     states, pullback = fleet.vjp(pw.RotorSpeeds(speeds), substeps=2)
@@ -369,7 +369,7 @@ def test_shapes_of_commands() -> None:
         np.testing.assert_allclose(found.ravel(), expected.sum(axis=axes).ravel(), rtol=1e-12)
 
 
-def test_refusals() -> None:
+def test_invalid_arguments_are_refused() -> None:
     command = pw.RotorSpeeds(np.full((1, 1, 4), 900.0))
     with pytest.raises(ValueError, match="noise=False"):
         pw.Fleet(n=1).vjp(command)
@@ -401,7 +401,7 @@ def test_torch_gradcheck() -> None:
     mass = torch.tensor(np.array(fleet.parameters["mass"]), requires_grad=True)
     names = [*start, *commands]
 
-    def flown(mass: Any, *tensors: Any) -> Any:
+    def fly(mass: Any, *tensors: Any) -> Any:
         values = dict(zip(names, tensors, strict=True))
         return rollout(
             fleet,
@@ -413,7 +413,7 @@ def test_torch_gradcheck() -> None:
         )
 
     inputs = (mass, *start.values(), *commands.values())
-    assert torch.autograd.gradcheck(flown, inputs, eps=1e-5, atol=1e-4, rtol=1e-4)
+    assert torch.autograd.gradcheck(fly, inputs, eps=1e-5, atol=1e-4, rtol=1e-4)
 
 
 def test_torch_optimises_commands() -> None:
@@ -443,7 +443,9 @@ def test_the_position_of_an_imu_at_the_origin_has_derivatives() -> None:
     def height(x: float) -> float:
         fleet.set_parameters({"imu.position": [x, 0, 0]})
         fleet.reset(seed=0, body_rates=[0.5, 0.4, 0.3])
-        return float(fleet.rollout(command, substeps=4).position[-1].sum())
+        position = fleet.rollout(command, substeps=4).position
+        assert position is not None
+        return float(position[-1].sum())
 
     difference = (height(1e-6) - height(-1e-6)) / 2e-6
     height(0.0)
@@ -451,8 +453,8 @@ def test_the_position_of_an_imu_at_the_origin_has_derivatives() -> None:
     _, pullback = fleet.vjp(command, substeps=4, parameters=["imu.position"])
     cotangent = np.zeros((20, 1, 3))
     cotangent[-1] = 1.0
-    found = pullback(position=cotangent).parameters["imu.position"][0, 0]
-    assert found == pytest.approx(difference, rel=1e-4)
+    found = pullback(position=cotangent).parameters["imu.position"]
+    assert found[0, 0] == pytest.approx(difference, rel=1e-4)
     assert difference != 0.0
 
 

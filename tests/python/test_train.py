@@ -165,20 +165,20 @@ def test_a_saved_policy_acts_like_its_agent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", ["track", "race"])
-def test_the_other_tasks_can_be_trained(task: str) -> None:
+def test_track_and_race_can_be_trained(task: str) -> None:
     recipe = recipes.RECIPES[task]
     options = {**recipe.options, **recipe.training}
     described = policy.describe(task, recipe.options)
     trained = ppo.PPO(described.make_vec(8, copy=False, **recipe.training), recipe.args, seed=0)
     assert np.isfinite(trained.iterate()["reward"])
-    flown = evaluate(
+    result = evaluate(
         trained.agent.act, described.make_vec(2, **{**options, "max_episode_steps": 9}), seed=1
     )
-    assert all(isinstance(value, float) for value in measures(task, flown).values())
+    assert all(isinstance(value, float) for value in measures(task, result).values())
 
 
-def test_a_race_is_learnt_that_starts_beyond_its_first_gate() -> None:
-    """From the start the straight way to the first gate ends at the wrong side of its frame."""
+def test_race_is_learnt_from_a_start_beyond_the_first_gate() -> None:
+    """The straight line from the start reaches the first gate on the wrong side."""
     size: Any = {"width": 2.0, "height": 2.0, "border": 0.2, "depth": 0.1}
     gates = [Gate(name=f"{x}", position=(float(x), 0.0, 2.0), **size) for x in (0, 6, 12)]
     start = Start(position=(2.0, 0.0, 2.0), yaw=0.0)
@@ -187,11 +187,11 @@ def test_a_race_is_learnt_that_starts_beyond_its_first_gate() -> None:
     options = {**recipe.options, "course": course, "course_seed": None, "copy": False}
     envs = pg.make_vec(pg.Race, 256, **{**recipe.training, **options})
     trained = ppo.PPO(envs, replace(recipe.args, minibatch_size=1024), seed=1)
-    judges = pg.make_vec(pg.Race, 50, episode_seconds=10.0, **options)
-    before = measures("race", evaluate(trained.agent.act, judges, seed=1))
+    test_envs = pg.make_vec(pg.Race, 50, episode_seconds=10.0, **options)
+    before = measures("race", evaluate(trained.agent.act, test_envs, seed=1))
     while trained.global_step < 300_000:
         trained.iterate()
-    after = measures("race", evaluate(trained.agent.act, judges, seed=1))
+    after = measures("race", evaluate(trained.agent.act, test_envs, seed=1))
     assert before["gates passed"] == 0.0
     assert after["finished [%]"] > 90.0
     assert after["score"] > 20.0
@@ -222,7 +222,7 @@ def test_the_commands_train_resume_and_fly(
     command(["fly", "--policy", str(out / "policy.onnx"), "--episodes", "5", "--out", str(shown)])
     text = capsys.readouterr().out
     assert "hover, trained for 16,384 steps" in text
-    assert "of 5 new episodes" in text
+    assert "5 new episodes" in text
     assert shown.read_bytes().startswith(b"GIF")
 
 
@@ -246,18 +246,18 @@ def test_ctrl_c_saves_the_policy(
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_the_best_policy_is_kept_not_the_last(
+def test_the_best_policy_is_saved_instead_of_the_last(
     few_episodes: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Evaluations of decreasing merit: the policy is that of the first one, also when resumed."""
     merits = iter(range(100, 0, -1))
     monkeypatch.setattr(evaluation, "merit", lambda task, measured: (float(next(merits)),))
-    teach = ["train", "hover", "--out", str(tmp_path), "--every", "0", "--seed", "3"]
-    teach += ["--set", "restart_every=1", "--set", "num_envs=64", "--option", "position=0.5"]
-    command([*teach, "--steps", "1"])
+    train = ["train", "hover", "--out", str(tmp_path), "--every", "0", "--seed", "3"]
+    train += ["--set", "restart_every=1", "--set", "num_envs=64", "--option", "position=0.5"]
+    command([*train, "--steps", "1"])
     first = (tmp_path / "policy.onnx").read_bytes()
     kept = policy.Policy.load(tmp_path / "policy.onnx")
-    command([*teach, "--steps", "2000", "--resume"])
+    command([*train, "--steps", "2000", "--resume"])
     seen = np.random.default_rng(0).normal(0, 1, (50, 22)).astype(np.float32)
     assert (tmp_path / "policy.onnx").read_bytes() != first  # describes the longer training
     assert np.array_equal(policy.Policy.load(tmp_path / "policy.onnx").act(seen), kept.act(seen))
@@ -268,11 +268,11 @@ def test_training_ends_at_the_goal(
 ) -> None:
     easy = replace(recipes.RECIPES["hover"], goal={"lost [%]": 0.0}, episodes=(5, 5))
     monkeypatch.setitem(recipes.RECIPES, "hover", easy)
-    teach = ["train", "hover", "--every", "1000", "--set", "num_envs=64", "--steps", "3000"]
-    command([*teach, "--out", str(tmp_path / "goal")])
+    train = ["train", "hover", "--every", "1000", "--set", "num_envs=64", "--steps", "3000"]
+    command([*train, "--out", str(tmp_path / "goal")])
     assert "hover: 1,024 steps" in (text := capsys.readouterr().out)
     assert "goal reached" in text
-    command([*teach, "--out", str(tmp_path / "full"), "--full"])
+    command([*train, "--out", str(tmp_path / "full"), "--full"])
     assert "hover: 3,072 steps" in (text := capsys.readouterr().out)
     assert "goal reached" not in text
 
@@ -282,8 +282,8 @@ def test_several_seeds_give_a_table_and_a_plot(
 ) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("num_envs = 32\nlearning_rate = 1\nminibatch_size = 64\n")
-    teach = ["train", "hover", "--out", str(tmp_path), "--seed", "7", "--seeds", "3", "--steps"]
-    command([*teach, "500", "--settings", str(file), "--set", "learning_rate=1e-3"])
+    train = ["train", "hover", "--out", str(tmp_path), "--seed", "7", "--seeds", "3", "--steps"]
+    command([*train, "500", "--settings", str(file), "--set", "learning_rate=1e-3"])
     *_, head, one, two, three, mean, middle, shown = capsys.readouterr().out.splitlines()
     assert head.split()[:4] == ["seed", "steps", "CPU", "[s]"]
     rows = np.array([[float(cell.replace(",", "")) for cell in row.split()[2:]]
@@ -308,9 +308,9 @@ def test_the_interquartile_mean_ignores_outliers() -> None:
 
 
 def test_training_that_diverges_stops_and_keeps_the_checkpoint(tmp_path: Path) -> None:
-    teach = ["train", "hover", "--out", str(tmp_path), "--set", "learning_rate=1e30"]
+    train = ["train", "hover", "--out", str(tmp_path), "--set", "learning_rate=1e30"]
     with pytest.raises(ValueError, match=r"diverged: iteration 0.*lower learning_rate or"):
-        command([*teach, "--set", "num_envs=64", "--set", "minibatch_size=32"])
+        command([*train, "--set", "num_envs=64", "--set", "minibatch_size=32"])
     kept = _train_command.read_checkpoint(tmp_path / "checkpoint.pt")
     assert all(each.isfinite().all() for each in kept["ppo"]["agent"].values())
 
@@ -392,16 +392,16 @@ def test_lost_vehicles_are_counted(tmp_path: Path) -> None:
         return np.tile(np.array([0, 0, 0, -1], dtype=np.float32), (len(observations), 1))
 
     for n in (1, 3):
-        flown = evaluate(fall, pg.make_vec(pg.Hover, n, bound=2.0), seed=1)
-        assert flown.lost.all()
-        assert measures("hover", flown)["lost [%]"] == 100.0
-        assert flown.settled(100.0, 0.01) == 0.0
+        result = evaluate(fall, pg.make_vec(pg.Hover, n, bound=2.0), seed=1)
+        assert result.lost.all()
+        assert measures("hover", result)["lost [%]"] == 100.0
+        assert result.settled(100.0, 0.01) == 0.0
     for options in ({"max_episode_steps": 0}, {"observation": "sensors"}):
         with pytest.raises(ValueError, match=next(iter(options))):
             evaluate(fall, pg.make_vec(pg.Hover, 1, **options), seed=1)
 
 
-def test_a_policy_file_keeps_the_meaning_of_actions(tmp_path: Path) -> None:
+def test_a_policy_file_contains_the_options_of_actions(tmp_path: Path) -> None:
     spread = {"mass": ("uniform", 0.8, 1.2), "thrust_coefficient": ("normal", 1.9e-6, 1e-8)}
     options = {"action": "velocity", "max_speed": 3.0, "randomize": spread}
     described = policy.describe("hover", options)
@@ -415,7 +415,7 @@ def test_a_policy_file_keeps_the_meaning_of_actions(tmp_path: Path) -> None:
 
 
 def test_policies_of_older_versions_can_be_loaded(tmp_path: Path) -> None:
-    """Their files also name options without effect."""
+    """These files contain options without effect."""
     trained = small(envs=2)
     described = policy.describe("hover", {})
     assert "max_tilt" not in described.options
@@ -444,3 +444,28 @@ def test_a_model_without_a_valid_task_is_refused(tmp_path: Path) -> None:
         policy.Policy.load(file)
     with pytest.raises(ValueError, match="expected JSON values"):
         policy.describe("track", {"path": pg.Circle(2.0)})
+
+
+def test_a_resumed_training_keeps_an_earlier_best_policy(tmp_path: Path) -> None:
+    """Also one that was found after the last restart."""
+    out = tmp_path / "hover"
+    command(["train", "hover", "--out", str(out), "--steps", "40000", "--every", "20000"])
+    before = policy.Policy.load(out / "policy.onnx")
+    command(["train", "hover", "--out", str(out), "--resume", "--seconds", "0"])
+    after = policy.Policy.load(out / "policy.onnx")
+    seen = np.linspace(-1.0, 1.0, 3 * 22, dtype=np.float32).reshape(3, 22)
+    assert np.array_equal(before.act(seen), after.act(seen))
+
+
+def test_the_length_of_an_episode_is_an_option(tmp_path: Path) -> None:
+    out = str(tmp_path / "hover")
+    arguments = ["--steps", "9000", "--every", "9e9", "--option", "episode_seconds=3"]
+    command(["train", "hover", "--out", out, *arguments])
+
+
+def test_the_folders_of_all_seeds_are_checked_before_training(tmp_path: Path) -> None:
+    (tmp_path / "seed_1").mkdir()
+    (tmp_path / "seed_1" / "checkpoint.pt").write_bytes(b"")
+    with pytest.raises((ValueError, SystemExit)):
+        command(["train", "hover", "--seeds", "2", "--out", str(tmp_path)])
+    assert not (tmp_path / "seed_0").exists()

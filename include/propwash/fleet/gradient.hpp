@@ -39,7 +39,7 @@ struct FleetRecord {
 
 /// The variables of a flight, or the derivatives with respect to them: the commands (K, size,
 /// command_width()), the start (size, width of the physical state), the motor commands before the
-/// start, all equal (size, rotors), and the parameters, one after the other (size, width each).
+/// start, constant in time (size, rotors), and the parameters in sequence (size, width each).
 template <class Number>
 struct FleetVariables {
   Number* commands{};        ///< (K, size, command_width())
@@ -48,14 +48,14 @@ struct FleetVariables {
   Number* parameters{};      ///< (size, parameter_width())
 };
 
-/// A flight that is recorded for its derivatives.
+/// A flight recorded for differentiation.
 ///
 ///     FleetGradient<double> gradient(fleet, kind, parameters_of, {});
 ///     for (…) gradient.record(fleet, command, substeps), fleet.step(…, substeps);
 ///     gradient.pull(cotangents, derivatives);
 ///
-/// Derivatives are computed in double. Noise must be off. Throughout the flight, only step()
-/// changes the fleet.
+/// Derivatives are computed in double. Noise must be off. During the flight only step() may
+/// change the fleet.
 template <class T = double, int N = Dynamic>
 class FleetGradient {
  public:
@@ -63,7 +63,7 @@ class FleetGradient {
   using ParametersOf = std::function<const VehicleParameters&(std::size_t)>;
 
   /// `requested`: indices of the fields (vehicle/fields.hpp) with respect to which derivatives are
-  /// requested.
+  /// computed.
   /// @throws std::invalid_argument for a fleet with noise, turbulence or an IMU slower than its
   /// steps.
   FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& kind, const ParametersOf& parameters_of,
@@ -84,15 +84,15 @@ class FleetGradient {
 
   /// Number K of recorded commands.
   std::size_t commands() const { return points_.size(); }
-  /// Numbers of a command.
+  /// Count of numbers in a command.
   int command_width() const { return command_width_; }
-  /// Numbers of the physical state.
+  /// Count of numbers in the physical state.
   int state_width() const { return detail::TraceSetting::body + setting_.rotors; }
-  /// Rotors of a vehicle.
+  /// Count of rotors of a vehicle.
   int rotors() const { return setting_.rotors; }
-  /// Numbers of the requested parameters of a vehicle.
+  /// Count of numbers in the requested parameters of a vehicle.
   int parameter_width() const { return parameter_width_; }
-  /// Instructions of the derivative of a step and of the outer loop, and the slots of the former.
+  /// Instruction counts of the derivatives of a step and of the outer loop; slots of the former.
   std::array<std::size_t, 3> program_size() const {
     return {step_.pull.code.size(), loop_.pull.code.size(),
             static_cast<std::size_t>(step_.pull.slots)};
@@ -101,7 +101,7 @@ class FleetGradient {
  private:
   static constexpr std::size_t lanes = trace_lanes;
   using Blocks = detail::LineVector<T>;
-  using Rows = detail::LineVector<double>;  // numbers of trace_lanes vehicles each
+  using Rows = detail::LineVector<double>;  // each of trace_lanes numbers, one per vehicle
 
   /// The state before a command.
   struct Point {
@@ -120,8 +120,8 @@ class FleetGradient {
                       const std::vector<std::size_t>& requested);
   void trace();
   void record_command(Span<const Span<const T>> parts, std::vector<double>& to) const;
-  /// Numbers of a block that a point stores: the fields of the body and of the rate controller, and
-  /// all of them.
+  /// Count of numbers of a block in a point: of body and rate controller, and (point_stride) of all
+  /// fields.
   std::size_t point_head() const {
     static_assert(FleetLayout::filter_value == detail::TraceSetting::body);
     return static_cast<std::size_t>(detail::TraceSetting::body + setting_.controller()) *
@@ -149,7 +149,7 @@ class FleetGradient {
   std::vector<double> slopes_;  // (size or 1, numbers_.requested, parameter_width)
   detail::TraceFunction step_, limits_, loop_;
   typename FleetKernels<T>::Step kernel_;
-  FleetBatch<T> batch_;  // without memory of the fleet, which may change after the flight
+  FleetBatch<T> batch_;  // refers to no memory of the fleet, which may change later
   FleetLayout layout_;
   detail::LineVector<std::byte> constants_;
   Blocks state_;  // before the first command

@@ -3,7 +3,7 @@
 /// The operations of a TraceGraph in the order of execution, for a group of numbers at once.
 ///
 /// A program has slots, each with `trace_lanes` numbers. Inputs and constants keep their slots;
-/// the others are used again as soon as their number is no longer needed, to stay in the caches.
+/// the others are reused as soon as their number is no longer needed, to stay in the caches.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +38,7 @@ struct TraceProgram {
 
 namespace detail {
 
-/// Translates a graph to a program. Products are joined with sums, and differences become
+/// Translates a graph to a program. Products are fused with sums, and differences become
 /// subtract_multiply, so that most instructions have one of four operations.
 class TraceCompiler {
  public:
@@ -84,12 +84,12 @@ class TraceCompiler {
 
   void find_uses(const std::vector<int>& outputs) {
     uses_.assign(nodes_.size(), 0);
-    for (const int node : outputs) uses_[index(node)] += 2;  // not to be joined
+    for (const int node : outputs) uses_[index(node)] += 2;  // prevents fusion
     for (std::size_t i = nodes_.size(); i-- > 0;) {
       if (uses_[i] > 0) for_each_operand(nodes_[i], [&](int node) { ++uses_[index(node)]; });
     }
   }
-  /// A sum or a difference, joined with a product that is used nowhere else.
+  /// A sum or a difference, fused with a product that is used nowhere else.
   TraceNode joined(const TraceNode& n) const {
     const auto product = [&](int node) -> const TraceNode* {
       const TraceNode& p = nodes_[index(node)];

@@ -4,7 +4,7 @@
 /// derivatives of it in reverse and in forward mode (Griewank and Walther, "Evaluating
 /// Derivatives", 2008, ch. 3 and 6).
 ///
-/// The scalar hooks (scalar.hpp) do not branch on numbers, so one record is valid for all of them.
+/// The scalar hooks (scalar.hpp) do not branch on numbers, so one record is valid for all inputs.
 /// The graph evaluates equal expressions once, and omits products with zero and sums with zero.
 ///
 /// Conventions where a function is not differentiable:
@@ -54,7 +54,7 @@ class TraceGraph {
   /// A constant.
   int constant(double value) {
     std::uint64_t bits = 0;
-    const double key = value == 0.0 ? 0.0 : value;  // one zero
+    const double key = value == 0.0 ? 0.0 : value;  // -0 and 0 are one node
     std::memcpy(&bits, &key, sizeof bits);
     const auto [found, is_new] = constants_.try_emplace(bits, static_cast<int>(nodes_.size()));
     if (is_new) append({TraceOp::constant, 0, 0, 0, key});
@@ -139,7 +139,7 @@ class TraceGraph {
   std::vector<int> push(const std::vector<int>& outputs, const std::vector<int>& seeds,
                         const std::vector<int>& wanted);
 
-  /// The graph that traced numbers of this thread record in.
+  /// The graph in which this thread records traced numbers.
   static TraceGraph*& current() {
     static thread_local TraceGraph* graph = nullptr;
     return graph;
@@ -167,7 +167,7 @@ class TraceGraph {
     if (is_new) append({op, a, b, c, 0.0});
     return found->second;
   }
-  /// Which nodes up to the last depend on `wanted` differentiably.
+  /// Which nodes depend on `wanted` differentiably.
   std::vector<char> dependent(const std::vector<int>& wanted) const;
   /// d node / d (its operand a), for an operation with one operand.
   int slope(int node);

@@ -48,13 +48,13 @@ class Training:
         self.description = policy.describe(
             self.task, {**recipe.options, **others}, {"seed": self.seed, "settings": changed}
         )
-        flown: dict[str, Any] = {"copy": False, "threads": threads}
+        common: dict[str, Any] = {"copy": False, "threads": threads}
         during, self.episodes = recipe.episodes
         self.between = {
-            name: self.description.make_vec(during, **flown, **{**varied, **others})
+            name: self.description.make_vec(during, **common, **_merged(varied, others))
             for name, varied in recipe.between.items()
         }
-        self.last = self.description.make_vec(self.episodes, **flown)
+        self.last = self.description.make_vec(self.episodes, **common)
         check_evaluable(self.last)
         # the task's extras follow the action, for which the recipes assume four columns
         more = math.prod(self.last.single_action_space.shape or ()) - 4
@@ -62,14 +62,17 @@ class Training:
         recipe = with_settings(replace(recipe, args=replace(recipe.args, columns=columns)), changed)
         _check_columns(recipe.args.columns, self.last)
         torch.set_num_threads(threads)
-        envs = self.description.make_vec(recipe.num_envs, **flown, **{**recipe.training, **others})
+        envs = self.description.make_vec(
+            recipe.num_envs, **common, **_merged(recipe.training, others)
+        )
         self.ppo = ppo.PPO(envs, recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
-        self.goal = {} if options.full else recipe.goal
+        self.goal, self.full = recipe.goal, options.full
         self.curve = _training_curve.Curve()
         self.best: dict[str, Any] = {}
         self.before, self.stopped, self.reached = 0.0, False, False
+        self.resumed = checkpoint is not None
         if checkpoint is not None:
             self._restore(checkpoint)
 
@@ -77,11 +80,12 @@ class Training:
         try:
             self.ppo.load_state_dict(checkpoint["ppo"])
             self.best = checkpoint["best"]
+            self.restart = {name: checkpoint[name] for name in ("ppo", "curve", "seconds")}
             if self.best:
                 self._best_agent()
         except Exception as error:  # torch raises many types
             raise ValueError(
-                f"{self.out / CHECKPOINT}: expected that of this version, got {error!s:.200}"
+                f"{self.out / CHECKPOINT}: expected one of this version, got {error!s:.200}"
             ) from error
         self.curve = _training_curve.Curve(*checkpoint["curve"])
         self.before = checkpoint["seconds"]
@@ -105,7 +109,9 @@ class Training:
             self.save_checkpoint()
         with (
             # removes the steps that a resumed run repeats
-            SummaryWriter(str(self.out), purge_step=self.ppo.global_step or None) as self.log,
+            SummaryWriter(
+                str(self.out), purge_step=self.ppo.global_step if self.resumed else None
+            ) as self.log,
             import_module("tqdm").tqdm(
                 total=round(self.steps),
                 initial=self.ppo.global_step,
@@ -133,13 +139,16 @@ class Training:
 
     def _iterate(self) -> dict[str, float]:
         try:
-            return self.ppo.iterate()
+            statistics = self.ppo.iterate()
+            if not all(each.isfinite().all() for each in self.ppo.agent.parameters()):
+                raise FloatingPointError("weights that are not finite")
+            return statistics
         except FloatingPointError as error:
             if self.best:
                 self.finish()
             raise ValueError(
                 f"{self.task}: the training diverged: {error}; lower learning_rate or "
-                f"reward_scale with --set. {self.out / CHECKPOINT} is from before"
+                f"reward_scale with --set. {self.out / CHECKPOINT} is from the last restart"
             ) from error
 
     def record(self, statistics: dict[str, float]) -> None:
@@ -158,12 +167,13 @@ class Training:
 
     def evaluate_between(self) -> None:
         """Evaluates the policy, keeps it if it is the best, and compares it with the goal."""
+        from propwash.gym import policy
         from propwash.gym.evaluation import evaluate, measures, merit
 
         step = self.ppo.global_step
         for k, (name, envs) in enumerate(self.between.items()):
-            flown = evaluate(self.ppo.agent.act, envs, EVALUATION_SEED + self.seed)
-            measured = measures(self.task, flown)
+            result = evaluate(self.ppo.agent.act, envs, EVALUATION_SEED + self.seed)
+            measured = measures(self.task, result)
             for each, value in measured.items():
                 self.log.add_scalar(f"{name}/{each}", value, step)
             self.curve.measure, value = next(iter(measured.items()))
@@ -171,30 +181,31 @@ class Training:
             points.append((step, self.elapsed, value))
             if k > 0:
                 continue
-            score = merit(self.task, measured)
+            goal = [measured[each] >= low for each, low in self.goal.items()]
+            meets_goal = bool(goal) and all(goal)
+            self.reached = meets_goal and not self.full
+            score = (float(meets_goal), *merit(self.task, measured))
             if not self.best or score > tuple(self.best["merit"]):
                 agent = {n: each.clone() for n, each in self.ppo.agent.state_dict().items()}
                 self.best = {"merit": list(score), "step": step, "agent": agent}
-            goal = [measured[each] >= low for each, low in self.goal.items()]
-            self.reached = bool(goal) and all(goal)
+                policy.save(self._best_agent(), self.out / POLICY, self.description)
 
     def save_checkpoint(self) -> None:
-        """Writes the checkpoint atomically."""
+        """Writes the checkpoint of a restart."""
+        curve = self.curve.rewards, self.curve.evaluations, self.curve.measure
+        self.restart = copy.deepcopy(
+            {"ppo": self.ppo.state_dict(), "curve": curve, "seconds": self.elapsed}
+        )
+        self._write_checkpoint()
+
+    def _write_checkpoint(self) -> None:
+        """Writes the last restart, with the best policy so far, atomically."""
         import torch
 
         from propwash._files import written_whole
 
         content = io.BytesIO()
-        torch.save(
-            {
-                "settings": self.settings,
-                "ppo": self.ppo.state_dict(),
-                "best": self.best,
-                "curve": (self.curve.rewards, self.curve.evaluations, self.curve.measure),
-                "seconds": self.elapsed,
-            },
-            content,
-        )
+        torch.save({"settings": self.settings, "best": self.best, **self.restart}, content)
         with written_whole(self.out / CHECKPOINT) as part:
             part.write_bytes(content.getvalue())
 
@@ -209,10 +220,11 @@ class Training:
         from propwash.gym import policy
         from propwash.gym.evaluation import evaluate, measures
 
+        self._write_checkpoint()
         agent, seconds, steps = self._best_agent(), self.elapsed, self.ppo.global_step
         policy.save(agent, self.out / POLICY, self.description)
-        flown = evaluate(agent.act, self.last, FINAL_SEED + self.seed)
-        measured = measures(self.task, flown)
+        result = evaluate(agent.act, self.last, FINAL_SEED + self.seed)
+        measured = measures(self.task, result)
         # JSON has no infinity or NaN
         finite = {name: value for name, value in measured.items() if math.isfinite(value)}
         counts = {"steps": steps, "best_step": self.best["step"], "seconds": round(seconds, 2)}
@@ -227,10 +239,17 @@ class Training:
         print(f"  curve         {curve}")
         suffix = ".rrd" if self.viz == "rerun" else ".png"
         shown = _training_curve.show_flights(
-            flown, self.out / f"{FLIGHT}{suffix}", self.viz, self.last, title
+            result, self.out / f"{FLIGHT}{suffix}", self.viz, self.last, title
         )
         print(f"  flight        {shown}", flush=True)
         return measured
+
+
+def _merged(options: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    """Options with those of the user, which may state the length of an episode differently."""
+    lengths = {"episode_seconds", "max_episode_steps"}
+    replaced = lengths if lengths & others.keys() else set()
+    return {k: v for k, v in options.items() if k not in replaced} | others
 
 
 def _check_columns(columns: tuple[int, ...], envs: Any) -> None:

@@ -49,8 +49,8 @@ class Curve:
             label = f"mean of {_SMOOTH} iterations"
             above.plot(rewards[_SMOOTH - 1 :, 1], smooth, color="tab:blue", label=label)
         steps = rewards[-1, 0] if len(rewards) else 0.0
-        heading = f"{title}: {steps:,.0f} steps of environments"
-        labelled(above, heading, "wall time [s]", "mean reward of a step [1]")
+        heading = f"{title}: {steps:,.0f} environment steps"
+        labelled(above, heading, "wall time [s]", "mean reward per step [1]")
         above.yaxis.label.set_color("tab:blue")
         handles, names = above.get_legend_handles_labels()
         if self.evaluations:
@@ -71,10 +71,10 @@ class Curve:
 
 
 def seeds_figure(curves: dict[int, Curve], title: str) -> Figure:
-    """Plots the first evaluation of several trainings, and their interquartile mean."""
+    """Plots the policy-selecting evaluations of trainings, and their interquartile mean."""
     figure = new_figure(9, 4.5)
     axes = figure.add_subplot()
-    labelled(axes, title, "steps of environments", next(iter(curves.values()))._label())
+    labelled(axes, title, "environment steps", next(iter(curves.values()))._label())
     all_points = {s: np.array(next(iter(each.evaluations.values()))) for s, each in curves.items()}
     for seed, points in all_points.items():
         axes.plot(points[:, 0], points[:, 2], "o-", lw=0.8, ms=3, alpha=0.6, label=f"seed {seed}")
@@ -107,7 +107,7 @@ def seeds_table(rows: list[dict[str, float]]) -> str:
 
 
 def _line(label: str, row: dict[str, float]) -> str:
-    """Formats a row: the first number whole, or a label instead of it."""
+    """Formats a row; a label replaces its first number."""
     cells = []
     for k, (name, value) in enumerate(row.items()):
         whole = f"{value:,.0f}" if name in ("seed", "steps") else f"{value:#.4g}"
@@ -119,16 +119,16 @@ def table(measured: dict[str, float], episodes: int) -> str:
     """Formats the measures of an evaluation, one per line."""
     width = max(len(name) for name in measured)
     lines = [f"    {name:<{width}}  {value:9.3f}" for name, value in measured.items()]
-    return "\n".join([f"  {f'of {episodes} new episodes':<{width}}", *lines])
+    return "\n".join([f"  {f'{episodes} new episodes':<{width}}", *lines])
 
 
-def show_flights(flown: Any, file: Path, viz: Any, envs: Any, title: str) -> str:
+def show_flights(result: Any, file: Path, viz: Any, envs: Any, title: str) -> str:
     """Writes a figure or a recording of the first flights; returns its path, or what is missing."""
-    count = flown.position.shape[1]
+    count = result.position.shape[1]
     shown = range(min(SHOWN, count))
     try:
         return show(
-            flown,
+            result,
             file,
             viz=viz,
             scene=scene_of(envs),

@@ -34,22 +34,22 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--out", type=Path, help="output folder (default: train_TASK)")
     parser.add_argument("--seed", type=int, help="seed of all random numbers (default: 0)")
     parser.add_argument(
-        "--seeds", type=int, metavar="N", help="train N times, from --seed on, and print a table"
+        "--seeds", type=int, metavar="N", help="train with N seeds from --seed on; print a table"
     )
     parser.add_argument("--steps", type=float, help="max environment steps (default: by task)")
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="time limit of training (default: none)"
     )
-    parser.add_argument("--threads", type=int, help="of environments and PyTorch (default: 1)")
+    parser.add_argument("--threads", type=int, help="threads of the training (default: 1)")
     parser.add_argument("--resume", action="store_true", help="continue from the checkpoint")
     parser.add_argument("--every", type=float, help="steps between evaluations (default: by task)")
-    parser.add_argument("--full", action="store_true", help="train on after the goal is reached")
+    parser.add_argument("--full", action="store_true", help="do not stop at the goal")
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a setting of PPO (docs/train.md) as JSON; may be repeated",
+        help="PPO setting (docs/train.md), value in JSON; may be repeated",
     )
     parser.add_argument(
         "--settings",
@@ -80,8 +80,8 @@ def _train(options: argparse.Namespace, out: Path) -> tuple[Training, dict[str, 
         "task": options.task,
         "seed": options.seed or 0,
         "threads": options.threads or 1,
-        "changes": json.dumps(changes(options.option)),
-        "set": json.dumps(_settings(options)),
+        "changes": json.dumps(changes(options.option), sort_keys=True),
+        "set": json.dumps(_settings(options), sort_keys=True),
     }
     checkpoint = _checkpoint(options, settings, out)
     try:
@@ -116,8 +116,11 @@ def _run_seeds(options: argparse.Namespace, out: Path) -> None:
     """Trains with several seeds, each in a folder; prints a table and writes a plot."""
     check_range("seeds", options.seeds, 2, 1000)
     if options.resume:
-        raise ValueError("--resume: expected without --seeds; continue each of its folders")
+        raise ValueError("--resume: expected without --seeds; resume each folder seed_K alone")
     first = options.seed or 0
+    check_range("seed + seeds - 1", first + options.seeds - 1, 0, 2**31 - 1)
+    for seed in range(first, first + options.seeds):
+        _check_new(out / f"seed_{seed}")
     rows, curves = [], {}
     for seed in range(first, first + options.seeds):
         each = argparse.Namespace(**{**vars(options), "seed": seed})
@@ -145,17 +148,21 @@ def _check(options: argparse.Namespace) -> None:
     check_range("seed", options.seed, 0, 2**31 - 1)
 
 
+def _check_new(out: Path) -> None:
+    if (out / CHECKPOINT).exists():
+        raise ValueError(
+            f"--out {out}: expected a folder without a {CHECKPOINT}; --resume continues from "
+            "it, another --out starts anew"
+        )
+
+
 def _checkpoint(
     options: argparse.Namespace, settings: dict[str, Any], out: Path
 ) -> dict[str, Any] | None:
-    """Returns the checkpoint of --resume. Raises ValueError if it does not fit the options."""
+    """Returns the checkpoint of --resume. Raises ValueError if it contradicts the options."""
     file = out / CHECKPOINT
     if not options.resume:
-        if file.exists():
-            raise ValueError(
-                f"--out {out}: expected a folder without a {CHECKPOINT}; --resume continues from "
-                "it, another --out starts anew"
-            )
+        _check_new(out)
         return None
     if not file.is_file():
         raise ValueError(f"--resume: expected {file}, found none; start without --resume")
@@ -180,7 +187,7 @@ def _checkpoint(
 def read_checkpoint(file: Path) -> dict[str, Any]:
     """Reads a checkpoint of train.
 
-    Raises ValueError, with the file, if it is not one. The learner checks its own part.
+    Raises ValueError that names the file if it is not one. PPO checks its own part.
     """
     import torch
 
@@ -215,4 +222,4 @@ def _check_parts(checkpoint: dict[str, Any]) -> None:
         for point in points:
             _steps, _seconds, _value = map(float, point)
     if not isinstance(measure, str) or not isinstance(checkpoint["ppo"], dict):
-        raise ValueError("another curve or learner")
+        raise ValueError("an invalid curve or PPO state")

@@ -34,7 +34,7 @@ PARTS: dict[type, dict[str, int]] = {
         "yaw_acceleration": 0,
     },
 }
-"""Columns of the parts of a command: -1: one for each rotor; 0: a number without an axis."""
+"""Columns of each part of a command; -1: one per rotor; 0: no axis for columns."""
 
 STATE = tuple(FleetState.__dataclass_fields__)
 """The names of the parts of the physical state."""
@@ -49,13 +49,13 @@ class FlightGradient:
     start: FleetState
     """With respect to the physical state before the first command: arrays (n, …)."""
     motor_commands: Array
-    """(n, N) with respect to the motor commands before the start, all equal."""
+    """(n, N) with respect to the motor commands before the start, constant in time."""
     parameters: dict[str, Array]
     """By the name that was passed: arrays (n, …)."""
 
 
 class Flight:
-    """A flight that is recorded for its derivatives."""
+    """A flight recorded for differentiation."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Flight:
         self._parameters = {name: table.entry(name) for name in parameters}
         numbers = [entry.number for entry in self._parameters.values()]
         if len(set(numbers)) < len(numbers):
-            raise ValueError(f"parameters: expected each once, got {list(parameters)!r:.100}")
+            raise ValueError(f"parameters: expected unique names, got {list(parameters)!r:.100}")
         self._size, self._rotors = len(fleet), fleet.rotors
         self._attitude = fleet.attitude.astype(np.float64)
         kind: Any = _core.GradientFloat32 if fleet.dtype == np.float32 else _core.GradientFloat64
@@ -244,7 +244,7 @@ class FleetGradients:
 
         The function takes, by name, the derivatives of a scalar with respect to position, velocity,
         attitude, body_rates and rotor_speeds of the states, arrays that broadcast to (T, n, …),
-        and returns its derivatives as a FlightGradient. With `window`, the states before every
+        and returns its gradient, a FlightGradient. With `window`, the states before every
         window-th command are constants. It may be called several times.
 
         Requires a fleet without noise and turbulence. Raises ValueError or TypeError for invalid
@@ -275,14 +275,14 @@ class FleetGradients:
 
         tangents: by name of a part of the command, its direction, in a shape that broadcasts to
             (T, n, …); start: by name of a part of the state, (n, …); parameters: by name, (n, …).
-            What is omitted has the direction zero.
+            Omitted parts have the direction zero.
 
         Requires a fleet without noise and turbulence. Raises ValueError or TypeError for invalid
         arguments.
         """
         directions = {"tangents": tangents, "start": start, "parameters": parameters}
         for name, values in directions.items():
-            if not isinstance(values or {}, Mapping):
+            if values is not None and not isinstance(values, Mapping):
                 raise TypeError(f"{name}: expected arrays by name, got {values!r:.100}")
         named = parameters or {}
         with unchanged_on_error(self):

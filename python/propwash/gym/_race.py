@@ -103,8 +103,8 @@ def _overlap(one: Gate, other: Gate) -> bool:
 class Race(Judged):
     """Pass gates in order; a collision with the scene ends the run with score 0.
 
-    The path between two steps is taken as a straight line. A gate is passed if the line crosses its
-    plane along its +x within its opening; collisions are checked along the line. The target is the
+    The path between two steps is approximated by a line. A gate is passed if the line crosses its
+    plane in its +x direction within the opening; collisions are checked along the line. Target: the
     centre of the next gate. The extras of the observation, in `frame`, are the direction of passage
     of the next gate (3), the vector to the gate after it (3), that gate's direction (3) and the
     direction from the next gate to the vehicle (3); then, with p the position in the axes of the
@@ -115,8 +115,8 @@ class Race(Judged):
 
     Args:
         course: A scene with gates and a start: its name, its file, or a Scene.
-        course_seed: None for the nominal gate positions, an integer for perturbed ones, or several,
-            of which environment i uses the one at i modulo their count.
+        course_seed: None for the nominal gate positions, an integer for perturbed ones, or a
+            sequence, of which environment i uses element i modulo its length.
         gates: Names in order; None for all.
         spread: Maximum initial distance from the start along each axis [m].
         radius: Radius of the collision sphere [m].
@@ -252,7 +252,7 @@ class Race(Judged):
         self._seen = None
 
     def moved(self, state: State, rows: NDArray[np.intp]) -> None:
-        """Restarts the flown line at the new position."""
+        """Restarts the path line at the new position."""
         self._before[rows] = state.position[rows]
         self._clearance[rows] = 0.0
         self._seen = None

@@ -49,7 +49,7 @@ class Evaluation:
         return float(np.mean((self.distance[last] <= radius).all(axis=0) & ~self.lost))
 
     def error(self, after: float = 0.0) -> Numbers:
-        """(n,) RMS distance of each vehicle from the target from `after` [s] on [m]."""
+        """(n,) m, RMS distance of each vehicle from the target since time `after` [s]."""
         square: Numbers = np.square(self.distance[self.time >= after])
         with np.errstate(invalid="ignore"):
             mean: Numbers = np.sqrt(np.nansum(square, 0) / (~np.isnan(square)).sum(0))
@@ -57,7 +57,7 @@ class Evaluation:
 
 
 def check_evaluable(envs: FleetVectorEnv) -> None:
-    """Raises ValueError for observations of sensors, and for environments without a time limit."""
+    """Raises ValueError for sensor observations, and for environments without a time limit."""
     if not envs._engine.limit:
         raise ValueError("max_episode_steps: expected a number >= 1 for an evaluation, got 0")
     seen = envs._engine.settings.observation
@@ -100,20 +100,20 @@ def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Evaluation:
 
 
 RADIUS, SETTLED_SECONDS = 0.1, 2.0
-"""m and s: an episode of Hover succeeds if it stays within RADIUS for its last seconds."""
+"""m and s: an episode of Hover succeeds if it stays within RADIUS for the last SETTLED_SECONDS."""
 
 
 def merit(task: str, measured: dict[str, float]) -> tuple[float, ...]:
-    """Order of policies by their measures(); the best has the largest."""
+    """Sort key of policies from their measures(); the best policy has the largest."""
     if task == "race":
         return (measured["score"],)
     values = list(measured.values())
     return (-values[0], -values[-1]) if task == "track" else (values[0], -values[-1])
 
 
-def measures(task: str, flown: Evaluation) -> dict[str, float]:
+def measures(task: str, result: Evaluation) -> dict[str, float]:
     """Figures of merit of a task, by name with unit; the first is plotted."""
-    infos = flown.infos
+    infos = result.infos
     if task == "race":
         finished = np.asarray(infos["finished"], dtype=bool)
         times = infos["time"][finished]
@@ -127,12 +127,12 @@ def measures(task: str, flown: Evaluation) -> dict[str, float]:
         }
     found: dict[str, float] = {}
     if task == "hover":
-        settled = 100.0 * flown.settled(RADIUS, SETTLED_SECONDS)
+        settled = 100.0 * result.settled(RADIUS, SETTLED_SECONDS)
         found[f"within {RADIUS} m for the last {SETTLED_SECONDS:g} s [%]"] = settled
     if task == "track":
         # a vehicle without a row after 2 s has NaN, which counts as infinite
-        error = np.nan_to_num(flown.error(2.0), nan=np.inf)
+        error = np.nan_to_num(result.error(2.0), nan=np.inf)
         found["error after 2 s, median of RMS [m]"] = float(np.median(error))
-    found["lost [%]"] = 100.0 * float(np.mean(flown.lost))
+    found["lost [%]"] = 100.0 * float(np.mean(result.lost))
     found["distance at the end, median [m]"] = float(np.median(infos["distance"]))
     return found

@@ -53,7 +53,7 @@ class Description:
     training: dict[str, Any] = field(default_factory=dict)
     """Record of the training."""
     version: int = 1
-    """Of the file format."""
+    """Version of the file format."""
 
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
         """Makes environments of the task with these options, updated by `changes`."""
@@ -234,7 +234,7 @@ def _described(text: str, file: Path) -> Description:
     for name in ("options", "training"):
         if not isinstance(getattr(described, name), dict):
             raise ValueError(
-                f"{file}: expected {name} by name, got {shown(getattr(described, name))}"
+                f"{file}: expected {name} as a dict, got {shown(getattr(described, name))}"
             )
     try:
         # older files contain options that have no effect

@@ -58,7 +58,7 @@ class Args:
 
 
 def mlp(sizes: list[int], gain: float, generator: torch.Generator) -> nn.Sequential:
-    """Linear layers with tanh between them, initialised orthogonal, the last one times gain."""
+    """Orthogonally initialised linear layers with tanh between them; gain scales the last layer."""
     layers = [nn.Linear(*pair) for pair in pairwise(sizes)]
     for layer in layers:
         nn.init.orthogonal_(layer.weight, gain if layer is layers[-1] else 2**0.5, generator)
@@ -231,7 +231,7 @@ def main() -> None:
     """Learns to hover, and evaluates the policy in 1000 new episodes."""
     parser = argparse.ArgumentParser(description="learn to hover with PPO")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--steps", type=float, default=5e5, help="of environments, in all")
+    parser.add_argument("--steps", type=float, default=5e5, help="total environment steps")
     options, start = parser.parse_args(), time.perf_counter()
     torch.set_num_threads(1)
     envs = pg.make_vec(pg.Hover, 1024, copy=False, **HOVER, **FAST)

@@ -12,7 +12,7 @@ from propwash.gym import ppo
 from propwash.gym.ppo import Args
 
 _SMALLEST = {"scale_iterations": 0}
-"""Minimum of whole numbers where it is not 1."""
+"""Minimum of integer settings, where it is not 1."""
 _LARGEST = {"gamma": 1.0, "gae_lambda": 1.0}
 
 
@@ -35,7 +35,7 @@ class Recipe:
     between: dict[str, dict[str, Any]] = field(default_factory=lambda: {"evaluation": {}})
     """Options that differ in evaluations during training, by name; the first selects the policy."""
     goal: dict[str, float] = field(default_factory=dict)
-    """Minimum measures of the first evaluation that end training; empty for none."""
+    """Minimum measures of the policy-selecting evaluation that end training; empty for none."""
 
 
 def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:

@@ -11,7 +11,7 @@ namespace propwash {
 
 namespace detail {
 
-/// Numbers of the parts of a command, and their sum.
+/// Widths of the parts of a command.
 inline std::vector<int> command_parts(const FleetCommandKind& kind, int rotors) {
   using Level = FleetCommandKind::Level;
   if (kind.level == Level::speeds) return {rotors};
@@ -70,7 +70,7 @@ FleetGradient<T, N>::FleetGradient(Fleet<T, N>& fleet, const FleetCommandKind& k
   }
   const bool is_outer = kind.level == FleetCommandKind::Level::outer;
   setting_.rotors = fleet.rotors();
-  // a parameter alone may leave the structure of PrincipalShape
+  // changing one parameter may violate the structure of PrincipalShape
   setting_.is_principal = plan.kernels.is_principal && requested.empty();
   setting_.integrator = plan.options.integrator;
   setting_.dt = plan.options.dt;
@@ -257,7 +257,7 @@ void FleetGradient<T, N>::record(Fleet<T, N>& fleet, Span<const Span<const T>> p
   points_.push_back(std::move(point));
 }
 
-/// Joins the parts of a command to rows of vehicles.
+/// Joins the parts of a command into one row per vehicle.
 template <class T, int N>
 void FleetGradient<T, N>::record_command(Span<const Span<const T>> parts,
                                          std::vector<double>& to) const {

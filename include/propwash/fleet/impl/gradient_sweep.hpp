@@ -7,8 +7,8 @@
 
 namespace propwash {
 
-/// The derivatives of a group of vehicles: cotangents or tangents of everything that steps carry
-/// on.
+/// The derivatives of a group of vehicles: cotangents or tangents of all numbers that steps
+/// carry on.
 template <class T, int N>
 struct FleetGradient<T, N>::Sweep {
   Sweep(const FleetGradient& all, std::size_t group, bool is_pull)
@@ -87,7 +87,7 @@ struct FleetGradient<T, N>::Sweep {
     std::fill_n(newest, action.size(), 0.0);
   }
 
-  /// From the action to the command, through the outer loop if there is one.
+  /// Propagates cotangents from the action to the command, through the outer loop if there is one.
   void pull_action(int s) {
     if (g.limits_.moving > 0) {
       limits.set(0, replay.raw_action(s), replay.action_width);
@@ -211,7 +211,7 @@ struct FleetGradient<T, N>::Sweep {
     }
   }
 
-  /// Adds rows of numbers to (size, width), or reads them.
+  /// scatter adds rows of numbers to an array (size, width); gather adds its numbers to rows.
   void scatter(const Rows& from, int count, double* to, int first_row = 0) const {
     const auto width = static_cast<std::size_t>(count);
     for (std::size_t lane = 0; lane < replay.present(); ++lane) {

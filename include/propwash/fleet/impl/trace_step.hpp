@@ -15,7 +15,7 @@
 
 namespace propwash::detail {
 
-/// What a trace depends on, besides numbers.
+/// Options that determine a trace.
 struct TraceSetting {
   int rotors = 0;
   bool is_principal = false;
