@@ -23,7 +23,6 @@ except ImportError as error:
 
 from propwash import _checks, _core
 from propwash.fleet import Fleet
-from propwash.fleet._gradient import unchanged_on_error
 from propwash.vehicle.commands import Command
 
 _STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
@@ -116,7 +115,7 @@ class _Flight(torch.autograd.Function):
         for (group, name), tensor in zip(call.names, tensors, strict=True):
             values[group][name] = tensor.detach().double().cpu().numpy()
         command = call.kind(**values["commands"])
-        with unchanged_on_error(fleet, values["parameters"]):
+        with fleet._unchanged_on_error(values["parameters"]):
             if values["parameters"]:
                 fleet.set_parameters(values["parameters"])
             if call.resets:

@@ -7,9 +7,10 @@
 
 namespace propwash {
 
-/// Smaller divisors and radicands count as 0, which has the derivative 0: the powers of their
-/// derivatives would exceed the range of double.
+/// Smaller divisors count as 0, which has the derivative 0: powers of their derivatives would
+/// exceed the range of double.
 inline constexpr double trace_smallest_divisor = 1e-30;
+/// Smaller radicands of square roots count as 0, for the same reason.
 inline constexpr double trace_smallest_radicand = 1e-24;
 
 /// The operations of a TraceGraph. The last two are those of a TraceProgram only.

@@ -200,20 +200,6 @@ class Flight:
         }
 
 
-@contextmanager
-def unchanged_on_error(fleet: Any, parameters: Iterable[str] = ()) -> Iterator[None]:
-    """Restores the state and the named parameters of a fleet if the block raises."""
-    before = fleet.snapshot(), {name: fleet.parameters[name] for name in parameters}
-    try:
-        yield
-    except Exception:
-        snapshot, values = before
-        if values:
-            fleet.set_parameters(values)
-        fleet.restore(snapshot)
-        raise
-
-
 class FleetGradients:
     """A mixin of Fleet: derivatives of a flight."""
 
@@ -228,6 +214,19 @@ class FleetGradients:
 
     def _check_sensors(self) -> None:
         raise NotImplementedError
+
+    @contextmanager
+    def _unchanged_on_error(self, parameters: Iterable[str] = ()) -> Iterator[None]:
+        """Restores the state and the named parameters if the block raises."""
+        fleet: Any = self
+        snapshot, before = fleet.snapshot(), {name: fleet.parameters[name] for name in parameters}
+        try:
+            yield
+        except Exception:
+            if before:
+                fleet.set_parameters(before)
+            fleet.restore(snapshot)
+            raise
 
     def vjp(
         self,
@@ -285,6 +284,6 @@ class FleetGradients:
             if values is not None and not isinstance(values, Mapping):
                 raise TypeError(f"{name}: expected arrays by name, got {values!r:.100}")
         named = parameters or {}
-        with unchanged_on_error(self):
+        with self._unchanged_on_error():
             flight = Flight(self, commands, tuple(named), steps, substeps)
             return flight.states, flight.push(tangents or {}, start or {}, named)
