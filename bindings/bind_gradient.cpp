@@ -84,11 +84,6 @@ class PyGradient {
     return dict_of(results);
   }
 
-  py::tuple program_size() const {
-    const auto n = gradient_->program_size();
-    return py::make_tuple(n[0], n[1], n[2]);
-  }
-
  private:
   using Rows = typename PyFleet<T>::Rows;
 
@@ -165,8 +160,7 @@ void bind_gradient_of(py::module_& m, const char* name) {
            "fleet"_a, "command"_a, "steps"_a, "substeps"_a, "requested"_a)
       .def("states", &Self::states)
       .def("pull", &Self::pull, "cotangents"_a, "window"_a)
-      .def("push", &Self::push, "tangents"_a)
-      .def("program_size", &Self::program_size);
+      .def("push", &Self::push, "tangents"_a);
 }
 
 }  // namespace

@@ -25,8 +25,6 @@ from propwash import _checks, _core
 from propwash.fleet import Fleet
 from propwash.vehicle.commands import Command
 
-_STATE = ("position", "velocity", "attitude", "body_rates", "rotor_speeds")
-
 
 class States(NamedTuple):
     """The states after each command, tensors (T, n, …)."""
@@ -82,8 +80,8 @@ def rollout(
     if not commands:
         raise ValueError("commands: expected the parts of a command, got none")
     for name in groups["start"]:
-        if name not in _STATE:
-            raise ValueError(f"start: expected some of {', '.join(_STATE)}, got {name!r}")
+        if name not in States._fields:
+            raise ValueError(f"start: expected some of {', '.join(States._fields)}, got {name!r}")
     if parameters and start is not None and "rotor_speeds" not in start:
         raise ValueError(
             "start: expected rotor_speeds among the names, because their default depends on the "
@@ -131,7 +129,8 @@ class _Flight(torch.autograd.Function):
         parts = [tensors[k] for k, (group, _) in enumerate(call.names) if group == "commands"]
         dtype = functools.reduce(torch.promote_types, [part.dtype for part in parts])
         return tuple(
-            torch.as_tensor(getattr(states, name)).to(parts[0].device, dtype) for name in _STATE
+            torch.as_tensor(getattr(states, name)).to(parts[0].device, dtype)
+            for name in States._fields
         )
 
     @staticmethod
@@ -139,12 +138,12 @@ class _Flight(torch.autograd.Function):
     def backward(ctx: Any, *cotangents: Tensor | None) -> tuple[Tensor | None, ...]:
         arrays = {
             name: cotangent.detach().double().cpu().numpy()
-            for name, cotangent in zip(_STATE, cotangents, strict=True)
+            for name, cotangent in zip(States._fields, cotangents, strict=True)
             if cotangent is not None
         }
         gradient = ctx.pullback(window=ctx.call.window, **arrays)
         # after a reset, past motor commands are equal to the rotor speeds
-        start = {name: getattr(gradient.start, name) for name in _STATE}
+        start = {name: getattr(gradient.start, name) for name in States._fields}
         start["rotor_speeds"] = start["rotor_speeds"] + gradient.motor_commands
         found = {"start": start, "commands": gradient.commands, "parameters": gradient.parameters}
         result: list[Tensor | None] = [None]

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <propwash/math/mat3.hpp>
 #include <propwash/math/quat.hpp>
+#include <propwash/math/scalar.hpp>
 #include <random>
 
 /// Random numbers that are equal on every platform; unlike its engines, the standard library's
@@ -62,3 +63,21 @@ inline propwash::Mat3<double> rotated(const propwash::Quat<double>& q,
 }
 
 inline double pi() { return 3.14159265358979323846; }
+
+/// A function of all hooks of a scalar and its operators, for x and y away from kinks.
+template <class T>
+T tangle(const T& x, const T& y) {
+  using propwash::abs;
+  using propwash::max;
+  using propwash::min;
+  using propwash::select;
+  using propwash::signed_square;
+  using propwash::sqrt;
+  using std::cos;
+  using std::fma;
+  using std::sin;
+  const T a = sqrt(x * x + y * y + 1.0) / (2.0 + cos(x * y));
+  const T b = abs(x - 3.0) * min(x, y) - max(x * 0.5, 1.0 - y) / 1.7;
+  const T c = select(x < y, x * y, x - y) + fma(x, y, -a) * signed_square(y);
+  return a * b + sin(c) / (5.0 - a) + 0.25 / a - x;
+}

@@ -17,23 +17,6 @@ using Pair = pw::Dual<double, 2>;
 
 namespace {
 
-/// Every hook and operator, with two variables away from kinks.
-template <class T>
-T tangle(const T& x, const T& y) {
-  using pw::abs;
-  using pw::max;
-  using pw::min;
-  using pw::select;
-  using pw::sqrt;
-  using std::cos;
-  using std::fma;
-  using std::sin;
-  const T a = sqrt(x * x + y * y + 1.0) / (2.0 + cos(x * y));
-  const T b = abs(x - 3.0) * min(x, y) - max(x * 0.5, 1.0 - y) / 1.7;
-  const T c = select(x < y, x * y, x - y) + fma(x, y, -a);
-  return a * b + sin(c) / (5.0 - a) + 0.25 / a;
-}
-
 template <class T>
 pw::Vec3<T> seeded(const pw::Vec3<double>& v, int first) {
   return {T::variable(v.x, first), T::variable(v.y, first + 1), T::variable(v.z, first + 2)};

@@ -16,24 +16,6 @@ namespace {
 
 struct Unit;
 
-/// Every hook and operator.
-template <class T>
-T tangle(const T& x, const T& y) {
-  using pw::abs;
-  using pw::max;
-  using pw::min;
-  using pw::select;
-  using pw::signed_square;
-  using pw::sqrt;
-  using std::cos;
-  using std::fma;
-  using std::sin;
-  const T a = sqrt(x * x + y * y + 1.0) / (2.0 + cos(x * y));
-  const T b = abs(x - 3.0) * min(x, y) - max(x * 0.5, 1.0 - y) / 1.7;
-  const T c = select(x < y, x * y, x - y) + fma(x, y, -a) * signed_square(y);
-  return a * b + sin(c) / (5.0 - a) + 0.25 / a - x;
-}
-
 /// The outputs of a program for the inputs of one lane; the other lanes have other inputs.
 std::vector<double> results(const pw::TraceProgram& program, const std::vector<double>& inputs) {
   std::vector<pw::WorldLanes<double>> memory(static_cast<std::size_t>(program.slots) *

@@ -8,7 +8,6 @@
 /// steps of a command from that state, with the fleet's kernels, and then evaluate the derivative
 /// of each step.
 
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -92,11 +91,6 @@ class FleetGradient {
   int rotors() const { return setting_.rotors; }
   /// Count of numbers in the requested parameters of a vehicle.
   int parameter_width() const { return parameter_width_; }
-  /// Instruction counts of the derivatives of a step and of the outer loop; slots of the former.
-  std::array<std::size_t, 3> program_size() const {
-    return {step_.pull.code.size(), loop_.pull.code.size(),
-            static_cast<std::size_t>(step_.pull.slots)};
-  }
 
  private:
   static constexpr std::size_t lanes = trace_lanes;

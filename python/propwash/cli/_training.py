@@ -222,7 +222,6 @@ class Training:
 
         self._write_checkpoint()
         agent, seconds, steps = self._best_agent(), self.elapsed, self.ppo.global_step
-        policy.save(agent, self.out / POLICY, self.description)
         result = evaluate(agent.act, self.last, FINAL_SEED + self.seed)
         measured = measures(self.task, result)
         # JSON has no infinity or NaN

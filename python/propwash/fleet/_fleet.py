@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from propwash import _checks, _core
 from propwash._checks import ParameterError
-from propwash.fleet._attach import SensorCarrier
-from propwash.fleet._fields import FleetFields
 from propwash.fleet._gradient import FleetGradients
 from propwash.fleet._parameters import FleetParameters
 from propwash.fleet._sensors import SensorPlan
@@ -35,7 +33,7 @@ from propwash.vehicle.parameters import VehicleParameters
 from propwash.vehicle.validation import located
 
 
-class Fleet(FleetFields, SensorCarrier, FleetGradients):
+class Fleet(FleetGradients):
     """n multicopters of the FlightGoggles papers, stepped together.
 
     dt [s] is constant, whereas it is an argument of each call of a Multicopter.

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks, _core
+from propwash.fleet._attach import SensorCarrier
+from propwash.fleet._fields import FleetFields
 from propwash.fleet._parameters import FleetParameters
-from propwash.fleet._types import Core, FleetState, FleetTrajectory
+from propwash.fleet._types import FleetState, FleetTrajectory
 from propwash.vehicle.commands import Command, CommandSource, as_command
 
 Array = NDArray[np.float64]
@@ -200,32 +202,20 @@ class Flight:
         }
 
 
-class FleetGradients:
-    """A mixin of Fleet: derivatives of a flight."""
+class FleetGradients(FleetFields, SensorCarrier):
+    """The methods of a fleet for derivatives of a flight."""
 
-    _core: Core
     _parameter_map: FleetParameters
-    attitude: Any
-    dtype: Any
-    rotors: Any
-
-    def __len__(self) -> int:
-        raise NotImplementedError
-
-    def _check_sensors(self) -> None:
-        raise NotImplementedError
 
     @contextmanager
     def _unchanged_on_error(self, parameters: Iterable[str] = ()) -> Iterator[None]:
         """Restores the state and the named parameters if the block raises."""
-        fleet: Any = self
-        snapshot, before = fleet.snapshot(), {name: fleet.parameters[name] for name in parameters}
+        snapshot, before = self.snapshot(), {name: self._parameter_map[name] for name in parameters}
         try:
             yield
         except Exception:
-            if before:
-                fleet.set_parameters(before)
-            fleet.restore(snapshot)
+            self._parameter_map._set(before, None)
+            self.restore(snapshot)
             raise
 
     def vjp(

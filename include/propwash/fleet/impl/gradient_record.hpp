@@ -165,15 +165,15 @@ void FleetGradient<T, N>::choose_numbers(const Fleet<T, N>& fleet,
   parameter_width_ = static_cast<int>(slopes.front().size() / count);
   std::vector<int> varying;
   for (std::size_t j = 0; j < count; ++j) {
-    bool is_wanted = false, varies = false;
+    bool is_requested = false, varies = false;
     for (std::size_t i = 0; i < vehicles; ++i) {
       varies = varies || all[i][j] != all[0][j];
       for (std::size_t p = j; p < slopes[i].size(); p += count) {
-        is_wanted = is_wanted || slopes[i][p] != 0.0;
+        is_requested = is_requested || slopes[i][p] != 0.0;
       }
     }
-    if (is_wanted) numbers_.inputs.push_back(static_cast<int>(j));
-    if (varies && !is_wanted) varying.push_back(static_cast<int>(j));
+    if (is_requested) numbers_.inputs.push_back(static_cast<int>(j));
+    if (varies && !is_requested) varying.push_back(static_cast<int>(j));
   }
   numbers_.requested = numbers_.count();
   numbers_.inputs.insert(numbers_.inputs.end(), varying.begin(), varying.end());
