@@ -109,12 +109,17 @@ RECIPES = {
     ),
     "land": Recipe(
         {"frame": "body"},
-        {"substeps": 30, "max_episode_steps": 256},
-        Args(num_steps=16, gamma=0.98, reward_scale=0.3, minibatch_size=4096),
+        {
+            **{"substeps": 30, "max_episode_steps": 256},
+            **{"radius": 0.15, "speed": 0.5},  # margins to 0.3 m and 0.7 m/s
+            "weights": {"failure": 2.0},
+        },
+        Args(num_steps=16, gamma=0.985, gae_lambda=0.95, reward_scale=0.3, minibatch_size=4096),
         1024,
-        1_000_000,
-        100_000,
-        (200, 1000),
+        2_000_000,
+        50_000,
+        (500, 1000),
+        goal={"landed [%]": 100.0},
     ),
     "race": Recipe(
         {"frame": "body", "course_seed": list(range(25))},
