@@ -11,9 +11,11 @@ from propwash import _checks as checks
 from propwash.gym import policy, ppo
 from propwash.gym.ppo import Args
 
-_SMALLEST = {"scale_iterations": 0}
+_SMALLEST = {"scale_iterations": 0, "num_steps": 2}
 """Minimum of integer settings, where it is not 1."""
-_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0}
+_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0, "hidden": 4096}
+_MAX_BATCH = 2**24
+"""Maximum steps of a rollout in all environments, some GB."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     known = [each.name for each in fields(Args)]
     checked: dict[str, Any] = {}
     for name, value in settings.items():
+        if isinstance(value, Mapping):
+            raise ValueError(f"{name!r:.100}: expected a value, got a table; write names only")
         if name not in (*known, "num_envs"):
             raise ValueError(
                 f"there is no setting {name!r:.100}" + checks.nearest(name, [*known, "num_envs"])
@@ -65,7 +69,14 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
         except TypeError as error:  # not a number
             raise ValueError(str(error)) from error
     num_envs = checked.pop("num_envs", recipe.num_envs)
-    return replace(recipe, args=replace(recipe.args, **checked), num_envs=num_envs)
+    args = replace(recipe.args, **checked)
+    # the second step of an episode is the first one to learn from
+    if not 2 <= args.num_steps // 2 * num_envs <= args.num_steps * num_envs <= _MAX_BATCH:
+        raise ValueError(
+            f"num_envs and num_steps: expected a product from 4 to {_MAX_BATCH:,}, got "
+            f"{num_envs:,} and {args.num_steps:,}"
+        )
+    return replace(recipe, args=args, num_envs=num_envs)
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -77,7 +88,8 @@ def _checked(name: str, value: Any) -> Any:
         return tuple(checks.whole_number(name, each, 0, 10_000) for each in value)
     if isinstance(default, int):
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
-        return checks.whole_number(name, whole, _SMALLEST.get(name, 1), 10**9)
+        low, high = _SMALLEST.get(name, 1), int(_LARGEST.get(name, 10**9))
+        return checks.whole_number(name, whole, low, high)
     high = _LARGEST.get(name, math.inf)
     limit = f" and <= {high:g}" if high < math.inf else ""
     return checks.number(
