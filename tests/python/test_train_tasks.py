@@ -72,7 +72,7 @@ class NanReward(Rise):
 
 class TextReward(Rise):
     def reward(self, state: pg.State) -> Any:
-        return np.full(state.size, "1") if self.fails(state) else super().reward(state)
+        return np.full(state.size, "one") if self.fails(state) else super().reward(state)
 
 
 class ShapeOfTerminated(Rise):
@@ -163,7 +163,7 @@ def test_custom_tasks_are_trained_resumed_and_flown(
     [
         ("ShapeOfReward", r"ShapeOfReward\.reward: expected shape \(32,\), got \(3,\)"),
         ("NanReward", "expected finite observations and rewards, got others for environment 0"),
-        ("TextReward", r"TextReward\.reward: expected numbers, got .*str"),
+        ("TextReward", "TextReward: expected rewards of float32 and terminations of bool, got <U3 and bool"),
         ("ShapeOfTerminated", r"terminated: expected shape \(32,\), got \(\)"),
         ("WidthOfObservation", "expected 4 numbers each, as in the first one, got 5"),
         ("NanObservation", "expected finite observations and rewards"),
@@ -243,7 +243,8 @@ def test_a_full_disk_ends_training_with_the_files_written_before(
     assert "No space left on device" in line
     steps = [int(each.replace(",", "")) for each in re.findall(r"of step ([\d,]+)", line)]
     checkpoint = read_checkpoint(tmp_path / "checkpoint.pt")
-    assert checkpoint["best"]["step"] == steps[0] >= 3 * STEP
+    assert 0 < checkpoint["best"]["step"] <= steps[0] >= 3 * STEP
+    assert checkpoint["best"]["step"] == steps[0] or where == "checkpoint"
     assert checkpoint["learner"]["counts"][1] == steps[1] >= 2 * STEP
     Policy.load(tmp_path / "policy.onnx")
     assert not [each for each in tmp_path.iterdir() if ".part" in each.name]
@@ -252,11 +253,11 @@ def test_a_full_disk_ends_training_with_the_files_written_before(
 
 
 def test_a_write_that_fails_is_reported_in_one_line(tmp_path: Path) -> None:
-    """The system refuses files of more than 40 kB: the first checkpoint is smaller."""
+    """The system refuses files of more than 80 kB: the first checkpoint is smaller."""
 
     def limited() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (80_000, 80_000))
 
     arguments = ["train", "hover", "--out", "out", *SMALL, "--every", "9e9", "--steps", "1e4"]
     ended = subprocess.run(

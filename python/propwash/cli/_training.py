@@ -29,6 +29,10 @@ EVALUATION_SEED, FINAL_SEED = 2**31, 2**32
 """Added to the seed of the training for evaluations during it, and for the last one."""
 
 
+EXPECTED = (FloatingPointError, NotImplementedError, OSError, ValueError)
+"""Errors of a training besides those raised in a custom task."""
+
+
 class Training:
     """One run of the command.
 
@@ -143,7 +147,7 @@ class Training:
                 self._write_checkpoint()
         except Exception as error:
             place = _place(error, self.last.task)
-            if not (place or isinstance(error, OSError | ValueError | FloatingPointError)):
+            if not (place or isinstance(error, EXPECTED)):
                 raise
             raise ValueError(self._failure(error, place)) from error
         if self.stopped:

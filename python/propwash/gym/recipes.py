@@ -98,7 +98,20 @@ def _checked(name: str, value: Any) -> Any:
 
 
 DEFAULT = Recipe(
-    {}, {}, Args(columns=(), gamma=0.98, scale_iterations=40), 1024, 2_000_000, 100_000, (200, 1000)
+    {},
+    {},
+    Args(
+        num_steps=32,
+        gamma=0.99,
+        gae_lambda=0.95,
+        columns=(),
+        minibatch_size=4096,
+        scale_iterations=40,
+    ),
+    1024,
+    2_000_000,
+    100_000,
+    (200, 1000),
 )
 """Recipe of custom tasks."""
 
