@@ -66,7 +66,7 @@ def weights(trained: ppo.PPO) -> list[Any]:
 
 def test_the_trainer_is_one_short_file() -> None:
     lines = SOURCE.read_text(encoding="utf-8").splitlines()
-    assert len(lines) < 250
+    assert len(lines) < 300
     if EXAMPLE.parent.is_dir():
         assert EXAMPLE.read_text(encoding="utf-8").splitlines() == lines
 

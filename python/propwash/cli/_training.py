@@ -256,7 +256,9 @@ def _merged(options: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
 
 def _check_columns(columns: tuple[int, ...], envs: Any) -> None:
     """Raises ValueError for columns that the observation does not have."""
-    width = math.prod(envs.single_observation_space.shape or ())
+    from gymnasium.spaces.utils import flatdim
+
+    width = flatdim(envs.single_observation_space)
     if columns and max(columns) >= width:
         raise ValueError(
             f"columns: expected numbers below {width}, the width of the observation, got "

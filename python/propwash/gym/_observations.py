@@ -37,9 +37,10 @@ def row_of(observed: Any, row: Any) -> Any:
 
 
 def flat(observed: Any) -> Any:
-    """Returns all numbers of observations as rows (n, k) of float32."""
-    parts = [array.reshape(len(array), -1) for array in arrays_of(observed)]
-    return np.concatenate(parts, axis=1, dtype=np.float32)
+    """Returns all numbers of observations as rows (n, k) of float32, without a copy if possible."""
+    parts = [np.asarray(array).reshape(len(array), -1) for array in arrays_of(observed)]
+    whole = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1, dtype=np.float32)
+    return np.ascontiguousarray(whole, dtype=np.float32)
 
 
 class Observer:
@@ -49,10 +50,7 @@ class Observer:
         self._state = state
         self._is_dict = not isinstance(chosen.observation, str) or bool(chosen.privileged_groups)
         self.parts: dict[str, Observation] = {}
-        """By name. Privileged columns are first, as both they and the task's observation may write
-        the buffer of the task's default observation."""
-        if chosen.privileged_groups:
-            self.parts[PRIVILEGED] = PrivilegedObservation(task, state, chosen, randomizer)
+        """By name, the privileged columns last."""
         for name in chosen.observations:
             if name == "sensors":
                 self.parts[name] = SensedObservation(state, task.scene, chosen.history)
@@ -60,6 +58,8 @@ class Observer:
                 self.parts[name] = DepthObservation(task, state, chosen)
             else:
                 self.parts[name] = TaskObservation(task)
+        if chosen.privileged_groups:
+            self.parts[PRIVILEGED] = PrivilegedObservation(task, state, chosen, randomizer)
 
     def observe(self, fresh: Flags | None) -> Observed:
         """Returns the observations.
@@ -121,7 +121,8 @@ class TaskObservation(Observation):
                 f"{_described(layout)}"
             )
         self._layout = layout
-        copies = {name: state.buffer(*layout[name], name) for name in found}
+        # not in the buffer of the default observation, which `privileged` may overwrite
+        copies = {name: state.buffer(*layout[name], name or "task") for name in found}
         for name, array in found.items():
             np.copyto(copies[name], array)
         return copies if is_dict else copies[""]
