@@ -440,7 +440,9 @@ def test_a_model_without_a_valid_task_is_refused(tmp_path: Path) -> None:
     model = onnx.load(file)
     model.metadata_props[0].value = '{"task": "swim", "options": {}}'
     onnx.save(model, file)
-    with pytest.raises(ValueError, match="task: expected one of hover, track, race, land, .* got 'swim'"):
+    with pytest.raises(
+        ValueError, match="task: expected one of hover, track, race, land, .* got 'swim'"
+    ):
         policy.Policy.load(file)
     del model.metadata_props[:]
     onnx.save(model, file)
