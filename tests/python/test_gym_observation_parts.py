@@ -10,6 +10,7 @@ import numpy as np
 import propwash.gym as pg
 import pytest
 from gym_helpers import adapter
+from helpers import code_blocks, run_in_order
 
 torch = pytest.importorskip("torch")
 
@@ -24,6 +25,7 @@ PARTS: dict[str, Any] = {
 }
 ENVS, SEED = 3, 4
 NAMES = ["depth", "sensors", "privileged"]
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "gym-observations.md"
 
 
 @pytest.fixture(autouse=True)
@@ -233,3 +235,10 @@ class TestPpo:
         assert np.abs(loaded.act(seen) - trained.agent.act(seen)).max() < 1e-5
         with pytest.raises(ValueError, match=r"expected observations of .* numbers"):
             loaded.make_vec(7, depth_size=[8, 8])
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="docs/gym-observations.md is missing")
+def test_the_code_of_the_page_runs() -> None:
+    blocks = code_blocks(PAGE, "python")
+    assert len(blocks) == 3
+    run_in_order(blocks, PAGE.name)
