@@ -161,11 +161,7 @@ class PPO:
 
     def iterate(self) -> dict[str, float]:
         """Runs a rollout and an update; returns statistics by name."""
-        if self.iteration % self.args.restart_every == 0:
-            seed = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
-            self.raw[-1] = torch.from_numpy(self.envs.reset(seed=int(seed[0]))[0])
-            self.done[-1] = 0.0
-        self.rollout()
+        self.rollout(restart=self.iteration % self.args.restart_every == 0)
         statistics = self.update()
         if self.iteration < self.args.scale_iterations:
             self.agent.learn_scale(self.raw[:-1].flatten(0, 1))
@@ -173,8 +169,12 @@ class PPO:
         return {"reward": float(self.rewards.sum() / self.live.sum()), **statistics}
 
     @torch.no_grad()
-    def rollout(self) -> None:
-        """Fills the buffers, continuing where the last rollout ended."""
+    def rollout(self, restart: bool) -> None:
+        """Fills the buffers; begins new episodes, or continues those of the last rollout."""
+        if restart:
+            seed = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
+            self.raw[-1] = torch.from_numpy(self.envs.reset(seed=int(seed[0]))[0])
+            self.done[-1] = 0.0
         self.raw[0], done = self.raw[-1], self.done[-1].clone()
         for t in range(self.args.num_steps):
             x, self.live[t] = self.agent.normalise(self.raw[t]), 1.0 - done
