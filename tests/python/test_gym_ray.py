@@ -132,8 +132,8 @@ def test_workers_simulate_the_environments_of_one_process(fake: FakeRay) -> None
         trained = learner(workers)
         statistics = trained.iterate()
         assert statistics["workers"] == workers
-        assert [tuple(getattr(trained, name).shape) for name in ray_ppo.BUFFERS] == [
-            tuple(getattr(alone, name).shape) for name in ray_ppo.BUFFERS
+        assert [tuple(getattr(trained, name).shape) for name in trained.buffers] == [
+            tuple(getattr(alone, name).shape) for name in trained.buffers
         ]
         if ENVS % workers == 0:  # else the index of a worker's first environment is rounded up
             assert torch.equal(trained.raw[0], alone.raw[0])

@@ -11,9 +11,10 @@ another random stream; the others continue until it has started.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -31,8 +32,6 @@ Arrays = dict[str, Any]
 Make = Callable[..., pg.FleetVectorEnv]
 """Makes environments: make(num_envs, index=…)."""
 
-BUFFERS = ("raw", "actions", "log_probs", "rewards", "terminated", "done", "live")
-"""Buffers of PPO that a rollout fills; the second axis is that of the environments."""
 PATIENCE = 300.0
 """Time limit of a rollout, and of the start of a worker [s]; one that exceeds it is replaced."""
 
@@ -91,24 +90,24 @@ class Collector:
     def __init__(self, stream: int, before: tuple[int, int]) -> None:
         self.stream, self.before = stream, before
 
-    def begin(self, make: Make, size: tuple[int, int], args: Args, seed: int, threads: int) -> None:
-        """Makes environments; `size` is their number and the index of the first."""
+    def begin(self, make: Callable[[], PPO], threads: int) -> None:
+        """Makes the environments and a copy of the agent."""
         torch.set_num_threads(threads)
-        self.ppo, self.restart = PPO(make(size[0], index=size[1]), args, seed), True
+        self.ppo, self.begun = make(), False
 
-    def rollout(self, weights: Arrays, iteration: int, restart: bool) -> Batch:
-        """Returns the rollout of an iteration with the weights of the learner."""
+    def rollout(self, weights: Arrays, iteration: int, names: Iterable[str]) -> Batch:
+        """Returns the named buffers of a rollout with the weights of the learner."""
         ppo = self.ppo
         ppo.agent.load_state_dict({name: torch.tensor(each) for name, each in weights.items()})
-        ppo.iteration, restart = iteration, restart or self.restart
-        if restart:
+        ppo.iteration = iteration
+        if not self.begun or iteration % ppo.args.restart_every == 0:
             key = np.random.SeedSequence([ppo.seed, iteration, self.stream])
             ppo.generator.manual_seed(int(key.generate_state(1, np.uint64)[0] >> 1))
-        ppo.rollout(restart)
-        buffers = {name: getattr(ppo, name).numpy() for name in BUFFERS}
+            ppo.restart()
+        ppo.rollout()
+        buffers = {name: getattr(ppo, name).numpy() for name in names}
         batch = Batch(self.stream, self.before, ppo.live.numel(), buffers)
-        self.restart = False
-        self.before = self.before[0] + 1, self.before[1] + batch.steps
+        self.begun, self.before = True, (self.before[0] + 1, self.before[1] + batch.steps)
         return batch
 
 
@@ -240,6 +239,14 @@ class RayPPO(PPO):
     Raises ValueError for fewer environments than workers.
     """
 
+    trainer: ClassVar[type[PPO]] = PPO
+    """The class whose rollouts the workers make."""
+    buffers: ClassVar[dict[str, int]] = {
+        **{"raw": 1, "actions": 1, "log_probs": 1, "rewards": 1},
+        **{"terminated": 1, "done": 1, "live": 1},
+    }
+    """Buffers that a rollout fills, with their axis of the environments."""
+
     def __init__(
         self,
         make: Make,
@@ -263,9 +270,10 @@ class RayPPO(PPO):
         largest = -(-num_envs // workers)
 
         def create(k: int, stream: int, before: tuple[int, int]) -> tuple[Any, Any]:
-            size = num_envs // workers + (k < num_envs % workers), stream * largest
+            size = num_envs // workers + (k < num_envs % workers)
+            start = partial(_made, self.trainer, make, size, stream * largest, args, seed)
             handle = collector.remote(stream, before)
-            return handle, handle.begin.remote(make, size, args, seed, threads)
+            return handle, handle.begin.remote(start, threads)
 
         self._workers = Workers(workers, create)
 
@@ -278,14 +286,17 @@ class RayPPO(PPO):
         """Runs a rollout and an update; returns statistics by name."""
         return {**super().iterate(), "workers": self._present, "lost": self.ledger.lost}
 
-    def rollout(self, restart: bool) -> None:
+    def restart(self) -> None:
+        """Does nothing, as the workers begin new episodes in the same iterations."""
+
+    def rollout(self) -> None:
         """Fills the buffers with the rollouts of the workers, in the order of the workers."""
         weights = {name: each.numpy() for name, each in self.agent.state_dict().items()}
-        batches = self._workers.rollouts(ray.put(weights), self.iteration, restart)
+        batches = self._workers.rollouts(ray.put(weights), self.iteration, [*self.buffers])
         self._present = len(batches)
-        for name in BUFFERS:
+        for name, axis in self.buffers.items():
             parts = [batch.buffers[name] for batch in batches]
-            setattr(self, name, torch.from_numpy(np.concatenate(parts, axis=1)))
+            setattr(self, name, torch.from_numpy(np.concatenate(parts, axis)))
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state to resume training from, with the ledger."""
@@ -295,6 +306,10 @@ class RayPPO(PPO):
         """Restores a state_dict(); new workers continue its streams."""
         super().load_state_dict(state)
         self._workers.restore(Ledger(**state["ledger"]))
+
+
+def _made(kind: type[PPO], make: Make, num_envs: int, index: int, args: Args, seed: int) -> PPO:
+    return kind(make(num_envs, index=index), args, seed)
 
 
 def _cpus() -> float:
