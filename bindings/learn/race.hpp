@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
+#include "propwash/math/finite.hpp"
 #include "propwash/world/collide.hpp"
 #include "rows.hpp"
 
@@ -59,10 +61,31 @@ Vec3<T> in_gate(const RaceGate<T>& gate, const Vec3<T>& v) {
   return {dot(v, gate.along), dot(v, gate.left), dot(v, gate.up)};
 }
 
-/// asinh of a finite number, with an absolute error of a few units in the last place of 1.
+/// ln x for a normal x > 0, with an error of one unit in the last place; branch-free, so that a loop
+/// is vectorised and takes a third of the time of std::log. S. Moshier, Cephes, logf.c.
+inline float log_of(float x) {
+  // x = (1 + f) 2^e with 1 + f in [√½, √2)
+  constexpr std::uint32_t sqrt_half = 0x3f3504f3;
+  const std::uint32_t word = propwash::detail::plain_bits(x);
+  const std::int32_t exponent = static_cast<std::int32_t>(word - sqrt_half) >> 23;
+  const std::uint32_t scaled = word - (static_cast<std::uint32_t>(exponent) << 23);
+  float f;
+  std::memcpy(&f, &scaled, sizeof f);
+  f -= 1.0F;
+  float slope = 0.0703768363F;
+  for (const float c : {-0.115146103F, 0.116769987F, -0.124201408F, 0.142493228F, -0.166680577F,
+                        0.200007148F, -0.24999994F, 0.333333313F}) {
+    slope = slope * f + c;
+  }
+  // ln 2 in two parts, of which the first is exact times any exponent
+  const auto e = static_cast<float>(exponent);
+  return e * 0.693359375F + (f + ((f * f * f * slope - 0.000212194440F * e) - 0.5F * (f * f)));
+}
+
+/// exp(|asinh x|) with the sign of x.
 template <class T>
-T arsinh(T x) {
-  return std::copysign(std::log(abs(x) + sqrt(x * x + T(1))), x);
+T signed_exp_arsinh(T x) {
+  return std::copysign(abs(x) + sqrt(x * x + T(1)), x);
 }
 
 /// Whether the straight path from `start` to `end`, both relative to the gate's centre, passes the
@@ -148,15 +171,16 @@ template <class T>
 void look_at_gates(const RaceCourse<T>* courses, const std::int64_t* course,
                    const std::int64_t* next, const T* position, std::size_t size, T* target,
                    T* seen, T* scaled) {
-  for (std::size_t i = 0; i < size; ++i, seen += race_columns, scaled += race_scaled_columns) {
+  T* arguments = scaled;  // of the logarithm
+  for (std::size_t i = 0; i < size; ++i, seen += race_columns, arguments += race_scaled_columns) {
     const RaceGate<T>* gate = courses[course[i]].gates + next[i];
     const Vec3<T> from = detail::row3(position, i) - gate[0].centre;
     const Vec3<T> place = detail::in_gate(gate[0], from);
     const T distance = norm(from);
     const Vec3<T> direction = from * (T(1) / (distance + T(1e-3)));
-    scaled[3] = std::log(distance + T(0.1));
+    arguments[3] = distance + T(0.1);
     for (std::size_t k = 0; k < 3; ++k) {
-      scaled[k] = detail::arsinh(place[static_cast<int>(k)]);
+      arguments[k] = detail::signed_exp_arsinh(place[static_cast<int>(k)]);
       seen[9 + k] = direction[static_cast<int>(k)];
       const auto axis = static_cast<int>(k);
       target[3 * i + k] = gate[0].centre[axis];
@@ -164,6 +188,9 @@ void look_at_gates(const RaceCourse<T>* courses, const std::int64_t* course,
       seen[3 + k] = gate[1].centre[axis] - position[3 * i + k];
       seen[6 + k] = gate[1].along[axis];
     }
+  }
+  for (std::size_t i = 0; i < size * race_scaled_columns; ++i) {
+    scaled[i] = std::copysign(T(1), scaled[i]) * detail::log_of(abs(scaled[i]));
   }
 }
 

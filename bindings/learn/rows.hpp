@@ -151,13 +151,21 @@ PROPWASH_FN void put_four(const W (&x)[4], T* rows, std::size_t width, std::size
 
 /// Sum over the columns of the squared change of action.
 template <class T>
-PROPWASH_FN Lanes<T> squared_change(const ActionRows<T>& action, const Block& block) {
+PROPWASH_FN Lanes<T> squared_change(const ActionRows<T>& action, const Block& block,
+                                    std::size_t size) {
   Lanes<T> sum{};
+  const auto add = [&](const Lanes<T>& now, const Lanes<T>& before) PROPWASH_LAMBDA {
+    sum = sum + (now - before) * (now - before);
+  };
+  if (action.width == 4) {  // by far the most common; transposed in registers
+    const auto now = columns_of<4>(action.now, block, size);
+    const auto before = columns_of<4>(action.before, block, size);
+    for (int k = 0; k < 4; ++k) add(now.at[k], before.at[k]);
+    return sum;
+  }
   const auto width = static_cast<std::size_t>(action.width);
   for (std::size_t k = 0; k < width; ++k) {
-    const Lanes<T> change =
-        column_of(action.now, width, k, block) - column_of(action.before, width, k, block);
-    sum = sum + change * change;
+    add(column_of(action.now, width, k, block), column_of(action.before, width, k, block));
   }
   return sum;
 }
