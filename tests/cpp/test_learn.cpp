@@ -286,7 +286,8 @@ TEST_CASE("a gate is passed only along its x axis and within its opening", "[lea
   const learn::RaceGate<float> gate{{5, 1, 2}, {0, 1, 0}, {-1, 0, 0}, {0, 0, 1}, 0.8F, 0.6F};
   const auto passes = [&](pw::Vec3<float> from, pw::Vec3<float> to) {
     float fraction = not_one;
-    return learn::detail::passes(gate, from - gate.centre, to - gate.centre, fraction);
+    const auto centre = learn::xyz(gate.centre);
+    return learn::detail::passes(gate, from - centre, to - centre, fraction);
   };
   CHECK(passes({5, 0, 2}, {5, 2, 2}));
   CHECK(passes({5.7F, 0, 2.5F}, {5.7F, 2, 2.5F}));
@@ -448,7 +449,7 @@ TEST_CASE("the observed logarithms are those of the standard library, to float r
   for (std::size_t i = 0; i < n; ++i) {  // 1e-6 m to 1e6 m from the gate
     const double scale = std::pow(10.0, -6.0 + 12.0 * static_cast<double>(i) / (n - 1));
     for (std::size_t k = 0; k < 3; ++k) {
-      crowd.position[3 * i + k] = static_cast<float>(next.centre[static_cast<int>(k)] +
+      crowd.position[3 * i + k] = static_cast<float>(double{next.centre[static_cast<int>(k)]} +
                                                      scale * double{crowd.position[3 * i + k]});
     }
   }
