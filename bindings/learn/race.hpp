@@ -84,8 +84,8 @@ Row<T> in_gate(const RaceGate<T>& gate, const Vec3<T>& v) {
   return gate.rotation[0] * v.x + gate.rotation[1] * v.y + gate.rotation[2] * v.z;
 }
 
-/// ln x for a normal x > 0, with an error of one unit in the last place; branch-free, so that a loop
-/// is vectorised and takes a third of the time of std::log. S. Moshier, Cephes, logf.c.
+/// ln x for a normal x > 0, with an error of one unit in the last place; branch-free, so that a
+/// loop is vectorised and takes a third of the time of std::log. S. Moshier, Cephes, logf.c.
 inline float log_of(float x) {
   // x = (1 + f) 2^e with 1 + f in [√½, √2)
   constexpr std::uint32_t sqrt_half = 0x3f3504f3;
@@ -152,8 +152,8 @@ void judge_race(const StateRows<T>& state, const RaceCourse<T>* courses, const R
     SphereHit hit;
     if (!(rows.clearance[i] > rules.radius)) {
       const Vec3<double> now{here.x, here.y, here.z};
-      hit = spherecast(course.scene, {previous.x, previous.y, previous.z}, now,
-                       double{rules.radius});
+      hit =
+          spherecast(course.scene, {previous.x, previous.y, previous.z}, now, double{rules.radius});
       rows.clearance[i] = hit.id < 0 ? static_cast<T>(clearance(course.scene, now)) : T(0);
     }
     bool collided = hit.id >= 0;

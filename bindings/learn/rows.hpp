@@ -92,7 +92,8 @@ PROPWASH_FN void put(const W& x, To* rows, std::size_t width, std::size_t column
     }
     return;
   }
-  for (std::size_t lane = 0; lane < block.count; ++lane, to += width) *to = x[static_cast<int>(lane)];
+  for (std::size_t lane = 0; lane < block.count; ++lane, to += width)
+    *to = x[static_cast<int>(lane)];
 }
 template <class W, class T>
 PROPWASH_FN void put(const Vec3<W>& v, T* rows, std::size_t width, std::size_t column,
