@@ -120,8 +120,8 @@ def depth(kind: type[pg.Task], n: int, rounds: int) -> None:
     actions = policy(env)
     env.reset(seed=1)
     plain.reset(seed=1)
-    steps = min(seconds(lambda: env.step(actions), 5) for _ in range(rounds))
-    images = steps - min(seconds(lambda: plain.step(actions), 5) for _ in range(rounds))
+    steps = min(seconds(lambda: env.step(actions), 1) for _ in range(rounds))
+    images = steps - min(seconds(lambda: plain.step(actions), 1) for _ in range(rounds))
     print(
         f"{kind.__name__:9s} n={n:<6d} depth {size[0]} x {size[1]}: {n / steps:9,.0f} steps/s, "
         f"{n / images:9,.0f} images/s"
