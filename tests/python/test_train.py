@@ -364,7 +364,7 @@ def test_every_setting_can_be_set(name: str) -> None:
         (["train", "nowhere:Task"], "No module named 'nowhere'"),
         (["train", "nowhere:lab/X-v0"], "No module named 'nowhere'"),
         (["fly", "--policy", "bad.onnx", "--out", "fly.xyz"], "a name that ends in one of .png"),
-        (["fly", "--policy", "none.onnx"], "none.onnx: expected a policy file, found none"),
+        (["fly", "--policy", "none.onnx"], "none.onnx: expected a policy file, or one of hover"),
         (["fly", "--policy", "bad.onnx"], "bad.onnx: expected an ONNX model"),
         (["fly", "--policy", "bad.onnx", "--episodes", "0"], "--episodes: expected from 1"),
         (["fly", "--policy", "bad.onnx", "--out", "no/fly.png"], "in a folder that exists"),
@@ -386,7 +386,10 @@ def test_invalid_options_are_refused(
         (b"gama = 0.9", "settings.toml: there is no setting 'gama'; did you mean 'gamma'"),
         (b"[ppo]\ngamma = 0.9", "settings.toml: 'ppo': expected a value, got a table"),
         (b"hidden = 0", "settings.toml: hidden: expected a whole number"),
-        ("gamma = 0.9".encode("utf-16"), "settings.toml: expected a TOML file in UTF-8, got UTF-16"),
+        (
+            "gamma = 0.9".encode("utf-16"),
+            "settings.toml: expected a TOML file in UTF-8, got UTF-16",
+        ),
         (b"gamma = 0.9\ngamma = 0.8", "settings.toml: expected a TOML file, Cannot overwrite"),
     ],
 )

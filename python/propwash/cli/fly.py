@@ -29,7 +29,9 @@ def add_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "fly", help="fly a policy that `train` wrote, and show it (docs/train.md)"
     )
-    parser.add_argument("--policy", type=Path, required=True, help="the policy file, .onnx")
+    parser.add_argument(
+        "--policy", required=True, help="the policy file, .onnx, or a name of docs/zoo.md"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the episodes (default: 0)")
     parser.add_argument(
         "--episodes", type=int, default=100, help="number of episodes (default: %(default)s)"
@@ -84,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
             f"{trained.get('steps', 0):,} steps in {trained.get('seconds', 0):g} s"
         )
         print(_training_curve.table(measured, options.episodes))
-    title = f"{policy.description.task} by {options.policy.name}, seed {options.seed}"
+    title = f"{policy.description.task} by {Path(options.policy).name}, seed {options.seed}"
     if is_video:
         from propwash.cli import _flight_video
 

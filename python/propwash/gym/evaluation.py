@@ -100,7 +100,7 @@ def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Evaluation:
 
 
 def measures(task: Task, result: Evaluation) -> dict[str, float]:
-    """Returns task.measures(result). Raises ValueError unless it is a dict of numbers, not empty."""
+    """Returns task.measures(result). Raises ValueError unless it is a dict of some numbers."""
     found = task.measures(result)
     try:
         if found:

@@ -88,8 +88,8 @@ def _checked(name: str, value: Any) -> Any:
         return tuple(checks.whole_number(name, each, 0, 10_000) for each in value)
     if isinstance(default, int):
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
-        low, high = _SMALLEST.get(name, 1), int(_LARGEST.get(name, 10**9))
-        return checks.whole_number(name, whole, low, high)
+        limits = _SMALLEST.get(name, 1), int(_LARGEST.get(name, 10**9))
+        return checks.whole_number(name, whole, *limits)
     high = _LARGEST.get(name, math.inf)
     limit = f" and <= {high:g}" if high < math.inf else ""
     return checks.number(
