@@ -18,28 +18,61 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import gymnasium
 import numpy as np
+from gymnasium.spaces.utils import flatdim
 from numpy.typing import NDArray
 
 import propwash.gym as pg
-from propwash._checks import shown
+from propwash._checks import nearest, shown
 from propwash._files import is_file, read_bytes, written_whole
 from propwash.gym import _options
+from propwash.gym._observations import flat
 
-__all__ = ["Description", "Policy", "describe", "save"]
+__all__ = ["Description", "Policy", "describe", "save", "task_class"]
 
 if TYPE_CHECKING:
     from propwash.gym.ppo import Agent
 
-KINDS: dict[str, type[pg.Task]] = {"hover": pg.Hover, "track": pg.Track, "race": pg.Race}
-"""Tasks of policy files, by name."""
+KINDS: dict[str, type[pg.Task]] = {
+    "hover": pg.Hover,
+    "track": pg.Track,
+    "race": pg.Race,
+    "land": pg.Land,
+}
+"""Tasks with a short name."""
 _KEY = "propwash"
 _OPSET, _IR = 17, 8
 _MAX_WIDTH = 1_000_000  # of an observation
 _SAVED = (
     *("vehicle", "action", "observation", "history", "max_rates", "max_tilt", "max_speed"),
+    *("depth_size", "depth_fov", "depth_range", "depth_dtype"),
     *("substeps", "dt", "integrator"),
 )
+
+
+def task_class(name: str) -> type[pg.Task]:
+    """Returns the task of a name: hover, track, race, land, `module:Class`, or a gymnasium id.
+
+    Imports the module. Raises ValueError for an unknown name, and for one of something else.
+    """
+    if name in KINDS:
+        return KINDS[name]
+    before, separator, after = name.rpartition(":")
+    expected = f"expected one of {', '.join(KINDS)}, module:Class or the id of a registered task"
+    try:
+        module = import_module(before) if separator else None
+        if after in gymnasium.registry:
+            found: Any = getattr(gymnasium.spec(after).entry_point, "task", None)
+        elif module is not None:
+            found = getattr(module, after)
+        else:
+            raise ValueError(f"task: {expected}, got {name!r:.100}{nearest(name, KINDS)}")
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"task {name!r:.100}: {expected}; {error!s:.200}") from error
+    if not isinstance(found, type) or not issubclass(found, pg.Task):
+        raise ValueError(f"task {name!r:.100}: expected a class derived from propwash.gym.Task")
+    return found
 
 
 @dataclass(frozen=True)
@@ -47,7 +80,7 @@ class Description:
     """Task and options of a policy, as JSON values."""
 
     task: str
-    """Key of `KINDS`."""
+    """Name of the task for task_class()."""
     options: dict[str, Any]
     """Options of the task and its environments, by name."""
     training: dict[str, Any] = field(default_factory=dict)
@@ -57,7 +90,7 @@ class Description:
 
     def make_vec(self, num_envs: int, **changes: Any) -> pg.FleetVectorEnv:
         """Makes environments of the task with these options, updated by `changes`."""
-        return pg.make_vec(KINDS[self.task], num_envs, **{**self.options, **changes})
+        return pg.make_vec(task_class(self.task), num_envs, **{**self.options, **changes})
 
 
 class Policy:
@@ -107,7 +140,9 @@ class Policy:
             raise ValueError(f"{file}: {error}") from None
 
     def act(self, observation: Any) -> NDArray[np.float32]:
-        """Returns actions (n, A) in [-1, 1] for observations (n, k); ValueError for other k."""
+        """Returns actions (n, A) in [-1, 1] for observations; ValueError for another width."""
+        if isinstance(observation, dict) or np.ndim(observation) > 2:
+            observation = flat(observation)
         array = np.ascontiguousarray(observation, dtype=np.float32)
         if array.ndim != 2 or array.shape[1] != self.observation_size:
             raise ValueError(
@@ -122,8 +157,8 @@ class Policy:
         Raises ValueError if the changes alter the width of the observations.
         """
         envs = self.description.make_vec(num_envs, **changes)
-        width = envs.single_observation_space.shape
-        if width != (self.observation_size,):
+        width = flatdim(envs.single_observation_space)
+        if width != self.observation_size:
             raise ValueError(
                 f"options: expected observations of {self.observation_size} numbers, as in the "
                 f"policy's training, got {width}"
@@ -134,9 +169,13 @@ class Policy:
 def describe(
     task: str, options: dict[str, Any], training: dict[str, Any] | None = None
 ) -> Description:
-    """Makes a description that includes the defaults of the options a policy depends on."""
-    arguments, others = _options.split(KINDS[task], options)
+    """Makes a description that includes the defaults of the options a policy depends on.
+
+    It omits `privileged`, as a policy does not use such columns.
+    """
+    arguments, others = _options.split(task_class(task), options)
     settings = _options.settings(others)
+    others.pop("privileged", None)
     defaults = {
         name: getattr(settings, name) for name in _SAVED if _options.has_effect(name, settings)
     }
@@ -163,8 +202,9 @@ def _model(onnx: Any, agent: Agent) -> Any:
     """Returns the ONNX model: gather, normalise, clip, linear layers with tanh, clip."""
     helper, constant = onnx.helper, onnx.numpy_helper.from_array
     parts = {name: each.detach().numpy() for name, each in agent.state_dict().items()}
-    scale = 1.0 / np.sqrt(parts["var"] + np.float32(1e-8))
-    numbers = {"columns": parts["columns"], "mean": parts["mean"], "scale": scale}
+    own = parts["actor.0.weight"].shape[1]  # the columns after these are for the critic
+    columns, mean, var = (parts[name][:own] for name in ("columns", "mean", "var"))
+    numbers = {"columns": columns, "mean": mean, "scale": 1.0 / np.sqrt(var + np.float32(1e-8))}
     numbers |= {"max": np.float32(10.0), "min": np.float32(-10.0)}
     numbers |= {"one": np.float32(1.0), "minus_one": np.float32(-1.0)}
     nodes = [
@@ -226,11 +266,15 @@ def _described(text: str, file: Path) -> Description:
             f"{file}: expected the description of a policy, got {text:.100}"
         ) from error
     task, version = described.task, described.version
-    if version != 1 or not isinstance(task, str) or task not in KINDS:
+    if version != 1 or not isinstance(task, str):
         raise ValueError(
-            f"{file}: expected version 1 and a task of {', '.join(KINDS)}, got version "
-            f"{shown(version)} and {shown(task)}"
+            f"{file}: expected version 1 and the name of a task, got version {shown(version)} and "
+            f"{shown(task)}"
         )
+    try:
+        task_class(task)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error
     for name in ("options", "training"):
         if not isinstance(getattr(described, name), dict):
             raise ValueError(
