@@ -26,12 +26,10 @@ import numpy as np
 import propwash as pw
 from common import DT
 from crazyflow.control import Control
-from crazyflow.dynamics import Dynamics
-from crazyflow.sim import Sim, functional
-from crazyflow.sim.integration import Integrator
+from crazyflow.sim import functional
+from peer_crazyflow import simulator
 
 ROUNDS, COMMANDS, SUBSTEPS = 3, 32, 10
-FREQUENCY = round(1 / DT)
 
 
 class Case(NamedTuple):
@@ -98,17 +96,7 @@ def of_crazyflow(n: int) -> list[Case]:
 
 def crazyflow_case(n: int, control: Control, uses_checkpoint: bool) -> Case:
     """A flight that starts 10 m above the floor."""
-    sim = Sim(
-        n_worlds=n,
-        dynamics=Dynamics.first_principles,
-        control=control,
-        integrator=Integrator.rk4,
-        freq=FREQUENCY,
-        body_rate_freq=FREQUENCY,
-        force_torque_freq=FREQUENCY,
-        device="cpu",
-    )
-    sim.reset()
+    sim = simulator(n, control)
     states = sim.data.states
     start = sim.data.replace(states=states.replace(pos=states.pos.at[..., 2].set(10.0)))
     has_rates = control == Control.body_rate
