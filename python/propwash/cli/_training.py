@@ -6,30 +6,24 @@ import copy
 import io
 import json
 import math
-import signal
 import sys
-import threading
 import time
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from propwash.cli import _training_curve
 from propwash.cli._shared import saved
+from propwash.cli._training_errors import Interrupt, place_of, without_thread_reports
 
 CHECKPOINT, POLICY, CURVE, FLIGHT = "checkpoint.pt", "policy.onnx", "curve.png", "flight"
 RESTART = ("learner", "curve", "seconds", "cpu")
 """Parts of a checkpoint that are from the last restart."""
 EVALUATION_SEED, FINAL_SEED = 2**31, 2**32
 """Added to the seed of the training for evaluations during it, and for the last one."""
-
-
 EXPECTED = (FloatingPointError, NotImplementedError, OSError, ValueError)
 """Errors of a training besides those raised in a custom task."""
 
@@ -155,7 +149,7 @@ class Training:
                 self.results = {"row": row, "reached": self.reached, "curve": self._curve()}
                 self._write_checkpoint()
         except Exception as error:
-            place = _place(error, self.last.task)
+            place = place_of(error, self.last.task)
             if not (place or isinstance(error, EXPECTED)):
                 raise
             raise ValueError(self._failure(error, place)) from error
@@ -170,7 +164,7 @@ class Training:
         if self.learner.iteration == 0:
             self.save_checkpoint()
         with (
-            _without_thread_reports(),
+            without_thread_reports(),
             # removes the steps that a resumed run repeats
             SummaryWriter(
                 str(self.out), purge_step=self.learner.global_step if self.resumed else None
@@ -183,7 +177,7 @@ class Training:
                 desc=self.task,
                 disable=not sys.stderr.isatty(),
             ) as self.bar,
-            _Interrupt(self),
+            Interrupt(self),
         ):
             while (
                 self.learner.global_step < self.steps
@@ -333,48 +327,3 @@ def _check_columns(columns: tuple[int, ...], envs: Any) -> None:
             f"columns: expected numbers below {width}, the width of the observation, got "
             f"{max(columns)}"
         )
-
-
-def _place(error: Exception, task: Any) -> str:
-    """File and line of a custom task in which an error was raised; empty for other errors."""
-    module = sys.modules[type(task).__module__]
-    if module.__name__.split(".")[0] == "propwash":
-        return ""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [each.lineno for each in frames if each.filename == module.__file__]
-    return f" ({module.__file__}, line {lines[-1]})" if lines else ""
-
-
-@contextmanager
-def _without_thread_reports() -> Iterator[None]:
-    """Suppresses reports of OSError in threads: tensorboard raises them again in the caller."""
-    before = threading.excepthook
-    threading.excepthook = lambda raised: (
-        None if isinstance(raised.exc_value, OSError) else before(raised)
-    )
-    try:
-        yield
-    finally:
-        threading.excepthook = before
-
-
-class _Interrupt:
-    """Ctrl-C ends training after the iteration; a second Ctrl-C ends it immediately."""
-
-    def __init__(self, training: Training) -> None:
-        self._training = training
-
-    def __enter__(self) -> None:
-        try:
-            self._before: Any = signal.signal(signal.SIGINT, self._stop)
-        except ValueError:  # not in the main thread
-            self._before = None
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        if self._training.stopped:
-            raise KeyboardInterrupt
-        self._training.stopped = True
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
