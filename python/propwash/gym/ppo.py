@@ -174,15 +174,18 @@ class PPO:
     def iterate(self) -> dict[str, float]:
         """Runs a rollout and an update; returns statistics by name."""
         if self.iteration % self.args.restart_every == 0:
-            seed = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
-            self.raw[-1] = torch.from_numpy(flat(self.envs.reset(seed=int(seed[0]))[0]))
-            self.done[-1] = 0.0
+            self.restart()
         self.rollout()
         statistics = self.update()
         if self.iteration < self.args.scale_iterations:
             self.agent.learn_scale(self.raw[:-1].flatten(0, 1))
         self.iteration, self.global_step = self.iteration + 1, self.global_step + self.live.numel()
         return {"reward": float(self.rewards.sum() / self.live.sum()), **statistics}
+
+    def restart(self) -> None:
+        """Begins new episodes in all environments, with random streams of the iteration."""
+        seed = int(np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)[0])
+        self.raw[-1], self.done[-1] = torch.from_numpy(flat(self.envs.reset(seed=seed)[0])), 0.0
 
     @torch.no_grad()
     def rollout(self) -> None:
@@ -205,13 +208,12 @@ class PPO:
             values = self.agent.critic(x).squeeze(-1)
             ends = [self.terminated, self.done, self.live]
             advantages = compute_gae(self.rewards * self.args.reward_scale, values, ends, self.args)
-        live = self.live.flatten().nonzero().squeeze(1)
+        live, size = self.live.flatten().nonzero().squeeze(1), self.args.minibatch_size
         parts = (x[:-1], self.actions, self.log_probs, advantages, advantages + values[:-1])
         batch = [part.flatten(0, 1)[live] for part in parts]
         batch[3] = (batch[3] - batch[3].mean()) / (batch[3].std() + 1e-8)
         for _ in range(self.args.update_epochs):
-            order = torch.randperm(len(live), generator=self.generator)
-            for rows in torch.split(order, self.args.minibatch_size):
+            for rows in torch.split(torch.randperm(len(live), generator=self.generator), size):
                 statistics = self.learn([part[rows] for part in batch])
         return statistics
 
@@ -246,8 +248,7 @@ def main() -> None:
     parser.add_argument("--steps", type=float, default=5e5, help="total environment steps")
     options, start = parser.parse_args(), time.perf_counter()
     torch.set_num_threads(1)
-    envs = pg.make_vec(pg.Hover, 1024, copy=False, **HOVER, **FAST)
-    ppo = PPO(envs, Args(), options.seed)
+    ppo = PPO(pg.make_vec(pg.Hover, 1024, copy=False, **HOVER, **FAST), Args(), options.seed)
     while ppo.global_step < options.steps:
         statistics = ppo.iterate()
         if ppo.iteration % 10 == 0:
