@@ -201,8 +201,9 @@ class Engine:
         ended = task.terminated(state)
         diverged = state.diverged if state.any_diverged else None
         floats = [array for array in arrays_of(seen) if array.dtype == np.float32]
+        steps = state.steps
         try:
-            flags = _core.conclude(floats, reward, ended, diverged, state.steps, self.limit, pending)
+            flags = _core.conclude(floats, reward, ended, diverged, steps, self.limit, pending)
         except (TypeError, ValueError):
             for name, values in (("reward", reward), ("terminated", ended)):
                 if (shape := np.asarray(values).shape) != (self.size,):
