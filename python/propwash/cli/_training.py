@@ -37,7 +37,7 @@ class Training:
     ) -> None:
         import torch
 
-        from propwash.gym import policy, ppo, recipes
+        from propwash.gym import policy, recipes, recurrent
         from propwash.gym.evaluation import check_evaluable
 
         self.settings, self.out, self.viz = settings, out, options.viz
@@ -67,7 +67,7 @@ class Training:
         envs = self.description.make_vec(
             recipe.num_envs, **common, **_merged(recipe.training, others)
         )
-        self.learner = ppo.PPO(envs, recipe.args, self.seed)
+        self.learner = recurrent.make_trainer(envs, recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full
@@ -175,7 +175,7 @@ class Training:
 
         step = self.learner.global_step
         for k, (name, envs) in enumerate(self.between.items()):
-            result = evaluate(self.learner.agent.act, envs, EVALUATION_SEED + self.seed)
+            result = evaluate(self.learner.agent, envs, EVALUATION_SEED + self.seed)
             measured = self.last.task.measures(result)
             for each, value in measured.items():
                 self.log.add_scalar(f"{name}/{each}", value, step)
@@ -225,7 +225,7 @@ class Training:
 
         self._write_checkpoint()
         agent, seconds, steps = self._best_agent(), self.elapsed, self.learner.global_step
-        result = evaluate(agent.act, self.last, FINAL_SEED + self.seed)
+        result = evaluate(agent, self.last, FINAL_SEED + self.seed)
         measured = self.last.task.measures(result)
         # JSON has no infinity or NaN
         finite = {name: value for name, value in measured.items() if math.isfinite(value)}

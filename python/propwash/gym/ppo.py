@@ -51,6 +51,8 @@ class Args:
     vf_coef: float = 1.0
     max_grad_norm: float = 1.0
     hidden: int = 64  # width of the two layers of actor and critic
+    memory: int = 0  # units of a GRU before actor and critic (recurrent.py); 0: none
+    frames: int = 1  # observations that actor and critic see: the last ones of the episode
     init_std: float = 0.5  # initial standard deviation of the actions
     columns: tuple[int, ...] = STATE  # observation columns that the agent uses; (): all
     scale_iterations: int = 20  # iterations that update the observations' mean and variance
@@ -76,9 +78,8 @@ class Agent(nn.Module):
         self.actor = mlp([*sizes, outputs], 0.01, generator)
         self.critic = mlp([*sizes, 1], 1.0, generator)
         self.log_std = nn.Parameter(torch.full((outputs,), math.log(args.init_std)))
-        self.columns = nn.Buffer(torch.tensor(columns))
+        self.columns, self.count = nn.Buffer(torch.tensor(columns)), nn.Buffer(torch.tensor(1e-4))
         self.mean, self.var = nn.Buffer(torch.zeros(sizes[0])), nn.Buffer(torch.ones(sizes[0]))
-        self.count = nn.Buffer(torch.tensor(1e-4))
 
     def forward(self, observation: Tensor) -> Any:
         """Returns mean actions (n, A), clipped to [-1, 1], for observations (n, k)."""
@@ -162,9 +163,8 @@ class PPO:
     def iterate(self) -> dict[str, float]:
         """Runs a rollout and an update; returns statistics by name."""
         if self.iteration % self.args.restart_every == 0:
-            seed = np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)
-            self.raw[-1] = torch.from_numpy(self.envs.reset(seed=int(seed[0]))[0])
-            self.done[-1] = 0.0
+            seed = int(np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)[0])
+            self.raw[-1], self.done[-1] = torch.from_numpy(self.envs.reset(seed=seed)[0]), 0.0
         self.rollout()
         statistics = self.update()
         if self.iteration < self.args.scale_iterations:
@@ -175,16 +175,19 @@ class PPO:
     @torch.no_grad()
     def rollout(self) -> None:
         """Fills the buffers, continuing where the last rollout ended."""
-        self.raw[0], done = self.raw[-1], self.done[-1].clone()
+        self.raw[0] = self.raw[-1]
         for t in range(self.args.num_steps):
-            x, self.live[t] = self.agent.normalise(self.raw[t]), 1.0 - done
-            noise = torch.randn(self.actions[t].shape, generator=self.generator)
-            self.actions[t] = self.agent.actor(x) + self.agent.log_std.exp() * noise
-            self.log_probs[t] = -0.5 * noise.square().sum(-1) - self.agent.log_std.sum()
-            result = self.envs.step(self.actions[t].clamp(-1.0, 1.0).numpy())
-            obs, self.rewards[t], self.terminated[t], truncated = map(torch.from_numpy, result[:4])
-            self.raw[t + 1] = obs
-            done = self.done[t] = torch.maximum(self.terminated[t], truncated)
+            self.advance(t, self.agent.normalise(self.raw[t]))
+
+    def advance(self, t: int, x: Tensor) -> None:
+        """Makes step t of the rollout, with random actions for the inputs x of the actor."""
+        self.live[t] = 1.0 - self.done[t - 1]
+        noise = torch.randn(self.actions[t].shape, generator=self.generator)
+        self.actions[t] = self.agent.actor(x) + self.agent.log_std.exp() * noise
+        self.log_probs[t] = -0.5 * noise.square().sum(-1) - self.agent.log_std.sum()
+        result = self.envs.step(self.actions[t].clamp(-1.0, 1.0).numpy())
+        obs, self.rewards[t], self.terminated[t], truncated = map(torch.from_numpy, result[:4])
+        self.raw[t + 1], self.done[t] = obs, torch.maximum(self.terminated[t], truncated)
 
     def update(self) -> dict[str, float]:
         """Trains on the rollout for args.update_epochs passes; returns the last statistics."""
@@ -193,13 +196,12 @@ class PPO:
             values = self.agent.critic(x).squeeze(-1)
             ends = [self.terminated, self.done, self.live]
             advantages = compute_gae(self.rewards * self.args.reward_scale, values, ends, self.args)
-        live = self.live.flatten().nonzero().squeeze(1)
+        live, size = self.live.flatten().nonzero().squeeze(1), self.args.minibatch_size
         parts = (x[:-1], self.actions, self.log_probs, advantages, advantages + values[:-1])
         batch = [part.flatten(0, 1)[live] for part in parts]
         batch[3] = (batch[3] - batch[3].mean()) / (batch[3].std() + 1e-8)
         for _ in range(self.args.update_epochs):
-            order = torch.randperm(len(live), generator=self.generator)
-            for rows in torch.split(order, self.args.minibatch_size):
+            for rows in torch.split(torch.randperm(len(live), generator=self.generator), size):
                 statistics = self.learn([part[rows] for part in batch])
         return statistics
 
@@ -234,13 +236,11 @@ def main() -> None:
     parser.add_argument("--steps", type=float, default=5e5, help="total environment steps")
     options, start = parser.parse_args(), time.perf_counter()
     torch.set_num_threads(1)
-    envs = pg.make_vec(pg.Hover, 1024, copy=False, **HOVER, **FAST)
-    ppo = PPO(envs, Args(), options.seed)
+    ppo = PPO(pg.make_vec(pg.Hover, 1024, copy=False, **HOVER, **FAST), Args(), options.seed)
     while ppo.global_step < options.steps:
-        statistics = ppo.iterate()
+        reward, seconds = ppo.iterate()["reward"], time.perf_counter() - start
         if ppo.iteration % 10 == 0:
-            numbers = "  ".join(f"{name} {value:.3g}" for name, value in statistics.items())
-            print(f"{time.perf_counter() - start:5.1f} s {ppo.global_step:9,} steps  {numbers}")
+            print(f"{seconds:5.1f} s {ppo.global_step:9,} steps  reward {reward:.3f}")
     result = evaluate(ppo.agent.act, pg.make_vec(pg.Hover, 1000, copy=False, **HOVER), options.seed)
     print(f"within 0.1 m for the last 2 of 5 s: {result.settled(0.1, 2.0):.1%} of 1000 episodes")
 

@@ -11,7 +11,7 @@ from propwash import _checks as checks
 from propwash.gym import policy, ppo
 from propwash.gym.ppo import Args
 
-_SMALLEST = {"scale_iterations": 0}
+_SMALLEST = {"scale_iterations": 0, "memory": 0}
 """Minimum of integer settings, where it is not 1."""
 _LARGEST = {"gamma": 1.0, "gae_lambda": 1.0}
 
