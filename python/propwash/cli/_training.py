@@ -43,7 +43,8 @@ class Training:
         self.settings, self.out, self.viz = settings, out, options.viz
         self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
-        recipe = recipes.recipe(self.task)
+        recipe = recipes.recipe(self.task, others.get("observation", "state"))
+        recipe = recipes.with_settings(recipe, changed)
         self.description = policy.describe(
             self.task, {**recipe.options, **others}, {"seed": self.seed, "settings": changed}
         )
@@ -55,13 +56,11 @@ class Training:
         }
         self.last = self.description.make_vec(self.episodes, **common)
         check_evaluable(self.last)
-        # the task's extras follow the action, for which the recipes assume four columns
-        more = math.prod(self.last.single_action_space.shape or ()) - 4
-        columns = tuple(each + more * (each > 18) for each in recipe.args.columns)
-        if self.last._engine.settings.observation != "state":
-            columns = ()  # of the state
-        recipe = replace(recipe, args=replace(recipe.args, columns=columns))
-        recipe = recipes.with_settings(recipe, changed)
+        if "columns" not in changed:
+            # the task's extras follow the action, for which the recipes assume four columns
+            more = math.prod(self.last.single_action_space.shape or ()) - 4
+            columns = tuple(each + more * (each > 18) for each in recipe.args.columns)
+            recipe = replace(recipe, args=replace(recipe.args, columns=columns))
         _check_columns(recipe.args.columns, self.last)
         torch.set_num_threads(threads)
         envs = self.description.make_vec(

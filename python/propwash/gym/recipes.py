@@ -36,21 +36,36 @@ class Recipe:
     """Options that differ in evaluations during training, by name; the first selects the policy."""
     goal: dict[str, float] = field(default_factory=dict)
     """Minimum measures of the policy-selecting evaluation that end training; empty for none."""
+    others: dict[str, Recipe] = field(default_factory=dict)
+    """Recipes for other observations than "state"."""
 
 
-def recipe(task: str) -> Recipe:
-    """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT."""
-    if task in RECIPES:
-        return RECIPES[task]
-    found = getattr(policy.task_class(task), "recipe", DEFAULT)
+def recipe(task: str, observation: str = "state") -> Recipe:
+    """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT.
+
+    Where it has none for the observation, all columns of the observation are used, and episodes are
+    evaluated at the rate of the training, because a policy of the last action depends on it.
+    """
+    found = RECIPES.get(task) or getattr(policy.task_class(task), "recipe", DEFAULT)
     if not isinstance(found, Recipe):
         raise ValueError(f"{task}.recipe: expected a Recipe, got {found!r:.100}")
+    if observation in found.others:
+        return found.others[observation]
+    if observation != "state":
+        found = _at_one_rate(replace(found, args=replace(found.args, columns=())))
     return found
+
+
+def _at_one_rate(recipe: Recipe) -> Recipe:
+    """The recipe with the `substeps` of training for all episodes."""
+    rate = {name: value for name, value in recipe.training.items() if name == "substeps"}
+    return replace(recipe, options={**recipe.options, **rate})
 
 
 def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     """Returns the recipe with the given fields of Args, and `num_envs`, replaced.
 
+    A policy with memory depends on the rate of its steps, so all episodes have that of training.
     Raises ValueError for an unknown name, with the nearest one, and for an invalid value.
     """
     known = [each.name for each in fields(Args)]
@@ -65,7 +80,9 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
         except TypeError as error:  # not a number
             raise ValueError(str(error)) from error
     num_envs = checked.pop("num_envs", recipe.num_envs)
-    return replace(recipe, args=replace(recipe.args, **checked), num_envs=num_envs)
+    args = replace(recipe.args, **checked)
+    changed = replace(recipe, args=args, num_envs=num_envs)
+    return _at_one_rate(changed) if args.memory or args.frames > 1 else changed
 
 
 def _checked(name: str, value: Any) -> Any:

@@ -1,0 +1,162 @@
+"""Policies with memory: a GRU, or the last observations."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("gymnasium")
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+
+import propwash.gym as pg  # noqa: E402
+from propwash.gym import policy, ppo, recurrent  # noqa: E402
+from propwash.gym.evaluation import evaluate  # noqa: E402
+
+COLUMNS = (0, 1, 2, 12, 13, 14)
+GRU = ppo.Args(
+    num_steps=6, minibatch_size=48, restart_every=2, scale_iterations=9, columns=COLUMNS, memory=8
+)
+FRAMES = replace(GRU, memory=0, frames=3)
+KINDS = pytest.mark.parametrize("args", [GRU, FRAMES], ids=["gru", "frames"])
+SHORT: dict[str, Any] = {**ppo.HOVER, "substeps": 30, "max_episode_steps": 4, "copy": False}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Any:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def small(args: ppo.Args, seed: int = 1) -> recurrent.MemoryPPO:
+    made = recurrent.make_trainer(pg.make_vec(pg.Hover, 16, **SHORT), args, seed)
+    assert isinstance(made, recurrent.MemoryPPO)
+    return made
+
+
+def trained(args: ppo.Args) -> recurrent.MemoryAgent:
+    """An agent whose output depends on its memory."""
+    learner = small(args)
+    learner.iterate()
+    with torch.no_grad():
+        for each in learner.agent.actor.parameters():
+            each.mul_(3.0)
+    return learner.agent
+
+
+def sequence(steps: int = 9, rows: int = 5) -> tuple[Any, Any]:
+    """Observations (T, n, 22), and whether each begins an episode (T, n)."""
+    rng = np.random.default_rng(3)
+    begins = rng.uniform(size=(steps, rows)) < 0.3
+    begins[0] = True
+    return rng.normal(0.0, 1.0, (steps, rows, 22)).astype(np.float32), begins
+
+
+def weights(learner: ppo.PPO) -> list[Any]:
+    return [each.numpy().tobytes() for each in learner.agent.state_dict().values()]
+
+
+@KINDS
+def test_a_sequence_equals_its_steps(args: ppo.Args) -> None:
+    agent = trained(args)
+    observations, begins = sequence()
+    x = agent.normalise(torch.from_numpy(observations))
+    with torch.no_grad():
+        memory = torch.full((5, agent.memory_size), 7.0)
+        at_once = agent.see_all(x, memory, torch.from_numpy(1.0 - begins).float())
+        for t in range(len(x)):
+            memory = torch.where(torch.from_numpy(begins[t])[:, None], 0.0, memory)
+            action, memory = agent(torch.from_numpy(observations[t]), memory)
+            assert torch.allclose(action, agent.actor(at_once[t]).clamp(-1.0, 1.0), atol=1e-6)
+
+
+@KINDS
+def test_a_saved_policy_remembers_like_its_agent(args: ppo.Args, tmp_path: Path) -> None:
+    agent = trained(args)
+    policy.save(agent, tmp_path / "policy.onnx", policy.describe("hover", ppo.HOVER))
+    loaded = policy.Policy.load(tmp_path / "policy.onnx")
+    assert loaded.memory_size == agent.memory_size
+    observations, begins = sequence()
+    memory, actions = None, []
+    for seen, begin in zip(observations, begins, strict=True):
+        loaded.reset(begin)
+        if memory is not None:
+            memory[torch.from_numpy(begin)] = 0.0
+        with torch.no_grad():
+            action, memory = agent(torch.from_numpy(seen), memory)
+        actions.append(loaded.act(seen))
+        assert np.allclose(actions[-1], action.numpy(), atol=1e-5)
+    same = [loaded.act(observations[-1]) for _ in range(2)]
+    assert not np.array_equal(*same)  # it remembers
+    loaded.reset()
+    assert np.array_equal(loaded.act(observations[0]), actions[0])
+    with pytest.raises(ValueError, match="expected 5 rows, as in the call before, got 4"):
+        loaded.act(observations[0, :4])
+    with pytest.raises(ValueError, match=r"mask: expected shape \(5,\)"):
+        loaded.reset(np.ones(4, dtype=bool))
+
+
+def test_frames_are_the_last_observations_of_the_episode() -> None:
+    agent = trained(FRAMES)
+    observations, begins = sequence()
+    x = agent.normalise(torch.from_numpy(observations))
+    goes_on = torch.from_numpy(1.0 - begins).float()
+    seen = agent.see_all(x, torch.zeros(5, agent.memory_size), goes_on)
+    for t in range(len(x)):
+        for row in range(5):
+            begin = max(k for k in range(t + 1) if begins[k, row])
+            expected = [x[max(begin, t - k), row] for k in range(3)]
+            assert torch.equal(seen[t, row], torch.cat(expected))
+
+
+@KINDS
+def test_memory_continues_between_rollouts_and_ends_with_an_episode(args: ppo.Args) -> None:
+    """Two rollouts, recalled as one sequence from zero, have the probabilities of their actions.
+
+    An episode of 4 steps and its reset take 5, so rollouts of 6 steps begin within episodes.
+    """
+    learner = small(args)
+    learner.iterate()  # with weights that are not the first ones
+    learner.live[-1] = 0.0
+    learner.done[-1] = 0.0
+    learner.raw[-1] = torch.from_numpy(learner.envs.reset(seed=5)[0])
+    parts: list[tuple[Any, ...]] = []
+    for _ in range(2):
+        learner.rollout()
+        part = learner.raw[:-1], learner.actions, learner.log_probs, learner.live
+        parts.append(tuple(each.clone() for each in part))
+    raw, actions, log_probs, live = (torch.cat(each) for each in zip(*parts, strict=True))
+    assert live.sum(0).unique().tolist() == [10.0]  # of 12 steps, 2 began episodes
+    goes_on = torch.cat([torch.zeros(1, 16), live[:-1]])
+    with torch.no_grad():
+        memory = torch.zeros(16, learner.agent.memory_size)
+        seen = learner.agent.see_all(learner.agent.normalise(raw), memory, goes_on)
+        assert torch.allclose(learner.agent.log_prob(seen, actions), log_probs, atol=1e-4)
+
+
+@KINDS
+def test_resumed_training_gives_identical_weights(args: ppo.Args) -> None:
+    uninterrupted, again = small(args), small(args)
+    for _ in range(4):
+        uninterrupted.iterate()
+        if uninterrupted.iteration == 2:
+            again.iterate()
+            again.load_state_dict(copy.deepcopy(uninterrupted.state_dict()))
+    assert weights(again) != weights(uninterrupted)
+    for _ in range(2):
+        again.iterate()
+    assert weights(again) == weights(uninterrupted)
+
+
+def test_evaluations_begin_without_memory() -> None:
+    agent = trained(GRU)
+    envs = pg.make_vec(pg.Hover, 16, **SHORT)
+    first, second = (evaluate(agent, envs, seed=2) for _ in range(2))
+    assert np.array_equal(first.position, second.position, equal_nan=True)
