@@ -160,3 +160,36 @@ def test_evaluations_begin_without_memory() -> None:
     envs = pg.make_vec(pg.Hover, 16, **SHORT)
     first, second = (evaluate(agent, envs, seed=2) for _ in range(2))
     assert np.array_equal(first.position, second.position, equal_nan=True)
+
+
+class Cue(pg.Task):
+    """Hold the first action at a number that only the first observation contains."""
+
+    def reset_state(self, draws: Any) -> Any:
+        if not hasattr(self, "cue"):
+            self.cue = np.zeros(64, dtype=np.float32)
+        self.cue[draws.rows] = np.where(draws.uniform(-1.0, 1.0) < 0.0, -0.8, 0.8)
+        return {}
+
+    def observation(self, state: Any) -> Any:
+        return (self.cue * (state.steps == 0))[:, None]
+
+    def reward(self, state: Any) -> Any:
+        return -np.square(state.action[:, 0] - self.cue)
+
+
+@pytest.mark.parametrize(
+    ("memory", "frames", "remembers"), [(16, 1, True), (0, 6, True), (0, 3, False), (0, 1, False)]
+)
+def test_a_cue_is_remembered_with_memory_only(memory: int, frames: int, remembers: bool) -> None:
+    """The square error without the cue is 0.64, and the last of 6 observations is 5 steps old."""
+    args = ppo.Args(
+        memory=memory, frames=frames, columns=(), num_steps=14, minibatch_size=448, hidden=16
+    )
+    options: dict[str, Any] = {"substeps": 1, "max_episode_steps": 6, "noise": False}
+    learner = recurrent.make_trainer(pg.make_vec(Cue, 64, copy=False, **options), args, seed=1)
+    for _ in range(40):
+        learner.iterate()
+    envs = pg.make_vec(Cue, 64, **options)
+    error = -evaluate(learner.agent, envs, seed=2).returns / 6.0
+    assert (error.mean() < 0.05) if remembers else (error.mean() > 0.2)

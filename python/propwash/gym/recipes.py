@@ -107,8 +107,38 @@ DEFAULT = Recipe(
 )
 """Recipe of custom tasks."""
 
+_HOVER_SENSORS = Recipe(
+    {
+        **{"observation": "sensors", "history": 1, "scene": "beacons", "substeps": 30},
+        **{"tilt": 0.5, "heading": 0.4, "velocity": 0.5, "rates": 1.0},
+    },
+    {"bound": 3.0},
+    Args(
+        memory=64,
+        num_steps=16,
+        update_epochs=2,
+        gamma=0.97,
+        gae_lambda=0.93,
+        reward_scale=0.1,
+        columns=(),
+    ),
+    1024,
+    2_000_000,
+    100_000,
+    (200, 1000),
+)
+
 RECIPES = {
-    "hover": Recipe(ppo.HOVER, ppo.FAST, Args(), 1024, 500_000, 50_000, (200, 1000)),
+    "hover": Recipe(
+        ppo.HOVER,
+        ppo.FAST,
+        Args(),
+        1024,
+        500_000,
+        50_000,
+        (200, 1000),
+        others={"sensors": _HOVER_SENSORS},
+    ),
     "track": Recipe(
         {"frame": "body"},
         {"substeps": 20, "max_episode_steps": 200, "bound": 3.0},
