@@ -36,7 +36,7 @@ def _one_thread() -> Any:
 
 
 def small(args: ppo.Args, seed: int = 1) -> recurrent.MemoryPPO:
-    made = recurrent.make_trainer(pg.make_vec(pg.Hover, 16, **SHORT), args, seed)
+    made = recurrent.trainer(args)(pg.make_vec(pg.Hover, 16, **SHORT), args, seed)
     assert isinstance(made, recurrent.MemoryPPO)
     return made
 
@@ -187,7 +187,7 @@ def test_a_cue_is_remembered_with_memory_only(memory: int, frames: int, remember
         memory=memory, frames=frames, columns=(), num_steps=14, minibatch_size=448, hidden=16
     )
     options: dict[str, Any] = {"substeps": 1, "max_episode_steps": 6, "noise": False}
-    learner = recurrent.make_trainer(pg.make_vec(Cue, 64, copy=False, **options), args, seed=1)
+    learner = recurrent.trainer(args)(pg.make_vec(Cue, 64, copy=False, **options), args, seed=1)
     for _ in range(40):
         learner.iterate()
     envs = pg.make_vec(Cue, 64, **options)

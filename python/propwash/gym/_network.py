@@ -21,8 +21,10 @@ def model(onnx: Any, agent: Agent) -> Any:
     """
     node, kind = onnx.helper.make_node, onnx.TensorProto.FLOAT
     parts = {name: each.detach().numpy() for name, each in agent.state_dict().items()}
-    scale = 1.0 / np.sqrt(parts["var"] + np.float32(1e-8))
-    numbers: Constants = {"columns": parts["columns"], "mean": parts["mean"], "scale": scale}
+    # the columns after these are for the critic
+    columns, mean, var = (parts[name][: agent.own] for name in ("columns", "mean", "var"))
+    scale = 1.0 / np.sqrt(var + np.float32(1e-8))
+    numbers: Constants = {"columns": columns, "mean": mean, "scale": scale}
     numbers |= {"max": np.array(10.0, np.float32), "min": np.array(-10.0, np.float32)}
     numbers |= {"one": np.array(1.0, np.float32), "minus_one": np.array(-1.0, np.float32)}
     nodes = [
@@ -34,7 +36,7 @@ def model(onnx: Any, agent: Agent) -> Any:
     memory_size: int = getattr(agent, "memory_size", 0)
     if memory_size:
         remember = _gru if "gru.weight_ih" in parts else _frames
-        nodes += remember(node, parts, memory_size, numbers)
+        nodes += remember(node, parts, agent, numbers)
     layers = [name[:-7] for name in parts if name.startswith("actor.") and name.endswith(".weight")]
     value = "remembered" if memory_size else "x"
     for k, layer in enumerate(layers):
@@ -63,7 +65,7 @@ def model(onnx: Any, agent: Agent) -> Any:
     return onnx.helper.make_model(graph, opset_imports=opset, ir_version=_IR)
 
 
-def _gru(node: Any, parts: Constants, size: int, numbers: Constants) -> list[Any]:
+def _gru(node: Any, parts: Constants, agent: Any, numbers: Constants) -> list[Any]:
     """Nodes of propwash.gym.recurrent.GruAgent.see(); ONNX has update and reset gate swapped."""
     for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
         reset, update, new = np.split(parts[f"gru.{name}"], 3)
@@ -77,7 +79,7 @@ def _gru(node: Any, parts: Constants, size: int, numbers: Constants) -> list[Any
             "GRU",
             ["sequence", "weight_ih", "weight_hh", "bias", "", "before"],
             ["", "after"],
-            hidden_size=size,
+            hidden_size=agent.memory_size,
             linear_before_reset=1,
         ),
         node("Squeeze", ["after", "first"], ["next_memory"]),
@@ -85,12 +87,12 @@ def _gru(node: Any, parts: Constants, size: int, numbers: Constants) -> list[Any
     ]
 
 
-def _frames(node: Any, parts: Constants, size: int, numbers: Constants) -> list[Any]:
+def _frames(node: Any, parts: Constants, agent: Any, numbers: Constants) -> list[Any]:
     """Nodes of propwash.gym.recurrent.FrameAgent.see()."""
-    columns = len(parts["columns"])
+    stored = agent.memory_size - 1
     numbers["zero"] = np.array(0.0, np.float32)
-    numbers["repeats"] = np.array([1, (size - 1) // columns])
-    numbers["kept"], numbers["shifted"] = np.array([size - 1, 1]), np.array([size - 1, columns])
+    numbers["repeats"] = np.array([1, agent.frames - 1])
+    numbers["kept"], numbers["shifted"] = np.array([stored, 1]), np.array([stored, agent.own])
     return [
         node("Split", ["memory", "kept"], ["stored", "going"], axis=1),
         node("Greater", ["going", "zero"], ["goes_on"]),

@@ -13,25 +13,31 @@ import torch
 from torch import Tensor, nn
 
 import propwash.gym as pg
+from propwash.gym._observations import flat
 from propwash.gym.ppo import PPO, Agent, Args, compute_gae, mlp
 
-__all__ = ["FrameAgent", "GruAgent", "MemoryAgent", "MemoryPPO", "make_trainer"]
+__all__ = ["FrameAgent", "GruAgent", "MemoryAgent", "MemoryPPO", "trainer"]
 
 
 class MemoryAgent(Agent):
     """Base class of agents whose actor and critic observe a memory too.
 
-    The networks have `width` inputs; the memory has `memory_size` numbers.
+    The actor has `actor_width` inputs; the memory has `memory_size` numbers.
     """
 
     def __init__(
-        self, inputs: int, outputs: int, args: Args, generator: torch.Generator, width: int
+        self, inputs: int, outputs: int, args: Args, generator: torch.Generator, privileged: int = 0
     ) -> None:
-        super().__init__(inputs, outputs, args, generator)
-        sizes = [width, args.hidden, args.hidden]
-        self.actor = mlp([*sizes, outputs], 0.01, generator)
-        self.critic = mlp([*sizes, 1], 1.0, generator)
+        super().__init__(inputs, outputs, args, generator, privileged)
+        hidden = [args.hidden, args.hidden]
+        self.actor_width = self.prepare(args, generator)
+        self.actor = mlp([self.actor_width, *hidden, outputs], 0.01, generator)
+        self.critic = mlp([self.actor_width + privileged, *hidden, 1], 1.0, generator)
         self._memory: Tensor | None = None
+
+    def prepare(self, args: Args, generator: torch.Generator) -> int:
+        """Makes the parts that remember; returns the number of inputs of the actor."""
+        raise NotImplementedError
 
     @property
     def memory_size(self) -> int:
@@ -39,14 +45,14 @@ class MemoryAgent(Agent):
         raise NotImplementedError
 
     def see(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns the inputs (n, width) of actor and critic, and the next memory.
+        """Returns the inputs of the actor, followed by privileged columns, and the next memory.
 
-        x: (n, c) normalised observations. memory: (n, memory_size).
+        x: Normalised observations, privileged columns last. memory: (n, memory_size).
         """
         raise NotImplementedError
 
     def see_all(self, x: Tensor, memory: Tensor, goes_on: Tensor) -> Tensor:
-        """Returns the inputs (T, n, width) of actor and critic for a sequence x (T, n, c).
+        """Returns the inputs (T, n, …) of actor and critic for a sequence x (T, n, …).
 
         memory: That before x[0]. goes_on: (T, n), 0 where x begins an episode.
         """
@@ -63,13 +69,17 @@ class MemoryAgent(Agent):
         """
         if memory is None:
             memory = torch.zeros(len(observation), self.memory_size)
-        seen, memory = self.see(self.normalise(observation), memory)
+        seen, memory = self.see(self.normalise(observation, self.own), memory)
         return self.actor(seen).clamp(-1.0, 1.0), memory
+
+    def mean_action(self, x: Tensor) -> Tensor:
+        """Returns mean actions for inputs of actor and critic from see()."""
+        return self.actor(x[..., : self.actor_width])  # type: ignore[no-any-return]
 
     @torch.no_grad()
     def act(self, observation: Any) -> Any:
         """Returns the actions of forward() for NumPy arrays; stores the memory until reset()."""
-        action, self._memory = self(torch.from_numpy(observation), self._memory)
+        action, self._memory = self(torch.from_numpy(flat(observation)), self._memory)
         return action.numpy()
 
     def reset(self) -> None:
@@ -80,16 +90,16 @@ class MemoryAgent(Agent):
 class GruAgent(MemoryAgent):
     """Actor and critic observe the normalised observation and the state of a GRU."""
 
-    def __init__(self, inputs: int, outputs: int, args: Args, generator: torch.Generator) -> None:
-        columns = len(args.columns) or inputs
-        super().__init__(inputs, outputs, args, generator, columns + args.memory)
-        self.gru = nn.GRUCell(columns, args.memory)
+    def prepare(self, args: Args, generator: torch.Generator) -> int:
+        """Makes the GRU."""
+        self.gru = nn.GRUCell(self.own, args.memory)
         for name, values in self.gru.named_parameters():
             for gate in values.detach().chunk(3):
                 if name.startswith("weight"):
                     nn.init.orthogonal_(gate, generator=generator)
                 else:
                     nn.init.zeros_(gate)
+        return self.own + args.memory
 
     @property
     def memory_size(self) -> int:
@@ -98,8 +108,9 @@ class GruAgent(MemoryAgent):
 
     def see(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Advances the GRU."""
-        memory = self.gru(x, memory)
-        return torch.cat([x, memory], -1), memory
+        own, privileged = x.tensor_split([self.own], -1)
+        memory = self.gru(own, memory)
+        return torch.cat([own, memory, privileged], -1), memory
 
 
 class FrameAgent(MemoryAgent):
@@ -108,22 +119,24 @@ class FrameAgent(MemoryAgent):
     The first observation of an episode fills those before it.
     """
 
-    def __init__(self, inputs: int, outputs: int, args: Args, generator: torch.Generator) -> None:
-        columns = len(args.columns) or inputs
-        super().__init__(inputs, outputs, args, generator, columns * args.frames)
+    def prepare(self, args: Args, generator: torch.Generator) -> int:
+        """Stores the number of observations."""
         self.frames = args.frames
+        return self.own * args.frames
 
     @property
     def memory_size(self) -> int:
         """The earlier observations, and 1 during an episode."""
-        return len(self.columns) * (self.frames - 1) + 1
+        return self.own * (self.frames - 1) + 1
 
     def see(self, x: Tensor, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Shifts the observations by one."""
-        going = memory[:, -1:]
-        earlier = torch.where(going > 0.0, memory[:, :-1], x.repeat(1, self.frames - 1))
-        seen = torch.cat([x, earlier], -1)
-        return seen, torch.cat([seen[:, : earlier.shape[1]], torch.ones_like(going)], -1)
+        own, privileged = x.tensor_split([self.own], -1)
+        stored, going = memory.tensor_split([-1], -1)
+        earlier = torch.where(going > 0.0, stored, own.repeat(1, self.frames - 1))
+        seen = torch.cat([own, earlier], -1)
+        memory = torch.cat([seen[:, : stored.shape[1]], torch.ones_like(going)], -1)
+        return torch.cat([seen, privileged], -1), memory
 
 
 class MemoryPPO(PPO):
@@ -137,17 +150,17 @@ class MemoryPPO(PPO):
     def __init__(self, envs: pg.FleetVectorEnv, args: Args, seed: int) -> None:
         super().__init__(envs, args, seed)
         kind = GruAgent if args.memory else FrameAgent
-        width, outputs = self.raw.shape[-1], self.actions.shape[-1]
-        self.agent = kind(width, outputs, args, self.generator)
+        inputs, outputs = self.agent.observation_size, self.actions.shape[-1]
+        privileged = self.raw.shape[-1] - inputs
+        self.agent = kind(inputs, outputs, args, self.generator, privileged)
         self.optimizer = torch.optim.Adam(self.agent.parameters(), eps=1e-5, fused=True)
         self.memory = self.first_memory = torch.zeros(envs.num_envs, self.agent.memory_size)
         self.goes_on = torch.zeros(args.num_steps + 1, envs.num_envs)
 
-    def iterate(self) -> dict[str, float]:
-        """Runs a rollout and an update; returns statistics by name."""
-        if self.iteration % self.args.restart_every == 0:
-            self.live[-1] = 0.0  # all episodes begin
-        return super().iterate()
+    def restart(self) -> None:
+        """Begins new episodes in all environments, without memory."""
+        super().restart()
+        self.live[-1] = 0.0
 
     @torch.no_grad()
     def rollout(self) -> None:
@@ -182,8 +195,8 @@ class MemoryPPO(PPO):
         return statistics
 
 
-def make_trainer(envs: pg.FleetVectorEnv, args: Args, seed: int) -> PPO:
-    """Returns PPO for the settings, with memory or without.
+def trainer(args: Args) -> type[PPO]:
+    """Returns the class that trains with the settings: with memory or without.
 
     Raises ValueError for both kinds of memory.
     """
@@ -192,4 +205,4 @@ def make_trainer(envs: pg.FleetVectorEnv, args: Args, seed: int) -> PPO:
             f"memory = {args.memory}, frames = {args.frames}: expected one of them; set memory=0 "
             "or frames=1"
         )
-    return (MemoryPPO if args.memory or args.frames > 1 else PPO)(envs, args, seed)
+    return MemoryPPO if args.memory or args.frames > 1 else PPO
