@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -40,7 +40,7 @@ class Recipe:
     """Recipes for other observations than "state"."""
 
 
-def recipe(task: str, observation: str = "state") -> Recipe:
+def recipe(task: str, observation: str | Sequence[str] = "state") -> Recipe:
     """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT.
 
     Where it has none for the observation, all columns of the observation are used, and episodes are
@@ -49,7 +49,7 @@ def recipe(task: str, observation: str = "state") -> Recipe:
     found = RECIPES.get(task) or getattr(policy.task_class(task), "recipe", DEFAULT)
     if not isinstance(found, Recipe):
         raise ValueError(f"{task}.recipe: expected a Recipe, got {found!r:.100}")
-    if observation in found.others:
+    if isinstance(observation, str) and observation in found.others:
         return found.others[observation]
     if observation != "state":
         found = _at_one_rate(replace(found, args=replace(found.args, columns=())))
@@ -110,9 +110,9 @@ DEFAULT = Recipe(
 _HOVER_SENSORS = Recipe(
     {
         **{"observation": "sensors", "history": 1, "scene": "beacons", "substeps": 30},
-        **{"tilt": 0.5, "heading": 0.4, "velocity": 0.5, "rates": 1.0},
+        **{"tilt": 0.5, "heading": 0.4, "velocity": 0.5, "rates": 1.0, "frame": "body"},
     },
-    {"bound": 3.0},
+    {"bound": 3.0, "privileged": ["state"]},
     Args(
         memory=64,
         num_steps=16,
@@ -123,7 +123,7 @@ _HOVER_SENSORS = Recipe(
         columns=(),
     ),
     1024,
-    2_000_000,
+    1_500_000,
     100_000,
     (200, 1000),
 )
