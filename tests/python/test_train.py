@@ -335,6 +335,10 @@ def test_every_setting_can_be_set(name: str) -> None:
         (["train", "hover", "--set", "gamma=1.5"], "gamma: expected a finite number > 0 and <= 1"),
         (["train", "hover", "--set", "num_steps=2.5"], "num_steps: expected a whole number"),
         (["train", "hover", "--set", "columns=[99]"], "columns: expected numbers below 22"),
+        (
+            ["train", "hover", "--set", "memory=8", "--set", "frames=2"],
+            "memory = 8, frames = 2: expected one of them",
+        ),
         (["train", "hover", "--settings", "bad.onnx"], "--settings bad.onnx: Expected"),
         (["train", "hover", "--settings", "none.toml"], "none.toml: expected settings in TOML"),
         (["train", "hover", "--seeds", "1"], "--seeds: expected from 2 to 1000, got 1"),

@@ -15,7 +15,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
 import propwash.gym as pg  # noqa: E402
-from propwash.gym import policy, ppo, recurrent  # noqa: E402
+from propwash.cli import main  # noqa: E402
+from propwash.gym import policy, ppo, recipes, recurrent  # noqa: E402
 from propwash.gym.evaluation import evaluate  # noqa: E402
 
 COLUMNS = (0, 1, 2, 12, 13, 14)
@@ -193,3 +194,53 @@ def test_a_cue_is_remembered_with_memory_only(memory: int, frames: int, remember
     envs = pg.make_vec(Cue, 64, **options)
     error = -evaluate(learner.agent, envs, seed=2).returns / 6.0
     assert (error.mean() < 0.05) if remembers else (error.mean() > 0.2)
+
+
+def test_the_commands_train_resume_and_fly_with_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hover from sensors: the critic has the true state in training, the policy never has."""
+    out = tmp_path / "out"
+    train = ["train", "hover", "--observation", "sensors", "--out", str(out), "--every", "2000"]
+    train += ["--set", "num_envs=64", "--set", "memory=8", "--set", "restart_every=1"]
+    short = ["--option", "episode_seconds=0.5"]
+    assert main.main([*train, "--steps", "1000", *short]) == 0
+    assert main.main([*train, "--steps", "2000", *short, "--resume"]) == 0
+    assert "2,048 steps" in capsys.readouterr().out
+    loaded = policy.Policy.load(out / "policy.onnx")
+    assert (loaded.memory_size, loaded.observation_size) == (8, 6 + 4 + 1 + 3 * 8)
+    assert loaded.description.options["substeps"] == 30
+    shown = ["--episodes", "5", "--out", str(tmp_path / "fly.png")]
+    assert main.main(["fly", "--policy", str(out / "policy.onnx"), *shown]) == 0
+    assert "5 new episodes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("task", ["hover", "track", "race", "land"])
+def test_policies_with_memory_are_evaluated_at_the_rate_of_their_training(task: str) -> None:
+    plain = recipes.recipe(task)
+    for changed in (
+        recipes.with_settings(plain, {"memory": 8}),
+        recipes.with_settings(plain, {"frames": 3}),
+        recipes.recipe(task, "sensors"),
+        recipes.recipe(task, ["sensors", "depth"]),
+    ):
+        rates = [{**changed.options, **more}["substeps"] for more in ({}, changed.training)]
+        assert rates[0] == rates[1]
+    assert recipes.with_settings(plain, {"gamma": 0.9}).options == plain.options
+
+
+def test_a_network_with_an_invalid_memory_is_refused(tmp_path: Path) -> None:
+    import onnx
+
+    file = tmp_path / "policy.onnx"
+    policy.save(trained(GRU), file, policy.describe("hover", ppo.HOVER))
+    model = onnx.load(file)
+    model.graph.output.pop()
+    onnx.save(model, file)
+    with pytest.raises(ValueError, match=r"policy\.onnx: expected a network .* with a memory"):
+        policy.Policy.load(file)
+    model.graph.output.append(model.graph.output[0])
+    model.graph.output[1].name = "x"
+    onnx.save(model, file)
+    with pytest.raises(ValueError, match=r"a next memory of shape \(2, 8\)"):
+        policy.Policy.load(file)
