@@ -31,14 +31,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 SOURCE = Path(ppo.__file__)
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "train_hover_ppo.py"
 SMALL = ppo.Args(num_steps=4, minibatch_size=64, restart_every=3, scale_iterations=4)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Any:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def command(arguments: list[str]) -> None:

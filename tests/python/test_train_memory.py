@@ -26,14 +26,7 @@ GRU = ppo.Args(
 FRAMES = replace(GRU, memory=0, frames=3)
 KINDS = pytest.mark.parametrize("args", [GRU, FRAMES], ids=["gru", "frames"])
 SHORT: dict[str, Any] = {**ppo.HOVER, "substeps": 30, "max_episode_steps": 4, "copy": False}
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Any:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def small(args: ppo.Args, seed: int = 1) -> recurrent.MemoryPPO:

@@ -10,7 +10,7 @@ the environments to actions (n, A) in [-1, 1]; it includes normalisation. The ne
 with memory has a second input, `memory` (n, N), zero where an episode begins, and a second output,
 the memory for the next step. `Policy` keeps it:
 
-    policy.reset(terminated | truncated)  # where the next observation begins an episode
+    policy.reset(begins)  # (n,) bool, where the next observation begins an episode
 """
 
 from __future__ import annotations
