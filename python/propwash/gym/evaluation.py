@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,19 @@ from propwash.gym._vector import FleetVectorEnv
 
 __all__ = ["Evaluation", "evaluate"]
 
-Act = Callable[[Numbers], Numbers]
-"""A policy: actions (n, A) for observations (n, k)."""
+
+class Actor(Protocol):
+    """A policy with memory."""
+
+    def act(self, observation: Any) -> Any:
+        """Returns actions (n, A) for observations (n, k), and advances the memory."""
+
+    def reset(self) -> None:
+        """Clears the memory, before new episodes."""
+
+
+Act = Callable[[Numbers], Numbers] | Actor
+"""A policy: actions (n, A) for observations (n, k), or an object with memory."""
 
 
 def check_evaluable(envs: FleetVectorEnv) -> None:
@@ -26,9 +37,12 @@ def check_evaluable(envs: FleetVectorEnv) -> None:
 def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Evaluation:
     """Flies one episode in each environment.
 
-    Raises ValueError for environments without a time limit.
+    Resets the memory of a policy at the start. Raises ValueError for environments without a time
+    limit.
     """
     check_evaluable(envs)
+    act: Any = getattr(policy, "act", policy)
+    getattr(policy, "reset", lambda: None)()
     n = envs.num_envs
     seen, _ = envs.reset(seed=seed)
     going = np.ones(n, dtype=np.bool_)
@@ -37,7 +51,7 @@ def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Evaluation:
     final: dict[str, NDArray[Any]] = {}
     rows: list[tuple[Numbers, ...]] = []
     while going.any():
-        seen, reward, terminated, truncated, infos = envs.step(policy(seen))
+        seen, reward, terminated, truncated, infos = envs.step(act(seen))
         returns += reward * going
         state = envs._engine.state
         target = envs.task.target(state)
