@@ -162,7 +162,7 @@ class FleetParallelVectorEnv(FleetVectorEnv):
             self._check_present()
         given = self._actions(actions)
         if task.downwash is not None:
-            engine.fleet.set_external_wrench(task.downwash.forces(state))
+            engine.fleet.set_external_wrench(state.downwash(task.downwash))
         result = engine.step(given)
         self._end(result, active, task.ends_together)
         infos: dict[str, Any] = {}

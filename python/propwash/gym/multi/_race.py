@@ -171,8 +171,9 @@ class MultiRace(MultiTask, Race):
 
     def info(self, state: Any) -> Mapping[str, Any]:
         """Returns those of Race, and the place of each run."""
-        better = state.to_others(self._rank) > self._rank[:, None]
-        return {**Race.info(self, state), "place": 1 + better.sum(axis=1)}
+        rank = state.by_scene(self._rank)
+        place = 1 + (rank[:, None] > rank[:, :, None]).sum(axis=2)
+        return {**Race.info(self, state), "place": place.ravel()}
 
 
 _FINISHED = 1e9

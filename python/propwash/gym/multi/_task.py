@@ -70,17 +70,12 @@ class MultiTask(Task):
     def make_state(self, fleet: Fleet, actions: int, period: float) -> State:
         """Returns a SceneState."""
         if self.downwash is not None:
-            self.downwash.area(fleet.vehicle)
+            self.downwash.numbers(fleet.vehicle)  # raises early
         return SceneState(fleet, actions, period, self.vehicles, self.radius)
 
     def extras(self, state: Any) -> list[Numbers]:
         """Returns the columns of the nearest others, (n, 7 k); see `SceneState.neighbours`."""
-        seen = state.neighbours(self.neighbours)
-        if self.frame == "body" and self.neighbours:
-            parts = seen.reshape(state.size, self.neighbours, 7)
-            vectors = np.ascontiguousarray(parts[..., :6]).reshape(state.size, -1)
-            parts[..., :6] = state.to_body(vectors).reshape(state.size, -1, 6)
-        return [seen]
+        return [state.neighbours(self.neighbours, self.frame)]
 
     def per_scene(self, values: NDArray[Any]) -> NDArray[Any]:
         """Returns for each row of `values` (m, …), of whole scenes, that of its first vehicle."""
@@ -209,18 +204,14 @@ class Formation(MultiTask, Judged):
         self._terminated = over | self._collided
         gap = state.closest - 2.0 * self.radius
         reward -= weights.nearness * np.clip(1.0 - gap / weights.margin, 0.0, 1.0)
-        mean = self._of_scene(reward).mean(axis=1)
-        mean -= weights.failure * self._of_scene(self._terminated).any(axis=1)
-        self._reward = np.repeat(mean, self.vehicles)
+        mean = state.by_scene(reward).mean(axis=1).repeat(self.vehicles)
+        self._reward = mean - weights.failure * state.scene_any(self._terminated)
 
-    def _of_scene(self, values: NDArray[Any]) -> NDArray[Any]:
-        return values.reshape(-1, self.vehicles)
-
-    def info(self, state: State) -> Mapping[str, Any]:
+    def info(self, state: Any) -> Mapping[str, Any]:
         """Returns distance [m], collision and success."""
-        failed = np.repeat(self._of_scene(self._collided).any(axis=1), self.vehicles)
+        near = self._distance < self.tolerance
         return {
             "distance": self._distance,
             "collision": self._collided,
-            "success": (self._distance < self.tolerance) & ~failed & ~state.diverged,
+            "success": near & ~state.scene_any(self._collided | state.diverged),
         }
