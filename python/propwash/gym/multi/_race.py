@@ -123,21 +123,18 @@ class MultiRace(MultiTask, Race):
     def started(self, rows: NDArray[np.intp]) -> None:
         """Resets the progress."""
         Race.started(self, rows)
-        self._measure(self._start, self._target_of(self._start), rows)
+        start = self._start[rows]
+        target = self._gates.look(start, self.course[rows], self.next[rows])[0]
+        self._measure(start, target, rows)
 
     def moved(self, state: Any, rows: NDArray[np.intp]) -> None:
         """Restarts the path line and the progress at the new position."""
         Race.moved(self, state, rows)
-        self._measure(state.position, self.target(state), rows)
-
-    def _target_of(self, position: Numbers) -> Numbers:
-        """Centre of the next gate (n, 3) [m]."""
-        target: Numbers = self._gates.look(position, self.course, self.next)[0]
-        return target
+        self._measure(state.position[rows], self.target(state)[rows], rows)
 
     def _measure(self, position: Numbers, target: Numbers, rows: NDArray[np.intp]) -> None:
-        """Computes progress and rank of `rows`, and with them the leads."""
-        ahead = np.linalg.norm(position[rows] - target[rows], axis=1)
+        """Computes progress and rank of `rows` from their positions, and the leads of all."""
+        ahead = np.linalg.norm(position - target, axis=1)
         passed = self.next[rows]
         finished = passed == self.count
         length = self._lengths[self.course[rows], np.minimum(passed, self.count - 1)]
@@ -161,8 +158,8 @@ class MultiRace(MultiTask, Race):
         hit = state.collided & (self.next < self.count) & ~self.collided
         self.collided |= hit
         self._terminated |= hit
-        before = self._lead
-        self._measure(state.position, self.target(state), np.flatnonzero(state.active))
+        before, rows = self._lead, np.flatnonzero(state.active)
+        self._measure(state.position[rows], self.target(state)[rows], rows)
         self._reward += self.weights.lead * (self._lead - before) - self.weights.failure * hit
 
     def extras(self, state: Any) -> list[Numbers]:
