@@ -79,11 +79,12 @@ void bind_learn_scenes(py::module_& m) {
         "vehicles"_a, "count"_a,
         "Returns the nearest others (n, 7 count); see propwash.gym.multi.SceneState.neighbours.\n\n"
         "attitude: for vectors in the body frame, or None.");
-  m.def("downwash_forces", &downwash_forces, "position"_a, "attitude"_a, "rotor_speeds"_a,
-        "coefficients"_a, "active"_a, "vehicles"_a, "jet"_a,
-        "Returns the forces of the downwash of the others (n, 3) [N], world axes.\n\n"
-        "coefficients: (n, N) N/(rad/s)^2, of the rotors. jet: area of the rotor discs of a vehicle "
-        "[m^2], spread, drag.");
+  m.def(
+      "downwash_forces", &downwash_forces, "position"_a, "attitude"_a, "rotor_speeds"_a,
+      "coefficients"_a, "active"_a, "vehicles"_a, "jet"_a,
+      "Returns the forces of the downwash of the others (n, 3) [N], world axes.\n\n"
+      "coefficients: (n, N) N/(rad/s)^2, of the rotors. jet: area of the rotor discs of a vehicle "
+      "[m^2], spread, drag.");
 }
 
 }  // namespace propwash::bindings

@@ -73,9 +73,10 @@ struct Neighbour {
   std::size_t row;
 };
 
-/// seen (size, 7 count): for each of the nearest `count` others, the nearest first, its position [m]
-/// and velocity [m/s] relative to the vehicle, and 1; zeros for each missing one. attitude (size,
-/// 4): for vectors in the vehicle's body frame, null for the world frame. found: memory for `count`.
+/// seen (size, 7 count): for each of the nearest `count` others, the nearest first, its position
+/// [m] and velocity [m/s] relative to the vehicle, and 1; zeros for each missing one. attitude
+/// (size, 4): for vectors in the vehicle's body frame, null for the world frame. found: memory for
+/// `count`.
 template <class T>
 void see_others(const SceneRows<T>& rows, const T* velocity, const T* attitude, std::size_t count,
                 Neighbour<T>* found, T* seen) {
@@ -101,7 +102,8 @@ void see_others(const SceneRows<T>& rows, const T* velocity, const T* attitude, 
     for (std::size_t k = 0; k < present; ++k, to += neighbour_columns) {
       Vec3<T> offset = detail::row3(rows.position, found[k].row) - here;
       Vec3<T> relative = detail::row3(velocity, found[k].row) - speed;
-      if (attitude != nullptr) offset = rotate(inverse, offset), relative = rotate(inverse, relative);
+      if (attitude != nullptr)
+        offset = rotate(inverse, offset), relative = rotate(inverse, relative);
       for (int axis = 0; axis < 3; ++axis) {
         to[axis] = offset[axis];
         to[3 + axis] = relative[axis];

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("gymnasium", exc_type=ImportError)
 
 import propwash.gym as pg
-from gym_helpers import VARIED
+from gym_helpers import VARIED, idle
 from gymnasium.error import ResetNeeded
 from propwash.gym import multi
 
@@ -59,7 +59,7 @@ def test_vehicles_collide_at_the_distance_of_two_radii(radius: float) -> None:
     envs = gathering(2, radius=radius)
     speed = 2.0
     placed(envs, [[-1.0, 0, 0], [1.0, 0, 0]], [[speed, 0, 0], [-speed, 0, 0]])
-    hover = np.zeros(envs.action_space.shape, dtype=np.float32)
+    hover = idle(envs)
     apart = [2.0]
     while envs.active.all():
         *_, terminated, _, _ = envs.step(hover)
@@ -76,7 +76,7 @@ def test_fast_vehicles_do_not_pass_through_each_other() -> None:
     for offset, hits in ((0.09, True), (0.11, False)):
         envs.reset()
         placed(envs, [[-across, 0, 0], [across, offset, 0]], [[40.0, 0, 0], [-40.0, 0, 0]])
-        actions = np.zeros(envs.action_space.shape, dtype=np.float32)
+        actions = idle(envs)
         *_, terminated, _, _ = envs.step(actions)
         assert np.abs(envs.state["position"][0, :, 0]).min() > 0.15
         assert terminated.tolist() == [[hits, hits]]
@@ -84,11 +84,10 @@ def test_fast_vehicles_do_not_pass_through_each_other() -> None:
 
 def test_only_vehicles_of_one_scene_collide_and_the_third_flies_on() -> None:
     envs = gathering(3, num_envs=2, radius=0.2)
-    places = np.zeros((2, 3, 3))
-    places[0] = [[0, 0, 0], [0.3, 0, 0], [2, 0, 0]]  # the first two touch
-    places[1] = [[0, 0, 0], [1.0, 0, 0], [2, 0, 0]]  # at the places of scene 0
-    placed(envs, places)
-    actions = np.zeros(envs.action_space.shape, dtype=np.float32)
+    touching = [[0, 0, 0], [0.3, 0, 0], [2, 0, 0]]
+    apart = [[0, 0, 0], [1.0, 0, 0], [2, 0, 0]]  # at places of the other scene
+    placed(envs, [touching, apart])
+    actions = idle(envs)
     seen, reward, terminated, truncated, _ = envs.step(actions)
     assert terminated.tolist() == [[True, True, False], [False] * 3]
     assert envs.active.tolist() == [[False, False, True], [True] * 3]
@@ -107,7 +106,7 @@ def test_a_reset_is_not_a_collision() -> None:
     envs = gathering(2, radius=0.2)
     placed(envs, [[0.0, 0, 0], [1.0, 0, 0]])
     placed(envs, [[1.0, 0, 0], [0.0, 0, 0]])
-    *_, terminated, _, _ = envs.step(np.zeros(envs.action_space.shape))
+    *_, terminated, _, _ = envs.step(idle(envs))
     assert not terminated.any()
 
 
@@ -161,7 +160,7 @@ def force_on(offset: Any, **options: Any) -> Any:
     """The force on a vehicle at an offset from one that hovers."""
     envs = gathering(2, downwash=multi.Downwash(**options))
     placed(envs, [[0, 0, 0], np.asarray(offset, dtype=float)])
-    envs.step(np.zeros(envs.action_space.shape))
+    envs.step(idle(envs))
     force = envs.fleet.external_force
     assert not force[0].any() or offset[2] >= 0
     return force[1]
@@ -187,7 +186,7 @@ def test_a_vehicle_in_a_jet_sinks_and_the_one_above_does_not() -> None:
         envs = gathering(2, downwash=downwash)
         placed(envs, [[0, 0, 1.0], [0, 0, 0]])
         for _ in range(30):
-            envs.step(np.zeros(envs.action_space.shape))
+            envs.step(idle(envs))
         heights.append(envs.state["position"][0, :, 2])
     assert heights[1][1] < heights[0][1] - 0.05
     assert heights[1][0] == heights[0][0]
@@ -197,11 +196,14 @@ def test_the_force_far_below_agrees_with_identified_coefficients() -> None:
     """Panerati et al. 2021: 2267.18 N (0.0231348 m / 4 z)^2 below a Crazyflie."""
     z = 100.0
     envs = gathering(
-        2, vehicle="crazyflie", downwash=multi.Downwash(rotor_radius=0.0231348), max_speed=1.0,
+        2,
+        vehicle="crazyflie",
+        downwash=multi.Downwash(rotor_radius=0.0231348),
+        max_speed=1.0,
         action="velocity",
     )
     placed(envs, [[0, 0, z], [0, 0, 0]])
-    envs.step(np.zeros(envs.action_space.shape))
+    envs.step(idle(envs))
     identified = 2267.18 * (0.0231348 / (4 * z)) ** 2
     assert -envs.fleet.external_force[1, 2] == pytest.approx(identified, rel=0.1)
 
@@ -272,7 +274,7 @@ def test_a_snapshot_continues_bit_for_bit(kind: Any) -> None:
 def test_disabled_autoreset_waits_for_a_reset_of_the_scene() -> None:
     envs = gathering(2, num_envs=2, max_episode_steps=3)
     placed(envs, [[0, 0, 0], [1.0, 0, 0]])
-    hover = np.zeros(envs.action_space.shape)
+    hover = idle(envs)
     for _ in range(3):
         *_, truncated, _ = envs.step(hover)
     assert truncated.all()
@@ -325,7 +327,7 @@ def test_formation_rewards_the_scene_and_a_collision_ends_it() -> None:
     side = np.linalg.norm(slots[:, 1] - slots[:, 0], axis=1)
     np.testing.assert_allclose(side, task.spacing, rtol=1e-5)
     envs.set_state({"position": slots, "velocity": np.zeros(3), "attitude": [1.0, 0, 0, 0]})
-    hover = np.zeros(envs.action_space.shape)
+    hover = idle(envs)
     _, best, terminated, _, _ = envs.step(hover)
     assert best.min() > 1.1
     assert np.ptp(best, axis=1).max() == 0.0
@@ -383,7 +385,7 @@ def test_places_of_a_race() -> None:
     envs.reset(seed=1)
     course = pg.Race(gates=["Gate10"]).courses[0]
     centre, along = course.centre[0], course.rotation[0, :, 0]
-    hover = np.zeros(envs.action_space.shape)
+    hover = idle(envs)
     places = np.ones((1, 3))
     for winner in (1, 2, 0):  # through the gate, one after the other
         position, velocity = envs.state["position"].copy(), envs.state["velocity"].copy()

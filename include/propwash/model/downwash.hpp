@@ -13,9 +13,9 @@ namespace propwash {
 /// The jet of a multicopter, and its effect on another one.
 template <class P>
 struct DownwashParameters {
-  P disc_area{};     ///< m^2, A: area of all rotor discs of a vehicle
+  P disc_area{};        ///< m^2, A: area of all rotor discs of a vehicle
   P spread = P(0.094);  ///< S: half-width per distance
-  P drag = P(1);     ///< c: force on a vehicle over momentum flux through its rotor discs
+  P drag = P(1);        ///< c: force on a vehicle over momentum flux through its rotor discs
 };
 
 /// Half-width of the jet [m] at a distance [m] below the rotors: where the velocity is half of that
@@ -27,7 +27,8 @@ PROPWASH_FN T downwash_half_width(const DownwashParameters<P>& jet, const T& dis
 }
 
 /// Momentum flux density [N/m^2] of the jet of a thrust [N], at a distance [m] along its axis and a
-/// squared distance [m^2] from it; zero above the rotors. Its integral across the jet is the thrust.
+/// squared distance [m^2] from it; zero above the rotors. Its integral across the jet is the
+/// thrust.
 template <class T, class P>
 PROPWASH_FN T downwash_flux(const DownwashParameters<P>& jet, const T& thrust, const T& along,
                             const T& squared_across) {

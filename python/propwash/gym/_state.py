@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ class State:
     Rows of vehicles that have diverged hold their last finite values.
     """
 
-    _memory = (
+    _memory: ClassVar[tuple[str, ...]] = (
         *("position", "velocity", "attitude", "body_rates", "action", "previous_action"),
         *("steps", "diverged", "any_diverged", "active"),
     )

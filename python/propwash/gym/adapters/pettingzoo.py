@@ -19,7 +19,7 @@ from propwash.gym.multi._environment import FleetParallelVectorEnv
 from propwash.gym.multi._task import MultiTask
 
 
-class FleetParallelEnv(ParallelEnv[str, Any, Any]):
+class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
     """One scene of a task, equal bit for bit to scene number `index` of a FleetParallelVectorEnv.
 
     The agents are "vehicle_0", "vehicle_1", …; `agents` contains those whose episode has not ended.
@@ -35,7 +35,10 @@ class FleetParallelEnv(ParallelEnv[str, Any, Any]):
         self.possible_agents = [f"vehicle_{number}" for number in range(task.vehicles)]
         self.agents: list[str] = []
         # each agent's own spaces, which have their own generators of samples
-        observation, action = self.scenes.vehicle_observation_space, self.scenes.vehicle_action_space
+        observation, action = (
+            self.scenes.vehicle_observation_space,
+            self.scenes.vehicle_action_space,
+        )
         self.observation_spaces = {each: _copied(observation) for each in self.possible_agents}
         self.action_spaces = {each: _copied(action) for each in self.possible_agents}
         self.state_space = self.scenes.single_observation_space
@@ -103,13 +106,12 @@ class FleetParallelEnv(ParallelEnv[str, Any, Any]):
                 f"actions: expected one for each of {', '.join(self.agents)}, got "
                 f"{', '.join(map(str, actions)) or 'none'}"
             )
-        batch = np.zeros(self.scenes.action_space.shape, dtype=np.float32)
+        width = self.scenes.vehicle_action_space.shape
+        batch = np.zeros((1, len(self.possible_agents), *width), dtype=np.float32)
         for name, number in zip(self.agents, numbers, strict=True):
             action = np.asarray(actions[name])
-            if action.shape != batch.shape[2:]:
-                raise ValueError(
-                    f"actions[{name!r}]: expected shape {batch.shape[2:]}, got {action.shape}"
-                )
+            if action.shape != width:
+                raise ValueError(f"actions[{name!r}]: expected shape {width}, got {action.shape}")
             batch[0, number] = action
         return batch
 

@@ -88,7 +88,8 @@ class FleetParallelVectorEnv(FleetVectorEnv):
     @property
     def active(self) -> Flags:
         """(S, V) whether the vehicle's episode has begun and not ended: it takes part in steps."""
-        return self._shaped(self._state.active).copy()
+        active: Flags = self._shaped(self._state.active)
+        return active.copy()
 
     @property
     def _state(self) -> SceneState:
@@ -134,7 +135,9 @@ class FleetParallelVectorEnv(FleetVectorEnv):
         lead = (self.num_envs, self.num_vehicles)
         arrays = {name: np.asarray(part) for name, part in state.items()}
         return {
-            name: part.reshape(-1, *part.shape[2:]) if part.shape[:2] == lead and part.ndim > 2 else part
+            name: part.reshape(-1, *part.shape[2:])
+            if part.shape[:2] == lead and part.ndim > 2
+            else part
             for name, part in arrays.items()
         }
 

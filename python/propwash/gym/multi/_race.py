@@ -150,7 +150,8 @@ class MultiRace(MultiTask, Race):
         first, second = np.partition(own, -2, axis=1)[:, [-1, -2]].T
         is_first = own == first[:, None]
         best = np.where(is_first, second[:, None], first[:, None])
-        return (own - best).ravel()
+        leads: Array = (own - best).ravel()
+        return leads
 
     def update(self, state: Any) -> None:
         """Detects passed gates and collisions, and computes rewards and terminations."""

@@ -1,7 +1,7 @@
 """Weights of the rewards of tasks with several vehicles."""
 
 # Annotations are read at run time, so they are not postponed here.
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from propwash.gym._rewards import HoverReward, RaceReward
 from propwash.vehicle.fields import Field
@@ -14,7 +14,7 @@ class FormationReward(HoverReward, frozen=True, kw_only=True):
     collision or a distance out of bound; gap: between the spheres of the vehicle and of the nearest
     """
 
-    lengths = ("position_scale", "margin")
+    lengths: ClassVar[tuple[str, ...]] = ("position_scale", "margin")
 
     nearness: Annotated[float, Field("", "cost of a gap of zero to another vehicle")] = 1.0
     margin: Annotated[float, Field("m", "gap from which that cost is zero")] = 0.5

@@ -138,8 +138,7 @@ class Formation(MultiTask, Judged):
             checks.positive(name, value)
         if checks.number("position", position) < 0.0 or not 0.0 <= tilt <= np.pi:
             raise ValueError(
-                "expected position >= 0 and tilt in [0, pi], got "
-                f"{position!r:.50} and {tilt!r:.50}"
+                f"expected position >= 0 and tilt in [0, pi], got {position!r:.50} and {tilt!r:.50}"
             )
         # both vehicles may be displaced by `position` along both horizontal axes
         needed = 2.0 * radius + 2.0 * np.sqrt(2.0) * position
