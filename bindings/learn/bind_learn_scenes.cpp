@@ -84,7 +84,7 @@ void bind_learn_scenes(py::module_& m) {
       "coefficients"_a, "active"_a, "vehicles"_a, "jet"_a,
       "Returns the forces of the downwash of the others (n, 3) [N], world axes.\n\n"
       "coefficients: (n, N) N/(rad/s)^2, of the rotors. jet: area of the rotor discs of a vehicle "
-      "[m^2], spread, drag.");
+      "[m^2], spread, coefficient.");
 }
 
 }  // namespace propwash::bindings

@@ -859,7 +859,7 @@ def downwash_forces(
 ) -> NDArray[np.float32]:
     """Returns the forces of the downwash of the others (n, 3) [N], world axes.
 
-    coefficients: (n, N) N/(rad/s)^2, of the rotors. jet: area of the rotor discs of a vehicle [m^2], spread, drag.
+    coefficients: (n, N) N/(rad/s)^2, of the rotors. jet: area of the rotor discs of a vehicle [m^2], spread, coefficient.
     """
 
 def drive_open_loop(

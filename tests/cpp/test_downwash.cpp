@@ -65,7 +65,7 @@ TEST_CASE("the force points along the jet and rotates with it", "[downwash]") {
     const Vec rotated_force = pw::downwash_force(jet, thrust, rotate(q, up), rotate(q, offset));
     CHECK(distance(rotated_force, rotate(q, force)) < 1e-9 * (1.0 + norm(force)));
     const double across = std::hypot(offset.x, offset.y);
-    CHECK(force.z == Approx(-jet.drag * jet.disc_area * flux(-offset.z, across)));
+    CHECK(force.z == Approx(-jet.coefficient * jet.disc_area * flux(-offset.z, across)));
   }
 }
 
@@ -89,8 +89,8 @@ TEST_CASE("neighbours are the nearest active vehicles of the same scene", "[down
     std::vector<float> far;
     for (std::size_t j = i - i % vehicles; j < i - i % vehicles + vehicles; ++j) {
       if (j == i || !active[i] || !active[j]) continue;
-      const auto offset = learn::detail::row3(position.data(), j) -
-                          learn::detail::row3(position.data(), i);
+      const auto offset =
+          learn::detail::row3(position.data(), j) - learn::detail::row3(position.data(), i);
       far.push_back(norm(offset));
     }
     std::sort(far.begin(), far.end());

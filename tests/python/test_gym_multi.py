@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ pytest.importorskip("gymnasium", exc_type=ImportError)
 import propwash.gym as pg
 from gym_helpers import VARIED, idle
 from gymnasium.error import ResetNeeded
+from helpers import code_blocks, run_in_order
 from propwash.gym import multi
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "gym-multi.md"
 
 KINDS: list[type[multi.MultiTask]] = [multi.Formation, multi.MultiRace]
 
@@ -444,11 +448,48 @@ def test_wrong_arguments_are_refused() -> None:
             multi.make_parallel_vec(multi.Formation, 2, **arguments)
     with pytest.raises(ValueError, match="grid = 0.5: expected more than"):
         multi.MultiRace(grid=0.5)
-    with pytest.raises(ValueError, match="drag"):
-        multi.Downwash(drag=-1.0)
+    with pytest.raises(ValueError, match="coefficient"):
+        multi.Downwash(coefficient=-1.0)
     envs = multi.make_parallel_vec(multi.Formation, 2, vehicles=3)
     with pytest.raises(ResetNeeded):
         envs.step(np.zeros((2, 3, 4)))
     envs.reset(seed=1)
     with pytest.raises(ValueError, match=r"shape \(2, 3, 4\), got"):
         envs.step(np.zeros((6, 4)))
+
+
+def test_tensors_have_the_axes_of_the_arrays() -> None:
+    pytest.importorskip("torch")
+    from propwash.gym.torch_env import TorchVectorEnv
+
+    options = options_of(multi.Formation)
+    plain, other = (multi.make_parallel_vec(multi.Formation, 3, **options) for _ in range(2))
+    envs = TorchVectorEnv(other)
+    plain.reset(seed=1)
+    envs.reset(seed=1)
+    for step in range(60):
+        actions = random_actions(plain, step, 0.9)
+        *arrays, infos = plain.step(actions)
+        *tensors, found = envs.step(actions)
+        for array, tensor in zip(arrays, tensors, strict=True):
+            np.testing.assert_array_equal(array, tensor.numpy())
+        if "final_obs" in infos:
+            over = infos["_final_obs"]
+            np.testing.assert_array_equal(infos["final_obs"][over], found["final_obs"][over])
+
+
+def test_adapters_for_one_vehicle_refuse_several() -> None:
+    pytest.importorskip("stable_baselines3")
+    from propwash.gym.adapters.stable_baselines3 import FleetVecEnv
+
+    envs = multi.make_parallel_vec(multi.Formation, 3)
+    with pytest.raises(ValueError, match="expected one vehicle in an environment, got 4; use"):
+        FleetVecEnv(envs)
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="docs/gym-multi.md is missing")
+def test_the_code_of_the_page_runs() -> None:
+    pytest.importorskip("pettingzoo")
+    found = code_blocks(PAGE, "python")
+    assert len(found) >= 3
+    run_in_order(found, "docs/gym-multi.md")

@@ -13,9 +13,9 @@ namespace propwash {
 /// The jet of a multicopter, and its effect on another one.
 template <class P>
 struct DownwashParameters {
-  P disc_area{};        ///< m^2, A: area of all rotor discs of a vehicle
-  P spread = P(0.094);  ///< S: half-width per distance
-  P drag = P(1);        ///< c: force on a vehicle over momentum flux through its rotor discs
+  P disc_area{};         ///< m^2, A: area of all rotor discs of a vehicle
+  P spread = P(0.094);   ///< S: half-width per distance
+  P coefficient = P(1);  ///< c: force on a vehicle over momentum flux through its rotor discs
 };
 
 /// Half-width of the jet [m] at a distance [m] below the rotors: where the velocity is half of that
@@ -50,7 +50,8 @@ PROPWASH_FN Vec3<T> downwash_force(const DownwashParameters<P>& jet, const T& th
   const T zero(constant<T>(0));
   const T along = -dot(offset_W, up_W);
   const T squared_across = max(dot(offset_W, offset_W) - along * along, zero);
-  return up_W * (downwash_flux(jet, thrust, along, squared_across) * (-(jet.drag * jet.disc_area)));
+  return up_W *
+         (downwash_flux(jet, thrust, along, squared_across) * (-(jet.coefficient * jet.disc_area)));
 }
 
 }  // namespace propwash

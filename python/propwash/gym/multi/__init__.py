@@ -20,7 +20,7 @@ from propwash.gym.multi._state import SceneState
 from propwash.gym.multi._task import Formation, MultiTask
 
 if TYPE_CHECKING:
-    from propwash.gym.adapters.pettingzoo import FleetParallelEnv
+    from propwash.gym.multi.parallel import FleetParallelEnv
 
 __all__ = [
     "Downwash",
@@ -38,7 +38,7 @@ __all__ = [
 
 def make_parallel(kind: type[MultiTask], **options: Any) -> FleetParallelEnv:
     """Makes one scene as a pettingzoo.ParallelEnv; `options` belong to the task or `Settings`."""
-    from propwash.gym.adapters.pettingzoo import FleetParallelEnv
+    from propwash.gym.multi.parallel import FleetParallelEnv
 
     arguments, others = _options.split(kind, options)
     return FleetParallelEnv(kind(**arguments), **others)

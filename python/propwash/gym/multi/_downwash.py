@@ -27,17 +27,17 @@ class Downwash:
     """m; None for 0.4 of the distance between the nearest two rotors."""
     spread: float = 0.094
     """Half-width of the jet per distance."""
-    drag: float = 1.0
+    coefficient: float = 1.0
     """Force on a vehicle over the momentum flux through its rotor discs."""
 
     def __post_init__(self) -> None:
         if self.rotor_radius is not None:
             checks.positive("rotor_radius", self.rotor_radius)
         checks.positive("spread", self.spread)
-        checks.not_negative("drag", self.drag)
+        checks.not_negative("coefficient", self.coefficient)
 
     def numbers(self, vehicle: VehicleParameters) -> tuple[float, float, float]:
-        """Area of all rotor discs of a vehicle [m^2], spread and drag.
+        """Area of all rotor discs of a vehicle [m^2], spread and coefficient.
 
         Raises ValueError for a vehicle with one rotor if `rotor_radius` is None.
         """
@@ -51,4 +51,4 @@ class Downwash:
                     "got None"
                 )
             radius = _ROTOR_RADIUS * float(apart[apart > 0.0].min())
-        return float(np.pi * radius**2 * len(vehicle.rotors)), self.spread, self.drag
+        return float(np.pi * radius**2 * len(vehicle.rotors)), self.spread, self.coefficient
