@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, Unpack
 
 import numpy as np
 from gymnasium.error import ResetNeeded
-from gymnasium.spaces import Box
 from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from propwash import _checks as checks
@@ -16,6 +17,7 @@ from propwash.fleet import FleetState
 from propwash.gym import _options
 from propwash.gym._engine import Engine, Step
 from propwash.gym._environment import FleetEnvironment, infos_of, seeded, spaces
+from propwash.gym._observations import Observed, arrays_of
 from propwash.gym._options import Options
 from propwash.gym._vector import FleetVectorEnv, mode_named
 from propwash.gym.multi._state import SceneState
@@ -73,17 +75,17 @@ class FleetParallelVectorEnv(FleetVectorEnv):
         size = self.num_envs * task.vehicles
         self._engine = Engine(task, size, chosen, reuse_buffers, task.vehicles)
         self.vehicle_observation_space, self.vehicle_action_space = spaces(self._engine)
+        """Spaces of one vehicle."""
         self.single_observation_space, self.single_action_space = (
-            _repeated(space, self.num_vehicles) for space in self._vehicle_spaces()
+            batch_space(space, self.num_vehicles)
+            for space in (self.vehicle_observation_space, self.vehicle_action_space)
         )
         self.observation_space, self.action_space = (
-            _repeated(space, self.num_envs, self.num_vehicles) for space in self._vehicle_spaces()
+            batch_space(space, self.num_envs)
+            for space in (self.single_observation_space, self.single_action_space)
         )
         self._prepare_rendering(chosen)
         self.metadata["autoreset_mode"] = self.autoreset_mode
-
-    def _vehicle_spaces(self) -> tuple[Box, Box]:
-        return self.vehicle_observation_space, self.vehicle_action_space
 
     @property
     def active(self) -> Flags:
@@ -126,7 +128,7 @@ class FleetParallelVectorEnv(FleetVectorEnv):
         self._state.active = self._state.active | chosen
         seen = self._engine.restart(chosen, placed)
         self._draw(chosen)
-        return self._visible(seen), {}
+        return self._visible(seen, self._state.active), {}
 
     def _flat(self, state: Any) -> Any:
         """Parts of a physical state with rows (S, V, …) as rows (n, …); other parts unchanged."""
@@ -141,11 +143,13 @@ class FleetParallelVectorEnv(FleetVectorEnv):
             for name, part in arrays.items()
         }
 
-    def _visible(self, seen: NDArray[np.float32]) -> Any:
-        """Observations (S, V, k), zero for absent vehicles."""
-        active = self._state.active
+    def _visible(self, seen: Observed, active: Flags) -> Any:
+        """Observations (S, V, …), zero for absent vehicles."""
         if not active.all():
-            seen[~active] = 0.0
+            for array in arrays_of(seen):
+                array[~active] = 0
+        if isinstance(seen, dict):
+            return {name: self._shaped(array) for name, array in seen.items()}
         return self._shaped(seen)
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
@@ -172,18 +176,16 @@ class FleetParallelVectorEnv(FleetVectorEnv):
         if result.clipped is not None or result.any_done:
             named = infos_of(engine, result)
             infos = {name: self._shaped(values) for name, values in named.items()}
-        seen = result.observation
-        seen[~active] = 0.0
+        seen = self._visible(result.observation, active)
         over = ~self._shaped(state.active).any(axis=1)
         if self.autoreset_mode is AutoresetMode.SAME_STEP and over.any():
-            infos |= {"final_obs": self._shaped(seen.copy()), "_final_obs": over}
+            infos |= {"final_obs": deepcopy(seen), "_final_obs": over}
             state.active = state.active | self._rows(over)
-            seen = engine.restart(self._rows(over))
-            seen[~state.active] = 0.0
+            seen = self._visible(engine.restart(self._rows(over)), state.active)
         if self._renderer is not None:
             self._draw()
         flags = (self._shaped(rows) for rows in (result.terminated, result.truncated))
-        return self._shaped(seen), self._shaped(result.reward), *flags, infos
+        return seen, self._shaped(result.reward), *flags, infos
 
     def _check_present(self) -> None:
         over = np.flatnonzero(~self._shaped(self._state.active).any(axis=1))
@@ -248,10 +250,4 @@ class FleetParallelVectorEnv(FleetVectorEnv):
 
     def observe(self) -> Any:
         """Returns the present observations (S, V, k); for use after set_state()."""
-        return self._visible(super().observe())
-
-
-def _repeated(space: Box, *lead: int) -> Box:
-    """The space of arrays with more axes before those of `space`."""
-    low, high = (np.broadcast_to(bound, (*lead, *space.shape)) for bound in (space.low, space.high))
-    return Box(low.copy(), high.copy(), dtype=np.float32)
+        return self._visible(super().observe(), self._state.active)

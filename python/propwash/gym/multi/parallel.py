@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, Unpack
 
 import numpy as np
-from gymnasium.spaces import Box
+from gymnasium.spaces import Box, Space, flatdim
 
 try:
     from pettingzoo import ParallelEnv
@@ -14,6 +15,7 @@ except ImportError as error:
         'make_parallel() needs pettingzoo; install it with: pip install "propwash[multi]"'
     ) from error
 
+from propwash.gym._observations import flat, row_of
 from propwash.gym._options import Options
 from propwash.gym.multi._environment import FleetParallelVectorEnv
 from propwash.gym.multi._task import MultiTask
@@ -39,20 +41,25 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
             self.scenes.vehicle_observation_space,
             self.scenes.vehicle_action_space,
         )
-        self.observation_spaces = {each: _copied(observation) for each in self.possible_agents}
-        self.action_spaces = {each: _copied(action) for each in self.possible_agents}
-        self.state_space = self.scenes.single_observation_space
+        self.observation_spaces: dict[str, Space[Any]] = {
+            each: deepcopy(observation) for each in self.possible_agents
+        }
+        self.action_spaces: dict[str, Space[Any]] = {
+            each: deepcopy(action) for each in self.possible_agents
+        }
+        shape = (task.vehicles, flatdim(observation))
+        self.state_space = Box(-np.inf, np.inf, shape, np.float32)
         """Space of state()."""
         self.render_mode = self.scenes.render_mode
         """Render mode, as in gymnasium's environments."""
         name = f"propwash_{type(task).__name__.lower()}_v0"
         self.metadata = {**self.scenes.metadata, "name": name, "is_parallelizable": True}
 
-    def observation_space(self, agent: str) -> Box:
-        """Returns the space of observations (k,)."""
+    def observation_space(self, agent: str) -> Space[Any]:
+        """Returns the space of observations."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> Box:
+    def action_space(self, agent: str) -> Space[Any]:
         """Returns the space of actions (A,)."""
         return self.action_spaces[agent]
 
@@ -66,8 +73,9 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
         known = {name: value for name, value in (options or {}).items() if name == "state"}
         seen, _ = self.scenes.reset(seed=seed, options=known)
         self.agents = list(self.possible_agents)
-        self._seen = seen[0]
-        return dict(zip(self.agents, self._seen, strict=True)), {each: {} for each in self.agents}
+        self._seen = seen
+        found = {name: _row(seen, number) for number, name in enumerate(self.agents)}
+        return found, {each: {} for each in self.agents}
 
     def step(
         self, actions: dict[str, Any]
@@ -85,14 +93,13 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
         rows = self.scenes.active[0]
         numbers = [number for number, name in enumerate(self.possible_agents) if rows[number]]
         stepped = self.scenes.step(self._batched(actions, numbers))
-        seen, reward, terminated, truncated = (part[0] for part in stepped[:4])
-        infos = stepped[4]
-        self._seen = seen
+        reward, terminated, truncated = (part[0] for part in stepped[1:4])
+        self._seen, infos = stepped[0], stepped[4]
         agents, active = self.agents, self.scenes.active[0]
         self.agents = [self.possible_agents[number] for number in numbers if active[number]]
         at = dict(zip(agents, numbers, strict=True))
         return (
-            {name: seen[row] for name, row in at.items()},
+            {name: _row(self._seen, row) for name, row in at.items()},
             {name: float(reward[row]) for name, row in at.items()},
             {name: bool(terminated[row]) for name, row in at.items()},
             {name: bool(truncated[row]) for name, row in at.items()},
@@ -117,7 +124,11 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
 
     def state(self) -> Any:
         """Returns the last observations of all vehicles (V, k), zero for absent ones."""
-        return self._seen.copy()
+        seen = self._seen
+        first = (
+            {name: array[0] for name, array in seen.items()} if isinstance(seen, dict) else seen[0]
+        )
+        return flat(first).copy()
 
     def render(self) -> Any:
         """Returns (height, width, 3) sRGB with render_mode="rgb_array", otherwise None."""
@@ -129,8 +140,9 @@ class FleetParallelEnv(ParallelEnv):  # type: ignore[misc]
         self.scenes.close()
 
 
-def _copied(space: Box) -> Box:
-    return Box(space.low, space.high, dtype=np.float32)
+def _row(seen: Any, vehicle: int) -> Any:
+    """The observation of a vehicle of the first scene."""
+    return row_of(seen, (0, vehicle))
 
 
 def _info(infos: dict[str, Any], row: int) -> dict[str, Any]:
