@@ -430,7 +430,7 @@ def test_frames_show_the_other_vehicles() -> None:
 
 def test_wrong_arguments_are_refused() -> None:
     race: Any = multi.MultiRace()
-    with pytest.raises(ValueError, match="a MultiRace of 2; use propwash.gym.multi.make_parallel"):
+    with pytest.raises(ValueError, match=r"a MultiRace of 2; use propwash\.gym\.multi"):
         pg.FleetVectorEnv(race, 3)
     with pytest.raises(TypeError, match="task: expected a MultiTask, got <"):
         multi.FleetParallelVectorEnv(pg.Hover())  # type: ignore[arg-type]
@@ -446,7 +446,7 @@ def test_wrong_arguments_are_refused() -> None:
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             multi.make_parallel_vec(multi.Formation, 2, **arguments)
-    with pytest.raises(ValueError, match="grid = 0.5: expected more than"):
+    with pytest.raises(ValueError, match=r"grid = 0\.5: expected more than"):
         multi.MultiRace(grid=0.5)
     with pytest.raises(ValueError, match="coefficient"):
         multi.Downwash(coefficient=-1.0)
@@ -476,6 +476,29 @@ def test_tensors_have_the_axes_of_the_arrays() -> None:
         if "final_obs" in infos:
             over = infos["_final_obs"]
             np.testing.assert_array_equal(infos["final_obs"][over], found["final_obs"][over])
+
+
+def test_observations_of_several_parts() -> None:
+    """Images and privileged columns have the axes (S, V, ...), zero for absent vehicles."""
+    pytest.importorskip("pettingzoo")
+    options: dict[str, Any] = {"privileged": True, "observation": ["state", "depth"], "vehicles": 2}
+    envs = multi.make_parallel_vec(multi.MultiRace, 3, autoreset_mode="DISABLED", **options)
+    seen, _ = envs.reset(seed=1)
+    assert envs.observation_space.contains(seen)
+    assert {name: array.shape[:2] for name, array in seen.items()} == dict.fromkeys(seen, (3, 2))
+    position = envs.state["position"].copy()
+    position[1, 0, 2] = -50.0  # below the ground
+    envs.set_state({"position": position})
+    envs.step(idle(envs))
+    seen, *_ = envs.step(idle(envs))
+    assert envs.active.tolist() == [[True, True], [False, True], [True, True]]
+    for array in seen.values():
+        assert not array[1, 0].any()
+        assert array[1, 1].any()
+    env = multi.make_parallel(multi.MultiRace, **options)
+    found, _ = env.reset(seed=1)
+    assert env.observation_space("vehicle_1").contains(found["vehicle_1"])
+    assert env.state_space.contains(env.state())
 
 
 def test_adapters_for_one_vehicle_refuse_several() -> None:

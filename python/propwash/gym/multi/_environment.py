@@ -33,10 +33,10 @@ class FleetParallelVectorEnv(FleetVectorEnv):
     A gymnasium VectorEnv of scenes, in which rewards, flags and infos have one more axis:
     observations (S, V, k), actions (S, V, A), rewards, terminated, truncated and infos (S, V).
 
-    The episodes of vehicles may end separately. From then on a vehicle is absent from the scene: its
-    actions have no effect, its observations and rewards are zeros, and its flags False. `active`
-    says which vehicles are present. When no vehicle of a scene is active, the next episode of the
-    scene begins: in the same step (SAME_STEP), or by reset() with a reset_mask (DISABLED).
+    The episodes of vehicles may end separately. From then on a vehicle is absent from the scene:
+    its actions have no effect, its observations and rewards are zeros, and its flags False.
+    `active` says which vehicles are present. When no vehicle of a scene is active, the next episode
+    of the scene begins: in the same step (SAME_STEP), or by reset() with a reset_mask (DISABLED).
 
     Args:
         task: A MultiTask.
@@ -239,7 +239,7 @@ class FleetParallelVectorEnv(FleetVectorEnv):
         """Replaces parts of the physical states; episodes, their clocks and noise continue.
 
         state: some of position (S, V, 3) m, velocity (S, V, 3) m/s, attitude (S, V, 4), body_rates
-            (S, V, 3) rad/s and rotor_speeds (S, V, N) rad/s, by name; or rows, as in FleetVectorEnv.
+            (S, V, 3) rad/s and rotor_speeds (S, V, N) rad/s, by name; or rows as in FleetVectorEnv.
         mask: (S, V) bool, the vehicles to change.
 
         observe() returns the new observations. Raises TypeError or ValueError for invalid parts;

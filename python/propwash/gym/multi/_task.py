@@ -86,8 +86,8 @@ class Formation(MultiTask, Judged):
     """Exchange the places of a formation without collision, and hold them: a cooperative task.
 
     The slots are the corners of a horizontal regular polygon around the origin, in a random
-    heading. Each vehicle starts near a slot and has to fly to the opposite one. All vehicles receive
-    the same reward. A collision, or a vehicle out of bound, ends the episodes of all.
+    heading. Each vehicle starts near a slot and has to fly to the opposite one. All vehicles
+    receive the same reward. A collision, or a vehicle out of bound, ends the episodes of all.
 
     Infos of ended episodes: distance from the slot [m], collision, success (the vehicle is within
     `tolerance` of its slot, and no vehicle of the scene collided).
