@@ -275,6 +275,23 @@ def test_a_snapshot_continues_bit_for_bit(kind: Any) -> None:
             np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_seed_determines_an_episode_after_any_other(kind: Any) -> None:
+    options = {**options_of(kind), "observation": "sensors"}
+    envs = multi.make_parallel_vec(kind, 2, **options)
+    first, _ = envs.reset(seed=1)
+    second, *_ = envs.step(idle(envs))
+    state = envs.state["position"].copy()
+    state[..., :2] = 0.0
+    state[..., 2] += [2.0, 3.0, 4.0]  # one above the other
+    envs.set_state({"position": state})
+    for step in range(5):
+        envs.step(random_actions(envs, step))
+    assert envs.fleet.external_force.any()
+    np.testing.assert_array_equal(envs.reset(seed=1)[0], first)
+    np.testing.assert_array_equal(envs.step(idle(envs))[0], second)
+
+
 def test_disabled_autoreset_waits_for_a_reset_of_the_scene() -> None:
     envs = gathering(2, num_envs=2, max_episode_steps=3)
     placed(envs, [[0, 0, 0], [1.0, 0, 0]])

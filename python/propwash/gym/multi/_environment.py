@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from propwash import _checks as checks
 from propwash.fleet import FleetState
 from propwash.gym import _options
-from propwash.gym._engine import Engine, Step
+from propwash.gym._engine import Engine, Parts, Step
 from propwash.gym._environment import FleetEnvironment, infos_of, seeded, spaces
 from propwash.gym._observations import Observed, arrays_of
 from propwash.gym._options import Options
@@ -125,10 +125,18 @@ class FleetParallelVectorEnv(FleetVectorEnv):
         if seed is not None or not self._was_reset:
             seeded(self, self._engine, seed)
         self._was_reset = True
-        self._state.active = self._state.active | chosen
-        seen = self._engine.restart(chosen, placed)
+        seen = self._restart(chosen, placed)
         self._draw(chosen)
-        return self._visible(seen, self._state.active), {}
+        return seen, {}
+
+    def _restart(self, rows: Flags, placed: Parts | None = None) -> Any:
+        """Begins episodes of the vehicles (n,) of whole scenes, and observes all."""
+        fleet, state, task = self.fleet, self._state, self._engine.task
+        state.active = state.active | rows
+        if isinstance(task, MultiTask) and task.downwash is not None:
+            # first readings of inertial sensors do not contain the end of the last episode
+            fleet.set_external_wrench(np.where(rows[:, None], 0.0, fleet.external_force))
+        return self._visible(self._engine.restart(rows, placed), state.active)
 
     def _flat(self, state: Any) -> Any:
         """Parts of a physical state with rows (S, V, …) as rows (n, …); other parts unchanged."""
@@ -180,8 +188,7 @@ class FleetParallelVectorEnv(FleetVectorEnv):
         over = ~self._shaped(state.active).any(axis=1)
         if self.autoreset_mode is AutoresetMode.SAME_STEP and over.any():
             infos |= {"final_obs": deepcopy(seen), "_final_obs": over}
-            state.active = state.active | self._rows(over)
-            seen = self._visible(engine.restart(self._rows(over)), state.active)
+            seen = self._restart(self._rows(over))
         if self._renderer is not None:
             self._draw()
         flags = (self._shaped(rows) for rows in (result.terminated, result.truncated))
