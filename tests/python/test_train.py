@@ -31,14 +31,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 SOURCE = Path(ppo.__file__)
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "train_hover_ppo.py"
 SMALL = ppo.Args(num_steps=4, minibatch_size=64, restart_every=3, scale_iterations=4)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Any:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def command(arguments: list[str]) -> None:
@@ -342,6 +335,10 @@ def test_every_setting_can_be_set(name: str) -> None:
             "num_envs and num_steps: expected a product from 4 to .*, got 1 and 2",
         ),
         (["train", "hover", "--set", "columns=[99]"], "columns: expected numbers below 22"),
+        (
+            ["train", "hover", "--set", "memory=8", "--set", "frames=2"],
+            "memory = 8, frames = 2: expected one of them",
+        ),
         (["train", "hover", "--settings", "bad.onnx"], "bad.onnx: expected a TOML file, Expected"),
         (["train", "hover", "--settings", "none.toml"], "none.toml: expected a TOML file"),
         (["train", "hover", "--seeds", "1"], "--seeds: expected from 2 to 1000, got 1"),
