@@ -225,7 +225,10 @@ class Engine:
                     raise ValueError(
                         f"{type(task).__name__}.{name}: expected shape ({self.size},), got {shape}"
                     ) from None
-            raise
+            raise ValueError(
+                f"{type(task).__name__}: expected rewards of float32 and terminations of bool, got "
+                f"{np.asarray(reward).dtype} and {np.asarray(ended).dtype}"
+            ) from None
         result.observation = seen
         result.reward, result.terminated, result.truncated, result.done, *rest = flags
         result.any_done, is_finite = rest
