@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 import ray
 import torch
-from propwash.gym import policy, recipes
-from propwash.gym.ppo import PPO
+from propwash.gym import policy, ray_ppo, recipes, recurrent
 from propwash.gym.ray_ppo import RayPPO, connect
 
 MANY = (1, 2, 10, 100, 1000)
@@ -103,12 +102,12 @@ def measure(recipe: recipes.Recipe, make: Any, rounds: int) -> Constants:
     rollouts, updates = [], []
     clock = time.process_time  # one thread; other programs have little influence
     for n in envs:
-        ppo = PPO(make(n), recipe.args, seed=1)
+        ppo = recurrent.trainer(recipe.args)(make(n), recipe.args, 1)
         ppo.restart()
         rollouts.append(fastest(ppo.rollout, rounds, clock))
         updates.append(fastest(ppo.update, max(2, rounds // 2), clock))
     steps = [n * recipe.args.num_steps for n in envs]
-    size = sum(getattr(ppo, name).nbytes for name in RayPPO.buffers)
+    size = sum(getattr(ppo, name).nbytes for name in ray_ppo.trainer(recipe.args).buffers)
     weights = {name: each.numpy() for name, each in ppo.agent.state_dict().items()}
     echo: Any = ray.remote(num_cpus=1)(Echo)
     handle = echo.remote()
@@ -171,7 +170,8 @@ def check(
     Other programs lengthen the wall time more than the processor time of learner and worker.
     """
     for workers in sizes:
-        learner = RayPPO(make, recipe.num_envs, recipe.args, 1, workers=workers)
+        trainer = ray_ppo.trainer(recipe.args)
+        learner = trainer(make, recipe.num_envs, recipe.args, 1, workers=workers)
         learner.iterate()
         times = []
         for _ in range(rounds):

@@ -37,7 +37,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--out", type=Path, help="output folder (default: train_TASK)")
     parser.add_argument(
         "--observation",
-        choices=("state", "sensors"),
+        choices=("state", "sensors", "depth"),
         help="what the policy observes (default: by task; docs/gym.md)",
     )
     parser.add_argument("--seed", type=int, help="seed of all random numbers (default: 0)")

@@ -18,8 +18,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces.utils import flatdim
 
 import propwash.gym as pg
+from propwash.gym._observations import flat
 from propwash.gym.evaluation import evaluate
 
 try:
@@ -51,6 +53,8 @@ class Args:
     vf_coef: float = 1.0
     max_grad_norm: float = 1.0
     hidden: int = 64  # width of the two layers of actor and critic
+    memory: int = 0  # units of a GRU before actor and critic (recurrent.py); 0: none
+    frames: int = 1  # observations that actor and critic see: the last ones of the episode
     init_std: float = 0.5  # initial standard deviation of the actions
     columns: tuple[int, ...] = STATE  # observation columns that the agent uses; (): all
     scale_iterations: int = 20  # iterations that update the observations' mean and variance
@@ -69,29 +73,38 @@ def mlp(sizes: list[int], gain: float, generator: torch.Generator) -> nn.Sequent
 class Agent(nn.Module):
     """Actor and critic on normalised observations; forward() is the deterministic policy."""
 
-    def __init__(self, inputs: int, outputs: int, args: Args, generator: torch.Generator) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, args: Args, generator: torch.Generator, privileged: int = 0
+    ) -> None:
+        """privileged: number of columns after the `inputs` columns, which only the critic uses."""
         super().__init__()
-        self.observation_size, columns = inputs, args.columns or tuple(range(inputs))
-        sizes = [len(columns), args.hidden, args.hidden]
-        self.actor = mlp([*sizes, outputs], 0.01, generator)
-        self.critic = mlp([*sizes, 1], 1.0, generator)
+        own = args.columns or tuple(range(inputs))
+        self.observation_size, self.own, width = inputs, len(own), len(own) + privileged
+        self.actor = mlp([self.own, args.hidden, args.hidden, outputs], 0.01, generator)
+        self.critic = mlp([width, args.hidden, args.hidden, 1], 1.0, generator)
         self.log_std = nn.Parameter(torch.full((outputs,), math.log(args.init_std)))
-        self.columns, self.count = nn.Buffer(torch.tensor(columns)), nn.Buffer(torch.tensor(1e-4))
-        self.mean, self.var = nn.Buffer(torch.zeros(sizes[0])), nn.Buffer(torch.ones(sizes[0]))
+        self.columns = nn.Buffer(torch.tensor([*own, *range(inputs, inputs + privileged)]))
+        self.mean, self.var = nn.Buffer(torch.zeros(width)), nn.Buffer(torch.ones(width))
+        self.count = nn.Buffer(torch.tensor(1e-4))
 
     def forward(self, observation: Tensor) -> Any:
         """Returns mean actions (n, A), clipped to [-1, 1], for observations (n, k)."""
-        return self.actor(self.normalise(observation)).clamp(-1.0, 1.0)
+        return self.mean_action(self.normalise(observation, self.own)).clamp(-1.0, 1.0)
 
     @torch.no_grad()
     def act(self, observation: Any) -> Any:
-        """Returns forward() for NumPy arrays."""
-        return self(torch.from_numpy(observation)).numpy()
+        """Returns forward() for observations of environments, an array or a dict of arrays."""
+        return self(torch.from_numpy(flat(observation))).numpy()
 
-    def normalise(self, observation: Tensor) -> Tensor:
-        """Selects the agent's columns and scales them to mean 0 and variance 1."""
-        x = observation.index_select(-1, self.columns)
-        return ((x - self.mean) * torch.rsqrt(self.var + 1e-8)).clamp(-10.0, 10.0)
+    def mean_action(self, x: Tensor) -> Tensor:
+        """Returns mean actions for normalised columns, without the privileged ones."""
+        return self.actor(x[..., : self.own])  # type: ignore[no-any-return]
+
+    def normalise(self, observation: Tensor, count: int | None = None) -> Tensor:
+        """Selects the agent's columns, the first `count`; scales to mean 0 and variance 1."""
+        x = observation.index_select(-1, self.columns[:count])
+        scale = torch.rsqrt(self.var[:count] + 1e-8)
+        return ((x - self.mean[:count]) * scale).clamp(-10.0, 10.0)
 
     def learn_scale(self, observation: Tensor) -> None:
         """Updates mean and variance with observations (m, k) (Chan et al., 1979)."""
@@ -104,7 +117,7 @@ class Agent(nn.Module):
 
     def log_prob(self, x: Tensor, action: Tensor) -> Tensor:
         """Returns log densities (…,) of actions, up to a constant."""
-        scaled: Tensor = (action - self.actor(x)) * torch.exp(-self.log_std)
+        scaled: Tensor = (action - self.mean_action(x)) * torch.exp(-self.log_std)
         return -0.5 * scaled.square().sum(-1) - self.log_std.sum()
 
 
@@ -126,15 +139,17 @@ def compute_gae(rewards: Tensor, values: Tensor, ends: list[Tensor], args: Args)
 class PPO:
     """Trains an agent in vector environments with autoreset mode NEXT_STEP.
 
-    An episode's last step returns its final observation; the step after it resets.
+    An episode's last step returns its final observation; the step after it resets. Observations of
+    several parts are flattened. The critic also uses `privileged` ones.
     """
 
     def __init__(self, envs: pg.FleetVectorEnv, args: Args, seed: int) -> None:
         self.envs, self.args, self.seed = envs, args, seed
         self.generator = torch.Generator().manual_seed(seed)
-        width = math.prod(envs.single_observation_space.shape or ())
+        width = flatdim(envs.single_observation_space)
+        privileged = sum(each.stop - each.start for each in envs.privileged_columns.values())
         outputs = math.prod(envs.single_action_space.shape or ())
-        self.agent = Agent(width, outputs, args, self.generator)
+        self.agent = Agent(width - privileged, outputs, args, self.generator, privileged)
         self.optimizer = torch.optim.Adam(self.agent.parameters(), eps=1e-5, fused=True)
         self.iteration, self.global_step, self.learning_rate = 0, 0, args.learning_rate
         shape = args.num_steps, envs.num_envs
@@ -172,21 +187,25 @@ class PPO:
     def restart(self) -> None:
         """Begins new episodes in all environments, with random streams of the iteration."""
         seed = int(np.random.SeedSequence([self.seed, self.iteration]).generate_state(1)[0])
-        self.raw[-1], self.done[-1] = torch.from_numpy(self.envs.reset(seed=seed)[0]), 0.0
+        self.raw[-1], self.done[-1] = torch.from_numpy(flat(self.envs.reset(seed=seed)[0])), 0.0
 
     @torch.no_grad()
     def rollout(self) -> None:
         """Fills the buffers, continuing where the last rollout ended."""
-        self.raw[0], done = self.raw[-1], self.done[-1].clone()
+        self.raw[0] = self.raw[-1]
         for t in range(self.args.num_steps):
-            x, self.live[t] = self.agent.normalise(self.raw[t]), 1.0 - done
-            noise = torch.randn(self.actions[t].shape, generator=self.generator)
-            self.actions[t] = self.agent.actor(x) + self.agent.log_std.exp() * noise
-            self.log_probs[t] = -0.5 * noise.square().sum(-1) - self.agent.log_std.sum()
-            result = self.envs.step(self.actions[t].clamp(-1.0, 1.0).numpy())
-            obs, self.rewards[t], self.terminated[t], truncated = map(torch.from_numpy, result[:4])
-            self.raw[t + 1] = obs
-            done = self.done[t] = torch.maximum(self.terminated[t], truncated)
+            self.advance(t, self.agent.normalise(self.raw[t]))
+
+    def advance(self, t: int, x: Tensor) -> None:
+        """Makes step t of the rollout, with random actions for the inputs x of the actor."""
+        self.live[t] = 1.0 - self.done[t - 1]
+        noise = torch.randn(self.actions[t].shape, generator=self.generator)
+        self.actions[t] = self.agent.mean_action(x) + self.agent.log_std.exp() * noise
+        self.log_probs[t] = -0.5 * noise.square().sum(-1) - self.agent.log_std.sum()
+        result = self.envs.step(self.actions[t].clamp(-1.0, 1.0).numpy())
+        self.raw[t + 1] = torch.from_numpy(flat(result[0]))
+        self.rewards[t], self.terminated[t], truncated = map(torch.from_numpy, result[1:4])
+        self.done[t] = torch.maximum(self.terminated[t], truncated)
 
     def update(self) -> dict[str, float]:
         """Trains on the rollout for args.update_epochs passes; returns the last statistics."""
