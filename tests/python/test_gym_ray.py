@@ -170,9 +170,11 @@ def test_resumed_training_gives_identical_weights(
             torch.save(uninterrupted.state_dict(), tmp_path / "state.pt")
     again = learner(memory=memory)
     again.iterate()
-    again.load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    again.load_state_dict(state)
     for _ in range(3):
         again.iterate()
+    assert total(again) > sum(steps for _, steps in state["ledger"]["streams"])  # is a copy
     assert again.ledger == uninterrupted.ledger
     assert again.ledger.active == ([2, 1] if lost else [0, 1])
     assert weights(again) == weights(uninterrupted)

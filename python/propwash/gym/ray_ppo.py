@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -307,7 +308,7 @@ class RayPPO(PPO):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restores a state_dict(); new workers continue its streams."""
         super().load_state_dict(state)
-        self._workers.restore(Ledger(**state["ledger"]))
+        self._workers.restore(Ledger(**deepcopy(state["ledger"])))
 
 
 class RayMemoryPPO(RayPPO, MemoryPPO):
