@@ -22,6 +22,7 @@ class PyGradient {
              const py::object& substeps, const std::vector<std::size_t>& requested)
       : pool_(fleet.pool_), size_(fleet.size()) {
     const Command& commands = multicopter_command(command);
+    parts_ = commands.parts();
     const auto each = static_cast<int>(PyFleet<T>::step_count(substeps));
     CommandBuffers<T> buffers;
     fleet.alone(false, [&] {
@@ -40,6 +41,17 @@ class PyGradient {
   }
 
   py::dict states() const { return dict_of(states_); }
+
+  /// The columns of each part of the command, in the order of the commands' numbers; 0: a part
+  /// without an axis for columns.
+  py::dict parts() const {
+    py::dict columns;
+    for (const CommandPart& part : parts_) {
+      const bool is_per_rotor = part.columns == CommandPart::one_per_rotor;
+      columns[part.name] = part.tail() == 0 ? 0 : is_per_rotor ? gradient_->rotors() : part.columns;
+    }
+    return columns;
+  }
 
   /// cotangents: by name of a part of the state, (K, n, width). Returns commands, start,
   /// motor_commands and parameters.
@@ -145,6 +157,7 @@ class PyGradient {
   MaybePool pool_;
   py::ssize_t size_;
   py::ssize_t count_ = 0;
+  Span<const CommandPart> parts_;
   std::optional<FleetGradient<T>> gradient_;
   std::map<std::string, Rows> states_;
 };
@@ -159,6 +172,7 @@ void bind_gradient_of(py::module_& m, const char* name) {
                     const std::vector<std::size_t>&>(),
            "fleet"_a, "command"_a, "steps"_a, "substeps"_a, "requested"_a)
       .def("states", &Self::states)
+      .def("parts", &Self::parts)
       .def("pull", &Self::pull, "cotangents"_a, "window"_a)
       .def("push", &Self::push, "tangents"_a);
 }

@@ -31,14 +31,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 SOURCE = Path(ppo.__file__)
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "train_hover_ppo.py"
 SMALL = ppo.Args(num_steps=4, minibatch_size=64, restart_every=3, scale_iterations=4)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> Any:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def command(arguments: list[str]) -> None:
@@ -335,6 +328,10 @@ def test_every_setting_can_be_set(name: str) -> None:
         (["train", "hover", "--set", "gamma=1.5"], "gamma: expected a finite number > 0 and <= 1"),
         (["train", "hover", "--set", "num_steps=2.5"], "num_steps: expected a whole number"),
         (["train", "hover", "--set", "columns=[99]"], "columns: expected numbers below 22"),
+        (
+            ["train", "hover", "--set", "memory=8", "--set", "frames=2"],
+            "memory = 8, frames = 2: expected one of them",
+        ),
         (["train", "hover", "--settings", "bad.onnx"], "--settings bad.onnx: Expected"),
         (["train", "hover", "--settings", "none.toml"], "none.toml: expected settings in TOML"),
         (["train", "hover", "--seeds", "1"], "--seeds: expected from 2 to 1000, got 1"),

@@ -39,13 +39,14 @@ class Training:
     ) -> None:
         import torch
 
-        from propwash.gym import policy, ppo, recipes
+        from propwash.gym import policy, ppo, recipes, recurrent
         from propwash.gym.evaluation import check_evaluable
 
         self.settings, self.out, self.viz = settings, out, options.viz
         self.task, self.seed, threads = settings["task"], settings["seed"], settings["threads"]
         others, changed = json.loads(settings["changes"]), json.loads(settings["set"])
-        recipe = recipes.recipe(self.task)
+        recipe = recipes.recipe(self.task, others.get("observation", "state"))
+        recipe = recipes.with_settings(recipe, changed)
         self.description = policy.describe(
             self.task, {**recipe.options, **others}, {"seed": self.seed, "settings": changed}
         )
@@ -57,13 +58,11 @@ class Training:
         }
         self.last = self.description.make_vec(self.episodes, **common)
         check_evaluable(self.last)
-        # the task's extras follow the action, for which the recipes assume four columns
-        more = math.prod(self.last.single_action_space.shape or ()) - 4
-        columns = tuple(each + more * (each > 18) for each in recipe.args.columns)
-        if self.last._engine.settings.observation != "state":
-            columns = ()  # of the state
-        recipe = replace(recipe, args=replace(recipe.args, columns=columns))
-        recipe = recipes.with_settings(recipe, changed)
+        if "columns" not in changed:
+            # the task's extras follow the action, for which the recipes assume four columns
+            more = math.prod(self.last.single_action_space.shape or ()) - 4
+            columns = tuple(each + more * (each > 18) for each in recipe.args.columns)
+            recipe = replace(recipe, args=replace(recipe.args, columns=columns))
         _check_columns(recipe.args.columns, self.last)
         torch.set_num_threads(threads)
         different = _merged(recipe.training, others)
@@ -72,11 +71,12 @@ class Training:
             from propwash.gym import ray_ppo
 
             ray_ppo.connect(options.ray_address, workers * threads)
-            self.learner: ppo.PPO = ray_ppo.RayPPO(
+            self.learner: ppo.PPO = ray_ppo.trainer(recipe.args)(
                 make, recipe.num_envs, recipe.args, self.seed, workers=workers, threads=threads
             )
         else:
-            self.learner = ppo.PPO(make(recipe.num_envs), recipe.args, self.seed)
+            envs = make(recipe.num_envs)
+            self.learner = recurrent.trainer(recipe.args)(envs, recipe.args, self.seed)
         self.steps, self.seconds = options.steps or recipe.steps, options.seconds
         self.every = recipe.every if options.every is None else max(1, round(options.every))
         self.goal, self.full = recipe.goal, options.full
@@ -184,7 +184,7 @@ class Training:
 
         step = self.learner.global_step
         for k, (name, envs) in enumerate(self.between.items()):
-            result = evaluate(self.learner.agent.act, envs, EVALUATION_SEED + self.seed)
+            result = evaluate(self.learner.agent, envs, EVALUATION_SEED + self.seed)
             measured = self.last.task.measures(result)
             for each, value in measured.items():
                 self.log.add_scalar(f"{name}/{each}", value, step)
@@ -234,7 +234,7 @@ class Training:
 
         self._write_checkpoint()
         agent, seconds, steps = self._best_agent(), self.elapsed, self.learner.global_step
-        result = evaluate(agent.act, self.last, FINAL_SEED + self.seed)
+        result = evaluate(agent, self.last, FINAL_SEED + self.seed)
         measured = self.last.task.measures(result)
         # JSON has no infinity or NaN
         finite = {name: value for name, value in measured.items() if math.isfinite(value)}

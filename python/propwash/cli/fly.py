@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         envs = policy.make_vec(options.episodes, copy=False, **changes(options.option))
     except TypeError as error:  # an unknown option
         raise ValueError(str(error)) from error
-    recorded = evaluate(policy.act, envs, options.seed)
+    recorded = evaluate(policy, envs, options.seed)
     measured = envs.task.measures(recorded)
     if options.json:
         print(json.dumps({n: v if math.isfinite(v) else None for n, v in measured.items()}))

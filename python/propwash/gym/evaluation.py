@@ -3,56 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from propwash.gym._evaluation import Evaluation, Numbers
 from propwash.gym._vector import FleetVectorEnv
 
 __all__ = ["Evaluation", "evaluate"]
 
-Numbers = NDArray[np.float32]
-Act = Callable[[Numbers], Numbers]
-"""A policy: actions (n, A) for observations (n, k)."""
+
+class Actor(Protocol):
+    """A policy with memory."""
+
+    def act(self, observation: Any) -> Any:
+        """Returns actions (n, A) for observations (n, k), and advances the memory."""
+
+    def reset(self) -> None:
+        """Clears the memory, before new episodes."""
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """Record of one episode in each of n environments, NaN after its end."""
-
-    time: Numbers
-    """(T,) s, after each step."""
-    position: Numbers
-    """(T, n, 3) m, world frame."""
-    velocity: Numbers
-    """(T, n, 3) m/s, world frame."""
-    attitude: Numbers
-    """(T, n, 4) unit quaternions, scalar first."""
-    distance: Numbers
-    """(T, n) m, from the task's target."""
-    returns: Numbers
-    """(n,) sums of the rewards."""
-    lost: NDArray[np.bool_]
-    """(n,) whether the task terminated the episode before its time limit."""
-    infos: dict[str, NDArray[Any]]
-    """(n, …) infos at the end of the episodes."""
-
-    def settled(self, radius: float, seconds: float) -> float:
-        """Fraction of episodes within `radius` [m] of the target for all of the last `seconds`.
-
-        Terminated episodes do not count as settled.
-        """
-        last = self.time > self.time[-1] - np.float32(seconds + 1e-4)
-        return float(np.mean((self.distance[last] <= radius).all(axis=0) & ~self.lost))
-
-    def error(self, after: float = 0.0) -> Numbers:
-        """(n,) m, RMS distance of each vehicle from the target since time `after` [s]."""
-        square: Numbers = np.square(self.distance[self.time >= after])
-        with np.errstate(invalid="ignore"):
-            mean: Numbers = np.sqrt(np.nansum(square, 0) / (~np.isnan(square)).sum(0))
-        return mean
+Act = Callable[[Numbers], Numbers] | Actor
+"""A policy: actions (n, A) for observations (n, k), or an object with memory."""
 
 
 def check_evaluable(envs: FleetVectorEnv) -> None:
@@ -64,9 +37,12 @@ def check_evaluable(envs: FleetVectorEnv) -> None:
 def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Evaluation:
     """Flies one episode in each environment.
 
-    Raises ValueError for environments without a time limit.
+    Resets the memory of a policy at the start. Raises ValueError for environments without a time
+    limit.
     """
     check_evaluable(envs)
+    act: Any = getattr(policy, "act", policy)
+    getattr(policy, "reset", lambda: None)()
     n = envs.num_envs
     seen, _ = envs.reset(seed=seed)
     going = np.ones(n, dtype=np.bool_)
@@ -75,7 +51,7 @@ def evaluate(policy: Act, envs: FleetVectorEnv, seed: int) -> Evaluation:
     final: dict[str, NDArray[Any]] = {}
     rows: list[tuple[Numbers, ...]] = []
     while going.any():
-        seen, reward, terminated, truncated, infos = envs.step(policy(seen))
+        seen, reward, terminated, truncated, infos = envs.step(act(seen))
         returns += reward * going
         state = envs._engine.state
         target = envs.task.target(state)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from propwash import _checks as checks
 from propwash.gym import policy, ppo
 from propwash.gym.ppo import Args
 
-_SMALLEST = {"scale_iterations": 0}
+_SMALLEST = {"scale_iterations": 0, "memory": 0}
 """Minimum of integer settings, where it is not 1."""
 _LARGEST = {"gamma": 1.0, "gae_lambda": 1.0}
 
@@ -36,21 +36,36 @@ class Recipe:
     """Options that differ in evaluations during training, by name; the first selects the policy."""
     goal: dict[str, float] = field(default_factory=dict)
     """Minimum measures of the policy-selecting evaluation that end training; empty for none."""
+    others: dict[str, Recipe] = field(default_factory=dict)
+    """Recipes for other observations than "state"."""
 
 
-def recipe(task: str) -> Recipe:
-    """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT."""
-    if task in RECIPES:
-        return RECIPES[task]
-    found = getattr(policy.task_class(task), "recipe", DEFAULT)
+def recipe(task: str, observation: str | Sequence[str] = "state") -> Recipe:
+    """Returns the recipe of a task: that of RECIPES, its class's attribute `recipe`, or DEFAULT.
+
+    Where it has none for the observation, all columns of the observation are used, and episodes are
+    evaluated at the rate of the training, because a policy of the last action depends on it.
+    """
+    found = RECIPES.get(task) or getattr(policy.task_class(task), "recipe", DEFAULT)
     if not isinstance(found, Recipe):
         raise ValueError(f"{task}.recipe: expected a Recipe, got {found!r:.100}")
+    if isinstance(observation, str) and observation in found.others:
+        return found.others[observation]
+    if observation != "state":
+        found = _at_one_rate(replace(found, args=replace(found.args, columns=())))
     return found
+
+
+def _at_one_rate(recipe: Recipe) -> Recipe:
+    """The recipe with the `substeps` of training for all episodes."""
+    rate = {name: value for name, value in recipe.training.items() if name == "substeps"}
+    return replace(recipe, options={**recipe.options, **rate})
 
 
 def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     """Returns the recipe with the given fields of Args, and `num_envs`, replaced.
 
+    A policy with memory depends on the rate of its steps, so all episodes have that of training.
     Raises ValueError for an unknown name, with the nearest one, and for an invalid value.
     """
     known = [each.name for each in fields(Args)]
@@ -65,7 +80,9 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
         except TypeError as error:  # not a number
             raise ValueError(str(error)) from error
     num_envs = checked.pop("num_envs", recipe.num_envs)
-    return replace(recipe, args=replace(recipe.args, **checked), num_envs=num_envs)
+    args = replace(recipe.args, **checked)
+    changed = replace(recipe, args=args, num_envs=num_envs)
+    return _at_one_rate(changed) if args.memory or args.frames > 1 else changed
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -90,8 +107,38 @@ DEFAULT = Recipe(
 )
 """Recipe of custom tasks."""
 
+_HOVER_SENSORS = Recipe(
+    {
+        **{"observation": "sensors", "history": 1, "scene": "beacons", "substeps": 30},
+        **{"tilt": 0.5, "heading": 0.4, "velocity": 0.5, "rates": 1.0, "frame": "body"},
+    },
+    {"bound": 3.0, "privileged": ["state"]},
+    Args(
+        memory=64,
+        num_steps=16,
+        update_epochs=2,
+        gamma=0.97,
+        gae_lambda=0.93,
+        reward_scale=0.1,
+        columns=(),
+    ),
+    1024,
+    1_500_000,
+    100_000,
+    (200, 1000),
+)
+
 RECIPES = {
-    "hover": Recipe(ppo.HOVER, ppo.FAST, Args(), 1024, 500_000, 50_000, (200, 1000)),
+    "hover": Recipe(
+        ppo.HOVER,
+        ppo.FAST,
+        Args(),
+        1024,
+        500_000,
+        50_000,
+        (200, 1000),
+        others={"sensors": _HOVER_SENSORS},
+    ),
     "track": Recipe(
         {"frame": "body"},
         {"substeps": 20, "max_episode_steps": 200, "bound": 3.0},
