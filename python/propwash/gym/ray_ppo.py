@@ -134,12 +134,19 @@ class Workers:
 
     def __init__(self, size: int, create: Callable[[int, int, tuple[int, int]], Any]) -> None:
         self._size, self._create = size, create
+        self._workers: list[_Worker] = []
         self.restore(Ledger())
 
     def restore(self, ledger: Ledger) -> None:
         """Continues from a ledger; the next rollouts start new processes with its streams."""
+        self.close()
         self.ledger, self._failures = ledger, 0
-        self._workers: list[_Worker] = []
+
+    def close(self) -> None:
+        """Ends the processes."""
+        for worker in self._workers:
+            ray.kill(worker.handle)
+        self._workers = []
 
     def rollouts(self, *arguments: Any) -> list[Batch]:
         """Returns a rollout of every worker that has started, at least one.
@@ -300,6 +307,10 @@ class RayPPO(PPO):
         for name, axis in self.buffers.items():
             parts = [batch.buffers[name] for batch in batches]
             setattr(self, name, torch.from_numpy(np.concatenate(parts, axis)))
+
+    def close(self) -> None:
+        """Ends the workers, which frees their CPUs for another training."""
+        self._workers.close()
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the state to resume training from, with the ledger."""
