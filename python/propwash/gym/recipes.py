@@ -11,9 +11,11 @@ from propwash import _checks as checks
 from propwash.gym import policy, ppo
 from propwash.gym.ppo import Args
 
-_SMALLEST = {"scale_iterations": 0, "memory": 0}
+_SMALLEST = {"scale_iterations": 0, "num_steps": 2, "memory": 0}
 """Minimum of integer settings, where it is not 1."""
-_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0}
+_LARGEST = {"gamma": 1.0, "gae_lambda": 1.0, "hidden": 4096}
+_MAX_BATCH = 2**24
+"""Maximum steps of a rollout in all environments, some GB."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
     known = [each.name for each in fields(Args)]
     checked: dict[str, Any] = {}
     for name, value in settings.items():
+        if isinstance(value, Mapping):
+            raise ValueError(f"{name!r:.100}: expected a value, got a table; write names only")
         if name not in (*known, "num_envs"):
             raise ValueError(
                 f"there is no setting {name!r:.100}" + checks.nearest(name, [*known, "num_envs"])
@@ -81,6 +85,12 @@ def with_settings(recipe: Recipe, settings: Mapping[str, Any]) -> Recipe:
             raise ValueError(str(error)) from error
     num_envs = checked.pop("num_envs", recipe.num_envs)
     args = replace(recipe.args, **checked)
+    # the second step of an episode is the first one to learn from
+    if not 2 <= args.num_steps // 2 * num_envs <= args.num_steps * num_envs <= _MAX_BATCH:
+        raise ValueError(
+            f"num_envs and num_steps: expected a product from 4 to {_MAX_BATCH:,}, got "
+            f"{num_envs:,} and {args.num_steps:,}"
+        )
     changed = replace(recipe, args=args, num_envs=num_envs)
     return _at_one_rate(changed) if args.memory or args.frames > 1 else changed
 
@@ -94,7 +104,8 @@ def _checked(name: str, value: Any) -> Any:
         return tuple(checks.whole_number(name, each, 0, 10_000) for each in value)
     if isinstance(default, int):
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
-        return checks.whole_number(name, whole, _SMALLEST.get(name, 1), 10**9)
+        limits = _SMALLEST.get(name, 1), int(_LARGEST.get(name, 10**9))
+        return checks.whole_number(name, whole, *limits)
     high = _LARGEST.get(name, math.inf)
     limit = f" and <= {high:g}" if high < math.inf else ""
     return checks.number(
@@ -103,7 +114,20 @@ def _checked(name: str, value: Any) -> Any:
 
 
 DEFAULT = Recipe(
-    {}, {}, Args(columns=(), gamma=0.98, scale_iterations=40), 1024, 2_000_000, 100_000, (200, 1000)
+    {},
+    {},
+    Args(
+        num_steps=32,
+        gamma=0.99,
+        gae_lambda=0.95,
+        columns=(),
+        minibatch_size=4096,
+        scale_iterations=40,
+    ),
+    1024,
+    2_000_000,
+    100_000,
+    (200, 1000),
 )
 """Recipe of custom tasks."""
 
@@ -156,12 +180,17 @@ RECIPES = {
     ),
     "land": Recipe(
         {"frame": "body"},
-        {"substeps": 30, "max_episode_steps": 256},
-        Args(num_steps=16, gamma=0.98, reward_scale=0.3, minibatch_size=4096),
+        {
+            **{"substeps": 30, "max_episode_steps": 256},
+            **{"radius": 0.15, "speed": 0.5},  # margins to 0.3 m and 0.7 m/s
+            "weights": {"failure": 2.0},
+        },
+        Args(num_steps=16, gamma=0.985, gae_lambda=0.95, reward_scale=0.3, minibatch_size=4096),
         1024,
-        1_000_000,
-        100_000,
-        (200, 1000),
+        2_000_000,
+        50_000,
+        (500, 1000),
+        goal={"landed [%]": 100.0},
     ),
     "race": Recipe(
         {"frame": "body", "course_seed": list(range(25))},
