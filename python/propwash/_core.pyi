@@ -499,6 +499,36 @@ class GradientFloat64:
     def push(self, tangents: Mapping[str, ArrayLike]) -> dict: ...
     def states(self) -> dict: ...
 
+class FlightFloat32:
+    """A flight in closed loop; see propwash.torch.Flight."""
+    class Step:
+        """A command of the flight."""
+
+    def __init__(self, fleet: FleetFloat32, substeps: Any, requested: Sequence[Int]) -> None: ...
+    def pull(
+        self,
+        step: FlightFloat32.Step,
+        cotangents: Annotated[Sequence[ArrayLike | None], "FixedSize(5)"],
+        memory: ArrayLike | None,
+    ) -> tuple: ...
+    def step(self, command: Any) -> tuple: ...
+    def widths(self) -> tuple: ...
+
+class FlightFloat64:
+    """A flight in closed loop; see propwash.torch.Flight."""
+    class Step:
+        """A command of the flight."""
+
+    def __init__(self, fleet: FleetFloat64, substeps: Any, requested: Sequence[Int]) -> None: ...
+    def pull(
+        self,
+        step: FlightFloat64.Step,
+        cotangents: Annotated[Sequence[ArrayLike | None], "FixedSize(5)"],
+        memory: ArrayLike | None,
+    ) -> tuple: ...
+    def step(self, command: Any) -> tuple: ...
+    def widths(self) -> tuple: ...
+
 class SceneIndex:
     """See propwash.Scene."""
     def __init__(

@@ -522,3 +522,82 @@ def test_torch_rollouts_of_outer_loops_repeat() -> None:
         rollout(fleet, {}, {"velocity": velocity}, kind=pw.VelocityCommand) for _ in range(2)
     )
     assert torch.equal(first.velocity, second.velocity)
+
+
+# ---- closed loop ----
+
+
+def closed_loop(fleet: pw.Fleet, level: str, mass: bool = False) -> tuple[Any, dict[str, Any]]:
+    """A loss of a flight under a feedback law, and its variables."""
+    import torch
+    from propwash.torch import Flight
+
+    kind, parts = level_of(fleet, level)
+    rng = np.random.default_rng(7)
+    weights = {k: torch.tensor(v) for k, v in weights_of(fleet).items()}
+    variables = {f"start.{k}": torch.tensor(v) for k, v in start_of(fleet).items()}
+    for name, value in parts.items():
+        columns = value.shape[2] if value.ndim == 3 else 1
+        size = np.abs(value).mean()
+        variables[f"gain.{name}"] = torch.tensor(0.01 * size * rng.normal(size=(12, columns)))
+    if mass:
+        variables["mass"] = torch.tensor(np.array(fleet.parameters["mass"]))
+
+    def loss(variables: dict[str, Any]) -> Any:
+        parameters = {"mass": variables["mass"]} if mass else None
+        flight = Flight(fleet, parameters=parameters, kind=kind, substeps=SUBSTEPS)
+        start = {k: variables[f"start.{k}"] for k in STATE}
+        start["attitude"] = torch.nn.functional.normalize(start["attitude"], dim=-1)
+        state = flight.begin(start)
+        total = torch.zeros((), dtype=torch.float64)
+        for t in range(STEPS):
+            seen = torch.cat([state.position, state.velocity, state.attitude[:, 1:]], 1)
+            seen = torch.tanh(torch.cat([seen, state.body_rates], 1))
+            command = {}
+            for name, value in parts.items():
+                change = seen @ variables[f"gain.{name}"]
+                part = torch.tensor(value[t])
+                command[name] = part + (change if part.ndim == 2 else change[:, 0])
+                if name == "attitude":
+                    command[name] = torch.nn.functional.normalize(command[name], dim=-1)
+            state = flight.step(state, command)
+            for name in STATE:
+                total = total + (weights[name][t] * getattr(state, name)).sum()
+        return total
+
+    return loss, variables
+
+
+def check_closed_loop(fleet: pw.Fleet, level: str, tolerance: float = 1e-6, **more: bool) -> None:
+    torch = pytest.importorskip("torch")
+    loss, variables = closed_loop(fleet, level, **more)
+    for value in variables.values():
+        value.requires_grad_()
+    gradients = torch.autograd.grad(loss(variables), list(variables.values()))
+    rng = np.random.default_rng(8)
+    for (name, x), gradient in zip(variables.items(), gradients, strict=True):
+        d = torch.tensor(rng.normal(size=x.shape) * max(1e-2, float(x.detach().abs().mean())))
+
+        def moved(h: float, name: str = name, x: Any = x, d: Any = d) -> float:
+            with torch.no_grad():
+                return float(loss({**variables, name: x + h * d}))
+
+        expected = slope(moved, 1e-3)
+        assert float((gradient * d).sum()) == pytest.approx(expected, rel=tolerance), name
+
+
+@pytest.mark.parametrize("level", [*LEVELS, *TRACKING])
+def test_closed_loop_equals_central_differences(level: str) -> None:
+    check_closed_loop(make_fleet(), level)
+
+
+@pytest.mark.parametrize("level", ["speeds", "rates", "velocity", "indi"])
+def test_closed_loop_with_delays(level: str) -> None:
+    fleet = make_fleet(with_delay("flightgoggles", 0.0023), max_action_delay=7)
+    fleet.set_action_delay(np.array([0, 3, 7]))
+    check_closed_loop(fleet, level)
+
+
+@pytest.mark.parametrize("level", ["rates", "indi"])
+def test_closed_loop_with_parameters(level: str) -> None:
+    check_closed_loop(make_fleet("blackbird"), level, tolerance=1e-5, mass=True)
